@@ -1,0 +1,1 @@
+//! The C interface: baton.h, locks and markers.

@@ -1,0 +1,1 @@
+//! The Checked machines (shuttle, loom) and the contract suites.

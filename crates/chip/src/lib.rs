@@ -1,0 +1,1 @@
+//! The simulated many-core; implements Machine.

@@ -1,0 +1,1 @@
+//! Network on chip: topology, routing, router, arbitration, traffic.

@@ -1,0 +1,1 @@
+//! libbaton_preload.so: pthread interposition, capture, lock replacement.

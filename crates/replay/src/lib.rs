@@ -1,0 +1,1 @@
+//! A recorded trace run on a simulated chip.

@@ -1,0 +1,1 @@
+//! Tables, plots, HTML, Perfetto, pprof, Parquet, CSV and JSON from a trace.

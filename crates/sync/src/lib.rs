@@ -1,0 +1,1 @@
+//! Locks, barriers, events and queues, each written once over Machine.

@@ -1,0 +1,1 @@
+//! The synchronization trace: events, file format, reader, analysis.

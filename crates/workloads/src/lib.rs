@@ -1,0 +1,1 @@
+//! Micro-workloads and kernels over Machine.
