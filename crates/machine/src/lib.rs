@@ -1,1 +1,113 @@
-//! The Machine trait that every algorithm is written against, wait policies, and the native machine.
+//! What an algorithm may ask of the machine that it runs on.
+//!
+//! A lock, barrier, event or queue is written once, generic over [`Machine`], and runs on three of them:
+//! [`Native`] (the real atomics and wait instructions), `Simulated` (crate `chip`: every operation is a
+//! memory transaction of a modelled many-core) and `Checked` (crate `check`: shuttle and loom).
+//!
+//! | room | holds |
+//! | --- | --- |
+//! | [`Machine`] | the verbs |
+//! | [`cell`] | what can stand in an atomic cell, and the cell's and slot's contracts |
+//! | [`wait`] | wait policies, deadlines |
+//! | [`local`] | storage of a guest thread |
+//! | [`memory`] | guest memory: [`Owned`] values with the layout they have on the host |
+//! | [`native`] | the machine that this program runs on |
+
+pub mod cell;
+pub mod local;
+pub mod memory;
+pub mod native;
+pub mod wait;
+
+pub use cell::{Atomic, Slot, Word};
+pub use core::sync::atomic::Ordering;
+pub use local::Local;
+pub use memory::Owned;
+pub use native::Native;
+pub use wait::{Clock, Deadline, Unavailable, Wait, WaitResult};
+
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+/// What a locking attempt tells the machine about its thread (OCOR, section 4.1): the registers that the
+/// network interface reads when it makes a packet of the attempt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LockHint {
+    /// Tries left before the thread goes to sleep, this one included (the paper's RTR).
+    pub retries_left: u32,
+    /// Critical sections that the thread has completed (the paper's PROG).
+    pub progress: u32,
+}
+
+/// The verbs. All are associated functions: the machine is the one that the calling thread runs on, so
+/// that a lock needs no handle to it and can stand behind `lock_api` and `pthread_mutex_t`.
+///
+/// # Safety
+/// An implementation's cells must be atomic among its own guest threads, `alloc` must return memory that is
+/// valid and unaliased until `dealloc`, and `local` must return the same storage on every call of a thread
+/// and never one that another live thread has.
+pub unsafe trait Machine: Sized + Send + Sync + 'static {
+    /// An atomic cell. On `Native` and `Simulated` it has the size and alignment of `T`, and all-zero bytes
+    /// are a valid cell that holds the zero value.
+    type Atomic<T: Word>: Atomic<T>;
+
+    /// A place for plain data that threads hand to each other; the checker reports a race on it.
+    type Slot<T: 'static>: Slot<T>;
+
+    /// A short name for messages: `native`, `simulated`, `shuttle`, `loom`.
+    const NAME: &'static str;
+
+    /// A fence.
+    fn fence(order: Ordering);
+
+    /// A hint that this thread spins (PAUSE, YIELD): gives issue slots to a sibling, asks for no event.
+    fn relax();
+
+    /// Waits while `cell` holds `value`, as `wait` says, at the latest until `deadline`.
+    ///
+    /// Returns [`WaitResult::Changed`] with the last value read, which differs from `value` and was read with
+    /// acquire ordering, or [`WaitResult::Expired`]. Wake-ups that find the value unchanged wait on. Whoever
+    /// changes the cell must call [`Machine::wake`] afterwards with a policy that parks if waiters may park.
+    /// At least one read of the cell comes before any expiry.
+    fn wait_while<T: Word>(cell: &Self::Atomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T>;
+
+    /// Wakes up to `n` threads that may be parked on `cell`; does nothing where `wait` does not park.
+    /// The cell itself is not touched, only its address is used: its memory may be gone already.
+    ///
+    /// It orders itself after the store that came before it (a full fence where one is needed), so that a
+    /// waiter either sees the store or is woken.
+    fn wake<T: Word>(cell: *const Self::Atomic<T>, n: u32, wait: Wait);
+
+    /// The time on `clock`, in nanoseconds.
+    fn now(clock: Clock) -> units::Nanos;
+
+    /// Tells the machine about the next locking attempt. Nothing on real machines.
+    fn hint(hint: LockHint);
+
+    /// Storage of the calling guest thread (never Rust's `thread_local!`: coroutines share it).
+    fn local() -> &'static Local;
+
+    /// The NUMA node that the calling thread runs on, a hint: it may have moved when this returns.
+    fn node() -> u32;
+
+    /// Memory of this machine, zeroed, with the layout that it has on the host.
+    fn alloc(layout: Layout) -> NonNull<u8>;
+
+    /// Gives back what [`Machine::alloc`] returned.
+    ///
+    /// # Safety
+    /// `memory` came from `alloc` with the same layout and nobody uses it any more.
+    unsafe fn dealloc(memory: NonNull<u8>, layout: Layout);
+
+    /// Computes for `cycles` without touching memory.
+    fn work(cycles: units::Cycles);
+
+    /// Reads (or writes) each cache line of `bytes` bytes at `start`, as a guest that walks over its data.
+    /// On `Native` a write stores back the byte that it read, so the range must be the caller's.
+    ///
+    /// # Safety
+    /// The range is guest memory that is alive, and with `write` nobody else accesses it meanwhile.
+    unsafe fn touch(start: *mut u8, bytes: usize, write: bool);
+}
+
+pub use baton_units as units;

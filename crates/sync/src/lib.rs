@@ -1,1 +1,11 @@
-//! Locks, barriers, events and queues, each written once over Machine.
+//! Locks, barriers, events and queues, each written once over [`Machine`](baton_machine::Machine): the source that
+//! is simulated is the source that ships, and it has been model-checked.
+//!
+//! A folder is a concept: `mod.rs` states the contract, each algorithm has a file of its own beside it, and one line
+//! in the registry makes it known to every tool.
+//!
+//! Rules of this room: no `std::sync::atomic`, no simulator type, every ordering justified in a comment, every
+//! `unsafe` by its invariant. Waiting is [`wait_while`](baton_machine::Machine::wait_while), never a loop of loads.
+
+pub mod lock;
+pub mod nodes;

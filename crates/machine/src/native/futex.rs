@@ -1,0 +1,109 @@
+//! Sleeping in the kernel until a cell changes.
+//!
+//! A waker should not pay for a system call when nobody sleeps, and must not touch the cell's memory after the
+//! change (it may be gone). So sleepers announce themselves in a table of counters, by a hash of the address, as
+//! C++'s `std::atomic::wait` does. Cells of four bytes sleep on their own address; others, which the kernel cannot
+//! compare, on the bucket's generation, which every wake of the bucket moves.
+//!
+//! No lost wake-up: a sleeper counts itself (SeqCst), then the kernel (or we) re-reads the cell; a waker has
+//! changed the cell, then fences (SeqCst), then reads the count. One of the two sees the other.
+
+use super::cell::NativeAtomic;
+use crate::{Atomic, Clock, Deadline, Word};
+use core::sync::atomic::{AtomicU32, Ordering, fence};
+
+/// Buckets: enough that unrelated locks seldom share one.
+const BUCKETS: usize = 256;
+
+/// One bucket, alone in its pair of cache lines.
+#[repr(align(128))]
+struct Bucket {
+    sleepers: AtomicU32,
+    generation: AtomicU32,
+}
+
+static TABLE: [Bucket; BUCKETS] =
+    [const { Bucket { sleepers: AtomicU32::new(0), generation: AtomicU32::new(0) } }; BUCKETS];
+
+fn bucket<T>(cell: *const NativeAtomic<T>) -> &'static Bucket {
+    let hash = (cell.addr() as u64 >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    &TABLE[(hash >> 56) as usize % BUCKETS]
+}
+
+/// Why a sleep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slept {
+    /// Woken, or the cell had changed, or for no reason: read the cell again.
+    Woken,
+    /// The deadline passed.
+    Expired,
+}
+
+/// Sleeps until woken if the cell still holds `value`. May return for no reason.
+pub fn sleep<T: Word>(cell: &NativeAtomic<T>, value: T, deadline: Option<Deadline>) -> Slept {
+    let bucket = bucket(cell);
+    bucket.sleepers.fetch_add(1, Ordering::SeqCst);
+    let slept = if T::BYTES == 4 {
+        wait(cell.as_ptr().cast(), value.to_bits() as u32, deadline)
+    } else {
+        let generation = bucket.generation.load(Ordering::SeqCst);
+        if cell.load(Ordering::SeqCst) != value {
+            Slept::Woken
+        } else {
+            wait(bucket.generation.as_ptr(), generation, deadline)
+        }
+    };
+    bucket.sleepers.fetch_sub(1, Ordering::Relaxed);
+    slept
+}
+
+/// Wakes up to `n` sleepers of the cell; all of its bucket if the cell is not four bytes wide.
+pub fn wake<T: Word>(cell: *const NativeAtomic<T>, n: u32) {
+    fence(Ordering::SeqCst);
+    let bucket = bucket(cell);
+    if bucket.sleepers.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    let (at, n) = if T::BYTES == 4 {
+        (cell.cast::<u32>(), n.min(i32::MAX as u32))
+    } else {
+        bucket.generation.fetch_add(1, Ordering::SeqCst);
+        (bucket.generation.as_ptr().cast_const(), i32::MAX as u32)
+    };
+    keeping_errno(|| {
+        // SAFETY: FUTEX_WAKE uses the address as a name only; no memory is read.
+        unsafe { libc::syscall(libc::SYS_futex, at, libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, n) };
+    });
+}
+
+fn wait(at: *mut u32, value: u32, deadline: Option<Deadline>) -> Slept {
+    let realtime = matches!(deadline, Some(Deadline { clock: Clock::Realtime, .. }));
+    let until = deadline.map(|d| libc::timespec {
+        tv_sec: (d.at.0 / 1_000_000_000) as libc::time_t,
+        tv_nsec: (d.at.0 % 1_000_000_000) as libc::c_long,
+    });
+    let until = until.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
+    let clock = if realtime { libc::FUTEX_CLOCK_REALTIME } else { 0 };
+    let operation = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG | clock;
+    keeping_errno(|| {
+        // SAFETY: the address is an aligned u32 that lives as long as the borrowed cell (or is static), the
+        // deadline is null or ours. FUTEX_WAIT_BITSET takes an absolute time.
+        let failed =
+            unsafe { libc::syscall(libc::SYS_futex, at, operation, value, until, core::ptr::null::<u32>(), u32::MAX) }
+                != 0;
+        // SAFETY: errno is this thread's own.
+        if failed && unsafe { *libc::__errno_location() } == libc::ETIMEDOUT { Slept::Expired } else { Slept::Woken }
+    })
+}
+
+/// A lock operation that succeeds leaves `errno` alone, as POSIX programs expect.
+fn keeping_errno<R>(f: impl FnOnce() -> R) -> R {
+    // SAFETY: errno is this thread's own.
+    unsafe {
+        let errno = libc::__errno_location();
+        let kept = *errno;
+        let result = f();
+        *errno = kept;
+        result
+    }
+}

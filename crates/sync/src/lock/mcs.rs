@@ -1,0 +1,151 @@
+//! MCS queue lock: each waiter waits on a flag of its own, and the holder hands the lock to the one behind it.
+
+use super::{Fifo, LockInfo, RawLock, Token, TryLock, Waits, ZeroInit};
+use crate::nodes::{self, Node};
+use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use baton_machine::cell::Ptr;
+use baton_machine::{Atomic, Machine, Wait};
+use core::ptr::NonNull;
+
+/// The lock: the last node of the queue, null when free.
+#[repr(transparent)]
+pub struct Mcs<M: Machine> {
+    tail: M::Atomic<Ptr<Node<M>>>,
+}
+
+impl<M: Machine> Mcs<M> {
+    /// Takes the lock with a node that the caller brings.
+    ///
+    /// # Safety
+    /// The node is in no queue and stays alive and in place until [`Mcs::unlock_node`] has returned.
+    #[inline]
+    pub unsafe fn lock_node(&self, node: &Node<M>, wait: Wait) {
+        // Relaxed: nobody knows the node yet; the swap publishes it.
+        node.next.store(Ptr::NULL, Relaxed);
+        // Release: the node is ready. Acquire: see the node in front, or the last holder's writes if there is none.
+        let front = self.tail.swap(Ptr(core::ptr::from_ref(node).cast_mut()), AcqRel);
+        if !front.is_null() {
+            // SAFETY: the owner of the node in front cannot leave before we have linked ourselves behind it.
+            unsafe { self.queue(&*front.0, node, wait) };
+        }
+    }
+
+    #[cold]
+    fn queue(&self, front: &Node<M>, node: &Node<M>, wait: Wait) {
+        // Relaxed: the link below publishes it.
+        node.waiting.store(1, Relaxed);
+        let link: *const M::Atomic<Ptr<Node<M>>> = &front.next;
+        // Release: who follows the link finds the node waiting.
+        front.next.store(Ptr(core::ptr::from_ref(node).cast_mut()), Release);
+        // The one in front may wait for the link in `unlock_node`.
+        M::wake::<Ptr<Node<M>>>(link, 1, wait);
+        // The wait's acquire: see the last holder's writes.
+        let _ = M::wait_while(&node.waiting, 1, wait, None);
+    }
+
+    /// Gives the lock to the next waiter.
+    ///
+    /// # Safety
+    /// The calling thread holds the lock by `node`, locked with the same `wait`.
+    #[inline]
+    pub unsafe fn unlock_node(&self, node: &Node<M>, wait: Wait) {
+        // Acquire: see the flag that the one behind set before it linked itself.
+        let mut behind = node.next.load(Acquire);
+        if behind.is_null() {
+            let me = Ptr(core::ptr::from_ref(node).cast_mut());
+            // Release: the next holder sees our writes. Relaxed on failure: we learn only that somebody came.
+            if self.tail.compare_exchange(me, Ptr::NULL, Release, Relaxed).is_ok() {
+                return;
+            }
+            behind = match M::wait_while(&node.next, Ptr::NULL, wait, None) {
+                baton_machine::WaitResult::Changed(behind) => behind,
+                baton_machine::WaitResult::Expired => unreachable!("no deadline was given"),
+            };
+        }
+        // SAFETY: the one behind waits, so its node is alive until the store below; then only its address is used.
+        let flag: *const M::Atomic<u32> = unsafe { &raw const (*behind.0).waiting };
+        // SAFETY: as above. Release: the next holder sees our writes.
+        unsafe { (*flag).store(0, Release) };
+        M::wake::<u32>(flag, 1, wait);
+    }
+}
+
+impl<M: Machine> Token for NonNull<Node<M>> {
+    #[inline(always)]
+    fn to_word(self) -> usize {
+        self.as_ptr().expose_provenance()
+    }
+    #[inline(always)]
+    fn from_word(word: usize) -> Self {
+        NonNull::new(core::ptr::with_exposed_provenance_mut(word)).expect("a queue lock is unlocked by its node")
+    }
+}
+
+// SAFETY: one null pointer, free when null.
+unsafe impl<M: Machine> ZeroInit for Mcs<M> {}
+
+/// In the order of the swaps on the tail.
+impl<M: Machine> Fifo for Mcs<M> {}
+
+// SAFETY: a thread enters when it found no node in front or its flag was cleared by the one in front, which does so
+// once, on leaving. Node flags and the tail are stored with Release and read with Acquire.
+unsafe impl<M: Machine> RawLock<M> for Mcs<M> {
+    type Token = NonNull<Node<M>>;
+    const INFO: LockInfo = LockInfo {
+        name: "mcs",
+        what: "queue lock: each waiter waits on its own flag",
+        source: "Mellor-Crummey and Scott, ACM TOCS 1991",
+        limits: "a preempted waiter holds up those behind it",
+        fifo: true,
+        try_lock: true,
+        timed: false,
+        waits: Waits::Any,
+    };
+
+    fn new() -> Self {
+        Mcs { tail: M::Atomic::new(Ptr::NULL) }
+    }
+
+    #[inline]
+    fn lock(&self, wait: Wait) -> NonNull<Node<M>> {
+        let node = nodes::take::<M>();
+        // SAFETY: the node is ours, fresh from the free list, and stays ours until `unlock` gives it back.
+        unsafe { self.lock_node(node.as_ref(), wait) };
+        node
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, node: NonNull<Node<M>>, wait: Wait) {
+        // SAFETY: the caller holds the lock by this node; afterwards nobody refers to it: the one in front left before
+        // we entered, the one behind only ever wrote our link, which we have read.
+        unsafe {
+            self.unlock_node(node.as_ref(), wait);
+            nodes::give(node);
+        }
+    }
+}
+
+// SAFETY: as `lock`, entering only where no node is in front; a failed try published nothing.
+unsafe impl<M: Machine> TryLock<M> for Mcs<M> {
+    #[inline]
+    fn try_lock(&self) -> Option<NonNull<Node<M>>> {
+        let node = nodes::take::<M>();
+        // SAFETY: the node is ours.
+        let me = unsafe { node.as_ref() };
+        me.next.store(Ptr::NULL, Relaxed);
+        // AcqRel: as the swap in `lock_node`. Relaxed on failure: nothing is read through it.
+        match self.tail.compare_exchange(Ptr::NULL, Ptr(node.as_ptr()), AcqRel, Relaxed) {
+            Ok(_) => Some(node),
+            Err(_) => {
+                // SAFETY: the node was never published.
+                unsafe { nodes::give(node) };
+                None
+            }
+        }
+    }
+}
+
+// SAFETY: the only non-atomic state is in nodes, and each node is used by one thread at a time.
+unsafe impl<M: Machine> Sync for Node<M> {}
+// SAFETY: as above.
+unsafe impl<M: Machine> Send for Node<M> {}

@@ -1,0 +1,83 @@
+//! Locks: the contract, and the registry by which tools find an algorithm.
+
+pub mod mcs;
+pub mod tas;
+pub mod ticket;
+
+mod registry;
+
+pub use registry::{LOCKS, LockInfo, LockVisitor, UnknownLock, Waits, info, visit};
+
+use baton_machine::{Deadline, Machine, Wait};
+
+/// A lock.
+///
+/// All of a lock's users pass the same `wait`, as a waiter that parks must be woken by a holder that knows it.
+///
+/// # Safety
+/// At most one thread is between a `lock` (or successful try) and its `unlock`, and what it wrote there happens before
+/// the next one's `lock` returns.
+pub unsafe trait RawLock<M: Machine>: Send + Sync + 'static {
+    /// What the holder carries from `lock` to `unlock`: nothing, or its queue node.
+    type Token: Token;
+
+    /// What is said of the lock; its line in the registry.
+    const INFO: LockInfo;
+
+    /// A free lock. On machines whose cells have the layout of their values, all-zero bytes are one too.
+    fn new() -> Self;
+
+    /// Takes the lock, waiting as `wait` says.
+    fn lock(&self, wait: Wait) -> Self::Token;
+
+    /// Gives the lock to the next thread. Touches nothing of the lock after the store that frees it, except its
+    /// address to wake a sleeper, so that the next holder may free its memory at once.
+    ///
+    /// # Safety
+    /// The calling thread holds the lock by `token`, and `wait` is what it was locked with.
+    unsafe fn unlock(&self, token: Self::Token, wait: Wait);
+}
+
+/// A lock that can be tried.
+///
+/// # Safety
+/// As [`RawLock`]. A failed try leaves no trace.
+pub unsafe trait TryLock<M: Machine>: RawLock<M> {
+    /// Takes the lock if it is free; never waits for a holder.
+    fn try_lock(&self) -> Option<Self::Token>;
+}
+
+/// A lock whose waiters can give up.
+///
+/// # Safety
+/// As [`RawLock`]. A wait that expired leaves no trace that could hold up others.
+pub unsafe trait TimedLock<M: Machine>: TryLock<M> {
+    /// Takes the lock, or returns `None` when the deadline has passed and the lock was not free.
+    fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<Self::Token>;
+}
+
+/// A lock that serves waiters in the order in which they came (from the point that its docs name).
+pub trait Fifo {}
+
+/// A lock that is free when all of its bytes are zero.
+///
+/// # Safety
+/// On a machine whose cells have the layout of their values, a zeroed lock equals [`RawLock::new`].
+pub unsafe trait ZeroInit {}
+
+/// A token as one word, for those that must keep it in memory between lock and unlock.
+pub trait Token: Copy {
+    /// The token as a word.
+    fn to_word(self) -> usize;
+    /// The token that [`Token::to_word`] made this word of.
+    fn from_word(word: usize) -> Self;
+}
+
+impl Token for () {
+    #[inline(always)]
+    fn to_word(self) -> usize {
+        0
+    }
+    #[inline(always)]
+    fn from_word(_: usize) {}
+}

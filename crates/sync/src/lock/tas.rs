@@ -1,0 +1,84 @@
+//! Test-and-set: one flag, one atomic exchange a try. The simplest lock, and under contention the worst.
+
+use super::{LockInfo, RawLock, TimedLock, TryLock, Waits, ZeroInit};
+use baton_machine::Ordering::{Acquire, Release};
+use baton_machine::{Atomic, Deadline, Machine, Wait};
+
+/// The lock: 0 free, 1 held.
+#[repr(transparent)]
+pub struct Tas<M: Machine> {
+    held: M::Atomic<u32>,
+}
+
+impl<M: Machine> Tas<M> {
+    /// Between two tries: the spinning policies try again, the others wait until the holder has gone.
+    fn between_tries(&self, wait: Wait, deadline: Option<Deadline>) {
+        match wait {
+            Wait::Spin => {}
+            Wait::Pause => M::relax(),
+            other => {
+                // Whatever ended the wait, the next try decides.
+                let _ = M::wait_while(&self.held, 1, other, deadline);
+            }
+        }
+    }
+}
+
+// SAFETY: one zero word, free when zero.
+unsafe impl<M: Machine> ZeroInit for Tas<M> {}
+
+// SAFETY: only the thread whose swap found 0 holds the lock. Its Acquire pairs with the Release store of `unlock`.
+unsafe impl<M: Machine> RawLock<M> for Tas<M> {
+    type Token = ();
+    const INFO: LockInfo = LockInfo {
+        name: "tas",
+        what: "test-and-set: every try is an atomic exchange",
+        source: "Anderson, IEEE TPDS 1990",
+        limits: "no order among waiters; every try takes the line",
+        fifo: false,
+        try_lock: true,
+        timed: true,
+        waits: Waits::Any,
+    };
+
+    fn new() -> Self {
+        Tas { held: M::Atomic::new(0) }
+    }
+
+    #[inline]
+    fn lock(&self, wait: Wait) {
+        // Acquire: see the last holder's writes.
+        while self.held.swap(1, Acquire) != 0 {
+            self.between_tries(wait, None);
+        }
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, (): (), wait: Wait) {
+        let held: *const M::Atomic<u32> = &self.held;
+        // Release: the next holder sees our writes.
+        self.held.store(0, Release);
+        M::wake::<u32>(held, 1, wait);
+    }
+}
+
+// SAFETY: as `lock`; a failed swap wrote the 1 that was there.
+unsafe impl<M: Machine> TryLock<M> for Tas<M> {
+    #[inline]
+    fn try_lock(&self) -> Option<()> {
+        (self.held.swap(1, Acquire) == 0).then_some(())
+    }
+}
+
+// SAFETY: as `try_lock`.
+unsafe impl<M: Machine> TimedLock<M> for Tas<M> {
+    fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {
+        while self.try_lock().is_none() {
+            if M::now(deadline.clock) >= deadline.at {
+                return None;
+            }
+            self.between_tries(wait, Some(deadline));
+        }
+        Some(())
+    }
+}

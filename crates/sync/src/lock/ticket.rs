@@ -1,0 +1,74 @@
+//! Ticket lock: take a number, wait until it is served. First come, first served.
+
+use super::{Fifo, LockInfo, RawLock, TryLock, Waits, ZeroInit};
+use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::{Atomic, Machine, Wait, WaitResult};
+
+/// The lock: the number served now and the next one to give out, both wrapping.
+#[repr(C)]
+pub struct Ticket<M: Machine> {
+    serving: M::Atomic<u32>,
+    next: M::Atomic<u32>,
+}
+
+// SAFETY: two zero words: 0 is served and the next number is 0, so the lock is free.
+unsafe impl<M: Machine> ZeroInit for Ticket<M> {}
+
+/// In the order in which the numbers are taken.
+impl<M: Machine> Fifo for Ticket<M> {}
+
+// SAFETY: numbers are given out once each, and only their owner enters when they are served. Fewer than 2^32 threads
+// wait, so a number is not given out again while it is in use. `serving` is read with Acquire and stored with Release.
+unsafe impl<M: Machine> RawLock<M> for Ticket<M> {
+    type Token = ();
+    const INFO: LockInfo = LockInfo {
+        name: "ticket",
+        what: "take a number, wait until it is served",
+        source: "Mellor-Crummey and Scott, ACM TOCS 1991",
+        limits: "all waiters watch one line; a preempted waiter holds up those behind it",
+        fifo: true,
+        try_lock: true,
+        timed: false,
+        waits: Waits::Any,
+    };
+
+    fn new() -> Self {
+        Ticket { serving: M::Atomic::new(0), next: M::Atomic::new(0) }
+    }
+
+    #[inline]
+    fn lock(&self, wait: Wait) {
+        // Relaxed: the number orders nothing; `serving` does.
+        let mine = self.next.fetch_add(1, Relaxed);
+        // Acquire: see the last holder's writes.
+        let mut serving = self.serving.load(Acquire);
+        while serving != mine {
+            match M::wait_while(&self.serving, serving, wait, None) {
+                WaitResult::Changed(now) => serving = now,
+                WaitResult::Expired => unreachable!("no deadline was given"),
+            }
+        }
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, (): (), wait: Wait) {
+        let serving: *const M::Atomic<u32> = &self.serving;
+        // Relaxed: only the holder writes it, and we are the holder.
+        let mine = self.serving.load(Relaxed);
+        // Release: the next holder sees our writes.
+        self.serving.store(mine.wrapping_add(1), Release);
+        // All sleepers: the one whose number it is cannot be told from the others.
+        M::wake::<u32>(serving, u32::MAX, wait);
+    }
+}
+
+// SAFETY: the number is taken only if it is the one served, so nobody waits for a number that was thrown away.
+unsafe impl<M: Machine> TryLock<M> for Ticket<M> {
+    #[inline]
+    fn try_lock(&self) -> Option<()> {
+        // Acquire: if our number is served already, this is the read that follows the last holder's writes.
+        let serving = self.serving.load(Acquire);
+        // Relaxed: see `lock`.
+        self.next.compare_exchange(serving, serving.wrapping_add(1), Relaxed, Relaxed).ok().map(drop)
+    }
+}

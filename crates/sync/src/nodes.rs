@@ -1,0 +1,81 @@
+//! Queue nodes: each guest thread keeps a free list of them in its storage, so that a lock needs no node from its
+//! caller and allocates only the first few times. A node may go home to another thread's list than it came from.
+
+use baton_machine::cell::Ptr;
+use baton_machine::local::Use;
+use baton_machine::{Atomic, Machine};
+use core::alloc::Layout;
+use core::cell::Cell;
+use core::ptr::NonNull;
+
+/// A waiter's place in a queue, alone in its pair of cache lines (adjacent-line prefetch takes pairs).
+#[repr(C, align(128))]
+pub struct Node<M: Machine> {
+    /// The waiter behind, once it has linked itself.
+    pub(crate) next: M::Atomic<Ptr<Node<M>>>,
+    /// What the owner waits on: 1 while it must wait.
+    pub(crate) waiting: M::Atomic<u32>,
+    /// The node below in the free list; only the list's thread touches it.
+    below: Cell<usize>,
+}
+
+impl<M: Machine> Node<M> {
+    /// A node that nobody waits behind.
+    pub fn new() -> Self {
+        Node { next: M::Atomic::new(Ptr::NULL), waiting: M::Atomic::new(0), below: Cell::new(0) }
+    }
+}
+
+impl<M: Machine> Default for Node<M> {
+    fn default() -> Self {
+        Node::new()
+    }
+}
+
+/// Takes a node from the calling thread's list, or a new one.
+#[inline]
+pub(crate) fn take<M: Machine>() -> NonNull<Node<M>> {
+    let local = M::local();
+    match NonNull::new(core::ptr::with_exposed_provenance_mut::<Node<M>>(local.get(Use::QueueNodes))) {
+        Some(node) => {
+            // SAFETY: a node in the list belongs to this thread alone.
+            local.set(Use::QueueNodes, unsafe { node.as_ref() }.below.get());
+            node
+        }
+        None => allocate::<M>(),
+    }
+}
+
+/// Puts a node that nobody refers to any more into the calling thread's list.
+///
+/// # Safety
+/// The node came from [`take`], and no other thread will touch it.
+#[inline]
+pub(crate) unsafe fn give<M: Machine>(node: NonNull<Node<M>>) {
+    let local = M::local();
+    // SAFETY: the caller says that the node is ours alone.
+    unsafe { node.as_ref() }.below.set(local.get(Use::QueueNodes));
+    local.set(Use::QueueNodes, node.as_ptr().expose_provenance());
+}
+
+#[cold]
+fn allocate<M: Machine>() -> NonNull<Node<M>> {
+    M::local().at_end(Use::QueueNodes, free_list::<M>);
+    let node = M::alloc(Layout::new::<Node<M>>()).cast::<Node<M>>();
+    // SAFETY: the memory was allocated for one node.
+    unsafe { node.write(Node::new()) };
+    node
+}
+
+/// Frees the list of a thread that ends.
+fn free_list<M: Machine>(first: usize) {
+    let mut next = first;
+    while let Some(node) = NonNull::new(core::ptr::with_exposed_provenance_mut::<Node<M>>(next)) {
+        // SAFETY: the list's nodes came from `allocate`, belong to the ending thread, and nobody refers to them.
+        unsafe {
+            next = node.as_ref().below.get();
+            node.drop_in_place();
+            M::dealloc(node.cast(), Layout::new::<Node<M>>());
+        }
+    }
+}
