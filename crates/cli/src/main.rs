@@ -1,8 +1,21 @@
-//! The `baton` command. Each subcommand is one file under `cmd/`; this file only names them.
+//! The `baton` command. Each subcommand is one file (or folder) under `cmd/`; what they share stands beside it.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`cmd`] | the command line's one definition, and the subcommands |
+//! | [`error`] | bad input against failure, and hints at the nearest known name |
+//! | [`ui`] | tables on standard output, notes on standard error, colour |
+
 mod cmd;
+mod error;
+mod ui;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // A reader that goes away (`baton list | head -1`) ends us quietly, as it does any Unix filter; Rust ignores
+    // the signal by default and would panic in `println!`.
+    // SAFETY: no other thread runs yet, and the default action needs no handler.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     cmd::main()
 }

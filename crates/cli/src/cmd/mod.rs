@@ -1,23 +1,82 @@
-//! The command line's one definition: parsing, help, man page and completions all come from [`Cli`].
+//! The command line's one definition: parsing, help, man pages and completions all come from [`Cli`].
 //!
-//! A subcommand is a file here with an `Args` struct and `fn run(args: Args) -> anyhow::Result<ExitCode>`,
-//! and one line in [`Command`].
+//! A subcommand is a file (or folder) here with an `Args` struct that derives `clap::Args` and
+//! `pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode>`, and one line in `commands!`. Its help ends with
+//! examples (`#[command(after_help = …)]`). Data goes to standard output, notes and progress to standard error.
+//! Exit codes: 0 done, 1 failed, 2 bad input ([`crate::error::BadInput`]); `run` and `profile` keep the program's.
 
-use clap::Parser;
+mod completions;
+mod list;
+mod man;
+
+use crate::ui;
+use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
 
-/// The synchronization workbench for many-core machines.
+/// Shows where a multithreaded program's threads wait, replaces its locks without rebuilding it, and predicts what
+/// another lock, wait policy or chip would do to it.
 #[derive(Parser)]
-#[command(name = "baton", version, about, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "baton", version, about, propagate_version = true, arg_required_else_help = true, after_help = EXAMPLES)]
 struct Cli {
+    /// Colour the output.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: ui::Color,
     #[command(subcommand)]
     command: Command,
 }
 
-#[derive(clap::Subcommand)]
-enum Command {}
+const EXAMPLES: &str = "\
+Examples:
+  baton profile -o before -- ./app --threads 8     see where threads wait
+  baton whatif before --lock mcs,ticket,tas        what would another lock do?
+  baton run --lock mcs -- ./app --threads 8        make it true, unmodified
+  baton doctor                                     what this machine offers";
 
-/// Parses the command line and runs the subcommand. Exit codes: 0 done, 1 failed, 2 bad input.
+/// Declares the subcommands: a variant, its one-line help (the doc comment) and its module.
+macro_rules! commands {
+    ($($(#[$meta:meta])* $name:ident($room:ident)),* $(,)?) => {
+        #[derive(clap::Subcommand)]
+        enum Command { $($(#[$meta])* $name($room::Args)),* }
+
+        fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
+            match command { $(Command::$name(args) => $room::run(args)),* }
+        }
+    };
+}
+
+commands! {
+    /// Say what can be chosen: locks, waits
+    List(list),
+    /// Print a shell's completion script
+    Completions(completions),
+    /// Print a man page
+    Man(man),
+}
+
+/// The definition, for what is generated from it.
+fn definition() -> clap::Command {
+    Cli::command()
+}
+
+/// Parses the command line and runs the subcommand.
 pub(crate) fn main() -> ExitCode {
-    match Cli::parse().command {}
+    let cli = Cli::parse();
+    ui::set_color(cli.color);
+    dispatch(cli.command).unwrap_or_else(|error| crate::error::report(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_definition_holds_together() {
+        super::definition().debug_assert();
+    }
+
+    #[test]
+    fn every_subcommand_shows_examples() {
+        for command in super::definition().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("baton "), "`baton {} --help` shows no example", command.get_name());
+        }
+    }
 }

@@ -1,0 +1,18 @@
+//! `baton completions SHELL`.
+
+use std::process::ExitCode;
+
+/// What to complete for.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  baton completions bash > ~/.local/share/bash-completion/completions/baton")]
+pub(crate) struct Args {
+    /// The shell.
+    shell: clap_complete::Shell,
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    clap_complete::generate(args.shell, &mut super::definition(), "baton", &mut std::io::stdout());
+    Ok(ExitCode::SUCCESS)
+}

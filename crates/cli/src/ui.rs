@@ -1,0 +1,97 @@
+//! How the command speaks: data on standard output, everything else on standard error, colour only on a terminal
+//! and never under `NO_COLOR`.
+
+use std::io::IsTerminal;
+use std::sync::OnceLock;
+
+/// Bold, as an SGR parameter.
+pub(crate) const BOLD: &str = "1";
+/// Red, as an SGR parameter.
+pub(crate) const RED: &str = "1;31";
+/// Yellow, as an SGR parameter.
+pub(crate) const YELLOW: &str = "1;33";
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+static COLOR: OnceLock<Color> = OnceLock::new();
+
+/// Sets the user's choice, once, before anything is printed.
+pub(crate) fn set_color(color: Color) {
+    COLOR.get_or_init(|| color);
+}
+
+fn colored(terminal: bool) -> bool {
+    match COLOR.get().copied().unwrap_or_default() {
+        Color::Always => true,
+        Color::Never => false,
+        // no-color.org: any value that is not empty.
+        Color::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+    }
+}
+
+fn paint_if(on: bool, text: &str, sgr: &str) -> String {
+    if on { format!("\x1b[{sgr}m{text}\x1b[0m") } else { text.to_owned() }
+}
+
+/// Text for standard output, painted where that shows colour.
+pub(crate) fn paint(text: &str, sgr: &str) -> String {
+    paint_if(colored(std::io::stdout().is_terminal()), text, sgr)
+}
+
+/// A line on standard error, behind a painted word that says what kind of line it is.
+pub(crate) fn say(kind: &str, sgr: &str, text: impl std::fmt::Display) {
+    eprintln!("{} {text}", paint_if(colored(std::io::stderr().is_terminal()), kind, sgr));
+}
+
+/// A note about what is going on, on standard error.
+pub(crate) fn note(text: impl std::fmt::Display) {
+    say("baton:", BOLD, text);
+}
+
+/// Rows under a header, columns as wide as their widest cell, two spaces between; the last column is not padded.
+pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
+    let mut widths: Vec<usize> = header.iter().map(|h| h.chars().count()).collect();
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let line = |cells: &[&str]| {
+        let mut text = String::new();
+        for (i, cell) in cells.iter().enumerate() {
+            text.push_str(cell);
+            if i + 1 < cells.len() {
+                text.extend(std::iter::repeat_n(' ', widths[i] - cell.chars().count() + 2));
+            }
+        }
+        text.truncate(text.trim_end().len());
+        text
+    };
+    let mut text = paint(&line(header), BOLD) + "\n";
+    for row in rows {
+        text += &line(&row.iter().map(String::as_str).collect::<Vec<_>>());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_lines_up() {
+        let rows = vec![vec!["mcs".into(), "queue".into()], vec!["ticket".into(), "number".into()]];
+        assert_eq!(table(&["lock", "how"], &rows), "lock    how\nmcs     queue\nticket  number\n");
+    }
+}
