@@ -1,1 +1,73 @@
 //! The synchronization trace: events, file format, reader, analysis.
+//!
+//! # The parts
+//!
+//! | part | what for | who uses it |
+//! | --- | --- | --- |
+//! | [`event`] | what a thread did, as types: [`Event`], [`What`] | all |
+//! | [`record`] | the 16 bytes of an event | writer, reader |
+//! | [`writer`] | recording from inside a running program: [`Session`](writer::Session), [`ThreadWriter`](writer::ThreadWriter) | `preload`, `capi` |
+//! | [`Trace`] | a whole trace, from a directory or from memory | `report`, `replay` |
+//! | [`TraceBuilder`] | a trace made in memory, with any clock | `chip`, tests |
+//! | [`Meta`] | what the launcher knows about a run | `cli` |
+//!
+//! # Recording
+//!
+//! ```no_run
+//! use baton_trace::writer::{Options, Session, ThreadWriter};
+//! use baton_trace::{Lock, Mode, SiteId, What};
+//!
+//! static SESSION: Session = Session::new();
+//! thread_local! { static PEN: ThreadWriter = const { ThreadWriter::new() } }
+//!
+//! SESSION.open(c"trace.dir", Options::default())?;
+//! let (lock, mode, site) = (Lock::mutex(0x1000), Mode::Exclusive, SiteId(1));
+//! PEN.with(|pen| {
+//!     // … the lock was free and has been taken:
+//!     pen.post_ordered(&SESSION, What::Acquire { lock, mode, site });
+//!     // … it is about to be released:
+//!     pen.post(&SESSION, What::Release { lock, mode, site: SiteId::UNKNOWN });
+//!     pen.finish(); // the thread's last act
+//! });
+//! SESSION.finish();
+//! # Ok::<(), baton_trace::writer::OpenError>(())
+//! ```
+//! Threads and files come into being with their first event. `post` stamps before what follows, `post_ordered` after what
+//! came before. In a fork's child call [`Session::reopen_after_fork`](writer::Session::reopen_after_fork) and
+//! [`ThreadWriter::forget`](writer::ThreadWriter::forget), with signals blocked since before the fork.
+//!
+//! # Reading
+//!
+//! ```no_run
+//! let trace = baton_trace::Trace::open("trace.dir".as_ref())?;
+//! for loss in &trace.losses {
+//!     eprintln!("{loss}");
+//! }
+//! for event in trace.events() {
+//!     println!("{} {:?}", trace.clock.nanos(event.time.0), event.what);
+//! }
+//! # Ok::<(), baton_trace::ReadError>(())
+//! ```
+//! `docs/trace-format.md` describes the files byte by byte.
+
+mod builder;
+pub mod clock;
+pub mod event;
+mod layout;
+pub mod meta;
+pub mod notes;
+mod reader;
+pub mod record;
+pub mod sys;
+mod trace;
+pub mod writer;
+
+pub use builder::TraceBuilder;
+pub use clock::{Clock, Source, Ticks};
+pub use event::{
+    Address, Event, How, Lock, LockKind, Mode, OffReason, SiteId, ThreadIndex, Waitable, WakeReason, What,
+};
+pub use layout::FORMAT_VERSION;
+pub use meta::Meta;
+pub use reader::{Loss, LossKind, ReadError};
+pub use trace::{Events, Module, Process, ProcessIndex, Thread, Trace};

@@ -1,0 +1,97 @@
+//! A trace made in memory: for tests, and for the simulator, whose events carry its own clock.
+
+use crate::clock::{Clock, Ticks};
+use crate::event::{Address, Event, SiteId, ThreadIndex, What};
+use crate::meta::Meta;
+use crate::trace::{Content, Process, ProcessIndex, Thread, Trace};
+use std::collections::BTreeMap;
+
+/// Collects events in any order; [`TraceBuilder::build`] sorts them. Events of one time keep the order in which they were pushed.
+pub struct TraceBuilder {
+    clock: Clock,
+    meta: Option<Meta>,
+    threads: Vec<Thread>,
+    process: Process,
+    marker_names: BTreeMap<(ProcessIndex, u32), String>,
+    object_names: BTreeMap<(ProcessIndex, Address), String>,
+    events: Vec<Event>,
+}
+
+impl TraceBuilder {
+    /// An empty trace of one process. A simulator gives [`Clock::simulated`], a test mostly [`Clock::nanoseconds`].
+    pub fn new(clock: Clock) -> TraceBuilder {
+        TraceBuilder {
+            clock,
+            meta: None,
+            threads: Vec::new(),
+            process: Process { finished: true, ..Process::default() },
+            marker_names: BTreeMap::new(),
+            object_names: BTreeMap::new(),
+            events: Vec::new(),
+        }
+    }
+
+    /// Adds a thread.
+    pub fn thread(&mut self, name: &str) -> ThreadIndex {
+        let thread = ThreadIndex(self.threads.len() as u32);
+        self.threads.push(Thread { name: Some(name.to_owned()), tid: thread.0 + 1, ..Thread::default() });
+        thread
+    }
+
+    /// Adds an event. An unknown thread is added with it.
+    pub fn push(&mut self, time: Ticks, thread: ThreadIndex, what: What) -> &mut Self {
+        while self.threads.len() <= thread.index() {
+            let name = format!("thread {}", self.threads.len());
+            self.thread(&name);
+        }
+        self.events.push(Event { time, thread, what });
+        self
+    }
+
+    /// Defines a call site: return addresses, innermost first.
+    pub fn site(&mut self, site: SiteId, stack: &[Address]) -> &mut Self {
+        self.process.sites.insert(site, stack.to_vec());
+        self
+    }
+
+    /// Names a marker or region.
+    pub fn name_marker(&mut self, number: u32, name: &str) -> &mut Self {
+        self.marker_names.insert((ProcessIndex(0), number), name.to_owned());
+        self
+    }
+
+    /// Names an object.
+    pub fn name_object(&mut self, address: Address, name: &str) -> &mut Self {
+        self.object_names.insert((ProcessIndex(0), address), name.to_owned());
+        self
+    }
+
+    /// Attaches what is known about the run.
+    pub fn meta(&mut self, meta: Meta) -> &mut Self {
+        self.meta = Some(meta);
+        self
+    }
+
+    /// The trace.
+    pub fn build(mut self) -> Trace {
+        self.events.sort_by_key(|e| e.time);
+        for event in &self.events {
+            let thread = &mut self.threads[event.thread.index()];
+            if thread.events == 0 {
+                thread.first = event.time;
+            }
+            thread.last = event.time;
+            thread.events += 1;
+        }
+        Trace {
+            clock: self.clock,
+            meta: self.meta,
+            processes: vec![self.process],
+            threads: self.threads,
+            marker_names: self.marker_names,
+            object_names: self.object_names,
+            losses: Vec::new(),
+            content: Content::Memory(self.events),
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The trace's clock: how a thread reads it in a few nanoseconds, and how its ticks become nanoseconds.
+//!
+//! Time stamps of different threads must be comparable. The invariant time stamp counter is, on one machine: it runs
+//! at one rate in all states and is set alike on all cores. Where the processor does not promise that, or the kernel has found
+//! it false, `CLOCK_MONOTONIC` is read.
+
+use crate::sys;
+use baton_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Ticks of a trace's clock since the trace began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ticks(pub u64);
+
+impl Ticks {
+    /// How long after `earlier`; zero if it is not.
+    pub fn since(self, earlier: Ticks) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+/// Where time stamps come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+pub enum Source {
+    /// The x86 time stamp counter, invariant.
+    Tsc = 1,
+    /// `clock_gettime(CLOCK_MONOTONIC)`: one tick is a nanosecond.
+    Monotonic = 2,
+    /// The Arm generic timer's virtual counter (always invariant).
+    Counter = 3,
+    /// Cycles of a simulated chip.
+    Simulated = 4,
+}
+
+impl Source {
+    pub(crate) fn from_number(number: u32) -> Option<Source> {
+        Some(match number {
+            1 => Source::Tsc,
+            2 => Source::Monotonic,
+            3 => Source::Counter,
+            4 => Source::Simulated,
+            _ => return None,
+        })
+    }
+
+    /// The best clock of this machine.
+    pub fn detect() -> Source {
+        if cfg!(target_arch = "aarch64") {
+            Source::Counter
+        } else if tsc_is_invariant() && !kernel_distrusts_tsc() {
+            Source::Tsc
+        } else {
+            Source::Monotonic
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn tsc_is_invariant() -> bool {
+    use core::arch::x86_64::__cpuid;
+    if __cpuid(0x8000_0000).eax < 0x8000_0007 {
+        return false;
+    }
+    // Leaf 0x80000007 EDX bit 8: invariant TSC. Leaf 0x80000001 EDX bit 27: RDTSCP.
+    __cpuid(0x8000_0007).edx & 1 << 8 != 0 && __cpuid(0x8000_0001).edx & 1 << 27 != 0
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn tsc_is_invariant() -> bool {
+    false
+}
+
+/// The kernel measures the counter on all cores, and changes to a slow clock when they disagree.
+fn kernel_distrusts_tsc() -> bool {
+    let path = c"/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let Ok(fd) = sys::open(path, libc::O_RDONLY | libc::O_CLOEXEC, 0) else { return false };
+    let mut name = [0u8; 32];
+    let read = sys::read(fd, &mut name).unwrap_or(0);
+    sys::close(fd);
+    matches!(&name[..read], b"hpet\n" | b"acpi_pm\n" | b"jiffies\n" | b"refined-jiffies\n")
+}
+
+/// Reads the clock. May run ahead of earlier loads and stores, as fits a stamp before a release.
+#[inline(always)]
+pub fn now(source: Source) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    if source == Source::Tsc {
+        // SAFETY: every x86-64 processor has RDTSC.
+        return unsafe { core::arch::x86_64::_rdtsc() };
+    }
+    #[cfg(target_arch = "aarch64")]
+    if source == Source::Counter {
+        let ticks: u64;
+        // SAFETY: Linux lets user space read the virtual counter.
+        unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack)) };
+        return ticks;
+    }
+    let _ = source;
+    monotonic_ns()
+}
+
+/// Reads the clock after everything before has been done, and the CPU where that is free. Fits a stamp after an acquisition.
+#[inline(always)]
+pub fn now_ordered(source: Source) -> (u64, Option<u32>) {
+    #[cfg(target_arch = "x86_64")]
+    if source == Source::Tsc {
+        let mut aux = 0u32;
+        // SAFETY: `Source::detect` chose the TSC only where RDTSCP exists. It waits until all instructions before it are done.
+        let ticks = unsafe { core::arch::x86_64::__rdtscp(&mut aux) };
+        // Linux puts the CPU's number into the lower 12 bits, the node's above.
+        return (ticks, Some(aux & 0xfff));
+    }
+    #[cfg(target_arch = "aarch64")]
+    if source == Source::Counter {
+        let ticks: u64;
+        // SAFETY: as in `now`; ISB holds the read back until the instructions before it are done.
+        unsafe { core::arch::asm!("isb", "mrs {}, cntvct_el0", out(reg) ticks, options(nostack)) };
+        return (ticks, None);
+    }
+    (now(source), None)
+}
+
+/// Through the vDSO where there is one: some 20 ns, no system call.
+fn monotonic_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes one timespec. CLOCK_MONOTONIC always exists, so errno stays as it is.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// One moment on both clocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moment {
+    /// Ticks of the trace's clock (raw, not since its start).
+    pub ticks: u64,
+    /// Nanoseconds of `CLOCK_MONOTONIC`.
+    pub monotonic_ns: u64,
+}
+
+impl Moment {
+    /// Reads both clocks. Of three readings the one that took the shortest: an interrupt between them would skew it.
+    pub(crate) fn now(source: Source) -> Moment {
+        let reading = || {
+            let before = now(source);
+            let monotonic_ns = sys::clock_ns(libc::CLOCK_MONOTONIC);
+            let after = now(source);
+            (after.wrapping_sub(before), Moment { ticks: before + (after.wrapping_sub(before)) / 2, monotonic_ns })
+        };
+        let mut best = reading();
+        for _ in 0..2 {
+            let next = reading();
+            if next.0 < best.0 {
+                best = next;
+            }
+        }
+        best.1
+    }
+}
+
+/// Converts a trace's ticks: straight through two moments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clock {
+    /// Where stamps come from.
+    pub source: Source,
+    /// Raw ticks that count as 0.
+    pub origin: u64,
+    /// This many nanoseconds …
+    pub span_ns: u64,
+    /// … are this many ticks.
+    pub span_ticks: u64,
+}
+
+impl Clock {
+    /// A clock of `hertz` ticks a second, from 0: a simulated chip's.
+    pub fn simulated(hertz: baton_units::Hertz) -> Clock {
+        Clock { source: Source::Simulated, origin: 0, span_ns: 1_000_000_000, span_ticks: hertz.0.max(1) }
+    }
+
+    /// A clock whose tick is a nanosecond.
+    pub fn nanoseconds() -> Clock {
+        Clock { source: Source::Monotonic, origin: 0, span_ns: 1, span_ticks: 1 }
+    }
+
+    /// From a moment at the start and one later. Closer together than a millisecond they say less than `frequency` (in Hz),
+    /// which was measured, and is used then where it is not 0.
+    pub(crate) fn calibrated(source: Source, start: Moment, later: Moment, frequency: u64) -> Clock {
+        let span_ns = later.monotonic_ns.saturating_sub(start.monotonic_ns);
+        let span_ticks = later.ticks.saturating_sub(start.ticks);
+        let (span_ns, span_ticks) = match source {
+            Source::Monotonic => (1, 1),
+            _ if (span_ns < 1_000_000 || span_ticks == 0) && frequency > 0 => (1_000_000_000, frequency),
+            _ if span_ns == 0 || span_ticks == 0 => (1, 1),
+            _ => (span_ns, span_ticks),
+        };
+        Clock { source, origin: start.ticks, span_ns, span_ticks }
+    }
+
+    /// A length in ticks as nanoseconds, rounded to the nearest.
+    pub fn nanos(&self, ticks: u64) -> Nanos {
+        let ns = (u128::from(ticks) * u128::from(self.span_ns) + u128::from(self.span_ticks) / 2)
+            / u128::from(self.span_ticks.max(1));
+        Nanos(ns.min(u128::from(u64::MAX)) as u64)
+    }
+
+    /// A length in nanoseconds as ticks, rounded to the nearest.
+    pub fn ticks(&self, ns: Nanos) -> u64 {
+        let ticks = (u128::from(ns.0) * u128::from(self.span_ticks) + u128::from(self.span_ns) / 2)
+            / u128::from(self.span_ns.max(1));
+        ticks.min(u128::from(u64::MAX)) as u64
+    }
+
+    /// Ticks a second.
+    pub fn frequency(&self) -> baton_units::Hertz {
+        baton_units::Hertz(self.ticks(Nanos(1_000_000_000)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_detected_clock_runs_forward_and_at_the_calibrated_rate() {
+        let source = Source::detect();
+        let start = Moment::now(source);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let middle = Moment::now(source);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let end = Moment::now(source);
+        let clock = Clock::calibrated(source, start, middle, 0);
+        let by_ticks = clock.nanos(end.ticks - start.ticks).0 as f64;
+        let by_kernel = (end.monotonic_ns - start.monotonic_ns) as f64;
+        assert!((by_ticks / by_kernel - 1.0).abs() < 0.01, "{by_ticks} against {by_kernel}");
+    }
+
+    #[test]
+    fn a_short_run_uses_the_measured_frequency() {
+        let moment = |ticks, monotonic_ns| Moment { ticks, monotonic_ns };
+        let clock = Clock::calibrated(Source::Tsc, moment(0, 0), moment(100, 10), 2_000_000_000);
+        assert_eq!(clock.nanos(2_000), Nanos(1_000));
+        assert_eq!(clock.frequency(), baton_units::Hertz(2_000_000_000));
+    }
+
+    #[test]
+    fn conversion_survives_years_and_zero_spans() {
+        let clock = Clock::calibrated(Source::Tsc, Moment::default(), Moment::default(), 0);
+        assert_eq!(clock.nanos(u64::MAX), Nanos(u64::MAX));
+        let fast = Clock { source: Source::Tsc, origin: 0, span_ns: 1_000_000_000, span_ticks: 5_000_000_000 };
+        let year = Nanos(365 * 24 * 3600 * 1_000_000_000);
+        assert_eq!(fast.nanos(fast.ticks(year)), year);
+    }
+}

@@ -1,0 +1,169 @@
+//! Where each field lies in an events file: the file header and the segment header. `docs/trace-format.md` has the same
+//! in prose. All numbers are little-endian.
+
+use crate::clock::{Moment, Source};
+
+/// First bytes of an events file.
+pub(crate) const FILE_MAGIC: [u8; 8] = *b"BATONTRC";
+/// First bytes of a segment.
+pub(crate) const SEGMENT_MAGIC: [u8; 8] = *b"BTNSEGMT";
+/// Version of the file format. A reader refuses a greater one.
+pub const FORMAT_VERSION: u16 = 1;
+/// Bytes of the file header; segments begin here.
+pub(crate) const FILE_HEADER_BYTES: usize = 4096;
+/// Bytes of a segment's header: four records' worth.
+pub(crate) const SEGMENT_HEADER_BYTES: usize = 64;
+/// Segments begin and end at multiples of this, in the file and in memory.
+pub(crate) const GRAIN: usize = 4096;
+/// Greatest segment, and alignment of every segment in memory.
+pub(crate) const SPAN: usize = 256 << 10;
+/// Thread number of a segment whose events speak of other threads (see `OffCpu`, `OnCpu`).
+pub(crate) const FOREIGN_THREAD: u32 = u32::MAX;
+
+/// A record's time counts from this many ticks before its segment's base, so that stamps taken a while before the
+/// segment was made fit too.
+pub(crate) const BACK: u64 = 1 << 36;
+
+/// Offsets in the file header.
+pub(crate) mod file {
+    pub(crate) const VERSION: usize = 8;
+    pub(crate) const HEADER_BYTES: usize = 12;
+    pub(crate) const PID: usize = 16;
+    pub(crate) const PARENT: usize = 20;
+    pub(crate) const CLOCK: usize = 24;
+    pub(crate) const FREQUENCY: usize = 32;
+    pub(crate) const START_TICKS: usize = 40;
+    pub(crate) const START_MONOTONIC: usize = 48;
+    pub(crate) const START_REALTIME: usize = 56;
+    pub(crate) const LIMIT: usize = 64;
+    /// CRC-32 of the bytes before.
+    pub(crate) const CRC: usize = 72;
+    // Below: changes while the program runs, so under no checksum; on a cache line of its own.
+    pub(crate) const NEXT: usize = 128;
+    pub(crate) const THREADS: usize = 136;
+    pub(crate) const STOP: usize = 140;
+    pub(crate) const STOP_ERROR: usize = 144;
+    pub(crate) const FINISHED: usize = 148;
+    pub(crate) const DROPPED: usize = 152;
+    pub(crate) const END_TICKS: usize = 160;
+    pub(crate) const END_MONOTONIC: usize = 168;
+    /// From here on (raw ticks) events may be missing.
+    pub(crate) const STOP_TICKS: usize = 176;
+}
+
+/// Offsets in a segment's header.
+pub(crate) mod segment {
+    pub(crate) const PID: usize = 8;
+    pub(crate) const TID: usize = 12;
+    pub(crate) const THREAD: usize = 16;
+    pub(crate) const SEQUENCE: usize = 20;
+    pub(crate) const BASE: usize = 24;
+    pub(crate) const MONOTONIC: usize = 32;
+    pub(crate) const BYTES: usize = 40;
+    /// CRC-32 of the bytes before.
+    pub(crate) const CRC: usize = 44;
+    // Below: written later.
+    pub(crate) const SEALED: usize = 48;
+    pub(crate) const DATA_CRC: usize = 52;
+    pub(crate) const DROPPED: usize = 56;
+}
+
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+}
+
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
+}
+
+/// What a segment's header says about its records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SegmentHeader {
+    pub(crate) pid: u32,
+    pub(crate) tid: u32,
+    pub(crate) thread: u32,
+    pub(crate) sequence: u32,
+    pub(crate) base: Moment,
+    pub(crate) bytes: u32,
+}
+
+impl SegmentHeader {
+    /// The part under the checksum, and the checksum.
+    pub(crate) fn to_bytes(self) -> [u8; segment::SEALED] {
+        let mut out = [0; segment::SEALED];
+        out[..8].copy_from_slice(&SEGMENT_MAGIC);
+        for (at, value) in [
+            (segment::PID, self.pid),
+            (segment::TID, self.tid),
+            (segment::THREAD, self.thread),
+            (segment::SEQUENCE, self.sequence),
+            (segment::BYTES, self.bytes),
+        ] {
+            out[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        out[segment::BASE..][..8].copy_from_slice(&self.base.ticks.to_le_bytes());
+        out[segment::MONOTONIC..][..8].copy_from_slice(&self.base.monotonic_ns.to_le_bytes());
+        let crc = crc32fast::hash(&out[..segment::CRC]);
+        out[segment::CRC..].copy_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    /// Reads it back; `None` if these bytes are no whole segment header.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<SegmentHeader> {
+        let checked = bytes.get(..segment::CRC)?;
+        if checked[..8] != SEGMENT_MAGIC || crc32fast::hash(checked) != u32_at(bytes, segment::CRC) {
+            return None;
+        }
+        let header = SegmentHeader {
+            pid: u32_at(bytes, segment::PID),
+            tid: u32_at(bytes, segment::TID),
+            thread: u32_at(bytes, segment::THREAD),
+            sequence: u32_at(bytes, segment::SEQUENCE),
+            base: Moment { ticks: u64_at(bytes, segment::BASE), monotonic_ns: u64_at(bytes, segment::MONOTONIC) },
+            bytes: u32_at(bytes, segment::BYTES),
+        };
+        let len = header.bytes as usize;
+        (len.is_multiple_of(GRAIN) && (GRAIN..=SPAN).contains(&len)).then_some(header)
+    }
+}
+
+/// What a file's header says, as far as it does not change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileHeader {
+    pub(crate) pid: u32,
+    pub(crate) parent: u32,
+    pub(crate) source: Source,
+    pub(crate) frequency: u64,
+    pub(crate) start: Moment,
+    pub(crate) realtime_ns: u64,
+    pub(crate) limit: u64,
+}
+
+impl FileHeader {
+    /// The part under the checksum, and the checksum.
+    pub(crate) fn to_bytes(self) -> [u8; file::CRC + 4] {
+        let mut out = [0; file::CRC + 4];
+        out[..8].copy_from_slice(&FILE_MAGIC);
+        out[file::VERSION..][..2].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+        for (at, value) in [
+            (file::HEADER_BYTES, FILE_HEADER_BYTES as u32),
+            (file::PID, self.pid),
+            (file::PARENT, self.parent),
+            (file::CLOCK, self.source as u32),
+        ] {
+            out[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        for (at, value) in [
+            (file::FREQUENCY, self.frequency),
+            (file::START_TICKS, self.start.ticks),
+            (file::START_MONOTONIC, self.start.monotonic_ns),
+            (file::START_REALTIME, self.realtime_ns),
+            (file::LIMIT, self.limit),
+        ] {
+            out[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        let crc = crc32fast::hash(&out[..file::CRC]);
+        out[file::CRC..].copy_from_slice(&crc.to_le_bytes());
+        out
+    }
+}

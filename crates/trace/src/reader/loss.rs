@@ -1,0 +1,90 @@
+//! What a reader has to say about a trace that is not whole.
+
+use crate::writer::StopReason;
+
+/// One thing that is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Name of the file.
+    pub file: String,
+    /// Where in the file it begins, in bytes.
+    pub offset: u64,
+    /// How many bytes are concerned; 0 where that is not a matter of bytes.
+    pub bytes: u64,
+    /// How many events, where that is known.
+    pub events: u64,
+    /// What and why.
+    pub kind: LossKind,
+}
+
+/// Why something is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossKind {
+    /// The file is not an events file, or its header is too short to tell.
+    NotATrace,
+    /// The file was written by a newer program, in a version of the format that this one does not read.
+    NewerVersion(u16),
+    /// The file's header does not match its checksum. The segments are read; the clock is taken from them.
+    FileHeader,
+    /// Bytes where a segment should begin, and none does.
+    SegmentHeader,
+    /// The file ends inside a segment.
+    Truncated,
+    /// A sealed segment does not match its checksum. Its records are read one by one; some may be wrong.
+    Checksum,
+    /// Records of a kind, or with a field, that this version does not know.
+    UnknownRecord,
+    /// Records that were begun and never finished: the thread was killed, or left a signal handler by a jump.
+    Unfinished,
+    /// A definition (a name, a module) whose text is incomplete.
+    CutDefinition,
+    /// Events that found no room, as the session had stopped.
+    Dropped(StopReason),
+    /// Context switches of threads that have no other events.
+    UnknownThread,
+    /// The file could not be read.
+    Io,
+    /// `meta.json` is damaged.
+    Meta,
+}
+
+impl std::fmt::Display for Loss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Loss { file, offset, bytes, events, kind } = self;
+        match kind {
+            LossKind::NotATrace => write!(f, "{file}: not an events file; left out"),
+            LossKind::NewerVersion(v) => {
+                write!(f, "{file}: format version {v}, this program reads up to {}; left out", crate::FORMAT_VERSION)
+            }
+            LossKind::FileHeader => write!(f, "{file}: damaged file header; clock taken from the segments"),
+            LossKind::SegmentHeader => write!(f, "{file}: {bytes} bytes at {offset} belong to no segment; left out"),
+            LossKind::Truncated => write!(f, "{file}: ends {bytes} bytes too early, inside the segment at {offset}"),
+            LossKind::Checksum => {
+                write!(
+                    f,
+                    "{file}: segment at {offset}: checksum does not match; read record by record, some may be wrong"
+                )
+            }
+            LossKind::UnknownRecord => write!(f, "{file}: segment at {offset}: {events} unknown records; left out"),
+            LossKind::Unfinished => write!(f, "{file}: segment at {offset}: {events} records never finished"),
+            LossKind::CutDefinition => {
+                write!(f, "{file}: segment at {offset}: {events} incomplete definitions; left out")
+            }
+            LossKind::Dropped(reason) => write!(f, "{file}: {events} events dropped: {}", reason_text(*reason)),
+            LossKind::UnknownThread => write!(f, "{file}: {events} context switches of threads without other events"),
+            LossKind::Io => write!(f, "{file}: cannot be read at {offset}"),
+            LossKind::Meta => write!(f, "{file}: damaged; the run's description is missing"),
+        }
+    }
+}
+
+fn reason_text(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::SizeLimit => "the trace's size limit was reached",
+        StopReason::NoSpace => "the file system was full",
+        StopReason::FileSizeLimit => "the limit on file sizes (RLIMIT_FSIZE) was reached",
+        StopReason::NoMemory => "no memory or address space was left",
+        StopReason::DescriptorLost => "the program closed the trace's file and it could not be opened again",
+        StopReason::Other => "the system refused more space",
+    }
+}

@@ -1,0 +1,14 @@
+//! Reading a trace directory. What is damaged is left out and named ([`Loss`]); what is whole is read.
+//!
+//! Opening goes over every file once: headers, checksums, definitions, who took part. The events themselves are read
+//! again when they are asked for, a segment a thread at a time, so a trace need not fit into memory.
+
+mod definitions;
+mod loss;
+mod merge;
+mod open;
+mod scan;
+
+pub use loss::{Loss, LossKind};
+pub(crate) use merge::{Merge, Segments};
+pub use open::ReadError;

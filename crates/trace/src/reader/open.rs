@@ -1,0 +1,156 @@
+//! Opening a directory: all files of one run become one trace.
+
+use super::loss::{Loss, LossKind};
+use super::merge::{Segments, StreamOf};
+use super::scan::{Scan, scan};
+use crate::clock::{Clock, Ticks};
+use crate::event::ThreadIndex;
+use crate::layout::FOREIGN_THREAD;
+use crate::meta::Meta;
+use crate::trace::{Content, Process, ProcessIndex, Thread, Trace};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Why there is nothing to read. Damage to single files is a [`Loss`] instead.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The directory cannot be listed.
+    #[error("{path}: {source}")]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It holds no usable events file.
+    #[error("{path}: no events in this directory{}", reasons(.losses))]
+    Empty {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with the files that are there.
+        losses: Vec<Loss>,
+    },
+}
+
+fn reasons(losses: &[Loss]) -> String {
+    losses.iter().map(|loss| format!("; {loss}")).collect()
+}
+
+impl Trace {
+    /// Reads the trace in `directory`: every file there whose name begins with `events.`
+    ///
+    /// # Errors
+    /// If there is no events file that can be read at all.
+    pub fn open(directory: &Path) -> Result<Trace, ReadError> {
+        let mut losses = Vec::new();
+        let mut scans = Vec::new();
+        for path in events_files(directory)? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let unreadable = |_| Loss { file: name.clone(), offset: 0, bytes: 0, events: 0, kind: LossKind::Io };
+            match File::open(&path).map_err(unreadable).and_then(|file| Ok((scan(&file, &name)?, file))) {
+                Ok(scanned) => scans.push(scanned),
+                Err(loss) => losses.push(loss),
+            }
+        }
+        if scans.is_empty() {
+            return Err(ReadError::Empty { path: directory.to_owned(), losses });
+        }
+        let meta = Meta::read(directory).unwrap_or_else(|_| {
+            losses.push(Loss { file: "meta.json".into(), offset: 0, bytes: 0, events: 0, kind: LossKind::Meta });
+            None
+        });
+        // By start; the list of files was sorted by name, which settles ties.
+        scans.sort_by_key(|(scan, _)| scan.start.ticks);
+        let mut trace = assemble(scans, losses);
+        trace.meta = meta;
+        Ok(trace)
+    }
+}
+
+fn events_files(directory: &Path) -> Result<Vec<PathBuf>, ReadError> {
+    let error = |source| ReadError::Directory { path: directory.to_owned(), source };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(error)? {
+        let path = entry.map_err(error)?.path();
+        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("events.")) && path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// One clock over all files: they were written on one machine. Its line goes through the moments that lie farthest apart.
+fn common_clock(scans: &[(Scan, File)]) -> Clock {
+    let start = scans.iter().map(|(s, _)| s.start).min_by_key(|m| m.ticks).unwrap_or_default();
+    let latest = scans.iter().map(|(s, _)| s.latest).max_by_key(|m| m.ticks).unwrap_or_default();
+    let Some((first, _)) = scans.first() else { return Clock::nanoseconds() };
+    // A file whose header is lost tells no source; its ticks then pass for those of the others.
+    let sound = scans.iter().find(|(s, _)| s.frequency > 0).map_or(first, |(s, _)| s);
+    Clock::calibrated(sound.source, start, latest, sound.frequency)
+}
+
+fn assemble(scans: Vec<(Scan, File)>, mut losses: Vec<Loss>) -> Trace {
+    let clock = common_clock(&scans);
+    let since_origin = |raw: u64| Ticks(raw.saturating_sub(clock.origin));
+    let mut trace = Trace {
+        clock,
+        meta: None,
+        processes: Vec::new(),
+        threads: Vec::new(),
+        marker_names: BTreeMap::new(),
+        object_names: BTreeMap::new(),
+        losses: Vec::new(),
+        content: Content::Memory(Vec::new()),
+    };
+    let mut segments = Segments::new(clock.origin);
+    for (mut scan, file) in scans {
+        let process = ProcessIndex(trace.processes.len() as u32);
+        let mut definitions = std::mem::take(&mut scan.definitions);
+        let first_thread = trace.threads.len() as u32;
+        let mut numbers = BTreeMap::new();
+        for seen in &scan.threads {
+            if seen.number == FOREIGN_THREAD {
+                continue;
+            }
+            numbers.insert(seen.number, ThreadIndex(first_thread + numbers.len() as u32));
+            trace.threads.push(Thread {
+                process,
+                tid: seen.tid,
+                name: definitions.thread_names.remove(&seen.number),
+                first: since_origin(if seen.events > 0 { seen.first } else { 0 }),
+                last: since_origin(seen.last),
+                events: seen.events,
+                dropped: seen.dropped,
+            });
+        }
+        trace
+            .marker_names
+            .extend(std::mem::take(&mut definitions.marker_names).into_iter().map(|(n, t)| ((process, n), t)));
+        trace
+            .object_names
+            .extend(std::mem::take(&mut definitions.object_names).into_iter().map(|(a, t)| ((process, a), t)));
+        let mut entry = Process {
+            pid: scan.pid,
+            parent: scan.parent,
+            stopped: scan.stopped.map(|(reason, at)| (reason, since_origin(at))),
+            dropped: scan.dropped,
+            finished: scan.finished,
+            realtime_ns: scan.realtime_ns,
+            ..Process::default()
+        };
+        definitions.give_to(&mut entry);
+        trace.processes.push(entry);
+        losses.append(&mut scan.losses);
+        segments.add(file, scan.segments, |number| match numbers.get(&number) {
+            Some(thread) => StreamOf::Thread(*thread),
+            None => StreamOf::Others,
+        });
+    }
+    trace.losses = losses;
+    // Context switches are of threads that the trace knows under another number, perhaps in another file of the process.
+    segments.attribute(&mut trace.threads, &mut trace.losses);
+    trace.content = Content::Files(segments);
+    trace
+}

@@ -1,0 +1,277 @@
+//! One events file: where its segments lie and what is wrong with it.
+
+use super::definitions::{Collector, Definitions};
+use super::loss::{Loss, LossKind};
+use crate::clock::{Moment, Source};
+use crate::event::What;
+use crate::layout::{
+    self, BACK, FILE_HEADER_BYTES, FILE_MAGIC, FORMAT_VERSION, GRAIN, SEGMENT_HEADER_BYTES, SegmentHeader, file,
+    segment, u32_at, u64_at,
+};
+use crate::record::{RECORD_BYTES, Raw};
+use crate::writer::StopReason;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// One segment that can be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentAt {
+    /// Where its records begin.
+    pub(crate) offset: u64,
+    /// Bytes of records to read.
+    pub(crate) bytes: u32,
+    pub(crate) thread: u32,
+    pub(crate) sequence: u32,
+    pub(crate) base_ticks: u64,
+    /// Raw ticks of its earliest event.
+    pub(crate) first: u64,
+}
+
+/// A thread, as far as one file knows it.
+#[derive(Clone, Debug)]
+pub(super) struct ThreadSeen {
+    pub(super) number: u32,
+    pub(super) tid: u32,
+    pub(super) first: u64,
+    pub(super) last: u64,
+    pub(super) events: u64,
+    pub(super) dropped: u64,
+}
+
+/// All that one file says.
+pub(super) struct Scan {
+    pub(super) pid: u32,
+    pub(super) parent: u32,
+    pub(super) source: Source,
+    pub(super) frequency: u64,
+    pub(super) start: Moment,
+    pub(super) latest: Moment,
+    pub(super) realtime_ns: u64,
+    pub(super) finished: bool,
+    pub(super) stopped: Option<(StopReason, u64)>,
+    pub(super) dropped: u64,
+    pub(super) segments: Vec<SegmentAt>,
+    pub(super) threads: Vec<ThreadSeen>,
+    pub(super) definitions: Definitions,
+    pub(super) losses: Vec<Loss>,
+    name: String,
+}
+
+/// Time (raw ticks) and content of each record in `bytes`; `None` content: never written.
+pub(super) fn records(bytes: &[u8], base: u64) -> impl Iterator<Item = (u64, Option<Raw>, &[u8])> {
+    bytes.chunks_exact(RECORD_BYTES).map(move |record| {
+        let (time, raw) = Raw::from_words([u64_at(record, 0), u64_at(record, 8)]);
+        let ticks = base.wrapping_add(time).wrapping_sub(BACK);
+        // A stamp before the counter's own zero, from a base right after a machine's start.
+        let ticks = if ticks > i64::MAX as u64 { 0 } else { ticks };
+        (ticks, (raw.code != 0).then_some(raw), record)
+    })
+}
+
+/// Goes over a file. `Err`: nothing in it can be used.
+pub(super) fn scan(file: &File, name: &str) -> Result<Scan, Loss> {
+    let whole = |kind| Loss { file: name.to_owned(), offset: 0, bytes: 0, events: 0, kind };
+    let len = file.metadata().map_err(|_| whole(LossKind::Io))?.len();
+    let mut head = [0u8; FILE_HEADER_BYTES];
+    let got = read_at(file, &mut head, 0).map_err(|_| whole(LossKind::Io))?;
+    let sound = got >= file::CRC + 4 && crc32fast::hash(&head[..file::CRC]) == u32_at(&head, file::CRC);
+    if head[..8] != FILE_MAGIC && (got < 8 || len <= FILE_HEADER_BYTES as u64) {
+        return Err(whole(LossKind::NotATrace));
+    }
+    let version = u16::from_le_bytes([head[file::VERSION], head[file::VERSION + 1]]);
+    if sound && version > FORMAT_VERSION {
+        return Err(whole(LossKind::NewerVersion(version)));
+    }
+    let mut scan = Scan::from_header(&head, sound, name);
+    if !sound {
+        scan.losses.push(whole(LossKind::FileHeader));
+    }
+    scan.walk(file, len);
+    if scan.segments.is_empty() && !sound {
+        return Err(whole(LossKind::NotATrace));
+    }
+    scan.add_up();
+    Ok(scan)
+}
+
+/// Reads as much as there is.
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+    let mut got = 0;
+    while got < buffer.len() {
+        match file.read_at(&mut buffer[got..], offset + got as u64) {
+            Ok(0) => break,
+            Ok(n) => got += n,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(got)
+}
+
+impl Scan {
+    fn from_header(head: &[u8], sound: bool, name: &str) -> Scan {
+        let fixed = |at| if sound { u64_at(head, at) } else { 0 };
+        let start = Moment { ticks: fixed(file::START_TICKS), monotonic_ns: fixed(file::START_MONOTONIC) };
+        let end = Moment { ticks: u64_at(head, file::END_TICKS), monotonic_ns: u64_at(head, file::END_MONOTONIC) };
+        let finished = sound && u32_at(head, file::FINISHED) == 1 && end.ticks > start.ticks;
+        let stopped = StopReason::from_number(u32_at(head, file::STOP)).map(|r| (r, u64_at(head, file::STOP_TICKS)));
+        Scan {
+            pid: fixed(file::PID) as u32,
+            parent: fixed(file::PARENT) as u32,
+            source: if sound { Source::from_number(u32_at(head, file::CLOCK)) } else { None }.unwrap_or(Source::Tsc),
+            frequency: fixed(file::FREQUENCY),
+            start,
+            latest: if finished { end } else { start },
+            realtime_ns: fixed(file::START_REALTIME),
+            finished,
+            stopped: if sound { stopped } else { None },
+            dropped: if sound { u64_at(head, file::DROPPED) } else { 0 },
+            segments: Vec::new(),
+            threads: Vec::new(),
+            definitions: Definitions::default(),
+            losses: Vec::new(),
+            name: name.to_owned(),
+        }
+    }
+
+    fn lose(&mut self, offset: u64, bytes: u64, events: u64, kind: LossKind) {
+        // Neighbouring stretches of rubbish are one loss.
+        if let Some(last) = self.losses.last_mut()
+            && last.kind == kind
+            && kind == LossKind::SegmentHeader
+            && last.offset + last.bytes == offset
+        {
+            last.bytes += bytes;
+            return;
+        }
+        self.losses.push(Loss { file: self.name.clone(), offset, bytes, events, kind });
+    }
+
+    /// Segment after segment; where none begins, on to the next multiple of the grain.
+    fn walk(&mut self, file: &File, len: u64) {
+        let mut offset = FILE_HEADER_BYTES as u64;
+        let mut buffer = vec![0u8; layout::SPAN];
+        while offset < len {
+            let Ok(got) = read_at(file, &mut buffer[..GRAIN], offset) else {
+                self.lose(offset, GRAIN as u64, 0, LossKind::Io);
+                offset += GRAIN as u64;
+                continue;
+            };
+            match SegmentHeader::from_bytes(&buffer[..got]) {
+                Some(header) => {
+                    let bytes = header.bytes as usize;
+                    let got = read_at(file, &mut buffer[..bytes], offset).unwrap_or(got);
+                    if got < bytes {
+                        self.lose(offset, (bytes - got) as u64, 0, LossKind::Truncated);
+                    }
+                    self.segment(offset, header, &buffer[..got]);
+                    offset += bytes as u64;
+                }
+                None => {
+                    // Space that was reserved and never used is no loss.
+                    if buffer[..got].iter().any(|b| *b != 0) {
+                        self.lose(offset, got as u64, 0, LossKind::SegmentHeader);
+                    }
+                    offset += GRAIN as u64;
+                }
+            }
+        }
+    }
+
+    fn segment(&mut self, offset: u64, header: SegmentHeader, bytes: &[u8]) {
+        if bytes.len() < SEGMENT_HEADER_BYTES {
+            return;
+        }
+        if self.pid == 0 {
+            self.pid = header.pid;
+        }
+        if header.base.monotonic_ns > 0 {
+            if self.start.monotonic_ns == 0 || header.base.ticks < self.start.ticks {
+                self.start = header.base;
+            }
+            if header.base.ticks > self.latest.ticks {
+                self.latest = header.base;
+            }
+        }
+        let sealed = u32_at(bytes, segment::SEALED) as usize;
+        let plausible = (SEGMENT_HEADER_BYTES..=bytes.len()).contains(&sealed) && sealed.is_multiple_of(RECORD_BYTES);
+        let sound =
+            plausible && crc32fast::hash(&bytes[SEGMENT_HEADER_BYTES..sealed]) == u32_at(bytes, segment::DATA_CRC);
+        let truncated = bytes.len() < header.bytes as usize;
+        if sealed != 0 && !sound && !truncated {
+            self.lose(offset, bytes.len() as u64, 0, LossKind::Checksum);
+        }
+        let data = if sound { &bytes[SEGMENT_HEADER_BYTES..sealed] } else { &bytes[SEGMENT_HEADER_BYTES..] };
+        self.content(offset, header, data, u64_at(bytes, segment::DROPPED));
+    }
+
+    fn content(&mut self, offset: u64, header: SegmentHeader, data: &[u8], dropped: u64) {
+        let mut definitions = std::mem::take(&mut self.definitions);
+        let mut collector = Collector::new();
+        let (mut events, mut unknown, mut holes, mut trailing) = (0, 0, 0, 0);
+        let (mut first, mut last) = (u64::MAX, 0);
+        let mut used = 0;
+        for (i, (ticks, raw, bytes)) in records(data, header.base.ticks).enumerate() {
+            let Some(raw) = raw else {
+                trailing += 1;
+                continue;
+            };
+            // Empty slots are holes if something was written after them, else the segment's unused end.
+            holes += trailing;
+            trailing = 0;
+            used = (i + 1) * RECORD_BYTES;
+            if collector.take(raw, bytes, header.thread, &mut definitions) {
+                continue;
+            }
+            if What::decode(raw).is_none() {
+                unknown += 1;
+                continue;
+            }
+            events += 1;
+            first = first.min(ticks);
+            last = last.max(ticks);
+        }
+        collector.abandon();
+        self.definitions = definitions;
+        for (count, kind) in [
+            (holes, LossKind::Unfinished),
+            (unknown, LossKind::UnknownRecord),
+            (collector.cut, LossKind::CutDefinition),
+        ] {
+            if count > 0 {
+                self.lose(offset, count * RECORD_BYTES as u64, count, kind);
+            }
+        }
+        self.threads.push(ThreadSeen { number: header.thread, tid: header.tid, first, last, events, dropped });
+        if events > 0 {
+            self.segments.push(SegmentAt {
+                offset: offset + SEGMENT_HEADER_BYTES as u64,
+                bytes: used as u32,
+                thread: header.thread,
+                sequence: header.sequence,
+                base_ticks: header.base.ticks,
+                first,
+            });
+        }
+    }
+
+    /// One entry a thread, and the events that found no room.
+    fn add_up(&mut self) {
+        self.threads.sort_by_key(|t| t.number);
+        self.threads.dedup_by(|next, kept| {
+            let same = next.number == kept.number;
+            if same {
+                kept.first = kept.first.min(next.first);
+                kept.last = kept.last.max(next.last);
+                kept.events += next.events;
+                kept.dropped += next.dropped;
+            }
+            same
+        });
+        let dropped = self.dropped + self.threads.iter().map(|t| t.dropped).sum::<u64>();
+        self.dropped = dropped;
+        if let Some((reason, _)) = self.stopped {
+            self.lose(0, 0, dropped, LossKind::Dropped(reason));
+        }
+    }
+}

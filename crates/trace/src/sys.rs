@@ -1,0 +1,272 @@
+//! System calls without the C library: nothing here can be interposed, touches `errno`, allocates, or is a
+//! cancellation point. The writer lives inside other people's programs and needs all four.
+//!
+//! Every function returns the kernel's answer: a value, or `Err(errno)`.
+
+use core::ffi::CStr;
+
+/// The kernel's error number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Errno(pub i32);
+
+impl core::fmt::Display for Errno {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}", std::io::Error::from_raw_os_error(self.0))
+    }
+}
+
+/// # Safety
+/// As the system call asks.
+#[cfg(target_arch = "x86_64")]
+unsafe fn syscall6(number: libc::c_long, a: [usize; 6]) -> isize {
+    let answer: isize;
+    // SAFETY: the kernel's x86-64 convention; it clobbers rcx, r11 and memory that the arguments point at, no more.
+    unsafe {
+        core::arch::asm!("syscall", inlateout("rax") number as isize => answer, in("rdi") a[0], in("rsi") a[1],
+            in("rdx") a[2], in("r10") a[3], in("r8") a[4], in("r9") a[5], lateout("rcx") _, lateout("r11") _,
+            options(nostack));
+    }
+    answer
+}
+
+/// # Safety
+/// As the system call asks.
+#[cfg(target_arch = "aarch64")]
+unsafe fn syscall6(number: libc::c_long, a: [usize; 6]) -> isize {
+    let answer: isize;
+    // SAFETY: the kernel's AArch64 convention; it changes x0 and memory that the arguments point at, no more.
+    unsafe {
+        core::arch::asm!("svc 0", inlateout("x0") a[0] => answer, in("x1") a[1], in("x2") a[2], in("x3") a[3],
+            in("x4") a[4], in("x5") a[5], in("x8") number, options(nostack));
+    }
+    answer
+}
+
+/// # Safety
+/// As the system call asks.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+unsafe fn syscall6(number: libc::c_long, a: [usize; 6]) -> isize {
+    // SAFETY: as the caller promises; errno belongs to this thread and is put back.
+    unsafe {
+        let errno = libc::__errno_location();
+        let before = *errno;
+        let answer = libc::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]) as isize;
+        let failed = -(*errno as isize);
+        *errno = before;
+        if answer == -1 { failed } else { answer }
+    }
+}
+
+/// # Safety
+/// As the system call asks.
+unsafe fn call(number: libc::c_long, arguments: [usize; 6]) -> Result<usize, Errno> {
+    // SAFETY: passed on.
+    match unsafe { syscall6(number, arguments) } {
+        error @ -4095..=-1 => Err(Errno(-error as i32)),
+        answer => Ok(answer as usize),
+    }
+}
+
+/// `getpid`.
+pub fn pid() -> u32 {
+    // SAFETY: takes no argument.
+    unsafe { call(libc::SYS_getpid, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// `getppid`.
+pub(crate) fn parent_pid() -> u32 {
+    // SAFETY: takes no argument.
+    unsafe { call(libc::SYS_getppid, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// `gettid`: the kernel's number of this thread.
+pub fn tid() -> u32 {
+    // SAFETY: takes no argument.
+    unsafe { call(libc::SYS_gettid, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// `clock_gettime` in nanoseconds; 0 for a clock that the kernel does not know.
+pub fn clock_ns(clock: libc::clockid_t) -> u64 {
+    let mut time = [0i64; 2];
+    // SAFETY: the kernel writes a timespec, two 64-bit words, which `time` is.
+    let done = unsafe { call(libc::SYS_clock_gettime, [clock as usize, &raw mut time as usize, 0, 0, 0, 0]) };
+    if done.is_err() { 0 } else { time[0] as u64 * 1_000_000_000 + time[1] as u64 }
+}
+
+/// CPU time of the calling thread in nanoseconds, for [`What::CpuTime`](crate::What::CpuTime).
+pub fn thread_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+pub(crate) fn open(path: &CStr, flags: i32, mode: u32) -> Result<i32, Errno> {
+    let directory = libc::AT_FDCWD as isize as usize;
+    // SAFETY: the path ends with a zero byte.
+    unsafe { call(libc::SYS_openat, [directory, path.as_ptr() as usize, flags as usize, mode as usize, 0, 0]) }
+        .map(|fd| fd as i32)
+}
+
+pub(crate) fn close(fd: i32) {
+    // SAFETY: the caller owns the descriptor; an error leaves it closed all the same.
+    let _ = unsafe { call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]) };
+}
+
+/// A copy of `fd` at `least` or above, closed at exec.
+pub(crate) fn duplicate_above(fd: i32, least: i32) -> Result<i32, Errno> {
+    let arguments = [fd as usize, libc::F_DUPFD_CLOEXEC as usize, least as usize, 0, 0, 0];
+    // SAFETY: takes no pointer.
+    unsafe { call(libc::SYS_fcntl, arguments) }.map(|fd| fd as i32)
+}
+
+pub(crate) fn read(fd: i32, buffer: &mut [u8]) -> Result<usize, Errno> {
+    // SAFETY: the kernel writes at most the buffer's length.
+    unsafe { call(libc::SYS_read, [fd as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0]) }
+}
+
+fn write_at(fd: i32, bytes: &[u8], offset: u64) -> Result<usize, Errno> {
+    let arguments = [fd as usize, bytes.as_ptr() as usize, bytes.len(), offset as usize, 0, 0];
+    // SAFETY: the kernel reads at most the buffer's length.
+    unsafe { call(libc::SYS_pwrite64, arguments) }
+}
+
+/// Device and inode of an open file: says whether a descriptor is still ours.
+pub(crate) fn identity(fd: i32) -> Result<(u64, u64), Errno> {
+    // SAFETY: all-zero bytes are a valid statx.
+    let mut stat: libc::statx = unsafe { core::mem::zeroed() };
+    let arguments = [
+        fd as usize,
+        c"".as_ptr() as usize,
+        libc::AT_EMPTY_PATH as usize,
+        libc::STATX_INO as usize,
+        &raw mut stat as usize,
+        0,
+    ];
+    // SAFETY: the path is empty and ends with a zero byte; the kernel writes one statx.
+    unsafe { call(libc::SYS_statx, arguments) }?;
+    Ok((u64::from(stat.stx_dev_major) << 32 | u64::from(stat.stx_dev_minor), stat.stx_ino))
+}
+
+/// Reserves space for `len` bytes at `offset`, and makes the file that long.
+///
+/// A file beyond `RLIMIT_FSIZE` sends SIGXFSZ, whose default ends the program. So the signal is held back meanwhile, and the one
+/// that this call caused is taken away; one that was pending before stays.
+pub(crate) fn reserve(fd: i32, offset: u64, len: u64) -> Result<(), Errno> {
+    let signal = SignalHeld::new(libc::SIGXFSZ);
+    // SAFETY: takes no pointer.
+    let done = unsafe { call(libc::SYS_fallocate, [fd as usize, 0, offset as usize, len as usize, 0, 0]) };
+    let done = match done {
+        Err(Errno(libc::EOPNOTSUPP | libc::ENOSYS)) => write_zeros(fd, offset, len),
+        Err(Errno(libc::EINTR)) => write_zeros(fd, offset, len),
+        other => other.map(drop),
+    };
+    if done == Err(Errno(libc::EFBIG)) {
+        signal.take_new();
+    }
+    done
+}
+
+/// For file systems that cannot reserve: space that has been written is there.
+fn write_zeros(fd: i32, offset: u64, len: u64) -> Result<(), Errno> {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    let mut done = 0;
+    while done < len {
+        let n = (len - done).min(ZEROS.len() as u64) as usize;
+        match write_at(fd, &ZEROS[..n], offset + done) {
+            Ok(0) => return Err(Errno(libc::ENOSPC)),
+            Ok(n) => done += n as u64,
+            Err(Errno(libc::EINTR)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// A signal blocked in this thread until dropped.
+struct SignalHeld {
+    signal: i32,
+    mask_before: u64,
+    pending_before: bool,
+}
+
+/// Bytes of the kernel's signal set.
+const KERNEL_SET: usize = 8;
+
+impl SignalHeld {
+    fn new(signal: i32) -> SignalHeld {
+        let set = 1u64 << (signal - 1);
+        let mut mask_before = 0u64;
+        let arguments =
+            [libc::SIG_BLOCK as usize, &raw const set as usize, &raw mut mask_before as usize, KERNEL_SET, 0, 0];
+        // SAFETY: both pointers are to kernel signal sets of 8 bytes.
+        let _ = unsafe { call(libc::SYS_rt_sigprocmask, arguments) };
+        SignalHeld { signal, mask_before, pending_before: pending() & set != 0 }
+    }
+
+    /// Takes the signal away if it has become pending since.
+    fn take_new(&self) {
+        let set = 1u64 << (self.signal - 1);
+        if self.pending_before || pending() & set == 0 {
+            return;
+        }
+        let now = [0i64; 2];
+        let arguments = [&raw const set as usize, 0, &raw const now as usize, KERNEL_SET, 0, 0];
+        // SAFETY: a signal set of 8 bytes, no siginfo wanted, and a timespec of zero.
+        let _ = unsafe { call(libc::SYS_rt_sigtimedwait, arguments) };
+    }
+}
+
+impl Drop for SignalHeld {
+    fn drop(&mut self) {
+        let arguments = [libc::SIG_SETMASK as usize, &raw const self.mask_before as usize, 0, KERNEL_SET, 0, 0];
+        // SAFETY: a signal set of 8 bytes.
+        let _ = unsafe { call(libc::SYS_rt_sigprocmask, arguments) };
+    }
+}
+
+fn pending() -> u64 {
+    let mut set = 0u64;
+    // SAFETY: the kernel writes a signal set of 8 bytes.
+    let _ = unsafe { call(libc::SYS_rt_sigpending, [&raw mut set as usize, KERNEL_SET, 0, 0, 0, 0]) };
+    set
+}
+
+/// Maps `len` bytes of a file, shared and writable. `at`: replace what is mapped there (it must be the caller's).
+///
+/// # Safety
+/// Where `at` is given, the `len` bytes there belong to the caller and nothing else refers to them.
+pub(crate) unsafe fn map_file(fd: i32, offset: u64, len: usize, at: Option<usize>) -> Result<usize, Errno> {
+    let flags = libc::MAP_SHARED | if at.is_some() { libc::MAP_FIXED } else { 0 };
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    // SAFETY: without MAP_FIXED the kernel chooses free space; with it the caller vouches for the range.
+    unsafe { call(libc::SYS_mmap, [at.unwrap_or(0), len, protection, flags as usize, fd as usize, offset as usize]) }
+}
+
+/// Reserves address space that nothing backs.
+pub(crate) fn map_nothing(len: usize) -> Result<usize, Errno> {
+    let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
+    // SAFETY: the kernel chooses free space.
+    unsafe { call(libc::SYS_mmap, [0, len, libc::PROT_NONE as usize, flags, usize::MAX, 0]) }
+}
+
+/// # Safety
+/// The range belongs to the caller and nothing refers to it.
+pub(crate) unsafe fn unmap(at: usize, len: usize) {
+    if len > 0 {
+        // SAFETY: as the caller promises.
+        let _ = unsafe { call(libc::SYS_munmap, [at, len, 0, 0, 0, 0]) };
+    }
+}
+
+/// Makes every page of a mapping present and writable now, all at once, where the kernel knows how (5.14 and later).
+/// Without it each page costs a fault at its first event.
+pub(crate) fn populate(at: usize, len: usize) {
+    const MADV_POPULATE_WRITE: usize = 23;
+    // SAFETY: changes no byte, only residency; an older kernel answers EINVAL and nothing happens.
+    let _ = unsafe { call(libc::SYS_madvise, [at, len, MADV_POPULATE_WRITE, 0, 0, 0]) };
+}
+
+/// The kernel's auxiliary vector knows the page size; asked without the C library's cache.
+pub(crate) fn page_size() -> usize {
+    // SAFETY: getauxval reads memory that the kernel gave the process; it cannot fail for AT_PAGESZ.
+    let size = unsafe { libc::getauxval(libc::AT_PAGESZ) } as usize;
+    if size.is_power_of_two() { size } else { 4096 }
+}

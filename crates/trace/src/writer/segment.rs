@@ -1,0 +1,168 @@
+//! One mapped segment: finding its header from any address inside it, filling a slot, sealing.
+//!
+//! Segments are aligned to [`SPAN`] in memory, so an address inside one leads to its header by masking. That keeps a thread's
+//! whole state in one word, the cursor, which a signal handler cannot see half-changed.
+
+use crate::layout::{BACK, SEGMENT_HEADER_BYTES, SPAN, SegmentHeader, segment};
+use crate::record::{RECORD_BYTES, Raw};
+use crate::sys::{self, Errno};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+
+/// Address of a mapped segment's first byte.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Segment(usize);
+
+/// Address of a claimed slot of 16 bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Slot(pub(crate) usize);
+
+impl Segment {
+    /// Maps `header.bytes` of the file at `offset` and writes the header.
+    pub(crate) fn map(fd: i32, offset: u64, header: SegmentHeader) -> Result<Segment, Errno> {
+        let len = header.bytes as usize;
+        let reserved = sys::map_nothing(SPAN + len)?;
+        let at = reserved.next_multiple_of(SPAN);
+        // SAFETY: the range [at, at + len) lies inside the address space reserved above, which nothing else knows.
+        let mapped = unsafe { sys::map_file(fd, offset, len, Some(at)) };
+        let keep = if mapped.is_ok() { len } else { 0 };
+        // SAFETY: the rest of the reservation, before and after the mapping, is unused.
+        unsafe {
+            sys::unmap(reserved, at - reserved);
+            sys::unmap(at + keep, reserved + SPAN + len - (at + keep));
+        }
+        mapped?;
+        sys::populate(at, len);
+        let bytes = header.to_bytes();
+        // SAFETY: `at` is the start of a writable mapping of at least a page, and no one else knows it yet.
+        unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
+        Ok(Segment(at))
+    }
+
+    /// The segment that the byte before `cursor` lies in.
+    #[inline(always)]
+    pub(crate) fn before(cursor: usize) -> Segment {
+        Segment((cursor - 1) & !(SPAN - 1))
+    }
+
+    pub(crate) fn from_start(start: usize) -> Segment {
+        Segment(start)
+    }
+
+    pub(crate) fn start(self) -> usize {
+        self.0
+    }
+
+    pub(crate) fn first_slot(self) -> usize {
+        self.0 + SEGMENT_HEADER_BYTES
+    }
+
+    pub(crate) fn end(self) -> usize {
+        self.0 + self.word32(segment::BYTES).load(Ordering::Relaxed) as usize
+    }
+
+    #[inline(always)]
+    fn word32(&self, offset: usize) -> &AtomicU32 {
+        // SAFETY: a `Segment` is only made from a live mapping; the header's fields are aligned, and only this thread and
+        // its signal handlers use them, all by atomics.
+        unsafe { &*((self.0 + offset) as *const AtomicU32) }
+    }
+
+    #[inline(always)]
+    fn word64(&self, offset: usize) -> &AtomicU64 {
+        // SAFETY: as in `word32`.
+        unsafe { &*((self.0 + offset) as *const AtomicU64) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn base(self) -> u64 {
+        self.word64(segment::BASE).load(Ordering::Relaxed)
+    }
+
+    /// Counts an event that found no room.
+    pub(crate) fn count_dropped(self) {
+        let dropped = self.word64(segment::DROPPED);
+        // Only this thread writes it. A handler between the two lines costs one count, which a locked instruction for
+        // every dropped event would not be worth.
+        dropped.store(dropped.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_sealed(self) -> bool {
+        self.word32(segment::SEALED).load(Ordering::Relaxed) != 0
+    }
+
+    /// No slot before `cursor` is still to be filled.
+    pub(crate) fn is_filled_to(self, cursor: usize) -> bool {
+        (self.first_slot()..cursor).step_by(RECORD_BYTES).all(|at| Slot(at).is_filled())
+    }
+
+    /// Writes length and checksum, if every slot before `cursor` has been filled.
+    ///
+    /// One that has not belongs to a frame that this call interrupted and that still holds its address: then the segment
+    /// stays unsealed, and must stay mapped. False says so.
+    pub(crate) fn seal(self, cursor: usize) -> bool {
+        if !self.is_filled_to(cursor) {
+            return false;
+        }
+        let first = self.first_slot();
+        // SAFETY: the bytes lie in the live mapping, and all writers of slots before `cursor` are done.
+        let records = unsafe { core::slice::from_raw_parts(first as *const u8, cursor - first) };
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(records);
+        self.word32(segment::DATA_CRC).store(hasher.finalize(), Ordering::Relaxed);
+        // The length last: a segment with a length has its checksum.
+        self.word32(segment::SEALED).store((cursor - self.0) as u32, Ordering::Release);
+        true
+    }
+
+    /// # Safety
+    /// No slot of it is still to be filled, and the caller does not use it again.
+    pub(crate) unsafe fn unmap(self) {
+        let len = self.end() - self.0;
+        // SAFETY: as the caller promises.
+        unsafe { sys::unmap(self.0, len) };
+    }
+}
+
+impl Slot {
+    /// The slot so many after this one, of a claim of several.
+    pub(crate) fn plus(self, records: usize) -> Slot {
+        Slot(self.0 + records * RECORD_BYTES)
+    }
+
+    fn is_filled(self) -> bool {
+        // SAFETY: a slot lies in a live mapping, aligned to 16 bytes.
+        let word = unsafe { &*(self.0 as *const AtomicU64) };
+        word.load(Ordering::Relaxed) & 0xff != 0
+    }
+
+    /// Time of `ticks` in this slot's segment, if 48 bits hold it.
+    #[inline(always)]
+    pub(crate) fn time_of(self, ticks: u64) -> u64 {
+        ticks.wrapping_sub(Segment::before(self.0 + 1).base()).wrapping_add(BACK)
+    }
+
+    /// Stores the record, kind byte last.
+    #[inline(always)]
+    pub(crate) fn fill(self, time: u64, raw: Raw) {
+        let words = raw.words(time);
+        // SAFETY: the claim gave this slot of a live mapping to this frame alone.
+        let (first, second) = unsafe { (&*(self.0 as *const AtomicU64), &*((self.0 + 8) as *const AtomicU64)) };
+        second.store(words[1], Ordering::Relaxed);
+        // The thread can be killed, or struck by a signal, between the stores; in its own order the kind comes last.
+        compiler_fence(Ordering::Release);
+        first.store(words[0], Ordering::Release);
+    }
+
+    /// Stores 15 bytes of a definition's payload.
+    pub(crate) fn fill_bytes(self, code: u8, payload: &[u8]) {
+        let mut bytes = [0u8; RECORD_BYTES];
+        bytes[0] = code;
+        bytes[1..=payload.len()].copy_from_slice(payload);
+        let word = |i: usize| u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|j| bytes[i * 8 + j]));
+        // SAFETY: as in `fill`.
+        let (first, second) = unsafe { (&*(self.0 as *const AtomicU64), &*((self.0 + 8) as *const AtomicU64)) };
+        second.store(word(1), Ordering::Relaxed);
+        compiler_fence(Ordering::Release);
+        first.store(word(0), Ordering::Release);
+    }
+}

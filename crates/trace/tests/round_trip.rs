@@ -1,0 +1,126 @@
+//! What is written is read back: several threads, definitions, all in the order of time.
+
+use baton_trace::writer::{ModuleInfo, Options, Session, SiteAnswer, SiteTable, ThreadWriter};
+use baton_trace::{How, Lock, LossKind, Mode, ProcessIndex, SiteId, Trace, What};
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+fn open(directory: &Path, options: Options) -> Session {
+    let session = Session::new();
+    session.open(&CString::new(directory.as_os_str().as_bytes()).unwrap(), options).unwrap();
+    session
+}
+
+const LOCK: Lock = Lock::mutex(0x7fff_1234_5678);
+
+fn pair(pen: &ThreadWriter, session: &Session) {
+    pen.post_ordered(session, What::Acquire { lock: LOCK, mode: Mode::Exclusive, site: SiteId(7) });
+    pen.post(session, What::Release { lock: LOCK, mode: Mode::Exclusive, site: SiteId(0xff_ffff) });
+}
+
+#[test]
+fn several_threads_come_back_whole_and_in_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let session = open(directory.path(), Options::default());
+    const PAIRS: u64 = 40_000;
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let pen = ThreadWriter::new();
+                pen.post(&session, What::ThreadStart { handle: 0x4242 });
+                for _ in 0..PAIRS {
+                    pair(&pen, &session);
+                }
+                pen.post(&session, What::ThreadEnd { handle: 0x4242 });
+                pen.finish();
+            });
+        }
+    });
+    session.finish();
+    let trace = Trace::open(directory.path()).unwrap();
+    assert_eq!(trace.losses, []);
+    assert_eq!(trace.threads.len(), 4);
+    assert!(trace.processes[0].finished);
+    assert_eq!(trace.processes[0].pid, std::process::id());
+    let mut counts = [0u64; 4];
+    let mut previous = Default::default();
+    for event in trace.events() {
+        assert!(event.time >= previous, "events go back in time");
+        previous = event.time;
+        match event.what {
+            What::Acquire { lock, site: SiteId(7), .. } | What::Release { lock, site: SiteId(0xff_ffff), .. } => {
+                assert_eq!(lock, LOCK);
+                counts[event.thread.index()] += 1;
+            }
+            What::ThreadStart { handle: 0x4242 } | What::ThreadEnd { handle: 0x4242 } => {}
+            What::Cpu { .. } | What::Pause { .. } => {}
+            other => panic!("never written: {other:?}"),
+        }
+    }
+    assert_eq!(counts, [2 * PAIRS; 4]);
+}
+
+#[test]
+fn definitions_come_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let session = open(directory.path(), Options::default());
+    let pen = ThreadWriter::new();
+    static SITES: SiteTable<64> = SiteTable::new();
+    let SiteAnswer::New(site) = SITES.number(0x40_1000) else { panic!("a new address is new") };
+    let long = "ä".repeat(400);
+    pen.define_site(&session, site, &[0x40_1000, 0x40_2000, 0x40_3000]);
+    pen.name_thread(&session, b"worker");
+    pen.name_marker(&session, 3, b"phase");
+    pen.name_object(&session, 0x1000, long.as_bytes());
+    pen.name_object(&session, 0x2000, b"");
+    let module =
+        ModuleInfo { bias: 0x5555_0000, start: 0x5555_1000, end: 0x5555_2000, build_id: &[1, 2, 3], path: b"/bin/app" };
+    pen.define_module(&session, module);
+    pen.define_module(&session, module);
+    pen.post(&session, What::RoiBegin { name: 3 });
+    pen.post(&session, What::Acquired { lock: LOCK, mode: Mode::Shared, how: How::sleeping(12) });
+    // No finish: killed, as it were.
+    let trace = Trace::open(directory.path()).unwrap();
+    assert_eq!(trace.losses, []);
+    let process = ProcessIndex(0);
+    assert_eq!(trace.site(process, site), [0x40_1000, 0x40_2000, 0x40_3000]);
+    assert_eq!(trace.threads[0].name.as_deref(), Some("worker"));
+    assert_eq!(trace.marker_name(process, 3), Some("phase"));
+    assert_eq!(trace.object_names[&(process, 0x1000)], long);
+    assert_eq!(trace.object_names[&(process, 0x2000)], "");
+    assert_eq!(trace.processes[0].modules.len(), 1);
+    let module = trace.module(process, 0x5555_1800).unwrap();
+    assert_eq!((module.path.as_str(), module.build_id.as_slice()), ("/bin/app", [1, 2, 3].as_slice()));
+    assert_eq!(trace.module(process, 0x5555_2000), None);
+    let whats: Vec<What> = trace.events().map(|e| e.what).collect();
+    let how = How { slept: true, known: true, tries: 12 };
+    assert_eq!(whats, [What::RoiBegin { name: 3 }, What::Acquired { lock: LOCK, mode: Mode::Shared, how }]);
+}
+
+#[test]
+fn the_size_limit_stops_the_recording_and_counts_the_rest() {
+    let directory = tempfile::tempdir().unwrap();
+    let session = open(directory.path(), Options { limit: 64 << 10, ..Options::default() });
+    let pen = ThreadWriter::new();
+    const PAIRS: u64 = 10_000;
+    for _ in 0..PAIRS {
+        pair(&pen, &session);
+    }
+    // A thread that comes too late has no segment; its events are counted too.
+    std::thread::scope(|scope| {
+        scope.spawn(|| pair(&ThreadWriter::new(), &session));
+    });
+    pen.finish();
+    session.finish();
+    let trace = Trace::open(directory.path()).unwrap();
+    let recorded =
+        trace.events().filter(|e| matches!(e.what, What::Acquire { .. } | What::Release { .. })).count() as u64;
+    let [loss] = trace.losses.as_slice() else { panic!("{:?}", trace.losses) };
+    assert_eq!(loss.kind, LossKind::Dropped(baton_trace::writer::StopReason::SizeLimit));
+    assert_eq!(recorded + loss.events, 2 * PAIRS + 2);
+    assert!(recorded > 1000, "{recorded}");
+    assert!(trace.complete_until().unwrap() >= trace.threads[0].last);
+    let size = std::fs::read_dir(directory.path()).unwrap().map(|f| f.unwrap().metadata().unwrap().len()).sum::<u64>();
+    assert!(size <= 64 << 10, "{size}");
+}
