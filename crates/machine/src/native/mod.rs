@@ -3,14 +3,22 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`cell`] | atomic cells and slots over `core::sync::atomic` |
-//! | [`wait`] | the wait policies, and which of them this processor has |
+//! | [`wait`] | the wait policies |
+//! | [`trial`] | which policies this processor has, by CPUID and by a measured trial |
+//! | `x86`, `arm` | their wait instructions |
 //! | [`futex`] | sleeping in the kernel |
 //! | [`thread`] | storage and number of a thread |
 
 pub mod cell;
 pub mod futex;
 pub mod thread;
+pub mod trial;
 pub mod wait;
+
+#[cfg(target_arch = "aarch64")]
+pub mod arm;
+#[cfg(target_arch = "x86_64")]
+pub mod x86;
 
 use crate::units::{Cycles, Nanos};
 use crate::{Clock, Deadline, Local, LockHint, Machine, Wait, WaitResult, Word};

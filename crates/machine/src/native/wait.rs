@@ -3,24 +3,20 @@
 use super::Native;
 use super::cell::NativeAtomic;
 use super::futex::{self, Slept};
-use crate::{Atomic, Deadline, Machine, Unavailable, Wait, WaitResult, Word};
+use crate::{Atomic, Deadline, Machine, Wait, WaitResult, Word};
 use core::sync::atomic::Ordering;
 
 /// Reads between two looks at the clock, when a spinning wait has a deadline.
 const READS_A_LOOK: u32 = 64;
 
-impl Native {
-    /// Whether this machine can carry out `wait`; the error names what is missing. Ask before the first wait:
-    /// [`Machine::wait_while`] panics with the same message.
-    pub fn check(wait: Wait) -> Result<(), Unavailable> {
-        match wait {
-            Wait::Spin | Wait::Pause | Wait::Futex | Wait::SpinPark(_) => Ok(()),
-            Wait::Umwait | Wait::Tpause => Err(Unavailable { wait, why: "the processor has no WAITPKG" }),
-            Wait::Mwaitx => Err(Unavailable { wait, why: "the processor has no MONITORX" }),
-            Wait::Wfe => Err(Unavailable { wait, why: "not an Arm processor" }),
-        }
-    }
-}
+/// The longest rest in one go, in ticks of the time-stamp counter: after it the cell and the clock are looked at again.
+/// Some ten microseconds: a deadline is overrun by no more, and a wake-up that got lost costs no more.
+#[cfg(target_arch = "x86_64")]
+const REST: u64 = 30_000;
+
+/// TPAUSE does not see the line change, so it rests for less: about the time in which a line changes hands.
+#[cfg(target_arch = "x86_64")]
+const TPAUSE_REST: u64 = 500;
 
 /// [`Machine::wait_while`] of [`Native`].
 #[inline]
@@ -42,10 +38,25 @@ pub(super) fn wait_while<T: Word>(
             WaitResult::Expired if tries != u32::MAX => park(cell, value, deadline),
             ended => ended,
         },
-        other => match Native::check(other) {
-            Err(missing) => panic!("{missing}"),
-            Ok(()) => unreachable!("every available policy is handled above"),
-        },
+        #[cfg(target_arch = "x86_64")]
+        Wait::Umwait | Wait::Tpause | Wait::Mwaitx => {
+            require(wait);
+            rest_between(cell, value, deadline, || rest_x86(cell, value, wait))
+        }
+        #[cfg(target_arch = "aarch64")]
+        Wait::Wfe => {
+            require(wait);
+            // SAFETY: the cell is alive, aligned and T::BYTES wide.
+            let rest = || unsafe {
+                super::arm::wait_exclusive(cell.as_ptr().cast_const().cast(), T::BYTES, value.to_bits());
+            };
+            rest_between(cell, value, deadline, rest)
+        }
+        #[allow(unreachable_patterns, reason = "which policies are left depends on the processor")]
+        missing => {
+            require(missing);
+            unreachable!("a policy that `Native::check` grants is handled above")
+        }
     }
 }
 
@@ -79,6 +90,60 @@ fn spin<T: Word>(
     }
 }
 
+/// Reads with a `rest` of bounded length between the reads, looking at the clock every time.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn rest_between<T: Word>(
+    cell: &NativeAtomic<T>,
+    value: T,
+    deadline: Option<Deadline>,
+    rest: impl Fn(),
+) -> WaitResult<T> {
+    loop {
+        let late = deadline.is_some_and(|d| Native::now(d.clock) >= d.at);
+        let seen = cell.load(Ordering::Acquire);
+        if seen != value {
+            return WaitResult::Changed(seen);
+        }
+        if late {
+            return WaitResult::Expired;
+        }
+        rest();
+    }
+}
+
+/// Watches the cell's line, looks once more (a write before the watch began would be missed), and rests.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn rest_x86<T: Word>(cell: &NativeAtomic<T>, value: T, wait: Wait) {
+    use super::x86;
+    let line = cell.as_ptr().cast_const().cast::<u8>();
+    // SAFETY: `require` found the policy's instructions to be there.
+    unsafe {
+        match wait {
+            Wait::Umwait => {
+                x86::umonitor(line);
+                if cell.load(Ordering::Relaxed) == value {
+                    x86::umwait(x86::tsc() + REST);
+                }
+            }
+            Wait::Mwaitx => {
+                x86::monitorx(line);
+                if cell.load(Ordering::Relaxed) == value {
+                    x86::mwaitx(REST as u32);
+                }
+            }
+            _ => x86::tpause(x86::tsc() + TPAUSE_REST),
+        }
+    }
+}
+
+/// Panics if the machine cannot carry out `wait`: whoever chose it did not ask [`Native::check`].
+fn require(wait: Wait) {
+    if let Err(missing) = Native::check(wait) {
+        panic!("{missing}");
+    }
+}
+
 fn park<T: Word>(cell: &NativeAtomic<T>, value: T, deadline: Option<Deadline>) -> WaitResult<T> {
     loop {
         let seen = cell.load(Ordering::Acquire);
@@ -88,6 +153,66 @@ fn park<T: Word>(cell: &NativeAtomic<T>, value: T, deadline: Option<Deadline>) -
         if futex::sleep(cell, value, deadline) == Slept::Expired {
             let seen = cell.load(Ordering::Acquire);
             return if seen == value { WaitResult::Expired } else { WaitResult::Changed(seen) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Nanos;
+    use crate::wait::{Clock, POLICIES};
+
+    fn available() -> impl Iterator<Item = Wait> {
+        POLICIES.iter().map(|(wait, _)| *wait).filter(|wait| Native::check(*wait).is_ok())
+    }
+
+    #[test]
+    fn every_available_policy_sees_a_change() {
+        for wait in available() {
+            let cell = NativeAtomic::new(0u32);
+            std::thread::scope(|s| {
+                s.spawn(|| {
+                    std::thread::sleep(std::time::Duration::from_millis(2));
+                    cell.store(7, Ordering::Release);
+                    Native::wake(&cell, 1, wait);
+                });
+                assert_eq!(Native::wait_while(&cell, 0, wait, None), WaitResult::Changed(7), "{wait}");
+            });
+        }
+    }
+
+    #[test]
+    fn every_available_policy_honours_a_deadline_on_both_clocks() {
+        for (wait, clock) in available().flat_map(|w| [(w, Clock::Monotonic), (w, Clock::Realtime)]) {
+            let cell = NativeAtomic::new(0u64);
+            let at = Native::now(clock) + Nanos(1_000_000);
+            let ended = Native::wait_while(&cell, 0, wait, Some(Deadline { at, clock }));
+            assert_eq!(ended, WaitResult::Expired, "{wait}");
+            assert!(Native::now(clock) >= at, "{wait} gave up early");
+        }
+    }
+
+    #[test]
+    fn a_deadline_in_the_past_still_reads_once() {
+        for wait in available() {
+            let past = Some(Deadline { at: Nanos(1), clock: Clock::Monotonic });
+            let cell = NativeAtomic::new(5u8);
+            assert_eq!(Native::wait_while(&cell, 4, wait, past), WaitResult::Changed(5), "{wait}");
+            assert_eq!(Native::wait_while(&cell, 5, wait, past), WaitResult::Expired, "{wait}");
+        }
+    }
+
+    #[test]
+    fn a_missing_policy_panics_with_its_name() {
+        let missing = POLICIES.iter().map(|(wait, _)| *wait).filter(|wait| Native::check(*wait).is_err());
+        for wait in missing {
+            let cell = NativeAtomic::new(0u32);
+            let panic =
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| Native::wait_while(&cell, 0, wait, None)))
+                    .unwrap_err();
+            let message = panic.downcast_ref::<String>().expect("a message");
+            assert!(message.contains(wait.info().name), "{message}");
         }
     }
 }

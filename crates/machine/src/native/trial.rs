@@ -1,0 +1,184 @@
+//! Whether a wait policy does here what its instruction promises: CPUID first, then a measured trial.
+//!
+//! CPUID alone is not enough. A hypervisor may offer MWAITX and intercept it, or hide it while it executes: each call
+//! then costs tens of thousands of cycles, far more than the hand-off that it was to make cheap.
+
+use crate::units::Cycles;
+use crate::{Native, Unavailable, Wait};
+use core::sync::atomic::{AtomicU8, Ordering};
+
+/// A call that should return at once and takes longer than this is not the bare instruction. (UMWAIT and MWAITX take
+/// some hundred cycles; leaving a virtual machine and coming back takes thousands.)
+pub const INTERCEPTED: Cycles = Cycles(4_000);
+
+/// How long the longer wait of a trial is asked to take.
+pub const ASKED: Cycles = Cycles(50_000);
+
+/// What a trial measured, in ticks of the time-stamp counter. The median of several calls each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// A call whose time has already passed.
+    pub at_once: Cycles,
+    /// A call that is asked to wait [`ASKED`], with nobody writing.
+    pub waits: Cycles,
+}
+
+impl Trial {
+    /// Whether a call costs so much that something stands between the program and the instruction.
+    pub fn intercepted(&self) -> bool {
+        self.at_once > INTERCEPTED
+    }
+
+    /// Whether a wait ends at once: legal (a wait may end for no reason), but it gives nothing back.
+    pub fn is_no_wait(&self) -> bool {
+        self.waits.0 < ASKED.0 / 4
+    }
+}
+
+/// What the processor says of `wait`, before any trial.
+pub fn offered(wait: Wait) -> Result<(), Unavailable> {
+    let has = |has: bool, why| if has { Ok(()) } else { Err(Unavailable { wait, why }) };
+    match wait {
+        Wait::Spin | Wait::Pause | Wait::Futex | Wait::SpinPark(_) => Ok(()),
+        #[cfg(target_arch = "x86_64")]
+        Wait::Umwait | Wait::Tpause => has(super::x86::has_waitpkg(), "CPUID does not offer WAITPKG"),
+        #[cfg(target_arch = "x86_64")]
+        Wait::Mwaitx => has(super::x86::has_monitorx(), "CPUID does not offer MONITORX"),
+        #[cfg(target_arch = "aarch64")]
+        Wait::Wfe => has(super::arm::has_event_stream(), "the kernel keeps no event stream that would bound a WFE"),
+        #[allow(unreachable_patterns, reason = "which patterns are left depends on the processor")]
+        Wait::Umwait | Wait::Tpause | Wait::Mwaitx => has(false, "not an x86-64 processor"),
+        #[allow(unreachable_patterns, reason = "as above")]
+        Wait::Wfe => has(false, "not an Arm processor"),
+    }
+}
+
+impl Native {
+    /// Whether this machine can carry out `wait`; the error names what is missing. Ask before the first wait:
+    /// [`crate::Machine::wait_while`] panics with the same message. The trial runs once and takes some 100 µs.
+    pub fn check(wait: Wait) -> Result<(), Unavailable> {
+        let verdict = match wait {
+            Wait::Umwait => &VERDICTS[0],
+            Wait::Tpause => &VERDICTS[1],
+            Wait::Mwaitx => &VERDICTS[2],
+            _ => return offered(wait),
+        };
+        // CPUID itself costs thousands of cycles in a virtual machine, and every wait comes through here.
+        match verdict.load(Ordering::Relaxed) {
+            GOOD => Ok(()),
+            INTERCEPTS => Err(Unavailable {
+                wait,
+                why: "a hypervisor intercepts it: a call takes thousands of cycles (`baton doctor` measures it)",
+            }),
+            _ => {
+                offered(wait)?;
+                // SAFETY: CPUID offers the instruction.
+                let trial = unsafe { try_out(wait) };
+                let found = if trial.is_some_and(|t| t.intercepted()) { INTERCEPTS } else { GOOD };
+                verdict.store(found, Ordering::Relaxed);
+                Native::check(wait)
+            }
+        }
+    }
+}
+
+const UNKNOWN: u8 = 0;
+const GOOD: u8 = 1;
+const INTERCEPTS: u8 = 2;
+/// What the trials of UMWAIT, TPAUSE and MWAITX found.
+static VERDICTS: [AtomicU8; 3] = [const { AtomicU8::new(UNKNOWN) }; 3];
+
+/// Carries `wait`'s instruction out and measures it; `None` if it has none that is timed (or not on this
+/// architecture).
+///
+/// # Safety
+/// The processor executes the instruction, or the caller is ready for SIGILL (`baton doctor` tries in a child
+/// process even what CPUID does not offer).
+#[cfg(target_arch = "x86_64")]
+pub unsafe fn try_out(wait: Wait) -> Option<Trial> {
+    use super::x86;
+    let line = super::cell::NativeAtomic::<u64>::new(0);
+    let address = line.as_ptr().cast_const().cast::<u8>();
+    let call = |ticks: u64| {
+        let start = x86::tsc();
+        // SAFETY: the caller answers for the instruction.
+        unsafe {
+            match wait {
+                Wait::Umwait => {
+                    x86::umonitor(address);
+                    x86::umwait(start + ticks);
+                }
+                Wait::Tpause => x86::tpause(start + ticks),
+                _ => {
+                    x86::monitorx(address);
+                    x86::mwaitx((ticks as u32).max(1));
+                }
+            }
+        }
+        x86::tsc().saturating_sub(start)
+    };
+    if !matches!(wait, Wait::Umwait | Wait::Tpause | Wait::Mwaitx) {
+        return None;
+    }
+    let median = |ticks: u64| {
+        let mut taken: [u64; 9] = core::array::from_fn(|_| call(ticks));
+        taken.sort_unstable();
+        Cycles(taken[taken.len() / 2])
+    };
+    Some(Trial { at_once: median(0), waits: median(ASKED.0) })
+}
+
+/// No instruction of these is timed on this architecture.
+///
+/// # Safety
+/// None is needed here; see the x86-64 form.
+#[cfg(not(target_arch = "x86_64"))]
+pub unsafe fn try_out(_: Wait) -> Option<Trial> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wait::POLICIES;
+
+    #[test]
+    fn a_missing_policy_is_named() {
+        for (wait, info) in POLICIES {
+            match Native::check(*wait) {
+                Ok(()) => assert_eq!(offered(*wait), Ok(())),
+                Err(missing) => assert!(missing.to_string().contains(info.name), "{missing}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_needs_nothing_is_always_there() {
+        for wait in [Wait::Spin, Wait::Pause, Wait::Futex, Wait::SpinPark(7)] {
+            assert_eq!(Native::check(wait), Ok(()));
+        }
+    }
+
+    #[test]
+    fn an_intercepted_call_is_told_from_a_bare_one() {
+        let bare = Trial { at_once: Cycles(300), waits: Cycles(50_400) };
+        assert!(!bare.intercepted() && !bare.is_no_wait());
+        assert!(Trial { at_once: Cycles(20_000), waits: Cycles(70_000) }.intercepted());
+        assert!(Trial { at_once: Cycles(300), waits: Cycles(320) }.is_no_wait());
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn an_offered_instruction_passes_its_trial_without_harm() {
+        for wait in [Wait::Umwait, Wait::Tpause, Wait::Mwaitx] {
+            if offered(wait).is_ok() {
+                // SAFETY: it is offered.
+                let trial = unsafe { try_out(wait) }.expect("the instruction is timed");
+                // A hundred milliseconds at any clock: the time-out that we set was honoured.
+                assert!(trial.waits.0 < 500_000_000, "{wait}: {trial:?}");
+            }
+        }
+        // SAFETY: spinning has no instruction to try.
+        assert_eq!(unsafe { try_out(Wait::Spin) }, None);
+    }
+}

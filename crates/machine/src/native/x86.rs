@@ -1,0 +1,92 @@
+//! The wait instructions of x86-64: UMONITOR, UMWAIT and TPAUSE (Intel WAITPKG), MONITORX and MWAITX (AMD).
+//!
+//! All are `unsafe` for one reason: on a processor without them they raise an invalid-opcode exception. None of them
+//! reads or writes memory that the compiler knows of; a monitor is on the address alone.
+
+use core::arch::asm;
+use core::arch::x86_64::{__cpuid, __cpuid_count};
+
+/// Whether CPUID offers WAITPKG (Intel SDM vol. 2, CPUID leaf 7, ECX bit 5).
+pub fn has_waitpkg() -> bool {
+    __cpuid(0).eax >= 7 && __cpuid_count(7, 0).ecx & 1 << 5 != 0
+}
+
+/// Whether CPUID offers MONITORX (AMD APM vol. 3, CPUID Fn8000_0001, ECX bit 29).
+pub fn has_monitorx() -> bool {
+    __cpuid(0x8000_0000).eax >= 0x8000_0001 && __cpuid(0x8000_0001).ecx & 1 << 29 != 0
+}
+
+/// The time-stamp counter.
+#[inline(always)]
+pub fn tsc() -> u64 {
+    // SAFETY: every x86-64 processor has RDTSC; Linux leaves it to user code.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+/// Watches the line of `address` until the next [`umwait`].
+///
+/// # Safety
+/// The processor has WAITPKG.
+#[inline(always)]
+pub unsafe fn umonitor(address: *const u8) {
+    // SAFETY: by contract the instruction exists; it reads as a load of the address, which is a live cell's.
+    unsafe { asm!("umonitor {}", in(reg) address, options(nostack, preserves_flags)) }
+}
+
+/// Waits until the watched line is written, the time-stamp counter passes `until`, or for no reason.
+///
+/// # Safety
+/// The processor has WAITPKG.
+#[inline(always)]
+pub unsafe fn umwait(until: u64) {
+    // C0.1: the state that wakes faster (SDM vol. 2, UMWAIT: bit 0 of the operand).
+    const C0_1: u32 = 1;
+    // SAFETY: by contract the instruction exists; it changes the flags only.
+    unsafe {
+        asm!("umwait {0:e}", in(reg) C0_1, in("eax") until as u32, in("edx") (until >> 32) as u32, options(nostack))
+    }
+}
+
+/// Rests until the time-stamp counter passes `until`, or for no reason.
+///
+/// # Safety
+/// The processor has WAITPKG.
+#[inline(always)]
+pub unsafe fn tpause(until: u64) {
+    const C0_1: u32 = 1;
+    // SAFETY: by contract the instruction exists; it changes the flags only.
+    unsafe {
+        asm!("tpause {0:e}", in(reg) C0_1, in("eax") until as u32, in("edx") (until >> 32) as u32, options(nostack))
+    }
+}
+
+/// Watches the line of `address` until the next [`mwaitx`].
+///
+/// # Safety
+/// The processor has MONITORX.
+#[inline(always)]
+pub unsafe fn monitorx(address: *const u8) {
+    // SAFETY: by contract the instruction exists; no extension (ECX) and no hint (EDX) is asked for.
+    unsafe { asm!("monitorx", in("rax") address, in("ecx") 0, in("edx") 0, options(nostack, preserves_flags)) }
+}
+
+/// Waits until the watched line is written, `ticks` of the time-stamp counter have passed, or for no reason.
+///
+/// # Safety
+/// The processor has MONITORX.
+#[inline(always)]
+pub unsafe fn mwaitx(ticks: u32) {
+    // AMD APM vol. 3, MWAITX: EAX bits 7:4 = 0xf asks for C0; ECX bit 1 turns the timer in EBX on.
+    // SAFETY: by contract the instruction exists. RBX is LLVM's own, so it is swapped in and out.
+    unsafe {
+        asm!(
+            "xchg {ticks}, rbx",
+            "mwaitx",
+            "xchg {ticks}, rbx",
+            ticks = inout(reg) u64::from(ticks) => _,
+            in("eax") 0xf0,
+            in("ecx") 0b10,
+            options(nostack, preserves_flags),
+        );
+    }
+}
