@@ -17,7 +17,7 @@ use baton_machine::{Deadline, Machine, Wait};
 /// # Safety
 /// At most one thread is between a `lock` (or successful try) and its `unlock`, and what it wrote there happens before
 /// the next one's `lock` returns.
-pub unsafe trait RawLock<M: Machine>: Send + Sync + 'static {
+pub unsafe trait RawLock<M: Machine>: Sized + Send + Sync + 'static {
     /// What the holder carries from `lock` to `unlock`: nothing, or its queue node.
     type Token: Token;
 
@@ -26,6 +26,12 @@ pub unsafe trait RawLock<M: Machine>: Send + Sync + 'static {
 
     /// A free lock. On machines whose cells have the layout of their values, all-zero bytes are one too.
     fn new() -> Self;
+
+    /// A free lock that has been used for so long that its counters are about to wrap: what the contract suite starts
+    /// from to test a long life in a short time. A lock that counts must override it.
+    fn aged() -> Self {
+        Self::new()
+    }
 
     /// Takes the lock, waiting as `wait` says.
     fn lock(&self, wait: Wait) -> Self::Token;

@@ -36,6 +36,10 @@ unsafe impl<M: Machine> RawLock<M> for Ticket<M> {
         Ticket { serving: M::Atomic::new(0), next: M::Atomic::new(0) }
     }
 
+    fn aged() -> Self {
+        Ticket { serving: M::Atomic::new(u32::MAX), next: M::Atomic::new(u32::MAX) }
+    }
+
     #[inline]
     fn lock(&self, wait: Wait) {
         // Relaxed: the number orders nothing; `serving` does.
