@@ -57,6 +57,9 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// A short name for messages: `native`, `simulated`, `shuttle`, `loom`.
     const NAME: &'static str;
 
+    /// Whether [`Machine::hint`] does anything: where it does not, algorithms skip keeping what only a hint needs.
+    const HINTS: bool = true;
+
     /// A fence.
     fn fence(order: Ordering);
 

@@ -76,7 +76,7 @@ impl Local {
     pub fn finish(&self) {
         while let Some(i) = (0..WORDS).find(|&i| self.words[i].get() != 0) {
             let value = self.words[i].replace(0);
-            if let Some(ending) = self.endings[i].take() {
+            if let Some(ending) = self.endings[i].get() {
                 ending(value);
             }
         }

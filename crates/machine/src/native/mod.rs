@@ -35,6 +35,7 @@ unsafe impl Machine for Native {
     type Atomic<T: Word> = cell::NativeAtomic<T>;
     type Slot<T: 'static> = cell::NativeSlot<T>;
     const NAME: &'static str = "native";
+    const HINTS: bool = false;
 
     #[inline(always)]
     fn fence(order: Ordering) {

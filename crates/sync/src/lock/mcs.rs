@@ -1,6 +1,6 @@
 //! MCS queue lock: each waiter waits on a flag of its own, and the holder hands the lock to the one behind it.
 
-use super::{Fifo, LockInfo, RawLock, Token, TryLock, Waits, ZeroInit};
+use super::{Fifo, LockInfo, Posix, RawLock, Token, TryLock, Waits, ZeroInit};
 use crate::nodes::{self, Node};
 use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use baton_machine::cell::Ptr;
@@ -99,6 +99,7 @@ unsafe impl<M: Machine> RawLock<M> for Mcs<M> {
         fifo: true,
         try_lock: true,
         timed: false,
+        posix: Posix::Yes,
         waits: Waits::Any,
     };
 

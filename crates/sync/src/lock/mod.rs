@@ -1,12 +1,24 @@
 //! Locks: the contract, and the registry by which tools find an algorithm.
 
+pub mod clh;
+pub mod futex;
+pub mod k42;
 pub mod mcs;
+pub mod spin_park;
 pub mod tas;
 pub mod ticket;
+pub mod ticket_prop;
+pub mod ttas;
 
+mod backoff;
+mod info;
 mod registry;
 
-pub use registry::{LOCKS, LockInfo, LockVisitor, UnknownLock, Waits, info, visit};
+pub use info::{LockInfo, Posix, Waits};
+pub use registry::{
+    LOCKS, LockError, LockVisitor, PosixVisitor, TimedVisitor, TryVisitor, UnknownLock, info, visit, visit_posix,
+    visit_timed, visit_try,
+};
 
 use baton_machine::{Deadline, Machine, Wait};
 

@@ -1,6 +1,6 @@
 //! Test-and-set: one flag, one atomic exchange a try. The simplest lock, and under contention the worst.
 
-use super::{LockInfo, RawLock, TimedLock, TryLock, Waits, ZeroInit};
+use super::{LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Release};
 use baton_machine::{Atomic, Deadline, Machine, Wait};
 
@@ -38,6 +38,7 @@ unsafe impl<M: Machine> RawLock<M> for Tas<M> {
         fifo: false,
         try_lock: true,
         timed: true,
+        posix: Posix::Yes,
         waits: Waits::Any,
     };
 

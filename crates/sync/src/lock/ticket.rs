@@ -1,6 +1,6 @@
 //! Ticket lock: take a number, wait until it is served. First come, first served.
 
-use super::{Fifo, LockInfo, RawLock, TryLock, Waits, ZeroInit};
+use super::{Fifo, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Wait, WaitResult};
 
@@ -9,6 +9,23 @@ use baton_machine::{Atomic, Machine, Wait, WaitResult};
 pub struct Ticket<M: Machine> {
     serving: M::Atomic<u32>,
     next: M::Atomic<u32>,
+}
+
+impl<M: Machine> Ticket<M> {
+    /// Takes the next number; returns it with the number that is served.
+    #[inline(always)]
+    pub(super) fn take_number(&self) -> (u32, u32) {
+        // Relaxed: the number orders nothing; `serving` does.
+        let mine = self.next.fetch_add(1, Relaxed);
+        // Acquire: see the last holder's writes, if the number is ours already.
+        (mine, self.serving.load(Acquire))
+    }
+
+    /// The number that is served: what a waiter watches.
+    #[inline(always)]
+    pub(super) fn serving(&self) -> &M::Atomic<u32> {
+        &self.serving
+    }
 }
 
 // SAFETY: two zero words: 0 is served and the next number is 0, so the lock is free.
@@ -29,6 +46,7 @@ unsafe impl<M: Machine> RawLock<M> for Ticket<M> {
         fifo: true,
         try_lock: true,
         timed: false,
+        posix: Posix::Yes,
         waits: Waits::Any,
     };
 
@@ -42,10 +60,7 @@ unsafe impl<M: Machine> RawLock<M> for Ticket<M> {
 
     #[inline]
     fn lock(&self, wait: Wait) {
-        // Relaxed: the number orders nothing; `serving` does.
-        let mine = self.next.fetch_add(1, Relaxed);
-        // Acquire: see the last holder's writes.
-        let mut serving = self.serving.load(Acquire);
+        let (mine, mut serving) = self.take_number();
         while serving != mine {
             match M::wait_while(&self.serving, serving, wait, None) {
                 WaitResult::Changed(now) => serving = now,

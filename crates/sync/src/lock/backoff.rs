@@ -1,0 +1,53 @@
+//! Bounded, randomised exponential back-off (Anderson, IEEE TPDS 1990): who loses a race stays away for a random
+//! time, and the bound on that time doubles with every loss.
+
+use baton_machine::local::Use;
+use baton_machine::units::Cycles;
+use baton_machine::{Deadline, Machine};
+use core::marker::PhantomData;
+
+/// The first bound: about the time that a line takes between two cores of one chip.
+const FIRST: u64 = 64;
+/// The last bound: long beside a hand-off, short beside a scheduler's time slice.
+const LAST: u64 = 8192;
+
+/// The back-off of one acquisition.
+pub(crate) struct Backoff<M> {
+    bound: u64,
+    machine: PhantomData<M>,
+}
+
+impl<M: Machine> Backoff<M> {
+    /// A back-off that has lost nothing yet.
+    pub(crate) fn new() -> Self {
+        Backoff { bound: FIRST, machine: PhantomData }
+    }
+
+    /// Stays away after a lost race.
+    pub(crate) fn lost(&mut self) {
+        M::work(Cycles(1 + random::<M>() % self.bound));
+        self.bound = (self.bound * 2).min(LAST);
+    }
+}
+
+/// The next number of the thread's own generator, seeded from its index, so that a run on a deterministic machine
+/// can be repeated.
+fn random<M: Machine>() -> u64 {
+    let local = M::local();
+    let state = match local.get(Use::Backoff) as u64 {
+        // 0 means not seeded yet; the constant keeps index 0 off the generator's fixed point.
+        0 => (u64::from(local.index()) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        state => state,
+    };
+    // Marsaglia's xorshift64: any state but 0 leads to another but 0.
+    let state = state ^ (state << 13);
+    let state = state ^ (state >> 7);
+    let state = state ^ (state << 17);
+    local.set(Use::Backoff, state as usize);
+    state
+}
+
+/// Whether the deadline has passed.
+pub(crate) fn passed<M: Machine>(deadline: Deadline) -> bool {
+    M::now(deadline.clock) >= deadline.at
+}

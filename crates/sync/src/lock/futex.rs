@@ -1,0 +1,94 @@
+//! The three-state futex mutex: a waiter sleeps at once, and an unlock enters the kernel only if somebody may sleep.
+//!
+//! | word | meaning |
+//! | --- | --- |
+//! | 0 `FREE` | free |
+//! | 1 `HELD` | held, nobody sleeps |
+//! | 2 `AWAITED` | held, somebody may sleep |
+//!
+//! Who has slept takes the lock as `AWAITED`, as it cannot know whether it was the only sleeper.
+
+use super::{LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
+use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+const AWAITED: u32 = 2;
+
+/// The lock: `FREE`, `HELD` or `AWAITED`.
+#[repr(transparent)]
+pub struct Futex<M: Machine> {
+    word: M::Atomic<u32>,
+}
+
+impl<M: Machine> Futex<M> {
+    #[cold]
+    fn contend(&self, deadline: Option<Deadline>) -> Option<()> {
+        // Acquire: see the last holder's writes, if the lock was free.
+        while self.word.swap(AWAITED, Acquire) != FREE {
+            if M::wait_while(&self.word, AWAITED, Wait::Futex, deadline) == WaitResult::Expired {
+                return None;
+            }
+        }
+        Some(())
+    }
+}
+
+// SAFETY: one zero word, free when zero.
+unsafe impl<M: Machine> ZeroInit for Futex<M> {}
+
+// SAFETY: only the thread whose exchange found FREE holds the lock, and only the holder stores FREE.
+unsafe impl<M: Machine> RawLock<M> for Futex<M> {
+    type Token = ();
+    const INFO: LockInfo = LockInfo {
+        name: "futex",
+        what: "mutex of three states: sleep in the kernel at once",
+        source: "Drepper, Futexes Are Tricky, mutex 2",
+        limits: "no order among waiters; every contended hand-off may cost a sleep",
+        fifo: false,
+        try_lock: true,
+        timed: true,
+        posix: Posix::Yes,
+        waits: Waits::Fixed(Wait::Futex),
+    };
+
+    fn new() -> Self {
+        Futex { word: M::Atomic::new(FREE) }
+    }
+
+    #[inline]
+    fn lock(&self, _: Wait) {
+        if self.try_lock().is_none() {
+            let taken = self.contend(None);
+            debug_assert!(taken.is_some(), "a wait without a deadline expired");
+        }
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, (): (), _: Wait) {
+        let word: *const M::Atomic<u32> = &self.word;
+        // Release: the next holder sees our writes. Nothing is read through what was there but whether to wake.
+        if self.word.swap(FREE, Release) == AWAITED {
+            // One is enough: it takes the lock as AWAITED and wakes the next on leaving.
+            M::wake::<u32>(word, 1, Wait::Futex);
+        }
+    }
+}
+
+// SAFETY: as `lock`; a failed exchange writes nothing.
+unsafe impl<M: Machine> TryLock<M> for Futex<M> {
+    #[inline]
+    fn try_lock(&self) -> Option<()> {
+        // Acquire: see the last holder's writes.
+        self.word.compare_exchange(FREE, HELD, Acquire, Relaxed).ok().map(drop)
+    }
+}
+
+// SAFETY: as `lock`. Who gives up leaves AWAITED behind: at worst one wake-up for nobody. If it was woken and found
+// the lock taken again, it has set AWAITED since, so that the holder wakes the next sleeper.
+unsafe impl<M: Machine> TimedLock<M> for Futex<M> {
+    fn lock_until(&self, _: Wait, deadline: Deadline) -> Option<()> {
+        self.try_lock().or_else(|| self.contend(Some(deadline)))
+    }
+}

@@ -1,0 +1,66 @@
+//! What is said of a lock to people, and which wait policies it takes.
+
+use baton_machine::Wait;
+
+/// Which wait policies a lock takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// Any that the machine has.
+    Any,
+    /// Only those that keep the CPU: nobody could wake a sleeper.
+    Spinning,
+    /// Its own, the one named; another is an error.
+    Fixed(Wait),
+}
+
+/// Whether a lock can stand in for a `pthread_mutex_t`: it needs a try (a timed lock may poll it), an unlock by the
+/// owner from any context with nothing but the mutex and its token, and zeroed memory as a free lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Posix {
+    /// It can.
+    Yes,
+    /// It cannot, and why.
+    No(&'static str),
+}
+
+/// What is said of a lock.
+#[derive(Clone, Copy, Debug)]
+pub struct LockInfo {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// One line: how it works.
+    pub what: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// What it cannot do; empty if nothing.
+    pub limits: &'static str,
+    /// Serves waiters in order of arrival ([`super::Fifo`]).
+    pub fifo: bool,
+    /// Has [`super::TryLock`].
+    pub try_lock: bool,
+    /// Has [`super::TimedLock`].
+    pub timed: bool,
+    /// Can stand in for a `pthread_mutex_t`.
+    pub posix: Posix,
+    /// Wait policies that it takes.
+    pub waits: Waits,
+}
+
+impl LockInfo {
+    /// The policy to use when `asked` was asked for (nothing: the lock's own, or pause), or why it cannot be.
+    pub fn wait(&self, asked: Option<Wait>) -> Result<Wait, String> {
+        match (self.waits, asked) {
+            (Waits::Fixed(own), None) => Ok(own),
+            (Waits::Fixed(own), Some(other)) if core::mem::discriminant(&own) == core::mem::discriminant(&other) => {
+                Ok(other)
+            }
+            (Waits::Fixed(own), Some(other)) => {
+                Err(format!("lock `{}` waits by its own policy, {own}, not `{other}`", self.name))
+            }
+            (Waits::Spinning, Some(other)) if other.parks() => {
+                Err(format!("lock `{}` cannot park: nobody would wake a waiter under `{other}`", self.name))
+            }
+            (_, asked) => Ok(asked.unwrap_or_default()),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Ticket lock with proportional back-off: a waiter knows how many are before it, and looks again only when about so
+//! many critical sections may have passed.
+
+use super::ticket::Ticket;
+use super::{Fifo, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
+use baton_machine::units::Cycles;
+use baton_machine::{Machine, Wait, WaitResult};
+
+/// Cycles to stay away for each waiter in front but the first: a short critical section with its hand-off.
+const A_WAITER: u64 = 128;
+/// Stay away no longer than for this many, so that a waiter whose turn comes early is not away for long.
+const MOST: u32 = 32;
+
+/// The lock: a [`Ticket`] whose waiters look seldom.
+#[repr(transparent)]
+pub struct TicketProp<M: Machine>(Ticket<M>);
+
+impl<M: Machine> TicketProp<M> {
+    #[cold]
+    fn contend(&self, mine: u32, mut serving: u32, wait: Wait) {
+        while serving != mine {
+            let before = mine.wrapping_sub(serving) - 1;
+            if before != 0 {
+                M::work(Cycles(A_WAITER * u64::from(before.min(MOST))));
+            }
+            // Returns at once if somebody was served meanwhile.
+            match M::wait_while(self.0.serving(), serving, wait, None) {
+                WaitResult::Changed(now) => serving = now,
+                WaitResult::Expired => unreachable!("no deadline was given"),
+            }
+        }
+    }
+}
+
+// SAFETY: a ticket lock.
+unsafe impl<M: Machine> ZeroInit for TicketProp<M> {}
+
+/// In the order in which the numbers are taken.
+impl<M: Machine> Fifo for TicketProp<M> {}
+
+// SAFETY: as the ticket lock; only the pace at which waiters look differs.
+unsafe impl<M: Machine> RawLock<M> for TicketProp<M> {
+    type Token = ();
+    const INFO: LockInfo = LockInfo {
+        name: "ticket-prop",
+        what: "ticket lock; a waiter stays away in proportion to those before it",
+        source: "Mellor-Crummey and Scott, ACM TOCS 1991, section 2.2",
+        limits: "stays away too long if critical sections are short, looks too often if they are long",
+        fifo: true,
+        try_lock: true,
+        timed: false,
+        posix: Posix::Yes,
+        waits: Waits::Any,
+    };
+
+    fn new() -> Self {
+        TicketProp(Ticket::new())
+    }
+
+    #[inline]
+    fn lock(&self, wait: Wait) {
+        let (mine, serving) = self.0.take_number();
+        if serving != mine {
+            self.contend(mine, serving, wait);
+        }
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, (): (), wait: Wait) {
+        // SAFETY: the caller holds the lock.
+        unsafe { self.0.unlock((), wait) };
+    }
+}
+
+// SAFETY: as the ticket lock.
+unsafe impl<M: Machine> TryLock<M> for TicketProp<M> {
+    #[inline]
+    fn try_lock(&self) -> Option<()> {
+        self.0.try_lock()
+    }
+}
