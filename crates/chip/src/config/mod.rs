@@ -1,0 +1,192 @@
+//! What a chip is: the keys of a chip file, as one typed value.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`keys`] | the table of keys: path, unit, range, what it is for; reading, writing and the docs come from it |
+//! | [`read`] | strict reading: an unknown key is an error that names the nearest known one |
+//! | [`write`] | the whole configuration as a chip file again |
+//!
+//! The keys are explained in `docs/chip-file.md`.
+
+pub mod keys;
+pub mod read;
+pub mod write;
+
+pub use read::{ChipError, Problem};
+
+use baton_units::{CoreId, Cycles, Hertz};
+
+/// A chip: cores, what an access costs, what waiting costs, what the operating system costs.
+/// All costs are in cycles of the core's clock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chip {
+    /// What it is called in results.
+    pub name: String,
+    /// Cores and clock.
+    pub core: Core,
+    /// Coherent caches.
+    pub cache: Cache,
+    /// Wait policies.
+    pub wait: WaitPrices,
+    /// Operating system.
+    pub os: Os,
+    /// What differs between seeds.
+    pub noise: Noise,
+}
+
+/// Cores and clock.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Core {
+    /// How many the operating system schedules on.
+    pub count: u32,
+    /// Their clock.
+    pub clock: Hertz,
+    /// Cores that share a last-level cache.
+    pub per_cluster: u32,
+    /// Clusters in a socket, which is also a NUMA node.
+    pub clusters_per_socket: u32,
+    /// Reading the clock.
+    pub clock_read: Cycles,
+    /// A sequentially consistent fence.
+    pub fence: Cycles,
+}
+
+/// A price for each class of distance.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ByDistance {
+    /// Between cores under one last-level cache.
+    pub same_cluster: Cycles,
+    /// Between clusters of one socket.
+    pub same_socket: Cycles,
+    /// Between sockets.
+    pub cross_socket: Cycles,
+}
+
+/// Coherent caches of fixed latencies.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cache {
+    /// Bytes in a line.
+    pub line_bytes: u32,
+    /// Access to a line that the core holds.
+    pub hit: Cycles,
+    /// Taking a line from another core's cache.
+    pub transfer: ByDistance,
+    /// Invalidating the other copies of a line that the core has a copy of.
+    pub upgrade: ByDistance,
+    /// Fetching a line that no cache holds.
+    pub memory: Cycles,
+    /// How long a read of a shared line keeps the next request of that line waiting.
+    pub occupancy: Cycles,
+    /// What an atomic read-modify-write costs over a store.
+    pub atomic: Cycles,
+}
+
+/// The price of watching a line with a monitor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Monitor {
+    /// Arming the monitor and going to wait.
+    pub enter: Cycles,
+    /// From the line's invalidation to the first instruction after the wait.
+    pub exit: Cycles,
+}
+
+/// Wait policies; one that is absent is a policy that the chip lacks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WaitPrices {
+    /// Compare and branch of one turn of a loop of loads, beside the load.
+    pub spin: Cycles,
+    /// A PAUSE or YIELD.
+    pub pause: Cycles,
+    /// TPAUSE between two loads.
+    pub tpause: Option<Cycles>,
+    /// UMONITOR and UMWAIT.
+    pub umwait: Option<Monitor>,
+    /// MONITORX and MWAITX.
+    pub mwaitx: Option<Monitor>,
+    /// Load-exclusive and WFE.
+    pub wfe: Option<Monitor>,
+}
+
+/// Operating system: futex and run queues at fixed prices.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Os {
+    /// Futex wait that sleeps: from the call to the moment when the core is free.
+    pub futex_wait: Cycles,
+    /// Futex wait that finds the value changed and returns.
+    pub futex_wait_changed: Cycles,
+    /// Futex wake that finds nobody asleep.
+    pub futex_wake_none: Cycles,
+    /// Futex wake of one sleeper, up to its return to the waker.
+    pub futex_wake: Cycles,
+    /// Each further sleeper woken by the same call.
+    pub futex_wake_more: Cycles,
+    /// From one thread to the next on a core.
+    pub context_switch: Cycles,
+    /// From a wake-up to the first instruction of the thread, on a core that has been idle for long.
+    pub wake_idle: Cycles,
+    /// The same on a core that became idle less than `idle_poll` ago and still polls.
+    pub wake_polling: Cycles,
+    /// How long an idle core polls before it halts.
+    pub idle_poll: Cycles,
+    /// How long a thread runs before another that waits for the core gets it.
+    pub time_slice: Cycles,
+    /// How far behind in run time a woken thread must be to preempt the running one.
+    pub wakeup_granularity: Cycles,
+    /// Creating a thread, at its creator.
+    pub thread_create: Cycles,
+}
+
+/// What differs between seeds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Noise {
+    /// Each transfer takes up to this share longer or shorter (0.05: within 5%).
+    pub latency: f64,
+    /// Each thread starts up to this many cycles late.
+    pub start: Cycles,
+}
+
+/// How far two cores are apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Distance {
+    /// The same core.
+    SameCore,
+    /// Under one last-level cache.
+    SameCluster,
+    /// In one socket.
+    SameSocket,
+    /// In two sockets.
+    CrossSocket,
+}
+
+impl ByDistance {
+    /// The price at `distance`; nothing within a core.
+    pub fn at(&self, distance: Distance) -> Cycles {
+        match distance {
+            Distance::SameCore => Cycles(0),
+            Distance::SameCluster => self.same_cluster,
+            Distance::SameSocket => self.same_socket,
+            Distance::CrossSocket => self.cross_socket,
+        }
+    }
+}
+
+impl Chip {
+    /// How far `a` and `b` are apart.
+    pub fn distance(&self, a: CoreId, b: CoreId) -> Distance {
+        let cluster = |core: CoreId| core.0 / self.core.per_cluster;
+        if a == b {
+            Distance::SameCore
+        } else if cluster(a) == cluster(b) {
+            Distance::SameCluster
+        } else if self.socket(a) == self.socket(b) {
+            Distance::SameSocket
+        } else {
+            Distance::CrossSocket
+        }
+    }
+
+    /// The socket, and NUMA node, of `core`.
+    pub fn socket(&self, core: CoreId) -> u32 {
+        core.0 / (self.core.per_cluster * self.core.clusters_per_socket)
+    }
+}
