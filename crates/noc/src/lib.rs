@@ -1,1 +1,21 @@
 //! Network on chip: topology, routing, router, arbitration, traffic.
+//!
+//! A [`Network`] is stepped a cycle at a time; packets go in with [`Network::inject`] and come out at a [`Sink`].
+
+pub mod allocator;
+pub mod arbiter;
+mod config;
+mod error;
+pub mod experiment;
+mod network;
+mod packet;
+mod rng;
+pub mod routing;
+pub mod topology;
+pub mod traffic;
+
+pub use config::{ClockDomain, Config, Latencies, Pipeline};
+pub use error::NocError;
+pub use network::{ChannelView, Journey, JourneyStep, Network, Stuck};
+pub use packet::{Delivered, Header, Packet, PacketId, Sink};
+pub use rng::{Rng, threshold};

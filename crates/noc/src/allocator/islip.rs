@@ -1,0 +1,57 @@
+//! iSLIP: outputs grant and inputs accept, both round robin, several times over; pointers move only for what was
+//! accepted in the first iteration, which is what makes them slip apart.
+//!
+//! Source: McKeown, "The iSLIP scheduling algorithm for input-queued switches", IEEE/ACM ToN 7(2), 1999.
+
+use super::{Bids, Matching, bits};
+
+/// The pointers of one router.
+#[derive(Clone, Debug)]
+pub(crate) struct Islip {
+    grant: [u8; 64],
+    accept: [u8; 64],
+}
+
+const ITERATIONS: usize = 3;
+
+impl Default for Islip {
+    fn default() -> Islip {
+        Islip { grant: [0; 64], accept: [0; 64] }
+    }
+}
+
+/// The first of `set` at or after `pointer`, going round.
+fn turn(set: u64, pointer: u8) -> usize {
+    let after = set & (u64::MAX << (pointer & 63));
+    (if after != 0 { after } else { set }).trailing_zeros() as usize
+}
+
+impl Islip {
+    pub(crate) fn matching(&mut self, bids: &Bids) -> Matching {
+        let mut matching = Matching::default();
+        for iteration in 0..ITERATIONS {
+            let mut grants = [0u64; 64];
+            let mut granted = 0u64;
+            for output in bits(bids.wanted & !matching.outputs) {
+                let asking = bids.by_output[output] & !matching.inputs;
+                if asking != 0 {
+                    let input = turn(asking, self.grant[output]);
+                    grants[input] |= 1 << output;
+                    granted |= 1 << input;
+                }
+            }
+            if granted == 0 {
+                break;
+            }
+            for input in bits(granted) {
+                let output = turn(grants[input], self.accept[input]);
+                matching.join(input, output);
+                if iteration == 0 {
+                    self.grant[output] = input as u8 + 1;
+                    self.accept[input] = output as u8 + 1;
+                }
+            }
+        }
+        matching
+    }
+}

@@ -1,0 +1,30 @@
+//! Wavefront: the diagonals of the request matrix are granted one after another, beginning with the one in turn. No
+//! two cells of a diagonal share a row or a column, and the result is a maximal matching.
+//!
+//! Source: Tamir and Chi, "Symmetric crossbar arbiters for VLSI communication switches", IEEE TPDS 4(1), 1993.
+
+use super::{Bids, Matching, bits};
+
+/// The diagonal in turn.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wavefront {
+    first: usize,
+}
+
+impl Wavefront {
+    /// Matches `bids` on a switch with at most `ports` inputs or outputs.
+    pub(crate) fn matching(&mut self, bids: &Bids, ports: usize) -> Matching {
+        let mut matching = Matching::default();
+        for step in 0..ports {
+            let diagonal = (self.first + step) % ports;
+            for input in bits(bids.inputs & !matching.inputs) {
+                let output = (diagonal + ports - input) % ports;
+                if bids.outputs[input] >> output & 1 == 1 && matching.outputs >> output & 1 == 0 {
+                    matching.join(input, output);
+                }
+            }
+        }
+        self.first = (self.first + 1) % ports;
+        matching
+    }
+}

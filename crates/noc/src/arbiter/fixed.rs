@@ -1,0 +1,21 @@
+//! Fixed priority: the lowest requester number wins. Cheap, and unfair: a high number can starve.
+
+use super::{Arbiter, Contender};
+
+/// Lowest number first.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fixed;
+
+impl Arbiter for Fixed {
+    type State = ();
+
+    fn state(&self, _requesters: usize) {}
+
+    #[inline]
+    fn key(&self, _state: &(), requester: u32, _who: impl FnOnce() -> Contender) -> u64 {
+        u64::from(requester)
+    }
+
+    #[inline]
+    fn won(&self, _state: &mut (), _requester: u32) {}
+}

@@ -1,0 +1,92 @@
+//! Arbiters: who wins when several want the same.
+//!
+//! An arbiter gives each contender a key, and the smallest key wins. That one verb serves every place where a router
+//! arbitrates (virtual channels, switch inputs, switch outputs), and the router compares keys as it meets the bids,
+//! so that a bid without a rival costs nothing. A new arbiter is a new file and one line in [`ArbiterKind`].
+
+mod age;
+mod fixed;
+mod matrix;
+mod ocor;
+mod round_robin;
+
+pub use age::Age;
+pub use fixed::Fixed;
+pub use matrix::Matrix;
+pub use ocor::{Ocor, local_priority};
+pub use round_robin::RoundRobin;
+
+use crate::error::{NocError, lookup};
+use crate::packet::Header;
+use serde::{Deserialize, Serialize};
+
+/// What an arbiter may know of a packet that bids.
+#[derive(Clone, Copy, Debug)]
+pub struct Contender {
+    /// The packet's header.
+    pub header: Header,
+    /// Cycle in which the packet was created; the smallest is the oldest.
+    pub created: u64,
+    /// The packet's number: breaks ties of age.
+    pub id: u64,
+    /// A random number, the same for one (seed, cycle, router, requester) whatever else happens.
+    pub draw: u64,
+}
+
+/// A rule that picks one of several requesters.
+pub trait Arbiter: Clone + Send + 'static {
+    /// What one arbiter of this kind remembers.
+    type State: Clone + Send + std::fmt::Debug;
+
+    /// The state of an arbiter with `requesters` inputs before its first grant.
+    fn state(&self, requesters: usize) -> Self::State;
+
+    /// The key of the bid of `requester`; the smallest wins, and equal keys go to the bid that was met first.
+    /// `who` looks the packet up: an arbiter that does not call it does not pay for it.
+    fn key(&self, state: &Self::State, requester: u32, who: impl FnOnce() -> Contender) -> u64;
+
+    /// `requester` won, and its bid was used.
+    fn won(&self, state: &mut Self::State, requester: u32);
+
+    /// A class that outranks the order "non-speculative before speculative": a speculative bid whose rank is
+    /// strictly smaller takes the place of a non-speculative one. Arbiters without marks leave it alone.
+    const RANKS: bool = false;
+
+    /// The rank of a packet, looked at only if [`Arbiter::RANKS`] is set.
+    fn rank(&self, _who: Contender) -> u64 {
+        0
+    }
+}
+
+/// The registry: every arbiter that a configuration can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArbiterKind {
+    /// In turns, from behind the last winner.
+    RoundRobin,
+    /// The least recently served first.
+    Matrix,
+    /// The oldest packet first.
+    Age,
+    /// The lowest requester number first. Can starve.
+    Fixed,
+    /// OCOR's priorities (paper 1, section 4.2). Can starve unmarked packets.
+    Ocor,
+}
+
+/// Names of all arbiters, for the command line.
+pub const ARBITERS: [(&str, ArbiterKind); 5] = [
+    ("round-robin", ArbiterKind::RoundRobin),
+    ("matrix", ArbiterKind::Matrix),
+    ("age", ArbiterKind::Age),
+    ("fixed", ArbiterKind::Fixed),
+    ("ocor", ArbiterKind::Ocor),
+];
+
+impl std::str::FromStr for ArbiterKind {
+    type Err = NocError;
+
+    fn from_str(name: &str) -> Result<ArbiterKind, NocError> {
+        lookup("arbiter", name, &ARBITERS)
+    }
+}

@@ -1,0 +1,71 @@
+//! OCOR's arbiter: lock and wake-up requests by progress and remaining tries (paper 1, sections 4.1 and 4.2, table 1).
+//!
+//! The rules, in order: among marked packets the slower progress first; marked before unmarked; the higher level
+//! (fewer tries left) first, and a wake-up, whose level is the lowest, last. Rule 1 can only compare marked packets,
+//! as unmarked ones carry no progress. Ties among marked packets are broken by chance, as the paper has it;
+//! unmarked packets go round robin, so that a network without marks behaves exactly as the baseline does.
+
+use super::{Arbiter, Contender, RoundRobin};
+use crate::packet::Header;
+
+/// The priority arbiter. `outranks_speculation`: see [`crate::Config::mark_outranks_speculation`].
+#[derive(Clone, Copy, Debug)]
+pub struct Ocor {
+    /// Whether a marked speculative bid takes the place of an unmarked non-speculative one.
+    pub outranks_speculation: bool,
+}
+
+const UNMARKED: u64 = 1 << 63;
+
+/// (progress, level) of a marked packet in front of 39 bits of chance.
+#[inline]
+fn order(header: Header) -> u64 {
+    (u64::from(header.progress) << 8 | u64::from(header.level)) << 39
+}
+
+impl Arbiter for Ocor {
+    type State = u16;
+
+    fn state(&self, requesters: usize) -> u16 {
+        RoundRobin.state(requesters)
+    }
+
+    #[inline]
+    fn key(&self, pointer: &u16, requester: u32, who: impl FnOnce() -> Contender) -> u64 {
+        let c = who();
+        if c.header.marked {
+            order(c.header) | (c.draw >> 25)
+        } else {
+            UNMARKED | RoundRobin.key(pointer, requester, || c)
+        }
+    }
+
+    #[inline]
+    fn won(&self, pointer: &mut u16, requester: u32) {
+        RoundRobin.won(pointer, requester);
+    }
+
+    const RANKS: bool = true;
+
+    fn rank(&self, who: Contender) -> u64 {
+        match (self.outranks_speculation, who.header.marked) {
+            (false, _) => 0,
+            (true, true) => order(who.header),
+            (true, false) => UNMARKED,
+        }
+    }
+}
+
+/// The local priority arbiter of one input port (paper 1, figure 9), as a function of its virtual channels' headers:
+/// the highest one-hot level among the marked packets, and one bit a channel that says who carries it (first channel
+/// leftmost). `None` where no channel holds a marked packet.
+///
+/// The router computes the same by comparing keys; this form states the contract and serves tests and pictures.
+pub fn local_priority(headers: &[Option<Header>], levels: u8) -> Option<(String, String)> {
+    let marked = |h: &Option<Header>| h.filter(|h| h.marked);
+    let best = headers.iter().filter_map(marked).map(order).min()?;
+    let holds = |h: &Option<Header>| marked(h).is_some_and(|h| order(h) == best);
+    let level = headers.iter().find(|h| holds(h)).copied().flatten()?.one_hot(levels);
+    let index = headers.iter().map(|h| if holds(h) { '1' } else { '0' }).collect();
+    Some((level, index))
+}

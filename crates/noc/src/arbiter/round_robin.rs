@@ -1,0 +1,27 @@
+//! Round robin: the first requester at or after a pointer that stands behind the last winner.
+
+use super::{Arbiter, Contender};
+
+/// The reference's arbiter.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RoundRobin;
+
+impl Arbiter for RoundRobin {
+    /// The pointer. It may stand one past the last requester, which reads the same as 0.
+    type State = u16;
+
+    fn state(&self, _requesters: usize) -> u16 {
+        0
+    }
+
+    #[inline]
+    fn key(&self, pointer: &u16, requester: u32, _who: impl FnOnce() -> Contender) -> u64 {
+        // Wrapping puts all requesters before the pointer behind all others, in their order.
+        u64::from((requester as u16).wrapping_sub(*pointer))
+    }
+
+    #[inline]
+    fn won(&self, pointer: &mut u16, requester: u32) {
+        *pointer = requester as u16 + 1;
+    }
+}

@@ -1,0 +1,58 @@
+//! Latency against load, and the saturation load by bisection.
+
+use super::{Experiment, RunResult};
+use crate::error::NocError;
+use serde::Serialize;
+
+/// One load of a sweep.
+#[derive(Clone, Debug, Serialize)]
+pub struct Point {
+    /// Packets a node a cycle.
+    pub rate: f64,
+    /// What the run gave.
+    pub result: RunResult,
+}
+
+impl Experiment {
+    /// The same experiment with every flow's rate scaled so that they sum to `rate`.
+    pub fn at_rate(&self, rate: f64) -> Experiment {
+        let mut scaled = self.clone();
+        let sum: f64 = self.traffic.iter().map(|f| f.rate).sum();
+        let flows = self.traffic.len() as f64;
+        for flow in &mut scaled.traffic {
+            flow.rate = if sum > 0.0 { flow.rate * rate / sum } else { rate / flows };
+        }
+        scaled
+    }
+}
+
+/// The load at which mean packet latency reaches three times its value at no load, by bisection down to `precision`
+/// packets a node a cycle. `done` is told each point. `None` if even full load stays below.
+pub fn bisect_saturation(
+    experiment: &Experiment,
+    precision: f64,
+    done: &mut dyn FnMut(&Point),
+) -> Result<Option<f64>, NocError> {
+    let mut at = |rate: f64| -> Result<Point, NocError> {
+        let point = Point { rate, result: experiment.at_rate(rate).run()? };
+        done(&point);
+        Ok(point)
+    };
+    let base = at(precision.max(1e-4))?;
+    let limit = 3.0 * base.result.packet_latency.mean;
+    let above = |p: &Point| p.result.saturated || p.result.packet_latency.mean >= limit;
+    let (mut low, mut high) = (base, at(1.0)?);
+    if !above(&high) {
+        return Ok(None);
+    }
+    while high.rate - low.rate > precision {
+        let middle = at((low.rate + high.rate) / 2.0)?;
+        if above(&middle) { high = middle } else { low = middle }
+    }
+    // Between two finite points the latency is interpolated; beyond a saturated one there is nothing to interpolate.
+    if high.result.saturated {
+        return Ok(Some((low.rate + high.rate) / 2.0));
+    }
+    let (l, h) = (low.result.packet_latency.mean, high.result.packet_latency.mean);
+    Ok(Some(low.rate + (high.rate - low.rate) * (limit - l) / (h - l)))
+}

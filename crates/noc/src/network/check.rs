@@ -1,0 +1,93 @@
+//! Conservation, checked each cycle in debug builds of small networks: flits, credits, one owner a virtual channel,
+//! the order inside a packet and inside a virtual channel.
+
+use super::Network;
+use super::state::NONE;
+use crate::arbiter::Arbiter;
+
+/// Networks with more virtual channels are checked only every so often, to keep debug runs bearable.
+#[cfg(debug_assertions)]
+const EVERY_CYCLE_UP_TO: usize = 512;
+
+impl<A: Arbiter> Network<A> {
+    #[cfg(debug_assertions)]
+    pub(super) fn check_conservation(&self) {
+        let period = (self.vcs.len() / EVERY_CYCLE_UP_TO).max(1) as u64;
+        if self.now.is_multiple_of(period)
+            && let Err(broken) = self.conserved()
+        {
+            panic!("cycle {}: {broken}", self.now);
+        }
+    }
+
+    /// What is broken, if anything is. Public for tests that use release builds.
+    pub fn conserved(&self) -> Result<(), String> {
+        let mut credits_back = vec![0i32; self.vcs.len()];
+        self.credits.iter().for_each(|vc| credits_back[vc as usize] += 1);
+        let mut flits_on_way = vec![0i32; self.vcs.len()];
+        self.arrivals.iter().for_each(|vc| flits_on_way[vc as usize] += 1);
+        for (c, channel) in self.channels.iter().enumerate() {
+            let mut shared_used = 0;
+            for v in 0..self.config.vcs as usize {
+                let n = (c << self.shift) + v;
+                let vc = &self.vcs[n];
+                let held = i32::from(vc.count) + flits_on_way[n] + credits_back[n];
+                let used = self.config.buffer as i32 - i32::from(vc.credits);
+                if held != used {
+                    return Err(format!("channel {c} vc {v}: {used} credits in use but {held} flits and credits"));
+                }
+                shared_used += (-i32::from(vc.credits)).max(0);
+                let has = channel.credit >> v & 1 == 1;
+                if has != (vc.credits > 0 || channel.shared > 0) {
+                    return Err(format!("channel {c} vc {v}: credit mask says {has}, count {}", vc.credits));
+                }
+                self.check_owner(c, v)?;
+                self.check_order(n, i32::from(vc.count) + flits_on_way[n])?;
+            }
+            if shared_used + channel.shared != self.config.shared_buffer as i32 {
+                return Err(format!("channel {c}: {shared_used} shared places in use, {} free", channel.shared));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_owner(&self, c: usize, v: usize) -> Result<(), String> {
+        let channel = &self.channels[c];
+        let owner = self.vcs[(c << self.shift) + v].owner;
+        if channel.from_source {
+            return Ok(());
+        }
+        if (owner == NONE) != (channel.free >> v & 1 == 1) {
+            return Err(format!("channel {c} vc {v}: owner {owner} but free mask says otherwise"));
+        }
+        if owner != NONE {
+            let holder = &self.vcs[self.routers[channel.from as usize].first as usize + usize::from(owner)];
+            if usize::from(holder.given & 0xff) != v || holder.out != u16::from(channel.out_port) {
+                return Err(format!("channel {c} vc {v}: its owner {owner} does not hold it"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Flits of a packet stand together, head first and tail last; only the first packet may lack its head.
+    fn check_order(&self, n: usize, flits: i32) -> Result<(), String> {
+        let state = &self.vcs[n];
+        // An endpoint that takes every flit at once keeps no note of the packet that it is in.
+        let unnoted = !self.bounded && n >> self.shift >= self.router_inputs as usize;
+        let mut inside: Option<usize> = None;
+        for k in 0..flits as u16 {
+            let place = (state.head + k) & self.depth_mask;
+            let flit = self.flits[(n << self.depth_shift) + usize::from(place)];
+            let starts = flit.head();
+            let right = match inside {
+                Some(slot) => !starts && slot == flit.slot(),
+                None => starts || (k == 0 && (state.given != NONE || unnoted)),
+            };
+            if !right {
+                return Err(format!("vc {n}: flit {k} of packet slot {} out of order", flit.slot()));
+            }
+            inside = (!flit.tail()).then_some(flit.slot());
+        }
+        Ok(())
+    }
+}

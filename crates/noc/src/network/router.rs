@@ -1,0 +1,269 @@
+//! One router's cycle: virtual-channel allocation, switch allocation, and the sending of the flits that won.
+
+use super::Network;
+use super::arrive::PENDING;
+use super::state::{NONE, Router};
+use super::switch::Kind;
+use crate::arbiter::Arbiter;
+
+impl<A: Arbiter> Network<A> {
+    /// Steps every router that has something to do.
+    pub(super) fn step_routers(&mut self) {
+        if self.step_order.is_some() {
+            return self.step_routers_shuffled();
+        }
+        for word in 0..self.active.len() {
+            let mut set = self.active[word];
+            while set != 0 {
+                let r = word << 6 | set.trailing_zeros() as usize;
+                set &= set - 1;
+                self.step_router(r);
+            }
+        }
+    }
+
+    #[cold]
+    fn step_routers_shuffled(&mut self) {
+        let mut order: Vec<usize> = (0..self.routers.len()).collect();
+        if let Some(rng) = &mut self.step_order {
+            for i in (1..order.len()).rev() {
+                order.swap(i, rng.below(i as u64 + 1) as usize);
+            }
+        }
+        for r in order {
+            if self.active[r >> 6] >> (r & 63) & 1 == 1 {
+                self.step_router(r);
+            }
+        }
+    }
+
+    #[inline]
+    fn step_router(&mut self, r: usize) {
+        if self.clocked {
+            // A slow router ticks `ticks` times in `cycles` cycles, evenly spread.
+            let (ticks, cycles) = self.routers[r].clock;
+            if self.now * u64::from(ticks) % u64::from(cycles) >= u64::from(ticks) {
+                return;
+            }
+        }
+        let any_channel = self.bid_for_channels(r);
+        let normal = self.allocate_switch(r, Kind::Normal);
+        let speculative = if self.speculative && any_channel { self.allocate_switch(r, Kind::Speculative) } else { 0 };
+        let speculative = self.resolve_speculation(r, normal, speculative);
+        let router = self.routers[r];
+        let mut rest = speculative.0;
+        while rest != 0 {
+            let out = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let i = usize::from(self.scratch.winner[Kind::Normal as usize][out]);
+            self.send_given(&router, r, i, out);
+        }
+        if any_channel {
+            self.give_channels(&router, r, speculative.1);
+        }
+        let idle = (0..self.words).all(|w| (self.wait[r * self.words + w] | self.ready[r * self.words + w]) == 0);
+        self.active[r >> 6] &= !(u64::from(idle) << (r & 63));
+    }
+
+    #[inline]
+    fn allocate_switch(&mut self, r: usize, kind: Kind) -> u64 {
+        if self.fused { self.match_inputs_first(r, kind) } else { self.match_by_matrix(r, kind) }
+    }
+
+    /// Drops speculative wins at an output or input that the non-speculative allocator has granted. An arbiter with
+    /// ranks may turn that round for a packet of smaller rank. Gives the outputs granted to either.
+    #[inline]
+    fn resolve_speculation(&mut self, r: usize, normal: u64, speculative: u64) -> (u64, u64) {
+        if speculative == 0 || (normal == 0 && !A::RANKS) {
+            return (normal, speculative);
+        }
+        let mut inputs = 0u64;
+        let mut rest = normal;
+        while rest != 0 {
+            let out = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            inputs |= 1 << (self.scratch.winner[0][out] >> self.shift);
+        }
+        let (mut normal, mut kept) = (normal, 0);
+        let mut rest = speculative;
+        while rest != 0 {
+            let out = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let port = self.scratch.winner[1][out] >> self.shift;
+            let clash = normal >> out & 1 == 1 || inputs >> port & 1 == 1;
+            if !clash || (A::RANKS && self.outranks(r, out, &mut normal, &mut inputs)) {
+                kept |= 1 << out;
+            }
+        }
+        (normal, kept)
+    }
+
+    /// Whether the speculative winner of `out`, which is sure of a virtual channel with a credit, outranks every
+    /// non-speculative winner in its way; these are then dropped.
+    #[cold]
+    fn outranks(&mut self, r: usize, out: usize, normal: &mut u64, inputs: &mut u64) -> bool {
+        let first = self.routers[r].first as usize;
+        let i = usize::from(self.scratch.winner[1][out]);
+        let port = i >> self.shift;
+        let Some(v) = self.channel_won(i, out) else { return false };
+        let output = self.out_channels[self.routers[r].outputs as usize + out] as usize;
+        if self.channels[output].credit >> v & 1 == 0 {
+            return false;
+        }
+        let rank = self.arbiter.rank(self.contender(first + i));
+        let rivals: Vec<usize> = (0..64)
+            .filter(|o| *normal >> o & 1 == 1)
+            .filter(|o| *o == out || usize::from(self.scratch.winner[0][*o]) >> self.shift == port)
+            .collect();
+        let beaten = |o: &usize| {
+            let rival = first + usize::from(self.scratch.winner[0][*o]);
+            rank < self.arbiter.rank(self.contender(rival))
+        };
+        if !rivals.iter().all(beaten) {
+            return false;
+        }
+        for o in rivals {
+            *normal &= !(1 << o);
+            *inputs &= !(1 << (usize::from(self.scratch.winner[0][o]) >> self.shift));
+        }
+        *inputs |= 1 << port;
+        true
+    }
+
+    /// The virtual channel of `out` that input `i` has won in this cycle.
+    fn channel_won(&self, i: usize, out: usize) -> Option<usize> {
+        (0..self.config.vcs as usize).find(|v| {
+            let wanted = (out << self.shift) + v;
+            self.scratch.wanted[wanted >> 6] >> (wanted & 63) & 1 == 1 && usize::from(self.scratch.leader[wanted]) == i
+        })
+    }
+
+    /// Hands out the virtual channels that were won; a head that won the switch as well goes at once.
+    #[inline]
+    fn give_channels(&mut self, router: &Router, r: usize, granted: u64) {
+        let first = router.first as usize;
+        for word in 0..self.words {
+            let mut won = std::mem::take(&mut self.scratch.wanted[word]);
+            while won != 0 {
+                let wanted = word << 6 | won.trailing_zeros() as usize;
+                won &= won - 1;
+                let (out, v) = (wanted >> self.shift, wanted & ((1 << self.shift) - 1));
+                let i = usize::from(self.scratch.leader[wanted]);
+                let output = self.out_channels[router.outputs as usize + out] as usize;
+                let target = (output << self.shift) + v;
+                self.arbiter.won(&mut self.vcs[target].arbiter, i as u32);
+                self.vcs[first + i].bid_from = (wanted + 1) as u16;
+                self.wait[r * self.words + (i >> 6)] &= !(1 << (i & 63));
+                let granted_here =
+                    granted >> out & 1 == 1 && usize::from(self.scratch.winner[Kind::Speculative as usize][out]) == i;
+                if granted_here && self.channels[output].credit >> v & 1 == 1 {
+                    self.send_at_once(first + i, output, v, i);
+                } else {
+                    self.hold_channel(first + i, output, v, i);
+                    if !self.speculative && self.vc_alloc > 1 {
+                        self.vcs[first + i].given |= PENDING;
+                        self.wakes.push(self.now + self.vc_alloc, (first + i) as u32);
+                    } else {
+                        self.ready_if_possible(first + i);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Input `i`, number `vc`, holds virtual channel `v` of channel `output` from now on.
+    #[inline]
+    fn hold_channel(&mut self, vc: usize, output: usize, v: usize, i: usize) {
+        self.vcs[vc].given = v as u16;
+        self.channels[output].free &= !(1 << v);
+        self.vcs[(output << self.shift) + v].owner = i as u16;
+    }
+
+    /// A head flit that won both allocations in one cycle. One that is the tail too never holds its channel: it would
+    /// be free again before anybody looks.
+    #[inline]
+    fn send_at_once(&mut self, vc: usize, output: usize, v: usize, i: usize) {
+        let tail = self.send(vc, output, v);
+        if !tail {
+            self.hold_channel(vc, output, v, i);
+            self.ready_if_possible(vc);
+        } else if self.vcs[vc].count > 0 {
+            self.head_at_front(vc);
+        }
+    }
+
+    /// A flit of a packet that was given its channel in an earlier cycle.
+    #[inline]
+    fn send_given(&mut self, router: &Router, r: usize, i: usize, out: usize) {
+        let vc = router.first as usize + i;
+        let output = self.out_channels[router.outputs as usize + out] as usize;
+        let v = usize::from(self.vcs[vc].given);
+        let tail = self.send(vc, output, v);
+        let (word, bit) = (r * self.words + (i >> 6), 1u64 << (i & 63));
+        if tail {
+            self.ready[word] &= !bit;
+            self.channels[output].free |= 1 << v;
+            self.vcs[(output << self.shift) + v].owner = NONE;
+            self.vcs[vc].given = NONE;
+            if self.vcs[vc].count > 0 {
+                self.head_at_front(vc);
+            }
+        } else if self.vcs[vc].count == 0 || self.channels[output].credit >> v & 1 == 0 {
+            self.ready[word] &= !bit;
+        }
+    }
+
+    /// Moves the front flit of `vc` to virtual channel `v` of `output`: it will be there, and its credit back
+    /// upstream, when the delays of the two channels have passed. True if it was a tail.
+    #[inline]
+    fn send(&mut self, vc: usize, output: usize, v: usize) -> bool {
+        let flit = self.front(vc).one_hop_on();
+        let input = vc >> self.shift;
+        let state = &mut self.vcs[vc];
+        state.head = (state.head + 1) & self.depth_mask;
+        state.count -= 1;
+        let target = (output << self.shift) + v;
+        self.use_credit(output, v);
+        let place = &mut self.vcs[target].tail;
+        self.flits[(target << self.depth_shift) + usize::from(*place)] = flit;
+        *place = (*place + 1) & self.depth_mask;
+        self.flit_hops += 1;
+        self.arbiter.won(&mut self.channels[input].by_vc, (vc & ((1 << self.shift) - 1)) as u32);
+        self.credits.push(self.now + u64::from(self.channels[input].credit_delay), vc as u32);
+        let channel = &mut self.channels[output];
+        channel.flits += 1;
+        self.arrivals.push(self.now + u64::from(channel.flit_delay), target as u32);
+        if self.journeys.is_some() {
+            self.note_hop(flit, output);
+        }
+        flit.tail()
+    }
+
+    /// Takes a credit of virtual channel `v` of channel `c`, which has one.
+    #[inline]
+    pub(super) fn use_credit(&mut self, c: usize, v: usize) {
+        let state = &mut self.vcs[(c << self.shift) + v];
+        state.credits -= 1;
+        if state.credits <= 0 {
+            if self.shared {
+                return self.use_shared(c, v);
+            }
+            self.channels[c].credit &= !(1 << v);
+        }
+    }
+
+    /// The same with a shared buffer: below its own places a virtual channel lives on the shared ones.
+    #[cold]
+    fn use_shared(&mut self, c: usize, v: usize) {
+        if self.vcs[(c << self.shift) + v].credits < 0 {
+            self.channels[c].shared -= 1;
+        }
+        if self.channels[c].shared == 0 {
+            for v in 0..self.config.vcs as usize {
+                if self.vcs[(c << self.shift) + v].credits <= 0 {
+                    self.channels[c].credit &= !(1 << v);
+                }
+            }
+        }
+    }
+}

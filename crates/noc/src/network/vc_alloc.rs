@@ -1,0 +1,109 @@
+//! Virtual-channel allocation: separable, input first, one iteration.
+//!
+//! Each waiting head flit bids for one free virtual channel of its output, in turn over them; each output virtual
+//! channel picks one head flit. Pointers move on a win. In the same pass the speculative bids for the switch are
+//! found: those of heads for which some eligible output virtual channel is free and has a credit.
+
+use super::Network;
+use crate::arbiter::Arbiter;
+use crate::rng::mix;
+use crate::routing::Choice;
+
+impl<A: Arbiter> Network<A> {
+    /// Collects the bids of router `r`; afterwards `scratch.wanted` and `scratch.leader` hold the winners and
+    /// `scratch.speculative` the bids for the switch. True if there is a winner.
+    #[inline]
+    pub(super) fn bid_for_channels(&mut self, r: usize) -> bool {
+        let router = self.routers[r];
+        let mut any = false;
+        for w in 0..self.words {
+            let mut waiting = self.wait[r * self.words + w];
+            let mut speculative = 0;
+            while waiting != 0 {
+                let bit = waiting.trailing_zeros();
+                waiting &= waiting - 1;
+                let i = w << 6 | bit as usize;
+                let vc = router.first as usize + i;
+                if let Choice::Port { escape } = self.routes.choice {
+                    self.choose_port(r, vc, escape);
+                }
+                let state = &self.vcs[vc];
+                let out = usize::from(state.out);
+                let channel = &self.channels[self.out_channels[router.outputs as usize + out] as usize];
+                let free = channel.free & state.mask;
+                if free == 0 {
+                    continue;
+                }
+                speculative |= u64::from(free & channel.credit != 0) << bit;
+                let v = next_in_turn(free, self.bid_start(state.bid_from, out));
+                self.contest(&router, i, (out << self.shift) + v);
+                any = true;
+            }
+            self.scratch.speculative[w] = speculative;
+        }
+        any
+    }
+
+    /// The pointer counts over all virtual channels of all outputs; for another output it reads as that one's first.
+    #[inline]
+    fn bid_start(&self, bid_from: u16, out: usize) -> u32 {
+        let (port, v) = (usize::from(bid_from) >> self.shift, u32::from(bid_from) & ((1 << self.shift) - 1));
+        if port == out { v } else { 0 }
+    }
+
+    /// Input `i` bids for the output virtual channel `wanted`.
+    #[inline]
+    fn contest(&mut self, router: &super::state::Router, i: usize, wanted: usize) {
+        let (word, bit) = (wanted >> 6, 1u64 << (wanted & 63));
+        if self.scratch.wanted[word] & bit != 0 {
+            let rival = usize::from(self.scratch.leader[wanted]);
+            let out = self.out_channels[router.outputs as usize + (wanted >> self.shift)] as usize;
+            let arbiter = &self.vcs[(out << self.shift) + (wanted & ((1 << self.shift) - 1))].arbiter;
+            let first = router.first as usize;
+            let ours = self.arbiter.key(arbiter, i as u32, || self.contender(first + i));
+            let theirs = self.arbiter.key(arbiter, rival as u32, || self.contender(first + rival));
+            if (ours, i) >= (theirs, rival) {
+                return;
+            }
+        }
+        self.scratch.wanted[word] |= bit;
+        self.scratch.leader[wanted] = i as u16;
+    }
+
+    /// Adaptive routing: among the ports that the packet may take, the one with most free virtual channels; if none
+    /// has any, the escape. Equal ports take turns by chance.
+    #[cold]
+    fn choose_port(&mut self, r: usize, vc: usize, escape: bool) {
+        let flit = self.front(vc);
+        let router = self.routers[r];
+        let mut ports = self.routes.ports[r * self.routes.nodes + flit.dest()];
+        let class = usize::from(escape);
+        let adaptive = self.routes.masks[flit.network() * self.routes.classes + class];
+        let turn = mix(self.now ^ (vc as u64) << 32);
+        let mut best = (0, 0, u16::MAX);
+        while ports != 0 {
+            let port = ports.trailing_zeros();
+            ports &= ports - 1;
+            let channel = &self.channels[self.out_channels[(router.outputs + port) as usize] as usize];
+            let free = (channel.free & adaptive).count_ones();
+            let rank = (free, turn >> port & 1, port as u16);
+            if best.2 == u16::MAX || (rank.0, rank.1) > (best.0, best.1) {
+                best = rank;
+            }
+        }
+        let state = &mut self.vcs[vc];
+        (state.out, state.mask) = (best.2, adaptive);
+        if escape && best.0 == 0 {
+            let entry = self.routes.table[router.table as usize + flit.dest()];
+            state.out = entry & 0xff;
+            state.mask = self.routes.masks[flit.network() * self.routes.classes];
+        }
+    }
+}
+
+/// The first of `set` from `start` on, going round.
+#[inline]
+pub(super) fn next_in_turn(set: u64, start: u32) -> usize {
+    let after = set & (u64::MAX << (start & 63));
+    (if after != 0 { after } else { set }).trailing_zeros() as usize
+}

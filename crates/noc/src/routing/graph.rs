@@ -1,0 +1,97 @@
+//! Routings for graphs of any shape: shortest path, and up*/down*.
+
+use super::{Routes, entry};
+use crate::topology::Graph;
+use std::collections::VecDeque;
+
+/// Links by downstream router, as (upstream router, output port there, length).
+fn reverse(graph: &Graph) -> Vec<Vec<(u32, u32)>> {
+    let mut back = vec![vec![]; graph.routers as usize];
+    for l in &graph.links {
+        back[l.to as usize].push((l.from, l.from_port));
+    }
+    back
+}
+
+/// Fewest hops; among equals the lowest port.
+pub(super) fn shortest(routes: &mut Routes, graph: &Graph) {
+    let back = reverse(graph);
+    for (to, node) in graph.nodes.iter().enumerate() {
+        let mut distance = vec![u32::MAX; graph.routers as usize];
+        let mut queue = VecDeque::from([node.to_router]);
+        distance[node.to_router as usize] = 0;
+        routes.table[node.to_router as usize * routes.nodes + to] = entry(node.out_port, 0);
+        while let Some(at) = queue.pop_front() {
+            for &(from, port) in &back[at as usize] {
+                let (far, slot) = (distance[at as usize] + 1, from as usize * routes.nodes + to);
+                if far < distance[from as usize] {
+                    distance[from as usize] = far;
+                    routes.table[slot] = entry(port, 0);
+                    queue.push_back(from);
+                } else if far == distance[from as usize] {
+                    routes.table[slot] = routes.table[slot].min(entry(port, 0));
+                }
+            }
+        }
+    }
+}
+
+/// Up*/down*: a link leads up if its end is nearer to the root (router 0), or as near with a smaller number. A packet
+/// goes down as soon as a way of down links alone leads to its destination, and up until then, so that no packet
+/// turns from down to up and no ring of waiting packets can close.
+pub(super) fn up_down(routes: &mut Routes, graph: &Graph) {
+    let routers = graph.routers as usize;
+    let mut depth = vec![u32::MAX; routers];
+    let mut forward = vec![vec![]; routers];
+    for l in &graph.links {
+        forward[l.from as usize].push(l.to);
+    }
+    let mut queue = VecDeque::from([0u32]);
+    depth[0] = 0;
+    while let Some(at) = queue.pop_front() {
+        for &to in &forward[at as usize] {
+            if depth[to as usize] == u32::MAX {
+                depth[to as usize] = depth[at as usize] + 1;
+                queue.push_back(to);
+            }
+        }
+    }
+    let rank = |r: u32| (depth[r as usize], r);
+    let back = reverse(graph);
+    for (to, node) in graph.nodes.iter().enumerate() {
+        // Distance by down links alone first; it then grows by up links.
+        let mut distance = vec![u32::MAX; routers];
+        let mut next = vec![u16::MAX; routers];
+        let home = node.to_router as usize;
+        (distance[home], next[home]) = (0, entry(node.out_port, 0));
+        let mut queue = VecDeque::from([node.to_router]);
+        while let Some(at) = queue.pop_front() {
+            for &(from, port) in &back[at as usize] {
+                if rank(at) > rank(from) && distance[from as usize] == u32::MAX {
+                    distance[from as usize] = distance[at as usize] + 1;
+                    next[from as usize] = entry(port, 0);
+                    queue.push_back(from);
+                }
+            }
+        }
+        // Up links, in the order of rank: the end of an up link has a smaller rank and is settled first.
+        let mut order: Vec<u32> = (0..graph.routers).collect();
+        order.sort_by_key(|r| rank(*r));
+        for from in order {
+            if distance[from as usize] != u32::MAX {
+                continue;
+            }
+            let ups = graph.links.iter().filter(|l| l.from == from && rank(l.to) < rank(from));
+            let best = ups
+                .filter(|l| distance[l.to as usize] != u32::MAX)
+                .min_by_key(|l| (distance[l.to as usize], l.from_port));
+            if let Some(l) = best {
+                distance[from as usize] = distance[l.to as usize] + 1;
+                next[from as usize] = entry(l.from_port, 0);
+            }
+        }
+        for (router, entry) in next.into_iter().enumerate() {
+            routes.table[router * routes.nodes + to] = entry;
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Timing at no load, exact and from both sides: nothing at t − 1, the packet at t.
+
+use baton_noc::arbiter::RoundRobin;
+use baton_noc::topology::TopologyConfig;
+use baton_noc::{Config, Delivered, Header, Network, Packet, Pipeline};
+use baton_units::{Cycles, NodeId};
+
+fn network(config: &Config) -> Network<RoundRobin> {
+    Network::with_arbiter(config, RoundRobin).unwrap()
+}
+
+fn packet(src: u32, dst: u32, flits: u32) -> Packet {
+    Packet { src: NodeId(src), dst: NodeId(dst), flits, header: Header::default(), tag: 0 }
+}
+
+/// Sends one packet and asserts that it arrives exactly `latency` cycles later.
+fn assert_latency(config: &Config, src: u32, dst: u32, flits: u32, latency: u64) {
+    let mut net = network(config);
+    let mut got: Vec<Delivered> = vec![];
+    net.run_to(Cycles(17), &mut got);
+    net.inject(packet(src, dst, flits)).unwrap();
+    // `run_to(t)` simulates the cycles before t.
+    net.run_to(Cycles(17 + latency), &mut got);
+    assert!(got.is_empty(), "{src} -> {dst}, {flits} flits: there before cycle {latency}");
+    net.run_to(Cycles(17 + latency + 1), &mut got);
+    assert_eq!(got.len(), 1, "{src} -> {dst}, {flits} flits: not there at cycle {latency}");
+    assert_eq!(got[0].packet_latency(), Cycles(latency));
+    net.run_to(Cycles(1000), &mut got);
+    assert_eq!(net.next_activity(), None, "credits come to rest");
+}
+
+fn routers(src: u32, dst: u32) -> u64 {
+    u64::from((src % 8).abs_diff(dst % 8) + (src / 8).abs_diff(dst / 8) + 1)
+}
+
+#[test]
+fn speculative_is_3r_plus_2_plus_l_minus_1() {
+    let config = Config { buffer: 16, ..Config::default() };
+    for (src, dst) in [(0, 0), (0, 1), (0, 63), (63, 0), (7, 56), (20, 44), (9, 8)] {
+        for flits in [1, 2, 5, 16] {
+            assert_latency(&config, src, dst, flits, 3 * routers(src, dst) + 2 + u64::from(flits) - 1);
+        }
+    }
+}
+
+#[test]
+fn nonspeculative_is_4r_plus_2_plus_l_minus_1() {
+    let config = Config { buffer: 16, pipeline: Pipeline::Nonspeculative, ..Config::default() };
+    for (src, dst) in [(0, 0), (0, 1), (0, 63), (63, 0), (7, 56), (20, 44), (9, 8)] {
+        for flits in [1, 2, 5, 16] {
+            assert_latency(&config, src, dst, flits, 4 * routers(src, dst) + 2 + u64::from(flits) - 1);
+        }
+    }
+}
+
+#[test]
+fn short_buffers_wait_for_credits() {
+    // One virtual channel, eight flits: cycles beyond 3R + 2, by depth of the buffer.
+    for (buffer, more) in [(8, 7), (6, 7), (5, 8), (4, 9), (2, 19), (1, 42)] {
+        let config = Config { vcs: 1, buffer, ..Config::default() };
+        for (src, dst) in [(0, 63), (0, 0), (5, 61)] {
+            assert_latency(&config, src, dst, 8, 3 * routers(src, dst) + 2 + more);
+        }
+    }
+}
+
+#[test]
+fn each_stage_adds_its_own_latency() {
+    let base = Config { buffer: 16, ..Config::default() };
+    let r = routers(0, 63);
+    let with = |f: &dyn Fn(&mut Config)| {
+        let mut c = base.clone();
+        f(&mut c);
+        c
+    };
+    assert_latency(&with(&|c| c.latency.link = 3), 0, 63, 1, 3 * r + 2 + 2 * (r - 1));
+    assert_latency(&with(&|c| c.latency.traversal = 2), 0, 63, 1, 4 * r + 2);
+    assert_latency(&with(&|c| c.latency.switch_alloc = 2), 0, 63, 1, 4 * r + 2);
+    assert_latency(&with(&|c| c.latency.injection = 4), 0, 63, 1, 3 * r + 5);
+    assert_latency(&with(&|c| c.latency.ejection = 4), 0, 63, 1, 3 * r + 5);
+    assert_latency(
+        &with(&|c| (c.latency.vc_alloc, c.pipeline) = (3, Pipeline::Nonspeculative)),
+        0,
+        63,
+        5,
+        6 * r + 2 + 4,
+    );
+}
+
+#[test]
+fn a_slow_router_takes_cycles_of_its_own() {
+    // Router 1 of a row of three at half the clock: its two stages take four cycles, and it looks every other cycle.
+    let config = Config {
+        topology: TopologyConfig::Mesh { size: [3, 1] },
+        clocks: vec![baton_noc::ClockDomain { routers: vec![1], numerator: 1, denominator: 2 }],
+        ..Config::default()
+    };
+    // Created at 17: bids in router 0 at 19, in router 1 at 22 (a tick), leaves it 4 cycles later and is on the link
+    // for one: bids in router 2 at 27, is received at 30.
+    assert_latency(&config, 0, 2, 1, 13);
+}
