@@ -15,6 +15,9 @@ pub struct Node<M: Machine> {
     pub(crate) next: M::Atomic<Ptr<Node<M>>>,
     /// What the owner waits on: 1 while it must wait.
     pub(crate) waiting: M::Atomic<u32>,
+    /// The waiter in front, and the order of arrival: in the queue of an event only.
+    pub(crate) prev: M::Atomic<Ptr<Node<M>>>,
+    pub(crate) ticket: M::Atomic<u64>,
     /// The node below in the free list; only the list's thread touches it.
     below: Cell<usize>,
 }
@@ -22,7 +25,13 @@ pub struct Node<M: Machine> {
 impl<M: Machine> Node<M> {
     /// A node that nobody waits behind.
     pub fn new() -> Self {
-        Node { next: M::Atomic::new(Ptr::NULL), waiting: M::Atomic::new(0), below: Cell::new(0) }
+        Node {
+            next: M::Atomic::new(Ptr::NULL),
+            waiting: M::Atomic::new(0),
+            prev: M::Atomic::new(Ptr::NULL),
+            ticket: M::Atomic::new(0),
+            below: Cell::new(0),
+        }
     }
 }
 
