@@ -8,15 +8,34 @@ use crate::sys;
 use baton_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Ticks of a trace's clock since the trace began.
+/// Ticks of a trace's clock: a time since the trace began, or a length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ticks(pub u64);
 
 impl Ticks {
     /// How long after `earlier`; zero if it is not.
-    pub fn since(self, earlier: Ticks) -> u64 {
-        self.0.saturating_sub(earlier.0)
+    pub fn since(self, earlier: Ticks) -> Ticks {
+        Ticks(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl std::ops::Add for Ticks {
+    type Output = Ticks;
+    fn add(self, other: Ticks) -> Ticks {
+        Ticks(self.0.saturating_add(other.0))
+    }
+}
+
+impl std::ops::AddAssign for Ticks {
+    fn add_assign(&mut self, other: Ticks) {
+        *self = *self + other;
+    }
+}
+
+impl std::iter::Sum for Ticks {
+    fn sum<I: Iterator<Item = Ticks>>(all: I) -> Ticks {
+        all.fold(Ticks(0), |sum, next| sum + next)
     }
 }
 

@@ -9,6 +9,7 @@
 //! | [`writer`] | recording from inside a running program: [`Session`](writer::Session), [`ThreadWriter`](writer::ThreadWriter) | `preload`, `capi` |
 //! | [`Trace`] | a whole trace, from a directory or from memory | `report`, `replay` |
 //! | [`TraceBuilder`] | a trace made in memory, with any clock | `chip`, tests |
+//! | [`analysis`] | waits, holds, competition overhead, blame, critical path | `report`, `chip` |
 //! | [`Meta`] | what the launcher knows about a run | `cli` |
 //!
 //! # Recording
@@ -50,6 +51,7 @@
 //! ```
 //! `docs/trace-format.md` describes the files byte by byte.
 
+pub mod analysis;
 mod builder;
 pub mod clock;
 pub mod event;

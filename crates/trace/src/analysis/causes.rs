@@ -1,0 +1,416 @@
+//! What ended each wait: the release that a lock's next holder waited for, the signal behind a wake-up, the last to arrive at a
+//! barrier, the post that a semaphore's taker got, the end of a joined thread, the creation of a started one.
+//!
+//! One walk over the events, used by the waits' statistics, the critical path and the relaxed replay. What a cause carries along
+//! (`T`) is theirs: nothing, or the times of their scenarios.
+
+use super::objects::ObjectId;
+use crate::clock::Ticks;
+use crate::event::{Event, Mode, SiteId, ThreadIndex, WakeReason, What};
+use crate::trace::ProcessIndex;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// What a cause carries along.
+pub(super) trait Carry: Clone {
+    /// Both have happened: the later of the two, part by part.
+    fn join(&mut self, other: &Self);
+}
+
+impl Carry for () {
+    fn join(&mut self, (): &()) {}
+}
+
+/// What let a wait end.
+#[derive(Clone, Debug)]
+pub(super) struct Cause<T> {
+    pub(super) thread: ThreadIndex,
+    pub(super) time: Ticks,
+    /// Number of the event in the walk.
+    pub(super) number: u64,
+    pub(super) carried: T,
+}
+
+impl<T: Carry> Cause<T> {
+    /// Both were needed: the later one is the cause.
+    fn join(&mut self, other: &Cause<T>) {
+        let mut carried = self.carried.clone();
+        carried.join(&other.carried);
+        if other.number > self.number {
+            *self = other.clone();
+        }
+        self.carried = carried;
+    }
+}
+
+/// What sort of wait it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum WaitKind {
+    /// For a lock.
+    Lock,
+    /// At a condition variable.
+    Condition,
+    /// At a barrier.
+    Barrier,
+    /// For a semaphore.
+    Semaphore,
+    /// For another thread's end.
+    Join,
+    /// For its own start, since its creation.
+    Start,
+}
+
+/// A wait that has ended, or an acquisition that did not wait.
+pub(super) struct Ended<T> {
+    pub(super) kind: WaitKind,
+    pub(super) object: Option<ObjectId>,
+    /// `None`: it did not wait.
+    pub(super) begin: Option<Ticks>,
+    pub(super) site: SiteId,
+    /// It was given up: a deadline, a cancellation.
+    pub(super) gave_up: bool,
+    pub(super) cause: Option<Cause<T>>,
+}
+
+#[derive(Clone, Copy)]
+struct Begun {
+    object: Option<ObjectId>,
+    time: Ticks,
+    site: SiteId,
+}
+
+/// A lock's last releases: what the next holder had to wait for.
+struct Releases<T> {
+    exclusive: Option<Cause<T>>,
+    /// By readers since the last writer.
+    shared: Option<Cause<T>>,
+}
+
+/// Signals and posts that no waiter has used up yet.
+struct Tokens<T>(VecDeque<Cause<T>>);
+
+/// A semaphore that is only ever posted would keep all posts; the oldest can no longer matter.
+const TOKENS_KEPT: usize = 4096;
+
+impl<T: Carry> Tokens<T> {
+    fn put(&mut self, cause: Cause<T>) {
+        if self.0.len() == TOKENS_KEPT {
+            self.0.pop_front();
+        }
+        self.0.push_back(cause);
+    }
+
+    /// The first one since `begin`; the oldest one if there is none since and `any`.
+    fn take(&mut self, begin: Ticks, any: bool) -> Option<Cause<T>> {
+        let at = self.0.partition_point(|c| c.time < begin);
+        if at < self.0.len() {
+            return self.0.remove(at);
+        }
+        if any { self.0.pop_front() } else { None }
+    }
+}
+
+struct Condition<T> {
+    signals: Tokens<T>,
+    waiting: Vec<ThreadIndex>,
+    /// A broadcast that this waiter was there for.
+    broadcast: BTreeMap<ThreadIndex, Cause<T>>,
+}
+
+/// Rounds of a barrier. One that has been left once is full: later arrivals are the next round's.
+struct Barrier<T> {
+    arrived: Vec<ThreadIndex>,
+    last: Option<Cause<T>>,
+    leaving: BTreeMap<ThreadIndex, Cause<T>>,
+}
+
+enum State<T> {
+    Unused,
+    Lock(Releases<T>),
+    Condition(Condition<T>),
+    Semaphore(Tokens<T>),
+    Barrier(Barrier<T>),
+}
+
+/// The walk's state.
+pub(super) struct Causes<T> {
+    number: u64,
+    /// By thread: the waits that have begun, one a sort at most.
+    begun: Vec<[Option<Begun>; 6]>,
+    objects: Vec<State<T>>,
+    threads: Threads<T>,
+}
+
+/// Creations and ends of threads.
+struct Threads<T> {
+    /// `Create` without its `Created` so far, eldest first.
+    creating: VecDeque<(ProcessIndex, Cause<T>)>,
+    /// Whose creation is known and whose start is not.
+    created: BTreeMap<(ProcessIndex, u64), Cause<T>>,
+    /// Started before its creator's `Created`.
+    started_early: BTreeSet<(ProcessIndex, u64)>,
+    ended: BTreeMap<(ProcessIndex, u64), Cause<T>>,
+}
+
+impl<T: Carry> Threads<T> {
+    fn started(&mut self, key: (ProcessIndex, u64)) -> Option<Cause<T>> {
+        self.ended.remove(&key);
+        if let Some(cause) = self.created.remove(&key) {
+            return Some(cause);
+        }
+        // The handle is not known yet: it is the child of the eldest creation that is under way.
+        let at = self.creating.iter().position(|(process, _)| *process == key.0)?;
+        self.started_early.insert(key);
+        self.creating.remove(at).map(|(_, cause)| cause)
+    }
+
+    fn created(&mut self, key: (ProcessIndex, u64), parent: ThreadIndex, failed: bool) {
+        let at = self.creating.iter().position(|(_, cause)| cause.thread == parent);
+        if self.started_early.remove(&key) {
+            // Its start has used up a creation, if perhaps another parent's; with this one's the count is right again.
+            return;
+        }
+        let Some((_, cause)) = at.and_then(|at| self.creating.remove(at)) else { return };
+        if !failed {
+            self.created.insert(key, cause);
+        }
+    }
+}
+
+impl<T: Carry> Causes<T> {
+    pub(super) fn new() -> Causes<T> {
+        let threads = Threads {
+            creating: VecDeque::new(),
+            created: BTreeMap::new(),
+            started_early: BTreeSet::new(),
+            ended: BTreeMap::new(),
+        };
+        Causes { number: 0, begun: Vec::new(), objects: Vec::new(), threads }
+    }
+
+    /// Number of the event that [`Causes::step`] took last; the first is 1.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Takes the next event. `object`: the one that it speaks of. Gives the wait that it ends.
+    pub(super) fn step(
+        &mut self,
+        event: &Event,
+        process: ProcessIndex,
+        object: Option<ObjectId>,
+        carried: impl Fn() -> T,
+    ) -> Option<Ended<T>> {
+        self.number += 1;
+        let cause = || Cause { thread: event.thread, time: event.time, number: self.number, carried: carried() };
+        match event.what {
+            What::Request { site, .. } => self.begin(event, WaitKind::Lock, object, site),
+            What::Acquire { mode, site, .. } => {
+                let cause = self.lock(object?).before(mode);
+                return Some(Ended { kind: WaitKind::Lock, object, begin: None, site, gave_up: false, cause });
+            }
+            What::Acquired { mode, .. } => {
+                let cause = self.lock(object?).before(mode);
+                return self.end(event, WaitKind::Lock, object, false, cause);
+            }
+            What::Timeout { .. } => return self.end(event, WaitKind::Lock, object, true, None),
+            What::Release { mode, .. } => {
+                let cause = cause();
+                self.lock(object?).after(mode, cause);
+            }
+            What::CondWait { site, .. } => {
+                self.begin(event, WaitKind::Condition, object, site);
+                self.condition(object?).waiting.push(event.thread);
+            }
+            What::CondSignal { .. } => {
+                let cause = cause();
+                let condition = self.condition(object?);
+                if !condition.waiting.is_empty() {
+                    condition.signals.put(cause);
+                }
+            }
+            What::CondBroadcast { .. } => {
+                let cause = cause();
+                let condition = self.condition(object?);
+                for thread in &condition.waiting {
+                    condition.broadcast.entry(*thread).or_insert_with(|| cause.clone());
+                }
+            }
+            What::CondWake { reason, .. } => {
+                let begin = self.begun(event.thread)[WaitKind::Condition as usize].map(|b| b.time);
+                let condition = self.condition(object?);
+                condition.waiting.retain(|t| *t != event.thread);
+                let woken = reason == WakeReason::Woken;
+                let broadcast = condition.broadcast.remove(&event.thread);
+                let mut found = broadcast;
+                if found.is_none() && woken {
+                    found = begin.and_then(|begin| condition.signals.take(begin, false));
+                }
+                if condition.waiting.is_empty() {
+                    condition.signals.0.clear();
+                }
+                return self.end(event, WaitKind::Condition, object, !woken, found.filter(|_| woken));
+            }
+            What::BarrierArrive { site, .. } => {
+                let cause = cause();
+                self.begin(event, WaitKind::Barrier, object, site);
+                let barrier = self.barrier(object?);
+                barrier.arrived.push(event.thread);
+                match &mut barrier.last {
+                    Some(last) => last.join(&cause),
+                    none => *none = Some(cause),
+                }
+            }
+            What::BarrierLeave { .. } => {
+                let cause = self.barrier(object?).leave(event.thread);
+                return self.end(event, WaitKind::Barrier, object, false, cause);
+            }
+            What::SemWait { site, .. } => self.begin(event, WaitKind::Semaphore, object, site),
+            What::SemTake { site, .. } => {
+                let cause = self.semaphore(object?).take(event.time, true);
+                return Some(Ended { kind: WaitKind::Semaphore, object, begin: None, site, gave_up: false, cause });
+            }
+            What::SemTaken { .. } => {
+                let begin = self.begun(event.thread)[WaitKind::Semaphore as usize].map_or(event.time, |b| b.time);
+                let cause = self.semaphore(object?).take(begin, true);
+                return self.end(event, WaitKind::Semaphore, object, false, cause);
+            }
+            What::SemTimeout { .. } => return self.end(event, WaitKind::Semaphore, object, true, None),
+            What::SemPost { .. } => {
+                let cause = cause();
+                self.semaphore(object?).put(cause);
+            }
+            What::Create { .. } => {
+                let cause = cause();
+                self.threads.creating.push_back((process, cause));
+            }
+            What::Created { handle, error } => self.threads.created((process, handle), event.thread, error != 0),
+            What::ThreadStart { handle } => {
+                let cause = self.threads.started((process, handle));
+                let begin = cause.as_ref().map(|c| c.time);
+                let kind = WaitKind::Start;
+                return Some(Ended { kind, object: None, begin, site: SiteId::UNKNOWN, gave_up: false, cause });
+            }
+            What::ThreadEnd { handle } => {
+                let cause = cause();
+                self.threads.ended.insert((process, handle), cause);
+            }
+            What::JoinBegin { site, .. } => self.begin(event, WaitKind::Join, None, site),
+            What::JoinEnd { handle, error } => {
+                let cause = if error == 0 { self.threads.ended.remove(&(process, handle)) } else { None };
+                return self.end(event, WaitKind::Join, None, error != 0, cause);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn begun(&mut self, thread: ThreadIndex) -> &mut [Option<Begun>; 6] {
+        if self.begun.len() <= thread.index() {
+            self.begun.resize(thread.index() + 1, [None; 6]);
+        }
+        &mut self.begun[thread.index()]
+    }
+
+    fn begin(&mut self, event: &Event, kind: WaitKind, object: Option<ObjectId>, site: SiteId) {
+        self.begun(event.thread)[kind as usize] = Some(Begun { object, time: event.time, site });
+    }
+
+    fn end(
+        &mut self,
+        event: &Event,
+        kind: WaitKind,
+        object: Option<ObjectId>,
+        gave_up: bool,
+        cause: Option<Cause<T>>,
+    ) -> Option<Ended<T>> {
+        // A beginning that speaks of another object is not this wait's: that one's end was lost.
+        let begun = self.begun(event.thread)[kind as usize].take().filter(|b| b.object == object);
+        let site = begun.map_or(SiteId::UNKNOWN, |b| b.site);
+        Some(Ended { kind, object, begin: begun.map(|b| b.time), site, gave_up, cause })
+    }
+
+    fn state(&mut self, object: ObjectId) -> &mut State<T> {
+        if self.objects.len() <= object.index() {
+            self.objects.resize_with(object.index() + 1, || State::Unused);
+        }
+        &mut self.objects[object.index()]
+    }
+
+    fn lock(&mut self, object: ObjectId) -> &mut Releases<T> {
+        let state = self.state(object);
+        if !matches!(state, State::Lock(_)) {
+            *state = State::Lock(Releases { exclusive: None, shared: None });
+        }
+        let State::Lock(releases) = state else { unreachable!("set above") };
+        releases
+    }
+
+    fn condition(&mut self, object: ObjectId) -> &mut Condition<T> {
+        let state = self.state(object);
+        if !matches!(state, State::Condition(_)) {
+            let signals = Tokens(VecDeque::new());
+            *state = State::Condition(Condition { signals, waiting: Vec::new(), broadcast: BTreeMap::new() });
+        }
+        let State::Condition(condition) = state else { unreachable!("set above") };
+        condition
+    }
+
+    fn semaphore(&mut self, object: ObjectId) -> &mut Tokens<T> {
+        let state = self.state(object);
+        if !matches!(state, State::Semaphore(_)) {
+            *state = State::Semaphore(Tokens(VecDeque::new()));
+        }
+        let State::Semaphore(tokens) = state else { unreachable!("set above") };
+        tokens
+    }
+
+    fn barrier(&mut self, object: ObjectId) -> &mut Barrier<T> {
+        let state = self.state(object);
+        if !matches!(state, State::Barrier(_)) {
+            *state = State::Barrier(Barrier { arrived: Vec::new(), last: None, leaving: BTreeMap::new() });
+        }
+        let State::Barrier(barrier) = state else { unreachable!("set above") };
+        barrier
+    }
+}
+
+impl<T: Carry> Releases<T> {
+    /// What had to happen before an acquisition in this mode.
+    fn before(&self, mode: Mode) -> Option<Cause<T>> {
+        match (mode, &self.exclusive, &self.shared) {
+            (Mode::Exclusive, Some(exclusive), Some(shared)) => {
+                let mut both = exclusive.clone();
+                both.join(shared);
+                Some(both)
+            }
+            (Mode::Exclusive, exclusive, shared) => exclusive.as_ref().or(shared.as_ref()).cloned(),
+            (Mode::Shared, exclusive, _) => exclusive.clone(),
+        }
+    }
+
+    fn after(&mut self, mode: Mode, cause: Cause<T>) {
+        match mode {
+            Mode::Exclusive => {
+                self.exclusive = Some(cause);
+                self.shared = None;
+            }
+            Mode::Shared => match &mut self.shared {
+                Some(shared) => shared.join(&cause),
+                none => *none = Some(cause),
+            },
+        }
+    }
+}
+
+impl<T: Carry> Barrier<T> {
+    fn leave(&mut self, thread: ThreadIndex) -> Option<Cause<T>> {
+        if !self.leaving.contains_key(&thread)
+            && let Some(last) = self.last.take()
+        {
+            for arrived in self.arrived.drain(..) {
+                self.leaving.insert(arrived, last.clone());
+            }
+        }
+        self.leaving.remove(&thread)
+    }
+}

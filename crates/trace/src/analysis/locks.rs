@@ -1,0 +1,376 @@
+//! The walk over a trace that keeps every lock's book, and what it finds.
+
+use super::causes::{Causes, WaitKind};
+use super::classes::{ClassReport, classes};
+use super::ledger::Ledger;
+use super::objects::{Object, ObjectId, ObjectKind, Objects};
+use super::stats::{LockStats, ThreadLockStats};
+use super::waits::{WaitableReport, WaitableStats};
+use super::window::Window;
+use crate::clock::Ticks;
+use crate::event::{Event, How, Lock, Waitable, What};
+use crate::trace::{ProcessIndex, Trace};
+use baton_units::Nanos;
+
+/// What a trace says about its locks and waits.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// What was looked at.
+    pub window: Window,
+    /// Every lock, the most waited-for first.
+    pub locks: Vec<LockReport>,
+    /// Locks in classes, the most waited-for first.
+    pub classes: Vec<ClassReport>,
+    /// Condition variables, barriers and semaphores, in the order of their first events.
+    pub waitables: Vec<WaitableReport>,
+    /// The threads, as in [`Trace::threads`].
+    pub threads: Vec<ThreadReport>,
+    /// Notes about objects: address and code, each once.
+    pub notes: Vec<(ProcessIndex, u64, u32)>,
+    /// Time that the recording itself took in refills, added over threads.
+    pub pauses: Ticks,
+}
+
+/// A lock and its figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockReport {
+    /// Which.
+    pub object: Object,
+    /// How it went.
+    pub stats: LockStats,
+}
+
+/// A thread's time, inside the window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadReport {
+    /// From its first event to its last.
+    pub lifetime: Ticks,
+    /// At all locks together. Nested holds count once each.
+    pub locks: ThreadLockStats,
+    /// Waits at condition variables.
+    pub conditions: Ticks,
+    /// Waits at barriers.
+    pub barriers: Ticks,
+    /// Waits for semaphores.
+    pub semaphores: Ticks,
+    /// Waits for other threads' ends.
+    pub joins: Ticks,
+    /// Time off the CPU, where it was recorded.
+    pub off_cpu: Ticks,
+    /// Changes of CPU, as far as events saw them.
+    pub migrations: u64,
+}
+
+impl Analysis {
+    /// Goes over the trace once.
+    pub fn of(trace: &Trace, window: Window) -> Analysis {
+        let mut walk = Walk::new(trace, &window);
+        for event in trace.events() {
+            walk.step(&event);
+        }
+        walk.finish()
+    }
+
+    /// BT, ΣCS and ΣCOH of all locks together.
+    pub fn totals(&self) -> (Ticks, Ticks, Ticks) {
+        let sum = |of: fn(&LockStats) -> Ticks| self.locks.iter().map(|l| of(&l.stats)).sum();
+        (sum(|s| s.blocked), sum(|s| s.sections), sum(|s| s.overhead))
+    }
+}
+
+/// A border of the window.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Border {
+    Open,
+    Close,
+}
+
+struct Walk<'a> {
+    trace: &'a Trace,
+    window: &'a Window,
+    borders: std::iter::Peekable<std::vec::IntoIter<(Ticks, Border)>>,
+    counted: bool,
+    objects: Objects<'a>,
+    causes: Causes<()>,
+    books: Vec<Book>,
+    threads: Vec<ThreadState>,
+    reports: Vec<ThreadReport>,
+    notes: std::collections::BTreeSet<(ProcessIndex, u64, u32)>,
+    pauses: Ticks,
+    end: Ticks,
+}
+
+enum Book {
+    Lock(Box<Ledger>),
+    Waitable(Box<WaitableStats>),
+}
+
+#[derive(Clone, Default)]
+struct ThreadState {
+    /// The lock it waits for.
+    waits_for: Option<ObjectId>,
+    /// Its CPU time at the latest record of it, and whether that was in the wait that goes on.
+    cpu_ns: Option<u64>,
+    /// A wait that ended: the lock, its length, CPU time at its start, and whether how it ended is unknown.
+    to_classify: Option<(ObjectId, Ticks, u64, bool)>,
+    off_since: Option<Ticks>,
+    cpu: Option<u32>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(trace: &'a Trace, window: &'a Window) -> Walk<'a> {
+        let stretches = window.stretches().iter();
+        let borders: Vec<_> = stretches.flat_map(|(a, b)| [(*a, Border::Open), (*b, Border::Close)]).collect();
+        Walk {
+            trace,
+            window,
+            borders: borders.into_iter().peekable(),
+            counted: false,
+            objects: Objects::new(trace),
+            causes: Causes::new(),
+            books: Vec::new(),
+            threads: vec![ThreadState::default(); trace.threads.len()],
+            reports: vec![ThreadReport::default(); trace.threads.len()],
+            notes: std::collections::BTreeSet::new(),
+            pauses: Ticks(0),
+            end: Ticks(0),
+        }
+    }
+
+    fn step(&mut self, event: &Event) {
+        // An event at the very end of a stretch belongs to it, one at its very beginning too.
+        while let Some((at, border)) =
+            self.borders.next_if(|(at, border)| *at < event.time || (*at == event.time && *border == Border::Open))
+        {
+            self.cross(at, border);
+        }
+        self.end = self.end.max(event.time);
+        let process = self.trace.process_of(event.thread);
+        let object = self.object(event, process);
+        if let Some(ended) = self.causes.step(event, process, object, || ()) {
+            let report = &mut self.reports[event.thread.index()];
+            let waited = match object.map(|id| &mut self.books[id.index()]) {
+                Some(Book::Waitable(stats)) => stats.ended(event.time, event.thread, &ended, self.window),
+                _ => ended.begin.map_or(Ticks(0), |begin| self.window.overlap(begin, event.time)),
+            };
+            match ended.kind {
+                WaitKind::Condition => report.conditions += waited,
+                WaitKind::Barrier => report.barriers += waited,
+                WaitKind::Semaphore => report.semaphores += waited,
+                WaitKind::Join => report.joins += waited,
+                WaitKind::Lock | WaitKind::Start => {}
+            }
+        }
+        match object {
+            Some(id) => self.at_object(event, id),
+            None => self.elsewhere(event, process),
+        }
+    }
+
+    fn cross(&mut self, at: Ticks, border: Border) {
+        self.counted = border == Border::Open;
+        for book in &mut self.books {
+            match (book, border) {
+                (Book::Lock(ledger), Border::Open) => ledger.open_window(at),
+                (Book::Lock(ledger), Border::Close) => ledger.close_window(at),
+                _ => {}
+            }
+        }
+    }
+
+    /// The object that an event speaks of, with a book for it.
+    fn object(&mut self, event: &Event, process: ProcessIndex) -> Option<ObjectId> {
+        let lock_kind = |lock: Lock| ObjectKind::Lock(lock.kind);
+        let (address, kind) = match event.what {
+            What::Acquire { lock, .. }
+            | What::Request { lock, .. }
+            | What::Acquired { lock, .. }
+            | What::TryFail { lock, .. }
+            | What::Timeout { lock, .. }
+            | What::Release { lock, .. } => (lock.address, lock_kind(lock)),
+            What::CondWait { condition: a, .. }
+            | What::CondWake { condition: a, .. }
+            | What::CondSignal { condition: a, .. }
+            | What::CondBroadcast { condition: a, .. } => (a, ObjectKind::Waitable(Waitable::Condition)),
+            What::BarrierArrive { barrier: a, .. } | What::BarrierLeave { barrier: a, .. } => {
+                (a, ObjectKind::Waitable(Waitable::Barrier))
+            }
+            What::SemTake { semaphore: a, .. }
+            | What::SemWait { semaphore: a, .. }
+            | What::SemTaken { semaphore: a, .. }
+            | What::SemTimeout { semaphore: a }
+            | What::SemTryFail { semaphore: a, .. }
+            | What::SemPost { semaphore: a, .. } => (a, ObjectKind::Waitable(Waitable::Semaphore)),
+            What::LockInit { lock, site } => {
+                self.objects.init(process, lock.address, lock_kind(lock), site, event.time);
+                self.new_books(event.time);
+                return None;
+            }
+            What::Init { sort, address, site } => {
+                self.objects.init(process, address, ObjectKind::Waitable(sort), site, event.time);
+                self.new_books(event.time);
+                return None;
+            }
+            What::LockDestroy { lock: Lock { address, .. } } | What::Destroy { address, .. } => {
+                self.objects.destroy(process, address);
+                return None;
+            }
+            _ => return None,
+        };
+        let (id, new) = self.objects.at(process, address, kind, event.time);
+        if new {
+            self.new_books(event.time);
+        }
+        Some(id)
+    }
+
+    fn new_books(&mut self, now: Ticks) {
+        while let Some(object) = self.objects.all.get(self.books.len()) {
+            self.books.push(match object.kind {
+                ObjectKind::Lock(_) => Book::Lock(Box::new(Ledger::new(now))),
+                ObjectKind::Waitable(_) => Book::Waitable(Box::default()),
+            });
+        }
+    }
+
+    fn at_object(&mut self, event: &Event, id: ObjectId) {
+        let (now, thread, counted) = (event.time, event.thread, self.counted);
+        let state = &mut self.threads[thread.index()];
+        let ledger = match &mut self.books[id.index()] {
+            Book::Lock(ledger) => ledger,
+            Book::Waitable(stats) => {
+                if counted {
+                    stats.count(&event.what);
+                }
+                return;
+            }
+        };
+        match event.what {
+            What::Acquire { mode, site, .. } => {
+                ledger.acquire(now, thread, mode, Some(site), counted);
+            }
+            What::Request { site, .. } => {
+                ledger.request(now, thread, site, counted);
+                state.waits_for = Some(id);
+                state.cpu_ns = None;
+            }
+            What::Acquired { mode, how, .. } => {
+                state.waits_for = None;
+                match ledger.acquire(now, thread, mode, None, counted) {
+                    None => ledger.stats.anomalies.unmatched_waits += 1,
+                    Some(_) if !counted => {}
+                    Some(waited) => classify(&mut ledger.stats, state, id, waited, how),
+                }
+            }
+            What::Timeout { .. } => {
+                state.waits_for = None;
+                if !ledger.give_up(now, thread, counted) {
+                    ledger.stats.anomalies.unmatched_waits += 1;
+                }
+                ledger.stats.timeouts += u64::from(counted);
+            }
+            What::TryFail { .. } => ledger.stats.try_fails += u64::from(counted),
+            What::Release { .. } => ledger.release(now, thread, counted),
+            _ => {}
+        }
+    }
+
+    fn elsewhere(&mut self, event: &Event, process: ProcessIndex) {
+        let state = &mut self.threads[event.thread.index()];
+        let report = &mut self.reports[event.thread.index()];
+        match event.what {
+            What::CpuTime { ns } => {
+                state.cpu_ns = Some(ns);
+                let Some((id, waited, before, unknown)) = state.to_classify.take() else { return };
+                if let Book::Lock(ledger) = &mut self.books[id.index()] {
+                    let used = ns.saturating_sub(before);
+                    ledger.stats.wait_cpu_ns += used;
+                    if unknown {
+                        let slept = has_slept(self.trace.clock.nanos(waited.0), Nanos(used));
+                        ledger.stats.entered_sleeping += u64::from(slept);
+                        ledger.stats.entered_spinning += u64::from(!slept);
+                        ledger.stats.entered_unknown -= 1;
+                    }
+                }
+            }
+            What::OffCpu { .. } => state.off_since = Some(event.time),
+            What::OnCpu { .. } => {
+                if let Some(since) = state.off_since.take() {
+                    report.off_cpu += self.window.overlap(since, event.time);
+                }
+            }
+            What::Cpu { cpu } => {
+                let moved = state.cpu.replace(cpu).is_some_and(|before| before != cpu);
+                report.migrations += u64::from(moved && self.counted);
+            }
+            What::Pause { ticks } if self.counted => self.pauses += Ticks(ticks),
+            What::Note { address, code } => {
+                self.notes.insert((process, address, code));
+            }
+            What::ThreadEnd { .. } => {
+                // It can wait no longer: the end of its wait was lost.
+                if let Some(id) = state.waits_for.take()
+                    && let Book::Lock(ledger) = &mut self.books[id.index()]
+                {
+                    ledger.give_up(event.time, event.thread, self.counted);
+                    ledger.stats.anomalies.unfinished_waits += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(mut self) -> Analysis {
+        while let Some((at, border)) = self.borders.next() {
+            self.cross(at, border);
+        }
+        let mut locks = Vec::new();
+        let mut waitables = Vec::new();
+        for (object, book) in std::mem::take(&mut self.objects.all).into_iter().zip(self.books) {
+            match book {
+                Book::Lock(mut ledger) => {
+                    ledger.stats.anomalies.unfinished_waits += ledger.waiting() as u64;
+                    locks.push(LockReport { object, stats: ledger.stats });
+                }
+                Book::Waitable(stats) => waitables.push(WaitableReport { object, stats: *stats }),
+            }
+        }
+        for lock in &locks {
+            for (thread, stats) in &lock.stats.threads {
+                self.reports[thread.index()].locks.merge(stats);
+            }
+        }
+        for (thread, report) in self.trace.threads.iter().zip(&mut self.reports) {
+            report.lifetime = self.window.overlap(thread.first, thread.last);
+        }
+        // Stable: locks that were never waited for stay in the order of their first events.
+        locks.sort_by_key(|lock| std::cmp::Reverse(lock.stats.blocked));
+        Analysis {
+            window: self.window.clone(),
+            classes: classes(&locks),
+            locks,
+            waitables,
+            threads: self.reports,
+            notes: self.notes.into_iter().collect(),
+            pauses: self.pauses,
+        }
+    }
+}
+
+/// Counts how a contended acquisition ended its wait; what is opaque waits for the CPU time that follows.
+fn classify(stats: &mut LockStats, state: &mut ThreadState, id: ObjectId, waited: Ticks, how: How) {
+    stats.tries += u64::from(how.tries);
+    match (how.known, how.slept) {
+        (true, true) => stats.entered_sleeping += 1,
+        (true, false) => stats.entered_spinning += 1,
+        (false, _) => stats.entered_unknown += 1,
+    }
+    state.to_classify = state.cpu_ns.take().map(|before| (id, waited, before, !how.known));
+}
+
+/// Whether a wait that used so much CPU time slept: more than 2 µs and a tenth of it are missing. A futex call that finds its
+/// word changed and returns at once costs less; the shortest sleep costs more.
+fn has_slept(waited: Nanos, used: Nanos) -> bool {
+    let missing = waited.0.saturating_sub(used.0);
+    missing > 2_000 && missing > waited.0 / 10
+}
