@@ -4,10 +4,12 @@
 //! | --- | --- |
 //! | [`cmd`] | the command line's one definition, and the subcommands |
 //! | [`error`] | bad input against failure, and hints at the nearest known name |
+//! | [`launch`] | starting a program under the preload library |
 //! | [`ui`] | tables on standard output, notes on standard error, colour |
 
 mod cmd;
 mod error;
+mod launch;
 mod ui;
 
 use std::process::ExitCode;
