@@ -12,8 +12,10 @@
 //! | [`local`] | storage of a guest thread |
 //! | [`memory`] | guest memory: [`Owned`] values with the layout they have on the host |
 //! | [`native`] | the machine that this program runs on |
+//! | [`discover`] | what the processor and the kernel say of that machine |
 
 pub mod cell;
+pub mod discover;
 pub mod local;
 pub mod memory;
 pub mod native;

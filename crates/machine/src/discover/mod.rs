@@ -1,0 +1,56 @@
+//! What the processor and the kernel say of this machine. What they say is not always so: `baton doctor` measures.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`processor`] | model, hypervisor, and the features that synchronization cares about |
+//! | [`topology`] | CPUs, cores, sockets, NUMA nodes and shared caches, from `/sys` |
+//! | [`cpulist`] | the kernel's notation for sets of CPUs |
+
+pub mod cpulist;
+pub mod processor;
+pub mod topology;
+
+pub use processor::{Feature, Processor};
+pub use topology::{Cache, Cpu, Topology};
+
+/// The CPUs that the calling thread may run on.
+pub fn allowed_cpus() -> Vec<u32> {
+    // SAFETY: all-zero bytes are an empty set; the kernel writes no more than the size that we name.
+    unsafe {
+        let mut set: libc::cpu_set_t = core::mem::zeroed();
+        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) != 0 {
+            return vec![0];
+        }
+        (0..libc::CPU_SETSIZE as usize).filter(|&cpu| libc::CPU_ISSET(cpu, &set)).map(|cpu| cpu as u32).collect()
+    }
+}
+
+/// Keeps the calling thread on one CPU; an error if it may not run there.
+pub fn pin(cpu: u32) -> std::io::Result<()> {
+    // SAFETY: the set is ours; CPU_SET ignores a number beyond it, and the kernel then refuses an empty set.
+    unsafe {
+        let mut set: libc::cpu_set_t = core::mem::zeroed();
+        libc::CPU_SET(cpu as usize % libc::CPU_SETSIZE as usize, &mut set);
+        match libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pinned_thread_may_run_on_one_cpu_only() {
+        let first = allowed_cpus()[0];
+        std::thread::spawn(move || {
+            pin(first).unwrap();
+            assert_eq!(allowed_cpus(), [first]);
+            assert!(pin(1023).is_err(), "no machine that runs the tests has 1,024 CPUs");
+        })
+        .join()
+        .unwrap();
+    }
+}

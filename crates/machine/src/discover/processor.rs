@@ -1,0 +1,138 @@
+//! The processor's model, whether a hypervisor stands under it, and what it offers to those who wait.
+
+/// Something that a processor may offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Feature {
+    /// Its name, as the reference manual has it.
+    pub name: &'static str,
+    /// What it is good for here.
+    pub what: &'static str,
+    /// Whether the processor says that it has it.
+    pub offered: bool,
+}
+
+/// The processor, by its own account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// The model's name; "unknown" if it does not say.
+    pub model: String,
+    /// The architecture, as Rust names it.
+    pub architecture: &'static str,
+    /// The hypervisor's signature, if the processor says that one is there.
+    pub hypervisor: Option<String>,
+    /// What it offers, in a fixed order.
+    pub features: Vec<Feature>,
+}
+
+impl Processor {
+    /// Asks the processor.
+    pub fn discover() -> Processor {
+        let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        Processor {
+            model: model(&cpuinfo).unwrap_or("unknown").to_owned(),
+            architecture: std::env::consts::ARCH,
+            hypervisor: imp::hypervisor(),
+            features: imp::features(&cpuinfo),
+        }
+    }
+
+    /// Whether the feature of that name is offered.
+    pub fn offers(&self, name: &str) -> bool {
+        self.features.iter().any(|f| f.name == name && f.offered)
+    }
+}
+
+fn field<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
+    cpuinfo.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == key).then(|| value.trim())
+    })
+}
+
+fn model(cpuinfo: &str) -> Option<&str> {
+    ["model name", "Processor", "CPU part"].iter().find_map(|key| field(cpuinfo, key))
+}
+
+#[cfg(target_arch = "x86_64")]
+mod imp {
+    use super::Feature;
+    use core::arch::x86_64::{__cpuid, __cpuid_count, CpuidResult};
+
+    /// A CPUID leaf, all zero where the processor does not have it.
+    fn leaf(number: u32, sub: u32) -> CpuidResult {
+        if __cpuid(number & 0x8000_0000).eax < number {
+            return CpuidResult { eax: 0, ebx: 0, ecx: 0, edx: 0 };
+        }
+        __cpuid_count(number, sub)
+    }
+
+    pub(super) fn hypervisor() -> Option<String> {
+        // Intel SDM leaves leaf 1 ECX bit 31 zero; hypervisors set it and sign leaf 4000_0000h.
+        if leaf(1, 0).ecx & 1 << 31 == 0 {
+            return None;
+        }
+        let sign = __cpuid(0x4000_0000);
+        let bytes = [sign.ebx, sign.ecx, sign.edx].map(u32::to_le_bytes).concat();
+        let text: String = bytes.iter().take_while(|b| b.is_ascii_graphic()).map(|&b| char::from(b)).collect();
+        Some(if text.is_empty() { "unnamed".into() } else { text })
+    }
+
+    pub(super) fn features(_: &str) -> Vec<Feature> {
+        let bit = |register: u32, bit: u32| register & 1 << bit != 0;
+        let feature = |name, what, offered| Feature { name, what, offered };
+        let seven = leaf(7, 0);
+        vec![
+            // PAUSE is a NOP where it is not known: every x86-64 processor executes it.
+            feature("PAUSE", "spin politely (wait policy pause)", true),
+            feature("MONITOR", "MONITOR and MWAIT, for kernels (chips only)", bit(leaf(1, 0).ecx, 3)),
+            feature("WAITPKG", "UMWAIT and TPAUSE (wait policies umwait, tpause)", bit(seven.ecx, 5)),
+            feature("MONITORX", "MWAITX (wait policy mwaitx)", bit(leaf(0x8000_0001, 0).ecx, 29)),
+            feature("CLDEMOTE", "push a line towards its next reader", bit(seven.ecx, 25)),
+            feature("RTM", "transactional memory (not used)", bit(seven.ebx, 11)),
+            feature("RDTSCP", "time stamp with the CPU's number", bit(leaf(0x8000_0001, 0).edx, 27)),
+            feature("INVARIANT-TSC", "time stamps that compare across CPUs", bit(leaf(0x8000_0007, 0).edx, 8)),
+        ]
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod imp {
+    use super::{Feature, field};
+
+    pub(super) fn hypervisor() -> Option<String> {
+        std::path::Path::new("/sys/hypervisor/type").exists().then(|| "unnamed".to_owned())
+    }
+
+    pub(super) fn features(cpuinfo: &str) -> Vec<Feature> {
+        let words = field(cpuinfo, "Features").unwrap_or_default();
+        let has = |name: &str| words.split_ascii_whitespace().any(|w| w == name);
+        let feature = |name, what, offered| Feature { name, what, offered };
+        vec![
+            feature("YIELD", "spin politely (wait policy pause)", true),
+            feature("WFE", "wait for an event, bounded by the event stream (wait policy wfe)", has("evtstrm")),
+            feature("LSE", "single-instruction atomics", has("atomics")),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_is_read_from_cpuinfo() {
+        assert_eq!(model("processor\t: 0\nmodel name\t: A B C\nflags\t: x\n"), Some("A B C"));
+        assert_eq!(model("garbage"), None);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn what_is_offered_agrees_with_the_wait_policies() {
+        use crate::{Native, Wait, native::trial};
+        let here = Processor::discover();
+        assert!(here.offers("PAUSE"));
+        assert_eq!(here.offers("WAITPKG"), trial::offered(Wait::Umwait).is_ok());
+        assert_eq!(here.offers("MONITORX"), trial::offered(Wait::Mwaitx).is_ok());
+        assert!(here.offers("MONITORX") || Native::check(Wait::Mwaitx).is_err());
+    }
+}
