@@ -58,6 +58,11 @@ pub(crate) fn note(text: impl std::fmt::Display) {
     say("baton:", BOLD, text);
 }
 
+/// A warning, on standard error.
+pub(crate) fn warn(text: impl std::fmt::Display) {
+    say("warning:", YELLOW, text);
+}
+
 /// Rows under a header, columns as wide as their widest cell, two spaces between; the last column is not padded.
 pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let mut widths: Vec<usize> = header.iter().map(|h| h.chars().count()).collect();

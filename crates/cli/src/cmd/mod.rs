@@ -8,6 +8,8 @@
 mod completions;
 mod list;
 mod man;
+mod profile;
+mod run;
 
 use crate::ui;
 use clap::{CommandFactory, Parser};
@@ -45,6 +47,10 @@ macro_rules! commands {
 }
 
 commands! {
+    /// Record an unmodified program: where do its threads wait?
+    Profile(profile),
+    /// Run a program, unmodified, with another lock
+    Run(run),
     /// Say what can be chosen: locks, waits
     List(list),
     /// Print a shell's completion script

@@ -1,15 +1,17 @@
 //! Starts the program and sees it through: signals meant for it reach it, and its end is kept to be passed on.
 
+use super::crowd::Crowd;
+use super::exec::Exec;
+use super::signals::PassedOn;
 use anyhow::Context;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitCode, ExitStatus};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::process::{Child, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// How long a program has, once it was asked to end (SIGTERM), before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
-/// How often a time limit is looked at.
-const LOOK: Duration = Duration::from_millis(10);
+/// How often a running program is looked at, where it must be.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// How the program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +20,10 @@ pub(crate) struct End {
     pub(crate) status: ExitStatus,
     /// We ended it, because the time that it was given was over.
     pub(crate) timed_out: bool,
+    /// From start to end.
+    pub(crate) elapsed: Duration,
+    /// Its process id.
+    pub(crate) pid: u32,
 }
 
 impl End {
@@ -36,113 +42,68 @@ impl End {
         ExitCode::from(self.code())
     }
 
-    /// The signal that killed it, in words.
-    pub(crate) fn killed_by(&self) -> Option<String> {
-        let signal = self.status.signal().filter(|_| !self.timed_out)?;
+    /// How it ended, where that was not by itself.
+    pub(crate) fn violently(&self) -> Option<String> {
+        if self.timed_out {
+            return Some("its time was over".into());
+        }
+        let signal = self.status.signal()?;
         // SAFETY: strsignal returns a string that stays until this thread's next call; it is copied at once.
         let name = unsafe { std::ffi::CStr::from_ptr(libc::strsignal(signal)) };
-        Some(format!("signal {signal} ({})", name.to_string_lossy()))
+        Some(format!("signal {signal}, {}", name.to_string_lossy()))
     }
 }
 
-/// The child that signals are passed on to; 0 while there is none.
-static CHILD: AtomicI32 = AtomicI32::new(0);
-
-/// Runs `command` to its end, at the longest for `limit`.
-///
-/// Ctrl-C and Ctrl-\ go to the whole foreground group, so the program has them already: we only outlive them, to
-/// leave a report. SIGTERM and SIGHUP are sent to us alone and are passed on.
-pub(crate) fn run(command: &mut Command, limit: Option<Duration>) -> anyhow::Result<End> {
-    let _kept = [
-        Handler::install(libc::SIGINT, outlive),
-        Handler::install(libc::SIGQUIT, outlive),
-        Handler::install(libc::SIGTERM, pass_on),
-        Handler::install(libc::SIGHUP, pass_on),
-    ];
-    let mut child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().display()))?;
-    CHILD.store(child.id() as i32, Ordering::SeqCst);
-    let end = match limit {
-        None => child.wait().map(|status| End { status, timed_out: false }),
-        Some(limit) => wait_for(&mut child, limit),
-    };
-    CHILD.store(0, Ordering::SeqCst);
-    end.context("cannot wait for the program")
-}
-
-fn wait_for(child: &mut Child, limit: Duration) -> std::io::Result<End> {
-    let poll = |child: &mut Child, limit: Duration| -> std::io::Result<Option<ExitStatus>> {
-        let start = Instant::now();
+/// Runs the program to its end, at the longest for `limit`, with an eye on how many threads it has.
+pub(crate) fn run(exec: Exec, limit: Option<Duration>, mut crowd: Option<Crowd>) -> anyhow::Result<End> {
+    let name = exec.name().to_owned();
+    let passed_on = PassedOn::begin();
+    let start = Instant::now();
+    let mut child = exec.into_command()?.spawn().with_context(|| format!("cannot start {name}"))?;
+    passed_on.to(child.id());
+    let pid = child.id();
+    let mut ended = |child: &mut Child, until: Option<Instant>| -> std::io::Result<Option<ExitStatus>> {
         loop {
-            match child.try_wait()? {
-                Some(status) => return Ok(Some(status)),
-                None if start.elapsed() >= limit => return Ok(None),
-                None => std::thread::sleep(LOOK.min(limit)),
+            if until.is_none() && crowd.is_none() {
+                return child.wait().map(Some);
+            }
+            if let Some(status) = child.try_wait()? {
+                return Ok(Some(status));
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Ok(None);
+            }
+            crowd = crowd.take().and_then(|crowd| crowd.look(pid));
+            std::thread::sleep(LOOK);
+        }
+    };
+    let mut see_through = || -> std::io::Result<(ExitStatus, bool)> {
+        if let Some(status) = ended(&mut child, limit.map(|limit| start + limit))? {
+            return Ok((status, false));
+        }
+        // SAFETY: the child has not been waited for, so its id is still its own.
+        unsafe { libc::kill(pid as i32, libc::SIGTERM) };
+        match ended(&mut child, Some(Instant::now() + GRACE))? {
+            Some(status) => Ok((status, true)),
+            None => {
+                child.kill()?;
+                Ok((child.wait()?, true))
             }
         }
     };
-    if let Some(status) = poll(child, limit)? {
-        return Ok(End { status, timed_out: false });
-    }
-    // SAFETY: the child has not been waited for, so its id is still its own.
-    unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
-    let status = match poll(child, GRACE)? {
-        Some(status) => status,
-        None => {
-            child.kill()?;
-            child.wait()?
-        }
-    };
-    Ok(End { status, timed_out: true })
-}
-
-/// A signal handler that is taken back when this goes.
-struct Handler {
-    signal: i32,
-    before: libc::sigaction,
-}
-
-impl Handler {
-    fn install(signal: i32, handler: extern "C" fn(i32)) -> Handler {
-        // SAFETY: the structures are ours, all-zero bytes are a valid one, and the handlers below only do what a
-        // handler may: load an atomic and call kill. (A program started by exec gets the default action back, but
-        // keeps a signal that was ignored ignored: so that is left as it is.)
-        unsafe {
-            let mut before: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(signal, std::ptr::null(), &mut before);
-            if before.sa_sigaction != libc::SIG_IGN {
-                let mut action: libc::sigaction = std::mem::zeroed();
-                action.sa_sigaction = handler as extern "C" fn(i32) as usize;
-                action.sa_flags = libc::SA_RESTART;
-                libc::sigaction(signal, &action, std::ptr::null_mut());
-            }
-            Handler { signal, before }
-        }
-    }
-}
-
-impl Drop for Handler {
-    fn drop(&mut self) {
-        // SAFETY: `before` is what the kernel gave us.
-        unsafe { libc::sigaction(self.signal, &self.before, std::ptr::null_mut()) };
-    }
-}
-
-extern "C" fn outlive(_: i32) {}
-
-extern "C" fn pass_on(signal: i32) {
-    let child = CHILD.load(Ordering::SeqCst);
-    if child > 0 {
-        // SAFETY: kill may be called in a handler; the child is not yet waited for, or the signal goes nowhere.
-        unsafe { libc::kill(child, signal) };
-    }
+    let (status, timed_out) = see_through().with_context(|| format!("cannot wait for {name}"))?;
+    Ok(End { status, timed_out, elapsed: start.elapsed(), pid })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::launch::program;
+    use std::ffi::OsStr;
 
     fn sh(script: &str, limit: Option<Duration>) -> End {
-        run(Command::new("sh").args(["-c", script]), limit).unwrap()
+        let args = vec!["sh".into(), "-c".into(), script.into()];
+        run(Exec::new(program::find(OsStr::new("sh")).unwrap(), args), limit, None).unwrap()
     }
 
     #[test]
@@ -151,14 +112,15 @@ mod tests {
         assert_eq!(sh("exit 37", None).code(), 37);
         let killed = sh("kill -SEGV $$", None);
         assert_eq!(killed.code(), 128 + 11);
-        assert!(killed.killed_by().unwrap().starts_with("signal 11"), "{killed:?}");
+        assert!(killed.violently().unwrap().starts_with("signal 11"), "{killed:?}");
     }
 
     #[test]
     fn a_limit_ends_the_program_and_an_early_end_is_its_own() {
         let limit = Some(Duration::from_millis(50));
         let end = sh("exec sleep 60", limit);
-        assert!(end.timed_out && end.code() == 0 && end.killed_by().is_none(), "{end:?}");
+        assert!(end.timed_out && end.code() == 0, "{end:?}");
+        assert!(end.elapsed >= Duration::from_millis(50) && end.elapsed < Duration::from_secs(30), "{end:?}");
         assert_eq!(sh("exit 3", Some(Duration::from_secs(60))).code(), 3);
     }
 }

@@ -1,0 +1,106 @@
+//! `baton profile`: an unmodified program, recorded.
+
+use crate::launch::child::{self, End};
+use crate::launch::choice::{self, Choice};
+use crate::launch::{exec::Exec, folder::Folder, host, library, program};
+use crate::{ui, values};
+use anyhow::Context;
+use baton_trace::Meta;
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// What to record, and where to leave it.
+#[derive(clap::Args)]
+#[command(after_help = "\
+The program's exit code is kept (128 + the signal if one killed it; 0 if --duration ended it). Ctrl-C ends the program
+and still leaves a report. The directory gets its name only when it is whole.
+
+Examples:
+  baton profile -o before -- ./app --threads 8
+  baton profile --duration 30s --max-size 512M -- ./server
+  baton profile --lock mcs -o mcs -- ./app && baton diff before mcs")]
+pub(crate) struct Args {
+    /// The directory to leave; it must not exist yet.
+    #[arg(short, long, value_name = "DIR", default_value = "baton-profile")]
+    output: PathBuf,
+    /// Replace the directory if it is an earlier profile.
+    #[arg(long)]
+    force: bool,
+    /// Have another lock serve the mutexes meanwhile (`baton list locks`); glibc's stay without it.
+    #[arg(long)]
+    lock: Option<String>,
+    /// How its waiters wait (`baton list waits`); several with commas: the first one that this machine has.
+    #[arg(long, value_name = "WAIT[,WAIT]", requires = "lock")]
+    wait: Option<String>,
+    /// Record the processes that it starts, too.
+    #[arg(long)]
+    follow_children: bool,
+    /// Stop recording a process at this size; it runs on, and the report says what is missing.
+    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = values::size)]
+    max_size: u64,
+    /// End the program after this long: SIGTERM, and SIGKILL 5 s later.
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    duration: Option<Duration>,
+    /// The program and its arguments, behind `--`.
+    #[arg(required = true, last = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let choice = match &args.lock {
+        Some(lock) => Some(choice::check(lock, args.wait.as_deref())?),
+        None => None,
+    };
+    let program = program::find(&args.program[0])?;
+    let library = library::find()?;
+    let folder = Folder::begin(&args.output, args.force)?;
+
+    let mut exec = Exec::new(program, args.program.clone());
+    exec.preload(&library).set("BATON_TRACE", folder.path()).set("BATON_TRACE_MAX", args.max_size.to_string());
+    if let Some(choice) = &choice {
+        exec.set("BATON_LOCK", choice.lock.name).set("BATON_WAIT", choice.wait.to_string());
+    }
+    if !args.follow_children {
+        exec.only_it();
+    }
+    let started = SystemTime::now();
+    let crowd = choice.as_ref().filter(|c| c.only_spins()).map(Choice::crowd);
+    let end = child::run(exec, args.duration, crowd)?;
+
+    let recorded = folder.path().read_dir().is_ok_and(|mut entries| entries.next().is_some());
+    if !recorded {
+        ui::warn("the program left no trace: was the library loaded? (see above)");
+        return Ok(if end.code() == 0 { ExitCode::FAILURE } else { end.exit() });
+    }
+    if let Some(how) = end.violently() {
+        ui::note(format_args!("the program was ended by {how}; what it did until then is recorded"));
+    }
+    let written = meta(&args, choice.as_ref(), started, &end).write(folder.path());
+    if let Err(error) = written {
+        // The trace is worth keeping; `baton report` reads it under this name, too.
+        return Err(error).with_context(|| format!("the trace is kept in {}", folder.keep_unfinished().display()));
+    }
+    let directory = folder.finish()?;
+    ui::note(format_args!("the profile is in {}", directory.display()));
+    Ok(end.exit())
+}
+
+/// What the launcher knows about the run.
+fn meta(args: &Args, choice: Option<&Choice>, started: SystemTime, end: &End) -> Meta {
+    Meta {
+        command: args.program.iter().map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        directory: std::env::current_dir().map(|d| d.display().to_string()).unwrap_or_default(),
+        recorder: concat!("baton ", env!("CARGO_PKG_VERSION")).into(),
+        started_realtime_ns: started.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64),
+        elapsed_ns: end.elapsed.as_nanos() as u64,
+        exit_code: end.status.code(),
+        exit_signal: end.status.signal(),
+        host: host::describe(),
+        lock: choice.map(|c| c.lock.name.to_owned()),
+        extra: choice.map(|c| ("wait".to_owned(), c.wait.to_string().into())).into_iter().collect(),
+        ..Meta::default()
+    }
+}

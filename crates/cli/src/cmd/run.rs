@@ -1,0 +1,91 @@
+//! `baton run`: an unmodified program with another lock.
+
+use crate::error::BadInput;
+use crate::launch::{child, choice, exec::Exec, library, program, stats};
+use crate::ui;
+use anyhow::Context;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Which lock, and which program.
+#[derive(clap::Args)]
+#[command(after_help = "\
+The program's exit code is kept (128 + the signal if one killed it). Processes that it starts are served too.
+Without the wrapper: LD_PRELOAD=…/libbaton_preload.so BATON_LOCK=mcs ./app
+
+Examples:
+  baton run --lock mcs -- ./app --threads 8
+  baton run --lock ticket --wait umwait,pause -- ./app       umwait, or pause where there is none
+  baton run --lock clh --stats counters.json -- make -j4")]
+pub(crate) struct Args {
+    /// The lock that stands in for pthread mutexes (`baton list locks`).
+    #[arg(long, default_value = "spin-park")]
+    lock: String,
+    /// How its waiters wait (`baton list waits`); several with commas: the first one that this machine has.
+    #[arg(long, value_name = "WAIT[,WAIT]")]
+    wait: Option<String>,
+    /// The barrier that stands in for pthread barriers (`baton list barriers`); glibc's stay without it.
+    #[arg(long)]
+    barrier: Option<String>,
+    /// Append each process's counters to this file, one line of JSON each.
+    #[arg(long, value_name = "FILE")]
+    stats: Option<PathBuf>,
+    /// Say nothing at the end about how many acquisitions were served.
+    #[arg(long, short)]
+    quiet: bool,
+    /// The program and its arguments, behind `--`.
+    #[arg(required = true, last = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let choice = choice::check(&args.lock, args.wait.as_deref())?;
+    let program = program::find(&args.program[0])?;
+    let library = library::find()?;
+    let counters = Counters::at(args.stats)?;
+
+    let mut exec = Exec::new(program, args.program);
+    exec.preload(&library).set("BATON_LOCK", choice.lock.name).set("BATON_WAIT", choice.wait.to_string());
+    exec.set("BATON_STATS", &counters.file);
+    if let Some(barrier) = &args.barrier {
+        exec.set("BATON_BARRIER", barrier);
+    }
+    let crowd = choice.only_spins().then(|| choice.crowd());
+    let end = child::run(exec, None, crowd)?;
+
+    let left = stats::read(&counters.file, counters.from)?;
+    if !args.quiet {
+        left.iter().for_each(|process| ui::note(process.sentence()));
+    }
+    if !left.iter().any(|process| process.pid == end.pid) {
+        ui::warn(match end.violently() {
+            Some(how) => format!("the program left no counters, as it was ended by {how}"),
+            None => "the program left no counters: was the library loaded? (see above)".to_owned(),
+        });
+    }
+    Ok(end.exit())
+}
+
+/// Where the counters go: the user's file, or one of ours that goes away.
+struct Counters {
+    file: PathBuf,
+    /// What was in it before.
+    from: u64,
+    _ours: Option<tempfile::TempPath>,
+}
+
+impl Counters {
+    fn at(asked: Option<PathBuf>) -> anyhow::Result<Counters> {
+        let Some(file) = asked else {
+            let ours = tempfile::NamedTempFile::new().context("cannot make a file for the counters")?.into_temp_path();
+            return Ok(Counters { file: ours.to_path_buf(), from: 0, _ours: Some(ours) });
+        };
+        // The program may change its directory.
+        let file = std::path::absolute(&file).context("cannot tell the current directory")?;
+        let opened = std::fs::OpenOptions::new().append(true).create(true).open(&file);
+        let length = opened.and_then(|f| f.metadata()).map(|m| m.len());
+        let from = length.map_err(|e| BadInput::new(format!("cannot write counters to {}: {e}", file.display())))?;
+        Ok(Counters { file, from, _ours: None })
+    }
+}
