@@ -1,1 +1,7 @@
 //! Tables, plots, HTML, Perfetto, pprof, Parquet, CSV and JSON from a trace.
+//!
+//! The way through the crate: a [`baton_trace::Trace`] is analysed there, [`symbols`] gives its addresses names, and
+//! `build` makes a [`model::Report`] of the two. The report is plain data, and its JSON is the published form; [`terminal`], [`html`]
+//! and [`diff`] draw it. What needs every single wait (Perfetto, Parquet, CSV, pprof) goes over the trace once more in [`export`].
+
+pub mod symbols;

@@ -1,0 +1,67 @@
+//! Names as people wrote them: Rust and C++ symbols are unmangled, C's stay.
+
+/// `symbol` for people. Rust's hash suffix is left out; what neither scheme understands stays as it is.
+pub fn demangle(symbol: &str) -> String {
+    if let Ok(name) = rustc_demangle::try_demangle(symbol) {
+        return format!("{name:#}");
+    }
+    if symbol.starts_with("_Z")
+        && let Ok(parsed) = cpp_demangle::BorrowedSymbol::new(symbol.as_bytes())
+        && let Ok(name) = parsed.demangle()
+    {
+        return name;
+    }
+    // A version suffix of a dynamic symbol ("malloc@@GLIBC_2.2.5") says nothing about the function.
+    symbol.split_once('@').filter(|(name, _)| !name.is_empty()).map_or(symbol, |(name, _)| name).to_owned()
+}
+
+/// The name without template arguments and parameters, for places where a line is short: `std::vector<int>::push(int)` becomes
+/// `std::vector::push`.
+pub fn short(name: &str) -> String {
+    let mut out = String::new();
+    let mut depth = 0usize;
+    let bytes = name.as_bytes();
+    // An operator's name may hold the very signs that are counted.
+    if let Some(at) = name.find("::operator").map(|at| at + 2)
+        && !name[at + 8..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
+    {
+        let sign: String = name[at + 8..].split('(').next().unwrap_or_default().to_owned();
+        return short(&name[..at]) + "operator" + if sign.is_empty() { "()" } else { &sign };
+    }
+    for (i, c) in name.char_indices() {
+        match c {
+            // Rust's `<T as Trait>::method` and C++'s `(anonymous namespace)` begin a name: they are the name.
+            '<' | '(' if i == 0 || (c == '(' && bytes.get(i + 1) == Some(&b'a')) => return name.to_owned(),
+            '<' => depth += 1,
+            '>' if i > 0 && bytes[i - 1] != b'-' => depth = depth.saturating_sub(1),
+            '(' if depth == 0 => break,
+            _ if depth == 0 => out.push(c),
+            _ => {}
+        }
+    }
+    if out.is_empty() { name.to_owned() } else { out }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_language_reads_as_it_was_written() {
+        assert_eq!(demangle("pthread_mutex_lock"), "pthread_mutex_lock");
+        assert_eq!(demangle("memcpy@@GLIBC_2.14"), "memcpy");
+        assert_eq!(demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"), "core::fmt::Write::write_fmt");
+        assert_eq!(demangle("_ZNSt6vectorIiSaIiEE9push_backEOi"), "std::vector<int, std::allocator<int> >::push_back(int&&)");
+        assert_eq!(demangle("_Z"), "_Z", "a broken symbol stays as it is");
+    }
+
+    #[test]
+    fn a_short_name_keeps_what_tells_it_apart() {
+        assert_eq!(short("std::vector<int, std::allocator<int> >::push_back(int&&)"), "std::vector::push_back");
+        assert_eq!(short("Index::add(char const*, unsigned long)"), "Index::add");
+        assert_eq!(short("<T as core::fmt::Write>::write_fmt"), "<T as core::fmt::Write>::write_fmt");
+        assert_eq!(short("Less::operator()(int, int) const"), "Less::operator()");
+        assert_eq!(short("Less<int>::operator<(int) const"), "Less::operator<");
+        assert_eq!(short("main"), "main");
+    }
+}

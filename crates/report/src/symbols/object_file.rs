@@ -1,0 +1,134 @@
+//! One object file: from an address in it to the functions, files and lines, or to the global that lies there.
+
+use super::demangle::demangle;
+use super::Frame;
+use addr2line::Loader;
+use object::{Object, ObjectSymbol, SymbolKind};
+use std::path::{Path, PathBuf};
+
+/// Why an object file tells nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// It is not a file of the system (`[vdso]`, `linux-vdso.so.1`), is gone, or may not be read.
+    Missing(String),
+    /// It is there, but is not the one that ran: its build id is another.
+    Changed,
+    /// It is no object file that can be parsed.
+    Malformed(String),
+}
+
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unreadable::Missing(why) => write!(f, "cannot be read ({why})"),
+            Unreadable::Changed => write!(f, "has changed since the run (its build id is another)"),
+            Unreadable::Malformed(why) => write!(f, "is no readable object file ({why})"),
+        }
+    }
+}
+
+/// A global variable: where it lies in the file's own addresses.
+struct Global {
+    start: u64,
+    size: u64,
+    name: String,
+}
+
+/// An object file, open.
+pub(super) struct ObjectFile {
+    code: Loader,
+    /// Debug information that was split off, where the file itself has none.
+    debug: Option<Loader>,
+    globals: Vec<Global>,
+    /// It, or its split-off part, knows lines.
+    pub(super) has_lines: bool,
+}
+
+impl ObjectFile {
+    /// Opens `path`. With a `build_id`, only a file that has the same one counts.
+    pub(super) fn open(path: &Path, build_id: &[u8]) -> Result<ObjectFile, Unreadable> {
+        let bytes = std::fs::read(path).map_err(|e| Unreadable::Missing(e.kind().to_string()))?;
+        let file = object::File::parse(&*bytes).map_err(|e| Unreadable::Malformed(e.to_string()))?;
+        let found = file.build_id().ok().flatten().unwrap_or_default();
+        if !build_id.is_empty() && found != build_id {
+            return Err(Unreadable::Changed);
+        }
+        let mut has_lines = has_lines(&file);
+        let mut globals = globals(&file);
+        let code = Loader::new(path).map_err(|e| Unreadable::Malformed(e.to_string()))?;
+        let mut debug = None;
+        if !has_lines
+            && let Some(split) = split_debug_file(path, &file, found)
+            && let Ok(bytes) = std::fs::read(&split)
+            && let Ok(file) = object::File::parse(&*bytes)
+        {
+            has_lines = self::has_lines(&file);
+            globals.extend(self::globals(&file));
+            debug = Loader::new(&split).ok();
+        }
+        globals.sort_by(|a, b| (a.start, std::cmp::Reverse(a.size), &a.name).cmp(&(b.start, std::cmp::Reverse(b.size), &b.name)));
+        globals.dedup_by_key(|g| (g.start, g.size));
+        Ok(ObjectFile { code, debug, globals, has_lines })
+    }
+
+    /// Functions at an address of the file, innermost first; more than one where calls were inlined.
+    pub(super) fn frames(&self, address: u64) -> Vec<Frame> {
+        let lines = self.debug.as_ref().unwrap_or(&self.code);
+        let mut frames = Vec::new();
+        if let Ok(mut found) = lines.find_frames(address) {
+            while let Ok(Some(frame)) = found.next() {
+                let Some(function) = frame.function else { continue };
+                let Ok(name) = function.raw_name() else { continue };
+                let (file, line) = frame.location.map_or((None, None), |l| (l.file.map(str::to_owned), l.line));
+                frames.push(Frame { function: demangle(&name), file, line, inlined: true });
+            }
+        }
+        if frames.is_empty() {
+            let symbol = self.code.find_symbol(address).or_else(|| self.debug.as_ref()?.find_symbol(address));
+            let place = lines.find_location(address).ok().flatten();
+            let (file, line) = place.map_or((None, None), |l| (l.file.map(str::to_owned), l.line));
+            frames.extend(symbol.map(|s| Frame { function: demangle(s), file, line, inlined: false }));
+        }
+        if let Some(last) = frames.last_mut() {
+            // The outermost is the function that really was called.
+            last.inlined = false;
+        }
+        frames
+    }
+
+    /// The global that covers an address of the file, and how far into it the address lies.
+    pub(super) fn global(&self, address: u64) -> Option<(&str, u64)> {
+        let after = self.globals.partition_point(|g| g.start <= address);
+        // A smaller symbol inside a larger one is the better name; look back a little way for the larger.
+        let found = self.globals[..after].iter().rev().take(16).find(|g| address - g.start < g.size)?;
+        Some((&found.name, address - found.start))
+    }
+}
+
+fn has_lines(file: &object::File) -> bool {
+    file.section_by_name(".debug_line").is_some()
+}
+
+fn globals(file: &object::File) -> Vec<Global> {
+    let symbols = file.symbols().chain(file.dynamic_symbols());
+    let data = symbols.filter(|s| s.kind() == SymbolKind::Data && s.is_definition() && s.size() > 0);
+    data.filter_map(|s| Some(Global { start: s.address(), size: s.size(), name: demangle(s.name().ok()?) })).collect()
+}
+
+/// Where distributions put debug information: by build id, or by the name that the file itself gives.
+fn split_debug_file(path: &Path, file: &object::File, build_id: &[u8]) -> Option<PathBuf> {
+    let mut candidates = Vec::new();
+    if let [first, rest @ ..] = build_id {
+        let rest: String = rest.iter().map(|b| format!("{b:02x}")).collect();
+        candidates.push(PathBuf::from(format!("/usr/lib/debug/.build-id/{first:02x}/{rest}.debug")));
+    }
+    if let Ok(Some((name, _crc))) = file.gnu_debuglink()
+        && let (Ok(name), Some(directory)) = (std::str::from_utf8(name), path.parent())
+    {
+        candidates.push(directory.join(name));
+        candidates.push(directory.join(".debug").join(name));
+        let below = directory.strip_prefix("/").unwrap_or(directory);
+        candidates.push(Path::new("/usr/lib/debug").join(below).join(name));
+    }
+    candidates.into_iter().find(|c| c.is_file() && c != path)
+}
