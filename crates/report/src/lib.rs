@@ -4,4 +4,11 @@
 //! `build` makes a [`model::Report`] of the two. The report is plain data, and its JSON is the published form; [`terminal`], [`html`]
 //! and [`diff`] draw it. What needs every single wait (Perfetto, Parquet, CSV, pprof) goes over the trace once more in [`export`].
 
+mod build;
+pub mod export;
+pub mod intervals;
+pub mod model;
+mod profile;
 pub mod symbols;
+
+pub use profile::{Profile, ProfileError};

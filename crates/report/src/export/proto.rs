@@ -22,11 +22,6 @@ impl Message {
         self
     }
 
-    /// A signed integer of an `int64` field (two's complement, no zigzag).
-    pub(crate) fn int(&mut self, field: u32, value: i64) -> &mut Message {
-        self.uint(field, value as u64)
-    }
-
     /// A `fixed64` field.
     pub(crate) fn fixed64(&mut self, field: u32, value: u64) -> &mut Message {
         self.key(field, 1);
@@ -97,6 +92,5 @@ mod tests {
         inner.uint(1, 150);
         assert_eq!(Message::new().message(3, &inner).as_bytes(), [0x1a, 0x03, 0x08, 0x96, 0x01]);
         assert_eq!(Message::new().packed(6, [3, 270, 86942]).as_bytes(), b"\x32\x06\x03\x8e\x02\x9e\xa7\x05");
-        assert_eq!(Message::new().int(1, -2).as_bytes(), b"\x08\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01");
     }
 }

@@ -1,0 +1,172 @@
+//! From a trace and its analysis to the report: figures in nanoseconds, and names for everything.
+
+mod figures;
+mod limits;
+mod names;
+mod run;
+mod sites;
+
+use crate::intervals::Numbering;
+use crate::model::{self, CriticalPath, Report, SCHEMA, Totals};
+use crate::symbols::Symbols;
+use baton_trace::analysis::{Analysis, LockReport, ObjectKind};
+use baton_trace::{Address, ProcessIndex, SiteId, Ticks, Trace};
+use figures::{distribution, nanos, usage};
+use names::Names;
+use std::collections::BTreeMap;
+
+/// Which number the report gave to what.
+pub(crate) struct Numbers {
+    objects: BTreeMap<(ProcessIndex, Address, Ticks), (u32, bool)>,
+    /// Class of each lock.
+    classes: Vec<u32>,
+    sites: BTreeMap<sites::Key, u32>,
+}
+
+impl Numbering for Numbers {
+    fn object(&self, process: ProcessIndex, address: Address, born: Ticks) -> Option<u32> {
+        self.objects.get(&(process, address, born)).map(|(number, _)| *number)
+    }
+
+    fn site(&self, process: ProcessIndex, site: SiteId, object: Option<u32>, is_lock: bool) -> Option<u32> {
+        let object = object?;
+        let of = if is_lock { sites::Of::Class(*self.classes.get(object as usize)?) } else { sites::Of::Waitable(object) };
+        self.sites.get(&(process, site, of)).copied()
+    }
+}
+
+/// Makes the report.
+pub(crate) fn build(trace: &Trace, analysis: &Analysis) -> (Report, Numbers) {
+    let clock = &trace.clock;
+    let mut names = Names { trace, symbols: Symbols::new() };
+    let class_names: Vec<String> = analysis.classes.iter().map(|c| names.class(c, &analysis.locks)).collect();
+    let mut class_of = vec![0u32; analysis.locks.len()];
+    let mut nth = vec![0usize; analysis.locks.len()];
+    for (number, class) in analysis.classes.iter().enumerate() {
+        for (place, lock) in class.locks.iter().enumerate() {
+            class_of[*lock] = number as u32;
+            nth[*lock] = if class.locks.len() > 1 { place + 1 } else { 0 };
+        }
+    }
+    let lock = |(i, lock): (usize, &LockReport)| {
+        let class = &class_names[class_of[i] as usize];
+        let name = if nth[i] == 0 { class.clone() } else { format!("{class} #{}", nth[i]) };
+        lock_of(trace, name, class_of[i], lock)
+    };
+    let locks: Vec<model::Lock> = analysis.locks.iter().enumerate().map(lock).collect();
+    let classes = analysis.classes.iter().zip(&class_names).map(|(class, name)| model::Class {
+        name: name.clone(),
+        kind: names::kind(class.kind).to_owned(),
+        locks: class.locks.len() as u32,
+        usage: usage(clock, &class.stats),
+    });
+    let classes = classes.collect();
+    let waitables: Vec<model::Waitable> = analysis.waitables.iter().map(|w| waitable(&mut names, w)).collect();
+    let (sites, site_numbers) = sites::sites(&mut names, analysis, &class_of);
+    let run = run::run(trace);
+    let object_names = object_names(analysis, &locks, &waitables);
+    let name_of = |process: ProcessIndex, address: Address| {
+        object_names.get(&(process, address)).cloned().unwrap_or_else(|| format!("{address:#x}"))
+    };
+    let limits = limits::limits(trace, analysis, &run, name_of, names.symbols.problems());
+    let report = Report {
+        schema: SCHEMA.to_owned(),
+        totals: totals(trace, analysis),
+        threads: run::threads(trace, analysis),
+        waiters: waiters(trace, analysis),
+        critical_path: CriticalPath::default(),
+        regions: run::regions(trace),
+        run,
+        locks,
+        classes,
+        sites,
+        waitables,
+        limits,
+    };
+    (report, Numbers { objects: object_numbers(analysis), classes: class_of, sites: site_numbers })
+}
+
+fn lock_of(trace: &Trace, name: String, class: u32, lock: &LockReport) -> model::Lock {
+    model::Lock {
+        name,
+        class,
+        kind: names::kind(lock.object.kind).to_owned(),
+        pid: pid(trace, lock.object.process),
+        address: format!("{:#x}", lock.object.address),
+        usage: usage(&trace.clock, &lock.stats),
+        owners: lock.stats.threads.values().filter(|t| t.acquisitions > 0).count() as u32,
+        doubts: figures::doubts(&lock.stats.anomalies),
+        program_without_overhead_ns: None,
+        program_without_exclusion_ns: None,
+    }
+}
+
+fn waitable(names: &mut Names, from: &baton_trace::analysis::WaitableReport) -> model::Waitable {
+    let clock = &names.trace.clock;
+    let busiest = from.stats.sites.iter().max_by_key(|(_, (waits, _))| *waits).map(|(site, _)| *site);
+    model::Waitable {
+        kind: names::kind(from.object.kind).to_owned(),
+        pid: pid(names.trace, from.object.process),
+        address: format!("{:#x}", from.object.address),
+        waits: from.stats.wait.count,
+        signals: from.stats.signals,
+        broadcasts: from.stats.broadcasts,
+        timeouts: from.stats.timeouts,
+        wait_ns: distribution(clock, &from.stats.wait),
+        wake_ns: distribution(clock, &from.stats.wake),
+        name: names.waitable(&from.object, busiest),
+    }
+}
+
+fn pid(trace: &Trace, process: ProcessIndex) -> u32 {
+    trace.processes.get(process.0 as usize).map_or(0, |p| p.pid)
+}
+
+fn totals(trace: &Trace, analysis: &Analysis) -> Totals {
+    let sum = |of: fn(&LockReport) -> u64| analysis.locks.iter().map(of).sum::<u64>();
+    let (blocked, sections, overhead) = analysis.totals();
+    let ns = |ticks| nanos(&trace.clock, ticks);
+    Totals {
+        span_ns: ns(analysis.window.length()),
+        events: trace.len(),
+        acquisitions: sum(|l| l.stats.acquisitions),
+        contended: sum(|l| l.stats.contended),
+        hold_ns: ns(Ticks(sum(|l| l.stats.hold.sum.0))),
+        blocked_ns: ns(blocked),
+        sections_ns: ns(sections),
+        overhead_ns: ns(overhead),
+    }
+}
+
+fn waiters(trace: &Trace, analysis: &Analysis) -> Vec<model::WaiterEdge> {
+    let mut edges = Vec::new();
+    for (number, lock) in analysis.locks.iter().enumerate() {
+        for ((waiter, holder), time) in &lock.stats.waited_for {
+            let wait_ns = nanos(&trace.clock, *time);
+            edges.push(model::WaiterEdge { waiter: waiter.0, holder: holder.0, lock: number as u32, wait_ns });
+        }
+    }
+    edges.sort_by_key(|e| (std::cmp::Reverse(e.wait_ns), e.waiter, e.holder, e.lock));
+    edges
+}
+
+fn object_numbers(analysis: &Analysis) -> BTreeMap<(ProcessIndex, Address, Ticks), (u32, bool)> {
+    let locks = analysis.locks.iter().map(|l| &l.object).enumerate();
+    let waitables = analysis.waitables.iter().map(|w| &w.object).enumerate();
+    locks
+        .chain(waitables)
+        .map(|(number, o)| {
+            ((o.process, o.address, o.born), (number as u32, matches!(o.kind, ObjectKind::Lock(_))))
+        })
+        .collect()
+}
+
+fn object_names(
+    analysis: &Analysis,
+    locks: &[model::Lock],
+    waitables: &[model::Waitable],
+) -> BTreeMap<(ProcessIndex, Address), String> {
+    let locks = analysis.locks.iter().map(|l| &l.object).zip(locks.iter().map(|l| &l.name));
+    let waitables = analysis.waitables.iter().map(|w| &w.object).zip(waitables.iter().map(|w| &w.name));
+    locks.chain(waitables).map(|(object, name)| ((object.process, object.address), name.clone())).collect()
+}

@@ -1,0 +1,99 @@
+//! What things are called. A lock is known by the name that the program gave it, the global that it is, the place that initialised
+//! it, or, failing these, the place that takes it most.
+
+use crate::symbols::{Frame, Symbols, short};
+use baton_trace::analysis::{ClassKey, ClassReport, LockReport, Object, ObjectKind};
+use baton_trace::{LockKind, ProcessIndex, SiteId, Trace, Waitable};
+
+/// The published word for a kind of object.
+pub(super) fn kind(kind: ObjectKind) -> &'static str {
+    match kind {
+        ObjectKind::Lock(LockKind::Mutex) => "mutex",
+        ObjectKind::Lock(LockKind::RwLock) => "rwlock",
+        ObjectKind::Lock(LockKind::Spin) => "spin",
+        ObjectKind::Lock(LockKind::OmpCritical) => "omp-critical",
+        ObjectKind::Lock(LockKind::OmpLock) => "omp-lock",
+        ObjectKind::Lock(LockKind::Other) => "other",
+        ObjectKind::Waitable(Waitable::Condition) => "condition",
+        ObjectKind::Waitable(Waitable::Barrier) => "barrier",
+        ObjectKind::Waitable(Waitable::Semaphore) => "semaphore",
+    }
+}
+
+/// `Index::add (index.cc:40)` for the innermost frame that is the program's own.
+pub(super) fn place(frames: &[Frame]) -> Option<String> {
+    let frame = frames.iter().find(|f| !is_wrapper(f)).or(frames.first())?;
+    let function = short(&frame.function);
+    Some(match frame.place() {
+        Some(place) => format!("{function} ({place})"),
+        None => function,
+    })
+}
+
+/// A thin layer over the lock, of a standard library: it says nothing about who wanted the lock.
+fn is_wrapper(frame: &Frame) -> bool {
+    let name = frame.function.as_str();
+    name.starts_with("__gthread_")
+        || name.starts_with("std::mutex::")
+        || name.starts_with("std::recursive_mutex::")
+        || name.starts_with("std::shared_mutex::")
+        || name.starts_with("std::__shared_mutex_")
+        || name.starts_with("std::condition_variable::")
+        || ["lock_guard<", "unique_lock<", "scoped_lock<", "shared_lock<"].iter().any(|w| name.contains(&format!("std::{w}")))
+}
+
+/// Gives names to the objects of one trace.
+pub(super) struct Names<'a> {
+    pub(super) trace: &'a Trace,
+    pub(super) symbols: Symbols,
+}
+
+impl Names<'_> {
+    /// Name of a class of locks.
+    pub(super) fn class(&mut self, class: &ClassReport, locks: &[LockReport]) -> String {
+        match &class.key {
+            ClassKey::Name(name) => name.clone(),
+            ClassKey::InitSite(process, site) => match self.site_place(*process, *site) {
+                Some(place) => format!("from {place}"),
+                None => format!("from site {}", site.0),
+            },
+            ClassKey::Address(process, address) => {
+                let busiest = class.locks.first().and_then(|l| locks.get(*l)).and_then(|l| {
+                    let sites = l.stats.sites.iter().filter(|(site, _)| **site != SiteId::UNKNOWN);
+                    sites.max_by_key(|(site, s)| (s.acquisitions, std::cmp::Reverse(**site))).map(|(site, _)| *site)
+                });
+                self.address(*process, *address, busiest)
+            }
+        }
+    }
+
+    /// Name of a condition variable, barrier or semaphore.
+    pub(super) fn waitable(&mut self, object: &Object, busiest: Option<SiteId>) -> String {
+        if let Some(name) = &object.name {
+            return name.clone();
+        }
+        if let Some(global) = self.symbols.data(self.trace, object.process, object.address) {
+            return global;
+        }
+        let init = object.init_site.filter(|s| *s != SiteId::UNKNOWN);
+        match init.and_then(|site| self.site_place(object.process, site)) {
+            Some(place) => format!("from {place}"),
+            None => self.address(object.process, object.address, busiest),
+        }
+    }
+
+    /// Name of what was never initialised by a call: a global, or memory that one place uses.
+    fn address(&mut self, process: ProcessIndex, address: u64, busiest: Option<SiteId>) -> String {
+        if let Some(global) = self.symbols.data(self.trace, process, address) {
+            return global;
+        }
+        match busiest.and_then(|site| self.site_place(process, site)) {
+            Some(place) => format!("in {place}"),
+            None => format!("{address:#x}"),
+        }
+    }
+
+    fn site_place(&mut self, process: ProcessIndex, site: SiteId) -> Option<String> {
+        place(&self.symbols.site(self.trace, process, site))
+    }
+}

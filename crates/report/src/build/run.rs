@@ -1,0 +1,110 @@
+//! What was run, its threads, and the regions that it marked.
+
+use super::figures::nanos;
+use crate::model;
+use baton_trace::analysis::{Analysis, Window};
+use baton_trace::{Source, Trace, What};
+use baton_units::Nanos;
+use std::collections::BTreeSet;
+
+pub(super) fn run(trace: &Trace) -> model::Run {
+    let meta = trace.meta.clone().unwrap_or_default();
+    let mut run = model::Run {
+        command: meta.command,
+        directory: meta.directory,
+        recorder: meta.recorder,
+        started_realtime_ns: Nanos(meta.started_realtime_ns),
+        elapsed_ns: (meta.elapsed_ns > 0).then_some(Nanos(meta.elapsed_ns)),
+        exit_code: meta.exit_code,
+        exit_signal: meta.exit_signal,
+        lock: meta.lock,
+        host: model::Host {
+            processor: meta.host.processor,
+            cpus: meta.host.cpus,
+            threads_per_core: meta.host.threads_per_core,
+            nodes: meta.host.nodes,
+            kernel: meta.host.kernel,
+            libc: meta.host.libc,
+        },
+        clock: model::Clock { source: source(trace.clock.source).to_owned(), frequency_hz: trace.clock.frequency() },
+        probe_event_ns: None,
+        probe_contended_ns: None,
+        processes: Vec::new(),
+    };
+    if run.started_realtime_ns == Nanos(0) {
+        run.started_realtime_ns = Nanos(trace.processes.iter().map(|p| p.realtime_ns).filter(|t| *t > 0).min().unwrap_or(0));
+    }
+    run.processes = trace
+        .processes
+        .iter()
+        .map(|p| model::Process { pid: p.pid, parent: p.parent, finished: p.finished })
+        .collect();
+    for event in trace.events() {
+        if let What::ProbeCost { probe, picoseconds } = event.what {
+            let cost = Some(picoseconds as f64 / 1000.0);
+            match probe {
+                0 => run.probe_event_ns = cost,
+                1 => run.probe_contended_ns = cost,
+                _ => {}
+            }
+        }
+    }
+    run
+}
+
+fn source(source: Source) -> &'static str {
+    match source {
+        Source::Tsc => "tsc",
+        Source::Monotonic => "monotonic",
+        Source::Counter => "counter",
+        Source::Simulated => "simulated",
+    }
+}
+
+pub(super) fn threads(trace: &Trace, analysis: &Analysis) -> Vec<model::Thread> {
+    let ns = |ticks| nanos(&trace.clock, ticks);
+    let one = |(number, (thread, report)): (usize, (&baton_trace::Thread, &baton_trace::analysis::ThreadReport))| {
+        let waited = report.locks.blocked.0 + report.conditions.0 + report.barriers.0 + report.semaphores.0 + report.joins.0;
+        model::Thread {
+            name: thread.name.clone().unwrap_or_else(|| format!("thread {number}")),
+            pid: super::pid(trace, thread.process),
+            tid: thread.tid,
+            first_ns: ns(thread.first),
+            last_ns: ns(thread.last),
+            acquisitions: report.locks.acquisitions,
+            contended: report.locks.contended,
+            wait_ns: ns(report.locks.blocked),
+            overhead_ns: ns(report.locks.overhead),
+            hold_ns: ns(report.locks.held),
+            condition_ns: ns(report.conditions),
+            barrier_ns: ns(report.barriers),
+            semaphore_ns: ns(report.semaphores),
+            join_ns: ns(report.joins),
+            longest_wait_ns: ns(report.locks.longest_wait),
+            migrations: report.migrations,
+            work_ns: Nanos(ns(report.lifetime).0.saturating_sub(ns(baton_trace::Ticks(waited)).0)),
+            blame_ns: ns(report.locks.blame),
+            off_cpu_ns: ns(report.off_cpu),
+        }
+    };
+    trace.threads.iter().zip(&analysis.threads).enumerate().map(one).collect()
+}
+
+/// The regions of interest, each analysed by itself.
+pub(super) fn regions(trace: &Trace) -> Vec<model::Region> {
+    let mut names = BTreeSet::new();
+    for event in trace.events() {
+        if let What::RoiBegin { name } = event.what {
+            let known = trace.marker_name(trace.process_of(event.thread), name);
+            names.insert(known.map_or_else(|| name.to_string(), str::to_owned));
+        }
+    }
+    let region = |name: String| {
+        let window = Window::region(trace, &name).ok()?;
+        let (times, total) = (window.stretches().len() as u64, window.length());
+        let (blocked, _, overhead) = Analysis::of(trace, window).totals();
+        let ns = |ticks| nanos(&trace.clock, ticks);
+        Some(model::Region { name, times, total_ns: ns(total), wait_ns: ns(blocked), overhead_ns: ns(overhead) })
+    };
+    names.into_iter().filter_map(region).collect()
+}

@@ -1,0 +1,73 @@
+//! Call sites: what is waited for and held from each, by class of locks. By class and not by lock, as one line of a program may take
+//! a million locks of an array.
+
+use super::figures::nanos;
+use super::names::Names;
+use super::pid;
+use crate::model::Site;
+use crate::symbols::Frame;
+use baton_trace::analysis::Analysis;
+use baton_trace::{ProcessIndex, SiteId};
+use baton_units::Nanos;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// What a site takes or waits at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Of {
+    Class(u32),
+    Waitable(u32),
+}
+
+pub(super) type Key = (ProcessIndex, SiteId, Of);
+
+/// All sites, and the number of each.
+pub(super) fn sites(names: &mut Names, analysis: &Analysis, class_of: &[u32]) -> (Vec<Site>, BTreeMap<Key, u32>) {
+    let mut found: BTreeMap<Key, Site> = BTreeMap::new();
+    for (lock, class) in analysis.locks.iter().zip(class_of) {
+        for (id, stats) in &lock.stats.sites {
+            let key = (lock.object.process, *id, Of::Class(*class));
+            let site = found.entry(key).or_insert_with(|| site(names, key));
+            let ns = |ticks| nanos(&names.trace.clock, ticks);
+            site.acquisitions += stats.acquisitions;
+            site.contended += stats.contended;
+            site.wait_ns += ns(stats.blocked);
+            site.overhead_ns += ns(stats.overhead);
+            site.hold_ns += ns(stats.held);
+            site.blame_ns += ns(stats.blame);
+        }
+    }
+    for (number, waitable) in analysis.waitables.iter().enumerate() {
+        for (id, (waits, time)) in &waitable.stats.sites {
+            let key = (waitable.object.process, *id, Of::Waitable(number as u32));
+            let site = found.entry(key).or_insert_with(|| site(names, key));
+            site.contended += waits;
+            site.wait_ns += nanos(&names.trace.clock, *time);
+        }
+    }
+    let mut sorted: Vec<(Key, Site)> = found.into_iter().collect();
+    sorted.sort_by_key(|(key, s)| (Reverse(s.wait_ns.0 + s.blame_ns.0), Reverse(s.acquisitions), *key));
+    let numbers = sorted.iter().enumerate().map(|(number, (key, _))| (*key, number as u32)).collect();
+    (sorted.into_iter().map(|(_, site)| site).collect(), numbers)
+}
+
+fn site(names: &mut Names, (process, id, of): Key) -> Site {
+    let mut frames = names.symbols.site(names.trace, process, id);
+    if frames.is_empty() {
+        frames.push(Frame::named(if id == SiteId::UNKNOWN { "(unknown call site)" } else { "(call site not defined)" }));
+    }
+    let address = names.trace.site(process, id).first().map_or_else(String::new, |a| format!("{a:#x}"));
+    Site {
+        frames,
+        address,
+        pid: pid(names.trace, process),
+        class: if let Of::Class(class) = of { Some(class) } else { None },
+        waitable: if let Of::Waitable(waitable) = of { Some(waitable) } else { None },
+        acquisitions: 0,
+        contended: 0,
+        wait_ns: Nanos(0),
+        overhead_ns: Nanos(0),
+        hold_ns: Nanos(0),
+        blame_ns: Nanos(0),
+    }
+}

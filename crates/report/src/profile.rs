@@ -1,0 +1,74 @@
+//! A trace with all that is said about it: what every subcommand and export starts from.
+
+use crate::build::{Numbers, build};
+use crate::intervals::{Interval, walk};
+use crate::model::Report;
+use baton_trace::analysis::{Analysis, Window};
+use baton_trace::{ReadError, Trace};
+use std::path::{Path, PathBuf};
+
+/// A trace, analysed and described.
+pub struct Profile {
+    /// The trace.
+    pub trace: Trace,
+    /// What the analysis found, in ticks.
+    pub analysis: Analysis,
+    /// The same for people, in nanoseconds and with names.
+    pub report: Report,
+    numbers: Numbers,
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// The directory holds no trace that can be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The trace can be read and says nothing.
+    #[error("{}: an empty trace: it was opened, but no event was recorded{}", directory.display(), because(losses))]
+    Empty {
+        /// The directory.
+        directory: PathBuf,
+        /// What the reader lost.
+        losses: Vec<String>,
+    },
+}
+
+fn because(losses: &[String]) -> String {
+    if losses.is_empty() {
+        " (does the program create threads or lock anything? is it static, or a script?)".to_owned()
+    } else {
+        format!("; lost: {}", losses.join("; "))
+    }
+}
+
+impl Profile {
+    /// Reads and analyses the trace in a directory.
+    ///
+    /// # Errors
+    /// If it holds no trace, or an empty one. A damaged one is read as far as it goes; the report's limits say what was lost.
+    pub fn open(directory: &Path) -> Result<Profile, ProfileError> {
+        let trace = Trace::open(directory)?;
+        if trace.is_empty() {
+            let losses = trace.losses.iter().map(ToString::to_string).collect();
+            return Err(ProfileError::Empty { directory: directory.to_owned(), losses });
+        }
+        Ok(Profile::of(trace))
+    }
+
+    /// Analyses a trace.
+    pub fn of(trace: Trace) -> Profile {
+        let analysis = Analysis::of(&trace, Window::whole(&trace));
+        let (report, numbers) = build(&trace, &analysis);
+        Profile { trace, analysis, report, numbers }
+    }
+
+    /// Goes over the trace and gives each wait, hold and so on to `sink`, in the order of their ends. Their numbers are places in
+    /// [`Profile::report`].
+    ///
+    /// # Errors
+    /// The first error of `sink` ends the walk.
+    pub fn intervals<E>(&self, sink: impl FnMut(&Interval) -> Result<(), E>) -> Result<(), E> {
+        walk(&self.trace, &self.numbers, sink)
+    }
+}
