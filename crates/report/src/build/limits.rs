@@ -19,7 +19,10 @@ pub(super) fn limits(
     }
     let mut unseen = trace.meta.as_ref().map_or(Vec::new(), |m| m.unseen.clone());
     for process in trace.processes.iter().filter(|p| !p.finished) {
-        unseen.push(format!("process {} did not end in order (killed, or replaced itself): its last acts may be missing", process.pid));
+        unseen.push(format!(
+            "process {} did not end in order (killed, or replaced itself): its last acts may be missing",
+            process.pid
+        ));
     }
     let mut found: BTreeMap<(String, &str), u64> = BTreeMap::new();
     for (process, address, code) in &analysis.notes {

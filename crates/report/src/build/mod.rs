@@ -30,7 +30,8 @@ impl Numbering for Numbers {
 
     fn site(&self, process: ProcessIndex, site: SiteId, object: Option<u32>, is_lock: bool) -> Option<u32> {
         let object = object?;
-        let of = if is_lock { sites::Of::Class(*self.classes.get(object as usize)?) } else { sites::Of::Waitable(object) };
+        let of =
+            if is_lock { sites::Of::Class(*self.classes.get(object as usize)?) } else { sites::Of::Waitable(object) };
         self.sites.get(&(process, site, of)).copied()
     }
 }
@@ -155,9 +156,7 @@ fn object_numbers(analysis: &Analysis) -> BTreeMap<(ProcessIndex, Address, Ticks
     let waitables = analysis.waitables.iter().map(|w| &w.object).enumerate();
     locks
         .chain(waitables)
-        .map(|(number, o)| {
-            ((o.process, o.address, o.born), (number as u32, matches!(o.kind, ObjectKind::Lock(_))))
-        })
+        .map(|(number, o)| ((o.process, o.address, o.born), (number as u32, matches!(o.kind, ObjectKind::Lock(_)))))
         .collect()
 }
 

@@ -39,7 +39,9 @@ fn is_wrapper(frame: &Frame) -> bool {
         || name.starts_with("std::shared_mutex::")
         || name.starts_with("std::__shared_mutex_")
         || name.starts_with("std::condition_variable::")
-        || ["lock_guard<", "unique_lock<", "scoped_lock<", "shared_lock<"].iter().any(|w| name.contains(&format!("std::{w}")))
+        || ["lock_guard<", "unique_lock<", "scoped_lock<", "shared_lock<"]
+            .iter()
+            .any(|w| name.contains(&format!("std::{w}")))
 }
 
 /// Gives names to the objects of one trace.

@@ -32,13 +32,11 @@ pub(super) fn run(trace: &Trace) -> model::Run {
         processes: Vec::new(),
     };
     if run.started_realtime_ns == Nanos(0) {
-        run.started_realtime_ns = Nanos(trace.processes.iter().map(|p| p.realtime_ns).filter(|t| *t > 0).min().unwrap_or(0));
+        run.started_realtime_ns =
+            Nanos(trace.processes.iter().map(|p| p.realtime_ns).filter(|t| *t > 0).min().unwrap_or(0));
     }
-    run.processes = trace
-        .processes
-        .iter()
-        .map(|p| model::Process { pid: p.pid, parent: p.parent, finished: p.finished })
-        .collect();
+    run.processes =
+        trace.processes.iter().map(|p| model::Process { pid: p.pid, parent: p.parent, finished: p.finished }).collect();
     for event in trace.events() {
         if let What::ProbeCost { probe, picoseconds } = event.what {
             let cost = Some(picoseconds as f64 / 1000.0);
@@ -64,7 +62,8 @@ fn source(source: Source) -> &'static str {
 pub(super) fn threads(trace: &Trace, analysis: &Analysis) -> Vec<model::Thread> {
     let ns = |ticks| nanos(&trace.clock, ticks);
     let one = |(number, (thread, report)): (usize, (&baton_trace::Thread, &baton_trace::analysis::ThreadReport))| {
-        let waited = report.locks.blocked.0 + report.conditions.0 + report.barriers.0 + report.semaphores.0 + report.joins.0;
+        let waited =
+            report.locks.blocked.0 + report.conditions.0 + report.barriers.0 + report.semaphores.0 + report.joins.0;
         model::Thread {
             name: thread.name.clone().unwrap_or_else(|| format!("thread {number}")),
             pid: super::pid(trace, thread.process),

@@ -54,7 +54,11 @@ pub(super) fn sites(names: &mut Names, analysis: &Analysis, class_of: &[u32]) ->
 fn site(names: &mut Names, (process, id, of): Key) -> Site {
     let mut frames = names.symbols.site(names.trace, process, id);
     if frames.is_empty() {
-        frames.push(Frame::named(if id == SiteId::UNKNOWN { "(unknown call site)" } else { "(call site not defined)" }));
+        frames.push(Frame::named(if id == SiteId::UNKNOWN {
+            "(unknown call site)"
+        } else {
+            "(call site not defined)"
+        }));
     }
     let address = names.trace.site(process, id).first().map_or_else(String::new, |a| format!("{a:#x}"));
     Site {

@@ -59,13 +59,8 @@ pub fn write(report: &Report, out: impl Write) -> io::Result<()> {
 /// The profile, not compressed.
 pub(crate) fn encode(report: &Report) -> Vec<u8> {
     let strings = Strings { numbers: BTreeMap::from([(String::new(), 0)]), texts: vec![String::new()] };
-    let mut profile = Profile {
-        report,
-        strings,
-        functions: BTreeMap::new(),
-        locations: BTreeMap::new(),
-        samples: Message::new(),
-    };
+    let mut profile =
+        Profile { report, strings, functions: BTreeMap::new(), locations: BTreeMap::new(), samples: Message::new() };
     for site in &report.sites {
         profile.sample(site);
     }

@@ -34,19 +34,8 @@ struct Walk<'a, N, F> {
 ///
 /// # Errors
 /// The first error of `sink` ends the walk.
-pub fn walk<E>(
-    trace: &Trace,
-    numbers: &impl Numbering,
-    sink: impl FnMut(&Interval) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut walk = Walk {
-        trace,
-        numbers,
-        sink,
-        objects: Vec::new(),
-        living: BTreeMap::new(),
-        threads: Vec::new(),
-    };
+pub fn walk<E>(trace: &Trace, numbers: &impl Numbering, sink: impl FnMut(&Interval) -> Result<(), E>) -> Result<(), E> {
+    let mut walk = Walk { trace, numbers, sink, objects: Vec::new(), living: BTreeMap::new(), threads: Vec::new() };
     walk.threads.resize_with(trace.threads.len(), ThreadState::default);
     for event in trace.events() {
         if event.thread.index() < walk.threads.len() {
@@ -161,9 +150,8 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         interval.object = self.objects[object].number;
         interval.site = self.site(&interval, wait.site);
         interval.tries = how.tries;
-        interval.from = release
-            .filter(|(by, at)| *by != thread && *at >= wait.since)
-            .map(|(by, at)| (by, self.nanos(at)));
+        interval.from =
+            release.filter(|(by, at)| *by != thread && *at >= wait.since).map(|(by, at)| (by, self.nanos(at)));
         if let (None, Some(before)) = (told, wait.cpu_before) {
             self.threads[thread.index()].undecided = Some((interval, before));
             return Ok(());

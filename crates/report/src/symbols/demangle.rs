@@ -51,7 +51,10 @@ mod tests {
         assert_eq!(demangle("pthread_mutex_lock"), "pthread_mutex_lock");
         assert_eq!(demangle("memcpy@@GLIBC_2.14"), "memcpy");
         assert_eq!(demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"), "core::fmt::Write::write_fmt");
-        assert_eq!(demangle("_ZNSt6vectorIiSaIiEE9push_backEOi"), "std::vector<int, std::allocator<int> >::push_back(int&&)");
+        assert_eq!(
+            demangle("_ZNSt6vectorIiSaIiEE9push_backEOi"),
+            "std::vector<int, std::allocator<int> >::push_back(int&&)"
+        );
         assert_eq!(demangle("_Z"), "_Z", "a broken symbol stays as it is");
     }
 

@@ -1,7 +1,7 @@
 //! One object file: from an address in it to the functions, files and lines, or to the global that lies there.
 
-use super::demangle::demangle;
 use super::Frame;
+use super::demangle::demangle;
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::path::{Path, PathBuf};
@@ -66,7 +66,9 @@ impl ObjectFile {
             globals.extend(self::globals(&file));
             debug = Loader::new(&split).ok();
         }
-        globals.sort_by(|a, b| (a.start, std::cmp::Reverse(a.size), &a.name).cmp(&(b.start, std::cmp::Reverse(b.size), &b.name)));
+        globals.sort_by(|a, b| {
+            (a.start, std::cmp::Reverse(a.size), &a.name).cmp(&(b.start, std::cmp::Reverse(b.size), &b.name))
+        });
         globals.dedup_by_key(|g| (g.start, g.size));
         Ok(ObjectFile { code, debug, globals, has_lines })
     }
