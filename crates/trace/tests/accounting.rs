@@ -329,7 +329,7 @@ fn check(events: Vec<(u64, ThreadIndex, What)>, windows: Vec<(u64, u64)>) -> Res
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn mutex_accounts_match_the_oracle(events in history(LockKind::Mutex)) {

@@ -8,7 +8,7 @@ use super::stats::{LockStats, ThreadLockStats};
 use super::waits::{WaitableReport, WaitableStats};
 use super::window::Window;
 use crate::clock::Ticks;
-use crate::event::{Event, How, Lock, Waitable, What};
+use crate::event::{Event, How, What};
 use crate::trace::{ProcessIndex, Trace};
 use baton_units::Nanos;
 
@@ -34,6 +34,8 @@ pub struct Analysis {
 /// A lock and its figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockReport {
+    /// Its number, the same in every analysis of one trace.
+    pub id: ObjectId,
     /// Which.
     pub object: Object,
     /// How it went.
@@ -146,7 +148,8 @@ impl<'a> Walk<'a> {
         }
         self.end = self.end.max(event.time);
         let process = self.trace.process_of(event.thread);
-        let object = self.object(event, process);
+        let object = self.objects.follow(event, process);
+        self.new_books(event.time);
         if let Some(ended) = self.causes.step(event, process, object, || ()) {
             let report = &mut self.reports[event.thread.index()];
             let waited = match object.map(|id| &mut self.books[id.index()]) {
@@ -176,52 +179,6 @@ impl<'a> Walk<'a> {
                 _ => {}
             }
         }
-    }
-
-    /// The object that an event speaks of, with a book for it.
-    fn object(&mut self, event: &Event, process: ProcessIndex) -> Option<ObjectId> {
-        let lock_kind = |lock: Lock| ObjectKind::Lock(lock.kind);
-        let (address, kind) = match event.what {
-            What::Acquire { lock, .. }
-            | What::Request { lock, .. }
-            | What::Acquired { lock, .. }
-            | What::TryFail { lock, .. }
-            | What::Timeout { lock, .. }
-            | What::Release { lock, .. } => (lock.address, lock_kind(lock)),
-            What::CondWait { condition: a, .. }
-            | What::CondWake { condition: a, .. }
-            | What::CondSignal { condition: a, .. }
-            | What::CondBroadcast { condition: a, .. } => (a, ObjectKind::Waitable(Waitable::Condition)),
-            What::BarrierArrive { barrier: a, .. } | What::BarrierLeave { barrier: a, .. } => {
-                (a, ObjectKind::Waitable(Waitable::Barrier))
-            }
-            What::SemTake { semaphore: a, .. }
-            | What::SemWait { semaphore: a, .. }
-            | What::SemTaken { semaphore: a, .. }
-            | What::SemTimeout { semaphore: a }
-            | What::SemTryFail { semaphore: a, .. }
-            | What::SemPost { semaphore: a, .. } => (a, ObjectKind::Waitable(Waitable::Semaphore)),
-            What::LockInit { lock, site } => {
-                self.objects.init(process, lock.address, lock_kind(lock), site, event.time);
-                self.new_books(event.time);
-                return None;
-            }
-            What::Init { sort, address, site } => {
-                self.objects.init(process, address, ObjectKind::Waitable(sort), site, event.time);
-                self.new_books(event.time);
-                return None;
-            }
-            What::LockDestroy { lock: Lock { address, .. } } | What::Destroy { address, .. } => {
-                self.objects.destroy(process, address);
-                return None;
-            }
-            _ => return None,
-        };
-        let (id, new) = self.objects.at(process, address, kind, event.time);
-        if new {
-            self.new_books(event.time);
-        }
-        Some(id)
     }
 
     fn new_books(&mut self, now: Ticks) {
@@ -326,13 +283,15 @@ impl<'a> Walk<'a> {
         }
         let mut locks = Vec::new();
         let mut waitables = Vec::new();
-        for (object, book) in std::mem::take(&mut self.objects.all).into_iter().zip(self.books) {
+        let objects = std::mem::take(&mut self.objects.all).into_iter().enumerate();
+        for ((number, object), book) in objects.zip(self.books) {
+            let id = ObjectId(number as u32);
             match book {
                 Book::Lock(mut ledger) => {
                     ledger.stats.anomalies.unfinished_waits += ledger.waiting() as u64;
-                    locks.push(LockReport { object, stats: ledger.stats });
+                    locks.push(LockReport { id, object, stats: ledger.stats });
                 }
-                Book::Waitable(stats) => waitables.push(WaitableReport { object, stats: *stats }),
+                Book::Waitable(stats) => waitables.push(WaitableReport { id, object, stats: *stats }),
             }
         }
         for lock in &locks {

@@ -19,12 +19,13 @@
 //! a hand-off ([`What::ProbeCost`](crate::What::ProbeCost)), sections too short by as much, and no hand-off is ever negative. A simulated
 //! trace has no such bias.
 
-#[allow(dead_code)] // The critical path will read all of it.
 mod causes;
 mod classes;
 mod ledger;
 mod locks;
 mod objects;
+mod path;
+mod relax;
 mod stats;
 mod waits;
 mod window;
@@ -33,6 +34,8 @@ pub use causes::WaitKind;
 pub use classes::{ClassKey, ClassReport};
 pub use locks::{Analysis, LockReport, ThreadReport};
 pub use objects::{Object, ObjectId, ObjectKind};
+pub use path::{CriticalPath, Doing, PathSegment, PathShare};
+pub use relax::{Relaxed, relax};
 pub use stats::{Anomalies, Distribution, LockStats, SiteStats, ThreadLockStats};
 pub use waits::{WaitableReport, WaitableStats};
 pub use window::{Window, WindowError};

@@ -1,7 +1,7 @@
 //! Which object an event speaks of. An address is not enough: memory is used again, and each process has its own.
 
 use crate::clock::Ticks;
-use crate::event::{Address, LockKind, SiteId, Waitable};
+use crate::event::{Address, Event, Lock, LockKind, SiteId, Waitable, What};
 use crate::trace::{ProcessIndex, Trace};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -57,45 +57,59 @@ impl<'a> Objects<'a> {
         Objects { trace, all: Vec::new(), living: HashMap::default(), latest: None }
     }
 
-    /// The object at an address, which begins to live now if none does. True: it does.
+    /// The object that an event acts on. Takes note of its beginning and end; these two themselves act on none.
     #[inline]
-    pub(crate) fn at(
-        &mut self,
-        process: ProcessIndex,
-        address: Address,
-        kind: ObjectKind,
-        now: Ticks,
-    ) -> (ObjectId, bool) {
-        let key = (process, address);
-        if let Some((latest, id)) = self.latest
-            && latest == key
-        {
-            return (id, false);
-        }
-        let (id, new) = match self.living.get(&key) {
-            Some(id) => (*id, false),
-            None => (self.add(key, kind, None, now), true),
+    pub(crate) fn follow(&mut self, event: &Event, process: ProcessIndex) -> Option<ObjectId> {
+        let lock_kind = |lock: Lock| ObjectKind::Lock(lock.kind);
+        let (address, kind) = match event.what {
+            What::Acquire { lock, .. }
+            | What::Request { lock, .. }
+            | What::Acquired { lock, .. }
+            | What::TryFail { lock, .. }
+            | What::Timeout { lock, .. }
+            | What::Release { lock, .. } => (lock.address, lock_kind(lock)),
+            What::CondWait { condition: a, .. }
+            | What::CondWake { condition: a, .. }
+            | What::CondSignal { condition: a, .. }
+            | What::CondBroadcast { condition: a, .. } => (a, ObjectKind::Waitable(Waitable::Condition)),
+            What::BarrierArrive { barrier: a, .. } | What::BarrierLeave { barrier: a, .. } => {
+                (a, ObjectKind::Waitable(Waitable::Barrier))
+            }
+            What::SemTake { semaphore: a, .. }
+            | What::SemWait { semaphore: a, .. }
+            | What::SemTaken { semaphore: a, .. }
+            | What::SemTimeout { semaphore: a }
+            | What::SemTryFail { semaphore: a, .. }
+            | What::SemPost { semaphore: a, .. } => (a, ObjectKind::Waitable(Waitable::Semaphore)),
+            What::LockInit { lock, site } => {
+                self.add((process, lock.address), lock_kind(lock), Some(site), event.time);
+                return None;
+            }
+            What::Init { sort, address, site } => {
+                self.add((process, address), ObjectKind::Waitable(sort), Some(site), event.time);
+                return None;
+            }
+            What::LockDestroy { lock: Lock { address, .. } } | What::Destroy { address, .. } => {
+                self.living.remove(&(process, address));
+                self.latest = None;
+                return None;
+            }
+            _ => return None,
         };
+        Some(self.at((process, address), kind, event.time))
+    }
+
+    /// The object at an address, which begins to live now if none does, or if what does is of another kind.
+    #[inline]
+    fn at(&mut self, key: (ProcessIndex, Address), kind: ObjectKind, now: Ticks) -> ObjectId {
+        let known = match self.latest {
+            Some((latest, id)) if latest == key => Some(id),
+            _ => self.living.get(&key).copied(),
+        };
+        // Memory of a statically initialised object can become another's without a word.
+        let id = known.filter(|id| self.all[id.index()].kind == kind).unwrap_or_else(|| self.add(key, kind, None, now));
         self.latest = Some((key, id));
-        (id, new)
-    }
-
-    /// An initialisation: whatever lived there is gone.
-    pub(crate) fn init(
-        &mut self,
-        process: ProcessIndex,
-        address: Address,
-        kind: ObjectKind,
-        site: SiteId,
-        now: Ticks,
-    ) -> ObjectId {
-        self.add((process, address), kind, Some(site), now)
-    }
-
-    /// The end of a life.
-    pub(crate) fn destroy(&mut self, process: ProcessIndex, address: Address) {
-        self.living.remove(&(process, address));
-        self.latest = None;
+        id
     }
 
     fn add(

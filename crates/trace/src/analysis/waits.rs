@@ -1,7 +1,7 @@
 //! Waits at what is not a lock: condition variables, barriers, semaphores, joins.
 
 use super::causes::Ended;
-use super::objects::Object;
+use super::objects::{Object, ObjectId};
 use super::stats::Distribution;
 use super::window::Window;
 use crate::clock::Ticks;
@@ -34,6 +34,8 @@ pub struct WaitableStats {
 /// A condition variable, barrier or semaphore and its figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitableReport {
+    /// Its number, the same in every analysis of one trace.
+    pub id: ObjectId,
     /// Which.
     pub object: Object,
     /// How it went.

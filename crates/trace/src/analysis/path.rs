@@ -1,0 +1,224 @@
+//! The critical path: the chain of work and hand-offs that the run's length consists of.
+//!
+//! Walked backwards from the last event: along a thread while it runs; at a wait that another thread ended, over to that thread at the
+//! moment when it did (release, signal, last arrival, post, end, creation). What lies between the two moments is the hand-off, which
+//! belongs to the object. A wait without such a cause, or whose cause came before it began, stays with its thread.
+//!
+//! What the trace does not show (pipes, files, sleeping, futexes of a program's own) passes for running.
+
+use super::causes::{Causes, WaitKind};
+use super::objects::{ObjectId, Objects};
+use super::window::Window;
+use crate::clock::Ticks;
+use crate::event::{ThreadIndex, What};
+use crate::trace::Trace;
+use std::collections::BTreeMap;
+
+/// The chain, and each object's share of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CriticalPath {
+    /// In the order of time, without gaps between them as far as the window reaches.
+    pub segments: Vec<PathSegment>,
+    /// By object.
+    pub objects: BTreeMap<ObjectId, PathShare>,
+}
+
+/// A stretch of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathSegment {
+    /// Whose. For a hand-off: the thread that receives.
+    pub thread: ThreadIndex,
+    /// From here …
+    pub begin: Ticks,
+    /// … to here.
+    pub end: Ticks,
+    /// What it is.
+    pub doing: Doing,
+}
+
+/// What a stretch of the path is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// The thread runs, or waits for what the trace does not show.
+    Running,
+    /// From the cause in one thread to its effect in the next.
+    HandOff {
+        /// What sort of wait it ended.
+        kind: WaitKind,
+        /// At which object, if at one.
+        object: Option<ObjectId>,
+    },
+    /// A wait that no other thread's act explains: a time-out, a lock that was free already, a lost event.
+    Waiting {
+        /// What sort of wait.
+        kind: WaitKind,
+        /// At which object, if at one.
+        object: Option<ObjectId>,
+    },
+}
+
+/// An object's share of the path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathShare {
+    /// Time that the path runs inside this lock's critical sections (nested ones count for each lock).
+    pub sections: Ticks,
+    /// Time of its hand-offs.
+    pub handoffs: Ticks,
+    /// How many hand-offs.
+    pub hops: u64,
+    /// Time of its waits without a cause.
+    pub waiting: Ticks,
+}
+
+/// A wait that ended.
+struct Stop {
+    number: u64,
+    begin: Ticks,
+    end: Ticks,
+    kind: WaitKind,
+    object: Option<ObjectId>,
+    cause: Option<(ThreadIndex, Ticks, u64)>,
+}
+
+impl CriticalPath {
+    /// Finds the path through the whole trace, and gives the part inside the window.
+    pub fn of(trace: &Trace, window: &Window) -> CriticalPath {
+        let segments = clip(walk_back(trace, &stops(trace)), window);
+        let mut path = CriticalPath { segments, objects: BTreeMap::new() };
+        for segment in &path.segments {
+            let length = segment.end.since(segment.begin);
+            match segment.doing {
+                Doing::HandOff { object: Some(object), .. } => {
+                    let share = path.objects.entry(object).or_default();
+                    share.handoffs += length;
+                    share.hops += 1;
+                }
+                Doing::Waiting { object: Some(object), .. } => {
+                    path.objects.entry(object).or_default().waiting += length;
+                }
+                _ => {}
+            }
+        }
+        path.add_sections(trace);
+        path
+    }
+
+    /// Length of all stretches that `what` accepts.
+    pub fn time(&self, what: impl Fn(&Doing) -> bool) -> Ticks {
+        self.segments.iter().filter(|s| what(&s.doing)).map(|s| s.end.since(s.begin)).sum()
+    }
+
+    /// A second walk, for the critical sections that the path runs through.
+    fn add_sections(&mut self, trace: &Trace) {
+        let mut running: Vec<Vec<(Ticks, Ticks)>> = vec![Vec::new(); trace.threads.len()];
+        for segment in self.segments.iter().filter(|s| s.doing == Doing::Running) {
+            running[segment.thread.index()].push((segment.begin, segment.end));
+        }
+        let on_path = |thread: ThreadIndex, begin: Ticks, end: Ticks| -> Ticks {
+            let stretches = &running[thread.index()];
+            let from = stretches.partition_point(|(_, e)| *e <= begin);
+            let inside = stretches[from..].iter().take_while(|(b, _)| *b < end);
+            inside.map(|(b, e)| end.min(*e).since(begin.max(*b))).sum()
+        };
+        let mut objects = Objects::new(trace);
+        // Start and depth of each hold.
+        let mut holds: BTreeMap<(ThreadIndex, ObjectId), (Ticks, u32)> = BTreeMap::new();
+        for event in trace.events() {
+            let Some(id) = objects.follow(&event, trace.process_of(event.thread)) else { continue };
+            let key = (event.thread, id);
+            match event.what {
+                What::Acquire { .. } | What::Acquired { .. } => {
+                    holds.entry(key).or_insert((event.time, 0)).1 += 1;
+                }
+                What::Release { .. } => {
+                    let Some((since, depth)) = holds.get_mut(&key) else { continue };
+                    *depth -= 1;
+                    if *depth == 0 {
+                        let inside = on_path(event.thread, *since, event.time);
+                        holds.remove(&key);
+                        if inside > Ticks(0) {
+                            self.objects.entry(id).or_default().sections += inside;
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        for ((thread, id), (since, _)) in holds {
+            let inside = on_path(thread, since, trace.span().1);
+            if inside > Ticks(0) {
+                self.objects.entry(id).or_default().sections += inside;
+            }
+        }
+    }
+}
+
+/// All waits, by thread.
+fn stops(trace: &Trace) -> Vec<Vec<Stop>> {
+    let mut stops: Vec<Vec<Stop>> = trace.threads.iter().map(|_| Vec::new()).collect();
+    let mut objects = Objects::new(trace);
+    let mut causes = Causes::new();
+    for event in trace.events() {
+        let process = trace.process_of(event.thread);
+        let object = objects.follow(&event, process);
+        let Some(ended) = causes.step(&event, process, object, || ()) else { continue };
+        let Some(begin) = ended.begin else { continue };
+        stops[event.thread.index()].push(Stop {
+            number: causes.number(),
+            begin,
+            end: event.time,
+            kind: ended.kind,
+            object: ended.object,
+            cause: ended.cause.filter(|c| c.time >= begin).map(|c| (c.thread, c.time, c.number)),
+        });
+    }
+    stops
+}
+
+/// From the last event to the first.
+fn walk_back(trace: &Trace, stops: &[Vec<Stop>]) -> Vec<PathSegment> {
+    let Some((last, number)) = trace.events().zip(1u64..).last() else { return Vec::new() };
+    let mut path = Vec::new();
+    let (mut thread, mut time, mut number) = (last.thread, last.time, number + 1);
+    let mut push = |thread, begin: Ticks, end: Ticks, doing| {
+        if begin < end || matches!(doing, Doing::HandOff { .. }) {
+            path.push(PathSegment { thread, begin, end, doing });
+        }
+    };
+    loop {
+        let mine = &stops[thread.index()];
+        let before = &mine[..mine.partition_point(|s| s.number < number)];
+        // One that seems to end later is a signal handler's, inside the wait just left.
+        let Some(stop) = before.iter().rev().find(|s| s.end <= time) else { break };
+        push(thread, stop.end, time, Doing::Running);
+        let (kind, object) = (stop.kind, stop.object);
+        match stop.cause {
+            Some((giver, given, cause)) => {
+                push(thread, given, stop.end, Doing::HandOff { kind, object });
+                (thread, time, number) = (giver, given, cause);
+            }
+            None => {
+                push(thread, stop.begin, stop.end, Doing::Waiting { kind, object });
+                (time, number) = (stop.begin, stop.number);
+            }
+        }
+    }
+    push(thread, trace.thread(thread).map_or(time, |t| t.first.min(time)), time, Doing::Running);
+    path.reverse();
+    path
+}
+
+fn clip(path: Vec<PathSegment>, window: &Window) -> Vec<PathSegment> {
+    let stretches = window.stretches();
+    let mut inside = Vec::with_capacity(path.len());
+    for segment in path {
+        let from = stretches.partition_point(|(_, end)| *end < segment.begin);
+        for (begin, end) in stretches[from..].iter().take_while(|(begin, _)| *begin <= segment.end) {
+            let cut = PathSegment { begin: segment.begin.max(*begin), end: segment.end.min(*end), ..segment };
+            if cut.begin < cut.end || segment.begin == segment.end {
+                inside.push(cut);
+            }
+        }
+    }
+    inside
+}
