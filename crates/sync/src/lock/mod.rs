@@ -1,7 +1,9 @@
 //! Locks: the contract, and the registry by which tools find an algorithm.
 
 pub mod clh;
+pub mod cohort;
 pub mod futex;
+pub mod hemlock;
 pub mod k42;
 pub mod mcs;
 pub mod spin_park;

@@ -4,8 +4,8 @@
 //! an ability is called only with locks that have it; of the others the error says what they cannot do.
 
 use super::{
-    LockInfo, Posix, RawLock, TimedLock, TryLock, ZeroInit, clh, futex, k42, mcs, spin_park, tas, ticket, ticket_prop,
-    ttas,
+    LockInfo, Posix, RawLock, TimedLock, TryLock, ZeroInit, clh, cohort, futex, hemlock, k42, mcs, spin_park, tas,
+    ticket, ticket_prop, ttas,
 };
 use baton_machine::{Machine, Native};
 use std::fmt;
@@ -175,6 +175,8 @@ locks! {
     mcs::Mcs try,
     clh::Clh try,
     k42::K42 try,
+    hemlock::Hemlock try,
+    cohort::CohortLock try,
     spin_park::SpinPark timed,
     futex::Futex timed,
 }

@@ -26,6 +26,13 @@ impl<M: Machine> Ticket<M> {
     pub(super) fn serving(&self) -> &M::Atomic<u32> {
         &self.serving
     }
+
+    /// Whether somebody waits behind the holder: asked by the holder.
+    #[inline(always)]
+    pub(super) fn awaited(&self) -> bool {
+        // Relaxed, both: the holder alone writes `serving`, and a waiter that is missed is served in the ordinary way.
+        self.next.load(Relaxed).wrapping_sub(self.serving.load(Relaxed)) > 1
+    }
 }
 
 // SAFETY: two zero words: 0 is served and the next number is 0, so the lock is free.

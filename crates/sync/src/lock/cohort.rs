@@ -1,0 +1,114 @@
+//! Cohort lock, ticket over ticket (C-TKT-TKT): a ticket lock for each NUMA node under one for all, and a holder hands
+//! the global one to a waiter of its own node, so that the lock and what it guards stay there for a while.
+//!
+//! Who holds the global lock holds the lock. The node's lock only gathers those who may pass it on among themselves:
+//! a try therefore takes the global lock alone.
+
+use super::ticket::Ticket;
+use super::{LockInfo, Posix, RawLock, Token, TryLock, Waits, ZeroInit};
+use baton_machine::Ordering::Relaxed;
+use baton_machine::{Atomic, Machine, Wait};
+
+/// Nodes told apart; the nodes of a larger machine share by remainder.
+const NODES: usize = 8;
+/// Hand-offs inside a node before the lock must go round: fairness against locality (the paper's bound for its figures).
+const HAND_OFFS: u32 = 64;
+
+/// One node's part, alone in its pair of cache lines.
+#[repr(C, align(128))]
+struct Cohort<M: Machine> {
+    lock: Ticket<M>,
+    /// Hand-offs inside the node since it has the global lock, plus one; 0 if it has not. Kept under the node's lock.
+    passed: M::Atomic<u32>,
+}
+
+/// The lock: 1,152 bytes.
+#[repr(C, align(128))]
+pub struct CohortLock<M: Machine> {
+    global: Ticket<M>,
+    cohorts: [Cohort<M>; NODES],
+}
+
+/// What the holder carries: by which node's lock it came, if by any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Via(Option<u8>);
+
+impl Token for Via {
+    #[inline(always)]
+    fn to_word(self) -> usize {
+        self.0.map_or(0, |node| usize::from(node) + 1)
+    }
+    #[inline(always)]
+    fn from_word(word: usize) -> Self {
+        Via(word.checked_sub(1).map(|node| node as u8))
+    }
+}
+
+// SAFETY: ticket locks and counters, free when zero.
+unsafe impl<M: Machine> ZeroInit for CohortLock<M> {}
+
+// SAFETY: a thread enters when it has taken the global lock, or has got its node's lock from a holder that left it the
+// global one by saying so in `passed`. The node's lock orders those two; the global lock orders everything else.
+unsafe impl<M: Machine> RawLock<M> for CohortLock<M> {
+    type Token = Via;
+    const INFO: LockInfo = LockInfo {
+        name: "cohort",
+        what: "a ticket lock for each NUMA node under a global one, handed on inside the node up to 64 times",
+        source: "Dice, Marathe and Shavit, PPoPP 2012 (C-TKT-TKT)",
+        limits: "order of arrival only inside a node; 1,152 bytes; 8 nodes told apart",
+        fifo: false,
+        try_lock: true,
+        timed: false,
+        posix: Posix::Yes,
+        waits: Waits::Any,
+    };
+
+    fn new() -> Self {
+        CohortLock {
+            global: Ticket::new(),
+            cohorts: core::array::from_fn(|_| Cohort { lock: Ticket::new(), passed: M::Atomic::new(0) }),
+        }
+    }
+
+    fn lock(&self, wait: Wait) -> Via {
+        let node = M::node() as usize % NODES;
+        let cohort = &self.cohorts[node];
+        cohort.lock.lock(wait);
+        // Relaxed, both: the node's lock orders them.
+        if cohort.passed.load(Relaxed) == 0 {
+            self.global.lock(wait);
+            cohort.passed.store(1, Relaxed);
+        }
+        Via(Some(node as u8))
+    }
+
+    unsafe fn unlock(&self, via: Via, wait: Wait) {
+        let Via(Some(node)) = via else {
+            // SAFETY: a holder that came by no node's lock holds the global one, and only that.
+            return unsafe { self.global.unlock((), wait) };
+        };
+        let cohort = &self.cohorts[usize::from(node)];
+        // Relaxed: the node's lock, which we hold, orders it.
+        let passed = cohort.passed.load(Relaxed);
+        // SAFETY: we hold the node's lock, and with it the global one.
+        unsafe {
+            if passed <= HAND_OFFS && cohort.lock.awaited() {
+                // Relaxed: as above.
+                cohort.passed.store(passed + 1, Relaxed);
+                cohort.lock.unlock((), wait);
+            } else {
+                cohort.passed.store(0, Relaxed);
+                // The global lock last: once it is free, the next holder may free the memory of both.
+                cohort.lock.unlock((), wait);
+                self.global.unlock((), wait);
+            }
+        }
+    }
+}
+
+// SAFETY: the global lock is the lock.
+unsafe impl<M: Machine> TryLock<M> for CohortLock<M> {
+    fn try_lock(&self) -> Option<Via> {
+        self.global.try_lock().map(|()| Via(None))
+    }
+}

@@ -1,0 +1,187 @@
+//! HemLock: a queue lock of one word and one grant cell a thread, whatever number of locks the thread holds.
+//!
+//! A waiter watches the grant cell of the thread in front until it holds the address of *this* lock, as the same cell
+//! grants every lock that its thread gives up. The waiter then clears the cell, so that the owner may use it again.
+//!
+//! Unlocking therefore waits for the next holder to take note, unlike MCS. Several waiters, for different locks, may
+//! watch one cell, so that every change of it wakes all of them.
+
+use super::{Fifo, LockInfo, Posix, RawLock, Token, TryLock, Waits, ZeroInit};
+use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use baton_machine::cell::Ptr;
+use baton_machine::local::Use;
+use baton_machine::{Atomic, Machine, Wait, WaitResult};
+use core::alloc::Layout;
+use core::cell::Cell;
+use core::ptr::NonNull;
+
+/// A thread's grant cell, alone in its pair of cache lines.
+#[repr(C, align(128))]
+pub struct Grant<M: Machine> {
+    /// Address of the lock that its thread gives up, 0 if none.
+    lock: M::Atomic<usize>,
+    /// How many HemLocks the thread holds or waits for; its thread's own.
+    held: Cell<usize>,
+}
+
+// SAFETY: `held` is touched by the grant's own thread only; a lock is unlocked by the thread that locked it.
+unsafe impl<M: Machine> Sync for Grant<M> {}
+// SAFETY: as above.
+unsafe impl<M: Machine> Send for Grant<M> {}
+
+/// The lock: the grant cell of the last thread in the queue, null when free.
+#[repr(transparent)]
+pub struct Hemlock<M: Machine> {
+    tail: M::Atomic<Ptr<Grant<M>>>,
+}
+
+/// What the holder carries: its thread's grant cell. (Looked up again, it would be another one in a destructor that
+/// runs after the thread's storage has ended.)
+pub struct Held<M: Machine>(NonNull<Grant<M>>);
+
+impl<M: Machine> Clone for Held<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<M: Machine> Copy for Held<M> {}
+
+impl<M: Machine> Token for Held<M> {
+    #[inline(always)]
+    fn to_word(self) -> usize {
+        self.0.as_ptr().expose_provenance()
+    }
+    #[inline(always)]
+    fn from_word(word: usize) -> Self {
+        Held(NonNull::new(core::ptr::with_exposed_provenance_mut(word)).expect("HemLock is unlocked by its grant cell"))
+    }
+}
+
+/// The calling thread's grant cell.
+#[inline]
+fn own<M: Machine>() -> NonNull<Grant<M>> {
+    match NonNull::new(core::ptr::with_exposed_provenance_mut(M::local().get(Use::HemGrant))) {
+        Some(grant) => grant,
+        None => allocate::<M>(),
+    }
+}
+
+#[cold]
+fn allocate<M: Machine>() -> NonNull<Grant<M>> {
+    let grant = M::alloc(Layout::new::<Grant<M>>()).cast::<Grant<M>>();
+    // SAFETY: the memory was allocated for one cell.
+    unsafe { grant.write(Grant { lock: M::Atomic::new(0), held: Cell::new(0) }) };
+    M::local().set(Use::HemGrant, grant.as_ptr().expose_provenance());
+    M::local().at_end(Use::HemGrant, end::<M>);
+    grant
+}
+
+/// Gives back the cell of a thread that ends. If the thread still holds a lock, the cell stays for ever, as others wait
+/// on it: like the lock itself.
+fn end<M: Machine>(grant: usize) {
+    let Some(grant) = NonNull::new(core::ptr::with_exposed_provenance_mut::<Grant<M>>(grant)) else { return };
+    // SAFETY: the cell came from `allocate`; a thread that holds nothing is in no queue, so that nobody else knows it.
+    unsafe {
+        if grant.as_ref().held.get() == 0 {
+            grant.drop_in_place();
+            M::dealloc(grant.cast(), Layout::new::<Grant<M>>());
+        }
+    }
+}
+
+impl<M: Machine> Hemlock<M> {
+    fn address(&self) -> usize {
+        core::ptr::from_ref(self).addr()
+    }
+
+    #[cold]
+    fn queue(&self, front: &Grant<M>, wait: Wait) {
+        let me = self.address();
+        // Acquire: see the last holder's writes, if the grant is there already.
+        let mut granted = front.lock.load(Acquire);
+        while granted != me {
+            granted = match M::wait_while(&front.lock, granted, wait, None) {
+                WaitResult::Changed(now) => now,
+                WaitResult::Expired => unreachable!("no deadline was given"),
+            };
+        }
+        let cell: *const M::Atomic<usize> = &front.lock;
+        // Release: the owner uses the cell again, or frees it, only after we have read it. The last that we do to it.
+        front.lock.store(0, Release);
+        // The owner waits for it, and others for other locks of the owner's may sleep on the same cell.
+        M::wake::<usize>(cell, u32::MAX, wait);
+    }
+}
+
+// SAFETY: one null pointer, free when null.
+unsafe impl<M: Machine> ZeroInit for Hemlock<M> {}
+
+/// In the order of the swaps on the tail.
+impl<M: Machine> Fifo for Hemlock<M> {}
+
+// SAFETY: a thread enters when it found no cell in front, or when the cell in front held this lock's address, which its
+// thread stores once, on leaving, and which only the one behind it for this lock clears.
+unsafe impl<M: Machine> RawLock<M> for Hemlock<M> {
+    type Token = Held<M>;
+    const INFO: LockInfo = LockInfo {
+        name: "hemlock",
+        what: "queue lock of one word; each thread grants all of its locks by one cell of its own",
+        source: "Dice and Kogan, SPAA 2021",
+        limits: "unlock waits until the next holder has noticed; a preempted waiter holds up those behind it",
+        fifo: true,
+        try_lock: true,
+        timed: false,
+        posix: Posix::Yes,
+        waits: Waits::Any,
+    };
+
+    fn new() -> Self {
+        Hemlock { tail: M::Atomic::new(Ptr::NULL) }
+    }
+
+    #[inline]
+    fn lock(&self, wait: Wait) -> Held<M> {
+        let grant = own::<M>();
+        // SAFETY: a thread's own cell is alive while the thread runs.
+        let held = unsafe { &grant.as_ref().held };
+        held.set(held.get() + 1);
+        // Release: the cell in its first use is ready. Acquire: the same of the cell in front; with none in front, see
+        // the last holder's writes.
+        let front = self.tail.swap(Ptr(grant.as_ptr()), AcqRel);
+        if !front.is_null() {
+            // SAFETY: the thread in front cannot leave before we have cleared its grant.
+            self.queue(unsafe { &*front.0 }, wait);
+        }
+        Held(grant)
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, token: Held<M>, wait: Wait) {
+        // SAFETY: the cell of a thread that holds a lock is alive.
+        let grant = unsafe { token.0.as_ref() };
+        // Release: the next holder sees our writes. Relaxed on failure: we learn only that somebody came.
+        if self.tail.compare_exchange(Ptr(token.0.as_ptr()), Ptr::NULL, Release, Relaxed).is_err() {
+            let me = self.address();
+            // Release: the next holder sees our writes. From here on the lock may be gone; the cell is ours.
+            grant.lock.store(me, Release);
+            M::wake::<usize>(&grant.lock, u32::MAX, wait);
+            // Until the next holder has noticed: then the cell may be used again.
+            let _ = M::wait_while(&grant.lock, me, wait, None);
+        }
+        grant.held.set(grant.held.get() - 1);
+    }
+}
+
+// SAFETY: as `lock`, entering only where nobody is in front; a failed try published nothing.
+unsafe impl<M: Machine> TryLock<M> for Hemlock<M> {
+    #[inline]
+    fn try_lock(&self) -> Option<Held<M>> {
+        let grant = own::<M>();
+        // AcqRel: as the swap in `lock`. Relaxed on failure: nothing is read through it.
+        self.tail.compare_exchange(Ptr::NULL, Ptr(grant.as_ptr()), AcqRel, Relaxed).ok()?;
+        // SAFETY: a thread's own cell is alive while the thread runs.
+        let held = unsafe { &grant.as_ref().held };
+        held.set(held.get() + 1);
+        Some(Held(grant))
+    }
+}
