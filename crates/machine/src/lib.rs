@@ -24,7 +24,7 @@ pub mod wait;
 pub use cell::{Atomic, Slot, Word};
 pub use core::sync::atomic::Ordering;
 pub use local::Local;
-pub use memory::Owned;
+pub use memory::{Owned, OwnedSlice};
 pub use native::Native;
 pub use wait::{Clock, Deadline, Unavailable, Wait, WaitResult};
 

@@ -1,4 +1,4 @@
-//! Guest memory: values that live where the machine can see them.
+//! Guest memory: values, and rows of values, that live where the machine can see them.
 
 use crate::Machine;
 use core::alloc::Layout;
@@ -50,3 +50,53 @@ impl<M: Machine, T> Drop for Owned<M, T> {
 unsafe impl<M: Machine, T: Send> Send for Owned<M, T> {}
 // SAFETY: a shared Owned only gives out shared references to its value.
 unsafe impl<M: Machine, T: Sync> Sync for Owned<M, T> {}
+
+/// A row of values in the machine's own memory: as [`Owned`], for a length that is known at run time only.
+pub struct OwnedSlice<M: Machine, T> {
+    at: NonNull<T>,
+    len: usize,
+    machine: PhantomData<(M, T)>,
+}
+
+impl<M: Machine, T> OwnedSlice<M, T> {
+    /// Puts `len` values into the machine's memory, made in order of their index.
+    ///
+    /// # Panics
+    /// If the row would be larger than `isize::MAX` bytes.
+    pub fn new(len: usize, mut value: impl FnMut(usize) -> T) -> Self {
+        let at = M::alloc(Self::layout(len)).cast::<T>();
+        for i in 0..len {
+            // SAFETY: alloc returned memory for `len` values, and nobody else has it.
+            unsafe { at.add(i).write(value(i)) };
+        }
+        OwnedSlice { at, len, machine: PhantomData }
+    }
+
+    fn layout(len: usize) -> Layout {
+        Layout::array::<T>(len).expect("a row of values fits into memory")
+    }
+}
+
+impl<M: Machine, T> Deref for OwnedSlice<M, T> {
+    type Target = [T];
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: the values were written in `new` and live until `drop`.
+        unsafe { core::slice::from_raw_parts(self.at.as_ptr(), self.len) }
+    }
+}
+
+impl<M: Machine, T> Drop for OwnedSlice<M, T> {
+    fn drop(&mut self) {
+        // SAFETY: the owner goes, so nobody uses the values any more; alloc had the same layout.
+        unsafe {
+            NonNull::slice_from_raw_parts(self.at, self.len).drop_in_place();
+            M::dealloc(self.at.cast(), Self::layout(self.len));
+        }
+    }
+}
+
+// SAFETY: OwnedSlice is a box: it may go where its values may go.
+unsafe impl<M: Machine, T: Send> Send for OwnedSlice<M, T> {}
+// SAFETY: a shared OwnedSlice only gives out shared references to its values.
+unsafe impl<M: Machine, T: Sync> Sync for OwnedSlice<M, T> {}

@@ -1,0 +1,60 @@
+//! Centralised sense-reversing barrier: one counter of arrivals, and one word that the last to arrive changes.
+//!
+//! The sense is a number of episodes, read before arriving, rather than a bit that each thread keeps: so threads need
+//! neither storage nor an index.
+
+use super::{BarrierInfo, RawBarrier};
+use baton_machine::Ordering::{AcqRel, Relaxed, Release};
+use baton_machine::{Atomic, Machine, Wait};
+use core::num::NonZeroU32;
+
+/// The barrier. The waiters' word stands apart from the counter, which every arrival takes.
+#[repr(C, align(128))]
+pub struct Central<M: Machine> {
+    arrived: M::Atomic<u32>,
+    participants: u32,
+    episode: Alone<M>,
+}
+
+#[repr(C, align(128))]
+struct Alone<M: Machine>(M::Atomic<u32>);
+
+// SAFETY: `episode` changes only when the last has arrived. Every arrival is a Release, the last one acquires them all
+// through the counter's release sequence, and its Release store of the episode is read with Acquire.
+unsafe impl<M: Machine> RawBarrier<M> for Central<M> {
+    const INFO: BarrierInfo = BarrierInfo {
+        name: "central",
+        what: "one counter, one sense: the last to arrive lets all go",
+        source: "Mellor-Crummey and Scott, ACM TOCS 1991, algorithm 7",
+        limits: "every arrival takes one line, every release invalidates it for all",
+        indexed: false,
+    };
+
+    fn new(participants: NonZeroU32) -> Self {
+        Central { arrived: M::Atomic::new(0), participants: participants.get(), episode: Alone(M::Atomic::new(0)) }
+    }
+
+    fn participants(&self) -> u32 {
+        self.participants
+    }
+
+    fn wait(&self, index: u32, wait: Wait) -> bool {
+        assert!(index < self.participants, "participant {index} of {}", self.participants);
+        // Relaxed: we took part in the episode before (or were ordered after it by whoever handed us our place), so that
+        // we cannot see an older one, and there is no newer one until we arrive.
+        let episode = self.episode.0.load(Relaxed);
+        // Release: what we did comes before all go on. Acquire: the last one passes on what all the others did.
+        if self.arrived.fetch_add(1, AcqRel) + 1 == self.participants {
+            // Relaxed: the store below publishes it to those who arrive next.
+            self.arrived.store(0, Relaxed);
+            // Release: see above.
+            self.episode.0.store(episode.wrapping_add(1), Release);
+            M::wake::<u32>(&self.episode.0, u32::MAX, wait);
+            true
+        } else {
+            // The wait's acquire: see what all did. The word cannot come round again while we look.
+            let _ = M::wait_while(&self.episode.0, episode, wait, None);
+            false
+        }
+    }
+}

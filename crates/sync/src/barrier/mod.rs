@@ -1,0 +1,54 @@
+//! Barriers: nobody goes on until all have arrived; and again, any number of times.
+
+pub mod central;
+pub mod dissemination;
+pub mod tree;
+
+mod registry;
+
+pub use registry::{BARRIERS, BarrierVisitor, UnknownBarrier, visit};
+
+use baton_machine::{Machine, Wait};
+use core::num::NonZeroU32;
+
+/// What is said of a barrier.
+#[derive(Clone, Copy, Debug)]
+pub struct BarrierInfo {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// One line: how it works.
+    pub what: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// What it cannot do; empty if nothing.
+    pub limits: &'static str,
+    /// Whether participants must tell their index. Where not, any index will do (`pthread_barrier_t` knows none).
+    pub indexed: bool,
+}
+
+/// A barrier for a number of participants that is fixed when it is made.
+///
+/// All participants pass the same `wait`. The barrier must outlive all their calls: one that was let go may still look
+/// at the barrier when another has returned.
+///
+/// # Safety
+/// No call of [`wait`](RawBarrier::wait) returns before every participant has made its call of the same episode, and
+/// what each did before its call happens before all returns.
+pub unsafe trait RawBarrier<M: Machine>: Send + Sync + 'static {
+    /// What is said of the barrier; its line in the registry.
+    const INFO: BarrierInfo;
+
+    /// A barrier that nobody has arrived at.
+    fn new(participants: NonZeroU32) -> Self;
+
+    /// How many take part.
+    fn participants(&self) -> u32;
+
+    /// Arrives as participant `index` and waits for the others. Returns `true` to exactly one of them in each episode.
+    ///
+    /// Each index is used by one thread at a time (where [`BarrierInfo::indexed`] says that it matters).
+    ///
+    /// # Panics
+    /// If `index` is not less than the number of participants.
+    fn wait(&self, index: u32, wait: Wait) -> bool;
+}

@@ -1,0 +1,128 @@
+//! Combining-tree barrier: a tree of small central barriers. The last to arrive at a node goes on to its parent, the
+//! others wait; once the root lets go, each of them lets go of those at the nodes through which it came.
+
+use super::{BarrierInfo, RawBarrier};
+use baton_machine::Ordering::{AcqRel, Relaxed, Release};
+use baton_machine::{Atomic, Machine, OwnedSlice, Wait};
+use core::num::NonZeroU32;
+
+/// Arrivals at a node: few enough that its line is not fought for, enough that the tree is low.
+const FAN_IN: usize = 4;
+
+/// A node, alone in its pair of cache lines.
+#[repr(C, align(128))]
+struct Node<M: Machine> {
+    arrived: M::Atomic<u32>,
+    episode: M::Atomic<u32>,
+    /// Arrivals that it waits for.
+    expected: u32,
+    /// Index of its parent; its own at the root.
+    parent: u32,
+}
+
+/// The barrier: its nodes level by level, leaves first, the root last.
+pub struct Tree<M: Machine> {
+    nodes: OwnedSlice<M, Node<M>>,
+    participants: u32,
+}
+
+impl<M: Machine> Tree<M> {
+    /// Arrives at a node, and at those above if we are its last. `true` to the one that was last at the root.
+    fn arrive(&self, at: usize, wait: Wait) -> bool {
+        let node = &self.nodes[at];
+        // Relaxed: as in the central barrier: no older one can be seen, and there is no newer one until we arrive.
+        let episode = node.episode.load(Relaxed);
+        // Release: what we did, and what we learnt from the nodes below. Acquire: the last one takes it all upwards.
+        if node.arrived.fetch_add(1, AcqRel) + 1 != node.expected {
+            // The wait's acquire: see what all did.
+            let _ = M::wait_while(&node.episode, episode, wait, None);
+            return false;
+        }
+        let last = node.parent as usize == at || self.arrive(node.parent as usize, wait);
+        // Relaxed: the store below publishes it to those who arrive next.
+        node.arrived.store(0, Relaxed);
+        // Release: pass on what all did, which we know from above.
+        node.episode.store(episode.wrapping_add(1), Release);
+        M::wake::<u32>(&node.episode, u32::MAX, wait);
+        last
+    }
+}
+
+/// Nodes in each level of the tree, leaves first.
+fn levels(participants: usize) -> Vec<usize> {
+    let mut levels = vec![participants.div_ceil(FAN_IN)];
+    while levels[levels.len() - 1] > 1 {
+        levels.push(levels[levels.len() - 1].div_ceil(FAN_IN));
+    }
+    levels
+}
+
+// SAFETY: by induction from the leaves, a node's last arrival comes after all arrivals below it, and knows what they
+// did; the root's comes after all. The episodes carry that back down.
+unsafe impl<M: Machine> RawBarrier<M> for Tree<M> {
+    const INFO: BarrierInfo = BarrierInfo {
+        name: "tree",
+        what: "combining tree: a central barrier for every four, and for every four of those",
+        source: "Yew, Tzeng and Lawrie, IEEE TC 1987; Mellor-Crummey and Scott, ACM TOCS 1991, algorithm 8",
+        limits: "participants need an index",
+        indexed: true,
+    };
+
+    fn new(participants: NonZeroU32) -> Self {
+        let levels = levels(participants.get() as usize);
+        let count = levels.iter().sum();
+        let (mut level, mut first, mut below) = (0, 0, participants.get() as usize);
+        let nodes = OwnedSlice::new(count, |at| {
+            if at == first + levels[level] {
+                below = levels[level];
+                first = at;
+                level += 1;
+            }
+            let place = at - first;
+            let parent = if at + 1 == count { at } else { first + levels[level] + place / FAN_IN };
+            Node {
+                arrived: M::Atomic::new(0),
+                episode: M::Atomic::new(0),
+                expected: FAN_IN.min(below - place * FAN_IN) as u32,
+                parent: parent as u32,
+            }
+        });
+        Tree { nodes, participants: participants.get() }
+    }
+
+    fn participants(&self) -> u32 {
+        self.participants
+    }
+
+    fn wait(&self, index: u32, wait: Wait) -> bool {
+        assert!(index < self.participants, "participant {index} of {}", self.participants);
+        self.arrive(index as usize / FAN_IN, wait)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_machine::Native;
+
+    #[test]
+    fn a_node_expects_its_children_and_the_root_is_the_last() {
+        for participants in 1..200 {
+            let tree = Tree::<Native>::new(NonZeroU32::new(participants).unwrap());
+            let mut children = vec![0; tree.nodes.len()];
+            for index in 0..participants as usize {
+                children[index / FAN_IN] += 1;
+            }
+            for (at, node) in tree.nodes.iter().enumerate() {
+                if node.parent as usize != at {
+                    children[node.parent as usize] += 1;
+                } else {
+                    assert_eq!(at, tree.nodes.len() - 1);
+                }
+            }
+            let expected: Vec<_> = tree.nodes.iter().map(|node| node.expected).collect();
+            assert_eq!(expected, children, "{participants} participants");
+            assert!(expected.iter().all(|&n| 1 <= n && n <= FAN_IN as u32));
+        }
+    }
+}
