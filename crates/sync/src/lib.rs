@@ -11,5 +11,6 @@ pub mod barrier;
 pub mod event;
 pub mod lock;
 pub mod nodes;
+pub mod queue;
 
 mod registry;

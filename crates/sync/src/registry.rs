@@ -6,7 +6,7 @@ macro_rules! registry {
     (
         $(#[$table_doc:meta])* $table:ident: $info:ty,
         $(#[$error_doc:meta])* $error:ident $noun:literal,
-        $(#[$visitor_doc:meta])* $visitor:ident $contract:ident,
+        $(#[$visitor_doc:meta])* $visitor:ident $contract:ident $([$($bound:tt)*])?,
         $($room:ident :: $entry:ident),* $(,)?
     ) => {
         $(#[$table_doc])*
@@ -30,7 +30,7 @@ macro_rules! registry {
             /// What comes out.
             type Out;
             /// Called with the type.
-            fn visit<T: $contract<M>>(self) -> Self::Out;
+            fn visit<T: $contract<M $(, $($bound)*)?>>(self) -> Self::Out;
         }
 
         /// Calls `visitor` with the type that `name` stands for on machine `M`.

@@ -1,0 +1,116 @@
+//! Queues: bounded, first in first out.
+//!
+//! What they hold goes through [`Slot`](baton_machine::Slot)s, so that a checker sees a race on it.
+
+pub mod mpmc;
+pub mod ring;
+pub mod spsc;
+
+mod place;
+mod registry;
+
+pub use registry::{QUEUES, QueueVisitor, UnknownQueue, visit};
+
+use baton_machine::{Machine, Wait};
+use thiserror::Error;
+
+/// How many threads may be on one side of a queue at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// One.
+    Single,
+    /// Any number.
+    Multi,
+}
+
+/// What is said of a queue.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueInfo {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// One line: how it works.
+    pub what: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// What it cannot do; empty if nothing.
+    pub limits: &'static str,
+    /// Who may enqueue.
+    pub producers: Side,
+    /// Who may dequeue.
+    pub consumers: Side,
+    /// Has [`BulkQueue`].
+    pub bulk: bool,
+}
+
+/// A capacity that no queue can have.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("a queue cannot have a capacity of {0}; expected a power of two from 1 to 2^30")]
+pub struct BadCapacity(pub usize);
+
+/// A bounded queue. All of its users pass the same `wait`.
+///
+/// # Safety
+/// Every item that was enqueued is dequeued once, those of one producer in their order; what its producer wrote before
+/// happens before the dequeue returns.
+pub unsafe trait RawQueue<M: Machine>: Send + Sync + Sized + 'static {
+    /// What it holds.
+    type Item: Send + 'static;
+
+    /// What is said of the queue; its line in the registry.
+    const INFO: QueueInfo;
+
+    /// An empty queue that can hold `capacity` items: a power of two from 1 to 2^30.
+    fn with_capacity(capacity: usize) -> Result<Self, BadCapacity>;
+
+    /// How many items it can hold.
+    fn capacity(&self) -> usize;
+
+    /// Puts an item at the end, or gives it back if the queue is full.
+    ///
+    /// # Safety
+    /// With a [`Side::Single`] of producers, no other thread enqueues meanwhile, and the earlier ones' calls happened
+    /// before this one.
+    unsafe fn try_enqueue(&self, item: Self::Item, wait: Wait) -> Result<(), Self::Item>;
+
+    /// Takes the item at the front, if there is one.
+    ///
+    /// # Safety
+    /// With a [`Side::Single`] of consumers, no other thread dequeues meanwhile, and the earlier ones' calls happened
+    /// before this one.
+    unsafe fn try_dequeue(&self, wait: Wait) -> Option<Self::Item>;
+
+    /// Puts an item at the end, waiting while the queue is full.
+    ///
+    /// # Safety
+    /// As [`RawQueue::try_enqueue`].
+    unsafe fn enqueue(&self, item: Self::Item, wait: Wait);
+
+    /// Takes the item at the front, waiting while there is none.
+    ///
+    /// # Safety
+    /// As [`RawQueue::try_dequeue`].
+    unsafe fn dequeue(&self, wait: Wait) -> Self::Item;
+}
+
+/// A queue that moves several items at the cost of about one.
+///
+/// # Safety
+/// As [`RawQueue`]; the items of one call stay together.
+pub unsafe trait BulkQueue<M: Machine>: RawQueue<M, Item: Copy> {
+    /// Enqueues all of `items`, or none; says whether it did.
+    fn enqueue_bulk(&self, items: &[Self::Item], wait: Wait) -> bool;
+    /// Enqueues as many of `items` as there is room for, first ones first; returns how many.
+    fn enqueue_burst(&self, items: &[Self::Item], wait: Wait) -> usize;
+    /// Fills all of `items` from the front of the queue, or none; says whether it did.
+    fn dequeue_bulk(&self, items: &mut [Self::Item], wait: Wait) -> bool;
+    /// Fills as much of `items` as there are items; returns how many.
+    fn dequeue_burst(&self, items: &mut [Self::Item], wait: Wait) -> usize;
+}
+
+/// Largest capacity: indices are 32 bits, and their differences must not look negative.
+const MOST: usize = 1 << 30;
+
+/// Says whether a queue can have this capacity.
+fn check_capacity(capacity: usize) -> Result<u32, BadCapacity> {
+    if capacity.is_power_of_two() && capacity <= MOST { Ok(capacity as u32) } else { Err(BadCapacity(capacity)) }
+}

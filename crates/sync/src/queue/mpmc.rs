@@ -1,0 +1,150 @@
+//! Vyukov's bounded queue for many producers and consumers: each place carries a sequence number that says whose turn it
+//! is there, so that threads at different places do not wait for each other.
+//!
+//! | number of place *i* of *n*, in lap *k* | meaning |
+//! | --- | --- |
+//! | 2(kn + i) | empty: for the producer of position kn + i |
+//! | 2(kn + i) + 1 | full: for the consumer of that position |
+//!
+//! (The original counts n per lap and says "full" by the next number, which a queue of one place cannot tell from the
+//! next lap's "empty".) Positions have 64 bits and do not wrap.
+
+use super::place::Place;
+use super::{BadCapacity, QueueInfo, RawQueue, Side, check_capacity};
+use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::{Atomic, Machine, OwnedSlice, Wait};
+
+/// A place with its number.
+#[repr(C)]
+struct Cell<M: Machine, T: Send + 'static> {
+    turn: M::Atomic<u64>,
+    place: Place<M, T>,
+}
+
+/// The next position of one side, alone in its pair of cache lines.
+#[repr(C, align(128))]
+struct End<M: Machine>(M::Atomic<u64>);
+
+/// The queue.
+pub struct Mpmc<M: Machine, T: Send + 'static> {
+    tail: End<M>,
+    head: End<M>,
+    cells: OwnedSlice<M, Cell<M, T>>,
+}
+
+/// Why a position could not be had: the place's number, to wait on until it changes.
+struct NotYet<'a, M: Machine> {
+    turn: &'a M::Atomic<u64>,
+    seen: u64,
+}
+
+impl<M: Machine, T: Send + 'static> Mpmc<M, T> {
+    /// Claims the side's next position if its place shows `2 * position + full`.
+    fn claim(&self, end: &End<M>, full: u64) -> Result<(u64, &Cell<M, T>), NotYet<'_, M>> {
+        // Relaxed, and the exchange too: the place's number orders what is done with the place.
+        let mut at = end.0.load(Relaxed);
+        loop {
+            let cell = &self.cells[at as usize & (self.cells.len() - 1)];
+            // Acquire: whoever had the place before is done with it.
+            let turn = cell.turn.load(Acquire);
+            match turn.cmp(&(2 * at + full)) {
+                core::cmp::Ordering::Equal => match end.0.compare_exchange_weak(at, at + 1, Relaxed, Relaxed) {
+                    Ok(_) => return Ok((at, cell)),
+                    Err(now) => at = now,
+                },
+                core::cmp::Ordering::Less => return Err(NotYet { turn: &cell.turn, seen: turn }),
+                // Somebody has had this position: look again. Relaxed: as above.
+                core::cmp::Ordering::Greater => at = end.0.load(Relaxed),
+            }
+        }
+    }
+
+    /// Passes a place on.
+    fn pass(&self, cell: &Cell<M, T>, turn: u64, wait: Wait) {
+        // Release: whoever has the place next sees what we did with it.
+        cell.turn.store(turn, Release);
+        // All: those who find that another was quicker must go on to wait at the next place.
+        M::wake::<u64>(&cell.turn, u32::MAX, wait);
+    }
+
+    fn put_one(&self, item: T, wait: Wait) -> Result<(), (T, NotYet<'_, M>)> {
+        match self.claim(&self.tail, 0) {
+            Ok((at, cell)) => {
+                // SAFETY: the position is ours alone, and its place is empty.
+                unsafe { cell.place.put(item) };
+                self.pass(cell, 2 * at + 1, wait);
+                Ok(())
+            }
+            Err(full) => Err((item, full)),
+        }
+    }
+
+    fn take_one(&self, wait: Wait) -> Result<T, NotYet<'_, M>> {
+        let (at, cell) = self.claim(&self.head, 1)?;
+        // SAFETY: the position is ours alone, and its place holds an item.
+        let item = unsafe { cell.place.get() };
+        self.pass(cell, 2 * (at + self.cells.len() as u64), wait);
+        Ok(item)
+    }
+}
+
+// SAFETY: a position is given out once on each side, and the place's number lets first its producer and then its
+// consumer at it, by Release stores that are read with Acquire.
+unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Mpmc<M, T> {
+    type Item = T;
+    const INFO: QueueInfo = QueueInfo {
+        name: "mpmc",
+        what: "each place has a number that says whose turn it is there",
+        source: "Vyukov, Bounded MPMC queue, 1024cores.net",
+        limits: "a preempted thread holds up the one that has its place next; neighbouring places share lines",
+        producers: Side::Multi,
+        consumers: Side::Multi,
+        bulk: false,
+    };
+
+    fn with_capacity(capacity: usize) -> Result<Self, BadCapacity> {
+        check_capacity(capacity)?;
+        let cell = |i| Cell { turn: M::Atomic::new(2 * i as u64), place: Place::empty() };
+        Ok(Mpmc { tail: End(M::Atomic::new(0)), head: End(M::Atomic::new(0)), cells: OwnedSlice::new(capacity, cell) })
+    }
+
+    fn capacity(&self) -> usize {
+        self.cells.len()
+    }
+
+    #[inline]
+    unsafe fn try_enqueue(&self, item: T, wait: Wait) -> Result<(), T> {
+        self.put_one(item, wait).map_err(|(item, _)| item)
+    }
+
+    #[inline]
+    unsafe fn try_dequeue(&self, wait: Wait) -> Option<T> {
+        self.take_one(wait).ok()
+    }
+
+    unsafe fn enqueue(&self, mut item: T, wait: Wait) {
+        while let Err((back, full)) = self.put_one(item, wait) {
+            item = back;
+            let _ = M::wait_while(full.turn, full.seen, wait, None);
+        }
+    }
+
+    unsafe fn dequeue(&self, wait: Wait) -> T {
+        loop {
+            match self.take_one(wait) {
+                Ok(item) => return item,
+                Err(empty) => {
+                    let _ = M::wait_while(empty.turn, empty.seen, wait, None);
+                }
+            }
+        }
+    }
+}
+
+impl<M: Machine, T: Send + 'static> Drop for Mpmc<M, T> {
+    fn drop(&mut self) {
+        if core::mem::needs_drop::<T>() {
+            while self.take_one(Wait::Spin).is_ok() {}
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Ring for one producer and one consumer (Lamport), each of which remembers how far it has seen the other, so that the
+//! other's line is read only when the ring looks full or empty.
+
+use super::place::Place;
+use super::{BadCapacity, QueueInfo, RawQueue, Side, check_capacity};
+use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::{Atomic, Machine, OwnedSlice, Wait};
+
+/// One side, alone in its pair of cache lines.
+#[repr(C, align(128))]
+struct End<M: Machine> {
+    /// Items that went through this side, wrapping. Written by this side, read by the other.
+    count: M::Atomic<u32>,
+    /// The other side's count as this side has last seen it. This side's own.
+    seen: M::Atomic<u32>,
+}
+
+impl<M: Machine> End<M> {
+    fn new() -> Self {
+        End { count: M::Atomic::new(0), seen: M::Atomic::new(0) }
+    }
+}
+
+/// The ring.
+pub struct Spsc<M: Machine, T: Send + 'static> {
+    tail: End<M>,
+    head: End<M>,
+    places: OwnedSlice<M, Place<M, T>>,
+}
+
+impl<M: Machine, T: Send + 'static> Spsc<M, T> {
+    fn place(&self, count: u32) -> &Place<M, T> {
+        &self.places[count as usize & (self.places.len() - 1)]
+    }
+
+    /// Whether there is room behind `tail`, looking at the consumer only if there was none before.
+    fn room(&self, tail: u32) -> bool {
+        let full = |head: u32| tail.wrapping_sub(head) as usize == self.places.len();
+        // Relaxed, both: ours alone.
+        if !full(self.tail.seen.load(Relaxed)) {
+            return true;
+        }
+        // Acquire: the consumer has taken the item out of the place that we shall use.
+        let head = self.head.count.load(Acquire);
+        self.tail.seen.store(head, Relaxed);
+        !full(head)
+    }
+
+    /// Whether there is an item at `head`, looking at the producer only if there was none before.
+    fn item(&self, head: u32) -> bool {
+        // Relaxed, both: ours alone.
+        if self.head.seen.load(Relaxed) != head {
+            return true;
+        }
+        // Acquire: see the items that the producer has put in.
+        let tail = self.tail.count.load(Acquire);
+        self.head.seen.store(tail, Relaxed);
+        tail != head
+    }
+}
+
+// SAFETY: a place is the producer's while it lies behind the tail and the consumer's while it lies between head and
+// tail. Each count is stored with Release after the place was used, and read with Acquire before it is used again.
+unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
+    type Item = T;
+    const INFO: QueueInfo = QueueInfo {
+        name: "spsc",
+        what: "ring for one producer and one consumer, each with a copy of how far the other is",
+        source: "Lamport, CACM 1977; the copies as in Lee, Bu and Chandranmenon, ANCS 2010 (MCRingBuffer)",
+        limits: "one producer, one consumer",
+        producers: Side::Single,
+        consumers: Side::Single,
+        bulk: false,
+    };
+
+    fn with_capacity(capacity: usize) -> Result<Self, BadCapacity> {
+        check_capacity(capacity)?;
+        Ok(Spsc { tail: End::new(), head: End::new(), places: OwnedSlice::new(capacity, |_| Place::empty()) })
+    }
+
+    fn capacity(&self) -> usize {
+        self.places.len()
+    }
+
+    #[inline]
+    unsafe fn try_enqueue(&self, item: T, wait: Wait) -> Result<(), T> {
+        // Relaxed: only the producer writes it, and the caller is the producer.
+        let tail = self.tail.count.load(Relaxed);
+        if !self.room(tail) {
+            return Err(item);
+        }
+        // SAFETY: the place is empty, and ours until the store below.
+        unsafe { self.place(tail).put(item) };
+        // Release: the consumer sees the item.
+        self.tail.count.store(tail.wrapping_add(1), Release);
+        M::wake::<u32>(&self.tail.count, 1, wait);
+        Ok(())
+    }
+
+    #[inline]
+    unsafe fn try_dequeue(&self, wait: Wait) -> Option<T> {
+        // Relaxed: only the consumer writes it, and the caller is the consumer.
+        let head = self.head.count.load(Relaxed);
+        if !self.item(head) {
+            return None;
+        }
+        // SAFETY: the place holds an item, and is ours until the store below.
+        let item = unsafe { self.place(head).get() };
+        // Release: the producer puts the next item there only after we have taken this one.
+        self.head.count.store(head.wrapping_add(1), Release);
+        M::wake::<u32>(&self.head.count, 1, wait);
+        Some(item)
+    }
+
+    unsafe fn enqueue(&self, mut item: T, wait: Wait) {
+        // SAFETY: the caller is the only producer.
+        while let Err(back) = unsafe { self.try_enqueue(item, wait) } {
+            item = back;
+            // Full: nothing but the consumer can change that, from the head that we have seen.
+            let _ = M::wait_while(&self.head.count, self.tail.seen.load(Relaxed), wait, None);
+        }
+    }
+
+    unsafe fn dequeue(&self, wait: Wait) -> T {
+        loop {
+            // SAFETY: the caller is the only consumer.
+            if let Some(item) = unsafe { self.try_dequeue(wait) } {
+                return item;
+            }
+            // Empty: nothing but the producer can change that, from the tail that we have seen.
+            let _ = M::wait_while(&self.tail.count, self.head.seen.load(Relaxed), wait, None);
+        }
+    }
+}
+
+impl<M: Machine, T: Send + 'static> Drop for Spsc<M, T> {
+    fn drop(&mut self) {
+        if core::mem::needs_drop::<T>() {
+            // SAFETY: the owner is alone.
+            while unsafe { self.try_dequeue(Wait::Spin) }.is_some() {}
+        }
+    }
+}
