@@ -7,6 +7,7 @@
 //! Rules of this room: no `std::sync::atomic`, no simulator type, every ordering justified in a comment, every
 //! `unsafe` by its invariant. Waiting is [`wait_while`](baton_machine::Machine::wait_while), never a loop of loads.
 
+pub mod api;
 pub mod barrier;
 pub mod event;
 pub mod lock;

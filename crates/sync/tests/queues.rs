@@ -19,7 +19,7 @@ fn transfer<Q: RawQueue<Native, Item = u64>>(queue: &Q, items: u64, wait: Wait) 
     std::thread::scope(|s| {
         for p in 0..producers {
             // SAFETY: as many producers as the queue allows.
-            s.spawn(move || (0..items).for_each(|i| unsafe { queue.enqueue(p << 32 | i, wait) }));
+            s.spawn(move || (0..items).for_each(|i| unsafe { queue.enqueue((p << 32) + i, wait) }));
         }
         for _ in 0..consumers {
             s.spawn(|| {
@@ -131,7 +131,7 @@ fn bulks_of_many_threads_stay_together() {
             let ring = &ring;
             s.spawn(move || {
                 for b in 0..BULKS {
-                    let bulk: [u64; 8] = std::array::from_fn(|i| p << 32 | b * 8 + i as u64);
+                    let bulk: [u64; 8] = std::array::from_fn(|i| (p << 32) + b * 8 + i as u64);
                     while !ring.enqueue_bulk(&bulk, wait) {
                         std::thread::sleep(std::time::Duration::from_micros(5));
                     }

@@ -1,0 +1,250 @@
+//! The locks for Rust programs: each is a [`lock_api::RawMutex`], and has an alias that is used like `std`'s `Mutex`.
+//!
+//! ```
+//! use baton_sync::api::{self, McsMutex, TtasMutex};
+//!
+//! // In a static: every lock is free when its memory is zero, so that it can be made in a constant.
+//! static HITS: McsMutex<u64> = McsMutex::new(0);
+//! *HITS.lock() += 1;
+//! assert_eq!(*HITS.lock(), 1);
+//!
+//! // Waiters sleep after 128 tries, as programs have more threads than CPUs. Say so to have them spin.
+//! let spinning: McsMutex<Vec<u32>, api::Pause> = McsMutex::new(vec![]);
+//! spinning.lock().push(7);
+//!
+//! // Locks whose waiters can give up have lock_api's timed calls.
+//! let timed: TtasMutex<&str> = TtasMutex::new("mine");
+//! let held = timed.lock();
+//! assert!(timed.try_lock_for(core::time::Duration::from_millis(1)).is_none());
+//! assert_eq!(*held, "mine");
+//! ```
+
+use crate::lock::{
+    Fifo, RawLock, TimedLock, TryLock, Waits, ZeroInit, clh, cohort, futex, hemlock, k42, mcs, spin_park, tas, ticket,
+    ticket_prop, ttas,
+};
+use baton_machine::units::Nanos;
+use baton_machine::wait::SPIN_TRIES;
+use baton_machine::{Clock, Deadline, Machine, Native, Wait};
+use core::cell::UnsafeCell;
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+use core::time::Duration;
+use lock_api::{GuardNoSend, RawMutex, RawMutexFair, RawMutexTimed};
+
+/// A wait policy as a type.
+pub trait WaitPolicy: Send + Sync + 'static {
+    /// The policy.
+    const WAIT: Wait;
+}
+
+/// [`Wait::Pause`]: waiters spin.
+#[derive(Clone, Copy, Debug)]
+pub struct Pause;
+impl WaitPolicy for Pause {
+    const WAIT: Wait = Wait::Pause;
+}
+
+/// [`Wait::Futex`]: waiters sleep at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Park;
+impl WaitPolicy for Park {
+    const WAIT: Wait = Wait::Futex;
+}
+
+/// [`Wait::SpinPark`]: waiters sleep after `TRIES` tries.
+#[derive(Clone, Copy, Debug)]
+pub struct SpinPark<const TRIES: u32 = SPIN_TRIES>;
+impl<const TRIES: u32> WaitPolicy for SpinPark<TRIES> {
+    const WAIT: Wait = Wait::SpinPark(TRIES);
+}
+
+/// A lock of this crate with its holder's token, as `lock_api` wants it. A lock that fixes its own wait policy uses
+/// that one; a lock that cannot have its waiters sleep does not compile with a policy that lets them.
+pub struct Raw<L: RawLock<Native>, W = SpinPark> {
+    lock: MaybeUninit<L>,
+    token: UnsafeCell<MaybeUninit<L::Token>>,
+    wait: PhantomData<W>,
+}
+
+// SAFETY: a lock is made to be shared; the token is written and read by the holder only.
+unsafe impl<L: RawLock<Native>, W: WaitPolicy> Sync for Raw<L, W> {}
+// SAFETY: a lock that nobody holds is plain data.
+unsafe impl<L: RawLock<Native>, W: WaitPolicy> Send for Raw<L, W> {}
+
+impl<L: RawLock<Native> + ZeroInit, W: WaitPolicy> Raw<L, W> {
+    const WAIT: Wait = match L::INFO.waits {
+        Waits::Fixed(own) => own,
+        Waits::Spinning if W::WAIT.parks() => panic!("nobody would wake a waiter of this lock that sleeps"),
+        _ => W::WAIT,
+    };
+
+    #[inline(always)]
+    fn raw(&self) -> &L {
+        // SAFETY: `INIT` made it of zeroes, which `ZeroInit` says are a lock.
+        unsafe { self.lock.assume_init_ref() }
+    }
+
+    /// Keeps the token of a lock just taken.
+    #[inline(always)]
+    fn keep(&self, token: L::Token) {
+        // SAFETY: we hold the lock, and only the holder touches the token.
+        unsafe { *self.token.get() = MaybeUninit::new(token) };
+    }
+}
+
+// SAFETY: `RawLock` is mutual exclusion; the token that `unlock` uses is the one that this holder kept.
+unsafe impl<L: TryLock<Native> + ZeroInit, W: WaitPolicy> RawMutex for Raw<L, W> {
+    #[allow(clippy::declare_interior_mutable_const, reason = "lock_api's way to make a lock in a constant")]
+    const INIT: Self =
+        Raw { lock: MaybeUninit::zeroed(), token: UnsafeCell::new(MaybeUninit::uninit()), wait: PhantomData };
+
+    /// A queue node or a grant cell goes back to the thread that it came from.
+    type GuardMarker = GuardNoSend;
+
+    #[inline]
+    fn lock(&self) {
+        let token = self.raw().lock(Self::WAIT);
+        self.keep(token);
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        match self.raw().try_lock() {
+            Some(token) => {
+                self.keep(token);
+                true
+            }
+            None => false,
+        }
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller holds the lock and has kept its token.
+        unsafe { self.raw().unlock((*self.token.get()).assume_init(), Self::WAIT) };
+    }
+}
+
+// SAFETY: a lock that serves in order of arrival is always fair.
+unsafe impl<L: TryLock<Native> + ZeroInit + Fifo, W: WaitPolicy> RawMutexFair for Raw<L, W> {
+    unsafe fn unlock_fair(&self) {
+        // SAFETY: the caller holds the lock.
+        unsafe { self.unlock() };
+    }
+}
+
+// SAFETY: as `lock`.
+unsafe impl<L: TimedLock<Native> + ZeroInit, W: WaitPolicy> RawMutexTimed for Raw<L, W> {
+    type Duration = Duration;
+    type Instant = Deadline;
+
+    fn try_lock_for(&self, timeout: Duration) -> bool {
+        let nanos = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+        let at = Nanos(Native::now(Clock::Monotonic).0.saturating_add(nanos));
+        self.try_lock_until(Deadline { at, clock: Clock::Monotonic })
+    }
+
+    fn try_lock_until(&self, timeout: Deadline) -> bool {
+        match self.raw().lock_until(Self::WAIT, timeout) {
+            Some(token) => {
+                self.keep(token);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+macro_rules! mutexes {
+    ($($(#[$doc:meta])* $mutex:ident: $room:ident :: $lock:ident),* $(,)?) => {
+        $($(#[$doc])* pub type $mutex<T, W = SpinPark> = lock_api::Mutex<Raw<$room::$lock<Native>, W>, T>;)*
+
+        /// The locks that have an alias here, for the test that all have.
+        #[cfg(test)]
+        const NAMES: &[&str] = &[$(<$room::$lock<Native> as RawLock<Native>>::INFO.name),*];
+    };
+}
+
+mutexes! {
+    /// A mutex by [`tas`].
+    TasMutex: tas::Tas,
+    /// A mutex by [`ttas`].
+    TtasMutex: ttas::Ttas,
+    /// A mutex by [`ticket`].
+    TicketMutex: ticket::Ticket,
+    /// A mutex by [`ticket_prop`].
+    TicketPropMutex: ticket_prop::TicketProp,
+    /// A mutex by [`mcs`].
+    McsMutex: mcs::Mcs,
+    /// A mutex by [`clh`].
+    ClhMutex: clh::Clh,
+    /// A mutex by [`k42`].
+    K42Mutex: k42::K42,
+    /// A mutex by [`hemlock`].
+    HemMutex: hemlock::Hemlock,
+    /// A mutex by [`cohort`].
+    CohortMutex: cohort::CohortLock,
+    /// A mutex by [`spin_park`].
+    SpinParkMutex: spin_park::SpinPark,
+    /// A mutex by [`futex`].
+    FutexMutex: futex::Futex,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lock::LOCKS;
+
+    #[test]
+    fn every_lock_that_can_be_a_mutex_has_an_alias() {
+        let able: Vec<_> = LOCKS.iter().filter(|lock| lock.try_lock).map(|lock| lock.name).collect();
+        assert_eq!(able, NAMES);
+    }
+
+    fn count<R: RawMutex + Send + Sync>() {
+        let sum = lock_api::Mutex::<R, u32>::new(0);
+        std::thread::scope(|s| {
+            for _ in 0..3 {
+                s.spawn(|| (0..500).for_each(|_| *sum.lock() += 1));
+            }
+        });
+        assert_eq!(*sum.lock(), 1500);
+        let held = sum.lock();
+        assert!(sum.try_lock().is_none());
+        drop(held);
+        assert!(sum.try_lock().is_some());
+    }
+
+    #[test]
+    fn mutexes_exclude() {
+        count::<Raw<tas::Tas<Native>>>();
+        count::<Raw<ttas::Ttas<Native>, Pause>>();
+        count::<Raw<ticket::Ticket<Native>>>();
+        count::<Raw<ticket_prop::TicketProp<Native>, Park>>();
+        count::<Raw<mcs::Mcs<Native>>>();
+        count::<Raw<clh::Clh<Native>>>();
+        count::<Raw<k42::K42<Native>, Park>>();
+        count::<Raw<hemlock::Hemlock<Native>>>();
+        count::<Raw<cohort::CohortLock<Native>>>();
+        count::<Raw<spin_park::SpinPark<Native>, Pause>>();
+        count::<Raw<futex::Futex<Native>>>();
+    }
+
+    #[test]
+    fn a_lock_with_no_token_pays_for_none() {
+        assert_eq!(size_of::<Raw<futex::Futex<Native>>>(), 4);
+        assert_eq!(size_of::<Raw<mcs::Mcs<Native>>>(), 16);
+    }
+
+    #[test]
+    fn a_timed_lock_expires() {
+        let mutex = SpinParkMutex::<u8>::new(1);
+        let held = mutex.lock();
+        assert!(mutex.try_lock_for(Duration::from_millis(2)).is_none());
+        assert!(mutex.try_lock_until(Deadline { at: Nanos(0), clock: Clock::Realtime }).is_none());
+        drop(held);
+        assert!(mutex.try_lock_for(Duration::ZERO).is_some());
+        assert!(mutex.try_lock_for(Duration::MAX).is_some());
+    }
+}
