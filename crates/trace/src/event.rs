@@ -372,7 +372,8 @@ pub enum What {
         /// Its number.
         cpu: u32,
     },
-    /// CPU time of the thread so far. One before and one after a contended wait tell spinning from sleeping.
+    /// CPU time of the thread so far. Around a contended wait, in this order: `Request`, `CpuTime`, the wait, `Acquired`,
+    /// `CpuTime`. The two tell spinning from sleeping; stamped inside the wait and after it, they do not lengthen it.
     CpuTime {
         /// Nanoseconds since the thread began.
         ns: u64,
