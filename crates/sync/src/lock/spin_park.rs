@@ -1,12 +1,17 @@
 //! The mutex of OCOR's paper (algorithms 1 and 2): a bounded number of tries, then sleep in the kernel.
 //!
 //! The paper calls it a queue spinlock; it is a spin-then-futex mutex. Where algorithm 1 as printed returns from
-//! FUTEX_WAIT without the lock, this one tries again, with all its tries.
+//! FUTEX_WAIT without the lock, this one tries again, with all its tries; and where algorithm 2 calls FUTEX_WAKE at every
+//! unlock, this one does so only if somebody may sleep.
 //!
 //! | word | meaning |
 //! | --- | --- |
-//! | 0 | free |
-//! | 1 | held; sleepers are known to the kernel (the machine) only |
+//! | 0 `FREE` | free |
+//! | 1 `HELD` | held, nobody sleeps |
+//! | 2 `AWAITED` | held, somebody may sleep |
+//!
+//! Who has slept takes the lock as `AWAITED`, or has the word say so before it sleeps again or gives up: so the wake-up
+//! that it had goes on to the next sleeper.
 
 use super::backoff::passed;
 use super::{LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
@@ -15,52 +20,55 @@ use baton_machine::local::Use;
 use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Atomic, Deadline, LockHint, Machine, Wait, WaitResult};
 
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+const AWAITED: u32 = 2;
+
 /// Tries between two looks at the clock of a timed lock.
 const TRIES_A_LOOK: u32 = 64;
-
-/// The lock: 0 free, 1 held.
-#[repr(transparent)]
-pub struct SpinPark<M: Machine> {
-    held: M::Atomic<u32>,
-}
 
 /// What sleeping is, whatever the number of tries before it.
 const SLEEP: Wait = Wait::Futex;
 
+/// The lock: `FREE`, `HELD` or `AWAITED`.
+#[repr(transparent)]
+pub struct SpinPark<M: Machine> {
+    word: M::Atomic<u32>,
+}
+
 impl<M: Machine> SpinPark<M> {
     /// One atomic try, told to the machine beforehand with the tries that are left, this one included.
     #[inline(always)]
-    fn attempt(&self, retries_left: u32) -> bool {
+    fn attempt(&self, retries_left: u32, held: u32) -> bool {
         if M::HINTS {
             M::hint(LockHint { retries_left, progress: M::local().get(Use::Progress) as u32 });
         }
         // Acquire: see the last holder's writes. An exchange that compares, so that on a machine with LL/SC a try
         // that cannot succeed only reads (section 3.2 speaks of such sharers).
-        self.held.compare_exchange(0, 1, Acquire, Relaxed).is_ok()
+        self.word.compare_exchange(FREE, held, Acquire, Relaxed).is_ok()
     }
 
     /// The tries after the first one of `n`, and sleep between rounds of `n`.
     #[cold]
     fn contend(&self, n: u32, deadline: Option<Deadline>) -> Option<()> {
+        let mut held = HELD;
         let mut left = n - 1;
         loop {
-            while left != 0 {
+            while left != 0 && !(left.is_multiple_of(TRIES_A_LOOK) && deadline.is_some_and(passed::<M>)) {
                 M::relax();
-                if self.attempt(left) {
+                if self.attempt(left, held) {
                     return Some(());
                 }
                 left -= 1;
-                if left.is_multiple_of(TRIES_A_LOOK)
-                    && let Some(deadline) = deadline
-                    && passed::<M>(deadline)
-                {
-                    return None;
-                }
             }
-            if M::wait_while(&self.held, 1, SLEEP, deadline) == WaitResult::Expired {
-                return None;
+            // Relaxed: a message to the holder's exchange in `unlock`, which finds it or has come before.
+            match self.word.compare_exchange(HELD, AWAITED, Relaxed, Relaxed) {
+                // Freed after the last try: FUTEX_WAIT would not sleep either.
+                Err(FREE) => {}
+                _ if M::wait_while(&self.word, AWAITED, SLEEP, deadline) == WaitResult::Expired => return None,
+                _ => held = AWAITED,
             }
-            if self.attempt(n) {
+            if self.attempt(n, held) {
                 return Some(());
             }
             left = n - 1;
@@ -77,10 +85,10 @@ fn tries(wait: Wait) -> u32 {
     }
 }
 
-// SAFETY: one zero word, free when zero.
+// SAFETY: one zero word, which is `FREE`.
 unsafe impl<M: Machine> ZeroInit for SpinPark<M> {}
 
-// SAFETY: only the thread whose exchange found 0 holds the lock. Its Acquire pairs with the Release store of `unlock`.
+// SAFETY: only the thread whose exchange found `FREE` holds the lock. Its Acquire pairs with the Release of `unlock`.
 unsafe impl<M: Machine> RawLock<M> for SpinPark<M> {
     type Token = ();
     const INFO: LockInfo = LockInfo {
@@ -96,13 +104,13 @@ unsafe impl<M: Machine> RawLock<M> for SpinPark<M> {
     };
 
     fn new() -> Self {
-        SpinPark { held: M::Atomic::new(0) }
+        SpinPark { word: M::Atomic::new(FREE) }
     }
 
     #[inline]
     fn lock(&self, wait: Wait) {
         let n = tries(wait);
-        if !self.attempt(n) {
+        if !self.attempt(n, HELD) {
             let taken = self.contend(n, None);
             debug_assert!(taken.is_some(), "a wait without a deadline expired");
         }
@@ -110,17 +118,19 @@ unsafe impl<M: Machine> RawLock<M> for SpinPark<M> {
 
     #[inline]
     unsafe fn unlock(&self, (): (), _: Wait) {
-        let held: *const M::Atomic<u32> = &self.held;
-        // Release: the next holder sees our writes.
-        self.held.store(0, Release);
+        let word: *const M::Atomic<u32> = &self.word;
+        // Release: the next holder sees our writes. Nothing is read through what was there but whether to wake.
+        let was = self.word.swap(FREE, Release);
         if M::HINTS {
             let local = M::local();
             local.set(Use::Progress, local.get(Use::Progress).wrapping_add(1));
         }
-        // After the release, so that a spinner may take the lock before the sleeper is up: OCOR lives from that. One
-        // sleeper is enough, as whoever takes the lock before it wakes the next on leaving. The lock's own policy, not
-        // the caller's: its waiters sleep whatever they were told.
-        M::wake::<u32>(held, 1, SLEEP);
+        if was == AWAITED {
+            // After the release, so that a spinner may take the lock before the sleeper is up: OCOR lives from that.
+            // One sleeper is enough, as it passes the word on. The lock's own policy, not the caller's: its waiters
+            // sleep whatever they were told.
+            M::wake::<u32>(word, 1, SLEEP);
+        }
     }
 }
 
@@ -128,16 +138,16 @@ unsafe impl<M: Machine> RawLock<M> for SpinPark<M> {
 unsafe impl<M: Machine> TryLock<M> for SpinPark<M> {
     #[inline]
     fn try_lock(&self) -> Option<()> {
-        self.attempt(1).then_some(())
+        self.attempt(1, HELD).then_some(())
     }
 }
 
-// SAFETY: as `lock`. A sleeper that was woken and gives up has read the lock as held since, so that holder's unlock
-// wakes the next one.
+// SAFETY: as `lock`. Who gives up leaves `AWAITED` behind: at worst one wake-up for nobody. Had it been woken before, it
+// found the word `AWAITED` again, so that the holder wakes the next sleeper.
 unsafe impl<M: Machine> TimedLock<M> for SpinPark<M> {
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {
         let n = tries(wait);
-        if self.attempt(n) {
+        if self.attempt(n, HELD) {
             return Some(());
         }
         self.contend(n, Some(deadline))

@@ -1,0 +1,152 @@
+//! Every lock beside std's, parking_lot's and pthread's, at 1, 2 and 4 threads a core.
+//!
+//! One iteration is one acquisition by any of the threads: take the lock, add to a counter, let go, compute for a while
+//! outside. Locks that take any wait policy are run spinning (pause) and sleeping (spin-park).
+//!
+//! `cargo bench -p baton-sync --bench locks` measures, `… -- --test` (or `-- --smoke`) runs each once, to see that it
+//! works. A name or a part of one as argument picks benchmarks. Spinning with more threads than CPUs collapses: that is
+//! a result, and the time it may take is limited.
+
+#![allow(clippy::disallowed_types, reason = "the others' locks and clocks stand beside ours")]
+
+use baton_machine::units::Cycles;
+use baton_machine::{Machine, Native, Wait};
+use baton_sync::lock::{self, LOCKS, LockVisitor, RawLock, Waits, ZeroInit};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, BenchmarkId, Criterion, SamplingMode, Throughput};
+use std::cell::UnsafeCell;
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+
+/// What each thread computes between two acquisitions.
+const OUTSIDE: Cycles = Cycles(100);
+
+/// A counter that only the holder of some lock touches.
+struct Counter(UnsafeCell<u64>);
+// SAFETY: touched under a lock only.
+unsafe impl Sync for Counter {}
+
+impl Counter {
+    fn new() -> Self {
+        Counter(UnsafeCell::new(0))
+    }
+
+    /// # Safety
+    /// The caller holds the lock.
+    unsafe fn add(&self) {
+        // SAFETY: by contract nobody else is here.
+        unsafe { *self.0.get() = black_box(*self.0.get()) + 1 };
+    }
+}
+
+/// The time that `threads` threads take for `acquisitions` in all, each at least one.
+fn contend(threads: usize, acquisitions: u64, section: impl Fn() + Sync) -> Duration {
+    let each = acquisitions.div_ceil(threads as u64);
+    let barrier = Barrier::new(threads + 1);
+    let took = std::thread::scope(|s| {
+        for _ in 0..threads {
+            s.spawn(|| {
+                barrier.wait();
+                for _ in 0..each {
+                    section();
+                    Native::work(OUTSIDE);
+                }
+            });
+        }
+        // The scope joins the threads: the time is up to the last one's end.
+        let start = Instant::now();
+        barrier.wait();
+        start
+    })
+    .elapsed();
+    // Scaled, as the threads' shares are rounded up.
+    took.mul_f64(acquisitions as f64 / (each * threads as u64) as f64)
+}
+
+type Group<'a, 'b> = &'a mut BenchmarkGroup<'b, WallTime>;
+
+fn measure(group: Group, name: &str, threads: usize, section: impl Fn() + Sync) {
+    group.bench_function(BenchmarkId::new(name, threads), |b| {
+        b.iter_custom(|acquisitions| contend(threads, acquisitions, &section));
+    });
+}
+
+/// One of ours.
+struct Ours<'a, 'b> {
+    group: Group<'a, 'b>,
+    wait: Wait,
+    threads: usize,
+}
+
+impl LockVisitor<Native> for Ours<'_, '_> {
+    type Out = ();
+    fn visit<L: RawLock<Native> + ZeroInit>(self) {
+        let (lock, counter, wait) = (L::new(), Counter::new(), self.wait);
+        let name = format!("{} {wait}", L::INFO.name);
+        measure(self.group, &name, self.threads, || {
+            let token = lock.lock(wait);
+            // SAFETY: we hold the lock, by `token`.
+            unsafe {
+                counter.add();
+                lock.unlock(token, wait);
+            }
+        });
+    }
+}
+
+/// The locks that people have already.
+fn others(group: Group, threads: usize) {
+    let std = std::sync::Mutex::new(0u64);
+    measure(group, "std", threads, || *std.lock().unwrap() += 1);
+    let parking_lot = parking_lot::Mutex::new(0u64);
+    measure(group, "parking_lot", threads, || *parking_lot.lock() += 1);
+
+    struct Pthread(UnsafeCell<libc::pthread_mutex_t>);
+    // SAFETY: a pthread mutex is made to be shared.
+    unsafe impl Sync for Pthread {}
+    let pthread = Pthread(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
+    let (pthread, counter) = (&pthread, Counter::new());
+    measure(group, "pthread", threads, || {
+        // SAFETY: the mutex is initialised and stays in place; the counter is touched while it is held.
+        unsafe {
+            libc::pthread_mutex_lock(pthread.0.get());
+            counter.add();
+            libc::pthread_mutex_unlock(pthread.0.get());
+        }
+    });
+}
+
+fn main() {
+    // `--smoke` is this project's word for criterion's `--test`.
+    let smoke = std::env::args().any(|argument| argument == "--smoke");
+    let criterion = Criterion::default().without_plots();
+    let mut criterion = if smoke {
+        criterion.warm_up_time(Duration::from_millis(1)).measurement_time(Duration::from_millis(1)).nresamples(100)
+    } else {
+        criterion.configure_from_args()
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    for threads_a_core in [1, 2, 4] {
+        let mut group = criterion.benchmark_group(format!("{threads_a_core} threads a core"));
+        group.sampling_mode(SamplingMode::Flat).sample_size(10).throughput(Throughput::Elements(1));
+        if !smoke {
+            group.warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_secs(1));
+        }
+        let threads = cores * threads_a_core;
+        others(&mut group, threads);
+        for info in LOCKS {
+            let waits = match info.waits {
+                Waits::Fixed(own) => vec![own],
+                Waits::Spinning => vec![Wait::Pause],
+                Waits::Any => vec![Wait::Pause, Wait::SpinPark(baton_machine::wait::SPIN_TRIES)],
+            };
+            for wait in waits {
+                lock::visit::<Native, _>(info.name, Ours { group: &mut group, wait, threads })
+                    .expect("the registry knows its own locks");
+            }
+        }
+        group.finish();
+    }
+    criterion.final_summary();
+}

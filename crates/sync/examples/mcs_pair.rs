@@ -1,0 +1,136 @@
+//! Uncontended lock-unlock pairs, for counting instructions: `mcs_pair generic|hand|LOCK N`.
+//!
+//! `generic` is this crate's lock on the native machine with a node that the caller brings; `hand` is the same algorithm
+//! written down for this program alone, over core's atomics. The abstraction must cost nothing:
+//! `scripts/sync-instructions.sh` counts both under callgrind and fails if `generic` takes more. Any other name is a lock
+//! of the registry, used as a tool uses it: its wait policy is known at run time only, and it brings its own nodes.
+
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "the hand-written lock is what the algorithms are measured against"
+)]
+
+use baton_machine::{Native, Wait};
+use baton_sync::lock::mcs::Mcs;
+use baton_sync::lock::{self, LockVisitor, RawLock, ZeroInit};
+use baton_sync::nodes::Node;
+use std::hint::{black_box, spin_loop};
+use std::process::ExitCode;
+use std::ptr::{from_ref, null_mut};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+/// A hand-written MCS node.
+#[repr(align(128))]
+struct Place {
+    next: AtomicPtr<Place>,
+    waiting: AtomicBool,
+}
+
+/// A hand-written MCS lock.
+struct Hand {
+    tail: AtomicPtr<Place>,
+}
+
+impl Hand {
+    #[inline(always)]
+    fn lock(&self, place: &Place) {
+        place.next.store(null_mut(), Ordering::Relaxed);
+        let front = self.tail.swap(from_ref(place).cast_mut(), Ordering::AcqRel);
+        if !front.is_null() {
+            // SAFETY: the owner of the place in front cannot leave before we have linked ourselves behind it.
+            Hand::queue(unsafe { &*front }, place);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn queue(front: &Place, place: &Place) {
+        place.waiting.store(true, Ordering::Relaxed);
+        front.next.store(from_ref(place).cast_mut(), Ordering::Release);
+        while place.waiting.load(Ordering::Acquire) {
+            spin_loop();
+        }
+    }
+
+    #[inline(always)]
+    fn unlock(&self, place: &Place) {
+        let mut behind = place.next.load(Ordering::Acquire);
+        if behind.is_null() {
+            let me = from_ref(place).cast_mut();
+            if self.tail.compare_exchange(me, null_mut(), Ordering::Release, Ordering::Relaxed).is_ok() {
+                return;
+            }
+            while behind.is_null() {
+                spin_loop();
+                behind = place.next.load(Ordering::Acquire);
+            }
+        }
+        // SAFETY: the one behind waits, so that its place is alive.
+        unsafe { (*behind).waiting.store(false, Ordering::Release) };
+    }
+}
+
+#[inline(never)]
+fn generic(pairs: u64) {
+    let (lock, node) = (Mcs::<Native>::new(), Node::new());
+    for _ in 0..pairs {
+        let (lock, node) = (black_box(&lock), black_box(&node));
+        // SAFETY: the node is alive, and in no other queue.
+        unsafe {
+            lock.lock_node(node, Wait::Pause);
+            lock.unlock_node(node, Wait::Pause);
+        }
+    }
+}
+
+#[inline(never)]
+fn hand(pairs: u64) {
+    let lock = Hand { tail: AtomicPtr::new(null_mut()) };
+    let place = Place { next: AtomicPtr::new(null_mut()), waiting: AtomicBool::new(false) };
+    for _ in 0..pairs {
+        let (lock, place) = (black_box(&lock), black_box(&place));
+        lock.lock(place);
+        lock.unlock(place);
+    }
+}
+
+/// Pairs of a lock that is known by its name.
+struct Named(u64);
+
+impl LockVisitor<Native> for Named {
+    type Out = ();
+    #[inline(never)]
+    fn visit<L: RawLock<Native> + ZeroInit>(self) {
+        let lock = L::new();
+        let wait = black_box(L::INFO.wait(None).expect("a lock takes its own policy"));
+        for _ in 0..self.0 {
+            let lock = black_box(&lock);
+            let token = lock.lock(wait);
+            // SAFETY: held by `token`.
+            unsafe { lock.unlock(token, wait) };
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let [kind, pairs] = arguments.as_slice() else { return usage() };
+    let Ok(pairs) = pairs.parse() else { return usage() };
+    match kind.as_str() {
+        "generic" => generic(pairs),
+        "hand" => hand(pairs),
+        name => {
+            if let Err(unknown) = lock::visit::<Native, _>(name, Named(pairs)) {
+                eprintln!("{unknown}");
+                return usage();
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn usage() -> ExitCode {
+    eprintln!("usage: mcs_pair generic|hand|LOCK N");
+    ExitCode::FAILURE
+}
