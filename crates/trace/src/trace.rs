@@ -99,6 +99,12 @@ impl Trace {
         })
     }
 
+    /// The events of the part that is complete: up to [`Trace::complete_until`].
+    pub fn complete_events(&self) -> impl Iterator<Item = Event> + use<'_> {
+        let end = self.complete_until().unwrap_or(Ticks(u64::MAX));
+        self.events().take_while(move |event| event.time <= end)
+    }
+
     /// How many events there are.
     pub fn len(&self) -> u64 {
         self.threads.iter().map(|t| t.events).sum()

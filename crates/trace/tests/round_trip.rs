@@ -124,3 +124,52 @@ fn the_size_limit_stops_the_recording_and_counts_the_rest() {
     let size = std::fs::read_dir(directory.path()).unwrap().map(|f| f.unwrap().metadata().unwrap().len()).sum::<u64>();
     assert!(size <= 64 << 10, "{size}");
 }
+
+/// Real threads on a real lock: no stamp contradicts mutual exclusion, and the accounts close.
+#[test]
+fn a_contended_lock_is_recorded_without_contradiction() {
+    use baton_trace::analysis::{Analysis, Window};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let directory = tempfile::tempdir().unwrap();
+    let session = open(directory.path(), Options::default());
+    let held = AtomicBool::new(false);
+    let lock = Lock::spin(&raw const held as u64);
+    let mode = Mode::Exclusive;
+    const EACH: u64 = 20_000;
+    let try_lock = || held.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
+    std::thread::scope(|scope| {
+        for id in 0..3 {
+            let (held, session) = (&held, &session);
+            scope.spawn(move || {
+                let pen = ThreadWriter::new();
+                let site = SiteId(id + 1);
+                for _ in 0..EACH {
+                    if try_lock() {
+                        pen.post_ordered(session, What::Acquire { lock, mode, site });
+                    } else {
+                        pen.post(session, What::Request { lock, mode, site });
+                        let mut tries = 1;
+                        while !try_lock() {
+                            tries += 1;
+                            std::thread::yield_now();
+                        }
+                        pen.post_ordered(session, What::Acquired { lock, mode, how: How::spinning(tries) });
+                    }
+                    std::hint::black_box((0..20).sum::<u32>());
+                    pen.post(session, What::Release { lock, mode, site });
+                    held.store(false, Ordering::Release);
+                }
+                pen.finish();
+            });
+        }
+    });
+    session.finish();
+    let trace = Trace::open(directory.path()).unwrap();
+    assert_eq!(trace.losses, []);
+    let analysis = Analysis::of(&trace, Window::whole(&trace));
+    let stats = &analysis.locks[0].stats;
+    assert_eq!((stats.acquisitions, stats.residual()), (3 * EACH, 0));
+    assert_eq!(stats.contended, stats.entered_spinning);
+    assert!(stats.anomalies.is_clean(), "{:?}", stats.anomalies);
+    assert!(stats.contended > 0 && stats.blocked == stats.sections + stats.overhead);
+}

@@ -81,7 +81,7 @@ struct Stop {
 }
 
 impl CriticalPath {
-    /// Finds the path through the whole trace, and gives the part inside the window.
+    /// Finds the path through all of the trace that is complete, and gives the part inside the window.
     pub fn of(trace: &Trace, window: &Window) -> CriticalPath {
         let segments = clip(walk_back(trace, &stops(trace)), window);
         let mut path = CriticalPath { segments, objects: BTreeMap::new() };
@@ -123,7 +123,7 @@ impl CriticalPath {
         let mut objects = Objects::new(trace);
         // Start and depth of each hold.
         let mut holds: BTreeMap<(ThreadIndex, ObjectId), (Ticks, u32)> = BTreeMap::new();
-        for event in trace.events() {
+        for event in trace.complete_events() {
             let Some(id) = objects.follow(&event, trace.process_of(event.thread)) else { continue };
             let key = (event.thread, id);
             match event.what {
@@ -158,7 +158,7 @@ fn stops(trace: &Trace) -> Vec<Vec<Stop>> {
     let mut stops: Vec<Vec<Stop>> = trace.threads.iter().map(|_| Vec::new()).collect();
     let mut objects = Objects::new(trace);
     let mut causes = Causes::new();
-    for event in trace.events() {
+    for event in trace.complete_events() {
         let process = trace.process_of(event.thread);
         let object = objects.follow(&event, process);
         let Some(ended) = causes.step(&event, process, object, || ()) else { continue };
@@ -177,7 +177,7 @@ fn stops(trace: &Trace) -> Vec<Vec<Stop>> {
 
 /// From the last event to the first.
 fn walk_back(trace: &Trace, stops: &[Vec<Stop>]) -> Vec<PathSegment> {
-    let Some((last, number)) = trace.events().zip(1u64..).last() else { return Vec::new() };
+    let Some((last, number)) = trace.complete_events().zip(1u64..).last() else { return Vec::new() };
     let mut path = Vec::new();
     let (mut thread, mut time, mut number) = (last.thread, last.time, number + 1);
     let mut push = |thread, begin: Ticks, end: Ticks, doing| {

@@ -42,7 +42,7 @@ pub fn relax(trace: &Trace, locks: &[ObjectId]) -> Vec<Relaxed> {
     let mut answers = Vec::with_capacity(locks.len());
     for group in locks.chunks(LOCKS_A_WALK) {
         let mut walk = Walk::new(trace, group);
-        trace.events().for_each(|event| walk.step(&event));
+        trace.complete_events().for_each(|event| walk.step(&event));
         let lengths = walk.lengths();
         answers.extend(group.iter().enumerate().map(|(i, lock)| Relaxed {
             lock: *lock,
