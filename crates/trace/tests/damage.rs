@@ -1,5 +1,6 @@
 //! A reader that survives anything: files cut anywhere, bytes changed in turn, rubbish.
 
+use baton_trace::analysis::{Analysis, CriticalPath, Window, relax};
 use baton_trace::writer::{Options, Session, ThreadWriter};
 use baton_trace::{LossKind, ReadError, Trace, What};
 use proptest::prelude::*;
@@ -42,7 +43,10 @@ fn read(directory: &Path) -> Result<(usize, Trace), ReadError> {
     for loss in &trace.losses {
         assert!(!loss.to_string().is_empty());
     }
-    let _ = baton_trace::analysis::Analysis::of(&trace, baton_trace::analysis::Window::whole(&trace));
+    let window = Window::whole(&trace);
+    let analysis = Analysis::of(&trace, window.clone());
+    let _ = CriticalPath::of(&trace, &window);
+    let _ = relax(&trace, &analysis.locks.iter().map(|l| l.id).collect::<Vec<_>>());
     Ok((marks, trace))
 }
 

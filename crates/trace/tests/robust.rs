@@ -294,7 +294,7 @@ fn signal_handlers_post_while_an_event_is_being_posted() {
         assert_eq!(libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut()), 0);
     }
     // Until handlers have struck often enough, whatever else the machine does; a gigabyte of trace is the end in any case.
-    const STRIKES_WANTED: u64 = 50 * 40;
+    const STRIKES_WANTED: u64 = 50 * 100;
     const MARKS_MOST: u64 = 50_000_000;
     let marks = AtomicU64::new(0);
     let posting = AtomicU64::new(0);

@@ -125,6 +125,22 @@ fn the_size_limit_stops_the_recording_and_counts_the_rest() {
     assert!(size <= 64 << 10, "{size}");
 }
 
+#[test]
+fn a_definition_without_room_takes_none_from_the_events() {
+    let directory = tempfile::tempdir().unwrap();
+    // One segment of 508 records, and no more.
+    let session = open(directory.path(), Options { limit: 4096 + 8192, ..Options::default() });
+    let pen = ThreadWriter::new();
+    let mark = |value| pen.post(&session, What::Marker { name: 1, value });
+    (0..480).for_each(mark);
+    pen.name_object(&session, 0x1000, &[b'x'; 1000]);
+    (480..600).for_each(mark);
+    pen.finish();
+    let trace = Trace::open(directory.path()).unwrap();
+    assert_eq!((trace.len(), trace.object_names.len()), (508, 0));
+    assert_eq!(trace.losses[0].events, 1 + 600 - 508);
+}
+
 /// Real threads on a real lock: no stamp contradicts mutual exclusion, and the accounts close.
 #[test]
 fn a_contended_lock_is_recorded_without_contradiction() {

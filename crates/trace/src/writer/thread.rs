@@ -286,7 +286,8 @@ impl ThreadWriter {
         }
         let last = Segment::before(cursor);
         last.count_dropped();
-        if !last.is_sealed() {
+        // Full, it will not change any more. A definition that did not fit leaves room that events can still use.
+        if cursor == last.end() && !last.is_sealed() {
             last.seal(cursor);
         }
     }

@@ -1,0 +1,49 @@
+//! Events in any order, as after a loss: no analysis panics, and the accounts close whatever happened.
+
+use baton_trace::analysis::{Analysis, CriticalPath, Window, relax};
+use baton_trace::record::Raw;
+use baton_trace::{Clock, ThreadIndex, Ticks, TraceBuilder, What};
+use proptest::prelude::*;
+
+fn what() -> impl Strategy<Value = What> {
+    // Few objects and arguments, so that events meet.
+    let lock = (0u8..16, prop::sample::select(vec![0u8, 16, 32]), 0u64..3, 0u32..3)
+        .prop_map(|(op, kind, object, arg)| Raw { code: 128 + kind + op, object, arg });
+    let other = (1u8..64, 0u64..3, 0u32..3).prop_map(|(code, object, arg)| Raw { code, object, arg });
+    prop_oneof![3 => lock, 2 => other].prop_filter_map("no event", What::decode)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_panics_and_the_accounts_close(
+        events in prop::collection::vec((0u64..6, 0u32..4, what()), 0..150),
+        cut in (0u64..300, 0u64..300),
+    ) {
+        let mut builder = TraceBuilder::new(Clock::nanoseconds());
+        let mut now = 0;
+        for (pause, thread, what) in events {
+            now += pause;
+            builder.push(Ticks(now), ThreadIndex(thread), what);
+        }
+        let trace = builder.build();
+        let part = Window::between(&trace, &[(Ticks(cut.0), Ticks(cut.0 + cut.1))]);
+        for window in [Window::whole(&trace), part] {
+            let analysis = Analysis::of(&trace, window.clone());
+            for lock in &analysis.locks {
+                prop_assert_eq!(lock.stats.residual(), 0);
+                prop_assert_eq!(lock.stats.sites.values().map(|s| s.blame.0).sum::<u64>(), lock.stats.sections.0);
+                prop_assert!(lock.stats.busy + lock.stats.idle_contended <= window.length());
+            }
+            let path = CriticalPath::of(&trace, &window);
+            for pair in path.segments.windows(2) {
+                prop_assert!(pair[0].end <= pair[1].begin);
+            }
+            let ids: Vec<_> = analysis.locks.iter().map(|l| l.id).collect();
+            for answer in relax(&trace, &ids) {
+                prop_assert!(answer.without_overhead <= answer.recorded && answer.without_exclusion <= answer.recorded);
+            }
+        }
+    }
+}
