@@ -1,0 +1,129 @@
+//! The engine of the code that runs on this host thread, and how guest code enters it and suspends.
+//!
+//! The verbs of [`Machine`](baton_machine::Machine) have no handle, so the engine is found through a thread-local
+//! pointer. Guests and the run loop use it in turns, never at once: whoever holds a `&mut Engine` gives it up before
+//! the other side runs. That is why everything here takes the pointer anew.
+
+use super::Engine;
+use super::queue::Rank;
+use super::thread::{Reason, Resume, State, ThreadId};
+use std::cell::Cell;
+use std::ptr::NonNull;
+
+thread_local! {
+    static CURRENT: Cell<Option<NonNull<Engine>>> = const { Cell::new(None) };
+}
+
+/// Makes an engine the current one until it is dropped; the one before is then current again.
+pub(crate) struct Entered(Option<NonNull<Engine>>);
+
+impl Entered {
+    /// # Safety
+    /// The engine stays alive, and nobody else holds a reference to it, while this exists.
+    pub(crate) unsafe fn new(engine: NonNull<Engine>) -> Entered {
+        Entered(CURRENT.replace(Some(engine)))
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CURRENT.set(self.0);
+    }
+}
+
+/// Calls `f` with the current engine. `f` must not call guest code.
+#[inline(always)]
+pub(crate) fn with<R>(f: impl FnOnce(&mut Engine) -> R) -> R {
+    match CURRENT.get() {
+        // SAFETY: `Entered` keeps the engine alive, and every reference is given up before the other side runs.
+        Some(mut engine) => f(unsafe { engine.as_mut() }),
+        None => none(),
+    }
+}
+
+/// Whether there is a current engine.
+pub(crate) fn is_any() -> bool {
+    CURRENT.get().is_some()
+}
+
+#[cold]
+fn none() -> ! {
+    panic!("the simulated machine was used outside of a simulation: use Simulation::outside, spawn or run")
+}
+
+/// The thread that runs, or [`OUTSIDE`](super::thread::OUTSIDE).
+#[inline(always)]
+pub(crate) fn running() -> ThreadId {
+    with(|engine| engine.running)
+}
+
+/// Gives control back to the run loop until the running thread's turn comes again.
+#[inline]
+pub(crate) fn suspend() {
+    let yielder = with(|engine| engine.threads[engine.running as usize].yielder);
+    // SAFETY: the yielder lies on the running coroutine's own stack, where its first function put it.
+    unsafe { (*yielder).suspend(()) };
+}
+
+/// An operation that takes until the moment that `f` says and cannot be interrupted. `f` is called when the operation
+/// begins; if the core was asked for, that is after the thread has given it up and got one again.
+#[inline]
+pub(crate) fn operate(reason: Reason, f: impl FnOnce(&mut Engine) -> u64) {
+    if with(|engine| engine.threads[engine.running as usize].preempt) {
+        give_up_core();
+    }
+    let over = with(|engine| {
+        let at = f(engine);
+        engine.over(at, Rank::Next)
+    });
+    if !over {
+        suspend();
+    }
+    with(|engine| {
+        let now = engine.now;
+        engine.threads[engine.running as usize].charge(reason, now);
+    });
+}
+
+/// The running thread goes back into its core's queue.
+#[cold]
+pub(crate) fn give_up_core() {
+    with(|engine| {
+        let id = engine.running;
+        engine.threads[id as usize].preempt = false;
+        engine.step_aside(id, Resume::Guest, Reason::Work);
+    });
+    suspend();
+}
+
+/// In a system call, or any other stretch that cannot be interrupted.
+pub(crate) fn kernel(cycles: u64) {
+    if cycles != 0 {
+        operate(Reason::Kernel, |engine| engine.now + cycles);
+    }
+}
+
+/// Computes; can be interrupted.
+pub(crate) fn work(cycles: u64) {
+    if cycles == 0 {
+        return;
+    }
+    if with(|engine| engine.threads[engine.running as usize].preempt) {
+        give_up_core();
+    }
+    let over = with(|engine| {
+        let until = engine.now + cycles;
+        let over = engine.over(until, Rank::Next);
+        if !over {
+            engine.threads[engine.running as usize].state = State::Working(until);
+        }
+        over
+    });
+    if !over {
+        suspend();
+    }
+    with(|engine| {
+        let now = engine.now;
+        engine.threads[engine.running as usize].charge(Reason::Work, now);
+    });
+}

@@ -1,0 +1,252 @@
+//! The engine: time, threads, and what happens next.
+//!
+//! One step takes the next event and either handles it or says which guest runs on. Guest code itself takes no time:
+//! a guest runs until its next operation, which the memory system or the operating system turns into an event.
+//!
+//! An operation that ends before anything else happens is finished at once, without a trip through the queue. That is
+//! the same history with fewer steps.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`queue`] | the event queue |
+//! | [`thread`] | a guest thread |
+//! | [`spin`] | waits that watch a line: tries that are counted, not simulated |
+//! | [`current`] | the engine of the code that runs, and how a guest suspends |
+
+pub(crate) mod current;
+pub(crate) mod queue;
+pub(crate) mod spin;
+pub(crate) mod thread;
+
+use crate::config::Chip;
+use crate::guest::arena::Arena;
+use crate::guest::heap::Heap;
+use crate::memory::fixed::FixedMemory;
+use crate::memory::lines::Sparse;
+use crate::memory::{Access, Line, Memory};
+use crate::os::{Core, futex::Futexes};
+use crate::random::Random;
+use baton_machine::Local;
+use baton_trace::{Event, What};
+use baton_units::{CoreId, Cycles};
+use queue::{EventQueue, Rank};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use thread::{Ended, OUTSIDE, Reason, State, Thread, ThreadId, Waited};
+
+/// What the run loop does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// This guest runs on.
+    Resume(ThreadId),
+    /// The event is dealt with.
+    Handled,
+    /// The time limit is reached.
+    Limit,
+    /// Nothing will ever happen again.
+    Silence,
+}
+
+/// What the engine counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct EngineCounts {
+    pub(crate) events: u64,
+    pub(crate) switches: u64,
+    pub(crate) wakes: u64,
+}
+
+/// The simulated machine.
+pub(crate) struct Engine {
+    pub(crate) now: u64,
+    pub(crate) running: ThreadId,
+    pub(crate) queue: EventQueue,
+    pub(crate) threads: Vec<Thread>,
+    pub(crate) cores: Vec<Core>,
+    pub(crate) memory: FixedMemory,
+    pub(crate) chip: Chip,
+    /// Events after this moment do not happen.
+    pub(crate) limit: u64,
+    /// Finish operations at once where nothing comes before them; off in tests that compare.
+    pub(crate) run_ahead: bool,
+    /// Leave out tries of spinning waits that cannot succeed; off in tests that compare.
+    pub(crate) skip_tries: bool,
+
+    pub(crate) arena: Arc<Arena>,
+    pub(crate) base: usize,
+    pub(crate) line_shift: u32,
+    pub(crate) heap: Heap,
+    /// First watcher of each line, plus one.
+    pub(crate) watchers: Sparse<u32>,
+    /// Last writer of each eight bytes, plus one.
+    pub(crate) writers: Sparse<u32>,
+    pub(crate) futexes: Futexes,
+    pub(crate) start_noise: Random,
+
+    pub(crate) outside: Box<Local>,
+    pub(crate) free_numbers: BTreeSet<u32>,
+    pub(crate) alive: usize,
+    pub(crate) ready_order: u64,
+    pub(crate) counts: EngineCounts,
+    pub(crate) record: Option<Vec<Event>>,
+}
+
+/// Numbers of events: a thread's own, its time-out, and a core's time slice.
+pub(crate) fn own(thread: ThreadId) -> u32 {
+    thread * 3
+}
+pub(crate) fn timeout(thread: ThreadId) -> u32 {
+    thread * 3 + 1
+}
+pub(crate) fn slice(core: u32) -> u32 {
+    core * 3 + 2
+}
+
+impl Engine {
+    /// The next event.
+    pub(crate) fn step(&mut self) -> Step {
+        let Some((time, id)) = self.queue.pop() else { return Step::Silence };
+        if time > self.limit {
+            self.now = self.limit;
+            return Step::Limit;
+        }
+        self.now = time;
+        self.counts.events += 1;
+        match id % 3 {
+            0 => self.own_event(id / 3),
+            1 => self.timed_out(id / 3),
+            _ => self.slice_ended(id / 3),
+        }
+    }
+
+    #[inline]
+    fn own_event(&mut self, id: ThreadId) -> Step {
+        let now = self.now;
+        let thread = &mut self.threads[id as usize];
+        match thread.state {
+            State::Running => {}
+            State::Working(_) => thread.state = State::Running,
+            State::Spinning | State::Monitoring => {
+                thread.state = State::Running;
+                self.unwatch(id);
+            }
+            State::Starting => {
+                if !self.started(id) {
+                    return Step::Handled;
+                }
+            }
+            State::Ready | State::Asleep | State::Done => {
+                unreachable!("thread {id} has an event at {now} in state {:?}", thread.state)
+            }
+        }
+        Step::Resume(id)
+    }
+
+    fn timed_out(&mut self, id: ThreadId) -> Step {
+        let thread = &mut self.threads[id as usize];
+        debug_assert_eq!(thread.state, State::Asleep);
+        thread.ended = Ended::Expired;
+        if let Some((Waited::Cell(_), _)) = thread.waits_on {
+            self.futexes.forget(id);
+        }
+        self.make_ready(id, Reason::Asleep);
+        Step::Handled
+    }
+
+    /// The line of a guest address.
+    ///
+    /// # Panics
+    /// The address is not guest memory: a cell on the host's heap or stack has no place on the chip.
+    #[inline(always)]
+    pub(crate) fn offset_of(&self, address: usize) -> usize {
+        let offset = address.wrapping_sub(self.base);
+        if offset >= self.arena.size() {
+            outside_memory(address);
+        }
+        offset
+    }
+
+    /// The running thread asks for a line; when it is served.
+    #[inline]
+    pub(crate) fn access(&mut self, line: Line, access: Access) -> u64 {
+        let thread = &mut self.threads[self.running as usize];
+        thread.operations += 1;
+        let core = CoreId(thread.core);
+        let served = self.memory.request(core, line, access, Cycles(self.now));
+        if served.invalidates && self.watchers[line.0 as usize] != 0 {
+            self.invalidated(line);
+        }
+        served.at.0
+    }
+
+    /// Notes who wrote the cell at `offset`.
+    #[inline(always)]
+    pub(crate) fn wrote(&mut self, offset: usize) {
+        self.writers[offset / 8] = self.running + 1;
+    }
+
+    /// Whether the running thread's operation that ends at `at` is over, and time with it. Otherwise it is queued, and
+    /// the guest suspends.
+    #[inline]
+    pub(crate) fn over(&mut self, at: u64, rank: Rank) -> bool {
+        if at < self.queue.earliest() && at <= self.limit && self.run_ahead {
+            self.queue.advance(at);
+            self.now = at;
+            return true;
+        }
+        self.queue.put(own(self.running), at, rank);
+        false
+    }
+
+    /// Records an act of the running thread.
+    pub(crate) fn record(&mut self, time: u64, what: What) {
+        if let Some(record) = &mut self.record {
+            let thread = baton_trace::ThreadIndex(self.running);
+            record.push(Event { time: baton_trace::Ticks(time), thread, what });
+        }
+    }
+
+    /// The running thread's coroutine has returned.
+    pub(crate) fn exited(&mut self, id: ThreadId) {
+        let now = self.now;
+        let thread = &mut self.threads[id as usize];
+        thread.charge(Reason::Work, now);
+        thread.state = State::Done;
+        self.alive -= 1;
+        self.free_numbers.insert(thread.local.index());
+        for joiner in std::mem::take(&mut thread.joiners) {
+            self.queue.cancel(timeout(joiner));
+            self.threads[joiner as usize].ended = Ended::Woken;
+            self.make_ready(joiner, Reason::Asleep);
+        }
+        self.running = OUTSIDE;
+        self.release_core(self.threads[id as usize].core);
+    }
+
+    /// What must hold when nothing runs, whatever happened before.
+    #[cfg(debug_assertions)]
+    pub(crate) fn check(&self) {
+        for (i, core) in self.cores.iter().enumerate() {
+            for &id in &core.ready {
+                assert_eq!(self.threads[id as usize].state, State::Ready, "thread {id} waits for core {i}");
+                assert!(self.threads[id as usize].may_run_on(i as u32), "thread {id} may not run on core {i}");
+            }
+            assert!(core.current.is_some() || core.ready.is_empty(), "core {i} idles while threads wait for it");
+        }
+        let on_core = self.cores.iter().filter(|core| core.current.is_some()).count();
+        let queued: usize = self.cores.iter().map(|core| core.ready.len()).sum();
+        let asleep = self.threads.iter().filter(|thread| thread.state == State::Asleep).count();
+        assert_eq!(on_core + queued + asleep, self.alive, "a thread is lost");
+        for (i, thread) in self.threads.iter().enumerate() {
+            let spent: u64 = thread.times.iter().sum();
+            assert_eq!(spent, thread.since - thread.born, "thread {i}: cycles without a reason");
+        }
+    }
+}
+
+#[cold]
+fn outside_memory(address: usize) -> ! {
+    panic!(
+        "a guest used a cell at {address:#x}, which is not guest memory: put it into baton_machine::Owned, or onto a \
+         guest thread's stack"
+    )
+}

@@ -1,0 +1,291 @@
+//! The event queue: a timing wheel for the near future, a heap for the rest. Nothing is allocated or hashed in the
+//! inner loop.
+//!
+//! Events are ordered by (time, rank, sequence). The rank puts the tries of spinning waits first among the events of a
+//! moment, in the order of their threads: a try that hits changes nothing, so this harms nobody, and it lets the
+//! engine leave out tries that cannot succeed without changing the order of anything else.
+//!
+//! An event is known by a small number (the thread or core that it is about) and is in the queue at most once.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Slots of the wheel, one a cycle; a power of two.
+const SLOTS: u64 = 4096;
+const WORDS: usize = SLOTS as usize / 64;
+const NONE: u32 = u32::MAX;
+
+/// Number of an event: what it is about.
+pub(crate) type EventId = u32;
+
+/// When an event comes among those of its moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rank {
+    /// A try of a spinning wait, by thread number.
+    Try(u32),
+    /// Anything else, in the order in which it was put in.
+    Next,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Nowhere,
+    Wheel,
+    Heap,
+}
+
+#[derive(Clone, Copy)]
+struct Node {
+    time: u64,
+    order: u64,
+    before: u32,
+    after: u32,
+    place: Place,
+}
+
+/// The queue.
+pub(crate) struct EventQueue {
+    nodes: Vec<Node>,
+    /// First and last event of each slot.
+    slots: Box<[(u32, u32); SLOTS as usize]>,
+    /// One bit a slot that holds events, and one bit a word of those.
+    full: [u64; WORDS],
+    words: u64,
+    far: BinaryHeap<Reverse<(u64, u64, EventId)>>,
+    /// Nothing is earlier than this.
+    now: u64,
+    /// Nothing is queued earlier than this: exact after `pop`, and never too late.
+    earliest: u64,
+    sequence: u64,
+    near: u32,
+}
+
+/// Orders of tries are below this, all others from it on.
+const FIRST_SEQUENCE: u64 = 1 << 32;
+
+impl EventQueue {
+    pub(crate) fn new() -> EventQueue {
+        EventQueue {
+            nodes: Vec::new(),
+            slots: Box::new([(NONE, NONE); SLOTS as usize]),
+            full: [0; WORDS],
+            words: 0,
+            far: BinaryHeap::new(),
+            now: 0,
+            earliest: u64::MAX,
+            sequence: FIRST_SEQUENCE,
+            near: 0,
+        }
+    }
+
+    /// A time before which nothing happens.
+    #[inline(always)]
+    pub(crate) fn earliest(&self) -> u64 {
+        self.earliest
+    }
+
+    /// Puts the event at `time`, which is not in the past. It must not be in the queue.
+    #[inline]
+    pub(crate) fn put(&mut self, id: EventId, time: u64, rank: Rank) {
+        debug_assert!(time >= self.now, "an event in the past: {time} < {}", self.now);
+        while self.nodes.len() <= id as usize {
+            self.nodes.push(Node { time: 0, order: 0, before: NONE, after: NONE, place: Place::Nowhere });
+        }
+        debug_assert_eq!(self.nodes[id as usize].place, Place::Nowhere, "event {id} is queued twice");
+        let order = match rank {
+            Rank::Try(thread) => u64::from(thread),
+            Rank::Next => {
+                self.sequence += 1;
+                self.sequence
+            }
+        };
+        self.earliest = self.earliest.min(time);
+        if time - self.now < SLOTS {
+            self.link(id, time, order);
+        } else {
+            let node = &mut self.nodes[id as usize];
+            (node.time, node.order, node.place) = (time, order, Place::Heap);
+            self.far.push(Reverse((time, order, id)));
+        }
+    }
+
+    #[inline]
+    fn link(&mut self, id: EventId, time: u64, order: u64) {
+        let at = (time % SLOTS) as usize;
+        let (first, last) = self.slots[at];
+        // From the back: sequences grow, so the place is nearly always the last.
+        let mut before = last;
+        while before != NONE && self.nodes[before as usize].order > order {
+            before = self.nodes[before as usize].before;
+        }
+        let after = if before == NONE { first } else { self.nodes[before as usize].after };
+        self.nodes[id as usize] = Node { time, order, before, after, place: Place::Wheel };
+        if before == NONE {
+            self.slots[at].0 = id;
+        } else {
+            self.nodes[before as usize].after = id;
+        }
+        if after == NONE {
+            self.slots[at].1 = id;
+        } else {
+            self.nodes[after as usize].before = id;
+        }
+        self.full[at / 64] |= 1 << (at % 64);
+        self.words |= 1 << (at / 64);
+        self.near += 1;
+    }
+
+    /// Takes the event out; whether it was in.
+    #[inline]
+    pub(crate) fn cancel(&mut self, id: EventId) -> bool {
+        let Some(node) = self.nodes.get(id as usize).copied() else { return false };
+        match node.place {
+            Place::Nowhere => return false,
+            Place::Wheel => self.unlink(id, node),
+            // Its entry in the heap is recognised as stale when it comes up.
+            Place::Heap => {}
+        }
+        self.nodes[id as usize].place = Place::Nowhere;
+        true
+    }
+
+    #[inline]
+    fn unlink(&mut self, _id: EventId, node: Node) {
+        let at = (node.time % SLOTS) as usize;
+        if node.before == NONE {
+            self.slots[at].0 = node.after;
+        } else {
+            self.nodes[node.before as usize].after = node.after;
+        }
+        if node.after == NONE {
+            self.slots[at].1 = node.before;
+        } else {
+            self.nodes[node.after as usize].before = node.before;
+        }
+        if self.slots[at].0 == NONE {
+            self.full[at / 64] &= !(1 << (at % 64));
+            if self.full[at / 64] == 0 {
+                self.words &= !(1 << (at / 64));
+            }
+        }
+        self.near -= 1;
+    }
+
+    /// The first event of the wheel.
+    #[inline]
+    fn first_near(&self) -> Option<EventId> {
+        if self.near == 0 {
+            return None;
+        }
+        let from = (self.now % SLOTS) as usize;
+        let (word, bit) = (from / 64, from % 64);
+        let here = self.full[word] & (u64::MAX << bit);
+        let at = if here != 0 {
+            word * 64 + here.trailing_zeros() as usize
+        } else {
+            // The next word with events, wrapping; this word's earlier bits come last.
+            let turn = (word + 1) % WORDS;
+            let ahead = self.words.rotate_right(turn as u32);
+            let word = (turn + ahead.trailing_zeros() as usize) % WORDS;
+            word * 64 + self.full[word].trailing_zeros() as usize
+        };
+        Some(self.slots[at].0)
+    }
+
+    /// Drops cancelled entries from the top of the heap; the first that is alive.
+    #[inline]
+    fn first_far(&mut self) -> Option<(u64, u64, EventId)> {
+        while let Some(&Reverse((time, order, id))) = self.far.peek() {
+            let node = &self.nodes[id as usize];
+            if node.place == Place::Heap && node.time == time && node.order == order {
+                return Some((time, order, id));
+            }
+            self.far.pop();
+        }
+        None
+    }
+
+    /// Takes the next event out, with its time; the queue's present is then that time.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<(u64, EventId)> {
+        let near = self.first_near().map(|id| {
+            let node = &self.nodes[id as usize];
+            (node.time, node.order, id)
+        });
+        let far = if self.far.is_empty() { None } else { self.first_far() };
+        let (time, id, from_far) = match (near, far) {
+            (None, None) => {
+                self.earliest = u64::MAX;
+                return None;
+            }
+            (Some(near), Some(far)) if far < near => (far.0, far.2, true),
+            (Some(near), _) => (near.0, near.2, false),
+            (None, Some(far)) => (far.0, far.2, true),
+        };
+        if from_far {
+            self.far.pop();
+        } else {
+            self.unlink(id, self.nodes[id as usize]);
+        }
+        self.nodes[id as usize].place = Place::Nowhere;
+        self.now = time;
+        let near = self.first_near().map_or(u64::MAX, |id| self.nodes[id as usize].time);
+        let far = self.far.peek().map_or(u64::MAX, |&Reverse((time, ..))| time);
+        self.earliest = near.min(far);
+        Some((time, id))
+    }
+
+    /// Moves the present to `time`: nothing is queued before it.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, time: u64) {
+        debug_assert!(self.now <= time && time <= self.earliest);
+        self.now = time;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        /// The queue against a sorted map, with cancellations, near and far events and ties.
+        #[test]
+        fn events_come_in_order(acts in prop::collection::vec((0u8..4, 0u32..12, 0u64..10_000), 1..400)) {
+            let mut queue = EventQueue::new();
+            let mut model: BTreeMap<(u64, u64), u32> = BTreeMap::new();
+            let (mut now, mut sequence) = (0, FIRST_SEQUENCE);
+            for (act, id, delay) in acts {
+                let queued = model.iter().find(|(_, queued)| **queued == id).map(|(&key, _)| key);
+                match act {
+                    0 => {
+                        let expected = model.pop_first().map(|((time, _), id)| (time, id));
+                        prop_assert_eq!(queue.pop(), expected);
+                        now = expected.map_or(now, |(time, _)| time);
+                    }
+                    1 => {
+                        prop_assert_eq!(queue.cancel(id), queued.is_some());
+                        queued.map(|key| model.remove(&key));
+                    }
+                    _ if queued.is_some() => {}
+                    2 => {
+                        let time = now + delay % 5;
+                        queue.put(id, time, Rank::Try(id));
+                        model.insert((time, u64::from(id)), id);
+                    }
+                    _ => {
+                        sequence += 1;
+                        queue.put(id, now + delay, Rank::Next);
+                        model.insert((now + delay, sequence), id);
+                    }
+                }
+                prop_assert!(queue.earliest() <= model.first_key_value().map_or(u64::MAX, |(key, _)| key.0));
+            }
+            while let Some(((time, _), id)) = model.pop_first() {
+                prop_assert_eq!(queue.pop(), Some((time, id)));
+            }
+            prop_assert_eq!(queue.pop(), None);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Waits that watch a line. A thread that spins on a line that its core holds reads the same value over and over until
+//! the line is taken away, so its tries need no events: when the line goes, or when the wait is bounded, the tries that
+//! fitted in are counted and the thread runs on exactly where it would have been.
+
+use super::queue::Rank;
+use super::thread::{Ended, Spin, State, ThreadId};
+use super::{Engine, own};
+use crate::memory::{Line, Memory};
+use baton_units::CoreId;
+
+/// Tries that are complete at `now`, and the end of a hit that is in flight.
+fn progress(spin: &Spin, now: u64) -> (u64, Option<u64>) {
+    if now < spin.first {
+        return (0, None);
+    }
+    let turn = (now - spin.first) / spin.period;
+    let issued = spin.first + turn * spin.period;
+    if now < issued + spin.hit { (turn, Some(issued + spin.hit)) } else { (turn + 1, None) }
+}
+
+impl Engine {
+    /// The running thread has just read the value that it waits on, and tries again `between` cycles from now, and so
+    /// on until the line goes, `most` tries are done, or a try ends at or after `deadline`. Puts its event in and has it
+    /// watch the line; the guest suspends. False if the core does not hold the line: the next try is a miss.
+    pub(crate) fn begin_spin(&mut self, line: Line, between: u64, most: u64, deadline: u64) -> bool {
+        let id = self.running;
+        let core = CoreId(self.threads[id as usize].core);
+        if !self.skip_tries || !self.memory.holds(core, line) {
+            return false;
+        }
+        let hit = self.memory.hit().0;
+        let (first, period) = (self.now + between, between + hit);
+        // The first try that ends at or after the deadline is the last.
+        let until_deadline = match deadline {
+            u64::MAX => u64::MAX,
+            _ => deadline.saturating_sub(first + hit).div_ceil(period) + 1,
+        };
+        let most = most.min(until_deadline);
+        let spin = Spin { line, first, period, hit, done: most, hits: true };
+        if most != u64::MAX {
+            let last = (most - 1).saturating_mul(period).saturating_add(first + hit);
+            self.queue.put(own(id), last, Rank::Try(id));
+        }
+        let thread = &mut self.threads[id as usize];
+        thread.spin = spin;
+        thread.state = State::Spinning;
+        thread.ended = Ended::Woken;
+        self.watch(id, line);
+        true
+    }
+
+    /// The running thread waits until `line` goes, and `exit` cycles more, or until `deadline`.
+    pub(crate) fn begin_monitor(&mut self, line: Line, exit: u64, deadline: u64) -> bool {
+        let id = self.running;
+        if !self.memory.holds(CoreId(self.threads[id as usize].core), line) {
+            return false;
+        }
+        if deadline != u64::MAX {
+            self.queue.put(own(id), deadline.max(self.now), Rank::Try(id));
+        }
+        let thread = &mut self.threads[id as usize];
+        thread.spin = Spin { line, first: 0, period: exit, hit: 0, done: 0, hits: false };
+        thread.state = State::Monitoring;
+        thread.ended = Ended::Expired;
+        self.watch(id, line);
+        true
+    }
+
+    fn watch(&mut self, id: ThreadId, line: Line) {
+        let first = std::mem::replace(&mut self.watchers[line.0 as usize], id + 1);
+        if first != 0 {
+            self.threads[first as usize - 1].watch_before = id + 1;
+        }
+        let thread = &mut self.threads[id as usize];
+        (thread.watch_next, thread.watch_before, thread.watches) = (first, 0, true);
+    }
+
+    /// Takes the thread off its line's list, if it is on one.
+    pub(crate) fn unwatch(&mut self, id: ThreadId) {
+        let thread = &mut self.threads[id as usize];
+        if !thread.watches {
+            return;
+        }
+        thread.watches = false;
+        let (next, before, line) = (thread.watch_next, thread.watch_before, thread.spin.line);
+        if next != 0 {
+            self.threads[next as usize - 1].watch_before = before;
+        }
+        match before {
+            0 => self.watchers[line.0 as usize] = next,
+            _ => self.threads[before as usize - 1].watch_next = next,
+        }
+    }
+
+    /// A line that is watched has been taken away: its watchers notice at their next try.
+    #[cold]
+    pub(crate) fn invalidated(&mut self, line: Line) {
+        let mut next = std::mem::take(&mut self.watchers[line.0 as usize]);
+        while next != 0 {
+            let id = next - 1;
+            let now = self.now;
+            let thread = &mut self.threads[id as usize];
+            next = thread.watch_next;
+            thread.watches = false;
+            let at = if thread.state == State::Monitoring {
+                thread.ended = Ended::Woken;
+                now + thread.spin.period
+            } else {
+                match progress(&thread.spin, now) {
+                    (done, Some(hit)) => {
+                        (thread.spin.done, thread.spin.hits) = (done + 1, true);
+                        hit
+                    }
+                    (done, None) => {
+                        (thread.spin.done, thread.spin.hits) = (done, false);
+                        thread.spin.first + done * thread.spin.period
+                    }
+                }
+            };
+            self.queue.cancel(own(id));
+            self.queue.put(own(id), at, Rank::Try(id));
+        }
+    }
+
+    /// The core of a spinning thread is asked for. A try that is in flight ends first; whether the thread has left.
+    pub(crate) fn interrupt_spin(&mut self, id: ThreadId) -> bool {
+        let now = self.now;
+        let thread = &mut self.threads[id as usize];
+        match progress(&thread.spin, now) {
+            (done, Some(hit)) => {
+                thread.preempt = true;
+                if thread.watches {
+                    (thread.spin.done, thread.spin.hits) = (done + 1, true);
+                    self.unwatch(id);
+                    self.queue.cancel(own(id));
+                    self.queue.put(own(id), hit, Rank::Try(id));
+                }
+                false
+            }
+            (done, None) => {
+                (thread.spin.done, thread.spin.hits) = (done, false);
+                thread.ended = Ended::Interrupted;
+                self.unwatch(id);
+                self.queue.cancel(own(id));
+                true
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! A guest thread as the engine sees it.
+
+use crate::memory::Line;
+use baton_machine::{Local, LockHint};
+use corosensei::Yielder;
+
+/// Number of a guest thread.
+pub(crate) type ThreadId = u32;
+/// No thread: the host's own code, outside the simulation.
+pub(crate) const OUTSIDE: ThreadId = u32::MAX;
+
+/// Where a thread's cycles go. Every cycle of a thread's life has one reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Computing.
+    Work,
+    /// Its request is being served by the memory system.
+    Memory,
+    /// Spinning, or waiting with a monitor, on a core.
+    Spin,
+    /// In a system call.
+    Kernel,
+    /// Asleep until it is woken, or until a time.
+    Asleep,
+    /// Could run, but has no core.
+    Ready,
+    /// A core is switching to it or waking up for it.
+    Switch,
+}
+
+/// How many reasons there are.
+pub const REASONS: usize = 7;
+
+impl Reason {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Reason; REASONS] =
+        [Reason::Work, Reason::Memory, Reason::Spin, Reason::Kernel, Reason::Asleep, Reason::Ready, Reason::Switch];
+
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Work => "work",
+            Reason::Memory => "memory",
+            Reason::Spin => "spin",
+            Reason::Kernel => "kernel",
+            Reason::Asleep => "asleep",
+            Reason::Ready => "ready",
+            Reason::Switch => "switch",
+        }
+    }
+}
+
+/// What a thread is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Waits in a run queue.
+    Ready,
+    /// A core is switching to it.
+    Starting,
+    /// On a core: runs guest code, which takes no time, or an operation that cannot be interrupted.
+    Running,
+    /// Computes until then; can be interrupted.
+    Working(u64),
+    /// Spins on a line that its core holds.
+    Spinning,
+    /// Waits for its monitor.
+    Monitoring,
+    /// Sleeps: in a futex, in a join or for a time.
+    Asleep,
+    /// Has ended.
+    Done,
+}
+
+/// How a thread goes on when it gets a core again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resume {
+    /// Its coroutine runs on.
+    Guest,
+    /// It computes for so many cycles more.
+    Work(u64),
+}
+
+/// Why a wait of any kind ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Woken, or the line has gone.
+    Woken,
+    /// The time has come.
+    Expired,
+    /// The core was taken away.
+    Interrupted,
+}
+
+/// A spinning wait whose tries are not simulated one by one. Try `i` is issued at `first + i * period` and hits
+/// `hit` later.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spin {
+    pub(crate) line: Line,
+    pub(crate) first: u64,
+    pub(crate) period: u64,
+    pub(crate) hit: u64,
+    /// Tries done when the coroutine runs on.
+    pub(crate) done: u64,
+    /// The last of them is a hit whose value is to be read now. Otherwise the next try is to be issued now.
+    pub(crate) hits: bool,
+}
+
+/// A guest thread.
+pub(crate) struct Thread {
+    pub(crate) name: String,
+    pub(crate) state: State,
+    pub(crate) core: u32,
+    /// The core is wanted by another thread: give it up before the next operation.
+    pub(crate) preempt: bool,
+    pub(crate) resume: Resume,
+    pub(crate) ended: Ended,
+    pub(crate) yielder: *const Yielder<(), ()>,
+    pub(crate) local: Box<Local>,
+    pub(crate) hint: LockHint,
+    /// Cores that it may run on; `None`: all.
+    pub(crate) affinity: Option<Box<[u32]>>,
+
+    pub(crate) spin: Spin,
+    pub(crate) watch_next: u32,
+    pub(crate) watch_before: u32,
+    pub(crate) watches: bool,
+
+    /// Run time for the fair queue, in cycles; `run_since` is when it last got a core.
+    pub(crate) run_time: u64,
+    pub(crate) run_since: u64,
+    /// When it last entered a run queue, to break ties.
+    pub(crate) ready_order: u64,
+
+    /// The cell that it waits on, and since when: for the report of a deadlock.
+    pub(crate) waits_on: Option<(Waited, u64)>,
+    pub(crate) joiners: Vec<ThreadId>,
+    /// Woken between its entry into a futex queue and its sleep.
+    pub(crate) woken_early: bool,
+
+    pub(crate) born: u64,
+    pub(crate) since: u64,
+    pub(crate) times: [u64; REASONS],
+    pub(crate) operations: u64,
+    pub(crate) tries: u64,
+    pub(crate) sleeps: u64,
+    pub(crate) preemptions: u64,
+}
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waited {
+    /// A cell, by its offset in guest memory.
+    Cell(usize),
+    /// The end of a thread.
+    Thread(ThreadId),
+    /// A time.
+    Time,
+}
+
+impl Thread {
+    /// A thread that a core will be chosen for.
+    pub(crate) fn new(name: String, number: u32, core: u32, affinity: Option<Box<[u32]>>, now: u64) -> Thread {
+        Thread {
+            name,
+            state: State::Ready,
+            core,
+            preempt: false,
+            resume: Resume::Guest,
+            ended: Ended::Woken,
+            yielder: std::ptr::null(),
+            local: Box::new(Local::new(number)),
+            hint: LockHint::default(),
+            affinity,
+            spin: Spin { line: Line(0), first: 0, period: 1, hit: 0, done: 0, hits: false },
+            watch_next: 0,
+            watch_before: 0,
+            watches: false,
+            run_time: 0,
+            run_since: now,
+            ready_order: 0,
+            waits_on: None,
+            joiners: Vec::new(),
+            woken_early: false,
+            born: now,
+            since: now,
+            times: [0; REASONS],
+            operations: 0,
+            tries: 0,
+            sleeps: 0,
+            preemptions: 0,
+        }
+    }
+
+    /// All time since the last charge had this reason.
+    #[inline(always)]
+    pub(crate) fn charge(&mut self, reason: Reason, now: u64) {
+        self.times[reason as usize] += now - self.since;
+        self.since = now;
+    }
+
+    pub(crate) fn may_run_on(&self, core: u32) -> bool {
+        self.affinity.as_ref().is_none_or(|cores| cores.contains(&core))
+    }
+}

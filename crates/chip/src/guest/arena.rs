@@ -1,0 +1,74 @@
+//! The arena: address space reserved once, given out to the heap and to stacks.
+
+use std::io;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// The host's page, at least; guard pages and stacks are multiples of it.
+pub(crate) const PAGE: usize = 4096;
+
+/// A reservation of address space. It is given back when its last user is gone: the engine, a stack, or an allocation
+/// that outlived the simulation.
+pub(crate) struct Arena {
+    start: NonNull<u8>,
+    size: usize,
+}
+
+impl Arena {
+    /// Reserves `size` bytes without access.
+    pub(crate) fn reserve(size: usize) -> io::Result<Arc<Arena>> {
+        let size = size.next_multiple_of(PAGE);
+        // SAFETY: a fresh private mapping at an address of the kernel's choice.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                size,
+                libc::PROT_NONE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        match NonNull::new(start.cast::<u8>()) {
+            Some(start) if start.as_ptr().cast() != libc::MAP_FAILED => Ok(Arc::new(Arena { start, size })),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Makes the bytes from `offset` on usable; both numbers are multiples of [`PAGE`].
+    pub(crate) fn open(&self, offset: usize, bytes: usize) -> io::Result<()> {
+        assert!(offset.is_multiple_of(PAGE) && bytes.is_multiple_of(PAGE) && offset + bytes <= self.size);
+        // SAFETY: the range lies inside our own mapping.
+        let failed = unsafe {
+            libc::mprotect(self.start.as_ptr().add(offset).cast(), bytes, libc::PROT_READ | libc::PROT_WRITE)
+        } != 0;
+        if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    pub(crate) fn start(&self) -> usize {
+        self.start.as_ptr().expose_provenance()
+    }
+
+    /// The byte at `offset`.
+    pub(crate) fn at(&self, offset: usize) -> NonNull<u8> {
+        assert!(offset <= self.size);
+        // SAFETY: inside the mapping, or one past its end.
+        unsafe { self.start.add(offset) }
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and every user held a reference count.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.size) };
+    }
+}
+
+// SAFETY: the arena only names an address range; who uses the memory answers for it.
+unsafe impl Send for Arena {}
+// SAFETY: as above.
+unsafe impl Sync for Arena {}

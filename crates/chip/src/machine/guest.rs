@@ -1,0 +1,133 @@
+//! What a simulated guest can do beside the verbs of [`Machine`](baton_machine::Machine).
+
+use crate::engine::current::{operate, running, suspend, with};
+use crate::engine::thread::{OUTSIDE, Reason, State, Waited};
+use crate::simulation;
+use baton_trace::What;
+use baton_units::{CoreId, Cycles};
+
+/// A thread to be started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spawn {
+    /// Its name in results; empty: `thread N`.
+    pub name: String,
+    /// Cores that it may run on; empty: all.
+    pub affinity: Vec<CoreId>,
+    /// When it can run first, after the moment of its creation.
+    pub after: Cycles,
+}
+
+/// A guest thread, to be waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guest(pub(crate) u32);
+
+impl Guest {
+    /// Its number: dense, from 0, in the order of creation.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// Starts a thread from a guest thread, which pays `os.thread_create`.
+///
+/// # Panics
+/// Outside of guest code (use [`Simulation::spawn`](crate::Simulation::spawn)), or where the arena has no room for
+/// another stack.
+pub fn spawn(spawn: Spawn, f: impl FnOnce() + 'static) -> Guest {
+    assert_guest("spawn");
+    let price = with(|engine| engine.chip.os.thread_create.0);
+    operate(Reason::Kernel, |engine| engine.now + price);
+    match simulation::create(spawn, Box::new(f)) {
+        Ok(guest) => guest,
+        Err(refused) => panic!("{refused}"),
+    }
+}
+
+/// Waits until the thread has ended.
+///
+/// # Panics
+/// Outside of guest code.
+pub fn join(guest: Guest) {
+    assert_guest("join");
+    // The look at the thread is an operation, so that a loop of joins takes time.
+    operate(Reason::Kernel, |engine| engine.now + engine.chip.os.futex_wait_changed.0.max(1));
+    let sleeps = with(|engine| {
+        let id = engine.running;
+        let other = &mut engine.threads[guest.0 as usize];
+        if other.state == State::Done {
+            return false;
+        }
+        other.joiners.push(id);
+        engine.sleep(Waited::Thread(guest.0), u64::MAX);
+        true
+    });
+    if sleeps {
+        suspend();
+    }
+}
+
+/// Leaves the core for so long: a sleep, or a wait for input.
+///
+/// # Panics
+/// Outside of guest code.
+pub fn delay(cycles: Cycles) {
+    assert_guest("delay");
+    if cycles.0 != 0 {
+        with(|engine| {
+            let until = engine.now + cycles.0;
+            engine.sleep(Waited::Time, until);
+        });
+        suspend();
+    }
+}
+
+/// Records an act of the calling thread, which happened at `at`, no later than now. Takes no time; does nothing where
+/// the simulation records nothing.
+#[inline]
+pub fn record(at: Cycles, what: What) {
+    with(|engine| engine.record(at.0, what));
+}
+
+/// The time, read without taking any.
+#[inline]
+pub fn time() -> Cycles {
+    with(|engine| Cycles(engine.now))
+}
+
+/// The core that the calling thread is on.
+pub fn core() -> CoreId {
+    with(|engine| match engine.running {
+        OUTSIDE => CoreId(0),
+        id => CoreId(engine.threads[id as usize].core),
+    })
+}
+
+/// The calling thread, if it is a guest.
+#[inline]
+pub fn this() -> Option<Guest> {
+    match running() {
+        OUTSIDE => None,
+        id => Some(Guest(id)),
+    }
+}
+
+/// How often the calling thread has tried and slept so far, in waits: for events that say how a wait ended.
+#[inline]
+pub fn waits() -> (u64, u64) {
+    with(|engine| match engine.running {
+        OUTSIDE => (0, 0),
+        id => {
+            let thread = &engine.threads[id as usize];
+            (thread.tries, thread.sleeps)
+        }
+    })
+}
+
+/// Where a guest address lies in guest memory: the same in every run.
+pub fn offset_of<T>(at: *const T) -> u64 {
+    with(|engine| engine.offset_of(at.addr()) as u64)
+}
+
+fn assert_guest(verb: &str) {
+    assert!(running() != OUTSIDE, "{verb} is for guest threads");
+}

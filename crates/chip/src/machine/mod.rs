@@ -1,0 +1,161 @@
+//! [`Simulated`]: the machine trait on the simulated chip. Every operation of a guest is a request to the memory system
+//! or to the operating system; the guest suspends until it is served.
+//!
+//! Outside of guest code ([`Simulation::outside`](crate::Simulation::outside)) the same operations take no time: that
+//! is how data is set up before a run and read after it.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`cell`] | cells and slots |
+//! | [`wait`] | the wait policies and their prices |
+//! | [`guest`] | what only a simulated guest can do: sleep for a time, start and join threads, record events |
+
+pub mod cell;
+pub mod guest;
+pub(crate) mod wait;
+
+use crate::engine::current::{operate, running, with, work};
+use crate::engine::thread::{OUTSIDE, Reason};
+use crate::memory::{Access, Line};
+use baton_machine::units::{Cycles, Nanos};
+use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, Wait, WaitResult, Word};
+use baton_units::CoreId;
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+/// The simulated machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Simulated;
+
+/// One access to the line of `address`, by a guest or, without time, from outside.
+#[inline(always)]
+fn access(address: usize, access: Access) {
+    if running() == OUTSIDE {
+        return;
+    }
+    operate(Reason::Memory, |engine| {
+        let line = Line((engine.offset_of(address) >> engine.line_shift) as u32);
+        engine.access(line, access)
+    });
+}
+
+/// One access to each line of a range.
+fn access_range(start: usize, bytes: usize, kind: Access) {
+    if running() == OUTSIDE || bytes == 0 {
+        return;
+    }
+    let line = with(|engine| 1usize << engine.line_shift);
+    let mut at = start;
+    while at < start + bytes {
+        access(at, kind);
+        at = at / line * line + line;
+    }
+}
+
+// SAFETY: guests of one engine run one at a time on one host thread and give way only at an operation's suspension, so
+// each cell access is atomic among them; a cell used under another engine, or none, is refused. Memory comes from the
+// arena's heap, which outlives every allocation. Each thread has a `Local` of its own.
+unsafe impl Machine for Simulated {
+    type Atomic<T: Word> = cell::SimulatedAtomic<T>;
+    type Slot<T: 'static> = cell::SimulatedSlot<T>;
+    const NAME: &'static str = "simulated";
+
+    fn fence(order: Ordering) {
+        if order == Ordering::SeqCst && running() != OUTSIDE {
+            operate(Reason::Memory, |engine| engine.now + engine.chip.core.fence.0);
+        }
+    }
+
+    fn relax() {
+        if running() != OUTSIDE {
+            // At least a cycle: a guest that only relaxes must not stop time.
+            operate(Reason::Spin, |engine| engine.now + engine.chip.wait.pause.0.max(1));
+        }
+    }
+
+    #[inline]
+    fn wait_while<T: Word>(cell: &Self::Atomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T> {
+        wait::wait_while(cell, value, wait, deadline)
+    }
+
+    #[inline]
+    fn wake<T: Word>(cell: *const Self::Atomic<T>, n: u32, wait: Wait) {
+        if wait.parks() && running() != OUTSIDE {
+            wait::wake(cell.expose_provenance(), n);
+        }
+    }
+
+    fn now(_: Clock) -> Nanos {
+        if running() != OUTSIDE {
+            operate(Reason::Work, |engine| engine.now + engine.chip.core.clock_read.0.max(1));
+        }
+        with(|engine| engine.chip.core.clock.nanos(Cycles(engine.now)))
+    }
+
+    fn hint(hint: LockHint) {
+        with(|engine| {
+            if engine.running != OUTSIDE {
+                engine.threads[engine.running as usize].hint = hint;
+            }
+        });
+    }
+
+    #[inline]
+    fn local() -> &'static Local {
+        with(|engine| {
+            let local: *const Local = match engine.running {
+                OUTSIDE => &*engine.outside,
+                id => &*engine.threads[id as usize].local,
+            };
+            // SAFETY: boxed, and kept as long as the engine, in which alone guest code can run.
+            unsafe { &*local }
+        })
+    }
+
+    fn node() -> u32 {
+        with(|engine| match engine.running {
+            OUTSIDE => 0,
+            id => engine.chip.socket(CoreId(engine.threads[id as usize].core)),
+        })
+    }
+
+    fn alloc(layout: Layout) -> NonNull<u8> {
+        if layout.size() == 0 {
+            return layout.dangling_ptr();
+        }
+        with(|engine| {
+            let Some((offset, used)) = engine.heap.take(layout) else {
+                panic!("guest memory is full: {layout:?} does not fit; give the simulation more (Options::heap_bytes)")
+            };
+            let memory = engine.arena.at(offset);
+            if used {
+                // SAFETY: the block is inside the heap, free, and as large as the layout.
+                unsafe { memory.write_bytes(0, layout.size()) };
+            }
+            memory
+        })
+    }
+
+    unsafe fn dealloc(memory: NonNull<u8>, layout: Layout) {
+        // What outlived its simulation keeps the arena; there is no heap any more to give it to.
+        if layout.size() == 0 || !crate::engine::current::is_any() {
+            return;
+        }
+        with(|engine| {
+            let offset = memory.as_ptr().addr().wrapping_sub(engine.base);
+            if offset < engine.arena.size() {
+                engine.heap.give(offset, layout);
+            }
+        });
+    }
+
+    fn work(cycles: Cycles) {
+        if running() != OUTSIDE {
+            work(cycles.0);
+        }
+    }
+
+    unsafe fn touch(start: *mut u8, bytes: usize, write: bool) {
+        access_range(start.addr(), bytes, if write { Access::Store } else { Access::Load });
+    }
+}

@@ -1,0 +1,323 @@
+//! The wait policies on the chip, each at its price. The flow is the native one: a first read, then tries with
+//! something between them, then, where the policy parks, the futex protocol with its table of sleepers.
+
+use super::cell::SimulatedAtomic;
+use super::{access, running};
+use crate::config::{Chip, Monitor};
+use crate::engine::current::{kernel, operate, suspend, with};
+use crate::engine::queue::Rank;
+use crate::engine::thread::{Ended, OUTSIDE, Reason, Spin, State, Waited};
+use crate::engine::{Engine, own};
+use crate::memory::{Access, Line, Memory};
+use crate::os::futex::{BUCKET_BYTES, bucket};
+use baton_machine::{Deadline, Unavailable, Wait, WaitResult, Word};
+use baton_units::Cycles;
+
+impl Chip {
+    /// Whether the chip has what `wait` needs. Ask before a run: a guest that waits by a policy that its chip lacks panics.
+    pub fn check_wait(&self, wait: Wait) -> Result<(), Unavailable> {
+        let missing = |why| Err(Unavailable { wait, why });
+        match wait {
+            Wait::Spin | Wait::Pause | Wait::Futex | Wait::SpinPark(_) => Ok(()),
+            Wait::Tpause if self.wait.tpause.is_none() => missing("the chip file has no wait.tpause"),
+            Wait::Umwait if self.wait.umwait.is_none() => missing("the chip file has no wait.umwait"),
+            Wait::Mwaitx if self.wait.mwaitx.is_none() => missing("the chip file has no wait.mwaitx"),
+            Wait::Wfe if self.wait.wfe.is_none() => missing("the chip file has no wait.wfe"),
+            Wait::Tpause | Wait::Umwait | Wait::Mwaitx | Wait::Wfe => Ok(()),
+        }
+    }
+}
+
+/// How the policy waits between reads.
+enum Between {
+    Tries { cycles: u64, most: u64, parks: bool },
+    Monitor(Monitor),
+}
+
+fn between(chip: &Chip, wait: Wait) -> Result<Between, Unavailable> {
+    chip.check_wait(wait)?;
+    let prices = &chip.wait;
+    let tries = |cycles: Cycles| Between::Tries { cycles: cycles.0, most: u64::MAX, parks: false };
+    let nothing = Monitor { enter: Cycles(0), exit: Cycles(0) };
+    Ok(match wait {
+        Wait::Spin => tries(prices.spin),
+        Wait::Pause => tries(prices.pause),
+        Wait::Tpause => tries(prices.tpause.unwrap_or_default()),
+        Wait::Umwait => Between::Monitor(prices.umwait.unwrap_or(nothing)),
+        Wait::Mwaitx => Between::Monitor(prices.mwaitx.unwrap_or(nothing)),
+        Wait::Wfe => Between::Monitor(prices.wfe.unwrap_or(nothing)),
+        Wait::Futex => Between::Tries { cycles: 0, most: 0, parks: true },
+        Wait::SpinPark(u32::MAX) => tries(prices.pause),
+        Wait::SpinPark(n) => Between::Tries { cycles: prices.pause.0, most: u64::from(n), parks: true },
+    })
+}
+
+/// The wait of one cell, with its deadline in cycles.
+struct Waiting<'a, T> {
+    cell: &'a SimulatedAtomic<T>,
+    value: T,
+    line: Line,
+    deadline: u64,
+}
+
+pub(super) fn wait_while<T: Word>(
+    cell: &SimulatedAtomic<T>,
+    value: T,
+    wait: Wait,
+    deadline: Option<Deadline>,
+) -> WaitResult<T> {
+    access(cell.address(), Access::Load);
+    let seen = cell.peek();
+    if seen != value {
+        return WaitResult::Changed(seen);
+    }
+    if running() == OUTSIDE {
+        match deadline {
+            Some(_) => return WaitResult::Expired,
+            None => panic!("a wait outside of guest code would never end"),
+        }
+    }
+    let (waiting, between) = with(|engine| {
+        let offset = engine.offset_of(cell.address());
+        let clock = engine.chip.core.clock;
+        let deadline = deadline.map_or(u64::MAX, |deadline| clock.cycles(deadline.at).0);
+        engine.threads[engine.running as usize].waits_on = Some((Waited::Cell(offset), engine.now));
+        let line = Line((offset >> engine.line_shift) as u32);
+        (Waiting { cell, value, line, deadline }, between(&engine.chip, wait))
+    });
+    let ended = match between {
+        Err(missing) => panic!("{missing}"),
+        Ok(Between::Monitor(monitor)) => waiting.monitor(monitor),
+        Ok(Between::Tries { cycles, most, parks }) => match waiting.spin(cycles.max(1), most) {
+            WaitResult::Expired if parks && with(|engine| engine.now) < waiting.deadline => waiting.park(),
+            ended => ended,
+        },
+    };
+    with(|engine| engine.threads[engine.running as usize].waits_on = None);
+    ended
+}
+
+impl<T: Word> Waiting<'_, T> {
+    /// One try: a load, first among the events of its moment if it hits.
+    fn try_load(&self) -> T {
+        with(|engine| engine.threads[engine.running as usize].tries += 1);
+        let hit = with(|engine| engine.memory.hit().0);
+        let line = self.line;
+        let (over, hits) = {
+            give_way();
+            with(|engine| {
+                let at = engine.access(line, Access::Load);
+                let hits = at == engine.now + hit;
+                let rank = if hits { Rank::Try(engine.running) } else { Rank::Next };
+                (engine.over(at, rank), hits)
+            })
+        };
+        if !over {
+            suspend();
+        }
+        charge(if hits { Reason::Spin } else { Reason::Memory });
+        self.cell.peek()
+    }
+
+    /// Tries until the value changes; `Expired` also says that the tries are used up.
+    fn spin(&self, between: u64, most: u64) -> WaitResult<T> {
+        if most == 0 {
+            return WaitResult::Expired;
+        }
+        let mut done = 0;
+        let mut seen = self.try_load();
+        loop {
+            if seen != self.value {
+                return WaitResult::Changed(seen);
+            }
+            done += 1;
+            if done >= most || with(|engine| engine.now) >= self.deadline {
+                return WaitResult::Expired;
+            }
+            let gone = give_way();
+            let left = if most == u64::MAX { u64::MAX } else { most - done };
+            let skips = with(|engine| {
+                let skips = !gone && engine.begin_spin(self.line, between, left, self.deadline);
+                if !skips {
+                    engine.begin_pause(between);
+                }
+                skips
+            });
+            suspend();
+            charge(Reason::Spin);
+            let (ended, spin) = with(|engine| {
+                let thread = &mut engine.threads[engine.running as usize];
+                let spin = thread.spin;
+                let ended = thread.ended;
+                if skips {
+                    thread.tries += spin.done;
+                    engine.memory.count_hits(spin.done);
+                }
+                (ended, spin)
+            });
+            let read = skips && spin.hits && ended != Ended::Interrupted;
+            if skips {
+                // A try that was read just now is counted by the next turn of this loop.
+                done += spin.done - u64::from(read);
+            }
+            seen = if read { self.cell.peek() } else { self.try_load() };
+        }
+    }
+
+    /// Arms a monitor, looks again, and waits until the line goes.
+    fn monitor(&self, price: Monitor) -> WaitResult<T> {
+        loop {
+            operate(Reason::Spin, |engine| engine.now + price.enter.0.max(1));
+            let seen = self.try_load();
+            if seen != self.value {
+                return WaitResult::Changed(seen);
+            }
+            if with(|engine| engine.now) >= self.deadline {
+                return WaitResult::Expired;
+            }
+            if !give_way() && with(|engine| engine.begin_monitor(self.line, price.exit.0, self.deadline)) {
+                suspend();
+                charge(Reason::Spin);
+            }
+        }
+    }
+
+    /// Sleeps in the kernel until woken, again and again until the value has changed.
+    fn park(&self) -> WaitResult<T> {
+        let address = self.cell.address();
+        loop {
+            access(address, Access::Load);
+            let seen = self.cell.peek();
+            if seen != self.value {
+                return WaitResult::Changed(seen);
+            }
+            if self.sleep() == Ended::Expired {
+                access(address, Access::Load);
+                let seen = self.cell.peek();
+                return if seen == self.value { WaitResult::Expired } else { WaitResult::Changed(seen) };
+            }
+        }
+    }
+
+    /// One futex wait: announces the sleeper, enters the kernel, which looks again, and sleeps.
+    fn sleep(&self) -> Ended {
+        let address = self.cell.address();
+        let (offset, counter) = with(|engine| {
+            let offset = engine.offset_of(address);
+            (offset, sleepers(engine, offset))
+        });
+        add(counter, 1);
+        let (short, long) = with(|engine| {
+            let os = &engine.chip.os;
+            (os.futex_wait_changed.0, os.futex_wait.0.saturating_sub(os.futex_wait_changed.0))
+        });
+        kernel(short);
+        access(address, Access::Load);
+        let ended = if self.cell.peek() != self.value {
+            Ended::Woken
+        } else {
+            // From here on a wake finds us: no time passes between the look and the queue.
+            with(|engine| {
+                let id = engine.running;
+                engine.futexes.queue(offset, id);
+                engine.threads[id as usize].woken_early = false;
+            });
+            kernel(long);
+            self.fall_asleep(offset)
+        };
+        add(counter, u32::MAX);
+        ended
+    }
+
+    fn fall_asleep(&self, offset: usize) -> Ended {
+        let deadline = self.deadline;
+        let ended = with(|engine| {
+            let id = engine.running;
+            if engine.threads[id as usize].woken_early {
+                return Some(Ended::Woken);
+            }
+            if engine.now >= deadline {
+                engine.futexes.forget(id);
+                return Some(Ended::Expired);
+            }
+            engine.sleep(Waited::Cell(offset), deadline);
+            None
+        });
+        ended.unwrap_or_else(|| {
+            suspend();
+            with(|engine| engine.threads[engine.running as usize].ended)
+        })
+    }
+}
+
+impl Engine {
+    /// The running thread waits `between` cycles before its next try; can be interrupted.
+    fn begin_pause(&mut self, between: u64) {
+        let id = self.running;
+        let first = self.now + between;
+        self.queue.put(own(id), first, Rank::Try(id));
+        let thread = &mut self.threads[id as usize];
+        thread.spin = Spin { line: Line(0), first, period: u64::MAX, hit: 0, done: 0, hits: false };
+        thread.state = State::Spinning;
+        thread.ended = Ended::Woken;
+    }
+}
+
+/// The offset of the counter of sleepers for a cell.
+fn sleepers(_: &Engine, offset: usize) -> usize {
+    bucket(offset) * BUCKET_BYTES
+}
+
+/// An atomic addition to a counter of the table of sleepers, at the start of the arena.
+fn add(counter: usize, value: u32) {
+    let address = with(|engine| engine.base + counter);
+    access(address, Access::Atomic);
+    with(|engine| {
+        // SAFETY: the table lies at the start of the arena, is never given out, and only the engine's own host thread
+        // comes here.
+        let count = unsafe { engine.arena.at(counter).cast::<u32>().as_mut() };
+        *count = count.wrapping_add(value);
+    });
+}
+
+/// Wakes up to `n` sleepers of a cell, as the native machine does: a fence, a look at the bucket's count, and a system
+/// call if anybody is announced there.
+pub(super) fn wake(address: usize, n: u32) {
+    let (offset, counter, os) = with(|engine| {
+        let offset = engine.offset_of(address);
+        (offset, sleepers(engine, offset), engine.chip.os.clone())
+    });
+    operate(Reason::Memory, |engine| engine.now + engine.chip.core.fence.0);
+    access(with(|engine| engine.base + counter), Access::Load);
+    // SAFETY: as in `add`.
+    let announced = with(|engine| unsafe { engine.arena.at(counter).cast::<u32>().read() });
+    if announced == 0 || n == 0 {
+        return;
+    }
+    kernel(os.futex_wake_none.0);
+    let mut price = os.futex_wake.0.saturating_sub(os.futex_wake_none.0);
+    for _ in 0..n {
+        if !with(|engine| engine.wake_one(offset)) {
+            return;
+        }
+        kernel(price);
+        price = os.futex_wake_more.0;
+    }
+}
+
+/// Gives up the core if it is wanted; whether it was. Another thread may have written the line meanwhile, on this very
+/// core, which then holds it still.
+fn give_way() -> bool {
+    let wanted = with(|engine| engine.threads[engine.running as usize].preempt);
+    if wanted {
+        crate::engine::current::give_up_core();
+    }
+    wanted
+}
+
+fn charge(reason: Reason) {
+    with(|engine| {
+        let now = engine.now;
+        engine.threads[engine.running as usize].charge(reason, now);
+    });
+}

@@ -1,0 +1,262 @@
+//! Coherent caches of fixed latencies. A line has one owner or any number of readers; requests of one line are served
+//! one after the other in order of arrival; caches never evict. What is left out (capacity, banks, a network, store
+//! buffers) stands in `docs/chip.md`.
+//!
+//! A request changes the line's state when it arrives and is served later, at the price of the state that it found.
+//! So a reader whose copy is being taken misses from the moment of the request on.
+
+use super::lines::Sparse;
+use super::{Access, Line, Memory, MemoryCounts, Served};
+use crate::config::{Chip, Distance};
+use crate::random::Random;
+use baton_units::{CoreId, Cycles};
+
+/// No core: owners are kept as number + 1, so that a zeroed line is one that no cache holds.
+const NOBODY: u32 = 0;
+
+/// A line's state. All zero: in no cache.
+#[derive(Clone, Copy)]
+struct State {
+    /// The next request is served from here on.
+    free_at: u64,
+    /// The cores that hold it, the first 64 of them.
+    holders: u64,
+    /// The one that may write it, plus one.
+    owner: u32,
+    /// How many hold it.
+    count: u32,
+}
+
+/// The caches of all cores.
+pub(crate) struct FixedMemory {
+    chip: Chip,
+    states: Sparse<State>,
+    /// Holders from the 65th core on: so many words a line, none on a small chip.
+    more: Option<Sparse<u64>>,
+    more_words: usize,
+    /// Cores of one cluster, and of one socket.
+    cluster: u32,
+    socket: u32,
+    random: Random,
+    /// Noise on a latency in 1024ths.
+    noise: u64,
+    counts: MemoryCounts,
+}
+
+impl FixedMemory {
+    /// Caches for `lines` lines.
+    pub(crate) fn new(chip: &Chip, lines: usize, random: Random) -> std::io::Result<FixedMemory> {
+        let more_words = (chip.core.count as usize - 1) / 64;
+        // SAFETY: a state is integers only, as are the words of a bit set.
+        let (states, more) = unsafe { (Sparse::new(lines)?, Sparse::new(lines * more_words)?) };
+        Ok(FixedMemory {
+            states,
+            more: (more_words != 0).then_some(more),
+            more_words,
+            cluster: chip.core.per_cluster,
+            socket: chip.core.per_cluster * chip.core.clusters_per_socket,
+            random,
+            noise: (chip.noise.latency * 1024.0) as u64,
+            counts: MemoryCounts::default(),
+            chip: chip.clone(),
+        })
+    }
+
+    #[inline(always)]
+    fn holder_word(&self, line: Line, word: usize) -> u64 {
+        match &self.more {
+            Some(more) if word != 0 => more[line.0 as usize * self.more_words + word - 1],
+            _ => self.states[line.0 as usize].holders,
+        }
+    }
+
+    #[inline(always)]
+    fn is_holder(&self, core: CoreId, line: Line) -> bool {
+        self.holder_word(line, core.0 as usize / 64) & 1 << (core.0 % 64) != 0
+    }
+
+    #[inline]
+    fn add_holder(&mut self, core: CoreId, line: Line) {
+        let (word, bit) = (core.0 as usize / 64, 1 << (core.0 % 64));
+        match &mut self.more {
+            Some(more) if word != 0 => more[line.0 as usize * self.more_words + word - 1] |= bit,
+            _ => self.states[line.0 as usize].holders |= bit,
+        }
+        self.states[line.0 as usize].count += 1;
+    }
+
+    #[inline]
+    fn only_holder(&mut self, core: CoreId, line: Line) {
+        if self.states[line.0 as usize].count != 0
+            && let Some(more) = &mut self.more
+        {
+            for word in 0..self.more_words {
+                more[line.0 as usize * self.more_words + word] = 0;
+            }
+        }
+        let state = &mut self.states[line.0 as usize];
+        (state.holders, state.count, state.owner) = (0, 0, core.0 + 1);
+        self.add_holder(core, line);
+    }
+
+    /// Whether a core from `first` on, `n` of them, holds the line, `core` itself aside.
+    fn held_within(&self, line: Line, first: u32, n: u32, core: CoreId) -> bool {
+        (first / 64..=(first + n - 1) / 64).any(|word| {
+            let start = word * 64;
+            let below = |end: u32| if end >= start + 64 { u64::MAX } else { (1u64 << (end.max(start) - start)) - 1 };
+            let mut mask = below(first + n) & !below(first);
+            if core.0 / 64 == word {
+                mask &= !(1 << (core.0 % 64));
+            }
+            self.holder_word(line, word as usize) & mask != 0
+        })
+    }
+
+    /// The distance of the nearest other holder, or of the farthest.
+    fn other_holder(&self, core: CoreId, line: Line, nearest: bool) -> Distance {
+        let within = |size: u32| self.held_within(line, core.0 / size * size, size, core);
+        let anywhere = || self.held_within(line, 0, self.chip.core.count, core);
+        if nearest {
+            if within(self.cluster) {
+                Distance::SameCluster
+            } else if within(self.socket) {
+                Distance::SameSocket
+            } else {
+                Distance::CrossSocket
+            }
+        } else {
+            let others = self.states[line.0 as usize].count - u32::from(self.is_holder(core, line));
+            debug_assert!(others != 0 && anywhere());
+            let (mut in_cluster, mut in_socket) = (0, 0);
+            let first = |size: u32| core.0 / size * size;
+            for other in first(self.socket)..first(self.socket) + self.socket {
+                let held = other != core.0 && self.is_holder(CoreId(other), line);
+                in_socket += u32::from(held);
+                in_cluster += u32::from(held && other / self.cluster == core.0 / self.cluster);
+            }
+            if in_socket < others {
+                Distance::CrossSocket
+            } else if in_cluster < others {
+                Distance::SameSocket
+            } else {
+                Distance::SameCluster
+            }
+        }
+    }
+
+    /// `latency`, a little longer or shorter.
+    #[inline]
+    fn jittered(&mut self, latency: Cycles) -> u64 {
+        if self.noise == 0 {
+            return latency.0;
+        }
+        let factor = 1024 - self.noise + self.random.below(2 * self.noise + 1);
+        (latency.0 * factor).div_ceil(1024).max(1)
+    }
+
+    #[inline]
+    fn hit_at(&mut self, access: Access, now: Cycles) -> Served {
+        self.counts.hits += 1;
+        let extra = if access == Access::Atomic { self.chip.cache.atomic } else { Cycles(0) };
+        Served { at: now + self.chip.cache.hit + extra, invalidates: false }
+    }
+
+    /// The moment when a request that arrives now is served, `latency` after its turn has come.
+    #[inline]
+    fn turn(&mut self, line: Line, latency: Cycles, now: Cycles) -> (u64, u64) {
+        let start = self.states[line.0 as usize].free_at.max(now.0);
+        self.counts.queueing += start - now.0;
+        (start, start + self.jittered(latency))
+    }
+}
+
+impl Memory for FixedMemory {
+    #[inline]
+    fn request(&mut self, core: CoreId, line: Line, access: Access, now: Cycles) -> Served {
+        let state = self.states[line.0 as usize];
+        let holds = self.is_holder(core, line);
+        if access == Access::Load {
+            if holds {
+                return self.hit_at(access, now);
+            }
+            return self.fetch_copy(core, line, state, now);
+        }
+        if state.owner == core.0 + 1 {
+            let served = self.hit_at(access, now);
+            // Whoever asks from now on gets the line after this write.
+            self.states[line.0 as usize].free_at = served.at.0;
+            return served;
+        }
+        let mut latency = if state.count == 0 {
+            self.counts.fetches += 1;
+            self.chip.cache.memory
+        } else if holds && state.count == 1 {
+            // The only copy, read earlier together with others that are gone: nobody to ask.
+            self.counts.upgrades += 1;
+            self.chip.cache.hit
+        } else if holds {
+            self.counts.upgrades += 1;
+            self.chip.cache.upgrade.at(self.other_holder(core, line, false))
+        } else {
+            self.counts.transfers += 1;
+            let distance = match state.owner {
+                NOBODY => self.other_holder(core, line, false),
+                owner => self.chip.distance(core, CoreId(owner - 1)),
+            };
+            self.chip.cache.transfer.at(distance)
+        };
+        if access == Access::Atomic {
+            latency += self.chip.cache.atomic;
+        }
+        let (_, at) = self.turn(line, latency, now);
+        let invalidates = state.count > u32::from(holds);
+        self.only_holder(core, line);
+        self.states[line.0 as usize].free_at = at;
+        Served { at: Cycles(at), invalidates }
+    }
+
+    #[inline(always)]
+    fn holds(&self, core: CoreId, line: Line) -> bool {
+        self.is_holder(core, line)
+    }
+
+    #[inline(always)]
+    fn hit(&self) -> Cycles {
+        self.chip.cache.hit
+    }
+
+    fn count_hits(&mut self, n: u64) {
+        self.counts.hits += n;
+    }
+
+    fn counts(&self) -> MemoryCounts {
+        self.counts
+    }
+}
+
+impl FixedMemory {
+    /// A load that misses.
+    fn fetch_copy(&mut self, core: CoreId, line: Line, state: State, now: Cycles) -> Served {
+        if state.count == 0 {
+            self.counts.fetches += 1;
+            let (_, at) = self.turn(line, self.chip.cache.memory, now);
+            // Nobody else has it: a later write needs no permission.
+            self.only_holder(core, line);
+            self.states[line.0 as usize].free_at = at;
+            return Served { at: Cycles(at), invalidates: false };
+        }
+        self.counts.transfers += 1;
+        let distance = match state.owner {
+            NOBODY => self.other_holder(core, line, true),
+            owner => self.chip.distance(core, CoreId(owner - 1)),
+        };
+        let (start, at) = self.turn(line, self.chip.cache.transfer.at(distance), now);
+        self.add_holder(core, line);
+        let occupancy = self.chip.cache.occupancy.0;
+        let state = &mut self.states[line.0 as usize];
+        // The owner forwards the line itself; once there are several copies, reads overlap.
+        state.free_at = if state.owner == NOBODY { (start + occupancy).min(at) } else { at };
+        state.owner = NOBODY;
+        Served { at: Cycles(at), invalidates: false }
+    }
+}

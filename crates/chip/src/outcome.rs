@@ -1,0 +1,199 @@
+//! What comes out of a run: figures, or why it can never end.
+
+use crate::engine::Engine;
+use crate::engine::thread::{REASONS, Reason, State, Waited};
+use crate::memory::{Memory, MemoryCounts};
+use baton_units::Cycles;
+use std::fmt;
+
+/// The figures of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// When the last thread ended, or the time limit.
+    pub cycles: Cycles,
+    /// Every thread has ended.
+    pub finished: bool,
+    /// Operations that guests did one by one; tries that were counted without being simulated are not among them.
+    pub guest_operations: u64,
+    /// Steps of the engine's queue.
+    pub events: u64,
+    /// Threads put on a core.
+    pub switches: u64,
+    /// Threads made ready.
+    pub wakes: u64,
+    /// What the caches did.
+    pub memory: MemoryCounts,
+    /// By thread, in the order of their creation.
+    pub threads: Vec<ThreadFigures>,
+}
+
+/// The figures of a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadFigures {
+    /// Its name.
+    pub name: String,
+    /// When it was created.
+    pub born: Cycles,
+    /// When it ended (or the run did).
+    pub ended: Cycles,
+    /// Where its cycles went; sums to `ended - born`.
+    pub times: [(Reason, Cycles); REASONS],
+    /// Operations done one by one.
+    pub operations: u64,
+    /// Tries of waits, the ones that were only counted included.
+    pub tries: u64,
+    /// How often it slept.
+    pub sleeps: u64,
+    /// How often its core was taken from it.
+    pub preemptions: u64,
+}
+
+impl ThreadFigures {
+    /// Cycles that went to `reason`.
+    pub fn time(&self, reason: Reason) -> Cycles {
+        self.times[reason as usize].1
+    }
+}
+
+impl Outcome {
+    pub(crate) fn read(engine: &mut Engine, finished: bool) -> Outcome {
+        let now = engine.now;
+        let threads: Vec<ThreadFigures> = engine
+            .threads
+            .iter_mut()
+            .map(|thread| {
+                if thread.state != State::Done {
+                    // Cut off: what it was doing gets the time up to the limit.
+                    let reason = match thread.state {
+                        State::Ready => Reason::Ready,
+                        State::Starting => Reason::Switch,
+                        State::Running => Reason::Memory,
+                        State::Working(_) => Reason::Work,
+                        State::Spinning | State::Monitoring => Reason::Spin,
+                        State::Asleep | State::Done => Reason::Asleep,
+                    };
+                    if thread.since < now {
+                        thread.charge(reason, now);
+                    }
+                }
+                ThreadFigures {
+                    name: thread.name.clone(),
+                    born: Cycles(thread.born),
+                    ended: Cycles(thread.since),
+                    times: Reason::ALL.map(|reason| (reason, Cycles(thread.times[reason as usize]))),
+                    operations: thread.operations,
+                    tries: thread.tries,
+                    sleeps: thread.sleeps,
+                    preemptions: thread.preemptions,
+                }
+            })
+            .collect();
+        Outcome {
+            cycles: threads.iter().map(|thread| thread.ended).max().unwrap_or_default(),
+            finished,
+            guest_operations: threads.iter().map(|thread| thread.operations).sum(),
+            events: engine.counts.events,
+            switches: engine.counts.switches,
+            wakes: engine.counts.wakes,
+            memory: engine.memory.counts(),
+            threads,
+        }
+    }
+}
+
+/// A run that can never end: threads are left, and nothing will wake any of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// When the last thing happened.
+    pub at: Cycles,
+    /// The threads that are left.
+    pub waiting: Vec<Waiting>,
+}
+
+/// A thread that waits for ever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its number.
+    pub thread: u32,
+    /// Its name.
+    pub name: String,
+    /// It spins, sleeps, or what else.
+    pub how: &'static str,
+    /// Since when.
+    pub since: Cycles,
+    /// What it waits for.
+    pub on: WaitingOn,
+}
+
+/// What a thread waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WaitingOn {
+    /// A cell.
+    Cell {
+        /// Where it lies in guest memory.
+        offset: u64,
+        /// Its line.
+        line: u64,
+        /// The thread that wrote it last, by number and name; `None`: only the setup did.
+        writer: Option<(u32, String)>,
+    },
+    /// The end of a thread, by number and name.
+    Thread(u32, String),
+    /// Nothing that is known.
+    Unknown,
+}
+
+impl Stuck {
+    pub(crate) fn read(engine: &Engine) -> Stuck {
+        let name = |id: u32| (id, engine.threads[id as usize].name.clone());
+        let waiting = engine.threads.iter().enumerate().filter(|(_, thread)| thread.state != State::Done);
+        let waiting = waiting.map(|(id, thread)| {
+            let (on, since) = match thread.waits_on {
+                Some((Waited::Cell(offset), since)) => {
+                    let writer = engine.writers[offset / 8].checked_sub(1).map(name);
+                    let line = (offset >> engine.line_shift) as u64;
+                    (WaitingOn::Cell { offset: offset as u64, line, writer }, since)
+                }
+                Some((Waited::Thread(other), since)) => {
+                    let (id, name) = name(other);
+                    (WaitingOn::Thread(id, name), since)
+                }
+                Some((Waited::Time, since)) => (WaitingOn::Unknown, since),
+                None => (WaitingOn::Unknown, thread.since),
+            };
+            let how = match thread.state {
+                State::Asleep => "sleeps",
+                State::Spinning => "spins",
+                State::Monitoring => "waits with its monitor",
+                _ => "waits",
+            };
+            Waiting { thread: id as u32, name: thread.name.clone(), how, since: Cycles(since), on }
+        });
+        Stuck { at: Cycles(engine.now), waiting: waiting.collect() }
+    }
+}
+
+impl fmt::Display for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "nothing can happen any more at {}: {} thread(s) wait for ever", self.at, self.waiting.len())?;
+        for waiting in &self.waiting {
+            write!(f, "\n  thread {} ({}) {} ", waiting.thread, waiting.name, waiting.how)?;
+            match &waiting.on {
+                WaitingOn::Cell { offset, line, writer } => {
+                    write!(f, "on the cell at {offset:#x} (line {line}) since {}, ", waiting.since)?;
+                    match writer {
+                        Some((id, name)) => write!(f, "last written by thread {id} ({name})")?,
+                        None => write!(f, "written by no thread")?,
+                    }
+                }
+                WaitingOn::Thread(id, name) => {
+                    write!(f, "for the end of thread {id} ({name}) since {}", waiting.since)?;
+                }
+                WaitingOn::Unknown => write!(f, "since {}", waiting.since)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Stuck {}

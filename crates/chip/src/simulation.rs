@@ -1,0 +1,317 @@
+//! A simulation from the host's side: make it, set up guest data, start guest threads, run, read what came out.
+
+use crate::config::Chip;
+use crate::engine::current::{Entered, with};
+use crate::engine::queue::EventQueue;
+use crate::engine::thread::{OUTSIDE, Thread};
+use crate::engine::{Engine, EngineCounts, Step};
+use crate::guest::arena::{Arena, PAGE};
+use crate::guest::heap::Heap;
+use crate::guest::stack::{GuestStack, STACK};
+use crate::machine::guest::{Guest, Spawn};
+use crate::memory::fixed::FixedMemory;
+use crate::memory::lines::Sparse;
+use crate::os::Core;
+use crate::os::futex::{BUCKET_BYTES, BUCKETS, Futexes};
+use crate::outcome::{Outcome, Stuck};
+use crate::random::{Purpose, Random};
+use baton_machine::Local;
+use baton_trace::TraceBuilder;
+use baton_units::{CoreId, Cycles};
+use corosensei::{Coroutine, CoroutineResult};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// What a simulation is, beside its chip.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The seed of the one generator.
+    pub seed: u64,
+    /// Cores in use, the first so many; `None`: all of the chip's.
+    pub cpus: Option<u32>,
+    /// Ends the run at this moment; `None`: when every thread has ended.
+    pub limit: Option<Cycles>,
+    /// Keep the events that guests record.
+    pub record: bool,
+    /// Bytes of guest heap.
+    pub heap_bytes: usize,
+    /// Threads at most, all that ever live counted once.
+    pub threads: usize,
+    /// Finish operations at once where nothing comes before them. Changes no result: a test compares.
+    pub run_ahead: bool,
+    /// Count tries that cannot succeed without simulating them. Changes no result: a test compares.
+    pub skip_tries: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            seed: 1,
+            cpus: None,
+            limit: None,
+            record: false,
+            heap_bytes: 64 << 20,
+            threads: 1024,
+            run_ahead: true,
+            skip_tries: true,
+        }
+    }
+}
+
+/// A simulation that cannot be made, or a thread that cannot be added.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Refused {
+    /// More cores asked for than there are.
+    #[error("{asked} CPUs asked for; chip `{chip}` has {has} (core.count)")]
+    Cores {
+        /// The chip.
+        chip: String,
+        /// How many were asked for.
+        asked: u32,
+        /// How many it has.
+        has: u32,
+    },
+    /// A thread that may run nowhere.
+    #[error("thread `{thread}` may run only on cores {cores:?}; {has} cores are in use")]
+    Affinity {
+        /// The thread.
+        thread: String,
+        /// Cores that it may run on.
+        cores: Vec<u32>,
+        /// Cores in use.
+        has: u32,
+    },
+    /// No room for another stack.
+    #[error("no room for more than {0} guest threads (Options::threads)")]
+    Threads(usize),
+    /// The host gave no address space.
+    #[error("the host has no address space for the simulated memory: {0}")]
+    Memory(String),
+}
+
+type Routine = Coroutine<(), (), (), GuestStack>;
+
+/// Coroutines and stacks; apart from the engine, as guests run while these are in use.
+struct Routines {
+    all: Vec<Option<NonNull<Routine>>>,
+    free_stacks: Vec<usize>,
+    next_stack: usize,
+}
+
+/// A simulated chip with its guests.
+pub struct Simulation {
+    engine: NonNull<Engine>,
+    routines: RefCell<Routines>,
+}
+
+thread_local! {
+    static ROUTINES: std::cell::Cell<Option<NonNull<RefCell<Routines>>>> = const { std::cell::Cell::new(None) };
+}
+
+/// Makes a simulation current on this host thread.
+struct Inside {
+    _entered: Entered,
+    routines: Option<NonNull<RefCell<Routines>>>,
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        ROUTINES.set(self.routines);
+    }
+}
+
+impl Simulation {
+    /// A chip at time 0 with no guests.
+    pub fn new(chip: &Chip, options: &Options) -> Result<Simulation, Refused> {
+        let cpus = options.cpus.unwrap_or(chip.core.count);
+        if cpus == 0 || cpus > chip.core.count {
+            return Err(Refused::Cores { chip: chip.name.clone(), asked: cpus, has: chip.core.count });
+        }
+        let no_memory = |error: std::io::Error| Refused::Memory(error.to_string());
+        let table = (BUCKETS * BUCKET_BYTES).next_multiple_of(PAGE);
+        let heap = table + options.heap_bytes.next_multiple_of(PAGE);
+        let arena = Arena::reserve(heap + options.threads * STACK).map_err(no_memory)?;
+        arena.open(0, heap).map_err(no_memory)?;
+        let line_shift = chip.cache.line_bytes.trailing_zeros();
+        let lines = (arena.size() >> line_shift) + 1;
+        // SAFETY: both are arrays of integers.
+        let (watchers, writers) = unsafe { (Sparse::new(lines), Sparse::new(arena.size() / 8 + 1)) };
+        let engine = Engine {
+            now: 0,
+            running: OUTSIDE,
+            queue: EventQueue::new(),
+            threads: Vec::new(),
+            cores: vec![Core::default(); cpus as usize],
+            memory: FixedMemory::new(chip, lines, Random::new(options.seed, Purpose::Latency)).map_err(no_memory)?,
+            limit: options.limit.map_or(u64::MAX, |limit| limit.0),
+            run_ahead: options.run_ahead,
+            skip_tries: options.skip_tries,
+            base: arena.start(),
+            line_shift,
+            heap: Heap::new(table, heap),
+            watchers: watchers.map_err(no_memory)?,
+            writers: writers.map_err(no_memory)?,
+            futexes: Futexes::new(),
+            start_noise: Random::new(options.seed, Purpose::Start),
+            outside: Box::new(Local::new(0)),
+            free_numbers: BTreeSet::new(),
+            alive: 0,
+            ready_order: 0,
+            counts: EngineCounts::default(),
+            record: options.record.then(Vec::new),
+            chip: chip.clone(),
+            arena,
+        };
+        Ok(Simulation {
+            engine: NonNull::from(Box::leak(Box::new(engine))),
+            routines: RefCell::new(Routines { all: Vec::new(), free_stacks: Vec::new(), next_stack: heap }),
+        })
+    }
+
+    fn enter(&self) -> Inside {
+        // SAFETY: the engine lives as long as `self`, which outlives the guard, and is used only through `current`.
+        let entered = unsafe { Entered::new(self.engine) };
+        Inside { _entered: entered, routines: ROUTINES.replace(Some(NonNull::from(&self.routines))) }
+    }
+
+    /// Runs `f` as the simulation's outside: guest memory can be allocated, read and written, and nothing takes time.
+    pub fn outside<R>(&mut self, f: impl FnOnce() -> R) -> R {
+        let _inside = self.enter();
+        f()
+    }
+
+    /// Adds a thread; it runs with [`Simulation::run`].
+    pub fn spawn(&mut self, spawn: Spawn, f: impl FnOnce() + 'static) -> Result<Guest, Refused> {
+        let _inside = self.enter();
+        create(spawn, Box::new(f))
+    }
+
+    /// Runs until every thread has ended, or to the time limit.
+    ///
+    /// # Errors
+    /// [`Stuck`] when threads are left that nothing will ever wake.
+    ///
+    /// # Panics
+    /// With a guest's own panic.
+    pub fn run(&mut self) -> Result<Outcome, Stuck> {
+        let _inside = self.enter();
+        loop {
+            match with(Engine::step) {
+                Step::Handled => {}
+                Step::Resume(id) => self.resume(id),
+                Step::Limit => return Ok(with(|engine| Outcome::read(engine, false))),
+                Step::Silence if with(|engine| engine.alive) == 0 => {
+                    return Ok(with(|engine| Outcome::read(engine, true)));
+                }
+                Step::Silence => return Err(with(|engine| Stuck::read(engine))),
+            }
+        }
+    }
+
+    #[inline]
+    fn resume(&self, id: u32) {
+        with(|engine| engine.running = id);
+        let routine = self.routines.borrow().all[id as usize];
+        let Some(mut routine) = routine else { unreachable!("thread {id} ended and is resumed") };
+        // SAFETY: boxed and leaked when it was created, freed below when it has returned; only we run it.
+        let ended = matches!(unsafe { routine.as_mut() }.resume(()), CoroutineResult::Return(()));
+        if ended {
+            with(|engine| {
+                engine.exited(id);
+                #[cfg(debug_assertions)]
+                engine.check();
+            });
+            let mut routines = self.routines.borrow_mut();
+            routines.all[id as usize] = None;
+            // SAFETY: it came from a leaked box, has returned, and nobody refers to it any more.
+            let routine = unsafe { Box::from_raw(routine.as_ptr()) };
+            routines.free_stacks.push(routine.into_stack().offset);
+        } else {
+            with(|engine| engine.running = OUTSIDE);
+        }
+    }
+
+    /// The recorded events as a trace. Threads are numbered as they were created.
+    pub fn into_trace(mut self) -> baton_trace::Trace {
+        // SAFETY: no guest runs, and we own the engine.
+        let engine = unsafe { self.engine.as_mut() };
+        let mut trace = TraceBuilder::new(baton_trace::Clock::simulated(engine.chip.core.clock));
+        for thread in &engine.threads {
+            trace.thread(&thread.name);
+        }
+        for event in engine.record.take().into_iter().flatten() {
+            trace.push(event.time, event.thread, event.what);
+        }
+        trace.build()
+    }
+}
+
+/// Adds a thread to the current simulation.
+pub(crate) fn create(spawn: Spawn, f: Box<dyn FnOnce()>) -> Result<Guest, Refused> {
+    let Some(routines) = ROUTINES.get() else { panic!("a guest thread was started outside of a simulation") };
+    // SAFETY: `Inside` keeps the simulation alive; the run loop does not borrow while guests run.
+    let routines = unsafe { routines.as_ref() };
+    let mut routines = routines.borrow_mut();
+    let id = routines.all.len() as u32;
+    let (arena, most) = with(|engine| (engine.arena.clone(), engine.arena.size()));
+    let offset = match routines.free_stacks.pop() {
+        Some(offset) => offset,
+        None if routines.next_stack + STACK <= most => {
+            routines.next_stack += STACK;
+            routines.next_stack - STACK
+        }
+        None => return Err(Refused::Threads(routines.all.iter().flatten().count())),
+    };
+    let stack = GuestStack::open(&arena, offset).map_err(|error| Refused::Memory(error.to_string()))?;
+    with(|engine| engine.add_thread(id, spawn))?;
+    let routine = Routine::with_stack(stack, move |yielder, ()| {
+        with(|engine| engine.threads[id as usize].yielder = yielder);
+        f();
+        let local: *const Local = with(|engine| &raw const *engine.threads[id as usize].local);
+        // SAFETY: boxed, and kept as long as the engine.
+        unsafe { (*local).finish() };
+    });
+    routines.all.push(Some(NonNull::from(Box::leak(Box::new(routine)))));
+    Ok(Guest(id))
+}
+
+impl Engine {
+    /// Enters a thread into the tables; it becomes ready after its start's delay and noise.
+    fn add_thread(&mut self, id: u32, spawn: Spawn) -> Result<(), Refused> {
+        let cores = self.cores.len() as u32;
+        let name = if spawn.name.is_empty() { format!("thread {id}") } else { spawn.name };
+        let affinity: Vec<u32> = spawn.affinity.iter().map(|core: &CoreId| core.0).collect();
+        if !affinity.is_empty() && !affinity.iter().any(|&core| core < cores) {
+            return Err(Refused::Affinity { thread: name, cores: affinity, has: cores });
+        }
+        let home = affinity.iter().copied().find(|&core| core < cores).unwrap_or(id % cores);
+        let affinity = (!affinity.is_empty()).then(|| affinity.into_boxed_slice());
+        let number = self.free_numbers.pop_first().unwrap_or(self.alive as u32 + self.free_numbers.len() as u32);
+        self.alive += 1;
+        self.threads.push(Thread::new(name, number, home, affinity, self.now));
+        let noise = self.start_noise.below(self.chip.noise.start.0 + 1);
+        self.sleep_until_start(id, self.now + spawn.after.0 + noise);
+        Ok(())
+    }
+}
+
+impl Drop for Simulation {
+    fn drop(&mut self) {
+        for routine in self.routines.get_mut().all.drain(..).flatten() {
+            // SAFETY: it came from a leaked box and does not run.
+            let mut routine = unsafe { Box::from_raw(routine.as_ptr()) };
+            // SAFETY: the guest is suspended for good: its frames are forgotten, as if it had never returned. What they
+            // own is leaked, guest memory included, which keeps the arena below.
+            unsafe { routine.force_reset() };
+        }
+        // SAFETY: it came from a leaked box; no guest is left to use it.
+        let engine = unsafe { Box::from_raw(self.engine.as_ptr()) };
+        if engine.heap.live != 0 {
+            // Somebody may still hold guest memory: it stays mapped for ever rather than dangle.
+            std::mem::forget(Arc::clone(&engine.arena));
+        }
+    }
+}
