@@ -191,6 +191,9 @@ fn opaque_waits_are_told_apart_by_cpu_time() {
     let stats = &analysis.locks[0].stats;
     assert_eq!((stats.entered_spinning, stats.entered_sleeping, stats.entered_unknown), (1, 1, 0));
     assert_eq!(stats.wait_cpu_ns, 68_000);
+    // 59,999 passed in each wait; between the two, the thread used nothing of what passed.
+    let between = 100_002 - 60_001;
+    assert_eq!(analysis.threads[1].off_cpu_inferred.0, 999 + between + (59_999 - 9_000));
 }
 
 #[test]

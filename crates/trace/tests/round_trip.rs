@@ -141,6 +141,35 @@ fn a_definition_without_room_takes_none_from_the_events() {
     assert_eq!(trace.losses[0].events, 1 + 600 - 508);
 }
 
+/// Context switches out of a kernel buffer, written after the fact, find the thread that bore the number at the time.
+#[test]
+fn context_switches_come_back_as_their_threads() {
+    use baton_trace::OffReason;
+    use baton_trace::analysis::{Analysis, Window};
+    let directory = tempfile::tempdir().unwrap();
+    let session = open(directory.path(), Options::default());
+    let pen = ThreadWriter::new();
+    let start = baton_trace::clock::now(session.source());
+    pen.post_at(&session, start, What::Marker { name: 1, value: 0 });
+    pen.post_at(&session, start + 1_000_000, What::Marker { name: 1, value: 1 });
+    let switches = ThreadWriter::foreign(start);
+    let tid = baton_trace::sys::tid();
+    switches.post_at(&session, start + 100_000, What::OffCpu { tid, reason: OffReason::Preempted });
+    switches.post_at(&session, start + 400_000, What::OnCpu { tid, cpu: 1 });
+    switches.post_at(&session, start + 500_000, What::OnCpu { tid: u32::MAX, cpu: 1 });
+    switches.finish();
+    pen.finish();
+    session.finish();
+    let trace = Trace::open(directory.path()).unwrap();
+    assert_eq!((trace.threads.len(), trace.len()), (1, 4));
+    let [loss] = trace.losses.as_slice() else { panic!("{:?}", trace.losses) };
+    assert_eq!((loss.kind, loss.events), (LossKind::UnknownThread, 1));
+    let whats: Vec<What> = trace.events().map(|e| e.what).collect();
+    assert!(matches!(whats[..], [What::Marker { .. }, What::OffCpu { .. }, What::OnCpu { .. }, What::Marker { .. }]));
+    let analysis = Analysis::of(&trace, Window::whole(&trace));
+    assert_eq!(analysis.threads[0].off_cpu.0, 300_000);
+}
+
 /// Real threads on a real lock: no stamp contradicts mutual exclusion, and the accounts close.
 #[test]
 fn a_contended_lock_is_recorded_without_contradiction() {

@@ -57,8 +57,11 @@ pub struct ThreadReport {
     pub semaphores: Ticks,
     /// Waits for other threads' ends.
     pub joins: Ticks,
-    /// Time off the CPU, where it was recorded.
+    /// Time off the CPU, where context switches were recorded.
     pub off_cpu: Ticks,
+    /// Time off the CPU by its CPU time: from each record of it to the next, what passed and was not used. Covers the
+    /// stretches between such records only.
+    pub off_cpu_inferred: Ticks,
     /// Changes of CPU, as far as events saw them.
     pub migrations: u64,
 }
@@ -111,11 +114,13 @@ enum Book {
 struct ThreadState {
     /// The lock it waits for.
     waits_for: Option<ObjectId>,
-    /// Its CPU time at the latest record of it, and whether that was in the wait that goes on.
+    /// Its CPU time, if it was recorded in the wait that goes on.
     cpu_ns: Option<u64>,
     /// A wait that ended: the lock, its length, CPU time at its start, and whether how it ended is unknown.
     to_classify: Option<(ObjectId, Ticks, u64, bool)>,
     off_since: Option<Ticks>,
+    /// The latest record of its CPU time, and when it was made.
+    clocked: Option<(Ticks, u64)>,
     cpu: Option<u32>,
 }
 
@@ -237,6 +242,12 @@ impl<'a> Walk<'a> {
         let report = &mut self.reports[event.thread.index()];
         match event.what {
             What::CpuTime { ns } => {
+                if let Some((then, before)) = state.clocked.replace((event.time, ns))
+                    && self.window.overlap(then, event.time) == event.time.since(then)
+                {
+                    let used = Ticks(self.trace.clock.ticks(Nanos(ns.saturating_sub(before))));
+                    report.off_cpu_inferred += event.time.since(then).since(used);
+                }
                 state.cpu_ns = Some(ns);
                 let Some((id, waited, before, unknown)) = state.to_classify.take() else { return };
                 if let Book::Lock(ledger) = &mut self.books[id.index()] {
