@@ -1,0 +1,269 @@
+//! One function for each thing that happens. Each is nothing in code that does not record.
+
+use super::sites::site;
+use super::{Probe, SESSION};
+use crate::mutex::Mutex;
+use crate::thread::{self, Thread};
+use baton_trace::{Address, How, Lock, LockKind, Mode, Waitable, WakeReason, What, clock, sys};
+
+/// A lock as events name it.
+#[inline(always)]
+fn mutex(mutex: *const Mutex) -> Lock {
+    Lock::mutex(mutex.addr() as Address)
+}
+
+/// Records an act, stamped now: before it gives something away.
+#[inline(always)]
+pub fn post<P: Probe>(what: impl FnOnce(&Thread) -> What) {
+    if P::ON {
+        let thread = thread::current();
+        thread.pen.post(&SESSION, what(thread));
+    }
+}
+
+/// Records an act, stamped when everything before is done: after it took something.
+#[inline(always)]
+pub fn post_ordered<P: Probe>(what: impl FnOnce(&Thread) -> What) {
+    if P::ON {
+        let thread = thread::current();
+        thread.pen.post_ordered(&SESSION, what(thread));
+    }
+}
+
+/// The thread's CPU time, to tell spinning from sleeping.
+#[inline(always)]
+fn cpu_time<P: Probe>() {
+    post::<P>(|_| What::CpuTime { ns: sys::thread_cpu_ns() });
+}
+
+/// A moment, to be written down later; 0 in code that does not record.
+#[inline(always)]
+pub fn moment<P: Probe>() -> u64 {
+    if P::ON { clock::now(SESSION.source()) } else { 0 }
+}
+
+// Locks of any kind.
+
+/// The lock was free and has been taken.
+#[inline(always)]
+pub fn lock_acquire<P: Probe>(lock: Lock, mode: Mode, at: usize) {
+    post_ordered::<P>(|thread| What::Acquire { lock, mode, site: site(thread, at) });
+}
+
+/// The lock is taken: a wait begins.
+#[inline(never)]
+pub fn lock_request<P: Probe>(lock: Lock, mode: Mode, at: usize) {
+    post::<P>(|thread| What::Request { lock, mode, site: super::sites::contended(thread, at) });
+    cpu_time::<P>();
+}
+
+/// A wait began at a moment before.
+pub fn lock_requested_at<P: Probe>(lock: Lock, at: usize, moment: u64) {
+    if P::ON {
+        let thread = thread::current();
+        let what = What::Request { lock, mode: Mode::Exclusive, site: super::sites::contended(thread, at) };
+        thread.pen.post_at(&SESSION, moment, what);
+    }
+}
+
+/// The wait ended with the lock.
+#[inline(never)]
+pub fn lock_acquired<P: Probe>(lock: Lock, mode: Mode) {
+    post_ordered::<P>(|_| What::Acquired { lock, mode, how: How::OPAQUE });
+    cpu_time::<P>();
+}
+
+/// The wait ended without it.
+#[inline(never)]
+pub fn lock_timed_out<P: Probe>(lock: Lock, mode: Mode) {
+    post_ordered::<P>(|_| What::Timeout { lock, mode });
+    cpu_time::<P>();
+}
+
+/// A try found it taken.
+#[inline(always)]
+pub fn lock_try_failed<P: Probe>(lock: Lock, mode: Mode, at: usize) {
+    post::<P>(|thread| What::TryFail { lock, mode, site: site(thread, at) });
+}
+
+/// It is about to be given up.
+#[inline(always)]
+pub fn lock_release<P: Probe>(lock: Lock, mode: Mode, at: usize) {
+    post::<P>(|thread| What::Release { lock, mode, site: site(thread, at) });
+}
+
+/// It was initialised.
+#[inline(always)]
+pub fn lock_init<P: Probe>(lock: Lock, at: usize) {
+    post_ordered::<P>(|thread| What::LockInit { lock, site: site(thread, at) });
+}
+
+/// It is about to be destroyed.
+#[inline(always)]
+pub fn lock_destroy<P: Probe>(lock: Lock) {
+    post::<P>(|_| What::LockDestroy { lock });
+}
+
+// Mutexes, in the words of their hooks.
+
+/// As [`lock_acquire`].
+#[inline(always)]
+pub fn acquire<P: Probe>(m: *const Mutex, at: usize) {
+    lock_acquire::<P>(mutex(m), Mode::Exclusive, at);
+}
+/// As [`lock_request`].
+#[inline(always)]
+pub fn request<P: Probe>(m: *const Mutex, at: usize) {
+    if P::ON {
+        lock_request::<P>(mutex(m), Mode::Exclusive, at);
+    }
+}
+/// As [`lock_acquired`].
+#[inline(always)]
+pub fn acquired<P: Probe>(m: *const Mutex) {
+    if P::ON {
+        lock_acquired::<P>(mutex(m), Mode::Exclusive);
+    }
+}
+/// As [`lock_timed_out`].
+#[inline(always)]
+pub fn timed_out<P: Probe>(m: *const Mutex) {
+    if P::ON {
+        lock_timed_out::<P>(mutex(m), Mode::Exclusive);
+    }
+}
+/// As [`lock_try_failed`].
+#[inline(always)]
+pub fn try_failed<P: Probe>(m: *const Mutex, at: usize) {
+    lock_try_failed::<P>(mutex(m), Mode::Exclusive, at);
+}
+/// As [`lock_release`].
+#[inline(always)]
+pub fn release<P: Probe>(m: *const Mutex, at: usize) {
+    lock_release::<P>(mutex(m), Mode::Exclusive, at);
+}
+/// As [`lock_release`], at a moment before.
+#[inline(always)]
+pub fn released_at<P: Probe>(m: *const Mutex, at: usize, moment: u64) {
+    if P::ON {
+        let thread = thread::current();
+        let what = What::Release { lock: mutex(m), mode: Mode::Exclusive, site: site(thread, at) };
+        thread.pen.post_at(&SESSION, moment, what);
+    }
+}
+/// As [`lock_init`].
+#[inline(always)]
+pub fn mutex_init<P: Probe>(m: *const Mutex, at: usize) {
+    lock_init::<P>(mutex(m), at);
+}
+/// As [`lock_destroy`].
+#[inline(always)]
+pub fn mutex_destroy<P: Probe>(m: *const Mutex) {
+    lock_destroy::<P>(mutex(m));
+}
+
+// Condition variables.
+
+/// It was initialised.
+pub fn condition_init<P: Probe>(condition: usize, at: usize) {
+    waitable_init::<P>(Waitable::Condition, condition, at);
+}
+
+/// It is destroyed.
+pub fn condition_destroy<P: Probe>(condition: usize) {
+    waitable_destroy::<P>(Waitable::Condition, condition);
+}
+
+/// A wait begins. The mutex's release follows.
+#[inline(always)]
+pub fn condition_wait<P: Probe>(condition: usize, mutex: usize, at: usize) {
+    post::<P>(|thread| What::CondWait { condition: condition as Address, site: site(thread, at) });
+    post::<P>(|_| What::CondMutex { mutex: mutex as Address });
+}
+
+/// A wait ended. The mutex's acquisition follows.
+#[inline(always)]
+pub fn condition_wake<P: Probe>(condition: usize, reason: WakeReason) {
+    post_ordered::<P>(|_| What::CondWake { condition: condition as Address, reason });
+}
+
+/// One waiter is about to be woken.
+#[inline(always)]
+pub fn condition_signal<P: Probe>(condition: usize, at: usize) {
+    post::<P>(|thread| What::CondSignal { condition: condition as Address, site: site(thread, at) });
+}
+
+/// All are.
+#[inline(always)]
+pub fn condition_broadcast<P: Probe>(condition: usize, at: usize) {
+    post::<P>(|thread| What::CondBroadcast { condition: condition as Address, site: site(thread, at) });
+}
+
+// What is no lock.
+
+/// A thread is about to enter a barrier.
+pub fn barrier_arrive<P: Probe>(barrier: usize, at: usize) {
+    post::<P>(|thread| What::BarrierArrive { barrier: barrier as Address, site: site(thread, at) });
+}
+
+/// An object was initialised.
+pub fn waitable_init<P: Probe>(sort: Waitable, address: usize, at: usize) {
+    post_ordered::<P>(|thread| What::Init { sort, address: address as Address, site: site(thread, at) });
+}
+
+/// An object is destroyed.
+pub fn waitable_destroy<P: Probe>(sort: Waitable, address: usize) {
+    post::<P>(|_| What::Destroy { sort, address: address as Address });
+}
+
+/// A lock of another kind than a mutex.
+#[inline(always)]
+pub fn lock(kind: LockKind, address: usize) -> Lock {
+    Lock { address: address as Address, kind }
+}
+
+/// How many take part in a barrier, or a semaphore's first value.
+pub fn attribute<P: Probe>(address: usize, value: u32) {
+    post::<P>(|_| What::Attribute { address: address as Address, value });
+}
+
+/// The CPU time after a wait on something that is no lock.
+pub fn waited<P: Probe>() {
+    cpu_time::<P>();
+}
+
+/// A semaphore was taken without a wait.
+pub fn sem_take<P: Probe>(semaphore: usize, at: usize) {
+    post_ordered::<P>(|thread| What::SemTake { semaphore: semaphore as Address, site: site(thread, at) });
+}
+
+/// A wait for a semaphore begins.
+pub fn sem_wait<P: Probe>(semaphore: usize, at: usize) {
+    post::<P>(|thread| What::SemWait { semaphore: semaphore as Address, site: site(thread, at) });
+    cpu_time::<P>();
+}
+
+/// A try found the semaphore at zero.
+pub fn sem_try_failed<P: Probe>(semaphore: usize, at: usize) {
+    post::<P>(|thread| What::SemTryFail { semaphore: semaphore as Address, site: site(thread, at) });
+}
+
+/// The semaphore is about to be raised.
+pub fn sem_post<P: Probe>(semaphore: usize, at: usize) {
+    post::<P>(|thread| What::SemPost { semaphore: semaphore as Address, site: site(thread, at) });
+}
+
+/// A thread is about to be created.
+pub fn create<P: Probe>(at: usize) {
+    post::<P>(|thread| What::Create { site: site(thread, at) });
+}
+
+/// A join begins.
+pub fn join_begin<P: Probe>(handle: u64, at: usize) {
+    post::<P>(|thread| What::JoinBegin { handle, site: site(thread, at) });
+}
+
+/// The calling thread has given itself a name.
+pub fn name_current(name: &core::ffi::CStr) {
+    thread::current().pen.name_thread(&SESSION, name.to_bytes());
+}

@@ -1,0 +1,136 @@
+//! Recording what the program does, as events of `baton-trace`.
+//!
+//! Every hook is compiled with and without it ([`Probe`]): without, nothing of this is in the code. What gives something away
+//! is stamped before the act, what takes after it, so that cause never comes after effect.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | here | the session, threads, forks |
+//! | [`events`] | one function for each thing that happens |
+//! | [`sites`] | call sites, and the stacks of contended ones |
+//! | [`modules`] | which object files are loaded where |
+
+mod events;
+mod modules;
+mod sites;
+
+pub use baton_trace::WakeReason;
+pub use events::*;
+pub use modules::before_dlclose;
+
+use crate::config::Config;
+use crate::thread::{self, Thread};
+use baton_trace::What;
+use baton_trace::writer::{Options, Session};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Whether hooks record.
+pub trait Probe: 'static {
+    /// They do.
+    const ON: bool;
+}
+
+/// Hooks that record.
+pub struct Recorded;
+/// Hooks that do not.
+pub struct Quiet;
+
+impl Probe for Recorded {
+    const ON: bool = true;
+}
+impl Probe for Quiet {
+    const ON: bool = false;
+}
+
+/// The process's trace.
+static SESSION: Session = Session::new();
+/// Children are recorded too.
+static FOLLOW: AtomicBool = AtomicBool::new(true);
+
+/// Opens the trace.
+///
+/// # Errors
+/// One line that says what could not be done.
+pub fn start(config: &Config, follow: bool) -> Result<(), String> {
+    let Some(directory) = &config.trace else { return Ok(()) };
+    FOLLOW.store(follow, Relaxed);
+    let mut options = Options::default();
+    if let Some(limit) = config.trace_max {
+        options.limit = limit;
+    }
+    SESSION.open(directory, options).map_err(|error| format!("BATON_TRACE={}: {error}", directory.to_string_lossy()))
+}
+
+/// Begins the trace of the thread that starts the library, once the session is open and slots are set.
+pub fn begin() {
+    if SESSION.is_open() {
+        let _ = thread::current();
+        modules::record();
+    }
+}
+
+/// A thread got its record.
+pub fn thread_begins(thread: &Thread) {
+    thread.pen.forget();
+    if SESSION.is_open() {
+        thread.pen.post_ordered(&SESSION, What::ThreadStart { handle: thread.handle() as u64 });
+        sites::name_thread(thread);
+    }
+}
+
+/// A thread is about to lose its record.
+pub fn thread_ends(thread: &Thread) {
+    if SESSION.is_open() {
+        thread.pen.post(&SESSION, What::ThreadEnd { handle: thread.handle() as u64 });
+    }
+    thread.pen.finish();
+}
+
+/// The process ends in order.
+pub fn finish() {
+    if SESSION.is_open() {
+        modules::record();
+        SESSION.finish();
+    }
+}
+
+fn signals(how: libc::c_int, mask: u64) -> u64 {
+    let mut before = 0u64;
+    // SAFETY: both masks are the kernel's signal sets of 8 bytes. The raw call leaves errno alone when it succeeds, and it
+    // blocks the signals that glibc uses itself too.
+    unsafe { libc::syscall(libc::SYS_rt_sigprocmask, how, &raw const mask, &raw mut before, 8) };
+    before
+}
+
+/// Before a fork: no signal handler may write between the fork and the child's own file.
+pub fn before_fork() {
+    if SESSION.is_open() {
+        let thread = thread::current();
+        thread.mask.store(signals(libc::SIG_BLOCK, u64::MAX), Relaxed);
+        thread.blocked.store(true, Relaxed);
+    }
+}
+
+/// After a fork, in the parent, and in the child when its file is made.
+pub fn after_fork_in_parent() {
+    if let Some(thread) = thread::existing().filter(|thread| thread.blocked.swap(false, Relaxed)) {
+        signals(libc::SIG_SETMASK, thread.mask.load(Relaxed));
+    }
+}
+
+/// After a fork, in the child: a file of its own, or nothing more. A child that cannot have its file runs on unrecorded.
+pub fn after_fork_in_child() {
+    let reopened = SESSION.reopen_after_fork(FOLLOW.load(Relaxed));
+    sites::after_fork();
+    modules::after_fork();
+    if let Some(thread) = thread::existing() {
+        // The pens of the other records are put in order when a new thread gets them.
+        if reopened.is_ok() {
+            thread_begins(thread);
+            modules::record();
+        } else {
+            thread.pen.forget();
+        }
+    }
+    after_fork_in_parent();
+}

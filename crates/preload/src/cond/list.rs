@@ -1,0 +1,165 @@
+//! The list of waiters, under its guard.
+
+use super::Cond;
+use super::waiter::place::{DETACHED, LEAVING, NOWHERE, QUEUED};
+use crate::thread::Thread;
+use baton_machine::Wait;
+use baton_sync::lock::RawLock;
+use core::ptr::null_mut;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// The thread behind a link.
+fn at(link: &AtomicPtr<Thread>) -> Option<&'static Thread> {
+    // SAFETY: records of threads are never given back.
+    unsafe { link.load(Relaxed).as_ref() }
+}
+
+fn pointer(thread: Option<&'static Thread>) -> *mut Thread {
+    thread.map_or(null_mut(), |thread| core::ptr::from_ref(thread).cast_mut())
+}
+
+impl Cond {
+    /// Runs `f` with the list to itself.
+    fn guarded<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.renew();
+        self.guard.lock(Wait::Futex);
+        let out = f();
+        // SAFETY: locked above.
+        unsafe { self.guard.unlock((), Wait::Futex) };
+        out
+    }
+
+    /// Puts the calling thread at the end. The caller holds the mutex.
+    pub(super) fn enter(&self, me: &'static Thread) {
+        me.waiter.prepare();
+        self.guarded(|| {
+            let last = at(&self.last);
+            me.waiter.next.store(null_mut(), Relaxed);
+            me.waiter.previous.store(pointer(last), Relaxed);
+            match last {
+                Some(last) => last.waiter.next.store(pointer(Some(me)), Relaxed),
+                None => self.first.store(pointer(Some(me)), Release),
+            }
+            self.last.store(pointer(Some(me)), Relaxed);
+        });
+    }
+
+    /// Takes the calling thread out, unless a signal has done so: then false, and the signal's word is set soon.
+    pub(super) fn leave(&self, me: &'static Thread) -> bool {
+        // Only one of us and a signal moves the place on from QUEUED; if it was the signal, the variable may be gone.
+        if me.waiter.place.compare_exchange(QUEUED, LEAVING, Acquire, Acquire).is_err() {
+            return false;
+        }
+        self.guarded(|| self.unlink(me));
+        me.waiter.place.store(NOWHERE, Relaxed);
+        true
+    }
+
+    fn unlink(&self, thread: &'static Thread) {
+        let (previous, next) = (at(&thread.waiter.previous), at(&thread.waiter.next));
+        match previous {
+            Some(previous) => previous.waiter.next.store(pointer(next), Relaxed),
+            None => self.first.store(pointer(next), Relaxed),
+        }
+        match next {
+            Some(next) => next.waiter.previous.store(pointer(previous), Relaxed),
+            None => self.last.store(pointer(previous), Relaxed),
+        }
+    }
+
+    /// Those in the list, in order of arrival. Under the guard; `f` may unlink the one that it is given.
+    fn each(&self, mut f: impl FnMut(&'static Thread) -> bool) {
+        let mut thread = at(&self.first);
+        while let Some(this) = thread {
+            thread = at(&this.waiter.next);
+            if !f(this) {
+                return;
+            }
+        }
+    }
+
+    /// Detaches a waiter, unless it leaves by itself.
+    fn detach(&self, thread: &'static Thread) -> bool {
+        let detached = thread.waiter.place.compare_exchange(QUEUED, DETACHED, Release, Relaxed).is_ok();
+        if detached {
+            self.unlink(thread);
+        }
+        detached
+    }
+
+    /// Nobody waits. Who changed the condition under the waiters' mutex sees those who entered before.
+    pub(super) fn is_empty(&self) -> bool {
+        self.first.load(Acquire).is_null()
+    }
+
+    /// Wakes the one that waits longest.
+    pub(super) fn wake_one(&self) {
+        if self.is_empty() {
+            return;
+        }
+        let mut found = None;
+        self.guarded(|| {
+            self.each(|thread| {
+                if self.detach(thread) {
+                    found = Some(thread);
+                }
+                found.is_none()
+            });
+        });
+        if let Some(thread) = found {
+            thread.waiter.signal();
+        }
+    }
+
+    /// Wakes all that wait.
+    pub(super) fn wake_all(&self) {
+        if self.is_empty() {
+            return;
+        }
+        // Those detached, chained by their links, which are theirs again only once their word is set.
+        let (mut first, mut last): (Option<&'static Thread>, Option<&'static Thread>) = (None, None);
+        self.guarded(|| {
+            self.each(|thread| {
+                if self.detach(thread) {
+                    thread.waiter.next.store(null_mut(), Relaxed);
+                    match last {
+                        Some(last) => last.waiter.next.store(pointer(Some(thread)), Relaxed),
+                        None => first = Some(thread),
+                    }
+                    last = Some(thread);
+                }
+                true
+            });
+        });
+        while let Some(thread) = first {
+            first = at(&thread.waiter.next);
+            thread.waiter.signal();
+        }
+    }
+
+    /// Waits for those who leave by themselves. False if somebody waits on.
+    pub(super) fn drain(&self) -> bool {
+        let mut pause = crate::time::Backoff::new();
+        loop {
+            let (mut waiting, mut leaving) = (false, false);
+            // Always under the guard, so that whoever emptied the list is out of it.
+            self.guarded(|| {
+                self.each(|thread| {
+                    match thread.waiter.place.load(Relaxed) {
+                        LEAVING => leaving = true,
+                        _ => waiting = true,
+                    }
+                    true
+                });
+            });
+            if waiting {
+                return false;
+            }
+            if !leaving {
+                return true;
+            }
+            pause.wait(None);
+        }
+    }
+}

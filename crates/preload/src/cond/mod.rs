@@ -1,0 +1,101 @@
+//! Private condition variables: Baton's own, in the 48 bytes of a `pthread_cond_t` or `cnd_t`.
+//!
+//! glibc's would unlock the mutex from the inside, where a lock of ours now stands; so these call the mutex's own lock and
+//! unlock. The word at offset 36 keeps the two flags that glibc's `__wrefs` has there, clock and process-shared, so that a
+//! process-shared variable is known, and passed on. All zero is a variable that nobody waits on.
+//!
+//! # The protocol
+//! Waiters stand in a list in order of arrival, under a small guard lock. A waiter enters it while it still holds the mutex;
+//! so who changes the condition under that mutex and signals afterwards finds it: no wake-up is lost. Whoever wakes takes a
+//! waiter out of the list (`QUEUED` to `DETACHED`, under the guard), then sets its word, then wakes the sleeper by address.
+//!
+//! | place | who sets it | meaning |
+//! | --- | --- | --- |
+//! | `QUEUED` | the waiter | in the list |
+//! | `DETACHED` | a signal | out of the list: its word is set, or about to be; it touches the variable no more |
+//! | `LEAVING` | the waiter | timed out or cancelled: signals pass it over, it takes itself out |
+//!
+//! `destroy` waits for those that leave, so that the memory can be freed as soon as all waiters have been woken.
+//!
+//! # Cancellation
+//! `pthread_cancel` is interposed: after glibc has marked the thread, the waiter's word is set too. The waiter leaves the list,
+//! takes the mutex again, and only then lets glibc act, at a point where clean-up handlers find what POSIX promises: the
+//! mutex held, no signal swallowed. If a signal was faster, the wait ends as signalled, and the cancellation stays pending.
+
+mod list;
+mod ops;
+mod waiter;
+
+pub use ops::install;
+pub use waiter::{Waiter, cancel};
+
+use crate::fork;
+use crate::thread::Thread;
+use baton_machine::Native;
+use baton_sync::lock::futex::Futex;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+/// What stands in a `pthread_cond_t` that is private.
+#[repr(C)]
+pub struct Cond {
+    /// Guards the list.
+    guard: Futex<Native>,
+    /// The process that the list belongs to ([`fork::generation`]); with [`RENEWING`], being emptied for a new one.
+    generation: AtomicU32,
+    first: AtomicPtr<Thread>,
+    last: AtomicPtr<Thread>,
+    unused: [u32; 3],
+    /// glibc's flags.
+    flags: AtomicU32,
+    also_unused: [u32; 2],
+}
+
+const _: () = assert!(size_of::<Cond>() == size_of::<libc::pthread_cond_t>());
+const _: () = assert!(core::mem::offset_of!(Cond, flags) == 36);
+
+/// Flag: another process may use it.
+const SHARED: u32 = 1;
+/// Flag: `timedwait` counts on the monotonic clock.
+const MONOTONIC: u32 = 2;
+/// Mark in `generation`.
+const RENEWING: u32 = 1 << 31;
+
+impl Cond {
+    /// Whether it is glibc's.
+    fn is_shared(&self) -> bool {
+        self.flags.load(Ordering::Relaxed) & SHARED != 0
+    }
+
+    /// In a fork's child: forgets the waiters and the guard of the parent, whose threads do not exist here.
+    #[inline]
+    fn renew(&self) {
+        if fork::in_child() && self.generation.load(Ordering::Acquire) != fork::generation() {
+            self.renew_slowly();
+        }
+    }
+
+    #[cold]
+    fn renew_slowly(&self) {
+        let mut pause = crate::time::Backoff::new();
+        loop {
+            let found = self.generation.load(Ordering::Acquire);
+            if found == fork::generation() {
+                return;
+            }
+            let ours = fork::generation() | RENEWING;
+            // A mark that another generation left is a thread of the parent that does not exist here.
+            if found != ours
+                && self.generation.compare_exchange(found, ours, Ordering::Acquire, Ordering::Relaxed).is_ok()
+            {
+                self.first.store(core::ptr::null_mut(), Ordering::Relaxed);
+                self.last.store(core::ptr::null_mut(), Ordering::Relaxed);
+                // SAFETY: everybody else waits for the generation below before touching the guard. A Futex is a plain word.
+                unsafe { (&raw const self.guard).cast_mut().write(baton_sync::lock::RawLock::new()) };
+                // Release: who sees the generation sees an empty list.
+                self.generation.store(fork::generation(), Ordering::Release);
+                return;
+            }
+            pause.wait(None);
+        }
+    }
+}

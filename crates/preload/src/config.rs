@@ -1,0 +1,155 @@
+//! The environment variables: read once, at start. `docs/preload.md` says what each means.
+
+use baton_machine::{Native, Wait};
+use baton_sync::lock::{LockInfo, info};
+use std::ffi::{CString, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+/// What was asked for.
+#[derive(Debug, Default)]
+pub struct Config {
+    /// Do nothing: the variables were meant for another process.
+    pub inert: bool,
+    /// The lock that stands in for mutexes, and how its waiters wait.
+    pub lock: Option<(&'static LockInfo, Wait)>,
+    /// The trace's directory.
+    pub trace: Option<CString>,
+    /// The trace's size limit in bytes.
+    pub trace_max: Option<u64>,
+    /// The file for the counters.
+    pub stats: Option<CString>,
+}
+
+/// Reads the variables; an error is one line that names the variable and what was expected.
+pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
+    let text = |name: &str| -> Result<Option<String>, String> {
+        match get(name).filter(|value| !value.is_empty()).map(OsString::into_string) {
+            None => Ok(None),
+            Some(Ok(value)) => Ok(Some(value)),
+            Some(Err(value)) => Err(format!("{name}={}: not valid UTF-8", value.display())),
+        }
+    };
+    let file = |name: &str| -> Result<Option<CString>, String> {
+        get(name)
+            .filter(|value| !value.is_empty())
+            .map(|value| CString::new(value.into_vec()).map_err(|_| format!("{name}: a zero byte in a file name")))
+            .transpose()
+    };
+    let mut config = Config::default();
+    if let Some(pid) = text("BATON_ONLY_PID")? {
+        let pid: u32 = pid.parse().map_err(|_| format!("BATON_ONLY_PID={pid}: expected a process id"))?;
+        if pid != std::process::id() {
+            return Ok(Config { inert: true, ..Config::default() });
+        }
+    }
+    if let Some(name) = text("BATON_LOCK")? {
+        let lock = info(&name).map_err(|unknown| format!("BATON_LOCK: {unknown}"))?;
+        config.lock = Some((lock, wait(lock, text("BATON_WAIT")?.as_deref())?));
+    } else if let Some(wait) = text("BATON_WAIT")? {
+        return Err(format!("BATON_WAIT={wait}: only with BATON_LOCK, as glibc's mutexes wait in their own way"));
+    }
+    config.trace = file("BATON_TRACE")?;
+    if let Some(directory) = &config.trace {
+        let path = Path::new(std::ffi::OsStr::from_bytes(directory.as_bytes()));
+        if !path.is_dir() {
+            return Err(format!("BATON_TRACE={}: not a directory", path.display()));
+        }
+    }
+    config.trace_max = text("BATON_TRACE_MAX")?.map(|value| size(&value)).transpose()?;
+    config.stats = file("BATON_STATS")?;
+    Ok(config)
+}
+
+/// The first policy of the list that this machine has; the lock's own if there is no list.
+fn wait(lock: &LockInfo, asked: Option<&str>) -> Result<Wait, String> {
+    let Some(asked) = asked else {
+        return lock.wait(None).map_err(|error| format!("BATON_WAIT: {error}"));
+    };
+    let mut missing = None;
+    for name in asked.split(',') {
+        let policy: Wait = name.trim().parse().map_err(|error| format!("BATON_WAIT: {error}"))?;
+        let policy = lock.wait(Some(policy)).map_err(|error| format!("BATON_WAIT: {error}"))?;
+        match Native::check(policy) {
+            Ok(()) => return Ok(policy),
+            Err(error) => missing = missing.or(Some(error)),
+        }
+    }
+    match missing {
+        Some(error) => Err(format!("BATON_WAIT: {error}; name another after a comma to fall back on")),
+        None => Err("BATON_WAIT: no policy named".to_owned()),
+    }
+}
+
+/// `500`, `64K`, `20M`, `2G`.
+fn size(value: &str) -> Result<u64, String> {
+    let bad = || format!("BATON_TRACE_MAX={value}: expected bytes, as a number with K, M or G behind it or nothing");
+    let (number, shift) = match value.as_bytes().last() {
+        Some(b'K' | b'k') => (&value[..value.len() - 1], 10),
+        Some(b'M' | b'm') => (&value[..value.len() - 1], 20),
+        Some(b'G' | b'g') => (&value[..value.len() - 1], 30),
+        _ => (value, 0),
+    };
+    let number: u64 = number.parse().map_err(|_| bad())?;
+    number.checked_mul(1 << shift).ok_or_else(bad)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(variables: &[(&str, &str)]) -> Result<Config, String> {
+        read(|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| value.into()))
+    }
+
+    #[test]
+    fn nothing_asked_is_nothing_done() {
+        let config = with(&[("BATON_LOCK", "")]).unwrap();
+        assert!(config.lock.is_none() && config.trace.is_none() && config.stats.is_none() && !config.inert);
+    }
+
+    #[test]
+    fn a_lock_brings_its_own_wait_or_takes_one() {
+        let lock = |variables| with(variables).unwrap().lock.map(|(lock, wait)| (lock.name, wait));
+        assert_eq!(lock(&[("BATON_LOCK", "mcs")]), Some(("mcs", Wait::Pause)));
+        assert_eq!(lock(&[("BATON_LOCK", "mcs"), ("BATON_WAIT", "futex")]), Some(("mcs", Wait::Futex)));
+        assert_eq!(lock(&[("BATON_LOCK", "spin-park")]), Some(("spin-park", Wait::SpinPark(128))));
+    }
+
+    #[test]
+    fn a_policy_that_is_missing_falls_back_only_if_told() {
+        assert_eq!(with(&[("BATON_LOCK", "mcs"), ("BATON_WAIT", "wfe,spin")]).unwrap().lock.unwrap().1, Wait::Spin);
+        let error = with(&[("BATON_LOCK", "mcs"), ("BATON_WAIT", "wfe")]).unwrap_err();
+        assert!(error.contains("wfe") && error.contains("Arm") && error.contains("comma"), "{error}");
+    }
+
+    #[test]
+    fn bad_values_are_named() {
+        for (variable, value, says) in [
+            ("BATON_LOCK", "msc", "expected one of"),
+            ("BATON_WAIT", "pause", "only with BATON_LOCK"),
+            ("BATON_TRACE", "/nonexistent", "not a directory"),
+            ("BATON_TRACE_MAX", "2T", "K, M or G"),
+            ("BATON_TRACE_MAX", "99999999999G", "K, M or G"),
+            ("BATON_ONLY_PID", "me", "process id"),
+        ] {
+            let error = with(&[(variable, value)]).unwrap_err();
+            assert!(error.contains(variable) && error.contains(says), "{error}");
+        }
+        let error = with(&[("BATON_LOCK", "spin-park"), ("BATON_WAIT", "pause")]).unwrap_err();
+        assert!(error.contains("its own policy"), "{error}");
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(size("64K"), Ok(65536));
+        assert_eq!(size("2G"), Ok(2 << 30));
+        assert_eq!(size("500"), Ok(500));
+    }
+
+    #[test]
+    fn another_process_is_left_alone() {
+        let other = (std::process::id() + 1).to_string();
+        assert!(with(&[("BATON_ONLY_PID", &other), ("BATON_LOCK", "nonsense")]).unwrap().inert);
+    }
+}

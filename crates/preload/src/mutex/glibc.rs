@@ -1,0 +1,211 @@
+//! Mutexes that glibc serves: all of them in a run without `BATON_LOCK`, else those that cannot be replaced.
+//!
+//! glibc does not say whether a lock had to wait. So the recorded form tries first: a try that succeeds is an acquisition
+//! without a wait, one that fails the beginning of a wait.
+
+use super::{Mutex, Passed};
+use crate::capture::{self, Probe};
+use crate::hook::{Code, slot};
+use crate::real;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicU32, Ordering};
+use libc::{EBUSY, EOWNERDEAD, clockid_t, timespec};
+
+/// Points the slots of the mutex functions to glibc's, with capture `P`, and counted.
+pub fn install<P: Probe>() {
+    slot::pthread_mutex_init.set(init::<P> as Code);
+    slot::pthread_mutex_destroy.set(destroy::<P> as Code);
+    slot::pthread_mutex_lock.set(lock_slot::<P> as Code);
+    slot::pthread_mutex_trylock.set(trylock_slot::<P> as Code);
+    slot::pthread_mutex_timedlock.set(timedlock_slot::<P> as Code);
+    slot::pthread_mutex_clocklock.set(clocklock_slot::<P> as Code);
+    slot::pthread_mutex_unlock.set(unlock::<P> as Code);
+}
+
+unsafe extern "C-unwind" fn init<P: Probe>(mutex: *mut Mutex, attributes: *const c_void, site: usize) -> c_int {
+    // SAFETY: passed on.
+    let error = unsafe { real::pthread_mutex_init.get()(mutex.cast(), attributes) };
+    if error == 0 {
+        capture::mutex_init::<P>(mutex, site);
+    }
+    error
+}
+
+unsafe extern "C-unwind" fn destroy<P: Probe>(mutex: *mut Mutex, _: usize) -> c_int {
+    // SAFETY: passed on.
+    let error = unsafe { real::pthread_mutex_destroy.get()(mutex.cast()) };
+    if error == 0 {
+        capture::mutex_destroy::<P>(mutex);
+    }
+    error
+}
+
+/// With the lock, though perhaps its last owner died with it.
+fn is_held(answer: c_int) -> bool {
+    answer == 0 || answer == EOWNERDEAD
+}
+
+/// Whether the owner of a recursive mutex has taken it more than once: such a pair is no event, as the outer one holds it.
+/// Only for the owner, who alone changes the count.
+fn is_nested(mutex: *const Mutex) -> bool {
+    /// Offset of `__count` in glibc's `struct __pthread_mutex_s`.
+    const COUNT: usize = 4;
+    // SAFETY: the caller has a mutex; the kind says whether the count means anything.
+    unsafe {
+        (*mutex).kind().is_recursive() && (*mutex.byte_add(COUNT).cast::<AtomicU32>()).load(Ordering::Relaxed) > 1
+    }
+}
+
+/// Lock.
+///
+/// # Safety
+/// As `pthread_mutex_lock`.
+pub unsafe fn lock<P: Probe>(mutex: *mut Mutex, site: usize, why: Passed) -> c_int {
+    why.count();
+    let real = real::pthread_mutex_lock.get();
+    if !P::ON {
+        // SAFETY: passed on.
+        return unsafe { real(mutex.cast()) };
+    }
+    // SAFETY: passed on.
+    unsafe { waiting::<P>(mutex, site, || real(mutex.cast())) }
+}
+
+/// Tries, and if that fails calls `wait`, between two events.
+///
+/// # Safety
+/// As `pthread_mutex_lock`.
+unsafe fn waiting<P: Probe>(mutex: *mut Mutex, site: usize, wait: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: passed on.
+    let tried = unsafe { real::pthread_mutex_trylock.get()(mutex.cast()) };
+    if tried != EBUSY {
+        if is_held(tried) && !is_nested(mutex) {
+            capture::acquire::<P>(mutex, site);
+        }
+        return tried;
+    }
+    capture::request::<P>(mutex, site);
+    let answer = wait();
+    if is_held(answer) {
+        capture::acquired::<P>(mutex);
+    } else {
+        capture::timed_out::<P>(mutex);
+    }
+    answer
+}
+
+/// Trylock.
+///
+/// # Safety
+/// As `pthread_mutex_trylock`.
+pub unsafe fn trylock<P: Probe>(mutex: *mut Mutex, site: usize, why: Passed) -> c_int {
+    // SAFETY: passed on.
+    let answer = unsafe { real::pthread_mutex_trylock.get()(mutex.cast()) };
+    if is_held(answer) {
+        why.count();
+        if P::ON && !is_nested(mutex) {
+            capture::acquire::<P>(mutex, site);
+        }
+    } else if answer == EBUSY {
+        capture::try_failed::<P>(mutex, site);
+    }
+    answer
+}
+
+/// Timed lock.
+///
+/// # Safety
+/// As `pthread_mutex_timedlock`.
+pub unsafe fn timedlock<P: Probe>(
+    mutex: *mut Mutex,
+    _: clockid_t,
+    at: *const timespec,
+    site: usize,
+    why: Passed,
+) -> c_int {
+    let real = real::pthread_mutex_timedlock.get();
+    // SAFETY: passed on.
+    let answer =
+        unsafe { if P::ON { waiting::<P>(mutex, site, || real(mutex.cast(), at)) } else { real(mutex.cast(), at) } };
+    if is_held(answer) {
+        why.count();
+    }
+    answer
+}
+
+/// Timed lock on a clock.
+///
+/// # Safety
+/// As `pthread_mutex_clocklock`.
+pub unsafe fn clocklock<P: Probe>(
+    mutex: *mut Mutex,
+    clock: clockid_t,
+    at: *const timespec,
+    site: usize,
+    why: Passed,
+) -> c_int {
+    let real = real::pthread_mutex_clocklock.get();
+    // SAFETY: passed on.
+    let answer = unsafe {
+        if P::ON && crate::time::clock(clock).is_some() {
+            waiting::<P>(mutex, site, || real(mutex.cast(), clock, at))
+        } else {
+            real(mutex.cast(), clock, at)
+        }
+    };
+    if is_held(answer) {
+        why.count();
+    }
+    answer
+}
+
+/// Unlock.
+///
+/// # Safety
+/// As `pthread_mutex_unlock`.
+pub unsafe extern "C-unwind" fn unlock<P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
+    let real = real::pthread_mutex_unlock.get();
+    if !P::ON {
+        // SAFETY: passed on.
+        return unsafe { real(mutex.cast()) };
+    }
+    // SAFETY: the caller hands us a mutex.
+    if !unsafe { &*mutex }.kind().checks_unlock() {
+        capture::release::<P>(mutex, site);
+        // SAFETY: passed on.
+        return unsafe { real(mutex.cast()) };
+    }
+    // It may fail, or be an inner one of several: the stamp is taken before, the event written after.
+    let (before, nested) = (capture::moment::<P>(), is_nested(mutex));
+    // SAFETY: passed on.
+    let answer = unsafe { real(mutex.cast()) };
+    if answer == 0 && !nested {
+        capture::released_at::<P>(mutex, site, before);
+    }
+    answer
+}
+
+unsafe extern "C-unwind" fn lock_slot<P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
+    // SAFETY: passed on.
+    unsafe { lock::<P>(mutex, site, Passed::Glibc) }
+}
+
+unsafe extern "C-unwind" fn trylock_slot<P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
+    // SAFETY: passed on.
+    unsafe { trylock::<P>(mutex, site, Passed::Glibc) }
+}
+
+unsafe extern "C-unwind" fn timedlock_slot<P: Probe>(mutex: *mut Mutex, at: *const timespec, site: usize) -> c_int {
+    // SAFETY: passed on.
+    unsafe { timedlock::<P>(mutex, libc::CLOCK_REALTIME, at, site, Passed::Glibc) }
+}
+
+unsafe extern "C-unwind" fn clocklock_slot<P: Probe>(
+    mutex: *mut Mutex,
+    clock: clockid_t,
+    at: *const timespec,
+    site: usize,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { clocklock::<P>(mutex, clock, at, site, Passed::Glibc) }
+}

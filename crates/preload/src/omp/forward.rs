@@ -1,0 +1,155 @@
+//! OpenMP served by its own runtime, recorded or not.
+
+use super::late::{self, OmpLock};
+use crate::capture::{self, Probe};
+use crate::hook::{Code, slot};
+use baton_trace::{Address, Lock, LockKind, Mode, What};
+use core::ffi::c_int;
+
+/// Points the slots here.
+pub(super) fn install<P: Probe>() {
+    slot::GOMP_critical_start.set(critical_start::<P> as Code);
+    slot::GOMP_critical_end.set(critical_end::<P> as Code);
+    slot::GOMP_critical_name_start.set(critical_name_start::<P> as Code);
+    slot::GOMP_critical_name_end.set(critical_name_end::<P> as Code);
+    slot::GOMP_barrier.set(barrier::<P> as Code);
+    slot::omp_init_lock.set(init::<P, false> as Code);
+    slot::omp_destroy_lock.set(destroy::<P, false> as Code);
+    slot::omp_set_lock.set(set::<P, false> as Code);
+    slot::omp_unset_lock.set(unset::<P, false> as Code);
+    slot::omp_test_lock.set(test::<P, false> as Code);
+    slot::omp_init_nest_lock.set(init::<P, true> as Code);
+    slot::omp_destroy_nest_lock.set(destroy::<P, true> as Code);
+    slot::omp_set_nest_lock.set(set::<P, true> as Code);
+    slot::omp_unset_nest_lock.set(unset::<P, true> as Code);
+    slot::omp_test_nest_lock.set(test::<P, true> as Code);
+}
+
+/// What stands for the critical section without a name.
+static UNNAMED: u8 = 0;
+
+/// The critical section as events name it: the cell of its name, or [`UNNAMED`].
+pub(super) fn critical(name: Option<*mut *mut ()>) -> Lock {
+    let address = name.map_or((&raw const UNNAMED).addr(), |name| name.addr());
+    capture::lock(LockKind::OmpCritical, address)
+}
+
+/// The lock as events name it.
+pub(super) fn lock(at: OmpLock) -> Lock {
+    capture::lock(LockKind::OmpLock, at.addr())
+}
+
+/// The runtime has no try for critical sections; one that was entered within so many ticks counts as not contended.
+const AT_ONCE: u64 = 1000;
+
+/// Enters a critical section by `enter`, and says how.
+fn entering<P: Probe>(lock: Lock, site: usize, enter: impl FnOnce()) {
+    let before = capture::moment::<P>();
+    enter();
+    if P::ON {
+        if capture::moment::<P>().saturating_sub(before) <= AT_ONCE {
+            capture::lock_acquire::<P>(lock, Mode::Exclusive, site);
+        } else {
+            capture::lock_requested_at::<P>(lock, site, before);
+            capture::lock_acquired::<P>(lock, Mode::Exclusive);
+        }
+    }
+}
+
+unsafe extern "C-unwind" fn critical_start<P: Probe>(site: usize) {
+    // SAFETY: passed on.
+    entering::<P>(critical(None), site, || unsafe { late::GOMP_critical_start.get()() });
+}
+
+unsafe extern "C-unwind" fn critical_end<P: Probe>(site: usize) {
+    capture::lock_release::<P>(critical(None), Mode::Exclusive, site);
+    // SAFETY: passed on.
+    unsafe { late::GOMP_critical_end.get()() };
+}
+
+unsafe extern "C-unwind" fn critical_name_start<P: Probe>(name: *mut *mut (), site: usize) {
+    // SAFETY: passed on.
+    entering::<P>(critical(Some(name)), site, || unsafe { late::GOMP_critical_name_start.get()(name) });
+}
+
+unsafe extern "C-unwind" fn critical_name_end<P: Probe>(name: *mut *mut (), site: usize) {
+    capture::lock_release::<P>(critical(Some(name)), Mode::Exclusive, site);
+    // SAFETY: passed on.
+    unsafe { late::GOMP_critical_name_end.get()(name) };
+}
+
+/// The barrier of a team has no address to be seen; the directive's place in the program stands for it.
+unsafe extern "C-unwind" fn barrier<P: Probe>(site: usize) {
+    capture::barrier_arrive::<P>(site, site);
+    // SAFETY: passed on.
+    unsafe { late::GOMP_barrier.get()() };
+    capture::post_ordered::<P>(|_| What::BarrierLeave { barrier: site as Address, serial: false });
+}
+
+unsafe extern "C-unwind" fn init<P: Probe, const NEST: bool>(at: OmpLock, site: usize) {
+    // SAFETY: passed on.
+    unsafe { if NEST { late::omp_init_nest_lock.get()(at) } else { late::omp_init_lock.get()(at) } };
+    capture::lock_init::<P>(lock(at), site);
+}
+
+unsafe extern "C-unwind" fn destroy<P: Probe, const NEST: bool>(at: OmpLock, _: usize) {
+    capture::lock_destroy::<P>(lock(at));
+    // SAFETY: passed on.
+    unsafe { if NEST { late::omp_destroy_nest_lock.get()(at) } else { late::omp_destroy_lock.get()(at) } };
+}
+
+/// The runtime's try: how often the lock is held now, 0 if by another.
+unsafe fn runtime_test<const NEST: bool>(at: OmpLock) -> c_int {
+    // SAFETY: passed on.
+    unsafe { if NEST { late::omp_test_nest_lock.get()(at) } else { late::omp_test_lock.get()(at) } }
+}
+
+unsafe extern "C-unwind" fn set<P: Probe, const NEST: bool>(at: OmpLock, site: usize) {
+    if P::ON {
+        // SAFETY: passed on.
+        let held = unsafe { runtime_test::<NEST>(at) };
+        if held == 1 {
+            capture::lock_acquire::<P>(lock(at), Mode::Exclusive, site);
+        }
+        if held != 0 {
+            return;
+        }
+        capture::lock_request::<P>(lock(at), Mode::Exclusive, site);
+    }
+    // SAFETY: passed on.
+    unsafe { if NEST { late::omp_set_nest_lock.get()(at) } else { late::omp_set_lock.get()(at) } };
+    if P::ON {
+        capture::lock_acquired::<P>(lock(at), Mode::Exclusive);
+    }
+}
+
+unsafe extern "C-unwind" fn unset<P: Probe, const NEST: bool>(at: OmpLock, site: usize) {
+    if NEST {
+        if P::ON {
+            // How often it is held: one more by the try, which cannot fail for its owner, and one less again.
+            // SAFETY: passed on.
+            let held = unsafe { runtime_test::<true>(at) };
+            // SAFETY: passed on.
+            unsafe { late::omp_unset_nest_lock.get()(at) };
+            if held == 2 {
+                capture::lock_release::<P>(lock(at), Mode::Exclusive, site);
+            }
+        }
+        // SAFETY: passed on.
+        return unsafe { late::omp_unset_nest_lock.get()(at) };
+    }
+    capture::lock_release::<P>(lock(at), Mode::Exclusive, site);
+    // SAFETY: passed on.
+    unsafe { late::omp_unset_lock.get()(at) };
+}
+
+unsafe extern "C-unwind" fn test<P: Probe, const NEST: bool>(at: OmpLock, site: usize) -> c_int {
+    // SAFETY: passed on.
+    let held = unsafe { runtime_test::<NEST>(at) };
+    match held {
+        0 => capture::lock_try_failed::<P>(lock(at), Mode::Exclusive, site),
+        1 => capture::lock_acquire::<P>(lock(at), Mode::Exclusive, site),
+        _ => {}
+    }
+    held
+}

@@ -1,0 +1,234 @@
+//! OpenMP's critical sections and locks, served by the named lock.
+//!
+//! A critical section's name is a cell of a pointer's size, zero at first: a pointer to a mutex of ours goes there. An
+//! `omp_lock_t` has four bytes in libgomp, too few for a pointer: they hold a number, under which the mutex stands in a
+//! table. (An OpenMP lock must be initialised, so there is no zeroed one to care for.)
+
+use super::forward::{critical, lock};
+use super::late::OmpLock;
+use crate::capture::{self, Probe};
+use crate::hook::{Code, slot};
+use crate::mutex::Mutex;
+use crate::stack::BlockStack;
+use crate::thread;
+use baton_trace::{Lock, Mode};
+use core::alloc::{GlobalAlloc, Layout};
+use core::cell::UnsafeCell;
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+/// The named lock's own functions on a mutex, unrecorded: lock, trylock, unlock.
+#[derive(Clone, Copy)]
+pub struct Inner {
+    /// `pthread_mutex_lock`.
+    pub lock: unsafe extern "C-unwind" fn(*mut Mutex, usize) -> c_int,
+    /// `pthread_mutex_trylock`.
+    pub trylock: unsafe extern "C-unwind" fn(*mut Mutex, usize) -> c_int,
+    /// `pthread_mutex_unlock`.
+    pub unlock: unsafe extern "C-unwind" fn(*mut Mutex, usize) -> c_int,
+}
+
+/// They, once chosen.
+struct Chosen(UnsafeCell<Option<Inner>>);
+// SAFETY: written at start, by the only thread, before a slot points to anything that reads it.
+unsafe impl Sync for Chosen {}
+static INNER: Chosen = Chosen(UnsafeCell::new(None));
+
+fn inner() -> Inner {
+    // SAFETY: see `Chosen`.
+    unsafe { *INNER.0.get() }.expect("chosen at start")
+}
+
+/// Points the slots here.
+pub(super) fn install<P: Probe>(inner: Inner) {
+    // SAFETY: see `Chosen`.
+    unsafe { *INNER.0.get() = Some(inner) };
+    slot::GOMP_critical_start.set(critical_start::<P> as Code);
+    slot::GOMP_critical_end.set(critical_end::<P> as Code);
+    slot::GOMP_critical_name_start.set(critical_name_start::<P> as Code);
+    slot::GOMP_critical_name_end.set(critical_name_end::<P> as Code);
+    slot::omp_init_lock.set(init::<P, false> as Code);
+    slot::omp_init_nest_lock.set(init::<P, true> as Code);
+    slot::omp_destroy_lock.set(destroy::<P> as Code);
+    slot::omp_destroy_nest_lock.set(destroy::<P> as Code);
+    slot::omp_set_lock.set(set::<P> as Code);
+    slot::omp_set_nest_lock.set(set::<P> as Code);
+    slot::omp_unset_lock.set(unset::<P> as Code);
+    slot::omp_unset_nest_lock.set(unset::<P> as Code);
+    slot::omp_test_lock.set(test::<P> as Code);
+    slot::omp_test_nest_lock.set(test::<P> as Code);
+}
+
+/// Takes `mutex`, with the events of `lock`.
+fn take<P: Probe>(mutex: &Mutex, lock: Lock, site: usize) {
+    thread::current().counts.openmp.add_one();
+    let at = core::ptr::from_ref(mutex).cast_mut();
+    // Nested acquisitions are no events.
+    let nested = mutex.kind().is_recursive() && mutex.is_mine();
+    // SAFETY: a mutex of ours; the calls are those of its own lock.
+    unsafe {
+        if !P::ON || nested {
+            (inner().lock)(at, site);
+        } else if (inner().trylock)(at, site) == 0 {
+            capture::lock_acquire::<P>(lock, Mode::Exclusive, site);
+        } else {
+            capture::lock_request::<P>(lock, Mode::Exclusive, site);
+            (inner().lock)(at, site);
+            capture::lock_acquired::<P>(lock, Mode::Exclusive);
+        }
+    }
+}
+
+/// Gives `mutex` back, with the event of `lock`.
+fn give<P: Probe>(mutex: &Mutex, lock: Lock, site: usize) {
+    if mutex.count.load(Ordering::Relaxed) == 0 {
+        capture::lock_release::<P>(lock, Mode::Exclusive, site);
+    }
+    // SAFETY: as in `take`.
+    unsafe { (inner().unlock)(core::ptr::from_ref(mutex).cast_mut(), site) };
+}
+
+/// The mutex of the critical section without a name.
+static UNNAMED: AtomicPtr<Mutex> = AtomicPtr::new(core::ptr::null_mut());
+
+/// The mutex behind a cell, made at first use.
+fn behind(cell: &AtomicPtr<Mutex>) -> &'static Mutex {
+    // Acquire: find the mutex zeroed.
+    let mut at = cell.load(Ordering::Acquire);
+    if at.is_null() {
+        let new = fresh();
+        at = match cell.compare_exchange(at, new, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => new,
+            Err(theirs) => {
+                // SAFETY: nobody has seen ours.
+                unsafe { FREE.push(new.cast()) };
+                theirs
+            }
+        };
+    }
+    // SAFETY: made by `fresh`, and never given back.
+    unsafe { &*at }
+}
+
+/// The cell of a critical section's name.
+fn cell<'a>(name: *mut *mut ()) -> &'a AtomicPtr<Mutex> {
+    // SAFETY: the compiler makes the cell, aligned and zero, for the runtime's use alone: ours.
+    unsafe { &*name.cast::<AtomicPtr<Mutex>>() }
+}
+
+unsafe extern "C-unwind" fn critical_start<P: Probe>(site: usize) {
+    take::<P>(behind(&UNNAMED), critical(None), site);
+}
+
+unsafe extern "C-unwind" fn critical_end<P: Probe>(site: usize) {
+    give::<P>(behind(&UNNAMED), critical(None), site);
+}
+
+unsafe extern "C-unwind" fn critical_name_start<P: Probe>(name: *mut *mut (), site: usize) {
+    take::<P>(behind(cell(name)), critical(Some(name)), site);
+}
+
+unsafe extern "C-unwind" fn critical_name_end<P: Probe>(name: *mut *mut (), site: usize) {
+    give::<P>(behind(cell(name)), critical(Some(name)), site);
+}
+
+/// A mutex on lines of its own, with its number in the table.
+#[repr(C, align(64))]
+struct Numbered {
+    mutex: Mutex,
+    number: u32,
+}
+
+/// Mutexes of destroyed locks.
+static FREE: BlockStack = BlockStack::new();
+/// Locks in a page of the table, and pages: 16 million locks at most.
+const PAGE: usize = 4096;
+const PAGES: usize = 4096;
+static TABLE: [AtomicPtr<[AtomicPtr<Numbered>; PAGE]>; PAGES] =
+    [const { AtomicPtr::new(core::ptr::null_mut()) }; PAGES];
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// Zeroed memory for a `T`, for ever.
+fn zeroed<T>() -> *mut T {
+    // SAFETY: T has a size.
+    let memory = unsafe { crate::alloc::PRIVATE.alloc_zeroed(Layout::new::<T>()) };
+    if memory.is_null() {
+        crate::message::die("no memory for an OpenMP lock");
+    }
+    memory.cast()
+}
+
+/// A free mutex, with a number.
+fn fresh() -> *mut Mutex {
+    if let Some(block) = FREE.pop() {
+        let numbered = block.cast::<Numbered>();
+        // SAFETY: a mutex that nobody uses; its number stays.
+        unsafe { (&raw mut (*numbered).mutex).write_bytes(0, 1) };
+        return numbered.cast();
+    }
+    let numbered = zeroed::<Numbered>();
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: ours alone.
+    unsafe { (*numbered).number = number };
+    let Some(page) = TABLE.get(number as usize / PAGE) else {
+        crate::message::die("more than 16 million OpenMP locks");
+    };
+    if page.load(Ordering::Acquire).is_null() {
+        // Two threads may both make the page; the loser's stays unused.
+        let _ = page.compare_exchange(core::ptr::null_mut(), zeroed(), Ordering::AcqRel, Ordering::Acquire);
+    }
+    // SAFETY: the page is there, all-zero pointers, and stays.
+    let page = unsafe { &*page.load(Ordering::Acquire) };
+    page[number as usize % PAGE].store(numbered, Ordering::Release);
+    numbered.cast()
+}
+
+/// The mutex whose number is in the lock.
+fn of<'a>(at: OmpLock) -> &'a Mutex {
+    // SAFETY: `init` wrote the number, and the table has the mutex under it.
+    unsafe {
+        let number = at.read() as usize;
+        let page = &*TABLE[number / PAGE].load(Ordering::Acquire);
+        &(*page[number % PAGE].load(Ordering::Acquire)).mutex
+    }
+}
+
+unsafe extern "C-unwind" fn init<P: Probe, const NEST: bool>(at: OmpLock, site: usize) {
+    let mutex = fresh();
+    // SAFETY: a fresh mutex; the caller hands us a lock of at least four bytes.
+    unsafe {
+        (*mutex).set_recursive(NEST);
+        at.write((*mutex.cast::<Numbered>()).number);
+    }
+    capture::lock_init::<P>(lock(at), site);
+}
+
+unsafe extern "C-unwind" fn destroy<P: Probe>(at: OmpLock, _: usize) {
+    capture::lock_destroy::<P>(lock(at));
+    // SAFETY: the caller says that nobody uses the lock any more. A lock behind a pointer stays with its mutex, unused.
+    unsafe { FREE.push(core::ptr::from_ref(of(at)).cast_mut().cast()) };
+}
+
+unsafe extern "C-unwind" fn set<P: Probe>(at: OmpLock, site: usize) {
+    take::<P>(of(at), lock(at), site);
+}
+
+unsafe extern "C-unwind" fn unset<P: Probe>(at: OmpLock, site: usize) {
+    give::<P>(of(at), lock(at), site);
+}
+
+/// How often the lock is held now; 0 if by another.
+unsafe extern "C-unwind" fn test<P: Probe>(at: OmpLock, site: usize) -> c_int {
+    let mutex = of(at);
+    // SAFETY: as in `take`.
+    if unsafe { (inner().trylock)(core::ptr::from_ref(mutex).cast_mut(), site) } != 0 {
+        capture::lock_try_failed::<P>(lock(at), Mode::Exclusive, site);
+        return 0;
+    }
+    thread::current().counts.openmp.add_one();
+    let held = mutex.count.load(Ordering::Relaxed) + 1;
+    if held == 1 {
+        capture::lock_acquire::<P>(lock(at), Mode::Exclusive, site);
+    }
+    held as c_int
+}

@@ -1,0 +1,147 @@
+//! The library's start: before `main`, or at the first hook if that is earlier.
+
+use crate::capture::{self, Probe, Quiet, Recorded};
+use crate::config::{self, Config};
+use crate::hook::{self, Code, slot};
+use crate::mutex::replace::{self, Polled, Timed};
+use crate::{cond, errno, fork, message, mutex, omp, real, stats, thread, watch};
+use baton_machine::{Machine, Native, Wait};
+use baton_sync::lock::{PosixVisitor, TimedLock, TryLock, ZeroInit, visit_posix};
+use core::ffi::c_int;
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+const NEW: u32 = 0;
+const STARTING: u32 = 1;
+const READY: u32 = 2;
+static STATE: AtomicU32 = AtomicU32::new(NEW);
+/// The thread that starts it.
+static STARTER: AtomicUsize = AtomicUsize::new(0);
+
+/// Fills the slots. Called by the constructor and by every boot stub; only the first call does it.
+pub unsafe extern "C" fn start() {
+    match STATE.compare_exchange(NEW, STARTING, Ordering::Acquire, Ordering::Acquire) {
+        Ok(_) => {
+            STARTER.store(thread::pointer(), Ordering::Relaxed);
+            errno::kept(run);
+            STATE.store(READY, Ordering::Release);
+        }
+        // Inside the start itself, an allocator that the loader calls: its mutexes are glibc's for the moment.
+        Err(STARTING) if STARTER.load(Ordering::Relaxed) == thread::pointer() => {}
+        Err(_) => {
+            let mut pause = crate::time::Backoff::new();
+            while STATE.load(Ordering::Acquire) != READY {
+                pause.wait(None);
+            }
+        }
+    }
+}
+
+/// The loader calls this before the program's own constructors.
+#[cfg_attr(not(test), used)]
+#[cfg_attr(not(test), unsafe(link_section = ".init_array"))]
+#[cfg_attr(test, allow(dead_code))]
+static CONSTRUCTOR: extern "C" fn() = constructor;
+
+/// And this after the program's own destructors.
+#[cfg_attr(not(test), used)]
+#[cfg_attr(not(test), unsafe(link_section = ".fini_array"))]
+#[cfg_attr(test, allow(dead_code))]
+static DESTRUCTOR: extern "C" fn() = finish;
+
+extern "C" fn constructor() {
+    // SAFETY: callable at any time.
+    unsafe { start() };
+}
+
+/// The process ends in order.
+extern "C" fn finish() {
+    capture::finish();
+    stats::finish();
+}
+
+fn run() {
+    real::resolve();
+    hook::pass_through();
+    omp::pass_through();
+    message::catch_panics();
+    let config =
+        config::read(|name| std::env::var_os(name)).unwrap_or_else(|error| message::refuse(format_args!("{error}")));
+    if !config.inert {
+        set_up(&config);
+    }
+    same_as_pthread();
+}
+
+/// Mutexes of old programs go the way of the new ones.
+fn same_as_pthread() {
+    slot::__pthread_mutex_init.set(slot::pthread_mutex_init.get());
+    slot::__pthread_mutex_destroy.set(slot::pthread_mutex_destroy.get());
+    slot::__pthread_mutex_lock.set(slot::pthread_mutex_lock.get());
+    slot::__pthread_mutex_trylock.set(slot::pthread_mutex_trylock.get());
+    slot::__pthread_mutex_unlock.set(slot::pthread_mutex_unlock.get());
+}
+
+fn set_up(config: &Config) {
+    if config.lock.is_none() && config.trace.is_none() && config.stats.is_none() {
+        return;
+    }
+    let follow = std::env::var_os("BATON_ONLY_PID").is_none_or(|value| value.is_empty());
+    thread::start();
+    fork::start();
+    stats::start(config, follow);
+    // Its key is made now, while few exist, so that no thread's first lock has to allocate a table of keys.
+    Native::local();
+    if let Err(error) = capture::start(config, follow) {
+        message::refuse(format_args!("{error}"));
+    }
+    if config.trace.is_some() {
+        install::<Recorded>(config);
+        watch::install();
+        if config.lock.is_none() {
+            watch::cond::install();
+        }
+    } else {
+        install::<Quiet>(config);
+    }
+    slot::_Fork.set(fork::bare_fork as Code);
+    slot::_exit.set(exit_now as Code);
+    slot::_Exit.set(exit_now as Code);
+    capture::begin();
+}
+
+fn install<P: Probe>(config: &Config) {
+    match config.lock {
+        Some((lock, wait)) => {
+            let inner = visit_posix::<Native, _>(lock.name, Choice::<P>(wait, PhantomData))
+                .unwrap_or_else(|error| message::refuse(format_args!("BATON_LOCK: {error}")));
+            cond::install::<P>();
+            omp::install::<P>(Some(inner));
+        }
+        None => {
+            mutex::glibc::install::<P>();
+            omp::install::<P>(None);
+        }
+    }
+    mutex::c11::install::<P>();
+}
+
+/// Puts the chosen lock into the slots.
+struct Choice<P>(Wait, PhantomData<P>);
+
+impl<P: Probe> PosixVisitor<Native> for Choice<P> {
+    type Out = omp::Inner;
+    fn timed<L: TimedLock<Native> + ZeroInit>(self) -> omp::Inner {
+        replace::install::<Timed<L>, P>(self.0)
+    }
+    fn polled<L: TryLock<Native> + ZeroInit>(self) -> omp::Inner {
+        replace::install::<Polled<L>, P>(self.0)
+    }
+}
+
+/// `_exit` runs no destructors: the counters are written here.
+unsafe extern "C-unwind" fn exit_now(status: c_int, _: usize) -> libc::c_long {
+    finish();
+    // SAFETY: passed on.
+    unsafe { real::_exit.get()(status) }
+}

@@ -1,0 +1,119 @@
+//! The counters, written at exit: one line of JSON, added to a file that several processes may share.
+
+use crate::config::Config;
+use crate::mutex::Passed;
+use crate::thread::{self, Count, Counts};
+use core::fmt::Write;
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+
+/// What was asked for, for the line.
+struct Settings {
+    file: CString,
+    lock: Option<&'static str>,
+    wait: Option<String>,
+    /// Children write a line too.
+    follow: bool,
+}
+
+static SETTINGS: AtomicPtr<Settings> = AtomicPtr::new(core::ptr::null_mut());
+static WRITTEN: AtomicBool = AtomicBool::new(false);
+
+/// Remembers where to write.
+pub fn start(config: &Config, follow: bool) {
+    if let Some(file) = &config.stats {
+        let settings = Settings {
+            file: file.clone(),
+            lock: config.lock.map(|(lock, _)| lock.name),
+            wait: config.lock.map(|(_, wait)| wait.to_string()),
+            follow,
+        };
+        SETTINGS.store(Box::leak(Box::new(settings)), Relaxed);
+    }
+}
+
+/// In a fork's child, which counts from zero.
+pub fn after_fork() {
+    WRITTEN.store(false, Relaxed);
+    // SAFETY: set once, to a leaked box.
+    if unsafe { SETTINGS.load(Relaxed).as_ref() }.is_some_and(|settings| !settings.follow) {
+        SETTINGS.store(core::ptr::null_mut(), Relaxed);
+    }
+}
+
+/// Writes the line, once.
+pub fn finish() {
+    // SAFETY: set once, to a leaked box.
+    let Some(settings) = (unsafe { SETTINGS.load(Relaxed).as_ref() }) else { return };
+    if WRITTEN.swap(true, Relaxed) {
+        return;
+    }
+    let line = line(settings);
+    let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_CLOEXEC;
+    // SAFETY: the path ends with a zero byte, the line is ours. Raw calls are no cancellation points. One write appends
+    // whole, whoever else writes.
+    let written = crate::errno::kept(|| unsafe {
+        let fd = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, settings.file.as_ptr(), flags, 0o644);
+        if fd < 0 {
+            return false;
+        }
+        let written = libc::syscall(libc::SYS_write, fd, line.as_ptr(), line.len());
+        libc::syscall(libc::SYS_close, fd);
+        written == line.len() as libc::c_long
+    });
+    if !written {
+        crate::message::say(format_args!("BATON_STATS={}: cannot write", settings.file.to_string_lossy()));
+    }
+}
+
+fn sum(count: impl Fn(&Counts) -> &Count) -> u64 {
+    thread::all().map(|thread| count(&thread.counts).get()).sum()
+}
+
+fn line(settings: &Settings) -> String {
+    let mut line = String::new();
+    let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+    let _ = write!(line, "{{\"version\":1,\"pid\":{},\"program\":", std::process::id());
+    json_string(&mut line, &String::from_utf8_lossy(program.as_os_str().as_bytes()));
+    for (key, value) in [("lock", settings.lock), ("wait", settings.wait.as_deref())] {
+        let _ = write!(line, ",\"{key}\":");
+        match value {
+            Some(value) => json_string(&mut line, value),
+            None => line.push_str("null"),
+        }
+    }
+    let _ = write!(
+        line,
+        ",\"threads\":{},\"served\":{},\"passed_through\":{{",
+        thread::adopted(),
+        sum(|counts| &counts.served)
+    );
+    for (i, (why, name)) in Passed::ALL.into_iter().enumerate() {
+        let comma = if i == 0 { "" } else { "," };
+        let _ = write!(line, "{comma}\"{name}\":{}", sum(|counts| &counts.passed[why as usize]));
+    }
+    let _ = writeln!(
+        line,
+        "}},\"condition_waits\":{},\"refused_condition_waits\":{},\"openmp\":{},\"barrier_waits\":{}}}",
+        sum(|counts| &counts.condition_waits),
+        sum(|counts| &counts.refused_waits),
+        sum(|counts| &counts.openmp),
+        sum(|counts| &counts.barrier_waits),
+    );
+    line
+}
+
+fn json_string(out: &mut String, text: &str) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c < ' ' => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}

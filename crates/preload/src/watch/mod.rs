@@ -1,0 +1,40 @@
+//! What is recorded but never replaced: glibc serves it, between two events.
+//!
+//! Only with `BATON_TRACE`; else these slots point straight to glibc. Where glibc does not say whether a call had to wait, a
+//! try comes first: one that succeeds is no wait.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`rwlock`], [`spin`], [`barrier`], [`sem`] | the objects of these names |
+//! | [`cond`] | condition variables, in a run whose mutexes are glibc's |
+//! | [`threads`] | creation, join, names |
+
+pub mod cond;
+
+mod barrier;
+mod rwlock;
+mod sem;
+mod spin;
+mod threads;
+
+use crate::capture;
+use crate::hook::{Code, slot};
+use crate::real;
+use core::ffi::{c_int, c_void};
+
+/// Points the slots here.
+pub fn install() {
+    rwlock::install();
+    spin::install();
+    barrier::install();
+    sem::install();
+    threads::install();
+    slot::dlclose.set(dlclose as Code);
+}
+
+/// Before an object file goes, its place is written down.
+unsafe extern "C-unwind" fn dlclose(handle: *mut c_void, _: usize) -> c_int {
+    capture::before_dlclose();
+    // SAFETY: passed on.
+    unsafe { real::dlclose.get()(handle) }
+}

@@ -1,0 +1,103 @@
+//! Semaphores. `sem_post` may come from a signal handler, in the middle of another event: the writer allows that.
+
+use crate::capture::{self, Recorded};
+use crate::hook::{Code, slot};
+use crate::{errno, real};
+use baton_trace::{Address, How, Waitable, What};
+use core::ffi::{c_int, c_uint, c_void};
+use libc::{EAGAIN, clockid_t, timespec};
+
+type Semaphore = *mut c_void;
+
+pub(super) fn install() {
+    slot::sem_init.set(init as Code);
+    slot::sem_destroy.set(destroy as Code);
+    slot::sem_wait.set(wait as Code);
+    slot::sem_trywait.set(trywait as Code);
+    slot::sem_timedwait.set(timedwait as Code);
+    slot::sem_clockwait.set(clockwait as Code);
+    slot::sem_post.set(post as Code);
+}
+
+fn name(semaphore: Semaphore) -> Address {
+    semaphore.addr() as Address
+}
+
+unsafe extern "C-unwind" fn init(semaphore: Semaphore, shared: c_int, value: c_uint, site: usize) -> c_int {
+    // SAFETY: passed on.
+    let answer = unsafe { real::sem_init.get()(semaphore, shared, value) };
+    if answer == 0 {
+        capture::waitable_init::<Recorded>(Waitable::Semaphore, semaphore.addr(), site);
+        capture::attribute::<Recorded>(semaphore.addr(), value);
+    }
+    answer
+}
+
+unsafe extern "C-unwind" fn destroy(semaphore: Semaphore, _: usize) -> c_int {
+    capture::waitable_destroy::<Recorded>(Waitable::Semaphore, semaphore.addr());
+    // SAFETY: passed on.
+    unsafe { real::sem_destroy.get()(semaphore) }
+}
+
+/// Tries, and if that fails calls `wait`, between two events. A cancellation point, as glibc's, at its beginning and in `wait`:
+/// nothing here has a destructor.
+///
+/// # Safety
+/// As `sem_wait`.
+unsafe fn taking(semaphore: Semaphore, site: usize, wait: impl FnOnce() -> c_int) -> c_int {
+    let before = errno::get();
+    // SAFETY: passed on.
+    unsafe {
+        real::pthread_testcancel.get()();
+        if real::sem_trywait.get()(semaphore) == 0 {
+            capture::sem_take::<Recorded>(semaphore.addr(), site);
+            return 0;
+        }
+    }
+    errno::set(before);
+    capture::sem_wait::<Recorded>(semaphore.addr(), site);
+    let answer = wait();
+    match answer {
+        0 => capture::post_ordered::<Recorded>(|_| What::SemTaken { semaphore: name(semaphore), how: How::OPAQUE }),
+        _ => capture::post_ordered::<Recorded>(|_| What::SemTimeout { semaphore: name(semaphore) }),
+    }
+    capture::waited::<Recorded>();
+    answer
+}
+
+unsafe extern "C-unwind" fn wait(semaphore: Semaphore, site: usize) -> c_int {
+    // SAFETY: passed on.
+    unsafe { taking(semaphore, site, || real::sem_wait.get()(semaphore)) }
+}
+
+unsafe extern "C-unwind" fn timedwait(semaphore: Semaphore, at: *const timespec, site: usize) -> c_int {
+    // SAFETY: passed on.
+    unsafe { taking(semaphore, site, || real::sem_timedwait.get()(semaphore, at)) }
+}
+
+unsafe extern "C-unwind" fn clockwait(
+    semaphore: Semaphore,
+    clock: clockid_t,
+    at: *const timespec,
+    site: usize,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { taking(semaphore, site, || real::sem_clockwait.get()(semaphore, clock, at)) }
+}
+
+unsafe extern "C-unwind" fn trywait(semaphore: Semaphore, site: usize) -> c_int {
+    // SAFETY: passed on.
+    let answer = unsafe { real::sem_trywait.get()(semaphore) };
+    if answer == 0 {
+        capture::sem_take::<Recorded>(semaphore.addr(), site);
+    } else if errno::get() == EAGAIN {
+        capture::sem_try_failed::<Recorded>(semaphore.addr(), site);
+    }
+    answer
+}
+
+unsafe extern "C-unwind" fn post(semaphore: Semaphore, site: usize) -> c_int {
+    capture::sem_post::<Recorded>(semaphore.addr(), site);
+    // SAFETY: passed on.
+    unsafe { real::sem_post.get()(semaphore) }
+}

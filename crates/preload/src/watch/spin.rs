@@ -1,0 +1,65 @@
+//! Spin locks. Four bytes: too small for most locks of ours, and quick enough as they are.
+
+use crate::capture::{self, Recorded};
+use crate::hook::{Code, slot};
+use crate::real;
+use baton_trace::{Lock, LockKind, Mode};
+use core::ffi::{c_int, c_void};
+
+type Spin = *mut c_void;
+
+pub(super) fn install() {
+    slot::pthread_spin_init.set(init as Code);
+    slot::pthread_spin_destroy.set(destroy as Code);
+    slot::pthread_spin_lock.set(lock as Code);
+    slot::pthread_spin_trylock.set(trylock as Code);
+    slot::pthread_spin_unlock.set(unlock as Code);
+}
+
+fn name(lock: Spin) -> Lock {
+    capture::lock(LockKind::Spin, lock.addr())
+}
+
+unsafe extern "C-unwind" fn init(at: Spin, shared: c_int, site: usize) -> c_int {
+    // SAFETY: passed on.
+    let error = unsafe { real::pthread_spin_init.get()(at, shared) };
+    if error == 0 {
+        capture::lock_init::<Recorded>(name(at), site);
+    }
+    error
+}
+
+unsafe extern "C-unwind" fn destroy(at: Spin, _: usize) -> c_int {
+    capture::lock_destroy::<Recorded>(name(at));
+    // SAFETY: passed on.
+    unsafe { real::pthread_spin_destroy.get()(at) }
+}
+
+unsafe extern "C-unwind" fn lock(at: Spin, site: usize) -> c_int {
+    // SAFETY: passed on.
+    if unsafe { real::pthread_spin_trylock.get()(at) } == 0 {
+        capture::lock_acquire::<Recorded>(name(at), Mode::Exclusive, site);
+        return 0;
+    }
+    capture::lock_request::<Recorded>(name(at), Mode::Exclusive, site);
+    // SAFETY: passed on.
+    let answer = unsafe { real::pthread_spin_lock.get()(at) };
+    capture::lock_acquired::<Recorded>(name(at), Mode::Exclusive);
+    answer
+}
+
+unsafe extern "C-unwind" fn trylock(at: Spin, site: usize) -> c_int {
+    // SAFETY: passed on.
+    let answer = unsafe { real::pthread_spin_trylock.get()(at) };
+    match answer {
+        0 => capture::lock_acquire::<Recorded>(name(at), Mode::Exclusive, site),
+        _ => capture::lock_try_failed::<Recorded>(name(at), Mode::Exclusive, site),
+    }
+    answer
+}
+
+unsafe extern "C-unwind" fn unlock(at: Spin, site: usize) -> c_int {
+    capture::lock_release::<Recorded>(name(at), Mode::Exclusive, site);
+    // SAFETY: passed on.
+    unsafe { real::pthread_spin_unlock.get()(at) }
+}
