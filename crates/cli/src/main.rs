@@ -5,12 +5,14 @@
 //! | [`cmd`] | the command line's one definition, and the subcommands |
 //! | [`error`] | bad input against failure, and hints at the nearest known name |
 //! | [`launch`] | starting a program under the preload library |
+//! | [`measure`] | what things cost on this machine |
 //! | [`values`] | sizes and durations
 //! | [`ui`] | tables on standard output, notes on standard error, colour |
 
 mod cmd;
 mod error;
 mod launch;
+mod measure;
 mod ui;
 mod values;
 

@@ -6,6 +6,7 @@
 //! Exit codes: 0 done, 1 failed, 2 bad input ([`crate::error::BadInput`]); `run` and `profile` keep the program's.
 
 mod completions;
+mod doctor;
 mod list;
 mod man;
 mod profile;
@@ -51,6 +52,8 @@ commands! {
     Profile(profile),
     /// Run a program, unmodified, with another lock
     Run(run),
+    /// Say what this machine offers, measured; write a chip file of it
+    Doctor(doctor),
     /// Say what can be chosen: locks, waits
     List(list),
     /// Print a shell's completion script

@@ -73,6 +73,22 @@ impl Folder {
     }
 }
 
+/// Writes a file whole or not at all, with the directories above it.
+pub(crate) fn write_whole(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let path = std::path::absolute(path)?;
+    let parent = path.parent().unwrap_or(Path::new("/"));
+    std::fs::create_dir_all(parent)?;
+    let mut file = tempfile::Builder::new().permissions(public()).tempfile_in(parent)?;
+    std::io::Write::write_all(&mut file, content)?;
+    file.persist(&path).map_err(|e| e.error)?;
+    Ok(())
+}
+
+/// What an ordinary file may be: the process's mask takes its part.
+fn public() -> std::fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o666)
+}
+
 /// The file by which a profile is known.
 const MARK: &str = "meta.json";
 
@@ -114,6 +130,17 @@ mod tests {
         assert!(names(dir.path()).is_empty());
         let kept = Folder::begin(&dir.path().join("b"), false).unwrap().keep_unfinished();
         assert!(kept.is_dir());
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x/y.toml");
+        write_whole(&path, b"old and long").unwrap();
+        write_whole(&path, b"new").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(&dir.path().join("x")), ["y.toml"]);
+        assert!(write_whole(Path::new("/proc/y.toml"), b"").is_err());
     }
 
     #[test]

@@ -1,0 +1,55 @@
+//! `baton doctor`: what this machine offers, by its own account and measured, and what is missing.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`findings`] | what was found, and how it is measured step by step |
+//! | [`show`] | the findings for people |
+//! | [`calibrate`] | the findings as a chip file |
+
+mod calibrate;
+mod findings;
+mod show;
+
+use crate::measure::Budget;
+use crate::ui;
+use anyhow::Context;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// What to do with what is found.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Times are medians; in brackets the range in which four fifths of the sample lie. Measure on a quiet machine.
+
+Examples:
+  baton doctor                        a look, some three seconds
+  baton doctor --json | jq .waits     which wait policies are here, and why not
+  baton doctor --calibrate            measure longer, and write chips/this-host.toml for `whatif`")]
+pub(crate) struct Args {
+    /// Measure longer and write a chip file of this machine.
+    #[arg(long)]
+    calibrate: bool,
+    /// The chip file to write.
+    #[arg(long, short, value_name = "FILE", requires = "calibrate", default_value = "chips/this-host.toml")]
+    output: PathBuf,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let budget = if args.calibrate { Budget::CALIBRATE } else { Budget::LOOK };
+    let findings = findings::find(budget, findings::Progress::new());
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&findings)?);
+    } else {
+        print!("{}", show::text(&findings));
+    }
+    if args.calibrate {
+        let chip = calibrate::chip_file(&findings)?;
+        crate::launch::folder::write_whole(&args.output, chip.as_bytes())
+            .with_context(|| format!("cannot write {}", args.output.display()))?;
+        ui::note(format_args!("wrote {}", args.output.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}

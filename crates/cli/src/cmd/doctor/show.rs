@@ -1,0 +1,166 @@
+//! The findings for people.
+
+use super::findings::{Apart, Findings};
+use crate::measure::Spread;
+use crate::measure::instructions::Outcome;
+use crate::ui;
+use std::fmt::Write;
+
+/// All of it, as text.
+pub(crate) fn text(f: &Findings) -> String {
+    let mut out = String::new();
+    let mut line = |key: &str, value: String| {
+        let _ = writeln!(out, "{} {value}", ui::paint(&format!("{key:<12}"), ui::BOLD));
+    };
+    let under = f.processor.hypervisor.as_ref().map_or(String::new(), |h| format!(", in a virtual machine ({h})"));
+    line("processor", format!("{} ({}){under}", f.processor.model, f.processor.architecture));
+    let c = &f.cpus;
+    let smt = if c.threads_per_core > 1 { format!("{} threads a core", c.threads_per_core) } else { "no SMT".into() };
+    line(
+        "CPUs",
+        format!(
+            "{} online, {} allowed; {}, {smt}, {}, {}, {} with a last-level cache each",
+            c.online,
+            c.allowed.len(),
+            count(c.cores, "core"),
+            count(c.sockets, "socket"),
+            count(c.numa_nodes, "NUMA node"),
+            count(c.clusters, "group"),
+        ),
+    );
+    let caches = c.caches.iter().filter(|c| c.kind != "Instruction").map(|c| {
+        let shared = if c.shared_by > 1 { format!(" shared by {}", c.shared_by) } else { String::new() };
+        format!("L{} {} KiB{shared}", c.level, c.bytes >> 10)
+    });
+    line("caches", format!("{}, lines of {} bytes", caches.collect::<Vec<_>>().join(", "), c.line_bytes));
+    let clock = match f.tsc_hz {
+        Some(hz) => format!("invariant time-stamp counter at {:.3} GHz; cycles below are its ticks", hz as f64 / 1e9),
+        None => "no invariant time-stamp counter: traces use clock_gettime; cycles are not shown".into(),
+    };
+    line("clock", clock);
+    let tick = format!("tick {} ms", f.kernel.tick_ns as f64 / 1e6);
+    line("kernel", format!("{}, {}, {tick}", f.kernel.name, f.kernel.libc));
+    line("perf", perf(f));
+    let offered = |on: bool| {
+        let names = f.processor.features.iter().filter(|x| x.offered == on).map(|x| x.name);
+        names.collect::<Vec<_>>().join(", ")
+    };
+    line("offered", offered(true));
+    line("not offered", offered(false));
+
+    out.push('\n');
+    out += &ui::table(
+        &["wait", "here", "tried"],
+        &f.waits
+            .iter()
+            .map(|w| {
+                let tried = match w.trial {
+                    Outcome::NotTried if w.here => "always there".to_owned(),
+                    _ => w.words(),
+                };
+                vec![w.name.to_owned(), if w.here { "yes" } else { "no" }.to_owned(), tried]
+            })
+            .collect::<Vec<_>>(),
+    );
+    out.push('\n');
+    let rows: Vec<_> = f.figures.iter().map(|x| row(f, x.what, &x.spread, x.how)).collect();
+    out += &ui::table(&["measured", "time", "(four fifths within)", "cycles", "how"], &rows);
+    out += &pairs(f);
+    if !f.wake_by_sleep.is_empty() {
+        out.push('\n');
+        let rows: Vec<_> = f.wake_by_sleep.iter().map(|w| row(f, &time(w.slept_ns as f64), &w.latency, "")).collect();
+        out += &ui::table(&["woken after sleeping", "first instruction", "(four fifths within)", "cycles", ""], &rows);
+    }
+    out
+}
+
+fn count(n: usize, of: &str) -> String {
+    format!("{n} {of}{}", if n == 1 { "" } else { "s" })
+}
+
+fn perf(f: &Findings) -> String {
+    let level =
+        f.kernel.perf_event_paranoid.map_or("no performance events".into(), |p| format!("perf_event_paranoid {p}"));
+    let switches = match f.kernel.context_switch_records {
+        true => "context-switch records are granted",
+        false => "no context-switch records: off-CPU time comes from thread CPU time",
+    };
+    format!("{level}; {switches}")
+}
+
+fn row(f: &Findings, what: &str, s: &Spread, how: &str) -> Vec<String> {
+    let cycles = f.tsc_hz.map_or("-".into(), |hz| format!("{:.0}", s.median * hz as f64 / 1e9));
+    vec![what.into(), time(s.median), format!("({} – {})", time(s.low), time(s.high)), cycles, how.into()]
+}
+
+/// Nanoseconds with a unit that fits.
+fn time(ns: f64) -> String {
+    match ns {
+        _ if ns >= 1e6 => format!("{:.2} ms", ns / 1e6),
+        _ if ns >= 1e4 => format!("{:.1} µs", ns / 1e3),
+        _ if ns >= 100.0 => format!("{ns:.0} ns"),
+        _ => format!("{ns:.2} ns"),
+    }
+}
+
+/// CPUs at most for a full matrix; beyond, a line for each distance.
+const MATRIX: usize = 16;
+
+fn pairs(f: &Findings) -> String {
+    if f.line_round_trips.is_empty() {
+        return "\none CPU: nothing passes between CPUs\n".into();
+    }
+    let cpus = &f.cpus.allowed;
+    let mut out = String::from("\n");
+    if cpus.len() <= MATRIX {
+        let header: Vec<String> =
+            std::iter::once("line there and back".into()).chain(cpus.iter().map(|c| format!("CPU {c}"))).collect();
+        let cell = |a: u32, b: u32| {
+            let pair = f.line_round_trips.iter().find(|p| p.cpus == (a.min(b), a.max(b)));
+            match pair.map(|p| p.round_trip) {
+                None => "-".into(),
+                Some(None) => "busy".into(),
+                Some(Some(s)) => time(s.median),
+            }
+        };
+        let row = |&a: &u32| std::iter::once(format!("CPU {a}")).chain(cpus.iter().map(|&b| cell(a, b))).collect();
+        let rows: Vec<Vec<String>> = cpus.iter().map(row).collect();
+        out += &ui::table(&header.iter().map(String::as_str).collect::<Vec<_>>(), &rows);
+        return out;
+    }
+    let rows: Vec<_> = [Apart::SameCore, Apart::SameCluster, Apart::SameSocket, Apart::CrossSocket]
+        .into_iter()
+        .filter_map(|apart| Some(row(f, words(apart), &between(f, apart)?, "")))
+        .collect();
+    out += &ui::table(&["line there and back", "time", "(four fifths of pairs)", "cycles", ""], &rows);
+    out
+}
+
+/// Round trips of all pairs that far apart.
+pub(crate) fn between(f: &Findings, apart: Apart) -> Option<Spread> {
+    let pairs = f.line_round_trips.iter().filter(|p| p.apart == apart);
+    Spread::of(pairs.filter_map(|p| Some(p.round_trip?.median)).collect())
+}
+
+/// A distance in words.
+pub(crate) fn words(apart: Apart) -> &'static str {
+    match apart {
+        Apart::SameCore => "between threads of a core",
+        Apart::SameCluster => "under one last-level cache",
+        Apart::SameSocket => "within a socket",
+        Apart::CrossSocket => "between sockets",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_a_unit_that_fits() {
+        assert_eq!(time(1.234), "1.23 ns");
+        assert_eq!(time(812.0), "812 ns");
+        assert_eq!(time(20_500.0), "20.5 µs");
+        assert_eq!(time(4e6), "4.00 ms");
+    }
+}
