@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p baton-trace --example cost [DIRECTORY]`
 
-use baton_trace::analysis::{Analysis, Distribution, Window};
+use baton_trace::analysis::{Analysis, CriticalPath, Distribution, Window, relax};
 use baton_trace::writer::{Options, Session, ThreadWriter};
 use baton_trace::{Lock, Mode, SiteId, Trace, What};
 use std::ffi::CString;
@@ -84,6 +84,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let analysis = Analysis::of(&trace, Window::whole(&trace));
     println!("analysed in {:?}: {} acquisitions", start.elapsed(), analysis.locks[0].stats.acquisitions);
+    let start = Instant::now();
+    let path = CriticalPath::of(&trace, &analysis.window);
+    println!("critical path in {:?}: {} stretches", start.elapsed(), path.segments.len());
+    let start = Instant::now();
+    let relaxed = relax(&trace, &[analysis.locks[0].id]);
+    println!("relaxed in {:?}: {} ticks recorded", start.elapsed(), relaxed[0].recorded.0);
     println!("bias of a hand-off: {:.1} ns", bias(&trace) - bare / PAIRS as f64);
     std::fs::remove_dir_all(&directory)?;
     Ok(())

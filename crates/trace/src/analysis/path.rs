@@ -10,7 +10,7 @@ use super::causes::{Causes, WaitKind};
 use super::objects::{ObjectId, Objects};
 use super::window::Window;
 use crate::clock::Ticks;
-use crate::event::{ThreadIndex, What};
+use crate::event::{Event, ThreadIndex, What};
 use crate::trace::Trace;
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ struct Stop {
 impl CriticalPath {
     /// Finds the path through all of the trace that is complete, and gives the part inside the window.
     pub fn of(trace: &Trace, window: &Window) -> CriticalPath {
-        let segments = clip(walk_back(trace, &stops(trace)), window);
+        let segments = clip(Stops::of(trace).walk_back(trace), window);
         let mut path = CriticalPath { segments, objects: BTreeMap::new() };
         for segment in &path.segments {
             let length = segment.end.since(segment.begin);
@@ -153,59 +153,68 @@ impl CriticalPath {
     }
 }
 
-/// All waits, by thread.
-fn stops(trace: &Trace) -> Vec<Vec<Stop>> {
-    let mut stops: Vec<Vec<Stop>> = trace.threads.iter().map(|_| Vec::new()).collect();
-    let mut objects = Objects::new(trace);
-    let mut causes = Causes::new();
-    for event in trace.complete_events() {
-        let process = trace.process_of(event.thread);
-        let object = objects.follow(&event, process);
-        let Some(ended) = causes.step(&event, process, object, || ()) else { continue };
-        let Some(begin) = ended.begin else { continue };
-        stops[event.thread.index()].push(Stop {
-            number: causes.number(),
-            begin,
-            end: event.time,
-            kind: ended.kind,
-            object: ended.object,
-            cause: ended.cause.filter(|c| c.time >= begin).map(|c| (c.thread, c.time, c.number)),
-        });
-    }
-    stops
+/// All waits, by thread, and the last event with its number.
+struct Stops {
+    threads: Vec<Vec<Stop>>,
+    last: Option<(Event, u64)>,
 }
 
-/// From the last event to the first.
-fn walk_back(trace: &Trace, stops: &[Vec<Stop>]) -> Vec<PathSegment> {
-    let Some((last, number)) = trace.complete_events().zip(1u64..).last() else { return Vec::new() };
-    let mut path = Vec::new();
-    let (mut thread, mut time, mut number) = (last.thread, last.time, number + 1);
-    let mut push = |thread, begin: Ticks, end: Ticks, doing| {
-        if begin < end || matches!(doing, Doing::HandOff { .. }) {
-            path.push(PathSegment { thread, begin, end, doing });
+impl Stops {
+    fn of(trace: &Trace) -> Stops {
+        let mut stops = Stops { threads: trace.threads.iter().map(|_| Vec::new()).collect(), last: None };
+        let mut objects = Objects::new(trace);
+        let mut causes = Causes::new();
+        for event in trace.complete_events() {
+            let process = trace.process_of(event.thread);
+            let object = objects.follow(&event, process);
+            let ended = causes.step(&event, process, object, || ());
+            stops.last = Some((event, causes.number()));
+            let Some(ended) = ended else { continue };
+            let Some(begin) = ended.begin else { continue };
+            stops.threads[event.thread.index()].push(Stop {
+                number: causes.number(),
+                begin,
+                end: event.time,
+                kind: ended.kind,
+                object: ended.object,
+                cause: ended.cause.filter(|c| c.time >= begin).map(|c| (c.thread, c.time, c.number)),
+            });
         }
-    };
-    loop {
-        let mine = &stops[thread.index()];
-        let before = &mine[..mine.partition_point(|s| s.number < number)];
-        // One that seems to end later is a signal handler's, inside the wait just left.
-        let Some(stop) = before.iter().rev().find(|s| s.end <= time) else { break };
-        push(thread, stop.end, time, Doing::Running);
-        let (kind, object) = (stop.kind, stop.object);
-        match stop.cause {
-            Some((giver, given, cause)) => {
-                push(thread, given, stop.end, Doing::HandOff { kind, object });
-                (thread, time, number) = (giver, given, cause);
-            }
-            None => {
-                push(thread, stop.begin, stop.end, Doing::Waiting { kind, object });
-                (time, number) = (stop.begin, stop.number);
-            }
-        }
+        stops
     }
-    push(thread, trace.thread(thread).map_or(time, |t| t.first.min(time)), time, Doing::Running);
-    path.reverse();
-    path
+
+    /// From the last event to the first.
+    fn walk_back(&self, trace: &Trace) -> Vec<PathSegment> {
+        let Some((last, number)) = self.last else { return Vec::new() };
+        let mut path = Vec::new();
+        let (mut thread, mut time, mut number) = (last.thread, last.time, number + 1);
+        let mut push = |thread, begin: Ticks, end: Ticks, doing| {
+            if begin < end || matches!(doing, Doing::HandOff { .. }) {
+                path.push(PathSegment { thread, begin, end, doing });
+            }
+        };
+        loop {
+            let mine = &self.threads[thread.index()];
+            let before = &mine[..mine.partition_point(|s| s.number < number)];
+            // One that seems to end later is a signal handler's, inside the wait just left.
+            let Some(stop) = before.iter().rev().find(|s| s.end <= time) else { break };
+            push(thread, stop.end, time, Doing::Running);
+            let (kind, object) = (stop.kind, stop.object);
+            match stop.cause {
+                Some((giver, given, cause)) => {
+                    push(thread, given, stop.end, Doing::HandOff { kind, object });
+                    (thread, time, number) = (giver, given, cause);
+                }
+                None => {
+                    push(thread, stop.begin, stop.end, Doing::Waiting { kind, object });
+                    (time, number) = (stop.begin, stop.number);
+                }
+            }
+        }
+        push(thread, trace.thread(thread).map_or(time, |t| t.first.min(time)), time, Doing::Running);
+        path.reverse();
+        path
+    }
 }
 
 fn clip(path: Vec<PathSegment>, window: &Window) -> Vec<PathSegment> {

@@ -146,7 +146,8 @@ impl Session {
         }
     }
 
-    /// Makes `DIR/events.PID.N` and opens the session. Takes about half a millisecond: the clock's rate is measured.
+    /// Makes `DIR/events.PID.N` and opens the session. The path should be absolute: the file is opened again by it when the
+    /// program has closed the descriptor, and a fork's child makes its own beside it, wherever they have gone by then. Takes about half a millisecond: the clock's rate is measured.
     ///
     /// # Errors
     /// Nothing is left open; the session stays closed, and posting to it does nothing.
