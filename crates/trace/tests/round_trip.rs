@@ -70,6 +70,8 @@ fn definitions_come_back() {
     let SiteAnswer::New(site) = SITES.number(0x40_1000) else { panic!("a new address is new") };
     let long = "ä".repeat(400);
     pen.define_site(&session, site, &[0x40_1000, 0x40_2000, 0x40_3000]);
+    // Defined again, less deep: the deeper stack stays.
+    pen.define_site(&session, site, &[0x40_1000]);
     pen.name_thread(&session, b"worker");
     pen.name_marker(&session, 3, b"phase");
     pen.name_object(&session, 0x1000, long.as_bytes());

@@ -25,12 +25,13 @@ impl Definitions {
 /// A definition whose payload is still coming, of one segment.
 pub(super) struct Collector {
     head: Option<(Raw, Vec<u8>)>,
+    stack: Option<(SiteId, Vec<Address>)>,
     pub(super) cut: u64,
 }
 
 impl Collector {
     pub(super) fn new() -> Collector {
-        Collector { head: None, cut: 0 }
+        Collector { head: None, stack: None, cut: 0 }
     }
 
     /// Takes a record; true if it is part of a definition, so no event. `bytes` are the record's own 16.
@@ -39,16 +40,16 @@ impl Collector {
             self.append(bytes, thread, into);
             return true;
         }
-        self.abandon();
+        if raw.code == definition::FRAME {
+            match &mut self.stack {
+                Some((site, stack)) if site.0 == raw.arg => stack.push(raw.object),
+                _ => self.cut += 1,
+            }
+            return true;
+        }
+        self.abandon(into);
         match raw.code {
-            definition::SITE => {
-                into.sites.insert(SiteId(raw.arg), vec![raw.object]);
-            }
-            definition::FRAME => {
-                if let Some(stack) = into.sites.get_mut(&SiteId(raw.arg)) {
-                    stack.push(raw.object);
-                }
-            }
+            definition::SITE => self.stack = Some((SiteId(raw.arg), vec![raw.object])),
             definition::MARKER_NAME | definition::OBJECT_NAME | definition::THREAD_NAME | definition::MODULE => {
                 self.head = Some((raw, Vec::new()));
                 self.complete(thread, into);
@@ -58,10 +59,17 @@ impl Collector {
         true
     }
 
-    /// Whatever is still open will not be completed.
-    pub(super) fn abandon(&mut self) {
+    /// Whatever is still open ends here: a stack is as deep as it is, a text without its end is lost.
+    pub(super) fn abandon(&mut self, into: &mut Definitions) {
         if self.head.take().is_some() {
             self.cut += 1;
+        }
+        if let Some((site, stack)) = self.stack.take() {
+            // Of two definitions the deeper one holds, whichever thread wrote it.
+            let known = into.sites.entry(site).or_default();
+            if stack.len() > known.len() {
+                *known = stack;
+            }
         }
     }
 

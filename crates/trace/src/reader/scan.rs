@@ -231,7 +231,7 @@ impl Scan {
             first = first.min(ticks);
             last = last.max(ticks);
         }
-        collector.abandon();
+        collector.abandon(&mut definitions);
         self.definitions = definitions;
         for (count, kind) in [
             (holes, LossKind::Unfinished),
