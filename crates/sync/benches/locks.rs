@@ -1,7 +1,7 @@
 //! Every lock beside std's, parking_lot's and pthread's, at 1, 2 and 4 threads a core.
 //!
-//! One iteration is one acquisition by any of the threads: take the lock, add to a counter, let go, compute for a while
-//! outside. Locks that take any wait policy are run spinning (pause) and sleeping (spin-park).
+//! One iteration is a hundred acquisitions by any of the threads: take the lock, add to a counter, let go, compute for a
+//! while outside. Throughput is in acquisitions. Locks that take any wait policy are run spinning (pause) and sleeping (spin-park).
 //!
 //! `cargo bench -p baton-sync --bench locks` measures, `… -- --test` (or `-- --smoke`) runs each once, to see that it
 //! works. A name or a part of one as argument picks benchmarks. Spinning with more threads than CPUs collapses: that is
@@ -19,6 +19,8 @@ use std::hint::black_box;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
+/// Acquisitions an iteration: so many that starting the threads does not count.
+const BATCH: u64 = 100;
 /// What each thread computes between two acquisitions.
 const OUTSIDE: Cycles = Cycles(100);
 
@@ -40,35 +42,38 @@ impl Counter {
     }
 }
 
-/// The time that `threads` threads take for `acquisitions` in all, each at least one.
+/// The time that `threads` threads take for `acquisitions` in all, each at least one: from the first one's start to the
+/// last one's end.
 fn contend(threads: usize, acquisitions: u64, section: impl Fn() + Sync) -> Duration {
     let each = acquisitions.div_ceil(threads as u64);
-    let barrier = Barrier::new(threads + 1);
-    let took = std::thread::scope(|s| {
-        for _ in 0..threads {
-            s.spawn(|| {
-                barrier.wait();
-                for _ in 0..each {
-                    section();
-                    Native::work(OUTSIDE);
-                }
-            });
-        }
-        // The scope joins the threads: the time is up to the last one's end.
-        let start = Instant::now();
-        barrier.wait();
-        start
-    })
-    .elapsed();
+    let barrier = Barrier::new(threads);
+    let times: Vec<(Instant, Instant)> = std::thread::scope(|s| {
+        let threads: Vec<_> = (0..threads)
+            .map(|_| {
+                s.spawn(|| {
+                    barrier.wait();
+                    let start = Instant::now();
+                    for _ in 0..each {
+                        section();
+                        Native::work(OUTSIDE);
+                    }
+                    (start, Instant::now())
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("a bench thread does not panic")).collect()
+    });
+    let start = times.iter().map(|times| times.0).min().expect("there are threads");
+    let end = times.iter().map(|times| times.1).max().expect("there are threads");
     // Scaled, as the threads' shares are rounded up.
-    took.mul_f64(acquisitions as f64 / (each * threads as u64) as f64)
+    (end - start).mul_f64(acquisitions as f64 / (each * threads as u64) as f64)
 }
 
 type Group<'a, 'b> = &'a mut BenchmarkGroup<'b, WallTime>;
 
 fn measure(group: Group, name: &str, threads: usize, section: impl Fn() + Sync) {
     group.bench_function(BenchmarkId::new(name, threads), |b| {
-        b.iter_custom(|acquisitions| contend(threads, acquisitions, &section));
+        b.iter_custom(|iterations| contend(threads, iterations * BATCH, &section));
     });
 }
 
@@ -129,7 +134,7 @@ fn main() {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     for threads_a_core in [1, 2, 4] {
         let mut group = criterion.benchmark_group(format!("{threads_a_core} threads a core"));
-        group.sampling_mode(SamplingMode::Flat).sample_size(10).throughput(Throughput::Elements(1));
+        group.sampling_mode(SamplingMode::Flat).sample_size(10).throughput(Throughput::Elements(BATCH));
         if !smoke {
             group.warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_secs(1));
         }

@@ -117,7 +117,7 @@ unsafe impl<M: Machine> RawEvent<M> for QueueEvent<M> {
     const INFO: EventInfo = EventInfo {
         name: "queue",
         what: "a queue of waiters, each on a flag of its own; notify_one wakes the oldest",
-        source: "Birrell, DEC SRC report 35 (1989), with a deadline",
+        source: "Birrell, Implementing Condition Variables with Semaphores, 2003",
         limits: "in a forked child the parent's waiters stay in the queue",
         fifo: true,
     };

@@ -112,3 +112,38 @@ unsafe impl<M: Machine> TryLock<M> for CohortLock<M> {
         self.global.try_lock().map(|()| Via(None))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_machine::Native;
+
+    #[test]
+    fn after_its_hand_offs_a_node_lets_the_lock_go_round() {
+        let (lock, wait) = (CohortLock::<Native>::new(), Wait::Pause);
+        let mut via = lock.lock(wait);
+        for hand_off in 1.. {
+            // Somebody of the same node waits, always.
+            let cohort = &lock.cohorts[usize::from(via.0.expect("it came by a node's lock"))];
+            let (mine, _) = cohort.lock.take_number();
+            // SAFETY: we hold the lock by `via`.
+            unsafe { lock.unlock(via, wait) };
+            assert_eq!(cohort.lock.serving().load(Relaxed), mine, "the waiter of the same node is next");
+            if let Some(other) = lock.try_lock() {
+                assert_eq!(other, Via(None));
+                assert_eq!(hand_off, HAND_OFFS + 1, "the lock goes round after {HAND_OFFS} hand-offs, not before");
+                // SAFETY: just locked.
+                unsafe { lock.unlock(other, wait) };
+                break;
+            }
+            via = Via(via.0);
+        }
+    }
+
+    #[test]
+    fn a_token_is_a_word() {
+        for via in [Via(None), Via(Some(0)), Via(Some(7))] {
+            assert_eq!(Via::from_word(via.to_word()), via);
+        }
+    }
+}

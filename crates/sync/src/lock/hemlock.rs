@@ -185,3 +185,51 @@ unsafe impl<M: Machine> TryLock<M> for Hemlock<M> {
         Some(Held(grant))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_machine::Native;
+
+    fn held() -> usize {
+        // SAFETY: a thread's own cell is alive.
+        unsafe { own::<Native>().as_ref() }.held.get()
+    }
+
+    #[test]
+    fn one_cell_grants_many_locks_to_many_waiters() {
+        for wait in [Wait::Futex, Wait::SpinPark(16)] {
+            let locks: [Hemlock<Native>; 4] = core::array::from_fn(|_| Hemlock::new());
+            for _ in 0..50 {
+                let tokens = locks.each_ref().map(|lock| lock.lock(wait));
+                assert_eq!(held(), 4);
+                std::thread::scope(|s| {
+                    for lock in &locks {
+                        s.spawn(move || {
+                            let token = lock.lock(wait);
+                            // SAFETY: held by `token`.
+                            unsafe { lock.unlock(token, wait) };
+                            assert_eq!(held(), 0);
+                        });
+                    }
+                    // Not in the order of locking, and while some of the waiters are still on their way.
+                    for i in [2, 0, 3, 1] {
+                        // SAFETY: held by its token.
+                        unsafe { locks[i].unlock(tokens[i], wait) };
+                    }
+                });
+                assert_eq!(held(), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_thread_that_ends_with_a_lock_leaves_its_cell_to_the_waiters() {
+        let lock = Hemlock::<Native>::new();
+        let token = std::thread::scope(|s| s.spawn(|| lock.lock(Wait::Futex).to_word()).join().unwrap());
+        assert!(lock.try_lock().is_none());
+        // SAFETY: the cell was not freed with its thread, as that held a lock.
+        let grant = unsafe { Held::<Native>::from_word(token).0.as_ref() };
+        assert_eq!((grant.held.get(), grant.lock.load(Relaxed)), (1, 0));
+    }
+}

@@ -113,7 +113,7 @@ unsafe impl<M: Machine> RawLock<M> for K42<M> {
     const INFO: LockInfo = LockInfo {
         name: "k42",
         what: "MCS without a node to pass: the holder keeps its place in the lock itself",
-        source: "K42 (Auslander, Edelsohn, Krieger et al.); Scott, Shared-Memory Synchronization, 4.3.1",
+        source: "K42 (Auslander, Edelsohn, Krieger et al.); Scott, Shared-Memory Synchronization, section 4.3",
         limits: "a preempted waiter holds up those behind it; entering the queue is a loop of exchanges",
         fifo: true,
         try_lock: true,

@@ -98,3 +98,24 @@ unsafe impl<M: Machine> TryLock<M> for Ticket<M> {
         self.next.compare_exchange(serving, serving.wrapping_add(1), Relaxed, Relaxed).ok().map(drop)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_machine::Native;
+
+    #[test]
+    fn numbers_wrap() {
+        let lock = Ticket::<Native> { serving: Atomic::new(u32::MAX - 1), next: Atomic::new(u32::MAX - 1) };
+        for _ in 0..4 {
+            lock.lock(Wait::Pause);
+            assert!(lock.try_lock().is_none() && !lock.awaited());
+            // SAFETY: locked above.
+            unsafe { lock.unlock((), Wait::Pause) };
+            assert!(lock.try_lock().is_some());
+            // SAFETY: locked above.
+            unsafe { lock.unlock((), Wait::Pause) };
+        }
+        assert_eq!(lock.serving.load(Relaxed), 6);
+    }
+}

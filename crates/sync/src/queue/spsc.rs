@@ -66,7 +66,7 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
     const INFO: QueueInfo = QueueInfo {
         name: "spsc",
         what: "ring for one producer and one consumer, each with a copy of how far the other is",
-        source: "Lamport, CACM 1977; the copies as in Lee, Bu and Chandranmenon, ANCS 2010 (MCRingBuffer)",
+        source: "Lamport, IEEE TSE 1977; the copies as in MCRingBuffer (Lee, Bu and Chandranmenon, IPDPS 2010)",
         limits: "one producer, one consumer",
         producers: Side::Single,
         consumers: Side::Single,
