@@ -1,1 +1,75 @@
-//! Micro-workloads and kernels over Machine.
+//! Micro-workloads over [`Machine`]: what a lock, a barrier or a queue is put through on any machine.
+//!
+//! A workload makes a [`Team`]: one body a thread, and a check of what they computed. Who runs the bodies is up to the
+//! machine: the simulator's guest threads, or the host's. A [`Probe`] hears when a lock is waited for, taken and given up.
+//!
+//! | room | holds |
+//! | --- | --- |
+//! | [`lock`] | threads that think, lock, compute, unlock |
+//! | [`barrier`] | threads that compute and meet |
+//! | [`pingpong`] | two threads that hand a line to and fro |
+//! | [`ring`] | producers and consumers at a queue |
+//! | [`probe`] | who is told about locks |
+
+pub mod barrier;
+pub mod lock;
+pub mod pingpong;
+pub mod probe;
+pub mod ring;
+
+pub use probe::{Probe, Silent};
+
+use baton_machine::units::Cycles;
+use baton_machine::{Machine, Owned};
+use std::sync::Arc;
+
+/// What one thread does. It is made and run on the same machine; `Send` for machines that run it elsewhere.
+pub type Body = Box<dyn FnOnce() + Send>;
+
+/// Looks at what the threads computed, when all have ended.
+pub type Verify = Box<dyn FnOnce() -> Result<(), String> + Send>;
+
+/// The threads of a workload.
+pub struct Team {
+    /// One body a thread.
+    pub bodies: Vec<Body>,
+    /// The check, for after a run that was not cut off.
+    pub verify: Verify,
+}
+
+/// A value in the machine's memory that all threads use.
+type Shared<M, T> = Arc<Owned<M, T>>;
+
+fn share<M: Machine, T>(value: T) -> Shared<M, T> {
+    Arc::new(Owned::new(value))
+}
+
+fn expect(what: &str, found: u64, expected: u64) -> Result<(), String> {
+    if found == expected { Ok(()) } else { Err(format!("{what}: {found}, expected {expected}")) }
+}
+
+/// Think time around `mean`: uniform within `spread` of it (0.5: from half to one and a half), by the thread's own
+/// generator, so that it is the same on every run.
+struct Think {
+    mean: u64,
+    spread: f64,
+    state: u64,
+}
+
+impl Think {
+    fn new(mean: Cycles, spread: f64, thread: u64) -> Think {
+        Think { mean: mean.0, spread, state: (thread + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) }
+    }
+
+    fn next(&mut self) -> Cycles {
+        if self.spread == 0.0 {
+            return Cycles(self.mean);
+        }
+        // Marsaglia's xorshift64.
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        let unit = (self.state >> 11) as f64 / (1u64 << 53) as f64;
+        Cycles((self.mean as f64 * (1.0 + self.spread * (2.0 * unit - 1.0))).round() as u64)
+    }
+}

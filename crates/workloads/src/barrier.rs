@@ -1,0 +1,62 @@
+//! Threads that compute and meet at a barrier, again and again.
+
+use crate::{Team, Think, expect, share};
+use baton_machine::units::Cycles;
+use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
+use baton_sync::barrier::RawBarrier;
+use std::num::NonZeroU32;
+
+/// A thread's count of episodes, on a pair of lines of its own.
+#[repr(C, align(128))]
+struct Count<M: Machine>(M::Atomic<u64>);
+
+/// The workload.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Meetings {
+    /// Threads.
+    pub threads: NonZeroU32,
+    /// Cycles computed before each meeting, around which each computation lies.
+    pub think: Cycles,
+    /// How far: within this share of `think`.
+    pub spread: f64,
+    /// Meetings.
+    pub iterations: u64,
+}
+
+impl Meetings {
+    /// The threads, meeting at a `B`. The check: nobody ever ran ahead of the one that it looks at, everyone met as
+    /// often as asked, and each meeting had one serial thread.
+    pub fn team<M: Machine, B: RawBarrier<M>>(self, wait: Wait) -> Team {
+        let threads = self.threads.get();
+        let barrier = share::<M, B>(B::new(self.threads));
+        let counts: Vec<_> = (0..threads).map(|_| share::<M, Count<M>>(Count(M::Atomic::new(0)))).collect();
+        let count = || share::<M, Count<M>>(Count(M::Atomic::new(0)));
+        let (serial, ahead) = (count(), count());
+        let body = |thread: u32| {
+            let (barrier, serial, ahead) = (barrier.clone(), serial.clone(), ahead.clone());
+            let mine = counts[thread as usize].clone();
+            let neighbour = counts[(thread as usize + 1) % counts.len()].clone();
+            let mut think = Think::new(self.think, self.spread, u64::from(thread));
+            Box::new(move || {
+                for done in 0..self.iterations {
+                    M::work(think.next());
+                    // Relaxed: the barrier orders it.
+                    mine.0.store(done + 1, Relaxed);
+                    if barrier.wait(thread, wait) {
+                        serial.0.fetch_add(1, Relaxed);
+                    }
+                    if neighbour.0.load(Relaxed) < done + 1 {
+                        ahead.0.fetch_add(1, Relaxed);
+                    }
+                }
+            }) as crate::Body
+        };
+        let bodies = (0..threads).map(body).collect();
+        let verify = Box::new(move || {
+            expect("meetings left before all had come", ahead.0.load(Relaxed), 0)?;
+            expect("serial threads", serial.0.load(Relaxed), self.iterations)?;
+            counts.iter().try_for_each(|count| expect("meetings", count.0.load(Relaxed), self.iterations))
+        });
+        Team { bodies, verify }
+    }
+}

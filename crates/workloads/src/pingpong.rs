@@ -1,0 +1,44 @@
+//! Two threads that hand a line to and fro: the shortest way to see what a transfer costs.
+
+use crate::{Team, expect, share};
+use baton_machine::{Atomic, Machine, Ordering, Wait};
+
+/// The line.
+#[repr(C, align(128))]
+struct Ball<M: Machine>(M::Atomic<u64>);
+
+/// The workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PingPong {
+    /// Times that the ball goes over and comes back.
+    pub iterations: u64,
+}
+
+impl PingPong {
+    /// The two threads. The check: the ball was passed as often as asked.
+    pub fn team<M: Machine>(self, wait: Wait) -> Team {
+        let ball = share::<M, _>(Ball::<M>(M::Atomic::new(0)));
+        let body = |thread: u64| {
+            let ball = ball.clone();
+            Box::new(move || {
+                for turn in 0..self.iterations {
+                    let mine = 2 * turn + thread;
+                    loop {
+                        let seen = ball.0.load(Ordering::Acquire);
+                        if seen == mine {
+                            break;
+                        }
+                        let _ = M::wait_while(&ball.0, seen, wait, None);
+                    }
+                    // Release: the other sees what we wrote before.
+                    ball.0.store(mine + 1, Ordering::Release);
+                    M::wake::<u64>(&ball.0, 1, wait);
+                }
+            }) as crate::Body
+        };
+        let bodies = (0..2).map(body).collect();
+        let verify =
+            Box::new(move || expect("passes", ball.0.load(Ordering::Acquire), self.iterations.saturating_mul(2)));
+        Team { bodies, verify }
+    }
+}

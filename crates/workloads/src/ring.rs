@@ -1,0 +1,106 @@
+//! Producers and consumers at a bounded queue.
+
+use crate::{Team, Think, expect, share};
+use baton_machine::units::Cycles;
+use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
+use baton_sync::queue::{BadCapacity, RawQueue, Side};
+
+/// A thread's sum, on a pair of lines of its own.
+#[repr(C, align(128))]
+struct Sum<M: Machine>(M::Atomic<u64>);
+
+/// The workload.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transport {
+    /// Threads that enqueue.
+    pub producers: u32,
+    /// Threads that dequeue.
+    pub consumers: u32,
+    /// Places in the queue, a power of two.
+    pub capacity: usize,
+    /// Cycles computed before each item, by producers and consumers alike.
+    pub think: Cycles,
+    /// How far each computation lies from it: within this share.
+    pub spread: f64,
+    /// Items a producer sends.
+    pub iterations: u64,
+}
+
+/// Why a transport cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BadTransport {
+    /// The queue allows one thread on a side.
+    Side(&'static str, u32),
+    /// The queue cannot have this capacity.
+    Capacity(BadCapacity),
+    /// The items cannot be shared out evenly among the consumers.
+    Uneven(u64, u32),
+}
+
+impl std::fmt::Display for BadTransport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BadTransport::Side(side, asked) => write!(f, "the queue allows one {side}, not {asked}"),
+            BadTransport::Capacity(bad) => bad.fmt(f),
+            BadTransport::Uneven(items, consumers) => {
+                write!(f, "{items} items cannot be shared out evenly among {consumers} consumers")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BadTransport {}
+
+impl Transport {
+    /// The threads, producers first, at a `Q`. The check: what came out is what went in.
+    pub fn team<M: Machine, Q: RawQueue<M, Item = u64>>(self, wait: Wait) -> Result<Team, BadTransport> {
+        for (side, threads, name) in
+            [(Q::INFO.producers, self.producers, "producer"), (Q::INFO.consumers, self.consumers, "consumer")]
+        {
+            if side == Side::Single && threads != 1 {
+                return Err(BadTransport::Side(name, threads));
+            }
+        }
+        let items = self.iterations.saturating_mul(u64::from(self.producers));
+        if !items.is_multiple_of(u64::from(self.consumers.max(1))) {
+            return Err(BadTransport::Uneven(items, self.consumers));
+        }
+        let queue = share::<M, Q>(Q::with_capacity(self.capacity).map_err(BadTransport::Capacity)?);
+        let sums: Vec<_> = (0..self.consumers).map(|_| share::<M, _>(Sum::<M>(M::Atomic::new(0)))).collect();
+        let producer = |thread: u32| {
+            let queue = queue.clone();
+            let mut think = Think::new(self.think, self.spread, u64::from(thread));
+            Box::new(move || {
+                for item in 0..self.iterations {
+                    M::work(think.next());
+                    // SAFETY: a queue with one producer has one thread here.
+                    unsafe { queue.enqueue(item, wait) };
+                }
+            }) as crate::Body
+        };
+        let share = items / u64::from(self.consumers.max(1));
+        let consumer = |(thread, sum): (u32, &crate::Shared<M, Sum<M>>)| {
+            let (queue, sum) = (queue.clone(), sum.clone());
+            let mut think = Think::new(self.think, self.spread, u64::from(self.producers + thread));
+            Box::new(move || {
+                let mut total = 0u64;
+                for _ in 0..share {
+                    // SAFETY: a queue with one consumer has one thread here.
+                    total = total.wrapping_add(unsafe { queue.dequeue(wait) });
+                    M::work(think.next());
+                }
+                // Relaxed: the end of the thread orders it.
+                sum.0.store(total, Relaxed);
+            }) as crate::Body
+        };
+        let producers = (0..self.producers).map(producer);
+        let bodies = producers.chain((0..).zip(&sums).map(consumer)).collect();
+        let verify = Box::new(move || {
+            let sent = u128::from(self.producers)
+                * (u128::from(self.iterations) * u128::from(self.iterations.saturating_sub(1)) / 2);
+            let received = sums.iter().fold(0u64, |sum, one| sum.wrapping_add(one.0.load(Relaxed)));
+            expect("sum of the items received", received, sent as u64)
+        });
+        Ok(Team { bodies, verify })
+    }
+}

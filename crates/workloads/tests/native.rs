@@ -1,0 +1,82 @@
+//! Every workload, at small size, on the real machine: the checks pass, and what cannot be is refused.
+
+use baton_machine::units::Cycles;
+use baton_machine::{Native, Wait};
+use baton_sync::barrier::{self, BarrierVisitor, RawBarrier};
+use baton_sync::lock::{self, LockVisitor, RawLock, ZeroInit};
+use baton_sync::queue::{self, QueueVisitor, RawQueue, Side};
+use baton_workloads::barrier::Meetings;
+use baton_workloads::lock::Contention;
+use baton_workloads::pingpong::PingPong;
+use baton_workloads::ring::{BadTransport, Transport};
+use baton_workloads::{Silent, Team};
+use std::num::NonZeroU32;
+
+fn run(team: Team) {
+    let threads: Vec<_> = team.bodies.into_iter().map(std::thread::spawn).collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!((team.verify)(), Ok(()));
+}
+
+const WAIT: Wait = Wait::SpinPark(100);
+
+struct Each;
+impl LockVisitor<Native> for Each {
+    type Out = ();
+    fn visit<L: RawLock<Native> + ZeroInit>(self) {
+        let contention =
+            Contention { threads: 2, critical: Cycles(10), think: Cycles(20), spread: 0.5, lines: 2, iterations: 300 };
+        let wait = L::INFO.wait(None).unwrap();
+        run(contention.team::<Native, L, _>(wait, Silent));
+    }
+}
+impl BarrierVisitor<Native> for Each {
+    type Out = ();
+    fn visit<B: RawBarrier<Native>>(self) {
+        let threads = NonZeroU32::new(3).unwrap();
+        run(Meetings { threads, think: Cycles(10), spread: 0.2, iterations: 50 }.team::<Native, B>(WAIT));
+    }
+}
+impl QueueVisitor<Native> for Each {
+    type Out = ();
+    fn visit<Q: RawQueue<Native, Item = u64>>(self) {
+        let transport =
+            Transport { producers: 1, consumers: 1, capacity: 4, think: Cycles(5), spread: 0.0, iterations: 200 };
+        run(transport.team::<Native, Q>(WAIT).unwrap());
+        let many = Transport { producers: 2, consumers: 2, ..transport };
+        match many.team::<Native, Q>(WAIT) {
+            Ok(team) => run(team),
+            Err(refused) => {
+                assert_eq!(Q::INFO.producers, Side::Single);
+                assert_eq!(refused, BadTransport::Side("producer", 2));
+            }
+        }
+        assert!(Transport { capacity: 3, ..transport }.team::<Native, Q>(WAIT).is_err());
+    }
+}
+
+#[test]
+fn locks() {
+    for lock in lock::LOCKS {
+        lock::visit::<Native, _>(lock.name, Each).unwrap();
+    }
+}
+
+#[test]
+fn barriers() {
+    for barrier in barrier::BARRIERS {
+        barrier::visit::<Native, _>(barrier.name, Each).unwrap();
+    }
+}
+
+#[test]
+fn queues() {
+    for queue in queue::QUEUES {
+        queue::visit::<Native, _>(queue.name, Each).unwrap();
+    }
+}
+
+#[test]
+fn ping_pong() {
+    run(PingPong { iterations: 500 }.team::<Native>(WAIT));
+}
