@@ -2,6 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | [`chips`] | which chip a simulation runs on |
 //! | [`cmd`] | the command line's one definition, and the subcommands |
 //! | [`error`] | bad input against failure, and hints at the nearest known name |
 //! | [`launch`] | starting a program under the preload library |
@@ -9,6 +10,7 @@
 //! | [`values`] | sizes and durations
 //! | [`ui`] | tables on standard output, notes on standard error, colour |
 
+mod chips;
 mod cmd;
 mod error;
 mod launch;

@@ -143,6 +143,8 @@ pub(crate) struct Thread {
     pub(crate) operations: u64,
     pub(crate) tries: u64,
     pub(crate) sleeps: u64,
+    /// When it last fell asleep.
+    pub(crate) last_sleep: Option<u64>,
     pub(crate) preemptions: u64,
 }
 
@@ -187,6 +189,7 @@ impl Thread {
             operations: 0,
             tries: 0,
             sleeps: 0,
+            last_sleep: None,
             preemptions: 0,
         }
     }

@@ -111,15 +111,12 @@ pub fn this() -> Option<Guest> {
     }
 }
 
-/// How often the calling thread has tried and slept so far, in waits: for events that say how a wait ended.
+/// Whether the calling thread has fallen asleep at or after `time`: for events that say how a wait ended.
 #[inline]
-pub fn waits() -> (u64, u64) {
+pub fn slept_since(time: Cycles) -> bool {
     with(|engine| match engine.running {
-        OUTSIDE => (0, 0),
-        id => {
-            let thread = &engine.threads[id as usize];
-            (thread.tries, thread.sleeps)
-        }
+        OUTSIDE => false,
+        id => engine.threads[id as usize].last_sleep.is_some_and(|slept| slept >= time.0),
     })
 }
 

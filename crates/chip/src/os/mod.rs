@@ -296,6 +296,7 @@ impl Engine {
         thread.ended = Ended::Woken;
         thread.resume = Resume::Guest;
         thread.sleeps += 1;
+        thread.last_sleep = Some(now);
         let core = thread.core;
         if deadline != u64::MAX {
             self.queue.put(timeout(id), deadline.max(now), Rank::Next);

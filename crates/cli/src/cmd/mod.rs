@@ -11,6 +11,7 @@ mod list;
 mod man;
 mod profile;
 mod run;
+mod sim;
 
 use crate::ui;
 use clap::{CommandFactory, Parser};
@@ -54,6 +55,8 @@ commands! {
     Run(run),
     /// Say what this machine offers, measured; write a chip file of it
     Doctor(doctor),
+    /// Simulate a micro-workload on a chip
+    Sim(sim),
     /// Say what can be chosen: locks, waits
     List(list),
     /// Print a shell's completion script

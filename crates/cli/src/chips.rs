@@ -1,0 +1,61 @@
+//! Which chip a simulation runs on: the one that was named, else this machine's calibration, else the sample.
+
+use crate::error::BadInput;
+use crate::ui;
+use baton_chip::Chip;
+use std::path::{Path, PathBuf};
+
+/// Where `baton doctor --calibrate` writes this machine's figures.
+pub(crate) const THIS_HOST: &str = "chips/this-host.toml";
+const SAMPLE: &str = include_str!("../../../chips/sample-host.toml");
+
+/// Choosing a chip on the command line.
+#[derive(clap::Args)]
+pub(crate) struct ChipArgs {
+    /// Chip file; a bare name means chips/NAME.toml. Left out: chips/this-host.toml (`baton doctor --calibrate` writes
+    /// it), else a built-in sample host.
+    #[arg(long, value_name = "FILE")]
+    chip: Option<PathBuf>,
+    /// Replace one key of the chip file, as in cache.hit=3. May be given several times.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl ChipArgs {
+    /// Reads the chip; says so where it is the sample.
+    pub(crate) fn open(&self) -> anyhow::Result<Chip> {
+        let chip = match &self.chip {
+            Some(path) => Chip::open(&found(path), &self.set),
+            None if Path::new(THIS_HOST).exists() => Chip::open(Path::new(THIS_HOST), &self.set),
+            None => {
+                ui::note(format_args!(
+                    "no {THIS_HOST}: using the built-in sample-host, whose figures are not this machine's \
+                     (`baton doctor --calibrate` measures them)"
+                ));
+                Chip::from_toml_with(SAMPLE, "sample-host.toml", &self.set)
+            }
+        };
+        chip.map_err(|error| BadInput::new(error).into())
+    }
+}
+
+/// `mesh256` means `chips/mesh256.toml`, unless there is a file of that name.
+fn found(path: &Path) -> PathBuf {
+    let bare = path.components().count() == 1 && path.extension().is_none();
+    if bare && !path.exists() { Path::new("chips").join(path).with_extension("toml") } else { path.to_owned() }
+}
+
+/// The whole configuration, for results.
+pub(crate) fn echo(chip: &Chip) -> serde_json::Value {
+    use baton_chip::config::keys::Value;
+    let value = |value| match value {
+        Value::Text(text) => serde_json::Value::from(text),
+        Value::Whole(n) => n.into(),
+        Value::Share(x) => x.into(),
+    };
+    chip.expanded()
+        .into_iter()
+        .map(|(key, found)| (key.to_owned(), value(found)))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}

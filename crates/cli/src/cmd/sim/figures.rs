@@ -1,0 +1,199 @@
+//! From what came out to JSON and a table. Durations are cycles of the chip's clock and say so in their names.
+
+use super::Args;
+use super::workload::Chosen;
+use crate::{chips, ui};
+use baton_chip::{Chip, Outcome, Reason};
+use baton_trace::Trace;
+use baton_trace::analysis::{Analysis, Window};
+use serde::Serialize;
+
+/// Version of the JSON; a change that breaks a reader raises it. Its schema is `docs/schemas/sim.json`.
+const SCHEMA: u32 = 1;
+
+/// The figures of a run.
+#[derive(Serialize)]
+pub(crate) struct Figures {
+    schema: u32,
+    workload: &'static str,
+    algorithm: Option<&'static str>,
+    wait: String,
+    threads: u32,
+    seed: u64,
+    /// Every thread ended; otherwise the run was cut off by --cycles.
+    finished: bool,
+    cycles: u64,
+    simulated_seconds: f64,
+    host_seconds: f64,
+    cycles_per_second: f64,
+    guest_operations: u64,
+    guest_operations_per_second: f64,
+    events: u64,
+    acquisitions: u64,
+    context_switches: u64,
+    memory: Memory,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lock: Option<LockFigures>,
+    by_thread: Vec<ThreadFigures>,
+    workload_options: serde_json::Value,
+    chip: serde_json::Value,
+}
+
+#[derive(Serialize)]
+struct Memory {
+    hits: u64,
+    transfers: u64,
+    upgrades: u64,
+    fetches: u64,
+    queueing_cycles: u64,
+}
+
+/// The lock's account, as `baton report` has it: blocking = critical sections + competition overhead.
+#[derive(Serialize)]
+struct LockFigures {
+    contended: u64,
+    blocking_cycles: u64,
+    sections_cycles: u64,
+    overhead_cycles: u64,
+    held_cycles: u64,
+    handoff_mean_cycles: u64,
+    /// Of the contended acquisitions, those that did not sleep.
+    entered_spinning_share: f64,
+    /// Acquisitions a thousand cycles.
+    rate_per_kilocycle: f64,
+}
+
+#[derive(Serialize)]
+struct ThreadFigures {
+    name: String,
+    operations: u64,
+    tries: u64,
+    sleeps: u64,
+    preemptions: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocking_cycles: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sections_cycles: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overhead_cycles: Option<u64>,
+    /// Where its cycles went; sums to its lifetime.
+    cycles: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Figures {
+    pub(crate) fn new(args: &Args, chosen: &Chosen, chip: &Chip, outcome: &Outcome, host_seconds: f64) -> Figures {
+        let rate = |n: u64| if host_seconds > 0.0 { n as f64 / host_seconds } else { 0.0 };
+        let by_thread = outcome.threads.iter().map(|thread| ThreadFigures {
+            name: thread.name.clone(),
+            operations: thread.operations,
+            tries: thread.tries,
+            sleeps: thread.sleeps,
+            preemptions: thread.preemptions,
+            blocking_cycles: None,
+            sections_cycles: None,
+            overhead_cycles: None,
+            cycles: Reason::ALL.iter().map(|&why| (why.name().to_owned(), thread.time(why).0.into())).collect(),
+        });
+        let memory = &outcome.memory;
+        Figures {
+            schema: SCHEMA,
+            workload: args.workload.text(),
+            algorithm: chosen.algorithm(),
+            wait: chosen.wait.to_string(),
+            threads: chosen.threads(),
+            seed: args.seed,
+            finished: outcome.finished,
+            cycles: outcome.cycles.0,
+            simulated_seconds: chip.core.clock.nanos(outcome.cycles).0 as f64 * 1e-9,
+            host_seconds,
+            cycles_per_second: rate(outcome.cycles.0),
+            guest_operations: outcome.guest_operations,
+            guest_operations_per_second: rate(outcome.guest_operations),
+            events: outcome.events,
+            acquisitions: chosen.recorder.acquisitions(),
+            context_switches: outcome.switches,
+            memory: Memory {
+                hits: memory.hits,
+                transfers: memory.transfers,
+                upgrades: memory.upgrades,
+                fetches: memory.fetches,
+                queueing_cycles: memory.queueing,
+            },
+            lock: None,
+            by_thread: by_thread.collect(),
+            workload_options: serde_json::json!({
+                "cs_cycles": args.cs, "think_cycles": args.think, "spread": args.spread, "lines": args.lines,
+                "capacity": args.capacity, "iterations": args.iterations, "limit_cycles": args.cycles, "cpus": args.cpus,
+            }),
+            chip: chips::echo(chip),
+        }
+    }
+
+    /// Adds the lock's account, from the recorded events.
+    pub(crate) fn with_trace(mut self, trace: &Trace) -> Figures {
+        let analysis = Analysis::of(trace, Window::whole(trace));
+        let Some(lock) = analysis.locks.first() else { return self };
+        let stats = &lock.stats;
+        let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+        self.lock = Some(LockFigures {
+            contended: stats.contended,
+            blocking_cycles: stats.blocked.0,
+            sections_cycles: stats.sections.0,
+            overhead_cycles: stats.overhead.0,
+            held_cycles: stats.busy.0,
+            handoff_mean_cycles: stats.handoff.mean().0,
+            entered_spinning_share: share(stats.entered_spinning, stats.contended),
+            rate_per_kilocycle: share(stats.acquisitions * 1000, self.cycles),
+        });
+        for (figures, thread) in self.by_thread.iter_mut().zip(&analysis.threads) {
+            figures.blocking_cycles = Some(thread.locks.blocked.0);
+            figures.sections_cycles = Some(thread.locks.sections.0);
+            figures.overhead_cycles = Some(thread.locks.overhead.0);
+        }
+        self
+    }
+
+    /// For people.
+    pub(crate) fn text(&self) -> String {
+        let mut out = format!(
+            "{} {} wait {} · {} threads · {} cycles ({:.3} ms){}\n",
+            self.workload,
+            self.algorithm.unwrap_or_default(),
+            self.wait,
+            self.threads,
+            self.cycles,
+            self.simulated_seconds * 1e3,
+            if self.finished { "" } else { " · cut off" },
+        );
+        if let Some(lock) = &self.lock {
+            out += &format!(
+                "{} acquisitions, {} contended · blocking {} = critical sections {} + competition overhead {} cycles · \
+                 {:.0}% entered spinning · hand-off {} cycles\n",
+                self.acquisitions,
+                lock.contended,
+                lock.blocking_cycles,
+                lock.sections_cycles,
+                lock.overhead_cycles,
+                100.0 * lock.entered_spinning_share,
+                lock.handoff_mean_cycles,
+            );
+        }
+        let mut header = vec!["thread"];
+        header.extend(Reason::ALL.iter().map(|why| why.name()));
+        header.extend(["tries", "sleeps"]);
+        let rows = self.by_thread.iter().map(|thread| {
+            let mut row = vec![thread.name.clone()];
+            row.extend(Reason::ALL.iter().map(|why| thread.cycles[why.name()].to_string()));
+            row.extend([thread.tries.to_string(), thread.sleeps.to_string()]);
+            row
+        });
+        out += &ui::table(&header, &rows.collect::<Vec<_>>());
+        out += &format!(
+            "{} guest operations in {:.3} s of host time: {:.1} M a second\n",
+            self.guest_operations,
+            self.host_seconds,
+            self.guest_operations_per_second / 1e6
+        );
+        out
+    }
+}
