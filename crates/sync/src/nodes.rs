@@ -3,7 +3,7 @@
 
 use baton_machine::cell::Ptr;
 use baton_machine::local::Use;
-use baton_machine::{Atomic, Machine};
+use baton_machine::{Atomic, Machine, Wait, WaitResult};
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::ptr::NonNull;
@@ -38,6 +38,15 @@ impl<M: Machine> Node<M> {
 impl<M: Machine> Default for Node<M> {
     fn default() -> Self {
         Node::new()
+    }
+}
+
+/// Waits for the waiter behind, which is already in the queue, to link itself.
+#[cold]
+pub(crate) fn linked<M: Machine>(link: &M::Atomic<Ptr<Node<M>>>, wait: Wait) -> Ptr<Node<M>> {
+    match M::wait_while(link, Ptr::NULL, wait, None) {
+        WaitResult::Changed(behind) => behind,
+        WaitResult::Expired => unreachable!("no deadline was given"),
     }
 }
 

@@ -58,12 +58,17 @@ pub fn sleep<T: Word>(cell: &NativeAtomic<T>, value: T, deadline: Option<Deadlin
 }
 
 /// Wakes up to `n` sleepers of the cell; all of its bucket if the cell is not four bytes wide.
+#[inline]
 pub fn wake<T: Word>(cell: *const NativeAtomic<T>, n: u32) {
     fence(Ordering::SeqCst);
     let bucket = bucket(cell);
-    if bucket.sleepers.load(Ordering::Relaxed) == 0 {
-        return;
+    if bucket.sleepers.load(Ordering::Relaxed) != 0 {
+        wake_sleepers(cell, bucket, n);
     }
+}
+
+#[cold]
+fn wake_sleepers<T: Word>(cell: *const NativeAtomic<T>, bucket: &Bucket, n: u32) {
     let (at, n) = if T::BYTES == 4 {
         (cell.cast::<u32>(), n.min(i32::MAX as u32))
     } else {

@@ -18,8 +18,8 @@ const REST: u64 = 30_000;
 #[cfg(target_arch = "x86_64")]
 const TPAUSE_REST: u64 = 500;
 
-/// [`Machine::wait_while`] of [`Native`].
-#[inline]
+/// [`Machine::wait_while`] of [`Native`]: the first read stands in the caller, the rest out of its way.
+#[inline(always)]
 pub(super) fn wait_while<T: Word>(
     cell: &NativeAtomic<T>,
     value: T,
@@ -30,6 +30,13 @@ pub(super) fn wait_while<T: Word>(
     if seen != value {
         return WaitResult::Changed(seen);
     }
+    wait_on(cell, value, wait, deadline)
+}
+
+/// Waits as the policy says.
+#[cold]
+#[inline(never)]
+fn wait_on<T: Word>(cell: &NativeAtomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T> {
     match wait {
         Wait::Spin => spin(cell, value, u32::MAX, deadline, || {}),
         Wait::Pause => spin(cell, value, u32::MAX, deadline, core::hint::spin_loop),

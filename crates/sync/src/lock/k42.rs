@@ -16,7 +16,7 @@ use super::{Fifo, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
 use crate::nodes::{self, Node};
 use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use baton_machine::cell::Ptr;
-use baton_machine::{Atomic, Machine, Wait, WaitResult};
+use baton_machine::{Atomic, Machine, Wait};
 
 /// The lock: both ends of the queue of waiters.
 #[repr(C)]
@@ -85,18 +85,10 @@ impl<M: Machine> K42<M> {
             if self.tail.compare_exchange(me, Self::HELD, Release, Relaxed).is_ok() {
                 return;
             }
-            behind = linked::<M>(&node.next, wait);
+            behind = nodes::linked::<M>(&node.next, wait);
         }
         // Relaxed: only the holder reads it, and we are the holder; nobody links here while a node is the tail.
         self.next.store(behind, Relaxed);
-    }
-}
-
-/// Waits for the waiter behind, which is already in the queue, to link itself.
-fn linked<M: Machine>(link: &M::Atomic<Ptr<Node<M>>>, wait: Wait) -> Ptr<Node<M>> {
-    match M::wait_while(link, Ptr::NULL, wait, None) {
-        WaitResult::Changed(behind) => behind,
-        WaitResult::Expired => unreachable!("no deadline was given"),
     }
 }
 
@@ -142,7 +134,7 @@ unsafe impl<M: Machine> RawLock<M> for K42<M> {
             if self.tail.compare_exchange(Self::HELD, Ptr::NULL, Release, Relaxed).is_ok() {
                 return;
             }
-            behind = linked::<M>(&self.next, wait);
+            behind = nodes::linked::<M>(&self.next, wait);
         }
         // SAFETY: the one behind waits, so its node is alive until the store below; then only its address is used.
         let flag: *const M::Atomic<u32> = unsafe { &raw const (*behind.0).waiting };

@@ -57,10 +57,7 @@ impl<M: Machine> Mcs<M> {
             if self.tail.compare_exchange(me, Ptr::NULL, Release, Relaxed).is_ok() {
                 return;
             }
-            behind = match M::wait_while(&node.next, Ptr::NULL, wait, None) {
-                baton_machine::WaitResult::Changed(behind) => behind,
-                baton_machine::WaitResult::Expired => unreachable!("no deadline was given"),
-            };
+            behind = nodes::linked::<M>(&node.next, wait);
         }
         // SAFETY: the one behind waits, so its node is alive until the store below; then only its address is used.
         let flag: *const M::Atomic<u32> = unsafe { &raw const (*behind.0).waiting };
