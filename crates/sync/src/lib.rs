@@ -4,6 +4,15 @@
 //! A folder is a concept: `mod.rs` states the contract, each algorithm has a file of its own beside it, and one line
 //! in the registry makes it known to every tool.
 //!
+//! | room | holds |
+//! | --- | --- |
+//! | [`lock`] | mutual exclusion, and the registry by which tools find a lock |
+//! | [`barrier`] | all arrive before any goes on |
+//! | [`event`] | wait for a condition, notify one or all |
+//! | [`queue`] | bounded queues |
+//! | [`api`] | the locks as mutexes for Rust programs |
+//! | [`nodes`] | queue nodes, which each thread keeps for all of these |
+//!
 //! Rules of this room: no `std::sync::atomic`, no simulator type, every ordering justified in a comment, every
 //! `unsafe` by its invariant. Waiting is [`wait_while`](baton_machine::Machine::wait_while), never a loop of loads.
 

@@ -13,6 +13,11 @@ use std::time::Duration;
 
 const POLICIES: [Wait; 3] = [Wait::Pause, Wait::Futex, Wait::SpinPark(64)];
 
+/// How often to try with a policy: spinners that outnumber the CPUs wait for each other's time slices.
+fn rounds(wait: Wait) -> u64 {
+    if wait.parks() { 1500 } else { 30 }
+}
+
 struct Guarded<T> {
     lock: Futex<Native>,
     value: UnsafeCell<T>,
@@ -62,14 +67,14 @@ struct Buffer(Wait);
 impl EventVisitor<Native> for Buffer {
     type Out = ();
     fn visit<E: RawEvent<Native>>(self) {
-        const ITEMS: u64 = 1500;
+        let items = rounds(self.0);
         let (full, free) = (E::new(), E::new());
         let buffer = Guarded::new(None);
         let sum: u64 = std::thread::scope(|s| {
             for p in 0..2 {
                 let (buffer, full, free) = (&buffer, &full, &free);
                 s.spawn(move || {
-                    for i in 0..ITEMS {
+                    for i in 0..items {
                         buffer.until(free, self.0, |slot| slot.is_none().then(|| *slot = Some(2 * i + p)));
                         full.notify_one(self.0);
                     }
@@ -78,7 +83,7 @@ impl EventVisitor<Native> for Buffer {
             let consumers: Vec<_> = (0..2)
                 .map(|_| {
                     s.spawn(|| {
-                        (0..ITEMS)
+                        (0..items)
                             .map(|_| {
                                 let item = buffer.until(&full, self.0, |slot| slot.take());
                                 free.notify_one(self.0);
@@ -90,7 +95,7 @@ impl EventVisitor<Native> for Buffer {
                 .collect();
             consumers.into_iter().map(|c| c.join().unwrap()).sum()
         });
-        assert_eq!(sum, (0..2 * ITEMS).sum(), "{} under {}", E::INFO.name, self.0);
+        assert_eq!(sum, (0..2 * items).sum(), "{} under {}", E::INFO.name, self.0);
         full.settle(self.0);
     }
 }
@@ -154,14 +159,14 @@ struct PingPong(Wait);
 impl EventVisitor<Native> for PingPong {
     type Out = ();
     fn visit<E: RawEvent<Native>>(self) {
-        const ROUNDS: u32 = 1500;
+        let rounds = rounds(self.0) as u32;
         let turn = AtomicU32::new(0);
         let event = E::new();
         std::thread::scope(|s| {
             for me in 0..2 {
                 let (turn, event) = (&turn, &event);
                 s.spawn(move || {
-                    for round in 0..ROUNDS {
+                    for round in 0..rounds {
                         let mine = 2 * round + me;
                         while turn.load(Ordering::Acquire) != mine {
                             let waiter = event.prepare(self.0);
@@ -179,7 +184,7 @@ impl EventVisitor<Native> for PingPong {
                 });
             }
         });
-        assert_eq!(turn.into_inner(), 2 * ROUNDS);
+        assert_eq!(turn.into_inner(), 2 * rounds);
     }
 }
 
