@@ -1,10 +1,16 @@
 //! `baton list`: what can be chosen, from the registries themselves.
 
+use crate::error::BadInput;
 use crate::ui;
+use anyhow::Context;
+use baton_chip::Chip;
 use baton_machine::Native;
 use baton_machine::wait::POLICIES;
-use baton_sync::lock::{LOCKS, Waits};
+use baton_sync::barrier::BARRIERS;
+use baton_sync::lock::{LOCKS, Posix, Waits};
+use baton_sync::queue::{QUEUES, Side};
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What to list, and how.
@@ -12,11 +18,15 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   baton list locks
+  baton list chips
   baton list waits --json | jq -r '.[] | select(.here) | .name'")]
 pub(crate) struct Args {
     /// The registry.
     #[arg(value_enum)]
     what: What,
+    /// Where to look for chip files.
+    #[arg(long, value_name = "DIR", default_value = "chips")]
+    dir: PathBuf,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -28,6 +38,12 @@ enum What {
     Locks,
     /// Ways to wait.
     Waits,
+    /// Barriers for `run` and the simulator.
+    Barriers,
+    /// Bounded queues for C, Rust and the simulator.
+    Queues,
+    /// Chip files for `whatif` and the simulator.
+    Chips,
 }
 
 /// One line of a list.
@@ -51,6 +67,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let entries = match args.what {
         What::Locks => locks(),
         What::Waits => waits(),
+        What::Barriers => barriers(),
+        What::Queues => queues(),
+        What::Chips => chips(&args.dir)?,
     };
     if args.json {
         println!("{}", serde_json::to_string_pretty(&entries)?);
@@ -78,11 +97,8 @@ fn dash(text: &str) -> String {
 
 fn locks() -> Vec<Entry> {
     let entry = |lock: &baton_sync::lock::LockInfo| {
-        let mut can: Vec<String> = [("fifo", lock.fifo), ("try", lock.try_lock), ("timed", lock.timed)]
-            .into_iter()
-            .filter(|(_, has)| *has)
-            .map(|(word, _)| word.to_owned())
-            .collect();
+        let posix = lock.posix == Posix::Yes;
+        let mut can = words(&[("fifo", lock.fifo), ("try", lock.try_lock), ("timed", lock.timed), ("posix", posix)]);
         can.push(match lock.waits {
             Waits::Any => "any-wait".to_owned(),
             Waits::Spinning => "spinning-waits".to_owned(),
@@ -91,13 +107,89 @@ fn locks() -> Vec<Entry> {
         Entry {
             name: lock.name.into(),
             what: lock.what.into(),
-            limits: lock.limits.into(),
+            limits: match lock.posix {
+                Posix::No(why) => {
+                    [lock.limits, why].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join("; ")
+                }
+                Posix::Yes => lock.limits.into(),
+            },
             source: lock.source.into(),
             can,
             here: None,
         }
     };
     LOCKS.iter().map(entry).collect()
+}
+
+/// The words that hold.
+fn words(all: &[(&str, bool)]) -> Vec<String> {
+    all.iter().filter(|(_, holds)| *holds).map(|(word, _)| (*word).to_owned()).collect()
+}
+
+fn barriers() -> Vec<Entry> {
+    let entry = |barrier: &baton_sync::barrier::BarrierInfo| Entry {
+        name: barrier.name.into(),
+        what: barrier.what.into(),
+        limits: barrier.limits.into(),
+        source: barrier.source.into(),
+        can: words(&[("posix", !barrier.indexed), ("indexed", barrier.indexed)]),
+        here: None,
+    };
+    BARRIERS.iter().map(entry).collect()
+}
+
+fn queues() -> Vec<Entry> {
+    let side = |side, one: &str, many: &str| match side {
+        Side::Single => one.to_owned(),
+        Side::Multi => many.to_owned(),
+    };
+    let entry = |queue: &baton_sync::queue::QueueInfo| {
+        let mut can = vec![
+            side(queue.producers, "one-producer", "many-producers"),
+            side(queue.consumers, "one-consumer", "many-consumers"),
+        ];
+        can.extend(words(&[("bulk", queue.bulk)]));
+        Entry {
+            name: queue.name.into(),
+            what: queue.what.into(),
+            limits: queue.limits.into(),
+            source: queue.source.into(),
+            can,
+            here: None,
+        }
+    };
+    QUEUES.iter().map(entry).collect()
+}
+
+/// The chip files of a directory; one that does not read as a chip is listed with the reason.
+fn chips(dir: &Path) -> anyhow::Result<Vec<Entry>> {
+    let entries = std::fs::read_dir(dir).map_err(|e| {
+        BadInput::new(format!("cannot look for chip files in `{}`: {e}", dir.display()))
+            .hint("name the directory with --dir, or write a chip file with `baton doctor --calibrate`")
+    })?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.with_context(|| format!("cannot look for chip files in `{}`", dir.display()))?.path();
+        if path.extension().is_some_and(|e| e == "toml") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let entry = |path: &PathBuf| {
+        let comment = std::fs::read_to_string(path).unwrap_or_default();
+        let comment: Vec<&str> = comment.lines().filter_map(|l| l.strip_prefix("# ")).take(2).collect();
+        let (what, limits) = match Chip::open(path, &[]) {
+            Ok(chip) => {
+                let core = &chip.core;
+                let ghz = core.clock.0 as f64 / 1e9;
+                let clusters = core.count.div_ceil(core.per_cluster.max(1));
+                (format!("{}: {} cores at {ghz:.2} GHz, {clusters} clusters", chip.name, core.count), String::new())
+            }
+            Err(error) => ("not a chip".to_owned(), error.to_string()),
+        };
+        Entry { name: path.display().to_string(), what, limits, source: comment.join(" "), can: Vec::new(), here: None }
+    };
+    Ok(paths.iter().map(entry).collect())
 }
 
 fn waits() -> Vec<Entry> {

@@ -57,7 +57,7 @@ commands! {
     Doctor(doctor),
     /// Simulate a micro-workload on a chip
     Sim(sim),
-    /// Say what can be chosen: locks, waits
+    /// Say what can be chosen: locks, waits, barriers, queues, chips
     List(list),
     /// Print a shell's completion script
     Completions(completions),

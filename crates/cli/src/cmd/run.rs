@@ -41,6 +41,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let choice = choice::check(&args.lock, args.wait.as_deref())?;
+    if let Some(barrier) = &args.barrier {
+        choice::check_barrier(barrier)?;
+    }
     let program = program::find(&args.program[0])?;
     let library = library::find()?;
     let counters = Counters::at(args.stats)?;

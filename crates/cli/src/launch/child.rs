@@ -45,7 +45,7 @@ impl End {
     /// How it ended, where that was not by itself.
     pub(crate) fn violently(&self) -> Option<String> {
         if self.timed_out {
-            return Some("its time was over".into());
+            return Some("the end of its --duration".into());
         }
         let signal = self.status.signal()?;
         // SAFETY: strsignal returns a string that stays until this thread's next call; it is copied at once.

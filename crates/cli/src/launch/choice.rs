@@ -4,6 +4,7 @@
 use super::crowd::Crowd;
 use crate::error::BadInput;
 use baton_machine::{Native, Wait, wait::POLICIES};
+use baton_sync::barrier::BARRIERS;
 use baton_sync::lock::{LOCKS, LockInfo, Posix};
 
 /// What was chosen.
@@ -42,6 +43,14 @@ pub(crate) fn check(lock: &str, waits: Option<&str>) -> Result<Choice, BadInput>
     Err(BadInput::new(missing.join("; ")).hint(
         "name others behind a comma to fall back on, as in `--wait umwait,pause`; `baton doctor` shows what is here",
     ))
+}
+
+/// Checks a barrier's name.
+pub(crate) fn check_barrier(name: &str) -> Result<(), BadInput> {
+    match BARRIERS.iter().find(|b| b.name == name) {
+        Some(_) => Ok(()),
+        None => Err(BadInput::unknown("barrier", name, BARRIERS.iter().map(|b| b.name))),
+    }
 }
 
 impl Choice {
