@@ -48,6 +48,22 @@ pub trait Arbiter: Clone + Send + 'static {
     /// `requester` won, and its bid was used.
     fn won(&self, state: &mut Self::State, requester: u32);
 
+    /// The bit of `set`, which is not empty, whose bid wins: that of requester `bit >> shift`. `who` gives the packet
+    /// of a bit.
+    fn pick(&self, state: &Self::State, set: u64, shift: u32, who: impl Fn(u32) -> Contender) -> u32 {
+        let mut best = (u64::MAX, set.trailing_zeros());
+        let mut rest = set;
+        while rest != 0 {
+            let bit = rest.trailing_zeros();
+            rest &= rest - 1;
+            let key = self.key(state, bit >> shift, || who(bit));
+            if key < best.0 {
+                best = (key, bit);
+            }
+        }
+        best.1
+    }
+
     /// A class that outranks the order "non-speculative before speculative": a speculative bid whose rank is
     /// strictly smaller takes the place of a non-speculative one. Arbiters without marks leave it alone.
     const RANKS: bool = false;

@@ -21,6 +21,14 @@ impl Arbiter for RoundRobin {
     }
 
     #[inline]
+    fn pick(&self, pointer: &u16, set: u64, shift: u32, _who: impl Fn(u32) -> Contender) -> u32 {
+        // A pointer past the last requester may stand past the last bit; shifted out, it reads as 0.
+        let from = u64::MAX.checked_shl(u32::from(*pointer) << shift).unwrap_or(0);
+        let after = set & from;
+        (if after != 0 { after } else { set }).trailing_zeros()
+    }
+
+    #[inline]
     fn won(&self, pointer: &mut u16, requester: u32) {
         *pointer = requester as u16 + 1;
     }

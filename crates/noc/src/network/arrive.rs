@@ -11,33 +11,44 @@ use crate::packet::Sink;
 use crate::routing::Choice;
 
 impl<A: Arbiter> Network<A> {
-    pub(super) fn arrive<S: Sink>(&mut self, sink: &mut S) {
+    pub(super) fn arrive<const FAST: bool, S: Sink>(&mut self, sink: &mut S) {
         let (at, n) = self.credits.take(self.now);
         for k in at..at + n {
             let vc = self.credits.get(k) as usize;
-            self.credit_arrives(vc);
+            self.credit_arrives::<FAST>(vc);
+        }
+        let (moves, pairs) = self.moves.take(self.now);
+        for k in moves..moves + pairs {
+            let pair = self.moves.get(k);
+            self.credit_arrives::<FAST>(pair as u32 as usize);
         }
         let (at, n) = self.wakes.take(self.now);
         for k in at..at + n {
             let vc = self.wakes.get(k) as usize;
             self.vcs[vc].given &= !PENDING;
-            self.ready_if_possible(vc);
+            self.ready_if_possible::<FAST>(vc);
+        }
+        for k in moves..moves + pairs {
+            let pair = self.moves.get(k);
+            self.flit_arrives::<FAST, _>((pair >> 32) as usize, sink);
         }
         let (at, n) = self.arrivals.take(self.now);
         for k in at..at + n {
             let vc = self.arrivals.get(k) as usize;
-            self.flit_arrives(vc, sink);
+            self.flit_arrives::<FAST, _>(vc, sink);
         }
     }
 
     #[inline]
-    fn credit_arrives(&mut self, vc: usize) {
-        let c = vc >> self.shift;
+    fn credit_arrives<const FAST: bool>(&mut self, vc: usize) {
+        let shift = self.shift::<FAST>();
+        let shared = self.shared::<FAST>();
+        let c = vc >> shift;
         let state = &mut self.vcs[vc];
         state.credits += 1;
         let owner = state.owner;
         let channel = &mut self.channels[c];
-        if self.shared && state.credits <= 0 {
+        if shared && state.credits <= 0 {
             // It had more than its own places: the one that came back is a shared one, for anybody.
             channel.shared += 1;
             if channel.shared == 1 {
@@ -45,10 +56,10 @@ impl<A: Arbiter> Network<A> {
             }
             return;
         }
-        channel.credit |= 1 << (vc & ((1 << self.shift) - 1));
+        channel.credit |= 1 << (vc & ((1 << shift) - 1));
         if owner != NONE && !channel.from_source {
-            let first = self.routers[channel.from as usize].first as usize;
-            self.ready_if_possible(first + usize::from(owner));
+            let input = (channel.from as usize) << self.block::<FAST>() | usize::from(owner);
+            self.ready_if_possible::<FAST>(input);
         }
     }
 
@@ -59,17 +70,18 @@ impl<A: Arbiter> Network<A> {
             self.channels[c].credit |= 1 << v;
             let owner = self.vcs[(c << self.shift) + v].owner;
             if owner != NONE && !self.channels[c].from_source {
-                let first = self.routers[self.channels[c].from as usize].first as usize;
-                self.ready_if_possible(first + usize::from(owner));
+                let input = (self.channels[c].from as usize) << self.block | usize::from(owner);
+                self.ready_if_possible::<false>(input);
             }
         }
     }
 
     #[inline]
-    fn flit_arrives<S: Sink>(&mut self, vc: usize, sink: &mut S) {
-        let c = vc >> self.shift;
+    fn flit_arrives<const FAST: bool, S: Sink>(&mut self, vc: usize, sink: &mut S) {
+        let shift = self.shift::<FAST>();
+        let c = vc >> shift;
         if c >= self.router_inputs as usize {
-            return self.reaches_endpoint(vc, sink);
+            return self.reaches_endpoint::<FAST, _>(vc, sink);
         }
         let state = &mut self.vcs[vc];
         state.count += 1;
@@ -77,29 +89,36 @@ impl<A: Arbiter> Network<A> {
             return;
         }
         if state.given == NONE {
-            self.head_at_front(vc);
+            self.head_at_front::<FAST>(vc);
         } else {
-            self.ready_if_possible(vc);
+            self.ready_if_possible::<FAST>(vc);
         }
     }
 
     /// A packet's head flit stands at the front of `vc`: from now on it bids for an output virtual channel.
     #[inline]
-    pub(super) fn head_at_front(&mut self, vc: usize) {
-        let channel = &self.channels[vc >> self.shift];
-        let (r, i) = (channel.to as usize, vc - channel.first as usize);
-        let mut flit = self.front(vc);
+    pub(super) fn head_at_front<const FAST: bool>(&mut self, vc: usize) {
+        let r = vc >> self.block::<FAST>();
+        let mut flit = self.front::<FAST>(vc);
         debug_assert!(flit.head(), "the first flit of a packet is its head");
-        if self.routes.choice == Choice::Intermediate && !flit.second_phase() {
+        if !FAST && self.routes.choice == Choice::Intermediate && !flit.second_phase() {
             flit = self.turn_at_intermediate(vc, r, flit);
         }
-        let table = self.routers[r].table as usize + if flit.second_phase() { self.table_two } else { 0 };
-        let entry = self.routes.table[table + flit.dest()];
+        let table = r * self.nodes as usize + if !FAST && flit.second_phase() { self.table_two } else { 0 };
+        let entry = self.route[table + flit.dest()];
         let class = usize::from(entry >> 8);
+        let out = entry & 0xff;
+        let wanted = self.output_index::<FAST>(vc, usize::from(out));
+        let output = self.out_channels[wanted];
+        if self.simple::<FAST>() {
+            self.want[wanted] |= 1 << (vc & 63);
+        }
         let state = &mut self.vcs[vc];
-        state.out = entry & 0xff;
-        state.mask = self.routes.masks[flit.network() * self.routes.classes + class];
-        self.wait[r * self.words + (i >> 6)] |= 1 << (i & 63);
+        (state.out, state.output) = (out, output);
+        if !FAST {
+            state.mask = self.masks[flit.network() * self.lanes + class];
+        }
+        self.wait[vc >> 6] |= 1 << (vc & 63);
         self.active[r >> 6] |= 1 << (r & 63);
     }
 
@@ -117,16 +136,14 @@ impl<A: Arbiter> Network<A> {
 
     /// Marks `vc` ready for the switch if it has been given an output, holds a flit and has a credit.
     #[inline]
-    pub(super) fn ready_if_possible(&mut self, vc: usize) {
+    pub(super) fn ready_if_possible<const FAST: bool>(&mut self, vc: usize) {
         let state = &self.vcs[vc];
         if state.count == 0 || state.given >= PENDING {
             return;
         }
-        let channel = &self.channels[vc >> self.shift];
-        let (r, i) = (channel.to as usize, vc - channel.first as usize);
-        let out = self.out_channels[self.routers[r].outputs as usize + usize::from(state.out)] as usize;
-        if self.channels[out].credit >> state.given & 1 == 1 {
-            self.ready[r * self.words + (i >> 6)] |= 1 << (i & 63);
+        if self.channels[state.output as usize].credit >> state.given & 1 == 1 {
+            let r = vc >> self.block::<FAST>();
+            self.ready[vc >> 6] |= 1 << (vc & 63);
             self.active[r >> 6] |= 1 << (r & 63);
         }
     }

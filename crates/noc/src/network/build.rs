@@ -1,15 +1,16 @@
 //! Builds a network from its configuration: graph, routes, channels and their delays.
 
-use super::Network;
 use super::flit::{MAX_HOPS, MAX_NODES};
+use super::masks::Won;
 use super::matching::Matchers;
 use super::state::{Channel, Endpoint, NONE, Queue, Router, Scratch, Slots, Vc};
 use super::wheel::Wheel;
+use super::{FAST_SHIFT, Network};
 use crate::allocator::AllocatorKind;
 use crate::arbiter::Arbiter;
 use crate::config::{Config, Pipeline};
 use crate::error::{NocError, bad};
-use crate::routing::{Routes, dependency_cycle};
+use crate::routing::{Choice, Routes, dependency_cycle};
 use crate::topology::{Graph, MAX_PORTS};
 
 impl<A: Arbiter> Network<A> {
@@ -41,15 +42,20 @@ impl<A: Arbiter> Network<A> {
         Ok(Network::assemble(config, graph, routes, arbiter))
     }
 
-    fn assemble(config: &Config, graph: Graph, routes: Routes, arbiter: A) -> Network<A> {
-        let shift = config.vcs.next_power_of_two().trailing_zeros();
+    fn assemble(config: &Config, graph: Graph, mut routes: Routes, arbiter: A) -> Network<A> {
+        let mut shift = config.vcs.next_power_of_two().trailing_zeros();
+        if shift < FAST_SHIFT && graph.max_ports() << FAST_SHIFT <= 64 {
+            shift = FAST_SHIFT;
+        }
         let nodes = graph.nodes.len();
         let clocks = clocks(config, graph.routers);
         let mut builder = Builder { config, arbiter: &arbiter, clocks: &clocks, channels: vec![] };
-        let routers = builder.number(&graph, shift, nodes);
-        let (out_channels, sources) = builder.connect(&graph, &routers, shift);
+        let words = ((graph.max_ports() as usize) << shift).div_ceil(64).next_power_of_two();
+        let ports_a_block = (words * 64 >> shift) as u32;
+        let routers = builder.number(&graph, shift, ports_a_block);
+        let (out_channels, sources) = builder.connect(&graph, &routers, ports_a_block);
         let channels = builder.channels;
-        let router_inputs: u32 = graph.in_ports.iter().sum();
+        let router_inputs = graph.routers * ports_a_block;
         let capacity = (config.buffer + config.shared_buffer) as usize;
         let depth_shift = capacity.next_power_of_two().trailing_zeros();
         let vcs: Vec<Vc<A::State>> = channels
@@ -63,6 +69,7 @@ impl<A: Arbiter> Network<A> {
                 head: 0,
                 count: 0,
                 out: 0,
+                output: 0,
                 given: NONE,
                 bid_from: 0,
                 credits: config.buffer as i16,
@@ -71,27 +78,34 @@ impl<A: Arbiter> Network<A> {
                 arbiter: arbiter.state(requesters),
             })
             .collect();
-        let words = ((graph.max_ports() as usize) << shift).div_ceil(64);
         let horizon = channels.iter().map(|c| u64::from(c.flit_delay.max(c.credit_delay))).max().unwrap_or(1);
         let queue = Queue { head: u32::MAX, tail: u32::MAX, sent: 0, vc: config.vcs - 1 };
         let routers_n = routers.len();
         let scratch = Scratch {
-            speculative: vec![0; words],
-            wanted: vec![0; words],
-            leader: vec![0; words * 64],
+            waiting: vec![0; words].into(),
+            ready: vec![0; words].into(),
+            speculative: vec![0; words].into(),
+            wanted: vec![0; words].into(),
+            leader: vec![0; words * 64].into(),
             winner: [[0; 64]; 2],
+            bidders: [0; 64],
+            won: [Won::default(); 64],
             best: [0; 64],
         };
         let endpoint = Endpoint { holding: 0, last: 0, places: vec![config.endpoint_places; config.classes as usize] };
         let bounded = config.endpoint_places > 0;
+        let simple = words == 1
+            && !A::RANKS
+            && config.allocator == AllocatorKind::InputFirst
+            && !matches!(routes.choice, Choice::Port { .. });
         Network {
             now: 0,
             next_id: 0,
-            flit_hops: 0,
             shift,
             depth_shift,
             depth_mask: (1 << depth_shift) - 1,
             words,
+            block: words.trailing_zeros() + 6,
             lane: if shift == 6 { u64::MAX } else { (1u64 << (1u32 << shift)) - 1 },
             nodes: nodes as u32,
             classes: config.classes,
@@ -104,29 +118,44 @@ impl<A: Arbiter> Network<A> {
             bounded,
             response_class: config.response_class,
             table_two: if routes.table.len() > routes.routers * nodes { routes.routers * nodes } else { 0 },
+            lanes: routes.classes,
+            masks: routes.masks.clone().into(),
+            route: std::mem::take(&mut routes.table).into(),
             arrivals: Wheel::new(horizon, channels.len()),
             credits: Wheel::new(horizon, channels.len()),
+            moves: Wheel::new(horizon, channels.len()),
             wakes: Wheel::new(u64::from(config.latency.vc_alloc), vcs.len().min(routers_n * words * 64)),
-            wait: vec![0; routers_n * words],
-            ready: vec![0; routers_n * words],
-            active: vec![0; routers_n.div_ceil(64)],
-            flits: vec![Default::default(); vcs.len() << depth_shift],
-            queues: vec![queue; nodes * config.classes as usize],
-            turns: vec![0; nodes],
-            sending: vec![0; nodes.div_ceil(64)],
+            wait: vec![0; routers_n * words].into(),
+            ready: vec![0; routers_n * words].into(),
+            active: vec![0; routers_n.div_ceil(64)].into(),
+            flits: vec![Default::default(); vcs.len() << depth_shift].into(),
+            queues: vec![queue; nodes * config.classes as usize].into(),
+            turns: vec![0; nodes].into(),
+            sending: vec![0; nodes.div_ceil(64)].into(),
             endpoints: if bounded { vec![endpoint; nodes] } else { vec![] },
             receiving: vec![0; nodes.div_ceil(64)],
             slots: Slots::new(nodes * 16),
             rng: (0..nodes as u64).map(|n| crate::rng::Rng::new(config.seed, 0x6e6f_6465, n)).collect(),
             matchers: Matchers::new(config.allocator, routers_n),
             fused: config.allocator == AllocatorKind::InputFirst,
+            lane_low: (0..64).step_by(1 << shift).fold(0, |m, b| m | 1 << b),
+            lane_high: (0..64).step_by(1 << shift).fold(0, |m, b| m | 1 << (b + (1 << shift) - 1)),
+            want: vec![0; out_channels.len()].into(),
+            simple,
+            fast: simple
+                && shift == FAST_SHIFT
+                && config.classes == 1
+                && routes.classes == 1
+                && config.shared_buffer == 0
+                && !bounded
+                && clocks.iter().all(|c| *c == (1, 1)),
             step_order: None,
             journeys: None,
-            vcs,
-            channels,
-            routers,
-            out_channels,
-            sources,
+            vcs: vcs.into(),
+            channels: channels.into(),
+            routers: routers.into(),
+            out_channels: out_channels.into(),
+            sources: sources.into(),
             scratch,
             routes,
             graph,
@@ -138,8 +167,10 @@ impl<A: Arbiter> Network<A> {
 
 /// Refuses a network that would not fit, before anything large is allocated.
 fn check_memory(config: &Config, graph: &Graph) -> Result<(), NocError> {
-    let ports: u64 = graph.in_ports.iter().chain(&graph.out_ports).map(|p| u64::from(*p)).sum();
-    let vcs = ports * u64::from(config.vcs.next_power_of_two());
+    let places = u64::from(config.vcs.next_power_of_two());
+    let block = (u64::from(graph.max_ports()) * places).div_ceil(64).next_power_of_two() * 64;
+    let vcs = u64::from(graph.routers) * block + graph.nodes.len() as u64 * places;
+    let ports = vcs / places;
     let depth = u64::from((config.buffer + config.shared_buffer).next_power_of_two());
     let table = u64::from(graph.routers) * graph.nodes.len() as u64;
     let mib = (vcs * (32 + depth * 8) + ports * 160 + table * 10 + graph.nodes.len() as u64 * 1200) >> 20;
@@ -170,34 +201,30 @@ fn own((ticks, cycles_in): (u32, u32), cycles: u32) -> u32 {
 
 impl<A: Arbiter> Builder<'_, A> {
     /// Makes room for all channels and numbers routers: channels that end in routers come first, port by port.
-    fn number(&mut self, graph: &Graph, shift: u32, nodes: usize) -> Vec<Router> {
+    fn number(&mut self, graph: &Graph, shift: u32, ports_a_block: u32) -> Vec<Router> {
+        let nodes = graph.nodes.len();
         let mut routers = vec![];
-        let (mut inputs, mut outputs) = (0, 0);
         for r in 0..graph.routers as usize {
             let (in_ports, out_ports) = (graph.in_ports[r], graph.out_ports[r]);
             routers.push(Router {
-                first: inputs << shift,
-                outputs,
-                table: (r * nodes) as u32,
+                outputs: r as u32 * ports_a_block,
                 in_ports: in_ports as u16,
                 out_ports: out_ports as u16,
                 clock: self.clocks[r],
             });
-            for in_port in 0..in_ports {
-                let c = self.channel(r as u32, inputs << shift, in_port, out_ports, shift);
+            for in_port in 0..ports_a_block {
+                let c = self.channel(r as u32, in_port, out_ports, shift);
                 self.channels.push(c);
             }
-            inputs += in_ports;
-            outputs += out_ports;
         }
         for node in 0..nodes {
-            let c = self.channel(node as u32, 0, 0, 1, shift);
+            let c = self.channel(node as u32, 0, 1, shift);
             self.channels.push(c);
         }
         routers
     }
 
-    fn channel(&self, to: u32, first: u32, in_port: u32, outputs: u32, shift: u32) -> Channel<A::State> {
+    fn channel(&self, to: u32, in_port: u32, outputs: u32, shift: u32) -> Channel<A::State> {
         let vcs = self.config.vcs;
         let all = if vcs == 64 { u64::MAX } else { (1 << vcs) - 1 };
         let a = self.arbiter;
@@ -207,7 +234,6 @@ impl<A: Arbiter> Builder<'_, A> {
             flits: 0,
             to,
             from: 0,
-            first,
             in_port: in_port as u8,
             out_port: 0,
             from_source: false,
@@ -223,11 +249,11 @@ impl<A: Arbiter> Builder<'_, A> {
 
     /// Joins channels with their upstream ends and sets their delays. Gives the output channels of all routers and
     /// the injection channel of each node.
-    fn connect(&mut self, graph: &Graph, routers: &[Router], shift: u32) -> (Vec<u32>, Vec<u32>) {
+    fn connect(&mut self, graph: &Graph, routers: &[Router], block: u32) -> (Vec<u32>, Vec<u32>) {
         let l = self.config.latency;
-        let input = |router: u32, port: u32| (routers[router as usize].first >> shift) + port;
-        let router_inputs: u32 = graph.in_ports.iter().sum();
-        let mut outputs = vec![0u32; graph.out_ports.iter().sum::<u32>() as usize];
+        let input = |router: u32, port: u32| router * block + port;
+        let router_inputs = graph.routers * block;
+        let mut outputs = vec![0u32; (graph.routers * block) as usize];
         let mut set = |from: u32, port: u32, channel: u32| {
             outputs[(routers[from as usize].outputs + port) as usize] = channel;
         };

@@ -24,8 +24,10 @@ impl<A: Arbiter> Network<A> {
     pub fn conserved(&self) -> Result<(), String> {
         let mut credits_back = vec![0i32; self.vcs.len()];
         self.credits.iter().for_each(|vc| credits_back[vc as usize] += 1);
+        self.moves.iter().for_each(|pair| credits_back[pair as u32 as usize] += 1);
         let mut flits_on_way = vec![0i32; self.vcs.len()];
         self.arrivals.iter().for_each(|vc| flits_on_way[vc as usize] += 1);
+        self.moves.iter().for_each(|pair| flits_on_way[(pair >> 32) as usize] += 1);
         for (c, channel) in self.channels.iter().enumerate() {
             let mut shared_used = 0;
             for v in 0..self.config.vcs as usize {
@@ -61,7 +63,7 @@ impl<A: Arbiter> Network<A> {
             return Err(format!("channel {c} vc {v}: owner {owner} but free mask says otherwise"));
         }
         if owner != NONE {
-            let holder = &self.vcs[self.routers[channel.from as usize].first as usize + usize::from(owner)];
+            let holder = &self.vcs[(channel.from as usize) << self.block | usize::from(owner)];
             if usize::from(holder.given & 0xff) != v || holder.out != u16::from(channel.out_port) {
                 return Err(format!("channel {c} vc {v}: its owner {owner} does not hold it"));
             }

@@ -12,24 +12,24 @@ use baton_units::{Cycles, NodeId};
 impl<A: Arbiter> Network<A> {
     /// Every source with a packet sends one flit, if it can. Classes take turns; packets of a class go one after
     /// another.
-    pub(super) fn send_from_sources(&mut self) {
+    pub(super) fn send_from_sources<const FAST: bool>(&mut self) {
         for word in 0..self.sending.len() {
             let mut set = self.sending[word];
             while set != 0 {
                 let node = word << 6 | set.trailing_zeros() as usize;
                 set &= set - 1;
-                self.send_from(node);
+                self.send_from::<FAST>(node);
             }
         }
     }
 
     #[inline]
-    fn send_from(&mut self, node: usize) {
-        let classes = self.classes as usize;
+    fn send_from<const FAST: bool>(&mut self, node: usize) {
+        let classes = if FAST { 1 } else { self.classes as usize };
         let turn = usize::from(self.turns[node]);
         let mut class = turn;
         for _ in 0..classes {
-            if self.queues[node * classes + class].head != u32::MAX && self.send_one(node, class) {
+            if self.queues[node * classes + class].head != u32::MAX && self.send_one::<FAST>(node, class) {
                 self.turns[node] = if class + 1 == classes { 0 } else { class as u8 + 1 };
                 break;
             }
@@ -42,8 +42,9 @@ impl<A: Arbiter> Network<A> {
 
     /// Sends a flit of the front packet of a class, if there is a virtual channel with a credit.
     #[inline]
-    fn send_one(&mut self, node: usize, class: usize) -> bool {
-        let q = node * self.classes as usize + class;
+    fn send_one<const FAST: bool>(&mut self, node: usize, class: usize) -> bool {
+        let shift = self.shift::<FAST>();
+        let q = if FAST { node } else { node * self.classes as usize + class };
         let queue = self.queues[q];
         let c = self.sources[node] as usize;
         let head = queue.sent == 0;
@@ -68,7 +69,7 @@ impl<A: Arbiter> Network<A> {
         let (dst, next) = (packet.dst, packet.next);
         let mut flit = Flit::new(slot, dst, class as u8, head, tail);
         if head {
-            flit = self.choose_way(node, flit);
+            flit = self.choose_way::<FAST>(node, flit);
             self.slots.get_mut(slot as usize).entered = self.now;
         }
         let hold = 1u64 << vc;
@@ -76,8 +77,8 @@ impl<A: Arbiter> Network<A> {
         channel.free = if tail { channel.free | hold } else { channel.free & !hold };
         channel.flits += 1;
         let at = self.now + u64::from(channel.flit_delay);
-        let target = (c << self.shift) + vc;
-        self.use_credit(c, vc);
+        let target = (c << shift) + vc;
+        self.use_credit::<FAST>(c, vc);
         let place = &mut self.vcs[target].tail;
         self.flits[(target << self.depth_shift) + usize::from(*place)] = flit;
         *place = (*place + 1) & self.depth_mask;
@@ -94,7 +95,7 @@ impl<A: Arbiter> Network<A> {
 
     /// What a routing chooses at the source: a table, or an intermediate node.
     #[inline]
-    fn choose_way(&mut self, node: usize, flit: Flit) -> Flit {
+    fn choose_way<const FAST: bool>(&mut self, node: usize, flit: Flit) -> Flit {
         match self.routes.choice {
             Choice::None | Choice::Port { .. } => flit,
             Choice::Table if self.rng[node].next_u64() >> 63 == 1 => flit.phased(),
@@ -108,31 +109,33 @@ impl<A: Arbiter> Network<A> {
 
     /// A flit stands at the end of an ejection channel.
     #[inline]
-    pub(super) fn reaches_endpoint<S: Sink>(&mut self, vc: usize, sink: &mut S) {
-        if !self.bounded {
-            return self.take_flit(vc, sink);
+    pub(super) fn reaches_endpoint<const FAST: bool, S: Sink>(&mut self, vc: usize, sink: &mut S) {
+        let shift = self.shift::<FAST>();
+        if !self.bounded::<FAST>() {
+            return self.take_flit::<FAST, _>(vc, sink);
         }
-        let node = (vc >> self.shift) - self.router_inputs as usize;
+        let node = (vc >> shift) - self.router_inputs as usize;
         self.vcs[vc].count += 1;
-        self.endpoints[node].holding |= 1 << (vc & ((1 << self.shift) - 1));
+        self.endpoints[node].holding |= 1 << (vc & ((1 << shift) - 1));
         self.receiving[node >> 6] |= 1 << (node & 63);
     }
 
     /// The endpoint takes the front flit of `vc` and returns its credit.
     #[inline]
-    fn take_flit<S: Sink>(&mut self, vc: usize, sink: &mut S) {
-        let flit = self.front(vc);
+    fn take_flit<const FAST: bool, S: Sink>(&mut self, vc: usize, sink: &mut S) {
+        let shift = self.shift::<FAST>();
+        let flit = self.front::<FAST>(vc);
         let state = &mut self.vcs[vc];
         state.head = (state.head + 1) & self.depth_mask;
-        let delay = u64::from(self.channels[vc >> self.shift].credit_delay);
+        let delay = u64::from(self.channels[vc >> shift].credit_delay);
         self.credits.push(self.now + delay, vc as u32);
         if flit.tail() {
-            self.deliver(flit, sink);
+            self.deliver::<FAST, _>(flit, sink);
         }
     }
 
     #[inline]
-    fn deliver<S: Sink>(&mut self, flit: Flit, sink: &mut S) {
+    fn deliver<const FAST: bool, S: Sink>(&mut self, flit: Flit, sink: &mut S) {
         let slot = self.slots.get(flit.slot());
         let delivered = Delivered {
             id: PacketId(slot.id),
@@ -148,7 +151,7 @@ impl<A: Arbiter> Network<A> {
         };
         debug_assert_eq!(self.graph.nodes[slot.dst as usize].to_router, self.graph.nodes[flit.dest()].to_router);
         self.slots.release(flit.slot());
-        if self.journeys.is_some() {
+        if !FAST && self.journeys.is_some() {
             self.note_arrival(&delivered);
         }
         sink.delivered(&delivered);
@@ -174,7 +177,7 @@ impl<A: Arbiter> Network<A> {
         while rest != 0 {
             let v = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let class = self.front(first + v).network();
+            let class = self.front::<false>(first + v).network();
             let open = self.vcs[first + v].given != NONE;
             let response = class as u32 >= self.response_class;
             takable |= u64::from(open || response || self.endpoints[node].places[class] > 0) << v;
@@ -185,7 +188,7 @@ impl<A: Arbiter> Network<A> {
             return;
         }
         let v = next_in_turn(takable, self.endpoints[node].last + 1);
-        let (vc, flit) = (first + v, self.front(first + v));
+        let (vc, flit) = (first + v, self.front::<false>(first + v));
         self.endpoints[node].last = v as u32;
         let class = flit.network();
         if flit.head() && (class as u32) < self.response_class {
@@ -198,6 +201,6 @@ impl<A: Arbiter> Network<A> {
         if state.count == 0 {
             self.endpoints[node].holding &= !(1 << v);
         }
-        self.take_flit(vc, sink);
+        self.take_flit::<false, _>(vc, sink);
     }
 }

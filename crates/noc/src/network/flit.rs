@@ -1,16 +1,16 @@
 //! A flit in one word: what a router must know of it without looking at its packet.
 
-/// Bits 0–27 packet slot, 28–47 destination node, 48–57 routers passed, 58–60 virtual network, 61 phase, 62 head,
-/// 63 tail.
+/// Bits 0–27 packet slot, 28–47 destination node, 48 head, 49 tail, 50 phase, 51–53 virtual network, 54–63 routers
+/// passed: at the top, so that counting one more is one addition that overflows into nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flit(pub(crate) u64);
 
 const DEST: u32 = 28;
-const HOPS: u32 = 48;
-const NETWORK: u32 = 58;
-const PHASE: u64 = 1 << 61;
-const HEAD: u64 = 1 << 62;
-const TAIL: u64 = 1 << 63;
+const HEAD: u64 = 1 << 48;
+const TAIL: u64 = 1 << 49;
+const PHASE: u64 = 1 << 50;
+const NETWORK: u32 = 51;
+const HOPS: u32 = 54;
 
 /// Most packets in flight and in source queues together.
 pub(crate) const MAX_PACKETS: usize = 1 << DEST;
@@ -26,8 +26,8 @@ impl Flit {
             u64::from(slot)
                 | u64::from(dest) << DEST
                 | u64::from(network) << NETWORK
-                | u64::from(head) << 62
-                | u64::from(tail) << 63,
+                | u64::from(head) * HEAD
+                | u64::from(tail) * TAIL,
         )
     }
 
@@ -43,7 +43,7 @@ impl Flit {
 
     #[inline]
     pub(crate) fn hops(self) -> u32 {
-        (self.0 >> HOPS) as u32 & (MAX_HOPS - 1)
+        (self.0 >> HOPS) as u32
     }
 
     #[inline]
@@ -69,8 +69,7 @@ impl Flit {
     /// The flit after one more router. The count wraps within its ten bits at 1,024 routers.
     #[inline]
     pub(crate) fn one_hop_on(self) -> Flit {
-        let hops = (self.0 + (1 << HOPS)) & (u64::from(MAX_HOPS - 1) << HOPS);
-        Flit(self.0 & !(u64::from(MAX_HOPS - 1) << HOPS) | hops)
+        Flit(self.0.wrapping_add(1 << HOPS))
     }
 
     /// The flit in its second phase, toward `dest`.

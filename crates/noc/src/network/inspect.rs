@@ -3,7 +3,7 @@
 use super::Network;
 use super::arrive::PENDING;
 use super::flit::Flit;
-use super::state::NONE;
+use super::state::{Channel, NONE};
 use crate::arbiter::Arbiter;
 use crate::packet::{Delivered, PacketId};
 use baton_units::Cycles;
@@ -72,7 +72,10 @@ pub struct Stuck {
 impl<A: Arbiter> Network<A> {
     /// All channels, in a fixed order.
     pub fn channel_views(&self) -> impl Iterator<Item = ChannelView> + '_ {
-        self.channels.iter().enumerate().map(|(c, channel)| ChannelView {
+        let used = |(c, channel): &(usize, &Channel<A::State>)| {
+            *c >= self.router_inputs as usize || u16::from(channel.in_port) < self.routers[channel.to as usize].in_ports
+        };
+        self.channels.iter().enumerate().filter(used).map(|(c, channel)| ChannelView {
             from: channel.from,
             to: channel.to,
             from_source: channel.from_source,
@@ -139,15 +142,15 @@ impl<A: Arbiter> Network<A> {
     fn why_stuck(&self, n: usize) -> Option<Stuck> {
         let state = &self.vcs[n];
         let channel = &self.channels[n >> self.shift];
-        let router = &self.routers[channel.to as usize];
-        let output = self.out_channels[router.outputs as usize + usize::from(state.out)] as usize;
+        let output = state.output as usize;
         let out = &self.channels[output];
         let behind = |v: usize| {
             let target = (output << self.shift) + v;
             // The packet whose flits fill the buffer, or else the one that holds the channel upstream.
             let filling = self.held_flits(target).next().map(|f| f.slot());
             let owner = self.vcs[target].owner;
-            let owning = (owner != NONE && !out.from_source).then(|| router.first as usize + usize::from(owner));
+            let owning =
+                (owner != NONE && !out.from_source).then(|| (channel.to as usize) << self.block | usize::from(owner));
             let owning = owning.and_then(|o| self.held_flits(o).next()).map(|f| f.slot());
             filling.or(owning).map(|s| PacketId(self.slots.get(s).id))
         };
@@ -159,7 +162,7 @@ impl<A: Arbiter> Network<A> {
             None => (0..self.config.vcs as usize).filter(|v| state.mask >> v & 1 == 1).filter_map(behind).collect(),
         };
         Some(Stuck {
-            packet: PacketId(self.slots.get(self.front(n).slot()).id),
+            packet: PacketId(self.slots.get(self.front::<false>(n).slot()).id),
             router: channel.to,
             at: (u32::from(channel.in_port), (n & ((1 << self.shift) - 1)) as u32),
             port: u32::from(state.out),

@@ -11,6 +11,7 @@
 //! | `arrive.rs` | what the timing wheels bring |
 //! | `router.rs` | one router's cycle, and the sending of a flit |
 //! | `vc_alloc.rs`, `switch.rs` | the two allocations |
+//! | `masks.rs` | the two of them at once, for routers whose inputs fit one word |
 //! | `matching.rs` | switch allocation by the other allocators |
 //! | `edge.rs` | sources and endpoints |
 //! | `check.rs` | conservation, in debug builds |
@@ -21,10 +22,12 @@ mod check;
 mod edge;
 pub(crate) mod flit;
 mod inspect;
+mod masks;
 mod matching;
 mod router;
 mod state;
 mod switch;
+mod table;
 mod vc_alloc;
 mod wheel;
 
@@ -41,7 +44,11 @@ use baton_units::{Cycles, NodeId};
 use flit::Flit;
 use matching::Matchers;
 use state::{Channel, Endpoint, Queue, Router, Scratch, Slot, Slots, Vc};
+use table::Table;
 use wheel::Wheel;
+
+/// Binary logarithm of the places of a port in networks of the common kind.
+const FAST_SHIFT: u32 = 3;
 
 /// A network whose routers arbitrate by `A`.
 #[derive(Clone)]
@@ -56,6 +63,7 @@ pub struct Network<A: Arbiter> {
     depth_shift: u32,
     depth_mask: u16,
     words: usize,
+    block: u32,
     lane: u64,
     nodes: u32,
     classes: u32,
@@ -65,30 +73,41 @@ pub struct Network<A: Arbiter> {
     vc_alloc: u64,
     clocked: bool,
     fused: bool,
+    simple: bool,
+    /// Of the common kind, for which the inner loop is compiled with constants: eight places a port and at most eight
+    /// ports, one class, deterministic routing, private buffers, one clock, endpoints that take every flit at once.
+    fast: bool,
+    lane_low: u64,
+    lane_high: u64,
     shared: bool,
     bounded: bool,
     response_class: u32,
     table_two: usize,
+    lanes: usize,
+    route: Table<u16>,
+    masks: Table<u64>,
     // Wiring.
-    routers: Vec<Router>,
-    out_channels: Vec<u32>,
-    sources: Vec<u32>,
+    routers: Table<Router>,
+    out_channels: Table<u32>,
+    sources: Table<u32>,
     // State.
     now: u64,
     next_id: u64,
-    flit_hops: u64,
-    arrivals: Wheel,
-    credits: Wheel,
-    wakes: Wheel,
-    vcs: Vec<Vc<A::State>>,
-    flits: Vec<Flit>,
-    channels: Vec<Channel<A::State>>,
-    wait: Vec<u64>,
-    ready: Vec<u64>,
-    active: Vec<u64>,
-    queues: Vec<Queue>,
-    turns: Vec<u8>,
-    sending: Vec<u64>,
+    arrivals: Wheel<u32>,
+    credits: Wheel<u32>,
+    /// A flit's arrival (high half) and its credit's (low half), where both fall into one cycle.
+    moves: Wheel<u64>,
+    wakes: Wheel<u32>,
+    vcs: Table<Vc<A::State>>,
+    flits: Table<Flit>,
+    channels: Table<Channel<A::State>>,
+    wait: Table<u64>,
+    ready: Table<u64>,
+    want: Table<u64>,
+    active: Table<u64>,
+    queues: Table<Queue>,
+    turns: Table<u8>,
+    sending: Table<u64>,
     endpoints: Vec<Endpoint>,
     receiving: Vec<u64>,
     slots: Slots,
@@ -152,15 +171,69 @@ impl<A: Arbiter> Network<A> {
     /// Simulates the current cycle and moves on to the next one. Packets whose tail flit leaves the network in this
     /// cycle go to `sink`, with this cycle as their time of arrival.
     pub fn step<S: Sink>(&mut self, sink: &mut S) {
-        self.arrive(sink);
-        self.send_from_sources();
-        self.step_routers();
+        if self.fast && self.journeys.is_none() {
+            self.advance::<true, S>(sink);
+        } else {
+            self.advance::<false, S>(sink);
+        }
         if self.bounded {
             self.take_at_endpoints(sink);
         }
         #[cfg(debug_assertions)]
         self.check_conservation();
         self.now += 1;
+    }
+
+    /// The cycle's first three parts. `FAST`: see the field of that name.
+    #[inline]
+    fn advance<const FAST: bool, S: Sink>(&mut self, sink: &mut S) {
+        self.arrive::<FAST, S>(sink);
+        self.send_from_sources::<FAST>();
+        self.step_routers::<FAST>();
+    }
+
+    // Shape and options as the inner loop reads them: constants where the network is of the common kind.
+
+    #[inline(always)]
+    fn shift<const FAST: bool>(&self) -> u32 {
+        if FAST { FAST_SHIFT } else { self.shift }
+    }
+
+    #[inline(always)]
+    fn block<const FAST: bool>(&self) -> u32 {
+        if FAST { 6 } else { self.block }
+    }
+
+    /// Place of output `out` in the lists of a router's outputs; `vc` is any of the router's inputs.
+    #[inline(always)]
+    fn output_index<const FAST: bool>(&self, vc: usize, out: usize) -> usize {
+        let block = self.block::<FAST>();
+        (vc >> block << block >> self.shift::<FAST>()) + out
+    }
+
+    #[inline(always)]
+    fn lane<const FAST: bool>(&self) -> u64 {
+        if FAST { (1 << (1 << FAST_SHIFT)) - 1 } else { self.lane }
+    }
+
+    #[inline(always)]
+    fn simple<const FAST: bool>(&self) -> bool {
+        FAST || self.simple
+    }
+
+    #[inline(always)]
+    fn shared<const FAST: bool>(&self) -> bool {
+        !FAST && self.shared
+    }
+
+    #[inline(always)]
+    fn clocked<const FAST: bool>(&self) -> bool {
+        !FAST && self.clocked
+    }
+
+    #[inline(always)]
+    fn bounded<const FAST: bool>(&self) -> bool {
+        !FAST && self.bounded
     }
 
     /// Steps until the current cycle is `cycle`, skipping cycles in which nothing can happen.
@@ -179,12 +252,12 @@ impl<A: Arbiter> Network<A> {
     /// The first cycle, from the current one on, in which something can happen without another injection; `None`
     /// when the network is empty.
     pub fn next_activity(&self) -> Option<Cycles> {
-        let busy = |set: &[u64]| set.iter().any(|w| *w != 0);
-        if busy(&self.sending) || busy(&self.active) || busy(&self.receiving) {
+        let busy = |mut set: std::slice::Iter<u64>| set.any(|w| *w != 0);
+        if busy(self.sending.iter()) || busy(self.active.iter()) || busy(self.receiving.iter()) {
             return Some(Cycles(self.now));
         }
-        let next = [&self.arrivals, &self.credits, &self.wakes].into_iter().filter_map(|w| w.next(self.now)).min();
-        next.map(Cycles)
+        let next = [self.arrivals.next(self.now), self.credits.next(self.now), self.moves.next(self.now)];
+        next.into_iter().chain([self.wakes.next(self.now)]).flatten().min().map(Cycles)
     }
 
     /// The cycle that the next [`Network::step`] simulates.
@@ -199,7 +272,7 @@ impl<A: Arbiter> Network<A> {
 
     /// One for each flit and router that it passed, since the beginning.
     pub fn flit_hops(&self) -> u64 {
-        self.flit_hops
+        self.channels.iter().filter(|c| !c.from_source).map(|c| c.flits).sum()
     }
 
     /// Number of nodes.
@@ -233,15 +306,15 @@ impl<A: Arbiter> Network<A> {
 
     /// What the arbiter may know of the packet at the front of `vc`.
     #[inline]
-    fn contender(&self, vc: usize) -> Contender {
-        let flit = self.front(vc);
+    fn contender<const FAST: bool>(&self, vc: usize) -> Contender {
+        let flit = self.front::<FAST>(vc);
         let slot = self.slots.get(flit.slot());
         let draw = mix(self.config.seed ^ mix(self.now).wrapping_add((vc as u64) << 20));
         Contender { header: slot.header, created: slot.created, id: slot.id, draw }
     }
 
     #[inline]
-    fn front(&self, vc: usize) -> Flit {
+    fn front<const FAST: bool>(&self, vc: usize) -> Flit {
         self.flits[(vc << self.depth_shift) + usize::from(self.vcs[vc].head)]
     }
 }

@@ -2,13 +2,14 @@
 
 use super::Network;
 use super::arrive::PENDING;
-use super::state::{NONE, Router};
+use super::state::NONE;
 use super::switch::Kind;
+use super::vc_alloc::next_in_turn;
 use crate::arbiter::Arbiter;
 
 impl<A: Arbiter> Network<A> {
     /// Steps every router that has something to do.
-    pub(super) fn step_routers(&mut self) {
+    pub(super) fn step_routers<const FAST: bool>(&mut self) {
         if self.step_order.is_some() {
             return self.step_routers_shuffled();
         }
@@ -17,7 +18,7 @@ impl<A: Arbiter> Network<A> {
             while set != 0 {
                 let r = word << 6 | set.trailing_zeros() as usize;
                 set &= set - 1;
-                self.step_router(r);
+                self.step_router::<FAST>(r);
             }
         }
     }
@@ -32,37 +33,98 @@ impl<A: Arbiter> Network<A> {
         }
         for r in order {
             if self.active[r >> 6] >> (r & 63) & 1 == 1 {
-                self.step_router(r);
+                self.step_router::<false>(r);
             }
         }
     }
 
     #[inline]
-    fn step_router(&mut self, r: usize) {
-        if self.clocked {
+    fn step_router<const FAST: bool>(&mut self, r: usize) {
+        if self.clocked::<FAST>() {
             // A slow router ticks `ticks` times in `cycles` cycles, evenly spread.
             let (ticks, cycles) = self.routers[r].clock;
             if self.now * u64::from(ticks) % u64::from(cycles) >= u64::from(ticks) {
                 return;
             }
         }
+        if self.simple::<FAST>() {
+            let (wait, ready) = (self.wait[r], self.ready[r]);
+            let all = wait | ready;
+            if all & (all - 1) != 0 {
+                self.allocate_by_masks::<FAST>(r, wait, ready);
+            } else if wait != 0 {
+                self.lone_head::<FAST>(r, wait.trailing_zeros() as usize);
+            } else {
+                self.lone_body::<FAST>(r, ready.trailing_zeros() as usize);
+            }
+            let idle = self.wait[r] | self.ready[r] == 0;
+            self.active[r >> 6] &= !(u64::from(idle) << (r & 63));
+            return;
+        }
+        for w in 0..self.words {
+            self.scratch.waiting[w] = self.wait[r * self.words + w];
+            self.scratch.ready[w] = self.ready[r * self.words + w];
+        }
+        self.allocate(r);
+        let idle = (0..self.words).all(|w| (self.wait[r * self.words + w] | self.ready[r * self.words + w]) == 0);
+        self.active[r >> 6] &= !(u64::from(idle) << (r & 63));
+    }
+
+    /// A head flit without rivals: the whole cycle of a router in which nothing else bids.
+    #[inline]
+    pub(super) fn lone_head<const FAST: bool>(&mut self, r: usize, i: usize) {
+        let shift = self.shift::<FAST>();
+        let vc = r << self.block::<FAST>() | i;
+        let state = &self.vcs[vc];
+        let (out, output) = (usize::from(state.out), state.output as usize);
+        let channel = &mut self.channels[output];
+        let credit = channel.credit;
+        let free = if FAST { channel.free } else { channel.free & state.mask };
+        if free == 0 {
+            return;
+        }
+        let v = next_in_turn(free, self.bid_start::<FAST>(state.bid_from, out));
+        self.vcs[vc].bid_from = ((out << shift) + v + 1) as u16;
+        self.arbiter.won(&mut self.vcs[(output << shift) + v].arbiter, i as u32);
+        self.wait[r] &= !(1 << i);
+        if self.speculative && free & credit != 0 {
+            self.arbiter.won(&mut self.channels[output].by_input[1], (i >> shift) as u32);
+            self.arbiter.won(&mut self.channels[vc >> shift].by_output[1], out as u32);
+            if credit >> v & 1 == 1 {
+                return self.send_at_once::<FAST>(vc, output, v, i);
+            }
+        }
+        self.give::<FAST>(vc, output, v, i);
+    }
+
+    /// The same for a flit whose packet has its channel.
+    #[inline]
+    pub(super) fn lone_body<const FAST: bool>(&mut self, r: usize, i: usize) {
+        let shift = self.shift::<FAST>();
+        let vc = r << self.block::<FAST>() | i;
+        let (out, output) = (u32::from(self.vcs[vc].out), self.vcs[vc].output as usize);
+        self.arbiter.won(&mut self.channels[output].by_input[0], (i >> shift) as u32);
+        self.arbiter.won(&mut self.channels[vc >> shift].by_output[0], out);
+        self.send_given::<FAST>(vc, output);
+    }
+
+    /// Allocates virtual channels and the switch among the bids in `scratch`, and sends what won.
+    fn allocate(&mut self, r: usize) {
+        let first = r << self.block;
         let any_channel = self.bid_for_channels(r);
         let normal = self.allocate_switch(r, Kind::Normal);
         let speculative = if self.speculative && any_channel { self.allocate_switch(r, Kind::Speculative) } else { 0 };
-        let speculative = self.resolve_speculation(r, normal, speculative);
-        let router = self.routers[r];
-        let mut rest = speculative.0;
+        let (normal, speculative) = self.resolve_speculation(r, normal, speculative);
+        let mut rest = normal;
         while rest != 0 {
             let out = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let i = usize::from(self.scratch.winner[Kind::Normal as usize][out]);
-            self.send_given(&router, r, i, out);
+            let vc = first | usize::from(self.scratch.winner[Kind::Normal as usize][out]);
+            self.send_given::<false>(vc, self.vcs[vc].output as usize);
         }
         if any_channel {
-            self.give_channels(&router, r, speculative.1);
+            self.give_channels(r, speculative);
         }
-        let idle = (0..self.words).all(|w| (self.wait[r * self.words + w] | self.ready[r * self.words + w]) == 0);
-        self.active[r >> 6] &= !(u64::from(idle) << (r & 63));
     }
 
     #[inline]
@@ -102,22 +164,21 @@ impl<A: Arbiter> Network<A> {
     /// non-speculative winner in its way; these are then dropped.
     #[cold]
     fn outranks(&mut self, r: usize, out: usize, normal: &mut u64, inputs: &mut u64) -> bool {
-        let first = self.routers[r].first as usize;
+        let first = r << self.block;
         let i = usize::from(self.scratch.winner[1][out]);
         let port = i >> self.shift;
         let Some(v) = self.channel_won(i, out) else { return false };
-        let output = self.out_channels[self.routers[r].outputs as usize + out] as usize;
-        if self.channels[output].credit >> v & 1 == 0 {
+        if self.channels[self.vcs[first + i].output as usize].credit >> v & 1 == 0 {
             return false;
         }
-        let rank = self.arbiter.rank(self.contender(first + i));
+        let rank = self.arbiter.rank(self.contender::<false>(first + i));
         let rivals: Vec<usize> = (0..64)
             .filter(|o| *normal >> o & 1 == 1)
             .filter(|o| *o == out || usize::from(self.scratch.winner[0][*o]) >> self.shift == port)
             .collect();
         let beaten = |o: &usize| {
             let rival = first + usize::from(self.scratch.winner[0][*o]);
-            rank < self.arbiter.rank(self.contender(rival))
+            rank < self.arbiter.rank(self.contender::<false>(rival))
         };
         if !rivals.iter().all(beaten) {
             return false;
@@ -140,8 +201,8 @@ impl<A: Arbiter> Network<A> {
 
     /// Hands out the virtual channels that were won; a head that won the switch as well goes at once.
     #[inline]
-    fn give_channels(&mut self, router: &Router, r: usize, granted: u64) {
-        let first = router.first as usize;
+    fn give_channels(&mut self, r: usize, granted: u64) {
+        let first = r << self.block;
         for word in 0..self.words {
             let mut won = std::mem::take(&mut self.scratch.wanted[word]);
             while won != 0 {
@@ -149,64 +210,83 @@ impl<A: Arbiter> Network<A> {
                 won &= won - 1;
                 let (out, v) = (wanted >> self.shift, wanted & ((1 << self.shift) - 1));
                 let i = usize::from(self.scratch.leader[wanted]);
-                let output = self.out_channels[router.outputs as usize + out] as usize;
-                let target = (output << self.shift) + v;
-                self.arbiter.won(&mut self.vcs[target].arbiter, i as u32);
-                self.vcs[first + i].bid_from = (wanted + 1) as u16;
-                self.wait[r * self.words + (i >> 6)] &= !(1 << (i & 63));
+                let vc = first | i;
+                let output = self.vcs[vc].output as usize;
+                self.arbiter.won(&mut self.vcs[(output << self.shift) + v].arbiter, i as u32);
+                self.vcs[vc].bid_from = (wanted + 1) as u16;
+                self.wait[vc >> 6] &= !(1 << (vc & 63));
                 let granted_here =
                     granted >> out & 1 == 1 && usize::from(self.scratch.winner[Kind::Speculative as usize][out]) == i;
                 if granted_here && self.channels[output].credit >> v & 1 == 1 {
-                    self.send_at_once(first + i, output, v, i);
+                    self.send_at_once::<false>(vc, output, v, i);
                 } else {
-                    self.hold_channel(first + i, output, v, i);
-                    if !self.speculative && self.vc_alloc > 1 {
-                        self.vcs[first + i].given |= PENDING;
-                        self.wakes.push(self.now + self.vc_alloc, (first + i) as u32);
-                    } else {
-                        self.ready_if_possible(first + i);
-                    }
+                    self.give::<false>(vc, output, v, i);
                 }
             }
         }
     }
 
+    /// Input `i`, number `vc`, was given virtual channel `v` of channel `output` but not the switch.
+    #[inline]
+    pub(super) fn give<const FAST: bool>(&mut self, vc: usize, output: usize, v: usize, i: usize) {
+        self.hold_channel::<FAST>(vc, output, v, i);
+        if !self.speculative && self.vc_alloc > 1 {
+            self.vcs[vc].given |= PENDING;
+            self.wakes.push(self.now + self.vc_alloc, vc as u32);
+        } else {
+            self.ready_if_possible::<FAST>(vc);
+        }
+    }
+
     /// Input `i`, number `vc`, holds virtual channel `v` of channel `output` from now on.
     #[inline]
-    fn hold_channel(&mut self, vc: usize, output: usize, v: usize, i: usize) {
+    fn hold_channel<const FAST: bool>(&mut self, vc: usize, output: usize, v: usize, i: usize) {
+        let shift = self.shift::<FAST>();
         self.vcs[vc].given = v as u16;
         self.channels[output].free &= !(1 << v);
-        self.vcs[(output << self.shift) + v].owner = i as u16;
+        self.vcs[(output << shift) + v].owner = i as u16;
     }
 
     /// A head flit that won both allocations in one cycle. One that is the tail too never holds its channel: it would
     /// be free again before anybody looks.
-    #[inline]
-    fn send_at_once(&mut self, vc: usize, output: usize, v: usize, i: usize) {
-        let tail = self.send(vc, output, v);
+    #[inline(always)]
+    pub(super) fn send_at_once<const FAST: bool>(&mut self, vc: usize, output: usize, v: usize, i: usize) {
+        let tail = self.send::<FAST>(vc, output, v);
         if !tail {
-            self.hold_channel(vc, output, v, i);
-            self.ready_if_possible(vc);
-        } else if self.vcs[vc].count > 0 {
-            self.head_at_front(vc);
+            self.hold_channel::<FAST>(vc, output, v, i);
+            self.ready_if_possible::<FAST>(vc);
+        } else {
+            self.want_no_more::<FAST>(vc);
+            if self.vcs[vc].count > 0 {
+                self.head_at_front::<FAST>(vc);
+            }
+        }
+    }
+
+    /// The packet at the front of `vc` has left it.
+    #[inline(always)]
+    fn want_no_more<const FAST: bool>(&mut self, vc: usize) {
+        if self.simple::<FAST>() {
+            let wanted = self.output_index::<FAST>(vc, usize::from(self.vcs[vc].out));
+            self.want[wanted] &= !(1 << (vc & 63));
         }
     }
 
     /// A flit of a packet that was given its channel in an earlier cycle.
-    #[inline]
-    fn send_given(&mut self, router: &Router, r: usize, i: usize, out: usize) {
-        let vc = router.first as usize + i;
-        let output = self.out_channels[router.outputs as usize + out] as usize;
+    #[inline(always)]
+    pub(super) fn send_given<const FAST: bool>(&mut self, vc: usize, output: usize) {
+        let shift = self.shift::<FAST>();
         let v = usize::from(self.vcs[vc].given);
-        let tail = self.send(vc, output, v);
-        let (word, bit) = (r * self.words + (i >> 6), 1u64 << (i & 63));
+        let tail = self.send::<FAST>(vc, output, v);
+        let (word, bit) = (vc >> 6, 1u64 << (vc & 63));
         if tail {
             self.ready[word] &= !bit;
             self.channels[output].free |= 1 << v;
-            self.vcs[(output << self.shift) + v].owner = NONE;
+            self.vcs[(output << shift) + v].owner = NONE;
             self.vcs[vc].given = NONE;
+            self.want_no_more::<FAST>(vc);
             if self.vcs[vc].count > 0 {
-                self.head_at_front(vc);
+                self.head_at_front::<FAST>(vc);
             }
         } else if self.vcs[vc].count == 0 || self.channels[output].credit >> v & 1 == 0 {
             self.ready[word] &= !bit;
@@ -215,25 +295,31 @@ impl<A: Arbiter> Network<A> {
 
     /// Moves the front flit of `vc` to virtual channel `v` of `output`: it will be there, and its credit back
     /// upstream, when the delays of the two channels have passed. True if it was a tail.
-    #[inline]
-    fn send(&mut self, vc: usize, output: usize, v: usize) -> bool {
-        let flit = self.front(vc).one_hop_on();
-        let input = vc >> self.shift;
+    #[inline(always)]
+    fn send<const FAST: bool>(&mut self, vc: usize, output: usize, v: usize) -> bool {
+        let shift = self.shift::<FAST>();
+        let flit = self.front::<FAST>(vc).one_hop_on();
+        let input = vc >> shift;
         let state = &mut self.vcs[vc];
         state.head = (state.head + 1) & self.depth_mask;
         state.count -= 1;
-        let target = (output << self.shift) + v;
-        self.use_credit(output, v);
+        let target = (output << shift) + v;
+        self.use_credit::<FAST>(output, v);
         let place = &mut self.vcs[target].tail;
         self.flits[(target << self.depth_shift) + usize::from(*place)] = flit;
         *place = (*place + 1) & self.depth_mask;
-        self.flit_hops += 1;
-        self.arbiter.won(&mut self.channels[input].by_vc, (vc & ((1 << self.shift) - 1)) as u32);
-        self.credits.push(self.now + u64::from(self.channels[input].credit_delay), vc as u32);
+        self.arbiter.won(&mut self.channels[input].by_vc, (vc & ((1 << shift) - 1)) as u32);
+        let credit_delay = self.channels[input].credit_delay;
         let channel = &mut self.channels[output];
         channel.flits += 1;
-        self.arrivals.push(self.now + u64::from(channel.flit_delay), target as u32);
-        if self.journeys.is_some() {
+        let at = self.now + u64::from(channel.flit_delay);
+        if credit_delay == channel.flit_delay {
+            self.moves.push(at, (target as u64) << 32 | vc as u64);
+        } else {
+            self.arrivals.push(at, target as u32);
+            self.credits.push(self.now + u64::from(credit_delay), vc as u32);
+        }
+        if !FAST && self.journeys.is_some() {
             self.note_hop(flit, output);
         }
         flit.tail()
@@ -241,11 +327,13 @@ impl<A: Arbiter> Network<A> {
 
     /// Takes a credit of virtual channel `v` of channel `c`, which has one.
     #[inline]
-    pub(super) fn use_credit(&mut self, c: usize, v: usize) {
-        let state = &mut self.vcs[(c << self.shift) + v];
+    pub(super) fn use_credit<const FAST: bool>(&mut self, c: usize, v: usize) {
+        let shift = self.shift::<FAST>();
+        let shared = self.shared::<FAST>();
+        let state = &mut self.vcs[(c << shift) + v];
         state.credits -= 1;
         if state.credits <= 0 {
-            if self.shared {
+            if shared {
                 return self.use_shared(c, v);
             }
             self.channels[c].credit &= !(1 << v);

@@ -6,7 +6,6 @@
 //! moves in `router.rs`.
 
 use super::Network;
-use super::state::Router;
 use crate::arbiter::Arbiter;
 
 /// Which of the two allocators: the non-speculative or the speculative one.
@@ -20,12 +19,12 @@ impl<A: Arbiter> Network<A> {
     /// Matches the bids of router `r`. Gives the outputs that have a winner; `scratch.winner` says which input.
     #[inline]
     pub(super) fn match_inputs_first(&mut self, r: usize, kind: Kind) -> u64 {
-        let router = self.routers[r];
+        let first = r << self.block;
         let k = kind as usize;
         let mut outputs = 0u64;
         for w in 0..self.words {
             let mut bids = match kind {
-                Kind::Normal => self.ready[r * self.words + w],
+                Kind::Normal => self.scratch.ready[w],
                 Kind::Speculative => self.scratch.speculative[w],
             };
             while bids != 0 {
@@ -35,10 +34,10 @@ impl<A: Arbiter> Network<A> {
                 let i = if port_bids & (port_bids - 1) == 0 {
                     w << 6 | port_bids.trailing_zeros() as usize
                 } else {
-                    self.pick_channel(&router, w, port_bids, k)
+                    self.pick_channel::<false>(first, w, port_bids, k)
                 };
-                let out = usize::from(self.vcs[router.first as usize + i].out);
-                if outputs >> out & 1 == 1 && !self.beats(&router, out, k, i) {
+                let out = usize::from(self.vcs[first + i].out);
+                if outputs >> out & 1 == 1 && !self.beats(first, out, k, i) {
                     continue;
                 }
                 outputs |= 1 << out;
@@ -51,20 +50,20 @@ impl<A: Arbiter> Network<A> {
             rest &= rest - 1;
             let i = usize::from(self.scratch.winner[k][out]);
             let port = i >> self.shift;
-            let input = (router.first as usize >> self.shift) + port;
+            let input = (first + i) >> self.shift;
             self.arbiter.won(&mut self.channels[input].by_output[k], out as u32);
-            let output = self.out_channels[router.outputs as usize + out] as usize;
+            let output = self.vcs[first + i].output as usize;
             self.arbiter.won(&mut self.channels[output].by_input[k], port as u32);
         }
         outputs
     }
 
     /// Steps one and two for a port with several bids: a virtual channel for each output, then an output.
-    fn pick_channel(&mut self, router: &Router, w: usize, mut bids: u64, k: usize) -> usize {
-        let first = router.first as usize;
-        let input = (first + (w << 6 | bids.trailing_zeros() as usize)) >> self.shift;
+    pub(super) fn pick_channel<const FAST: bool>(&mut self, first: usize, w: usize, mut bids: u64, k: usize) -> usize {
+        let shift = self.shift::<FAST>();
+        let input = (first + (w << 6 | bids.trailing_zeros() as usize)) >> shift;
         let mut outputs = 0u64;
-        let lane = (1usize << self.shift) - 1;
+        let lane = (1usize << shift) - 1;
         while bids != 0 {
             let i = w << 6 | bids.trailing_zeros() as usize;
             bids &= bids - 1;
@@ -72,8 +71,8 @@ impl<A: Arbiter> Network<A> {
             if outputs >> out & 1 == 1 {
                 let rival = usize::from(self.scratch.best[out]);
                 let state = &self.channels[input].by_vc;
-                let ours = self.arbiter.key(state, (i & lane) as u32, || self.contender(first + i));
-                let theirs = self.arbiter.key(state, (rival & lane) as u32, || self.contender(first + rival));
+                let ours = self.arbiter.key(state, (i & lane) as u32, || self.contender::<FAST>(first + i));
+                let theirs = self.arbiter.key(state, (rival & lane) as u32, || self.contender::<FAST>(first + rival));
                 if ours >= theirs {
                     continue;
                 }
@@ -91,7 +90,7 @@ impl<A: Arbiter> Network<A> {
             if single {
                 return i;
             }
-            let key = self.arbiter.key(&self.channels[input].by_output[k], out, || self.contender(first + i));
+            let key = self.arbiter.key(&self.channels[input].by_output[k], out, || self.contender::<FAST>(first + i));
             if best == usize::MAX || key < best_key {
                 (best, best_key) = (i, key);
             }
@@ -101,13 +100,12 @@ impl<A: Arbiter> Network<A> {
 
     /// Step three: whether input `i` takes output `out` from the input that holds it so far.
     #[inline]
-    fn beats(&self, router: &Router, out: usize, k: usize, i: usize) -> bool {
+    fn beats(&self, first: usize, out: usize, k: usize, i: usize) -> bool {
         let rival = usize::from(self.scratch.winner[k][out]);
-        let first = router.first as usize;
-        let output = self.out_channels[router.outputs as usize + out] as usize;
+        let output = self.vcs[first + i].output as usize;
         let state = &self.channels[output].by_input[k];
-        let ours = self.arbiter.key(state, (i >> self.shift) as u32, || self.contender(first + i));
-        let theirs = self.arbiter.key(state, (rival >> self.shift) as u32, || self.contender(first + rival));
+        let ours = self.arbiter.key(state, (i >> self.shift) as u32, || self.contender::<false>(first + i));
+        let theirs = self.arbiter.key(state, (rival >> self.shift) as u32, || self.contender::<false>(first + rival));
         ours < theirs
     }
 }

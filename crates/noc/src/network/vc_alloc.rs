@@ -14,29 +14,29 @@ impl<A: Arbiter> Network<A> {
     /// `scratch.speculative` the bids for the switch. True if there is a winner.
     #[inline]
     pub(super) fn bid_for_channels(&mut self, r: usize) -> bool {
-        let router = self.routers[r];
+        let first = r << self.block;
         let mut any = false;
         for w in 0..self.words {
-            let mut waiting = self.wait[r * self.words + w];
+            let mut waiting = self.scratch.waiting[w];
             let mut speculative = 0;
             while waiting != 0 {
                 let bit = waiting.trailing_zeros();
                 waiting &= waiting - 1;
                 let i = w << 6 | bit as usize;
-                let vc = router.first as usize + i;
+                let vc = first + i;
                 if let Choice::Port { escape } = self.routes.choice {
                     self.choose_port(r, vc, escape);
                 }
                 let state = &self.vcs[vc];
                 let out = usize::from(state.out);
-                let channel = &self.channels[self.out_channels[router.outputs as usize + out] as usize];
+                let channel = &self.channels[state.output as usize];
                 let free = channel.free & state.mask;
                 if free == 0 {
                     continue;
                 }
                 speculative |= u64::from(free & channel.credit != 0) << bit;
-                let v = next_in_turn(free, self.bid_start(state.bid_from, out));
-                self.contest(&router, i, (out << self.shift) + v);
+                let v = next_in_turn(free, self.bid_start::<false>(state.bid_from, out));
+                self.contest(first, i, (out << self.shift) + v, state.output as usize);
                 any = true;
             }
             self.scratch.speculative[w] = speculative;
@@ -46,22 +46,21 @@ impl<A: Arbiter> Network<A> {
 
     /// The pointer counts over all virtual channels of all outputs; for another output it reads as that one's first.
     #[inline]
-    fn bid_start(&self, bid_from: u16, out: usize) -> u32 {
-        let (port, v) = (usize::from(bid_from) >> self.shift, u32::from(bid_from) & ((1 << self.shift) - 1));
+    pub(super) fn bid_start<const FAST: bool>(&self, bid_from: u16, out: usize) -> u32 {
+        let shift = self.shift::<FAST>();
+        let (port, v) = (usize::from(bid_from) >> shift, u32::from(bid_from) & ((1 << shift) - 1));
         if port == out { v } else { 0 }
     }
 
     /// Input `i` bids for the output virtual channel `wanted`.
     #[inline]
-    fn contest(&mut self, router: &super::state::Router, i: usize, wanted: usize) {
+    fn contest(&mut self, first: usize, i: usize, wanted: usize, output: usize) {
         let (word, bit) = (wanted >> 6, 1u64 << (wanted & 63));
         if self.scratch.wanted[word] & bit != 0 {
             let rival = usize::from(self.scratch.leader[wanted]);
-            let out = self.out_channels[router.outputs as usize + (wanted >> self.shift)] as usize;
-            let arbiter = &self.vcs[(out << self.shift) + (wanted & ((1 << self.shift) - 1))].arbiter;
-            let first = router.first as usize;
-            let ours = self.arbiter.key(arbiter, i as u32, || self.contender(first + i));
-            let theirs = self.arbiter.key(arbiter, rival as u32, || self.contender(first + rival));
+            let arbiter = &self.vcs[(output << self.shift) + (wanted & ((1 << self.shift) - 1))].arbiter;
+            let ours = self.arbiter.key(arbiter, i as u32, || self.contender::<false>(first + i));
+            let theirs = self.arbiter.key(arbiter, rival as u32, || self.contender::<false>(first + rival));
             if (ours, i) >= (theirs, rival) {
                 return;
             }
@@ -74,11 +73,11 @@ impl<A: Arbiter> Network<A> {
     /// has any, the escape. Equal ports take turns by chance.
     #[cold]
     fn choose_port(&mut self, r: usize, vc: usize, escape: bool) {
-        let flit = self.front(vc);
+        let flit = self.front::<false>(vc);
         let router = self.routers[r];
         let mut ports = self.routes.ports[r * self.routes.nodes + flit.dest()];
         let class = usize::from(escape);
-        let adaptive = self.routes.masks[flit.network() * self.routes.classes + class];
+        let adaptive = self.masks[flit.network() * self.lanes + class];
         let turn = mix(self.now ^ (vc as u64) << 32);
         let mut best = (0, 0, u16::MAX);
         while ports != 0 {
@@ -94,10 +93,11 @@ impl<A: Arbiter> Network<A> {
         let state = &mut self.vcs[vc];
         (state.out, state.mask) = (best.2, adaptive);
         if escape && best.0 == 0 {
-            let entry = self.routes.table[router.table as usize + flit.dest()];
+            let entry = self.route[r * self.nodes as usize + flit.dest()];
             state.out = entry & 0xff;
-            state.mask = self.routes.masks[flit.network() * self.routes.classes];
+            state.mask = self.masks[flit.network() * self.lanes];
         }
+        state.output = self.out_channels[router.outputs as usize + usize::from(state.out)];
     }
 }
 

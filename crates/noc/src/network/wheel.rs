@@ -3,60 +3,64 @@
 //! A channel carries at most one flit and one credit a cycle, always with the same delay, so a row holds at most one
 //! event a channel: rows have that size from the start and never grow.
 
-/// Events are indices of virtual channels.
+use super::table::Table;
+
+/// Events are numbers of virtual channels, one or a pair.
 #[derive(Clone, Debug)]
-pub(crate) struct Wheel {
-    events: Vec<u32>,
-    len: Vec<u32>,
+pub(super) struct Wheel<E> {
+    events: Table<E>,
+    len: Table<u32>,
     row: usize,
     mask: u64,
-    pending: usize,
 }
 
-impl Wheel {
+impl<E: Copy + Default> Wheel<E> {
     /// A wheel for delays up to `horizon` cycles and `row` events a cycle.
-    pub(crate) fn new(horizon: u64, row: usize) -> Wheel {
+    pub(super) fn new(horizon: u64, row: usize) -> Wheel<E> {
         let rows = (horizon + 1).next_power_of_two();
-        Wheel { events: vec![0; rows as usize * row], len: vec![0; rows as usize], row, mask: rows - 1, pending: 0 }
+        Wheel {
+            events: vec![E::default(); rows as usize * row].into(),
+            len: vec![0; rows as usize].into(),
+            row,
+            mask: rows - 1,
+        }
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, at: u64, event: u32) {
+    pub(super) fn push(&mut self, at: u64, event: E) {
         let slot = (at & self.mask) as usize;
         let n = &mut self.len[slot];
         self.events[slot * self.row + *n as usize] = event;
         *n += 1;
-        self.pending += 1;
     }
 
     /// How many events `at` has; [`Wheel::get`] gives them. Clears the row, whose events stay readable until the
     /// next push one turn later.
     #[inline]
-    pub(crate) fn take(&mut self, at: u64) -> (usize, usize) {
+    pub(super) fn take(&mut self, at: u64) -> (usize, usize) {
         let slot = (at & self.mask) as usize;
         let n = std::mem::take(&mut self.len[slot]) as usize;
-        self.pending -= n;
         (slot * self.row, n)
     }
 
     #[inline]
-    pub(crate) fn get(&self, index: usize) -> u32 {
+    pub(super) fn get(&self, index: usize) -> E {
         self.events[index]
     }
 
     /// Whether nothing is under way.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.pending == 0
+    pub(super) fn is_empty(&self) -> bool {
+        self.len.iter().all(|n| *n == 0)
     }
 
     /// The first cycle from `now` on that has an event.
-    pub(crate) fn next(&self, now: u64) -> Option<u64> {
+    pub(super) fn next(&self, now: u64) -> Option<u64> {
         (!self.is_empty()).then(|| (now..=now + self.mask).find(|t| self.len[(t & self.mask) as usize] > 0)).flatten()
     }
 
     /// Every event under way, with its channel.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = E> + '_ {
         let row = self.row;
-        (0..self.len.len()).flat_map(move |s| self.events[s * row..s * row + self.len[s] as usize].iter().copied())
+        (0..self.len.len()).flat_map(move |s| (s * row..s * row + self.len[s] as usize).map(|k| self.events[k]))
     }
 }
