@@ -64,6 +64,10 @@ pub trait Arbiter: Clone + Send + 'static {
         best.1
     }
 
+    /// Whether keys depend on nothing but the state and the requester's number: a port's output may then be chosen
+    /// before the virtual channel that goes there.
+    const POSITIONAL: bool = false;
+
     /// A class that outranks the order "non-speculative before speculative": a speculative bid whose rank is
     /// strictly smaller takes the place of a non-speculative one. Arbiters without marks leave it alone.
     const RANKS: bool = false;

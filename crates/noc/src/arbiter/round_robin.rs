@@ -20,6 +20,8 @@ impl Arbiter for RoundRobin {
         u64::from((requester as u16).wrapping_sub(*pointer))
     }
 
+    const POSITIONAL: bool = true;
+
     #[inline]
     fn pick(&self, pointer: &u16, set: u64, shift: u32, _who: impl Fn(u32) -> Contender) -> u32 {
         // A pointer past the last requester may stand past the last bit; shifted out, it reads as 0.

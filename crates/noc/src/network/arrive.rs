@@ -76,7 +76,7 @@ impl<A: Arbiter> Network<A> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn flit_arrives<const FAST: bool, S: Sink>(&mut self, vc: usize, sink: &mut S) {
         let shift = self.shift::<FAST>();
         let c = vc >> shift;
@@ -96,7 +96,7 @@ impl<A: Arbiter> Network<A> {
     }
 
     /// A packet's head flit stands at the front of `vc`: from now on it bids for an output virtual channel.
-    #[inline]
+    #[inline(always)]
     pub(super) fn head_at_front<const FAST: bool>(&mut self, vc: usize) {
         let r = vc >> self.block::<FAST>();
         let mut flit = self.front::<FAST>(vc);
@@ -109,9 +109,9 @@ impl<A: Arbiter> Network<A> {
         let class = usize::from(entry >> 8);
         let out = entry & 0xff;
         let wanted = self.output_index::<FAST>(vc, usize::from(out));
-        let output = self.out_channels[wanted];
+        let output = self.outputs[wanted].channel;
         if self.simple::<FAST>() {
-            self.want[wanted] |= 1 << (vc & 63);
+            self.outputs[wanted].want |= 1 << (vc & 63);
         }
         let state = &mut self.vcs[vc];
         (state.out, state.output) = (out, output);

@@ -3,7 +3,7 @@
 use super::flit::{MAX_HOPS, MAX_NODES};
 use super::masks::Won;
 use super::matching::Matchers;
-use super::state::{Channel, Endpoint, NONE, Queue, Router, Scratch, Slots, Vc};
+use super::state::{Channel, Endpoint, NONE, Output, Queue, Router, Scratch, Slots, Vc};
 use super::wheel::Wheel;
 use super::{FAST_SHIFT, Network};
 use crate::allocator::AllocatorKind;
@@ -51,7 +51,7 @@ impl<A: Arbiter> Network<A> {
         let clocks = clocks(config, graph.routers);
         let mut builder = Builder { config, arbiter: &arbiter, clocks: &clocks, channels: vec![] };
         let words = ((graph.max_ports() as usize) << shift).div_ceil(64).next_power_of_two();
-        let ports_a_block = (words * 64 >> shift) as u32;
+        let ports_a_block = ((words * 64) >> shift) as u32;
         let routers = builder.number(&graph, shift, ports_a_block);
         let (out_channels, sources) = builder.connect(&graph, &routers, ports_a_block);
         let channels = builder.channels;
@@ -140,7 +140,6 @@ impl<A: Arbiter> Network<A> {
             fused: config.allocator == AllocatorKind::InputFirst,
             lane_low: (0..64).step_by(1 << shift).fold(0, |m, b| m | 1 << b),
             lane_high: (0..64).step_by(1 << shift).fold(0, |m, b| m | 1 << (b + (1 << shift) - 1)),
-            want: vec![0; out_channels.len()].into(),
             simple,
             fast: simple
                 && shift == FAST_SHIFT
@@ -154,7 +153,7 @@ impl<A: Arbiter> Network<A> {
             vcs: vcs.into(),
             channels: channels.into(),
             routers: routers.into(),
-            out_channels: out_channels.into(),
+            outputs: out_channels.into_iter().map(|channel| Output { want: 0, channel }).collect::<Vec<_>>().into(),
             sources: sources.into(),
             scratch,
             routes,

@@ -24,10 +24,10 @@ impl Flit {
     pub(crate) fn new(slot: u32, dest: u32, network: u8, head: bool, tail: bool) -> Flit {
         Flit(
             u64::from(slot)
-                | u64::from(dest) << DEST
-                | u64::from(network) << NETWORK
-                | u64::from(head) * HEAD
-                | u64::from(tail) * TAIL,
+                | (u64::from(dest) << DEST)
+                | (u64::from(network) << NETWORK)
+                | (u64::from(head) * HEAD)
+                | (u64::from(tail) * TAIL),
         )
     }
 

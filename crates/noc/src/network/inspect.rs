@@ -103,6 +103,12 @@ impl<A: Arbiter> Network<A> {
 
     /// Follows packets `first` to `last` from now on.
     pub fn follow(&mut self, first: PacketId, last: PacketId) {
+        if self.fast {
+            // The common kind has one mask for all and does not write it down; the general loop reads it.
+            for n in 0..self.vcs.len() {
+                self.vcs[n].mask = self.masks[0];
+            }
+        }
         self.journeys = Some(Box::new(Journey { packets: (first.0, last.0), ..Journey::default() }));
     }
 

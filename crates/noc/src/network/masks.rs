@@ -5,6 +5,7 @@
 //! give the same bytes.
 
 use super::Network;
+use super::state::Output;
 use super::vc_alloc::next_in_turn;
 use crate::arbiter::Arbiter;
 
@@ -28,7 +29,8 @@ impl<A: Arbiter> Network<A> {
         let (mut busy, mut taken, mut speculative, mut heads) = (0u64, 0u64, 0u64, 0u64);
         let mut won = 0;
         for out in 0..ports {
-            let want = self.want[outputs + out] & all;
+            let Output { want, channel: output } = self.outputs[outputs + out];
+            let (want, output) = (want & all, output as usize);
             if want == 0 {
                 continue;
             }
@@ -49,15 +51,15 @@ impl<A: Arbiter> Network<A> {
             let (bodies, waiting) = (want & ready, want & wait);
             if waiting != 0 {
                 heads |= 1 << out;
-                speculative |= self.bid_for::<FAST>(r, outputs, out, waiting, &mut won);
+                speculative |= self.bid_for::<FAST>(r, out, output, waiting, &mut won);
             }
             if bodies != 0 {
-                let i = self.pick_input::<FAST>(r, outputs, out, bodies, 0);
+                let i = self.pick_input::<FAST>(r, out, output, bodies, 0);
                 busy |= self.lane::<FAST>() << (i >> shift << shift);
                 taken |= 1 << out;
                 ready &= !(1 << i);
                 all &= !(1 << i);
-                self.send_given::<FAST>(r << 6 | i, self.vcs[r << 6 | i].output as usize);
+                self.send_given::<FAST>(r << 6 | i, output);
             }
         }
         if won == 0 {
@@ -69,9 +71,10 @@ impl<A: Arbiter> Network<A> {
             while heads != 0 {
                 let out = heads.trailing_zeros() as usize;
                 heads &= heads - 1;
-                let here = self.want[outputs + out] & bids;
+                let Output { want, channel } = self.outputs[outputs + out];
+                let here = want & bids;
                 if here != 0 {
-                    let i = self.pick_input::<FAST>(r, outputs, out, here, 1);
+                    let i = self.pick_input::<FAST>(r, out, channel as usize, here, 1);
                     go |= (!taken >> out & 1) << i;
                 }
             }
@@ -100,23 +103,45 @@ impl<A: Arbiter> Network<A> {
         if several == 0 { bids } else { self.thin_out::<FAST>(r, bids, several, k) }
     }
 
+    #[inline(never)]
     fn thin_out<const FAST: bool>(&mut self, r: usize, bids: u64, mut several: u64, k: usize) -> u64 {
         let shift = self.shift::<FAST>();
         let mut thin = bids;
         while several != 0 {
             let lane = self.lane::<FAST>() << (several.trailing_zeros() >> shift << shift);
             several &= !lane;
-            let i = self.pick_channel::<FAST>(r << 6, 0, bids & lane, k);
+            let i = if A::POSITIONAL {
+                self.pick_by_position::<FAST>(r, bids & lane, k)
+            } else {
+                self.pick_channel::<FAST>(r << 6, 0, bids & lane, k)
+            };
             thin = thin & !lane | 1 << i;
         }
         thin
     }
 
-    /// Step three: the input that output `out` picks of `bids`, one a port. Both pointers move.
-    #[inline]
-    fn pick_input<const FAST: bool>(&mut self, r: usize, outputs: usize, out: usize, bids: u64, k: usize) -> usize {
+    /// Of several bids of one port, the one that an arbiter picks which looks at positions only: first its output,
+    /// then one of the virtual channels that go there.
+    #[inline(always)]
+    fn pick_by_position<const FAST: bool>(&mut self, r: usize, bids: u64, k: usize) -> usize {
         let shift = self.shift::<FAST>();
-        let output = self.out_channels[outputs + out] as usize;
+        let base = bids.trailing_zeros() >> shift << shift;
+        let (mut wanted, mut rest) = (0u64, bids);
+        while rest != 0 {
+            wanted |= 1 << self.vcs[r << 6 | rest.trailing_zeros() as usize].out;
+            rest &= rest - 1;
+        }
+        let port = &self.channels[(r << 6 | base as usize) >> shift];
+        let who = |_| self.contender::<FAST>(r << 6 | base as usize);
+        let out = self.arbiter.pick(&port.by_output[k], wanted, 0, who) as usize;
+        let there = self.outputs[self.output_index::<FAST>(r << 6, out)].want & bids;
+        (base + self.arbiter.pick(&port.by_vc, there >> base, 0, who)) as usize
+    }
+
+    /// Step three: the input that output `out` picks of `bids`, one a port. Both pointers move.
+    #[inline(always)]
+    fn pick_input<const FAST: bool>(&mut self, r: usize, out: usize, output: usize, bids: u64, k: usize) -> usize {
+        let shift = self.shift::<FAST>();
         let i = if bids & (bids - 1) == 0 {
             bids.trailing_zeros()
         } else {
@@ -129,21 +154,39 @@ impl<A: Arbiter> Network<A> {
     }
 
     /// Virtual-channel allocation of output `out` among the heads `waiting`. Gives those that also bid for the switch.
-    #[inline]
-    fn bid_for<const FAST: bool>(
+    #[inline(always)]
+    fn bid_for<const FAST: bool>(&mut self, r: usize, out: usize, output: usize, waiting: u64, won: &mut usize) -> u64 {
+        let channel = &self.channels[output];
+        let (free, credit) = (channel.free, channel.credit);
+        if free == 0 {
+            return 0;
+        }
+        if waiting & (waiting - 1) != 0 {
+            return self.bid_for_several::<FAST>(r, out, output, waiting, won);
+        }
+        let i = waiting.trailing_zeros();
+        let state = &self.vcs[r << 6 | i as usize];
+        let usable = if FAST { free } else { free & state.mask };
+        if usable == 0 {
+            return 0;
+        }
+        let v = next_in_turn(usable, self.bid_start::<FAST>(state.bid_from, out));
+        self.note_won::<FAST>(r, i, out, output, v, won);
+        if usable & credit != 0 { waiting } else { 0 }
+    }
+
+    /// The same where several heads bid.
+    #[inline(never)]
+    fn bid_for_several<const FAST: bool>(
         &mut self,
         r: usize,
-        outputs: usize,
         out: usize,
+        output: usize,
         waiting: u64,
         won: &mut usize,
     ) -> u64 {
         let shift = self.shift::<FAST>();
-        let output = self.out_channels[outputs + out] as usize;
         let (free, credit) = (self.channels[output].free, self.channels[output].credit);
-        if free == 0 {
-            return 0;
-        }
         let (mut speculative, mut wanted, mut rest) = (0u64, 0u64, waiting);
         while rest != 0 {
             let bit = rest.trailing_zeros();
@@ -163,19 +206,25 @@ impl<A: Arbiter> Network<A> {
             let v = wanted.trailing_zeros() as usize;
             wanted &= wanted - 1;
             let bidders = self.scratch.bidders[v & 63];
-            let target = output << shift | v;
             let bit = if bidders & (bidders - 1) == 0 {
                 bidders.trailing_zeros()
             } else {
-                let state = &self.vcs[target].arbiter;
+                let state = &self.vcs[output << shift | v].arbiter;
                 self.arbiter.pick(state, bidders, 0, |bit| self.contender::<FAST>(r << 6 | bit as usize))
             };
-            self.arbiter.won(&mut self.vcs[target].arbiter, bit);
-            self.vcs[r << 6 | bit as usize].bid_from = ((out << shift) + v + 1) as u16;
-            self.wait[r] &= !(1 << bit);
-            self.scratch.won[*won & 63] = Won { input: bit as u8, v: v as u8, output: output as u32 };
-            *won += 1;
+            self.note_won::<FAST>(r, bit, out, output, v, won);
         }
         speculative
+    }
+
+    /// Input `i` wins virtual channel `v` of output `out`: pointers move, and it waits no more.
+    #[inline(always)]
+    fn note_won<const FAST: bool>(&mut self, r: usize, i: u32, out: usize, output: usize, v: usize, won: &mut usize) {
+        let shift = self.shift::<FAST>();
+        self.arbiter.won(&mut self.vcs[output << shift | v].arbiter, i);
+        self.vcs[r << 6 | i as usize].bid_from = ((out << shift) + v + 1) as u16;
+        self.wait[r] &= !(1 << i);
+        self.scratch.won[*won & 63] = Won { input: i as u8, v: v as u8, output: output as u32 };
+        *won += 1;
     }
 }

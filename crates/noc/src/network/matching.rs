@@ -63,7 +63,7 @@ impl<A: Arbiter> Network<A> {
             self.scratch.winner[k][out] = chosen[port][out];
             let input = (first >> self.shift) + port;
             self.arbiter.won(&mut self.channels[input].by_output[k], out as u32);
-            let output = self.out_channels[router.outputs as usize + out] as usize;
+            let output = self.outputs[router.outputs as usize + out].channel as usize;
             self.arbiter.won(&mut self.channels[output].by_input[k], port as u32);
         }
         matching.outputs
@@ -88,7 +88,7 @@ impl<A: Arbiter> Network<A> {
 
     fn output_first(&self, first: usize, router: &Router, k: usize, bids: &Bids, chosen: &[[u16; 64]; 64]) -> Matching {
         let at_output = |out: usize, port: usize| {
-            let output = self.out_channels[router.outputs as usize + out] as usize;
+            let output = self.outputs[router.outputs as usize + out].channel as usize;
             let state = &self.channels[output].by_input[k];
             self.arbiter.key(state, port as u32, || self.contender::<false>(first + usize::from(chosen[port][out])))
         };

@@ -43,7 +43,7 @@ use crate::topology::Graph;
 use baton_units::{Cycles, NodeId};
 use flit::Flit;
 use matching::Matchers;
-use state::{Channel, Endpoint, Queue, Router, Scratch, Slot, Slots, Vc};
+use state::{Channel, Endpoint, Output, Queue, Router, Scratch, Slot, Slots, Vc};
 use table::Table;
 use wheel::Wheel;
 
@@ -88,7 +88,7 @@ pub struct Network<A: Arbiter> {
     masks: Table<u64>,
     // Wiring.
     routers: Table<Router>,
-    out_channels: Table<u32>,
+    outputs: Table<Output>,
     sources: Table<u32>,
     // State.
     now: u64,
@@ -103,7 +103,6 @@ pub struct Network<A: Arbiter> {
     channels: Table<Channel<A::State>>,
     wait: Table<u64>,
     ready: Table<u64>,
-    want: Table<u64>,
     active: Table<u64>,
     queues: Table<Queue>,
     turns: Table<u8>,

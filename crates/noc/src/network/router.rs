@@ -11,7 +11,7 @@ impl<A: Arbiter> Network<A> {
     /// Steps every router that has something to do.
     pub(super) fn step_routers<const FAST: bool>(&mut self) {
         if self.step_order.is_some() {
-            return self.step_routers_shuffled();
+            return self.step_routers_shuffled::<FAST>();
         }
         for word in 0..self.active.len() {
             let mut set = self.active[word];
@@ -24,7 +24,7 @@ impl<A: Arbiter> Network<A> {
     }
 
     #[cold]
-    fn step_routers_shuffled(&mut self) {
+    fn step_routers_shuffled<const FAST: bool>(&mut self) {
         let mut order: Vec<usize> = (0..self.routers.len()).collect();
         if let Some(rng) = &mut self.step_order {
             for i in (1..order.len()).rev() {
@@ -33,7 +33,7 @@ impl<A: Arbiter> Network<A> {
         }
         for r in order {
             if self.active[r >> 6] >> (r & 63) & 1 == 1 {
-                self.step_router::<false>(r);
+                self.step_router::<FAST>(r);
             }
         }
     }
@@ -71,7 +71,7 @@ impl<A: Arbiter> Network<A> {
     }
 
     /// A head flit without rivals: the whole cycle of a router in which nothing else bids.
-    #[inline]
+    #[inline(always)]
     pub(super) fn lone_head<const FAST: bool>(&mut self, r: usize, i: usize) {
         let shift = self.shift::<FAST>();
         let vc = r << self.block::<FAST>() | i;
@@ -98,7 +98,7 @@ impl<A: Arbiter> Network<A> {
     }
 
     /// The same for a flit whose packet has its channel.
-    #[inline]
+    #[inline(always)]
     pub(super) fn lone_body<const FAST: bool>(&mut self, r: usize, i: usize) {
         let shift = self.shift::<FAST>();
         let vc = r << self.block::<FAST>() | i;
@@ -109,6 +109,7 @@ impl<A: Arbiter> Network<A> {
     }
 
     /// Allocates virtual channels and the switch among the bids in `scratch`, and sends what won.
+    #[inline(never)]
     fn allocate(&mut self, r: usize) {
         let first = r << self.block;
         let any_channel = self.bid_for_channels(r);
@@ -233,8 +234,9 @@ impl<A: Arbiter> Network<A> {
         if !self.speculative && self.vc_alloc > 1 {
             self.vcs[vc].given |= PENDING;
             self.wakes.push(self.now + self.vc_alloc, vc as u32);
-        } else {
-            self.ready_if_possible::<FAST>(vc);
+        } else if self.channels[output].credit >> v & 1 == 1 {
+            // Its head flit is still at the front, and the router stays active.
+            self.ready[vc >> 6] |= 1 << (vc & 63);
         }
     }
 
@@ -268,7 +270,7 @@ impl<A: Arbiter> Network<A> {
     fn want_no_more<const FAST: bool>(&mut self, vc: usize) {
         if self.simple::<FAST>() {
             let wanted = self.output_index::<FAST>(vc, usize::from(self.vcs[vc].out));
-            self.want[wanted] &= !(1 << (vc & 63));
+            self.outputs[wanted].want &= !(1 << (vc & 63));
         }
     }
 

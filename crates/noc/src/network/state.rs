@@ -76,6 +76,15 @@ pub(super) struct Channel<S> {
     pub(super) by_input: [S; 2],
 }
 
+/// One output port of a router.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Output {
+    /// Inputs whose packet at the front goes there; kept only where `masks.rs` allocates.
+    pub(super) want: u64,
+    /// Its channel.
+    pub(super) channel: u32,
+}
+
 /// One router's place in the flat arrays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Router {

@@ -83,7 +83,7 @@ impl<A: Arbiter> Network<A> {
         while ports != 0 {
             let port = ports.trailing_zeros();
             ports &= ports - 1;
-            let channel = &self.channels[self.out_channels[(router.outputs + port) as usize] as usize];
+            let channel = &self.channels[self.outputs[(router.outputs + port) as usize].channel as usize];
             let free = (channel.free & adaptive).count_ones();
             let rank = (free, turn >> port & 1, port as u16);
             if best.2 == u16::MAX || (rank.0, rank.1) > (best.0, best.1) {
@@ -97,7 +97,7 @@ impl<A: Arbiter> Network<A> {
             state.out = entry & 0xff;
             state.mask = self.masks[flit.network() * self.lanes];
         }
-        state.output = self.out_channels[router.outputs as usize + usize::from(state.out)];
+        state.output = self.outputs[router.outputs as usize + usize::from(state.out)].channel;
     }
 }
 

@@ -1,0 +1,136 @@
+//! What must change nothing: the order in which routers are stepped, the path by which a router allocates, an arbiter
+//! of priorities without marks, a copy of a network.
+
+use baton_noc::arbiter::{Arbiter, Contender, Ocor, RoundRobin};
+use baton_noc::topology::TopologyConfig;
+use baton_noc::traffic::{Flow, Injector, Pattern};
+use baton_noc::{Config, Delivered, Header, Network, Pipeline};
+
+/// Runs `cycles` of `flows`, then drains; gives every delivery, by (arrival, packet).
+fn deliveries<A: Arbiter>(
+    config: &Config,
+    arbiter: A,
+    flows: &[Flow],
+    cycles: u64,
+    shuffle: Option<u64>,
+) -> Vec<Delivered> {
+    let mut net = Network::with_arbiter(config, arbiter).unwrap();
+    if let Some(seed) = shuffle {
+        net.shuffle_step_order(seed);
+    }
+    let mut injectors: Vec<Injector> =
+        (0..).zip(flows).map(|(i, f)| Injector::new(f, net.graph(), config.classes, 11, i).unwrap()).collect();
+    let mut got = vec![];
+    for _ in 0..cycles {
+        for injector in &mut injectors {
+            injector.poll(&mut net);
+        }
+        net.step(&mut got);
+    }
+    for _ in 0..20_000 {
+        if net.in_flight() == 0 {
+            break;
+        }
+        net.step(&mut got);
+    }
+    assert_eq!(net.in_flight(), 0, "everything arrives");
+    got.sort_by_key(|d| (d.arrived, d.id));
+    got
+}
+
+fn flow(rate: f64, packet: u32) -> Flow {
+    Flow { rate, packet, ..Flow::default() }
+}
+
+fn mesh(side: u32) -> Config {
+    Config { topology: TopologyConfig::Mesh { size: [side; 2] }, ..Config::default() }
+}
+
+/// Set-ups that between them go through every path of the router.
+fn set_ups() -> Vec<(Config, Vec<Flow>)> {
+    let two = |class| Flow { header: Header::of_class(class), ..flow(0.03, 3) };
+    vec![
+        (mesh(8), vec![flow(0.38, 1)]),
+        (mesh(5), vec![flow(0.06, 8)]),
+        (Config { vcs: 3, buffer: 2, ..mesh(4) }, vec![flow(0.3, 1), flow(0.05, 5)]),
+        (Config { pipeline: Pipeline::Nonspeculative, ..mesh(6) }, vec![flow(0.1, 2)]),
+        (Config { vcs: 12, ..mesh(4) }, vec![flow(0.6, 1)]),
+        (Config { classes: 2, ..mesh(4) }, vec![two(0), two(1)]),
+        (Config { buffer: 1, shared_buffer: 8, ..mesh(4) }, vec![flow(0.06, 4)]),
+        (
+            Config { topology: TopologyConfig::Torus { size: [5, 4] }, ..Config::default() },
+            vec![Flow { pattern: Pattern::Tornado, ..flow(0.2, 1) }],
+        ),
+    ]
+}
+
+#[test]
+fn order_of_stepping_changes_nothing() {
+    for (config, flows) in set_ups() {
+        let plain = deliveries(&config, RoundRobin, &flows, 600, None);
+        assert!(plain.len() > 100);
+        for seed in [1, 2] {
+            assert_eq!(plain, deliveries(&config, RoundRobin, &flows, 600, Some(seed)), "{config:?}");
+        }
+    }
+}
+
+/// Round robin in all but name: its ranks keep it off the path of bit masks.
+#[derive(Clone)]
+struct SlowRoundRobin;
+
+impl Arbiter for SlowRoundRobin {
+    type State = u16;
+    const RANKS: bool = true;
+
+    fn state(&self, _requesters: usize) -> u16 {
+        0
+    }
+
+    fn key(&self, pointer: &u16, requester: u32, _who: impl FnOnce() -> Contender) -> u64 {
+        u64::from((requester as u16).wrapping_sub(*pointer))
+    }
+
+    fn won(&self, pointer: &mut u16, requester: u32) {
+        *pointer = requester as u16 + 1;
+    }
+}
+
+#[test]
+fn both_paths_of_allocation_agree() {
+    for (config, flows) in set_ups() {
+        let fast = deliveries(&config, RoundRobin, &flows, 1500, None);
+        assert_eq!(fast, deliveries(&config, SlowRoundRobin, &flows, 1500, None), "{config:?}");
+    }
+}
+
+#[test]
+fn ocor_without_marks_is_round_robin() {
+    for (config, flows) in set_ups() {
+        let plain = deliveries(&config, RoundRobin, &flows, 1500, None);
+        for outranks_speculation in [false, true] {
+            let ocor = Ocor { outranks_speculation };
+            assert_eq!(plain, deliveries(&config, ocor, &flows, 1500, None), "{config:?}");
+        }
+    }
+}
+
+#[test]
+fn a_copy_goes_on_alike() {
+    let config = mesh(4);
+    let mut net = Network::with_arbiter(&config, RoundRobin).unwrap();
+    let mut injector = Injector::new(&flow(0.4, 1), net.graph(), 1, 5, 0).unwrap();
+    let mut sink: Vec<Delivered> = vec![];
+    for _ in 0..300 {
+        injector.poll(&mut net);
+        net.step(&mut sink);
+    }
+    let (mut copy, mut copied) = (net.clone(), sink.clone());
+    while net.in_flight() > 0 {
+        net.step(&mut sink);
+    }
+    while copy.in_flight() > 0 {
+        copy.step(&mut copied);
+    }
+    assert_eq!(sink, copied);
+}
