@@ -1,0 +1,177 @@
+//! Runs C programs under the library.
+//!
+//! The programs stand under `tests/programs/`, check themselves, and print `ok`. They are compiled with the system's
+//! compiler, the library by cargo (in release form: the one that ships).
+
+#![allow(dead_code, unreachable_pub, reason = "every test binary uses its part")]
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Locks that `BATON_LOCK` takes.
+pub fn locks() -> impl Iterator<Item = &'static baton_sync::lock::LockInfo> {
+    baton_sync::lock::LOCKS.iter().filter(|lock| lock.posix == baton_sync::lock::Posix::Yes)
+}
+
+/// A policy under which a lock's waiters sleep, if it has one: tests run more threads than there are CPUs.
+pub fn sleeping(lock: &baton_sync::lock::LockInfo) -> &'static str {
+    if lock.wait(Some(baton_machine::Wait::Futex)).is_ok() { "futex" } else { "" }
+}
+
+/// The library, built once.
+pub fn library() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--release", "--quiet", "--package", "baton-preload", "--message-format", "json"])
+            .current_dir(root)
+            .output()
+            .expect("cargo runs");
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let messages = String::from_utf8(built.stdout).unwrap();
+        let end =
+            messages.find("libbaton_preload.so\"").expect("cargo names the library") + "libbaton_preload.so".len();
+        let start = messages[..end].rfind('"').unwrap() + 1;
+        PathBuf::from(&messages[start..end])
+    })
+}
+
+/// The folder in which a test may write.
+pub fn scratch() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+}
+
+/// A test program, compiled once a test run.
+pub fn program(name: &str) -> PathBuf {
+    static DONE: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut done = DONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(path) = done.get(name) {
+        return path.clone();
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name);
+    // Test binaries run side by side, each with executables of its own.
+    let path = scratch().join(format!("{}.{}", name.replace('.', "-"), std::process::id()));
+    let (compiler, standard) = if name.ends_with("cpp") { ("c++", "-std=c++17") } else { ("cc", "-std=gnu11") };
+    let mut command = Command::new(compiler);
+    command.args([standard, "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&path).arg(&source);
+    match name {
+        "omp.c" => command.arg("-fopenmp"),
+        "plugin.c" => command.args(["-shared", "-fPIC"]),
+        _ => command.arg("-ldl"),
+    };
+    let compiled = command.output().unwrap_or_else(|error| panic!("{compiler}: {error}"));
+    assert!(compiled.status.success(), "{name}: {}", String::from_utf8_lossy(&compiled.stderr));
+    done.insert(name.to_owned(), path.clone());
+    path
+}
+
+/// One run of a program under the library.
+pub struct Run {
+    command: Command,
+    what: String,
+    stats: Option<PathBuf>,
+    limit: Duration,
+}
+
+/// What came of it.
+pub struct Ran {
+    /// Exit status and output.
+    pub output: Output,
+    /// The counters' lines.
+    pub stats: Vec<serde_json::Value>,
+    /// What was run, for messages.
+    pub what: String,
+}
+
+impl Run {
+    /// A test program and its arguments.
+    pub fn new(name: &str, arguments: &[&str]) -> Run {
+        let mut command = Command::new(program(name));
+        command.args(arguments);
+        Run::of(command, &format!("{name} {arguments:?}"))
+    }
+
+    /// Any command.
+    pub fn of(mut command: Command, what: &str) -> Run {
+        command.env("LD_PRELOAD", library()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Run { command, what: what.to_owned(), stats: None, limit: Duration::from_secs(120) }
+    }
+
+    /// Sets one of the library's variables; empty values are left out.
+    pub fn set(mut self, variable: &str, value: impl AsRef<std::ffi::OsStr>) -> Run {
+        if !value.as_ref().is_empty() {
+            self.what += &format!(" {variable}={}", value.as_ref().display());
+            self.command.env(variable, value);
+        }
+        self
+    }
+
+    /// Asks for the counters.
+    pub fn counted(mut self) -> Run {
+        static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let n = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let file = scratch().join(format!("stats.{}.{n}", std::process::id()));
+        let _ = std::fs::remove_file(&file);
+        self.stats = Some(file.clone());
+        self.set("BATON_STATS", file)
+    }
+
+    /// Runs it, at most so long as two minutes.
+    pub fn run(mut self) -> Ran {
+        let mut child = self.command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.what));
+        let (mut stdout, mut stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let out = std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            stdout.read_to_end(&mut bytes).map(|_| bytes)
+        });
+        let err = std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            stderr.read_to_end(&mut bytes).map(|_| bytes)
+        });
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            if start.elapsed() > self.limit {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                panic!("{}: still running after {:?}", self.what, self.limit);
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        let output = Output { status, stdout: out.join().unwrap().unwrap(), stderr: err.join().unwrap().unwrap() };
+        let lines = self.stats.as_ref().and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
+        let stats = lines.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+        Ran { output, stats, what: self.what }
+    }
+
+    /// Runs a test program, which must find all well.
+    pub fn ok(self) -> Ran {
+        let ran = self.run();
+        let errors = String::from_utf8_lossy(&ran.output.stderr);
+        assert!(ran.output.status.success(), "{}: {}\n{errors}", ran.what, ran.output.status);
+        assert_eq!(String::from_utf8_lossy(&ran.output.stdout), "ok\n", "{}: {errors}", ran.what);
+        ran
+    }
+}
+
+impl Ran {
+    /// The first process's counter.
+    pub fn count(&self, name: &str) -> u64 {
+        self.stats[0].pointer(&format!("/{name}")).and_then(|value| value.as_u64()).expect("a counter")
+    }
+}
+
+/// A fresh, empty folder.
+pub fn folder(name: &str) -> PathBuf {
+    let path = scratch().join(format!("{name}.{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir(&path).unwrap();
+    path
+}

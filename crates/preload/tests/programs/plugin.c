@@ -1,0 +1,26 @@
+// A library that is loaded late: its constructor and destructor lock, and it brings a mutex and a thread-local of its own.
+#include <pthread.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static __thread int calls;
+int plugin_total;
+
+__attribute__((constructor)) static void load(void) {
+    pthread_mutex_lock(&mutex);
+    plugin_total = 100;
+    pthread_mutex_unlock(&mutex);
+}
+
+__attribute__((destructor)) static void unload(void) {
+    pthread_mutex_lock(&mutex);
+    plugin_total = 0;
+    pthread_mutex_unlock(&mutex);
+}
+
+int plugin_call(void) {
+    pthread_mutex_lock(&mutex);
+    int now = ++plugin_total;
+    calls++;
+    pthread_mutex_unlock(&mutex);
+    return now;
+}

@@ -1,0 +1,105 @@
+//! Every lock that can stand in for a mutex, under programs that use it in every way.
+
+mod common;
+use common::{Run, locks, program, sleeping};
+
+/// Runs `name` under every lock, its waiters asleep where it can.
+fn under_every_lock(name: &str, arguments: &[&str]) {
+    for lock in locks() {
+        Run::new(name, arguments).set("BATON_LOCK", lock.name).set("BATON_WAIT", sleeping(lock)).ok();
+    }
+}
+
+#[test]
+fn kinds_and_errors() {
+    under_every_lock("kinds.c", &[]);
+}
+
+#[test]
+fn exclusion_and_memory_freed_after_unlock() {
+    under_every_lock("counter.c", &["4", "2000"]);
+}
+
+#[test]
+fn waiters_that_spin() {
+    for lock in locks() {
+        // Few rounds: with another process on the machine each hand-off may take a time slice.
+        Run::new("counter.c", &["2", "200"]).set("BATON_LOCK", lock.name).ok();
+    }
+}
+
+#[test]
+fn conditions() {
+    under_every_lock("cond.c", &[]);
+}
+
+#[test]
+fn cancellation() {
+    under_every_lock("cancel.c", &["20"]);
+}
+
+#[test]
+fn forks() {
+    under_every_lock("forks.c", &[]);
+}
+
+#[test]
+fn threads_that_end() {
+    under_every_lock("ending.c", &[]);
+}
+
+#[test]
+fn c11() {
+    under_every_lock("c11.c", &[]);
+}
+
+#[test]
+fn cpp() {
+    under_every_lock("cxx.cpp", &[]);
+}
+
+#[test]
+fn openmp() {
+    for lock in locks() {
+        let run = Run::new("omp.c", &[]).set("BATON_LOCK", lock.name).set("BATON_WAIT", sleeping(lock)).counted().ok();
+        assert!(run.count("openmp") >= 6000, "{}: {:?}", run.what, run.stats);
+    }
+}
+
+#[test]
+fn libraries_that_come_and_go() {
+    let plugin = program("plugin.c");
+    under_every_lock("loads.c", &[plugin.to_str().unwrap()]);
+}
+
+#[test]
+fn an_allocator_that_locks() {
+    under_every_lock("allocator.c", &[]);
+}
+
+#[test]
+fn closed_descriptors_limits_and_privileges() {
+    under_every_lock("hostile.c", &[]);
+}
+
+#[test]
+fn what_is_not_replaced() {
+    under_every_lock("objects.c", &[]);
+}
+
+#[test]
+fn five_thousand_threads() {
+    for lock in ["spin-park", "futex", "mcs"] {
+        let wait = if lock == "mcs" { "futex" } else { "" };
+        let run = Run::new("crowd.c", &["5000"]).set("BATON_LOCK", lock).set("BATON_WAIT", wait).counted().ok();
+        assert_eq!(run.count("threads"), 5000, "{}", run.what);
+    }
+}
+
+#[test]
+fn ten_million_acquisitions() {
+    let run =
+        Run::new("counter.c", &["1", "10000000"]).set("BATON_LOCK", "mcs").set("BATON_WAIT", "futex").counted().ok();
+    assert!(run.count("served") >= 10_000_000, "{:?}", run.stats);
+    assert_eq!(run.stats[0]["passed_through"]["glibc"], 0);
+}
