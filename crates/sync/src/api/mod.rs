@@ -1,4 +1,5 @@
-//! The locks for Rust programs: each is a [`lock_api::RawMutex`], and has an alias that is used like `std`'s `Mutex`.
+//! The locks for Rust programs: each is a [`lock_api::RawMutex`], and has an alias that is used like `std`'s `Mutex`; with
+//! a condition variable for all of them.
 //!
 //! ```
 //! use baton_sync::api::{self, McsMutex, TtasMutex};
@@ -18,6 +19,10 @@
 //! assert!(timed.try_lock_for(core::time::Duration::from_millis(1)).is_none());
 //! assert_eq!(*held, "mine");
 //! ```
+
+mod condvar;
+
+pub use condvar::Condvar;
 
 use crate::lock::{
     Fifo, RawLock, TimedLock, TryLock, Waits, ZeroInit, clh, cohort, futex, hemlock, k42, mcs, spin_park, tas, ticket,
