@@ -6,9 +6,11 @@
 
 mod build;
 pub mod export;
+pub mod format;
 pub mod intervals;
 pub mod model;
 mod profile;
 pub mod symbols;
+pub mod terminal;
 
 pub use profile::{Profile, ProfileError};

@@ -10,6 +10,7 @@ mod usage;
 
 pub use path::{CriticalPath, PathPart, PathStep};
 pub use run::{Clock, Host, Limits, Note, Process, Run};
+pub(crate) use usage::ratio;
 pub use usage::{Bucket, Distribution, Entered, QueueLength, Usage};
 
 use crate::symbols::Frame;

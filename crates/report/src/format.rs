@@ -1,0 +1,81 @@
+//! Figures for people: three digits and a unit.
+
+use baton_units::Nanos;
+
+/// `412ns`, `1.24µs`, `38.0ms`, `12.5s`, `75m`; `-` for nothing at all.
+pub fn duration(ns: Nanos) -> String {
+    let ns = ns.0;
+    if ns == 0 {
+        return "-".to_owned();
+    }
+    if ns < 1_000 {
+        return format!("{ns}ns");
+    }
+    for (unit, size) in [("µs", 1e3), ("ms", 1e6), ("s", 1e9)] {
+        let value = ns as f64 / size;
+        // What rounds to a thousand belongs to the next unit.
+        if value < 999.5 || unit == "s" && value < 5_999.5 {
+            return format!("{}{unit}", three_digits(value));
+        }
+    }
+    format!("{}m", three_digits(ns as f64 / 60e9))
+}
+
+/// `999`, `1.24k`, `38.0M`, `1.20G`; `-` for none.
+pub fn count(n: u64) -> String {
+    if n == 0 {
+        return "-".to_owned();
+    }
+    if n < 1_000 {
+        return n.to_string();
+    }
+    for (unit, size) in [("k", 1e3), ("M", 1e6), ("G", 1e9)] {
+        let value = n as f64 / size;
+        if value < 999.5 {
+            return format!("{}{unit}", three_digits(value));
+        }
+    }
+    format!("{:.0}G", n as f64 / 1e9)
+}
+
+/// A share of 0 to 1 as `12.3%`; what is more than nothing never shows as nothing.
+pub fn percent(share: f64) -> String {
+    match share {
+        s if s == 0.0 || !s.is_finite() => "-".to_owned(),
+        s if s < 0.001 => "<0.1%".to_owned(),
+        s if s > 0.999 && s < 1.0 => ">99.9%".to_owned(),
+        s if s >= 0.9995 => format!("{:.0}%", s * 100.0),
+        s => format!("{:.1}%", s * 100.0),
+    }
+}
+
+fn three_digits(value: f64) -> String {
+    match value {
+        v if v < 9.995 => format!("{v:.2}"),
+        v if v < 99.95 => format!("{v:.1}"),
+        v => format!("{v:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_keep_three_digits_across_units() {
+        let shown = [0, 7, 999, 1_000, 1_240, 12_345, 999_499, 999_999, 38_000_000, 12_500_000_000, 6_000_000_000_000]
+            .map(|ns| duration(Nanos(ns)));
+        let expected =
+            ["-", "7ns", "999ns", "1.00µs", "1.24µs", "12.3µs", "999µs", "1.00ms", "38.0ms", "12.5s", "100m"];
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn counts_and_shares() {
+        assert_eq!([0, 999, 1_000, 1_234_567, u64::MAX].map(count), ["-", "999", "1.00k", "1.23M", "18446744074G"]);
+        assert_eq!(
+            [0.0, 0.0004, 0.123, 0.9996, 1.0, f64::NAN].map(percent),
+            ["-", "<0.1%", "12.3%", ">99.9%", "100%", "-"]
+        );
+    }
+}

@@ -1,0 +1,284 @@
+//! The summary on a terminal: at most 100 columns, no colour unless asked for.
+
+mod table;
+
+use crate::format::{count, duration, percent};
+use crate::model::{Class, Limits, Lock, PathPart, Report, Site, Thread, Usage, Waitable};
+use crate::symbols::short;
+use baton_units::Nanos;
+use table::{Side, Table};
+
+/// Columns that a line may take.
+pub const WIDTH: usize = 100;
+/// Rows of a table; what follows is counted, and `baton report --json` or the page has it.
+const ROWS: usize = 10;
+
+/// How to write.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Style {
+    /// With colour (SGR sequences). The caller knows about terminals and `NO_COLOR`.
+    pub color: bool,
+}
+
+impl Style {
+    fn bold(self, text: &str) -> String {
+        if self.color { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    fn warn(self, text: &str) -> String {
+        if self.color { format!("\x1b[33m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// The summary of a report, several lines, with a line feed at the end.
+pub fn summary(report: &Report, style: Style) -> String {
+    let mut out = head(report, style);
+    if report.totals.acquisitions == 0 {
+        out += "\nNo lock was acquired where Baton can see it.\n";
+    } else {
+        out += &locks(report, style);
+    }
+    out += &waitables(report, style);
+    out += &threads(report, style);
+    out += &sites(report, style);
+    out += &path(report, style);
+    out += &limits(&report.limits, style);
+    out
+}
+
+fn head(report: &Report, style: Style) -> String {
+    let totals = &report.totals;
+    let run = &report.run;
+    let command = if run.command.is_empty() { "(command not known)".to_owned() } else { run.command.join(" ") };
+    let mut out = style.bold(&clip(&command, WIDTH)) + "\n";
+    let lifetimes: u64 = report.threads.iter().map(|t| t.last_ns.0 - t.first_ns.0.min(t.last_ns.0)).sum();
+    out += &format!(
+        "{} in {}, {} events; {} acquisitions of {}, {} of them waited\n",
+        plural(report.threads.len(), "thread"),
+        duration(run.elapsed_ns.unwrap_or(totals.span_ns)),
+        count(totals.events),
+        count(totals.acquisitions),
+        plural(report.locks.len(), "lock"),
+        percent(crate::model::ratio(totals.contended, totals.acquisitions)),
+    );
+    if totals.blocked_ns > Nanos(0) {
+        out += &format!(
+            "waited {} for locks ({} of the threads' time): {} while others held them,\n{} of competition overhead (nobody held the lock, and still they waited)\n",
+            duration(totals.blocked_ns),
+            percent(crate::model::ratio(totals.blocked_ns.0, lifetimes)),
+            duration(totals.sections_ns),
+            duration(totals.overhead_ns),
+        );
+    }
+    out
+}
+
+fn locks(report: &Report, style: Style) -> String {
+    let mut table = usage_table("Locks");
+    for Lock { name, usage, .. } in report.locks.iter().take(ROWS) {
+        table.row(usage_row(name, usage));
+    }
+    let mut out = table.render(style, report.locks.len().saturating_sub(ROWS));
+    let shared: Vec<&Class> = report.classes.iter().filter(|c| c.locks > 1).collect();
+    if !shared.is_empty() {
+        let mut table = usage_table("Classes of locks");
+        for class in shared.iter().take(ROWS) {
+            table.row(usage_row(&format!("{} ({})", class.name, class.locks), &class.usage));
+        }
+        out += &table.render(style, shared.len().saturating_sub(ROWS));
+    }
+    out
+}
+
+fn usage_table(title: &str) -> Table {
+    let columns = ["acquired", "waited", "wait", "hold", "hand-off p50/99", "overhead", "spun", "blame"]
+        .map(|c| (c, Side::Right));
+    Table::new(title, 28, &columns)
+}
+
+fn usage_row(name: &str, usage: &Usage) -> Vec<String> {
+    let handoff = match usage.handoff_ns.count {
+        0 => "-".to_owned(),
+        _ => format!("{}/{}", duration(usage.handoff_ns.p50_ns), duration(usage.handoff_ns.p99_ns)),
+    };
+    let unknown = if usage.contended == 0 { "-" } else { "?" };
+    let spun = usage.entered.spinning_share().map_or(unknown.to_owned(), percent);
+    vec![
+        name.to_owned(),
+        count(usage.acquisitions),
+        percent(usage.contended_share()),
+        duration(usage.blocked_ns),
+        duration(usage.hold_ns.total_ns),
+        handoff,
+        duration(usage.overhead_ns),
+        spun,
+        duration(usage.blame_ns),
+    ]
+}
+
+fn waitables(report: &Report, style: Style) -> String {
+    let mut used: Vec<&Waitable> = report.waitables.iter().filter(|w| w.waits > 0).collect();
+    if used.is_empty() {
+        return String::new();
+    }
+    used.sort_by_key(|w| std::cmp::Reverse(w.wait_ns.total_ns));
+    let columns = ["kind", "waits", "wait", "p50", "p99", "wake p50", "time-outs"];
+    let mut table = Table::new("Conditions, barriers, semaphores", 34, &columns.map(|c| (c, Side::Right)));
+    for w in used.iter().take(ROWS) {
+        table.row(vec![
+            w.name.clone(),
+            w.kind.clone(),
+            count(w.waits),
+            duration(w.wait_ns.total_ns),
+            duration(w.wait_ns.p50_ns),
+            duration(w.wait_ns.p99_ns),
+            duration(w.wake_ns.p50_ns),
+            count(w.timeouts),
+        ]);
+    }
+    table.render(style, used.len().saturating_sub(ROWS))
+}
+
+fn threads(report: &Report, style: Style) -> String {
+    let mut sorted: Vec<&Thread> = report.threads.iter().collect();
+    sorted.sort_by_key(|t| std::cmp::Reverse(t.wait_ns));
+    let columns = ["tid", "life", "lock wait", "overhead", "other wait", "holding", "longest wait", "blame"];
+    let mut table = Table::new("Threads", 24, &columns.map(|c| (c, Side::Right)));
+    for t in sorted.iter().take(ROWS) {
+        let other = t.condition_ns + t.barrier_ns + t.semaphore_ns + t.join_ns;
+        table.row(vec![
+            t.name.clone(),
+            t.tid.to_string(),
+            duration(Nanos(t.last_ns.0.saturating_sub(t.first_ns.0))),
+            duration(t.wait_ns),
+            duration(t.overhead_ns),
+            duration(other),
+            duration(t.hold_ns),
+            duration(t.longest_wait_ns),
+            duration(t.blame_ns),
+        ]);
+    }
+    table.render(style, sorted.len().saturating_sub(ROWS))
+}
+
+fn sites(report: &Report, style: Style) -> String {
+    let weighs = |s: &&Site| s.class.is_some() && (s.wait_ns > Nanos(0) || s.blame_ns > Nanos(0));
+    let worst: Vec<&Site> = report.sites.iter().filter(weighs).collect();
+    if worst.is_empty() {
+        return String::new();
+    }
+    let columns = [
+        ("lock", Side::Left),
+        ("acquired", Side::Right),
+        ("waited here", Side::Right),
+        ("held up others", Side::Right),
+    ];
+    let mut table = Table::new("Call sites", 48, &columns);
+    for site in worst.iter().take(ROWS) {
+        let lock = site.class.and_then(|c| report.classes.get(c as usize)).map_or("", |c| &c.name);
+        table.row(vec![
+            site_name(site),
+            clip(lock, 24),
+            count(site.acquisitions),
+            duration(site.wait_ns),
+            duration(site.blame_ns),
+        ]);
+    }
+    table.render(style, worst.len().saturating_sub(ROWS))
+}
+
+/// `add (index.c:40)`, and after `<` the function that it was inlined into.
+fn site_name(site: &Site) -> String {
+    let Some(frame) = site.frames.first() else { return "?".to_owned() };
+    let mut name = short(&frame.function);
+    if let Some(place) = frame.place() {
+        name += &format!(" ({place})");
+    }
+    if frame.inlined
+        && let Some(outer) = site.frames.get(1)
+    {
+        name += &format!(" < {}", short(&outer.function));
+    }
+    name
+}
+
+fn path(report: &Report, style: Style) -> String {
+    let path = &report.critical_path;
+    if path.length_ns == Nanos(0) {
+        return String::new();
+    }
+    let columns = [("time", Side::Right), ("share", Side::Right)];
+    let title = format!("Critical path, {}", duration(path.length_ns));
+    let mut table = Table::new(&title, 60, &columns);
+    for PathPart { kind, lock, total_ns } in path.parts.iter().take(ROWS) {
+        let lock = lock.and_then(|l| report.locks.get(l as usize)).map_or("", |l| &l.name);
+        let share = crate::model::ratio(total_ns.0, path.length_ns.0);
+        table.row(vec![format!("{} {lock}", kind.replace('-', " ")), duration(*total_ns), percent(share)]);
+    }
+    let mut out = table.render(style, path.parts.len().saturating_sub(ROWS));
+    for lock in report.locks.iter().take(3) {
+        let (Some(cheap), Some(free)) = (lock.program_without_overhead_ns, lock.program_without_exclusion_ns) else {
+            continue;
+        };
+        let all = report.totals.span_ns;
+        out += &clip(
+            &format!(
+                "without {}'s overhead: {} (of {}); if it excluded nobody: {}",
+                clip(&lock.name, 30),
+                duration(cheap),
+                duration(all),
+                duration(free)
+            ),
+            WIDTH,
+        );
+        out.push('\n');
+    }
+    out
+}
+
+fn limits(limits: &Limits, style: Style) -> String {
+    let mut out = String::new();
+    for line in &limits.lost {
+        out += &wrap(&style.warn("lost:"), "lost:", line);
+    }
+    for line in &limits.unseen {
+        out += &wrap(&style.bold("not seen:"), "not seen:", line);
+    }
+    for note in &limits.notes {
+        let times = if note.times > 1 { format!(" ({} times)", note.times) } else { String::new() };
+        out += &wrap(&style.bold("note:"), "note:", &format!("{}: {}{times}", note.object, note.text));
+    }
+    for line in &limits.symbols {
+        out += &wrap(&style.bold("names:"), "names:", line);
+    }
+    if out.is_empty() { out } else { format!("\n{out}") }
+}
+
+/// A sentence behind a painted word, broken at blanks, later lines indented.
+fn wrap(painted: &str, plain: &str, text: &str) -> String {
+    let mut out = painted.to_owned();
+    let mut column = plain.chars().count();
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if column + 1 + length > WIDTH && column > 2 {
+            out += "\n ";
+            column = 1;
+        }
+        out.push(' ');
+        out += word;
+        column += 1 + length;
+    }
+    out + "\n"
+}
+
+/// Cut to a width, with a sign that it is.
+fn clip(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+fn plural(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{} {noun}s", count(n as u64)) }
+}

@@ -1,0 +1,66 @@
+//! A table of the summary: the first column holds names and is cut to what is left of the line, the others are as wide as they need.
+
+use super::{Style, WIDTH, clip};
+
+/// Which side of its column a cell stands at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Left,
+    Right,
+}
+
+pub(super) struct Table {
+    title: String,
+    name_width: usize,
+    columns: Vec<(String, Side)>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table whose first column is headed by its title and takes up to `name_width`, or more if there is room.
+    pub(super) fn new(title: &str, name_width: usize, columns: &[(&str, Side)]) -> Table {
+        let columns = columns.iter().map(|(name, side)| ((*name).to_owned(), *side)).collect();
+        Table { title: title.to_owned(), name_width, columns, rows: Vec::new() }
+    }
+
+    pub(super) fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    /// The table with an empty line before it; `more` rows are left out.
+    pub(super) fn render(&self, style: Style, more: usize) -> String {
+        let width = |i: usize| {
+            let cells = self.rows.iter().map(|r| r.get(i + 1).map_or(0, |c| c.chars().count()));
+            cells.chain([self.columns[i].0.chars().count()]).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        let rest: usize = widths.iter().map(|w| w + 2).sum();
+        let longest = self.rows.iter().filter_map(|r| r.first()).map(|n| n.chars().count()).max().unwrap_or(0);
+        let wanted = longest.max(self.title.chars().count()).min(self.name_width.max(WIDTH.saturating_sub(rest)));
+        let names = wanted.min(WIDTH.saturating_sub(rest)).max(8);
+        let line = |cells: &[&str]| {
+            let mut text = pad(&clip(cells[0], names), names, Side::Left);
+            for ((cell, width), (_, side)) in cells[1..].iter().zip(&widths).zip(&self.columns) {
+                text += "  ";
+                text += &pad(cell, *width, *side);
+            }
+            text.trim_end().to_owned()
+        };
+        let head: Vec<&str> =
+            [self.title.as_str()].into_iter().chain(self.columns.iter().map(|(n, _)| n.as_str())).collect();
+        let mut out = format!("\n{}\n", style.bold(&line(&head)));
+        for row in &self.rows {
+            out += &line(&row.iter().map(String::as_str).collect::<Vec<_>>());
+            out.push('\n');
+        }
+        if more > 0 {
+            out += &format!("… and {more} more\n");
+        }
+        out
+    }
+}
+
+fn pad(text: &str, width: usize, side: Side) -> String {
+    let blanks = " ".repeat(width.saturating_sub(text.chars().count()));
+    if side == Side::Left { format!("{text}{blanks}") } else { format!("{blanks}{text}") }
+}
