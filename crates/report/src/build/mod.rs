@@ -3,11 +3,12 @@
 mod figures;
 mod limits;
 mod names;
+mod path;
 mod run;
 mod sites;
 
 use crate::intervals::Numbering;
-use crate::model::{self, CriticalPath, Report, SCHEMA, Totals};
+use crate::model::{self, Report, SCHEMA, Totals};
 use crate::symbols::Symbols;
 use baton_trace::analysis::{Analysis, LockReport, ObjectKind};
 use baton_trace::{Address, ProcessIndex, SiteId, Ticks, Trace};
@@ -54,7 +55,8 @@ pub(crate) fn build(trace: &Trace, analysis: &Analysis) -> (Report, Numbers) {
         let name = if nth[i] == 0 { class.clone() } else { format!("{class} #{}", nth[i]) };
         lock_of(trace, name, class_of[i], lock)
     };
-    let locks: Vec<model::Lock> = analysis.locks.iter().enumerate().map(lock).collect();
+    let mut locks: Vec<model::Lock> = analysis.locks.iter().enumerate().map(lock).collect();
+    path::relaxed(trace, analysis, &mut locks);
     let classes = analysis.classes.iter().zip(&class_names).map(|(class, name)| model::Class {
         name: name.clone(),
         kind: names::kind(class.kind).to_owned(),
@@ -75,7 +77,7 @@ pub(crate) fn build(trace: &Trace, analysis: &Analysis) -> (Report, Numbers) {
         totals: totals(trace, analysis),
         threads: run::threads(trace, analysis),
         waiters: waiters(trace, analysis),
-        critical_path: CriticalPath::default(),
+        critical_path: path::path(trace, analysis),
         regions: run::regions(trace),
         run,
         locks,

@@ -19,7 +19,7 @@ pub struct CriticalPath {
 /// A share of the critical path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathPart {
-    /// `work`, `critical-section`, `overhead`, or what else was done.
+    /// `running`, `critical-section` (running inside one), `lock-hand-off`, `lock-wait`, or the like for what is not a lock.
     pub kind: String,
     /// The lock, where there is one.
     pub lock: Option<u32>,

@@ -102,7 +102,8 @@ fn usage_row(name: &str, usage: &Usage) -> Vec<String> {
         _ => format!("{}/{}", duration(usage.handoff_ns.p50_ns), duration(usage.handoff_ns.p99_ns)),
     };
     let unknown = if usage.contended == 0 { "-" } else { "?" };
-    let spun = usage.entered.spinning_share().map_or(unknown.to_owned(), percent);
+    let spun = usage.entered.spinning_share();
+    let spun = spun.map_or(unknown.to_owned(), |s| if s == 0.0 { "0%".to_owned() } else { percent(s) });
     vec![
         name.to_owned(),
         count(usage.acquisitions),
