@@ -7,10 +7,12 @@
 mod build;
 pub mod export;
 pub mod format;
+pub mod html;
 pub mod intervals;
 pub mod model;
 mod profile;
 pub mod symbols;
 pub mod terminal;
+mod timeline;
 
 pub use profile::{Profile, ProfileError};

@@ -5,5 +5,6 @@ pub mod parquet;
 pub mod perfetto;
 pub mod pprof;
 mod proto;
+pub(crate) use proto::varint;
 pub mod row;
 mod slices;

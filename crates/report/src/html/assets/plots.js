@@ -1,0 +1,108 @@
+// Small plots, as SVG: histograms on a logarithmic axis, queue length over time, predictions beside measurements.
+function histogram(title, distribution, fill) {
+  const W = 340, H = 150, L = 34, B = 22, T = 8;
+  const figure = make("figure", {}, make("figcaption", {}, title));
+  const buckets = distribution.buckets.filter((b) => b.count);
+  if (!buckets.length) {
+    figure.append(make("p", { class: "empty" }, "none"));
+    return figure;
+  }
+  const log = (ns) => Math.log10(Math.max(ns, 1));
+  const from = Math.floor(log(buckets[0].from_ns)), to = Math.max(from + 1, Math.ceil(log(buckets.at(-1).to_ns)));
+  const x = (ns) => L + ((log(ns) - from) / (to - from)) * (W - L - 6);
+  const most = Math.max(...buckets.map((b) => b.count));
+  const y = (n) => T + (1 - n / most) * (H - T - B);
+  const svg = make("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `${title}: median ${duration(distribution.p50_ns)}, 99th percentile ${duration(distribution.p99_ns)}, longest ${duration(distribution.max_ns)}` });
+  for (let power = from; power <= to; power++) {
+    svg.append(make("line", { x1: x(10 ** power), x2: x(10 ** power), y1: T, y2: H - B, stroke: "var(--grid)" }));
+    if ((power - from) % Math.ceil((to - from) / 5) === 0) svg.append(make("text", { x: x(10 ** power), y: H - 6, "text-anchor": "middle" }, duration(10 ** power).replace(".00", "")));
+  }
+  svg.append(make("text", { x: L - 4, y: T + 9, "text-anchor": "end" }, count(most)));
+  for (const b of buckets) {
+    const left = x(b.from_ns || 0.8), bar = make("rect", { x: left, y: y(b.count), width: Math.max(1, x(b.to_ns) - left - 0.6), height: Math.max(1, H - B - y(b.count)), fill });
+    svg.append(withTip(bar, `${duration(b.from_ns) === "–" ? "0" : duration(b.from_ns)} to ${duration(b.to_ns)}: ${count(b.count)}`));
+  }
+  for (const [name, at] of [["p50", distribution.p50_ns], ["p99", distribution.p99_ns]]) {
+    svg.append(make("line", { x1: x(at), x2: x(at), y1: T, y2: H - B, stroke: "var(--ink)", "stroke-dasharray": "3 3" }),
+      make("text", { class: "strong", x: x(at) + 3, y: name === "p50" ? T + 9 : T + 22 }, name));
+  }
+  figure.append(svg);
+  return figure;
+}
+
+function queuePlot(lock, means, timeline) {
+  const W = 340, H = 150, L = 34, B = 22, T = 8;
+  const most = Math.max(...means, 0.001), span = timeline.end_ns - timeline.start_ns;
+  const x = (i) => L + (i / means.length) * (W - L - 6), y = (n) => T + (1 - n / most) * (H - T - B);
+  const svg = make("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `Mean number of waiters over time, at most ${most.toFixed(2)}` });
+  for (const part of [0, 0.5, 1]) {
+    svg.append(make("line", { x1: L, x2: W - 6, y1: y(most * part), y2: y(most * part), stroke: "var(--grid)" }),
+      make("text", { x: L - 4, y: y(most * part) + 4, "text-anchor": "end" }, (most * part).toFixed(most < 10 ? 1 : 0)),
+      make("text", { x: x(means.length * part), y: H - 6, "text-anchor": ["start", "middle", "end"][part * 2] }, part ? duration(span * part) : "0"));
+  }
+  const line = means.map((n, i) => `L${x(i).toFixed(1)} ${y(n).toFixed(1)}L${x(i + 1).toFixed(1)} ${y(n).toFixed(1)}`).join("");
+  svg.append(make("path", { d: `M${x(0)} ${H - B}${line}L${x(means.length)} ${H - B}Z`, fill: "var(--sleep)", "fill-opacity": 0.75 }));
+  return make("figure", {}, make("figcaption", {}, "Waiters over time (mean)"), svg);
+}
+
+// What stands below the table of locks when a row is chosen.
+function lockDetail(data) {
+  const { report, timeline } = data;
+  return (lock) => {
+    const index = report.locks.indexOf(lock), lane = timeline.locks.indexOf(index);
+    const plots = [
+      histogram(`Waits (${count(lock.wait_ns.count)})`, lock.wait_ns, "var(--sleep)"),
+      histogram(`Holds (${count(lock.hold_ns.count)})`, lock.hold_ns, "var(--hold)"),
+      histogram(`Hand-offs (${count(lock.handoff_ns.count)})`, lock.handoff_ns, "var(--overhead)"),
+    ];
+    if (lane >= 0) plots.push(queuePlot(lock, timeline.queues[lane], timeline));
+    const facts = [
+      ["Where", `${lock.kind} at ${lock.address}, process ${lock.pid}, taken by ${lock.owners} thread${lock.owners === 1 ? "" : "s"}`],
+      ["Waiting", `${duration(lock.blocked_ns)} = ${duration(lock.sections_ns)} while others held it + ${duration(lock.overhead_ns)} of competition overhead`],
+      ["Entered", `${count(lock.entered.spinning)} spinning, ${count(lock.entered.sleeping)} after sleep, ${count(lock.entered.unknown)} unknown; ${count(lock.barged)} barged in, ${count(lock.timeouts)} gave up`],
+    ];
+    if (lock.program_without_overhead_ns) {
+      facts.push(["What if", `the program took ${duration(report.totals.span_ns)}; without this lock's overhead ${duration(lock.program_without_overhead_ns)}, and if it excluded nobody ${duration(lock.program_without_exclusion_ns)}`]);
+    }
+    if (lock.doubts.length) facts.push(["Doubts", lock.doubts.join("; ")]);
+    const list = make("dl", {}, ...facts.flatMap(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]));
+    byId("lock-detail").replaceChildren(make("div", { class: "detail" }, make("h3", { style: "margin-top:0" }, lock.name), list, make("div", { class: "plots" }, ...plots)));
+  };
+}
+
+function predictionPlot(data) {
+  const rows = data.predictions;
+  byId("predictions").hidden = !rows.length;
+  if (!rows.length) return;
+  const most = Math.max(...rows.flatMap((r) => [r.high_ns, r.measured_ns ?? 0, r.measured_range_ns?.[1] ?? 0]));
+  const W = 720, L = 190, H = 34, x = (time) => L + (time / most) * (W - L - 90);
+  const svg = make("svg", { viewBox: `0 0 ${W} ${rows.length * H + 24}`, role: "img", "aria-label": "Predicted and measured time of each lock; the table below has the figures" });
+  rows.forEach((row, i) => {
+    const y = i * H + 6;
+    svg.append(make("text", { class: "strong", x: L - 8, y: y + 16, "text-anchor": "end" }, `${row.lock} / ${row.wait}${row.recorded ? " (recorded)" : ""}`));
+    svg.append(withTip(make("rect", { x: L, y, width: Math.max(1, x(row.predicted_ns) - L), height: 10, rx: 2, fill: "var(--hold)", "fill-opacity": row.remark ? 0.45 : 1 }), `predicted ${duration(row.predicted_ns)} (${duration(row.low_ns)} to ${duration(row.high_ns)})`));
+    svg.append(make("path", { d: `M${x(row.low_ns)} ${y + 5}H${x(row.high_ns)}M${x(row.low_ns)} ${y + 1}v8M${x(row.high_ns)} ${y + 1}v8`, stroke: "var(--ink)", fill: "none" }));
+    let end = x(row.high_ns);
+    if (row.measured_ns) {
+      svg.append(withTip(make("rect", { x: L, y: y + 12, width: Math.max(1, x(row.measured_ns) - L), height: 10, rx: 2, fill: "var(--spin)" }), `measured ${duration(row.measured_ns)}`));
+      if (row.measured_range_ns) {
+        const [a, b] = row.measured_range_ns;
+        svg.append(make("path", { d: `M${x(a)} ${y + 17}H${x(b)}M${x(a)} ${y + 13}v8M${x(b)} ${y + 13}v8`, stroke: "var(--ink)", fill: "none" }));
+        end = Math.max(end, x(b));
+      }
+      svg.append(make("text", { x: Math.max(end, x(row.measured_ns)) + 6, y: y + 15 }, duration(row.measured_ns)));
+    } else svg.append(make("text", { x: end + 6, y: y + 15 }, duration(row.predicted_ns)));
+  });
+  const legend = make("div", { class: "legend" }, make("span", {}, make("i", { style: "background:var(--hold)" }), "predicted (whisker: spread)"), make("span", {}, make("i", { style: "background:var(--spin)" }), "measured (whisker: shortest to longest)"));
+  const error = (r) => (r.measured_ns ? r.predicted_ns / r.measured_ns - 1 : null);
+  const holder = make("div", { class: "scroll" });
+  table(holder, [
+    word("lock", (r) => r.lock), word("wait", (r) => r.wait), ns("predicted", (r) => r.predicted_ns),
+    { name: "spread", of: (r) => r.high_ns - r.low_ns, show: (r) => `${duration(r.low_ns)} – ${duration(r.high_ns)}` },
+    ns("measured", (r) => r.measured_ns),
+    { name: "error", of: error, show: (r) => (error(r) === null ? "–" : `${error(r) < 0 ? "−" : "+"}${(Math.abs(error(r)) * 100).toFixed(1)} %`) },
+    ns("overhead", (r) => r.overhead_ns, "Predicted competition overhead"),
+    word("remark", (r) => [r.recorded ? "as recorded" : "", r.remark ?? ""].filter(Boolean).join("; ")),
+  ], rows, { caption: "Predictions" });
+  byId("predictions-body").replaceChildren(legend, svg, holder);
+}

@@ -1,0 +1,34 @@
+//! The blocks as the page's script reads them: base64 of numbers of seven bits a byte.
+//!
+//! A lane is its number of blocks and the blocks. A block is: the gap since the last one's end, its length, its tag, the object + 1 (0:
+//! none), and if it is mixed the number of pieces and each state's share of the length in 255ths. The tag is the state of the longest
+//! piece, plus 8 if the block is mixed.
+
+use super::lane::Lane;
+use crate::export::varint;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use baton_units::Nanos;
+
+const MIXED: u64 = 8;
+
+pub(super) fn encode(lanes: &[Lane], start: Nanos) -> String {
+    let mut bytes = Vec::new();
+    for lane in lanes {
+        varint(&mut bytes, lane.blocks.len() as u64);
+        let mut at = start.0;
+        for block in &lane.blocks {
+            let length = block.end - block.start;
+            varint(&mut bytes, block.start.saturating_sub(at));
+            varint(&mut bytes, length);
+            varint(&mut bytes, block.state as u64 + if block.pieces > 1 { MIXED } else { 0 });
+            varint(&mut bytes, block.object.map_or(0, |o| u64::from(o) + 1));
+            if block.pieces > 1 {
+                varint(&mut bytes, block.pieces);
+                bytes.extend(block.times.iter().map(|t| (t.saturating_mul(255) / length.max(1)).min(255) as u8));
+            }
+            at = block.end;
+        }
+    }
+    STANDARD.encode(bytes)
+}

@@ -1,0 +1,96 @@
+//! Intervals that contain each other become stretches side by side: at each moment the one that says most about why the thread does
+//! not get on.
+
+use super::lane::{Piece, State};
+use crate::intervals::{Doing, Entry, Interval};
+
+fn state(doing: Doing) -> State {
+    match doing {
+        Doing::Hold(_) => State::Hold,
+        Doing::Overhead => State::Overhead,
+        Doing::Wait(Entry::Spinning) => State::Spin,
+        Doing::Wait(Entry::Sleeping) => State::Sleep,
+        Doing::Wait(_) => State::Wait,
+        Doing::Condition | Doing::Barrier | Doing::Semaphore | Doing::Join => State::Other,
+    }
+}
+
+/// A wait says more than a hold that it lies in, overhead more than its wait; of two alike the later began inside the earlier.
+fn rank(interval: &Interval) -> (u8, u64) {
+    let rank = match state(interval.doing) {
+        State::Hold => 0,
+        State::Other => 1,
+        State::Spin | State::Sleep | State::Wait => 2,
+        State::Overhead => 3,
+    };
+    (rank, interval.start.0)
+}
+
+/// The stretches of one thread, in the order of time.
+pub(super) fn flatten(intervals: &[Interval]) -> Vec<Piece> {
+    let mut order: Vec<usize> = (0..intervals.len()).collect();
+    order.sort_by_key(|i| intervals[*i].start);
+    let mut edges: Vec<u64> = intervals.iter().flat_map(|i| [i.start.0, i.end.0]).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    let mut next = 0;
+    for edge in edges.windows(2) {
+        let (start, end) = (edge[0], edge[1]);
+        open.retain(|i| intervals[*i].end.0 > start);
+        while let Some(i) = order.get(next).filter(|i| intervals[**i].start.0 <= start) {
+            open.push(*i);
+            next += 1;
+        }
+        open.retain(|i| intervals[*i].end.0 > start);
+        let Some(top) = open.iter().max_by_key(|i| rank(&intervals[**i])) else { continue };
+        let top = &intervals[*top];
+        let piece = Piece { start, end, state: state(top.doing), object: top.object };
+        match pieces.last_mut() {
+            Some(last) if last.end == start && (last.state, last.object) == (piece.state, piece.object) => {
+                last.end = end
+            }
+            _ => pieces.push(piece),
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_trace::{Mode, ThreadIndex};
+    use baton_units::Nanos;
+
+    #[test]
+    fn overhead_covers_its_wait_and_the_wait_its_hold() {
+        let interval = |doing, object, start, end| Interval {
+            thread: ThreadIndex(0),
+            doing,
+            object: Some(object),
+            site: None,
+            start: Nanos(start),
+            end: Nanos(end),
+            from: None,
+            tries: 0,
+            open: 0,
+        };
+        let hold = Doing::Hold(Mode::Exclusive);
+        let nested = [
+            interval(Doing::Overhead, 1, 30, 40),
+            interval(Doing::Wait(Entry::Sleeping), 1, 10, 40),
+            interval(hold, 1, 40, 50),
+            interval(hold, 0, 0, 60),
+        ];
+        let found: Vec<_> = flatten(&nested).iter().map(|p| (p.start, p.end, p.state, p.object)).collect();
+        let expected = [
+            (0, 10, State::Hold, 0),
+            (10, 30, State::Sleep, 1),
+            (30, 40, State::Overhead, 1),
+            (40, 50, State::Hold, 1),
+            (50, 60, State::Hold, 0),
+        ];
+        assert_eq!(found, expected.map(|(a, b, s, o)| (a, b, s, Some(o))));
+    }
+}
