@@ -1,0 +1,224 @@
+//! What a lock must do that can be tried, can give up, or serves in order.
+
+use super::lock::Stage;
+use super::{Guarded, waits};
+use crate::watch::Watched;
+use crate::world::{Scenario, World};
+use baton_machine::units::Nanos;
+use baton_machine::{Atomic, Clock, Deadline, Machine, Ordering, Slot, Wait};
+use baton_sync::lock::{Fifo, RawLock, TimedLock, TryLock};
+use std::sync::Arc;
+
+/// A try takes a free lock and leaves a held one alone, without waiting for its holder.
+pub fn tries<W: World, L: TryLock<W::M>>() {
+    for wait in waits::<W>(&L::INFO) {
+        W::run(move || {
+            let shared = Arc::new((Guarded::<W::M, L>::new(L::new()), Stage::<W::M>::new()));
+            let (holder, other, all) = (shared.clone(), shared.clone(), shared);
+            let scenario = Scenario::new()
+                .guest(move || {
+                    let (guarded, stage) = &*holder;
+                    let token = guarded.lock.try_lock().expect("a free lock can be had by a try");
+                    stage.step();
+                    stage.wait_for(2);
+                    // SAFETY: taken above.
+                    unsafe {
+                        guarded.count();
+                        guarded.lock.unlock(token, wait);
+                    }
+                })
+                .guest(move || {
+                    let (guarded, stage) = &*other;
+                    stage.wait_for(1);
+                    assert!(guarded.lock.try_lock().is_none(), "a held lock was had by a try");
+                    stage.step();
+                    guarded.enter(wait);
+                });
+            scenario.finally(move || assert_eq!(all.0.total(), 2, "a failed try has left a trace"))
+        });
+    }
+}
+
+/// Some guests wait, others only try: whoever got in is alone, and sees what the last one wrote.
+pub fn tries_among_waiters<W: World, L: TryLock<W::M>>() {
+    for &crowd in W::CROWDS {
+        for wait in waits::<W>(&L::INFO) {
+            W::run(move || {
+                let shared = Arc::new(Tally::<W::M, L>::new());
+                let all = shared.clone();
+                let guest = |i| {
+                    let shared = shared.clone();
+                    move || {
+                        for _ in 0..crowd.rounds {
+                            match i % 2 {
+                                0 => shared.enter(Some(shared.guarded.lock.lock(wait)), wait),
+                                _ => shared.enter(shared.guarded.lock.try_lock(), wait),
+                            }
+                        }
+                    }
+                };
+                Scenario::new().guests(crowd.guests, guest).finally(move || all.assert_complete())
+            });
+        }
+    }
+}
+
+/// A guarded count and, beside it, how many have entered by their own account.
+struct Tally<M: Machine, L> {
+    guarded: Guarded<M, L>,
+    entered: M::Atomic<u64>,
+}
+
+impl<M: Machine, L: RawLock<M>> Tally<M, L> {
+    fn new() -> Self {
+        Tally { guarded: Guarded::new(L::new()), entered: M::Atomic::new(0) }
+    }
+
+    /// A critical section, if the lock was had.
+    fn enter(&self, token: Option<L::Token>, wait: Wait) {
+        let Some(token) = token else { return };
+        // SAFETY: a token says that the lock is held.
+        unsafe {
+            self.guarded.count();
+            self.guarded.lock.unlock(token, wait);
+        }
+        self.entered.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn assert_complete(&self) {
+        assert_eq!(self.guarded.total(), self.entered.load(Ordering::Relaxed), "critical sections lost");
+    }
+}
+
+fn after<W: World>(time: Nanos) -> Deadline {
+    let clock = Clock::Monotonic;
+    Deadline { at: W::M::now(clock) + time, clock }
+}
+
+/// A waiter gives up when its deadline has passed, and the lock goes on as if it had not come.
+pub fn giving_up<W: World, L: TimedLock<W::M>>() {
+    for wait in waits::<W>(&L::INFO) {
+        W::run(move || {
+            let shared = Arc::new((Guarded::<W::M, L>::new(L::new()), Stage::<W::M>::new()));
+            let (holder, other, all) = (shared.clone(), shared.clone(), shared);
+            let scenario = Scenario::new()
+                .with_deadlines()
+                .guest(move || {
+                    let (guarded, stage) = &*holder;
+                    let past = Deadline { at: Nanos(1), clock: Clock::Monotonic };
+                    let token = guarded.lock.lock_until(wait, past).expect("a free lock is had after the deadline too");
+                    stage.step();
+                    stage.wait_for(2);
+                    // SAFETY: taken above.
+                    unsafe {
+                        guarded.count();
+                        guarded.lock.unlock(token, wait);
+                    }
+                })
+                .guest(move || {
+                    let (guarded, stage) = &*other;
+                    stage.wait_for(1);
+                    let past = Deadline { at: Nanos(1), clock: Clock::Monotonic };
+                    assert!(guarded.lock.lock_until(wait, past).is_none(), "a held lock was had");
+                    assert!(guarded.lock.lock_until(wait, after::<W>(W::SOON)).is_none(), "a held lock was had");
+                    stage.step();
+                    guarded.enter(wait);
+                });
+            scenario.finally(move || assert_eq!(all.0.total(), 2, "giving up has left a trace"))
+        });
+    }
+}
+
+/// Waiters with and without deadlines together: those that give up hold up nobody, and take no wake-up with them.
+pub fn giving_up_among_waiters<W: World, L: TimedLock<W::M>>() {
+    for &crowd in W::CROWDS {
+        for wait in waits::<W>(&L::INFO) {
+            W::run(move || {
+                let shared = Arc::new(Tally::<W::M, L>::new());
+                let all = shared.clone();
+                let guest = |i| {
+                    let shared = shared.clone();
+                    move || {
+                        for round in 0..crowd.rounds {
+                            match i % 2 {
+                                0 => shared.enter(Some(shared.guarded.lock.lock(wait)), wait),
+                                _ => {
+                                    // Some of these pass at once, some while others are inside, some never.
+                                    let time = Nanos(W::SOON.0 * (round % 8) as u64 / 1_000);
+                                    shared.enter(shared.guarded.lock.lock_until(wait, after::<W>(time)), wait);
+                                }
+                            }
+                        }
+                    }
+                };
+                let scenario = Scenario::new().with_deadlines().guests(crowd.guests, guest);
+                scenario.finally(move || all.assert_complete())
+            });
+        }
+    }
+}
+
+/// First come, first served: while the lock is held, guests come one after another, each when the one before has begun
+/// to wait. They get in in that order, and the holder, who wants the lock again at once, after them.
+pub fn order<W: World, L: RawLock<Watched<W::M>> + Fifo>() {
+    for wait in waits::<W>(&L::INFO) {
+        W::run(move || {
+            let shared = Arc::new(Queue::<W::M, L>::new());
+            let (holder, all) = (shared.clone(), shared.clone());
+            let comer = |i| {
+                let shared = shared.clone();
+                move || Queue::come(shared, i, wait)
+            };
+            let scenario = Scenario::new().guest(move || holder.hold(W::COMERS, wait)).guests(W::COMERS, comer);
+            let expected: Vec<_> = (0..=W::COMERS).collect();
+            scenario.finally(move || assert_eq!(all.served(), expected, "served out of order"))
+        });
+    }
+}
+
+struct Queue<M: Machine, L> {
+    lock: L,
+    /// 1: the lock is held; then one more for each guest that has begun to wait.
+    stage: Stage<M>,
+    served: M::Slot<Vec<usize>>,
+}
+
+// SAFETY: the list is accessed under the lock only, or when the guests have ended.
+unsafe impl<M: Machine, L: Sync> Sync for Queue<M, L> {}
+// SAFETY: as above.
+unsafe impl<M: Machine, L: Send> Send for Queue<M, L> {}
+
+impl<M: Machine, L: RawLock<Watched<M>>> Queue<M, L> {
+    fn new() -> Self {
+        Queue { lock: L::new(), stage: Stage::new(), served: M::Slot::new(Vec::new()) }
+    }
+
+    fn hold(&self, comers: usize, wait: Wait) {
+        let token = self.lock.lock(wait);
+        self.stage.step();
+        self.stage.wait_for(1 + comers as u32);
+        // SAFETY: taken above.
+        unsafe { self.lock.unlock(token, wait) };
+        self.enter(comers, self.lock.lock(wait), wait);
+    }
+
+    fn come(self: Arc<Self>, i: usize, wait: Wait) {
+        self.stage.wait_for(1 + i as u32);
+        let me = self.clone();
+        let token = Watched::<M>::watching(move || me.stage.step(), || self.lock.lock(wait));
+        self.enter(i, token, wait);
+    }
+
+    fn enter(&self, i: usize, token: L::Token, wait: Wait) {
+        // SAFETY: the token says that the lock is held.
+        unsafe {
+            self.served.write(|served| (*served).push(i));
+            self.lock.unlock(token, wait);
+        }
+    }
+
+    fn served(&self) -> Vec<usize> {
+        // SAFETY: called when the guests have ended.
+        unsafe { self.served.read(|served| (*served).clone()) }
+    }
+}

@@ -1,0 +1,213 @@
+//! What every lock must do.
+
+use super::{Guarded, waits};
+use crate::world::{Crowd, Scenario, World};
+use baton_machine::{Atomic, Machine, Owned, Slot, Wait};
+use baton_sync::lock::RawLock;
+use std::sync::Arc;
+
+/// One guest at a time is inside, each gets in, and what it wrote there is seen by the next.
+pub fn exclusion<W: World, L: RawLock<W::M>>() {
+    for &crowd in W::CROWDS {
+        for wait in waits::<W>(&L::INFO) {
+            exclude::<W, L>(crowd, wait, L::new);
+        }
+    }
+}
+
+/// The same when the lock's counters wrap.
+pub fn long_life<W: World, L: RawLock<W::M>>() {
+    for wait in waits::<W>(&L::INFO) {
+        exclude::<W, L>(W::few(), wait, L::aged);
+    }
+}
+
+fn exclude<W: World, L: RawLock<W::M>>(crowd: Crowd, wait: Wait, new: fn() -> L) {
+    W::run(move || {
+        let shared = Arc::new(Guarded::<W::M, L>::new(new()));
+        let all = shared.clone();
+        let guest = |_| {
+            let shared = shared.clone();
+            move || (0..crowd.rounds).for_each(|_| shared.enter(wait))
+        };
+        Scenario::new().guests(crowd.guests, guest).finally(move || {
+            assert_eq!(all.total(), (crowd.guests * crowd.rounds) as u64, "critical sections lost");
+        })
+    });
+}
+
+/// A guest holds two locks at a time and gives them back in the order in which it took them.
+pub fn nesting<W: World, L: RawLock<W::M>>() {
+    let crowd = W::few();
+    for wait in waits::<W>(&L::INFO) {
+        W::run(move || {
+            let shared = Arc::new([(); 2].map(|()| Guarded::<W::M, L>::new(L::new())));
+            let all = shared.clone();
+            let guest = |_| {
+                let shared = shared.clone();
+                move || {
+                    for _ in 0..crowd.rounds.min(100) {
+                        let [outer, inner] = &*shared;
+                        let first = outer.lock.lock(wait);
+                        let second = inner.lock.lock(wait);
+                        // SAFETY: both are held, each by its own token.
+                        unsafe {
+                            outer.count();
+                            outer.lock.unlock(first, wait);
+                            inner.count();
+                            inner.lock.unlock(second, wait);
+                        }
+                    }
+                }
+            };
+            Scenario::new().guests(2, guest).finally(move || {
+                let each = 2 * crowd.rounds.min(100) as u64;
+                assert_eq!([all[0].total(), all[1].total()], [each, each], "critical sections lost");
+            })
+        });
+    }
+}
+
+/// Guests end and others come, under the same numbers: nothing of the dead is left in the lock.
+pub fn comings_and_goings<W: World, L: RawLock<W::M>>() {
+    for wait in waits::<W>(&L::INFO) {
+        W::run(move || {
+            let shared = Arc::new(Guarded::<W::M, L>::new(L::new()));
+            let all = shared.clone();
+            let guest = |_| {
+                let shared = shared.clone();
+                move || shared.enter(wait)
+            };
+            let scenario = Scenario::new().guests(2, guest).then().guests(2, guest);
+            scenario.finally(move || assert_eq!(all.total(), 4, "critical sections lost"))
+        });
+    }
+}
+
+/// The last one out may free the lock's memory at once, while the one before is still on its way out of `unlock`.
+pub fn freed_by_the_last<W: World, L: RawLock<W::M>>() {
+    let guests = W::few().guests;
+    for wait in waits::<W>(&L::INFO) {
+        W::run(move || {
+            let shared = Arc::new(Mortal::<W::M, L>::new());
+            let all = shared.clone();
+            let guest = |_| {
+                let shared = shared.clone();
+                move || {
+                    if shared.enter(wait) + 1 == guests as u64 {
+                        // SAFETY: every guest has been inside, so nobody needs the lock any more.
+                        unsafe { shared.free() };
+                    }
+                }
+            };
+            Scenario::new().guests(guests, guest).finally(move || assert!(all.is_freed(), "guests missing"))
+        });
+    }
+}
+
+/// A guarded count in guest memory.
+type Body<M, L> = Owned<M, Guarded<M, L>>;
+
+/// A lock in guest memory that is freed while guests refer to it.
+struct Mortal<M: Machine, L: RawLock<M>> {
+    guarded: M::Slot<Option<Body<M, L>>>,
+    at: *const Guarded<M, L>,
+}
+
+// SAFETY: the owner is taken out by one guest only; the lock behind the pointer may be shared.
+unsafe impl<M: Machine, L: RawLock<M>> Sync for Mortal<M, L> {}
+// SAFETY: as above.
+unsafe impl<M: Machine, L: RawLock<M>> Send for Mortal<M, L> {}
+
+impl<M: Machine, L: RawLock<M>> Mortal<M, L> {
+    fn new() -> Self {
+        let guarded = Owned::<M, _>::new(Guarded::new(L::new()));
+        Mortal { at: guarded.as_ptr(), guarded: M::Slot::new(Some(guarded)) }
+    }
+
+    /// One critical section; returns how many there were before.
+    fn enter(&self, wait: Wait) -> u64 {
+        // SAFETY: the lock is freed by the last guest to have been inside, so it is alive until we are in; `unlock`
+        // itself must not touch it after the release, which is what is tested.
+        unsafe {
+            let guarded = &*self.at;
+            let token = guarded.lock.lock(wait);
+            let before = guarded.count();
+            guarded.lock.unlock(token, wait);
+            before
+        }
+    }
+
+    /// # Safety
+    /// Nobody uses the lock any more, and this is called once.
+    unsafe fn free(&self) {
+        // SAFETY: called once, so nobody else accesses the slot.
+        drop(unsafe { self.guarded.write(|guarded| (*guarded).take()) });
+    }
+
+    fn is_freed(&self) -> bool {
+        // SAFETY: called when the guests have ended.
+        unsafe { self.guarded.read(|guarded| (*guarded).is_none()) }
+    }
+}
+
+/// Wake-ups for no reason: somebody keeps waking whoever sleeps on a word of the lock.
+pub fn false_wakeups<W: World, L: RawLock<W::M>>() {
+    const WAKES: usize = 20;
+    let crowd = W::few();
+    for wait in waits::<W>(&L::INFO).into_iter().filter(|wait| wait.parks()) {
+        W::run(move || {
+            let shared = Arc::new(Guarded::<W::M, L>::new(L::new()));
+            let all = shared.clone();
+            let pest = shared.clone();
+            let guest = |_| {
+                let shared = shared.clone();
+                move || (0..crowd.rounds).for_each(|_| shared.enter(wait))
+            };
+            let scenario = Scenario::new().guests(crowd.guests, guest).guest(move || {
+                for _ in 0..WAKES {
+                    wake_all::<W::M, L>(&pest.lock);
+                    W::M::relax();
+                }
+            });
+            scenario.finally(move || {
+                assert_eq!(all.total(), (crowd.guests * crowd.rounds) as u64, "critical sections lost");
+            })
+        });
+    }
+}
+
+/// Wakes whoever sleeps on a word of `lock`.
+fn wake_all<M: Machine, L>(lock: &L) {
+    let start: *const u8 = core::ptr::from_ref(lock).cast();
+    for offset in (0..size_of::<L>()).step_by(align_of::<u32>()) {
+        // Only the address of the cell is used.
+        let cell: *const M::Atomic<u32> = start.wrapping_add(offset).cast();
+        M::wake::<u32>(cell, u32::MAX, Wait::Futex);
+    }
+}
+
+/// A flag by which guests of a test tell each other how far they are.
+pub(super) struct Stage<M: Machine>(M::Atomic<u32>);
+
+impl<M: Machine> Stage<M> {
+    pub(super) fn new() -> Self {
+        Stage(M::Atomic::new(0))
+    }
+
+    /// One more step is done.
+    pub(super) fn step(&self) {
+        self.0.fetch_add(1, baton_machine::Ordering::AcqRel);
+    }
+
+    /// Waits until `steps` steps are done.
+    pub(super) fn wait_for(&self, steps: u32) {
+        let mut now = self.0.load(baton_machine::Ordering::Acquire);
+        while now < steps {
+            match M::wait_while(&self.0, now, Wait::Pause, None) {
+                baton_machine::WaitResult::Changed(seen) => now = seen,
+                baton_machine::WaitResult::Expired => unreachable!("no deadline was given"),
+            }
+        }
+    }
+}

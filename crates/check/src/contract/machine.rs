@@ -1,0 +1,214 @@
+//! What every machine must do: the verbs themselves.
+
+use crate::world::{Scenario, World};
+use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use baton_machine::units::Nanos;
+use baton_machine::{Atomic, Clock, Deadline, Machine, Slot, Wait, WaitResult};
+use core::alloc::Layout;
+use std::sync::Arc;
+
+/// A cell of a world's machine.
+type Cell<W, T> = <<W as World>::M as Machine>::Atomic<T>;
+
+/// A flag and the data that it announces.
+struct Mail<M: Machine> {
+    flag: M::Atomic<u32>,
+    letter: M::Slot<u64>,
+}
+
+// SAFETY: the slot is handed over by the flag, which is what is tested.
+unsafe impl<M: Machine> Sync for Mail<M> {}
+// SAFETY: as above.
+unsafe impl<M: Machine> Send for Mail<M> {}
+
+impl<M: Machine> Mail<M> {
+    fn new() -> Self {
+        Mail { flag: M::Atomic::new(0), letter: M::Slot::new(0) }
+    }
+}
+
+/// What was written before a release store is seen after the wait for it, whatever the policy.
+pub fn message<W: World>() {
+    for &wait in W::WAITS {
+        deliver::<W>(wait, baton_machine::Ordering::Release);
+    }
+}
+
+/// The same with the store `order`: with `Relaxed` a machine that knows orderings must object.
+pub fn deliver<W: World>(wait: Wait, order: baton_machine::Ordering) {
+    W::run(move || {
+        let mail = Arc::new(Mail::<W::M>::new());
+        let (sender, receiver) = (mail.clone(), mail);
+        Scenario::new()
+            .guest(move || {
+                // SAFETY: nobody reads before the flag is set.
+                unsafe { sender.letter.write(|letter| *letter = 42) };
+                sender.flag.store(1, order);
+                W::M::wake::<u32>(&sender.flag, 1, wait);
+            })
+            .guest(move || {
+                assert_eq!(W::M::wait_while(&receiver.flag, 0, wait, None), WaitResult::Changed(1));
+                // SAFETY: the flag was set after the last write.
+                assert_eq!(unsafe { receiver.letter.read(|letter| *letter) }, 42);
+            })
+    });
+}
+
+/// A wait with a deadline ends when nothing changes; one whose cell differs at once does not expire.
+pub fn expiry<W: World>() {
+    for &wait in W::WAITS {
+        W::run(move || {
+            let cell = Arc::new(Cell::<W, u32>::new(7));
+            Scenario::new().with_deadlines().guest(move || {
+                let past = Some(Deadline { at: Nanos(1), clock: Clock::Monotonic });
+                assert_eq!(W::M::wait_while(&cell, 6, wait, past), WaitResult::Changed(7));
+                assert_eq!(W::M::wait_while(&cell, 7, wait, past), WaitResult::Expired);
+                for clock in [Clock::Monotonic, Clock::Realtime] {
+                    let soon = Deadline { at: W::M::now(clock) + W::SOON, clock };
+                    assert_eq!(W::M::wait_while(&cell, 7, wait, Some(soon)), WaitResult::Expired);
+                    assert!(W::M::now(clock) >= soon.at, "expired before its time");
+                }
+            })
+        });
+    }
+}
+
+/// Two guests pass a cell back and forth: each change is followed by a wake-up, and none is lost.
+pub fn ping_pong<W: World>() {
+    let rounds = W::few().rounds as u32;
+    for &wait in W::WAITS {
+        W::run(move || {
+            let cell = Arc::new(Cell::<W, u32>::new(0));
+            let guest = |me: usize| {
+                let cell = cell.clone();
+                move || {
+                    for round in 0..rounds {
+                        let mine = 2 * round + me as u32;
+                        if mine > 0 && cell.load(Acquire) == mine - 1 {
+                            let _ = W::M::wait_while(&*cell, mine - 1, wait, None);
+                        }
+                        while cell.load(Acquire) != mine {
+                            let _ = W::M::wait_while(&*cell, mine.wrapping_sub(1), wait, None);
+                        }
+                        cell.store(mine + 1, Release);
+                        W::M::wake::<u32>(&*cell, 1, wait);
+                    }
+                }
+            };
+            let last = cell.clone();
+            let scenario = Scenario::new().guests(2, guest);
+            scenario.finally(move || assert_eq!(last.load(Relaxed), 2 * rounds))
+        });
+    }
+}
+
+/// Store buffering: with a SeqCst fence between its store and its load, one of two guests sees the other's store.
+pub fn fences<W: World>() {
+    store_buffer::<W>(true);
+}
+
+/// The litmus test, with or without the fences; without them a machine that knows orderings must find both loads
+/// before both stores.
+pub fn store_buffer<W: World>(fenced: bool) {
+    W::run(move || {
+        let cells = Arc::new([(); 2].map(|()| Cell::<W, u32>::new(0)));
+        let seen = Arc::new([(); 2].map(|()| Cell::<W, u32>::new(9)));
+        let guest = |me: usize| {
+            let (cells, seen) = (cells.clone(), seen.clone());
+            move || {
+                cells[me].store(1, Relaxed);
+                if fenced {
+                    W::M::fence(SeqCst);
+                }
+                seen[me].store(cells[1 - me].load(Relaxed), Relaxed);
+            }
+        };
+        let all = (seen.clone(), cells.clone());
+        Scenario::new().guests(2, guest).finally(move || {
+            let (all, _cells) = &all;
+            let seen = [all[0].load(Relaxed), all[1].load(Relaxed)];
+            assert_ne!(seen, [0, 0], "both loads came before both stores");
+        })
+    });
+}
+
+/// Cells add inside their own width, fail a compare-and-exchange with what they hold, and keep narrow neighbours apart.
+pub fn cells<W: World>() {
+    W::run(|| {
+        Scenario::new().guest(|| {
+            let pair = [Cell::<W, u16>::new(u16::MAX), Cell::<W, u16>::new(7)];
+            assert_eq!(pair[0].fetch_add(2, SeqCst), u16::MAX);
+            assert_eq!((pair[0].load(SeqCst), pair[1].load(SeqCst)), (1, 7));
+            assert_eq!(pair[1].compare_exchange(8, 9, SeqCst, SeqCst), Err(7));
+            assert_eq!(pair[1].compare_exchange(7, 9, SeqCst, SeqCst), Ok(7));
+            assert_eq!(pair[1].swap(3, SeqCst), 9);
+            let wide = Cell::<W, u64>::new(u64::MAX);
+            assert_eq!(wide.fetch_add(1, SeqCst), u64::MAX);
+            assert_eq!(wide.load(SeqCst), 0);
+        })
+    });
+}
+
+/// Memory comes zeroed and aligned.
+pub fn memory<W: World>() {
+    W::run(|| {
+        Scenario::new().guest(|| {
+            for layout in [Layout::new::<u8>(), Layout::from_size_align(300, 128).expect("a valid layout")] {
+                let at = W::M::alloc(layout);
+                assert_eq!(at.as_ptr().addr() % layout.align(), 0);
+                for i in 0..layout.size() {
+                    // SAFETY: inside what was allocated.
+                    assert_eq!(unsafe { at.as_ptr().add(i).read() }, 0);
+                }
+                // SAFETY: allocated above with this layout.
+                unsafe { W::M::dealloc(at, layout) };
+            }
+        })
+    });
+}
+
+/// Live guests have different numbers and storage of their own; a number is used again when its guest is gone.
+pub fn storage<W: World>() {
+    use baton_machine::local::Use;
+    let guests = W::few().guests;
+    W::run(move || {
+        let numbers = Arc::new((0..2 * guests).map(|_| Cell::<W, u32>::new(0)).collect::<Vec<_>>());
+        let present = Arc::new(Cell::<W, u32>::new(0));
+        let guest = |wave: usize| {
+            let (numbers, present) = (numbers.clone(), present.clone());
+            move |i: usize| {
+                let (numbers, present) = (numbers.clone(), present.clone());
+                move || {
+                    let local = W::M::local();
+                    assert_eq!(local.get(Use::Backoff), 0, "storage was not empty");
+                    local.set(Use::Backoff, 1 + i);
+                    numbers[wave * guests + i].store(local.index(), Relaxed);
+                    // All of the wave are there before the first goes.
+                    present.fetch_add(1, SeqCst);
+                    let mut here = present.load(SeqCst);
+                    while (here as usize) < (wave + 1) * guests {
+                        if let WaitResult::Changed(now) = W::M::wait_while(&*present, here, Wait::Pause, None) {
+                            here = now;
+                        }
+                    }
+                    assert_eq!(W::M::local().get(Use::Backoff), 1 + i, "storage is shared");
+                    assert_eq!(W::M::local().index(), local.index());
+                    local.set(Use::Backoff, 0);
+                }
+            }
+        };
+        let all = (numbers.clone(), present.clone());
+        Scenario::new().guests(guests, guest(0)).then().guests(guests, guest(1)).finally(move || {
+            let (all, _present) = &all;
+            let wave = |wave: usize| {
+                let mut numbers: Vec<u32> = (0..guests).map(|i| all[wave * guests + i].load(Relaxed)).collect();
+                numbers.sort_unstable();
+                numbers.windows(2).for_each(|two| assert_ne!(two[0], two[1], "two live guests have one number"));
+                numbers
+            };
+            // Other threads of the host may come and go, so the numbers need not be the same.
+            let (first, second) = (wave(0), wave(1));
+            assert!(second[guests - 1] <= first[guests - 1] + 1_000, "numbers leak: {first:?}, then {second:?}");
+        })
+    });
+}

@@ -1,0 +1,162 @@
+//! The machine for schedules: shuttle runs the guests one at a time and chooses at every step who goes on.
+//!
+//! A parking policy really blocks until it is woken, so that a lost wake-up shows as a deadlock; now and then a sleeper
+//! wakes up for no reason. Spinning policies yield and re-load. Whether a deadline has passed is a choice.
+
+mod cell;
+mod parking;
+
+pub use cell::{ShuttleAtomic, ShuttleSlot};
+
+use crate::{execution, mutant};
+use ::shuttle::rand::{Rng, thread_rng};
+use baton_machine::units::{Cycles, Nanos};
+use baton_machine::{Atomic, Clock, Deadline, Local, LockHint, Machine, Ordering, Wait, WaitResult, Word};
+use core::alloc::Layout;
+use core::cell::Cell;
+use core::ptr::NonNull;
+use std::panic::Location;
+
+/// The machine; all of its verbs must be called by guests of [`crate::world::Shuttle`].
+#[derive(Clone, Copy, Debug)]
+pub struct Shuttle;
+
+/// How far the time jumps when it jumps: beyond every deadline that a test sets.
+const JUMP: u64 = 1 << 40;
+
+::shuttle::thread_local! {
+    static GUEST: Cell<Option<&'static Local>> = Cell::new(None);
+}
+
+/// Begins an execution.
+pub(crate) fn begin() {
+    execution::begin();
+    parking::begin();
+}
+
+/// Runs `guest` and ends its storage after it.
+pub(crate) fn as_guest(guest: impl FnOnce()) {
+    guest();
+    if let Some(local) = GUEST.with(Cell::get) {
+        execution::retire(local);
+        GUEST.with(|guest| guest.set(None));
+    }
+}
+
+/// True once in `n` times, by the schedule's own generator.
+fn chance(n: u32) -> bool {
+    thread_rng().gen_ratio(1, n)
+}
+
+/// A point where another guest may run.
+fn point() {
+    ::shuttle::thread::sleep(core::time::Duration::ZERO);
+}
+
+fn has_passed(deadline: Option<Deadline>) -> bool {
+    deadline.is_some_and(|deadline| Shuttle::now(deadline.clock) >= deadline.at)
+}
+
+/// Sleeps on a cell that held the value a moment ago. Whatever ends the sleep, the cell must be read again.
+fn sleep(at: usize, deadline: Option<Deadline>) {
+    let bed = parking::Bed::take(at);
+    if deadline.is_some() {
+        // A sleeper whose deadline will pass is never stuck, so it needs no blocking to show a lost wake-up.
+        while !bed.woken() && !has_passed(deadline) {
+            ::shuttle::thread::yield_now();
+        }
+    } else if chance(8) {
+        // Woken for no reason.
+        ::shuttle::thread::yield_now();
+    } else {
+        bed.sleep();
+    }
+}
+
+// SAFETY: cells are shuttle's atomics, memory is the host allocator's, storage belongs to one guest at a time.
+unsafe impl Machine for Shuttle {
+    type Atomic<T: Word> = ShuttleAtomic<T>;
+    type Slot<T: 'static> = ShuttleSlot<T>;
+    const NAME: &'static str = "shuttle";
+
+    fn fence(order: Ordering) {
+        ::shuttle::sync::atomic::fence(order);
+    }
+
+    fn relax() {
+        ::shuttle::thread::yield_now();
+    }
+
+    fn wait_while<T: Word>(cell: &ShuttleAtomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T> {
+        let mut tries = match wait {
+            Wait::SpinPark(tries) => tries,
+            Wait::Futex => 0,
+            _ => u32::MAX,
+        };
+        loop {
+            let seen = cell.load(Ordering::Acquire);
+            if seen != value {
+                return WaitResult::Changed(seen);
+            }
+            if has_passed(deadline) {
+                return WaitResult::Expired;
+            }
+            if tries == 0 {
+                // No scheduling point since the load: comparing and falling asleep is one step.
+                sleep(core::ptr::from_ref(cell).addr(), deadline);
+            } else {
+                if wait.parks() {
+                    tries -= 1;
+                }
+                ::shuttle::thread::yield_now();
+            }
+        }
+    }
+
+    #[track_caller]
+    fn wake<T: Word>(cell: *const ShuttleAtomic<T>, n: u32, wait: Wait) {
+        let site = Location::caller();
+        mutant::note(site, "wake", &[]);
+        if wait.parks() && !mutant::drops_wake(site) {
+            // Others may run, and free the cell, between the change and the wake-up.
+            point();
+            parking::wake(cell.addr(), n);
+        }
+    }
+
+    fn now(_: Clock) -> Nanos {
+        Nanos(execution::advance(if chance(8) { JUMP } else { 1 }))
+    }
+
+    fn hint(_: LockHint) {}
+
+    fn local() -> &'static Local {
+        GUEST.with(|guest| {
+            guest.get().unwrap_or_else(|| {
+                let local = execution::enrol();
+                guest.set(Some(local));
+                local
+            })
+        })
+    }
+
+    fn node() -> u32 {
+        Self::local().index() % 2
+    }
+
+    fn alloc(layout: Layout) -> NonNull<u8> {
+        execution::alloc(layout)
+    }
+
+    unsafe fn dealloc(memory: NonNull<u8>, layout: Layout) {
+        execution::dealloc(memory, layout);
+    }
+
+    fn work(_: Cycles) {
+        ::shuttle::thread::yield_now();
+    }
+
+    unsafe fn touch(_: *mut u8, _: usize, _: bool) {
+        ::shuttle::thread::yield_now();
+    }
+}

@@ -1,0 +1,81 @@
+//! Where guests of shuttle sleep: a model of the kernel's futex queues.
+//!
+//! All of it happens between two scheduling points, so that comparing the cell and falling asleep is one step, as in
+//! the kernel. Whom a wake-up finds among several sleepers is a choice.
+
+use ::shuttle::rand::{Rng, thread_rng};
+use ::shuttle::thread::{self, Thread};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+struct Sleeper {
+    /// Address of the cell.
+    at: usize,
+    guest: Thread,
+    woken: Rc<Cell<bool>>,
+}
+
+thread_local! {
+    static SLEEPERS: RefCell<Vec<Sleeper>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Empties the queues: a new execution begins.
+pub(super) fn begin() {
+    SLEEPERS.with(|sleepers| sleepers.borrow_mut().clear());
+}
+
+/// A place in the queue of a cell.
+pub(super) struct Bed {
+    woken: Rc<Cell<bool>>,
+}
+
+impl Bed {
+    /// Queues the calling guest at the cell with this address.
+    pub(super) fn take(at: usize) -> Bed {
+        let woken = Rc::new(Cell::new(false));
+        let sleeper = Sleeper { at, guest: thread::current(), woken: woken.clone() };
+        SLEEPERS.with(|sleepers| sleepers.borrow_mut().push(sleeper));
+        Bed { woken }
+    }
+
+    /// Whether a wake-up has found us.
+    pub(super) fn woken(&self) -> bool {
+        self.woken.get()
+    }
+
+    /// Blocks until a wake-up finds us. If none ever does, shuttle reports a deadlock.
+    pub(super) fn sleep(&self) {
+        while !self.woken() {
+            thread::park();
+        }
+    }
+}
+
+/// Whoever leaves without having been woken leaves the queue too.
+impl Drop for Bed {
+    fn drop(&mut self) {
+        SLEEPERS.with(|sleepers| sleepers.borrow_mut().retain(|s| !Rc::ptr_eq(&s.woken, &self.woken)));
+    }
+}
+
+/// Wakes up to `n` sleepers of the cell with this address.
+pub(super) fn wake(at: usize, n: u32) {
+    for _ in 0..n {
+        let sleeper = SLEEPERS.with(|sleepers| {
+            let mut sleepers = sleepers.borrow_mut();
+            let here: Vec<usize> = (0..sleepers.len()).filter(|&i| sleepers[i].at == at).collect();
+            let chosen = match here.len() {
+                0 => return None,
+                1 => here[0],
+                several => here[thread_rng().gen_range(0..several)],
+            };
+            let sleeper = sleepers.remove(chosen);
+            sleeper.woken.set(true);
+            Some(sleeper)
+        });
+        match sleeper {
+            Some(sleeper) => sleeper.guest.unpark(),
+            None => return,
+        }
+    }
+}

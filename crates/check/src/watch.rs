@@ -1,0 +1,116 @@
+//! A machine that tells when a guest has begun to wait: the test for "first come, first served" needs to know who came.
+
+use baton_machine::units::{Cycles, Nanos};
+use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, Wait, WaitResult, Word};
+use core::alloc::Layout;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+use std::cell::RefCell;
+
+/// The machine `M`, watched.
+pub struct Watched<M>(PhantomData<fn() -> M>);
+
+/// A guest's number and what to call when it begins to wait.
+type Watcher = (u32, Box<dyn FnOnce()>);
+
+thread_local! {
+    /// The guests watched on this host thread. On the real machine that is one at most, elsewhere many guests share a
+    /// host thread: so they are told apart by their numbers.
+    static WATCHERS: RefCell<Vec<Watcher>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Stops watching a guest, if it has not begun to wait.
+struct Done(u32);
+
+impl Drop for Done {
+    fn drop(&mut self) {
+        WATCHERS.with(|watchers| watchers.borrow_mut().retain(|(guest, _)| *guest != self.0));
+    }
+}
+
+impl<M: Machine> Watched<M> {
+    /// Runs `f` and has `begins` called, once, when the calling guest first waits, relaxes or works in it.
+    pub fn watching<R>(begins: impl FnOnce() + 'static, f: impl FnOnce() -> R) -> R {
+        let me = M::local().index();
+        WATCHERS.with(|watchers| watchers.borrow_mut().push((me, Box::new(begins))));
+        let _done = Done(me);
+        f()
+    }
+
+    fn waits() {
+        let watcher = WATCHERS.with(|watchers| {
+            let mut watchers = watchers.borrow_mut();
+            if watchers.is_empty() {
+                return None;
+            }
+            let me = M::local().index();
+            let mine = watchers.iter().position(|(guest, _)| *guest == me)?;
+            Some(watchers.swap_remove(mine).1)
+        });
+        if let Some(begins) = watcher {
+            begins();
+        }
+    }
+}
+
+// SAFETY: every verb is M's.
+unsafe impl<M: Machine> Machine for Watched<M> {
+    type Atomic<T: Word> = M::Atomic<T>;
+    type Slot<T: 'static> = M::Slot<T>;
+    const NAME: &'static str = M::NAME;
+
+    #[track_caller]
+    fn fence(order: Ordering) {
+        M::fence(order);
+    }
+
+    fn relax() {
+        Self::waits();
+        M::relax();
+    }
+
+    fn wait_while<T: Word>(cell: &M::Atomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T> {
+        Self::waits();
+        M::wait_while(cell, value, wait, deadline)
+    }
+
+    #[track_caller]
+    fn wake<T: Word>(cell: *const M::Atomic<T>, n: u32, wait: Wait) {
+        M::wake::<T>(cell, n, wait);
+    }
+
+    fn now(clock: Clock) -> Nanos {
+        M::now(clock)
+    }
+
+    fn hint(hint: LockHint) {
+        M::hint(hint);
+    }
+
+    fn local() -> &'static Local {
+        M::local()
+    }
+
+    fn node() -> u32 {
+        M::node()
+    }
+
+    fn alloc(layout: Layout) -> NonNull<u8> {
+        M::alloc(layout)
+    }
+
+    unsafe fn dealloc(memory: NonNull<u8>, layout: Layout) {
+        // SAFETY: what the caller promises.
+        unsafe { M::dealloc(memory, layout) };
+    }
+
+    fn work(cycles: Cycles) {
+        Self::waits();
+        M::work(cycles);
+    }
+
+    unsafe fn touch(start: *mut u8, bytes: usize, write: bool) {
+        // SAFETY: what the caller promises.
+        unsafe { M::touch(start, bytes, write) };
+    }
+}

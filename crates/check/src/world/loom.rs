@@ -1,0 +1,51 @@
+//! All executions of a few guests: guests are threads of loom.
+
+use super::{Crowd, Scenario, World};
+use crate::orderings;
+use ::loom::model::Builder;
+use baton_machine::Wait;
+use baton_machine::units::Nanos;
+
+/// Guests are threads of loom, on the machine [`orderings::Loom`].
+#[derive(Clone, Copy, Debug)]
+pub struct Loom;
+
+/// Preemptions explored in an execution. Two find most bugs (Musuvathi and Qadeer, PLDI 2007) and keep the number of
+/// executions in the thousands.
+const PREEMPTIONS: usize = 2;
+/// Steps after which an execution makes no progress.
+const STEPS: usize = 5_000;
+
+impl World for Loom {
+    type M = orderings::Loom;
+    const CROWDS: &'static [Crowd] = &[Crowd { guests: 2, rounds: 2 }, Crowd { guests: 3, rounds: 1 }];
+    // Every wait is yield and re-load here, so other policies would show nothing new.
+    const WAITS: &'static [Wait] = &[Wait::Pause];
+    const COMERS: usize = 1;
+    const SOON: Nanos = Nanos(1_000);
+
+    fn run(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
+        let mut builder = Builder::new();
+        builder.preemption_bound = builder.preemption_bound.or(Some(PREEMPTIONS));
+        builder.max_branches = STEPS;
+        builder.check(move || {
+            orderings::begin();
+            let (waves, finally, deadlines) = plan().into_parts();
+            for wave in waves {
+                let first = orderings::announce(wave.len());
+                let spawn = |(i, guest)| ::loom::thread::spawn(move || orderings::as_guest(first + i, guest));
+                let guests: Vec<_> = wave.into_iter().enumerate().map(spawn).collect();
+                if deadlines {
+                    orderings::let_deadlines_pass();
+                }
+                for guest in guests {
+                    guest.join().expect("loom reports a guest's panic itself");
+                }
+            }
+            if !orderings::abandoned() {
+                finally();
+            }
+            orderings::end();
+        });
+    }
+}

@@ -1,0 +1,54 @@
+//! A world runs guest threads on one machine. Whoever brings a machine brings a world, some twenty lines, and the whole
+//! contract suite runs on it.
+
+mod loom;
+mod native;
+mod scenario;
+mod shuttle;
+
+pub use self::loom::Loom;
+pub use self::native::Native;
+pub use self::shuttle::Shuttle;
+pub use scenario::{Guest, Scenario};
+
+use baton_machine::units::Nanos;
+use baton_machine::{Machine, Wait};
+
+/// How many guests, and how often each does its part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crowd {
+    /// Guest threads at a time.
+    pub guests: usize,
+    /// Critical sections, messages or episodes of each.
+    pub rounds: usize,
+}
+
+/// Runs guest threads.
+pub trait World: 'static {
+    /// The machine that the guests run on.
+    type M: Machine;
+
+    /// The crowds for contracts that any number of guests can take part in, smallest first. All have two guests or
+    /// more.
+    const CROWDS: &'static [Crowd];
+
+    /// Guests that queue behind a holder, where the order of service is tested.
+    const COMERS: usize;
+
+    /// The wait policies to try, among those that the machine has.
+    const WAITS: &'static [Wait];
+
+    /// A time in which a deadline is surely reached by waiting, where time is real; what passes otherwise is a choice.
+    const SOON: Nanos;
+
+    /// Runs what `plan` lays out, as often as this world explores. `plan` and [`Scenario::finally`] are called where
+    /// cells can be made and read, but not where a guest could lock or wait.
+    ///
+    /// Panics if a guest does, if guests are stuck, or if the machine finds a race.
+    fn run(plan: impl Fn() -> Scenario + Send + Sync + 'static);
+
+    /// The smallest crowd.
+    fn few() -> Crowd {
+        Self::CROWDS[0]
+    }
+}

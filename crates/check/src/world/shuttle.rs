@@ -1,0 +1,62 @@
+//! Random schedules: guests are tasks of shuttle.
+
+use super::{Crowd, Scenario, World};
+use crate::schedules;
+use ::shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use ::shuttle::{Config, MaxSteps, Runner};
+use baton_machine::Wait;
+use baton_machine::units::Nanos;
+use std::sync::Arc;
+
+/// Guests are tasks of shuttle, on the machine [`schedules::Shuttle`].
+#[derive(Clone, Copy, Debug)]
+pub struct Shuttle;
+
+/// Schedules of each kind. Deterministic: the same seed, the same schedules.
+const SCHEDULES: usize = 500;
+const SEED: u64 = 0x0ba7_0001;
+/// PCT finds any bug that needs this many orderings to come out wrong with a known probability.
+const PCT_DEPTH: usize = 3;
+/// An execution that has made more steps makes no progress.
+const STEPS: usize = 50_000;
+/// Formatting a panic takes more stack than shuttle's default.
+const STACK: usize = 128 * 1024;
+
+impl World for Shuttle {
+    type M = schedules::Shuttle;
+    const CROWDS: &'static [Crowd] = &[Crowd { guests: 2, rounds: 3 }, Crowd { guests: 4, rounds: 2 }];
+    const WAITS: &'static [Wait] = &[Wait::Pause, Wait::Futex, Wait::SpinPark(2)];
+    const COMERS: usize = 3;
+    const SOON: Nanos = Nanos(1_000);
+
+    fn run(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
+        let plan = Arc::new(plan);
+        explore(RandomScheduler::new_from_seed(SEED, SCHEDULES), plan.clone());
+        explore(PctScheduler::new_from_seed(SEED, PCT_DEPTH, SCHEDULES), plan);
+    }
+}
+
+fn explore(scheduler: impl Scheduler + 'static, plan: Arc<impl Fn() -> Scenario + Send + Sync + 'static>) {
+    let mut config = Config::new();
+    config.silence_warnings = true;
+    config.max_steps = MaxSteps::FailAfter(STEPS);
+    config.stack_size = STACK;
+    Runner::new(scheduler, config).run(move || {
+        schedules::begin();
+        // PCT asks for a point where it can choose, even of a plan with one guest.
+        let idle = ::shuttle::thread::spawn(::shuttle::thread::yield_now);
+        ::shuttle::thread::yield_now();
+        idle.join().expect("it does nothing");
+        schedules::as_guest(|| {
+            let (waves, finally, _) = plan().into_parts();
+            for wave in waves {
+                let spawn = |guest| ::shuttle::thread::spawn(move || schedules::as_guest(guest));
+                let guests: Vec<_> = wave.into_iter().map(spawn).collect();
+                for guest in guests {
+                    guest.join().expect("shuttle reports a guest's panic itself");
+                }
+            }
+            finally();
+        });
+    });
+}

@@ -1,0 +1,189 @@
+//! The checkers object: to a hand-off that was weakened on purpose, to a wake-up that was left out, to a lock that is
+//! touched too late, to one that serves out of order. A checker that never objects would prove nothing.
+
+use baton_check::contract::{ability, lock, machine};
+use baton_check::world::{Loom, Shuttle, World};
+use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::{Atomic, Machine, Ordering, Wait, WaitResult};
+use baton_sync::lock::{Fifo, LockInfo, RawLock, TryLock, Waits};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What is wrong with the lock.
+type Fault = u32;
+const NOTHING: Fault = 0;
+const WEAK_STORE: Fault = 1;
+const WEAK_LOAD: Fault = 2;
+const NO_WAKE: Fault = 3;
+const WAKES_ONE: Fault = 4;
+const TOUCHES_LATE: Fault = 5;
+const BARGES: Fault = 6;
+
+/// A ticket lock with a fault.
+struct Faulty<M: Machine, const F: Fault> {
+    serving: M::Atomic<u32>,
+    next: M::Atomic<u32>,
+}
+
+impl<M: Machine, const F: Fault> Faulty<M, F> {
+    fn unless(fault: Fault, order: Ordering) -> Ordering {
+        if F == fault { Relaxed } else { order }
+    }
+}
+
+impl<M: Machine, const F: Fault> Fifo for Faulty<M, F> {}
+
+// SAFETY: it is not a lock for every F; that is what is tested, and it guards nothing else.
+unsafe impl<M: Machine, const F: Fault> RawLock<M> for Faulty<M, F> {
+    type Token = ();
+    const INFO: LockInfo = LockInfo {
+        name: "faulty",
+        what: "a ticket lock with a fault",
+        source: "-",
+        limits: "faulty",
+        fifo: true,
+        try_lock: true,
+        timed: false,
+        waits: Waits::Any,
+    };
+
+    fn new() -> Self {
+        Faulty { serving: M::Atomic::new(0), next: M::Atomic::new(0) }
+    }
+
+    fn lock(&self, wait: Wait) {
+        if F == BARGES && self.try_lock().is_some() {
+            return;
+        }
+        if F == BARGES {
+            M::relax();
+        }
+        let mine = self.next.fetch_add(1, Relaxed);
+        let mut serving = self.serving.load(Self::unless(WEAK_LOAD, Acquire));
+        while serving != mine {
+            if F == WEAK_LOAD {
+                // Waits with a verb of its own making, as the machine's acquires.
+                M::relax();
+                serving = self.serving.load(Relaxed);
+            } else if let WaitResult::Changed(now) = M::wait_while(&self.serving, serving, wait, None) {
+                serving = now;
+            }
+        }
+    }
+
+    unsafe fn unlock(&self, (): (), wait: Wait) {
+        let mine = self.serving.load(Relaxed);
+        self.serving.store(mine.wrapping_add(1), Self::unless(WEAK_STORE, Release));
+        if F == TOUCHES_LATE {
+            self.next.load(Relaxed);
+        }
+        match F {
+            NO_WAKE => {}
+            WAKES_ONE => M::wake::<u32>(&self.serving, 1, wait),
+            _ => M::wake::<u32>(&self.serving, u32::MAX, wait),
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<M: Machine, const F: Fault> TryLock<M> for Faulty<M, F> {
+    fn try_lock(&self) -> Option<()> {
+        let serving = self.serving.load(Acquire);
+        self.next.compare_exchange(serving, serving.wrapping_add(1), Relaxed, Relaxed).ok().map(drop)
+    }
+}
+
+/// What the checker said, or nothing.
+fn objection(test: impl FnOnce()) -> Option<String> {
+    let panic = catch_unwind(AssertUnwindSafe(test)).err()?;
+    let text = panic.downcast_ref::<String>().cloned();
+    Some(text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default())
+}
+
+#[track_caller]
+fn assert_objects(what: &str, test: impl FnOnce()) {
+    let said = objection(test).expect("no objection");
+    assert!(said.contains(what), "expected an objection about `{what}`, got: {said}");
+}
+
+type Of<W, const F: Fault> = Faulty<<W as World>::M, F>;
+
+#[test]
+fn the_lock_without_a_fault_passes() {
+    lock::exclusion::<Loom, Of<Loom, NOTHING>>();
+    lock::exclusion::<Shuttle, Of<Shuttle, NOTHING>>();
+    lock::freed_by_the_last::<Shuttle, Of<Shuttle, NOTHING>>();
+}
+
+#[test]
+fn loom_objects_to_a_hand_off_without_release() {
+    assert_objects("Causality violation", || lock::exclusion::<Loom, Of<Loom, WEAK_STORE>>());
+}
+
+#[test]
+fn loom_objects_to_a_hand_off_without_acquire() {
+    assert_objects("Causality violation", || lock::exclusion::<Loom, Of<Loom, WEAK_LOAD>>());
+}
+
+#[test]
+fn a_wait_adds_no_edge_to_a_relaxed_store() {
+    assert_objects("Causality violation", || machine::deliver::<Loom>(Wait::Pause, Relaxed));
+    machine::deliver::<Loom>(Wait::Pause, Release);
+}
+
+#[test]
+fn loom_finds_both_loads_before_both_stores() {
+    assert_objects("both loads came before", || machine::store_buffer::<Loom>(false));
+}
+
+#[test]
+fn shuttle_knows_no_orderings() {
+    // A limit, written down in docs/checking.md: if this fails, shuttle has learnt something.
+    machine::deliver::<Shuttle>(Wait::Pause, Relaxed);
+    machine::store_buffer::<Shuttle>(false);
+}
+
+#[test]
+fn shuttle_objects_to_a_missing_wake_up() {
+    assert_objects("deadlock", || lock::exclusion::<Shuttle, Of<Shuttle, NO_WAKE>>());
+}
+
+#[test]
+fn shuttle_objects_to_a_wake_up_of_the_wrong_one() {
+    assert_objects("deadlock", || lock::exclusion::<Shuttle, Of<Shuttle, WAKES_ONE>>());
+}
+
+#[test]
+fn both_object_to_a_lock_that_is_touched_after_its_release() {
+    let late = "after it had been given back";
+    assert_objects(late, || lock::freed_by_the_last::<Shuttle, Of<Shuttle, TOUCHES_LATE>>());
+    // Loom may also see that the freeing is not ordered after the access.
+    assert!(objection(|| lock::freed_by_the_last::<Loom, Of<Loom, TOUCHES_LATE>>()).is_some());
+}
+
+#[test]
+fn shuttle_objects_to_service_out_of_order() {
+    use baton_check::watch::Watched;
+    type M = Watched<<Shuttle as World>::M>;
+    ability::order::<Shuttle, Faulty<M, NOTHING>>();
+    assert_objects("out of order", || ability::order::<Shuttle, Faulty<M, BARGES>>());
+}
+
+#[test]
+fn loom_reports_guests_that_wait_for_ever() {
+    use baton_check::world::Scenario;
+    use std::sync::Arc;
+    type Cell = <<Loom as World>::M as Machine>::Atomic<u32>;
+    assert_objects("stuck", || {
+        Loom::run(|| {
+            let cell = Arc::new(Cell::new(0));
+            let all = cell.clone();
+            let guest = |_| {
+                let cell = cell.clone();
+                move || {
+                    let _ = <Loom as World>::M::wait_while(&*cell, 0, Wait::Pause, None);
+                }
+            };
+            Scenario::new().guests(2, guest).finally(move || drop(all))
+        });
+    });
+}
