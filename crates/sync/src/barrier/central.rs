@@ -19,6 +19,13 @@ pub struct Central<M: Machine> {
 #[repr(C, align(128))]
 struct Alone<M: Machine>(M::Atomic<u32>);
 
+impl<M: Machine> Central<M> {
+    fn starting_at(participants: NonZeroU32, episode: u32) -> Self {
+        let episode = Alone(M::Atomic::new(episode));
+        Central { arrived: M::Atomic::new(0), participants: participants.get(), episode }
+    }
+}
+
 // SAFETY: `episode` changes only when the last has arrived. Every arrival is a Release, the last one acquires them all
 // through the counter's release sequence, and its Release store of the episode is read with Acquire.
 unsafe impl<M: Machine> RawBarrier<M> for Central<M> {
@@ -31,7 +38,11 @@ unsafe impl<M: Machine> RawBarrier<M> for Central<M> {
     };
 
     fn new(participants: NonZeroU32) -> Self {
-        Central { arrived: M::Atomic::new(0), participants: participants.get(), episode: Alone(M::Atomic::new(0)) }
+        Self::starting_at(participants, 0)
+    }
+
+    fn aged(participants: NonZeroU32) -> Self {
+        Self::starting_at(participants, u32::MAX)
     }
 
     fn participants(&self) -> u32 {

@@ -25,6 +25,18 @@ pub struct Dissemination<M: Machine> {
     rounds: u32,
 }
 
+impl<M: Machine> Dissemination<M> {
+    fn starting_at(participants: NonZeroU32, episode: u32) -> Self {
+        let n = participants.get();
+        let rounds = n.next_power_of_two().trailing_zeros();
+        let seats = OwnedSlice::new(n as usize, |_| Seat {
+            episode: M::Atomic::new(episode),
+            told: core::array::from_fn(|_| M::Atomic::new(episode)),
+        });
+        Dissemination { seats, rounds }
+    }
+}
+
 // SAFETY: what is told in a round is a Release store after an Acquire of the round before, so that after the last
 // round each has, in that order, heard of all arrivals.
 unsafe impl<M: Machine> RawBarrier<M> for Dissemination<M> {
@@ -39,13 +51,11 @@ unsafe impl<M: Machine> RawBarrier<M> for Dissemination<M> {
     /// # Panics
     /// With more than 2^31 participants, whose seats no memory would hold.
     fn new(participants: NonZeroU32) -> Self {
-        let n = participants.get();
-        let rounds = n.next_power_of_two().trailing_zeros();
-        let seats = OwnedSlice::new(n as usize, |_| Seat {
-            episode: M::Atomic::new(0),
-            told: core::array::from_fn(|_| M::Atomic::new(0)),
-        });
-        Dissemination { seats, rounds }
+        Self::starting_at(participants, 0)
+    }
+
+    fn aged(participants: NonZeroU32) -> Self {
+        Self::starting_at(participants, u32::MAX)
     }
 
     fn participants(&self) -> u32 {

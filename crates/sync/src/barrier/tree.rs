@@ -24,9 +24,39 @@ struct Node<M: Machine> {
 pub struct Tree<M: Machine> {
     nodes: OwnedSlice<M, Node<M>>,
     participants: u32,
+    fan_in: usize,
 }
 
 impl<M: Machine> Tree<M> {
+    /// A barrier with nodes for `fan_in` arrivals (two or more) instead of four: a small one makes a high tree of few
+    /// participants, which a model checker can take.
+    pub fn with_fan_in(participants: NonZeroU32, fan_in: usize) -> Self {
+        assert!(fan_in > 1, "a tree with a fan-in of {fan_in} has no root");
+        Self::built(participants, fan_in, 0)
+    }
+
+    fn built(participants: NonZeroU32, fan_in: usize, episode: u32) -> Self {
+        let levels = levels(participants.get() as usize, fan_in);
+        let count = levels.iter().sum();
+        let (mut level, mut first, mut below) = (0, 0, participants.get() as usize);
+        let nodes = OwnedSlice::new(count, |at| {
+            if at == first + levels[level] {
+                below = levels[level];
+                first = at;
+                level += 1;
+            }
+            let place = at - first;
+            let parent = if at + 1 == count { at } else { first + levels[level] + place / fan_in };
+            Node {
+                arrived: M::Atomic::new(0),
+                episode: M::Atomic::new(episode),
+                expected: fan_in.min(below - place * fan_in) as u32,
+                parent: parent as u32,
+            }
+        });
+        Tree { nodes, participants: participants.get(), fan_in }
+    }
+
     /// Arrives at a node, and at those above if we are its last. `true` to the one that was last at the root.
     fn arrive(&self, at: usize, wait: Wait) -> bool {
         let node = &self.nodes[at];
@@ -49,10 +79,10 @@ impl<M: Machine> Tree<M> {
 }
 
 /// Nodes in each level of the tree, leaves first.
-fn levels(participants: usize) -> Vec<usize> {
-    let mut levels = vec![participants.div_ceil(FAN_IN)];
+fn levels(participants: usize, fan_in: usize) -> Vec<usize> {
+    let mut levels = vec![participants.div_ceil(fan_in)];
     while levels[levels.len() - 1] > 1 {
-        levels.push(levels[levels.len() - 1].div_ceil(FAN_IN));
+        levels.push(levels[levels.len() - 1].div_ceil(fan_in));
     }
     levels
 }
@@ -69,25 +99,11 @@ unsafe impl<M: Machine> RawBarrier<M> for Tree<M> {
     };
 
     fn new(participants: NonZeroU32) -> Self {
-        let levels = levels(participants.get() as usize);
-        let count = levels.iter().sum();
-        let (mut level, mut first, mut below) = (0, 0, participants.get() as usize);
-        let nodes = OwnedSlice::new(count, |at| {
-            if at == first + levels[level] {
-                below = levels[level];
-                first = at;
-                level += 1;
-            }
-            let place = at - first;
-            let parent = if at + 1 == count { at } else { first + levels[level] + place / FAN_IN };
-            Node {
-                arrived: M::Atomic::new(0),
-                episode: M::Atomic::new(0),
-                expected: FAN_IN.min(below - place * FAN_IN) as u32,
-                parent: parent as u32,
-            }
-        });
-        Tree { nodes, participants: participants.get() }
+        Self::built(participants, FAN_IN, 0)
+    }
+
+    fn aged(participants: NonZeroU32) -> Self {
+        Self::built(participants, FAN_IN, u32::MAX)
     }
 
     fn participants(&self) -> u32 {
@@ -96,7 +112,7 @@ unsafe impl<M: Machine> RawBarrier<M> for Tree<M> {
 
     fn wait(&self, index: u32, wait: Wait) -> bool {
         assert!(index < self.participants, "participant {index} of {}", self.participants);
-        self.arrive(index as usize / FAN_IN, wait)
+        self.arrive(index as usize / self.fan_in, wait)
     }
 }
 

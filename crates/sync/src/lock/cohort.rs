@@ -70,6 +70,13 @@ unsafe impl<M: Machine> RawLock<M> for CohortLock<M> {
         }
     }
 
+    fn aged() -> Self {
+        CohortLock {
+            global: Ticket::aged(),
+            cohorts: core::array::from_fn(|_| Cohort { lock: Ticket::aged(), passed: M::Atomic::new(0) }),
+        }
+    }
+
     fn lock(&self, wait: Wait) -> Via {
         let node = M::node() as usize % NODES;
         let cohort = &self.cohorts[node];

@@ -57,6 +57,10 @@ unsafe impl<M: Machine> RawLock<M> for TicketProp<M> {
         TicketProp(Ticket::new())
     }
 
+    fn aged() -> Self {
+        TicketProp(Ticket::aged())
+    }
+
     #[inline]
     fn lock(&self, wait: Wait) {
         let (mine, serving) = self.0.take_number();

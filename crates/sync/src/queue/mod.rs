@@ -62,6 +62,12 @@ pub unsafe trait RawQueue<M: Machine>: Send + Sync + Sized + 'static {
     /// An empty queue that can hold `capacity` items: a power of two from 1 to 2^30.
     fn with_capacity(capacity: usize) -> Result<Self, BadCapacity>;
 
+    /// An empty queue whose counts are about to wrap: what the contract suite starts from to test a long life in a short
+    /// time. A queue whose counts can wrap must override it.
+    fn aged(capacity: usize) -> Result<Self, BadCapacity> {
+        Self::with_capacity(capacity)
+    }
+
     /// How many items it can hold.
     fn capacity(&self) -> usize;
 

@@ -183,6 +183,10 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Ring<M, T> {
         Self::starting_at(capacity, 0)
     }
 
+    fn aged(capacity: usize) -> Result<Self, BadCapacity> {
+        Self::starting_at(capacity, u32::MAX)
+    }
+
     fn capacity(&self) -> usize {
         self.places.len()
     }

@@ -16,8 +16,8 @@ struct End<M: Machine> {
 }
 
 impl<M: Machine> End<M> {
-    fn new() -> Self {
-        End { count: M::Atomic::new(0), seen: M::Atomic::new(0) }
+    fn new(at: u32) -> Self {
+        End { count: M::Atomic::new(at), seen: M::Atomic::new(at) }
     }
 }
 
@@ -29,6 +29,11 @@ pub struct Spsc<M: Machine, T: Send + 'static> {
 }
 
 impl<M: Machine, T: Send + 'static> Spsc<M, T> {
+    fn starting_at(capacity: usize, at: u32) -> Result<Self, BadCapacity> {
+        check_capacity(capacity)?;
+        Ok(Spsc { tail: End::new(at), head: End::new(at), places: OwnedSlice::new(capacity, |_| Place::empty()) })
+    }
+
     fn place(&self, count: u32) -> &Place<M, T> {
         &self.places[count as usize & (self.places.len() - 1)]
     }
@@ -74,8 +79,11 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
     };
 
     fn with_capacity(capacity: usize) -> Result<Self, BadCapacity> {
-        check_capacity(capacity)?;
-        Ok(Spsc { tail: End::new(), head: End::new(), places: OwnedSlice::new(capacity, |_| Place::empty()) })
+        Self::starting_at(capacity, 0)
+    }
+
+    fn aged(capacity: usize) -> Result<Self, BadCapacity> {
+        Self::starting_at(capacity, u32::MAX)
     }
 
     fn capacity(&self) -> usize {
