@@ -19,8 +19,16 @@ macro_rules! every_lock {
     ($then:ident ! { $($before:tt)* }) => {
         $crate::$then! { $($before)*
             tas::Tas [tries gives_up],
+            ttas::Ttas [tries gives_up],
             ticket::Ticket [tries in_order],
+            ticket_prop::TicketProp [tries in_order],
             mcs::Mcs [tries in_order],
+            clh::Clh [tries in_order],
+            k42::K42 [tries in_order],
+            hemlock::Hemlock [tries in_order],
+            cohort::CohortLock [tries],
+            spin_park::SpinPark [tries gives_up],
+            futex::Futex [tries gives_up],
         }
     };
 }

@@ -5,7 +5,7 @@ use baton_check::contract::{ability, lock, machine};
 use baton_check::world::{Loom, Shuttle, World};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Ordering, Wait, WaitResult};
-use baton_sync::lock::{Fifo, LockInfo, RawLock, TryLock, Waits};
+use baton_sync::lock::{Fifo, LockInfo, Posix, RawLock, TryLock, Waits};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What is wrong with the lock.
@@ -43,6 +43,7 @@ unsafe impl<M: Machine, const F: Fault> RawLock<M> for Faulty<M, F> {
         fifo: true,
         try_lock: true,
         timed: false,
+        posix: Posix::No("faulty"),
         waits: Waits::Any,
     };
 
@@ -116,12 +117,12 @@ fn the_lock_without_a_fault_passes() {
 
 #[test]
 fn loom_objects_to_a_hand_off_without_release() {
-    assert_objects("Causality violation", || lock::exclusion::<Loom, Of<Loom, WEAK_STORE>>());
+    assert_objects("Causality violation", lock::exclusion::<Loom, Of<Loom, WEAK_STORE>>);
 }
 
 #[test]
 fn loom_objects_to_a_hand_off_without_acquire() {
-    assert_objects("Causality violation", || lock::exclusion::<Loom, Of<Loom, WEAK_LOAD>>());
+    assert_objects("Causality violation", lock::exclusion::<Loom, Of<Loom, WEAK_LOAD>>);
 }
 
 #[test]
@@ -144,20 +145,20 @@ fn shuttle_knows_no_orderings() {
 
 #[test]
 fn shuttle_objects_to_a_missing_wake_up() {
-    assert_objects("deadlock", || lock::exclusion::<Shuttle, Of<Shuttle, NO_WAKE>>());
+    assert_objects("deadlock", lock::exclusion::<Shuttle, Of<Shuttle, NO_WAKE>>);
 }
 
 #[test]
 fn shuttle_objects_to_a_wake_up_of_the_wrong_one() {
-    assert_objects("deadlock", || lock::exclusion::<Shuttle, Of<Shuttle, WAKES_ONE>>());
+    assert_objects("deadlock", lock::exclusion::<Shuttle, Of<Shuttle, WAKES_ONE>>);
 }
 
 #[test]
 fn both_object_to_a_lock_that_is_touched_after_its_release() {
     let late = "after it had been given back";
-    assert_objects(late, || lock::freed_by_the_last::<Shuttle, Of<Shuttle, TOUCHES_LATE>>());
+    assert_objects(late, lock::freed_by_the_last::<Shuttle, Of<Shuttle, TOUCHES_LATE>>);
     // Loom may also see that the freeing is not ordered after the access.
-    assert!(objection(|| lock::freed_by_the_last::<Loom, Of<Loom, TOUCHES_LATE>>()).is_some());
+    assert!(objection(lock::freed_by_the_last::<Loom, Of<Loom, TOUCHES_LATE>>).is_some());
 }
 
 #[test]
@@ -165,7 +166,7 @@ fn shuttle_objects_to_service_out_of_order() {
     use baton_check::watch::Watched;
     type M = Watched<<Shuttle as World>::M>;
     ability::order::<Shuttle, Faulty<M, NOTHING>>();
-    assert_objects("out of order", || ability::order::<Shuttle, Faulty<M, BARGES>>());
+    assert_objects("out of order", ability::order::<Shuttle, Faulty<M, BARGES>>);
 }
 
 #[test]
