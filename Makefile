@@ -5,7 +5,12 @@ CC    ?= cc
 # What the tests skipped for want of a program; each line says which test and which program.
 SKIPPED := $(CURDIR)/target/skipped.txt
 
-.PHONY: all build test lint docs bench tools
+PREFIX  ?= /usr/local
+DESTDIR ?=
+# Where cargo left what is installed.
+BUILT   ?= target/release
+
+.PHONY: all build test lint docs bench install install-c tools
 
 all: build
 
@@ -31,6 +36,27 @@ docs: tools
 ## bench: the benchmarks
 bench: tools
 	$(CARGO) bench --workspace
+
+## install: everything, under PREFIX (and DESTDIR)
+install: build
+	install -D -m 755 $(BUILT)/baton '$(DESTDIR)$(PREFIX)/bin/baton'
+	install -D -m 755 $(BUILT)/libbaton_preload.so '$(DESTDIR)$(PREFIX)/lib/baton/libbaton_preload.so'
+	$(BUILT)/baton man --dir '$(DESTDIR)$(PREFIX)/share/man/man1'
+	install -d '$(DESTDIR)$(PREFIX)/share/bash-completion/completions'
+	$(BUILT)/baton completions bash > '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/baton'
+	$(MAKE) install-c
+
+## install-c: baton.h, the C library and its pkg-config file, as built
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+MAJOR   := $(firstword $(subst ., ,$(VERSION)))
+install-c:
+	install -D -m 644 crates/capi/include/baton.h '$(DESTDIR)$(PREFIX)/include/baton.h'
+	install -D -m 755 $(BUILT)/libbaton.so '$(DESTDIR)$(PREFIX)/lib/libbaton.so.$(VERSION)'
+	ln -sf libbaton.so.$(VERSION) '$(DESTDIR)$(PREFIX)/lib/libbaton.so.$(MAJOR)'
+	ln -sf libbaton.so.$(MAJOR) '$(DESTDIR)$(PREFIX)/lib/libbaton.so'
+	install -D -m 644 $(BUILT)/libbaton.a '$(DESTDIR)$(PREFIX)/lib/libbaton.a'
+	install -d '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' crates/capi/baton.pc.in > '$(DESTDIR)$(PREFIX)/lib/pkgconfig/baton.pc'
 
 tools:
 	@scripts/need $(CARGO) $(CC)

@@ -1,1 +1,44 @@
-//! The C interface: baton.h, locks and markers.
+//! The C interface: what `include/baton.h` declares. A lock or barrier is chosen by name at run time, so each call goes
+//! through one indirect jump.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`lock`] | locks of any kind behind one type |
+//! | [`barrier`] | barriers of any kind behind one type |
+//! | [`error`] | the last error, in words |
+//!
+//! The markers of `baton.h` are inline functions that find the preload library by themselves; nothing of them is here.
+
+pub mod barrier;
+pub mod error;
+pub mod lock;
+
+use baton_machine::{Native, Wait};
+use std::ffi::{CStr, c_char};
+
+/// The text of a C string; `None` for a null pointer or one that is not UTF-8.
+///
+/// # Safety
+/// `text` is null or a string that stays as it is while the result is used.
+unsafe fn text<'a>(text: *const c_char) -> Option<&'a str> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: by contract it is a string.
+    unsafe { CStr::from_ptr(text) }.to_str().ok()
+}
+
+/// The first wait policy of a list with commas that `takes` accepts and this machine has, or why there is none.
+fn first_wait(list: Option<&str>, takes: impl Fn(Option<Wait>) -> Result<Wait, String>) -> Result<Wait, String> {
+    let available = |wait: Wait| Native::check(wait).map(|()| wait).map_err(|missing| missing.to_string());
+    let Some(list) = list else { return available(takes(None)?) };
+    let mut missing = String::new();
+    for name in list.split(',').map(str::trim) {
+        let wait = takes(Some(name.parse().map_err(|e: baton_machine::wait::UnknownWait| e.to_string())?))?;
+        match available(wait) {
+            Ok(wait) => return Ok(wait),
+            Err(why) => missing = why,
+        }
+    }
+    Err(missing)
+}

@@ -1,0 +1,162 @@
+/* baton.h: Baton's locks and barriers for C and C++, and markers for its profiler.
+ *
+ * Two parts that do not need each other:
+ *   - locks and barriers: link with libbaton (pkg-config --cflags --libs baton);
+ *   - markers: nothing to link. They do something while the program runs under `baton profile`, and nothing else.
+ *
+ * A function that can fail returns an error number (0: done) or NULL; baton_last_error() says why in words.
+ */
+#ifndef BATON_H
+#define BATON_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+struct timespec; /* strict C99 headers leave it out; POSIX has it */
+
+#define BATON_VERSION_MAJOR 0
+#define BATON_VERSION_MINOR 1
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- locks ---------------------------------------------------------------------------------------------------- */
+
+/* A lock; opaque. */
+typedef struct baton_lock baton_lock;
+
+/* Every lock. `baton list locks` says what each is and what it cannot do. */
+typedef enum baton_lock_kind {
+    BATON_TAS,         /* test-and-set */
+    BATON_TTAS,        /* test-and-test-and-set with exponential backoff */
+    BATON_TICKET,      /* ticket */
+    BATON_TICKET_PROP, /* ticket with proportional backoff */
+    BATON_MCS,         /* queue: each waiter waits on its own flag */
+    BATON_CLH,         /* queue: each waiter waits on the one before it */
+    BATON_K42,         /* MCS without a queue node to pass */
+    BATON_SPIN_PARK,   /* 128 tries, then sleep */
+    BATON_FUTEX,       /* three states, sleeps at once */
+    BATON_HEMLOCK,     /* HemLock */
+    BATON_COHORT       /* ticket over NUMA nodes */
+} baton_lock_kind;
+
+/* A free lock, or NULL. `wait` is how its waiters wait (`baton list waits`): "pause", "spin-park", "futex", ..., several
+ * with commas for the first one that this machine has, or NULL for the lock's own. */
+baton_lock *baton_lock_new(baton_lock_kind kind, const char *wait);
+
+/* The same by name: "mcs", "ticket", ... */
+baton_lock *baton_lock_new_named(const char *name, const char *wait);
+
+/* Frees a lock that nobody holds or waits for. NULL is allowed. */
+void baton_lock_free(baton_lock *lock);
+
+/* Takes the lock. A thread that holds it already waits forever. */
+void baton_lock_lock(baton_lock *lock);
+
+/* Takes the lock if it is free: 0, EBUSY if it is held, ENOTSUP if this lock cannot be tried. */
+int baton_lock_trylock(baton_lock *lock);
+
+/* Takes the lock, or gives up at `until`, an absolute time on `clock` (CLOCK_MONOTONIC or CLOCK_REALTIME): 0, ETIMEDOUT,
+ * EINVAL for another clock or a malformed time, ENOTSUP if this lock's waiters cannot give up. */
+int baton_lock_timedlock(baton_lock *lock, int clock, const struct timespec *until);
+
+/* Releases the lock. Only the thread that holds it may do so. */
+void baton_lock_unlock(baton_lock *lock);
+
+/* The name of a lock. */
+const char *baton_lock_name(const baton_lock *lock);
+
+/* ---- barriers ------------------------------------------------------------------------------------------------- */
+
+/* A barrier; opaque. */
+typedef struct baton_barrier baton_barrier;
+
+/* A barrier for `participants` threads (`baton list barriers`), or NULL. `wait` as for locks, NULL for "pause". */
+baton_barrier *baton_barrier_new(const char *name, uint32_t participants, const char *wait);
+
+/* Frees a barrier that nobody waits at. NULL is allowed. */
+void baton_barrier_free(baton_barrier *barrier);
+
+/* Arrives as participant `index` (from 0, each by one thread) and waits for the others. 1 for exactly one of them, 0 for
+ * the rest, -1 if there is no such participant. */
+int baton_barrier_wait(baton_barrier *barrier, uint32_t index);
+
+/* ---- errors --------------------------------------------------------------------------------------------------- */
+
+/* What the calling thread's last failed call failed of, in words; "" if none has. Valid until its next failed call. */
+const char *baton_last_error(void);
+
+/* ---- markers -------------------------------------------------------------------------------------------------- */
+
+/* Found in the preload library while the program is profiled, absent otherwise. dlsym is declared weak and under a name
+ * of its own, so that neither <dlfcn.h> nor a library is needed. (A weak reference to the functions themselves would be
+ * resolved to nothing when a program is linked without -pie.) */
+typedef void (*baton__function)(void);
+#if defined(__GNUC__) && defined(__ELF__)
+extern baton__function baton__dlsym(void *handle, const char *name) __asm__("dlsym") __attribute__((weak));
+
+static inline void baton__absent(void) {}
+
+static inline baton__function baton__find(const char *name, baton__function *cache) {
+    baton__function found = __atomic_load_n(cache, __ATOMIC_ACQUIRE);
+    if (found == NULL) {
+        found = baton__dlsym != NULL ? baton__dlsym(NULL, name) : NULL;
+        if (found == NULL) found = baton__absent;
+        __atomic_store_n(cache, found, __ATOMIC_RELEASE);
+    }
+    return found == baton__absent ? NULL : found;
+}
+#else
+static inline baton__function baton__find(const char *name, baton__function *cache) {
+    (void)name, (void)cache;
+    return NULL;
+}
+#endif
+
+/* A region of interest begins, or ends: the report can be narrowed down to it. Regions of one name do not nest. */
+static inline void baton_roi_begin(const char *name) {
+    static baton__function cache;
+    baton__function found = baton__find("baton_preload_roi_begin", &cache);
+    if (found != NULL) ((void (*)(const char *))found)(name);
+}
+
+static inline void baton_roi_end(const char *name) {
+    static baton__function cache;
+    baton__function found = baton__find("baton_preload_roi_end", &cache);
+    if (found != NULL) ((void (*)(const char *))found)(name);
+}
+
+/* A named point in time with a value (48 bits) of the program's own, shown on the timeline. */
+static inline void baton_marker(const char *name, uint64_t value) {
+    static baton__function cache;
+    baton__function found = baton__find("baton_preload_marker", &cache);
+    if (found != NULL) ((void (*)(const char *, uint64_t))found)(name, value);
+}
+
+#ifdef __cplusplus
+} /* extern "C" */
+
+/* A lock that std::lock_guard and std::unique_lock take. */
+namespace baton {
+class mutex {
+public:
+    explicit mutex(baton_lock_kind kind = BATON_SPIN_PARK, const char *wait = nullptr) : lock_(baton_lock_new(kind, wait)) {}
+    ~mutex() { baton_lock_free(lock_); }
+    mutex(const mutex &) = delete;
+    mutex &operator=(const mutex &) = delete;
+
+    /* Whether it could be made; baton_last_error() says why not. */
+    bool valid() const { return lock_ != nullptr; }
+    void lock() { baton_lock_lock(lock_); }
+    bool try_lock() { return baton_lock_trylock(lock_) == 0; }
+    void unlock() { baton_lock_unlock(lock_); }
+
+private:
+    baton_lock *lock_;
+};
+} /* namespace baton */
+#endif
+
+#endif /* BATON_H */

@@ -1,0 +1,94 @@
+//! Barriers of any kind behind one type.
+
+use crate::{error, first_wait, text};
+use baton_machine::{Native, Wait};
+use baton_sync::barrier::{self, BarrierVisitor, RawBarrier};
+use std::ffi::{c_char, c_int};
+use std::num::NonZeroU32;
+
+/// What a barrier can do, its algorithm forgotten.
+trait AnyBarrier: Send + Sync {
+    /// `None` if there is no such participant.
+    fn wait(&self, index: u32) -> Option<bool>;
+}
+
+/// A barrier with its policy.
+struct With<B> {
+    raw: B,
+    wait: Wait,
+}
+
+impl<B: RawBarrier<Native>> AnyBarrier for With<B> {
+    fn wait(&self, index: u32) -> Option<bool> {
+        (index < self.raw.participants()).then(|| self.raw.wait(index, self.wait))
+    }
+}
+
+/// `struct baton_barrier`.
+pub struct BatonBarrier(Box<dyn AnyBarrier>);
+
+/// Makes a barrier whose type arrives.
+struct Make(NonZeroU32, Wait);
+
+impl BarrierVisitor<Native> for Make {
+    type Out = Box<dyn AnyBarrier>;
+    fn visit<B: RawBarrier<Native>>(self) -> Box<dyn AnyBarrier> {
+        Box::new(With { raw: B::new(self.0), wait: self.1 })
+    }
+}
+
+fn make(name: &str, participants: u32, waits: Option<&str>) -> Result<BatonBarrier, String> {
+    let participants = NonZeroU32::new(participants).ok_or("a barrier needs at least one participant")?;
+    let wait = first_wait(waits, |asked| Ok(asked.unwrap_or_default()))?;
+    let made = barrier::visit::<Native, _>(name, Make(participants, wait));
+    made.map(BatonBarrier).map_err(|unknown| unknown.to_string())
+}
+
+/// A barrier by its name.
+///
+/// # Safety
+/// `name` and `wait` are each null or a string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baton_barrier_new(
+    name: *const c_char,
+    participants: u32,
+    wait: *const c_char,
+) -> *mut BatonBarrier {
+    // SAFETY: by contract.
+    let (name, wait) = unsafe { (text(name).unwrap_or_default(), text(wait)) };
+    match make(name, participants, wait) {
+        Ok(barrier) => Box::into_raw(Box::new(barrier)),
+        Err(why) => {
+            error::set(why);
+            std::ptr::null_mut()
+        }
+    }
+}
+
+/// Frees a barrier.
+///
+/// # Safety
+/// It came from this library, and nobody uses it any more; null is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baton_barrier_free(barrier: *mut BatonBarrier) {
+    if !barrier.is_null() {
+        // SAFETY: it was made by `Box::into_raw` and is freed once.
+        drop(unsafe { Box::from_raw(barrier) });
+    }
+}
+
+/// Arrives at a barrier and waits for the others.
+///
+/// # Safety
+/// It came from this library and is alive; no other thread is there as `index`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baton_barrier_wait(barrier: *mut BatonBarrier, index: u32) -> c_int {
+    // SAFETY: by contract.
+    match unsafe { &*barrier }.0.wait(index) {
+        Some(last) => c_int::from(last),
+        None => {
+            error::set(format!("the barrier has no participant {index}"));
+            -1
+        }
+    }
+}

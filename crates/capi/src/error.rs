@@ -1,0 +1,23 @@
+//! The last error of each thread, in words.
+
+use std::cell::RefCell;
+use std::ffi::{CString, c_char};
+
+thread_local! {
+    static LAST: RefCell<CString> = RefCell::new(CString::default());
+}
+
+/// Keeps why a call failed.
+pub(crate) fn set(why: impl Into<String>) {
+    let mut why: Vec<u8> = why.into().into_bytes();
+    why.retain(|&b| b != 0);
+    let why = CString::new(why).unwrap_or_default();
+    // A thread whose storage is gone already (a destructor of a thread-local) has nobody left to tell.
+    let _ = LAST.try_with(|last| *last.borrow_mut() = why);
+}
+
+/// Why the calling thread's last failed call failed.
+#[unsafe(no_mangle)]
+pub extern "C" fn baton_last_error() -> *const c_char {
+    LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}

@@ -1,0 +1,182 @@
+//! C and C++ programs that use `baton.h` as people do: the library is installed under a prefix, found by pkg-config,
+//! linked shared and static, and the examples are compiled and run.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// Builds the libraries as the tests are built; cargo does not, as no test can link them. Returns where they lie.
+fn built() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        run(Command::new(cargo).current_dir(root()).args([
+            "build",
+            "--quiet",
+            "--profile",
+            "test",
+            "-p",
+            "baton-capi",
+        ]));
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("../debug")
+    })
+}
+
+fn run(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{command:?}\n{}{}", text(&output.stdout), text(&output.stderr));
+    output
+}
+
+/// The program, or `None` after saying that the test is skipped for want of it (a failure with `CI=true`).
+fn program(name: &str, test: &str) -> Option<String> {
+    let found = Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
+    if found {
+        return Some(name.to_owned());
+    }
+    let line = format!("SKIP {test}: no {name}");
+    eprintln!("{line}");
+    if let Some(file) = std::env::var_os("BATON_SKIPPED") {
+        use std::io::Write;
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(file);
+        writeln!(file.unwrap(), "{line}").unwrap();
+    }
+    assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{line}");
+    None
+}
+
+/// The library, installed.
+struct Installed(tempfile::TempDir);
+
+impl Installed {
+    fn new() -> Installed {
+        let prefix = tempfile::tempdir().unwrap();
+        let set = |key: &str, value: &Path| format!("{key}={}", value.display());
+        run(Command::new("make")
+            .current_dir(root())
+            .args(["-s", "install-c"])
+            .args([set("PREFIX", prefix.path()), set("BUILT", built())]));
+        Installed(prefix)
+    }
+
+    fn lib(&self) -> PathBuf {
+        self.0.path().join("lib")
+    }
+
+    fn flags(&self, what: &[&str]) -> Vec<String> {
+        let path = self.lib().join("pkgconfig");
+        let output = run(Command::new("pkg-config").env("PKG_CONFIG_PATH", path).args(what).arg("baton"));
+        String::from_utf8(output.stdout).unwrap().split_whitespace().map(ToOwned::to_owned).collect()
+    }
+
+    /// Compiles an example; the flags come behind it.
+    fn compile(&self, compiler: &str, source: &str, flags: &[String]) -> PathBuf {
+        let name = format!("{source}.{}", flags.len()).replace('.', "-");
+        let program = self.0.path().join(name);
+        let source = root().join("examples/capi").join(source);
+        let strict = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-O1"];
+        run(Command::new(compiler).args(strict).arg("-o").arg(&program).arg(source).args(flags).arg("-lpthread"));
+        program
+    }
+
+    fn start(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env("LD_LIBRARY_PATH", self.lib());
+        command
+    }
+}
+
+#[test]
+fn the_c_example_counts_under_every_lock() {
+    let Some(cc) = program("cc", "the_c_example_counts_under_every_lock") else { return };
+    if program("pkg-config", "the_c_example_counts_under_every_lock").is_none() {
+        return;
+    }
+    let installed = Installed::new();
+    let counter = installed.compile(&cc, "counter.c", &installed.flags(&["--cflags", "--libs"]));
+    for lock in ["tas", "ttas", "ticket", "ticket-prop", "mcs", "clh", "k42", "hemlock", "cohort"] {
+        let output = run(installed.start(&counter).args([lock, "spin-park"]));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{lock}: 40000 of 40000\n"));
+    }
+    for lock in ["spin-park", "futex"] {
+        run(installed.start(&counter).arg(lock));
+    }
+    let wrong = installed.start(&counter).arg("msc").output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(said.starts_with("counter: unknown lock `msc`; expected one of tas, "), "{said}");
+}
+
+#[test]
+fn the_static_library_needs_no_other() {
+    let Some(cc) = program("cc", "the_static_library_needs_no_other") else { return };
+    if program("pkg-config", "the_static_library_needs_no_other").is_none() {
+        return;
+    }
+    let installed = Installed::new();
+    let mut flags = installed.flags(&["--cflags"]);
+    flags.push(installed.lib().join("libbaton.a").display().to_string());
+    flags.extend(["-ldl", "-lm", "-lgcc_s"].map(ToOwned::to_owned));
+    let counter = installed.compile(&cc, "counter.c", &flags);
+    run(Command::new(counter).arg("clh"));
+}
+
+#[test]
+fn the_cpp_example_guards_its_accounts() {
+    let Some(cpp) = program("c++", "the_cpp_example_guards_its_accounts") else { return };
+    if program("pkg-config", "the_cpp_example_guards_its_accounts").is_none() {
+        return;
+    }
+    let installed = Installed::new();
+    let guard = installed.compile(&cpp, "guard.cpp", &installed.flags(&["--cflags", "--libs"]));
+    assert_eq!(run(&mut installed.start(&guard)).stdout, b"sum 8000\n");
+}
+
+/// Stands for the preload library: takes what the markers say.
+const LISTENER: &str = r#"
+#include <stdio.h>
+void baton_preload_roi_begin(const char *name) { printf("begin %s\n", name); }
+void baton_preload_roi_end(const char *name) { printf("end %s\n", name); }
+void baton_preload_marker(const char *name, unsigned long value) { printf("%s %lu\n", name, value); }
+"#;
+
+const MARKED: &str = r#"
+#include <baton.h>
+int main(void) {
+    for (int i = 0; i < 2; i++) { baton_roi_begin("r"); baton_marker("m", 7); baton_roi_end("r"); }
+    return 0;
+}
+"#;
+
+#[test]
+fn markers_speak_to_the_preload_library_and_are_silent_without() {
+    let Some(cc) = program("cc", "markers_speak_to_the_preload_library_and_are_silent_without") else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    std::fs::write(path("listener.c"), LISTENER).unwrap();
+    std::fs::write(path("marked.c"), MARKED).unwrap();
+    let include = root().join("crates/capi/include");
+    let compile = |flags: &[&str], source: &str, to: &str| {
+        run(Command::new(&cc)
+            .args(["-Wall", "-Wextra", "-Werror", "-I"])
+            .arg(&include)
+            .args(flags)
+            .arg("-o")
+            .args([path(to), path(source)]));
+        path(to)
+    };
+    let listener = compile(&["-shared", "-fPIC"], "listener.c", "listener.so");
+    for flags in [&["-O2"][..], &["-O0", "-fPIE", "-pie"], &["-O2", "-fno-pie", "-no-pie"], &["-std=c99"]] {
+        let marked = compile(flags, "marked.c", "marked");
+        assert_eq!(run(&mut Command::new(&marked)).stdout, b"", "{flags:?}");
+        let heard = run(Command::new(&marked).env("LD_PRELOAD", &listener)).stdout;
+        assert_eq!(String::from_utf8_lossy(&heard), "begin r\nm 7\nend r\n".repeat(2), "{flags:?}");
+    }
+    let alone = compile(&["-static"], "marked.c", "static");
+    assert_eq!(run(&mut Command::new(alone)).stdout, b"");
+}
