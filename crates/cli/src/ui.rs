@@ -39,6 +39,11 @@ fn colored(terminal: bool) -> bool {
     }
 }
 
+/// Whether standard output shows colour.
+pub(crate) fn paints() -> bool {
+    colored(std::io::stdout().is_terminal())
+}
+
 fn paint_if(on: bool, text: &str, sgr: &str) -> String {
     if on { format!("\x1b[{sgr}m{text}\x1b[0m") } else { text.to_owned() }
 }

@@ -5,6 +5,7 @@
 //! and [`diff`] draw it. What needs every single wait (Perfetto, Parquet, CSV, pprof) goes over the trace once more in [`export`].
 
 mod build;
+pub mod diff;
 pub mod export;
 pub mod format;
 pub mod html;

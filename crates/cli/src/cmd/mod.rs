@@ -6,10 +6,12 @@
 //! Exit codes: 0 done, 1 failed, 2 bad input ([`crate::error::BadInput`]); `run` and `profile` keep the program's.
 
 mod completions;
+mod diff;
 mod doctor;
 mod list;
 mod man;
 mod profile;
+mod report;
 mod run;
 mod sim;
 
@@ -51,6 +53,10 @@ macro_rules! commands {
 commands! {
     /// Record an unmodified program: where do its threads wait?
     Profile(profile),
+    /// Say what a profile holds; export it
+    Report(report),
+    /// Compare two profiles
+    Diff(diff),
     /// Run a program, unmodified, with another lock
     Run(run),
     /// Say what this machine offers, measured; write a chip file of it

@@ -1,6 +1,9 @@
 //! The summary on a terminal: at most 100 columns, no colour unless asked for.
 
+mod diff;
 mod table;
+
+pub use diff::diff;
 
 use crate::format::{count, duration, percent};
 use crate::model::{Class, Limits, Lock, PathPart, Report, Site, Thread, Usage, Waitable};

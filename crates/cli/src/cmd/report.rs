@@ -1,0 +1,111 @@
+//! `baton report`: what a profile says, on the terminal, as JSON, and for other tools.
+
+use crate::error::BadInput;
+use crate::ui;
+use anyhow::Context;
+use baton_report::terminal::{self, Style};
+use baton_report::{Profile, ProfileError, export, html};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The profile, and what to make of it.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Without an option: a summary, and DIR/report.html is written anew. F may be `-` for standard output.
+
+Examples:
+  baton report before
+  baton report before --json | jq '.locks[] | {name, overhead_ns}'
+  baton report before --perfetto before.pftrace     open it at ui.perfetto.dev
+  baton report before --pprof before.pb.gz && go tool pprof -top before.pb.gz
+  baton report before --parquet before.parquet --csv before.csv")]
+pub(crate) struct Args {
+    /// The directory that `baton profile` left.
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// The report as JSON, on standard output (docs/schema/report.schema.json).
+    #[arg(long)]
+    json: bool,
+    /// The page.
+    #[arg(long, value_name = "F")]
+    html: Option<PathBuf>,
+    /// Contention by call stack, for pprof and speedscope.
+    #[arg(long, value_name = "F")]
+    pprof: Option<PathBuf>,
+    /// Every wait and critical section, for Perfetto.
+    #[arg(long, value_name = "F")]
+    perfetto: Option<PathBuf>,
+    /// Every wait and critical section, as Parquet.
+    #[arg(long, value_name = "F")]
+    parquet: Option<PathBuf>,
+    /// Every wait and critical section, as CSV.
+    #[arg(long, value_name = "F")]
+    csv: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let profile = open(&args.directory)?;
+    let mut written = false;
+    if args.json {
+        stdout(|out| Ok(export::write_json(&profile, out)?))?;
+        written = true;
+    }
+    if let Some(path) = &args.html {
+        save(path, |out| Ok(out.write_all(html::page(&profile, &[]).as_bytes())?))?;
+        written = true;
+    }
+    if let Some(path) = &args.pprof {
+        save(path, |out| Ok(export::write_pprof(&profile, out)?))?;
+        written = true;
+    }
+    if let Some(path) = &args.perfetto {
+        save(path, |out| Ok(export::write_perfetto(&profile, out)?))?;
+        written = true;
+    }
+    if let Some(path) = &args.parquet {
+        save(path, |out| Ok(export::write_parquet(&profile, out)?))?;
+        written = true;
+    }
+    if let Some(path) = &args.csv {
+        save(path, |out| Ok(export::write_csv(&profile, out)?))?;
+        written = true;
+    }
+    if !written {
+        print!("{}", terminal::summary(&profile.report, Style { color: ui::paints() }));
+        let page = args.directory.join("report.html");
+        html::write(&profile, &[], &page).with_context(|| format!("{} cannot be written", page.display()))?;
+        ui::note(format_args!("the page is {}", page.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a profile; what is no profile is the user's to mend.
+pub(crate) fn open(directory: &Path) -> anyhow::Result<Profile> {
+    Profile::open(directory).map_err(|error| {
+        let bad = BadInput::new(&error);
+        match error {
+            ProfileError::Empty { .. } => bad.into(),
+            ProfileError::Read(_) => bad.hint("`baton profile -o DIR -- PROGRAM` leaves such a directory").into(),
+        }
+    })
+}
+
+/// Writes to a file, or to standard output for `-`.
+fn save(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    if path.as_os_str() == "-" {
+        return stdout(write);
+    }
+    let file = File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
+    let mut out = BufWriter::with_capacity(1 << 20, file);
+    write(&mut out).and_then(|()| Ok(out.flush()?)).with_context(|| format!("{} cannot be written", path.display()))?;
+    ui::note(format_args!("wrote {}", path.display()));
+    Ok(())
+}
+
+fn stdout(write: impl FnOnce(&mut (dyn Write + Send)) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
+    write(&mut out)?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,128 @@
+//! Noise of a mean by batches: successive waits depend on each other (a convoy makes many long ones), so the usual standard error
+//! would be far too small. A run is cut into stretches of time, long enough to be nearly independent, and the scatter of the
+//! stretches counts ("batch means": A. M. Law, Simulation Modeling and Analysis, chapter on output analysis; the standard error of a ratio
+//! of sums is the usual ratio estimator's).
+
+use serde::{Deserialize, Serialize};
+
+/// Stretches of a run.
+const BATCHES: usize = 16;
+/// Student's t for 95%, two-sided, at 15 degrees of freedom.
+const T_95: f64 = 2.131;
+
+/// Sums and counts of something, by stretch of the run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Batches {
+    sums: [u64; BATCHES],
+    counts: [u64; BATCHES],
+}
+
+impl Batches {
+    fn at(share: f64) -> usize {
+        ((share * BATCHES as f64) as usize).min(BATCHES - 1)
+    }
+
+    /// Adds to the sum, at a share (0 to 1) of the run.
+    pub(super) fn add_sum(&mut self, share: f64, amount: u64) {
+        self.sums[Self::at(share)] += amount;
+    }
+
+    /// Counts one, at a share of the run.
+    pub(super) fn add_one(&mut self, share: f64) {
+        self.counts[Self::at(share)] += 1;
+    }
+
+    pub(super) fn sum(&self) -> u64 {
+        self.sums.iter().sum()
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    fn mean(&self) -> f64 {
+        if self.count() == 0 { 0.0 } else { self.sum() as f64 / self.count() as f64 }
+    }
+
+    /// Standard error of the mean; `None` where too few stretches have any.
+    fn standard_error(&self) -> Option<f64> {
+        let used = self.counts.iter().filter(|n| **n > 0).count();
+        if used < BATCHES / 2 {
+            return None;
+        }
+        let mean = self.mean();
+        let squares: f64 = self.sums.iter().zip(self.counts).map(|(s, n)| (*s as f64 - mean * n as f64).powi(2)).sum();
+        let k = used as f64;
+        Some((k / (k - 1.0) * squares).sqrt() / self.count() as f64)
+    }
+}
+
+/// A mean before and after.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// Before.
+    pub before: f64,
+    /// After.
+    pub after: f64,
+    /// Half the width of the difference's 95% interval; none where the runs are too short to tell.
+    pub noise: Option<f64>,
+}
+
+impl Change {
+    pub(super) fn between(before: &Batches, after: &Batches) -> Change {
+        let errors = before.standard_error().zip(after.standard_error());
+        Change { before: before.mean(), after: after.mean(), noise: errors.map(|(a, b)| T_95 * a.hypot(b)) }
+    }
+
+    /// After − before.
+    pub fn difference(&self) -> f64 {
+        self.after - self.before
+    }
+
+    /// Whether the difference is more than noise; `None` where that is not known.
+    pub fn is_beyond_noise(&self) -> Option<bool> {
+        self.noise.map(|noise| self.difference().abs() > noise)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Means that differ by much less than they scatter are noise, means that differ by much more are not; and the interval holds the
+    /// true difference in about 95 of 100 cases.
+    #[test]
+    fn the_interval_covers_the_true_difference() {
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as f64 / (1u64 << 31) as f64
+        };
+        let mut run = |mean: f64| {
+            let mut batches = Batches::default();
+            for i in 0..1_600 {
+                // Neighbours share a level, so that they depend on each other.
+                let level = if i % 100 == 0 { random() } else { 0.5 };
+                batches.add_one(f64::from(i) / 1_600.0);
+                batches.add_sum(f64::from(i) / 1_600.0, (mean * (0.5 + random()) + level * 20.0) as u64);
+            }
+            batches
+        };
+        let covered = (0..400).filter(|_| {
+            let change = Change::between(&run(1_000.0), &run(1_100.0));
+            (change.difference() - 100.0).abs() <= change.noise.unwrap_or(0.0)
+        });
+        let covered = covered.count();
+        assert!((360..=396).contains(&covered), "{covered} of 400");
+        assert_eq!(Change::between(&run(1_000.0), &run(2_000.0)).is_beyond_noise(), Some(true));
+    }
+
+    #[test]
+    fn a_short_run_has_no_noise_to_state() {
+        let mut one = Batches::default();
+        one.add_one(0.5);
+        one.add_sum(0.5, 10);
+        assert_eq!(Change::between(&one, &one).noise, None);
+        assert_eq!(Change::between(&one, &one).is_beyond_noise(), None);
+    }
+}
