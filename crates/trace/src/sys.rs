@@ -4,6 +4,7 @@
 //! Every function returns the kernel's answer: a value, or `Err(errno)`.
 
 use core::ffi::CStr;
+use core::sync::atomic::AtomicU8;
 
 /// The kernel's error number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +123,7 @@ pub(crate) fn read(fd: i32, buffer: &mut [u8]) -> Result<usize, Errno> {
     unsafe { call(libc::SYS_read, [fd as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0]) }
 }
 
-fn write_at(fd: i32, bytes: &[u8], offset: u64) -> Result<usize, Errno> {
+fn write_at(fd: i32, bytes: &[AtomicU8], offset: u64) -> Result<usize, Errno> {
     let arguments = [fd as usize, bytes.as_ptr() as usize, bytes.len(), offset as usize, 0, 0];
     // SAFETY: the kernel reads at most the buffer's length.
     unsafe { call(libc::SYS_pwrite64, arguments) }
@@ -156,7 +157,13 @@ pub(crate) fn reserve(fd: i32, offset: u64, len: u64) -> Result<(), Errno> {
     let done = match done {
         Err(Errno(libc::EOPNOTSUPP | libc::ENOSYS)) => write_zeros(fd, offset, len),
         Err(Errno(libc::EINTR)) => write_zeros(fd, offset, len),
-        other => other.map(drop),
+        // The space is there. Zeros written in one piece put it into the page cache in few large folios, each mapped by one
+        // fault: measured on ext4, a fifth of what it costs page by page. If they cannot be written, nothing is lost.
+        Ok(_) => {
+            let _ = write_zeros(fd, offset, len);
+            Ok(())
+        }
+        Err(error) => Err(error),
     };
     if done == Err(Errno(libc::EFBIG)) {
         signal.take_new();
@@ -164,9 +171,10 @@ pub(crate) fn reserve(fd: i32, offset: u64, len: u64) -> Result<(), Errno> {
     done
 }
 
-/// For file systems that cannot reserve: space that has been written is there.
+/// Writes zeros, in as few pieces as can be. For file systems that cannot reserve, space that has been written is there.
 fn write_zeros(fd: i32, offset: u64, len: u64) -> Result<(), Errno> {
-    const ZEROS: [u8; 4096] = [0; 4096];
+    // Atomic, so that they take no space in the object file.
+    static ZEROS: [AtomicU8; crate::layout::SPAN] = [const { AtomicU8::new(0) }; crate::layout::SPAN];
     let mut done = 0;
     while done < len {
         let n = (len - done).min(ZEROS.len() as u64) as usize;
@@ -254,14 +262,6 @@ pub(crate) unsafe fn unmap(at: usize, len: usize) {
         // SAFETY: as the caller promises.
         let _ = unsafe { call(libc::SYS_munmap, [at, len, 0, 0, 0, 0]) };
     }
-}
-
-/// Makes every page of a mapping present and writable now, all at once, where the kernel knows how (5.14 and later).
-/// Without it each page costs a fault at its first event.
-pub(crate) fn populate(at: usize, len: usize) {
-    const MADV_POPULATE_WRITE: usize = 23;
-    // SAFETY: changes no byte, only residency; an older kernel answers EINVAL and nothing happens.
-    let _ = unsafe { call(libc::SYS_madvise, [at, len, MADV_POPULATE_WRITE, 0, 0, 0]) };
 }
 
 /// The kernel's auxiliary vector knows the page size; asked without the C library's cache.

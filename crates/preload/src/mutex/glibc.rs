@@ -56,6 +56,20 @@ fn is_nested(mutex: *const Mutex) -> bool {
     }
 }
 
+/// Whether a wait with this mutex will be refused, as it looks whose the mutex is, and it is not the calling thread's.
+///
+/// # Safety
+/// `mutex` is a mutex of glibc's.
+pub unsafe fn refuses_me(mutex: *const Mutex) -> bool {
+    /// Offset of `__owner`, a thread's kernel number, in glibc's `struct __pthread_mutex_s`.
+    const OWNER: usize = 8;
+    // SAFETY: as the caller says.
+    unsafe {
+        (*mutex).kind().checks_unlock()
+            && (*mutex.byte_add(OWNER).cast::<AtomicU32>()).load(Ordering::Relaxed) != baton_trace::sys::tid()
+    }
+}
+
 /// Lock.
 ///
 /// # Safety

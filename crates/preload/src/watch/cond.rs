@@ -7,6 +7,7 @@ use crate::capture::{self, Recorded, WakeReason};
 use crate::hook::{Code, slot};
 use crate::mutex::Mutex;
 use crate::mutex::c11::answer;
+use crate::mutex::glibc;
 use crate::real;
 use core::ffi::{c_int, c_void};
 use libc::{ETIMEDOUT, clockid_t, timespec};
@@ -69,6 +70,10 @@ unsafe extern "C-unwind" fn cancelled(waiting: *mut c_void) {
 /// # Safety
 /// As `pthread_cond_wait`.
 unsafe fn waiting_by(cond: Cond, mutex: *mut Mutex, site: usize, wait: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the caller hands us a mutex.
+    if unsafe { glibc::refuses_me(mutex) } {
+        return wait();
+    }
     let waiting = Waiting { cond, mutex, site };
     // glibc's old form of a clean-up handler: a record on the stack, run when an unwinding cancellation leaves its frame.
     let mut record = real::Cleanup::new();

@@ -31,7 +31,6 @@ impl Segment {
             sys::unmap(at + keep, reserved + SPAN + len - (at + keep));
         }
         mapped?;
-        sys::populate(at, len);
         let bytes = header.to_bytes();
         // SAFETY: `at` is the start of a writable mapping of at least a page, and no one else knows it yet.
         unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };

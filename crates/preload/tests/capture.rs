@@ -1,0 +1,274 @@
+//! What is recorded of programs: everything, in the right order, whatever becomes of them.
+
+mod common;
+use baton_trace::{Address, Event, Lock, LockKind, Mode, Trace, What};
+use common::{Run, folder, locks, program, sleeping};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Reads a trace that lost nothing.
+fn whole(directory: &Path) -> Trace {
+    let trace = Trace::open(directory).expect("a trace");
+    assert!(trace.losses.is_empty(), "{:?}", trace.losses);
+    trace
+}
+
+/// Runs a program with its mutexes served by glibc, and by two locks, recorded; hands each trace over.
+fn recorded(name: &str, arguments: &[&str], check: impl Fn(&Trace)) {
+    for (lock, wait) in [("", ""), ("mcs", "futex"), ("spin-park", "")] {
+        let directory = folder(&format!("{name}.{lock}"));
+        Run::new(name, arguments).set("BATON_LOCK", lock).set("BATON_WAIT", wait).set("BATON_TRACE", &directory).ok();
+        check(&whole(&directory));
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+}
+
+/// What a thread holds, event by event: a lock is taken when it is free for it, and given back by who has it.
+/// Returns how often each lock was taken.
+fn balanced(trace: &Trace, may_end_holding: bool) -> BTreeMap<Lock, u64> {
+    let mut held: BTreeMap<(u32, Lock), i64> = BTreeMap::new();
+    let mut taken = BTreeMap::new();
+    for Event { thread, what, .. } in trace.events() {
+        let (lock, change) = match what {
+            What::Acquire { lock, .. } | What::Acquired { lock, .. } => (lock, 1),
+            What::Release { lock, .. } => (lock, -1),
+            _ => continue,
+        };
+        let now = held.entry((thread.0, lock)).or_default();
+        *now += change;
+        if change == 1 {
+            *taken.entry(lock).or_default() += 1;
+        }
+        let most = if lock.kind == LockKind::RwLock { 10 } else { 1 };
+        assert!((0..=most).contains(now), "{thread:?} holds {lock:?} {now} times after {what:?}");
+    }
+    let left: Vec<_> = held.iter().filter(|(_, count)| **count != 0).collect();
+    assert!(may_end_holding || left.is_empty(), "{left:?}");
+    taken
+}
+
+fn count(trace: &Trace, what: impl Fn(&What) -> bool) -> usize {
+    trace.events().filter(|event| what(&event.what)).count()
+}
+
+#[test]
+fn every_acquisition_is_there_once() {
+    recorded("counter.c", &["3", "1000"], |trace| {
+        let taken = balanced(trace, false);
+        let most = taken.values().max().copied().unwrap();
+        // The counter's mutex also guards the queue: one more acquisition for each of its 1,000 turns and for each wait.
+        let waits = count(trace, |what| matches!(what, What::CondWait { .. })) as u64;
+        assert_eq!(most, 3 * 1000 + 1000 + waits);
+        assert_eq!(taken.values().filter(|n| **n == 2).count(), 1000, "the mutexes that were freed at once");
+        assert_eq!(count(trace, |what| matches!(what, What::Created { error: 0, .. })), 7);
+        assert_eq!(count(trace, |what| matches!(what, What::JoinEnd { error: 0, .. })), 7);
+        assert_eq!(count(trace, |what| matches!(what, What::ThreadStart { .. })), 8);
+        assert_eq!(count(trace, |what| matches!(what, What::ThreadEnd { .. })), 7);
+    });
+}
+
+#[test]
+fn kinds_and_errors() {
+    recorded("kinds.c", &[], |trace| {
+        // The thousand mutexes at the end, and that of the thread that died with its own.
+        balanced(trace, true);
+        assert!(count(trace, |what| matches!(what, What::TryFail { .. })) >= 8);
+        assert!(count(trace, |what| matches!(what, What::Timeout { .. })) >= 8);
+    });
+}
+
+#[test]
+fn conditions_and_cancellation() {
+    recorded("cond.c", &[], |trace| {
+        balanced(trace, false);
+        let waits = count(trace, |what| matches!(what, What::CondWait { .. }));
+        let wakes = count(trace, |what| matches!(what, What::CondWake { .. }));
+        assert!(waits > 1000 && waits == wakes, "{waits} waits, {wakes} ends");
+    });
+    recorded("cancel.c", &["20"], |trace| {
+        balanced(trace, false);
+        let cancelled = |what: &What| matches!(what, What::CondWake { reason: baton_trace::WakeReason::Cancelled, .. });
+        assert!(count(trace, cancelled) >= 10);
+    });
+}
+
+#[test]
+fn objects_under_a_storm_of_signals() {
+    recorded("objects.c", &[], |trace| {
+        let taken = balanced(trace, false);
+        let by_kind = |kind| taken.iter().filter(|(lock, _)| lock.kind == kind).map(|(_, n)| n).sum::<u64>();
+        assert_eq!((by_kind(LockKind::RwLock), by_kind(LockKind::Spin), by_kind(LockKind::Mutex)), (901, 901, 18000));
+        let writes = |what: &What| {
+            matches!(what, What::Acquire { lock, mode: Mode::Exclusive, .. } | What::Acquired { lock, mode: Mode::Exclusive, .. }
+                if lock.kind == LockKind::RwLock)
+        };
+        assert_eq!(count(trace, writes), 91);
+        assert_eq!(count(trace, |what| matches!(what, What::BarrierArrive { .. })), 30);
+        assert_eq!(count(trace, |what| matches!(what, What::BarrierLeave { serial: true, .. })), 10);
+        assert!(count(trace, |what| matches!(what, What::SemPost { .. })) >= 301);
+        let value = |what: &What| matches!(what, What::Attribute { value: 3, .. });
+        assert_eq!(count(trace, value), 1, "the barrier's participants");
+    });
+}
+
+#[test]
+fn openmp_and_cpp() {
+    recorded("omp.c", &[], |trace| {
+        let taken = balanced(trace, true);
+        let by_kind = |kind| taken.iter().filter(|(lock, _)| lock.kind == kind).map(|(_, n)| n).sum::<u64>();
+        assert_eq!((by_kind(LockKind::OmpCritical), by_kind(LockKind::OmpLock)), (2000, 3002));
+        // Two barriers, and the one at the end of `single`, for two threads.
+        assert_eq!(count(trace, |what| matches!(what, What::BarrierArrive { .. })), 6);
+    });
+    recorded("cxx.cpp", &[], |trace| {
+        balanced(trace, false);
+    });
+}
+
+#[test]
+fn hard_programs() {
+    for name in ["ending.c", "c11.c", "allocator.c"] {
+        recorded(name, &[], |trace| {
+            balanced(trace, true);
+        });
+    }
+    let plugin = program("plugin.c");
+    recorded("loads.c", &[plugin.to_str().unwrap()], |trace| {
+        balanced(trace, false);
+        let name = plugin.file_name().unwrap().to_str().unwrap();
+        assert!(
+            trace.processes[0].modules.iter().any(|module| module.path.ends_with(name)),
+            "the library that came late"
+        );
+    });
+}
+
+#[test]
+fn five_thousand_threads() {
+    recorded("crowd.c", &["5000"], |trace| {
+        let taken = balanced(trace, false);
+        assert!(*taken.values().max().unwrap() >= 5000);
+        assert_eq!(trace.threads.len(), 5001);
+    });
+}
+
+#[test]
+fn each_process_has_a_file_of_its_own() {
+    let directory = folder("forks");
+    Run::new("forks.c", &[]).set("BATON_LOCK", "futex").set("BATON_TRACE", &directory).ok();
+    let trace = whole(&directory);
+    assert_eq!(trace.processes.len(), 6);
+    // A child begins in the middle: what it gives back it took in its parent. So only that all can be read.
+    assert!(trace.events().count() > 1000);
+    std::fs::remove_dir_all(&directory).unwrap();
+    // And with the first process alone in mind, its children stay unrecorded.
+    let directory = folder("alone");
+    let mut command = Command::new("sh");
+    command.args(["-c", "BATON_ONLY_PID=$$ exec \"$0\""]).arg(program("forks.c"));
+    let ran = Run::of(command, "forks.c").set("BATON_LOCK", "futex").set("BATON_TRACE", &directory).counted().ok();
+    let trace = whole(&directory);
+    let forks =
+        trace.processes.iter().filter(|process| process.modules.iter().any(|m| m.path.contains("forks"))).count();
+    assert_eq!(forks, 1, "{:?}", trace.processes.iter().map(|p| p.pid).collect::<Vec<_>>());
+    assert_eq!(ran.stats.iter().filter(|line| line["program"].as_str().unwrap().contains("forks")).count(), 1);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn closed_descriptors_limits_and_privileges() {
+    let directory = folder("hostile");
+    // So that the file can be opened again after the privileges are gone.
+    Run::new("hostile.c", &[]).set("BATON_TRACE", &directory).ok();
+    let trace = Trace::open(&directory).unwrap();
+    // Its descriptor was closed, so that it had to be opened again; without privileges that fails, and the trace says so.
+    let events = trace.events().count();
+    assert!(events > 2 * 2 * 10_000, "{events} events; {:?}", trace.losses);
+    std::fs::remove_dir_all(&directory).unwrap();
+    // With a limit on files' sizes: no signal, the program goes on, and the trace says what is missing.
+    let directory = folder("hostile.limit");
+    Run::new("hostile.c", &["limit"]).set("BATON_TRACE", &directory).ok();
+    let trace = Trace::open(&directory).unwrap();
+    assert!(!trace.losses.is_empty());
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn a_full_trace_leaves_the_program_alone() {
+    let directory = folder("full");
+    let run =
+        Run::new("counter.c", &["2", "100000"]).set("BATON_TRACE", &directory).set("BATON_TRACE_MAX", "1M").counted();
+    assert!(run.ok().count("passed_through/glibc") > 200_000);
+    let trace = Trace::open(&directory).unwrap();
+    assert!(!trace.losses.is_empty());
+    assert!((30_000..70_000).contains(&trace.events().count()), "{}", trace.events().count());
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn a_killed_program_leaves_all_it_did() {
+    for lock in ["", "spin-park"] {
+        let directory = folder("killed");
+        let mut child = Command::new(program("endless.c"))
+            .env("LD_PRELOAD", common::library())
+            .env("BATON_TRACE", &directory)
+            .env("BATON_LOCK", lock)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdout.take().unwrap().read_exact(&mut [0; 3]).unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let trace = Trace::open(&directory).unwrap();
+        assert!(trace.losses.iter().all(|loss| !format!("{loss}").is_empty()));
+        let events = trace.events().count();
+        assert!(events > 500, "{events} events");
+        balanced(&trace, true);
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+}
+
+#[test]
+fn every_lock_can_be_recorded() {
+    for lock in locks() {
+        let directory = folder("every");
+        Run::new("counter.c", &["2", "500"])
+            .set("BATON_LOCK", lock.name)
+            .set("BATON_WAIT", sleeping(lock))
+            .set("BATON_TRACE", &directory)
+            .ok();
+        balanced(&whole(&directory), false);
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+}
+
+/// Contended waits carry the thread's CPU time before and after.
+#[test]
+fn cpu_time_stands_beside_waits() {
+    // Its timed locks have to wait.
+    recorded("kinds.c", &[], |trace| {
+        let mut waiting: BTreeMap<u32, (Address, u32)> = BTreeMap::new();
+        let mut waits = 0;
+        for Event { thread, what, .. } in trace.events() {
+            match what {
+                What::Request { lock, .. } => {
+                    waiting.insert(thread.0, (lock.address, 0));
+                }
+                What::CpuTime { .. } => {
+                    if let Some((_, times)) = waiting.get_mut(&thread.0) {
+                        *times += 1;
+                    }
+                }
+                What::Acquired { lock, .. } | What::Timeout { lock, .. } => {
+                    assert_eq!(waiting.remove(&thread.0), Some((lock.address, 1)));
+                    waits += 1;
+                }
+                _ => {}
+            }
+        }
+        assert!(waits >= 8, "{waits}");
+    });
+}
