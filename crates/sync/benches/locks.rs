@@ -5,7 +5,7 @@
 //!
 //! `cargo bench -p baton-sync --bench locks` measures, `… -- --test` (or `-- --smoke`) runs each once, to see that it
 //! works. A name or a part of one as argument picks benchmarks. Spinning with more threads than CPUs collapses: that is
-//! a result, and the time it may take is limited.
+//! a result; the time that a sample takes is limited, and what was done in it scaled.
 
 #![allow(clippy::disallowed_types, reason = "the others' locks and clocks stand beside ours")]
 
@@ -16,11 +16,15 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, SamplingMode, Throughput};
 use std::cell::UnsafeCell;
 use std::hint::black_box;
-use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Barrier, mpsc};
 use std::time::{Duration, Instant};
 
 /// Acquisitions an iteration: so many that starting the threads does not count.
 const BATCH: u64 = 100;
+/// A sample that takes longer is cut off, and its time scaled: spinners may need a thousand times as long as the warm-up
+/// has promised.
+const LIMIT: Duration = Duration::from_millis(300);
 /// What each thread computes between two acquisitions.
 const OUTSIDE: Cycles = Cycles(100);
 
@@ -43,30 +47,42 @@ impl Counter {
 }
 
 /// The time that `threads` threads take for `acquisitions` in all, each at least one: from the first one's start to the
-/// last one's end.
+/// last one's end. If [`LIMIT`] comes first, the time for what was done by then, scaled to what was asked for.
 fn contend(threads: usize, acquisitions: u64, section: impl Fn() + Sync) -> Duration {
     let each = acquisitions.div_ceil(threads as u64);
-    let barrier = Barrier::new(threads);
-    let times: Vec<(Instant, Instant)> = std::thread::scope(|s| {
-        let threads: Vec<_> = (0..threads)
+    let (barrier, stop) = (&Barrier::new(threads), &AtomicBool::new(false));
+    let (sender, receiver) = mpsc::channel();
+    let section = &section;
+    let results: Vec<(Instant, Instant, u64)> = std::thread::scope(|s| {
+        for _ in 0..threads {
+            let sender = sender.clone();
+            s.spawn(move || {
+                barrier.wait();
+                let start = Instant::now();
+                let mut done = 0;
+                while done < each && !stop.load(Ordering::Relaxed) {
+                    section();
+                    Native::work(OUTSIDE);
+                    done += 1;
+                }
+                sender.send((start, Instant::now(), done)).expect("the receiver outlives the threads");
+            });
+        }
+        let limit = Instant::now() + LIMIT;
+        (0..threads)
             .map(|_| {
-                s.spawn(|| {
-                    barrier.wait();
-                    let start = Instant::now();
-                    for _ in 0..each {
-                        section();
-                        Native::work(OUTSIDE);
-                    }
-                    (start, Instant::now())
+                receiver.recv_timeout(limit.saturating_duration_since(Instant::now())).unwrap_or_else(|_| {
+                    stop.store(true, Ordering::Relaxed);
+                    receiver.recv().expect("every thread sends once")
                 })
             })
-            .collect();
-        threads.into_iter().map(|thread| thread.join().expect("a bench thread does not panic")).collect()
+            .collect()
     });
-    let start = times.iter().map(|times| times.0).min().expect("there are threads");
-    let end = times.iter().map(|times| times.1).max().expect("there are threads");
-    // Scaled, as the threads' shares are rounded up.
-    (end - start).mul_f64(acquisitions as f64 / (each * threads as u64) as f64)
+    let start = results.iter().map(|result| result.0).min().expect("there are threads");
+    let end = results.iter().map(|result| result.1).max().expect("there are threads");
+    let done: u64 = results.iter().map(|result| result.2).sum();
+    // No thread may have come to its first one.
+    (end - start).mul_f64(acquisitions as f64 / done.max(1) as f64)
 }
 
 type Group<'a, 'b> = &'a mut BenchmarkGroup<'b, WallTime>;
