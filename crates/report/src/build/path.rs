@@ -4,10 +4,11 @@ use super::figures::nanos;
 use crate::model::{self, PathPart, PathStep};
 use baton_trace::analysis::{Analysis, CriticalPath, Doing, ObjectId, WaitKind, relax};
 use baton_trace::{Ticks, Trace};
+use baton_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Steps that the report keeps: the longest. The path of a long run has millions.
+/// Steps that the report keeps. The path of a long run has millions.
 const STEPS: usize = 500;
 /// Locks of which it is asked what the program would cost without them: the most waited-for. Eight take one walk over the trace.
 const RELAXED: usize = 8;
@@ -56,10 +57,35 @@ pub(super) fn path(trace: &Trace, analysis: &Analysis) -> model::CriticalPath {
         })
         .collect();
     let steps_total = steps.len() as u64;
-    steps.sort_by_key(|s| (Reverse(s.end_ns.0.saturating_sub(s.start_ns.0)), s.start_ns));
-    steps.truncate(STEPS);
-    steps.sort_by_key(|s| s.start_ns);
+    if steps.len() > STEPS {
+        steps = thin(&steps);
+    }
     model::CriticalPath { length_ns: ns(path.time(|_| true)), parts, steps, steps_total }
+}
+
+/// As many slots of equal length as steps are kept; each becomes the step that takes most of it.
+fn thin(steps: &[PathStep]) -> Vec<PathStep> {
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return Vec::new() };
+    let (start, span) = (first.start_ns.0, last.end_ns.0.saturating_sub(first.start_ns.0));
+    let border = |slot: usize| start + (u128::from(span) * slot as u128 / STEPS as u128) as u64;
+    let mut out: Vec<PathStep> = Vec::new();
+    let mut from = 0;
+    for slot in 0..STEPS {
+        let (begin, end) = (border(slot), border(slot + 1));
+        while from < steps.len() && steps[from].end_ns.0 <= begin {
+            from += 1;
+        }
+        let inside = steps[from..].iter().take_while(|s| s.start_ns.0 < end);
+        let overlap = |s: &PathStep| s.end_ns.0.min(end).saturating_sub(s.start_ns.0.max(begin));
+        let Some(most) = inside.max_by_key(|s| overlap(s)) else { continue };
+        match out.last_mut() {
+            Some(kept) if (kept.thread, &kept.kind, kept.lock) == (most.thread, &most.kind, most.lock) => {
+                kept.end_ns = Nanos(end)
+            }
+            _ => out.push(PathStep { start_ns: Nanos(begin), end_ns: Nanos(end), ..most.clone() }),
+        }
+    }
+    out
 }
 
 fn hand_off(kind: WaitKind) -> &'static str {

@@ -10,7 +10,7 @@ pub struct CriticalPath {
     pub length_ns: Nanos,
     /// Its time by what was done, the greatest first.
     pub parts: Vec<PathPart>,
-    /// Its longest steps in the order of time, neighbours of one thread and kind joined.
+    /// Its steps in the order of time. Of a path of more than 500: the step that takes most of each five-hundredth of the time.
     pub steps: Vec<PathStep>,
     /// How many steps it has in truth.
     pub steps_total: u64,

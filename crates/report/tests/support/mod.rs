@@ -52,11 +52,11 @@ pub fn builder(threads: u32, rounds: u32) -> TraceBuilder {
     // The clock of each worker; always the one that is furthest behind goes on.
     let mut clocks: Vec<(u64, u32)> = (0..threads).map(|t| (1_000 + u64::from(t) * 700, 0)).collect();
     let last = clocks.len();
-    for t in 0..last {
-        trace.push(Ticks(clocks[t].0), worker(t), What::ThreadStart { handle: 200 + t as u64 });
+    for (t, (start, _)) in clocks.iter().enumerate() {
+        trace.push(Ticks(*start), worker(t), What::ThreadStart { handle: 200 + t as u64 });
     }
     while let Some(t) = (0..last).filter(|t| clocks[*t].1 < rounds).min_by_key(|t| clocks[*t].0) {
-        let mut now = clocks[t].0 + 400 + random.below(1_600);
+        let mut now = clocks[t].0 + 1_200 + random.below(4_000);
         let hot = Lock::mutex(TABLE);
         now = section(&mut trace, &mut free_at, now, worker(t), hot, INSERT, 300 + random.below(500));
         now += 200 + random.below(900);

@@ -1,6 +1,10 @@
 // Who waited for whom, and the critical path.
 function waiterGraph(report) {
   const holder = byId("waiter-graph");
+  fitted(holder, (width) => paintWaiters(report, holder, width));
+}
+
+function paintWaiters(report, holder, W) {
   const pairs = new Map();
   for (const edge of report.waiters) {
     const key = `${edge.waiter} ${edge.holder}`;
@@ -23,7 +27,8 @@ function waiterGraph(report) {
   };
   const left = side("waiter"), right = side("holder");
   const total = left.reduce((sum, n) => sum + n.time, 0);
-  const W = 900, PAD = 7, H = Math.max(160, Math.max(left.length, right.length) * 26 + 40), X1 = 210, X2 = W - 210;
+  const narrow = W < 640, margin = narrow ? 104 : 200;
+  const PAD = narrow ? 12 : 7, H = Math.max(160, Math.max(left.length, right.length) * 28 + 40), X1 = margin, X2 = W - margin;
   const scale = (H - PAD * Math.max(left.length, right.length)) / total;
   for (const nodes of [left, right]) {
     let y = 0;
@@ -49,7 +54,7 @@ function waiterGraph(report) {
   for (const [nodes, x, anchor, at] of [[left, X1 - 8, "end", -14], [right, X2, "start", 14]]) {
     for (const node of nodes) {
       svg.append(make("rect", { x, y: node.y, width: 8, height: node.height, fill: "var(--ink)", rx: 1 }),
-        make("text", { class: "strong", x: x + (at > 0 ? 14 : -6), y: node.y + node.height / 2 + 4, "text-anchor": anchor }, `${name(node)}, ${duration(node.time)}`));
+        make("text", { class: "strong", x: x + (at > 0 ? 14 : -6), y: node.y + node.height / 2 + 4, "text-anchor": anchor }, narrow ? name(node).slice(0, 14) : `${name(node).slice(0, 18)}, ${duration(node.time)}`));
     }
   }
   holder.replaceChildren(svg);
@@ -70,18 +75,23 @@ function criticalPath(data) {
     ns("time", (p) => p.total_ns), share("share", (p) => p.total_ns / path.length_ns),
   ], path.parts.slice(0, 40), { first: 1, caption: "Parts of the critical path" });
   const threads = [...new Set(path.steps.map((s) => s.thread))].sort((a, b) => a - b).slice(0, 24);
-  const W = 900, L = 130, H = threads.length * 18 + 6, start = data.timeline.start_ns, span = data.timeline.end_ns - start || 1;
-  const x = (time) => L + ((time - start) / span) * (W - L - 4);
+  const start = data.timeline.start_ns, span = data.timeline.end_ns - start || 1;
+  const through = make("div");
+  const paint = (W) => {
+  const L = W < 640 ? 84 : 130, H = threads.length * 18 + 6, x = (time) => L + ((time - start) / span) * (W - L - 4);
   const svg = make("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": "Through which thread the critical path runs, over time" });
-  threads.forEach((thread, i) => svg.append(make("text", { x: L - 8, y: i * 18 + 15, "text-anchor": "end" }, report.threads[thread].name.slice(0, 20)), make("line", { x1: L, x2: W - 4, y1: i * 18 + 20.5, y2: i * 18 + 20.5, stroke: "var(--grid)" })));
+  threads.forEach((thread, i) => svg.append(make("text", { x: L - 8, y: i * 18 + 15, "text-anchor": "end" }, report.threads[thread].name.slice(0, W < 640 ? 12 : 20)), make("line", { x1: L, x2: W - 4, y1: i * 18 + 20.5, y2: i * 18 + 20.5, stroke: "var(--grid)" })));
   for (const step of path.steps) {
     const row = threads.indexOf(step.thread);
     if (row < 0) continue;
     const box = make("rect", { x: x(step.start_ns), y: row * 18 + 5, width: Math.max(0.7, x(step.end_ns) - x(step.start_ns)), height: 13, fill: step.kind === "running" ? "var(--hold)" : fill(step) });
     svg.append(withTip(box, `${report.threads[step.thread].name}: ${what(step)} for ${duration(step.end_ns - step.start_ns)}, at ${duration(step.start_ns - start)}`));
   }
-  const cut = path.steps_total > path.steps.length ? ` The longest ${path.steps.length} of ${count(path.steps_total)} steps are drawn.` : "";
+  through.replaceChildren(svg);
+  };
+  const cut = path.steps_total > 500 ? make("p", { class: "note" }, `The path has ${count(path.steps_total)} steps; each five-hundredth of the time shows the one that takes most of it.`) : null;
   body.replaceChildren(
     make("p", { class: "lead" }, `The chain of work and hand-offs that the ${duration(path.length_ns)} consist of: shortening anything else does not make the program faster.`),
-    bar, parts, make("h3", {}, "Through which thread it runs"), svg, make("p", { class: "note" }, `Time that is not drawn runs through steps too short to list.${cut}`));
+    bar, parts, make("h3", {}, "Through which thread it runs"), through, ...(cut ? [cut] : []));
+  fitted(through, paint);
 }

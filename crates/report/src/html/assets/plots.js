@@ -8,25 +8,26 @@ function histogram(title, distribution, fill) {
     return figure;
   }
   const log = (ns) => Math.log10(Math.max(ns, 1));
-  const from = Math.floor(log(buckets[0].from_ns)), to = Math.max(from + 1, Math.ceil(log(buckets.at(-1).to_ns)));
+  // Whole thirds of a power of ten: close around the data, and the axis still reads 1, 10, 100.
+  const from = Math.floor(log(buckets[0].from_ns) * 3) / 3, to = Math.max(from + 1, Math.ceil(log(buckets.at(-1).to_ns) * 3) / 3);
   const x = (ns) => L + ((log(ns) - from) / (to - from)) * (W - L - 6);
   const most = Math.max(...buckets.map((b) => b.count));
   const y = (n) => T + (1 - n / most) * (H - T - B);
   const svg = make("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `${title}: median ${duration(distribution.p50_ns)}, 99th percentile ${duration(distribution.p99_ns)}, longest ${duration(distribution.max_ns)}` });
-  for (let power = from; power <= to; power++) {
+  for (let power = Math.ceil(from); power <= to; power++) {
     svg.append(make("line", { x1: x(10 ** power), x2: x(10 ** power), y1: T, y2: H - B, stroke: "var(--grid)" }));
-    if ((power - from) % Math.ceil((to - from) / 5) === 0) svg.append(make("text", { x: x(10 ** power), y: H - 6, "text-anchor": "middle" }, duration(10 ** power).replace(".00", "")));
+    const text = duration(10 ** power).replace(/\.0+(?= )/, ""), last = x(10 ** power) > W - 26;
+    if ((power - Math.ceil(from)) % Math.ceil((to - from) / 5) === 0) svg.append(make("text", { x: last ? W : x(10 ** power), y: H - 6, "text-anchor": last ? "end" : "middle" }, text));
   }
   svg.append(make("text", { x: L - 4, y: T + 9, "text-anchor": "end" }, count(most)));
   for (const b of buckets) {
     const left = x(b.from_ns || 0.8), bar = make("rect", { x: left, y: y(b.count), width: Math.max(1, x(b.to_ns) - left - 0.6), height: Math.max(1, H - B - y(b.count)), fill });
     svg.append(withTip(bar, `${duration(b.from_ns) === "–" ? "0" : duration(b.from_ns)} to ${duration(b.to_ns)}: ${count(b.count)}`));
   }
-  for (const [name, at] of [["p50", distribution.p50_ns], ["p99", distribution.p99_ns]]) {
-    svg.append(make("line", { x1: x(at), x2: x(at), y1: T, y2: H - B, stroke: "var(--ink)", "stroke-dasharray": "3 3" }),
-      make("text", { class: "strong", x: x(at) + 3, y: name === "p50" ? T + 9 : T + 22 }, name));
+  for (const at of [distribution.p50_ns, distribution.p99_ns]) {
+    svg.append(make("line", { x1: x(at), x2: x(at), y1: T, y2: H - B, stroke: "var(--ink)", "stroke-dasharray": "3 3" }));
   }
-  figure.append(svg);
+  figure.append(svg, make("figcaption", {}, `median ${duration(distribution.p50_ns)}, p99 ${duration(distribution.p99_ns)}, longest ${duration(distribution.max_ns)}`));
   return figure;
 }
 
@@ -75,7 +76,8 @@ function predictionPlot(data) {
   byId("predictions").hidden = !rows.length;
   if (!rows.length) return;
   const most = Math.max(...rows.flatMap((r) => [r.high_ns, r.measured_ns ?? 0, r.measured_range_ns?.[1] ?? 0]));
-  const W = 720, L = 190, H = 34, x = (time) => L + (time / most) * (W - L - 90);
+  const drawing = make("div"), paint = (W) => {
+  const L = W < 640 ? 128 : 190, H = 34, x = (time) => L + (time / most) * (W - L - 90);
   const svg = make("svg", { viewBox: `0 0 ${W} ${rows.length * H + 24}`, role: "img", "aria-label": "Predicted and measured time of each lock; the table below has the figures" });
   rows.forEach((row, i) => {
     const y = i * H + 6;
@@ -93,6 +95,8 @@ function predictionPlot(data) {
       svg.append(make("text", { x: Math.max(end, x(row.measured_ns)) + 6, y: y + 15 }, duration(row.measured_ns)));
     } else svg.append(make("text", { x: end + 6, y: y + 15 }, duration(row.predicted_ns)));
   });
+  drawing.replaceChildren(svg);
+  };
   const legend = make("div", { class: "legend" }, make("span", {}, make("i", { style: "background:var(--hold)" }), "predicted (whisker: spread)"), make("span", {}, make("i", { style: "background:var(--spin)" }), "measured (whisker: shortest to longest)"));
   const error = (r) => (r.measured_ns ? r.predicted_ns / r.measured_ns - 1 : null);
   const holder = make("div", { class: "scroll" });
@@ -104,5 +108,6 @@ function predictionPlot(data) {
     ns("overhead", (r) => r.overhead_ns, "Predicted competition overhead"),
     word("remark", (r) => [r.recorded ? "as recorded" : "", r.remark ?? ""].filter(Boolean).join("; ")),
   ], rows, { caption: "Predictions" });
-  byId("predictions-body").replaceChildren(legend, svg, holder);
+  byId("predictions-body").replaceChildren(legend, drawing, holder);
+  fitted(drawing, paint);
 }

@@ -96,6 +96,19 @@ function tabs(holder, names, choose) {
   select(0);
 }
 
+// Draws now, and again whenever the holder gets another width: text in a plot keeps its size.
+function fitted(holder, paint) {
+  let width = 0;
+  const again = () => {
+    const now = Math.max(300, Math.floor(holder.clientWidth));
+    if (now === width) return;
+    width = now;
+    paint(width);
+  };
+  addEventListener("resize", again);
+  again();
+}
+
 function placeOf(frame) {
   if (!frame.file) return "";
   return frame.file.split("/").pop() + (frame.line ? `:${frame.line}` : "");

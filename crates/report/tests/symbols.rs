@@ -1,0 +1,105 @@
+//! Names, from a real program: compiled here, run, and asked where its own code and globals lie.
+
+use baton_report::symbols::Symbols;
+use baton_trace::{Clock, Module, ProcessIndex, SiteId, Trace, TraceBuilder};
+use std::path::Path;
+use std::process::Command;
+
+const SOURCE: &str = r#"#define _GNU_SOURCE
+#include <link.h>
+#include <stdio.h>
+static struct { long pad; char lock[40]; } table;
+__attribute__((noinline)) void *where(void) { return __builtin_return_address(0); }
+static inline __attribute__((always_inline)) void *inner(void) {
+    void *at = where(); /* line 7 */
+    __asm__ volatile("");
+    return at;
+}
+__attribute__((noinline)) void *outer(void) {
+    return inner(); /* line 12 */
+}
+static int first(struct dl_phdr_info *info, size_t size, void *out) {
+    (void)size;
+    *(unsigned long *)out = info->dlpi_addr;
+    return 1;
+}
+int main(void) {
+    unsigned long bias = 0;
+    dl_iterate_phdr(first, &bias);
+    printf("%lx %p %p\n", bias, outer(), (void *)&table.lock);
+    return 0;
+}
+"#;
+
+/// Compiles the program, runs it, and gives a trace whose site 1 is the call in `inner`, and the address of the global.
+fn program(folder: &Path, flags: &[&str]) -> (Trace, u64) {
+    let (source, binary) = (folder.join("named.c"), folder.join("named"));
+    std::fs::write(&source, SOURCE).expect("the source");
+    let compiled = Command::new("cc").args(["-O1", "-o"]).arg(&binary).arg(&source).args(flags).output().expect("cc");
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let out = Command::new(&binary).output().expect("the program runs").stdout;
+    let out = String::from_utf8(out).expect("text");
+    let numbers: Vec<u64> = out
+        .split_whitespace()
+        .map(|n| u64::from_str_radix(n.trim_start_matches("0x"), 16).expect("a number"))
+        .collect();
+    let [bias, code, data] = numbers[..] else { panic!("three numbers: {out}") };
+    let mut builder = TraceBuilder::new(Clock::nanoseconds());
+    builder.site(SiteId(1), &[code]);
+    let mut trace = builder.build();
+    let (start, end) = (code.min(data) & !0xfff, code.max(data) + 0x1000);
+    let path = binary.to_str().expect("text").to_owned();
+    trace.processes[0].modules.push(Module { bias, start, end, build_id: Vec::new(), path });
+    (trace, data)
+}
+
+const PROCESS: ProcessIndex = ProcessIndex(0);
+
+#[test]
+fn a_call_site_has_its_inlined_functions_and_a_lock_its_global() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for flags in [&["-g", "-pie", "-fPIE"][..], &["-g", "-no-pie"]] {
+        let (trace, data) = program(folder.path(), flags);
+        let mut symbols = Symbols::new();
+        let frames = symbols.site(&trace, PROCESS, SiteId(1));
+        let found: Vec<_> = frames.iter().map(|f| (f.function.as_str(), f.line, f.inlined)).collect();
+        assert_eq!(found, [("inner", Some(7), true), ("outer", Some(12), false)], "{flags:?}");
+        assert_eq!(frames[0].place().as_deref(), Some("named.c:7"));
+        assert_eq!(symbols.data(&trace, PROCESS, data).as_deref(), Some("table+0x8"), "{flags:?}");
+        assert_eq!(symbols.problems(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn without_debug_information_the_function_remains() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (trace, _) = program(folder.path(), &["-g0"]);
+    let mut symbols = Symbols::new();
+    let frames = symbols.site(&trace, PROCESS, SiteId(1));
+    assert_eq!(frames.iter().map(|f| f.function.as_str()).collect::<Vec<_>>(), ["outer"]);
+    assert!(symbols.problems()[0].contains("no line numbers"), "{:?}", symbols.problems());
+}
+
+#[test]
+fn a_stripped_a_changed_and_a_missing_file_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (trace, data) = program(folder.path(), &["-s"]);
+    let mut symbols = Symbols::new();
+    let name = &symbols.site(&trace, PROCESS, SiteId(1))[0].function;
+    assert!(name.starts_with("named+0x"), "{name}");
+    assert!(symbols.data(&trace, PROCESS, data).expect("a name").starts_with("named+0x"));
+
+    let (mut trace, _) = program(folder.path(), &["-g"]);
+    trace.processes[0].modules[0].build_id = vec![1, 2, 3];
+    let mut symbols = Symbols::new();
+    symbols.site(&trace, PROCESS, SiteId(1));
+    assert!(symbols.problems()[0].contains("has changed"), "{:?}", symbols.problems());
+
+    trace.processes[0].modules[0].build_id = Vec::new();
+    std::fs::remove_file(folder.path().join("named")).expect("the program goes");
+    let mut symbols = Symbols::new();
+    symbols.site(&trace, PROCESS, SiteId(1));
+    assert!(symbols.problems()[0].contains("cannot be read"), "{:?}", symbols.problems());
+    // An address in no module at all.
+    assert_eq!(symbols.code(&trace, PROCESS, 0x10)[0].function, "0x10");
+}
