@@ -1,11 +1,11 @@
 //! Every lock beside std's, parking_lot's and pthread's, at 1, 2 and 4 threads a core.
 //!
-//! One iteration is a hundred acquisitions by any of the threads: take the lock, add to a counter, let go, compute for a
-//! while outside. Throughput is in acquisitions. Locks that take any wait policy are run spinning (pause) and sleeping (spin-park).
+//! One iteration is one acquisition by any of the threads: take the lock, add to a counter, let go, compute for a while
+//! outside. Locks that take any wait policy are run spinning (pause) and sleeping (spin-park).
 //!
 //! `cargo bench -p baton-sync --bench locks` measures, `… -- --test` (or `-- --smoke`) runs each once, to see that it
-//! works. A name or a part of one as argument picks benchmarks. Spinning with more threads than CPUs collapses: that is
-//! a result; the time that a sample takes is limited, and what was done in it scaled.
+//! works. A name or a part of one as argument picks benchmarks. Every sample runs for the same time, and what was done in
+//! it is counted: spinning with more threads than CPUs collapses, which is a result but must not take hours.
 
 #![allow(clippy::disallowed_types, reason = "the others' locks and clocks stand beside ours")]
 
@@ -16,15 +16,12 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, SamplingMode, Throughput};
 use std::cell::UnsafeCell;
 use std::hint::black_box;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Barrier, mpsc};
 use std::time::{Duration, Instant};
 
-/// Acquisitions an iteration: so many that starting the threads does not count.
-const BATCH: u64 = 100;
-/// A sample that takes longer is cut off, and its time scaled: spinners may need a thousand times as long as the warm-up
-/// has promised.
-const LIMIT: Duration = Duration::from_millis(300);
+/// How long a sample runs, whatever it does in that time: some of the scheduler's time slices, so that the threads meet.
+const WINDOW: Duration = Duration::from_millis(100);
 /// What each thread computes between two acquisitions.
 const OUTSIDE: Cycles = Cycles(100);
 
@@ -46,50 +43,43 @@ impl Counter {
     }
 }
 
-/// The time that `threads` threads take for `acquisitions` in all, each at least one: from the first one's start to the
-/// last one's end. If [`LIMIT`] comes first, the time for what was done by then, scaled to what was asked for.
+/// The time that `threads` threads take for `acquisitions` in all: they run for [`WINDOW`], and the time for what they did
+/// is scaled to what was asked for.
 fn contend(threads: usize, acquisitions: u64, section: impl Fn() + Sync) -> Duration {
-    let each = acquisitions.div_ceil(threads as u64);
-    let (barrier, stop) = (&Barrier::new(threads), &AtomicBool::new(false));
-    let (sender, receiver) = mpsc::channel();
-    let section = &section;
-    let results: Vec<(Instant, Instant, u64)> = std::thread::scope(|s| {
-        for _ in 0..threads {
-            let sender = sender.clone();
-            s.spawn(move || {
-                barrier.wait();
-                let start = Instant::now();
-                let mut done = 0;
-                while done < each && !stop.load(Ordering::Relaxed) {
-                    section();
-                    Native::work(OUTSIDE);
-                    done += 1;
-                }
-                sender.send((start, Instant::now(), done)).expect("the receiver outlives the threads");
-            });
-        }
-        let limit = Instant::now() + LIMIT;
-        (0..threads)
+    let (barrier, stop, section) = (&Barrier::new(threads + 1), &AtomicBool::new(false), &section);
+    let (took, done) = std::thread::scope(|s| {
+        let threads: Vec<_> = (0..threads)
             .map(|_| {
-                receiver.recv_timeout(limit.saturating_duration_since(Instant::now())).unwrap_or_else(|_| {
-                    stop.store(true, Ordering::Relaxed);
-                    receiver.recv().expect("every thread sends once")
+                s.spawn(move || {
+                    barrier.wait();
+                    let mut done = 0;
+                    while !stop.load(Ordering::Relaxed) {
+                        section();
+                        Native::work(OUTSIDE);
+                        done += 1;
+                    }
+                    (Instant::now(), done)
                 })
             })
-            .collect()
+            .collect();
+        barrier.wait();
+        let start = Instant::now();
+        std::thread::sleep(WINDOW);
+        stop.store(true, Ordering::Relaxed);
+        let ends: Vec<(Instant, u64)> =
+            threads.into_iter().map(|thread| thread.join().expect("a bench thread does not panic")).collect();
+        let end = ends.iter().map(|end| end.0).max().expect("there are threads");
+        (end - start, ends.iter().map(|end| end.1).sum::<u64>())
     });
-    let start = results.iter().map(|result| result.0).min().expect("there are threads");
-    let end = results.iter().map(|result| result.1).max().expect("there are threads");
-    let done: u64 = results.iter().map(|result| result.2).sum();
-    // No thread may have come to its first one.
-    (end - start).mul_f64(acquisitions as f64 / done.max(1) as f64)
+    // Nobody may have come to its first one.
+    took.mul_f64(acquisitions as f64 / done.max(1) as f64)
 }
 
 type Group<'a, 'b> = &'a mut BenchmarkGroup<'b, WallTime>;
 
 fn measure(group: Group, name: &str, threads: usize, section: impl Fn() + Sync) {
     group.bench_function(BenchmarkId::new(name, threads), |b| {
-        b.iter_custom(|iterations| contend(threads, iterations * BATCH, &section));
+        b.iter_custom(|acquisitions| contend(threads, acquisitions, &section));
     });
 }
 
@@ -150,7 +140,7 @@ fn main() {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     for threads_a_core in [1, 2, 4] {
         let mut group = criterion.benchmark_group(format!("{threads_a_core} threads a core"));
-        group.sampling_mode(SamplingMode::Flat).sample_size(10).throughput(Throughput::Elements(BATCH));
+        group.sampling_mode(SamplingMode::Flat).sample_size(10).throughput(Throughput::Elements(1));
         if !smoke {
             group.warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_secs(1));
         }

@@ -1,6 +1,7 @@
 //! Queue nodes: each guest thread keeps a free list of them in its storage, so that a lock needs no node from its
 //! caller and allocates only the first few times. A node may go home to another thread's list than it came from.
 
+use crate::lock::Token;
 use baton_machine::cell::Ptr;
 use baton_machine::local::Use;
 use baton_machine::{Atomic, Machine, Wait, WaitResult};
@@ -38,6 +39,22 @@ impl<M: Machine> Node<M> {
 impl<M: Machine> Default for Node<M> {
     fn default() -> Self {
         Node::new()
+    }
+}
+
+// SAFETY: its one field that is not atomic, `below`, is touched by the thread whose list the node is in.
+unsafe impl<M: Machine> Sync for Node<M> {}
+// SAFETY: as above.
+unsafe impl<M: Machine> Send for Node<M> {}
+
+impl<M: Machine> Token for NonNull<Node<M>> {
+    #[inline(always)]
+    fn to_word(self) -> usize {
+        self.as_ptr().expose_provenance()
+    }
+    #[inline(always)]
+    fn from_word(word: usize) -> Self {
+        NonNull::new(core::ptr::with_exposed_provenance_mut(word)).expect("a queue lock is unlocked by its node")
     }
 }
 

@@ -1,6 +1,6 @@
 //! MCS queue lock: each waiter waits on a flag of its own, and the holder hands the lock to the one behind it.
 
-use super::{Fifo, LockInfo, Posix, RawLock, Token, TryLock, Waits, ZeroInit};
+use super::{Fifo, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
 use crate::nodes::{self, Node};
 use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use baton_machine::cell::Ptr;
@@ -64,17 +64,6 @@ impl<M: Machine> Mcs<M> {
         // SAFETY: as above. Release: the next holder sees our writes.
         unsafe { (*flag).store(0, Release) };
         M::wake::<u32>(flag, 1, wait);
-    }
-}
-
-impl<M: Machine> Token for NonNull<Node<M>> {
-    #[inline(always)]
-    fn to_word(self) -> usize {
-        self.as_ptr().expose_provenance()
-    }
-    #[inline(always)]
-    fn from_word(word: usize) -> Self {
-        NonNull::new(core::ptr::with_exposed_provenance_mut(word)).expect("a queue lock is unlocked by its node")
     }
 }
 
@@ -142,8 +131,3 @@ unsafe impl<M: Machine> TryLock<M> for Mcs<M> {
         }
     }
 }
-
-// SAFETY: the only non-atomic state is in nodes, and each node is used by one thread at a time.
-unsafe impl<M: Machine> Sync for Node<M> {}
-// SAFETY: as above.
-unsafe impl<M: Machine> Send for Node<M> {}
