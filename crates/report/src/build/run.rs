@@ -5,7 +5,7 @@ use crate::model;
 use baton_trace::analysis::{Analysis, Window};
 use baton_trace::{Source, Trace, What};
 use baton_units::Nanos;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn run(trace: &Trace) -> model::Run {
     let meta = trace.meta.clone().unwrap_or_default();
@@ -61,11 +61,21 @@ fn source(source: Source) -> &'static str {
 
 pub(super) fn threads(trace: &Trace, analysis: &Analysis) -> Vec<model::Thread> {
     let ns = |ticks| nanos(&trace.clock, ticks);
+    // Most programs name no thread, and all bear the program's name then.
+    let mut bearers: BTreeMap<&str, u32> = BTreeMap::new();
+    for name in trace.threads.iter().filter_map(|t| t.name.as_deref()) {
+        *bearers.entry(name).or_default() += 1;
+    }
+    let name_of = |number: usize, thread: &baton_trace::Thread| match thread.name.as_deref() {
+        Some(name) if bearers.get(name) == Some(&1) => name.to_owned(),
+        Some(name) => format!("{name} {}", thread.tid),
+        None => format!("thread {number}"),
+    };
     let one = |(number, (thread, report)): (usize, (&baton_trace::Thread, &baton_trace::analysis::ThreadReport))| {
         let waited =
             report.locks.blocked.0 + report.conditions.0 + report.barriers.0 + report.semaphores.0 + report.joins.0;
         model::Thread {
-            name: thread.name.clone().unwrap_or_else(|| format!("thread {number}")),
+            name: name_of(number, thread),
             pid: super::pid(trace, thread.process),
             tid: thread.tid,
             first_ns: ns(thread.first),

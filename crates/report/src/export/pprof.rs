@@ -130,7 +130,9 @@ impl Profile<'_> {
             function.uint(1, id).uint(2, *name).uint(3, *name).uint(4, *file);
             out.message(5, &function);
         }
-        let comment = self.strings.number(&format!("baton: {}", self.report.run.command.join(" ")));
+        let comment = self
+            .strings
+            .number(format!("recorded by baton: {}", self.report.run.command.join(" ")).trim_end_matches([':', ' ']));
         let default = self.strings.number(DEFAULT);
         for text in &self.strings.texts {
             out.string(6, text);

@@ -29,12 +29,11 @@ pub fn diff(diff: &Diff, style: Style) -> String {
         count(b.acquisitions),
         relative(a.acquisitions as f64, b.acquisitions as f64),
     ]);
-    let columns = ["acquired", "wait each", "±", "change", "overhead each", "change", "hold each", "change"];
-    let mut locks = Table::new("Locks", 28, &columns.map(|c| (c, Side::Right)));
+    let columns = ["wait each", "±", "change", "overhead", "change", "hold", "change"];
+    let mut locks = Table::new("Locks, an acquisition", 28, &columns.map(|c| (c, Side::Right)));
     for l in diff.locks.iter().take(ROWS) {
         locks.row(vec![
             l.name.clone(),
-            count(l.acquisitions.1),
             each(&l.wait_each_ns),
             l.wait_each_ns.noise.map_or("?".into(), |n| duration(Nanos(n.round() as u64))),
             change(&l.wait_each_ns),

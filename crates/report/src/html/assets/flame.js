@@ -4,7 +4,7 @@ function flameTree(report, value) {
   for (const site of report.sites) {
     const weight = value(site);
     if (!weight) continue;
-    const frames = [...site.frames].reverse().map((f) => shortName(f.function) + (placeOf(f) ? ` (${placeOf(f)})` : "") + (f.inlined ? " ⤶" : ""));
+    const frames = [...site.frames].reverse().map((f) => shortName(f.function) + (placeOf(f) ? ` (${placeOf(f)})` : "") + (f.inlined ? " (inlined)" : ""));
     let node = root;
     node.value += weight;
     for (const name of [siteObject(report, site), ...frames]) {

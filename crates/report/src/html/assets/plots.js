@@ -60,7 +60,7 @@ function lockDetail(data) {
     const facts = [
       ["Where", `${lock.kind} at ${lock.address}, process ${lock.pid}, taken by ${lock.owners} thread${lock.owners === 1 ? "" : "s"}`],
       ["Waiting", `${duration(lock.blocked_ns)} = ${duration(lock.sections_ns)} while others held it + ${duration(lock.overhead_ns)} of competition overhead`],
-      ["Entered", `${count(lock.entered.spinning)} spinning, ${count(lock.entered.sleeping)} after sleep, ${count(lock.entered.unknown)} unknown; ${count(lock.barged)} barged in, ${count(lock.timeouts)} gave up`],
+      ["Entered", `${some(lock.entered.spinning)} spinning, ${some(lock.entered.sleeping)} after sleep, ${some(lock.entered.unknown)} unknown; ${some(lock.barged)} barged in, ${some(lock.timeouts)} gave up`],
     ];
     if (lock.program_without_overhead_ns) {
       facts.push(["What if", `the program took ${duration(report.totals.span_ns)}; without this lock's overhead ${duration(lock.program_without_overhead_ns)}, and if it excluded nobody ${duration(lock.program_without_exclusion_ns)}`]);
@@ -78,10 +78,10 @@ function predictionPlot(data) {
   const most = Math.max(...rows.flatMap((r) => [r.high_ns, r.measured_ns ?? 0, r.measured_range_ns?.[1] ?? 0]));
   const drawing = make("div"), paint = (W) => {
   const L = W < 640 ? 128 : 190, H = 34, x = (time) => L + (time / most) * (W - L - 90);
-  const svg = make("svg", { viewBox: `0 0 ${W} ${rows.length * H + 24}`, role: "img", "aria-label": "Predicted and measured time of each lock; the table below has the figures" });
+  const svg = make("svg", { viewBox: `0 0 ${W} ${rows.length * H + 6}`, role: "img", "aria-label": "Predicted and measured time of each lock; the table below has the figures" });
   rows.forEach((row, i) => {
     const y = i * H + 6;
-    svg.append(make("text", { class: "strong", x: L - 8, y: y + 16, "text-anchor": "end" }, `${row.lock} / ${row.wait}${row.recorded ? " (recorded)" : ""}`));
+    svg.append(make("text", { class: "strong", x: L - 8, y: y + 16, "text-anchor": "end" }, `${row.lock} / ${row.wait}${row.recorded && W >= 640 ? " (recorded)" : ""}`));
     svg.append(withTip(make("rect", { x: L, y, width: Math.max(1, x(row.predicted_ns) - L), height: 10, rx: 2, fill: "var(--hold)", "fill-opacity": row.remark ? 0.45 : 1 }), `predicted ${duration(row.predicted_ns)} (${duration(row.low_ns)} to ${duration(row.high_ns)})`));
     svg.append(make("path", { d: `M${x(row.low_ns)} ${y + 5}H${x(row.high_ns)}M${x(row.low_ns)} ${y + 1}v8M${x(row.high_ns)} ${y + 1}v8`, stroke: "var(--ink)", fill: "none" }));
     let end = x(row.high_ns);

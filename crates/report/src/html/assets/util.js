@@ -33,6 +33,8 @@ function count(n) {
   return n < 999.5e3 ? `${digits(n / 1e3)} k` : n < 999.5e6 ? `${digits(n / 1e6)} M` : `${digits(n / 1e9)} G`;
 }
 
+const some = (n) => (n ? count(n) : "0");
+
 function percent(share) {
   if (!share) return "–";
   return share < 0.001 ? "<0.1 %" : `${(share * 100).toFixed(share < 0.9995 ? 1 : 0)} %`;
