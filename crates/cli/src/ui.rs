@@ -55,7 +55,7 @@ pub(crate) fn paint(text: &str, sgr: &str) -> String {
 
 /// A line on standard error, behind a painted word that says what kind of line it is.
 pub(crate) fn say(kind: &str, sgr: &str, text: impl std::fmt::Display) {
-    eprintln!("{} {text}", paint_if(colored(std::io::stderr().is_terminal()), kind, sgr));
+    eprintln!("{} {text}", paint_if(err_paints(), kind, sgr));
 }
 
 /// A note about what is going on, on standard error.
@@ -66,6 +66,11 @@ pub(crate) fn note(text: impl std::fmt::Display) {
 /// A warning, on standard error.
 pub(crate) fn warn(text: impl std::fmt::Display) {
     say("warning:", YELLOW, text);
+}
+
+/// Whether text on standard error shows colour.
+pub(crate) fn err_paints() -> bool {
+    colored(std::io::stderr().is_terminal())
 }
 
 /// Rows under a header, columns as wide as their widest cell, two spaces between; the last column is not padded.

@@ -5,10 +5,12 @@ use crate::launch::choice::{self, Choice};
 use crate::launch::{exec::Exec, folder::Folder, host, library, program};
 use crate::{ui, values};
 use anyhow::Context;
+use baton_report::terminal::{self, Style};
+use baton_report::{Profile, ProfileError, html};
 use baton_trace::Meta;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -78,14 +80,41 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(how) = end.violently() {
         ui::note(format_args!("the program was ended by {how}; what it did until then is recorded"));
     }
-    let written = meta(&args, choice.as_ref(), started, &end).write(folder.path());
-    if let Err(error) = written {
+    let meta = meta(&args, choice.as_ref(), started, &end);
+    let summary = match describe(folder.path(), &meta) {
+        Ok(summary) => summary,
         // The trace is worth keeping; `baton report` reads it under this name, too.
-        return Err(error).with_context(|| format!("the trace is kept in {}", folder.keep_unfinished().display()));
-    }
+        Err(error) => return Err(error.context(format!("the trace is kept in {}", folder.keep_unfinished().display()))),
+    };
     let directory = folder.finish()?;
-    ui::note(format_args!("the profile is in {}", directory.display()));
+    eprint!("{summary}");
+    let page = directory.join("report.html");
+    let open = if page.exists() { format!("; open {}", shown(&page)) } else { String::new() };
+    ui::note(format_args!("the profile is in {}{open}", shown(&directory)));
     Ok(end.exit())
+}
+
+/// Adds what the launcher knows and the page; returns the summary for the terminal. It goes to standard error, as
+/// standard output is the program's.
+fn describe(directory: &Path, meta: &Meta) -> anyhow::Result<String> {
+    meta.write(directory)?;
+    let profile = match Profile::open(directory) {
+        Ok(profile) => profile,
+        // A program that locks nothing has a profile, too: there is nothing to see in it.
+        Err(ProfileError::Empty { .. }) => {
+            return Ok("Nothing was recorded: it started no thread and took no lock.\n".into());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let page = directory.join("report.html");
+    html::write(&profile, &[], &page).with_context(|| format!("cannot write {}", page.display()))?;
+    Ok(terminal::summary(&profile.report, Style { color: ui::err_paints() }))
+}
+
+/// A path as short as it can be said from here.
+fn shown(path: &Path) -> std::path::Display<'_> {
+    let here = std::env::current_dir().ok();
+    here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path).display()
 }
 
 /// What the launcher knows about the run.

@@ -1,0 +1,286 @@
+/* An inverted index: for every word, the lines on which it stands.
+ *
+ *   index THREADS ROUNDS PATH...
+ *
+ * Threads take files from a queue, split them into words, and enter each word with its line into one hash table that they
+ * share. ROUNDS times over, as a service that re-indexes. The result is checked against an index made by one thread.
+ *
+ * Its locks are ordinary pthread mutexes, and there are three kinds: the queue's, the table's (one for each of a few
+ * stripes), and the totals'. Which of them costs the program its time is what `baton profile` shows.
+ */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STRIPES = 2, BUCKETS = 1 << 14, MOST_FILES = 4096, LONGEST = 63, SHARE = 4096 };
+
+/* ---- memory: each thread cuts small pieces off large ones, and all is freed at once ---- */
+
+struct arena {
+    struct block *first;
+    size_t left;
+};
+
+struct block {
+    struct block *next;
+    char bytes[1 << 20];
+};
+
+static void *cut(struct arena *arena, size_t size) {
+    size = (size + 7) & ~(size_t)7;
+    if (arena->left < size) {
+        struct block *block = malloc(sizeof *block);
+        if (block == NULL) {
+            perror("index");
+            exit(1);
+        }
+        block->next = arena->first;
+        arena->first = block;
+        arena->left = sizeof block->bytes;
+    }
+    arena->left -= size;
+    return arena->first->bytes + arena->left;
+}
+
+static void clear(struct arena *arena) {
+    while (arena->first != NULL) {
+        struct block *next = arena->first->next;
+        free(arena->first);
+        arena->first = next;
+    }
+    arena->left = 0;
+}
+
+/* ---- the table ---- */
+
+struct posting {
+    struct posting *next;
+    uint32_t file, line;
+};
+
+struct word {
+    struct word *next;
+    struct posting *postings;
+    uint64_t count;
+    uint32_t hash, length;
+    char text[];
+};
+
+struct table {
+    struct word *buckets[BUCKETS];
+};
+
+static void enter(struct table *table, struct arena *arena, const char *text, uint32_t length, uint32_t hash,
+                  uint32_t file, uint32_t line) {
+    struct word **bucket = &table->buckets[hash % BUCKETS];
+    struct word *word = *bucket;
+    while (word != NULL && (word->hash != hash || word->length != length || memcmp(word->text, text, length) != 0))
+        word = word->next;
+    if (word == NULL) {
+        word = cut(arena, sizeof *word + length + 1);
+        word->postings = NULL;
+        word->count = 0;
+        word->hash = hash;
+        word->length = length;
+        memcpy(word->text, text, length);
+        word->text[length] = 0;
+        word->next = *bucket;
+        *bucket = word;
+    }
+    word->count++;
+    struct posting *posting = cut(arena, sizeof *posting);
+    posting->file = file;
+    posting->line = line;
+    posting->next = word->postings;
+    word->postings = posting;
+}
+
+/* A number that depends on every word, its count and its lines, and on no order. */
+static uint64_t digest(const struct table *table, uint64_t *words) {
+    uint64_t sum = 0;
+    *words = 0;
+    for (int i = 0; i < BUCKETS; i++) {
+        for (const struct word *word = table->buckets[i]; word != NULL; word = word->next) {
+            uint64_t lines = 0;
+            ++*words;
+            for (const struct posting *p = word->postings; p != NULL; p = p->next)
+                lines += ((uint64_t)p->file << 32 | p->line) * 0x9e3779b97f4a7c15u;
+            sum += (lines ^ word->count * 0xff51afd7ed558ccdu) * (word->hash | 1);
+        }
+    }
+    return sum;
+}
+
+/* ---- the text ---- */
+
+struct file {
+    char *name, *text;
+    size_t length;
+};
+
+static struct file files[MOST_FILES];
+static uint32_t n_files;
+
+static int wanted(const char *path) {
+    static const char *const ends[] = {".rs", ".md", ".c", ".h", ".toml", ".txt", ".css", ".js"};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot != NULL && i < sizeof ends / sizeof *ends; i++)
+        if (strcmp(dot, ends[i]) == 0) return 1;
+    return 0;
+}
+
+static int load(const char *path, const struct stat *status, int kind, struct FTW *ftw) {
+    (void)ftw;
+    if (kind != FTW_F || !wanted(path) || n_files == MOST_FILES) return 0;
+    FILE *in = fopen(path, "rb");
+    char *text = malloc((size_t)status->st_size + 1);
+    if (in == NULL || text == NULL) {
+        perror(path);
+        return 1;
+    }
+    size_t length = fread(text, 1, (size_t)status->st_size, in);
+    fclose(in);
+    files[n_files++] = (struct file){strdup(path), text, length};
+    return 0;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const struct file *)a)->name, ((const struct file *)b)->name);
+}
+
+/* ---- the work ---- */
+
+static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t table_lock[STRIPES] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+static pthread_mutex_t totals_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct {
+    uint32_t file;
+    size_t start;
+    uint32_t line;
+} next;
+static uint64_t total_words, total_lines;
+
+/* What one thread has in hand: a part of a file, from a line's start to a line's end. */
+struct part {
+    const struct file *file;
+    uint32_t number, line;
+    size_t start, end;
+};
+
+/* Takes the next part of about SHARE bytes from the queue. */
+static int take(struct part *part) {
+    pthread_mutex_lock(&queue_lock);
+    while (next.file < n_files && next.start >= files[next.file].length) {
+        next.file++;
+        next.start = 0;
+        next.line = 1;
+    }
+    int found = next.file < n_files;
+    if (found) {
+        const struct file *file = &files[next.file];
+        size_t end = next.start + SHARE < file->length ? next.start + SHARE : file->length;
+        while (end < file->length && file->text[end - 1] != '\n') end++;
+        *part = (struct part){file, next.file, next.line, next.start, end};
+        for (size_t i = next.start; i < end; i++) next.line += file->text[i] == '\n';
+        next.start = end;
+    }
+    pthread_mutex_unlock(&queue_lock);
+    return found;
+}
+
+/* Enters the words of a part; `shared` says whether others do the same. */
+static void index_part(struct table *table, struct arena *arenas, const struct part *part, int shared) {
+    uint64_t words = 0, lines = 0;
+    uint32_t line = part->line;
+    const char *text = part->file->text;
+    for (size_t i = part->start; i < part->end;) {
+        char word[LONGEST + 1];
+        uint32_t length = 0, hash = 2166136261u;
+        while (i < part->end && !isalnum((unsigned char)text[i]) && text[i] != '_') {
+            line += text[i] == '\n';
+            lines += text[i] == '\n';
+            i++;
+        }
+        while (i < part->end && (isalnum((unsigned char)text[i]) || text[i] == '_')) {
+            if (length < LONGEST) {
+                word[length] = (char)tolower((unsigned char)text[i]);
+                hash = (hash ^ (unsigned char)word[length++]) * 16777619u;
+            }
+            i++;
+        }
+        if (length == 0) continue;
+        words++;
+        uint32_t stripe = hash % BUCKETS % STRIPES;
+        if (shared) pthread_mutex_lock(&table_lock[stripe]);
+        enter(table, &arenas[stripe], word, length, hash, part->number, line);
+        if (shared) pthread_mutex_unlock(&table_lock[stripe]);
+    }
+    if (shared) pthread_mutex_lock(&totals_lock);
+    total_words += words;
+    total_lines += lines;
+    if (shared) pthread_mutex_unlock(&totals_lock);
+}
+
+static struct table table;
+static struct arena arenas[STRIPES];
+
+static void *worker(void *argument) {
+    struct part part;
+    while (take(&part)) index_part(&table, arenas, &part, 1);
+    return argument;
+}
+
+static void restart(void) {
+    memset(&table, 0, sizeof table);
+    for (int i = 0; i < STRIPES; i++) clear(&arenas[i]);
+    next.file = 0;
+    next.start = 0;
+    next.line = 1;
+    total_words = total_lines = 0;
+}
+
+int main(int argc, char **argv) {
+    int threads = argc > 3 ? atoi(argv[1]) : 0, rounds = argc > 3 ? atoi(argv[2]) : 0;
+    if (threads < 1 || threads > 1024 || rounds < 1) {
+        fprintf(stderr, "usage: index THREADS ROUNDS PATH...\n");
+        return 2;
+    }
+    for (int i = 3; i < argc; i++)
+        if (nftw(argv[i], load, 16, FTW_PHYS) != 0) {
+            fprintf(stderr, "index: cannot read %s\n", argv[i]);
+            return 1;
+        }
+    qsort(files, n_files, sizeof *files, by_name);
+
+    /* The index that is right: made by one thread, without locks. */
+    uint64_t words, right_words, right;
+    struct part part;
+    restart();
+    while (take(&part)) index_part(&table, arenas, &part, 0);
+    right = digest(&table, &right_words);
+    uint64_t all_words = total_words, all_lines = total_lines;
+
+    pthread_t *ids = calloc((size_t)threads, sizeof *ids);
+    for (int round = 0; round < rounds; round++) {
+        restart();
+        for (int i = 0; i < threads; i++)
+            if (ids == NULL || pthread_create(&ids[i], NULL, worker, NULL) != 0) {
+                fprintf(stderr, "index: cannot start %d threads\n", threads);
+                return 1;
+            }
+        for (int i = 0; i < threads; i++) pthread_join(ids[i], NULL);
+        if (digest(&table, &words) != right || words != right_words || total_words != all_words || total_lines != all_lines) {
+            fprintf(stderr, "index: round %d is wrong: %llu words\n", round, (unsigned long long)words);
+            return 1;
+        }
+    }
+    printf("%u files, %llu lines, %llu words, %llu different: digest %016llx\n", n_files, (unsigned long long)all_lines,
+           (unsigned long long)all_words, (unsigned long long)right_words, (unsigned long long)right);
+    return 0;
+}
