@@ -10,6 +10,7 @@ mod diff;
 mod doctor;
 mod list;
 mod man;
+mod measure;
 mod profile;
 mod report;
 mod run;
@@ -59,6 +60,8 @@ commands! {
     Diff(diff),
     /// Run a program, unmodified, with another lock
     Run(run),
+    /// Run the recorded program under other locks, beside what was predicted
+    Measure(measure),
     /// Say what this machine offers, measured; write a chip file of it
     Doctor(doctor),
     /// Simulate a micro-workload on a chip

@@ -1,0 +1,209 @@
+//! `baton measure`: the recorded program under other locks, for real, beside what was predicted.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`predictions`] | what `baton whatif --json` said |
+//! | [`runs`] | interleaved runs of the program |
+
+mod predictions;
+mod runs;
+
+use crate::error::BadInput;
+use crate::launch::choice::{self, Choice};
+use crate::launch::{library, program};
+use crate::ui;
+use anyhow::Context;
+use baton_report::format::duration;
+use baton_report::html::{self, Predicted};
+use baton_trace::Meta;
+use baton_units::Nanos;
+use predictions::Said;
+use runs::{Candidate, Taken};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Which profile, which locks, how often.
+#[derive(clap::Args)]
+#[command(after_help = "\
+The recorded command is run in its directory, without recording, by turns under the recorded lock and the others. Each run
+must give the exit code and the standard output of the first. DIR/report.html is written anew and shows measured beside
+predicted. Progress goes to standard error.
+
+Examples:
+  baton whatif before --lock all --json > before/whatif.json
+  baton measure before --predictions before/whatif.json          the best of them against the recorded one
+  baton measure before --lock mcs,ticket:pause --runs 9 --json")]
+pub(crate) struct Args {
+    /// The directory that `baton profile` left.
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// What `baton whatif --json` said of it.
+    #[arg(long, value_name = "FILE")]
+    predictions: Option<PathBuf>,
+    /// The locks, with commas, each with or without a wait policy behind a colon.
+    #[arg(long, value_name = "LOCK[:WAIT],…", value_delimiter = ',', required_unless_present = "predictions")]
+    lock: Vec<String>,
+    /// Without --lock: how many of the best predicted ones.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100))]
+    best: u32,
+    /// Runs of each.
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    // The program runs where it was recorded, so this process goes there.
+    let directory = std::path::absolute(&args.directory).context("cannot tell the current directory")?;
+    let profile = super::report::open(&args.directory)?;
+    let meta = profile.trace.meta.clone().filter(|meta| !meta.command.is_empty());
+    let meta = meta.ok_or_else(|| {
+        BadInput::new(format!("{}: it does not say which command was recorded", args.directory.display()))
+            .hint("`baton profile` writes that into meta.json; a trace made with LD_PRELOAD alone has none")
+    })?;
+    let said = args.predictions.as_deref().map(predictions::read).transpose()?.unwrap_or_default();
+    let mut candidates = vec![recorded(&meta)?];
+    let others = if args.lock.is_empty() { best(&said, args.best) } else { args.lock.clone() };
+    for name in &others {
+        let (lock, wait) = name.split_once(':').map_or((name.as_str(), None), |(lock, wait)| (lock, Some(wait)));
+        candidates.push(Candidate::replaced(choice::check(lock, wait)?));
+    }
+    let command: Vec<OsString> = meta.command.iter().map(OsString::from).collect();
+    let program = {
+        // As it was found when it was recorded: from its own directory.
+        let there = Path::new(&meta.directory);
+        std::env::set_current_dir(there)
+            .map_err(|e| BadInput::new(format!("cannot go to {}, where it was recorded: {e}", there.display())))
+            .and_then(|()| program::find(&command[0]))
+    };
+    let taken = runs::interleaved(&program?, &command, &library::find()?, &candidates, args.runs)?;
+
+    let rows = rows(&said, &candidates, &taken);
+    let page = directory.join("report.html");
+    html::write(&profile, &rows, &page).with_context(|| format!("cannot write {}", page.display()))?;
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&rows)?);
+    } else {
+        print!("{}", table(&rows));
+    }
+    ui::note(format_args!("{} shows measured beside predicted", page.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The lock of the recorded run.
+fn recorded(meta: &Meta) -> Result<Candidate, BadInput> {
+    match &meta.lock {
+        None => Ok(Candidate::bare()),
+        Some(lock) => {
+            let wait = meta.extra.get("wait").and_then(|w| w.as_str());
+            Ok(Candidate { recorded: true, ..Candidate::replaced(choice::check(lock, wait)?) })
+        }
+    }
+}
+
+/// The best predicted locks that were not recorded, as `lock:wait`.
+fn best(said: &[Said], most: u32) -> Vec<String> {
+    let mut others: Vec<&Said> = said.iter().filter(|s| !s.recorded && s.cut_off == 0).collect();
+    others.sort_by_key(|s| s.time_ns.median);
+    others.iter().take(most as usize).map(|s| format!("{}:{}", s.lock, s.wait)).collect()
+}
+
+/// What was predicted, with what was measured where it was; then what was measured without a prediction.
+fn rows(said: &[Said], candidates: &[Candidate], taken: &[Taken]) -> Vec<Predicted> {
+    let mut rows: Vec<Predicted> = said.iter().map(Said::row).collect();
+    for (candidate, taken) in candidates.iter().zip(taken) {
+        let same = |r: &&mut Predicted| match candidate.recorded {
+            true => r.recorded,
+            false => !r.recorded && (r.lock.as_str(), r.wait.as_str()) == (candidate.lock(), &candidate.wait()),
+        };
+        match rows.iter_mut().find(same) {
+            Some(row) => taken.enter(row),
+            None => {
+                let mut row = Predicted {
+                    lock: candidate.lock().to_owned(),
+                    wait: candidate.wait(),
+                    predicted_ns: Nanos(0),
+                    low_ns: Nanos(0),
+                    high_ns: Nanos(0),
+                    overhead_ns: None,
+                    measured_ns: None,
+                    measured_range_ns: None,
+                    recorded: candidate.recorded,
+                    remark: Some("not predicted".into()),
+                };
+                taken.enter(&mut row);
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+fn table(rows: &[Predicted]) -> String {
+    let dash = || "-".to_owned();
+    let cells = |row: &Predicted| {
+        let predicted = (row.predicted_ns.0 > 0).then_some(row.predicted_ns);
+        let off = predicted
+            .zip(row.measured_ns)
+            .map(|(p, m)| format!("{:+.0}%", (p.0 as f64 / m.0.max(1) as f64 - 1.0) * 100.0));
+        vec![
+            format!("{}{}", row.lock, if row.recorded { " (recorded)" } else { "" }),
+            row.wait.clone(),
+            predicted.map_or_else(dash, duration),
+            row.measured_ns.map_or_else(dash, duration),
+            row.measured_range_ns.map_or_else(dash, |(low, high)| format!("{} – {}", duration(low), duration(high))),
+            off.unwrap_or_else(dash),
+            row.remark.clone().unwrap_or_default(),
+        ]
+    };
+    let header = ["lock", "wait", "predicted", "measured", "range", "off by", "remark"];
+    ui::table(&header, &rows.iter().map(cells).collect::<Vec<_>>())
+}
+
+impl Candidate {
+    fn lock(&self) -> &str {
+        self.choice.as_ref().map_or("glibc", |c| c.lock.name)
+    }
+
+    fn wait(&self) -> String {
+        self.choice.as_ref().map_or("its own".into(), |c: &Choice| c.wait.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(lock: &str, median: u64, recorded: bool, cut_off: u32) -> Said {
+        let text = format!(
+            r#"{{"lock":"{lock}","wait":"pause","recorded":{recorded},"cut_off":{cut_off},
+                "time_ns":{{"median":{median},"low":1,"high":9}},"overhead_ns":{{"median":3,"low":1,"high":9}}}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn the_best_are_neither_the_recorded_nor_those_that_collapse() {
+        let all =
+            [said("futex", 1, true, 0), said("mcs", 7, false, 0), said("tas", 2, false, 1), said("clh", 5, false, 0)];
+        assert_eq!(best(&all, 1), ["clh:pause"]);
+        assert_eq!(best(&all, 9), ["clh:pause", "mcs:pause"]);
+    }
+
+    #[test]
+    fn measured_stands_beside_predicted() {
+        let all = [said("futex", 100, true, 0), said("mcs", 200, false, 0)];
+        let mcs = Candidate::replaced(choice::check("mcs", Some("pause")).unwrap());
+        let clh = Candidate::replaced(choice::check("clh", Some("pause")).unwrap());
+        let taken = |ns: &[u64]| Taken { times: ns.iter().map(|n| Nanos(*n)).collect() };
+        let rows = rows(&all, &[Candidate::bare(), mcs, clh], &[taken(&[90, 80, 100]), taken(&[400]), taken(&[7])]);
+        let got: Vec<_> = rows.iter().map(|r| (r.lock.as_str(), r.measured_ns.map(|n| n.0))).collect();
+        assert_eq!(got, [("futex", Some(90)), ("mcs", Some(400)), ("clh", Some(7))]);
+        assert_eq!(rows[0].measured_range_ns, Some((Nanos(80), Nanos(100))));
+        let text = table(&rows);
+        assert!(text.contains("futex (recorded)") && text.contains("-50%") && text.contains("+11%"), "{text}");
+    }
+}

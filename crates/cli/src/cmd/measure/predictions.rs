@@ -1,0 +1,92 @@
+//! What `baton whatif --json` said: the part of its output that is set beside measurements.
+
+use crate::error::BadInput;
+use baton_report::html::Predicted;
+use baton_units::Nanos;
+use serde::Deserialize;
+use std::path::Path;
+
+/// A lock's prediction.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Said {
+    pub(super) lock: String,
+    pub(super) wait: String,
+    #[serde(default)]
+    pub(super) recorded: bool,
+    pub(super) time_ns: Spread,
+    overhead_ns: Spread,
+    /// Seeds whose run was cut off, as it took so much longer than the recorded one.
+    #[serde(default)]
+    pub(super) cut_off: u32,
+    /// Why the whole prediction should not be trusted; set from the document.
+    #[serde(skip)]
+    doubt: Option<String>,
+}
+
+/// Over seeds.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(super) struct Spread {
+    pub(super) median: u64,
+    low: u64,
+    high: u64,
+}
+
+/// The document.
+#[derive(Deserialize)]
+struct Document {
+    results: Vec<Said>,
+    trustworthy: bool,
+    #[serde(default)]
+    reasons: Vec<String>,
+}
+
+/// Reads the document.
+pub(super) fn read(path: &Path) -> Result<Vec<Said>, BadInput> {
+    let text = std::fs::read(path).map_err(|e| BadInput::new(format!("cannot read {}: {e}", path.display())))?;
+    parse(&text).map_err(|e| {
+        BadInput::new(format!("{}: line {}, column {}: {e}", path.display(), e.line(), e.column()))
+            .hint("expected what `baton whatif DIR --json` prints")
+    })
+}
+
+fn parse(text: &[u8]) -> serde_json::Result<Vec<Said>> {
+    let document: Document = serde_json::from_slice(text)?;
+    let doubt = (!document.trustworthy).then(|| format!("untrustworthy: {}", document.reasons.join("; ")));
+    Ok(document.results.into_iter().map(|said| Said { doubt: doubt.clone(), ..said }).collect())
+}
+
+impl Said {
+    /// As the page shows it.
+    pub(super) fn row(&self) -> Predicted {
+        let cut_off = (self.cut_off > 0).then(|| "collapses: at least this long".to_owned());
+        Predicted {
+            lock: self.lock.clone(),
+            wait: self.wait.clone(),
+            predicted_ns: Nanos(self.time_ns.median),
+            low_ns: Nanos(self.time_ns.low),
+            high_ns: Nanos(self.time_ns.high),
+            overhead_ns: Some(Nanos(self.overhead_ns.median)),
+            measured_ns: None,
+            measured_range_ns: None,
+            recorded: self.recorded,
+            remark: cut_off.or_else(|| self.doubt.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT: &str = r#"{"trustworthy":false,"reasons":["the check is off by 20%"],"results":[
+        {"lock":"mcs","wait":"pause","recorded":false,"time_ns":{"median":5,"low":4,"high":6},
+         "overhead_ns":{"median":1,"low":1,"high":1},"cut_off":0,"speedup":1.5}]}"#;
+
+    #[test]
+    fn a_document_is_read_and_its_doubts_are_kept() {
+        let row = parse(DOCUMENT.as_bytes()).unwrap()[0].row();
+        assert_eq!((row.predicted_ns, row.overhead_ns), (Nanos(5), Some(Nanos(1))));
+        assert_eq!(row.remark.unwrap(), "untrustworthy: the check is off by 20%");
+        assert!(parse(b"{}").is_err());
+    }
+}

@@ -1,0 +1,90 @@
+//! Wrong input for every subcommand: exit code 2, a message that names what is wrong and what was expected, nothing on
+//! standard output, and no panic. A subcommand that is in no case here fails a test.
+
+use assert_cmd::Command;
+use std::collections::BTreeSet;
+
+/// Arguments, and what standard error must say.
+const CASES: &[(&[&str], &str)] = &[
+    (&["profil"], "a similar subcommand exists: 'profile'"),
+    (&["--colour"], "unexpected argument '--colour'"),
+    (&["list"], "<WHAT>"),
+    (&["list", "lock"], "a similar value exists: 'locks'"),
+    (&["list", "chips", "--dir", "/no/such/dir"], "cannot look for chip files in `/no/such/dir`"),
+    (&["run"], "<PROGRAM>"),
+    (&["run", "--lock", "mcs", "sh"], "unexpected argument 'sh'"),
+    (&["run", "--lock", "tiket", "--", "true"], "did you mean `ticket`?"),
+    (&["run", "--lock", "mcs", "--wait", "spni", "--", "true"], "did you mean `spin`?"),
+    (&["run", "--lock", "spin-park", "--wait", "pause", "--", "true"], "waits by its own policy"),
+    (&["run", "--barrier", "centrl", "--", "true"], "did you mean `central`?"),
+    (&["run", "--", "no-such-command-7"], "no command `no-such-command-7` in PATH"),
+    (&["run", "--", "/etc/passwd"], "is not executable"),
+    (&["run", "--stats", "/no/such/dir/f", "--", "true"], "cannot write counters to /no/such/dir/f"),
+    (&["profile"], "<PROGRAM>"),
+    (&["profile", "-o", "/proc/x", "--", "true"], "cannot make a directory in `/proc`"),
+    (&["profile", "-o", "/etc", "--", "true"], "`/etc` exists and is not empty"),
+    (&["profile", "--force", "-o", "/etc", "--", "true"], "`/etc` is not a profile"),
+    (&["profile", "--max-size", "2X", "--", "true"], "`2X` is no size; expected bytes with or without K, M or G"),
+    (&["profile", "--duration", "soon", "--", "true"], "`soon` is no duration; expected a number with ms, s, m or h"),
+    (&["profile", "--wait", "pause", "--", "true"], "--lock"),
+    (&["measure"], "<DIR>"),
+    (&["measure", "/no/such/dir", "--lock", "mcs"], "/no/such/dir"),
+    (&["measure", "x"], "--predictions <FILE>"),
+    (&["report"], "<DIR>"),
+    (&["report", "/no/such/dir"], "/no/such/dir"),
+    (&["diff", "/no/such/dir"], "<"),
+    (&["diff", "/no/such/dir", "/no/such/dir"], "/no/such/dir"),
+    (&["sim", "--chip", "/no/such/file"], ""),
+    (&["doctor", "--output", "x.toml"], "--calibrate"),
+    (&["doctor", "now"], "unexpected argument 'now'"),
+    (&["completions"], "<SHELL>"),
+    (&["completions", "bsh"], "a similar value exists: 'bash'"),
+    (&["man", "porfile"], "did you mean `profile`?"),
+    (&["man", "list", "--dir", "x"], "cannot be used with"),
+];
+
+fn baton(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_baton"));
+    command.args(args).env("NO_COLOR", "1").timeout(std::time::Duration::from_secs(60));
+    command
+}
+
+#[test]
+fn wrong_input_is_explained() {
+    for (args, expected) in CASES {
+        let output = baton(args).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(expected), "baton {args:?}: expected to hear `{expected}`, heard:\n{said}");
+        assert_eq!(output.status.code(), Some(2), "baton {args:?}\n{said}");
+        assert!(!said.contains("panicked") && output.stdout.is_empty(), "baton {args:?}\n{said}");
+        assert!(said.starts_with("error: "), "baton {args:?}\n{said}");
+    }
+}
+
+/// The subcommands that `baton --help` names.
+fn subcommands() -> BTreeSet<String> {
+    let help = String::from_utf8(baton(&["--help"]).output().unwrap().stdout).unwrap();
+    let list = help.split_once("Commands:\n").unwrap().1.split_once("\n\n").unwrap().0;
+    let name = |line: &str| {
+        line.strip_prefix("  ").filter(|l| !l.starts_with(' ')).map(|l| l.split(' ').next().unwrap().to_owned())
+    };
+    list.lines().filter_map(name).filter(|name| name != "help").collect()
+}
+
+#[test]
+fn every_subcommand_has_a_case() {
+    let tested: BTreeSet<String> = CASES.iter().map(|(args, _)| args[0].to_owned()).collect();
+    let missing: Vec<_> = subcommands().difference(&tested).cloned().collect();
+    assert!(missing.is_empty(), "no case of wrong input for {missing:?}: add one to CASES");
+}
+
+#[test]
+fn help_and_man_pages_come_for_every_subcommand() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(baton(&["man", "--dir"]).arg(dir.path()).output().unwrap().status.success());
+    for name in subcommands() {
+        assert!(baton(&[&name, "--help"]).output().unwrap().status.success(), "{name}");
+        let page = std::fs::read_to_string(dir.path().join(format!("baton-{name}.1"))).unwrap();
+        assert!(page.contains(".SH SYNOPSIS") && page.contains("baton "), "{name}");
+    }
+}
