@@ -1,6 +1,7 @@
 //! The environment variables: read once, at start. `docs/preload.md` says what each means.
 
 use baton_machine::{Native, Wait};
+use baton_sync::barrier::{BARRIERS, UnknownBarrier};
 use baton_sync::lock::{LockInfo, info};
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -13,6 +14,8 @@ pub struct Config {
     pub inert: bool,
     /// The lock that stands in for mutexes, and how its waiters wait.
     pub lock: Option<(&'static LockInfo, Wait)>,
+    /// The barrier that stands in for barriers, and how its waiters wait.
+    pub barrier: Option<(&'static str, Wait)>,
     /// The trace's directory.
     pub trace: Option<CString>,
     /// The trace's size limit in bytes.
@@ -43,11 +46,20 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
             return Ok(Config { inert: true, ..Config::default() });
         }
     }
+    let asked = text("BATON_WAIT")?;
     if let Some(name) = text("BATON_LOCK")? {
         let lock = info(&name).map_err(|unknown| format!("BATON_LOCK: {unknown}"))?;
-        config.lock = Some((lock, wait(lock, text("BATON_WAIT")?.as_deref())?));
-    } else if let Some(wait) = text("BATON_WAIT")? {
-        return Err(format!("BATON_WAIT={wait}: only with BATON_LOCK, as glibc's mutexes wait in their own way"));
+        config.lock = Some((lock, wait(asked.as_deref(), |policy| lock.wait(policy))?));
+    }
+    if let Some(name) = text("BATON_BARRIER")? {
+        let barrier = BARRIERS.iter().find(|barrier| barrier.name == name);
+        let barrier = barrier.ok_or_else(|| format!("BATON_BARRIER: {}", UnknownBarrier(name)))?;
+        config.barrier = Some((barrier.name, wait(asked.as_deref(), |policy| Ok(policy.unwrap_or_default()))?));
+    }
+    if let (Some(wait), None, None) = (asked, config.lock, config.barrier) {
+        return Err(format!(
+            "BATON_WAIT={wait}: only with BATON_LOCK or BATON_BARRIER, as glibc's mutexes wait in their own way"
+        ));
     }
     config.trace = file("BATON_TRACE")?;
     if let Some(directory) = &config.trace {
@@ -61,15 +73,16 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
     Ok(config)
 }
 
-/// The first policy of the list that this machine has; the lock's own if there is no list.
-fn wait(lock: &LockInfo, asked: Option<&str>) -> Result<Wait, String> {
+/// The first policy of the list that this machine has; the lock's own if there is no list. `take` says which policies the
+/// lock takes.
+fn wait(asked: Option<&str>, take: impl Fn(Option<Wait>) -> Result<Wait, String>) -> Result<Wait, String> {
     let Some(asked) = asked else {
-        return lock.wait(None).map_err(|error| format!("BATON_WAIT: {error}"));
+        return take(None).map_err(|error| format!("BATON_WAIT: {error}"));
     };
     let mut missing = None;
     for name in asked.split(',') {
         let policy: Wait = name.trim().parse().map_err(|error| format!("BATON_WAIT: {error}"))?;
-        let policy = lock.wait(Some(policy)).map_err(|error| format!("BATON_WAIT: {error}"))?;
+        let policy = take(Some(policy)).map_err(|error| format!("BATON_WAIT: {error}"))?;
         match Native::check(policy) {
             Ok(()) => return Ok(policy),
             Err(error) => missing = missing.or(Some(error)),
@@ -117,6 +130,13 @@ mod tests {
     }
 
     #[test]
+    fn a_barrier_takes_any_wait() {
+        let barrier = |variables| with(variables).unwrap().barrier;
+        assert_eq!(barrier(&[("BATON_BARRIER", "central")]), Some(("central", Wait::Pause)));
+        assert_eq!(barrier(&[("BATON_BARRIER", "tree"), ("BATON_WAIT", "futex")]), Some(("tree", Wait::Futex)));
+    }
+
+    #[test]
     fn a_policy_that_is_missing_falls_back_only_if_told() {
         assert_eq!(with(&[("BATON_LOCK", "mcs"), ("BATON_WAIT", "wfe,spin")]).unwrap().lock.unwrap().1, Wait::Spin);
         let error = with(&[("BATON_LOCK", "mcs"), ("BATON_WAIT", "wfe")]).unwrap_err();
@@ -128,6 +148,7 @@ mod tests {
         for (variable, value, says) in [
             ("BATON_LOCK", "msc", "expected one of"),
             ("BATON_WAIT", "pause", "only with BATON_LOCK"),
+            ("BATON_BARRIER", "fence", "expected one of"),
             ("BATON_TRACE", "/nonexistent", "not a directory"),
             ("BATON_TRACE_MAX", "2T", "K, M or G"),
             ("BATON_TRACE_MAX", "99999999999G", "K, M or G"),

@@ -11,6 +11,7 @@
 //! | [`real`] | glibc's own functions |
 //! | [`mutex`], [`cond`] | replacement: locks of `baton-sync` in `pthread_mutex_t`, condition variables that go with them |
 //! | [`watch`] | what is recorded but never replaced: reader-writer and spin locks, barriers, semaphores, threads |
+//! | [`barrier`] | replacement of barriers |
 //! | [`omp`] | OpenMP's locks, critical sections and barriers |
 //! | [`capture`] | recording |
 //! | [`thread`], [`fork`] | what is known of each thread; what a fork's child has to put in order |
@@ -26,6 +27,7 @@
 #![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
 
 mod alloc;
+mod barrier;
 mod capture;
 mod cond;
 mod config;

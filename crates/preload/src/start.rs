@@ -4,8 +4,9 @@ use crate::capture::{self, Probe, Quiet, Recorded};
 use crate::config::{self, Config};
 use crate::hook::{self, Code, slot};
 use crate::mutex::replace::{self, Polled, Timed};
-use crate::{cond, errno, fork, message, mutex, omp, real, stats, thread, watch};
+use crate::{barrier, cond, errno, fork, message, mutex, omp, real, stats, thread, watch};
 use baton_machine::{Machine, Native, Wait};
+use baton_sync::barrier::visit;
 use baton_sync::lock::{PosixVisitor, TimedLock, TryLock, ZeroInit, visit_posix};
 use core::ffi::c_int;
 use core::marker::PhantomData;
@@ -83,7 +84,7 @@ fn same_as_pthread() {
 }
 
 fn set_up(config: &Config) {
-    if config.lock.is_none() && config.trace.is_none() && config.stats.is_none() {
+    if config.lock.is_none() && config.barrier.is_none() && config.trace.is_none() && config.stats.is_none() {
         return;
     }
     let follow = std::env::var_os("BATON_ONLY_PID").is_none_or(|value| value.is_empty());
@@ -96,8 +97,8 @@ fn set_up(config: &Config) {
         message::refuse(format_args!("{error}"));
     }
     if config.trace.is_some() {
-        install::<Recorded>(config);
         watch::install();
+        install::<Recorded>(config);
         if config.lock.is_none() {
             watch::cond::install();
         }
@@ -124,6 +125,10 @@ fn install<P: Probe>(config: &Config) {
         }
     }
     mutex::c11::install::<P>();
+    if let Some((name, wait)) = config.barrier {
+        visit::<Native, _>(name, barrier::Choice::<P>(wait, PhantomData))
+            .expect("looked up when the settings were read");
+    }
 }
 
 /// Puts the chosen lock into the slots.

@@ -25,6 +25,8 @@ fn bad_values_end_the_run_before_main() {
     refused(&[("BATON_LOCK", "mcs"), ("BATON_WAIT", "nap")], &["BATON_WAIT", "`nap`"]);
     refused(&[("BATON_LOCK", "mcs"), ("BATON_WAIT", "wfe")], &["BATON_WAIT", "`wfe`", "not available"]);
     refused(&[("BATON_LOCK", "spin-park"), ("BATON_WAIT", "pause")], &["BATON_WAIT", "own policy"]);
+    refused(&[("BATON_BARRIER", "fence")], &["BATON_BARRIER", "`fence`", "central"]);
+    refused(&[("BATON_WAIT", "pause")], &["BATON_WAIT", "only with BATON_LOCK"]);
     refused(&[("BATON_TRACE", "/nonexistent")], &["BATON_TRACE", "not a directory"]);
     refused(&[("BATON_TRACE", "/tmp"), ("BATON_TRACE_MAX", "lots")], &["BATON_TRACE_MAX", "lots"]);
 }
@@ -74,6 +76,18 @@ fn a_refused_condition_wait_is_counted_and_said() {
     let ran = Run::new("cond.c", &[]).set("BATON_LOCK", "futex").counted().ok();
     assert_eq!(ran.count("refused_condition_waits"), 1);
     assert!(String::from_utf8(ran.output.stderr).unwrap().contains("process-shared condition variable"));
+}
+
+#[test]
+fn barriers_are_replaced() {
+    for barrier in baton_sync::barrier::BARRIERS {
+        for lock in ["", "futex"] {
+            let run = Run::new("objects.c", &[]).set("BATON_BARRIER", barrier.name).set("BATON_LOCK", lock).counted();
+            // The futex lock fixes its own policy, which the barrier then takes over.
+            let ran = run.set("BATON_WAIT", "futex").ok();
+            assert_eq!(ran.count("barrier_waits"), 30, "{}", ran.what);
+        }
+    }
 }
 
 #[test]
