@@ -5,13 +5,16 @@
 pub mod allocator;
 pub mod arbiter;
 mod config;
+pub mod energy;
 mod error;
 pub mod experiment;
+pub mod explain;
 mod network;
 mod packet;
 mod rng;
 pub mod routing;
 pub mod topology;
+pub mod trace;
 pub mod traffic;
 
 pub use config::{ClockDomain, Config, Latencies, Pipeline};

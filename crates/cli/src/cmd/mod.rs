@@ -11,6 +11,7 @@ mod doctor;
 mod list;
 mod man;
 mod measure;
+mod noc;
 mod profile;
 mod report;
 mod run;
@@ -66,6 +67,8 @@ commands! {
     Doctor(doctor),
     /// Simulate a micro-workload on a chip
     Sim(sim),
+    /// Simulate a network on chip: latency, saturation, traces, deadlocks
+    Noc(noc),
     /// Say what can be chosen: locks, waits, barriers, queues, chips
     List(list),
     /// Print a shell's completion script

@@ -115,3 +115,65 @@ pub(crate) fn bits(mut set: u64) -> impl Iterator<Item = usize> {
 }
 
 pub(crate) use {islip::Islip, output_first::output_first, wavefront::Wavefront};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    const PORTS: usize = 8;
+
+    /// Packets a port a cycle of a switch with virtual output queues that uniform arrivals keep full.
+    fn throughput(mut matching: impl FnMut(&Bids) -> Matching) -> f64 {
+        let mut queues = [[0u32; PORTS]; PORTS];
+        let mut rng = Rng::new(1, 2, 3);
+        let (mut moved, cycles) = (0u32, 20_000);
+        for cycle in 0..cycles + 1000 {
+            for queue in &mut queues {
+                queue[rng.below(PORTS as u64) as usize] += 1;
+            }
+            let mut bids = Bids::default();
+            for (input, queue) in queues.iter().enumerate() {
+                (0..PORTS).filter(|o| queue[*o] > 0).for_each(|o| bids.add(input, o));
+            }
+            let m = matching(&bids);
+            assert_eq!(m.outputs.count_ones(), m.inputs.count_ones(), "one input an output");
+            for output in bits(m.outputs) {
+                let input = usize::from(m.input_of[output]);
+                assert!(queues[input][output] > 0, "only what was bid for");
+                queues[input][output] -= 1;
+                moved += u32::from(cycle >= 1000);
+            }
+        }
+        f64::from(moved) / f64::from(cycles) / PORTS as f64
+    }
+
+    #[test]
+    fn islip_on_virtual_output_queues_nears_one() {
+        let mut islip = Islip::default();
+        let got = throughput(|b| islip.matching(b));
+        assert!(got > 0.98, "{got}");
+    }
+
+    #[test]
+    fn wavefront_matches_maximally() {
+        let mut wavefront = Wavefront::default();
+        let got = throughput(|b| {
+            let m = wavefront.matching(b, PORTS);
+            for input in bits(b.inputs & !m.inputs) {
+                assert_eq!(b.outputs[input] & !m.outputs, 0, "a free input finds no free output");
+            }
+            m
+        });
+        assert!(got > 0.97, "{got}");
+    }
+
+    #[test]
+    fn output_first_loses_grants_where_outputs_agree() {
+        // All outputs prefer the lowest input, all inputs the lowest output: one pair a cycle, whoever bids.
+        let mut bids = Bids::default();
+        (0..4).for_each(|i| (0..4).for_each(|o| bids.add(i, o)));
+        let m = output_first(&bids, |_, a, b| a < b, |_, a, b| a < b);
+        assert_eq!((m.outputs, m.inputs, m.input_of[0]), (1, 1, 0));
+    }
+}

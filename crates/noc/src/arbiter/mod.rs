@@ -110,3 +110,34 @@ impl std::str::FromStr for ArbiterKind {
         lookup("arbiter", name, &ARBITERS)
     }
 }
+
+/// Evaluates an expression with the arbiter that a configuration names, so that each is compiled for itself:
+/// `with_arbiter!(&config, |arbiter| Network::with_arbiter(&config, arbiter))`.
+#[macro_export]
+macro_rules! with_arbiter {
+    ($config:expr, |$arbiter:ident| $body:expr) => {
+        match $config.arbiter {
+            $crate::arbiter::ArbiterKind::RoundRobin => {
+                let $arbiter = $crate::arbiter::RoundRobin;
+                $body
+            }
+            $crate::arbiter::ArbiterKind::Matrix => {
+                let $arbiter = $crate::arbiter::Matrix;
+                $body
+            }
+            $crate::arbiter::ArbiterKind::Age => {
+                let $arbiter = $crate::arbiter::Age;
+                $body
+            }
+            $crate::arbiter::ArbiterKind::Fixed => {
+                let $arbiter = $crate::arbiter::Fixed;
+                $body
+            }
+            $crate::arbiter::ArbiterKind::Ocor => {
+                let outranks_speculation = $config.mark_outranks_speculation;
+                let $arbiter = $crate::arbiter::Ocor { outranks_speculation };
+                $body
+            }
+        }
+    };
+}

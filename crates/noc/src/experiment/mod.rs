@@ -10,5 +10,6 @@ mod sweep;
 
 pub use histogram::Histogram;
 pub use interval::BatchMeans;
+pub(crate) use run::link_loads;
 pub use run::{ClassResult, Experiment, Latency, LinkLoad, Outcome, RunResult};
 pub use sweep::{Point, bisect_saturation};

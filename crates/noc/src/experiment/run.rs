@@ -1,7 +1,7 @@
 //! Running one experiment.
 
 use super::{BatchMeans, Histogram};
-use crate::arbiter::{Age, Arbiter, ArbiterKind, Fixed, Matrix, Ocor, RoundRobin};
+use crate::arbiter::Arbiter;
 use crate::config::Config;
 use crate::error::{NocError, bad};
 use crate::network::Network;
@@ -64,6 +64,10 @@ pub struct LinkLoad {
     pub to: u32,
     /// `link`, `injection` or `ejection`.
     pub kind: &'static str,
+    /// Length in tiles.
+    pub length: u32,
+    /// Flits over the whole run.
+    pub flits: u64,
     /// Flits a cycle.
     pub load: f64,
 }
@@ -196,14 +200,7 @@ impl Experiment {
 
     /// The same; `watch` is told the cycle now and then.
     pub fn run_watched(&self, watch: &mut dyn FnMut(u64)) -> Result<RunResult, NocError> {
-        let c = &self.network;
-        match c.arbiter {
-            ArbiterKind::RoundRobin => self.run_with(RoundRobin, watch),
-            ArbiterKind::Matrix => self.run_with(Matrix, watch),
-            ArbiterKind::Age => self.run_with(Age, watch),
-            ArbiterKind::Fixed => self.run_with(Fixed, watch),
-            ArbiterKind::Ocor => self.run_with(Ocor { outranks_speculation: c.mark_outranks_speculation }, watch),
-        }
+        crate::with_arbiter!(&self.network, |arbiter| self.run_with(arbiter, watch))
     }
 
     /// Runs it with any arbiter.
@@ -213,6 +210,10 @@ impl Experiment {
         }
         if self.traffic.is_empty() {
             return Err(bad("traffic", "[]", "at least one flow"));
+        }
+        if self.network.endpoint_places > 0 {
+            let expected = "0 in an experiment: nobody would give the places back";
+            return Err(bad("endpoint_places", self.network.endpoint_places, expected));
         }
         let network = Network::with_arbiter(&self.network, arbiter)?;
         let injectors = (0u64..)
@@ -225,6 +226,25 @@ impl Experiment {
         let mut run = Running { network, injectors, measure, oldest: 0, last_moved: (0, 0), dead: false };
         Ok(run.run(self.cycles, watch))
     }
+}
+
+/// Loads of all channels so far.
+pub(crate) fn link_loads<A: Arbiter>(network: &Network<A>) -> Vec<LinkLoad> {
+    let cycles = network.now().0.max(1) as f64;
+    let kind = |c: &crate::ChannelView| match (c.from_source, c.to_endpoint) {
+        (true, _) => "injection",
+        (_, true) => "ejection",
+        _ => "link",
+    };
+    let load = |c: crate::ChannelView| LinkLoad {
+        from: c.from,
+        to: c.to,
+        kind: kind(&c),
+        length: c.length,
+        flits: c.flits,
+        load: c.flits as f64 / cycles,
+    };
+    network.channel_views().map(load).collect()
 }
 
 struct Running<A: Arbiter> {
@@ -336,17 +356,6 @@ impl<A: Arbiter> Running<A> {
             let (h, b) = &**c.as_ref()?;
             Some(ClassResult { class, packets: h.total(), packet_latency: latency(h, b) })
         });
-        let kind = |c: &crate::ChannelView| match (c.from_source, c.to_endpoint) {
-            (true, _) => "injection",
-            (_, true) => "ejection",
-            _ => "link",
-        };
-        let links = self.network.channel_views().map(|c| LinkLoad {
-            from: c.from,
-            to: c.to,
-            kind: kind(&c),
-            load: c.flits as f64 / total.max(1) as f64,
-        });
         RunResult {
             packet_latency: latency(&m.packet, &m.means),
             network_latency: latency(&m.network, &m.network_means),
@@ -361,7 +370,7 @@ impl<A: Arbiter> Running<A> {
             warm_up,
             oldest: self.oldest,
             classes: classes.collect(),
-            links: links.collect(),
+            links: link_loads(&self.network),
         }
     }
 }

@@ -147,6 +147,8 @@ impl<A: Arbiter> Network<A> {
 
     fn why_stuck(&self, n: usize) -> Option<Stuck> {
         let state = &self.vcs[n];
+        // The common kind has one mask for all and does not write it down.
+        let mask = if self.fast { self.masks[0] } else { state.mask };
         let channel = &self.channels[n >> self.shift];
         let output = state.output as usize;
         let out = &self.channels[output];
@@ -164,8 +166,8 @@ impl<A: Arbiter> Network<A> {
         let waits_for: Vec<PacketId> = match given {
             Some(v) if out.credit >> v & 1 == 1 => return None,
             Some(v) => behind(v).into_iter().collect(),
-            None if state.given != NONE || out.free & state.mask != 0 => return None,
-            None => (0..self.config.vcs as usize).filter(|v| state.mask >> v & 1 == 1).filter_map(behind).collect(),
+            None if state.given != NONE || out.free & mask != 0 => return None,
+            None => (0..self.config.vcs as usize).filter(|v| mask >> v & 1 == 1).filter_map(behind).collect(),
         };
         Some(Stuck {
             packet: PacketId(self.slots.get(self.front::<false>(n).slot()).id),

@@ -350,7 +350,13 @@ impl<A: Arbiter> Network<A> {
         }
         if self.channels[c].shared == 0 {
             for v in 0..self.config.vcs as usize {
-                if self.vcs[(c << self.shift) + v].credits <= 0 {
+                let state = &self.vcs[(c << self.shift) + v];
+                if state.credits <= 0 {
+                    // Whoever was ready for it is so no more: this channel has its flit of the cycle.
+                    if state.owner != NONE && !self.channels[c].from_source {
+                        let input = (self.channels[c].from as usize) << self.block | usize::from(state.owner);
+                        self.ready[input >> 6] &= !(1 << (input & 63));
+                    }
                     self.channels[c].credit &= !(1 << v);
                 }
             }

@@ -10,7 +10,7 @@ mod file;
 mod flattened_butterfly;
 mod grid;
 
-pub use file::GraphFile;
+pub use file::{GraphFile, GraphLink};
 
 use crate::error::{NocError, bad, lookup};
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,75 @@
+//! `baton noc`: the network on chip, alone.
+
+mod explain;
+mod options;
+mod page;
+mod print;
+mod replay;
+mod sweep;
+
+use crate::error::BadInput;
+use baton_noc::NocError;
+use options::Options;
+use std::process::ExitCode;
+
+/// One run at one load; a subcommand for more.
+#[derive(clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Rates are packets a node a cycle. Latencies are cycles, from creation at the source to the tail flit's leaving.
+
+Examples:
+  baton noc --topology mesh --size 8x8 --vcs 6 --buffer 4 --traffic uniform --rate 0.1
+  baton noc --topology torus --size 8x8 --routing xy --traffic tornado --rate 0.2 --json
+  baton noc sweep --traffic transpose --rates 0.01..0.15 --plot curve.html
+  baton noc replay trace.tra
+  baton noc explain --topology torus --size 4x4 --vcs 1 --routing table --allow-deadlock --rate 0.5"
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    options: Box<Options>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Latency against load, and the saturation load by bisection
+    Sweep(sweep::Args),
+    /// Send the packets of a recorded trace, dependencies and all
+    Replay(replay::Args),
+    /// Why is it slow, or stuck: where packets wait, who waits for whom, one packet's journey
+    Explain(explain::Args),
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    match args.command {
+        Some(Command::Sweep(sweep)) => sweep::run(sweep),
+        Some(Command::Replay(replay)) => replay::run(replay),
+        Some(Command::Explain(explain)) => explain::run(explain),
+        None => one(&args.options, args.json),
+    }
+}
+
+fn one(options: &Options, json: bool) -> anyhow::Result<ExitCode> {
+    let experiment = options.experiment()?;
+    let started = std::time::Instant::now();
+    let result = experiment.run().map_err(input)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let energy = options.technology()?.price(&result, options.flit_bits());
+    if json {
+        println!("{}", serde_json::to_string_pretty(&print::json(&experiment, &result, &energy, seconds))?);
+    } else {
+        print!("{}", print::text(&result, &energy));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the network refuses is the user's to mend.
+fn input(error: NocError) -> anyhow::Error {
+    BadInput::new(error).into()
+}

@@ -1,0 +1,143 @@
+//! Who goes first: OCOR's figures 8 and 9, ages, starvation.
+
+use baton_noc::arbiter::{Age, Arbiter, Fixed, Matrix, Ocor, RoundRobin, local_priority};
+use baton_noc::topology::{GraphFile, GraphLink, TopologyConfig};
+use baton_noc::{Config, Delivered, Header, Network, Packet};
+use baton_units::NodeId;
+
+/// Many nodes on one router that all send to one node behind a single link.
+fn funnel(senders: u32) -> Config {
+    let nodes = (0..senders).map(|_| 0).chain([1]).collect();
+    let link = GraphLink { from: 0, to: 1, length: 1, one_way: false };
+    // Buffers so deep that no packet is given a virtual channel whose credits are used up, and overtaken meanwhile.
+    let topology = TopologyConfig::Graph(GraphFile { routers: 2, nodes, links: vec![link] });
+    Config { topology, buffer: 16, ..Config::default() }
+}
+
+fn marked(level: u8, progress: u16) -> Header {
+    Header { class: 0, marked: true, level, progress }
+}
+
+fn order<A: Arbiter>(arbiter: A, headers: &[Header]) -> Vec<u64> {
+    let n = headers.len() as u32;
+    let mut net = Network::with_arbiter(&funnel(n), arbiter).unwrap();
+    for (i, header) in (0..).zip(headers) {
+        let packet = Packet { src: NodeId(i), dst: NodeId(n), flits: 1, header: *header, tag: i.into() };
+        net.inject(packet).unwrap();
+    }
+    let mut got: Vec<Delivered> = vec![];
+    net.run_to(baton_units::Cycles(500), &mut got);
+    got.iter().map(|d| d.tag).collect()
+}
+
+#[test]
+fn figure_8_order_of_departure() {
+    // Threads θ with progress a and η with progress b, a < b, with 1, 2 and 3 tries left, and a wake-up of progress
+    // b, in the order in which they meet the router: slower progress first, then fewer tries, the wake-up last.
+    // Levels here are one a try, so that 1, 2 and 3 differ.
+    let (a, b, wake_up) = (3, 4, 8);
+    let arriving = [
+        marked(1, b),       // η2
+        marked(2, a),       // θ3
+        marked(wake_up, b), // W
+        marked(0, a),       // θ1
+        marked(2, b),       // η3
+        marked(1, a),       // θ2
+        marked(0, b),       // η1
+    ];
+    let ocor = order(Ocor { outranks_speculation: true }, &arriving);
+    assert_eq!(ocor, [3, 5, 1, 6, 0, 4, 2]);
+    // The baseline lets them go in turn.
+    assert_eq!(order(RoundRobin, &arriving), [0, 1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn marked_go_before_unmarked() {
+    let all = [Header::default(), marked(8, 900), Header::default(), marked(0, 900)];
+    // Among the unmarked the turn goes on behind the last winner.
+    assert_eq!(order(Ocor { outranks_speculation: false }, &all), [3, 1, 2, 0]);
+}
+
+#[test]
+fn figure_9_local_priority() {
+    // Levels "100", "100" and "010" in: level "100" and index "110" out.
+    let channel = [Some(marked(0, 7)), Some(marked(0, 7)), Some(marked(1, 7))];
+    assert_eq!(local_priority(&channel, 3), Some(("100".into(), "110".into())));
+    // The check bit enables it: an unmarked packet's level is not looked at, and without marks nothing comes out.
+    let unmarked = Some(Header { level: 0, ..Header::default() });
+    assert_eq!(local_priority(&[unmarked, None, Some(marked(2, 7))], 3), Some(("001".into(), "001".into())));
+    assert_eq!(local_priority(&[unmarked, None], 3), None);
+}
+
+#[test]
+fn a_marked_first_bid_outranks_a_body_only_if_asked_to() {
+    // Node 0 sends a long packet; node 1's marked single flit comes when the body holds the switch every cycle.
+    let late = |outranks_speculation| {
+        let mut net = Network::with_arbiter(&funnel(2), Ocor { outranks_speculation }).unwrap();
+        let mut got: Vec<Delivered> = vec![];
+        let long = Packet { src: NodeId(0), dst: NodeId(2), flits: 4, header: Header::default(), tag: 0 };
+        net.inject(long).unwrap();
+        net.step(&mut got);
+        let marked = Packet { src: NodeId(1), flits: 1, header: marked(0, 0), tag: 1, ..long };
+        net.inject(marked).unwrap();
+        net.run_to(baton_units::Cycles(100), &mut got);
+        got.iter().find(|d| d.tag == 1).unwrap().packet_latency().0
+    };
+    // Alone it would take 3 · 2 + 2. Its speculative bid loses to the body once; its next one is of the same kind.
+    assert_eq!((late(true), late(false)), (8, 9));
+}
+
+/// Longest wait of node 0's packets while all others send without pause and are marked.
+fn longest_wait<A: Arbiter>(arbiter: A) -> u64 {
+    let senders = 6;
+    let mut net = Network::with_arbiter(&funnel(senders), arbiter).unwrap();
+    let mut got: Vec<Delivered> = vec![];
+    for cycle in 0..3000 {
+        for node in 0..senders {
+            let victim = node == senders - 1;
+            if cycle % if victim { 40 } else { 2 } == 0 {
+                let header = if victim { Header::default() } else { marked(0, 0) };
+                let packet = Packet { src: NodeId(node), dst: NodeId(senders), flits: 1, header, tag: node.into() };
+                net.inject(packet).unwrap();
+            }
+        }
+        net.step(&mut got);
+    }
+    let waits = got.iter().filter(|d| d.tag == u64::from(senders) - 1).map(|d| d.network_latency().0);
+    // Packets that never got through count with the age of the run.
+    let arrived = waits.clone().count() as u64;
+    if arrived < 60 { 3000 } else { waits.max().unwrap() }
+}
+
+#[test]
+fn who_can_starve() {
+    // Each of six inputs is served once in six cycles, through six packets a virtual channel at most.
+    for (name, wait) in [("round robin", longest_wait(RoundRobin)), ("matrix", longest_wait(Matrix))] {
+        assert!(wait < 200, "{name}: {wait}");
+    }
+    assert_eq!(longest_wait(Fixed), 3000, "the highest input starves");
+    assert_eq!(longest_wait(Ocor { outranks_speculation: true }), 3000, "unmarked packets starve behind marked ones");
+}
+
+#[test]
+fn by_age_nobody_waits_for_a_younger_packet() {
+    // Five inputs send more than the link carries, the sixth little: queues grow, but the sixth's packets wait for
+    // older ones only, give or take what is already under way.
+    let senders = 6;
+    let mut net = Network::with_arbiter(&funnel(senders), Age).unwrap();
+    let mut got: Vec<Delivered> = vec![];
+    for cycle in 0..3000 {
+        for node in 0..senders {
+            if cycle % if node == senders - 1 { 40 } else { 2 } == 0 {
+                let header = Header::default();
+                let packet = Packet { src: NodeId(node), dst: NodeId(senders), flits: 1, header, tag: node.into() };
+                net.inject(packet).unwrap();
+            }
+        }
+        net.step(&mut got);
+    }
+    let youngest = got.iter().map(|d| d.created.0).max().unwrap();
+    let sixth: Vec<u64> = got.iter().filter(|d| d.tag == 5).map(|d| d.created.0).collect();
+    let due = (0..youngest.saturating_sub(100)).filter(|c| c % 40 == 0).count();
+    assert!(sixth.len() >= due && due > 10, "{} of {due}", sixth.len());
+}
