@@ -1,1 +1,21 @@
-//! A recorded trace run on a simulated chip.
+//! A recorded trace run on a simulated chip, through the real source of the locks: what another lock, wait policy or
+//! chip would do to the program.
+//!
+//! | room | holds |
+//! | --- | --- |
+//! | [`program`] | what a trace becomes: a script a thread |
+//! | [`compile`](mod@compile) | from a trace to a program |
+//! | [`run`](mod@run) | a program on a chip under one lock |
+//! | [`predict`](mod@predict) | many locks and seeds side by side, after a check against the recorded run |
+//! | [`scale`] | more threads than were recorded |
+//!
+//! `docs/whatif.md` tells what is assumed and what is not replayed.
+
+pub mod compile;
+pub mod predict;
+pub mod program;
+pub mod run;
+pub mod scale;
+
+pub use predict::{Ask, Prediction, predict};
+pub use program::Program;

@@ -1,0 +1,143 @@
+//! From a trace to a [`Program`].
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`walk`] | goes over the events and says what each thread did |
+//! | [`objects`] | locks, semaphores, barriers by their addresses, and their lives |
+//! | [`tokens`] | which signal ended which condition wait |
+//! | [`gaps`] | what a thread did between two events: computed, slept, or waited for a core |
+//! | [`lines`] | how much data moves with a lock |
+//! | [`dynamic`] | work that threads share out among themselves |
+
+mod dynamic;
+mod gaps;
+mod lines;
+mod objects;
+mod tokens;
+mod walk;
+
+use crate::program::{LockSpec, Op, Probe, Program, Script};
+use baton_chip::Chip;
+use baton_trace::{ThreadIndex, Trace};
+use baton_units::Cycles;
+
+/// Whether the cost of recording is taken out of what threads computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Probes {
+    /// Left in, as the recorded run had it: to compare with that run's own time.
+    Kept,
+    /// Taken out: to predict a run that is not recorded.
+    Subtracted,
+}
+
+/// Ticks of a trace as cycles of a chip. A computation takes the time that it took.
+#[derive(Clone, Copy)]
+pub(crate) struct Scale {
+    cycles_a_tick: f64,
+    ticks_a_ns: f64,
+}
+
+impl Scale {
+    fn new(trace: &Trace, chip: &Chip) -> Scale {
+        let ns_a_tick = trace.clock.span_ns as f64 / trace.clock.span_ticks.max(1) as f64;
+        Scale { cycles_a_tick: ns_a_tick * chip.core.clock.0 as f64 * 1e-9, ticks_a_ns: 1.0 / ns_a_tick }
+    }
+
+    fn cycles(self, ticks: f64) -> f64 {
+        ticks * self.cycles_a_tick
+    }
+
+    fn ticks_of_ns(self, ns: f64) -> f64 {
+        ns * self.ticks_a_ns
+    }
+}
+
+/// What one event costs where the trace does not say: about what capture is specified to cost.
+const ASSUMED_PROBE_NS: f64 = 25.0;
+
+/// Makes a program of a trace, for a chip.
+pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
+    let scale = Scale::new(trace, chip);
+    let mut walked = walk::Walk::over(trace, chip);
+    let probe = match walked.probe_ps {
+        Some(picoseconds) => Probe { event_ns: picoseconds as f64 * 1e-3, recorded: true },
+        None => Probe { event_ns: ASSUMED_PROBE_NS, recorded: false },
+    };
+    let probe_cycles = probe.event_ns * chip.core.clock.0 as f64 * 1e-9;
+    let measures = gaps::Measures { scale, probe: probe_cycles, probes, cpus: cpus(trace, chip) };
+    let lines = lines::infer(&walked.holds, walked.objects.locks.len(), &measures, chip);
+    let crowd = gaps::Crowd::of(&walked.waiting, trace.threads.len());
+    let mut notes = std::mem::take(&mut walked.notes);
+    let mut told = gaps::Told::default();
+    let threads: Vec<Script> = walked
+        .threads
+        .iter_mut()
+        .enumerate()
+        .map(|(i, thread)| {
+            gaps::classify(thread, &measures, &crowd, &mut told);
+            let ops = gaps::ops(thread, &measures, &lines, chip);
+            let name = trace.threads[i].name.clone().unwrap_or_else(|| format!("thread {i}"));
+            let started = walked.started[i];
+            let at = (!started).then(|| Cycles(scale.cycles((thread.first - walked.first) as f64) as u64));
+            Script { name, at, ops }
+        })
+        .collect();
+    notes.extend(told.notes());
+    let (begin, end) = trace.span();
+    let mut replayability = walked.replayability;
+    replayability.lost = trace.losses.iter().map(|loss| loss.events).sum();
+    replayability.dynamic = dynamic::count(trace, &walked.sites);
+    if replayability.dynamic != 0 {
+        notes.push("threads share out work among themselves under a lock; the recorded shares are replayed".into());
+    }
+    let locks = walked.objects.locks.iter().zip(&lines).map(|(lock, lines)| LockSpec {
+        address: lock.address,
+        acquisitions: lock.acquisitions,
+        lines: *lines,
+    });
+    Program {
+        threads,
+        locks: locks.collect(),
+        rwlocks: walked.objects.rwlocks,
+        semaphores: walked.objects.semaphores.clone(),
+        barriers: walked.objects.barriers.iter().map(|barrier| barrier.participants()).collect(),
+        tokens: walked.tokens.count(),
+        measured: Cycles(scale.cycles(end.0.saturating_sub(begin.0) as f64) as u64),
+        replayability,
+        probe,
+        notes,
+    }
+}
+
+/// The CPUs that the recorded program could use, as far as the chip has them.
+pub fn cpus(trace: &Trace, chip: &Chip) -> u32 {
+    let recorded = trace.meta.as_ref().map_or(0, |meta| meta.host.cpus);
+    if recorded == 0 { chip.core.count } else { recorded.min(chip.core.count) }
+}
+
+/// A step of a thread that is not yet in cycles.
+pub(crate) enum Raw {
+    /// Between two events.
+    Gap(walk::Gap),
+    /// A step.
+    Op(Op),
+    /// A signal: the tokens that it puts down are known when the walk is over.
+    Signal(u32),
+    /// So long away from the core, in ticks.
+    Away(u64),
+}
+
+/// A thread as the walk saw it.
+#[derive(Default)]
+pub(crate) struct RawThread {
+    pub(crate) first: u64,
+    pub(crate) steps: Vec<Raw>,
+    /// Its CPU time at some moments: place in `steps`, nanoseconds.
+    pub(crate) cpu: Vec<(usize, u64)>,
+    /// When it was off its CPU, and whether it had blocked (`None`: not known).
+    pub(crate) off: Vec<(u64, u64, Option<bool>)>,
+}
+
+pub(crate) fn index(thread: ThreadIndex) -> usize {
+    thread.index()
+}

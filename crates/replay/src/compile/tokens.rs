@@ -1,0 +1,127 @@
+//! Which signal ended which condition wait. The trace does not say, so waits are paired with signals in their order: a
+//! wake-up takes the oldest signal that was sent while its thread waited and that no other wake-up has taken.
+
+use baton_trace::{Address, ProcessIndex};
+use std::collections::{BTreeMap, VecDeque};
+
+type Place = (ProcessIndex, Address);
+
+#[derive(Default)]
+struct Condition {
+    /// Threads that wait, in the order in which they came, and since which signal's number.
+    waiting: Vec<(u32, u32)>,
+    /// Single signals that no wake-up has taken.
+    signals: VecDeque<u32>,
+    /// Broadcasts that a waiting thread has not taken yet: thread, signal.
+    called: BTreeMap<u32, u32>,
+}
+
+/// Pairs waits and signals. Tokens are numbered in the order of the wake-ups.
+#[derive(Default)]
+pub(crate) struct Tokens {
+    conditions: BTreeMap<Place, Condition>,
+    /// The tokens of each signal.
+    of_signal: Vec<Vec<u32>>,
+    count: u32,
+}
+
+impl Tokens {
+    pub(crate) fn wait(&mut self, place: Place, thread: u32) {
+        let next = self.of_signal.len() as u32;
+        self.conditions.entry(place).or_default().waiting.push((thread, next));
+    }
+
+    /// A signal, to one or all; its number.
+    pub(crate) fn signal(&mut self, place: Place, all: bool) -> (u32, usize) {
+        let signal = self.of_signal.len() as u32;
+        self.of_signal.push(Vec::new());
+        let condition = self.conditions.entry(place).or_default();
+        let uncalled = condition.waiting.len() - condition.called.len();
+        if all {
+            condition.signals.clear();
+            for &(thread, _) in &condition.waiting {
+                condition.called.entry(thread).or_insert(signal);
+            }
+            return (signal, uncalled);
+        }
+        let free = uncalled.saturating_sub(condition.signals.len());
+        if free != 0 {
+            condition.signals.push_back(signal);
+        }
+        (signal, free.min(1))
+    }
+
+    /// A wait was woken: the token that it waits for, if a signal is found.
+    pub(crate) fn woken(&mut self, place: Place, thread: u32) -> Option<u32> {
+        let condition = self.conditions.entry(place).or_default();
+        let since = leave(condition, thread)?;
+        let signal = match condition.called.remove(&thread) {
+            Some(signal) => signal,
+            None => {
+                let at = condition.signals.iter().position(|&signal| signal >= since)?;
+                condition.signals.remove(at)?
+            }
+        };
+        let token = self.count;
+        self.count += 1;
+        self.of_signal[signal as usize].push(token);
+        Some(token)
+    }
+
+    /// A wait ended without being woken.
+    pub(crate) fn gave_up(&mut self, place: Place, thread: u32) {
+        let condition = self.conditions.entry(place).or_default();
+        let _ = leave(condition, thread);
+        condition.called.remove(&thread);
+    }
+
+    pub(crate) fn of(&self, signal: u32) -> &[u32] {
+        &self.of_signal[signal as usize]
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+}
+
+fn leave(condition: &mut Condition, thread: u32) -> Option<u32> {
+    let at = condition.waiting.iter().position(|&(waiter, _)| waiter == thread)?;
+    Some(condition.waiting.remove(at).1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const C: Place = (ProcessIndex(0), 64);
+
+    #[test]
+    fn a_wake_up_takes_the_oldest_signal_sent_while_it_waited() {
+        let mut tokens = Tokens::default();
+        let lost = tokens.signal(C, false);
+        tokens.wait(C, 1);
+        tokens.wait(C, 2);
+        let (one, two) = (tokens.signal(C, false), tokens.signal(C, false));
+        let spare = tokens.signal(C, false);
+        assert_eq!((lost.1, one.1, two.1, spare.1), (0, 1, 1, 0));
+        let (b, a) = (tokens.woken(C, 2).unwrap(), tokens.woken(C, 1).unwrap());
+        assert_eq!((tokens.of(one.0), tokens.of(two.0)), (&[b][..], &[a][..]));
+        assert!(tokens.of(lost.0).is_empty() && tokens.of(spare.0).is_empty());
+        assert_eq!(tokens.woken(C, 1), None, "it does not wait");
+    }
+
+    #[test]
+    fn a_broadcast_wakes_all_who_wait_and_a_later_waiter_needs_its_own() {
+        let mut tokens = Tokens::default();
+        tokens.wait(C, 1);
+        tokens.wait(C, 2);
+        tokens.wait(C, 3);
+        let all = tokens.signal(C, true);
+        assert_eq!(all.1, 3);
+        tokens.gave_up(C, 3);
+        tokens.wait(C, 4);
+        assert_eq!(tokens.woken(C, 4), None);
+        let (a, b) = (tokens.woken(C, 1).unwrap(), tokens.woken(C, 2).unwrap());
+        assert_eq!(tokens.of(all.0), [a, b]);
+    }
+}

@@ -1,0 +1,302 @@
+//! Many locks and seeds side by side, after a check: the recorded lock is replayed first and compared with the recorded
+//! run's own time. Nothing is fitted to the trace: the chip's figures come from its file.
+
+use crate::compile::{Probes, compile, cpus};
+use crate::program::{LockSpec, Probe, Program, Replayability};
+use crate::run::{Choice, Ran, RunError, Setup, run};
+use crate::scale::{self, ScaleError};
+use baton_chip::Chip;
+use baton_sync::lock;
+use baton_trace::Trace;
+use baton_units::{Cycles, Nanos};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// A self-check that is off by more than this makes the prediction untrustworthy.
+pub const MOST_ERROR: f64 = 0.15;
+/// As does a larger share of events that cannot be replayed.
+pub const MOST_NOT_REPLAYABLE: f64 = 0.05;
+/// Runs are cut off at so many times the recorded lock's time.
+pub const COLLAPSE: u64 = 20;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Locks and policies.
+    pub choices: Vec<Choice>,
+    /// Seeds: 1 to so many.
+    pub seeds: u32,
+    /// Cores in use; `None`: as many as the recorded run had, as far as the chip has them.
+    pub cpus: Option<u32>,
+    /// Threads that the program starts; `None`: as recorded.
+    pub threads: Option<u32>,
+}
+
+/// Why nothing can be predicted.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum PredictError {
+    /// The trace has no events.
+    #[error("the trace is empty: there is nothing to replay")]
+    Empty,
+    /// It cannot be scaled.
+    #[error(transparent)]
+    Scale(#[from] ScaleError),
+    /// A run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// A value over seeds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Spread {
+    /// The middle one.
+    pub median: u64,
+    /// The least.
+    pub low: u64,
+    /// The greatest.
+    pub high: u64,
+}
+
+impl Spread {
+    fn of(mut values: Vec<u64>) -> Spread {
+        values.sort_unstable();
+        match (values.first(), values.last()) {
+            (Some(&low), Some(&high)) => Spread { median: values[values.len() / 2], low, high },
+            _ => Spread::default(),
+        }
+    }
+}
+
+/// A lock's prediction. Durations are of the whole program, waiting is added over threads.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Predicted {
+    /// The lock.
+    pub lock: String,
+    /// How its waiters wait.
+    pub wait: String,
+    /// It is the lock of the recorded run.
+    pub recorded: bool,
+    /// The program's time.
+    pub time_ns: Spread,
+    /// The recorded lock's predicted time over this one's: above 1 is faster.
+    pub speedup: f64,
+    /// Waiting in all.
+    pub blocked_ns: Spread,
+    /// Of it, while the lock was held.
+    pub sections_ns: Spread,
+    /// Of it, while it was free: competition overhead.
+    pub overhead_ns: Spread,
+    /// Time spent spinning.
+    pub spin_ns: Spread,
+    /// Acquisitions, and those that waited, in the first seed's run.
+    pub acquisitions: u64,
+    /// See `acquisitions`.
+    pub contended: u64,
+    /// Seeds whose run was cut off: a collapse. Times are then lower bounds.
+    pub cut_off: u32,
+    /// The program's time by seed.
+    pub by_seed_ns: Vec<u64>,
+}
+
+/// The replay of the recorded lock against the recorded run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Check {
+    /// How long the recorded run took.
+    pub measured_ns: u64,
+    /// How long its replay takes, recording included.
+    pub replayed_ns: Spread,
+    /// (replayed − measured) / measured.
+    pub error: f64,
+}
+
+/// What would be.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Prediction {
+    /// The recorded lock, and what stands for it in the replay.
+    pub recorded_lock: String,
+    /// The policy that its waiters have in the replay.
+    pub recorded_wait: String,
+    /// The check.
+    pub check: Check,
+    /// The check and the trace allow to believe the figures.
+    pub trustworthy: bool,
+    /// Why not.
+    pub reasons: Vec<String>,
+    /// What could be replayed.
+    pub replayability: Replayability,
+    /// Its share that could not.
+    pub not_replayable_share: f64,
+    /// Cost of recording.
+    pub probe: Probe,
+    /// Cores in use.
+    pub cpus: u32,
+    /// Threads replayed.
+    pub threads: u32,
+    /// The program's locks, most acquired first.
+    pub locks: Vec<LockSpec>,
+    /// The locks asked for, in the order asked; the recorded one first.
+    pub results: Vec<Predicted>,
+    /// What is assumed, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// The lock that stands for the recorded one: glibc's mutex is a three-state futex lock.
+fn recorded(trace: &Trace) -> (String, Choice) {
+    let named = trace.meta.as_ref().and_then(|meta| meta.lock.clone());
+    let info = named.as_deref().and_then(|name| lock::info(name).ok());
+    let wait = trace.meta.as_ref().and_then(|meta| meta.extra.get("wait")).and_then(|wait| wait.as_str()?.parse().ok());
+    match info {
+        Some(info) => {
+            let wait = info.wait(wait).or_else(|_| info.wait(None)).unwrap_or_default();
+            (info.name.to_owned(), Choice { lock: info.name.to_owned(), wait })
+        }
+        None => {
+            let wait = lock::info("futex").ok().and_then(|info| info.wait(None).ok()).unwrap_or_default();
+            ("glibc's pthread mutex, replayed as `futex`".to_owned(), Choice { lock: "futex".to_owned(), wait })
+        }
+    }
+}
+
+/// How many runs [`predict`] makes, for a progress bar.
+pub fn runs(ask: &Ask) -> u64 {
+    u64::from(ask.seeds) * (ask.choices.len() as u64 + 2)
+}
+
+/// Predicts. `done` is called after each run, from any worker. The result does not depend on the number of workers.
+pub fn predict(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) -> Result<Prediction, PredictError> {
+    if trace.is_empty() {
+        return Err(PredictError::Empty);
+    }
+    let (name, own) = recorded(trace);
+    let cpus = ask.cpus.unwrap_or_else(|| cpus(trace, chip));
+    let kept = Arc::new(compile(trace, chip, Probes::Kept));
+    let program = compile(trace, chip, Probes::Subtracted);
+    let mut notes = program.notes.clone();
+    if !program.probe.recorded {
+        let assumed = program.probe.event_ns;
+        notes.push(format!("the trace does not say what recording an event cost: {assumed} ns are assumed"));
+    }
+    let program = match ask.threads {
+        None => program,
+        Some(threads) => {
+            let (program, model) = scale::to(program, threads)?;
+            notes.push(model);
+            program
+        }
+    };
+    let program = Arc::new(program);
+    let setup = |choice: &Choice, seed, limit| Setup { choice: choice.clone(), seed, cpus, limit };
+    let seeds = 1..=u64::from(ask.seeds.max(1));
+    let check = seeds.clone().into_par_iter().map(|seed| {
+        let ran = run(&kept, chip, &setup(&own, seed, Some(Cycles(kept.measured.0.saturating_mul(COLLAPSE)))));
+        done();
+        ran
+    });
+    let check = check_of(&kept, chip, &check.collect::<Result<Vec<_>, _>>()?);
+    let base = seeds.clone().into_par_iter().map(|seed| {
+        let ran = run(&program, chip, &setup(&own, seed, None));
+        done();
+        ran
+    });
+    let base: Vec<Ran> = base.collect::<Result<_, _>>()?;
+    let limit = Cycles(base.iter().map(|ran| ran.time.0).max().unwrap_or(0).saturating_mul(COLLAPSE));
+    let work: Vec<(&Choice, u64)> =
+        ask.choices.iter().flat_map(|choice| seeds.clone().map(move |seed| (choice, seed))).collect();
+    let ran = work.into_par_iter().map(|(choice, seed)| {
+        let ran = run(&program, chip, &setup(choice, seed, Some(limit)));
+        done();
+        ran
+    });
+    let ran: Vec<Ran> = ran.collect::<Result<_, _>>()?;
+    let base = predicted(&own, true, &base, chip, 0);
+    let reference = base.time_ns.median;
+    let mut results = vec![Predicted { speedup: 1.0, ..base }];
+    for (choice, ran) in ask.choices.iter().zip(ran.chunks(ask.seeds.max(1) as usize)) {
+        results.push(predicted(choice, *choice == own, ran, chip, reference));
+    }
+    let share = program.replayability.share();
+    let reasons = reasons(&check, &program, share);
+    let mut locks = program.locks.clone();
+    locks.sort_by_key(|lock| (std::cmp::Reverse(lock.acquisitions), lock.address));
+    Ok(Prediction {
+        recorded_lock: name,
+        recorded_wait: own.wait.to_string(),
+        check,
+        trustworthy: reasons.is_empty(),
+        reasons,
+        replayability: program.replayability.clone(),
+        not_replayable_share: share,
+        probe: program.probe,
+        cpus,
+        threads: program.threads.len() as u32,
+        locks,
+        results,
+        notes,
+    })
+}
+
+fn check_of(program: &Program, chip: &Chip, ran: &[Ran]) -> Check {
+    let ns = |cycles: Cycles| chip.core.clock.nanos(cycles).0;
+    let measured_ns = ns(program.measured);
+    let replayed_ns = Spread::of(ran.iter().map(|ran| ns(ran.time)).collect());
+    let error = (replayed_ns.median as f64 - measured_ns as f64) / measured_ns.max(1) as f64;
+    Check { measured_ns, replayed_ns, error }
+}
+
+fn reasons(check: &Check, program: &Program, share: f64) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if check.error.abs() > MOST_ERROR {
+        reasons.push(format!(
+            "the replay of the recorded lock takes {:.1} ms, the recorded run took {:.1} ms ({:+.0}%; at most {:.0}% is trusted)",
+            check.replayed_ns.median as f64 * 1e-6,
+            check.measured_ns as f64 * 1e-6,
+            check.error * 100.0,
+            MOST_ERROR * 100.0,
+        ));
+    }
+    if share > MOST_NOT_REPLAYABLE {
+        let lost = &program.replayability;
+        reasons.push(format!(
+            "{:.1}% of the events cannot be replayed (at most {:.0}% is trusted): {} failed tries, {} waits without their \
+             signal, {} waits that expired, {} acquisitions that share out work, {} lost events, {} threads from outside",
+            share * 100.0,
+            MOST_NOT_REPLAYABLE * 100.0,
+            lost.failed_tries,
+            lost.unmatched_waits,
+            lost.expired_waits,
+            lost.dynamic,
+            lost.lost,
+            lost.from_outside,
+        ));
+    }
+    reasons
+}
+
+fn predicted(choice: &Choice, recorded: bool, ran: &[Ran], chip: &Chip, reference: u64) -> Predicted {
+    let ns = |cycles: Cycles| chip.core.clock.nanos(cycles).0;
+    let spread = |value: fn(&Ran) -> Cycles| Spread::of(ran.iter().map(|ran| ns(value(ran))).collect());
+    let time_ns = spread(|ran| ran.time);
+    let first = ran.first();
+    Predicted {
+        lock: choice.lock.clone(),
+        wait: choice.wait.to_string(),
+        recorded,
+        speedup: reference as f64 / time_ns.median.max(1) as f64,
+        time_ns,
+        blocked_ns: spread(|ran| ran.totals.blocked()),
+        sections_ns: spread(|ran| ran.totals.sections),
+        overhead_ns: spread(|ran| ran.totals.overhead),
+        spin_ns: spread(|ran| ran.spin),
+        acquisitions: first.map_or(0, |ran| ran.totals.acquisitions),
+        contended: first.map_or(0, |ran| ran.totals.contended),
+        cut_off: ran.iter().filter(|ran| ran.cut_off).count() as u32,
+        by_seed_ns: ran.iter().map(|ran| ns(ran.time)).collect(),
+    }
+}
+
+/// A length in cycles of a chip, for people.
+pub fn nanos(chip: &Chip, cycles: Cycles) -> Nanos {
+    chip.core.clock.nanos(cycles)
+}

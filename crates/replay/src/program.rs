@@ -1,0 +1,139 @@
+//! What a trace becomes: a script for each thread, and what the scripts share. Durations are cycles of the chip.
+
+use baton_units::Cycles;
+use serde::Serialize;
+
+/// One step of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Computes for so many cycles.
+    Work(u64),
+    /// Leaves its core for so many cycles: a sleep, or a wait for input or output.
+    Delay(u64),
+    /// Takes a lock.
+    Lock(u32),
+    /// Gives it up.
+    Unlock(u32),
+    /// Takes a reader-writer lock as a writer, or as a reader.
+    RwLock(u32, bool),
+    /// Gives it up.
+    RwUnlock(u32, bool),
+    /// Waits for a token: the end of a condition wait.
+    TokenWait(u32),
+    /// Puts a token down: the signal that ended that wait.
+    TokenPost(u32),
+    /// Lowers a semaphore, waiting while it is at zero.
+    SemTake(u32),
+    /// Raises it.
+    SemPost(u32),
+    /// Meets the others at a barrier.
+    Meet(u32),
+    /// Starts a thread.
+    Spawn(u32),
+    /// Waits until a thread has ended.
+    Join(u32),
+}
+
+/// A thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Script {
+    /// Its name in the trace.
+    pub name: String,
+    /// When it starts, if no other thread starts it.
+    pub at: Option<Cycles>,
+    /// What it does.
+    pub ops: Vec<Op>,
+}
+
+/// A lock that is replaced.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LockSpec {
+    /// Its address in the recorded program.
+    pub address: u64,
+    /// How often it was taken.
+    pub acquisitions: u64,
+    /// Data lines that hop with it.
+    pub lines: Lines,
+}
+
+/// How many lines of data move from one holder's core to the next's, told by how much longer a hold takes when the lock
+/// was last held elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Lines {
+    /// The estimate.
+    pub estimate: f64,
+    /// The interval that it lies in (95%).
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// Holds after own and after foreign ownership that it rests on. Where either is few, nothing is inferred, and holds
+    /// stay as long as they were.
+    pub own: u64,
+    /// See `own`.
+    pub foreign: u64,
+}
+
+/// How much of the trace could be made into scripts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Replayability {
+    /// Synchronization events in all.
+    pub events: u64,
+    /// Failed tries: what the program did then depended on the moment.
+    pub failed_tries: u64,
+    /// Condition waits whose signal is not in the trace.
+    pub unmatched_waits: u64,
+    /// Waits for a lock or semaphore that ended by a time-out or a cancellation.
+    pub expired_waits: u64,
+    /// Acquisitions by which threads of one kind shared out work among themselves, each as much as it could.
+    pub dynamic: u64,
+    /// Events that the trace lost.
+    pub lost: u64,
+    /// Threads that nobody in the trace started, beside the first: they arrive from outside.
+    pub from_outside: u64,
+}
+
+impl Replayability {
+    /// Events that cannot be replayed.
+    pub fn not_replayable(&self) -> u64 {
+        self.failed_tries + self.unmatched_waits + self.expired_waits + self.dynamic + self.lost + self.from_outside
+    }
+
+    /// Their share of all.
+    pub fn share(&self) -> f64 {
+        if self.events == 0 { 0.0 } else { (self.not_replayable() as f64 / self.events as f64).min(1.0) }
+    }
+}
+
+/// A recorded program, to be run on a chip.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    /// Its threads. The first one is there from the start.
+    pub threads: Vec<Script>,
+    /// Its locks, by the numbers in [`Op::Lock`].
+    pub locks: Vec<LockSpec>,
+    /// How many reader-writer locks it has.
+    pub rwlocks: u32,
+    /// First values of its semaphores.
+    pub semaphores: Vec<u32>,
+    /// Participants of its barriers.
+    pub barriers: Vec<u32>,
+    /// How many tokens there are.
+    pub tokens: u32,
+    /// How long the recorded run took.
+    pub measured: Cycles,
+    /// What of it cannot be replayed.
+    pub replayability: Replayability,
+    /// What the recording of one event costs.
+    pub probe: Probe,
+    /// What is assumed, in sentences for people.
+    pub notes: Vec<String>,
+}
+
+/// The cost of recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Probe {
+    /// Nanoseconds an event.
+    pub event_ns: f64,
+    /// The trace says so. Otherwise it is assumed.
+    pub recorded: bool,
+}

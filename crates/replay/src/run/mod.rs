@@ -1,0 +1,130 @@
+//! A program run on a chip under one lock: guest threads that follow their scripts.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`world`] | the objects that the guests share |
+//! | [`objects`] | the objects that are not replaced: reader-writer locks, semaphores, tokens |
+//! | [`account`] | blocking, critical sections and competition overhead, as they happen |
+
+mod account;
+mod objects;
+mod world;
+
+pub use account::Totals;
+
+use crate::program::Program;
+use baton_chip::{Chip, Options, Reason, Refused, Simulated, Simulation, Stuck};
+use baton_machine::Wait;
+use baton_sync::lock::{LockVisitor, RawLock, UnknownLock, ZeroInit};
+use baton_units::Cycles;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// A lock and how its waiters wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// A name of the registry of locks.
+    pub lock: String,
+    /// A policy that the lock takes.
+    pub wait: Wait,
+}
+
+/// How to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setup {
+    /// The lock.
+    pub choice: Choice,
+    /// The seed of the chip's noise, and of the place of each lock's lines in their interval; the first seed takes the
+    /// estimates.
+    pub seed: u64,
+    /// Cores in use.
+    pub cpus: u32,
+    /// A run is cut off here: a collapse is a result, too.
+    pub limit: Option<Cycles>,
+}
+
+/// What came out of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ran {
+    /// When the last thread ended, or the limit.
+    pub time: Cycles,
+    /// The run was cut off.
+    pub cut_off: bool,
+    /// All locks together.
+    pub totals: Totals,
+    /// Cycles that threads spent spinning, added up.
+    pub spin: Cycles,
+    /// Operations of the guests, for the speed of the simulation.
+    pub operations: u64,
+}
+
+/// Why a run cannot be.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum RunError {
+    /// No such lock.
+    #[error(transparent)]
+    Lock(#[from] UnknownLock),
+    /// The chip cannot be simulated so.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The replayed program never ends.
+    #[error("the replayed program never ends under lock `{lock}`, wait `{wait}`: {stuck}")]
+    Stuck {
+        /// The lock.
+        lock: String,
+        /// The policy.
+        wait: Wait,
+        /// Who waits for what.
+        stuck: Box<Stuck>,
+    },
+}
+
+/// Runs the program once.
+pub fn run(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Result<Ran, RunError> {
+    baton_sync::lock::visit(&setup.choice.lock, Run { program, chip, setup })?
+}
+
+struct Run<'a> {
+    program: &'a Arc<Program>,
+    chip: &'a Chip,
+    setup: &'a Setup,
+}
+
+impl LockVisitor<Simulated> for Run<'_> {
+    type Out = Result<Ran, RunError>;
+
+    fn visit<L: RawLock<Simulated> + ZeroInit>(self) -> Self::Out {
+        let Run { program, chip, setup } = self;
+        let options = Options {
+            seed: setup.seed,
+            cpus: Some(setup.cpus),
+            limit: setup.limit,
+            heap_bytes: world::heap_bytes(program),
+            threads: program.threads.len().max(1),
+            ..Options::default()
+        };
+        let mut simulation = Simulation::new(chip, &options)?;
+        let shared = simulation.outside(|| world::World::<L>::new(program.clone(), setup));
+        for (thread, script) in program.threads.iter().enumerate() {
+            if let Some(at) = script.at {
+                let guest = simulation.spawn(shared.spawn(thread as u32, at), shared.body(thread as u32))?;
+                shared.started(thread as u32, guest);
+            }
+        }
+        let stuck =
+            |stuck| RunError::Stuck { lock: setup.choice.lock.clone(), wait: setup.choice.wait, stuck: Box::new(stuck) };
+        let outcome = simulation.run().map_err(stuck);
+        let totals = outcome.as_ref().map(|outcome| shared.totals(outcome.cycles)).unwrap_or_default();
+        // Its objects go inside the simulation, as they came.
+        simulation.outside(|| drop(shared));
+        let outcome = outcome?;
+        let spin = outcome.threads.iter().map(|thread| thread.time(Reason::Spin).0).sum();
+        Ok(Ran {
+            time: outcome.cycles,
+            cut_off: !outcome.finished,
+            totals,
+            spin: Cycles(spin),
+            operations: outcome.guest_operations,
+        })
+    }
+}

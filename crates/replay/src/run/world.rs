@@ -1,0 +1,188 @@
+//! The objects that a program's guests share, and what a guest does with its script.
+
+use super::Setup;
+use super::account::{Book, Totals};
+use super::objects::{RwLock, Semaphore, token_post, token_wait};
+use crate::program::{Op, Program};
+use baton_chip::{Guest, Simulated, Spawn, act};
+use baton_machine::{Atomic, Machine, Owned, Wait};
+use baton_sync::barrier::RawBarrier;
+use baton_sync::barrier::central::Central;
+use baton_sync::lock::{RawLock, Token};
+use baton_units::Cycles;
+use std::alloc::Layout;
+use std::cell::RefCell;
+use std::num::NonZeroU32;
+use std::ptr::NonNull;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Bytes of a line pair: data lines of a lock lie this far apart.
+const PAIR: usize = 128;
+
+/// A lock with the data that moves with it.
+struct Guarded<L> {
+    lock: Owned<Simulated, Alone<L>>,
+    data: Option<(NonNull<u8>, Layout)>,
+    lines: usize,
+}
+
+/// Alone in its pair of lines.
+#[repr(C, align(128))]
+struct Alone<T>(T);
+
+/// All objects of a program.
+pub(crate) struct World<L> {
+    program: Arc<Program>,
+    wait: Wait,
+    locks: Vec<Guarded<L>>,
+    rwlocks: Vec<Owned<Simulated, RwLock>>,
+    semaphores: Vec<Owned<Simulated, Semaphore>>,
+    barriers: Vec<Owned<Simulated, Central<Simulated>>>,
+    tokens: Vec<Owned<Simulated, <Simulated as Machine>::Atomic<u32>>>,
+    books: RefCell<Vec<Book>>,
+    guests: RefCell<Vec<Option<Guest>>>,
+}
+
+/// Guest memory that the program's objects need, with room for queue nodes.
+pub(crate) fn heap_bytes(program: &Program) -> usize {
+    let lines: f64 = program.locks.iter().map(|lock| lock.lines.high.ceil() + 4.0).sum();
+    let objects = program.semaphores.len() + program.barriers.len() + program.rwlocks as usize;
+    (8 << 20) + lines as usize * PAIR + objects * 4096 + program.tokens as usize * 16 + program.threads.len() * 16_384
+}
+
+impl<L: RawLock<Simulated>> World<L> {
+    /// All objects, free and empty.
+    pub(crate) fn new(program: Arc<Program>, setup: &Setup) -> Rc<World<L>> {
+        let mut place = setup.seed;
+        let locks = program.locks.iter().map(|spec| {
+            let lines = match setup.seed {
+                0 | 1 => spec.lines.estimate,
+                _ => spec.lines.low + (spec.lines.high - spec.lines.low) * unit(&mut place),
+            };
+            let lines = lines.round() as usize;
+            let data = (lines != 0).then(|| {
+                let layout = Layout::from_size_align(lines * PAIR, PAIR).expect("a few lines fit into memory");
+                (Simulated::alloc(layout), layout)
+            });
+            Guarded { lock: Owned::new(Alone(L::new())), data, lines }
+        });
+        Rc::new(World {
+            wait: setup.choice.wait,
+            locks: locks.collect(),
+            rwlocks: (0..program.rwlocks).map(|_| Owned::new(RwLock::new())).collect(),
+            semaphores: program.semaphores.iter().map(|&value| Owned::new(Semaphore::new(value))).collect(),
+            barriers: program.barriers.iter().map(|&n| Owned::new(Central::new(participants(n)))).collect(),
+            tokens: (0..program.tokens).map(|_| Owned::new(Atomic::new(0))).collect(),
+            books: RefCell::new(vec![Book::default(); program.locks.len()]),
+            guests: RefCell::new(vec![None; program.threads.len()]),
+            program,
+        })
+    }
+
+    /// How the thread is started.
+    pub(crate) fn spawn(&self, thread: u32, after: Cycles) -> Spawn {
+        Spawn { name: self.program.threads[thread as usize].name.clone(), after, ..Spawn::default() }
+    }
+
+    /// Notes the guest that a thread has become.
+    pub(crate) fn started(&self, thread: u32, guest: Guest) {
+        self.guests.borrow_mut()[thread as usize] = Some(guest);
+    }
+
+    /// What the thread does.
+    pub(crate) fn body(self: &Rc<Self>, thread: u32) -> impl FnOnce() + 'static {
+        let world = self.clone();
+        move || {
+            let mut held: Vec<(u32, usize)> = Vec::new();
+            for &op in &world.program.threads[thread as usize].ops {
+                world.follow(op, &mut held);
+            }
+        }
+    }
+
+    fn follow(self: &Rc<Self>, op: Op, held: &mut Vec<(u32, usize)>) {
+        match op {
+            Op::Work(cycles) => Simulated::work(Cycles(cycles)),
+            Op::Delay(cycles) => act::delay(Cycles(cycles)),
+            Op::Lock(lock) => held.push((lock, self.lock(lock))),
+            Op::Unlock(lock) => {
+                if let Some(at) = held.iter().rposition(|&(other, _)| other == lock) {
+                    self.unlock(lock, held.swap_remove(at).1);
+                }
+            }
+            Op::RwLock(lock, exclusive) => self.rwlocks[lock as usize].lock(exclusive),
+            Op::RwUnlock(lock, exclusive) => self.rwlocks[lock as usize].unlock(exclusive),
+            Op::TokenWait(token) => token_wait(&self.tokens[token as usize]),
+            Op::TokenPost(token) => token_post(&self.tokens[token as usize]),
+            Op::SemTake(semaphore) => self.semaphores[semaphore as usize].take(),
+            Op::SemPost(semaphore) => self.semaphores[semaphore as usize].post(),
+            Op::Meet(barrier) => drop(self.barriers[barrier as usize].wait(0, Wait::Futex)),
+            Op::Spawn(thread) => {
+                let guest = act::spawn(self.spawn(thread, Cycles(0)), self.body(thread));
+                self.started(thread, guest);
+            }
+            Op::Join(thread) => {
+                let guest = self.guests.borrow()[thread as usize];
+                if let Some(guest) = guest {
+                    act::join(guest);
+                }
+            }
+        }
+    }
+
+    fn lock(&self, lock: u32) -> usize {
+        let waits = self.books.borrow_mut()[lock as usize].request(act::time());
+        let guarded = &self.locks[lock as usize];
+        let token = guarded.lock.0.lock(self.wait);
+        self.books.borrow_mut()[lock as usize].acquired(act::time(), waits);
+        if let Some((data, _)) = guarded.data {
+            for line in 0..guarded.lines {
+                // SAFETY: the line lies inside the lock's own data, which lives as long as the world and is touched
+                // under the lock only.
+                unsafe { Simulated::touch(data.as_ptr().add(line * PAIR), 1, true) };
+            }
+        }
+        token.to_word()
+    }
+
+    fn unlock(&self, lock: u32, token: usize) {
+        self.books.borrow_mut()[lock as usize].release(act::time());
+        let token = L::Token::from_word(token);
+        // SAFETY: the thread's list of held locks had it, with this token and the one policy of the run.
+        unsafe { self.locks[lock as usize].lock.0.unlock(token, self.wait) };
+    }
+
+    /// All locks together, at the end of the run.
+    pub(crate) fn totals(&self, end: Cycles) -> Totals {
+        let mut totals = Totals::default();
+        for book in self.books.borrow().iter() {
+            totals += book.totals(end);
+        }
+        totals
+    }
+}
+
+impl<L> Drop for World<L> {
+    fn drop(&mut self) {
+        for guarded in &self.locks {
+            if let Some((data, layout)) = guarded.data {
+                // SAFETY: it came from `alloc` with this layout; no guest is left to use it.
+                unsafe { Simulated::dealloc(data, layout) };
+            }
+        }
+    }
+}
+
+fn participants(n: u32) -> NonZeroU32 {
+    NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN)
+}
+
+/// A number from 0 to 1, by SplitMix64.
+fn unit(state: &mut u64) -> f64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+}

@@ -1,0 +1,86 @@
+//! More threads than were recorded. The model: each further thread repeats what a recorded one did, the recorded ones
+//! in turn, so the work grows with the threads. It holds only where threads do not depend on each other but through
+//! locks, so a program whose threads meet at barriers, signal each other or start each other is refused.
+
+use crate::program::{Op, Program, Script};
+use thiserror::Error;
+
+/// Why a program cannot be scaled.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ScaleError {
+    /// The first thread starts nobody.
+    #[error("--threads: the recorded program's first thread starts no other, so there is nothing to repeat")]
+    Alone,
+    /// Fewer than recorded.
+    #[error("--threads {asked}: the recorded program starts {has} threads; only more can be simulated, as what fewer would do is not recorded")]
+    Fewer {
+        /// Asked for.
+        asked: u32,
+        /// Recorded.
+        has: u32,
+    },
+    /// Too many for the simulator.
+    #[error("--threads {0}: at most 4096 threads can be simulated")]
+    Many(u32),
+    /// A thread depends on others.
+    #[error("--threads: thread `{thread}` {does}; what a further thread would do there is not recorded")]
+    Depends {
+        /// Which.
+        thread: String,
+        /// What it does.
+        does: &'static str,
+    },
+}
+
+/// The program with `threads` threads started by its first one, and the model in a sentence.
+pub fn to(mut program: Program, threads: u32) -> Result<(Program, String), ScaleError> {
+    let started = |ops: &[Op]| -> Vec<u32> {
+        ops.iter().filter_map(|op| if let Op::Spawn(thread) = op { Some(*thread) } else { None }).collect()
+    };
+    let Some(first) = program.threads.first() else { return Err(ScaleError::Alone) };
+    let workers = started(&first.ops);
+    let has = workers.len() as u32;
+    if has == 0 {
+        return Err(ScaleError::Alone);
+    }
+    if threads < has {
+        return Err(ScaleError::Fewer { asked: threads, has });
+    }
+    if threads > 4096 {
+        return Err(ScaleError::Many(threads));
+    }
+    for thread in &program.threads {
+        let does = thread.ops.iter().find_map(|op| match op {
+            Op::Meet(_) => Some("meets others at a barrier"),
+            Op::TokenWait(_) | Op::TokenPost(_) => Some("waits for a condition or signals one"),
+            Op::SemTake(_) | Op::SemPost(_) => Some("uses a semaphore"),
+            _ => None,
+        });
+        if let Some(does) = does {
+            return Err(ScaleError::Depends { thread: thread.name.clone(), does });
+        }
+    }
+    if let Some(&worker) = workers.iter().find(|&&worker| !started(&program.threads[worker as usize].ops).is_empty()) {
+        let thread = program.threads[worker as usize].name.clone();
+        return Err(ScaleError::Depends { thread, does: "starts threads itself" });
+    }
+    let mut further = Vec::new();
+    for i in has..threads {
+        let model = &program.threads[workers[(i % has) as usize] as usize];
+        let script = Script { name: format!("{} again", model.name), at: None, ops: model.ops.clone() };
+        further.push(program.threads.len() as u32);
+        program.threads.push(script);
+    }
+    let ops = &mut program.threads[0].ops;
+    let after = |ops: &[Op], is: fn(&Op) -> bool| ops.iter().rposition(is).map_or(ops.len(), |at| at + 1);
+    let joins = after(ops, |op| matches!(op, Op::Join(_)));
+    ops.splice(joins..joins, further.iter().map(|&thread| Op::Join(thread)));
+    let spawns = after(ops, |op| matches!(op, Op::Spawn(_)));
+    ops.splice(spawns..spawns, further.iter().map(|&thread| Op::Spawn(thread)));
+    let model = format!(
+        "{threads} threads where {has} were recorded: each further thread repeats what a recorded one did, so there is \
+         {:.1} times the work",
+        f64::from(threads) / f64::from(has)
+    );
+    Ok((program, model))
+}
