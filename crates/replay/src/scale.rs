@@ -12,7 +12,9 @@ pub enum ScaleError {
     #[error("--threads: the recorded program's first thread starts no other, so there is nothing to repeat")]
     Alone,
     /// Fewer than recorded.
-    #[error("--threads {asked}: the recorded program starts {has} threads; only more can be simulated, as what fewer would do is not recorded")]
+    #[error(
+        "--threads {asked}: the recorded program starts {has} threads; only more can be simulated, as what fewer would do is not recorded"
+    )]
     Fewer {
         /// Asked for.
         asked: u32,

@@ -3,21 +3,20 @@
 use super::lock::Stage;
 use super::{Guarded, waits};
 use crate::watch::Watched;
-use crate::world::{Scenario, World};
+use crate::world::{Scenario, Shared, World, share};
 use baton_machine::units::Nanos;
 use baton_machine::{Atomic, Clock, Deadline, Machine, Ordering, Slot, Wait};
 use baton_sync::lock::{Fifo, RawLock, TimedLock, TryLock};
-use std::sync::Arc;
 
 /// A try takes a free lock and leaves a held one alone, without waiting for its holder.
 pub fn tries<W: World, L: TryLock<W::M>>() {
     for wait in waits::<W>(&L::INFO) {
         W::run(move || {
-            let shared = Arc::new((Guarded::<W::M, L>::new(L::new()), Stage::<W::M>::new()));
+            let shared = share::<W::M, _>((Guarded::<W::M, L>::new(L::new()), Stage::<W::M>::new()));
             let (holder, other, all) = (shared.clone(), shared.clone(), shared);
             let scenario = Scenario::new()
                 .guest(move || {
-                    let (guarded, stage) = &*holder;
+                    let (guarded, stage) = &**holder;
                     let token = guarded.lock.try_lock().expect("a free lock can be had by a try");
                     stage.step();
                     stage.wait_for(2);
@@ -28,7 +27,7 @@ pub fn tries<W: World, L: TryLock<W::M>>() {
                     }
                 })
                 .guest(move || {
-                    let (guarded, stage) = &*other;
+                    let (guarded, stage) = &**other;
                     stage.wait_for(1);
                     assert!(guarded.lock.try_lock().is_none(), "a held lock was had by a try");
                     stage.step();
@@ -44,7 +43,7 @@ pub fn tries_among_waiters<W: World, L: TryLock<W::M>>() {
     for &crowd in W::CROWDS {
         for wait in waits::<W>(&L::INFO) {
             W::run(move || {
-                let shared = Arc::new(Tally::<W::M, L>::new());
+                let shared = share::<W::M, _>(Tally::<W::M, L>::new());
                 let all = shared.clone();
                 let guest = |i| {
                     let shared = shared.clone();
@@ -99,12 +98,12 @@ fn after<W: World>(time: Nanos) -> Deadline {
 pub fn giving_up<W: World, L: TimedLock<W::M>>() {
     for wait in waits::<W>(&L::INFO) {
         W::run(move || {
-            let shared = Arc::new((Guarded::<W::M, L>::new(L::new()), Stage::<W::M>::new()));
+            let shared = share::<W::M, _>((Guarded::<W::M, L>::new(L::new()), Stage::<W::M>::new()));
             let (holder, other, all) = (shared.clone(), shared.clone(), shared);
             let scenario = Scenario::new()
                 .with_deadlines()
                 .guest(move || {
-                    let (guarded, stage) = &*holder;
+                    let (guarded, stage) = &**holder;
                     let past = Deadline { at: Nanos(1), clock: Clock::Monotonic };
                     let token = guarded.lock.lock_until(wait, past).expect("a free lock is had after the deadline too");
                     stage.step();
@@ -116,7 +115,7 @@ pub fn giving_up<W: World, L: TimedLock<W::M>>() {
                     }
                 })
                 .guest(move || {
-                    let (guarded, stage) = &*other;
+                    let (guarded, stage) = &**other;
                     stage.wait_for(1);
                     let past = Deadline { at: Nanos(1), clock: Clock::Monotonic };
                     assert!(guarded.lock.lock_until(wait, past).is_none(), "a held lock was had");
@@ -134,7 +133,7 @@ pub fn giving_up_among_waiters<W: World, L: TimedLock<W::M>>() {
     for &crowd in W::CROWDS {
         for wait in waits::<W>(&L::INFO) {
             W::run(move || {
-                let shared = Arc::new(Tally::<W::M, L>::new());
+                let shared = share::<W::M, _>(Tally::<W::M, L>::new());
                 let all = shared.clone();
                 let guest = |i| {
                     let shared = shared.clone();
@@ -163,11 +162,11 @@ pub fn giving_up_among_waiters<W: World, L: TimedLock<W::M>>() {
 pub fn order<W: World, L: RawLock<Watched<W::M>> + Fifo>() {
     for wait in waits::<W>(&L::INFO) {
         W::run(move || {
-            let shared = Arc::new(Queue::<W::M, L>::new());
+            let shared = share::<W::M, _>(Queue::<W::M, L>::new());
             let (holder, all) = (shared.clone(), shared.clone());
             let comer = |i| {
                 let shared = shared.clone();
-                move || Queue::come(shared, i, wait)
+                move || Queue::come(&shared, i, wait)
             };
             let scenario = Scenario::new().guest(move || holder.hold(W::COMERS, wait)).guests(W::COMERS, comer);
             let expected: Vec<_> = (0..=W::COMERS).collect();
@@ -202,11 +201,11 @@ impl<M: Machine, L: RawLock<Watched<M>>> Queue<M, L> {
         self.enter(comers, self.lock.lock(wait), wait);
     }
 
-    fn come(self: Arc<Self>, i: usize, wait: Wait) {
-        self.stage.wait_for(1 + i as u32);
-        let me = self.clone();
-        let token = Watched::<M>::watching(move || me.stage.step(), || self.lock.lock(wait));
-        self.enter(i, token, wait);
+    fn come(queue: &Shared<M, Self>, i: usize, wait: Wait) {
+        queue.stage.wait_for(1 + i as u32);
+        let me = queue.clone();
+        let token = Watched::<M>::watching(move || me.stage.step(), || queue.lock.lock(wait));
+        queue.enter(i, token, wait);
     }
 
     fn enter(&self, i: usize, token: L::Token, wait: Wait) {

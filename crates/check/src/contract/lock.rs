@@ -1,10 +1,9 @@
 //! What every lock must do.
 
 use super::{Guarded, waits};
-use crate::world::{Crowd, Scenario, World};
+use crate::world::{Crowd, Scenario, World, share};
 use baton_machine::{Atomic, Machine, Owned, Slot, Wait};
 use baton_sync::lock::RawLock;
-use std::sync::Arc;
 
 /// One guest at a time is inside, each gets in, and what it wrote there is seen by the next.
 pub fn exclusion<W: World, L: RawLock<W::M>>() {
@@ -24,7 +23,7 @@ pub fn long_life<W: World, L: RawLock<W::M>>() {
 
 fn exclude<W: World, L: RawLock<W::M>>(crowd: Crowd, wait: Wait, new: fn() -> L) {
     W::run(move || {
-        let shared = Arc::new(Guarded::<W::M, L>::new(new()));
+        let shared = share::<W::M, _>(Guarded::<W::M, L>::new(new()));
         let all = shared.clone();
         let guest = |_| {
             let shared = shared.clone();
@@ -41,13 +40,13 @@ pub fn nesting<W: World, L: RawLock<W::M>>() {
     let crowd = W::few();
     for wait in waits::<W>(&L::INFO) {
         W::run(move || {
-            let shared = Arc::new([(); 2].map(|()| Guarded::<W::M, L>::new(L::new())));
+            let shared = share::<W::M, _>([(); 2].map(|()| Guarded::<W::M, L>::new(L::new())));
             let all = shared.clone();
             let guest = |_| {
                 let shared = shared.clone();
                 move || {
                     for _ in 0..crowd.rounds.min(100) {
-                        let [outer, inner] = &*shared;
+                        let [outer, inner] = &**shared;
                         let first = outer.lock.lock(wait);
                         let second = inner.lock.lock(wait);
                         // SAFETY: both are held, each by its own token.
@@ -72,7 +71,7 @@ pub fn nesting<W: World, L: RawLock<W::M>>() {
 pub fn comings_and_goings<W: World, L: RawLock<W::M>>() {
     for wait in waits::<W>(&L::INFO) {
         W::run(move || {
-            let shared = Arc::new(Guarded::<W::M, L>::new(L::new()));
+            let shared = share::<W::M, _>(Guarded::<W::M, L>::new(L::new()));
             let all = shared.clone();
             let guest = |_| {
                 let shared = shared.clone();
@@ -89,7 +88,7 @@ pub fn freed_by_the_last<W: World, L: RawLock<W::M>>() {
     let guests = W::few().guests;
     for wait in waits::<W>(&L::INFO) {
         W::run(move || {
-            let shared = Arc::new(Mortal::<W::M, L>::new());
+            let shared = share::<W::M, _>(Mortal::<W::M, L>::new());
             let all = shared.clone();
             let guest = |_| {
                 let shared = shared.clone();
@@ -157,7 +156,7 @@ pub fn false_wakeups<W: World, L: RawLock<W::M>>() {
     let crowd = W::few();
     for wait in waits::<W>(&L::INFO).into_iter().filter(|wait| wait.parks()) {
         W::run(move || {
-            let shared = Arc::new(Guarded::<W::M, L>::new(L::new()));
+            let shared = share::<W::M, _>(Guarded::<W::M, L>::new(L::new()));
             let all = shared.clone();
             let pest = shared.clone();
             let guest = |_| {

@@ -1,6 +1,6 @@
 //! What every machine must do: the verbs themselves.
 
-use crate::world::{Scenario, World};
+use crate::world::{Scenario, World, share};
 use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use baton_machine::units::Nanos;
 use baton_machine::{Atomic, Clock, Deadline, Machine, Slot, Wait, WaitResult};
@@ -37,7 +37,7 @@ pub fn message<W: World>() {
 /// The same with the store `order`: with `Relaxed` a machine that knows orderings must object.
 pub fn deliver<W: World>(wait: Wait, order: baton_machine::Ordering) {
     W::run(move || {
-        let mail = Arc::new(Mail::<W::M>::new());
+        let mail = share::<W::M, _>(Mail::<W::M>::new());
         let (sender, receiver) = (mail.clone(), mail);
         Scenario::new()
             .guest(move || {
@@ -58,7 +58,7 @@ pub fn deliver<W: World>(wait: Wait, order: baton_machine::Ordering) {
 pub fn expiry<W: World>() {
     for &wait in W::WAITS {
         W::run(move || {
-            let cell = Arc::new(Cell::<W, u32>::new(7));
+            let cell = share::<W::M, _>(Cell::<W, u32>::new(7));
             Scenario::new().with_deadlines().guest(move || {
                 let past = Some(Deadline { at: Nanos(1), clock: Clock::Monotonic });
                 assert_eq!(W::M::wait_while(&cell, 6, wait, past), WaitResult::Changed(7));
@@ -78,7 +78,7 @@ pub fn ping_pong<W: World>() {
     let rounds = W::few().rounds as u32;
     for &wait in W::WAITS {
         W::run(move || {
-            let cell = Arc::new(Cell::<W, u32>::new(0));
+            let cell = share::<W::M, _>(Cell::<W, u32>::new(0));
             let guest = |me: usize| {
                 let cell = cell.clone();
                 move || {
@@ -91,7 +91,7 @@ pub fn ping_pong<W: World>() {
                             let _ = W::M::wait_while(&*cell, mine.wrapping_sub(1), wait, None);
                         }
                         cell.store(mine + 1, Release);
-                        W::M::wake::<u32>(&*cell, 1, wait);
+                        W::M::wake::<u32>(&**cell, 1, wait);
                     }
                 }
             };
@@ -111,8 +111,8 @@ pub fn fences<W: World>() {
 /// before both stores.
 pub fn store_buffer<W: World>(fenced: bool) {
     W::run(move || {
-        let cells = Arc::new([(); 2].map(|()| Cell::<W, u32>::new(0)));
-        let seen = Arc::new([(); 2].map(|()| Cell::<W, u32>::new(9)));
+        let cells = share::<W::M, _>([(); 2].map(|()| Cell::<W, u32>::new(0)));
+        let seen = share::<W::M, _>([(); 2].map(|()| Cell::<W, u32>::new(9)));
         let guest = |me: usize| {
             let (cells, seen) = (cells.clone(), seen.clone());
             move || {
@@ -172,8 +172,8 @@ pub fn storage<W: World>() {
     use baton_machine::local::Use;
     let guests = W::few().guests;
     W::run(move || {
-        let numbers = Arc::new((0..2 * guests).map(|_| Cell::<W, u32>::new(0)).collect::<Vec<_>>());
-        let present = Arc::new(Cell::<W, u32>::new(0));
+        let numbers = Arc::new((0..2 * guests).map(|_| share::<W::M, _>(Cell::<W, u32>::new(0))).collect::<Vec<_>>());
+        let present = share::<W::M, _>(Cell::<W, u32>::new(0));
         let guest = |wave: usize| {
             let (numbers, present) = (numbers.clone(), present.clone());
             move |i: usize| {

@@ -12,7 +12,16 @@ pub use self::shuttle::Shuttle;
 pub use scenario::{Guest, Scenario};
 
 use baton_machine::units::Nanos;
-use baton_machine::{Machine, Wait};
+use baton_machine::{Machine, Owned, Wait};
+use std::sync::Arc;
+
+/// What guests share: in the machine's own memory, where a simulated machine can see it.
+pub type Shared<M, T> = Arc<Owned<M, T>>;
+
+/// Puts what guests share into the machine's memory.
+pub fn share<M: Machine, T>(value: T) -> Shared<M, T> {
+    Arc::new(Owned::new(value))
+}
 
 /// How many guests, and how often each does its part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

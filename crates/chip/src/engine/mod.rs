@@ -145,8 +145,8 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         debug_assert_eq!(thread.state, State::Asleep);
         thread.ended = Ended::Expired;
-        if let Some((Waited::Cell(_), _)) = thread.waits_on {
-            self.futexes.forget(id);
+        if let Some((Waited::Cell(offset), _)) = thread.waits_on {
+            self.futexes.forget(offset, id);
         }
         self.make_ready(id, Reason::Asleep);
         Step::Handled

@@ -134,6 +134,8 @@ pub(crate) struct Thread {
     /// The cell that it waits on, and since when: for the report of a deadlock.
     pub(crate) waits_on: Option<(Waited, u64)>,
     pub(crate) joiners: Vec<ThreadId>,
+    /// Number of its sleep in a futex queue, so that a wake-up cannot meet a later one.
+    pub(crate) futex_sleep: u64,
     /// Woken between its entry into a futex queue and its sleep.
     pub(crate) woken_early: bool,
 
@@ -182,6 +184,7 @@ impl Thread {
             ready_order: 0,
             waits_on: None,
             joiners: Vec::new(),
+            futex_sleep: 0,
             woken_early: false,
             born: now,
             since: now,

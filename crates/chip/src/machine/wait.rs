@@ -220,11 +220,14 @@ impl<T: Word> Waiting<'_, T> {
             with(|engine| {
                 let id = engine.running;
                 engine.futexes.queue(offset, id);
-                engine.threads[id as usize].woken_early = false;
+                let thread = &mut engine.threads[id as usize];
+                (thread.woken_early, thread.futex_sleep) = (false, thread.futex_sleep + 1);
             });
             kernel(long);
             self.fall_asleep(offset)
         };
+        // A wake-up that is still on its way has come too late.
+        with(|engine| engine.threads[engine.running as usize].futex_sleep += 1);
         add(counter, u32::MAX);
         ended
     }
@@ -237,7 +240,7 @@ impl<T: Word> Waiting<'_, T> {
                 return Some(Ended::Woken);
             }
             if engine.now >= deadline {
-                engine.futexes.forget(id);
+                engine.futexes.forget(offset, id);
                 return Some(Ended::Expired);
             }
             engine.sleep(Waited::Cell(offset), deadline);
@@ -295,11 +298,13 @@ pub(super) fn wake(address: usize, n: u32) {
         return;
     }
     kernel(os.futex_wake_none.0);
+    let sleepers: Vec<(u32, u64)> = with(|engine| {
+        let taken = engine.futexes.take(offset, n);
+        taken.into_iter().map(|id| (id, engine.threads[id as usize].futex_sleep)).collect()
+    });
     let mut price = os.futex_wake.0.saturating_sub(os.futex_wake_none.0);
-    for _ in 0..n {
-        if !with(|engine| engine.wake_one(offset)) {
-            return;
-        }
+    for (id, sleep) in sleepers {
+        with(|engine| engine.wake(id, sleep));
         kernel(price);
         price = os.futex_wake_more.0;
     }

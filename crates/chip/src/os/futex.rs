@@ -27,21 +27,21 @@ impl Futexes {
         self.queues[bucket(offset)].push((offset, thread));
     }
 
-    /// Takes the first sleeper of the cell.
-    pub(crate) fn take(&mut self, offset: usize) -> Option<ThreadId> {
-        let queue = &mut self.queues[bucket(offset)];
-        let at = queue.iter().position(|&(cell, _)| cell == offset)?;
-        Some(queue.remove(at).1)
+    /// Takes up to `n` sleepers of the cell, all that one call wakes: who comes while it works is not among them.
+    pub(crate) fn take(&mut self, offset: usize, n: u32) -> Vec<ThreadId> {
+        let mut taken = Vec::new();
+        self.queues[bucket(offset)].retain(|&(cell, thread)| {
+            let takes = cell == offset && taken.len() < n as usize;
+            if takes {
+                taken.push(thread);
+            }
+            !takes
+        });
+        taken
     }
 
-    /// Takes the thread out, wherever it is; whether it was in a queue.
-    pub(crate) fn forget(&mut self, thread: ThreadId) -> bool {
-        for queue in &mut self.queues {
-            if let Some(at) = queue.iter().position(|&(_, sleeper)| sleeper == thread) {
-                queue.remove(at);
-                return true;
-            }
-        }
-        false
+    /// Takes the thread out of the cell's queue, if it is there.
+    pub(crate) fn forget(&mut self, offset: usize, thread: ThreadId) {
+        self.queues[bucket(offset)].retain(|&(_, sleeper)| sleeper != thread);
     }
 }

@@ -271,11 +271,12 @@ impl Engine {
         self.queue.put(timeout(id), at, Rank::Next);
     }
 
-    /// Wakes the first sleeper of the cell at `offset`; whether there was one.
-    pub(crate) fn wake_one(&mut self, offset: usize) -> bool {
-        let Some(id) = self.futexes.take(offset) else { return false };
+    /// Wakes a thread from the sleep that it was in, or on its way to, when it was taken from its queue.
+    pub(crate) fn wake(&mut self, id: ThreadId, sleep: u64) {
         let thread = &mut self.threads[id as usize];
-        if thread.state == State::Asleep {
+        if thread.futex_sleep != sleep {
+            // It has given up meanwhile.
+        } else if thread.state == State::Asleep {
             thread.ended = Ended::Woken;
             self.queue.cancel(timeout(id));
             self.make_ready(id, Reason::Asleep);
@@ -283,7 +284,6 @@ impl Engine {
             // Still on its way to sleep: it will find that it need not.
             thread.woken_early = true;
         }
-        true
     }
 
     /// The running thread sleeps until it is woken, or until `deadline`; the guest suspends.

@@ -70,7 +70,9 @@ impl Told {
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.cpu_times && !self.switches {
-            notes.push("computing and sleeping are told apart by threads' CPU times: no context switches in the trace".into());
+            notes.push(
+                "computing and sleeping are told apart by threads' CPU times: no context switches in the trace".into(),
+            );
         }
         if self.nothing != 0 && !self.switches {
             notes.push(format!(

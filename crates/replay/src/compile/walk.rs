@@ -165,7 +165,8 @@ impl<'a> Walk<'a> {
         let outside = outside.filter(|(started, state)| !**started && state.mode != Mode::Out).count();
         self.replayability.from_outside = outside as u64;
         if outside != 0 {
-            self.notes.push(format!("{outside} threads start at their recorded times: nobody in the trace started them"));
+            self.notes
+                .push(format!("{outside} threads start at their recorded times: nobody in the trace started them"));
         }
     }
 
@@ -212,10 +213,9 @@ impl<'a> Walk<'a> {
                 self.gap(id, t);
                 self.objects.forget((process, address));
             }
-            What::CondWait { .. }
-            | What::CondWake { .. }
-            | What::CondSignal { .. }
-            | What::CondBroadcast { .. } => self.condition(id, t, event.what, process),
+            What::CondWait { .. } | What::CondWake { .. } | What::CondSignal { .. } | What::CondBroadcast { .. } => {
+                self.condition(id, t, event.what, process)
+            }
             What::BarrierArrive { .. }
             | What::BarrierLeave { .. }
             | What::SemTake { .. }

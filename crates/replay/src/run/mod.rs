@@ -111,8 +111,11 @@ impl LockVisitor<Simulated> for Run<'_> {
                 shared.started(thread as u32, guest);
             }
         }
-        let stuck =
-            |stuck| RunError::Stuck { lock: setup.choice.lock.clone(), wait: setup.choice.wait, stuck: Box::new(stuck) };
+        let stuck = |stuck| RunError::Stuck {
+            lock: setup.choice.lock.clone(),
+            wait: setup.choice.wait,
+            stuck: Box::new(stuck),
+        };
         let outcome = simulation.run().map_err(stuck);
         let totals = outcome.as_ref().map(|outcome| shared.totals(outcome.cycles)).unwrap_or_default();
         // Its objects go inside the simulation, as they came.
