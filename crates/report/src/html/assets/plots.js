@@ -1,6 +1,6 @@
 // Small plots, as SVG: histograms on a logarithmic axis, queue length over time, predictions beside measurements.
 function histogram(title, distribution, fill) {
-  const W = 340, H = 150, L = 34, B = 22, T = 8;
+  const W = 340, H = 150, L = 44, B = 22, T = 8;
   const figure = make("figure", {}, make("figcaption", {}, title));
   const buckets = distribution.buckets.filter((b) => b.count);
   if (!buckets.length) {
@@ -32,7 +32,7 @@ function histogram(title, distribution, fill) {
 }
 
 function queuePlot(lock, means, timeline) {
-  const W = 340, H = 150, L = 34, B = 22, T = 8;
+  const W = 340, H = 150, L = 44, B = 22, T = 8;
   const most = Math.max(...means, 0.001), span = timeline.end_ns - timeline.start_ns;
   const x = (i) => L + (i / means.length) * (W - L - 6), y = (n) => T + (1 - n / most) * (H - T - B);
   const svg = make("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `Mean number of waiters over time, at most ${most.toFixed(2)}` });
