@@ -58,7 +58,7 @@ fn predictions() -> Vec<Predicted> {
 }
 
 /// Loads the page with a script added to it and gives the document as it stands then.
-fn dom(browser: &str, folder: &Path, page: &str, script: &str) -> String {
+fn dom(browser: &str, folder: &Path, width: u32, page: &str, script: &str) -> String {
     let path = folder.join("page.html");
     let page = page.replace("</body>", &format!("<script>{script}</script></body>"));
     std::fs::write(&path, page).expect("the page can be written");
@@ -67,7 +67,8 @@ fn dom(browser: &str, folder: &Path, page: &str, script: &str) -> String {
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
         .arg(format!("--user-data-dir={}", user.display()))
-        .args(["--virtual-time-budget=3000", "--window-size=1200,900", "--dump-dom"])
+        .args(["--virtual-time-budget=3000", "--dump-dom"])
+        .arg(format!("--window-size={width},900"))
         .arg(format!("file://{}", path.display()))
         .output()
         .expect("the browser starts");
@@ -106,7 +107,7 @@ fn the_page_draws_itself_sorts_and_zooms() {
         setTimeout(() => { root.dataset.zoomed = ink() !== before; }, 500);
         root.dataset.wide = document.documentElement.scrollWidth > innerWidth;
     "##;
-    let dom = dom(browser, folder.path(), &page, script);
+    let dom = dom(browser, folder.path(), 1200, &page, script);
     assert_eq!(attribute(&dom, "error"), None, "the page reports an error");
     assert_eq!(attribute(&dom, "ready"), Some("yes"), "the page's script did not run to its end");
     assert_eq!(attribute(&dom, "by-wait"), Some("table_lock"), "the hot lock stands first");
@@ -144,9 +145,11 @@ fn a_long_run_makes_no_larger_a_page() {
     assert!(!page.contains("\"merged_below_ns\":0,"), "the blocks were merged");
     let Some(browser) = browser("a_long_run_makes_no_larger_a_page") else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let dom = dom(browser, folder.path(), &page, "");
+    let script = "document.documentElement.dataset.wide = document.documentElement.scrollWidth > innerWidth;";
+    let dom = dom(browser, folder.path(), 500, &page, script);
     assert_eq!(attribute(&dom, "error"), None);
     assert_eq!(attribute(&dom, "ready"), Some("yes"));
+    assert_eq!(attribute(&dom, "wide"), Some("false"), "a narrow page is not wider than its window");
 }
 
 /// Writes the page where somebody can look at it: `BATON_PAGE=page.html cargo test -p baton-report --test browser`.

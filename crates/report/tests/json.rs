@@ -6,7 +6,7 @@ mod support;
 
 use baton_report::model::Report;
 use baton_report::{Profile, export};
-use baton_trace::{Mode, SiteId, ThreadIndex, Ticks, What};
+use baton_trace::{Clock, Mode, SiteId, ThreadIndex, Ticks, TraceBuilder, What};
 use serde_json::Value;
 
 fn schema() -> Value {
@@ -98,4 +98,16 @@ fn it_reads_back_and_is_the_same_every_time() {
     let mut again = serde_json::to_vec_pretty(&back).expect("JSON");
     again.push(b'\n');
     assert_eq!(again, first);
+}
+
+/// Threads that all bear the program's name are told apart by their numbers; a name that only one bears stays.
+#[test]
+fn threads_of_one_name_are_told_apart() {
+    let mut builder = TraceBuilder::new(Clock::nanoseconds());
+    for (i, name) in ["app", "app", "logger"].into_iter().enumerate() {
+        let thread = builder.thread(name);
+        builder.push(Ticks(i as u64), thread, What::ThreadStart { handle: i as u64 });
+    }
+    let report = Profile::of(builder.build()).report;
+    assert_eq!(report.threads.iter().map(|t| t.name.as_str()).collect::<Vec<_>>(), ["app 1", "app 2", "logger"]);
 }

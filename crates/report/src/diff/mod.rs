@@ -1,6 +1,6 @@
 //! Two profiles side by side: locks matched by the name and kind of their class, changes with their noise.
 //!
-//! The noise that is stated is the noise inside the runs ([`batch`]): what a mean would scatter if the same program went on for as long
+//! The noise that is stated is the noise inside the runs (batch means): what a mean would scatter if the same program went on for as long
 //! again. What differs from start to start (placement of memory and threads, other load) is not in it; only repeated runs show that.
 
 mod batch;
