@@ -175,3 +175,18 @@ pub fn folder(name: &str) -> PathBuf {
     std::fs::create_dir(&path).unwrap();
     path
 }
+
+/// Whether a program is there; if not, says that `test` is skipped for want of it (a failure with `CI=true`).
+pub fn has(program: &str, test: &str) -> bool {
+    if Command::new(program).arg("--version").stdin(Stdio::null()).output().is_ok_and(|o| o.status.success()) {
+        return true;
+    }
+    let line = format!("SKIP {test}: no {program}");
+    eprintln!("{line}");
+    if let Some(file) = std::env::var_os("BATON_SKIPPED") {
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(file);
+        std::io::Write::write_all(&mut file.unwrap(), format!("{line}\n").as_bytes()).unwrap();
+    }
+    assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{line}");
+    false
+}

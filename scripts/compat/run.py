@@ -1,0 +1,102 @@
+"""Starting a program with or without the library, with a limit on its time."""
+
+import glob
+import json
+import os
+import signal
+import subprocess
+import time
+
+
+class Launch:
+    """One way to start programs: the environment, and where the counters and the trace will be."""
+
+    def __init__(self, env, limit, stats=None, trace=None):
+        self.env = env
+        self.limit = limit
+        self.stats = stats
+        self.trace = trace
+
+    def start(self, command, **options):
+        """Starts the command in a process group of its own."""
+        options.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.Popen(command, env=self.env, start_new_session=True, **options)
+
+    def finish(self, process, deadline):
+        """Waits until the deadline; False if the process had to be killed."""
+        try:
+            process.wait(max(0.0, deadline - time.monotonic()))
+            return True
+        except subprocess.TimeoutExpired:
+            self.kill(process)
+            return False
+
+    @staticmethod
+    def kill(process):
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+
+    def counters(self, name):
+        """The counters that processes of this program have left."""
+        if self.stats is None or not os.path.exists(self.stats):
+            return []
+        with open(self.stats) as file:
+            lines = [json.loads(line) for line in file]
+        return [line for line in lines if os.path.basename(line["program"]).startswith(name)]
+
+    def trace_bytes(self):
+        """How much was recorded."""
+        if self.trace is None:
+            return 0
+        return sum(os.stat(path).st_blocks * 512 for path in glob.glob(os.path.join(self.trace, "events.*")))
+
+
+class Runner:
+    """Makes launches."""
+
+    def __init__(self, library, scratch, limit):
+        if not os.path.exists(library):
+            raise SystemExit(f"{library}: not there; cargo build --release --package baton-preload makes it")
+        self.library = library
+        self.scratch = scratch
+        self.limit = limit
+        self.number = 0
+
+    def environment(self, **variables):
+        env = {key: value for key, value in os.environ.items() if not key.startswith("BATON_") and key != "LD_PRELOAD"}
+        env.update({key: value for key, value in variables.items() if value})
+        return env
+
+    def path(self, name):
+        self.number += 1
+        return os.path.join(self.scratch, f"{name}.{self.number}")
+
+    def bare(self):
+        """Without the library."""
+        return Launch(self.environment(), max(self.limit, 60))
+
+    def recorded(self):
+        """Recorded, with glibc's locks."""
+        trace, stats = self.path("trace"), self.path("stats")
+        os.mkdir(trace)
+        env = self.environment(LD_PRELOAD=self.library, BATON_TRACE=trace, BATON_STATS=stats)
+        return Launch(env, self.limit, stats, trace)
+
+    def under(self, lock, wait):
+        """Under a lock."""
+        stats = self.path("stats")
+        env = self.environment(LD_PRELOAD=self.library, BATON_LOCK=lock, BATON_WAIT=wait, BATON_STATS=stats)
+        return Launch(env, self.limit, stats)
+
+    def refusal(self, lock):
+        """What the library says when it refuses a lock."""
+        env = self.environment(LD_PRELOAD=self.library, BATON_LOCK=lock)
+        return subprocess.run(["true"], env=env, capture_output=True, text=True, check=False).stderr
+
+    def takes(self, lock, wait):
+        """Whether the library takes the lock with this wait policy on this machine."""
+        env = self.environment(LD_PRELOAD=self.library, BATON_LOCK=lock, BATON_WAIT=wait)
+        return subprocess.run(["true"], env=env, capture_output=True, check=False).returncode == 0
