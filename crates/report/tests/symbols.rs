@@ -103,3 +103,53 @@ fn a_stripped_a_changed_and_a_missing_file_are_told() {
     // An address in no module at all.
     assert_eq!(symbols.code(&trace, PROCESS, 0x10)[0].function, "0x10");
 }
+
+/// A `std::lock_guard` is four inlined calls deep; the report speaks of the function that wanted the lock.
+#[test]
+fn a_cpp_site_is_named_after_the_programs_own_function() {
+    if !Command::new("c++").arg("--version").output().is_ok_and(|o| o.status.success()) {
+        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "no c++");
+        eprintln!("SKIP a_cpp_site_is_named_after_the_programs_own_function: no c++");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, binary) = (folder.path().join("index.cc"), folder.path().join("index"));
+    let text = r#"#include <mutex>
+#include <cstdio>
+#include <dlfcn.h>
+#include <link.h>
+extern "C" __attribute__((noinline, noclone)) int pthread_mutex_lock(pthread_mutex_t *) noexcept { static bool once; if (!once) { once = true;
+    struct link_map *map; Dl_info info; dladdr1(__builtin_return_address(0), &info, (void **)&map, RTLD_DL_LINKMAP);
+    std::printf("%lx %lx\n", (unsigned long)map->l_addr, (unsigned long)__builtin_return_address(0)); } return 0; }
+struct Index {
+    std::mutex lock;
+    long entries = 0;
+    __attribute__((noinline)) void add() {
+        std::lock_guard<std::mutex> held(lock); // line 12
+        entries++;
+    }
+};
+int main() { static Index index; index.add(); return 0; }
+"#;
+    std::fs::write(&source, text).expect("the source");
+    let compiled =
+        Command::new("c++").args(["-O2", "-g", "-pthread", "-o"]).arg(&binary).arg(&source).arg("-ldl").output();
+    let compiled = compiled.expect("c++");
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let out = String::from_utf8(Command::new(&binary).output().expect("it runs").stdout).expect("text");
+    let numbers: Vec<u64> = out.split_whitespace().map(|n| u64::from_str_radix(n, 16).expect("a number")).collect();
+    let (lock, site, mode) = (baton_trace::Lock::mutex(0x10), SiteId(1), baton_trace::Mode::Exclusive);
+    let thread = baton_trace::ThreadIndex(0);
+    let mut builder = TraceBuilder::new(Clock::nanoseconds());
+    builder.site(site, &numbers[1..]);
+    builder.push(baton_trace::Ticks(1), thread, baton_trace::What::Acquire { lock, mode, site });
+    builder.push(baton_trace::Ticks(2), thread, baton_trace::What::Release { lock, mode, site });
+    let mut trace = builder.build();
+    let (start, end) = (numbers[1] & !0xffff, numbers[1] + 0x1000);
+    let path = binary.to_str().expect("text").to_owned();
+    trace.processes[0].modules.push(Module { bias: numbers[0], start, end, build_id: Vec::new(), path });
+    let report = baton_report::Profile::of(trace).report;
+    assert_eq!(report.sites[0].name, "Index::add (index.cc:12)", "{:?}", report.sites[0].frames);
+    assert!(report.sites[0].frames.len() > 2, "inlined frames: {:?}", report.sites[0].frames);
+    assert_eq!(report.locks[0].name, "in Index::add (index.cc:12)");
+}

@@ -20,7 +20,7 @@ pub(super) fn kind(kind: ObjectKind) -> &'static str {
     }
 }
 
-/// `Index::add (index.cc:40)` for the innermost frame that is the program's own.
+/// `Index::add (index.cc:40)` for the innermost frame that is the program's own, not a standard library's.
 pub(super) fn place(frames: &[Frame]) -> Option<String> {
     let frame = frames.iter().find(|f| !is_wrapper(f)).or(frames.first())?;
     let function = short(&frame.function);
@@ -32,8 +32,9 @@ pub(super) fn place(frames: &[Frame]) -> Option<String> {
 
 /// A thin layer over the lock, of a standard library: it says nothing about who wanted the lock.
 fn is_wrapper(frame: &Frame) -> bool {
-    let name = frame.function.as_str();
-    name.starts_with("__gthread_")
+    let (name, file) = (frame.function.as_str(), frame.file.as_deref().unwrap_or(""));
+    ["/include/c++/", "/gthr-", "/rustc/", "/lock_api-"].iter().any(|library| file.contains(library))
+        || name.starts_with("__gthread_")
         || name.starts_with("std::mutex::")
         || name.starts_with("std::recursive_mutex::")
         || name.starts_with("std::shared_mutex::")

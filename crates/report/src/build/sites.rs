@@ -62,6 +62,7 @@ fn site(names: &mut Names, (process, id, of): Key) -> Site {
     }
     let address = names.trace.site(process, id).first().map_or_else(String::new, |a| format!("{a:#x}"));
     Site {
+        name: super::names::place(&frames).unwrap_or_default(),
         frames,
         address,
         pid: pid(names.trace, process),

@@ -157,6 +157,8 @@ pub struct Thread {
 /// A place in the program that takes locks of one class, or waits at something else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Site {
+    /// What it is called: the innermost function that is the program's own, and its place in the source.
+    pub name: String,
     /// Functions, innermost first.
     pub frames: Vec<Frame>,
     /// Return address, hexadecimal.

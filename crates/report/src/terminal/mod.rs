@@ -7,7 +7,6 @@ pub use diff::diff;
 
 use crate::format::{count, duration, percent};
 use crate::model::{Class, Limits, Lock, PathPart, Report, Site, Thread, Usage, Waitable};
-use crate::symbols::short;
 use baton_units::Nanos;
 use table::{Side, Table};
 
@@ -181,7 +180,7 @@ fn sites(report: &Report, style: Style) -> String {
     for site in worst.iter().take(ROWS) {
         let lock = site.class.and_then(|c| report.classes.get(c as usize)).map_or("", |c| &c.name);
         table.row(vec![
-            site_name(site),
+            site.name.clone(),
             clip(lock, 24),
             count(site.acquisitions),
             duration(site.wait_ns),
@@ -189,21 +188,6 @@ fn sites(report: &Report, style: Style) -> String {
         ]);
     }
     table.render(style, worst.len().saturating_sub(ROWS))
-}
-
-/// `add (index.c:40)`, and after `<` the function that it was inlined into.
-fn site_name(site: &Site) -> String {
-    let Some(frame) = site.frames.first() else { return "?".to_owned() };
-    let mut name = short(&frame.function);
-    if let Some(place) = frame.place() {
-        name += &format!(" ({place})");
-    }
-    if frame.inlined
-        && let Some(outer) = site.frames.get(1)
-    {
-        name += &format!(" < {}", short(&outer.function));
-    }
-    name
 }
 
 fn path(report: &Report, style: Style) -> String {

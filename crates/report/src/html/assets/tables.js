@@ -95,12 +95,6 @@ function lockTables(data, detail) {
   else show(0);
 }
 
-function siteName(site) {
-  const [frame, outer] = site.frames;
-  const place = placeOf(frame);
-  return shortName(frame.function) + (place ? ` (${place})` : "") + (frame.inlined && outer ? ` in ${shortName(outer.function)}` : "");
-}
-
 function siteObject(report, site) {
   return site.class !== null ? (report.classes[site.class]?.name ?? "?") : (report.waitables[site.waitable]?.name ?? "?");
 }
@@ -108,7 +102,7 @@ function siteObject(report, site) {
 function siteTable(data) {
   const { report, full } = data;
   const columns = [
-    word("call site", siteName),
+    word("call site", (s) => s.name),
     word("object", (s) => siteObject(report, s)),
     number("acquired", (s) => s.acquisitions),
     number("waits", (s) => s.contended),
