@@ -8,9 +8,11 @@
 //! | here | the session, threads, forks |
 //! | [`events`] | one function for each thing that happens |
 //! | [`sites`] | call sites, and the stacks of contended ones |
+//! | [`markers`] | the program's own markers and regions of interest |
 //! | [`modules`] | which object files are loaded where |
 
 mod events;
+mod markers;
 mod modules;
 mod sites;
 
@@ -122,6 +124,7 @@ pub fn after_fork_in_parent() {
 pub fn after_fork_in_child() {
     let reopened = SESSION.reopen_after_fork(FOLLOW.load(Relaxed));
     sites::after_fork();
+    markers::after_fork();
     modules::after_fork();
     if let Some(thread) = thread::existing() {
         // The pens of the other records are put in order when a new thread gets them.
