@@ -10,13 +10,30 @@ DESTDIR ?=
 # Where cargo left what is installed.
 BUILT   ?= target/release
 
-.PHONY: all build test lint docs bench install install-c tools
+# What the demo does: an index of this tree by more threads than a small machine has CPUs.
+DEMO         ?= demo
+DEMO_THREADS ?= 4
+DEMO_ROUNDS  ?= 8
+DEMO_RUNS    ?= 5
+DEMO_LOCKS   ?= tas,ttas,ticket,ticket-prop,mcs,clh,k42,hemlock,cohort,spin-park,futex
+
+.PHONY: all demo build test lint docs bench install install-c tools
 
 all: build
 
 ## build: the command, the preload library and the C library, in target/release
 build: tools
 	$(CARGO) build --release
+
+## demo: profiles a C program, predicts every lock, runs the best one, and leaves demo/report.html
+demo: build
+	@mkdir -p $(DEMO)
+	$(CC) -O2 -g -o $(DEMO)/index examples/demo/index.c -lpthread
+	$(BUILT)/baton profile --force -o $(DEMO)/profile -- $(DEMO)/index $(DEMO_THREADS) $(DEMO_ROUNDS) crates docs
+	$(BUILT)/baton whatif $(DEMO)/profile --lock $(DEMO_LOCKS) --json > $(DEMO)/whatif.json
+	$(BUILT)/baton measure $(DEMO)/profile --predictions $(DEMO)/whatif.json --runs $(DEMO_RUNS)
+	@cp $(DEMO)/profile/report.html $(DEMO)/report.html
+	@echo "Open $(DEMO)/report.html: where the threads waited, and what was predicted beside what was measured."
 
 ## test: every test; names what it skips, and with CI=true a skip is a failure
 test: tools

@@ -57,8 +57,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => None,
     };
     let program = program::find(&args.program[0])?;
-    let library = library::find()?;
     let folder = Folder::begin(&args.output, args.force)?;
+    let library = library::find()?;
 
     let mut exec = Exec::new(program, args.program.clone());
     exec.preload(&library).set("BATON_TRACE", folder.path()).set("BATON_TRACE_MAX", args.max_size.to_string());

@@ -45,8 +45,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         choice::check_barrier(barrier)?;
     }
     let program = program::find(&args.program[0])?;
-    let library = library::find()?;
     let counters = Counters::at(args.stats)?;
+    let library = library::find()?;
 
     let mut exec = Exec::new(program, args.program);
     exec.preload(&library).set("BATON_LOCK", choice.lock.name).set("BATON_WAIT", choice.wait.to_string());

@@ -1,0 +1,219 @@
+//! `run` and `profile` on real programs, with the preload library of this build.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// `baton` and its library as they are installed: under `bin` and `lib/baton`. The library is the one that ships, in
+/// release form; cargo builds none for a test, as no test can link it.
+fn baton() -> Command {
+    static INSTALLED: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let prefix = INSTALLED.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut build = Command::new(cargo);
+        build.current_dir(&root).args(["build", "--quiet", "--release", "--package", "baton-preload"]);
+        assert!(build.status().unwrap().success());
+        let prefix = tempfile::tempdir().unwrap();
+        let put = |from: &Path, to: &str| {
+            let to = prefix.path().join(to);
+            std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+            std::fs::copy(from, to).unwrap();
+        };
+        put(Path::new(env!("CARGO_BIN_EXE_baton")), "bin/baton");
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+        put(&target.join("release/libbaton_preload.so"), "lib/baton/libbaton_preload.so");
+        prefix
+    });
+    let mut command = Command::new(prefix.path().join("bin/baton"));
+    command.env("NO_COLOR", "1").env_remove("LD_PRELOAD");
+    command
+}
+
+/// A program of four threads that count under a mutex, compiled once.
+fn counter() -> &'static Path {
+    static COUNTER: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let dir = COUNTER.get_or_init(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let source = r#"
+            #include <pthread.h>
+            #include <stdio.h>
+            #include <stdlib.h>
+            static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+            static long total;
+            static void *count(void *rounds) {
+                for (long i = (long)rounds; i > 0; i--) {
+                    pthread_mutex_lock(&lock);
+                    total++;
+                    pthread_mutex_unlock(&lock);
+                }
+                return 0;
+            }
+            int main(int argc, char **argv) {
+                pthread_t t[4];
+                long rounds = argc > 1 ? atol(argv[1]) : 1000;
+                for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, count, (void *)rounds);
+                for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
+                printf("%ld\n", total);
+                return argc > 2 ? atoi(argv[2]) : 0;
+            }"#;
+        std::fs::write(dir.path().join("counter.c"), source).unwrap();
+        let mut cc = Command::new("cc");
+        cc.current_dir(dir.path()).args(["-O1", "-g", "-o", "counter", "counter.c", "-lpthread"]);
+        assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
+        dir
+    });
+    dir.path()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn output(command: &mut Command) -> Output {
+    command.output().unwrap()
+}
+
+#[test]
+fn run_serves_every_acquisition_and_keeps_output_and_exit_code() {
+    for lock in ["ticket", "mcs", "spin-park"] {
+        let stats = tempfile::NamedTempFile::new().unwrap();
+        let mut run = baton();
+        run.args(["run", "--lock", lock]);
+        if lock != "spin-park" {
+            run.args(["--wait", "spin-park"]);
+        }
+        let out =
+            output(run.arg("--stats").arg(stats.path()).arg("--").arg(counter().join("counter")).args(["500", "7"]));
+        assert_eq!((out.status.code(), text(&out.stdout).as_str()), (Some(7), "2000\n"), "{}", text(&out.stderr));
+        assert!(text(&out.stderr).contains("served 2000 of 2000"), "{}", text(&out.stderr));
+        let line: serde_json::Value = serde_json::from_slice(&std::fs::read(stats.path()).unwrap()).unwrap();
+        assert_eq!((line["lock"].as_str(), line["served"].as_u64()), (Some(lock), Some(2000)));
+    }
+}
+
+#[test]
+fn profile_leaves_a_whole_directory_and_keeps_output_and_exit_code() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path().join("p");
+    let out = output(
+        baton().arg("profile").arg("-o").arg(&place).arg("--").arg(counter().join("counter")).args(["500", "3"]),
+    );
+    assert_eq!((out.status.code(), text(&out.stdout).as_str()), (Some(3), "2000\n"), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("2.00k acquisitions of 1 lock"), "{}", text(&out.stderr));
+    let page = std::fs::read_to_string(place.join("report.html")).unwrap();
+    assert!(page.contains("</html>") && place.join("meta.json").is_file());
+    assert_eq!(dir.path().read_dir().unwrap().count(), 1, "nothing is left beside it");
+    let again = output(baton().arg("profile").arg("-o").arg(&place).args(["--", "true"]));
+    assert_eq!(again.status.code(), Some(2));
+}
+
+#[test]
+fn a_program_killed_or_interrupted_still_has_a_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path().join("killed");
+    let out = output(baton().arg("profile").arg("-o").arg(&place).args(["--", "sh", "-c", "kill -KILL $$"]));
+    assert_eq!(out.status.code(), Some(128 + 9));
+    assert!(text(&out.stderr).contains("ended by signal 9") && place.is_dir(), "{}", text(&out.stderr));
+
+    // Ctrl-C goes to the whole group: a group of its own stands for the terminal's.
+    let place = dir.path().join("interrupted");
+    let mut profile = baton();
+    profile.arg("profile").arg("-o").arg(&place).arg("--").arg(counter().join("counter")).arg("1000000000");
+    std::os::unix::process::CommandExt::process_group(&mut profile, 0);
+    let mut child = profile.stderr(std::process::Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(400));
+    // SAFETY: the group is the child's own.
+    unsafe { libc::kill(-(child.id() as i32), libc::SIGINT) };
+    let start = Instant::now();
+    let status = child.wait().unwrap();
+    assert!(start.elapsed() < Duration::from_secs(60));
+    assert_eq!((status.code(), status.signal()), (Some(128 + 2), None));
+    assert!(place.join("report.html").is_file());
+}
+
+#[test]
+fn a_time_limit_ends_the_program() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path().join("p");
+    let mut profile = baton();
+    let start = Instant::now();
+    profile.arg("profile").arg("-o").arg(&place).args(["--duration", "200ms", "--"]);
+    let out = output(profile.arg(counter().join("counter")).arg("1000000000"));
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    assert!(start.elapsed() < Duration::from_secs(60) && place.join("report.html").is_file());
+}
+
+#[test]
+fn only_the_program_itself_is_recorded_unless_its_children_are_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let events = |place: &Path| {
+        let names = place.read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("events.")).count()
+    };
+    let script = format!("{0} 10 >/dev/null; {0} 10 >/dev/null; exit 0", counter().join("counter").display());
+    let (alone, all) = (dir.path().join("alone"), dir.path().join("all"));
+    assert!(output(baton().arg("profile").arg("-o").arg(&alone).args(["--", "sh", "-c", &script])).status.success());
+    let mut follow = baton();
+    follow.arg("profile").arg("--follow-children").arg("-o").arg(&all).args(["--", "sh", "-c", &script]);
+    assert!(output(&mut follow).status.success());
+    assert_eq!(events(&alone), 1);
+    assert!(events(&all) >= 3, "{}", events(&all));
+}
+
+#[test]
+fn measure_sets_runs_beside_each_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path().join("p");
+    let counter = counter().join("counter");
+    assert!(output(baton().arg("profile").arg("-o").arg(&place).arg("--").arg(&counter).arg("300")).status.success());
+    let measure = ["--lock", "mcs:spin-park,futex", "--runs", "2", "--json"];
+    let out = output(baton().arg("measure").arg(&place).args(measure));
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let rows: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let locks: Vec<_> = rows.as_array().unwrap().iter().map(|r| r["lock"].as_str().unwrap()).collect();
+    assert_eq!(locks, ["glibc", "mcs", "futex"]);
+    assert!(rows.as_array().unwrap().iter().all(|r| r["measured_ns"].as_u64().unwrap() > 0), "{rows}");
+}
+
+#[test]
+fn markers_and_regions_of_baton_h_are_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = r#"
+        #include <baton.h>
+        #include <pthread.h>
+        static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+        int main(void) {
+            for (int i = 0; i < 3; i++) {
+                baton_roi_begin("round");
+                pthread_mutex_lock(&lock);
+                baton_marker("held", 40 + i);
+                pthread_mutex_unlock(&lock);
+                baton_roi_end("round");
+            }
+            return 0;
+        }"#;
+    std::fs::write(dir.path().join("marked.c"), source).unwrap();
+    let include = concat!(env!("CARGO_MANIFEST_DIR"), "/../capi/include");
+    let mut cc = Command::new("cc");
+    cc.current_dir(dir.path()).args(["-I", include, "-o", "marked", "marked.c", "-lpthread"]);
+    assert!(cc.status().unwrap().success());
+    let place = dir.path().join("p");
+    let out = output(baton().arg("profile").arg("-o").arg(&place).arg("--").arg(dir.path().join("marked")));
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let trace = baton_trace::Trace::open(&place).unwrap();
+    let name = |n| trace.marker_name(baton_trace::ProcessIndex(0), n).unwrap_or("?").to_owned();
+    let seen: Vec<String> = trace
+        .events()
+        .filter_map(|event| match event.what {
+            baton_trace::What::RoiBegin { name: n } => Some(format!("begin {}", name(n))),
+            baton_trace::What::Marker { name: n, value } => Some(format!("{} {value}", name(n))),
+            baton_trace::What::RoiEnd { name: n } => Some(format!("end {}", name(n))),
+            _ => None,
+        })
+        .collect();
+    let expected = (40..43).flat_map(|v| ["begin round".to_owned(), format!("held {v}"), "end round".to_owned()]);
+    assert_eq!(seen, expected.collect::<Vec<_>>());
+}

@@ -1,0 +1,101 @@
+//! What the README and the map say is so: commands run, links lead somewhere, every page stands in the map.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).canonicalize().unwrap()
+}
+
+fn text(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+/// The targets of a page's links that are files.
+fn links(page: &str) -> Vec<String> {
+    let targets = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets
+        .filter(|t| !t.contains("://") && !t.starts_with('#'))
+        .map(|t| t.split('#').next().unwrap().to_owned())
+        .collect()
+}
+
+/// The words in backquotes that name files of the tree.
+fn named_files(page: &str) -> Vec<String> {
+    let words = page.split('`').skip(1).step_by(2);
+    words
+        .filter(|w| w.starts_with("docs/") && w.ends_with(".md") || w.starts_with("crates/"))
+        .map(ToOwned::to_owned)
+        .collect()
+}
+
+#[test]
+fn every_page_stands_in_the_map_and_links_lead_somewhere() {
+    let map = links(&text("docs/README.md"));
+    for entry in root().join("docs").read_dir().unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.ends_with(".md") && name != "README.md" {
+            assert!(map.contains(&name), "docs/README.md has no link to {name}");
+        }
+        let page = format!("docs/{name}");
+        if name.ends_with(".md") {
+            for link in links(&text(&page)) {
+                assert!(root().join("docs").join(&link).exists(), "{page} links to {link}, which is not there");
+            }
+        }
+    }
+    for page in ["README.md", "ROADMAP.md", "docs/architecture.md", "docs/cli.md"] {
+        for file in named_files(&text(page)) {
+            let plain = file.split([' ', '{', '<', '*', '…']).next().unwrap();
+            assert!(root().join(plain).exists(), "{page} names {file}, which is not there");
+        }
+    }
+}
+
+/// The lines of the README's shell blocks, comments off.
+fn commands() -> Vec<String> {
+    let readme = text("README.md");
+    let blocks = readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let lines = blocks.flat_map(str::lines).map(|line| line.split('#').next().unwrap().trim().to_owned());
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn the_readmes_commands_run() {
+    let targets = text("Makefile");
+    let home = tempfile::tempdir().unwrap();
+    let all = commands();
+    assert!(all[0] == "make demo" && all[1] == "make test", "the two commands of a fresh machine come first: {all:?}");
+    for line in all {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            // These build and test everything, this test among them; that they are there is what can be said here.
+            ["make", "test"] | ["cargo", "build", ..] => (),
+            // `make install` installs a build; what it runs is tested with the build at hand.
+            ["make", target, ..] => assert!(targets.contains(&format!("\n{target}:")), "no target for `{line}`"),
+            ["target/release/baton", ref args @ ..] => {
+                let output = Command::new(env!("CARGO_BIN_EXE_baton"))
+                    .args(args)
+                    .current_dir(root())
+                    .env("HOME", home.path())
+                    .output()
+                    .unwrap();
+                let said = String::from_utf8_lossy(&output.stderr).into_owned();
+                assert!(output.status.success() && !output.stdout.is_empty(), "{line}\n{said}");
+            }
+            _ => panic!("the README has a command that this test does not know how to run: {line}"),
+        }
+    }
+}
+
+#[test]
+fn every_subcommand_stands_in_the_page_of_the_command_line() {
+    let help = Command::new(env!("CARGO_BIN_EXE_baton")).arg("--help").output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let list = help.split_once("Commands:\n").unwrap().1.split_once("\n\n").unwrap().0;
+    let page = text("docs/cli.md");
+    for line in list.lines().filter(|l| l.starts_with("  ") && !l.starts_with("   ")) {
+        let name = line.trim().split(' ').next().unwrap();
+        assert!(name == "help" || page.contains(&format!("`{name}`")), "docs/cli.md does not name `{name}`");
+    }
+}
