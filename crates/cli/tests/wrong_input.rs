@@ -29,7 +29,7 @@ const CASES: &[(&[&str], &str)] = &[
     (&["profile", "--wait", "pause", "--", "true"], "--lock"),
     (&["measure"], "<DIR>"),
     (&["measure", "/no/such/dir", "--lock", "mcs"], "/no/such/dir"),
-    (&["measure", "x"], "--predictions <FILE>"),
+    (&["measure", "x"], "--lock <LOCK[:WAIT],…>"),
     (&["report"], "<DIR>"),
     (&["report", "/no/such/dir"], "/no/such/dir"),
     (&["diff", "/no/such/dir"], "<"),

@@ -47,7 +47,7 @@ unsafe fn post(name: *const c_char, what: impl FnOnce(u32) -> What) {
 ///
 /// # Safety
 /// `name` is null or a string.
-#[cfg_attr(not(test), unsafe(no_mangle))]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_preload_marker(name: *const c_char, value: u64) {
     // An event has 48 bits for it.
     let value = value & 0xffff_ffff_ffff;
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn baton_preload_marker(name: *const c_char, value: u64) {
 ///
 /// # Safety
 /// `name` is null or a string.
-#[cfg_attr(not(test), unsafe(no_mangle))]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_preload_roi_begin(name: *const c_char) {
     // SAFETY: by contract.
     unsafe { post(name, |name| What::RoiBegin { name }) };
@@ -69,7 +69,7 @@ pub unsafe extern "C" fn baton_preload_roi_begin(name: *const c_char) {
 ///
 /// # Safety
 /// `name` is null or a string.
-#[cfg_attr(not(test), unsafe(no_mangle))]
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_preload_roi_end(name: *const c_char) {
     // SAFETY: by contract.
     unsafe { post(name, |name| What::RoiEnd { name }) };
