@@ -13,9 +13,11 @@ BUILT   ?= target/release
 # What the demo does: an index of this tree by more threads than a small machine has CPUs.
 DEMO         ?= demo
 DEMO_THREADS ?= 4
-DEMO_ROUNDS  ?= 8
+DEMO_ROUNDS  ?= 3
 DEMO_RUNS    ?= 5
-DEMO_LOCKS   ?= tas,ttas,ticket,ticket-prop,mcs,clh,k42,hemlock,cohort,spin-park,futex
+DEMO_SEEDS   ?= 3
+# Every lock, with waiters that sleep: there are more threads than a small machine has CPUs.
+DEMO_WAITS   ?= spin-park,futex
 
 .PHONY: all demo build test lint docs bench install install-c tools
 
@@ -25,12 +27,16 @@ all: build
 build: tools
 	$(CARGO) build --release
 
+# What locks cost on this machine: the demo predicts with it.
+chips/this-host.toml: | build
+	$(BUILT)/baton doctor --calibrate --output $@ > /dev/null
+
 ## demo: profiles a C program, predicts every lock, runs the best one, and leaves demo/report.html
-demo: build
+demo: build chips/this-host.toml
 	@mkdir -p $(DEMO)
 	$(CC) -O2 -g -o $(DEMO)/index examples/demo/index.c -lpthread
 	$(BUILT)/baton profile --force -o $(DEMO)/profile -- $(DEMO)/index $(DEMO_THREADS) $(DEMO_ROUNDS) crates docs
-	$(BUILT)/baton whatif $(DEMO)/profile --lock $(DEMO_LOCKS) --json > $(DEMO)/whatif.json
+	$(BUILT)/baton whatif $(DEMO)/profile --wait $(DEMO_WAITS) --seeds $(DEMO_SEEDS) --json > $(DEMO)/whatif.json
 	$(BUILT)/baton measure $(DEMO)/profile --predictions $(DEMO)/whatif.json --runs $(DEMO_RUNS)
 	@cp $(DEMO)/profile/report.html $(DEMO)/report.html
 	@echo "Open $(DEMO)/report.html: where the threads waited, and what was predicted beside what was measured."

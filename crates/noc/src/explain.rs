@@ -22,7 +22,7 @@ pub struct Explanation {
     pub deadlock: Vec<String>,
     /// Channels, busiest first.
     pub links: Vec<LinkLoad>,
-    /// Flits that stood in each router's buffers, mean of each tenth of the run: [tenth][router].
+    /// Flits that stood in each router's buffers, mean of each tenth of the run, by tenth and router.
     pub held: Vec<Vec<f64>>,
     /// Age of the oldest packet at the end, in cycles.
     pub oldest: u64,

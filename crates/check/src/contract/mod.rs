@@ -1,4 +1,4 @@
-//! What an algorithm must do, as tests generic over the algorithm and the [`World`](crate::world::World) it runs in.
+//! What an algorithm must do, as tests generic over the algorithm and the [`World`] it runs in.
 //!
 //! | room | holds |
 //! | --- | --- |

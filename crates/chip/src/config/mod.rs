@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`keys`] | the table of keys: path, unit, range, what it is for; reading, writing and the docs come from it |
 //! | [`read`] | strict reading: an unknown key is an error that names the nearest known one |
-//! | [`write`] | the whole configuration as a chip file again |
+//! | [`write`](mod@write) | the whole configuration as a chip file again |
 //!
 //! The keys are explained in `docs/chip-file.md`.
 
