@@ -76,6 +76,8 @@ pub struct Thread {
     pub waiter: crate::cond::Waiter,
     /// Its trace.
     pub pen: ThreadWriter,
+    /// Its call stacks.
+    pub stacks: crate::capture::Stacks,
     /// Its signal mask before the fork that it is in, if signals are blocked for it.
     pub mask: AtomicU64,
     /// Whether they are.
@@ -189,6 +191,7 @@ fn allocate() -> &'static Thread {
             counts: Counts::default(),
             waiter: crate::cond::Waiter::new(),
             pen: ThreadWriter::new(),
+            stacks: crate::capture::Stacks::new(),
             mask: AtomicU64::new(0),
             blocked: AtomicBool::new(false),
         });

@@ -2,9 +2,9 @@
 
 use super::sites::site;
 use super::{Probe, SESSION};
-use crate::mutex::Mutex;
+use crate::mutex::{Class, Mutex, Passed};
 use crate::thread::{self, Thread};
-use baton_trace::{Address, How, Lock, LockKind, Mode, Waitable, WakeReason, What, clock, sys};
+use baton_trace::{Address, How, Lock, LockKind, Mode, Waitable, WakeReason, What, clock, notes, sys};
 
 /// A lock as events name it.
 #[inline(always)]
@@ -151,10 +151,19 @@ pub fn released_at<P: Probe>(m: *const Mutex, at: usize, moment: u64) {
         thread.pen.post_at(&SESSION, moment, what);
     }
 }
-/// As [`lock_init`].
-#[inline(always)]
+/// As [`lock_init`]; says too if the mutex stays glibc's.
 pub fn mutex_init<P: Probe>(m: *const Mutex, at: usize) {
     lock_init::<P>(mutex(m), at);
+    if P::ON {
+        // SAFETY: it has just been initialised.
+        let code = match unsafe { &*m }.kind().class() {
+            Class::Passed(Passed::Robust) => notes::ROBUST,
+            Class::Passed(Passed::Priority) => notes::PRIORITY_INHERIT,
+            Class::Passed(Passed::ProcessShared) => notes::PROCESS_SHARED,
+            _ => return,
+        };
+        post::<P>(|_| What::Note { address: m.addr() as Address, code });
+    }
 }
 /// As [`lock_destroy`].
 #[inline(always)]

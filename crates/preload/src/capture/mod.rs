@@ -9,8 +9,10 @@
 //! | [`events`] | one function for each thing that happens |
 //! | [`sites`] | call sites, and the stacks of contended ones |
 //! | [`markers`] | the program's own markers and regions of interest |
+//! | [`cost`] | what recording costs, measured |
 //! | [`modules`] | which object files are loaded where |
 
+mod cost;
 mod events;
 mod markers;
 mod modules;
@@ -19,6 +21,7 @@ mod sites;
 pub use baton_trace::WakeReason;
 pub use events::*;
 pub use modules::before_dlclose;
+pub use sites::Stacks;
 
 use crate::config::Config;
 use crate::thread::{self, Thread};
@@ -56,6 +59,7 @@ static FOLLOW: AtomicBool = AtomicBool::new(true);
 pub fn start(config: &Config, follow: bool) -> Result<(), String> {
     let Some(directory) = &config.trace else { return Ok(()) };
     FOLLOW.store(follow, Relaxed);
+    modules::start();
     let mut options = Options::default();
     if let Some(limit) = config.trace_max {
         options.limit = limit;
@@ -66,14 +70,16 @@ pub fn start(config: &Config, follow: bool) -> Result<(), String> {
 /// Begins the trace of the thread that starts the library, once the session is open and slots are set.
 pub fn begin() {
     if SESSION.is_open() {
-        let _ = thread::current();
+        let thread = thread::current();
         modules::record();
+        cost::measure(thread);
     }
 }
 
 /// A thread got its record.
 pub fn thread_begins(thread: &Thread) {
     thread.pen.forget();
+    thread.stacks.forget();
     if SESSION.is_open() {
         thread.pen.post_ordered(&SESSION, What::ThreadStart { handle: thread.handle() as u64 });
         sites::name_thread(thread);
@@ -91,7 +97,9 @@ pub fn thread_ends(thread: &Thread) {
 /// The process ends in order.
 pub fn finish() {
     if SESSION.is_open() {
-        modules::record();
+        if !crate::fork::in_child() {
+            modules::record();
+        }
         SESSION.finish();
     }
 }
@@ -123,14 +131,14 @@ pub fn after_fork_in_parent() {
 /// After a fork, in the child: a file of its own, or nothing more. A child that cannot have its file runs on unrecorded.
 pub fn after_fork_in_child() {
     let reopened = SESSION.reopen_after_fork(FOLLOW.load(Relaxed));
-    sites::after_fork();
     markers::after_fork();
     modules::after_fork();
     if let Some(thread) = thread::existing() {
+        sites::after_fork(thread);
         // The pens of the other records are put in order when a new thread gets them.
         if reopened.is_ok() {
+            // Modules are written down as call sites turn up: a thread of the parent may have held the loader's lock.
             thread_begins(thread);
-            modules::record();
         } else {
             thread.pen.forget();
         }

@@ -1,22 +1,52 @@
 //! Which object files are loaded where, so that addresses can be told by name afterwards.
 //!
-//! Taken down at start, before a `dlclose` and at exit. The loader's list is read under the loader's lock, so only where the
-//! program is inside the loader itself or about to be: anywhere else a thread that holds one of the program's locks
-//! could wait for a constructor that waits for that lock.
+//! Taken down at start, before a `dlclose` and at exit, when the loader's list is walked; and whenever a call site turns up in
+//! an object file that is not known yet. The list is read under the loader's lock, so only where the program is inside the
+//! loader itself or about to be: anywhere else a thread that holds one of the program's locks could wait for a
+//! constructor that waits for that lock. A single address is looked up without a lock (`_dl_find_object`, glibc 2.35).
 
 use super::SESSION;
 use crate::thread;
 use baton_trace::writer::{ModuleInfo, SiteAnswer, SiteTable};
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use libc::{Elf64_Ehdr, Elf64_Phdr};
 
 /// Modules written down: their first address and the hash of their path.
 static SEEN: SiteTable<4096> = SiteTable::new();
 
+/// The beginning of glibc's `struct dl_find_object`.
+#[repr(C)]
+struct Found {
+    flags: u64,
+    start: *const Elf64_Ehdr,
+    end: *const u8,
+    link_map: *const LinkMap,
+    rest: [usize; 12],
+}
+
+/// The beginning of glibc's `struct link_map`, the part that debuggers know too.
+#[repr(C)]
+struct LinkMap {
+    bias: u64,
+    name: *const c_char,
+}
+
+type FindObject = unsafe extern "C" fn(*const c_void, *mut Found) -> c_int;
+/// glibc's `_dl_find_object`; null if it has none.
+static FIND_OBJECT: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Looks up what will be needed where nothing can be looked up any more.
+pub(super) fn start() {
+    // SAFETY: the name ends with a zero byte.
+    FIND_OBJECT.store(unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) }, Relaxed);
+}
+
 /// Writes down the modules that are new.
-pub fn record() {
+pub(super) fn record() {
     if SESSION.is_open() {
         // SAFETY: the callback keeps nothing of what it is given.
-        crate::errno::kept(|| unsafe { libc::dl_iterate_phdr(Some(module), core::ptr::null_mut()) });
+        crate::errno::kept(|| unsafe { libc::dl_iterate_phdr(Some(listed), core::ptr::null_mut()) });
     }
 }
 
@@ -26,18 +56,49 @@ pub fn before_dlclose() {
 }
 
 /// In a fork's child, whose file knows none.
-pub fn after_fork() {
+pub(super) fn after_fork() {
     SEEN.clear();
 }
 
-unsafe extern "C" fn module(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
+/// Writes down the module of a code address, if it is new. Without a lock: usable anywhere.
+pub(super) fn know(address: u64) {
+    let find = FIND_OBJECT.load(Relaxed);
+    if find.is_null() {
+        return;
+    }
+    // SAFETY: this is the function's type in <dlfcn.h>; a module stays loaded while its code is being called from.
+    unsafe {
+        let find: FindObject = core::mem::transmute(find);
+        let mut found: Found = core::mem::zeroed();
+        if find(core::ptr::with_exposed_provenance(address as usize), &mut found) == 0 {
+            let header = &*found.start;
+            // The first segment holds the file's header, and with it the program headers; else there is nothing to read.
+            if header.e_ident.starts_with(b"\x7fELF") {
+                let at = found.start.byte_add(header.e_phoff as usize).cast();
+                let headers = core::slice::from_raw_parts(at, header.e_phnum.into());
+                module((*found.link_map).bias, (*found.link_map).name, headers);
+            }
+        }
+    }
+}
+
+unsafe extern "C" fn listed(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
     // SAFETY: the loader hands us a module that stays loaded during the call.
-    let info = unsafe { &*info };
-    // SAFETY: as above.
-    let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+    unsafe {
+        let info = &*info;
+        module(info.dlpi_addr, info.dlpi_name, core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()));
+    }
+    0
+}
+
+/// Writes one down, if it is new.
+///
+/// # Safety
+/// The module is loaded: `name` is null or its name, `headers` are its program headers, `bias` is where it lies.
+unsafe fn module(bias: u64, name: *const c_char, headers: &[Elf64_Phdr]) {
     let (mut start, mut end, mut build_id) = (u64::MAX, 0, &[][..]);
     for header in headers {
-        let at = info.dlpi_addr + header.p_vaddr;
+        let at = bias + header.p_vaddr;
         match header.p_type {
             libc::PT_LOAD => {
                 start = start.min(at & !0xfff);
@@ -53,20 +114,20 @@ unsafe extern "C" fn module(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_v
     }
     let mut buffer = [0u8; 1024];
     // SAFETY: a name, where there is one, ends with a zero byte.
-    let name = if info.dlpi_name.is_null() { c"" } else { unsafe { CStr::from_ptr(info.dlpi_name) } };
+    let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
     let path = if name.is_empty() { executable(&mut buffer) } else { name.to_bytes() };
     let hash = path.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     if start < end && matches!(SEEN.number(hash | 1), SiteAnswer::New(_)) {
-        let module = ModuleInfo { bias: info.dlpi_addr, start, end, build_id, path };
-        thread::current().pen.define_module(&SESSION, module);
+        thread::current().pen.define_module(&SESSION, ModuleInfo { bias, start, end, build_id, path });
     }
-    0
 }
 
 /// The program's own file, which the loader does not name.
 fn executable(buffer: &mut [u8; 1024]) -> &[u8] {
     // SAFETY: the kernel writes at most the buffer's length.
-    let length = unsafe { libc::readlink(c"/proc/self/exe".as_ptr(), buffer.as_mut_ptr().cast(), buffer.len()) };
+    let length = crate::errno::kept(|| unsafe {
+        libc::readlink(c"/proc/self/exe".as_ptr(), buffer.as_mut_ptr().cast(), buffer.len())
+    });
     &buffer[..usize::try_from(length).unwrap_or(0)]
 }
 

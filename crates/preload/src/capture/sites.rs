@@ -1,9 +1,16 @@
-//! Call sites: each return address gets a number when it is first seen, and a definition in the trace.
+//! Call sites: each return address gets a number when it is first seen, and a definition in the trace. A contended one is
+//! numbered by its whole stack.
+//!
+//! Unwinding a stack costs some microseconds, so each thread remembers the stacks that it has seen by two words: the
+//! return address, and how deep the stack was. Two different ways to one place at the very same depth pass for one; that is rare,
+//! and the place itself is right.
 
-use super::SESSION;
+use super::{SESSION, modules};
 use crate::thread::Thread;
-use baton_trace::SiteId;
 use baton_trace::writer::{SiteAnswer, SiteTable};
+use baton_trace::{SiteId, What, notes};
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 /// Return addresses and stacks that a process can tell apart; later ones are unknown.
 const SITES: usize = 1 << 16;
@@ -15,24 +22,138 @@ pub fn site(thread: &Thread, at: usize) -> SiteId {
     match TABLE.number(at as u64) {
         SiteAnswer::Known(id) => id,
         SiteAnswer::New(id) => define(thread, id, &[at as u64]),
-        SiteAnswer::Full => SiteId::UNKNOWN,
+        SiteAnswer::Full => full(thread),
     }
 }
 
 #[cold]
 fn define(thread: &Thread, id: SiteId, stack: &[u64]) -> SiteId {
+    for address in stack {
+        modules::know(*address);
+    }
     thread.pen.define_site(&SESSION, id, stack);
     id
 }
 
-/// The number of a contended call site.
+#[cold]
+fn full(thread: &Thread) -> SiteId {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if !SAID.swap(true, Relaxed) {
+        thread.pen.post(&SESSION, What::Note { address: 0, code: notes::SITES_FULL });
+    }
+    SiteId::UNKNOWN
+}
+
+/// Stacks that a thread remembers.
+const REMEMBERED: usize = 64;
+/// Frames of a stack, at most.
+const FRAMES: usize = 32;
+
+/// What a thread remembers of its stacks.
+pub struct Stacks {
+    known: [(AtomicUsize, AtomicUsize, AtomicU32); REMEMBERED],
+    /// A stack is being unwound: the unwinder may lock, too.
+    busy: AtomicBool,
+}
+
+impl Stacks {
+    /// None.
+    pub const fn new() -> Stacks {
+        Stacks {
+            known: [const { (AtomicUsize::new(0), AtomicUsize::new(0), AtomicU32::new(0)) }; REMEMBERED],
+            busy: AtomicBool::new(false),
+        }
+    }
+
+    /// For a new thread, or a new trace.
+    pub fn forget(&self) {
+        for (at, ..) in &self.known {
+            at.store(0, Relaxed);
+        }
+        self.busy.store(false, Relaxed);
+    }
+}
+
+/// The number of the stack that ends at the contended call site `at`.
+#[inline(never)]
 pub fn contended(thread: &Thread, at: usize) -> SiteId {
-    site(thread, at)
+    let here = 0u8;
+    let depth = (&raw const here).addr();
+    let hash = (at ^ depth >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let (known_at, known_depth, known_id) = &thread.stacks.known[hash % REMEMBERED];
+    if known_at.load(Relaxed) == at && known_depth.load(Relaxed) == depth {
+        return SiteId(known_id.load(Relaxed));
+    }
+    if thread.stacks.busy.swap(true, Relaxed) {
+        return site(thread, at);
+    }
+    let id = stack(thread, at);
+    known_at.store(at, Relaxed);
+    known_depth.store(depth, Relaxed);
+    known_id.store(id.0, Relaxed);
+    thread.stacks.busy.store(false, Relaxed);
+    id
+}
+
+/// What the unwinder has walked over.
+struct Walk {
+    /// The call site: frames before it are our own.
+    at: u64,
+    frames: [u64; FRAMES],
+    count: usize,
+}
+
+/// Unwinds the stack.
+#[cold]
+fn stack(thread: &Thread, at: usize) -> SiteId {
+    let mut walk = Walk { at: at as u64, frames: [0; FRAMES], count: 0 };
+    // SAFETY: the unwinder reads tables and the stack; it allocates nothing. The callback gets our `walk`.
+    crate::errno::kept(|| unsafe { _Unwind_Backtrace(frame, (&raw mut walk).cast()) });
+    let frames = &walk.frames[..walk.count];
+    if frames.len() < 2 {
+        return site(thread, at);
+    }
+    // FNV-1a over the addresses, and a bit that no address has.
+    let hash = frames.iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, ip| (hash ^ ip).wrapping_mul(0x0100_0000_01b3));
+    match TABLE.number(hash | 1 << 63) {
+        SiteAnswer::Known(id) => id,
+        SiteAnswer::New(id) => define(thread, id, frames),
+        SiteAnswer::Full => full(thread),
+    }
+}
+
+/// The unwinder's context.
+#[repr(C)]
+struct Context {
+    private: [u8; 0],
+}
+
+unsafe extern "C" {
+    fn _Unwind_Backtrace(each: unsafe extern "C" fn(*mut Context, *mut c_void) -> c_int, walk: *mut c_void) -> c_int;
+    fn _Unwind_GetIP(context: *mut Context) -> usize;
+}
+
+/// libgcc's "go on" and an answer that ends the walk.
+const GO_ON: c_int = 0;
+const ENOUGH: c_int = 4;
+
+unsafe extern "C" fn frame(context: *mut Context, walk: *mut c_void) -> c_int {
+    // SAFETY: the unwinder hands us a frame, and what `stack` gave it.
+    let (ip, walk) = unsafe { (_Unwind_GetIP(context) as u64, &mut *walk.cast::<Walk>()) };
+    if ip == 0 {
+        return ENOUGH;
+    }
+    if walk.count > 0 || ip == walk.at {
+        walk.frames[walk.count] = ip;
+        walk.count += 1;
+    }
+    if walk.count == FRAMES { ENOUGH } else { GO_ON }
 }
 
 /// In a fork's child, whose file has no definitions yet.
-pub fn after_fork() {
+pub fn after_fork(thread: &Thread) {
     TABLE.clear();
+    thread.stacks.forget();
 }
 
 /// Writes down the thread's name, as the kernel has it.
