@@ -5,18 +5,18 @@
 //!
 //! | room | holds |
 //! | --- | --- |
-//! | [`hook`] | the exported functions, and the slots that they jump through |
-//! | [`start`] | fills the slots, once, before `main` |
-//! | [`config`] | the environment variables |
-//! | [`real`] | glibc's own functions |
-//! | [`mutex`], [`cond`] | replacement: locks of `baton-sync` in `pthread_mutex_t`, condition variables that go with them |
-//! | [`watch`] | what is recorded but never replaced: reader-writer and spin locks, barriers, semaphores, threads |
-//! | [`barrier`] | replacement of barriers |
-//! | [`omp`] | OpenMP's locks, critical sections and barriers |
-//! | [`capture`] | recording |
-//! | [`thread`], [`fork`] | what is known of each thread; what a fork's child has to put in order |
-//! | [`stats`] | counters at exit |
-//! | [`alloc`], [`stack`], [`time`], [`errno`], [`message`] | tools: memory of our own, times, messages |
+//! | `hook` | the exported functions, and the slots that they jump through |
+//! | `start` | fills the slots, once, before `main` |
+//! | `config` | the environment variables |
+//! | `real` | glibc's own functions |
+//! | `mutex`, `cond` | replacement: locks of `baton-sync` in `pthread_mutex_t`, condition variables that go with them |
+//! | `watch` | what is recorded but never replaced: reader-writer and spin locks, barriers, semaphores, threads |
+//! | `barrier` | replacement of barriers |
+//! | `omp` | OpenMP's locks, critical sections and barriers |
+//! | `capture` | recording |
+//! | `thread`, `fork` | what is known of each thread; what a fork's child has to put in order |
+//! | `stats` | counters at exit |
+//! | `alloc`, `stack`, `time`, `errno`, `message` | tools: memory of our own, times, messages |
 //!
 //! # Rules of this room
 //! Hooks keep `errno` and are no cancellation points where glibc's are none. Where one is, no value with a destructor is alive
