@@ -16,6 +16,7 @@ mod profile;
 mod report;
 mod run;
 mod sim;
+mod whatif;
 
 use crate::ui;
 use clap::{CommandFactory, Parser};
@@ -65,6 +66,8 @@ commands! {
     Measure(measure),
     /// Say what this machine offers, measured; write a chip file of it
     Doctor(doctor),
+    /// Predict what another lock, wait policy or chip would do to a recorded program
+    Whatif(whatif),
     /// Simulate a micro-workload on a chip
     Sim(sim),
     /// Simulate a network on chip: latency, saturation, traces, deadlocks

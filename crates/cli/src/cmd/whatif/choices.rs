@@ -1,0 +1,51 @@
+//! The locks and policies that were asked for, each pair that goes together.
+
+use crate::error::BadInput;
+use crate::ui;
+use baton_chip::Chip;
+use baton_machine::Wait;
+use baton_replay::run::Choice;
+use baton_sync::lock::{self, LOCKS, LockInfo, Posix};
+
+/// The pairs, locks in the order asked, policies within. A policy that one of several locks does not take is left out
+/// for it, with a note; if that leaves nothing, it is an error.
+pub(crate) fn choose(locks: &[String], waits: &[String], chip: &Chip) -> anyhow::Result<Vec<Choice>> {
+    let known = || LOCKS.iter().map(|lock| lock.name);
+    let infos: Vec<&LockInfo> = if locks.is_empty() {
+        LOCKS.iter().filter(|lock| matches!(lock.posix, Posix::Yes)).collect()
+    } else {
+        let find = |name: &String| lock::info(name.trim()).map_err(|_| BadInput::unknown("lock", name, known()));
+        locks.iter().map(find).collect::<Result<_, _>>()?
+    };
+    let waits: Vec<Wait> =
+        waits.iter().map(|name| name.trim().parse().map_err(BadInput::new)).collect::<Result<_, _>>()?;
+    for &wait in &waits {
+        chip.check_wait(wait).map_err(|missing| BadInput::new(format!("chip `{}`: {missing}", chip.name)))?;
+    }
+    let mut choices: Vec<Choice> = Vec::new();
+    let mut refused = Vec::new();
+    for info in infos {
+        let asked: Vec<Option<Wait>> =
+            if waits.is_empty() { vec![None] } else { waits.iter().copied().map(Some).collect() };
+        for wait in asked {
+            match info.wait(wait) {
+                Ok(wait) => {
+                    chip.check_wait(wait)
+                        .map_err(|missing| BadInput::new(format!("chip `{}`: {missing}", chip.name)))?;
+                    let choice = Choice { lock: info.name.to_owned(), wait };
+                    if !choices.contains(&choice) {
+                        choices.push(choice);
+                    }
+                }
+                Err(why) => refused.push(why),
+            }
+        }
+    }
+    match refused.first() {
+        Some(why) if choices.is_empty() => Err(BadInput::new(why).into()),
+        _ => {
+            refused.iter().for_each(|why| ui::note(format_args!("left out: {why}")));
+            Ok(choices)
+        }
+    }
+}

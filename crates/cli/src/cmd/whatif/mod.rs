@@ -1,0 +1,141 @@
+//! `baton whatif`: what another lock, wait policy or chip would do to a recorded program.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`choices`] | the locks and policies that were asked for |
+//! | [`text`] | the table on a terminal |
+//! | [`page`] | the plot, one self-contained HTML file |
+
+mod choices;
+mod page;
+mod text;
+
+use crate::chips::{self, ChipArgs};
+use crate::error::BadInput;
+use crate::ui;
+use anyhow::Context;
+use baton_chip::Chip;
+use baton_replay::predict::{PredictError, runs};
+use baton_replay::{Ask, Prediction, predict};
+use baton_trace::Trace;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The recorded program, and what to predict.
+#[derive(clap::Args)]
+#[command(after_help = "\
+The recorded lock is replayed first and compared with the recorded run. A prediction that is off there by more than
+15%, or of a program more than 5% of which cannot be replayed, is marked untrustworthy, with the reason.
+
+Examples:
+  baton whatif before
+  baton whatif before --lock mcs,ticket,spin-park --html whatif.html
+  baton whatif before --lock mcs,clh --wait pause,spin-park --seeds 9 --json
+  baton whatif before --chip chips/sample-host.toml --set core.count=8 --set core.per_cluster=8 --cpus 8 --threads 8")]
+pub(crate) struct Args {
+    /// The directory that `baton profile` left.
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// Locks, with commas (`baton list locks`). Left out: every lock that `run` offers.
+    #[arg(long, value_name = "LOCKS", value_delimiter = ',')]
+    lock: Vec<String>,
+    /// Wait policies, with commas (`baton list waits`). Left out: each lock's own, as `run` has it.
+    #[arg(long, value_name = "POLICIES", value_delimiter = ',')]
+    wait: Vec<String>,
+    #[command(flatten)]
+    chip: ChipArgs,
+    /// Threads that the program starts, if more than were recorded.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    threads: Option<u32>,
+    /// Cores in use. Left out: as many as the recorded run had, as far as the chip has them.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    cpus: Option<u32>,
+    /// Runs of each lock, each with another seed.
+    #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    seeds: u32,
+    /// As JSON (docs/schema/whatif.schema.json).
+    #[arg(long)]
+    json: bool,
+    /// A page with the plot.
+    #[arg(long, value_name = "F")]
+    html: Option<PathBuf>,
+}
+
+/// Version of the JSON; a change that breaks a reader raises it.
+const SCHEMA: u32 = 1;
+
+/// The JSON.
+#[derive(Serialize)]
+struct Output<'a> {
+    schema: u32,
+    directory: String,
+    command: Vec<String>,
+    seeds: u32,
+    #[serde(flatten)]
+    prediction: &'a Prediction,
+    chip: serde_json::Value,
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let chip = args.chip.open()?;
+    let choices = choices::choose(&args.lock, &args.wait, &chip)?;
+    if let Some(cpus) = args.cpus.filter(|&cpus| cpus > chip.core.count) {
+        let has = chip.core.count;
+        return Err(BadInput::new(format!("--cpus {cpus}: chip `{}` has {has} cores (core.count)", chip.name)).into());
+    }
+    let trace = open(&args.directory)?;
+    fewer_cores(&trace, &chip, args.cpus);
+    let ask = Ask { choices, seeds: args.seeds, cpus: args.cpus, threads: args.threads };
+    let bar = progress(runs(&ask));
+    let prediction = predict(&trace, &chip, &ask, &|| bar.inc(1));
+    bar.finish_and_clear();
+    let prediction = prediction.map_err(|error| match error {
+        PredictError::Empty | PredictError::Scale(_) => BadInput::new(error).into(),
+        PredictError::Run(_) => anyhow::Error::new(error),
+    })?;
+    let command = trace.meta.as_ref().map(|meta| meta.command.clone()).unwrap_or_default();
+    if let Some(path) = &args.html {
+        let page = page::page(&prediction, &command, &chip);
+        std::fs::write(path, page).with_context(|| format!("{} cannot be written", path.display()))?;
+        ui::note(format_args!("wrote {}", path.display()));
+    }
+    if args.json {
+        let directory = args.directory.display().to_string();
+        let chip = chips::echo(&chip);
+        let output = Output { schema: SCHEMA, directory, command, seeds: args.seeds, prediction: &prediction, chip };
+        println!("{}", serde_json::to_string_pretty(&output)?);
+    } else {
+        print!("{}", text::text(&prediction, &chip));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn open(directory: &Path) -> anyhow::Result<Trace> {
+    let trace = Trace::open(directory)
+        .map_err(|error| BadInput::new(error).hint("`baton profile -o DIR -- ./app` records one"))?;
+    for loss in &trace.losses {
+        ui::warn(loss);
+    }
+    Ok(trace)
+}
+
+/// Says when the chip is smaller than the machine that the trace comes from.
+fn fewer_cores(trace: &Trace, chip: &Chip, asked: Option<u32>) {
+    let recorded = trace.meta.as_ref().map_or(0, |meta| meta.host.cpus);
+    if asked.is_none() && recorded > chip.core.count {
+        ui::warn(format_args!(
+            "the program was recorded on {recorded} CPUs; chip `{}` has {}: the replay has only these",
+            chip.name, chip.core.count
+        ));
+    }
+}
+
+fn progress(runs: u64) -> ProgressBar {
+    let bar = ProgressBar::new(runs);
+    if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} simulations, {eta} left") {
+        bar.set_style(style);
+    }
+    bar
+}

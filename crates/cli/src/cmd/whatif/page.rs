@@ -1,0 +1,139 @@
+//! The plot: one self-contained HTML file. Bars for the predicted time and competition overhead of each lock, with
+//! whiskers over seeds, and the same figures as a table. No script, no network; light and dark by the reader's choice.
+
+use super::text::{ms, range, remark};
+use baton_chip::Chip;
+use baton_replay::Prediction;
+use baton_replay::predict::{Predicted, Spread};
+use std::fmt::Write;
+
+const STYLE: &str = "\
+:root{color-scheme:light dark;--ink:#1c1e21;--soft:#6a7079;--line:#d9dce1;--bar:#3b6fb6;--own:#8a8f98;--warn:#a33}
+@media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--soft:#9aa1ab;--line:#3a3f47;--bar:#7aa7e6;--own:#8a8f98;--warn:#f08a7a}}
+body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);margin:2rem auto;max-width:60rem;padding:0 1rem}
+h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}p,li{max-width:46rem}.soft{color:var(--soft)}
+.warn{border-left:4px solid var(--warn);padding-left:.8rem}svg{width:100%;height:auto;font:13px system-ui,sans-serif}
+svg text{fill:var(--ink)}svg .soft{fill:var(--soft)}.bar{fill:var(--bar)}.own{fill:var(--own)}
+.whisker{stroke:var(--ink);stroke-width:1.4;fill:none}.grid{stroke:var(--line)}
+.scroll{overflow-x:auto}table{border-collapse:collapse}td,th{padding:.25rem .7rem;text-align:right;border-bottom:1px solid var(--line)}
+td:first-child,th:first-child,td:nth-child(2),th:nth-child(2),td:last-child{text-align:left}";
+
+/// The page.
+pub(crate) fn page(prediction: &Prediction, command: &[String], chip: &Chip) -> String {
+    let command = escape(&command.join(" "));
+    let check = &prediction.check;
+    let mut body = format!(
+        "<h1>What if: {command}</h1>\n<p>{} threads on {} cores of chip <b>{}</b>, recorded with {}.</p>\n\
+         <p>Self-check: the recorded run took {} ms, its replay takes {} ms ({:+.1}%). {:.1}% of the events cannot be \
+         replayed.</p>\n",
+        prediction.threads,
+        prediction.cpus,
+        escape(&chip.name),
+        escape(&prediction.recorded_lock),
+        ms(check.measured_ns),
+        ms(check.replayed_ns.median),
+        check.error * 100.0,
+        prediction.not_replayable_share * 100.0,
+    );
+    if !prediction.trustworthy {
+        let reasons: String = prediction.reasons.iter().map(|why| format!("<li>{}</li>", escape(why))).collect();
+        let _ = write!(body, "<div class=warn><b>Not trustworthy</b><ul>{reasons}</ul></div>\n");
+    }
+    let results = &prediction.results;
+    body += &plot("Predicted time of the program, ms", results, |row| row.time_ns);
+    body += &plot("Competition overhead, added over threads, ms", results, |row| row.overhead_ns);
+    body += &table(results);
+    body += "<h2>Assumptions</h2><ul>";
+    for note in &prediction.notes {
+        let _ = write!(body, "<li>{}</li>", escape(note));
+    }
+    body += "<li>Whiskers: least and greatest over seeds. Nothing is fitted to the trace.</li></ul>\n<h2>Chip</h2><details><summary>The whole configuration</summary><pre>";
+    body += &escape(&chip.to_toml());
+    body += "</pre></details>";
+    format!(
+        "<!doctype html>\n<html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">\
+         <meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'\">\
+         <title>What if: {command}</title>\n<style>{STYLE}</style>\n<body>\n{body}\n</body></html>\n"
+    )
+}
+
+/// Horizontal bars with whiskers.
+fn plot(title: &str, rows: &[Predicted], value: fn(&Predicted) -> Spread) -> String {
+    const ROW: f64 = 24.0;
+    const LEFT: f64 = 190.0;
+    const WIDTH: f64 = 640.0;
+    let most = rows.iter().map(|row| value(row).high).max().unwrap_or(0).max(1) as f64;
+    let x = |ns: u64| LEFT + ns as f64 / most * WIDTH;
+    let height = ROW * rows.len() as f64 + 34.0;
+    let mut out = format!(
+        "<h2>{title}</h2><svg viewBox=\"0 0 {:.0} {height:.0}\" role=img aria-label=\"{title}\">",
+        LEFT + WIDTH + 90.0
+    );
+    for step in 0..=4u64 {
+        let ns = (most * step as f64 / 4.0) as u64;
+        let _ = write!(
+            out,
+            "<line class=grid x1={0:.1} x2={0:.1} y1=0 y2={1:.0} /><text class=soft x={0:.1} y={2:.0} text-anchor=middle>{3}</text>",
+            x(ns),
+            height - 30.0,
+            height - 12.0,
+            ms(ns)
+        );
+    }
+    for (i, row) in rows.iter().enumerate() {
+        let spread = value(row);
+        let (top, mid) = (ROW * i as f64 + 4.0, ROW * i as f64 + 12.0);
+        let class = if i == 0 { "own" } else { "bar" };
+        let label = if i == 0 { "recorded".to_owned() } else { format!("{} · {}", row.lock, row.wait) };
+        let _ = write!(
+            out,
+            "<text x={:.0} y={:.0} text-anchor=end>{}</text><rect class={class} x={LEFT} y={top:.0} width={:.1} height=16 />",
+            LEFT - 8.0,
+            mid + 5.0,
+            escape(&label),
+            (x(spread.median) - LEFT).max(0.5),
+        );
+        let (low, high) = (x(spread.low), x(spread.high));
+        let _ = write!(
+            out,
+            "<path class=whisker d=\"M{low:.1} {mid}H{high:.1}M{low:.1} {0}V{1}M{high:.1} {0}V{1}\"/><text x={2:.1} y={3:.0}>{4}{5}</text>",
+            mid - 4.0,
+            mid + 4.0,
+            high + 8.0,
+            mid + 5.0,
+            if row.cut_off == 0 { "" } else { "≥ " },
+            ms(spread.median),
+        );
+    }
+    out + "</svg>\n"
+}
+
+fn table(rows: &[Predicted]) -> String {
+    let mut out = String::from(
+        "<h2>Figures</h2><div class=scroll><table><tr><th>lock<th>wait<th>time ms<th>over seeds<th>speed-up\
+         <th>waiting ms<th>critical sections ms<th>overhead ms<th>over seeds<th>acquisitions<th>contended<th>remark",
+    );
+    for (i, row) in rows.iter().enumerate() {
+        let _ = write!(
+            out,
+            "<tr><td>{}<td>{}<td>{}<td>{}<td>{:.2}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}",
+            escape(&row.lock),
+            escape(&row.wait),
+            ms(row.time_ns.median),
+            range(row.time_ns),
+            row.speedup,
+            ms(row.blocked_ns.median),
+            ms(row.sections_ns.median),
+            ms(row.overhead_ns.median),
+            range(row.overhead_ns),
+            row.acquisitions,
+            row.contended,
+            remark(row, i == 0),
+        );
+    }
+    out + "</table></div>\n"
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
