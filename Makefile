@@ -25,7 +25,7 @@ all: build
 
 ## build: the command, the preload library and the C library, in target/release
 build: tools
-	$(CARGO) build --release
+	$(CARGO) build --release -p baton-cli -p baton-preload -p baton-capi
 
 # What locks cost on this machine: the demo predicts with it.
 chips/this-host.toml: | build
