@@ -157,6 +157,7 @@ unsafe extern "C-unwind" fn wait<B: RawBarrier<Native>, P: Probe>(place: *mut Pl
         }
     };
     capture::post_ordered::<P>(|_| What::BarrierLeave { barrier: place.addr() as Address, serial });
+    capture::waited::<P>();
     if serial { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
 }
 

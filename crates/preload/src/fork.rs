@@ -5,11 +5,14 @@
 //! earlier generation is put in order when its owner unlocks it. Condition variables do the same.
 
 use crate::{capture, real, stats, thread};
+use baton_trace::sys;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 /// Forks between the first process and this one, from 1 to 65,535 and again from 1; 0 in the first.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
+/// This process's number.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
 /// The thread that this process was forked by.
 static FORKER: AtomicUsize = AtomicUsize::new(0);
 
@@ -30,9 +33,15 @@ pub fn is_forker() -> bool {
     FORKER.load(Relaxed) == thread::pointer()
 }
 
+/// Whether this is the process that the memory belongs to, and not one that shares it for a while (`vfork`).
+pub fn is_process() -> bool {
+    PROCESS.load(Relaxed) == sys::pid()
+}
+
 /// Registers our handlers first of all: glibc runs the first one last before the fork and first after it, so that in the
 /// child the program's own handlers find locks that work.
 pub fn start() {
+    PROCESS.store(sys::pid(), Relaxed);
     // SAFETY: the functions stay loaded; no object owns them, so that none takes them away.
     unsafe { real::__register_atfork.get()(Some(before), Some(in_parent), Some(after), core::ptr::null_mut()) };
 }
@@ -63,6 +72,7 @@ unsafe extern "C" fn in_parent() {
 unsafe extern "C" fn after() {
     GENERATION.store(generation() % 0xffff + 1, Relaxed);
     FORKER.store(thread::pointer(), Relaxed);
+    PROCESS.store(sys::pid(), Relaxed);
     thread::after_fork();
     stats::after_fork();
     capture::after_fork_in_child();

@@ -144,9 +144,11 @@ impl<P: Probe> PosixVisitor<Native> for Choice<P> {
     }
 }
 
-/// `_exit` runs no destructors: the counters are written here.
+/// `_exit` runs no destructors: the counters are written here. Not in the child of a `vfork`, whose memory is its parent's.
 unsafe extern "C-unwind" fn exit_now(status: c_int, _: usize) -> libc::c_long {
-    finish();
+    if fork::is_process() {
+        finish();
+    }
     // SAFETY: passed on.
     unsafe { real::_exit.get()(status) }
 }

@@ -69,6 +69,9 @@ fn each_process_of_a_family_counts_for_itself() {
     pids.sort();
     pids.dedup();
     assert_eq!(pids.len(), 6);
+    // The first process's line is the last one, and has all that it did.
+    let last = ran.stats.last().unwrap();
+    assert!(last["served"].as_u64().unwrap() >= 100 && last["program"].as_str().unwrap().contains("forks"), "{last}");
 }
 
 #[test]

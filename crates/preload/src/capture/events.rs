@@ -210,9 +210,10 @@ pub fn condition_broadcast<P: Probe>(condition: usize, at: usize) {
 
 // What is no lock.
 
-/// A thread is about to enter a barrier.
+/// A thread is about to enter a barrier. It may spin there, so its CPU time is taken before, too.
 pub fn barrier_arrive<P: Probe>(barrier: usize, at: usize) {
     post::<P>(|thread| What::BarrierArrive { barrier: barrier as Address, site: site(thread, at) });
+    cpu_time::<P>();
 }
 
 /// An object was initialised.
@@ -236,7 +237,7 @@ pub fn attribute<P: Probe>(address: usize, value: u32) {
     post::<P>(|_| What::Attribute { address: address as Address, value });
 }
 
-/// The CPU time after a wait on something that is no lock.
+/// The CPU time after a wait on something that is no lock: how much of the time since the last one was spent on a CPU.
 pub fn waited<P: Probe>() {
     cpu_time::<P>();
 }

@@ -170,6 +170,7 @@ unsafe fn wait_until<P: Probe>(cond: *mut Cond, mutex: *mut Mutex, deadline: Opt
         Slept::Cancelled => (0, WakeReason::Cancelled),
     };
     capture::condition_wake::<P>(cond.addr(), reason);
+    capture::waited::<P>();
     // SAFETY: the slot's function takes these.
     let error = unsafe { call!(pthread_mutex_lock(mutex: *mut Mutex, site: usize) -> c_int) };
     if slept == Slept::Cancelled {

@@ -4,7 +4,7 @@ use super::late::{self, OmpLock};
 use crate::capture::{self, Probe};
 use crate::hook::{Code, slot};
 use baton_trace::{Address, Lock, LockKind, Mode, What};
-use core::ffi::c_int;
+use core::ffi::{c_int, c_uint};
 
 /// Points the slots here.
 pub(super) fn install<P: Probe>() {
@@ -14,6 +14,8 @@ pub(super) fn install<P: Probe>() {
     slot::GOMP_critical_name_end.set(critical_name_end::<P> as Code);
     slot::GOMP_barrier.set(barrier::<P> as Code);
     slot::omp_init_lock.set(init::<P, false> as Code);
+    slot::omp_init_lock_with_hint.set(init_with_hint::<P, false> as Code);
+    slot::omp_init_nest_lock_with_hint.set(init_with_hint::<P, true> as Code);
     slot::omp_destroy_lock.set(destroy::<P, false> as Code);
     slot::omp_set_lock.set(set::<P, false> as Code);
     slot::omp_unset_lock.set(unset::<P, false> as Code);
@@ -84,11 +86,24 @@ unsafe extern "C-unwind" fn barrier<P: Probe>(site: usize) {
     // SAFETY: passed on.
     unsafe { late::GOMP_barrier.get()() };
     capture::post_ordered::<P>(|_| What::BarrierLeave { barrier: site as Address, serial: false });
+    capture::waited::<P>();
 }
 
 unsafe extern "C-unwind" fn init<P: Probe, const NEST: bool>(at: OmpLock, site: usize) {
     // SAFETY: passed on.
     unsafe { if NEST { late::omp_init_nest_lock.get()(at) } else { late::omp_init_lock.get()(at) } };
+    capture::lock_init::<P>(lock(at), site);
+}
+
+unsafe extern "C-unwind" fn init_with_hint<P: Probe, const NEST: bool>(at: OmpLock, hint: c_uint, site: usize) {
+    // SAFETY: passed on.
+    unsafe {
+        if NEST {
+            late::omp_init_nest_lock_with_hint.get()(at, hint)
+        } else {
+            late::omp_init_lock_with_hint.get()(at, hint)
+        }
+    };
     capture::lock_init::<P>(lock(at), site);
 }
 

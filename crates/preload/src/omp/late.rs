@@ -1,6 +1,6 @@
 //! The OpenMP runtime's own functions, looked up at first use.
 
-use core::ffi::{CStr, c_int};
+use core::ffi::{CStr, c_int, c_uint};
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
@@ -73,11 +73,13 @@ lates! {
     GOMP_critical_name_end(*mut *mut ()) -> ();
     GOMP_barrier() -> ();
     omp_init_lock(OmpLock) -> ();
+    omp_init_lock_with_hint(OmpLock, c_uint) -> ();
     omp_destroy_lock(OmpLock) -> ();
     omp_set_lock(OmpLock) -> ();
     omp_unset_lock(OmpLock) -> ();
     omp_test_lock(OmpLock) -> c_int;
     omp_init_nest_lock(OmpLock) -> ();
+    omp_init_nest_lock_with_hint(OmpLock, c_uint) -> ();
     omp_destroy_nest_lock(OmpLock) -> ();
     omp_set_nest_lock(OmpLock) -> ();
     omp_unset_nest_lock(OmpLock) -> ();

@@ -14,7 +14,7 @@ use crate::thread;
 use baton_trace::{Lock, Mode};
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
-use core::ffi::c_int;
+use core::ffi::{c_int, c_uint};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// The named lock's own functions on a mutex, unrecorded: lock, trylock, unlock.
@@ -49,6 +49,8 @@ pub(super) fn install<P: Probe>(inner: Inner) {
     slot::GOMP_critical_name_end.set(critical_name_end::<P> as Code);
     slot::omp_init_lock.set(init::<P, false> as Code);
     slot::omp_init_nest_lock.set(init::<P, true> as Code);
+    slot::omp_init_lock_with_hint.set(init_with_hint::<P, false> as Code);
+    slot::omp_init_nest_lock_with_hint.set(init_with_hint::<P, true> as Code);
     slot::omp_destroy_lock.set(destroy::<P> as Code);
     slot::omp_destroy_nest_lock.set(destroy::<P> as Code);
     slot::omp_set_lock.set(set::<P> as Code);
@@ -146,7 +148,8 @@ const PAGE: usize = 4096;
 const PAGES: usize = 4096;
 static TABLE: [AtomicPtr<[AtomicPtr<Numbered>; PAGE]>; PAGES] =
     [const { AtomicPtr::new(core::ptr::null_mut()) }; PAGES];
-static NEXT: AtomicU32 = AtomicU32::new(0);
+/// Numbers begin at 1: a lock in zeroed memory was not initialised.
+static NEXT: AtomicU32 = AtomicU32::new(1);
 
 /// Zeroed memory for a `T`, for ever.
 fn zeroed<T>() -> *mut T {
@@ -185,11 +188,13 @@ fn fresh() -> *mut Mutex {
 
 /// The mutex whose number is in the lock.
 fn of<'a>(at: OmpLock) -> &'a Mutex {
-    // SAFETY: `init` wrote the number, and the table has the mutex under it.
-    unsafe {
-        let number = at.read() as usize;
-        let page = &*TABLE[number / PAGE].load(Ordering::Acquire);
-        &(*page[number % PAGE].load(Ordering::Acquire)).mutex
+    // SAFETY: the caller hands us a lock, where `init` wrote the number.
+    let number = unsafe { at.read() } as usize;
+    let page = TABLE.get(number / PAGE).map_or(core::ptr::null_mut(), |page| page.load(Ordering::Acquire));
+    // SAFETY: a page that is there stays, and so does a mutex in it.
+    match unsafe { page.as_ref().and_then(|page| page[number % PAGE].load(Ordering::Acquire).as_ref()) } {
+        Some(numbered) => &numbered.mutex,
+        None => crate::message::die("an OpenMP lock is used that was not initialised"),
     }
 }
 
@@ -201,6 +206,12 @@ unsafe extern "C-unwind" fn init<P: Probe, const NEST: bool>(at: OmpLock, site: 
         at.write((*mutex.cast::<Numbered>()).number);
     }
     capture::lock_init::<P>(lock(at), site);
+}
+
+/// The hint is about which algorithm to take, and that has been chosen.
+unsafe extern "C-unwind" fn init_with_hint<P: Probe, const NEST: bool>(at: OmpLock, _: c_uint, site: usize) {
+    // SAFETY: passed on.
+    unsafe { init::<P, NEST>(at, site) };
 }
 
 unsafe extern "C-unwind" fn destroy<P: Probe>(at: OmpLock, _: usize) {

@@ -36,5 +36,6 @@ unsafe extern "C-unwind" fn wait(barrier: Barrier, site: usize) -> c_int {
     let answer = unsafe { real::pthread_barrier_wait.get()(barrier) };
     let serial = answer == libc::PTHREAD_BARRIER_SERIAL_THREAD;
     capture::post_ordered::<Recorded>(|_| What::BarrierLeave { barrier: barrier.addr() as Address, serial });
+    capture::waited::<Recorded>();
     answer
 }

@@ -56,6 +56,7 @@ struct Waiting {
 /// The events at the end of a wait: glibc has the mutex again.
 fn woken(waiting: &Waiting, reason: WakeReason) {
     capture::condition_wake::<Recorded>(waiting.cond.addr(), reason);
+    capture::waited::<Recorded>();
     capture::acquire::<Recorded>(waiting.mutex, waiting.site);
 }
 

@@ -107,6 +107,7 @@ fn joining(handle: pthread_t, site: usize, join: impl FnOnce() -> c_int) -> c_in
     capture::join_begin::<Recorded>(handle, site);
     let error = join();
     capture::post_ordered::<Recorded>(|_| What::JoinEnd { handle, error: error as u32 });
+    capture::waited::<Recorded>();
     error
 }
 

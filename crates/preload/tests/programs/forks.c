@@ -122,6 +122,13 @@ int main(void) {
     }
     int status;
     CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+    // Nor does a vfork whose exec fails.
+    pid = vfork();
+    if (pid == 0) {
+        execl("/no/such/program", "program", (char *)NULL);
+        _exit(9);
+    }
+    CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 9);
     use(&plain);
     puts("ok");
     return 0;
