@@ -78,6 +78,35 @@ fn a_hand_off_leads_to_the_holder() {
     assert_eq!(relaxed(&t), [expected]);
 }
 
+/// A holds lock 1 for two rounds before B gets it, as with a lock that is unfair; each round ends with lock 2, for which nobody waits. Without lock
+/// 1's exclusion both run side by side: that A was at lock 2 before B does not hold B back.
+#[test]
+fn the_order_at_a_lock_without_waits_holds_nobody_back() {
+    let t = trace(&[
+        (0, 0, acquire(1)),
+        (1, 1, request(1)),
+        (100, 0, release(1)),
+        (101, 0, acquire(2)),
+        (102, 0, release(2)),
+        (103, 0, acquire(1)),
+        (200, 0, release(1)),
+        (201, 0, acquire(2)),
+        (202, 0, release(2)),
+        (210, 1, acquired(1)),
+        (310, 1, release(1)),
+        (311, 1, acquire(2)),
+        (312, 1, release(2)),
+        (313, 1, acquire(1)),
+        (413, 1, release(1)),
+    ]);
+    let answers = relaxed(&t);
+    // A takes 202. B has 1 before its wait and 203 after it.
+    assert_eq!(answers[0].recorded, Ticks(413));
+    assert_eq!(answers[0].without_exclusion, Ticks(204));
+    // Nobody waits for lock 2.
+    assert_eq!(answers[1].without_exclusion, Ticks(413));
+}
+
 #[test]
 fn a_condition_wait_leads_to_the_signaller() {
     let wait = What::CondWait { condition: 9, site: SITE };

@@ -3,14 +3,17 @@
 //! # The model
 //!
 //! The recorded run is a graph: each thread's own stretches keep their recorded length; a wait ends when its cause has happened and
-//! the recorded hand-off has passed; locks are taken in the recorded order. The graph is timed anew:
+//! the recorded hand-off has passed; a lock that was waited for is taken in the recorded order. The graph is timed anew:
 //!
 //! - **without overhead**: this lock's hand-offs take no time. Its critical sections still exclude each other.
 //! - **without exclusion**: nobody waits for this lock. Its critical sections still take their time.
 //!
-//! A wait whose cause, in the new timing, comes before the wait begins costs nothing. An acquisition that did not wait when
-//! recorded, and now finds the lock taken, waits for the release and pays no hand-off. Scheduling is not part of it: a stretch that was
-//! spent runnable without a CPU stays as long as it was, so on an oversubscribed machine the figures err to both sides.
+//! A wait whose cause, in the new timing, comes before the wait begins costs nothing. An acquisition of this lock that did not wait
+//! when recorded, and now finds it taken, waits for the release and pays no hand-off. One of *another* lock that did not wait does
+//! not wait now either: nobody knows in which order threads would come to it, and to hold them to the recorded order would make every
+//! uncontended lock a barrier (a thread that was kept from its first round would still have to follow the other's last).
+//! Scheduling is not part of it: a stretch that was spent runnable without a CPU stays as long as it was, so on an oversubscribed
+//! machine the figures err to both sides.
 //! Nothing changed, the model gives the recorded length exactly ([`Relaxed::recorded`]); a test holds that.
 
 use super::causes::{Carry, Causes, Ended, WaitKind};
@@ -130,8 +133,8 @@ impl<'a> Walk<'a> {
             now.0[lane] = match (ended.begin, treatment) {
                 // A thread's start: it has no time of its own before.
                 _ if ended.kind == WaitKind::Start => cause + handoff,
-                (None, Treatment::NoExclusion) => local.0[lane],
-                (None, _) => local.0[lane].max(cause),
+                (None, Treatment::NoExclusion | Treatment::AsRecorded) => local.0[lane],
+                (None, Treatment::NoOverhead) => local.0[lane].max(cause),
                 (Some(_), Treatment::NoExclusion) => before.0[lane],
                 (Some(_), Treatment::NoOverhead) => before.0[lane].max(cause),
                 (Some(_), Treatment::AsRecorded) if !caused => before.0[lane].max(cause) + own,
