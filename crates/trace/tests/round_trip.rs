@@ -184,13 +184,15 @@ fn a_contended_lock_is_recorded_without_contradiction() {
     let mode = Mode::Exclusive;
     const EACH: u64 = 20_000;
     let try_lock = || held.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok();
+    let start = std::sync::Barrier::new(3);
     std::thread::scope(|scope| {
         for id in 0..3 {
-            let (held, session) = (&held, &session);
+            let (held, session, start) = (&held, &session, &start);
             scope.spawn(move || {
                 let pen = ThreadWriter::new();
                 let site = SiteId(id + 1);
-                for _ in 0..EACH {
+                start.wait();
+                for i in 0..EACH {
                     if try_lock() {
                         pen.post_ordered(session, What::Acquire { lock, mode, site });
                     } else {
@@ -202,7 +204,10 @@ fn a_contended_lock_is_recorded_without_contradiction() {
                         }
                         pen.post_ordered(session, What::Acquired { lock, mode, how: How::spinning(tries) });
                     }
-                    std::hint::black_box((0..20).sum::<u32>());
+                    if i % 64 == 0 {
+                        // Held while others run: on a busy machine the threads would else seldom meet.
+                        std::thread::yield_now();
+                    }
                     pen.post(session, What::Release { lock, mode, site });
                     held.store(false, Ordering::Release);
                 }
