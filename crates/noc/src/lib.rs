@@ -1,6 +1,8 @@
 //! Network on chip: topology, routing, router, arbitration, traffic.
 //!
 //! A [`Network`] is stepped a cycle at a time; packets go in with [`Network::inject`] and come out at a [`Sink`].
+//!
+#![doc = include_str!("../README.md")]
 
 pub mod allocator;
 pub mod arbiter;

@@ -149,6 +149,8 @@ impl<A: Arbiter> Network<A> {
                 && !bounded
                 && clocks.iter().all(|c| *c == (1, 1)),
             step_order: None,
+            #[cfg(debug_assertions)]
+            under_way: Default::default(),
             journeys: None,
             vcs: vcs.into(),
             channels: channels.into(),

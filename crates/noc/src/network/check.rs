@@ -9,23 +9,44 @@ use crate::arbiter::Arbiter;
 #[cfg(debug_assertions)]
 const EVERY_CYCLE_UP_TO: usize = 512;
 
+/// Credits and flits in the timing wheels, by virtual channel.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UnderWay {
+    credits: Vec<i32>,
+    flits: Vec<i32>,
+}
+
 impl<A: Arbiter> Network<A> {
     #[cfg(debug_assertions)]
-    pub(super) fn check_conservation(&self) {
+    pub(super) fn check_conservation(&mut self) {
         let period = (self.vcs.len() / EVERY_CYCLE_UP_TO).max(1) as u64;
-        if self.now.is_multiple_of(period)
-            && let Err(broken) = self.conserved()
-        {
+        if !self.now.is_multiple_of(period) {
+            return;
+        }
+        // Kept from check to check, so that a warm network allocates nothing in debug builds either.
+        let mut under_way = std::mem::take(&mut self.under_way);
+        let found = self.conserved_with(&mut under_way);
+        self.under_way = under_way;
+        if let Err(broken) = found {
             panic!("cycle {}: {broken}", self.now);
         }
     }
 
     /// What is broken, if anything is. Public for tests that use release builds.
     pub fn conserved(&self) -> Result<(), String> {
-        let mut credits_back = vec![0i32; self.vcs.len()];
+        self.conserved_with(&mut UnderWay::default())
+    }
+
+    fn conserved_with(
+        &self,
+        UnderWay { credits: credits_back, flits: flits_on_way }: &mut UnderWay,
+    ) -> Result<(), String> {
+        for counts in [&mut *credits_back, &mut *flits_on_way] {
+            counts.clear();
+            counts.resize(self.vcs.len(), 0);
+        }
         self.credits.iter().for_each(|vc| credits_back[vc as usize] += 1);
         self.moves.iter().for_each(|pair| credits_back[pair as u32 as usize] += 1);
-        let mut flits_on_way = vec![0i32; self.vcs.len()];
         self.arrivals.iter().for_each(|vc| flits_on_way[vc as usize] += 1);
         self.moves.iter().for_each(|pair| flits_on_way[(pair >> 32) as usize] += 1);
         for (c, channel) in self.channels.iter().enumerate() {

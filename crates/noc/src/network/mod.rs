@@ -114,6 +114,8 @@ pub struct Network<A: Arbiter> {
     scratch: Scratch,
     matchers: Matchers,
     step_order: Option<Rng>,
+    #[cfg(debug_assertions)]
+    under_way: check::UnderWay,
     journeys: Option<Box<Journey>>,
 }
 
