@@ -76,7 +76,7 @@ pub struct Predicted {
     pub lock: String,
     /// How its waiters wait.
     pub wait: String,
-    /// It is the lock of the recorded run.
+    /// It is the replay of the recorded run's lock, which the others are compared with.
     pub recorded: bool,
     /// The program's time.
     pub time_ns: Spread,
@@ -214,7 +214,7 @@ pub fn predict(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     let reference = base.time_ns.median;
     let mut results = vec![Predicted { speedup: 1.0, ..base }];
     for (choice, ran) in ask.choices.iter().zip(ran.chunks(ask.seeds.max(1) as usize)) {
-        results.push(predicted(choice, *choice == own, ran, chip, reference));
+        results.push(predicted(choice, false, ran, chip, reference));
     }
     let share = program.replayability.share();
     let reasons = reasons(&check, &program, share);

@@ -8,7 +8,7 @@ use baton_trace::Trace;
 use baton_trace::analysis::{Analysis, Window};
 use serde::Serialize;
 
-/// Version of the JSON; a change that breaks a reader raises it. Its schema is `docs/schemas/sim.json`.
+/// Version of the JSON; a change that breaks a reader raises it. Its schema is `docs/schema/sim.schema.json`.
 const SCHEMA: u32 = 1;
 
 /// The figures of a run.

@@ -11,7 +11,7 @@ use baton_sync::lock::{self, LOCKS, LockInfo, Posix};
 /// for it, with a note; if that leaves nothing, it is an error.
 pub(crate) fn choose(locks: &[String], waits: &[String], chip: &Chip) -> anyhow::Result<Vec<Choice>> {
     let known = || LOCKS.iter().map(|lock| lock.name);
-    let infos: Vec<&LockInfo> = if locks.is_empty() {
+    let infos: Vec<&LockInfo> = if locks.is_empty() || matches!(locks, [all] if all == "all") {
         LOCKS.iter().filter(|lock| matches!(lock.posix, Posix::Yes)).collect()
     } else {
         let find = |name: &String| lock::info(name.trim()).map_err(|_| BadInput::unknown("lock", name, known()));

@@ -38,7 +38,7 @@ pub(crate) struct Args {
     /// The directory that `baton profile` left.
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Locks, with commas (`baton list locks`). Left out: every lock that `run` offers.
+    /// Locks, with commas (`baton list locks`). `all`, or left out: every lock that `run` offers.
     #[arg(long, value_name = "LOCKS", value_delimiter = ',')]
     lock: Vec<String>,
     /// Wait policies, with commas (`baton list waits`). Left out: each lock's own, as `run` has it.

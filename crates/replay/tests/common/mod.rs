@@ -1,0 +1,110 @@
+//! Programs that run on the simulated chip and leave the events that a profiled program would leave.
+#![allow(dead_code, unreachable_pub, reason = "each test program uses a part")]
+
+use baton_chip::{Chip, Options, Simulated, Simulation, Spawn, act};
+use baton_machine::units::Cycles;
+use baton_machine::{Machine, Owned, Slot, Wait};
+use baton_sync::lock::RawLock;
+use baton_sync::lock::futex::Futex;
+use baton_trace::{How, Lock, Mode, SiteId, Trace, What};
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// The sample chip with settings.
+pub fn chip(settings: &[&str]) -> Chip {
+    let sample = include_str!("../../../../chips/sample-host.toml");
+    let settings: Vec<_> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+    Chip::from_toml_with(sample, "sample-host.toml", &settings).expect("the sample and the settings are right")
+}
+
+/// What the recorded program's threads do.
+#[derive(Clone, Copy)]
+pub struct Work {
+    pub threads: u32,
+    pub rounds: u32,
+    pub think: u64,
+    pub critical: u64,
+    /// Data lines that each holder writes.
+    pub lines: usize,
+    /// Each so-many-th round sleeps for so long.
+    pub sleep: Option<(u32, u64)>,
+}
+
+#[repr(C, align(128))]
+struct Data([<Simulated as Machine>::Slot<[u8; 128]>; 8]);
+
+const WAIT: Wait = Wait::Futex;
+
+/// Runs the program with the recorded lock (`futex`) and returns its trace, with the time that it took.
+pub fn record(chip: &Chip, work: Work, seed: u64) -> (Trace, Cycles) {
+    let options = Options { seed, record: true, ..Options::default() };
+    let mut simulation = Simulation::new(chip, &options).unwrap();
+    let lock = simulation.outside(|| Rc::new(Owned::<Simulated, Futex<Simulated>>::new(Futex::new())));
+    let data = simulation
+        .outside(|| Rc::new(Owned::<Simulated, Data>::new(Data(std::array::from_fn(|_| Slot::new([0; 128]))))));
+    let busy = Rc::new(Cell::new(0));
+    let main = move || {
+        note(What::ThreadStart { handle: 1 });
+        let mut guests = Vec::new();
+        for i in 0..work.threads {
+            let handle = 2 + u64::from(i);
+            note(What::Create { site: SiteId(9) });
+            let (lock, data, busy) = (lock.clone(), data.clone(), busy.clone());
+            guests.push(act::spawn(Spawn::default(), move || worker(work, i, handle, &lock, &data, &busy)));
+            note(What::Created { handle, error: 0 });
+        }
+        for (i, guest) in guests.into_iter().enumerate() {
+            let handle = 2 + i as u64;
+            note(What::JoinBegin { handle, site: SiteId::UNKNOWN });
+            act::join(guest);
+            note(What::JoinEnd { handle, error: 0 });
+        }
+        note(What::ThreadEnd { handle: 1 });
+    };
+    simulation.spawn(Spawn::default(), main).unwrap();
+    let outcome = simulation.run().unwrap();
+    (simulation.into_trace(), outcome.cycles)
+}
+
+fn note(what: What) {
+    act::record(act::time(), what);
+}
+
+fn worker(work: Work, i: u32, handle: u64, lock: &Futex<Simulated>, data: &Data, busy: &Cell<u32>) {
+    note(What::ThreadStart { handle });
+    for round in 0..work.rounds {
+        Simulated::work(Cycles(work.think + u64::from((i * 7 + round * 13) % 50)));
+        if let Some((every, cycles)) = work.sleep
+            && round % every == every - 1
+        {
+            // As perf's context switches would say it; the wake-up is part of the time off the CPU.
+            note(What::OffCpu { tid: 0, reason: baton_trace::OffReason::Blocked });
+            act::delay(Cycles(cycles));
+            note(What::OnCpu { tid: 0, cpu: act::core().0 });
+        }
+        let at = act::time();
+        let waits = busy.get() != 0;
+        busy.set(busy.get() + 1);
+        let (name, mode, site) = (Lock::mutex(0x1000), Mode::Exclusive, SiteId(1));
+        if waits {
+            act::record(at, What::Request { lock: name, mode, site });
+        }
+        lock.lock(WAIT);
+        note(What::Cpu { cpu: act::core().0 });
+        if waits {
+            note(What::Acquired { lock: name, mode, how: How::OPAQUE });
+        } else {
+            note(What::Acquire { lock: name, mode, site });
+        }
+        Simulated::work(Cycles(work.critical));
+        for line in &data.0[..work.lines] {
+            // SAFETY: the lock is held.
+            unsafe { line.write(|bytes| (*bytes)[0] = (*bytes)[0].wrapping_add(1)) };
+        }
+        note(What::Release { lock: name, mode, site });
+        busy.set(busy.get() - 1);
+        // SAFETY: locked above with the same policy.
+        unsafe { lock.unlock((), WAIT) };
+    }
+    note(What::ThreadEnd { handle });
+}

@@ -1,0 +1,302 @@
+//! From events to scripts, on traces made by hand: one tick is a nanosecond, the chip's clock is 1 GHz, so a tick is a
+//! cycle, too.
+
+mod common;
+
+use baton_chip::Chip;
+use baton_replay::compile::{Probes, compile};
+use baton_replay::program::{Op, Program};
+use baton_replay::scale::{self, ScaleError};
+use baton_replay::{Ask, predict};
+use baton_trace::{
+    Clock, How, Lock, Mode, OffReason, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, WakeReason, What,
+};
+
+/// No prices for locks, so that gaps come out as they are.
+fn chip() -> Chip {
+    common::chip(&[
+        "core.clock_hz=1000000000",
+        "cache.hit=1",
+        "cache.atomic=0",
+        "cache.transfer.same_cluster=0",
+        "os.futex_wake=0",
+        "os.futex_wake_none=0",
+        "os.futex_wake_more=0",
+        "os.wake_idle=0",
+    ])
+}
+
+const LOCK: Lock = Lock::mutex(64);
+const MODE: Mode = Mode::Exclusive;
+const SITE: SiteId = SiteId(1);
+
+fn trace(events: &[(u64, u32, What)]) -> Trace {
+    let mut builder = TraceBuilder::new(Clock::nanoseconds());
+    for &(time, thread, what) in events {
+        builder.push(Ticks(time), ThreadIndex(thread), what);
+    }
+    builder.build()
+}
+
+fn program(events: &[(u64, u32, What)]) -> Program {
+    compile(&trace(events), &chip(), Probes::Kept)
+}
+
+fn acquire() -> What {
+    What::Acquire { lock: LOCK, mode: MODE, site: SITE }
+}
+fn request() -> What {
+    What::Request { lock: LOCK, mode: MODE, site: SITE }
+}
+fn acquired() -> What {
+    What::Acquired { lock: LOCK, mode: MODE, how: How::OPAQUE }
+}
+fn release() -> What {
+    What::Release { lock: LOCK, mode: MODE, site: SITE }
+}
+const START: What = What::ThreadStart { handle: 1 };
+const END: What = What::ThreadEnd { handle: 1 };
+
+#[test]
+fn gaps_are_work_and_waits_are_not() {
+    let program = program(&[
+        (0, 0, START),
+        (1001, 0, acquire()),
+        (1500, 0, release()),
+        (3001, 0, request()),
+        (9000, 0, acquired()),
+        (9200, 0, What::CpuTime { ns: 1 }),
+        (9700, 0, release()),
+        (9801, 0, END),
+    ]);
+    let ops = [
+        Op::Work(1000), // less the acquisition's own hit
+        Op::Lock(0),
+        Op::Work(499),
+        Op::Unlock(0),
+        Op::Work(1500), // less the release's
+        Op::Lock(0),
+        Op::Work(700), // reading the CPU time is kept with the recording
+        Op::Unlock(0),
+        Op::Work(100),
+    ];
+    assert_eq!(program.threads[0].ops, ops);
+    assert_eq!(program.measured.0, 9801);
+}
+
+#[test]
+fn recording_is_subtracted_by_event_and_pause() {
+    let events = [
+        (0, 0, START),
+        (0, 0, What::ProbeCost { probe: 0, picoseconds: 30_000 }),
+        (1001, 0, acquire()),
+        (1400, 0, What::Pause { ticks: 200 }),
+        (1500, 0, release()),
+        (1600, 0, END),
+    ];
+    let program = compile(&trace(&events), &chip(), Probes::Subtracted);
+    assert_eq!(program.threads[0].ops[..3], [Op::Work(970), Op::Lock(0), Op::Work(499 - 200 - 30)]);
+    assert!(program.probe.recorded);
+}
+
+#[test]
+fn blocked_time_is_a_delay_and_ready_time_is_left_out() {
+    let off = |reason| What::OffCpu { tid: 0, reason };
+    let on = What::OnCpu { tid: 0, cpu: 0 };
+    let program = program(&[
+        (0, 0, START),
+        (100, 0, off(OffReason::Blocked)),
+        (600, 0, on),
+        (700, 0, off(OffReason::Preempted)),
+        (900, 0, on),
+        (1001, 0, acquire()),
+        (1100, 0, release()),
+        (1101, 0, END),
+    ]);
+    let ops = &program.threads[0].ops;
+    assert_eq!(ops[..3], [Op::Work(300), Op::Delay(500), Op::Lock(0)], "{ops:?}");
+}
+
+#[test]
+fn cpu_time_tells_sleep_from_work_in_the_longest_gap() {
+    let contend = |t: u64, ns: u64| {
+        [
+            (t, 0, request()),
+            (t, 0, What::CpuTime { ns }),
+            (t + 10, 0, acquired()),
+            (t + 10, 0, What::CpuTime { ns: ns + 1 }),
+        ]
+    };
+    let mut events = vec![(0, 0, START)];
+    events.extend(contend(1000, 1000));
+    events.push((2000, 0, release()));
+    // Off the CPU for 9 ms of 10.
+    events.push((10_002_000, 0, acquire()));
+    events.push((10_003_000, 0, release()));
+    events.extend(contend(10_004_000, 1_004_000));
+    events.extend([(10_005_000, 0, release()), (10_006_000, 0, END)]);
+    let program = program(&events);
+    let slept: u64 = program.threads[0].ops.iter().map(|op| if let Op::Delay(n) = op { *n } else { 0 }).sum();
+    assert!((8_990_000..9_010_000).contains(&slept), "{slept}");
+}
+
+#[test]
+fn a_condition_wait_is_a_token_of_its_signal() {
+    let condition = 128;
+    let program = program(&[
+        (0, 0, START),
+        (0, 1, START),
+        (10, 0, acquire()),
+        (20, 0, What::CondWait { condition, site: SITE }),
+        (21, 0, What::CondMutex { mutex: 64 }),
+        (22, 0, release()),
+        (100, 1, acquire()),
+        (110, 1, What::CondSignal { condition, site: SITE }),
+        (120, 1, release()),
+        (150, 0, What::CondWake { condition, reason: WakeReason::Woken }),
+        (160, 0, acquire()),
+        (200, 0, release()),
+        (300, 0, What::CondWait { condition, site: SITE }),
+        (301, 0, release()),
+        (900, 0, What::CondWake { condition, reason: WakeReason::TimedOut }),
+        (901, 0, acquire()),
+        (910, 0, release()),
+        (911, 0, END),
+        (911, 1, END),
+    ]);
+    let waiter = &program.threads[0].ops;
+    let at = waiter.iter().position(|op| *op == Op::TokenWait(0)).unwrap();
+    assert_eq!((waiter[at - 1], waiter[at + 1]), (Op::Unlock(0), Op::Lock(0)), "{waiter:?}");
+    assert!(program.threads[1].ops.contains(&Op::TokenPost(0)));
+    assert!(waiter.iter().any(|op| matches!(op, Op::Delay(590..=610))), "a time-out is a delay: {waiter:?}");
+    assert_eq!(program.replayability.unmatched_waits, 1, "the last wait released a lock that it did not hold");
+}
+
+#[test]
+fn what_cannot_be_replayed_is_counted() {
+    let condition = 128;
+    let lost = program(&[
+        (0, 0, START),
+        (10, 0, What::TryFail { lock: LOCK, mode: MODE, site: SITE }),
+        (20, 0, request()),
+        (30, 0, What::Timeout { lock: LOCK, mode: MODE }),
+        (40, 0, acquire()),
+        (50, 0, What::CondWait { condition, site: SITE }),
+        (51, 0, release()),
+        (90, 0, What::CondWake { condition, reason: WakeReason::Woken }),
+        (91, 0, acquire()),
+        (99, 0, release()),
+        (5, 1, acquire()),
+        (6, 1, release()),
+        (100, 0, END),
+    ]);
+    let told = &lost.replayability;
+    assert_eq!((told.failed_tries, told.expired_waits, told.unmatched_waits, told.from_outside), (1, 1, 1, 1));
+    assert!(told.share() > 0.3);
+}
+
+#[test]
+fn unequal_shares_of_threads_of_one_kind_are_dynamic_work() {
+    let shares = |counts: [u64; 2]| {
+        let mut events = vec![(0, 0, START)];
+        for i in 0..2u32 {
+            let handle = 10 + u64::from(i);
+            events.push((10 * handle, 0, What::Create { site: SiteId(5) }));
+            events.push((10 * handle + 1, 0, What::Created { handle, error: 0 }));
+            events.push((10 * handle + 2, i + 1, What::ThreadStart { handle }));
+            for turn in 0..counts[i as usize] {
+                let t = 1000 + turn * 100 + u64::from(i) * 50;
+                events.extend([(t, i + 1, acquire()), (t + 10, i + 1, release())]);
+            }
+        }
+        program(&events).replayability.dynamic
+    };
+    assert_eq!(shares([100, 100]), 0);
+    assert_eq!(shares([100, 101]), 0);
+    assert_eq!(shares([150, 50]), 200);
+}
+
+#[test]
+fn a_recursive_lock_is_taken_once_and_a_second_life_is_another_lock() {
+    let program = program(&[
+        (0, 0, START),
+        (10, 0, acquire()),
+        (20, 0, acquire()),
+        (30, 0, release()),
+        (40, 0, release()),
+        (50, 0, What::LockInit { lock: LOCK, site: SITE }),
+        (60, 0, acquire()),
+        (70, 0, release()),
+    ]);
+    let locks: Vec<_> = program.threads[0].ops.iter().filter(|op| !matches!(op, Op::Work(_))).collect();
+    assert_eq!(locks, [&Op::Lock(0), &Op::Unlock(0), &Op::Lock(1), &Op::Unlock(1)]);
+}
+
+#[test]
+fn barriers_semaphores_and_families_are_replayed() {
+    let (barrier, semaphore) = (256, 512);
+    let mut events = vec![
+        (0, 0, START),
+        (1, 0, What::Init { sort: baton_trace::Waitable::Barrier, address: barrier, site: SITE }),
+        (1, 0, What::Attribute { address: barrier, value: 2 }),
+        (2, 0, What::Init { sort: baton_trace::Waitable::Semaphore, address: semaphore, site: SITE }),
+        (2, 0, What::Attribute { address: semaphore, value: 1 }),
+        (5, 0, What::Create { site: SITE }),
+        (6, 0, What::Created { handle: 77, error: 0 }),
+        (7, 1, What::ThreadStart { handle: 77 }),
+    ];
+    for thread in 0..2 {
+        let t = 100 + u64::from(thread);
+        events.extend([
+            (t, thread, What::SemTake { semaphore, site: SITE }),
+            (t + 10, thread, What::SemPost { semaphore, site: SITE }),
+            (t + 50, thread, What::BarrierArrive { barrier, site: SITE }),
+            (t + 200, thread, What::BarrierLeave { barrier, serial: thread == 0 }),
+        ]);
+    }
+    events.extend([
+        (400, 1, What::ThreadEnd { handle: 77 }),
+        (350, 0, What::JoinBegin { handle: 77, site: SITE }),
+        (420, 0, What::JoinEnd { handle: 77, error: 0 }),
+    ]);
+    let trace = trace(&events);
+    let program = compile(&trace, &chip(), Probes::Kept);
+    assert_eq!((&program.barriers, &program.semaphores), (&vec![2], &vec![1]));
+    assert!(program.threads[0].ops.contains(&Op::Spawn(1)) && program.threads[0].ops.contains(&Op::Join(1)));
+    assert_eq!((program.threads[0].at.is_some(), program.threads[1].at), (true, None));
+    let ask = Ask { choices: Vec::new(), seeds: 1, cpus: None, threads: None };
+    let prediction = predict(&trace, &chip(), &ask, &|| {}).unwrap();
+    assert_eq!(prediction.results.len(), 1);
+    let depends = scale::to(program, 8).unwrap_err();
+    assert!(matches!(depends, ScaleError::Depends { .. }), "{depends}");
+}
+
+#[test]
+fn more_threads_repeat_the_recorded_ones() {
+    let mut events = vec![(0, 0, START)];
+    for i in 0..2u64 {
+        events.push((1, 0, What::Create { site: SITE }));
+        events.push((2, 0, What::Created { handle: 10 + i, error: 0 }));
+        events.push((3, i as u32 + 1, What::ThreadStart { handle: 10 + i }));
+        events.extend([(100 + i, i as u32 + 1, acquire()), (200 + i, i as u32 + 1, release())]);
+        events.push((300, 0, What::JoinBegin { handle: 10 + i, site: SITE }));
+        events.push((301, 0, What::JoinEnd { handle: 10 + i, error: 0 }));
+    }
+    let program = program(&events);
+    let (more, model) = scale::to(program.clone(), 5).unwrap();
+    let count = |is: fn(&Op) -> bool| more.threads[0].ops.iter().filter(|op| is(op)).count();
+    assert_eq!((count(|op| matches!(op, Op::Spawn(_))), count(|op| matches!(op, Op::Join(_)))), (5, 5));
+    assert_eq!(more.threads[3].ops, more.threads[1].ops);
+    assert!(model.contains("2.5 times the work"), "{model}");
+    assert_eq!(scale::to(program.clone(), 1), Err(ScaleError::Fewer { asked: 1, has: 2 }));
+    assert_eq!(scale::to(program, 5000), Err(ScaleError::Many(5000)));
+    let alone = compile(&trace(&[(0, 0, START), (9, 0, END)]), &chip(), Probes::Kept);
+    assert_eq!(scale::to(alone, 2), Err(ScaleError::Alone));
+}
+
+#[test]
+fn an_empty_trace_is_refused() {
+    let ask = Ask { choices: Vec::new(), seeds: 1, cpus: None, threads: None };
+    let refused = predict(&trace(&[]), &chip(), &ask, &|| {}).unwrap_err();
+    assert_eq!(refused.to_string(), "the trace is empty: there is nothing to replay");
+}

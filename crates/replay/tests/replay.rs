@@ -1,0 +1,113 @@
+//! A program recorded on the simulated chip is replayed on it: the replay takes the time that the recording took, and
+//! what another lock is predicted to do is what that lock does.
+
+mod common;
+
+use baton_machine::Wait;
+use baton_replay::compile::{Probes, compile};
+use baton_replay::run::{Choice, Setup, run};
+use baton_replay::{Ask, predict};
+use baton_trace::analysis::{Analysis, Window};
+use common::{Work, chip, record};
+use std::sync::Arc;
+
+fn ask(locks: &[(&str, Wait)], seeds: u32) -> Ask {
+    let choices = locks.iter().map(|&(lock, wait)| Choice { lock: lock.into(), wait }).collect();
+    Ask { choices, seeds, cpus: None, threads: None }
+}
+
+const BUSY: Work = Work { threads: 4, rounds: 300, think: 3000, critical: 400, lines: 0, sleep: None };
+
+#[test]
+fn the_recorded_lock_takes_the_recorded_time() {
+    for (work, settings) in [
+        (Work { threads: 1, ..BUSY }, &[][..]),
+        (Work { threads: 2, rounds: 500, ..BUSY }, &[]),
+        (BUSY, &["core.count=4", "core.per_cluster=4"]),
+        // More threads than cores.
+        (Work { threads: 6, think: 30_000, critical: 3000, ..BUSY }, &["os.time_slice=200000"]),
+        (Work { lines: 3, critical: 100, ..BUSY }, &["core.count=4", "core.per_cluster=4"]),
+        (Work { sleep: Some((10, 400_000)), ..BUSY }, &["core.count=4", "core.per_cluster=4"]),
+    ] {
+        let chip = chip(settings);
+        let (trace, time) = record(&chip, work, 1);
+        let prediction = predict(&trace, &chip, &ask(&[], 3), &|| {}).unwrap();
+        let error = prediction.check.error;
+        assert!(error.abs() < 0.06, "{} threads, {settings:?}: {error:+.3} of {time}", work.threads);
+        assert!(prediction.trustworthy, "{:?}", prediction.reasons);
+        assert_eq!(prediction.results[0].acquisitions, u64::from(work.threads * work.rounds));
+    }
+}
+
+#[test]
+fn waiting_is_accounted_as_the_traces_analysis_does() {
+    let chip = chip(&["core.count=4", "core.per_cluster=4"]);
+    let (trace, _) = record(&chip, BUSY, 1);
+    let analysis = Analysis::of(&trace, Window::whole(&trace));
+    let program = Arc::new(compile(&trace, &chip, Probes::Kept));
+    let choice = Choice { lock: "futex".into(), wait: Wait::Futex };
+    let ran = run(&program, &chip, &Setup { choice, seed: 1, cpus: 4, limit: None }).unwrap();
+    let stats = &analysis.locks[0].stats;
+    assert_eq!(ran.totals.acquisitions, stats.acquisitions);
+    for (what, replayed, recorded) in
+        [("sections", ran.totals.sections.0, stats.sections.0), ("overhead", ran.totals.overhead.0, stats.overhead.0)]
+    {
+        let ratio = replayed as f64 / recorded as f64;
+        assert!((0.8..1.25).contains(&ratio), "{what}: {replayed} replayed, {recorded} recorded");
+    }
+}
+
+#[test]
+fn lines_that_hop_are_inferred_and_charged_once() {
+    let chip = chip(&["core.count=4", "core.per_cluster=4", "noise.latency=0.02"]);
+    // Little contention, so that holds after own and after foreign ownership both occur.
+    let work = Work { threads: 2, rounds: 3000, think: 4000, critical: 300, lines: 4, sleep: None };
+    let (trace, _) = record(&chip, work, 1);
+    let program = compile(&trace, &chip, Probes::Subtracted);
+    let lines = program.locks[0].lines;
+    if lines.own >= 30 && lines.foreign >= 30 {
+        assert!(lines.low <= 4.0 && 4.0 <= lines.high + 0.5, "{lines:?}");
+    }
+    let prediction = predict(&trace, &chip, &ask(&[], 3), &|| {}).unwrap();
+    assert!(prediction.check.error.abs() < 0.06, "{:+.3}", prediction.check.error);
+}
+
+#[test]
+fn the_result_does_not_depend_on_the_number_of_workers() {
+    let chip = chip(&[]);
+    let (trace, _) = record(&chip, Work { rounds: 60, ..BUSY }, 1);
+    let ask = ask(&[("mcs", Wait::SpinPark(128)), ("tas", Wait::Pause), ("ticket", Wait::Futex)], 4);
+    let with = |workers| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build().unwrap();
+        pool.install(|| predict(&trace, &chip, &ask, &|| {}).unwrap())
+    };
+    let one = with(1);
+    assert!(one == with(3));
+    assert_eq!(one.results.len(), 4);
+    assert!(one.results.iter().all(|row| row.by_seed_ns.len() == 4));
+}
+
+#[test]
+fn a_collapse_is_cut_off_and_told() {
+    // Ticket waiters that only spin, many more than cores: a preempted waiter holds up all behind it.
+    let chip = chip(&["os.time_slice=4000000"]);
+    let work = Work { threads: 12, rounds: 150, think: 1000, critical: 2000, lines: 0, sleep: None };
+    let (trace, _) = record(&chip, work, 1);
+    let ask = ask(&[("ticket", Wait::Pause), ("ticket", Wait::Futex)], 2);
+    let prediction = predict(&trace, &chip, &ask, &|| {}).unwrap();
+    let (spinning, sleeping) = (&prediction.results[1], &prediction.results[2]);
+    assert_eq!((spinning.cut_off, sleeping.cut_off), (2, 0));
+    assert!(spinning.time_ns.median > 10 * sleeping.time_ns.median);
+}
+
+#[test]
+fn a_prediction_is_what_the_other_lock_does() {
+    // The same program recorded under noise of another seed stands for the run with the other lock: `futex` again.
+    let chip = chip(&["core.count=4", "core.per_cluster=4"]);
+    let (trace, _) = record(&chip, BUSY, 1);
+    let (_, other) = record(&chip, BUSY, 7);
+    let prediction = predict(&trace, &chip, &ask(&[("futex", Wait::Futex)], 5), &|| {}).unwrap();
+    let predicted = prediction.results[1].time_ns.median as f64;
+    let measured = chip.core.clock.nanos(other).0 as f64;
+    assert!((predicted / measured - 1.0).abs() < 0.08, "{predicted} predicted, {measured} measured");
+}
