@@ -120,6 +120,19 @@ pub fn slept_since(time: Cycles) -> bool {
     })
 }
 
+/// CPU time of the calling thread so far: what an operating system would count, all but sleeping, being ready and being
+/// switched to.
+pub fn cpu_time() -> Cycles {
+    with(|engine| match engine.running {
+        OUTSIDE => Cycles(0),
+        id => {
+            let times = &engine.threads[id as usize].times;
+            let counted = [Reason::Work, Reason::Memory, Reason::Spin, Reason::Kernel];
+            Cycles(counted.iter().map(|&reason| times[reason as usize]).sum())
+        }
+    })
+}
+
 /// Where a guest address lies in guest memory: the same in every run.
 pub fn offset_of<T>(at: *const T) -> u64 {
     with(|engine| engine.offset_of(at.addr()) as u64)

@@ -89,6 +89,8 @@ pub fn thread_begins(thread: &Thread) {
 /// A thread is about to lose its record.
 pub fn thread_ends(thread: &Thread) {
     if SESSION.is_open() {
+        // How much of its last stretch it spent on a CPU.
+        thread.pen.post(&SESSION, What::CpuTime { ns: baton_trace::sys::thread_cpu_ns() });
         thread.pen.post(&SESSION, What::ThreadEnd { handle: thread.handle() as u64 });
     }
     thread.pen.finish();

@@ -73,6 +73,8 @@ struct State {
     /// The lock that it has just taken.
     leaf: Option<Leaf>,
     off_since: Option<(u64, Option<bool>)>,
+    /// Its last event ended a wait.
+    after_wait: bool,
 }
 
 pub(crate) struct Walk<'a> {
@@ -109,6 +111,7 @@ impl<'a> Walk<'a> {
             cpu: None,
             leaf: None,
             off_since: None,
+            after_wait: false,
         };
         let mut starts: BTreeMap<_, VecDeque<u32>> = BTreeMap::new();
         for event in trace.events() {
@@ -223,6 +226,8 @@ impl<'a> Walk<'a> {
             | What::SemTaken { .. }
             | What::SemTimeout { .. }
             | What::SemPost { .. } => self.meeting(id, t, event.what, process),
+            // A thread that was just created has used no CPU time.
+            What::ThreadStart { .. } if id != 0 => self.threads[id].cpu.push((0, 0)),
             What::ThreadStart { .. } => {}
             What::ThreadEnd { .. } => {
                 self.gap(id, t);
@@ -271,6 +276,7 @@ impl<'a> Walk<'a> {
         let after_foreign = state.after_foreign.take();
         state.last = t;
         state.leaf = None;
+        state.after_wait = false;
         if matches!(state.mode, Mode::Running | Mode::Relock) {
             state.mode = Mode::Running;
             let gap = Gap { from, to: t, pause, priced, after_foreign, ..Gap::default() };
@@ -293,6 +299,7 @@ impl<'a> Walk<'a> {
     fn resume(&mut self, id: usize, t: u64, mode: Mode) {
         let state = &mut self.states[id];
         (state.mode, state.last, state.pause, state.priced, state.leaf) = (mode, t, 0, 0, None);
+        state.after_wait = true;
         self.waiting.push((t, 1));
     }
 
@@ -301,10 +308,13 @@ impl<'a> Walk<'a> {
     }
 
     fn cpu_time(&mut self, id: usize, t: u64, ns: u64) {
+        if self.states[id].mode == Mode::Running && !self.states[id].after_wait {
+            self.gap(id, t);
+        }
         let at = self.threads[id].steps.len();
         self.threads[id].cpu.push((at, ns));
         let state = &mut self.states[id];
-        if state.mode == Mode::Running {
+        if state.mode == Mode::Running && state.after_wait {
             // Reading the CPU time is the recording's, not the program's.
             state.pause += t - state.last;
             if let Some(leaf) = &mut state.leaf {

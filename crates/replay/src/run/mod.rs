@@ -16,6 +16,7 @@ use crate::program::Program;
 use baton_chip::{Chip, Options, Reason, Refused, Simulated, Simulation, Stuck};
 use baton_machine::Wait;
 use baton_sync::lock::{LockVisitor, RawLock, UnknownLock, ZeroInit};
+use baton_trace::Trace;
 use baton_units::Cycles;
 use std::sync::Arc;
 use thiserror::Error;
@@ -81,24 +82,32 @@ pub enum RunError {
 
 /// Runs the program once.
 pub fn run(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Result<Ran, RunError> {
-    baton_sync::lock::visit(&setup.choice.lock, Run { program, chip, setup })?
+    let run = Run { program, chip, setup, record: false };
+    baton_sync::lock::visit(&setup.choice.lock, run)?.map(|(ran, _)| ran)
+}
+
+/// As [`run`](fn@run), with the events of its locks as a trace.
+pub fn run_recorded(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Result<(Ran, Trace), RunError> {
+    baton_sync::lock::visit(&setup.choice.lock, Run { program, chip, setup, record: true })?
 }
 
 struct Run<'a> {
     program: &'a Arc<Program>,
     chip: &'a Chip,
     setup: &'a Setup,
+    record: bool,
 }
 
 impl LockVisitor<Simulated> for Run<'_> {
-    type Out = Result<Ran, RunError>;
+    type Out = Result<(Ran, Trace), RunError>;
 
     fn visit<L: RawLock<Simulated> + ZeroInit>(self) -> Self::Out {
-        let Run { program, chip, setup } = self;
+        let Run { program, chip, setup, record } = self;
         let options = Options {
             seed: setup.seed,
             cpus: Some(setup.cpus),
             limit: setup.limit,
+            record,
             heap_bytes: world::heap_bytes(program),
             threads: program.threads.len().max(1),
             ..Options::default()
@@ -122,12 +131,13 @@ impl LockVisitor<Simulated> for Run<'_> {
         simulation.outside(|| drop(shared));
         let outcome = outcome?;
         let spin = outcome.threads.iter().map(|thread| thread.time(Reason::Spin).0).sum();
-        Ok(Ran {
+        let ran = Ran {
             time: outcome.cycles,
             cut_off: !outcome.finished,
             totals,
             spin: Cycles(spin),
             operations: outcome.guest_operations,
-        })
+        };
+        Ok((ran, simulation.into_trace()))
     }
 }

@@ -9,6 +9,7 @@ use baton_machine::{Atomic, Machine, Owned, Wait};
 use baton_sync::barrier::RawBarrier;
 use baton_sync::barrier::central::Central;
 use baton_sync::lock::{RawLock, Token};
+use baton_trace::{How, Lock, Mode, SiteId, What};
 use baton_units::Cycles;
 use std::alloc::Layout;
 use std::cell::RefCell;
@@ -134,8 +135,17 @@ impl<L: RawLock<Simulated>> World<L> {
     fn lock(&self, lock: u32) -> usize {
         let waits = self.books.borrow_mut()[lock as usize].request(act::time());
         let guarded = &self.locks[lock as usize];
+        let (name, mode, site) =
+            (Lock::mutex(self.program.locks[lock as usize].address), Mode::Exclusive, SiteId::UNKNOWN);
+        if waits {
+            act::record(act::time(), What::Request { lock: name, mode, site });
+        }
         let token = guarded.lock.0.lock(self.wait);
         self.books.borrow_mut()[lock as usize].acquired(act::time(), waits);
+        let how = How { slept: false, known: false, tries: 0 };
+        let what =
+            if waits { What::Acquired { lock: name, mode, how } } else { What::Acquire { lock: name, mode, site } };
+        act::record(act::time(), what);
         if let Some((data, _)) = guarded.data {
             for line in 0..guarded.lines {
                 // SAFETY: the line lies inside the lock's own data, which lives as long as the world and is touched
@@ -148,6 +158,8 @@ impl<L: RawLock<Simulated>> World<L> {
 
     fn unlock(&self, lock: u32, token: usize) {
         self.books.borrow_mut()[lock as usize].release(act::time());
+        let name = Lock::mutex(self.program.locks[lock as usize].address);
+        act::record(act::time(), What::Release { lock: name, mode: Mode::Exclusive, site: SiteId::UNKNOWN });
         let token = L::Token::from_word(token);
         // SAFETY: the thread's list of held locks had it, with this token and the one policy of the run.
         unsafe { self.locks[lock as usize].lock.0.unlock(token, self.wait) };

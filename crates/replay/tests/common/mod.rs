@@ -2,7 +2,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part")]
 
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn, act};
-use baton_machine::units::Cycles;
+use baton_machine::units::{Cycles, Hertz};
 use baton_machine::{Machine, Owned, Slot, Wait};
 use baton_sync::lock::RawLock;
 use baton_sync::lock::futex::Futex;
@@ -43,6 +43,7 @@ pub fn record(chip: &Chip, work: Work, seed: u64) -> (Trace, Cycles) {
     let data = simulation
         .outside(|| Rc::new(Owned::<Simulated, Data>::new(Data(std::array::from_fn(|_| Slot::new([0; 128]))))));
     let busy = Rc::new(Cell::new(0));
+    let chip_hz = chip.core.clock;
     let main = move || {
         note(What::ThreadStart { handle: 1 });
         let mut guests = Vec::new();
@@ -50,7 +51,7 @@ pub fn record(chip: &Chip, work: Work, seed: u64) -> (Trace, Cycles) {
             let handle = 2 + u64::from(i);
             note(What::Create { site: SiteId(9) });
             let (lock, data, busy) = (lock.clone(), data.clone(), busy.clone());
-            guests.push(act::spawn(Spawn::default(), move || worker(work, i, handle, &lock, &data, &busy)));
+            guests.push(act::spawn(Spawn::default(), move || worker(chip_hz, work, i, handle, &lock, &data, &busy)));
             note(What::Created { handle, error: 0 });
         }
         for (i, guest) in guests.into_iter().enumerate() {
@@ -70,7 +71,11 @@ fn note(what: What) {
     act::record(act::time(), what);
 }
 
-fn worker(work: Work, i: u32, handle: u64, lock: &Futex<Simulated>, data: &Data, busy: &Cell<u32>) {
+fn cpu_ns(hertz: Hertz) -> u64 {
+    hertz.nanos(act::cpu_time()).0
+}
+
+fn worker(chip_hz: Hertz, work: Work, i: u32, handle: u64, lock: &Futex<Simulated>, data: &Data, busy: &Cell<u32>) {
     note(What::ThreadStart { handle });
     for round in 0..work.rounds {
         Simulated::work(Cycles(work.think + u64::from((i * 7 + round * 13) % 50)));
@@ -88,11 +93,13 @@ fn worker(work: Work, i: u32, handle: u64, lock: &Futex<Simulated>, data: &Data,
         let (name, mode, site) = (Lock::mutex(0x1000), Mode::Exclusive, SiteId(1));
         if waits {
             act::record(at, What::Request { lock: name, mode, site });
+            note(What::CpuTime { ns: cpu_ns(chip_hz) });
         }
         lock.lock(WAIT);
         note(What::Cpu { cpu: act::core().0 });
         if waits {
             note(What::Acquired { lock: name, mode, how: How::OPAQUE });
+            note(What::CpuTime { ns: cpu_ns(chip_hz) });
         } else {
             note(What::Acquire { lock: name, mode, site });
         }
@@ -106,5 +113,6 @@ fn worker(work: Work, i: u32, handle: u64, lock: &Futex<Simulated>, data: &Data,
         // SAFETY: locked above with the same policy.
         unsafe { lock.unlock((), WAIT) };
     }
+    note(What::CpuTime { ns: cpu_ns(chip_hz) });
     note(What::ThreadEnd { handle });
 }
