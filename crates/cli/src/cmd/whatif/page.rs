@@ -37,7 +37,7 @@ pub(crate) fn page(prediction: &Prediction, command: &[String], chip: &Chip) -> 
     );
     if !prediction.trustworthy {
         let reasons: String = prediction.reasons.iter().map(|why| format!("<li>{}</li>", escape(why))).collect();
-        let _ = write!(body, "<div class=warn><b>Not trustworthy</b><ul>{reasons}</ul></div>\n");
+        let _ = writeln!(body, "<div class=warn><b>Not trustworthy</b><ul>{reasons}</ul></div>");
     }
     let results = &prediction.results;
     body += &plot("Predicted time of the program, ms", results, |row| row.time_ns);
