@@ -2,11 +2,10 @@
  *
  *   index THREADS ROUNDS PATH...
  *
- * Threads take files from a queue, split them into words, and enter each word with its line into one hash table that they
- * share. ROUNDS times over, as a service that re-indexes. The result is checked against an index made by one thread.
+ * Each thread has an equal share of the files' text, splits it into words, and enters each word with its line into one hash
+ * table that all share. ROUNDS times over, as a service that re-indexes. The result is checked against an index made by one thread.
  *
- * Its locks are ordinary pthread mutexes, and there are three kinds: the queue's, the table's (one for each of a few
- * stripes), and the totals'. Which of them costs the program its time is what `baton profile` shows.
+ * Its locks are ordinary pthread mutexes: the table's (one for each of its stripes) and the totals'. Which of them costs the program its time is what `baton profile` shows.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -17,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRIPES = 2, BUCKETS = 1 << 14, MOST_FILES = 4096, LONGEST = 63, SHARE = 4096 };
+enum { STRIPES = 1, BUCKETS = 1 << 14, MOST_FILES = 4096, LONGEST = 63, SHARE = 4096 };
 
 /* ---- memory: each thread cuts small pieces off large ones, and all is freed at once ---- */
 
@@ -155,43 +154,62 @@ static int by_name(const void *a, const void *b) {
 
 /* ---- the work ---- */
 
-static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t table_lock[STRIPES] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+static pthread_mutex_t table_lock[STRIPES] = {PTHREAD_MUTEX_INITIALIZER};
 static pthread_mutex_t totals_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct {
-    uint32_t file;
-    size_t start;
-    uint32_t line;
-} next;
 static uint64_t total_words, total_lines;
 
 /* What one thread has in hand: a part of a file, from a line's start to a line's end. */
 struct part {
     const struct file *file;
     uint32_t number, line;
-    size_t start, end;
+    size_t start, end, words;
+    size_t owner; /* the number of the thread that indexes it */
 };
+static struct part *parts;
+static size_t n_parts;
 
-/* Takes the next part of about SHARE bytes from the queue. */
-static int take(struct part *part) {
-    pthread_mutex_lock(&queue_lock);
-    while (next.file < n_files && next.start >= files[next.file].length) {
-        next.file++;
-        next.start = 0;
-        next.line = 1;
+/* Divides the files into parts of about SHARE bytes. */
+static void divide(void) {
+    size_t room = 0;
+    for (uint32_t f = 0; f < n_files; f++) {
+        const struct file *file = &files[f];
+        uint32_t line = 1;
+        for (size_t start = 0, end; start < file->length; start = end) {
+            end = start + SHARE < file->length ? start + SHARE : file->length;
+            while (end < file->length && file->text[end - 1] != '\n') end++;
+            if (n_parts == room) {
+                room = room ? 2 * room : 256;
+                parts = realloc(parts, room * sizeof *parts);
+                if (parts == NULL) exit(1);
+            }
+            struct part *part = &parts[n_parts++];
+            *part = (struct part){file, f, line, start, end, 0, 0};
+            int inside = 0;
+            for (size_t i = start; i < end; i++) {
+                int letter = isalnum((unsigned char)file->text[i]) || file->text[i] == '_';
+                part->words += letter && !inside;
+                inside = letter;
+                line += file->text[i] == '\n';
+            }
+        }
     }
-    int found = next.file < n_files;
-    if (found) {
-        const struct file *file = &files[next.file];
-        size_t end = next.start + SHARE < file->length ? next.start + SHARE : file->length;
-        while (end < file->length && file->text[end - 1] != '\n') end++;
-        *part = (struct part){file, next.file, next.line, next.start, end};
-        for (size_t i = next.start; i < end; i++) next.line += file->text[i] == '\n';
-        next.start = end;
+}
+
+/* Deals the parts out before the start, each to the thread that has the fewest words so far. So the same thread does the
+ * same work whatever the lock, and a recorded run can be replayed under another one. */
+static int deal(size_t threads) {
+    size_t *words = calloc(threads, sizeof *words);
+    if (words == NULL) return 0;
+    for (size_t i = 0; i < n_parts; i++) {
+        size_t least = 0;
+        for (size_t t = 1; t < threads; t++)
+            if (words[t] < words[least]) least = t;
+        parts[i].owner = least;
+        words[least] += parts[i].words;
     }
-    pthread_mutex_unlock(&queue_lock);
-    return found;
+    free(words);
+    return 1;
 }
 
 /* Enters the words of a part; `shared` says whether others do the same. */
@@ -230,18 +248,21 @@ static void index_part(struct table *table, struct arena *arenas, const struct p
 static struct table table;
 static struct arena arenas[STRIPES];
 
+struct worker {
+    pthread_t id;
+    size_t number;
+};
+
 static void *worker(void *argument) {
-    struct part part;
-    while (take(&part)) index_part(&table, arenas, &part, 1);
-    return argument;
+    const struct worker *me = argument;
+    for (size_t i = 0; i < n_parts; i++)
+        if (parts[i].owner == me->number) index_part(&table, arenas, &parts[i], 1);
+    return NULL;
 }
 
 static void restart(void) {
     memset(&table, 0, sizeof table);
     for (int i = 0; i < STRIPES; i++) clear(&arenas[i]);
-    next.file = 0;
-    next.start = 0;
-    next.line = 1;
     total_words = total_lines = 0;
 }
 
@@ -260,21 +281,24 @@ int main(int argc, char **argv) {
 
     /* The index that is right: made by one thread, without locks. */
     uint64_t words, right_words, right;
-    struct part part;
+    divide();
     restart();
-    while (take(&part)) index_part(&table, arenas, &part, 0);
+    for (size_t i = 0; i < n_parts; i++) index_part(&table, arenas, &parts[i], 0);
     right = digest(&table, &right_words);
     uint64_t all_words = total_words, all_lines = total_lines;
 
-    pthread_t *ids = calloc((size_t)threads, sizeof *ids);
+    struct worker *workers = calloc((size_t)threads, sizeof *workers);
+    if (workers == NULL || !deal((size_t)threads)) return 1;
     for (int round = 0; round < rounds; round++) {
         restart();
-        for (int i = 0; i < threads; i++)
-            if (ids == NULL || pthread_create(&ids[i], NULL, worker, NULL) != 0) {
+        for (int i = 0; i < threads; i++) {
+            workers[i].number = (size_t)i;
+            if (pthread_create(&workers[i].id, NULL, worker, &workers[i]) != 0) {
                 fprintf(stderr, "index: cannot start %d threads\n", threads);
                 return 1;
             }
-        for (int i = 0; i < threads; i++) pthread_join(ids[i], NULL);
+        }
+        for (int i = 0; i < threads; i++) pthread_join(workers[i].id, NULL);
         if (digest(&table, &words) != right || words != right_words || total_words != all_words || total_lines != all_lines) {
             fprintf(stderr, "index: round %d is wrong: %llu words\n", round, (unsigned long long)words);
             return 1;

@@ -123,6 +123,14 @@ fn a_program_killed_or_interrupted_still_has_a_report() {
     let mut profile = baton();
     profile.arg("profile").arg("-o").arg(&place).arg("--").arg(counter().join("counter")).arg("1000000000");
     std::os::unix::process::CommandExt::process_group(&mut profile, 0);
+    // A job in a shell's background is started with SIGINT ignored, and its children inherit that.
+    // SAFETY: signal is async-signal-safe.
+    unsafe {
+        std::os::unix::process::CommandExt::pre_exec(&mut profile, || {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            Ok(())
+        });
+    }
     let mut child = profile.stderr(std::process::Stdio::null()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(400));
     // SAFETY: the group is the child's own.
