@@ -20,6 +20,8 @@ pub struct Config {
     pub trace: Option<CString>,
     /// The trace's size limit in bytes.
     pub trace_max: Option<u64>,
+    /// Whether the trace has context switches, where the kernel lets us have them.
+    pub switches: bool,
     /// The file for the counters.
     pub stats: Option<CString>,
 }
@@ -69,6 +71,11 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
         }
     }
     config.trace_max = text("BATON_TRACE_MAX")?.map(|value| size(&value)).transpose()?;
+    config.switches = match text("BATON_SWITCHES")?.as_deref() {
+        None | Some("on") => true,
+        Some("off") => false,
+        Some(other) => return Err(format!("BATON_SWITCHES={other}: expected on or off")),
+    };
     config.stats = file("BATON_STATS")?;
     Ok(config)
 }
@@ -151,6 +158,7 @@ mod tests {
             ("BATON_BARRIER", "fence", "expected one of"),
             ("BATON_TRACE", "/nonexistent", "not a directory"),
             ("BATON_TRACE_MAX", "2T", "K, M or G"),
+            ("BATON_SWITCHES", "yes", "on or off"),
             ("BATON_TRACE_MAX", "99999999999G", "K, M or G"),
             ("BATON_ONLY_PID", "me", "process id"),
         ] {

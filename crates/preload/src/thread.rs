@@ -78,6 +78,8 @@ pub struct Thread {
     pub pen: ThreadWriter,
     /// Its call stacks.
     pub stacks: crate::capture::Stacks,
+    /// Its context switches.
+    pub switches: crate::capture::Ring,
     /// Its signal mask before the fork that it is in, if signals are blocked for it.
     pub mask: AtomicU64,
     /// Whether they are.
@@ -192,6 +194,7 @@ fn allocate() -> &'static Thread {
             waiter: crate::cond::Waiter::new(),
             pen: ThreadWriter::new(),
             stacks: crate::capture::Stacks::new(),
+            switches: crate::capture::Ring::new(),
             mask: AtomicU64::new(0),
             blocked: AtomicBool::new(false),
         });
@@ -273,6 +276,7 @@ pub fn after_fork() {
         if Some(core::ptr::from_ref(thread)) != me {
             thread.handle.store(0, Ordering::Relaxed);
         }
+        thread.switches.forget();
         for count in thread.counts.each() {
             count.0.store(0, Ordering::Relaxed);
         }

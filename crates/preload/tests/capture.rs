@@ -343,3 +343,42 @@ fn an_event_costs_at_most_fifty_nanoseconds() {
     let event = (recorded - bare) / 2.0;
     assert!(event <= 50.0, "{event:.1} ns an event: {bare:.1} ns a pair, {recorded:.1} recorded");
 }
+
+/// Waiting threads leave their CPU, and come back to one; each thread's intervals alternate and lie inside its waits or
+/// between them. Where the kernel does not say, only CPU times do.
+#[test]
+fn context_switches_are_the_kernels() {
+    let directory = folder("switches");
+    Run::new("crowd.c", &["50"]).set("BATON_TRACE", &directory).ok();
+    let trace = whole(&directory);
+    let mut off: BTreeMap<u32, baton_trace::Ticks> = BTreeMap::new();
+    let (mut blocked, mut longest) = (0, 0);
+    for Event { thread, what, time } in trace.events() {
+        match what {
+            What::OffCpu { reason, .. } => {
+                assert_eq!(off.insert(thread.0, time), None, "{thread:?} left twice");
+                blocked += usize::from(reason == baton_trace::OffReason::Blocked);
+            }
+            What::OnCpu { cpu, .. } => {
+                assert!(cpu < 4096);
+                let since = off.remove(&thread.0).expect("a thread that comes back had left");
+                longest = longest.max(trace.clock.nanos(time.since(since).0).0);
+            }
+            _ => {}
+        }
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+    let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+    if blocked == 0 {
+        // A container may forbid it altogether.
+        eprintln!("the kernel tells no context switches here (perf_event_paranoid is {})", paranoid.trim());
+        return;
+    }
+    assert!(blocked >= 49, "{blocked}: all but the last wait for the last");
+    assert!(longest > 10_000, "{longest} ns");
+    // And off when told so.
+    let directory = folder("switches.off");
+    Run::new("crowd.c", &["50"]).set("BATON_TRACE", &directory).set("BATON_SWITCHES", "off").ok();
+    assert_eq!(count(&whole(&directory), |what| matches!(what, What::OnCpu { .. } | What::OffCpu { .. })), 0);
+    std::fs::remove_dir_all(&directory).unwrap();
+}

@@ -430,6 +430,14 @@ pub enum What {
     },
 }
 
+impl What {
+    /// A context switch of the writing thread itself. Such an event is written when the kernel has told of it, perhaps long
+    /// after its time, but in the order of these times.
+    pub(crate) fn is_own_switch(&self) -> bool {
+        matches!(self, What::OffCpu { tid: 0, .. } | What::OnCpu { tid: 0, .. })
+    }
+}
+
 /// One act of one thread at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {

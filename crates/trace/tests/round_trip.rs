@@ -172,6 +172,41 @@ fn context_switches_come_back_as_their_threads() {
     assert_eq!(analysis.threads[0].off_cpu.0, 300_000);
 }
 
+/// A thread's own context switches, written down long after their time, when several segments have been filled since.
+#[test]
+fn late_context_switches_come_in_their_place() {
+    use baton_trace::OffReason;
+    let directory = tempfile::tempdir().unwrap();
+    let session = open(directory.path(), Options::default());
+    let pen = ThreadWriter::new();
+    let start = baton_trace::clock::now(session.source());
+    const MARKERS: u64 = 10_000;
+    let at = |n: u64| start + 1000 * n;
+    for value in 0..MARKERS {
+        pen.post_at(&session, at(value), What::Marker { name: 1, value });
+    }
+    for n in [100, 4000, MARKERS - 2] {
+        pen.post_at(&session, at(n) + 1, What::OffCpu { tid: 0, reason: OffReason::Blocked });
+        pen.post_at(&session, at(n) + 2, What::OnCpu { tid: 0, cpu: 0 });
+    }
+    pen.finish();
+    session.finish();
+    let trace = Trace::open(directory.path()).unwrap();
+    assert!(trace.losses.is_empty());
+    let (mut last, mut before) = (baton_trace::Ticks(0), 0);
+    let mut switched = Vec::new();
+    for event in trace.events() {
+        assert!(event.time >= last);
+        last = event.time;
+        match event.what {
+            What::Marker { value, .. } => before = value,
+            What::OffCpu { .. } | What::OnCpu { .. } => switched.push(before),
+            _ => {}
+        }
+    }
+    assert_eq!(switched, [100, 100, 4000, 4000, MARKERS - 2, MARKERS - 2]);
+}
+
 /// Real threads on a real lock: no stamp contradicts mutual exclusion, and the accounts close.
 #[test]
 fn a_contended_lock_is_recorded_without_contradiction() {

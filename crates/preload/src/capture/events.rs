@@ -48,11 +48,25 @@ pub fn moment<P: Probe>() -> u64 {
 #[inline(always)]
 pub fn lock_acquire<P: Probe>(lock: Lock, mode: Mode, at: usize) {
     post_ordered::<P>(|thread| What::Acquire { lock, mode, site: site(thread, at) });
+    // Only when it must be: the lock is held meanwhile.
+    if P::ON && thread::current().switches.is_filling() {
+        switched::<P>();
+    }
+}
+
+/// Writes down the context switches since the last time. Where no lock is held, so that no critical section gets longer.
+#[cold]
+fn switched<P: Probe>() {
+    if P::ON {
+        let thread = thread::current();
+        thread.switches.empty(thread);
+    }
 }
 
 /// The lock is taken: a wait begins.
 #[inline(never)]
 pub fn lock_request<P: Probe>(lock: Lock, mode: Mode, at: usize) {
+    switched::<P>();
     post::<P>(|thread| What::Request { lock, mode, site: super::sites::contended(thread, at) });
     cpu_time::<P>();
 }
@@ -240,6 +254,7 @@ pub fn attribute<P: Probe>(address: usize, value: u32) {
 /// The CPU time after a wait on something that is no lock: how much of the time since the last one was spent on a CPU.
 pub fn waited<P: Probe>() {
     cpu_time::<P>();
+    switched::<P>();
 }
 
 /// A semaphore was taken without a wait.

@@ -10,6 +10,7 @@
 //! | [`sites`] | call sites, and the stacks of contended ones |
 //! | [`markers`] | the program's own markers and regions of interest |
 //! | [`cost`] | what recording costs, measured |
+//! | [`switches`] | when the kernel took the CPU away, and gave it back |
 //! | [`modules`] | which object files are loaded where |
 
 mod cost;
@@ -17,11 +18,13 @@ mod events;
 mod markers;
 mod modules;
 mod sites;
+mod switches;
 
 pub use baton_trace::WakeReason;
 pub use events::*;
 pub use modules::before_dlclose;
 pub use sites::Stacks;
+pub use switches::Ring;
 
 use crate::config::Config;
 use crate::thread::{self, Thread};
@@ -60,6 +63,9 @@ pub fn start(config: &Config, follow: bool) -> Result<(), String> {
     let Some(directory) = &config.trace else { return Ok(()) };
     FOLLOW.store(follow, Relaxed);
     modules::start();
+    if !config.switches {
+        switches::refuse();
+    }
     let mut options = Options::default();
     if let Some(limit) = config.trace_max {
         options.limit = limit;
@@ -80,6 +86,7 @@ pub fn begin() {
 pub fn thread_begins(thread: &Thread) {
     thread.pen.forget();
     thread.stacks.forget();
+    thread.switches.open();
     if SESSION.is_open() {
         thread.pen.post_ordered(&SESSION, What::ThreadStart { handle: thread.handle() as u64 });
         sites::name_thread(thread);
@@ -91,8 +98,10 @@ pub fn thread_ends(thread: &Thread) {
     if SESSION.is_open() {
         // How much of its last stretch it spent on a CPU.
         thread.pen.post(&SESSION, What::CpuTime { ns: baton_trace::sys::thread_cpu_ns() });
+        thread.switches.empty(thread);
         thread.pen.post(&SESSION, What::ThreadEnd { handle: thread.handle() as u64 });
     }
+    thread.switches.close();
     thread.pen.finish();
 }
 
@@ -101,6 +110,9 @@ pub fn finish() {
     if SESSION.is_open() {
         if !crate::fork::in_child() {
             modules::record();
+        }
+        if let Some(thread) = thread::existing() {
+            thread.switches.empty(thread);
         }
         SESSION.finish();
     }

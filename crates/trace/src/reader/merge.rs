@@ -31,6 +31,9 @@ pub(crate) struct Segments {
 
 struct Stream {
     of: StreamOf,
+    /// Only the thread's own context switches, or all but these: they are written late, so that they are in order among
+    /// themselves only.
+    switches: bool,
     file: usize,
     segments: Vec<SegmentAt>,
 }
@@ -48,10 +51,16 @@ impl Segments {
         for segment in segments {
             streams.entry(whose(segment.thread)).or_default().push(segment);
         }
-        for (of, mut segments) in streams {
-            // A spare segment is numbered early and used late, so time decides.
-            segments.sort_by_key(|s| (s.first, s.sequence));
-            self.streams.push(Stream { of, file: number, segments });
+        for (of, all) in streams {
+            for switches in [false, true] {
+                let first = |s: &SegmentAt| if switches { s.first_switch } else { s.first };
+                let mut segments: Vec<_> = all.iter().copied().filter(|s| first(s) != u64::MAX).collect();
+                // A spare segment is numbered early and used late, so time decides.
+                segments.sort_by_key(|s| (first(s), s.sequence));
+                if !segments.is_empty() {
+                    self.streams.push(Stream { of, switches, file: number, segments });
+                }
+            }
         }
     }
 
@@ -65,7 +74,7 @@ impl Segments {
         }
         let mut unknown = 0;
         let mut buffer = Vec::new();
-        for stream in self.streams.iter().filter(|s| s.of == StreamOf::Others) {
+        for stream in self.streams.iter().filter(|s| s.of == StreamOf::Others && !s.switches) {
             for segment in &stream.segments {
                 for (time, what) in self.load(stream.file, segment, &mut buffer) {
                     match self.subject(what, time) {
@@ -164,6 +173,9 @@ impl<'a> Merge<'a> {
         cursor.next_event = 0;
         cursor.events.clear();
         for (time, what) in self.segments.load(streams[stream].file, &segment, &mut self.buffer) {
+            if what.is_own_switch() != streams[stream].switches {
+                continue;
+            }
             let thread = match streams[stream].of {
                 StreamOf::Thread(thread) => Some(thread),
                 StreamOf::Others => self.segments.subject(what, time),

@@ -23,8 +23,10 @@ pub(crate) struct SegmentAt {
     pub(crate) thread: u32,
     pub(crate) sequence: u32,
     pub(crate) base_ticks: u64,
-    /// Raw ticks of its earliest event.
+    /// Raw ticks of its earliest event, the thread's own context switches left out; `u64::MAX` if there is no other.
     pub(crate) first: u64,
+    /// Raw ticks of the earliest of those; `u64::MAX` if there is none.
+    pub(crate) first_switch: u64,
 }
 
 /// A thread, as far as one file knows it.
@@ -209,7 +211,7 @@ impl Scan {
         let mut definitions = std::mem::take(&mut self.definitions);
         let mut collector = Collector::new();
         let (mut events, mut unknown, mut holes, mut trailing) = (0, 0, 0, 0);
-        let (mut first, mut last) = (u64::MAX, 0);
+        let (mut first, mut first_switch, mut last) = (u64::MAX, u64::MAX, 0);
         let mut used = 0;
         for (i, (ticks, raw, bytes)) in records(data, header.base.ticks).enumerate() {
             let Some(raw) = raw else {
@@ -223,12 +225,13 @@ impl Scan {
             if collector.take(raw, bytes, header.thread, &mut definitions) {
                 continue;
             }
-            if What::decode(raw).is_none() {
+            let Some(what) = What::decode(raw) else {
                 unknown += 1;
                 continue;
-            }
+            };
             events += 1;
-            first = first.min(ticks);
+            let earliest = if what.is_own_switch() { &mut first_switch } else { &mut first };
+            *earliest = (*earliest).min(ticks);
             last = last.max(ticks);
         }
         collector.abandon(&mut definitions);
@@ -242,7 +245,8 @@ impl Scan {
                 self.lose(offset, count * RECORD_BYTES as u64, count, kind);
             }
         }
-        self.threads.push(ThreadSeen { number: header.thread, tid: header.tid, first, last, events, dropped });
+        let began = first.min(first_switch);
+        self.threads.push(ThreadSeen { number: header.thread, tid: header.tid, first: began, last, events, dropped });
         if events > 0 {
             self.segments.push(SegmentAt {
                 offset: offset + SEGMENT_HEADER_BYTES as u64,
@@ -251,6 +255,7 @@ impl Scan {
                 sequence: header.sequence,
                 base_ticks: header.base.ticks,
                 first,
+                first_switch,
             });
         }
     }
