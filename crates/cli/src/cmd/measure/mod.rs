@@ -88,6 +88,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
         print!("{}", table(&rows));
+        for doubt in rows.iter().filter(|row| row.recorded).filter_map(|row| row.remark.as_ref()) {
+            ui::warn(doubt);
+        }
     }
     ui::note(format_args!("{} shows measured beside predicted", page.display()));
     Ok(ExitCode::SUCCESS)
@@ -114,6 +117,9 @@ fn best(said: &[Said], most: u32) -> Vec<String> {
 /// What was predicted, with what was measured where it was; then what was measured without a prediction.
 fn rows(said: &[Said], candidates: &[Candidate], taken: &[Taken]) -> Vec<Predicted> {
     let mut rows: Vec<Predicted> = said.iter().map(Said::row).collect();
+    // The recorded lock comes first, and again where it was asked for.
+    let mut first = true;
+    rows.retain(|row| !row.recorded || std::mem::take(&mut first));
     for (candidate, taken) in candidates.iter().zip(taken) {
         let same = |r: &&mut Predicted| match candidate.recorded {
             true => r.recorded,
@@ -156,7 +162,7 @@ fn table(rows: &[Predicted]) -> String {
             row.measured_ns.map_or_else(dash, duration),
             row.measured_range_ns.map_or_else(dash, |(low, high)| format!("{} – {}", duration(low), duration(high))),
             off.unwrap_or_else(dash),
-            row.remark.clone().unwrap_or_default(),
+            row.remark.as_deref().and_then(|r| r.split(':').next()).unwrap_or_default().to_owned(),
         ]
     };
     let header = ["lock", "wait", "predicted", "measured", "range", "off by", "remark"];

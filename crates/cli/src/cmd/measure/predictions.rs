@@ -58,6 +58,8 @@ fn parse(text: &[u8]) -> serde_json::Result<Vec<Said>> {
 impl Said {
     /// As the page shows it.
     pub(super) fn row(&self) -> Predicted {
+        // The whole reason once, at the recorded lock; it holds for all.
+        let doubt = self.doubt.as_ref().map(|why| if self.recorded { why.clone() } else { "untrustworthy".into() });
         let cut_off = (self.cut_off > 0).then(|| "collapses: at least this long".to_owned());
         Predicted {
             lock: self.lock.clone(),
@@ -69,7 +71,7 @@ impl Said {
             measured_ns: None,
             measured_range_ns: None,
             recorded: self.recorded,
-            remark: cut_off.or_else(|| self.doubt.clone()),
+            remark: cut_off.or(doubt),
         }
     }
 }
@@ -79,7 +81,7 @@ mod tests {
     use super::*;
 
     const DOCUMENT: &str = r#"{"trustworthy":false,"reasons":["the check is off by 20%"],"results":[
-        {"lock":"mcs","wait":"pause","recorded":false,"time_ns":{"median":5,"low":4,"high":6},
+        {"lock":"mcs","wait":"pause","recorded":true,"time_ns":{"median":5,"low":4,"high":6},
          "overhead_ns":{"median":1,"low":1,"high":1},"cut_off":0,"speedup":1.5}]}"#;
 
     #[test]
@@ -87,6 +89,8 @@ mod tests {
         let row = parse(DOCUMENT.as_bytes()).unwrap()[0].row();
         assert_eq!((row.predicted_ns, row.overhead_ns), (Nanos(5), Some(Nanos(1))));
         assert_eq!(row.remark.unwrap(), "untrustworthy: the check is off by 20%");
+        let other = parse(DOCUMENT.replace("true", "false").as_bytes()).unwrap()[0].row();
+        assert_eq!(other.remark.unwrap(), "untrustworthy");
         assert!(parse(b"{}").is_err());
     }
 }
