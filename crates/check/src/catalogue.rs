@@ -8,7 +8,7 @@
 pub struct Entry {
     /// The algorithm's room in `baton_sync`; its name in the registry, with `_` for `-`.
     pub room: &'static str,
-    /// `tries`, `gives_up`, `in_order`.
+    /// Of a lock `tries`, `gives_up`, `in_order`; of an event `oldest_first`; of a queue `in_bulk`.
     pub abilities: &'static [&'static str],
 }
 
@@ -33,6 +33,44 @@ macro_rules! every_lock {
     };
 }
 
+/// Passes every barrier to the macro `$then`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! every_barrier {
+    ($then:ident ! { $($before:tt)* }) => {
+        $crate::$then! { $($before)*
+            central::Central [],
+            tree::Tree [],
+            dissemination::Dissemination [],
+        }
+    };
+}
+
+/// Passes every event to the macro `$then`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! every_event {
+    ($then:ident ! { $($before:tt)* }) => {
+        $crate::$then! { $($before)*
+            queue::QueueEvent [oldest_first],
+            count::EventCount [],
+        }
+    };
+}
+
+/// Passes every queue to the macro `$then`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! every_queue {
+    ($then:ident ! { $($before:tt)* }) => {
+        $crate::$then! { $($before)*
+            spsc::Spsc [],
+            ring::Ring [in_bulk],
+            mpmc::Mpmc [],
+        }
+    };
+}
+
 #[doc(hidden)]
 #[macro_export]
 macro_rules! catalogue_of {
@@ -47,6 +85,21 @@ macro_rules! catalogue_of {
 every_lock!(catalogue_of! {
     /// Every lock whose contract is tested.
     LOCKS;
+});
+
+every_barrier!(catalogue_of! {
+    /// Every barrier whose contract is tested.
+    BARRIERS;
+});
+
+every_event!(catalogue_of! {
+    /// Every event whose contract is tested.
+    EVENTS;
+});
+
+every_queue!(catalogue_of! {
+    /// Every queue whose contract is tested.
+    QUEUES;
 });
 
 /// The contracts of every lock in the world `$world`, as tests.
@@ -74,6 +127,71 @@ macro_rules! lock_suites {
     )*};
 }
 
+/// The contracts of every barrier in the world `$world`, as tests.
+#[macro_export]
+macro_rules! barrier_suite {
+    ($world:ty) => {
+        $crate::every_barrier!(barrier_suites! { $world; });
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! barrier_suites {
+    ($world:ty; $($room:ident :: $type:ident [],)*) => {$(
+        mod $room {
+            use super::*;
+            type Barrier = ::baton_sync::barrier::$room::$type<<$world as $crate::world::World>::M>;
+
+            $crate::contract_tests! { barrier, $world, Barrier: meeting long_life alone comings_and_goings }
+        }
+    )*};
+}
+
+/// The contracts of every event in the world `$world`, as tests.
+#[macro_export]
+macro_rules! event_suite {
+    ($world:ty) => {
+        $crate::every_event!(event_suites! { $world; });
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! event_suites {
+    ($world:ty; $($room:ident :: $type:ident [$($ability:ident)*],)*) => {$(
+        mod $room {
+            use super::*;
+            type Event = ::baton_sync::event::$room::$type<<$world as $crate::world::World>::M>;
+
+            $crate::contract_tests! { event, $world, Event: condition broadcast bell expiry leaving
+                freed_when_settled $($ability)* }
+        }
+    )*};
+}
+
+/// The contracts of every queue in the world `$world`, as tests.
+#[macro_export]
+macro_rules! queue_suite {
+    ($world:ty) => {
+        $crate::every_queue!(queue_suites! { $world; });
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! queue_suites {
+    ($world:ty; $($room:ident :: $type:ident [$($ability:ident)*],)*) => {$(
+        mod $room {
+            use super::*;
+            type Queue = ::baton_sync::queue::$room::$type<<$world as $crate::world::World>::M, u64>;
+
+            $crate::contract_tests! { queue, $world, Queue: transfer long_life full_and_empty tries }
+            $($crate::ability_tests! { $ability $world })*
+        }
+    )*};
+}
+
 #[doc(hidden)]
 #[macro_export]
 macro_rules! contract_tests {
@@ -93,6 +211,9 @@ macro_rules! ability_tests {
     };
     (gives_up $world:ty) => {
         $crate::contract_tests! { ability, $world, Lock: giving_up giving_up_among_waiters }
+    };
+    (in_bulk $world:ty) => {
+        $crate::contract_tests! { bulk, $world, Queue: bulk_and_burst together }
     };
     (in_order $world:ty) => {
         $crate::contract_tests! { ability, $world, Lock<$crate::watch::Watched<Machine>>: order }

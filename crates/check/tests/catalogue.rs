@@ -1,7 +1,10 @@
 //! Every entry of a registry is in the contract suite, with every ability that it claims.
 
 use baton_check::catalogue::{self, Entry};
+use baton_sync::barrier::BARRIERS;
+use baton_sync::event::EVENTS;
 use baton_sync::lock::LOCKS;
+use baton_sync::queue::QUEUES;
 
 fn entry<'a>(catalogue: &'a [Entry], name: &str) -> &'a Entry {
     let room = name.replace('-', "_");
@@ -22,4 +25,30 @@ fn every_lock_is_in_the_suite() {
         }
     }
     assert_eq!(catalogue::LOCKS.len(), LOCKS.len(), "a lock is in the suite that is not in the registry");
+}
+
+#[test]
+fn every_barrier_is_in_the_suite() {
+    for barrier in BARRIERS {
+        entry(catalogue::BARRIERS, barrier.name);
+    }
+    assert_eq!(catalogue::BARRIERS.len(), BARRIERS.len(), "a barrier is in the suite that is not in the registry");
+}
+
+#[test]
+fn every_event_is_in_the_suite() {
+    for event in EVENTS {
+        let tested = entry(catalogue::EVENTS, event.name).abilities.contains(&"oldest_first");
+        assert_eq!(tested, event.fifo, "`{}`: the registry and the suite differ on `oldest_first`", event.name);
+    }
+    assert_eq!(catalogue::EVENTS.len(), EVENTS.len(), "an event is in the suite that is not in the registry");
+}
+
+#[test]
+fn every_queue_is_in_the_suite() {
+    for queue in QUEUES {
+        let tested = entry(catalogue::QUEUES, queue.name).abilities.contains(&"in_bulk");
+        assert_eq!(tested, queue.bulk, "`{}`: the registry and the suite differ on `in_bulk`", queue.name);
+    }
+    assert_eq!(catalogue::QUEUES.len(), QUEUES.len(), "a queue is in the suite that is not in the registry");
 }

@@ -5,10 +5,18 @@
 //! | [`machine`] | the verbs themselves |
 //! | [`lock`] | what every lock must do |
 //! | [`ability`] | what a lock must do that can be tried, can give up, or serves in order |
+//! | [`barrier`] | what every barrier must do |
+//! | [`event`] | what every event must do |
+//! | [`queue`] | what every queue must do |
+//! | [`bulk`] | what a queue must do that moves items in bulk |
 
 pub mod ability;
+pub mod barrier;
+pub mod bulk;
+pub mod event;
 pub mod lock;
 pub mod machine;
+pub mod queue;
 
 use crate::world::World;
 use baton_machine::{Machine, Slot, Wait};

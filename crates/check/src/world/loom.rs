@@ -25,27 +25,36 @@ impl World for Loom {
     const SOON: Nanos = Nanos(1_000);
 
     fn run(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
-        let mut builder = Builder::new();
-        builder.preemption_bound = builder.preemption_bound.or(Some(PREEMPTIONS));
-        builder.max_branches = STEPS;
-        builder.check(move || {
-            orderings::begin();
-            let (waves, finally, deadlines) = plan().into_parts();
-            for wave in waves {
-                let first = orderings::announce(wave.len());
-                let spawn = |(i, guest)| ::loom::thread::spawn(move || orderings::as_guest(first + i, guest));
-                let guests: Vec<_> = wave.into_iter().enumerate().map(spawn).collect();
-                if deadlines {
-                    orderings::let_deadlines_pass();
-                }
-                for guest in guests {
-                    guest.join().expect("loom reports a guest's panic itself");
-                }
-            }
-            if !orderings::abandoned() {
-                finally();
-            }
-            orderings::end();
-        });
+        explore(PREEMPTIONS, plan);
     }
+
+    fn skim(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
+        explore(1, plan);
+    }
+}
+
+/// Explores all executions of `plan` with up to so many preemptions.
+fn explore(preemptions: usize, plan: impl Fn() -> Scenario + Send + Sync + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
+    builder.max_branches = STEPS;
+    builder.check(move || {
+        orderings::begin();
+        let (waves, finally, deadlines) = plan().into_parts();
+        for wave in waves {
+            let first = orderings::announce(wave.len());
+            let spawn = |(i, guest)| ::loom::thread::spawn(move || orderings::as_guest(first + i, guest));
+            let guests: Vec<_> = wave.into_iter().enumerate().map(spawn).collect();
+            if deadlines {
+                orderings::let_deadlines_pass();
+            }
+            for guest in guests {
+                guest.join().expect("loom reports a guest's panic itself");
+            }
+        }
+        if !orderings::abandoned() {
+            finally();
+        }
+        orderings::end();
+    });
 }

@@ -17,7 +17,7 @@ const STUCK: Duration = Duration::from_secs(120);
 impl World for Native {
     type M = baton_machine::Native;
     // More threads than a small host has CPUs, and few enough that pure spinning ends.
-    const CROWDS: &'static [Crowd] = &[Crowd { guests: 2, rounds: 400 }, Crowd { guests: 4, rounds: 100 }];
+    const CROWDS: &'static [Crowd] = &[Crowd { guests: 2, rounds: 60 }, Crowd { guests: 4, rounds: 15 }];
     const WAITS: &'static [Wait] = &[Wait::Pause, Wait::Futex, Wait::SpinPark(20)];
     const COMERS: usize = 3;
     const SOON: Nanos = Nanos(20_000_000);

@@ -1,0 +1,121 @@
+//! What every barrier must do.
+
+use crate::world::{Crowd, Scenario, World};
+use baton_machine::{Atomic, Machine, Ordering, Slot, Wait};
+use baton_sync::barrier::RawBarrier;
+use core::num::NonZeroU32;
+use std::sync::Arc;
+
+/// Nobody goes on before all have arrived, each sees what all did, and one of them is told that it is the one.
+pub fn meeting<W: World, B: RawBarrier<W::M>>() {
+    for &crowd in W::CROWDS {
+        for &wait in W::WAITS {
+            meet::<W, B>(crowd, wait, B::new);
+        }
+    }
+}
+
+/// The same when the number of the episode wraps.
+pub fn long_life<W: World, B: RawBarrier<W::M>>() {
+    for &wait in W::WAITS {
+        meet::<W, B>(W::few(), wait, B::aged);
+    }
+}
+
+/// A barrier for one lets it go at once.
+pub fn alone<W: World, B: RawBarrier<W::M>>() {
+    for &wait in W::WAITS {
+        W::run(move || {
+            let barrier = Arc::new(B::new(NonZeroU32::MIN));
+            let all = barrier.clone();
+            let scenario = Scenario::new().guest(move || {
+                for _ in 0..3 {
+                    assert!(barrier.wait(0, wait), "the only participant is the one");
+                }
+            });
+            scenario.finally(move || drop(all))
+        });
+    }
+}
+
+/// Other guests take the places of those that ended.
+pub fn comings_and_goings<W: World, B: RawBarrier<W::M>>() {
+    for &wait in W::WAITS {
+        W::skim(move || {
+            let hall = Arc::new(Hall::<W::M, B>::new(2, B::new));
+            let all = hall.clone();
+            let guest = |wave: u64| {
+                let hall = hall.clone();
+                move |i: usize| {
+                    let hall = hall.clone();
+                    move || hall.visit(i, wave, wait)
+                }
+            };
+            let scenario = Scenario::new().guests(2, guest(0)).then().guests(2, guest(1));
+            scenario.finally(move || all.assert_met(2))
+        });
+    }
+}
+
+/// [`meeting`] of one crowd, at the barrier that `new` makes.
+pub fn meet<W: World, B: RawBarrier<W::M>>(crowd: Crowd, wait: Wait, new: fn(NonZeroU32) -> B) {
+    let rounds = crowd.rounds.div_ceil(2);
+    let plan = move || {
+        let hall = Arc::new(Hall::<W::M, B>::new(crowd.guests, new));
+        let all = hall.clone();
+        let guest = |i| {
+            let hall = hall.clone();
+            move || (0..rounds as u64).for_each(|round| hall.visit(i, round, wait))
+        };
+        Scenario::new().guests(crowd.guests, guest).finally(move || all.assert_met(rounds as u64))
+    };
+    // Each round is two meetings of all with all.
+    if crowd.guests > 2 { W::skim(plan) } else { W::run(plan) }
+}
+
+/// A barrier, and a note that each participant leaves for all the others in each episode.
+struct Hall<M: Machine, B> {
+    barrier: B,
+    notes: Vec<M::Slot<u64>>,
+    /// How often somebody was told that it is the one.
+    chosen: M::Atomic<u64>,
+}
+
+// SAFETY: a note is written by its participant, and read by all between two meetings: that is what is tested.
+unsafe impl<M: Machine, B: Sync> Sync for Hall<M, B> {}
+// SAFETY: as above.
+unsafe impl<M: Machine, B: Send> Send for Hall<M, B> {}
+
+impl<M: Machine, B: RawBarrier<M>> Hall<M, B> {
+    fn new(participants: usize, new: fn(NonZeroU32) -> B) -> Self {
+        let n = NonZeroU32::new(participants as u32).expect("a barrier for somebody");
+        let barrier = new(n);
+        assert_eq!(barrier.participants(), n.get());
+        let notes = (0..participants).map(|_| M::Slot::new(0)).collect();
+        Hall { barrier, notes, chosen: M::Atomic::new(0) }
+    }
+
+    /// Leaves a note, meets the others, reads theirs, and meets them again before the next note.
+    fn visit(&self, me: usize, round: u64, wait: Wait) {
+        // SAFETY: the others read the note between the two meetings only.
+        unsafe { self.notes[me].write(|note| *note = round + 1) };
+        self.meet(me, wait);
+        for note in &self.notes {
+            // SAFETY: the others write theirs after the second meeting only.
+            let read = unsafe { note.read(|note| *note) };
+            assert_eq!(read, round + 1, "somebody was let go before all had arrived");
+        }
+        self.meet(me, wait);
+    }
+
+    fn meet(&self, me: usize, wait: Wait) {
+        if self.barrier.wait(me as u32, wait) {
+            self.chosen.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Two meetings a round, and one participant chosen in each.
+    fn assert_met(&self, rounds: u64) {
+        assert_eq!(self.chosen.load(Ordering::Relaxed), 2 * rounds, "each meeting chooses one");
+    }
+}

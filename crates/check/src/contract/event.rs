@@ -1,0 +1,290 @@
+//! What every event must do.
+
+use super::lock::Stage;
+use crate::world::{Scenario, World};
+use baton_machine::units::Nanos;
+use baton_machine::{Atomic, Clock, Deadline, Machine, Ordering, Owned, Slot, Wait};
+use baton_sync::event::{Ended, RawEvent};
+use baton_sync::lock::RawLock;
+use baton_sync::lock::ticket::Ticket;
+use std::sync::Arc;
+
+/// A condition under a lock, with its event: a monitor.
+struct Monitor<M: Machine, E> {
+    lock: Ticket<M>,
+    event: E,
+    tokens: M::Slot<u32>,
+}
+
+// SAFETY: the tokens are accessed under the lock.
+unsafe impl<M: Machine, E: Sync> Sync for Monitor<M, E> {}
+// SAFETY: as above.
+unsafe impl<M: Machine, E: Send> Send for Monitor<M, E> {}
+
+impl<M: Machine, E: RawEvent<M>> Monitor<M, E> {
+    fn new() -> Self {
+        Monitor { lock: Ticket::new(), event: E::new(), tokens: M::Slot::new(0) }
+    }
+
+    /// Takes a token, waiting for one until the deadline; says whether it got one.
+    fn take(&self, wait: Wait, deadline: Option<Deadline>) -> bool {
+        self.lock.lock(wait);
+        let mut in_time = true;
+        // SAFETY: the lock is held, but in the event's wait.
+        unsafe {
+            while in_time && self.tokens.read(|tokens| *tokens) == 0 {
+                let ((), ended) = self.event.wait(&self.lock, (), wait, wait, deadline);
+                in_time = ended == Ended::Notified;
+            }
+            let got = self.tokens.read(|tokens| *tokens) > 0;
+            if got {
+                self.tokens.write(|tokens| *tokens -= 1);
+            }
+            self.lock.unlock((), wait);
+            got
+        }
+    }
+
+    fn put(&self, n: u32, wait: Wait) {
+        self.lock.lock(wait);
+        // SAFETY: the lock is held.
+        unsafe {
+            self.tokens.write(|tokens| *tokens += n);
+            self.lock.unlock((), wait);
+        }
+    }
+
+    fn left(&self) -> u32 {
+        // SAFETY: the guests have ended.
+        unsafe { self.tokens.read(|tokens| *tokens) }
+    }
+}
+
+/// A condition variable loses no notification: each token that is put is taken.
+pub fn condition<W: World, E: RawEvent<W::M>>() {
+    for &wait in W::WAITS {
+        W::run(move || {
+            let monitor = Arc::new(Monitor::<W::M, E>::new());
+            let all = monitor.clone();
+            let rounds = W::few().rounds.min(50);
+            let (taker, putter) = (monitor.clone(), monitor);
+            let scenario = Scenario::new()
+                .guest(move || (0..rounds).for_each(|_| assert!(taker.take(wait, None))))
+                .guest(move || {
+                    for _ in 0..rounds {
+                        putter.put(1, wait);
+                        putter.event.notify_one(wait);
+                    }
+                });
+            scenario.finally(move || assert_eq!(all.left(), 0, "a token was left"))
+        });
+    }
+}
+
+/// A broadcast wakes all that wait.
+pub fn broadcast<W: World, E: RawEvent<W::M>>() {
+    for &wait in W::WAITS {
+        W::skim(move || {
+            let monitor = Arc::new(Monitor::<W::M, E>::new());
+            let all = monitor.clone();
+            let putter = monitor.clone();
+            let taker = |_| {
+                let monitor = monitor.clone();
+                move || assert!(monitor.take(wait, None))
+            };
+            let scenario = Scenario::new().guests(2, taker).guest(move || {
+                putter.put(2, wait);
+                putter.event.notify_all(wait);
+            });
+            scenario.finally(move || assert_eq!(all.left(), 0, "a token was left"))
+        });
+    }
+}
+
+/// A letter and a bell, and no lock: an event count's protocol.
+struct Post<M: Machine, E> {
+    event: E,
+    posted: M::Atomic<u32>,
+    letter: M::Slot<u64>,
+}
+
+// SAFETY: the letter is read by who was notified of it, which is what is tested.
+unsafe impl<M: Machine, E: Sync> Sync for Post<M, E> {}
+// SAFETY: as above.
+unsafe impl<M: Machine, E: Send> Send for Post<M, E> {}
+
+/// Without a lock: who prepares and then looks at the condition again misses no notification; and who was notified
+/// sees what the notifier wrote before, whatever the ordering by which the condition itself is read.
+pub fn bell<W: World, E: RawEvent<W::M>>() {
+    for &wait in W::WAITS {
+        W::run(move || {
+            let post = Post::<W::M, E> { event: E::new(), posted: Atomic::new(0), letter: Slot::new(0) };
+            let post = Arc::new(post);
+            let all = post.clone();
+            let (receiver, sender) = (post.clone(), post);
+            let scenario = Scenario::new()
+                .guest(move || {
+                    let waiter = receiver.event.prepare(wait);
+                    // SAFETY: prepared just now, retired once.
+                    let notified = unsafe {
+                        if receiver.posted.load(Ordering::Relaxed) == 0 {
+                            assert_eq!(receiver.event.sleep(waiter, wait, None), Ended::Notified);
+                            assert_eq!(receiver.event.retire(waiter, wait), true, "woken, but not notified");
+                            true
+                        } else {
+                            receiver.event.retire(waiter, wait)
+                        }
+                    };
+                    if notified {
+                        // SAFETY: written before the notification.
+                        assert_eq!(unsafe { receiver.letter.read(|letter| *letter) }, 42);
+                    }
+                })
+                .guest(move || {
+                    // SAFETY: read by who was notified.
+                    unsafe { sender.letter.write(|letter| *letter = 42) };
+                    sender.posted.store(1, Ordering::Relaxed);
+                    sender.event.notify_one(wait);
+                });
+            scenario.finally(move || drop(all))
+        });
+    }
+}
+
+fn after<W: World>(time: Nanos) -> Deadline {
+    let clock = Clock::Monotonic;
+    Deadline { at: W::M::now(clock) + time, clock }
+}
+
+const PAST: Deadline = Deadline { at: Nanos(1), clock: Clock::Monotonic };
+
+/// A wait whose deadline passes ends without a notification, and the event goes on.
+pub fn expiry<W: World, E: RawEvent<W::M>>() {
+    for &wait in W::WAITS {
+        W::run(move || {
+            let monitor = Arc::new(Monitor::<W::M, E>::new());
+            let all = monitor.clone();
+            let scenario = Scenario::new().with_deadlines().guest(move || {
+                assert!(!monitor.take(wait, Some(PAST)), "there is no token");
+                assert!(!monitor.take(wait, Some(after::<W>(W::SOON))), "there is no token");
+                monitor.put(1, wait);
+                monitor.event.notify_one(wait);
+                assert!(monitor.take(wait, Some(PAST)), "the token is there");
+            });
+            scenario.finally(move || assert_eq!(all.left(), 0))
+        });
+    }
+}
+
+/// One waiter may give up, another does not, and there is a token and a notification for each: the one that stays gets
+/// one, whether the other takes its own or leaves.
+pub fn leaving<W: World, E: RawEvent<W::M>>() {
+    for &wait in W::WAITS {
+        W::skim(move || {
+            let monitor = Arc::new(Monitor::<W::M, E>::new());
+            let all = monitor.clone();
+            let (stays, leaves, putter) = (monitor.clone(), monitor.clone(), monitor);
+            let scenario = Scenario::new()
+                .with_deadlines()
+                .guest(move || assert!(stays.take(wait, None)))
+                .guest(move || {
+                    leaves.take(wait, Some(after::<W>(Nanos(W::SOON.0 / 1_000))));
+                })
+                .guest(move || {
+                    for _ in 0..2 {
+                        putter.put(1, wait);
+                        putter.event.notify_one(wait);
+                    }
+                });
+            scenario.finally(move || assert!(all.left() <= 1, "a token too many"))
+        });
+    }
+}
+
+/// Of two waiters the one that came first is notified first, and the other is not.
+pub fn oldest_first<W: World, E: RawEvent<W::M>>() {
+    assert!(E::INFO.fifo);
+    for &wait in W::WAITS {
+        W::skim(move || {
+            let shared = Arc::new((E::new(), Stage::<W::M>::new()));
+            let (first, second, notifier, all) = (shared.clone(), shared.clone(), shared.clone(), shared);
+            let scenario = Scenario::new()
+                .guest(move || {
+                    let (event, stage) = &*first;
+                    let waiter = event.prepare(wait);
+                    stage.step();
+                    // SAFETY: prepared above, retired once.
+                    unsafe {
+                        assert_eq!(event.sleep(waiter, wait, None), Ended::Notified);
+                        assert!(event.retire(waiter, wait), "woken, but not notified");
+                    }
+                })
+                .guest(move || {
+                    let (event, stage) = &*second;
+                    stage.wait_for(1);
+                    let waiter = event.prepare(wait);
+                    stage.step();
+                    stage.wait_for(3);
+                    // SAFETY: prepared above, retired once.
+                    unsafe {
+                        assert_eq!(event.sleep(waiter, wait, Some(PAST)), Ended::Expired, "woken out of turn");
+                        assert!(!event.retire(waiter, wait), "notified out of turn");
+                    }
+                })
+                .guest(move || {
+                    let (event, stage) = &*notifier;
+                    stage.wait_for(2);
+                    event.notify_one(wait);
+                    stage.step();
+                });
+            scenario.finally(move || drop(all))
+        });
+    }
+}
+
+/// An event in guest memory that is freed while waiters are on their way out.
+struct Doomed<M: Machine, E: RawEvent<M>> {
+    event: M::Slot<Option<Owned<M, E>>>,
+    at: *const E,
+    stage: Stage<M>,
+}
+
+// SAFETY: the owner is taken out by one guest only; the event behind the pointer may be shared.
+unsafe impl<M: Machine, E: RawEvent<M>> Sync for Doomed<M, E> {}
+// SAFETY: as above.
+unsafe impl<M: Machine, E: RawEvent<M>> Send for Doomed<M, E> {}
+
+/// Once `settle` has returned, the event's memory may be freed, though its waiters have not returned yet.
+pub fn freed_when_settled<W: World, E: RawEvent<W::M>>() {
+    for &wait in W::WAITS {
+        W::run(move || {
+            let event = Owned::<W::M, E>::new(E::new());
+            let at = core::ptr::from_ref(&*event);
+            let doomed = Doomed { event: Slot::new(Some(event)), at, stage: Stage::new() };
+            let doomed: Arc<Doomed<W::M, E>> = Arc::new(doomed);
+            let (waiter, notifier, all) = (doomed.clone(), doomed.clone(), doomed);
+            let scenario = Scenario::new()
+                .guest(move || {
+                    // SAFETY: the event is alive until the notifier has settled it, which waits for us.
+                    let event = unsafe { &*waiter.at };
+                    let ticket = event.prepare(wait);
+                    waiter.stage.step();
+                    // SAFETY: prepared above, retired once.
+                    unsafe {
+                        let _ = event.sleep(ticket, wait, None);
+                        assert!(event.retire(ticket, wait), "woken, but not notified");
+                    }
+                })
+                .guest(move || {
+                    notifier.stage.wait_for(1);
+                    // SAFETY: alive: it is freed below.
+                    let event = unsafe { &*notifier.at };
+                    event.notify_all(wait);
+                    event.settle(wait);
+                    // SAFETY: nobody else takes the owner.
+                    drop(unsafe { notifier.event.write(|event| (*event).take()) });
+                });
+            scenario.finally(move || drop(all))
+        });
+    }
+}

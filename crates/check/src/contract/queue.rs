@@ -1,0 +1,224 @@
+//! What every queue must do.
+
+use crate::world::{Crowd, Scenario, World};
+use baton_machine::{Machine, Slot, Wait};
+use baton_sync::queue::{BadCapacity, RawQueue, Side};
+use std::sync::Arc;
+
+/// Makes a queue of some capacity.
+type Make<Q> = fn(usize) -> Result<Q, BadCapacity>;
+
+/// Capacities that are tried: with one place every item meets a full queue and an empty one.
+const CAPACITIES: [usize; 2] = [1, 2];
+
+/// What goes in comes out, once, that of one producer in its order, and what the producer wrote before is seen.
+pub fn transfer<W: World, Q: RawQueue<W::M, Item = u64>>() {
+    for &crowd in W::CROWDS {
+        for &wait in W::WAITS {
+            for capacity in CAPACITIES {
+                pass_on::<W, Q>(crowd, capacity, wait, Q::with_capacity);
+            }
+        }
+    }
+}
+
+/// The same when the counts wrap.
+pub fn long_life<W: World, Q: RawQueue<W::M, Item = u64>>() {
+    for &wait in W::WAITS {
+        for capacity in CAPACITIES {
+            pass_on::<W, Q>(W::few(), capacity, wait, Q::aged);
+        }
+    }
+}
+
+/// A full queue gives the item back, an empty one gives none; in between it holds as many as it says, in order.
+pub fn full_and_empty<W: World, Q: RawQueue<W::M, Item = u64>>() {
+    for &wait in W::WAITS {
+        for new in [Q::with_capacity as Make<Q>, Q::aged] {
+            W::run(move || {
+                let queue = Arc::new(new(4).expect("4 is a power of two"));
+                let all = queue.clone();
+                let scenario = Scenario::new().guest(move || {
+                    for lap in 0..3 {
+                        // SAFETY: this guest is the only one.
+                        unsafe { fill_and_empty::<W, Q>(&queue, 10 * lap, wait) };
+                    }
+                });
+                scenario.finally(move || drop(all))
+            });
+        }
+    }
+    for bad in [0, 3, 1 << 31] {
+        assert!(Q::with_capacity(bad).is_err_and(|error| error == BadCapacity(bad)), "a capacity of {bad}");
+    }
+}
+
+/// # Safety
+/// The calling guest is alone with the queue.
+unsafe fn fill_and_empty<W: World, Q: RawQueue<W::M, Item = u64>>(queue: &Q, first: u64, wait: Wait) {
+    let n = queue.capacity() as u64;
+    assert_eq!(n, 4);
+    // SAFETY: what the caller promises.
+    unsafe {
+        assert_eq!(queue.try_dequeue(wait), None, "an empty queue has nothing");
+        for i in 0..n {
+            assert_eq!(queue.try_enqueue(first + i, wait), Ok(()), "there is room");
+        }
+        assert_eq!(queue.try_enqueue(99, wait), Err(99), "a full queue gives the item back");
+        for i in 0..n {
+            assert_eq!(queue.try_dequeue(wait), Some(first + i), "out of order");
+        }
+        assert_eq!(queue.try_dequeue(wait), None, "an empty queue has nothing");
+    }
+}
+
+/// Tries on both sides while others use the queue: each goes on trying until it has moved its items.
+pub fn tries<W: World, Q: RawQueue<W::M, Item = u64>>() {
+    let rounds = W::few().rounds;
+    for &wait in W::WAITS {
+        W::run(move || {
+            let market = Arc::new(Market::<W::M, Q>::new(2, 1, 1, rounds, Q::with_capacity));
+            let all = market.clone();
+            let (producer, consumer) = (market.clone(), market);
+            let scenario = Scenario::new()
+                .guest(move || {
+                    for i in 0..rounds {
+                        let item = producer.write(0, i);
+                        // SAFETY: the only producer.
+                        while unsafe { producer.queue.try_enqueue(item, wait) }.is_err() {
+                            W::M::relax();
+                        }
+                    }
+                })
+                .guest(move || {
+                    for i in 0..rounds {
+                        let item = loop {
+                            // SAFETY: the only consumer.
+                            match unsafe { consumer.queue.try_dequeue(wait) } {
+                                Some(item) => break item,
+                                None => W::M::relax(),
+                            }
+                        };
+                        consumer.read(0, i, item);
+                    }
+                });
+            scenario.finally(move || all.assert_complete())
+        });
+    }
+}
+
+/// How many guests a side takes of `wanted`.
+fn side(side: Side, wanted: usize) -> usize {
+    if side == Side::Single { 1 } else { wanted.max(1) }
+}
+
+/// Producers and consumers share the crowd, the larger half produces; then it is the other way round.
+fn pass_on<W: World, Q: RawQueue<W::M, Item = u64>>(crowd: Crowd, capacity: usize, wait: Wait, new: Make<Q>) {
+    let halves = [crowd.guests.div_ceil(2), crowd.guests / 2];
+    for [producers, consumers] in [halves, [halves[1], halves[0]]] {
+        let (producers, consumers) = (side(Q::INFO.producers, producers), side(Q::INFO.consumers, consumers));
+        // Items that both sides can share out evenly.
+        let rounds = crowd.rounds * producers * consumers;
+        let plan = move || {
+            let market = Market::<W::M, Q>::new(capacity, producers, consumers, rounds, new);
+            let market = Arc::new(market);
+            let all = market.clone();
+            let producer = |p| {
+                let market = market.clone();
+                move || market.produce(p, rounds / producers, wait)
+            };
+            let consumer = |c| {
+                let market = market.clone();
+                move || market.consume(c, rounds / consumers, wait)
+            };
+            let scenario = Scenario::new().guests(producers, producer).guests(consumers, consumer);
+            scenario.finally(move || all.assert_complete())
+        };
+        if producers + consumers > 2 {
+            W::skim(plan)
+        } else {
+            W::run(plan)
+        }
+        if halves[0] == halves[1] {
+            break;
+        }
+    }
+}
+
+/// A queue, what its producers wrote beside it, and what its consumers got.
+pub(super) struct Market<M: Machine, Q> {
+    pub(super) queue: Q,
+    /// By item: written by its producer before the item goes into the queue.
+    written: Vec<M::Slot<u64>>,
+    /// By consumer and order: items got.
+    got: Vec<Vec<M::Slot<u64>>>,
+    /// Items of each producer.
+    each: usize,
+}
+
+// SAFETY: what is written for an item is read by whoever got the item, which is what is tested; a consumer's list is its
+// own until the guests have ended.
+unsafe impl<M: Machine, Q: Sync> Sync for Market<M, Q> {}
+// SAFETY: as above.
+unsafe impl<M: Machine, Q: Send> Send for Market<M, Q> {}
+
+impl<M: Machine, Q: RawQueue<M, Item = u64>> Market<M, Q> {
+    pub(super) fn new(capacity: usize, producers: usize, consumers: usize, items: usize, new: Make<Q>) -> Self {
+        let slots = |n: usize| (0..n).map(|_| M::Slot::new(u64::MAX)).collect::<Vec<_>>();
+        Market {
+            queue: new(capacity).expect("a power of two"),
+            written: slots(items),
+            got: (0..consumers).map(|_| slots(items / consumers)).collect(),
+            each: items / producers,
+        }
+    }
+
+    /// The producer's `i`th item, with what goes with it written.
+    pub(super) fn write(&self, producer: usize, i: usize) -> u64 {
+        let item = producer * self.each + i;
+        // SAFETY: whoever reads it got the item first, which is not in the queue yet.
+        unsafe { self.written[item].write(|at| *at = !(item as u64)) };
+        item as u64
+    }
+
+    /// Notes what the consumer got.
+    pub(super) fn read(&self, consumer: usize, i: usize, item: u64) {
+        let slot = self.written.get(item as usize).expect("an item that nobody made");
+        // SAFETY: written before the item went into the queue.
+        assert_eq!(unsafe { slot.read(|at| *at) }, !item, "what the producer wrote is not there");
+        // SAFETY: the consumer's own.
+        unsafe { self.got[consumer][i].write(|at| *at = item) };
+    }
+
+    fn produce(&self, producer: usize, n: usize, wait: Wait) {
+        for i in 0..n {
+            let item = self.write(producer, i);
+            // SAFETY: there is one producer where the queue allows one.
+            unsafe { self.queue.enqueue(item, wait) };
+        }
+    }
+
+    fn consume(&self, consumer: usize, n: usize, wait: Wait) {
+        for i in 0..n {
+            // SAFETY: there is one consumer where the queue allows one.
+            let item = unsafe { self.queue.dequeue(wait) };
+            self.read(consumer, i, item);
+        }
+    }
+
+    /// Every item was got once, and each consumer got those of one producer in their order.
+    pub(super) fn assert_complete(&self) {
+        // SAFETY: the guests have ended.
+        let read = |slot: &M::Slot<u64>| unsafe { slot.read(|at| *at) };
+        let got: Vec<Vec<u64>> = self.got.iter().map(|list| list.iter().map(read).collect()).collect();
+        for list in &got {
+            for producer in 0..self.written.len() / self.each {
+                let own = |item: &&u64| **item as usize / self.each == producer;
+                assert!(list.iter().filter(own).is_sorted(), "out of order: {list:?}");
+            }
+        }
+        let mut all: Vec<u64> = got.into_iter().flatten().collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..self.written.len() as u64).collect::<Vec<_>>(), "items lost or doubled");
+    }
+}
