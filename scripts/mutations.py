@@ -19,6 +19,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -47,15 +48,16 @@ WEAKER = {
 PATIENCE = 120
 
 
-def build():
-    """Builds the tests of both checkers; returns their programs by name."""
+def build(scratch):
+    """Builds the tests of both checkers; returns their programs by name, copied to where no later build changes them."""
     command = ["cargo", "test", "-p", "baton-check", "--test", "loom", "--test", "shuttle", "--no-run"]
     out = subprocess.run(command + ["--message-format=json"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
     programs = {}
     for line in out.splitlines():
         message = json.loads(line)
         if message.get("executable") and message["target"]["kind"] == ["test"]:
-            programs[message["target"]["name"]] = message["executable"]
+            program = shutil.copy(message["executable"], scratch)
+            programs[message["target"]["name"]] = program
     return programs
 
 
@@ -87,7 +89,7 @@ def survey(programs, wanted, jobs):
         with tempfile.NamedTemporaryFile("r", suffix=".sites") as sites:
             passed, seconds = run(programs[checker], name, BATON_SITES=sites.name)
             if not passed:
-                sys.exit(f"{checker}: {name} fails as it is; no mutant can be judged")
+                raise SystemExit(f"{checker}: {name} fails as it is; no mutant can be judged")
             return checker, name, seconds, sites.read().splitlines()
 
     places = {}
@@ -105,11 +107,11 @@ def survey(programs, wanted, jobs):
     return places, len(tests)
 
 
-def code_of(path):
-    """The file's lines without comments, `use` and what follows the test module."""
+def code_of(source):
+    """The source's lines without comments, `use` and what follows the test module."""
     lines = []
     inside_use = False
-    for line in (ROOT / path).read_text().splitlines():
+    for line in source:
         if line.startswith("#[cfg(test)]"):
             break
         code = re.sub(r"//.*", "", line)
@@ -144,9 +146,8 @@ def arguments_of(lines, row, column):
     return found
 
 
-def argument_for(path, row):
+def argument_for(lines, row):
     """Whether a comment at this place, in or above its statement, argues by `C11:`."""
-    lines = (ROOT / path).read_text().splitlines()
     if "C11:" in lines[row - 1]:
         return True
     # Up to the comment that stands above the statement.
@@ -203,18 +204,26 @@ def main():
     for file in wanted_files:
         if not (ROOT / file).is_file():
             sys.exit(f"no such file: {file}")
-    rooms = {pathlib.Path(file).stem for file in wanted_files}
 
-    programs = build()
+    with tempfile.TemporaryDirectory() as scratch:
+        sys.exit(check(options, wanted_files, scratch))
+
+
+def check(options, wanted_files, scratch):
+    """The whole check; returns the exit status."""
+    programs = build(scratch)
+    files = sorted(str(p.relative_to(ROOT)) for p in (ROOT / SYNC).rglob("*.rs"))
+    files = [file for file in files if not wanted_files or file in wanted_files]
+    # Read once: somebody may go on working while this runs.
+    sources = {file: (ROOT / file).read_text().splitlines() for file in files}
+    rooms = {pathlib.Path(file).stem for file in wanted_files}
     places, count = survey(programs, lambda name: not options.quick or rooms & set(name.split("::")), options.jobs)
     print(f"{count} tests pass as they are and reach {len(places)} places", file=sys.stderr)
 
     # Every ordering that is written down must be reached by a test.
     unreached = []
-    files = sorted(str(p.relative_to(ROOT)) for p in (ROOT / SYNC).rglob("*.rs"))
-    files = [file for file in files if not wanted_files or file in wanted_files]
     for file in files:
-        lines = code_of(file)
+        lines = code_of(sources[file])
         reached = {where for key in places if key[0] == file for where in arguments_of(lines, key[1], key[2])}
         for row, line in enumerate(lines, 1):
             for word in ORDERING.finditer(line):
@@ -244,7 +253,7 @@ def main():
         argued = 0
         for (_, row, column), (argument, value), verdict, _ in of_file:
             if verdict != "caught":
-                reasoned = verdict == "survived" and argument_for(file, row)
+                reasoned = verdict == "survived" and argument_for(sources[file], row)
                 argued += reasoned
                 failed = failed or not reasoned
                 survivors.append((f"{file}:{row}:{column}", f"{argument}={value}", verdict, reasoned))
@@ -257,7 +266,7 @@ def main():
     print("| all | {} | {} | {} |\n".format(*totals))
     for where, what, verdict, reasoned in survivors:
         print(f"- {where} {what}: {verdict}, " + ("argued" if reasoned else "and no `C11:` argument stands there"))
-    sys.exit(1 if failed else 0)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@
 pub struct Entry {
     /// The algorithm's room in `baton_sync`; its name in the registry, with `_` for `-`.
     pub room: &'static str,
-    /// Of a lock `tries`, `gives_up`, `in_order`; of an event `oldest_first`; of a queue `in_bulk`.
+    /// Of a lock `tries`, `gives_up`, `in_order`; of an event `oldest_first`; of a queue
+    /// `shared` (any number of threads on each side) and `in_bulk`.
     pub abilities: &'static [&'static str],
 }
 
@@ -65,8 +66,8 @@ macro_rules! every_queue {
     ($then:ident ! { $($before:tt)* }) => {
         $crate::$then! { $($before)*
             spsc::Spsc [],
-            ring::Ring [in_bulk],
-            mpmc::Mpmc [],
+            ring::Ring [shared in_bulk],
+            mpmc::Mpmc [shared],
         }
     };
 }
@@ -165,7 +166,7 @@ macro_rules! event_suites {
             type Event = ::baton_sync::event::$room::$type<<$world as $crate::world::World>::M>;
 
             $crate::contract_tests! { event, $world, Event: condition broadcast bell expiry leaving
-                freed_when_settled $($ability)* }
+                settled_by_leaving freed_when_settled $($ability)* }
         }
     )*};
 }
@@ -211,6 +212,9 @@ macro_rules! ability_tests {
     };
     (gives_up $world:ty) => {
         $crate::contract_tests! { ability, $world, Lock: giving_up giving_up_among_waiters }
+    };
+    (shared $world:ty) => {
+        $crate::contract_tests! { queue, $world, Queue: both_sides }
     };
     (in_bulk $world:ty) => {
         $crate::contract_tests! { bulk, $world, Queue: bulk_and_burst together }

@@ -4,7 +4,7 @@ use baton_check::catalogue::{self, Entry};
 use baton_sync::barrier::BARRIERS;
 use baton_sync::event::EVENTS;
 use baton_sync::lock::LOCKS;
-use baton_sync::queue::QUEUES;
+use baton_sync::queue::{QUEUES, Side};
 
 fn entry<'a>(catalogue: &'a [Entry], name: &str) -> &'a Entry {
     let room = name.replace('-', "_");
@@ -47,8 +47,12 @@ fn every_event_is_in_the_suite() {
 #[test]
 fn every_queue_is_in_the_suite() {
     for queue in QUEUES {
-        let tested = entry(catalogue::QUEUES, queue.name).abilities.contains(&"in_bulk");
-        assert_eq!(tested, queue.bulk, "`{}`: the registry and the suite differ on `in_bulk`", queue.name);
+        let entry = entry(catalogue::QUEUES, queue.name);
+        let shared = (queue.producers, queue.consumers) == (Side::Multi, Side::Multi);
+        for (ability, claimed) in [("shared", shared), ("in_bulk", queue.bulk)] {
+            let tested = entry.abilities.contains(&ability);
+            assert_eq!(tested, claimed, "`{}`: the registry and the suite differ on `{ability}`", queue.name);
+        }
     }
     assert_eq!(catalogue::QUEUES.len(), QUEUES.len(), "a queue is in the suite that is not in the registry");
 }

@@ -10,6 +10,18 @@ mod locks {
 
 mod barriers {
     baton_check::barrier_suite!(baton_check::world::Loom);
+
+    /// With nodes for four, a tree that loom can take has one node: with nodes for two, it has a leaf for two, a leaf
+    /// for one, and a root.
+    #[test]
+    fn a_tree_with_a_root_above_its_leaves() {
+        use baton_check::contract::barrier::meet;
+        use baton_check::world::{Crowd, Loom, World};
+        use baton_sync::barrier::tree::Tree;
+        type M = <Loom as World>::M;
+        let crowd = Crowd { guests: 3, rounds: 1 };
+        meet::<Loom, Tree<M>>(crowd, baton_machine::Wait::Pause, |n| Tree::with_fan_in(n, 2));
+    }
 }
 
 mod events {

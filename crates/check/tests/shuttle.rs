@@ -10,10 +10,31 @@ mod locks {
 
 mod barriers {
     baton_check::barrier_suite!(baton_check::world::Shuttle);
+
+    /// A tree of three levels, under every policy.
+    #[test]
+    fn a_high_tree() {
+        use baton_check::contract::barrier::meet;
+        use baton_check::world::{Crowd, Shuttle, World};
+        use baton_sync::barrier::tree::Tree;
+        type M = <Shuttle as World>::M;
+        for &wait in Shuttle::WAITS {
+            meet::<Shuttle, Tree<M>>(Crowd { guests: 5, rounds: 2 }, wait, |n| Tree::with_fan_in(n, 2));
+        }
+    }
 }
 
 mod events {
     baton_check::event_suite!(baton_check::world::Shuttle);
+
+    #[test]
+    fn one_leaves_and_one_stays() {
+        use baton_check::contract::event::leaving_company;
+        use baton_check::world::{Shuttle, World};
+        use baton_sync::event::{count::EventCount, queue::QueueEvent};
+        leaving_company::<Shuttle, EventCount<<Shuttle as World>::M>>();
+        leaving_company::<Shuttle, QueueEvent<<Shuttle as World>::M>>();
+    }
 }
 
 mod queues {

@@ -176,9 +176,35 @@ pub fn expiry<W: World, E: RawEvent<W::M>>() {
     }
 }
 
-/// One waiter may give up, another does not, and there is a token and a notification for each: the one that stays gets
-/// one, whether the other takes its own or leaves.
+/// A waiter that may give up, and a notifier that wants its token back: the token and its notification reach one of them,
+/// and who got it by the way passes it on.
 pub fn leaving<W: World, E: RawEvent<W::M>>() {
+    for &wait in W::WAITS {
+        W::skim(move || {
+            let monitor = Arc::new(Monitor::<W::M, E>::new());
+            let all = monitor.clone();
+            let (leaves, stays) = (monitor.clone(), monitor);
+            let scenario = Scenario::new()
+                .with_deadlines()
+                .guest(move || {
+                    if leaves.take(wait, Some(after::<W>(Nanos(W::SOON.0 / 1_000)))) {
+                        leaves.put(1, wait);
+                        leaves.event.notify_one(wait);
+                    }
+                })
+                .guest(move || {
+                    stays.put(1, wait);
+                    stays.event.notify_one(wait);
+                    assert!(stays.take(wait, None));
+                });
+            scenario.finally(move || assert_eq!(all.left(), 0, "a token too many"))
+        });
+    }
+}
+
+/// One waiter may give up, another does not, and there is a token and a notification for each: the one that stays gets
+/// one, whether the other takes its own or leaves. Three guests with deadlines: too much for a world that explores all.
+pub fn leaving_company<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::skim(move || {
             let monitor = Arc::new(Monitor::<W::M, E>::new());
@@ -236,6 +262,33 @@ pub fn oldest_first<W: World, E: RawEvent<W::M>>() {
                     stage.wait_for(2);
                     event.notify_one(wait);
                     stage.step();
+                });
+            scenario.finally(move || drop(all))
+        });
+    }
+}
+
+/// A waiter that gives up leaves in the end: whoever settles the event waits for it, and is told.
+pub fn settled_by_leaving<W: World, E: RawEvent<W::M>>() {
+    for &wait in W::WAITS {
+        W::run(move || {
+            let shared = Arc::new((E::new(), Stage::<W::M>::new()));
+            let (waiter, settler, all) = (shared.clone(), shared.clone(), shared);
+            let scenario = Scenario::new()
+                .guest(move || {
+                    let (event, stage) = &*waiter;
+                    let ticket = event.prepare(wait);
+                    stage.step();
+                    // SAFETY: prepared above, retired once.
+                    unsafe {
+                        assert_eq!(event.sleep(ticket, wait, Some(PAST)), Ended::Expired);
+                        assert!(!event.retire(ticket, wait), "notified by nobody");
+                    }
+                })
+                .guest(move || {
+                    let (event, stage) = &*settler;
+                    stage.wait_for(1);
+                    event.settle(wait);
                 });
             scenario.finally(move || drop(all))
         });

@@ -107,6 +107,35 @@ pub fn tries<W: World, Q: RawQueue<W::M, Item = u64>>() {
     }
 }
 
+/// Each guest puts an item in and takes one out, again and again, so that all are on both sides.
+pub fn both_sides<W: World, Q: RawQueue<W::M, Item = u64>>() {
+    assert_eq!((Q::INFO.producers, Q::INFO.consumers), (Side::Multi, Side::Multi));
+    let Crowd { guests, rounds } = W::few();
+    for &wait in W::WAITS {
+        for capacity in CAPACITIES {
+            W::skim(move || {
+                let market = Market::<W::M, Q>::new(capacity, guests, guests, guests * rounds, Q::with_capacity);
+                let market = Arc::new(market);
+                let all = market.clone();
+                let guest = |me| {
+                    let market = market.clone();
+                    move || {
+                        for i in 0..rounds {
+                            let item = market.write(me, i);
+                            // SAFETY: any number of guests may be on either side.
+                            unsafe {
+                                market.queue.enqueue(item, wait);
+                                market.read(me, i, market.queue.dequeue(wait));
+                            }
+                        }
+                    }
+                };
+                Scenario::new().guests(guests, guest).finally(move || all.assert_complete())
+            });
+        }
+    }
+}
+
 /// How many guests a side takes of `wanted`.
 fn side(side: Side, wanted: usize) -> usize {
     if side == Side::Single { 1 } else { wanted.max(1) }
@@ -137,7 +166,7 @@ fn pass_on<W: World, Q: RawQueue<W::M, Item = u64>>(crowd: Crowd, capacity: usiz
         if producers + consumers > 2 {
             W::skim(plan)
         } else {
-            W::run(plan)
+            W::dig(plan)
         }
         if halves[0] == halves[1] {
             break;

@@ -13,6 +13,10 @@ pub struct Loom;
 /// Preemptions explored in an execution. Two find most bugs (Musuvathi and Qadeer, PLDI 2007) and keep the number of
 /// executions in the thousands.
 const PREEMPTIONS: usize = 2;
+/// The same for plans of many steps.
+const FEW_PREEMPTIONS: usize = 1;
+/// The same for plans of few steps. With two, loom's reduction misses an acquire that the single-producer ring needs.
+const MORE_PREEMPTIONS: usize = 3;
 /// Steps after which an execution makes no progress.
 const STEPS: usize = 5_000;
 
@@ -29,7 +33,11 @@ impl World for Loom {
     }
 
     fn skim(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
-        explore(1, plan);
+        explore(FEW_PREEMPTIONS, plan);
+    }
+
+    fn dig(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
+        explore(MORE_PREEMPTIONS, plan);
     }
 }
 

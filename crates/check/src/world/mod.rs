@@ -61,6 +61,11 @@ pub trait World: 'static {
         Self::run(plan);
     }
 
+    /// As [`World::run`], for a plan of few steps: a world that explores all executions may bound itself less tightly.
+    fn dig(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
+        Self::run(plan);
+    }
+
     /// The smallest crowd.
     fn few() -> Crowd {
         Self::CROWDS[0]
