@@ -8,13 +8,13 @@ use baton_trace::Trace;
 use baton_trace::analysis::{Analysis, Window};
 use serde::Serialize;
 
-/// Version of the JSON; a change that breaks a reader raises it. Its schema is `docs/schema/sim.schema.json`.
-const SCHEMA: u32 = 1;
+/// Name and version of the JSON; a change that breaks a reader raises it. Its schema is `docs/schema/sim.schema.json`.
+const SCHEMA: &str = "baton-sim/1";
 
 /// The figures of a run.
 #[derive(Serialize)]
 pub(crate) struct Figures {
-    schema: u32,
+    schema: &'static str,
     workload: &'static str,
     algorithm: Option<&'static str>,
     wait: String,

@@ -63,13 +63,13 @@ pub(crate) struct Args {
     html: Option<PathBuf>,
 }
 
-/// Version of the JSON; a change that breaks a reader raises it.
-const SCHEMA: u32 = 1;
+/// Name and version of the JSON; a change that breaks a reader raises it.
+const SCHEMA: &str = "baton-whatif/1";
 
 /// The JSON.
 #[derive(Serialize)]
 struct Output<'a> {
-    schema: u32,
+    schema: &'static str,
     directory: String,
     command: Vec<String>,
     seeds: u32,
