@@ -20,6 +20,8 @@ pub struct Config {
     pub trace: Option<CString>,
     /// The trace's size limit in bytes.
     pub trace_max: Option<u64>,
+    /// Whether contended call sites are unwound.
+    pub stacks: bool,
     /// Whether the trace has context switches, where the kernel lets us have them.
     pub switches: bool,
     /// The file for the counters.
@@ -36,10 +38,11 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
         }
     };
     let file = |name: &str| -> Result<Option<CString>, String> {
-        get(name)
-            .filter(|value| !value.is_empty())
-            .map(|value| CString::new(value.into_vec()).map_err(|_| format!("{name}: a zero byte in a file name")))
-            .transpose()
+        let Some(value) = get(name).filter(|value| !value.is_empty()) else { return Ok(None) };
+        // The program may go to another directory, and fork there.
+        let path = std::path::absolute(&value).map_err(|error| format!("{name}={}: {error}", value.display()))?;
+        let path = CString::new(path.into_os_string().into_vec());
+        path.map(Some).map_err(|_| format!("{name}: a zero byte in a file name"))
     };
     let mut config = Config::default();
     if let Some(pid) = text("BATON_ONLY_PID")? {
@@ -71,11 +74,8 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
         }
     }
     config.trace_max = text("BATON_TRACE_MAX")?.map(|value| size(&value)).transpose()?;
-    config.switches = match text("BATON_SWITCHES")?.as_deref() {
-        None | Some("on") => true,
-        Some("off") => false,
-        Some(other) => return Err(format!("BATON_SWITCHES={other}: expected on or off")),
-    };
+    config.stacks = on(text("BATON_STACKS")?, "BATON_STACKS")?;
+    config.switches = on(text("BATON_SWITCHES")?, "BATON_SWITCHES")?;
     config.stats = file("BATON_STATS")?;
     Ok(config)
 }
@@ -98,6 +98,15 @@ fn wait(asked: Option<&str>, take: impl Fn(Option<Wait>) -> Result<Wait, String>
     match missing {
         Some(error) => Err(format!("BATON_WAIT: {error}; name another after a comma to fall back on")),
         None => Err("BATON_WAIT: no policy named".to_owned()),
+    }
+}
+
+/// `on` or `off`; on where nothing is said.
+fn on(value: Option<String>, name: &str) -> Result<bool, String> {
+    match value.as_deref() {
+        None | Some("on") => Ok(true),
+        Some("off") => Ok(false),
+        Some(other) => Err(format!("{name}={other}: expected on or off")),
     }
 }
 
@@ -159,6 +168,7 @@ mod tests {
             ("BATON_TRACE", "/nonexistent", "not a directory"),
             ("BATON_TRACE_MAX", "2T", "K, M or G"),
             ("BATON_SWITCHES", "yes", "on or off"),
+            ("BATON_STACKS", "1", "on or off"),
             ("BATON_TRACE_MAX", "99999999999G", "K, M or G"),
             ("BATON_ONLY_PID", "me", "process id"),
         ] {

@@ -245,6 +245,14 @@ fn every_lock_can_be_recorded() {
     }
 }
 
+#[test]
+fn stacks_can_be_left_out() {
+    let directory = folder("stacks.off");
+    Run::new("kinds.c", &[]).set("BATON_TRACE", &directory).set("BATON_STACKS", "off").ok();
+    assert!(whole(&directory).processes[0].sites.values().all(|stack| stack.len() == 1));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
 /// Contended waits carry the thread's CPU time before and after.
 #[test]
 fn cpu_time_stands_beside_waits() {

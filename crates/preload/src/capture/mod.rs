@@ -63,6 +63,9 @@ pub fn start(config: &Config, follow: bool) -> Result<(), String> {
     let Some(directory) = &config.trace else { return Ok(()) };
     FOLLOW.store(follow, Relaxed);
     modules::start();
+    if !config.stacks {
+        sites::refuse_stacks();
+    }
     if !config.switches {
         switches::refuse();
     }

@@ -74,9 +74,20 @@ impl Stacks {
     }
 }
 
+/// With `BATON_STACKS=off`.
+static REFUSED: AtomicBool = AtomicBool::new(false);
+
+/// From now on a contended site is its return address alone.
+pub(super) fn refuse_stacks() {
+    REFUSED.store(true, Relaxed);
+}
+
 /// The number of the stack that ends at the contended call site `at`.
 #[inline(never)]
 pub fn contended(thread: &Thread, at: usize) -> SiteId {
+    if REFUSED.load(Relaxed) {
+        return site(thread, at);
+    }
     let here = 0u8;
     let depth = (&raw const here).addr();
     let hash = (at ^ depth >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
