@@ -1,0 +1,27 @@
+//! A core's private caches, all levels together, as one coherence agent: what they do on the core's accesses and on messages.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `state.rs` | the states |
+//! | `event.rs` | the events, and which event a message is |
+//! | `action.rs` | the actions and what each means to the executor |
+//! | `rows.rs` | the rows that both policies share |
+//! | `policy_rows.rs` | the rows of the blocking home's caches, and of the non-blocking home's |
+//! | `step.rs` | the one interpreter of the rows |
+
+mod action;
+mod event;
+mod policy_rows;
+mod rows;
+mod state;
+mod step;
+
+pub use action::Action;
+pub use event::{Access, Event};
+pub use state::State;
+pub use step::{Effects, Transaction, deliver, step};
+
+crate::table::table!("cache", State, Event, Action);
+
+pub(crate) const BLOCKING: Table = Table::new(&[rows::SHARED, policy_rows::BLOCKING]);
+pub(crate) const NONBLOCKING: Table = Table::new(&[rows::SHARED, policy_rows::NONBLOCKING]);

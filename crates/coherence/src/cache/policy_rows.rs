@@ -1,0 +1,56 @@
+//! The cache's rows that do depend on the home's policy: how a transaction ends, and what comes in its midst.
+
+use super::{Action, Entry, Event, State};
+use crate::table::rows;
+
+rows! {
+    /// Under a blocking home: nothing comes in a transaction's midst, and its end is told to the home.
+    BLOCKING: State, Event, Action;
+
+    IsD: DataS => S { Fill, Complete, Unblock };
+    IsD: DataE => E { Fill, Complete, Unblock };
+    ImAd: DataM => M { Fill, TakeCount, Complete, Unblock };
+    ImA: AckLast => M { TakeAck, Complete, Unblock };
+    SmA | OmA: Count => M { TakeCount, Complete, Unblock };
+}
+
+rows! {
+    /// Under a non-blocking home: forwards of later transactions may overtake the data. Ordered forwards make plain that
+    /// what comes while no copy is here comes after our own request; it is kept and served at the end.
+    NONBLOCKING: State, Event, Action;
+
+    // Undisturbed.
+    IsD: DataS => S { Fill, Complete };
+    IsD: DataE => E { Fill, Complete };
+    ImAd: DataM => M { Fill, TakeCount, Complete };
+    ImA: AckLast => M { TakeAck, Complete };
+    SmA | OmA: Count => M { TakeCount, Complete };
+
+    // A later transaction wants what has not come yet.
+    IsD: Inv => IsDI { Ack };
+    IsD: Recall => IsDI { AckHome };
+    IsD | IsDO: FwdGetS => IsDO { DeferReader };
+    IsD | IsDO: FwdGetM => IsDX { DeferWriter };
+    IsDO: Recall => IsDX { DeferHome };
+    ImAd | ImAdO: FwdGetS => ImAdO { DeferReader };
+    ImAd | ImAdO: FwdGetM => ImAdX { DeferWriter };
+    ImAd | ImAdO: Recall => ImAdX { DeferHome };
+    ImA | ImAO: FwdGetS => ImAO { DeferReader };
+    ImA | ImAO: FwdGetM => ImAX { DeferWriter };
+    ImA | ImAO: Recall => ImAX { DeferHome };
+
+    // Meanwhile our own gathers on.
+    ImAdO | ImAdX | ImAO | ImAX: Ack => same { TakeAck };
+    ImAdO: DataMWait => ImAO { Fill, TakeCount };
+    ImAdX: DataMWait => ImAX { Fill, TakeCount };
+
+    // The end, and then the others' turn.
+    IsDI: DataS | DataE => I { CompleteOnce };
+    IsDO: DataE => O { Fill, Complete, ServeReaders };
+    IsDX: DataE => I { Fill, Complete, ServeReaders, ServeNext, Lost };
+    ImAdO: DataM => O { Fill, TakeCount, Complete, ServeReaders };
+    ImAdX: DataM => I { Fill, TakeCount, Complete, ServeReaders, ServeNext, Lost };
+    ImAO: AckLast => O { TakeAck, Complete, ServeReaders };
+    ImAX: AckLast => I { TakeAck, Complete, ServeReaders, ServeNext, Lost };
+    IsDI | IsDO | IsDX | ImAdO | ImAdX: OfferFull => same { Refuse };
+}

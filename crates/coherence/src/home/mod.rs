@@ -1,0 +1,27 @@
+//! A line's home: its directory entry and its place in the shared level.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `state.rs` | the states and the entry |
+//! | `event.rs` | the events, and which event a message is |
+//! | `action.rs` | the actions and what each means to the executor |
+//! | `rows.rs` | the rows that both policies share |
+//! | `policy_rows.rs` | the rows of the blocking home, and of the non-blocking home |
+//! | `step.rs` | the one interpreter of the rows |
+
+mod action;
+mod event;
+mod policy_rows;
+mod rows;
+mod state;
+mod step;
+
+pub use action::Action;
+pub use event::Event;
+pub use state::{Line, State};
+pub use step::{Effects, deliver, evict};
+
+crate::table::table!("home", State, Event, Action);
+
+pub(crate) const BLOCKING: Table = Table::new(&[rows::SHARED, policy_rows::BLOCKING]);
+pub(crate) const NONBLOCKING: Table = Table::new(&[rows::SHARED, policy_rows::NONBLOCKING]);

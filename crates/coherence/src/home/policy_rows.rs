@@ -1,0 +1,46 @@
+//! The home's rows for reads and writes, under either policy.
+
+use super::{Action, Entry, Event, State};
+use crate::table::rows;
+
+rows! {
+    /// A blocking home serves a line's next request when the last requestor has said that it has the line. Readers do not
+    /// disturb each other and are let in together.
+    BLOCKING: State, Event, Action;
+
+    I: GetS => XU { DataE, SetOwner, Await };
+    I: GetM => XU { DataM, SetOwner, Await };
+    S | SU: GetS => SU { DataS, AddSharer, Await };
+    S: GetM => XU { DataM, Inv, NoSharers, SetOwner, Await };
+    S: UpgradeSharer => XU { Count, Inv, NoSharers, SetOwner, Await };
+    X | O | OU: GetS => OU { FwdGetS, AddSharer, Await };
+    X: GetM => XU { FwdGetM, SetOwner, Await };
+    X: UpgradeOwner => XU { Count, Await };
+    O: GetM => XU { FwdGetM, Inv, NoSharers, SetOwner, Await };
+    O: UpgradeOwner => XU { Count, Inv, NoSharers, Await };
+    // The upgrader has the owner's data already, so the owner is merely invalidated.
+    O: UpgradeSharer => XU { OwnerShares, Count, Inv, NoSharers, SetOwner, Await };
+
+    SU | OU: Unblock => same { Answered };
+    SU: UnblockLast => S { Answered };
+    OU: UnblockLast => O { Answered };
+    XU: UnblockLast => X { Answered };
+}
+
+rows! {
+    /// A non-blocking home serves the next request at once; what it forwards may reach a cache that still waits for the
+    /// line, and the cache serves it in its turn.
+    NONBLOCKING: State, Event, Action;
+
+    I: GetS => X { DataE, SetOwner };
+    I: GetM => X { DataM, SetOwner };
+    S: GetS => S { DataS, AddSharer };
+    S: GetM => X { DataM, Inv, NoSharers, SetOwner };
+    S: UpgradeSharer => X { Count, Inv, NoSharers, SetOwner };
+    X | O: GetS => O { FwdGetS, AddSharer };
+    X: GetM => X { FwdGetM, SetOwner };
+    X: UpgradeOwner => X { Count };
+    O: GetM => X { FwdGetM, Inv, NoSharers, SetOwner };
+    O: UpgradeOwner => X { Count, Inv, NoSharers };
+    O: UpgradeSharer => X { OwnerShares, Count, Inv, NoSharers, SetOwner };
+}

@@ -1,0 +1,84 @@
+//! The states of a line at its home, and the directory entry.
+
+use crate::CoreSet;
+use crate::names::named;
+use baton_units::CoreId;
+
+named! {
+    /// A line's state at its home. In the transient ones (all but the first four) requests for the line wait.
+    State {
+        /// No core has it; the home's data is the newest.
+        I = "I",
+        /// Sharers, at least one, have it; the home's data is the newest.
+        S = "S",
+        /// One owner (E, O or M there) and nobody else; the home's data may be old.
+        X = "X",
+        /// An owner and at least one sharer; the home's data may be old.
+        O = "O",
+        /// As S, and readers have not yet said that they have their copy. Further readers are served.
+        SU = "S_U",
+        /// As O, and readers have not yet said that they have their copy. Further readers are served.
+        OU = "O_U",
+        /// The new owner has not yet said that it has the line.
+        XU = "X_U",
+        /// All copies are being recalled.
+        IR = "I_R",
+        /// One of several sharers is being recalled.
+        SR = "S_R",
+        /// One of several sharers beside an owner is being recalled.
+        OR = "O_R",
+        /// The only sharer beside an owner is being recalled.
+        XR = "X_R",
+        /// The line was pushed here and is offered to a core; nobody else has it.
+        IP = "I_P",
+        /// The line was pushed here and is offered to a core; sharers have it.
+        SP = "S_P",
+    }
+}
+
+impl State {
+    /// Whether no transaction is under way at the home.
+    #[inline]
+    pub const fn is_stable(self) -> bool {
+        (self as u8) <= State::O as u8
+    }
+
+    /// Whether the home's own data is the newest.
+    #[inline]
+    pub const fn has_data(self) -> bool {
+        matches!(self, State::I | State::S | State::SU | State::SR | State::IP | State::SP)
+    }
+}
+
+/// A directory entry: who has the line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Line<S> {
+    /// The line's state.
+    pub state: State,
+    /// Who supplies it, and writes it back.
+    pub owner: Option<CoreId>,
+    /// Who else has it, to read.
+    pub sharers: S,
+    /// How many answers the home awaits (Unblock, Ack or DataHome).
+    pub pending: u16,
+}
+
+impl<S: CoreSet> Default for Line<S> {
+    fn default() -> Self {
+        Line { state: State::I, owner: None, sharers: S::default(), pending: 0 }
+    }
+}
+
+impl<S: CoreSet> Line<S> {
+    /// Whether `core` has a copy, as the directory knows it.
+    #[inline]
+    pub fn holds(&self, core: CoreId) -> bool {
+        self.owner == Some(core) || self.sharers.contains(core)
+    }
+
+    /// How many pointers the entry uses.
+    #[inline]
+    pub fn pointers(&self) -> u16 {
+        self.sharers.len() + u16::from(self.owner.is_some())
+    }
+}

@@ -1,0 +1,134 @@
+//! The one interpreter of the home's rows. The simulated chip and the model checker both run this.
+
+use super::{Action, Event, Line, Table};
+use crate::{Agent, CoreSet, Kind, Message, Then, Unhandled};
+use baton_units::CoreId;
+
+/// What the executor does for the rows. Each call is about the one line at hand.
+pub trait Effects<S> {
+    /// Sends `message` to `to`. Data kinds carry the home's data: reading it from the bank or from memory is the
+    /// executor's business, and may take any time.
+    fn send(&mut self, to: Agent, message: Message);
+    /// The data of the message at hand becomes the home's.
+    fn store(&mut self);
+    /// Performs the requestor's atomic on the home's data.
+    fn atomic(&mut self, requestor: CoreId);
+    /// The line leaves the shared level.
+    fn drop_line(&mut self);
+    /// Which of the sharers (there is at least one) is to go when the entry has no pointer left.
+    fn victim(&mut self, sharers: &S) -> CoreId;
+}
+
+/// Presents a message to a line's home. `pointers` is how many cores an entry can name (`u16::MAX`: all).
+///
+/// Only requests come back as `Wait` or `Retain`. Such a request waits at the home, and so do all later ones for the line, in
+/// the order of their arrival (else a writer could wait for ever behind readers). When the state changes the first of them
+/// is presented again.
+#[inline]
+pub fn deliver<S: CoreSet>(
+    table: &Table,
+    line: &mut Line<S>,
+    message: &Message,
+    pointers: u16,
+    effects: &mut impl Effects<S>,
+) -> Result<Then, Unhandled> {
+    let Some(event) = Event::of(message, line, pointers) else {
+        return Err(Unhandled { controller: "home", state: line.state.name(), event: message.kind.name() });
+    };
+    run(table, line, event, message, effects)
+}
+
+/// The shared level wants the line's place. On `Wait` or `Retain` present it again when the state has changed; once it is
+/// taken, [`Effects::drop_line`] has been called and no core holds the line.
+#[inline]
+pub fn evict<S: CoreSet>(table: &Table, line: &mut Line<S>, effects: &mut impl Effects<S>) -> Result<Then, Unhandled> {
+    // No row of an eviction reads the message.
+    let message = Message { kind: Kind::Recall, from: Agent::Home, core: CoreId(0), acks: 0 };
+    run(table, line, Event::Evict, &message, effects)
+}
+
+#[inline]
+fn run<S: CoreSet>(
+    table: &Table,
+    line: &mut Line<S>,
+    event: Event,
+    message: &Message,
+    effects: &mut impl Effects<S>,
+) -> Result<Then, Unhandled> {
+    let row = table.row(line.state, event)?;
+    let requestor = match message.from {
+        Agent::Core(core) => core,
+        Agent::Home => message.core,
+    };
+    for action in row.actions.iter() {
+        act(action, line, requestor, message.core, effects);
+    }
+    line.state = row.next;
+    Ok(row.then)
+}
+
+#[inline]
+fn act<S: CoreSet>(
+    action: Action,
+    line: &mut Line<S>,
+    requestor: CoreId,
+    named: CoreId,
+    effects: &mut impl Effects<S>,
+) {
+    let to = Agent::Core(requestor);
+    let say = |kind, acks| Message { kind, from: Agent::Home, core: requestor, acks };
+    let others = line.sharers.len() - u16::from(line.sharers.contains(requestor));
+    match action {
+        Action::DataS => effects.send(to, say(Kind::DataS, 0)),
+        Action::DataE => effects.send(to, say(Kind::DataE, 0)),
+        Action::DataM => effects.send(to, say(Kind::DataM, others)),
+        Action::Count => effects.send(to, say(Kind::Count, others)),
+        Action::PutAck => effects.send(to, say(Kind::PutAck, 0)),
+        Action::FwdGetS => to_owner(line, say(Kind::FwdGetS, 0), effects),
+        Action::FwdGetM => to_owner(line, say(Kind::FwdGetM, others), effects),
+        Action::Inv => line.sharers.each(|sharer| {
+            if sharer != requestor {
+                effects.send(Agent::Core(sharer), say(Kind::Inv, 0));
+            }
+        }),
+        Action::RecallAll => {
+            line.pending += line.sharers.len();
+            line.sharers.each(|sharer| effects.send(Agent::Core(sharer), say(Kind::Recall, 0)));
+        }
+        Action::RecallOne => {
+            let victim = effects.victim(&line.sharers);
+            line.sharers.remove(victim);
+            line.pending += 1;
+            effects.send(Agent::Core(victim), say(Kind::Recall, 0));
+        }
+        Action::OfferS => effects.send(Agent::Core(named), Message { core: named, ..say(Kind::OfferS, 0) }),
+        Action::OfferE => effects.send(Agent::Core(named), Message { core: named, ..say(Kind::OfferE, 0) }),
+        Action::TakeData => effects.store(),
+        Action::Perform => {
+            effects.atomic(requestor);
+            effects.send(to, say(Kind::AtomicDone, 0));
+        }
+        Action::Drop => effects.drop_line(),
+        Action::SetOwner => line.owner = Some(requestor),
+        Action::NoOwner => line.owner = None,
+        Action::OwnerShares => {
+            if let Some(owner) = line.owner.take() {
+                line.sharers.insert(owner);
+            }
+        }
+        Action::AddSharer => line.sharers.insert(requestor),
+        Action::RemoveSharer => line.sharers.remove(requestor),
+        Action::NoSharers => line.sharers = S::default(),
+        Action::Await => line.pending += 1,
+        Action::Answered => line.pending = line.pending.wrapping_sub(1),
+    }
+}
+
+/// A home without an owner has nobody to forward to: then nothing is sent, and the requestor's hang is what the checker
+/// finds. No row of the protocol forwards in a state without an owner.
+#[inline]
+fn to_owner<S>(line: &Line<S>, message: Message, effects: &mut impl Effects<S>) {
+    if let Some(owner) = line.owner {
+        effects.send(Agent::Core(owner), message);
+    }
+}

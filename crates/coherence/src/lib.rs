@@ -1,0 +1,25 @@
+//! The cache coherence protocol: MOESI with a directory, as **one piece of data**.
+//!
+//! Two tables say everything: what a core's private caches do ([`cache`]) and what a line's home does ([`home`]). A row is
+//! `(state, event) -> next state, actions`. Three readers share the rows and the code that carries them out:
+//!
+//! - the simulated chip runs [`cache::step`] and [`home::step`] over its own [`cache::Effects`] and [`home::Effects`],
+//! - the model checker runs the same two functions over a small closed world (`model`),
+//! - `render` prints them as `docs/protocol.md`.
+//!
+//! There is no time, no network and no cache geometry here; those belong to whoever implements the effects.
+//!
+//! Names and shape follow D. Sorin, M. Hill, D. Wood, *A Primer on Memory Consistency and Cache Coherence* (2011), chapter 8.
+
+pub mod cache;
+pub mod home;
+mod message;
+mod names;
+mod policy;
+mod set;
+mod table;
+
+pub use message::{Agent, Class, Kind, Message};
+pub use policy::{BLOCKING, NONBLOCKING, Policy, Protocol};
+pub use set::{Bits, CoreSet};
+pub use table::{Actions, MAX_ACTIONS, Row, Then, Unhandled};

@@ -1,0 +1,31 @@
+//! Enumerations that know their list and the names that people read.
+
+/// Declares a fieldless enum with `ALL` (every value in order), `COUNT` and `name` (as the tables print it).
+macro_rules! named {
+    ($(#[$doc:meta])* $enum:ident { $($(#[$item_doc:meta])* $item:ident = $name:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum $enum { $($(#[$item_doc])* $item),* }
+
+        impl $enum {
+            /// Every value, in order.
+            pub const ALL: &'static [$enum] = &[$($enum::$item),*];
+            /// How many there are.
+            pub const COUNT: usize = Self::ALL.len();
+
+            /// The name as it stands in the tables.
+            pub const fn name(self) -> &'static str {
+                match self { $($enum::$item => $name),* }
+            }
+        }
+
+        impl std::fmt::Display for $enum {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    };
+}
+
+pub(crate) use named;

@@ -1,0 +1,199 @@
+//! The shape of a table: rows, found by state and event in two array steps.
+
+use std::fmt;
+
+/// The longest list of actions in a row.
+pub const MAX_ACTIONS: usize = 6;
+
+/// What becomes of the thing that was presented.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Then {
+    /// It is consumed.
+    Take,
+    /// It waits unchanged (the row has no actions and keeps the state) and is presented again once the state has changed.
+    Wait,
+    /// The actions are carried out, but it waits and is presented again once the state has changed.
+    Retain,
+}
+
+/// A row's actions, in the order in which they are carried out.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Actions<A: Copy + 'static> {
+    list: [Option<A>; MAX_ACTIONS],
+}
+
+impl<A: Copy> Actions<A> {
+    /// The list `actions`. Longer than [`MAX_ACTIONS`] is a mistake in the table and does not compile.
+    pub const fn new(actions: &[A]) -> Actions<A> {
+        assert!(actions.len() <= MAX_ACTIONS, "a row has too many actions");
+        let mut list = [None; MAX_ACTIONS];
+        let mut i = 0;
+        while i < actions.len() {
+            list[i] = Some(actions[i]);
+            i += 1;
+        }
+        Actions { list }
+    }
+
+    /// The actions in order.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = A> + '_ {
+        self.list.iter().map_while(|action| *action)
+    }
+}
+
+impl<A: Copy + fmt::Debug> fmt::Debug for Actions<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// What happens on one event in one state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Row<S, A: Copy + 'static> {
+    /// What becomes of the message or access.
+    pub then: Then,
+    /// The state after it.
+    pub next: S,
+    /// What is done, in this order.
+    pub actions: Actions<A>,
+}
+
+/// An event came that the table has no row for: a hole in the protocol. The checker shows that there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unhandled {
+    /// `cache` or `home`.
+    pub controller: &'static str,
+    /// The state's name.
+    pub state: &'static str,
+    /// The event's name.
+    pub event: &'static str,
+}
+
+impl fmt::Display for Unhandled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the {} has no row for {} in state {}", self.controller, self.event, self.state)
+    }
+}
+
+impl std::error::Error for Unhandled {}
+
+/// Declares a controller's `Entry` (one line of the source: states and events that share a row), its list macro `rows!`
+/// and its `Table`, which unfolds the lists while it compiles. Two entries for one place do not compile.
+macro_rules! table {
+    ($controller:literal, $state:ty, $event:ty, $action:ty) => {
+        /// A row of this controller.
+        pub type Row = $crate::table::Row<$state, $action>;
+
+        /// One line of the source: the states and events that share it. No next state: the state is kept.
+        #[derive(Clone, Copy)]
+        pub(crate) struct Entry {
+            pub(crate) states: &'static [$state],
+            pub(crate) events: &'static [$event],
+            pub(crate) then: $crate::table::Then,
+            pub(crate) next: Option<$state>,
+            pub(crate) actions: &'static [$action],
+        }
+
+        /// The rows of this controller by state and event.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Table {
+            rows: [[Option<Row>; <$event>::COUNT]; <$state>::COUNT],
+        }
+
+        impl Table {
+            pub(crate) const fn new(lists: &[&[Entry]]) -> Table {
+                let mut rows = [[None; <$event>::COUNT]; <$state>::COUNT];
+                let mut l = 0;
+                while l < lists.len() {
+                    let mut e = 0;
+                    while e < lists[l].len() {
+                        rows = Table::with(rows, lists[l][e]);
+                        e += 1;
+                    }
+                    l += 1;
+                }
+                Table { rows }
+            }
+
+            const fn with(
+                mut rows: [[Option<Row>; <$event>::COUNT]; <$state>::COUNT],
+                entry: Entry,
+            ) -> [[Option<Row>; <$event>::COUNT]; <$state>::COUNT] {
+                let actions = $crate::table::Actions::new(entry.actions);
+                let mut s = 0;
+                while s < entry.states.len() {
+                    let state = entry.states[s];
+                    let next = match entry.next {
+                        Some(next) => next,
+                        None => state,
+                    };
+                    let mut v = 0;
+                    while v < entry.events.len() {
+                        let place = &mut rows[state as usize][entry.events[v] as usize];
+                        assert!(place.is_none(), "two rows for one state and event");
+                        *place = Some($crate::table::Row { then: entry.then, next, actions });
+                        v += 1;
+                    }
+                    s += 1;
+                }
+                rows
+            }
+
+            /// The row for `event` in `state`.
+            #[inline]
+            pub fn row(&self, state: $state, event: $event) -> Result<&Row, $crate::table::Unhandled> {
+                self.rows[state as usize][event as usize].as_ref().ok_or($crate::table::Unhandled {
+                    controller: $controller,
+                    state: state.name(),
+                    event: event.name(),
+                })
+            }
+
+            /// Every row, by state and then by event.
+            pub fn iter(&self) -> impl Iterator<Item = ($state, $event, Row)> + '_ {
+                <$state>::ALL.iter().flat_map(move |&state| {
+                    <$event>::ALL.iter().filter_map(move |&event| {
+                        self.rows[state as usize][event as usize].map(|row| (state, event, row))
+                    })
+                })
+            }
+
+            /// This table with one row changed, or taken out. For mutation tests.
+            pub fn changed(&self, state: $state, event: $event, row: Option<Row>) -> Table {
+                let mut table = self.clone();
+                table.rows[state as usize][event as usize] = row;
+                table
+            }
+        }
+    };
+}
+
+/// The source form of rows: `states : events => next { actions }`, with `same` where the state is kept, `wait` where the
+/// thing waits unchanged, and `retain next { actions }` where it waits and the actions are carried out.
+macro_rules! rows {
+    ($(#[$doc:meta])* $name:ident: $state:ident, $event:ident, $action:ident;
+        $($($s:ident)|+ : $($e:ident)|+ => $kind:ident $($next:ident)? $({ $($a:ident),* })?;)*) => {
+        $(#[$doc])*
+        pub(crate) const $name: &[Entry] = &[$($crate::table::entry!(
+            $state, $action, &[$($state::$s),+], &[$($event::$e),+], $kind $($next)?, [$($($action::$a),*)?]
+        )),*];
+    };
+}
+
+macro_rules! entry {
+    ($state:ident, $action:ident, $s:expr, $e:expr, wait, [$($a:expr),*]) => {
+        Entry { states: $s, events: $e, then: $crate::table::Then::Wait, next: None, actions: &[$($a),*] }
+    };
+    ($state:ident, $action:ident, $s:expr, $e:expr, retain $next:ident, [$($a:expr),*]) => {
+        Entry { states: $s, events: $e, then: $crate::table::Then::Retain, next: Some($state::$next), actions: &[$($a),*] }
+    };
+    ($state:ident, $action:ident, $s:expr, $e:expr, same, [$($a:expr),*]) => {
+        Entry { states: $s, events: $e, then: $crate::table::Then::Take, next: None, actions: &[$($a),*] }
+    };
+    ($state:ident, $action:ident, $s:expr, $e:expr, $next:ident, [$($a:expr),*]) => {
+        Entry { states: $s, events: $e, then: $crate::table::Then::Take, next: Some($state::$next), actions: &[$($a),*] }
+    };
+}
+
+pub(crate) use {entry, rows, table};
