@@ -9,6 +9,7 @@ use crate::guest::arena::{Arena, PAGE};
 use crate::guest::heap::Heap;
 use crate::guest::stack::{GuestStack, STACK};
 use crate::machine::guest::{Guest, Spawn};
+use crate::memory::MemorySystem;
 use crate::memory::fixed::FixedMemory;
 use crate::memory::lines::Sparse;
 use crate::os::Core;
@@ -139,13 +140,16 @@ impl Simulation {
         let lines = (arena.size() >> line_shift) + 1;
         // SAFETY: both are arrays of integers.
         let (watchers, writers) = unsafe { (Sparse::new(lines), Sparse::new(arena.size() / 8 + 1)) };
+        let random = Random::new(options.seed, Purpose::Latency);
+        let memory = FixedMemory::new(chip, lines, random).map_err(no_memory)?;
         let engine = Engine {
             now: 0,
             running: OUTSIDE,
             queue: EventQueue::new(),
             threads: Vec::new(),
             cores: vec![Core::default(); cpus as usize],
-            memory: FixedMemory::new(chip, lines, Random::new(options.seed, Purpose::Latency)).map_err(no_memory)?,
+            memory: MemorySystem::Fixed(memory),
+            notices: Vec::new(),
             limit: options.limit.map_or(u64::MAX, |limit| limit.0),
             run_ahead: options.run_ahead,
             skip_tries: options.skip_tries,

@@ -21,9 +21,8 @@ pub(crate) mod thread;
 use crate::config::Chip;
 use crate::guest::arena::Arena;
 use crate::guest::heap::Heap;
-use crate::memory::fixed::FixedMemory;
 use crate::memory::lines::Sparse;
-use crate::memory::{Access, Line, Memory};
+use crate::memory::{Access, Answer, Line, Memory, MemorySystem, Notice, Request};
 use crate::os::{Core, futex::Futexes};
 use crate::random::Random;
 use baton_machine::Local;
@@ -62,7 +61,9 @@ pub(crate) struct Engine {
     pub(crate) queue: EventQueue,
     pub(crate) threads: Vec<Thread>,
     pub(crate) cores: Vec<Core>,
-    pub(crate) memory: FixedMemory,
+    pub(crate) memory: MemorySystem,
+    /// Notices of the memory system that are being handled; kept for its room.
+    pub(crate) notices: Vec<Notice>,
     pub(crate) chip: Chip,
     /// Events after this moment do not happen.
     pub(crate) limit: u64,
@@ -90,6 +91,9 @@ pub(crate) struct Engine {
     pub(crate) record: Option<Vec<Event>>,
 }
 
+/// The end of an operation that the memory system will tell.
+pub(crate) const PENDING: u64 = u64::MAX;
+
 /// Numbers of events: a thread's own, its time-out, and a core's time slice.
 pub(crate) fn own(thread: ThreadId) -> u32 {
     thread * 3
@@ -104,6 +108,10 @@ pub(crate) fn slice(core: u32) -> u32 {
 impl Engine {
     /// The next event.
     pub(crate) fn step(&mut self) -> Step {
+        let inside = self.memory.next();
+        if inside != u64::MAX && inside <= self.queue.first() {
+            return self.memory_step(inside);
+        }
         let Some((time, id)) = self.queue.pop() else { return Step::Silence };
         if time > self.limit {
             self.now = self.limit;
@@ -165,17 +173,45 @@ impl Engine {
         offset
     }
 
-    /// The running thread asks for a line; when it is served.
+    /// The running thread asks for a line; when it is served, and whether it hits.
     #[inline]
-    pub(crate) fn access(&mut self, line: Line, access: Access) -> u64 {
-        let thread = &mut self.threads[self.running as usize];
+    pub(crate) fn access(&mut self, line: Line, access: Access) -> (u64, bool) {
+        let token = self.running;
+        let thread = &mut self.threads[token as usize];
         thread.operations += 1;
-        let core = CoreId(thread.core);
-        let served = self.memory.request(core, line, access, Cycles(self.now));
-        if served.invalidates && self.watchers[line.0 as usize] != 0 {
-            self.invalidated(line);
+        let request = Request { token, core: CoreId(thread.core), line, access };
+        match self.memory.request(request, Cycles(self.now)) {
+            Answer::Served(served) => {
+                if served.invalidates && self.watchers[line.0 as usize] != 0 {
+                    self.invalidated(line);
+                }
+                (served.at.0, served.hit)
+            }
+            Answer::Pending => (PENDING, false),
         }
-        served.at.0
+    }
+
+    /// Lets the memory system come to the queue's next event, or to its own first notice.
+    fn memory_step(&mut self, inside: u64) -> Step {
+        if inside > self.limit {
+            self.now = self.limit;
+            return Step::Limit;
+        }
+        let mut notices = std::mem::take(&mut self.notices);
+        self.now = self.memory.advance(self.queue.first().min(self.limit), &mut notices);
+        self.queue.advance(self.now);
+        for notice in notices.drain(..) {
+            match notice {
+                Notice::Done { token, at, parts } => {
+                    let sums = &mut self.threads[token as usize].parts;
+                    sums.iter_mut().zip(parts.0).for_each(|(sum, part)| *sum += u64::from(part));
+                    self.queue.put(own(token), at, Rank::Next);
+                }
+                Notice::Lost { core, line } => self.lost(core, line),
+            }
+        }
+        self.notices = notices;
+        Step::Handled
     }
 
     /// Notes who wrote the cell at `offset`.
@@ -184,16 +220,18 @@ impl Engine {
         self.writers[offset / 8] = self.running + 1;
     }
 
-    /// Whether the running thread's operation that ends at `at` is over, and time with it. Otherwise it is queued, and
-    /// the guest suspends.
+    /// Whether the running thread's operation that ends at `at` is over, and time with it. Otherwise it is queued (or,
+    /// [`PENDING`], the memory system will tell), and the guest suspends.
     #[inline]
     pub(crate) fn over(&mut self, at: u64, rank: Rank) -> bool {
-        if at < self.queue.earliest() && at <= self.limit && self.run_ahead {
+        if at < self.queue.earliest() && at < self.memory.next() && at <= self.limit && self.run_ahead {
             self.queue.advance(at);
             self.now = at;
             return true;
         }
-        self.queue.put(own(self.running), at, rank);
+        if at != PENDING {
+            self.queue.put(own(self.running), at, rank);
+        }
         false
     }
 

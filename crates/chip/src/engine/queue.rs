@@ -84,6 +84,15 @@ impl EventQueue {
         self.earliest
     }
 
+    /// When the next event is, exactly; [`u64::MAX`]: never.
+    #[inline]
+    pub(crate) fn first(&mut self) -> u64 {
+        let far = if self.far.is_empty() { None } else { self.first_far() };
+        let near = self.first_near().map_or(u64::MAX, |id| self.nodes[id as usize].time);
+        self.earliest = near.min(far.map_or(u64::MAX, |(time, ..)| time));
+        self.earliest
+    }
+
     /// Puts the event at `time`, which is not in the past. It must not be in the queue.
     #[inline]
     pub(crate) fn put(&mut self, id: EventId, time: u64, rank: Rank) {
@@ -279,6 +288,11 @@ mod tests {
                         queue.put(id, now + delay, Rank::Next);
                         model.insert((now + delay, sequence), id);
                     }
+                }
+                let first = model.first_key_value().map_or(u64::MAX, |(key, _)| key.0);
+                prop_assert!(queue.earliest() <= first);
+                if act == 1 {
+                    prop_assert_eq!(queue.first(), first);
                 }
                 prop_assert!(queue.earliest() <= model.first_key_value().map_or(u64::MAX, |(key, _)| key.0));
             }

@@ -92,34 +92,53 @@ impl Engine {
         }
     }
 
-    /// A line that is watched has been taken away: its watchers notice at their next try.
+    /// A line that is watched has been taken away by an operation of this moment: its watchers notice at their next
+    /// try. Tries come first among the events of a moment, so one that begins now has hit.
     #[cold]
     pub(crate) fn invalidated(&mut self, line: Line) {
         let mut next = std::mem::take(&mut self.watchers[line.0 as usize]);
         while next != 0 {
             let id = next - 1;
-            let now = self.now;
-            let thread = &mut self.threads[id as usize];
-            next = thread.watch_next;
-            thread.watches = false;
-            let at = if thread.state == State::Monitoring {
-                thread.ended = Ended::Woken;
-                now + thread.spin.period
-            } else {
-                match progress(&thread.spin, now) {
-                    (done, Some(hit)) => {
-                        (thread.spin.done, thread.spin.hits) = (done + 1, true);
-                        hit
-                    }
-                    (done, None) => {
-                        (thread.spin.done, thread.spin.hits) = (done, false);
-                        thread.spin.first + done * thread.spin.period
-                    }
-                }
-            };
-            self.queue.cancel(own(id));
-            self.queue.put(own(id), at, Rank::Try(id));
+            next = self.threads[id as usize].watch_next;
+            self.threads[id as usize].watches = false;
+            self.notices_loss(id, self.now);
         }
+    }
+
+    /// A core has lost a line: whoever spins there on it notices. The memory system comes before all events of a moment,
+    /// so a try that begins now misses.
+    #[inline]
+    pub(crate) fn lost(&mut self, core: CoreId, line: Line) {
+        let Some(id) = self.cores.get(core.0 as usize).and_then(|core| core.current) else { return };
+        let thread = &self.threads[id as usize];
+        if thread.watches && thread.spin.line == line {
+            self.unwatch(id);
+            // No try of this moment has begun.
+            self.notices_loss(id, self.now.saturating_sub(1));
+        }
+    }
+
+    /// A watcher's line is gone; tries up to and including `last` have begun.
+    fn notices_loss(&mut self, id: ThreadId, last: u64) {
+        let now = self.now;
+        let thread = &mut self.threads[id as usize];
+        let at = if thread.state == State::Monitoring {
+            thread.ended = Ended::Woken;
+            now + thread.spin.period
+        } else {
+            match progress(&thread.spin, last) {
+                (done, Some(hit)) => {
+                    (thread.spin.done, thread.spin.hits) = (done + 1, true);
+                    hit
+                }
+                (done, None) => {
+                    (thread.spin.done, thread.spin.hits) = (done, false);
+                    thread.spin.first + done * thread.spin.period
+                }
+            }
+        };
+        self.queue.cancel(own(id));
+        self.queue.put(own(id), at, Rank::Try(id));
     }
 
     /// The core of a spinning thread is asked for. A try that is in flight ends first; whether the thread has left.

@@ -1,6 +1,6 @@
 //! A guest thread as the engine sees it.
 
-use crate::memory::Line;
+use crate::memory::{Line, PARTS};
 use baton_machine::{Local, LockHint};
 use corosensei::Yielder;
 
@@ -142,6 +142,8 @@ pub(crate) struct Thread {
     pub(crate) born: u64,
     pub(crate) since: u64,
     pub(crate) times: [u64; REASONS],
+    /// Where the cycles of requests that were not served at once went.
+    pub(crate) parts: [u64; PARTS],
     pub(crate) operations: u64,
     pub(crate) tries: u64,
     pub(crate) sleeps: u64,
@@ -189,6 +191,7 @@ impl Thread {
             born: now,
             since: now,
             times: [0; REASONS],
+            parts: [0; PARTS],
             operations: 0,
             tries: 0,
             sleeps: 0,

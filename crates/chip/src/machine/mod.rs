@@ -35,7 +35,7 @@ fn access(address: usize, access: Access) {
     }
     operate(Reason::Memory, |engine| {
         let line = Line((engine.offset_of(address) >> engine.line_shift) as u32);
-        engine.access(line, access)
+        engine.access(line, access).0
     });
 }
 

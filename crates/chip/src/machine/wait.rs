@@ -11,7 +11,7 @@ use crate::engine::{Engine, own};
 use crate::memory::{Access, Line, Memory};
 use crate::os::futex::{BUCKET_BYTES, bucket};
 use baton_machine::{Deadline, Unavailable, Wait, WaitResult, Word};
-use baton_units::Cycles;
+use baton_units::{CoreId, Cycles};
 
 impl Chip {
     /// Whether the chip has what `wait` needs. Ask before a run: a guest that waits by a policy that its chip lacks panics.
@@ -101,13 +101,11 @@ impl<T: Word> Waiting<'_, T> {
     /// One try: a load, first among the events of its moment if it hits.
     fn try_load(&self) -> T {
         with(|engine| engine.threads[engine.running as usize].tries += 1);
-        let hit = with(|engine| engine.memory.hit().0);
         let line = self.line;
         let (over, hits) = {
             give_way();
             with(|engine| {
-                let at = engine.access(line, Access::Load);
-                let hits = at == engine.now + hit;
+                let (at, hits) = engine.access(line, Access::Load);
                 let rank = if hits { Rank::Try(engine.running) } else { Rank::Next };
                 (engine.over(at, rank), hits)
             })
@@ -151,7 +149,7 @@ impl<T: Word> Waiting<'_, T> {
                 let ended = thread.ended;
                 if skips {
                     thread.tries += spin.done;
-                    engine.memory.count_hits(spin.done);
+                    engine.memory.count_hits(CoreId(thread.core), spin.done);
                 }
                 (ended, spin)
             });

@@ -6,7 +6,7 @@
 //! So a reader whose copy is being taken misses from the moment of the request on.
 
 use super::lines::Sparse;
-use super::{Access, Line, Memory, MemoryCounts, Served};
+use super::{Access, Answer, Line, Memory, MemoryCounts, Notice, Request, Served};
 use crate::config::{Chip, Distance};
 use crate::random::Random;
 use baton_units::{CoreId, Cycles};
@@ -158,7 +158,7 @@ impl FixedMemory {
     fn hit_at(&mut self, access: Access, now: Cycles) -> Served {
         self.counts.hits += 1;
         let extra = if access == Access::Atomic { self.chip.cache.atomic } else { Cycles(0) };
-        Served { at: now + self.chip.cache.hit + extra, invalidates: false }
+        Served { at: now + self.chip.cache.hit + extra, hit: true, invalidates: false }
     }
 
     /// The moment when a request that arrives now is served, `latency` after its turn has come.
@@ -172,7 +172,41 @@ impl FixedMemory {
 
 impl Memory for FixedMemory {
     #[inline]
-    fn request(&mut self, core: CoreId, line: Line, access: Access, now: Cycles) -> Served {
+    fn request(&mut self, request: Request, now: Cycles) -> Answer {
+        Answer::Served(self.serve(request.core, request.line, request.access, now))
+    }
+
+    #[inline(always)]
+    fn next(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn advance(&mut self, to: u64, _: &mut Vec<Notice>) -> u64 {
+        to
+    }
+
+    #[inline(always)]
+    fn holds(&self, core: CoreId, line: Line) -> bool {
+        self.is_holder(core, line)
+    }
+
+    #[inline(always)]
+    fn hit(&self) -> Cycles {
+        self.chip.cache.hit
+    }
+
+    fn count_hits(&mut self, _: CoreId, n: u64) {
+        self.counts.hits += n;
+    }
+
+    fn counts(&self) -> MemoryCounts {
+        self.counts
+    }
+}
+
+impl FixedMemory {
+    #[inline]
+    fn serve(&mut self, core: CoreId, line: Line, access: Access, now: Cycles) -> Served {
         let state = self.states[line.0 as usize];
         let holds = self.is_holder(core, line);
         if access == Access::Load {
@@ -212,29 +246,9 @@ impl Memory for FixedMemory {
         let invalidates = state.count > u32::from(holds);
         self.only_holder(core, line);
         self.states[line.0 as usize].free_at = at;
-        Served { at: Cycles(at), invalidates }
+        Served { at: Cycles(at), hit: false, invalidates }
     }
 
-    #[inline(always)]
-    fn holds(&self, core: CoreId, line: Line) -> bool {
-        self.is_holder(core, line)
-    }
-
-    #[inline(always)]
-    fn hit(&self) -> Cycles {
-        self.chip.cache.hit
-    }
-
-    fn count_hits(&mut self, n: u64) {
-        self.counts.hits += n;
-    }
-
-    fn counts(&self) -> MemoryCounts {
-        self.counts
-    }
-}
-
-impl FixedMemory {
     /// A load that misses.
     fn fetch_copy(&mut self, core: CoreId, line: Line, state: State, now: Cycles) -> Served {
         if state.count == 0 {
@@ -243,7 +257,7 @@ impl FixedMemory {
             // Nobody else has it: a later write needs no permission.
             self.only_holder(core, line);
             self.states[line.0 as usize].free_at = at;
-            return Served { at: Cycles(at), invalidates: false };
+            return Served { at: Cycles(at), hit: false, invalidates: false };
         }
         self.counts.transfers += 1;
         let distance = match state.owner {
@@ -257,6 +271,6 @@ impl FixedMemory {
         // The owner forwards the line itself; once there are several copies, reads overlap.
         state.free_at = if state.owner == NOBODY { (start + occupancy).min(at) } else { at };
         state.owner = NOBODY;
-        Served { at: Cycles(at), invalidates: false }
+        Served { at: Cycles(at), hit: false, invalidates: false }
     }
 }

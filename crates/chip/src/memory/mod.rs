@@ -1,50 +1,40 @@
-//! The memory system as the engine sees it: a request goes in, the moment when it is served comes out.
+//! The memory system as the engine sees it: requests go in; the moments when they are served, and the lines that cores
+//! lose, come out.
 //!
-//! This is the border behind which caches, a directory and a network can take the place of fixed latencies. The engine
-//! knows nothing of what is behind it but [`Memory`]; values live in guest memory and are read or written by the guest
-//! at the moment when its request is served, so a memory system deals in lines and time only.
+//! This is the border behind which fixed latencies or caches with a directory and a network stand. The engine knows
+//! nothing of what is behind it but [`Memory`]; values live in guest memory and are read or written by the guest at the
+//! moment when its request is served, so a memory system deals in lines and time only.
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | [`border`] | requests, answers, notices: what crosses the border |
 //! | [`fixed`] | caches of fixed latencies, one owner a line, requests of a line in order of arrival |
 //! | [`lines`] | arrays that are indexed by line |
 
+pub(crate) mod border;
 pub(crate) mod fixed;
 pub(crate) mod lines;
 
+pub(crate) use border::{Access, Answer, Line, Notice, PARTS, Request, Served};
+
 use baton_units::{CoreId, Cycles};
-
-/// A line of guest memory: its number counts from the start of the arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Line(pub(crate) u32);
-
-/// What a core wants of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// Read it.
-    Load,
-    /// Write it.
-    Store,
-    /// Read and write it as one.
-    Atomic,
-}
-
-/// How a request is served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Served {
-    /// When its value is read or written.
-    pub(crate) at: Cycles,
-    /// From now on no other core has a copy, and one had.
-    pub(crate) invalidates: bool,
-}
+use fixed::FixedMemory;
 
 /// A memory system.
 ///
-/// One whose answer is not known at once (packets on a network) would return from [`Memory::request`] with the guest
-/// still suspended and tell the engine later; the engine suspends the guest in either case, so only this trait grows.
+/// Time in it never runs ahead of the engine's: the engine first lets it come to [`Memory::next`], then handles its own
+/// events of that moment. A request that is made at a moment meets the state after everything that happened in the
+/// memory system at that moment.
 pub(crate) trait Memory {
-    /// `core` asks for `line` at `now`. Requests come in the order of time.
-    fn request(&mut self, core: CoreId, line: Line, access: Access, now: Cycles) -> Served;
+    /// A core asks for a line at `now`. Requests come in the order of time.
+    fn request(&mut self, request: Request, now: Cycles) -> Answer;
+
+    /// When something happens next inside; [`u64::MAX`]: nothing before the next request.
+    fn next(&self) -> u64;
+
+    /// Lets time pass up to and including `to`, or to the end of the first moment that has notices. Gives the moment it
+    /// has come to.
+    fn advance(&mut self, to: u64, out: &mut Vec<Notice>) -> u64;
 
     /// Whether a load by `core` would hit now.
     fn holds(&self, core: CoreId, line: Line) -> bool;
@@ -52,8 +42,8 @@ pub(crate) trait Memory {
     /// What such a hit takes.
     fn hit(&self) -> Cycles;
 
-    /// `n` more hits happened that were not requested one by one.
-    fn count_hits(&mut self, n: u64);
+    /// `n` more hits of `core` happened that were not requested one by one.
+    fn count_hits(&mut self, core: CoreId, n: u64);
 
     /// What happened so far.
     fn counts(&self) -> MemoryCounts;
@@ -72,4 +62,47 @@ pub struct MemoryCounts {
     pub fetches: u64,
     /// Cycles that requests waited behind others for the same line.
     pub queueing: u64,
+}
+
+/// The memory systems that there are; the engine's loop matches on it and calls nothing through a pointer.
+pub(crate) enum MemorySystem {
+    /// Fixed latencies.
+    Fixed(FixedMemory),
+}
+
+macro_rules! each {
+    ($self:expr, $memory:ident => $body:expr) => {
+        match $self {
+            MemorySystem::Fixed($memory) => $body,
+        }
+    };
+}
+
+impl Memory for MemorySystem {
+    #[inline(always)]
+    fn request(&mut self, request: Request, now: Cycles) -> Answer {
+        each!(self, memory => memory.request(request, now))
+    }
+    #[inline(always)]
+    fn next(&self) -> u64 {
+        each!(self, memory => memory.next())
+    }
+    #[inline]
+    fn advance(&mut self, to: u64, out: &mut Vec<Notice>) -> u64 {
+        each!(self, memory => memory.advance(to, out))
+    }
+    #[inline(always)]
+    fn holds(&self, core: CoreId, line: Line) -> bool {
+        each!(self, memory => memory.holds(core, line))
+    }
+    #[inline(always)]
+    fn hit(&self) -> Cycles {
+        each!(self, memory => memory.hit())
+    }
+    fn count_hits(&mut self, core: CoreId, n: u64) {
+        each!(self, memory => memory.count_hits(core, n));
+    }
+    fn counts(&self) -> MemoryCounts {
+        each!(self, memory => memory.counts())
+    }
 }

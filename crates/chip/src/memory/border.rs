@@ -1,0 +1,117 @@
+//! What crosses the border between the engine and a memory system.
+
+#![allow(dead_code, reason = "the memory system of fixed latencies answers at once and gives no notices")]
+
+use baton_units::{CoreId, Cycles};
+
+/// A line of guest memory: its number counts from the start of the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Line(pub(crate) u32);
+
+/// What a core wants of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Read it.
+    Load,
+    /// Write it.
+    Store,
+    /// Read and write it as one.
+    Atomic,
+}
+
+/// A core asks for a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// Comes back with the notice that it is served; the memory system does not look at it.
+    pub(crate) token: u32,
+    /// Who asks.
+    pub(crate) core: CoreId,
+    /// For what.
+    pub(crate) line: Line,
+    /// What for.
+    pub(crate) access: Access,
+}
+
+/// How a request is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Served {
+    /// When its value is read or written.
+    pub(crate) at: Cycles,
+    /// The core's nearest cache had it.
+    pub(crate) hit: bool,
+    /// From now on no other core has a copy, and one had. Only a memory system without notices says so.
+    pub(crate) invalidates: bool,
+}
+
+/// The answer to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// It is known when it is served.
+    Served(Served),
+    /// A [`Notice::Done`] with its token will say.
+    Pending,
+}
+
+/// What happened in the memory system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Notice {
+    /// A request is served.
+    Done {
+        /// The request's.
+        token: u32,
+        /// When its value is read or written: now, or later if nothing can come between.
+        at: u64,
+        /// Where its time went: sums to the time from the request to `at`.
+        parts: Parts,
+    },
+    /// A core's nearest cache has lost a line.
+    Lost {
+        /// Whose.
+        core: CoreId,
+        /// Which.
+        line: Line,
+    },
+}
+
+/// What a request's cycles went to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The nearest cache.
+    L1,
+    /// The private second level.
+    L2,
+    /// The line's home: its bank and directory.
+    Home,
+    /// Waiting there for the bank, or for the transaction before.
+    HomeQueueing,
+    /// Ways through the network, as an empty one takes.
+    Network,
+    /// Whatever they took longer.
+    NetworkQueueing,
+    /// Other cores' caches.
+    Remote,
+    /// Memory controllers.
+    Memory,
+    /// Reading, changing and writing as one.
+    Atomic,
+}
+
+/// How many parts there are.
+pub(crate) const PARTS: usize = 9;
+
+/// Where the cycles of a request went, so that a thread's cycle stack sums exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Parts(pub(crate) [u32; PARTS]);
+
+impl Parts {
+    /// `cycles` more went to `part`.
+    #[inline]
+    pub(crate) fn add(&mut self, part: Part, cycles: u64) {
+        self.0[part as usize] += cycles as u32;
+    }
+
+    /// The whole time, in cycles.
+    pub(crate) fn total(&self) -> u64 {
+        self.0.iter().map(|&part| u64::from(part)).sum()
+    }
+}
