@@ -1,9 +1,10 @@
 //! Chip files: they read back as written, and a mistake is answered with file, line, key and what was expected.
 
 use baton_chip::Chip;
-use baton_chip::config::keys::KEYS;
+use baton_chip::config::keys::{KEYS, Key, Kind, Need, Value};
 
 const SAMPLE: &str = include_str!("../../../chips/sample-host.toml");
+const OCOR: &str = include_str!("../../../chips/ocor64.toml");
 
 fn sample() -> Chip {
     Chip::from_toml(SAMPLE, "sample-host.toml").expect("the sample reads")
@@ -17,8 +18,9 @@ fn refused(text: &str) -> String {
 fn a_chip_reads_back_as_it_was_written() {
     let mut chip = sample();
     assert_eq!(Chip::from_toml(&chip.to_toml(), "again"), Ok(chip.clone()));
-    for key in KEYS.iter().filter(|key| !key.required) {
-        (key.set)(&mut chip, baton_chip::config::keys::Value::Whole(77));
+    let numbers = |key: &&Key| matches!(key.kind, Kind::Cycles | Kind::Count(..));
+    for key in KEYS.iter().filter(|key| matches!(key.fixed, Need::May | Need::Table)).filter(numbers) {
+        (key.set)(&mut chip, Value::Whole(7));
     }
     chip.name = "odd \"name\" \\".into();
     assert_eq!(Chip::from_toml(&chip.to_toml(), "again"), Ok(chip));
@@ -58,10 +60,17 @@ fn a_wrong_value_names_what_was_expected() {
 
 #[test]
 fn every_required_key_is_asked_for() {
-    for key in KEYS.iter().filter(|key| key.required) {
+    for (key, sample) in KEYS
+        .iter()
+        .flat_map(|key| [(key.fixed, key, SAMPLE), (key.coherent, key, OCOR)])
+        .filter_map(|(need, key, sample)| matches!(need, Need::Must | Need::Table).then_some((key, sample)))
+    {
         let (table, name) = key.parts();
+        if !sample.contains(&format!("[{table}]")) {
+            continue;
+        }
         let mut here = "";
-        let text: String = SAMPLE
+        let text: String = sample
             .lines()
             .filter(|line| {
                 if let Some(inner) = line.strip_prefix('[') {
@@ -100,5 +109,72 @@ fn the_docs_name_every_key() {
         let (_, name) = key.parts();
         let line = format!("| `{}` |", key.path);
         assert!(docs.contains(&line), "docs/chip-file.md has no line for {} ({name})", key.path);
+    }
+}
+
+#[test]
+fn every_chip_file_reads_and_reads_back() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../chips");
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        let chip = Chip::open(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+        assert_eq!(chip.name, stem, "{}", path.display());
+        assert_eq!(Chip::from_toml(&chip.to_toml(), "again"), Ok(chip), "{stem}");
+        files += 1;
+    }
+    assert!(files >= 2);
+}
+
+#[test]
+fn a_coherent_chip_reads_as_it_stands() {
+    let chip = Chip::from_toml(OCOR, "ocor64.toml").unwrap();
+    let coherent = chip.coherent.unwrap();
+    assert_eq!(coherent.l1.sets(chip.cache.line_bytes), 64);
+    assert_eq!(coherent.shared.unwrap().bank.sets(128), 512);
+    assert!(coherent.l2.is_none());
+    assert_eq!((coherent.network.width, coherent.network.height, coherent.network.vcs), (8, 8, 2));
+    assert_eq!(coherent.network.router.buffer, 4);
+}
+
+#[test]
+fn impossible_geometry_is_refused() {
+    for (from, to, says) in [
+        ("size_bytes = 32_768", "size_bytes = 30_000", "key `l1.size_bytes` is 30000; expected l1.ways times"),
+        ("size_bytes = 32_768", "size_bytes = 24_576", "times a power of two (the number of sets)"),
+        ("width = 8\nheight", "width = 4\nheight", "key `network.width` is 4; expected network.width times"),
+        ("banks = 64", "banks = 7", "key `home.banks` is 7; expected a divisor of core.count, 64"),
+        ("controllers = 8", "controllers = 18", "key `dram.controllers` is 18; expected 1, or an even number up to 16"),
+        ("placement = \"rows\"", "placement = \"corners\"", "expected 1, 2 or 4 with placement \"corners\""),
+        ("placement = \"rows\"", "placement = \"1 2 99\"", "expected different nodes from 0 to 63"),
+        (
+            "placement = \"rows\"",
+            "placement = \"row\"",
+            "key `dram.placement` is the text \"row\"; expected \"corners\"",
+        ),
+        ("data_flits = 8", "data_flits = 7", "key `network.data_flits` is 7; expected flits of network.flit_bytes"),
+        ("policy = \"blocking\"", "policy = \"nonblocking\"", "key `network.vcs` is 2; expected 1 with home.policy"),
+        ("arbiter = \"round-robin\"", "arbiter = \"robin\"", "expected \"round-robin\" or \"matrix\""),
+        ("kind = \"full\"", "kind = \"pointers(0)\"", "\"pointers(n)\" with n from 1 to 64"),
+        ("atomics = \"llsc\"", "atomics = \"middle\"", "expected \"near\" or \"far\" or \"llsc\""),
+        ("topology = \"mesh\"", "topology = \"bus\"", "key `network.width` is 8; expected none with topology \"bus\""),
+        ("clock_hz = 2_000_000_000\n# Not given; an L1", "clock_hz = 1_500_000_000\n#", "a divisor of core.clock_hz"),
+        (
+            "atomic = 2\n\n[wait]",
+            "atomic = 2\nhit = 3\n[wait]",
+            "key `cache.hit` says nothing on a chip of `memory.model",
+        ),
+        ("[memory]\nmodel = \"coherent\"", "", "key `memory.model` is missing"),
+        ("model = \"coherent\"", "model = \"fixed\"", "says nothing on a chip of `memory.model = \"fixed\"`"),
+        ("mshrs = 32", "mshr = 32", "unknown key `l1.mshr`; did you mean `l1.mshrs`?"),
+    ] {
+        let text = OCOR.replacen(from, to, 1);
+        assert_ne!(text, OCOR, "{from} is not in the file");
+        assert!(refused(&text).contains(says), "{to}: {}", refused(&text));
+        assert!(refused(&text).starts_with("x.toml:"), "{to}: {}", refused(&text));
     }
 }

@@ -2,16 +2,23 @@
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | [`coherent`] | caches, directory, homes, memory controllers and network of a coherent chip |
+//! | `geometry` | which values must fit together |
 //! | [`keys`] | the table of keys: path, unit, range, what it is for; reading, writing and the docs come from it |
+//! | `texts` | keys whose value is a small text: sharers, placements, links |
 //! | [`read`] | strict reading: an unknown key is an error that names the nearest known one |
 //! | [`write`](mod@write) | the whole configuration as a chip file again |
 //!
 //! The keys are explained in `docs/chip-file.md`.
 
+pub mod coherent;
+mod geometry;
 pub mod keys;
 pub mod read;
+mod texts;
 pub mod write;
 
+pub use coherent::Coherent;
 pub use read::{ChipError, Problem};
 
 use baton_units::{CoreId, Cycles, Hertz};
@@ -24,7 +31,7 @@ pub struct Chip {
     pub name: String,
     /// Cores and clock.
     pub core: Core,
-    /// Coherent caches.
+    /// Lines, and the prices of caches of fixed latencies.
     pub cache: Cache,
     /// Wait policies.
     pub wait: WaitPrices,
@@ -32,6 +39,32 @@ pub struct Chip {
     pub os: Os,
     /// What differs between seeds.
     pub noise: Noise,
+    /// Coherent caches on a network; `None`: caches of fixed latencies, at the prices in `cache`.
+    pub coherent: Option<Coherent>,
+}
+
+/// How memory is modelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryModel {
+    /// Caches without capacity, at fixed prices.
+    Fixed,
+    /// Caches, directory and memory controllers on a network.
+    Coherent,
+}
+
+impl MemoryModel {
+    /// Their names in a chip file.
+    pub const NAMES: &[&str] = &["fixed", "coherent"];
+
+    /// The name in a chip file.
+    pub fn name(self) -> &'static str {
+        MemoryModel::NAMES[self as usize]
+    }
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<MemoryModel> {
+        [MemoryModel::Fixed, MemoryModel::Coherent].into_iter().find(|model| model.name() == name)
+    }
 }
 
 /// Cores and clock.
@@ -49,6 +82,18 @@ pub struct Core {
     pub clock_read: Cycles,
     /// A sequentially consistent fence.
     pub fence: Cycles,
+    /// Stores of a hardware thread that wait for their line; 0: each store waits for itself.
+    pub store_buffer: u32,
+    /// Instructions under way at once; 0: one access at a time.
+    pub rob: u32,
+    /// Loads under way at once; 0: one.
+    pub load_queue: u32,
+    /// Stores under way before they retire; 0: one.
+    pub store_queue: u32,
+    /// Instructions a cycle between guest operations; 0: they cost nothing.
+    pub width: u32,
+    /// What the mis-speculated loads at the end of a spin cost.
+    pub flush: Cycles,
 }
 
 /// A price for each class of distance.
@@ -62,7 +107,7 @@ pub struct ByDistance {
     pub cross_socket: Cycles,
 }
 
-/// Coherent caches of fixed latencies.
+/// Line size and atomics of any chip, and the prices of caches of fixed latencies (0 on a coherent chip).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cache {
     /// Bytes in a line.
@@ -171,6 +216,11 @@ impl ByDistance {
 }
 
 impl Chip {
+    /// How memory is modelled.
+    pub fn model(&self) -> MemoryModel {
+        if self.coherent.is_some() { MemoryModel::Coherent } else { MemoryModel::Fixed }
+    }
+
     /// How far `a` and `b` are apart.
     pub fn distance(&self, a: CoreId, b: CoreId) -> Distance {
         let cluster = |core: CoreId| core.0 / self.core.per_cluster;

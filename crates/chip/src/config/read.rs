@@ -1,7 +1,8 @@
 //! Reading a chip file: strict, and every problem says file, line, key and what was expected.
 
-use super::keys::{self, KEYS, Kind, Value};
-use super::{ByDistance, Chip};
+use super::geometry::{self, Misfit};
+use super::keys::{self, KEYS, Kind, Need, Value};
+use super::{ByDistance, Chip, MemoryModel};
 use std::path::Path;
 use thiserror::Error;
 use toml::Spanned;
@@ -56,6 +57,14 @@ pub enum Problem {
         /// What may stand there.
         expected: String,
     },
+    /// A key of the other memory model.
+    #[error("key `{key}` says nothing on a chip of `memory.model = \"{model}\"`; expected it to be left out")]
+    Model {
+        /// The key, with its table.
+        key: &'static str,
+        /// The chip's model.
+        model: &'static str,
+    },
     /// Two keys that do not go together.
     #[error("key `{key}` is {found}; expected {expected}")]
     Together {
@@ -84,7 +93,7 @@ impl Chip {
         let table = DeTable::parse(text).map_err(|error| {
             failed(error.span().map(|span| line(span.start)), Problem::Syntax(error.message().to_owned()))
         })?;
-        let mut read = Reading { chip: empty(), lines: vec![None; KEYS.len()] };
+        let mut read = Reading { chip: empty(), lines: vec![None; KEYS.len()], model: None };
         read.table("", table.get_ref(), &line).map_err(|(line, problem)| failed(Some(line), problem))?;
         for setting in settings {
             read.setting(setting).map_err(|problem| ChipError { file: "--set".to_owned(), line: None, problem })?;
@@ -113,6 +122,7 @@ fn empty() -> Chip {
         wait: Default::default(),
         os: Default::default(),
         noise: Default::default(),
+        coherent: None,
     }
 }
 
@@ -120,6 +130,8 @@ struct Reading {
     chip: Chip,
     /// The line where each key was given; line 0 is the command line.
     lines: Vec<Option<usize>>,
+    /// What `memory.model` said; keys of the other model may stand before or behind it.
+    model: Option<MemoryModel>,
 }
 
 impl Reading {
@@ -165,6 +177,9 @@ impl Reading {
         };
         match read {
             Some(read) if key.takes(&read) => {
+                if let ("memory.model", Value::Text(name)) = (key.path, &read) {
+                    self.model = MemoryModel::named(name);
+                }
                 (key.set)(&mut self.chip, read);
                 self.lines[at] = Some(line);
                 Ok(())
@@ -178,7 +193,8 @@ impl Reading {
             return Err(Problem::Setting(setting.to_owned()));
         };
         let (path, value) = (path.trim(), value.trim());
-        let text = keys::find(path).is_some_and(|key| key.kind == Kind::Text);
+        let text =
+            keys::find(path).is_some_and(|key| matches!(key.kind, Kind::Text | Kind::Choice(_) | Kind::Parsed(..)));
         let value = if text && !value.starts_with('"') { format!("{value:?}") } else { value.to_owned() };
         let line = format!("value = {value}");
         let table = DeTable::parse(&line).map_err(|error| Problem::Syntax(error.message().to_owned()))?;
@@ -189,50 +205,38 @@ impl Reading {
     }
 
     fn finish(self) -> Result<Chip, (Option<usize>, Problem)> {
-        let given = |path: &str| {
-            KEYS.iter().position(|key| key.path == path).and_then(|at| self.lines[at]).filter(|&line| line != 0)
-        };
-        for (key, line) in KEYS.iter().zip(&self.lines) {
+        let Reading { chip, lines, model } = self;
+        let model = model.unwrap_or(chip.model());
+        let keys = || KEYS.iter().zip(&lines);
+        for (key, line) in keys() {
             let missing = || Problem::Missing { key: key.path, what: key.what, expected: key.expected() };
-            if line.is_none() && key.required {
-                return Err((None, missing()));
+            match (key.need(model), line) {
+                (Need::No, Some(line)) => {
+                    return Err((shown_line(*line), Problem::Model { key: key.path, model: model.name() }));
+                }
+                (Need::Must, None) => return Err((None, missing())),
+                (Need::Table, None) => {
+                    // One key of its table was given: the others are needed, too.
+                    let table = key.parts().0;
+                    if let Some((_, line)) = keys().find(|(other, line)| other.parts().0 == table && line.is_some()) {
+                        return Err((line.and_then(shown_line), missing()));
+                    }
+                }
+                _ => {}
             }
-            // A monitor needs both of its prices.
-            let twin = match key.path.strip_suffix(".exit") {
-                Some(table) => Some(format!("{table}.enter")),
-                None => key.path.strip_suffix(".enter").map(|table| format!("{table}.exit")),
-            };
-            if line.is_none() && twin.as_deref().is_some_and(|twin| given(twin).is_some()) {
-                return Err((twin.as_deref().and_then(given), missing()));
-            }
         }
-        let chip = self.chip;
-        let lines = &self.lines;
-        let at = |path: &str| KEYS.iter().position(|key| key.path == path).and_then(|at| lines[at]).filter(|&l| l != 0);
-        let together = |key: &'static str, found: String, expected: String| {
-            Err((at(key), Problem::Together { key, found, expected }))
-        };
-        let (count, cluster) = (chip.core.count, chip.core.per_cluster);
-        if cluster > count || count % cluster != 0 {
-            return together("core.per_cluster", cluster.to_string(), format!("a divisor of core.count, {count}"));
-        }
-        let clusters = count / cluster;
-        if chip.core.clusters_per_socket > clusters || clusters % chip.core.clusters_per_socket != 0 {
-            let expected = format!("a divisor of the number of clusters, {clusters} (core.count / core.per_cluster)");
-            return together("core.clusters_per_socket", chip.core.clusters_per_socket.to_string(), expected);
-        }
-        if chip.cache.hit.0 == 0 {
-            return together("cache.hit", "0".into(), "at least 1: a guest must not run for ever at one moment".into());
-        }
-        if chip.os.time_slice.0 == 0 {
-            return together("os.time_slice", "0".into(), "at least 1".into());
-        }
-        if chip.os.futex_wake.0 < chip.os.futex_wake_none.0 {
-            let expected = format!("at least os.futex_wake_none, {}", chip.os.futex_wake_none.0);
-            return together("os.futex_wake", chip.os.futex_wake.0.to_string(), expected);
-        }
+        geometry::check(&chip).map_err(|misfit| {
+            let line = keys().find(|(key, _)| key.path == misfit.key).and_then(|(_, line)| *line);
+            let Misfit { key, found, expected } = misfit;
+            (line.and_then(shown_line), Problem::Together { key, found, expected })
+        })?;
         Ok(chip)
     }
+}
+
+/// Line 0 is the command line, which has none.
+fn shown_line(line: usize) -> Option<usize> {
+    (line != 0).then_some(line)
 }
 
 /// What stands in the file, for messages.

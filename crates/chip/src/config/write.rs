@@ -1,7 +1,7 @@
 //! A chip as a chip file again: every key, with what it is for, or with where its number comes from.
 
 use super::Chip;
-use super::keys::{KEYS, Key, Value};
+use super::keys::{KEYS, Key, Need, Value};
 use std::fmt::Write;
 
 impl Chip {
@@ -14,7 +14,7 @@ impl Chip {
     pub fn to_toml_with(&self, comment: impl Fn(&Key) -> String) -> String {
         let mut out = String::new();
         let mut table = "";
-        for key in KEYS {
+        for key in KEYS.iter().filter(|key| key.need(self.model()) != Need::No) {
             let Some(value) = (key.get)(self) else { continue };
             let (in_table, name) = key.parts();
             if in_table != table {
@@ -32,7 +32,8 @@ impl Chip {
 
     /// Every key and its value, as text, in the order of the table: what results echo.
     pub fn expanded(&self) -> Vec<(&'static str, Value)> {
-        KEYS.iter().filter_map(|key| Some((key.path, (key.get)(self)?))).collect()
+        let keys = KEYS.iter().filter(|key| key.need(self.model()) != Need::No);
+        keys.filter_map(|key| Some((key.path, (key.get)(self)?))).collect()
     }
 }
 

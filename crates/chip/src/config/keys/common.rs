@@ -1,0 +1,165 @@
+//! The keys that both kinds of chip have, and the fixed prices of the one without coherent caches.
+
+use super::{Key, Kind, MOST_CORES, Need, Value, text, whole};
+use crate::config::coherent::Atomics;
+use crate::config::{MemoryModel, Monitor};
+use baton_units::{Cycles, Hertz};
+
+/// Whether a chip of fixed latencies gives a key, and whether a coherent one does.
+type Needs = (Need, Need);
+const BOTH: Needs = (Need::Must, Need::Must);
+const FIXED: Needs = (Need::Must, Need::No);
+/// Absent on a chip of fixed latencies: 0, which its explanation speaks of.
+const WINDOW: Needs = (Need::May, Need::Must);
+
+macro_rules! key {
+    ($needs:ident cycles $path:literal, $($field:ident).+, $what:literal) => {
+        Key {
+            path: $path, kind: Kind::Cycles, fixed: $needs.0, coherent: $needs.1, what: $what,
+            get: |chip| Some(Value::Whole(chip.$($field).+.0)),
+            set: |chip, value| chip.$($field).+ = Cycles(whole(value)),
+        }
+    };
+    ($needs:ident count $path:literal, $($field:ident).+, $kind:expr, $what:literal) => {
+        Key {
+            path: $path, kind: $kind, fixed: $needs.0, coherent: $needs.1, what: $what,
+            get: |chip| Some(Value::Whole(u64::from(chip.$($field).+))),
+            set: |chip, value| chip.$($field).+ = whole(value) as u32,
+        }
+    };
+    (monitor $path:literal, $policy:ident, $part:ident, $what:literal) => {
+        Key {
+            path: $path, kind: Kind::Cycles, fixed: Need::Table, coherent: Need::Table, what: $what,
+            get: |chip| chip.wait.$policy.map(|monitor| Value::Whole(monitor.$part.0)),
+            set: |chip, value| {
+                let none = Monitor { enter: Cycles(0), exit: Cycles(0) };
+                chip.wait.$policy.get_or_insert(none).$part = Cycles(whole(value));
+            },
+        }
+    };
+}
+
+/// They, in the order in which a chip file is written.
+pub(super) const KEYS: &[Key] = &[
+    Key {
+        path: "chip.name",
+        kind: Kind::Text,
+        fixed: Need::Must,
+        coherent: Need::Must,
+        what: "what the chip is called in results",
+        get: |chip| Some(Value::Text(chip.name.clone())),
+        set: |chip, value| chip.name = text(value),
+    },
+    Key {
+        path: "memory.model",
+        kind: Kind::Choice(MemoryModel::NAMES),
+        fixed: Need::May,
+        coherent: Need::Must,
+        what: "caches of fixed latencies, or coherent ones with a directory on a network; absent: fixed",
+        get: |chip| Some(Value::Text(chip.model().name().into())),
+        set: |chip, value| match MemoryModel::named(&text(value)) {
+            Some(MemoryModel::Coherent) => _ = chip.coherent.get_or_insert_default(),
+            _ => chip.coherent = None,
+        },
+    },
+    key!(BOTH count "core.count", core.count, Kind::Count(1, MOST_CORES), "cores that the operating system schedules on"),
+    Key {
+        path: "core.clock_hz",
+        kind: Kind::Count(1_000_000, 100_000_000_000),
+        fixed: Need::Must,
+        coherent: Need::Must,
+        what: "their clock; every price below is in its cycles",
+        get: |chip| Some(Value::Whole(chip.core.clock.0)),
+        set: |chip, value| chip.core.clock = Hertz(whole(value)),
+    },
+    key!(BOTH count "core.per_cluster", core.per_cluster, Kind::Count(1, MOST_CORES), "cores that share a last-level cache"),
+    key!(BOTH count "core.clusters_per_socket", core.clusters_per_socket, Kind::Count(1, MOST_CORES),
+        "such clusters in a socket, which is also a NUMA node"),
+    key!(BOTH cycles "core.clock_read", core.clock_read, "reading the clock"),
+    key!(BOTH cycles "core.fence", core.fence, "a sequentially consistent fence"),
+    key!(WINDOW count "core.store_buffer", core.store_buffer, Kind::Count(0, 1024),
+        "stores of a hardware thread that wait for their line; 0 or absent: each store waits for itself"),
+    key!(WINDOW count "core.rob", core.rob, Kind::Count(0, 4096),
+        "instructions under way at once; 0 or absent: one access at a time"),
+    key!(WINDOW count "core.load_queue", core.load_queue, Kind::Count(0, 4096),
+        "loads under way at once; 0 or absent: one"),
+    key!(WINDOW count "core.store_queue", core.store_queue, Kind::Count(0, 4096),
+        "stores under way before they retire; 0 or absent: one"),
+    key!(WINDOW count "core.width", core.width, Kind::Count(0, 64),
+        "instructions a cycle between guest operations; 0 or absent: they cost nothing"),
+    key!(WINDOW cycles "core.flush", core.flush,
+        "what the mis-speculated loads at the end of a spin cost; absent: nothing"),
+    Key {
+        path: "core.atomics",
+        kind: Kind::Choice(Atomics::NAMES),
+        fixed: Need::No,
+        coherent: Need::Must,
+        what: "where an atomic read-modify-write is done: in the L1, at the home, or as load-linked and store-conditional",
+        get: |chip| chip.coherent.as_ref().map(|coherent| Value::Text(coherent.atomics.name().into())),
+        set: |chip, value| {
+            chip.coherent.get_or_insert_default().atomics = Atomics::named(&text(value)).unwrap_or_default();
+        },
+    },
+    key!(BOTH count "cache.line_bytes", cache.line_bytes, Kind::Power(16, 4096), "bytes in a cache line"),
+    key!(FIXED cycles "cache.hit", cache.hit, "load or store of a line that the core holds"),
+    key!(FIXED cycles "cache.memory", cache.memory, "fetching a line that no cache holds"),
+    key!(FIXED cycles "cache.occupancy", cache.occupancy,
+        "how long a read of a shared line keeps the next request of that line waiting"),
+    key!(BOTH cycles "cache.atomic", cache.atomic, "what an atomic read-modify-write costs over a store"),
+    key!(FIXED cycles "cache.transfer.same_cluster", cache.transfer.same_cluster,
+        "taking a line from a core under the same last-level cache"),
+    key!(FIXED cycles "cache.transfer.same_socket", cache.transfer.same_socket,
+        "taking a line from another cluster of the socket"),
+    key!(FIXED cycles "cache.transfer.cross_socket", cache.transfer.cross_socket, "taking a line from another socket"),
+    key!(FIXED cycles "cache.upgrade.same_cluster", cache.upgrade.same_cluster,
+        "writing a line that is held as a copy: invalidating the other copies, all in the cluster"),
+    key!(FIXED cycles "cache.upgrade.same_socket", cache.upgrade.same_socket, "the same, the farthest copy in the socket"),
+    key!(FIXED cycles "cache.upgrade.cross_socket", cache.upgrade.cross_socket,
+        "the same, the farthest copy in another socket"),
+    key!(BOTH cycles "wait.spin", wait.spin, "one turn of a spinning loop beside its load: compare and branch"),
+    key!(BOTH cycles "wait.pause", wait.pause, "a PAUSE or YIELD"),
+    Key {
+        path: "wait.tpause",
+        kind: Kind::Cycles,
+        fixed: Need::May,
+        coherent: Need::May,
+        what: "a TPAUSE between two loads; absent: the chip has no WAITPKG",
+        get: |chip| chip.wait.tpause.map(|cycles| Value::Whole(cycles.0)),
+        set: |chip, value| chip.wait.tpause = Some(Cycles(whole(value))),
+    },
+    key!(monitor "wait.umwait.enter", umwait, enter, "UMONITOR and going to wait; absent: the chip has no WAITPKG"),
+    key!(monitor "wait.umwait.exit", umwait, exit, "from the line's invalidation to the next instruction"),
+    key!(monitor "wait.mwaitx.enter", mwaitx, enter, "MONITORX and going to wait; absent: the chip has no MWAITX"),
+    key!(monitor "wait.mwaitx.exit", mwaitx, exit, "from the line's invalidation to the next instruction"),
+    key!(monitor "wait.wfe.enter", wfe, enter, "load-exclusive and going to wait; absent: the chip has no WFE"),
+    key!(monitor "wait.wfe.exit", wfe, exit, "from the line's invalidation to the next instruction"),
+    key!(BOTH cycles "os.futex_wait", os.futex_wait, "futex wait that sleeps: from the call until the core is free"),
+    key!(BOTH cycles "os.futex_wait_changed", os.futex_wait_changed, "futex wait that finds the value changed"),
+    key!(BOTH cycles "os.futex_wake_none", os.futex_wake_none, "futex wake that finds nobody asleep"),
+    key!(BOTH cycles "os.futex_wake", os.futex_wake, "futex wake of one sleeper, until the waker goes on"),
+    key!(BOTH cycles "os.futex_wake_more", os.futex_wake_more, "each further sleeper that the same call wakes"),
+    key!(BOTH cycles "os.context_switch", os.context_switch, "from one thread to the next on a core"),
+    key!(BOTH cycles "os.wake_idle", os.wake_idle,
+        "from a wake-up to the thread's first instruction, on a core that has halted"),
+    key!(BOTH cycles "os.wake_polling", os.wake_polling, "the same on an idle core that still polls for work"),
+    key!(BOTH cycles "os.idle_poll", os.idle_poll, "how long an idle core polls before it halts"),
+    key!(BOTH cycles "os.time_slice", os.time_slice, "how long a thread runs before one that waits for the core gets it"),
+    key!(BOTH cycles "os.wakeup_granularity", os.wakeup_granularity,
+        "how far behind in run time a woken thread must be to preempt the running one"),
+    key!(BOTH cycles "os.thread_create", os.thread_create, "creating a thread, at its creator"),
+    Key {
+        path: "noise.latency",
+        kind: Kind::Share(0.0, 0.5),
+        fixed: Need::Must,
+        coherent: Need::Must,
+        what: "each transfer takes up to this share longer or shorter, by the seed",
+        get: |chip| Some(Value::Share(chip.noise.latency)),
+        set: |chip, value| {
+            chip.noise.latency = match value {
+                Value::Share(x) => x,
+                other => whole(other) as f64,
+            }
+        },
+    },
+    key!(BOTH cycles "noise.start", noise.start, "each thread starts up to this many cycles late, by the seed"),
+];

@@ -1,0 +1,121 @@
+//! Keys whose value is a small text of its own: how it is read, and how it is written again.
+
+/// How a directory entry names sharers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DirectoryKind {
+    /// A bit for each core.
+    #[default]
+    Full,
+    /// So many cores by number; one more evicts a sharer.
+    Pointers(u32),
+}
+
+impl DirectoryKind {
+    /// What a chip file may say.
+    pub const EXPECTED: &str = "\"full\" or \"pointers(n)\" with n from 1 to 64";
+
+    /// Reads `full` or `pointers(4)`.
+    pub fn parse(text: &str) -> Option<DirectoryKind> {
+        if text == "full" {
+            return Some(DirectoryKind::Full);
+        }
+        let n = text.strip_prefix("pointers(")?.strip_suffix(')')?.parse().ok()?;
+        (1..=64).contains(&n).then_some(DirectoryKind::Pointers(n))
+    }
+
+    /// As [`DirectoryKind::parse`] reads it.
+    pub fn text(&self) -> String {
+        match self {
+            DirectoryKind::Full => "full".into(),
+            DirectoryKind::Pointers(n) => format!("pointers({n})"),
+        }
+    }
+}
+
+/// Where memory controllers hang.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// At the corners of the grid.
+    Corners,
+    /// At the middle nodes of the top and the bottom row.
+    Rows,
+    /// Spread evenly: over the nodes, over the dies, or with ports of their own on a crossbar or bus.
+    #[default]
+    All,
+    /// At these nodes.
+    Nodes(Vec<u32>),
+}
+
+impl Placement {
+    /// What a chip file may say.
+    pub const EXPECTED: &str = "\"corners\", \"rows\", \"all\" or the nodes as in \"2 3 4 5\"";
+
+    /// Reads `corners`, `rows`, `all` or nodes with blanks or commas between them.
+    pub fn parse(text: &str) -> Option<Placement> {
+        match text {
+            "corners" => Some(Placement::Corners),
+            "rows" => Some(Placement::Rows),
+            "all" => Some(Placement::All),
+            list => {
+                let nodes: Option<Vec<u32>> = words(list).map(|node| node.parse().ok()).collect();
+                nodes.filter(|nodes| !nodes.is_empty()).map(Placement::Nodes)
+            }
+        }
+    }
+
+    /// As [`Placement::parse`] reads it.
+    pub fn text(&self) -> String {
+        match self {
+            Placement::Corners => "corners".into(),
+            Placement::Rows => "rows".into(),
+            Placement::All => "all".into(),
+            Placement::Nodes(nodes) => nodes.iter().map(u32::to_string).collect::<Vec<_>>().join(" "),
+        }
+    }
+}
+
+/// A link between two dies, both ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DieLink {
+    /// One end.
+    pub from: u32,
+    /// The other.
+    pub to: u32,
+    /// How many times `network.latency.link` it takes.
+    pub length: u32,
+}
+
+/// The links between dies.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DieLinks(pub Vec<DieLink>);
+
+impl DieLinks {
+    /// What a chip file may say.
+    pub const EXPECTED: &str = "links as in \"0-1:8 0-2:16\": two dies, then the length from 1 to 64";
+
+    /// Reads `0-1:8 0-2:16`.
+    pub fn parse(text: &str) -> Option<DieLinks> {
+        let link = |word: &str| {
+            let (ends, length) = word.split_once(':')?;
+            let (from, to) = ends.split_once('-')?;
+            let link = DieLink { from: from.parse().ok()?, to: to.parse().ok()?, length: length.parse().ok()? };
+            (link.from != link.to && (1..=64).contains(&link.length)).then_some(link)
+        };
+        words(text).map(link).collect::<Option<Vec<_>>>().filter(|links| !links.is_empty()).map(DieLinks)
+    }
+
+    /// As [`DieLinks::parse`] reads it.
+    pub fn text(&self) -> String {
+        let link = |link: &DieLink| format!("{}-{}:{}", link.from, link.to, link.length);
+        self.0.iter().map(link).collect::<Vec<_>>().join(" ")
+    }
+
+    /// None.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split([' ', ',']).filter(|word| !word.is_empty())
+}
