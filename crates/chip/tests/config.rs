@@ -178,3 +178,35 @@ fn impossible_geometry_is_refused() {
         assert!(refused(&text).starts_with("x.toml:"), "{to}: {}", refused(&text));
     }
 }
+
+#[test]
+fn the_plan_says_where_everything_hangs() {
+    let plan = Chip::from_toml(OCOR, "ocor64.toml").unwrap().plan().unwrap();
+    assert_eq!(plan.controllers, [2, 3, 4, 5, 58, 59, 60, 61]);
+    assert_eq!((plan.nodes, plan.homes.len(), plan.homes[63], plan.cores[63]), (64, 64, 63, 63));
+    assert_eq!((plan.network.vcs, plan.network.classes, plan.network.response_class), (6, 3, 2));
+    plan.network.validate().unwrap();
+    let set = |settings: &[&str]| {
+        let settings: Vec<_> = settings.iter().map(|s| (*s).to_owned()).collect();
+        Chip::from_toml_with(OCOR, "x.toml", &settings).map(|chip| chip.plan().unwrap())
+    };
+    assert_eq!(set(&["dram.placement=corners", "dram.controllers=4"]).unwrap().controllers, [0, 63, 7, 56]);
+    assert_eq!(set(&["dram.placement=7 9", "dram.controllers=2"]).unwrap().controllers, [7, 9]);
+    assert_eq!(set(&["home.banks=16"]).unwrap().homes[15], 60);
+    let dies = |links: &str| {
+        let text = OCOR.replace(
+            "topology = \"mesh\"\nwidth = 8\nheight = 8\nrouting = \"xy\"",
+            &format!("topology = \"dies\"\nlinks = \"{links}\"\nrouting = \"up-down\""),
+        );
+        let text = text.replace("per_cluster = 64", "per_cluster = 16").replace("\"rows\"", "\"all\"");
+        Chip::from_toml(&text, "x.toml").map(|chip| chip.plan().unwrap())
+    };
+    let plan = dies("0-1:4 1-2:4 2-3:64").unwrap();
+    let graph = plan.network.topology.build().unwrap();
+    assert_eq!((graph.routers, graph.nodes.len(), plan.nodes), (4, 136, 136));
+    let router = |node: u32| graph.nodes[node as usize].from_router;
+    assert_eq!([router(plan.cores[17]), router(plan.homes[17]), router(plan.controllers[7])], [1, 1, 3]);
+    let refused = dies("0-1:4 2-3:4").unwrap_err().to_string();
+    assert!(refused.contains("expected a way from die 0 to each of the 4 dies"), "{refused}");
+    assert!(dies("0-1:4 1-4:4").unwrap_err().to_string().contains("dies from 0 to 3"));
+}

@@ -105,6 +105,20 @@ fn network(coherent: &Coherent, chip: &Chip) -> Fits {
             let expected = format!("dies from 0 to {} (core.count / core.per_cluster)", dies - 1);
             ensure(link.from.max(link.to) < dies, "network.links", network.links.text(), expected)?;
         }
+        let mut reached = vec![0];
+        let mut at = 0;
+        while at < reached.len() {
+            for link in &network.links.0 {
+                for (from, to) in [(link.from, link.to), (link.to, link.from)] {
+                    if from == reached[at] && !reached.contains(&to) {
+                        reached.push(to);
+                    }
+                }
+            }
+            at += 1;
+        }
+        let expected = format!("a way from die 0 to each of the {dies} dies");
+        ensure(reached.len() == dies as usize, "network.links", network.links.text(), expected)?;
     } else {
         ensure(
             network.links.is_empty(),
@@ -190,6 +204,13 @@ fn places(coherent: &Coherent, chip: &Chip) -> Fits {
             let expected = format!("a multiple of the number of dies, {dies}");
             ensure(divides(dies, banks), "home.banks", banks, expected.clone())?;
             ensure(divides(dies, controllers), "dram.controllers", controllers, expected)?;
+            let links =
+                |die: u32| network.links.0.iter().filter(|link| link.from == die || link.to == die).count() as u32;
+            let units = chip.core.per_cluster + banks / dies + controllers / dies;
+            let ports = units + (0..dies).map(links).max().unwrap_or(0);
+            let expected =
+                format!("cores, homes, controllers and links of a die on at most 64 ports; they are {ports}");
+            ensure(ports <= 64, "core.per_cluster", chip.core.per_cluster, expected)?;
         }
     }
     if home.placement == HomePlacement::FirstTouch {

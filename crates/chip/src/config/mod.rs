@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`coherent`] | caches, directory, homes, memory controllers and network of a coherent chip |
 //! | `geometry` | which values must fit together |
+//! | [`plan`] | where everything hangs in the network |
 //! | [`keys`] | the table of keys: path, unit, range, what it is for; reading, writing and the docs come from it |
 //! | `texts` | keys whose value is a small text: sharers, placements, links |
 //! | [`read`] | strict reading: an unknown key is an error that names the nearest known one |
@@ -14,11 +15,13 @@
 pub mod coherent;
 mod geometry;
 pub mod keys;
+pub mod plan;
 pub mod read;
 mod texts;
 pub mod write;
 
 pub use coherent::Coherent;
+pub use plan::Plan;
 pub use read::{ChipError, Problem};
 
 use baton_units::{CoreId, Cycles, Hertz};

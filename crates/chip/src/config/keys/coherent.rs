@@ -121,29 +121,28 @@ macro_rules! cache {
     };
 }
 
-const CACHES: [Key; 16] =
-    joined(&[
-        &cache!("l1", Must, "a core's first-level data cache", |c| Some(&c.l1), |chip| &mut of(chip).l1),
-        &cache!("l2", Table, "a core's private second level; without [l2] there is none", |c| c.l2.as_ref(), |chip| {
-            of(chip).l2.get_or_insert_default()
-        }),
-        &cache!(
-            "shared",
-            Table,
-            "one home's bank of the shared last level; without [shared] homes keep no data",
-            |c| c.shared.as_ref().map(|shared| &shared.bank),
-            |chip| &mut shared(chip).bank
-        ),
-        &[Key {
-            path: "shared.inclusion",
-            kind: Kind::Choice(Inclusion::NAMES),
-            fixed: Need::No,
-            coherent: Need::Table,
-            what: "whether the shared level has a copy of everything that the cores hold",
-            get: |chip| Some(Value::Text(chip.coherent.as_ref()?.shared?.inclusion.name().into())),
-            set: |chip, value| shared(chip).inclusion = Inclusion::named(&text(value)).unwrap_or_default(),
-        }],
-    ]);
+const CACHES: [Key; 16] = joined(&[
+    &cache!("l1", Must, "a core's first-level data cache", |c| Some(&c.l1), |chip| &mut of(chip).l1),
+    &cache!("l2", Table, "a core's private second level; without [l2] there is none", |c| c.l2.as_ref(), |chip| {
+        of(chip).l2.get_or_insert_default()
+    }),
+    &cache!(
+        "shared",
+        Table,
+        "one home's bank of the shared last level; without [shared] homes keep no data",
+        |c| c.shared.as_ref().map(|shared| &shared.bank),
+        |chip| &mut shared(chip).bank
+    ),
+    &[Key {
+        path: "shared.inclusion",
+        kind: Kind::Choice(Inclusion::NAMES),
+        fixed: Need::No,
+        coherent: Need::Table,
+        what: "whether the shared level has a copy of everything that the cores hold",
+        get: |chip| Some(Value::Text(chip.coherent.as_ref()?.shared?.inclusion.name().into())),
+        set: |chip, value| shared(chip).inclusion = Inclusion::named(&text(value)).unwrap_or_default(),
+    }],
+]);
 
 const REST: &[Key] = &[
     key!(parsed "directory.kind", directory.kind, DirectoryKind, "how an entry names sharers"),

@@ -1,0 +1,116 @@
+//! The floor plan of a coherent chip: its network, and the node that each core, home and controller hangs on.
+//!
+//! On a mesh, torus or ring a router is a tile: core `i` hangs on node `i`, homes and controllers share nodes with cores.
+//! On a crossbar, on a bus and within a die each unit has a port of its own: nodes count cores first, then homes, then
+//! controllers.
+
+use super::Chip;
+use super::coherent::{Coherent, Placement, Topology};
+use baton_noc::Config;
+use baton_noc::topology::{GraphFile, GraphLink, TopologyConfig};
+
+/// Message classes of the coherence protocol: request, forward, response.
+pub const CLASSES: u32 = 3;
+
+/// Where everything is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The network, in cycles of its own clock.
+    pub network: Config,
+    /// Nodes in it.
+    pub nodes: u32,
+    /// The node of each core.
+    pub cores: Vec<u32>,
+    /// The node of each home. Those of one NUMA node (and of one die) stand together, in its order.
+    pub homes: Vec<u32>,
+    /// The node of each memory controller; in the same order.
+    pub controllers: Vec<u32>,
+}
+
+impl Chip {
+    /// NUMA nodes: sockets, as the operating system sees them.
+    pub fn numa_nodes(&self) -> u32 {
+        self.core.count / (self.core.per_cluster * self.core.clusters_per_socket)
+    }
+
+    /// The floor plan; `None` on a chip of fixed latencies.
+    pub fn plan(&self) -> Option<Plan> {
+        self.coherent.as_ref().map(|coherent| Plan::new(coherent, self.core.count, self.core.per_cluster))
+    }
+
+    /// Cycles of the core's clock in one of the network's; `None` on a chip of fixed latencies.
+    pub fn network_period(&self) -> Option<u64> {
+        self.coherent.as_ref().map(|coherent| self.core.clock.0 / coherent.network.clock.0)
+    }
+}
+
+impl Plan {
+    fn new(coherent: &Coherent, cores: u32, per_cluster: u32) -> Plan {
+        let (banks, controllers) = (coherent.home.banks, coherent.dram.controllers);
+        let own_ports = cores + banks + controllers;
+        let network = &coherent.network;
+        let size = [network.width, network.height];
+        let (topology, nodes) = match network.topology {
+            Topology::Mesh => (TopologyConfig::Mesh { size }, cores),
+            Topology::Torus => (TopologyConfig::Torus { size }, cores),
+            Topology::Ring => (TopologyConfig::Ring { nodes: cores }, cores),
+            Topology::Crossbar => (TopologyConfig::Crossbar { nodes: own_ports }, own_ports),
+            Topology::Bus => (TopologyConfig::Bus { nodes: own_ports }, own_ports),
+            Topology::Dies => {
+                let dies = cores / per_cluster;
+                (TopologyConfig::Graph(dies_graph(coherent, dies, [cores, banks, controllers])), own_ports)
+            }
+        };
+        let tiles = nodes == cores;
+        let places = if tiles { tiles_of(coherent, cores) } else { (cores + banks..own_ports).collect() };
+        let config = Config {
+            topology,
+            vcs: CLASSES * network.vcs,
+            classes: CLASSES,
+            response_class: CLASSES - 1,
+            ..network.router.clone()
+        };
+        Plan {
+            network: config,
+            nodes,
+            cores: (0..cores).collect(),
+            homes: if tiles { spread(banks, cores) } else { (cores..cores + banks).collect() },
+            controllers: places,
+        }
+    }
+}
+
+/// A crossbar a die, each with its share of the units, in order; links between.
+fn dies_graph(coherent: &Coherent, dies: u32, units: [u32; 3]) -> GraphFile {
+    let nodes = units.iter().flat_map(|&n| (0..n).map(move |i| i / (n / dies)));
+    let link = |link: &super::coherent::DieLink| GraphLink {
+        from: link.from,
+        to: link.to,
+        length: link.length,
+        one_way: false,
+    };
+    let links = coherent.network.links.0.iter().map(link).collect();
+    GraphFile { routers: dies, nodes: nodes.collect(), links }
+}
+
+/// `n` units spread evenly over `nodes`.
+fn spread(n: u32, nodes: u32) -> Vec<u32> {
+    (0..n).map(|i| i * (nodes / n)).collect()
+}
+
+/// The nodes of the controllers where nodes are tiles.
+fn tiles_of(coherent: &Coherent, nodes: u32) -> Vec<u32> {
+    let n = coherent.dram.controllers;
+    let (width, height) = (coherent.network.width, coherent.network.height);
+    let middle = |row: u32, n: u32| (0..n).map(move |i| row * width + (width - n) / 2 + i);
+    match &coherent.dram.placement {
+        Placement::Nodes(list) => list.clone(),
+        Placement::All => spread(n, nodes),
+        Placement::Rows if height == 1 || n == 1 => middle(0, n).collect(),
+        Placement::Rows => middle(0, n / 2).chain(middle(height - 1, n / 2)).collect(),
+        Placement::Corners => {
+            let corners = [0, nodes - 1, width - 1, nodes - width];
+            corners.into_iter().take(n as usize).collect()
+        }
+    }
+}
