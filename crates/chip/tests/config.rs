@@ -210,3 +210,46 @@ fn the_plan_says_where_everything_hangs() {
     assert!(refused.contains("expected a way from die 0 to each of the 4 dies"), "{refused}");
     assert!(dies("0-1:4 1-4:4").unwrap_err().to_string().contains("dies from 0 to 3"));
 }
+
+#[test]
+fn a_chip_shrinks_and_grows_by_the_rule() {
+    let chip = Chip::from_toml(OCOR, "ocor64.toml").unwrap();
+    for (cores, size, banks, controllers) in [
+        (1, (1, 1), 1, 1),
+        (4, (2, 2), 4, 1),
+        (16, (4, 4), 16, 2),
+        (32, (8, 4), 32, 4),
+        (48, (8, 6), 48, 6),
+        (64, (8, 8), 64, 8),
+        (7, (7, 1), 7, 1),
+        (1024, (32, 32), 1024, 64),
+    ] {
+        let resized = chip.resized(cores).unwrap();
+        let coherent = resized.coherent.as_ref().unwrap();
+        assert_eq!((coherent.network.width, coherent.network.height), size, "{cores}");
+        assert_eq!((coherent.home.banks, coherent.dram.controllers), (banks, controllers), "{cores}");
+        assert_eq!(resized.core.per_cluster, cores);
+        assert_eq!(Chip::from_toml(&resized.to_toml(), "again"), Ok(resized.clone()), "{cores}");
+    }
+    assert_eq!(chip.resized(64), Ok(chip.clone()));
+    for cores in [0, 1025] {
+        let error = chip.resized(cores).unwrap_err().to_string();
+        assert_eq!(error, format!("--cores: key `core.count` is {cores}; expected 1 to 1024"));
+    }
+    let settings = ["home.banks=4".to_owned()];
+    let small = Chip::from_toml_at(OCOR, "ocor64.toml", Some(16), &settings).unwrap();
+    assert_eq!(small.coherent.unwrap().home.banks, 4);
+    let settings = ["home.banks=5".to_owned()];
+    let error = Chip::from_toml_at(OCOR, "ocor64.toml", Some(16), &settings).unwrap_err().to_string();
+    assert!(error.starts_with("ocor64.toml: key `home.banks` is 5; expected a divisor of core.count, 16"), "{error}");
+}
+
+#[test]
+fn a_fixed_chip_keeps_its_clusters_whole() {
+    let chip =
+        Chip::from_toml_with(SAMPLE, "x", &["core.count=16".to_owned(), "core.per_cluster=4".to_owned()]).unwrap();
+    let clusters = |cores: u32| chip.resized(cores).map(|chip| chip.core.per_cluster);
+    assert_eq!((clusters(8), clusters(2), clusters(32)), (Ok(4), Ok(2), Ok(4)));
+    assert!(clusters(6).unwrap_err().to_string().contains("expected a multiple of core.per_cluster, 4"));
+    assert_eq!(sample().resized(64).unwrap().core.per_cluster, 64);
+}

@@ -6,6 +6,7 @@
 //! | `geometry` | which values must fit together |
 //! | [`plan`] | where everything hangs in the network |
 //! | [`keys`] | the table of keys: path, unit, range, what it is for; reading, writing and the docs come from it |
+//! | `scale` | the chip with another number of cores |
 //! | `texts` | keys whose value is a small text: sharers, placements, links |
 //! | [`read`] | strict reading: an unknown key is an error that names the nearest known one |
 //! | [`write`](mod@write) | the whole configuration as a chip file again |
@@ -17,6 +18,7 @@ mod geometry;
 pub mod keys;
 pub mod plan;
 pub mod read;
+mod scale;
 mod texts;
 pub mod write;
 

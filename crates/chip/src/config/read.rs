@@ -103,13 +103,26 @@ impl Chip {
 
     /// Reads the chip file at `path`, with `key=value` settings that replace what it says.
     pub fn open(path: &Path, settings: &[String]) -> Result<Chip, ChipError> {
+        Chip::open_with(path, None, settings)
+    }
+
+    /// As [`Chip::open`], with another number of cores ([`Chip::resized`]), which the settings then replace keys of.
+    pub fn open_with(path: &Path, cores: Option<u32>, settings: &[String]) -> Result<Chip, ChipError> {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| ChipError {
             file: file.clone(),
             line: None,
             problem: Problem::Unreadable(error.to_string()),
         })?;
-        Chip::from_toml_with(&text, &file, settings)
+        Chip::from_toml_at(&text, &file, cores, settings)
+    }
+
+    /// As [`Chip::open_with`], from the text of a chip file.
+    pub fn from_toml_at(text: &str, file: &str, cores: Option<u32>, settings: &[String]) -> Result<Chip, ChipError> {
+        let Some(cores) = cores else { return Chip::from_toml_with(text, file, settings) };
+        let chip = Chip::from_toml(text, file)?.resized(cores)?;
+        // The lines of the resized chip's text are nobody's.
+        Chip::from_toml_with(&chip.to_toml(), file, settings).map_err(|error| ChipError { line: None, ..error })
     }
 }
 

@@ -1,0 +1,96 @@
+//! A chip with another number of cores, by one stated rule:
+//!
+//! - What is per core stays: caches, bank sizes, latencies, prices.
+//! - A mesh or torus becomes as near to a square as its cores allow, wider than high: 4 → 2×2, 16 → 4×4, 32 → 8×4.
+//! - Homes and controllers shrink and grow with the cores, to the next smaller number that the geometry allows, and to
+//!   no less than one. Their placement stays.
+//! - Clusters (dies) stay whole: there are fewer or more of them. A chip smaller than one cluster has one small cluster.
+//!   Links between dies that are left stay; a chip cannot grow past the dies that its links reach.
+
+use super::coherent::{Coherent, Placement, Topology};
+use super::geometry::{self, Misfit};
+use super::read::{ChipError, Problem};
+use super::{Chip, keys};
+
+impl Chip {
+    /// This chip with `cores` cores.
+    ///
+    /// # Errors
+    /// Where the rule gives no chip: too many cores, or a number that is no multiple of the cluster.
+    pub fn resized(&self, cores: u32) -> Result<Chip, ChipError> {
+        let failed = |problem| ChipError { file: "--cores".to_owned(), line: None, problem };
+        let was = self.core.count;
+        let wrong =
+            |expected: String| failed(Problem::Together { key: "core.count", found: cores.to_string(), expected });
+        if cores == 0 || u64::from(cores) > keys::MOST_CORES {
+            return Err(wrong(format!("1 to {}", keys::MOST_CORES)));
+        }
+        let mut chip = self.clone();
+        chip.core.count = cores;
+        if cores != was {
+            chip.name = format!("{} at {cores} cores", self.name);
+        }
+        let whole = self.core.per_cluster == was;
+        if whole && !self.coherent.as_ref().is_some_and(|coherent| coherent.network.topology == Topology::Dies)
+            || cores < self.core.per_cluster
+        {
+            chip.core.per_cluster = cores;
+        }
+        let cluster = chip.core.per_cluster;
+        if !cores.is_multiple_of(cluster) {
+            return Err(wrong(format!("a multiple of core.per_cluster, {cluster}")));
+        }
+        let clusters = cores / cluster;
+        chip.core.clusters_per_socket = chip.core.clusters_per_socket.min(clusters);
+        if let Some(coherent) = &mut chip.coherent {
+            resize(coherent, was, cores, clusters);
+        }
+        let misfit = |Misfit { key, found, expected }: Misfit| failed(Problem::Together { key, found, expected });
+        geometry::check(&chip).map_err(misfit)?;
+        Ok(chip)
+    }
+}
+
+fn resize(coherent: &mut Coherent, was: u32, cores: u32, dies: u32) {
+    let network = &mut coherent.network;
+    let scaled = |n: u32| (u64::from(n) * u64::from(cores) / u64::from(was)).max(1) as u32;
+    let (banks, controllers) = (scaled(coherent.home.banks), scaled(coherent.dram.controllers));
+    match network.topology {
+        Topology::Mesh | Topology::Torus | Topology::Ring => {
+            if network.topology != Topology::Ring {
+                (network.width, network.height) = near_square(cores);
+            }
+            coherent.home.banks = divisor(cores, banks);
+            coherent.dram.controllers = match coherent.dram.placement {
+                Placement::Rows if network.height > 1 && controllers > 1 => {
+                    (controllers / 2 * 2).min(2 * network.width)
+                }
+                Placement::Rows => controllers.min(network.width),
+                Placement::Corners => [4, 2, 1].into_iter().find(|&n| n <= controllers).unwrap_or(1),
+                Placement::All => divisor(cores, controllers),
+                // The nodes are named one by one: the check says which are left.
+                Placement::Nodes(_) => coherent.dram.controllers,
+            };
+        }
+        Topology::Crossbar | Topology::Bus => {
+            coherent.home.banks = banks;
+            coherent.dram.controllers = controllers;
+        }
+        Topology::Dies => {
+            network.links.0.retain(|link| link.from.max(link.to) < dies);
+            coherent.home.banks = (banks / dies).max(1) * dies;
+            coherent.dram.controllers = (controllers / dies).max(1) * dies;
+        }
+    }
+}
+
+/// The largest divisor of `n` that is not more than `most`.
+fn divisor(n: u32, most: u32) -> u32 {
+    (1..=most.min(n)).rev().find(|&part| n.is_multiple_of(part)).unwrap_or(1)
+}
+
+/// Width and height of a grid of `n` tiles, as near to a square as can be.
+fn near_square(n: u32) -> (u32, u32) {
+    let height = divisor(n, n.isqrt());
+    (n / height, height)
+}
