@@ -108,6 +108,8 @@ pub struct Stuck {
     pub at: Cycles,
     /// The threads that are left.
     pub waiting: Vec<Waiting>,
+    /// Who waits for what in the memory system, a line each; empty if nothing is under way there.
+    pub memory: Vec<String>,
 }
 
 /// A thread that waits for ever.
@@ -169,7 +171,7 @@ impl Stuck {
             };
             Waiting { thread: id as u32, name: thread.name.clone(), how, since: Cycles(since), on }
         });
-        Stuck { at: Cycles(engine.now), waiting: waiting.collect() }
+        Stuck { at: Cycles(engine.now), waiting: waiting.collect(), memory: engine.memory.explain() }
     }
 }
 
@@ -192,7 +194,7 @@ impl fmt::Display for Stuck {
                 WaitingOn::Unknown => write!(f, "since {}", waiting.since)?,
             }
         }
-        Ok(())
+        self.memory.iter().try_for_each(|line| write!(f, "\n  {line}"))
     }
 }
 

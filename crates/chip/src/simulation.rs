@@ -10,7 +10,6 @@ use crate::guest::heap::Heap;
 use crate::guest::stack::{GuestStack, STACK};
 use crate::machine::guest::{Guest, Spawn};
 use crate::memory::MemorySystem;
-use crate::memory::fixed::FixedMemory;
 use crate::memory::lines::Sparse;
 use crate::os::Core;
 use crate::os::futex::{BUCKET_BYTES, BUCKETS, Futexes};
@@ -88,6 +87,9 @@ pub enum Refused {
     /// No room for another stack.
     #[error("no room for more than {0} guest threads (Options::threads)")]
     Threads(usize),
+    /// The chip's memory system cannot be built.
+    #[error("the chip's memory system cannot be built: {0}")]
+    Chip(String),
     /// The host gave no address space.
     #[error("the host has no address space for the simulated memory: {0}")]
     Memory(String),
@@ -141,14 +143,14 @@ impl Simulation {
         // SAFETY: both are arrays of integers.
         let (watchers, writers) = unsafe { (Sparse::new(lines), Sparse::new(arena.size() / 8 + 1)) };
         let random = Random::new(options.seed, Purpose::Latency);
-        let memory = FixedMemory::new(chip, lines, random).map_err(no_memory)?;
+        let memory = MemorySystem::new(chip, lines, random).map_err(|error| Refused::Chip(error.to_string()))?;
         let engine = Engine {
             now: 0,
             running: OUTSIDE,
             queue: EventQueue::new(),
             threads: Vec::new(),
             cores: vec![Core::default(); cpus as usize],
-            memory: MemorySystem::Fixed(memory),
+            memory,
             notices: Vec::new(),
             limit: options.limit.map_or(u64::MAX, |limit| limit.0),
             run_ahead: options.run_ahead,
@@ -208,6 +210,8 @@ impl Simulation {
                 Step::Resume(id) => self.resume(id),
                 Step::Limit => return Ok(with(|engine| Outcome::read(engine, false))),
                 Step::Silence if with(|engine| engine.alive) == 0 => {
+                    #[cfg(debug_assertions)]
+                    with(|engine| engine.memory.check_idle());
                     return Ok(with(|engine| Outcome::read(engine, true)));
                 }
                 Step::Silence => return Err(with(|engine| Stuck::read(engine))),

@@ -202,7 +202,7 @@ impl Engine {
         self.queue.advance(self.now);
         for notice in notices.drain(..) {
             match notice {
-                Notice::Done { token, at, parts } => {
+                Notice::Done { token, at, parts, .. } => {
                     let sums = &mut self.threads[token as usize].parts;
                     sums.iter_mut().zip(parts.0).for_each(|(sum, part)| *sum += u64::from(part));
                     self.queue.put(own(token), at, Rank::Next);

@@ -1,7 +1,5 @@
 //! What crosses the border between the engine and a memory system.
 
-#![allow(dead_code, reason = "the memory system of fixed latencies answers at once and gives no notices")]
-
 use baton_units::{CoreId, Cycles};
 
 /// A line of guest memory: its number counts from the start of the arena.
@@ -10,6 +8,7 @@ pub(crate) struct Line(pub(crate) u32);
 
 /// What a core wants of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code, reason = "hints and links come with the verbs of the machine that ask for them")]
 pub(crate) enum Access {
     /// Read it.
     Load,
@@ -17,6 +16,19 @@ pub(crate) enum Access {
     Store,
     /// Read and write it as one.
     Atomic,
+    /// Read it and set the core's link, which breaks when the line is lost.
+    LoadLinked,
+    /// Write it if the link still stands.
+    StoreConditional,
+    /// A hint, which nobody waits for: it will be read.
+    Prefetch,
+    /// A hint: it will be written.
+    PrefetchExclusive,
+    /// A hint: give it up, to its home or to another core.
+    Push {
+        /// Who is to have it; `None`: its home.
+        to: Option<CoreId>,
+    },
 }
 
 /// A core asks for a line.
@@ -39,6 +51,8 @@ pub(crate) struct Served {
     pub(crate) at: Cycles,
     /// The core's nearest cache had it.
     pub(crate) hit: bool,
+    /// A store-conditional whose link was broken: nothing is written.
+    pub(crate) failed: bool,
     /// From now on no other core has a copy, and one had. Only a memory system without notices says so.
     pub(crate) invalidates: bool,
 }
@@ -63,6 +77,8 @@ pub(crate) enum Notice {
         at: u64,
         /// Where its time went: sums to the time from the request to `at`.
         parts: Parts,
+        /// A store-conditional whose link was broken: nothing is written.
+        failed: bool,
     },
     /// A core's nearest cache has lost a line.
     Lost {

@@ -158,7 +158,7 @@ impl FixedMemory {
     fn hit_at(&mut self, access: Access, now: Cycles) -> Served {
         self.counts.hits += 1;
         let extra = if access == Access::Atomic { self.chip.cache.atomic } else { Cycles(0) };
-        Served { at: now + self.chip.cache.hit + extra, hit: true, invalidates: false }
+        Served { at: now + self.chip.cache.hit + extra, hit: true, failed: false, invalidates: false }
     }
 
     /// The moment when a request that arrives now is served, `latency` after its turn has come.
@@ -173,7 +173,17 @@ impl FixedMemory {
 impl Memory for FixedMemory {
     #[inline]
     fn request(&mut self, request: Request, now: Cycles) -> Answer {
-        Answer::Served(self.serve(request.core, request.line, request.access, now))
+        let access = match request.access {
+            Access::LoadLinked => Access::Load,
+            // The link cannot break: time stands still between the two.
+            Access::StoreConditional => Access::Store,
+            Access::Prefetch | Access::PrefetchExclusive | Access::Push { .. } => {
+                let at = now + self.chip.cache.hit;
+                return Answer::Served(Served { at, hit: true, failed: false, invalidates: false });
+            }
+            other => other,
+        };
+        Answer::Served(self.serve(request.core, request.line, access, now))
     }
 
     #[inline(always)]
@@ -246,7 +256,7 @@ impl FixedMemory {
         let invalidates = state.count > u32::from(holds);
         self.only_holder(core, line);
         self.states[line.0 as usize].free_at = at;
-        Served { at: Cycles(at), hit: false, invalidates }
+        Served { at: Cycles(at), hit: false, failed: false, invalidates }
     }
 
     /// A load that misses.
@@ -257,7 +267,7 @@ impl FixedMemory {
             // Nobody else has it: a later write needs no permission.
             self.only_holder(core, line);
             self.states[line.0 as usize].free_at = at;
-            return Served { at: Cycles(at), hit: false, invalidates: false };
+            return Served { at: Cycles(at), hit: false, failed: false, invalidates: false };
         }
         self.counts.transfers += 1;
         let distance = match state.owner {
@@ -271,6 +281,6 @@ impl FixedMemory {
         // The owner forwards the line itself; once there are several copies, reads overlap.
         state.free_at = if state.owner == NOBODY { (start + occupancy).min(at) } else { at };
         state.owner = NOBODY;
-        Served { at: Cycles(at), hit: false, invalidates: false }
+        Served { at: Cycles(at), hit: false, failed: false, invalidates: false }
     }
 }

@@ -8,16 +8,22 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`border`] | requests, answers, notices: what crosses the border |
+//! | [`coherent`] | caches, a directory, memory controllers, and a network that every message travels on |
 //! | [`fixed`] | caches of fixed latencies, one owner a line, requests of a line in order of arrival |
 //! | [`lines`] | arrays that are indexed by line |
 
 pub(crate) mod border;
+pub(crate) mod coherent;
 pub(crate) mod fixed;
 pub(crate) mod lines;
 
 pub(crate) use border::{Access, Answer, Line, Notice, PARTS, Request, Served};
 
+use crate::config::Chip;
+use crate::random::Random;
+use baton_coherence::Bits;
 use baton_units::{CoreId, Cycles};
+use coherent::{Coherent, Unbuilt};
 use fixed::FixedMemory;
 
 /// A memory system.
@@ -62,18 +68,88 @@ pub struct MemoryCounts {
     pub fetches: u64,
     /// Cycles that requests waited behind others for the same line.
     pub queueing: u64,
+    /// Requests that the private second level served. This and the rest: coherent chips only.
+    pub l2_hits: u64,
+    /// Requests whose line was not in the core's caches.
+    pub misses: u64,
+    /// Lines that a home's bank supplied.
+    pub shared_hits: u64,
+    /// Copies that were invalidated or recalled.
+    pub invalidations: u64,
+    /// Lines that left a core's caches to make room.
+    pub evictions: u64,
+    /// Lines written to memory.
+    pub memory_writes: u64,
+    /// Accesses to memory that found their row open.
+    pub row_hits: u64,
+    /// Atomics performed at a home.
+    pub far_atomics: u64,
+    /// Messages of the protocol.
+    pub messages: u64,
+    /// One for each flit and router that it passed.
+    pub flit_hops: u64,
 }
 
 /// The memory systems that there are; the engine's loop matches on it and calls nothing through a pointer.
+#[expect(clippy::large_enum_variant, reason = "one a simulation, and the fixed one is called without a pointer")]
 pub(crate) enum MemorySystem {
     /// Fixed latencies.
     Fixed(FixedMemory),
+    /// Coherent caches of up to 64 cores.
+    Small(Box<Coherent<Bits<1>>>),
+    /// Of up to 256 cores.
+    Middle(Box<Coherent<Bits<4>>>),
+    /// Of up to 1,024 cores.
+    Large(Box<Coherent<Bits<16>>>),
+}
+
+impl MemorySystem {
+    /// The memory system that the chip file describes, for `lines` lines of guest memory.
+    pub(crate) fn new(chip: &Chip, lines: usize, random: Random) -> Result<MemorySystem, Unbuilt> {
+        let Some(config) = &chip.coherent else {
+            let fixed = FixedMemory::new(chip, lines, random);
+            return fixed.map(MemorySystem::Fixed).map_err(|error| Unbuilt::Memory(error.to_string()));
+        };
+        Ok(match chip.core.count {
+            ..=64 => MemorySystem::Small(Box::new(Coherent::new(chip, config, lines)?)),
+            65..=256 => MemorySystem::Middle(Box::new(Coherent::new(chip, config, lines)?)),
+            _ => MemorySystem::Large(Box::new(Coherent::new(chip, config, lines)?)),
+        })
+    }
+}
+
+impl MemorySystem {
+    /// What must hold when every request has been served and nothing is under way.
+    ///
+    /// # Panics
+    /// If it does not hold.
+    pub(crate) fn check_idle(&self) {
+        match self {
+            MemorySystem::Fixed(_) => {}
+            MemorySystem::Small(memory) => memory.check_idle(),
+            MemorySystem::Middle(memory) => memory.check_idle(),
+            MemorySystem::Large(memory) => memory.check_idle(),
+        }
+    }
+
+    /// Who waits for what inside, a line each: for the report of a run that hangs.
+    pub(crate) fn explain(&self) -> Vec<String> {
+        match self {
+            MemorySystem::Fixed(_) => Vec::new(),
+            MemorySystem::Small(memory) => memory.explain(),
+            MemorySystem::Middle(memory) => memory.explain(),
+            MemorySystem::Large(memory) => memory.explain(),
+        }
+    }
 }
 
 macro_rules! each {
     ($self:expr, $memory:ident => $body:expr) => {
         match $self {
             MemorySystem::Fixed($memory) => $body,
+            MemorySystem::Small($memory) => $body,
+            MemorySystem::Middle($memory) => $body,
+            MemorySystem::Large($memory) => $body,
         }
     };
 }

@@ -1,0 +1,332 @@
+//! Coherent caches on a network: every message of the protocol is a packet.
+//!
+//! A core's request goes to its private caches (`cores`). On a miss a message travels to the line's home (`homes`), which
+//! answers from its bank (`bank`) or from memory (`controller`), or has another core answer. Who may do what is in the
+//! tables of `baton-coherence`; this room adds places, time and queues.
+//!
+//! Within a moment the network comes first, then messages in the order in which they were put in, then the engine's own
+//! events. So a request meets the state after everything that happened at its moment.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`plan`] | where cores, homes and controllers are, and which of them a line belongs to |
+//! | [`message`] | messages under way |
+//! | [`net`] | the network |
+//! | [`array`] | tag arrays with replacement |
+//! | [`private`] | transactions, waiting accesses, pins |
+//! | [`cores`] | the cores' side |
+//! | [`homes`] | the homes' side |
+//! | [`bank`] | the shared level |
+//! | [`controller`] | memory controllers |
+//! | [`counts`] | what is counted |
+//! | [`inspect`] | what must hold at the end; who waits for what when a run hangs |
+//! | [`golden`] | values checked against a golden memory, in debug builds |
+
+mod array;
+mod bank;
+mod controller;
+mod cores;
+mod counts;
+mod golden;
+mod homes;
+mod inspect;
+mod message;
+mod net;
+mod plan;
+mod private;
+
+use super::border::{Answer, Line, Notice, Part, Request};
+use super::lines::Sparse;
+use super::{Memory, MemoryCounts};
+use crate::config::Chip;
+use crate::config::coherent::{self, Atomics, DirectoryKind, HomePolicy, Inclusion};
+use crate::engine::queue::{EventQueue, Rank};
+use array::Array;
+use baton_coherence::{CoreSet, Policy, Protocol};
+use baton_noc::NocError;
+use baton_units::{CoreId, Cycles};
+use controller::Memories;
+use counts::Counts;
+use golden::Golden;
+use homes::{Entry, Home};
+use message::{Flight, Flights, Stage, Unit, What};
+use net::{Arrived, Net};
+use plan::{Plan, REQUESTS};
+use private::{Own, Slab, Slot, Waiter};
+use thiserror::Error;
+
+/// Latencies, in cycles of the core's clock.
+#[derive(Clone, Copy)]
+struct Times {
+    l1: u64,
+    l2: u64,
+    /// All private levels.
+    lookup: u64,
+    atomic: u64,
+    directory: u64,
+    bank: u64,
+    home_cycles: u64,
+    home_atomic: u64,
+    /// Between units of one node.
+    local: u64,
+}
+
+/// The caches, the homes, the controllers and the network between them. `S`: a set of cores as wide as the chip.
+pub(crate) struct Coherent<S: CoreSet> {
+    now: u64,
+    next: u64,
+    net_next: u64,
+    times: Times,
+    atomics: Atomics,
+    mshrs: u32,
+    control_flits: u32,
+    data_flits: u32,
+    bounded: bool,
+    inclusive: bool,
+    /// How many cores a directory entry can name.
+    pointers: u16,
+    protocol: &'static Protocol,
+    plan: Plan,
+    net: Net,
+    arrived: Vec<Arrived>,
+    flights: Flights,
+    events: EventQueue,
+    /// First levels, where there is a second one.
+    l1: Option<Array>,
+    /// The outer private level.
+    outer: Array,
+    cores: Vec<Own>,
+    slots: Slab<Slot<S>>,
+    waiters: Slab<Waiter>,
+    /// Requests that have not been served.
+    outstanding: u64,
+    /// The entry of each line, plus one.
+    entry_of: Sparse<u32>,
+    entries: Vec<Entry<S>>,
+    homes: Vec<Home>,
+    bank: Option<Array>,
+    victims: u32,
+    memories: Memories,
+    out: Vec<Notice>,
+    counts: Counts,
+    golden: Golden,
+}
+
+/// A coherent chip that cannot be built.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub(crate) enum Unbuilt {
+    /// The host has no memory for it.
+    #[error("the host has no address space for the directory: {0}")]
+    Memory(String),
+    /// The network's own reason.
+    #[error("{0}")]
+    Network(#[from] NocError),
+}
+
+impl<S: CoreSet> Coherent<S> {
+    /// The memory system of a chip for `lines` lines of guest memory.
+    pub(crate) fn new(chip: &Chip, config: &coherent::Coherent, lines: usize) -> Result<Coherent<S>, Unbuilt> {
+        let line_bytes = chip.cache.line_bytes;
+        let count = chip.core.count;
+        let network = &config.network;
+        let net = Net::new(
+            &plan::network(chip, config),
+            chip.core.clock.0 / network.clock.0.max(1),
+            network.data_flits.max(network.control_flits),
+        )?;
+        // SAFETY: an array of integers.
+        let entry_of = unsafe { Sparse::new(lines) }.map_err(|error| Unbuilt::Memory(error.to_string()))?;
+        let outer = config.l2.unwrap_or(config.l1);
+        let l2 = config.l2.map_or(0, |l2| l2.latency.0);
+        let policy = match config.home.policy {
+            HomePolicy::Blocking => Policy::Blocking,
+            HomePolicy::NonBlocking => Policy::Nonblocking,
+        };
+        let mut flights = Flights::new();
+        let memories = Memories::new(&config.dram, line_bytes, |number| flights.put(Memories::kick_flight(number)));
+        Ok(Coherent {
+            now: 0,
+            next: u64::MAX,
+            net_next: u64::MAX,
+            times: Times {
+                l1: config.l1.latency.0,
+                l2,
+                lookup: config.l1.latency.0 + l2,
+                atomic: chip.cache.atomic.0,
+                directory: config.directory.latency.0,
+                bank: config.shared.map_or(config.directory.latency.0, |shared| shared.bank.latency.0),
+                home_cycles: config.home.cycles.0,
+                home_atomic: config.home.atomic.0,
+                local: network.local.0,
+            },
+            atomics: config.atomics,
+            mshrs: outer.mshrs,
+            control_flits: network.control_flits,
+            data_flits: network.data_flits,
+            bounded: config.home.places != 0,
+            inclusive: config.shared.is_some_and(|shared| shared.inclusion == Inclusion::Inclusive),
+            pointers: match config.directory.kind {
+                DirectoryKind::Full => u16::MAX,
+                DirectoryKind::Pointers(n) => n as u16,
+            },
+            protocol: policy.protocol(),
+            plan: Plan::new(chip, config, lines),
+            net,
+            arrived: Vec::new(),
+            flights,
+            events: EventQueue::new(),
+            l1: config.l2.is_some().then(|| Array::new(&config.l1, line_bytes, count)),
+            outer: Array::new(&outer, line_bytes, count),
+            cores: vec![Own::default(); count as usize],
+            slots: Slab::new(),
+            waiters: Slab::new(),
+            outstanding: 0,
+            entry_of,
+            entries: Vec::new(),
+            homes: (0..config.home.banks).map(|_| Home::default()).collect(),
+            bank: config.shared.map(|shared| Array::new(&shared.bank, line_bytes, config.home.banks)),
+            victims: 0,
+            memories,
+            out: Vec::new(),
+            counts: Counts::default(),
+            golden: Golden::default(),
+        })
+    }
+
+    /// Puts a message under way; it leaves at `at`.
+    #[inline]
+    fn post(&mut self, flight: Flight, at: u64) {
+        let id = self.flights.put(flight);
+        self.events.put(id, at, Rank::Next);
+    }
+
+    /// Everything that happens at `now`.
+    fn moment(&mut self, now: u64) {
+        self.now = now;
+        self.events.advance(now);
+        if self.net_next <= now {
+            let mut arrived = std::mem::take(&mut self.arrived);
+            self.net.step(now, &mut arrived);
+            self.net_next = self.net.next();
+            for packet in arrived.drain(..) {
+                let alone = self.net.alone(&packet);
+                let id = packet.message;
+                let flight = &mut self.flights[id];
+                let took = now - flight.since;
+                flight.parts.add(Part::Network, took.min(alone));
+                flight.parts.add(Part::NetworkQueueing, took.saturating_sub(alone));
+                flight.since = now;
+                self.deliver(id, now);
+            }
+            self.arrived = arrived;
+        }
+        while self.events.first() == now {
+            let Some((_, id)) = self.events.pop() else { break };
+            self.happen(id, now);
+        }
+    }
+
+    /// A message's time has come.
+    #[inline]
+    fn happen(&mut self, id: u32, now: u64) {
+        let flight = &self.flights[id];
+        match (flight.stage, flight.to, flight.what) {
+            (Stage::Send, ..) => self.send(id, now),
+            (Stage::Deliver, ..) => {
+                self.flights[id].charge(Part::Network, now);
+                self.deliver(id, now);
+            }
+            (Stage::Turn, Unit::Home(home), What::Protocol(message)) => self.home_turn(id, home, message, false, now),
+            (Stage::Again, Unit::Home(home), What::Protocol(message)) => self.home_turn(id, home, message, true, now),
+            (Stage::Moved, Unit::Controller(number), _) => self.moved(id, number, now),
+            (Stage::Kick, Unit::Controller(number), _) => self.kicked(number, now),
+            (stage, to, _) => unreachable!("message {id} for {to:?} has an event in stage {stage:?}"),
+        }
+    }
+
+    /// A message leaves: into the network, or to a unit of the same node.
+    #[inline]
+    fn send(&mut self, id: u32, now: u64) {
+        let flight = &mut self.flights[id];
+        let (src, dst) = (self.plan.node(flight.from), self.plan.node(flight.to));
+        if src == dst {
+            flight.stage = Stage::Deliver;
+            self.events.put(id, now + self.times.local, Rank::Next);
+            return;
+        }
+        let (class, long) = match flight.what {
+            What::Protocol(message) => (message.kind.class() as u8, message.kind.carries_line()),
+            What::Read => (baton_coherence::Class::Forward as u8, false),
+            What::Write => (baton_coherence::Class::Forward as u8, true),
+            What::Line => (baton_coherence::Class::Response as u8, true),
+        };
+        flight.stage = Stage::Travel;
+        flight.placed = class == REQUESTS && self.bounded;
+        let flits = if long { self.data_flits } else { self.control_flits };
+        self.net.send(now, src, dst, flits, class, id);
+        self.net_next = self.net_next.min(self.net.next());
+    }
+
+    /// A message has come to its receiver.
+    #[inline]
+    fn deliver(&mut self, id: u32, now: u64) {
+        let flight = &self.flights[id];
+        match (flight.to, flight.what) {
+            (Unit::Core(core), What::Protocol(message)) => self.core_takes(id, core, message, now),
+            (Unit::Home(home), What::Protocol(message)) => self.home_takes(id, home, message, now),
+            (Unit::Home(home), What::Line) => self.line_comes_home(id, home, now),
+            (Unit::Controller(number), What::Read | What::Write) => self.controller_takes(id, number, now),
+            (to, what) => unreachable!("{to:?} is sent {what:?}"),
+        }
+    }
+
+    fn refresh(&mut self) {
+        self.next = if self.out.is_empty() { self.events.first().min(self.net_next) } else { self.now };
+    }
+}
+
+impl<S: CoreSet> Memory for Coherent<S> {
+    fn request(&mut self, request: Request, now: Cycles) -> Answer {
+        self.now = now.0;
+        self.events.advance(now.0);
+        let answer = self.ask(request, now.0);
+        self.outstanding += u64::from(answer == Answer::Pending);
+        self.refresh();
+        answer
+    }
+
+    #[inline(always)]
+    fn next(&self) -> u64 {
+        self.next
+    }
+
+    fn advance(&mut self, to: u64, out: &mut Vec<Notice>) -> u64 {
+        while self.out.is_empty() && self.next <= to && self.next != u64::MAX {
+            self.moment(self.next);
+            self.refresh();
+        }
+        out.append(&mut self.out);
+        self.refresh();
+        self.now
+    }
+
+    #[inline]
+    fn holds(&self, core: CoreId, line: Line) -> bool {
+        let (core, line) = (core.0, line.0);
+        let near = self.l1.as_ref().is_none_or(|l1| l1.find(core, line, line).is_some());
+        near && self.find(core, line).state.is_readable()
+    }
+
+    #[inline(always)]
+    fn hit(&self) -> Cycles {
+        Cycles(self.times.l1)
+    }
+
+    fn count_hits(&mut self, _: CoreId, n: u64) {
+        self.counts.hits += n;
+    }
+
+    fn counts(&self) -> MemoryCounts {
+        self.counts.summary(self.net.flit_hops())
+    }
+}

@@ -1,0 +1,193 @@
+//! The network that messages travel on: `baton-noc`'s, behind one type for all its arbiters, in cycles of the core's clock.
+
+use baton_noc::arbiter::{Age, ArbiterKind, Fixed, Matrix, Ocor, RoundRobin};
+use baton_noc::{Config, Delivered, Header, Network, NocError, Packet, Sink};
+use baton_units::{Cycles, NodeId};
+
+enum Kind {
+    RoundRobin(Network<RoundRobin>),
+    Matrix(Network<Matrix>),
+    Age(Network<Age>),
+    Fixed(Network<Fixed>),
+    Ocor(Network<Ocor>),
+}
+
+macro_rules! each {
+    ($kind:expr, $network:ident => $body:expr) => {
+        match $kind {
+            Kind::RoundRobin($network) => $body,
+            Kind::Matrix($network) => $body,
+            Kind::Age($network) => $body,
+            Kind::Fixed($network) => $body,
+            Kind::Ocor($network) => $body,
+        }
+    };
+}
+
+/// A packet that has arrived: the message that it carried.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrived {
+    pub(super) message: u32,
+    pub(super) src: u32,
+    pub(super) dst: u32,
+    pub(super) flits: u32,
+    pub(super) hops: u32,
+}
+
+struct Arrivals<'a>(&'a mut Vec<Arrived>);
+
+impl Sink for Arrivals<'_> {
+    #[inline]
+    fn delivered(&mut self, packet: &Delivered) {
+        let Delivered { tag, src, dst, flits, hops, .. } = *packet;
+        self.0.push(Arrived { message: tag as u32, src: src.0, dst: dst.0, flits, hops });
+    }
+}
+
+/// The network.
+pub(super) struct Net {
+    kind: Kind,
+    /// Cycles of the core's clock in one of the network's.
+    ratio: u64,
+    /// How long a packet takes when it is alone; 0: not measured yet. By routers passed and flits where all links are of
+    /// one length, by sender, receiver and flits elsewhere.
+    alone: Vec<u64>,
+    longest: u32,
+    uniform: bool,
+    /// An empty network to measure that in.
+    empty: Option<Box<Network<RoundRobin>>>,
+    config: Config,
+}
+
+impl Net {
+    pub(super) fn new(config: &Config, ratio: u64, longest: u32) -> Result<Net, NocError> {
+        let kind = match config.arbiter {
+            ArbiterKind::RoundRobin => Kind::RoundRobin(Network::with_arbiter(config, RoundRobin)?),
+            ArbiterKind::Matrix => Kind::Matrix(Network::with_arbiter(config, Matrix)?),
+            ArbiterKind::Age => Kind::Age(Network::with_arbiter(config, Age)?),
+            ArbiterKind::Fixed => Kind::Fixed(Network::with_arbiter(config, Fixed)?),
+            ArbiterKind::Ocor => {
+                let arbiter = Ocor { outranks_speculation: config.mark_outranks_speculation };
+                Kind::Ocor(Network::with_arbiter(config, arbiter)?)
+            }
+        };
+        let uniform = each!(&kind, network => network.graph().links.iter().all(|link| link.length == 1));
+        Ok(Net { kind, ratio, alone: Vec::new(), longest, uniform, empty: None, config: config.clone() })
+    }
+
+    /// When something happens next in it, in cycles of the core's clock; [`u64::MAX`]: never.
+    #[inline]
+    pub(super) fn next(&self) -> u64 {
+        each!(&self.kind, network => network.next_activity()).map_or(u64::MAX, |cycle| cycle.0 * self.ratio)
+    }
+
+    /// Sends a message at `now`, after what the network does at that moment.
+    #[inline]
+    pub(super) fn send(&mut self, now: u64, src: u32, dst: u32, flits: u32, class: u8, message: u32) {
+        let cycle = Cycles(now / self.ratio + 1);
+        let packet = Packet {
+            src: NodeId(src),
+            dst: NodeId(dst),
+            flits,
+            header: Header::of_class(class),
+            tag: u64::from(message),
+        };
+        let sent = each!(&mut self.kind, network => {
+            if network.now() < cycle {
+                // Nothing is due before: the caller has let it come to `now`.
+                network.run_to(cycle, &mut Nobody);
+            }
+            network.inject(packet)
+        });
+        if let Err(error) = sent {
+            unreachable!("the plan of the chip has this node and class: {error}");
+        }
+    }
+
+    /// Lets the moment `now` pass, at which it has something to do.
+    #[inline]
+    pub(super) fn step(&mut self, now: u64, arrived: &mut Vec<Arrived>) {
+        let cycle = Cycles(now / self.ratio);
+        each!(&mut self.kind, network => {
+            if network.now() < cycle {
+                network.run_to(cycle, &mut Nobody);
+            }
+            network.step(&mut Arrivals(arrived));
+        });
+    }
+
+    /// A home has one place more.
+    #[inline]
+    pub(super) fn release(&mut self, node: u32, class: u8) {
+        each!(&mut self.kind, network => network.release(NodeId(node), class));
+    }
+
+    /// Packets that have not arrived.
+    pub(super) fn in_flight(&self) -> usize {
+        each!(&self.kind, network => network.in_flight())
+    }
+
+    /// One for each flit and router that it has passed.
+    pub(super) fn flit_hops(&self) -> u64 {
+        each!(&self.kind, network => network.flit_hops())
+    }
+
+    /// The ring of packets that wait for each other, if there is one; who is stuck otherwise.
+    pub(super) fn explain(&self) -> Vec<String> {
+        each!(&self.kind, network => baton_noc::explain::waiting_ring(network))
+    }
+
+    /// What a packet that is alone takes from its sending to its arrival, in cycles of the core's clock.
+    #[inline]
+    pub(super) fn alone(&mut self, arrived: &Arrived) -> u64 {
+        let way = if self.uniform {
+            arrived.hops
+        } else {
+            arrived.src * each!(&self.kind, network => network.nodes()) + arrived.dst
+        };
+        let at = (way * (self.longest + 1) + arrived.flits) as usize;
+        match self.alone.get(at) {
+            Some(&known) if known != 0 => known,
+            _ => self.measure(at, arrived),
+        }
+    }
+
+    /// Sends one packet of that length over that way in an empty network, and keeps what it takes.
+    #[cold]
+    fn measure(&mut self, at: usize, arrived: &Arrived) -> u64 {
+        if self.alone.len() <= at {
+            self.alone.resize(at + 1, 0);
+        }
+        if self.empty.is_none() {
+            let config = Config { endpoint_places: 0, ..self.config.clone() };
+            self.empty = Network::with_arbiter(&config, RoundRobin).ok().map(Box::new);
+        }
+        let mut took = 0;
+        if let Some(empty) = &mut self.empty {
+            let (src, dst) = (NodeId(arrived.src), NodeId(arrived.dst));
+            let sent = empty.inject(Packet { src, dst, flits: arrived.flits, header: Header::default(), tag: 0 });
+            debug_assert!(sent.is_ok());
+            let mut came: Vec<Delivered> = Vec::new();
+            while came.is_empty() {
+                empty.step(&mut came);
+            }
+            took = came[0].packet_latency().0;
+            // Credits go home.
+            while let Some(cycle) = empty.next_activity() {
+                empty.run_to(Cycles(cycle.0 + 1), &mut came);
+            }
+        }
+        // It is sent in the cycle before it enters.
+        self.alone[at] = (took + 1) * self.ratio;
+        self.alone[at]
+    }
+}
+
+/// Where packets cannot arrive, as nothing happens.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn delivered(&mut self, packet: &Delivered) {
+        unreachable!("packet {} arrived in a cycle that was to be skipped", packet.id.0);
+    }
+}
