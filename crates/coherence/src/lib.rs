@@ -4,7 +4,7 @@
 //! `(state, event) -> next state, actions`. Three readers share the rows and the code that carries them out:
 //!
 //! - the simulated chip runs [`cache::step`] and [`home::step`] over its own [`cache::Effects`] and [`home::Effects`],
-//! - the model checker runs the same two functions over a small closed world (`model`),
+//! - the model checker runs the same two functions over a small closed world ([`model`]),
 //! - `render` prints them as `docs/protocol.md`.
 //!
 //! There is no time, no network and no cache geometry here; those belong to whoever implements the effects.
@@ -14,6 +14,7 @@
 pub mod cache;
 pub mod home;
 mod message;
+pub mod model;
 mod names;
 mod policy;
 mod set;

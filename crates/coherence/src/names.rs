@@ -20,6 +20,13 @@ macro_rules! named {
             }
         }
 
+        impl Default for $enum {
+            /// The first of the list.
+            fn default() -> Self {
+                Self::ALL[0]
+            }
+        }
+
         impl std::fmt::Display for $enum {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.name())

@@ -7,8 +7,6 @@ named! {
     Action {
         /// The access that was presented is performed now: a hit. Calls [`super::Effects::hit`].
         Hit = "hit",
-        /// The presented store-conditional fails: its line is not here. Calls [`super::Effects::fail`].
-        Fail = "fail",
         /// The access that began the transaction is performed now. (A store-conditional: if its link still stands.) Calls
         /// [`super::Effects::complete`].
         Complete = "complete",

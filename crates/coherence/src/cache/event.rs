@@ -13,7 +13,8 @@ named! {
         Store = "Store",
         /// A read that sets the core's link.
         LoadLinked = "LL",
-        /// A write if the link stands. Presented only while it does; without a link it has failed and never comes here.
+        /// A write if the core's link stands. The executor looks at the link each time that it presents this and when it
+        /// completes; without a link it has failed, and never comes here.
         StoreConditional = "SC",
         /// A read-modify-write performed at the home unless the only copy is here.
         FarAtomic = "Far",

@@ -12,6 +12,9 @@ rows! {
     ImAd: DataM => M { Fill, TakeCount, Complete, Unblock };
     ImA: AckLast => M { TakeAck, Complete, Unblock };
     SmA | OmA: Count => M { TakeCount, Complete, Unblock };
+
+    // An offer may overtake the PutAck.
+    MiA | EiA | OiA | SiA: OfferFull => same { Refuse };
 }
 
 rows! {
@@ -39,6 +42,10 @@ rows! {
     ImA | ImAO: FwdGetM => ImAX { DeferWriter };
     ImA | ImAO: Recall => ImAX { DeferHome };
 
+    IsDI | IsDO | IsDX | ImAdO | ImAdX | ImAO | ImAX: Load | Store | LoadLinked | FarAtomic => wait;
+    ImAO | ImAX: StoreConditional => wait;
+    IsDI | IsDO | IsDX | ImAdO | ImAdX | ImAO | ImAX: PrefetchS | PrefetchM | PushHome | PushTo => same {};
+
     // Meanwhile our own gathers on.
     ImAdO | ImAdX | ImAO | ImAX: Ack => same { TakeAck };
     ImAdO: DataMWait => ImAO { Fill, TakeCount };
@@ -52,5 +59,5 @@ rows! {
     ImAdX: DataM => I { Fill, TakeCount, Complete, ServeReaders, ServeNext, Lost };
     ImAO: AckLast => O { TakeAck, Complete, ServeReaders };
     ImAX: AckLast => I { TakeAck, Complete, ServeReaders, ServeNext, Lost };
-    IsDI | IsDO | IsDX | ImAdO | ImAdX: OfferFull => same { Refuse };
+    IsDI: OfferFull => same { Refuse };
 }

@@ -16,7 +16,6 @@ rows! {
     // Misses and upgrades.
     I: Load | LoadLinked | PrefetchS => IsD { GetS };
     I: Store | PrefetchM => ImAd { GetM };
-    I: StoreConditional => I { Fail };
     S: Store | StoreConditional | PrefetchM => SmA { Upgrade };
     O: Store | StoreConditional | PrefetchM => OmA { Upgrade };
     I: FarAtomic => IF { FarAtomic };
@@ -24,9 +23,9 @@ rows! {
     O: FarAtomic => OF { FarAtomic };
 
     // One transaction a line: accesses wait for it, hints are dropped.
-    IsD | IsDI | IsDO | IsDX | ImAd | ImAdO | ImAdX | ImA | ImAO | ImAX | SmA | OmA | MiA | EiA | OiA | SiA | IiA | IF | SF | OF:
-        Load | Store | LoadLinked | StoreConditional | FarAtomic => wait;
-    IsD | IsDI | IsDO | IsDX | ImAd | ImAdO | ImAdX | ImA | ImAO | ImAX | SmA | OmA | MiA | EiA | OiA | SiA | IiA | IF | SF | OF:
+    IsD | ImAd | ImA | SmA | OmA | MiA | EiA | OiA | SiA | IiA | IF | SF | OF: Load | Store | LoadLinked | FarAtomic => wait;
+    ImA | SmA | OmA | SF | OF: StoreConditional => wait;
+    IsD | ImAd | ImA | SmA | OmA | MiA | EiA | OiA | SiA | IiA | IF | SF | OF:
         PrefetchS | PrefetchM | PushHome | PushTo => same {};
 
     // Giving a line up. A push gives up an owned line; a sharer's push has nothing to bring.
@@ -68,7 +67,7 @@ rows! {
     // A pushed line: taken where it finds a free place, refused elsewhere.
     I: OfferS => S { Fill, Accept };
     I: OfferE => E { Fill, Accept };
-    I | IsD | ImAd | IF | MiA | EiA | OiA | SiA | IiA: OfferFull => same { Refuse };
+    I | IsD | ImAd | IF | IiA: OfferFull => same { Refuse };
 
     // What our own transaction gathers.
     ImAd | ImA | SmA | OmA: Ack => same { TakeAck };

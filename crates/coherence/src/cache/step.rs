@@ -22,8 +22,6 @@ pub trait Effects {
     fn send(&mut self, to: Agent, message: Message);
     /// The presented access hits and is performed now.
     fn hit(&mut self);
-    /// The presented store-conditional fails.
-    fn fail(&mut self);
     /// The access that began the transaction is performed now; those that wait behind it are presented again after the step.
     /// A prefetch has no access: nothing is performed. `once`: the copy is not kept (see [`Action::CompleteOnce`]).
     fn complete(&mut self, once: bool);
@@ -97,7 +95,6 @@ fn act<S: CoreSet>(
     let answer = |kind, acks| Message { kind, from, core: message.core, acks };
     match action {
         Action::Hit => effects.hit(),
-        Action::Fail => effects.fail(),
         Action::Complete => effects.complete(false),
         Action::CompleteOnce => effects.complete(true),
         Action::Lost => effects.lost(),

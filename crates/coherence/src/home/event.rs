@@ -2,7 +2,7 @@
 
 use super::Line;
 use crate::names::named;
-use crate::{Agent, CoreSet, Kind, Message};
+use crate::{Agent, Class, CoreSet, Kind, Message};
 
 named! {
     /// A message, told apart by what the directory knows of its sender, or the shared level's own wish.
@@ -33,7 +33,9 @@ named! {
         Push = "Push",
         /// A Put or Push of someone who has no copy any more.
         PutStale = "Put-stale",
-        /// The shared level needs the place (an inclusive one, or a directory whose entries are limited).
+        /// Any request while the home waits for answers, but for a reader for whom there is a pointer (GetS).
+        Later = "any other",
+        /// The shared level needs the place (an inclusive one, or a directory whose entries are limited). In stable states only.
         Evict = "Evict",
         /// A requestor has its copy; others have not yet.
         Unblock = "Unblock",
@@ -68,7 +70,10 @@ impl Event {
         let last = line.pending == 1;
         let owner = line.owner == Some(from);
         let sharer = line.sharers.contains(from);
+        let busy = !line.state.is_stable();
         Some(match message.kind {
+            Kind::GetS if busy && line.pointers() >= pointers => Event::Later,
+            kind if busy && kind != Kind::GetS && kind.class() == Class::Request => Event::Later,
             Kind::GetS if line.pointers() < pointers => Event::GetS,
             Kind::GetS if line.sharers.len() > 1 => Event::GetSFull,
             Kind::GetS => Event::GetSFullLast,

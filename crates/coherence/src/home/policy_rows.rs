@@ -25,6 +25,8 @@ rows! {
     SU: UnblockLast => S { Answered };
     OU: UnblockLast => O { Answered };
     XU: UnblockLast => X { Answered };
+    XU: GetS => wait;
+    SU | OU | XU: Later => wait;
 }
 
 rows! {

@@ -38,7 +38,6 @@ rows! {
 
     // No pointer left for a reader: one sharer goes, or the owner if there is nobody else.
     S: GetSFull => retain SR { RecallOne };
-    S: GetSFullLast => retain IR { RecallAll, NoSharers };
     O: GetSFull => retain OR { RecallOne };
     O: GetSFullLast => retain XR { RecallOne };
     X: GetSFullLast => retain IR { OwnerShares, RecallAll, NoSharers };
@@ -52,9 +51,8 @@ rows! {
     OR: AckLast => O { Answered };
     XR: AckLast => X { Answered };
 
-    // While the home waits for answers, requests for the line wait.
-    XU | IR | SR | OR | XR | IP | SP: GetS | GetSFull | GetSFullLast => wait;
-    SU | OU: GetSFull | GetSFullLast => wait;
-    SU | OU | XU | IR | SR | OR | XR | IP | SP: GetM | UpgradeSharer | UpgradeOwner | FarAtomic | PutS | PutSLast | PutData
-        | PutClean | Push | PutStale | Evict => wait;
+    // While the home waits for answers, requests for the line wait. What began a recall of one sharer is a reader, and
+    // stays first in the queue; so nothing else is presented meanwhile.
+    IR | SR | OR | XR | IP | SP: GetS => wait;
+    IR | IP | SP: Later => wait;
 }

@@ -22,8 +22,8 @@ pub trait Effects<S> {
 /// Presents a message to a line's home. `pointers` is how many cores an entry can name (`u16::MAX`: all).
 ///
 /// Only requests come back as `Wait` or `Retain`. Such a request waits at the home, and so do all later ones for the line, in
-/// the order of their arrival (else a writer could wait for ever behind readers). When the state changes the first of them
-/// is presented again.
+/// the order of their arrival (else a writer could wait for ever behind readers). When the entry has changed the first of
+/// them is presented again; in a state that is not stable it may merely come back as `Wait`.
 #[inline]
 pub fn deliver<S: CoreSet>(
     table: &Table,
@@ -38,8 +38,9 @@ pub fn deliver<S: CoreSet>(
     run(table, line, event, message, effects)
 }
 
-/// The shared level wants the line's place. On `Wait` or `Retain` present it again when the state has changed; once it is
-/// taken, [`Effects::drop_line`] has been called and no core holds the line.
+/// The shared level wants the line's place. Presented while the line's state is stable, whatever waits. On `Retain` present
+/// it again, before the requests that wait, when the state is stable again; once it is taken, [`Effects::drop_line`] has been
+/// called and no core holds the line.
 #[inline]
 pub fn evict<S: CoreSet>(table: &Table, line: &mut Line<S>, effects: &mut impl Effects<S>) -> Result<Then, Unhandled> {
     // No row of an eviction reads the message.

@@ -1,0 +1,89 @@
+//! What must always hold.
+
+use super::{Config, World};
+use crate::names::named;
+use crate::{CoreSet, cache, home};
+use baton_units::CoreId;
+
+named! {
+    /// How the protocol can be wrong.
+    Fault {
+        /// An event without a row, or a message to someone who is never sent such a message.
+        Unhandled = "unhandled message",
+        /// A core may write while another may read, or two copies are the owner's.
+        TwoWriters = "two writers, or a writer and a reader",
+        /// A read, a copy that may be read, or the home when nobody owns the line does not have the newest version.
+        StaleData = "old data",
+        /// A store-conditional succeeded though another core had written since the load-linked.
+        BrokenLink = "store-conditional over another's write",
+        /// An access was taken and neither performed nor begun; or completed twice; or a loss was not reported.
+        LostAccess = "access or notice lost",
+        /// A forward or a response was made to wait.
+        Waits = "a forward or response waits",
+        /// Nothing can arrive, yet something is awaited.
+        Deadlock = "deadlock",
+        /// The cores rest, messages arrive, yet the world does not come to rest.
+        Livelock = "no rest",
+        /// At rest, but the directory or the bookkeeping of a transaction is not as it must be.
+        Directory = "directory wrong at rest",
+        /// More messages are under way than the protocol can have caused.
+        Flood = "messages multiply",
+    }
+}
+
+impl World {
+    /// Looks at the world as it is.
+    pub(super) fn inspect(&mut self, config: &Config) {
+        for line in 0..config.lines {
+            if let Some(fault) = self.line_fault(config, line) {
+                self.blame(fault);
+            }
+        }
+        let most = 8 * config.cores * config.lines;
+        if self.network.len() > most || self.waiting.len() > most {
+            self.blame(Fault::Flood);
+        }
+    }
+
+    fn line_fault(&self, config: &Config, line: usize) -> Option<Fault> {
+        let copies = || self.copies[..config.cores].iter().map(|core| &core[line]);
+        let count = |what: fn(cache::State) -> bool| copies().filter(|copy| what(copy.state)).count();
+        let readers = count(cache::State::is_readable);
+        if count(cache::State::is_owner) > 1 || count(cache::State::is_writable) == 1 && readers > 1 {
+            return Some(Fault::TwoWriters);
+        }
+        if copies().any(|copy| copy.state.has_data() && !copy.data.newest) {
+            return Some(Fault::StaleData);
+        }
+        if copies()
+            .any(|copy| copy.state.is_stable() && (copy.transaction != Default::default() || copy.access.is_some()))
+        {
+            return Some(Fault::LostAccess);
+        }
+        None
+    }
+
+    /// Looks at a world in which nothing is under way.
+    pub(super) fn inspect_rest(&self, config: &Config) -> Option<Fault> {
+        (0..config.lines).find_map(|line| {
+            let entry = &self.homes[line];
+            let state_of = |core: CoreId| self.copies[core.0 as usize][line].state;
+            let cores = || (0..config.cores as u32).map(CoreId);
+            let owner = cores().find(|core| state_of(*core).is_owner());
+            let shares = |core: CoreId| state_of(core) == cache::State::S;
+            let exact = entry.owner == owner && cores().all(|core| entry.sharers.contains(core) == shares(core));
+            let expected = match (entry.owner, entry.sharers.is_empty()) {
+                (None, true) => home::State::I,
+                (None, false) => home::State::S,
+                (Some(_), true) => home::State::X,
+                (Some(_), false) => home::State::O,
+            };
+            let within = entry.pointers() <= config.pointers;
+            if !exact || entry.state != expected || entry.pending != 0 || !within {
+                return Some(Fault::Directory);
+            }
+            let dirty = matches!(owner.map(state_of), Some(cache::State::M | cache::State::O));
+            (!dirty && !self.home_data[line].newest).then_some(Fault::StaleData)
+        })
+    }
+}

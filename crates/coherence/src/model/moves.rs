@@ -1,0 +1,337 @@
+//! Every move that is possible, and the world after it.
+
+use super::effects::{OfCache, OfHome};
+use super::{Age, Config, Coverage, Fault, Packet, World};
+use crate::cache::{self, Access, Event, State};
+use crate::{Agent, Class, CoreSet, Kind, Message, Protocol, Then, Unhandled, home};
+use baton_units::CoreId;
+
+/// One thing that happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Move {
+    /// A core presents an access, a hint or an eviction.
+    Core {
+        /// Which core.
+        core: CoreId,
+        /// On which line.
+        line: u8,
+        /// What.
+        access: Access,
+    },
+    /// The home wants to evict a line.
+    Evict {
+        /// Which line.
+        line: u8,
+    },
+    /// A packet arrives.
+    Arrive {
+        /// Its place in the network.
+        place: usize,
+        /// Which sharer is the victim, should one be needed.
+        pick: u8,
+    },
+}
+
+/// A world's rules.
+pub struct Model {
+    /// How large it is and what its cores do.
+    pub config: Config,
+    /// The tables, which mutation tests change.
+    pub protocol: Protocol,
+    /// Which rows were exercised.
+    pub coverage: Coverage,
+}
+
+impl Model {
+    /// The rules of `config` with its policy's tables.
+    pub fn new(config: Config) -> Model {
+        let protocol = config.protocol().clone();
+        Model { config, protocol, coverage: Coverage::default() }
+    }
+
+    /// The one world in which everything begins: no copies, no messages.
+    pub fn start(&self) -> World {
+        World::default()
+    }
+
+    /// Appends what may happen next in `world`.
+    pub fn moves(&self, world: &World, moves: &mut Vec<Move>) {
+        if world.fault.is_some() {
+            return;
+        }
+        let picks = if usize::from(self.config.pointers) < self.config.cores { self.config.cores as u8 } else { 1 };
+        for place in world.arrivals(self.config.ordered(), self.config.places) {
+            let request = world.network[place].class == Class::Request;
+            moves.extend((0..if request { picks } else { 1 }).map(|pick| Move::Arrive { place, pick }));
+        }
+        for line in 0..self.config.lines as u8 {
+            if self.config.operations.recalls && world.homes[usize::from(line)].state.is_stable() {
+                moves.push(Move::Evict { line });
+            }
+            for core in 0..self.config.cores as u32 {
+                self.core_moves(world, CoreId(core), line, moves);
+            }
+        }
+    }
+
+    /// What `core` may present on `line`: whatever needs no place or MSHR that it has not got.
+    fn core_moves(&self, world: &World, core: CoreId, line: u8, moves: &mut Vec<Move>) {
+        let operations = &self.config.operations;
+        let copy = &world.copies[core.0 as usize][usize::from(line)];
+        let lines = || world.copies[core.0 as usize].iter().map(|copy| copy.state);
+        let mshr = lines().filter(|state| !state.is_stable()).count() < self.config.mshrs;
+        let begins = !copy.state.is_stable() || (mshr && (copy.state != State::I || self.has_room(world, core)));
+        let mut present = |event, to| moves.push(Move::Core { core, line, access: Access { event, to } });
+        if begins {
+            present(Event::Load, core);
+            present(Event::Store, core);
+            if operations.far_atomics {
+                present(Event::FarAtomic, core);
+            }
+            if operations.prefetches {
+                present(Event::PrefetchS, core);
+                present(Event::PrefetchM, core);
+            }
+            if operations.links {
+                present(Event::LoadLinked, core);
+                // Without a link it has failed before it comes here.
+                if copy.linked {
+                    present(Event::StoreConditional, core);
+                }
+            }
+        }
+        let gives = copy.state.is_stable() && copy.state != State::I && mshr;
+        if operations.evictions && gives {
+            present(Event::Evict, core);
+        }
+        if operations.push_home && (mshr || !copy.state.is_stable()) {
+            present(Event::PushHome, core);
+        }
+        if operations.push_to && (mshr || !copy.state.is_stable()) {
+            let others = (0..self.config.cores as u32).map(CoreId).filter(|to| *to != core);
+            others.for_each(|to| present(Event::PushTo, to));
+        }
+    }
+
+    /// Whether `core` has a place for another line.
+    fn has_room(&self, world: &World, core: CoreId) -> bool {
+        let held = world.copies[core.0 as usize].iter().filter(|copy| copy.state != State::I);
+        held.count() < self.config.capacity
+    }
+
+    /// The world after `step`.
+    pub fn after(&self, world: &World, step: Move) -> World {
+        let mut next = self.carried_out(world, step);
+        next.inspect(&self.config);
+        if next.fault.is_none() {
+            let fault = self.rest_fault(&next);
+            next.fault = fault;
+        }
+        if next.fault.is_none() && self.config.drain && !self.drains(&next) {
+            next.fault = Some(Fault::Livelock);
+        }
+        next.renamed_least(&self.config)
+    }
+
+    fn carried_out(&self, world: &World, step: Move) -> World {
+        let mut next = world.clone();
+        match step {
+            Move::Core { core, line, access } => self.present(&mut next, core, usize::from(line), access),
+            Move::Evict { line } => {
+                let message = Message { kind: Kind::Recall, from: Agent::Home, core: CoreId(0), acks: 0 };
+                let packet = Packet { line, to: Agent::Home, class: Class::Request, message, data: Age::default() };
+                if self.reach_home(&mut next, &packet, 0) == Some(Then::Retain) {
+                    next.waiting.insert(0, packet);
+                }
+            }
+            Move::Arrive { place, pick } => {
+                let packet = next.network.remove(place);
+                match packet.to {
+                    Agent::Core(core) => self.reach_cache(&mut next, core, &packet),
+                    Agent::Home if packet.class == Class::Request => self.request(&mut next, packet, pick),
+                    Agent::Home => {
+                        if self.reach_home(&mut next, &packet, pick) != Some(Then::Take) {
+                            next.blame(Fault::Waits);
+                        }
+                        self.serve_waiting(&mut next, packet.line, pick);
+                    }
+                }
+            }
+        }
+        next
+    }
+
+    fn present(&self, world: &mut World, core: CoreId, line: usize, access: Access) {
+        let mut copy = world.copies[core.0 as usize][line];
+        let before = copy.state;
+        self.coverage.cache(before, access.event);
+        let mut effects = OfCache {
+            world,
+            config: &self.config,
+            core,
+            line,
+            presented: Some(access.event),
+            data: Age::default(),
+            performed: 0,
+            lost: false,
+        };
+        let table = &self.protocol.cache;
+        let then = cache::step(table, core, &mut copy.state, &mut copy.transaction, access, &mut effects);
+        let performed = effects.performed;
+        let began = before.is_stable() && !copy.state.is_stable();
+        let asks = access.event <= Event::FarAtomic;
+        let right = match then {
+            Ok(Then::Take) => !asks || performed + u8::from(began) == 1,
+            Ok(Then::Wait) => asks && performed == 0 && copy.state == before,
+            _ => false,
+        };
+        self.settle(&mut effects, before, copy.state, copy.transaction, then);
+        if !right {
+            world.blame(Fault::LostAccess);
+        }
+        if began && asks && then == Ok(Then::Take) {
+            world.copies[core.0 as usize][line].access = Some(access.event);
+            // Only a non-blocking home lets a load be served with what is old by the time that it arrives.
+            if self.config.ordered() && matches!(access.event, Event::Load | Event::LoadLinked) {
+                world.pieces(line).filter(|data| data.newest).for_each(|data| data.serves.insert(core));
+                world.sort_network(true);
+            }
+        }
+    }
+
+    fn reach_cache(&self, world: &mut World, core: CoreId, packet: &Packet) {
+        let line = usize::from(packet.line);
+        let room = self.has_room(world, core);
+        let mut copy = world.copies[core.0 as usize][line];
+        let before = copy.state;
+        if let Some(event) = Event::of(&packet.message, &copy.transaction, room && before == State::I) {
+            self.coverage.cache(before, event);
+        }
+        let mut effects = OfCache {
+            world,
+            config: &self.config,
+            core,
+            line,
+            presented: None,
+            data: packet.data,
+            performed: 0,
+            lost: false,
+        };
+        let table = &self.protocol.cache;
+        let message = &packet.message;
+        let then = cache::deliver(table, core, &mut copy.state, &mut copy.transaction, message, room, &mut effects);
+        let performed = effects.performed;
+        self.settle(&mut effects, before, copy.state, copy.transaction, then);
+        if then.is_ok_and(|then| then != Then::Take) {
+            world.blame(Fault::Waits);
+        }
+        if performed > 1 {
+            world.blame(Fault::LostAccess);
+        }
+    }
+
+    /// Writes back what a cache's row left, and looks whether a loss was reported.
+    fn settle(
+        &self,
+        effects: &mut OfCache<'_>,
+        before: State,
+        after: State,
+        transaction: cache::Transaction<super::Few>,
+        then: Result<Then, Unhandled>,
+    ) {
+        let (lost, performed) = (effects.lost, effects.performed);
+        let copy = &mut effects.world.copies[effects.core.0 as usize][effects.line];
+        (copy.state, copy.transaction) = (after, transaction);
+        let arriving = matches!(after, State::ImA | State::ImAO | State::ImAX);
+        let leaving = matches!(after, State::MiA | State::EiA | State::OiA);
+        if !after.has_data() && !arriving && !leaving {
+            copy.data = Age::default();
+        }
+        let had = before.has_data() || (performed > 0 && !before.is_stable());
+        if had && !after.has_data() && !arriving && !lost {
+            effects.world.blame(Fault::LostAccess);
+        }
+        if then.is_err() {
+            effects.world.blame(Fault::Unhandled);
+        }
+    }
+
+    /// A request reaches the home: behind those that wait for its line already, or at once.
+    fn request(&self, world: &mut World, packet: Packet, pick: u8) {
+        let line = packet.line;
+        world.waiting.push(packet);
+        if world.waiting.iter().filter(|other| other.line == line).count() == 1 {
+            self.serve_waiting(world, line, pick);
+        }
+    }
+
+    /// Presents the requests that wait for `line`, from the first on, until one has to wait unchanged.
+    fn serve_waiting(&self, world: &mut World, line: u8, pick: u8) {
+        while let Some(place) = world.waiting.iter().position(|packet| packet.line == line) {
+            let packet = world.waiting[place];
+            let stable = world.homes[usize::from(line)].state.is_stable();
+            if packet.message.from == Agent::Home && !stable {
+                return;
+            }
+            match self.reach_home(world, &packet, pick) {
+                Some(Then::Take) => drop(world.waiting.remove(place)),
+                // Whoever asks for a change gets one, and then has to await it.
+                Some(Then::Retain) if stable && !world.homes[usize::from(line)].state.is_stable() => {}
+                Some(Then::Retain) => return world.blame(Fault::Livelock),
+                Some(Then::Wait) | None => return,
+            }
+        }
+    }
+
+    fn reach_home(&self, world: &mut World, packet: &Packet, pick: u8) -> Option<Then> {
+        let line = usize::from(packet.line);
+        let mut entry = world.homes[line];
+        let own = packet.message.from == Agent::Home;
+        let event =
+            if own { Some(home::Event::Evict) } else { home::Event::of(&packet.message, &entry, self.config.pointers) };
+        if let Some(event) = event {
+            self.coverage.home(entry.state, event);
+        }
+        let before = entry;
+        let mut effects = OfHome { world, config: &self.config, line, data: packet.data, pick, dropped: false };
+        let then = if own {
+            home::evict(&self.protocol.home, &mut entry, &mut effects)
+        } else {
+            home::deliver(&self.protocol.home, &mut entry, &packet.message, self.config.pointers, &mut effects)
+        };
+        let dropped = effects.dropped;
+        world.homes[line] = entry;
+        match then {
+            Err(_) => world.blame(Fault::Unhandled),
+            Ok(Then::Wait) if entry != before => world.blame(Fault::Waits),
+            // The line leaves the shared level exactly when its eviction is taken, and then no core holds it.
+            Ok(Then::Take) if own != dropped || (own && entry.pointers() > 0) => world.blame(Fault::Directory),
+            Ok(_) => {}
+        }
+        then.ok()
+    }
+
+    /// A world in which nothing can arrive: everything must be at rest and in order.
+    fn rest_fault(&self, world: &World) -> Option<Fault> {
+        if world.arrivals(self.config.ordered(), self.config.places).next().is_some() {
+            return None;
+        }
+        if !world.is_quiet() {
+            return Some(Fault::Deadlock);
+        }
+        world.inspect_rest(&self.config)
+    }
+
+    /// Whether the world comes to rest when the cores begin nothing more.
+    fn drains(&self, world: &World) -> bool {
+        let mut world = world.clone();
+        for _ in 0..32 * self.config.cores * self.config.lines {
+            let Some(place) = world.arrivals(self.config.ordered(), self.config.places).next() else { return true };
+            world = self.carried_out(&world, Move::Arrive { place, pick: 0 });
+            if world.fault.is_some() {
+                return true;
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,129 @@
+//! The world's state.
+
+use super::{Fault, Packet};
+use crate::cache::Transaction;
+use crate::{CoreSet, cache, home};
+use baton_units::CoreId;
+
+/// The most cores of a world.
+pub const MAX_CORES: usize = 4;
+/// The most lines of a world.
+pub const MAX_LINES: usize = 2;
+
+/// A set of up to eight cores in one byte, so that states stay small.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Few(pub u8);
+
+impl CoreSet for Few {
+    fn insert(&mut self, core: CoreId) {
+        self.0 |= 1 << core.0;
+    }
+
+    fn remove(&mut self, core: CoreId) {
+        self.0 &= !(1 << core.0);
+    }
+
+    fn contains(&self, core: CoreId) -> bool {
+        self.0 >> core.0 & 1 == 1
+    }
+
+    fn len(&self) -> u16 {
+        self.0.count_ones() as u16
+    }
+
+    fn each(&self, mut f: impl FnMut(CoreId)) {
+        (0..8).map(CoreId).filter(|core| self.contains(*core)).for_each(&mut f);
+    }
+}
+
+/// How old data is, which is all that the world knows of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Age {
+    /// It is the newest version.
+    pub newest: bool,
+    /// The cores that wait for a load which they issued while this was the newest, or before: such a load may return it.
+    pub serves: Few,
+}
+
+/// One line in one core's caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Copy {
+    /// The protocol's state.
+    pub state: cache::State,
+    /// The protocol's transaction.
+    pub transaction: Transaction<Few>,
+    /// The access that began the transaction; none for a prefetch or an eviction.
+    pub access: Option<cache::Event>,
+    /// The data, if there is any.
+    pub data: Age,
+    /// The core's link: load-linked done, line not lost since.
+    pub linked: bool,
+    /// Somebody else has written since the load-linked: a store-conditional that succeeds now is wrong.
+    pub overwritten: bool,
+}
+
+impl Default for Copy {
+    fn default() -> Self {
+        Copy {
+            state: cache::State::I,
+            transaction: Transaction::default(),
+            access: None,
+            data: Age::default(),
+            linked: false,
+            overwritten: false,
+        }
+    }
+}
+
+/// Everything.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct World {
+    /// By core and line.
+    pub copies: [[Copy; MAX_LINES]; MAX_CORES],
+    /// By line.
+    pub homes: [home::Line<Few>; MAX_LINES],
+    /// By line: the home's data.
+    pub home_data: [Age; MAX_LINES],
+    /// What is under way, in canonical order (`network.rs`).
+    pub network: Vec<Packet>,
+    /// Requests that wait at the home, by arrival; an eviction of the home's own is a packet from the home to itself.
+    pub waiting: Vec<Packet>,
+    /// What went wrong on the way here. Such a world has no successors.
+    pub fault: Option<Fault>,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        World {
+            copies: Default::default(),
+            homes: Default::default(),
+            home_data: [Age { newest: true, serves: Few(0) }; MAX_LINES],
+            network: Vec::new(),
+            waiting: Vec::new(),
+            fault: None,
+        }
+    }
+}
+
+impl World {
+    /// Notes a fault; the first stands.
+    pub fn blame(&mut self, fault: Fault) {
+        self.fault.get_or_insert(fault);
+    }
+
+    /// Every piece of data of `line`, wherever it is.
+    pub(super) fn pieces(&mut self, line: usize) -> impl Iterator<Item = &mut Age> {
+        let copies = self.copies.iter_mut().map(move |core| &mut core[line].data);
+        let packets = self.network.iter_mut().chain(&mut self.waiting);
+        let packets = packets.filter(move |packet| usize::from(packet.line) == line).map(|packet| &mut packet.data);
+        copies.chain(packets).chain(std::iter::once(&mut self.home_data[line]))
+    }
+
+    /// Whether nothing is under way.
+    pub fn is_quiet(&self) -> bool {
+        self.network.is_empty()
+            && self.waiting.is_empty()
+            && self.copies.iter().flatten().all(|copy| copy.state.is_stable())
+            && self.homes.iter().all(|line| line.state.is_stable())
+    }
+}

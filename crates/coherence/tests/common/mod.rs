@@ -1,0 +1,84 @@
+//! Hands the closed world of `baton_coherence::model` to stateright.
+
+#![allow(dead_code, unreachable_pub)] // Each test and example uses its part.
+
+pub mod worlds;
+
+use baton_coherence::model::{Fault, Model, Move, World};
+use stateright::{Checker, HasDiscoveries, Property};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The world's rules, as stateright wants them.
+#[derive(Clone)]
+pub struct Rules(pub Arc<Model>);
+
+impl stateright::Model for Rules {
+    type State = World;
+    type Action = Move;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![self.0.start()]
+    }
+
+    fn actions(&self, world: &World, moves: &mut Vec<Move>) {
+        self.0.moves(world, moves);
+    }
+
+    fn next_state(&self, world: &World, step: Move) -> Option<World> {
+        Some(self.0.after(world, step)).filter(|after| after != world)
+    }
+
+    fn properties(&self) -> Vec<Property<Rules>> {
+        /// The fault number `F` has not happened.
+        fn never<const F: usize>(_: &Rules, world: &World) -> bool {
+            world.fault != Some(Fault::ALL[F])
+        }
+        let never = [
+            never::<0>, never::<1>, never::<2>, never::<3>, never::<4>, never::<5>, never::<6>, never::<7>, never::<8>,
+            never::<9>,
+        ];
+        assert_eq!(never.len(), Fault::COUNT);
+        Fault::ALL.iter().zip(never).map(|(fault, never)| Property::always(fault.name(), never)).collect()
+    }
+}
+
+/// What an exploration found.
+pub struct Figures {
+    /// Worlds that differ in more than names.
+    pub states: usize,
+    /// Moves tried.
+    pub generated: usize,
+    /// The most moves needed to reach any of them.
+    pub depth: usize,
+    /// How long it took.
+    pub took: Duration,
+    /// The first fault found, and the moves to it.
+    pub fault: Option<(String, Vec<String>)>,
+    /// Whether every world was visited.
+    pub exhausted: bool,
+}
+
+/// Explores every world that can be reached, or stops at the first fault or after `most` worlds.
+pub fn explore(model: &Arc<Model>, threads: usize, most: Option<usize>) -> Figures {
+    let start = Instant::now();
+    let mut checker =
+        stateright::Model::checker(Rules(Arc::clone(model))).threads(threads).finish_when(HasDiscoveries::Any);
+    if let Some(most) = most {
+        checker = checker.target_state_count(most);
+    }
+    let checker = checker.spawn_bfs().join();
+    let fault = checker.discoveries().into_iter().min_by_key(|(_, path)| path.clone().into_actions().len());
+    let fault = fault.map(|(name, path)| {
+        let steps = path.into_vec().into_iter().map(|(world, step)| format!("{step:?}\n      of {world:?}"));
+        (name.to_owned(), steps.collect())
+    });
+    Figures {
+        states: checker.unique_state_count(),
+        generated: checker.state_count(),
+        depth: checker.max_depth(),
+        took: start.elapsed(),
+        exhausted: checker.is_done() && fault.is_none() && most.is_none_or(|most| checker.state_count() < most),
+        fault,
+    }
+}
