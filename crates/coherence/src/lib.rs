@@ -3,7 +3,7 @@
 //! Two tables say everything: what a core's private caches do ([`cache`]) and what a line's home does ([`home`]). A row is
 //! `(state, event) -> next state, actions`. Three readers share the rows and the code that carries them out:
 //!
-//! - the simulated chip runs [`cache::step`] and [`home::step`] over its own [`cache::Effects`] and [`home::Effects`],
+//! - the simulated chip runs [`cache::step`] and [`home::deliver`] over its own [`cache::Effects`] and [`home::Effects`],
 //! - the model checker runs the same two functions over a small closed world ([`model`]),
 //! - `render` prints them as `docs/protocol.md`.
 //!
