@@ -491,10 +491,6 @@ impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
         self.hit = true;
     }
 
-    fn fail(&mut self) {
-        self.failed = true;
-    }
-
     fn complete(&mut self, once: bool) {
         let Some(slot) = self.slot else { return };
         let first = std::mem::replace(&mut self.chip.slots[slot].first, NONE);
