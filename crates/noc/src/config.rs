@@ -3,7 +3,7 @@
 use crate::allocator::AllocatorKind;
 use crate::arbiter::ArbiterKind;
 use crate::error::{NocError, bad};
-use crate::routing::RoutingKind;
+use crate::routing::{RouteFile, RoutingKind};
 use crate::topology::TopologyConfig;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,8 @@ pub struct Config {
     pub topology: TopologyConfig,
     /// How a packet chooses its way.
     pub routing: RoutingKind,
+    /// The table of `routing = "table"`; without one that is the shortest path.
+    pub routes: Option<RouteFile>,
     /// Virtual channels a port, over all classes.
     pub vcs: u32,
     /// Buffer of one virtual channel in flits; with [`Config::shared_buffer`] the part that is its own.
@@ -112,6 +114,7 @@ impl Default for Config {
         Config {
             topology: TopologyConfig::default(),
             routing: RoutingKind::Auto,
+            routes: None,
             vcs: 6,
             buffer: 4,
             shared_buffer: 0,

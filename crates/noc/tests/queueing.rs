@@ -6,7 +6,7 @@ use baton_noc::topology::TopologyConfig;
 use baton_noc::traffic::{Flow, Pattern};
 
 fn run(network: Config, flow: Flow, cycles: u64) -> RunResult {
-    Experiment { network, traffic: vec![flow], cycles, seed: 5 }.run().unwrap()
+    Experiment { network, traffic: vec![flow], cycles, seed: 5, ..Experiment::default() }.run().unwrap()
 }
 
 #[test]
@@ -34,8 +34,13 @@ fn crossbar(ports: u32) -> f64 {
         Config { topology: TopologyConfig::Crossbar { nodes: ports }, vcs: 1, buffer: 16, ..Config::default() };
     // Sources always have a packet: one a cycle is born at each. Nothing settles, so the load is read off the links.
     let found = baton_noc::explain::explain(
-        &Experiment { network, traffic: vec![Flow { rate: 1.0, ..Flow::default() }], cycles: 8_000, seed: 3 },
-        None,
+        &Experiment {
+            network,
+            traffic: vec![Flow { rate: 1.0, ..Flow::default() }],
+            cycles: 8_000,
+            ..Experiment::default()
+        },
+        baton_noc::explain::Look::default(),
     );
     let links = found.unwrap().links;
     links.iter().filter(|l| l.kind == "ejection").map(|l| l.load).sum::<f64>() / f64::from(ports)

@@ -3,7 +3,7 @@
 use baton_noc::allocator::AllocatorKind;
 use baton_noc::arbiter::{Age, Matrix, RoundRobin};
 use baton_noc::experiment::{Experiment, Outcome};
-use baton_noc::explain::explain;
+use baton_noc::explain::{Look, explain};
 use baton_noc::routing::{ROUTINGS, RoutingKind};
 use baton_noc::topology::{GraphFile, GraphLink, TopologyConfig};
 use baton_noc::traffic::Flow;
@@ -116,9 +116,9 @@ fn a_deadlock_made_on_purpose_is_found_and_explained() {
         ..Config::default()
     };
     let traffic = vec![Flow { rate: 0.3, packet: 8, ..Flow::default() }];
-    let experiment = Experiment { network, traffic, cycles: 20_000, seed: 1 };
+    let experiment = Experiment { network, traffic, cycles: 20_000, ..Experiment::default() };
     assert_eq!(experiment.run().unwrap().outcome, Outcome::Deadlocked);
-    let found = explain(&experiment, None).unwrap();
+    let found = explain(&experiment, Look::default()).unwrap();
     assert!(found.still_for > 10_000);
     assert!(found.deadlock.len() >= 2, "{found:?}");
     // Each waits for the next, and the last for the first.
@@ -132,7 +132,7 @@ fn a_deadlock_made_on_purpose_is_found_and_explained() {
     }
     // The same load with datelines moves, and no ring is found.
     let sound = Config { vcs: 2, routing: RoutingKind::Xy, ..experiment.network.clone() };
-    let found = explain(&Experiment { network: sound, ..experiment }, None).unwrap();
+    let found = explain(&Experiment { network: sound, ..experiment }, Look::default()).unwrap();
     assert!(found.deadlock.is_empty() && found.still_for < 100);
 }
 

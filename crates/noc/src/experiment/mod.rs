@@ -3,13 +3,20 @@
 //! Definitions are those of the reference: packet latency from creation at the source to the tail's leaving, network
 //! latency from the head's entering; packets created in the measured window are all waited for.
 
+mod endpoint;
 mod histogram;
 mod interval;
+mod load;
+mod measure;
+mod result;
 mod run;
 mod sweep;
 
+pub(crate) use endpoint::Endpoints;
 pub use histogram::Histogram;
 pub use interval::BatchMeans;
+pub(crate) use load::{Load, heard};
+pub use result::{ClassResult, Latency, LinkLoad, Outcome, RoundTrips, RunResult};
+pub use run::Experiment;
 pub(crate) use run::link_loads;
-pub use run::{ClassResult, Experiment, Latency, LinkLoad, Outcome, RunResult};
 pub use sweep::{Point, bisect_saturation};

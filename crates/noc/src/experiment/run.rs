@@ -1,12 +1,14 @@
 //! Running one experiment.
 
-use super::{BatchMeans, Histogram};
+use super::BatchMeans;
+use super::load::Load;
+use super::measure::Measure;
+use super::result::{ClassResult, Latency, LinkLoad, Outcome, RoundTrips, RunResult};
 use crate::arbiter::Arbiter;
 use crate::config::Config;
 use crate::error::{NocError, bad};
 use crate::network::Network;
-use crate::packet::{Delivered, Sink};
-use crate::traffic::{Flow, Injector};
+use crate::traffic::Flow;
 use serde::{Deserialize, Serialize};
 
 /// A network, its traffic, and how long to measure.
@@ -17,7 +19,10 @@ pub struct Experiment {
     pub network: Config,
     /// Its traffic.
     pub traffic: Vec<Flow>,
-    /// Measured cycles; warm-up and drain come on top.
+    /// Cycles that an endpoint takes for a packet, one after another, before its place is free again and its reply
+    /// goes out; 0 = it is done when the packet has arrived.
+    pub endpoint_service: u32,
+    /// Measured cycles; warm-up and drain come on top. Not looked at where a flow has a batch.
     pub cycles: u64,
     /// Seed of the traffic.
     pub seed: u64,
@@ -25,96 +30,14 @@ pub struct Experiment {
 
 impl Default for Experiment {
     fn default() -> Experiment {
-        Experiment { network: Config::default(), traffic: vec![Flow::default()], cycles: 60_000, seed: 1 }
+        Experiment {
+            network: Config::default(),
+            traffic: vec![Flow::default()],
+            endpoint_service: 0,
+            cycles: 60_000,
+            seed: 1,
+        }
     }
-}
-
-/// Mean, 95% interval and percentiles of a latency, in cycles.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Latency {
-    /// Mean.
-    pub mean: f64,
-    /// Half the width of the mean's 95% interval; absent where too few packets arrived.
-    pub half_width_95: Option<f64>,
-    /// Median.
-    pub p50: u64,
-    /// 99th percentile.
-    pub p99: u64,
-    /// Largest.
-    pub max: u64,
-}
-
-/// Figures of one message class.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ClassResult {
-    /// The class.
-    pub class: u8,
-    /// Packets measured.
-    pub packets: u64,
-    /// Packet latency.
-    pub packet_latency: Latency,
-}
-
-/// Load of one channel over the whole run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LinkLoad {
-    /// Upstream router, or node where the channel is an injection channel.
-    pub from: u32,
-    /// Downstream router, or node where it is an ejection channel.
-    pub to: u32,
-    /// `link`, `injection` or `ejection`.
-    pub kind: &'static str,
-    /// Length in tiles.
-    pub length: u32,
-    /// Flits over the whole run.
-    pub flits: u64,
-    /// Flits a cycle.
-    pub load: f64,
-}
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Outcome {
-    /// The mean settled and every measured packet arrived.
-    Settled,
-    /// The mean did not settle below 1,000 cycles.
-    Saturated,
-    /// Packets were in flight and nothing moved.
-    Deadlocked,
-}
-
-/// What a run gives. Rates are per node and cycle; `offered` and `accepted` are of the measured window.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RunResult {
-    /// Packet latency: creation to the tail's leaving.
-    pub packet_latency: Latency,
-    /// Network latency: the head's entering to the tail's leaving.
-    pub network_latency: Latency,
-    /// Mean routers passed, both ends counted.
-    pub hops: f64,
-    /// Packets a node a cycle that were created.
-    pub offered_packets: f64,
-    /// Flits a node a cycle that left the network.
-    pub accepted_flits: f64,
-    /// The mean did not settle below 1,000 cycles.
-    pub saturated: bool,
-    /// How the run ended.
-    pub outcome: Outcome,
-    /// Packets measured.
-    pub packets: u64,
-    /// One for each flit and router passed, over the whole run, warm-up and drain included.
-    pub flit_hops: u64,
-    /// Cycles of the whole run.
-    pub cycles: u64,
-    /// Cycles of the warm-up.
-    pub warm_up: u64,
-    /// Greatest age of a packet that was still on its way, at the ends of the run's windows.
-    pub oldest: u64,
-    /// By message class.
-    pub classes: Vec<ClassResult>,
-    /// By channel.
-    pub links: Vec<LinkLoad>,
 }
 
 /// A mean above this is saturation (the reference's threshold).
@@ -127,65 +50,6 @@ const WINDOW: u64 = 1000;
 const LONGEST_WINDOW: u64 = 256_000;
 /// Cycles without any flit's moving, while packets are in flight, that count as deadlock.
 const DEAD: u64 = 20_000;
-
-/// Collects what is measured.
-#[derive(Default)]
-struct Measure {
-    from: u64,
-    to: u64,
-    batch: u64,
-    packet: Histogram,
-    network: Histogram,
-    means: BatchMeans,
-    network_means: BatchMeans,
-    by_class: Vec<Option<Box<(Histogram, BatchMeans)>>>,
-    hops: u64,
-    flits: u64,
-    // Of the window that is open: packets and their latency by time of arrival, flits.
-    window: (u64, u64),
-}
-
-impl Sink for Measure {
-    #[inline]
-    fn delivered(&mut self, p: &Delivered) {
-        let latency = p.arrived.0 - p.created.0;
-        self.window.0 += 1;
-        self.window.1 += latency;
-        if p.arrived.0.wrapping_sub(self.from) < self.to - self.from {
-            self.flits += u64::from(p.flits);
-        }
-        if p.created.0.wrapping_sub(self.from) >= self.to - self.from {
-            return;
-        }
-        let batch = ((p.created.0 - self.from) / self.batch) as usize;
-        self.packet.add(latency);
-        self.means.add(batch, latency);
-        self.network.add(p.arrived.0 - p.entered.0);
-        self.network_means.add(batch, p.arrived.0 - p.entered.0);
-        self.hops += u64::from(p.hops);
-        if self.by_class.len() > 1 {
-            self.add_to_class(p.header.class, batch, latency);
-        }
-    }
-}
-
-impl Measure {
-    fn add_to_class(&mut self, class: u8, batch: usize, latency: u64) {
-        let (histogram, means) = &mut **self.by_class[usize::from(class)].get_or_insert_default();
-        histogram.add(latency);
-        means.add(batch, latency);
-    }
-}
-
-fn latency(h: &Histogram, means: &BatchMeans) -> Latency {
-    Latency {
-        mean: h.mean(),
-        half_width_95: means.half_width(),
-        p50: h.percentile(0.5),
-        p99: h.percentile(0.99),
-        max: h.max(),
-    }
-}
 
 impl Experiment {
     /// Reads an experiment from TOML; an error names `file`, line and key.
@@ -208,23 +72,13 @@ impl Experiment {
         if !(30..=1_000_000_000_000).contains(&self.cycles) {
             return Err(bad("cycles", self.cycles, "30 to 1e12"));
         }
-        if self.traffic.is_empty() {
-            return Err(bad("traffic", "[]", "at least one flow"));
-        }
-        if self.network.endpoint_places > 0 {
-            let expected = "0 in an experiment: nobody would give the places back";
-            return Err(bad("endpoint_places", self.network.endpoint_places, expected));
-        }
         let network = Network::with_arbiter(&self.network, arbiter)?;
-        let injectors = (0u64..)
-            .zip(&self.traffic)
-            .map(|(i, flow)| Injector::new(flow, network.graph(), self.network.classes, self.seed, i))
-            .collect::<Result<Vec<_>, _>>()?;
+        let load = Load::new(self, &network)?;
         let mut by_class = vec![];
         by_class.resize_with(self.network.classes as usize, || None);
         let measure = Measure { from: 0, to: 0, batch: 1, by_class, ..Measure::default() };
-        let mut run = Running { network, injectors, measure, oldest: 0, last_moved: (0, 0), dead: false };
-        Ok(run.run(self.cycles, watch))
+        let mut run = Running { network, load, measure, oldest: 0, last_moved: (0, 0), dead: false };
+        Ok(if run.load.has_batches() { run.batches(watch) } else { run.run(self.cycles, watch) })
     }
 }
 
@@ -249,7 +103,7 @@ pub(crate) fn link_loads<A: Arbiter>(network: &Network<A>) -> Vec<LinkLoad> {
 
 struct Running<A: Arbiter> {
     network: Network<A>,
-    injectors: Vec<Injector>,
+    load: Load,
     measure: Measure,
     oldest: u64,
     last_moved: (u64, u64),
@@ -260,10 +114,7 @@ impl<A: Arbiter> Running<A> {
     /// One cycle; gives the packets born in it.
     #[inline]
     fn cycle(&mut self) -> u64 {
-        let mut born = 0;
-        for injector in &mut self.injectors {
-            born += injector.poll(&mut self.network);
-        }
+        let born = self.load.poll(&mut self.network, &mut self.measure.inbox);
         self.network.step(&mut self.measure);
         born
     }
@@ -289,7 +140,7 @@ impl<A: Arbiter> Running<A> {
             self.oldest = self.oldest.max(now - created.0);
         }
         let hops = self.network.flit_hops();
-        if hops != self.last_moved.0 || self.network.in_flight() == 0 {
+        if hops != self.last_moved.0 || self.network.in_flight() == 0 || self.load.serving() {
             self.last_moved = (hops, now);
         }
         self.dead = now - self.last_moved.1 >= DEAD;
@@ -348,17 +199,39 @@ impl<A: Arbiter> Running<A> {
         self.result(outcome, from, born, cycles)
     }
 
+    /// Runs batches to their end: all of the run is measured.
+    fn batches(&mut self, watch: &mut dyn FnMut(u64)) -> RunResult {
+        (self.measure.to, self.measure.batch) = (u64::MAX, u64::MAX);
+        let mut born = 0;
+        while !self.dead && self.load.unfinished() > 0 {
+            for _ in 0..WINDOW {
+                born += self.cycle();
+                // What arrived in this cycle is told to the load in the next one.
+                if self.load.unfinished() == 0 {
+                    break;
+                }
+            }
+            watch(self.network.now().0);
+            self.look_around();
+        }
+        let outcome = if self.dead { Outcome::Deadlocked } else { Outcome::Settled };
+        let cycles = self.network.now().0;
+        let mut result = self.result(outcome, 0, born, cycles);
+        result.runtime = (!self.dead).then(|| self.load.last_end() + 1);
+        result
+    }
+
     fn result(&self, outcome: Outcome, warm_up: u64, born: u64, cycles: u64) -> RunResult {
         let m = &self.measure;
         let nodes = f64::from(self.network.nodes());
         let total = self.network.now().0;
         let classes = (0u8..).zip(&m.by_class).filter_map(|(class, c)| {
             let (h, b) = &**c.as_ref()?;
-            Some(ClassResult { class, packets: h.total(), packet_latency: latency(h, b) })
+            Some(ClassResult { class, packets: h.total(), packet_latency: Latency::of(h, b) })
         });
         RunResult {
-            packet_latency: latency(&m.packet, &m.means),
-            network_latency: latency(&m.network, &m.network_means),
+            packet_latency: Latency::of(&m.packet, &m.means),
+            network_latency: Latency::of(&m.network, &m.network_means),
             hops: m.hops as f64 / m.packet.total().max(1) as f64,
             offered_packets: born as f64 / nodes / cycles as f64,
             accepted_flits: m.flits as f64 / nodes / cycles as f64,
@@ -369,6 +242,12 @@ impl<A: Arbiter> Running<A> {
             cycles: total,
             warm_up,
             oldest: self.oldest,
+            runtime: None,
+            round_trip: m.round_trips.as_ref().filter(|r| r.latency.total() > 0).map(|r| RoundTrips {
+                replies: r.latency.total(),
+                rate: r.arrived as f64 / nodes / cycles as f64,
+                latency: Latency::of(&r.latency, &r.means),
+            }),
             classes: classes.collect(),
             links: link_loads(&self.network),
         }

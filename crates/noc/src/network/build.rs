@@ -32,8 +32,7 @@ impl<A: Arbiter> Network<A> {
             return Err(bad("topology.size", format!("{}x{}", g.width, g.height), "at most 1024 routers on a path"));
         }
         check_memory(config, &graph)?;
-        let kind = config.routing.resolve(&config.topology);
-        let routes = Routes::new(kind, &graph, config.vcs, config.classes)?;
+        let (kind, routes) = Routes::new(config, &graph)?;
         if !config.allow_deadlock
             && let Some(cycle) = dependency_cycle(&routes, &graph)
         {

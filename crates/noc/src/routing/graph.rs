@@ -58,6 +58,13 @@ pub(super) fn up_down(routes: &mut Routes, graph: &Graph) {
     }
     let rank = |r: u32| (depth[r as usize], r);
     let back = reverse(graph);
+    // Up links, in the order of rank: the end of an up link has a smaller rank and is settled first.
+    let mut order: Vec<u32> = (0..graph.routers).collect();
+    order.sort_by_key(|r| rank(*r));
+    let mut ups = vec![vec![]; routers];
+    for l in graph.links.iter().filter(|l| rank(l.to) < rank(l.from)) {
+        ups[l.from as usize].push((l.to as usize, l.from_port));
+    }
     for (to, node) in graph.nodes.iter().enumerate() {
         // Distance by down links alone first; it then grows by up links.
         let mut distance = vec![u32::MAX; routers];
@@ -74,20 +81,14 @@ pub(super) fn up_down(routes: &mut Routes, graph: &Graph) {
                 }
             }
         }
-        // Up links, in the order of rank: the end of an up link has a smaller rank and is settled first.
-        let mut order: Vec<u32> = (0..graph.routers).collect();
-        order.sort_by_key(|r| rank(*r));
-        for from in order {
+        for &from in &order {
             if distance[from as usize] != u32::MAX {
                 continue;
             }
-            let ups = graph.links.iter().filter(|l| l.from == from && rank(l.to) < rank(from));
-            let best = ups
-                .filter(|l| distance[l.to as usize] != u32::MAX)
-                .min_by_key(|l| (distance[l.to as usize], l.from_port));
-            if let Some(l) = best {
-                distance[from as usize] = distance[l.to as usize] + 1;
-                next[from as usize] = entry(l.from_port, 0);
+            let reached = ups[from as usize].iter().filter(|(end, _)| distance[*end] != u32::MAX);
+            if let Some((end, port)) = reached.min_by_key(|(end, port)| (distance[*end], *port)) {
+                distance[from as usize] = distance[*end] + 1;
+                next[from as usize] = entry(*port, 0);
             }
         }
         for (router, entry) in next.into_iter().enumerate() {

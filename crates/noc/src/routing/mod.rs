@@ -8,10 +8,13 @@
 mod adaptive;
 mod dependency;
 mod dimension_order;
+mod file;
 mod graph;
 
 pub use dependency::dependency_cycle;
+pub use file::{Rest, Route, RouteFile};
 
+use crate::config::Config;
 use crate::error::{NocError, bad, lookup};
 use crate::topology::{Graph, TopologyConfig};
 use serde::{Deserialize, Serialize};
@@ -34,7 +37,8 @@ pub enum RoutingKind {
     MinimalAdaptive,
     /// By way of a random node (Valiant 1982).
     Valiant,
-    /// Shortest path, lowest port first; on graphs with rings this can deadlock and is then refused.
+    /// The table of a file ([`RouteFile`]); without one, shortest path, lowest port first. On graphs with rings this
+    /// can deadlock and is then refused.
     Table,
     /// Up*/down* over a spanning tree (Schroeder et al. 1991): free of deadlock on any graph of two-way links.
     UpDown,
@@ -121,8 +125,13 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// Routes for `kind` on `graph` with `vcs` channels in `networks` virtual networks.
-    pub fn new(kind: RoutingKind, graph: &Graph, vcs: u32, networks: u32) -> Result<Routes, NocError> {
+    /// The routes that `config` describes on its `graph`, and the name of their kind.
+    pub fn new(config: &Config, graph: &Graph) -> Result<(RoutingKind, Routes), NocError> {
+        let kind = match (&config.routes, config.routing) {
+            (Some(_), RoutingKind::Auto | RoutingKind::Table) => RoutingKind::Table,
+            (Some(_), other) => return Err(bad("routing", other.name(), "`table` with a table of routes")),
+            (None, kind) => kind.resolve(&config.topology),
+        };
         let nodes = graph.nodes.len();
         let mut routes = Routes {
             table: vec![NO_ROUTE; graph.routers as usize * nodes],
@@ -140,12 +149,15 @@ impl Routes {
             RoutingKind::Valiant => dimension_order::valiant(&mut routes, graph)?,
             RoutingKind::WestFirst => adaptive::west_first(&mut routes, graph)?,
             RoutingKind::MinimalAdaptive => adaptive::minimal(&mut routes, graph)?,
-            RoutingKind::Table => graph::shortest(&mut routes, graph),
+            RoutingKind::Table => match &config.routes {
+                Some(file) => file::fill(&mut routes, graph, file)?,
+                None => graph::shortest(&mut routes, graph),
+            },
             RoutingKind::UpDown => graph::up_down(&mut routes, graph),
         }
         routes.check_connected(graph)?;
-        routes.share_channels(kind, vcs / networks, networks)?;
-        Ok(routes)
+        routes.share_channels(kind, config.vcs / config.classes, config.classes)?;
+        Ok((kind, routes))
     }
 
     /// Splits each virtual network's channels over the classes.

@@ -4,7 +4,7 @@
 use super::Trace;
 use crate::arbiter::Arbiter;
 use crate::error::{NocError, bad};
-use crate::experiment::Histogram;
+use crate::experiment::{Endpoints, Histogram};
 use crate::network::Network;
 use crate::packet::{Delivered, Header, Packet, Sink};
 use baton_units::{Cycles, NodeId};
@@ -17,11 +17,13 @@ pub struct Replay {
     pub flit_bytes: u32,
     /// Whether dependencies are obeyed; without them every packet goes at its cycle.
     pub dependencies: bool,
+    /// Cycles that a bounded endpoint takes for a packet before its place is free again.
+    pub endpoint_service: u32,
 }
 
 impl Default for Replay {
     fn default() -> Replay {
-        Replay { flit_bytes: 16, dependencies: true }
+        Replay { flit_bytes: 16, dependencies: true, endpoint_service: 0 }
     }
 }
 
@@ -93,8 +95,11 @@ impl Replay {
         let (mut packet, mut inside) = (Histogram::default(), Histogram::default());
         let (mut hops, mut flits) = (0u64, 0u64);
         let mut last_arrival = 0;
+        let mut endpoints = Endpoints::new(self.endpoint_service, network);
+        let bounded = endpoints.listen();
         loop {
             let now = network.now().0;
+            while endpoints.next_done(now, network).is_some() {}
             while let Some(p) = trace.packets.get(next).filter(|p| p.cycle <= now) {
                 if waits[next] == 0 {
                     held += now - p.cycle;
@@ -102,7 +107,7 @@ impl Replay {
                 }
                 next += 1;
             }
-            let due = trace.packets.get(next).map(|p| p.cycle);
+            let due = trace.packets.get(next).map(|p| p.cycle).into_iter().chain(endpoints.next()).min();
             match (network.next_activity(), due) {
                 (Some(at), due) if due.is_none_or(|d| at.0 < d) => network.run_to(at, &mut arrived),
                 (_, Some(due)) => {
@@ -117,6 +122,9 @@ impl Replay {
             network.step(&mut arrived);
             for d in std::mem::take(&mut arrived.0) {
                 last_arrival = d.arrived.0;
+                if bounded {
+                    endpoints.arrive(&d);
+                }
                 packet.add(d.packet_latency().0);
                 inside.add(d.network_latency().0);
                 hops += u64::from(d.hops);

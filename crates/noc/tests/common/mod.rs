@@ -58,6 +58,6 @@ impl Curve {
     pub fn at(&self, rate: f64, cycles: u64, seed: u64) -> Experiment {
         let network = Config { topology: TopologyConfig::Mesh { size: [self.side; 2] }, seed, ..Config::default() };
         let flow = Flow { pattern: self.pattern, rate, packet: self.packet, ..Flow::default() };
-        Experiment { network, traffic: vec![flow], cycles, seed }
+        Experiment { network, traffic: vec![flow], cycles, seed, ..Experiment::default() }
     }
 }

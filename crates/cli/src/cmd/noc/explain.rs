@@ -1,9 +1,13 @@
 //! `baton noc explain`: why is it slow, or stuck.
 
-use super::input;
 use super::options::Options;
+use super::{input, page};
+use crate::error::BadInput;
 use crate::ui;
-use baton_noc::explain::{Explanation, explain};
+use anyhow::Context;
+use baton_noc::experiment::Experiment;
+use baton_noc::explain::{Explanation, Journey, Look, Stage, explain};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// What to run, and whom to follow.
@@ -12,29 +16,65 @@ use std::process::ExitCode;
 Runs from an empty network for `--cycles` and looks: who waits for whom, where flits stand, one packet's way.
 
 Examples:
-  baton noc explain --traffic transpose --rate 0.15
+  baton noc explain --traffic transpose --rate 0.15 --page map.html
   baton noc explain --rate 0.05 --follow 100
+  baton noc explain --rate 0.4 --cycles 5000 --follow slowest
   baton noc explain --topology torus --size 4x4 --vcs 1 --routing table --allow-deadlock --rate 0.5 --packet 8")]
 pub(crate) struct Args {
     #[command(flatten)]
     options: Box<Options>,
-    /// The number of a packet, in the order of creation: print its way cycle by cycle.
+    /// The number of a packet, in the order of creation, or `slowest`: tell its way cycle by cycle.
     #[arg(long, value_name = "PACKET")]
-    follow: Option<u64>,
+    follow: Option<String>,
+    /// Pieces into which the run is cut; 10, or 40 with --page.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    slices: Option<u32>,
+    /// Leave a page with maps of links, buffers and waiting over time; it needs no network.
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
 }
 
+impl Args {
+    fn look(&self, experiment: &Experiment) -> anyhow::Result<Explanation> {
+        let slices = self.slices.unwrap_or(if self.page.is_some() { 40 } else { 10 });
+        let look = |follow| explain(experiment, Look { follow, slices }).map_err(input);
+        match self.follow.as_deref() {
+            None => look(None),
+            // The same run once more: it is deterministic, and now its slowest packet is known.
+            Some("slowest") => look(look(None)?.slowest.map(|(packet, _)| packet)),
+            Some(number) => {
+                let bad = || BadInput::new(format!("`--follow {number}`: expected a packet's number, or `slowest`"));
+                look(Some(number.parse().map_err(|_| bad())?))
+            }
+        }
+    }
+}
+
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let experiment = args.options.experiment()?;
-    let found = explain(&experiment, args.follow).map_err(input)?;
+    let found = args.look(&experiment)?;
+    let graph = experiment.network.topology.build().map_err(input)?;
+    if let Some(path) = &args.page {
+        let first = experiment.traffic.first();
+        let title = format!(
+            "{} of {} routers, {} packets a node a cycle",
+            experiment.network.topology.name(),
+            graph.routers,
+            first.map_or(0.0, |f| f.rate),
+        );
+        let configuration = serde_json::to_string_pretty(&experiment)?;
+        let text = page::map(&page::Map { title: &title, found: &found, graph: &graph, configuration });
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        ui::note(format!("maps in {}", path.display()));
+    }
     if args.json {
         println!("{}", serde_json::to_string_pretty(&found)?);
         return Ok(ExitCode::SUCCESS);
     }
-    let width = experiment.network.topology.build().map_err(input)?.grid.map(|g| g.width as usize);
-    print!("{}", text(&found, width));
+    print!("{}", text(&found, graph.grid.map(|g| g.width as usize)));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -57,14 +97,31 @@ fn text(e: &Explanation, width: Option<usize>) -> String {
         .map(|l| vec![l.kind.to_owned(), format!("{} -> {}", l.from, l.to), format!("{:.3}", l.load)])
         .collect();
     out.push_str(&ui::table(&["kind", "from -> to", "flits a cycle"], &rows));
-    if let (Some(width), Some(last)) = (width, e.held.last()) {
-        out.push_str("\nflits in each router's buffers, mean of the last tenth of the run\n");
-        out.push_str(&heat(last, width));
+    if let (Some(width), Some(last)) = (width, e.slices.last()) {
+        out.push_str("\nflits in each router's buffers, mean of the last piece of the run\n");
+        out.push_str(&heat(&last.held, width));
     }
-    if !e.journey.is_empty() {
-        out.push_str("\nthe packet's way\n");
-        e.journey.iter().for_each(|l| out.push_str(&format!("  {l}\n")));
+    if let Some(j) = &e.journey {
+        out.push_str(&way(j));
     }
+    out
+}
+
+/// A packet's way in words.
+fn way(j: &Journey) -> String {
+    let mut out = format!("\npacket {}", j.packet);
+    match (j.src, j.dst, j.flits, j.stages.first()) {
+        (Some(src), Some(dst), Some(flits), Some(first)) => {
+            out.push_str(&format!(": created at node {src} in cycle {}, {flits} flits for node {dst}\n", first.from));
+        }
+        _ => out.push_str(" has not arrived\n"),
+    }
+    let cells = |s: &Stage| {
+        let cycles = if s.to - s.from > 1 { format!("{}-{}", s.from, s.to - 1) } else { s.from.to_string() };
+        vec![cycles, s.place.clone(), s.what.clone()]
+    };
+    let rows: Vec<Vec<String>> = j.stages.iter().map(cells).collect();
+    out.push_str(&ui::table(&["cycles", "where", "what"], &rows));
     out
 }
 

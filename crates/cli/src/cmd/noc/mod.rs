@@ -22,6 +22,7 @@ Rates are packets a node a cycle. Latencies are cycles, from creation at the sou
 Examples:
   baton noc --topology mesh --size 8x8 --vcs 6 --buffer 4 --traffic uniform --rate 0.1
   baton noc --topology torus --size 8x8 --routing xy --traffic tornado --rate 0.2 --json
+  baton noc --rate 1 --outstanding 4 --batch 1000 --reply 5
   baton noc sweep --traffic transpose --rates 0.01..0.15 --plot curve.html
   baton noc replay trace.tra
   baton noc explain --topology torus --size 4x4 --vcs 1 --routing table --allow-deadlock --rate 0.5"
@@ -60,11 +61,15 @@ fn one(options: &Options, json: bool) -> anyhow::Result<ExitCode> {
     let started = std::time::Instant::now();
     let result = experiment.run().map_err(input)?;
     let seconds = started.elapsed().as_secs_f64();
-    let energy = options.technology()?.price(&result, options.flit_bits());
+    let (technology, bits) = (options.technology()?, options.flit_bits());
+    let energy = technology.price(&experiment.network, &result, bits).map_err(input)?;
+    let area = technology.area(&experiment.network, bits).map_err(input)?;
     if json {
-        println!("{}", serde_json::to_string_pretty(&print::json(&experiment, &result, &energy, seconds))?);
+        let mut all = print::json(&experiment, &result, &energy, &area, seconds);
+        all["technology"] = serde_json::json!(technology);
+        println!("{}", serde_json::to_string_pretty(&all)?);
     } else {
-        print!("{}", print::text(&result, &energy));
+        print!("{}", print::text(&result, &energy, &area));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,10 +2,11 @@
 
 use super::input;
 use crate::error::BadInput;
-use anyhow::Context;
 use baton_noc::energy::Technology;
 use baton_noc::experiment::Experiment;
+use baton_noc::routing::RouteFile;
 use baton_noc::topology::TopologyConfig;
+use baton_noc::traffic::Flow;
 use baton_noc::{Config, Header, Pipeline};
 use std::path::{Path, PathBuf};
 
@@ -51,6 +52,9 @@ pub(crate) struct Options {
     /// auto, xy, yx, o1turn, west-first, minimal-adaptive, valiant, table, up-down.
     #[arg(long)]
     routing: Option<String>,
+    /// A TOML file with the table of `--routing table`; without one that is the shortest path.
+    #[arg(long, value_name = "FILE")]
+    routes: Option<PathBuf>,
     /// Run a routing that can deadlock.
     #[arg(long)]
     allow_deadlock: bool,
@@ -78,21 +82,59 @@ pub(crate) struct Options {
     /// hotspot: the hot nodes.
     #[arg(long, value_delimiter = ',')]
     hot_nodes: Vec<u32>,
+    /// Flits of the reply to each packet; replies have a class of their own. Without it nobody answers.
+    #[arg(long, value_name = "FLITS")]
+    reply: Option<u32>,
+    /// Message class of the replies.
+    #[arg(long, value_name = "CLASS")]
+    reply_class: Option<u8>,
+    /// Most packets of a node that may be under way, their replies included; 0 is no bound.
+    #[arg(long, value_name = "PACKETS")]
+    outstanding: Option<u32>,
+    /// Packets of each node in all; the run lasts until the last of them, or its reply, has arrived.
+    #[arg(long, value_name = "PACKETS")]
+    batch: Option<u64>,
+    /// Packets of each class that an endpoint holds before it refuses more; 0 takes every flit at once.
+    #[arg(long, value_name = "PACKETS")]
+    endpoint_places: Option<u32>,
+    /// Cycles that an endpoint takes for a packet before its place is free and its reply goes out.
+    #[arg(long, value_name = "CYCLES")]
+    endpoint_service: Option<u32>,
     /// Measured cycles; warm-up and drain come on top.
     #[arg(long)]
     cycles: Option<u64>,
     /// Seed of every random choice.
     #[arg(long)]
     seed: Option<u64>,
-    /// A TOML file with the prices of events, for energy.
+    /// A TOML file with prices of events and sizes, or a chip file with the section `technology`.
     #[arg(long, value_name = "FILE")]
     technology: Option<PathBuf>,
-    /// Width of a flit in bits, for energy.
-    #[arg(long, value_name = "BITS")]
+    /// Width of a flit in bits, for energy and area.
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=65536))]
     flit_bits: Option<u32>,
 }
 
-fn read(path: &Path) -> anyhow::Result<String> {
+/// What `--compare` may vary.
+pub(crate) const COMPARABLE: [&str; 16] = [
+    "topology",
+    "size",
+    "pipeline",
+    "arbiter",
+    "allocator",
+    "routing",
+    "traffic",
+    "concentration",
+    "vcs",
+    "buffer",
+    "shared-buffer",
+    "packet",
+    "burst",
+    "endpoint-places",
+    "endpoint-service",
+    "seed",
+];
+
+pub(super) fn read(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(path).map_err(|e| BadInput::new(format!("{}: {e}", path.display())).into())
 }
 
@@ -111,6 +153,7 @@ impl Options {
         };
         self.network(&mut e.network)?;
         set(&mut e.cycles, self.cycles);
+        set(&mut e.endpoint_service, self.endpoint_service);
         set(&mut e.seed, self.seed);
         set(&mut e.network.seed, self.seed);
         if let Some(flow) = e.traffic.first_mut() {
@@ -128,8 +171,59 @@ impl Options {
             if let Some(class) = self.class {
                 flow.header = Header { class, ..flow.header };
             }
+            self.closed_loop(flow, &mut e.network)?;
         }
         Ok(e)
+    }
+
+    fn closed_loop(&self, flow: &mut Flow, network: &mut Config) -> anyhow::Result<()> {
+        set(&mut flow.outstanding, self.outstanding);
+        set(&mut flow.batch, self.batch);
+        if self.reply.is_some() || self.reply_class.is_some() {
+            let reply = flow.reply.get_or_insert_default();
+            set(&mut reply.packet, self.reply);
+            set(&mut reply.class, self.reply_class);
+            if self.reply.is_some() && self.classes.is_none() && self.config.is_none() {
+                // Replies need a virtual network of their own.
+                network.classes = network.classes.max(u32::from(reply.class) + 1);
+            }
+        }
+        // Endpoints that refuse must still take what somebody waits for.
+        if let Some(reply) = flow.reply
+            && network.response_class == u32::MAX
+        {
+            network.response_class = reply.class.into();
+        }
+        Ok(())
+    }
+
+    /// Sets one option by its name, as `--name value` would: what `--compare` varies.
+    pub(crate) fn set(&mut self, name: &str, value: &str) -> anyhow::Result<()> {
+        fn number<T: std::str::FromStr>(name: &str, value: &str) -> anyhow::Result<Option<T>> {
+            let bad = || BadInput::new(format!("`--compare {name}={value}`: expected a number"));
+            Ok(Some(value.parse().map_err(|_| bad())?))
+        }
+        let text = || Some(value.to_owned());
+        match name {
+            "topology" => self.topology = text(),
+            "size" => self.size = text(),
+            "pipeline" => self.pipeline = text(),
+            "arbiter" => self.arbiter = text(),
+            "allocator" => self.allocator = text(),
+            "routing" => self.routing = text(),
+            "traffic" => self.traffic = text(),
+            "concentration" => self.concentration = number(name, value)?,
+            "vcs" => self.vcs = number(name, value)?,
+            "buffer" => self.buffer = number(name, value)?,
+            "shared-buffer" => self.shared_buffer = number(name, value)?,
+            "packet" => self.packet = number(name, value)?,
+            "burst" => self.burst = number(name, value)?,
+            "endpoint-places" => self.endpoint_places = number(name, value)?,
+            "endpoint-service" => self.endpoint_service = number(name, value)?,
+            "seed" => self.seed = number(name, value)?,
+            _ => return Err(BadInput::unknown("option to compare", name, COMPARABLE).into()),
+        }
+        Ok(())
     }
 
     fn network(&self, n: &mut Config) -> anyhow::Result<()> {
@@ -154,6 +248,10 @@ impl Options {
         if let Some(name) = &self.routing {
             n.routing = name.parse().map_err(input)?;
         }
+        if let Some(path) = &self.routes {
+            n.routes = Some(RouteFile::from_toml(&path.display().to_string(), &read(path)?).map_err(input)?);
+        }
+        set(&mut n.endpoint_places, self.endpoint_places);
         n.allow_deadlock |= self.allow_deadlock;
         Ok(())
     }
@@ -165,7 +263,12 @@ impl Options {
             return Ok(());
         }
         if self.topology.is_some() || self.size.is_some() || self.concentration.is_some() {
-            let name = self.topology.as_deref().unwrap_or("mesh");
+            // A size alone keeps the kind of topology that the file says.
+            let told = match n.topology.name() {
+                "graph" => "mesh",
+                name => name,
+            };
+            let name = self.topology.as_deref().unwrap_or(told);
             let size = parse_size(self.size.as_deref().unwrap_or("8x8"))?;
             n.topology = TopologyConfig::named(name, size, self.concentration.unwrap_or(4)).map_err(input)?;
         }
@@ -176,12 +279,7 @@ impl Options {
     pub(crate) fn technology(&self) -> anyhow::Result<Technology> {
         match &self.technology {
             None => Ok(Technology::default()),
-            Some(path) => {
-                let text = read(path)?;
-                toml::from_str(&text)
-                    .map_err(|e| BadInput::new(format!("{}: {e}", path.display())))
-                    .context("prices of events")
-            }
+            Some(path) => Technology::from_toml(&path.display().to_string(), &read(path)?).map_err(input),
         }
     }
 

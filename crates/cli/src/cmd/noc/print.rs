@@ -1,21 +1,31 @@
 //! A run's figures, for people and for programs.
 
 use crate::ui;
-use baton_noc::energy::Energy;
+use baton_noc::energy::{Area, Energy};
 use baton_noc::experiment::{Experiment, Latency, Outcome, RunResult};
 use serde_json::{Value, json};
 
 /// One object: every figure, and the full configuration. A mean that means nothing is null.
-pub(crate) fn json(experiment: &Experiment, result: &RunResult, energy: &Energy, seconds: f64) -> Value {
+pub(crate) fn json(experiment: &Experiment, result: &RunResult, energy: &Energy, area: &Area, seconds: f64) -> Value {
     let mut value = serde_json::to_value(result).unwrap_or_default();
     if result.saturated {
-        for key in ["packet_latency", "network_latency"] {
-            value[key]["mean"] = Value::Null;
-            value[key]["half_width_95"] = Value::Null;
+        let nothing = |latency: &mut Value| {
+            latency["mean"] = Value::Null;
+            latency["half_width_95"] = Value::Null;
+        };
+        nothing(&mut value["packet_latency"]);
+        nothing(&mut value["network_latency"]);
+        if let Some(trip) = value["round_trip"].as_object_mut() {
+            nothing(&mut trip["latency"]);
+        }
+        for class in value["classes"].as_array_mut().into_iter().flatten() {
+            nothing(&mut class["packet_latency"]);
         }
     }
     value["energy"] = json!(energy);
     value["energy_unit"] = json!("pJ");
+    value["area"] = json!(area);
+    value["area_unit"] = json!("µm²");
     value["host_seconds"] = json!(seconds);
     value["configuration"] = json!(experiment);
     value
@@ -27,16 +37,26 @@ fn latency(l: &Latency) -> String {
 }
 
 /// A few lines. A run that did not settle shows no mean.
-pub(crate) fn text(r: &RunResult, energy: &Energy) -> String {
+pub(crate) fn text(r: &RunResult, energy: &Energy, area: &Area) -> String {
     let mut rows = vec![];
     let mut row = |what: &str, figure: String| rows.push(vec![what.to_owned(), figure]);
     match r.outcome {
         Outcome::Settled => {
+            if let Some(cycles) = r.runtime {
+                row("runtime", format!("{cycles} cycles until the last of the batch was there"));
+            }
+            if let Some(t) = &r.round_trip {
+                row("round trip", latency(&t.latency));
+                row("", format!("{:.5} replies a node a cycle", t.rate));
+            }
             row("packet latency", latency(&r.packet_latency));
             row("network latency", latency(&r.network_latency));
             row("hops", format!("{:.4} routers", r.hops));
             row("offered", format!("{:.5} packets a node a cycle", r.offered_packets));
             row("accepted", format!("{:.5} flits a node a cycle", r.accepted_flits));
+            for c in &r.classes {
+                row(&format!("class {}", c.class), latency(&c.packet_latency));
+            }
         }
         Outcome::Saturated => row(
             "saturated",
@@ -47,14 +67,21 @@ pub(crate) fn text(r: &RunResult, energy: &Energy) -> String {
             "packets are in flight and nothing moves; `baton noc explain` with the same options says why".into(),
         ),
     }
-    for c in &r.classes {
-        row(&format!("class {}", c.class), latency(&c.packet_latency));
-    }
     row("oldest packet", format!("{} cycles", r.oldest));
     let hops = r.flit_hops.max(1) as f64;
     let (total, clock) = (energy.total.0 / 1e6, (energy.clock.0 + energy.leakage.0) / 1e6);
     row("energy", format!("{total:.3} µJ, {clock:.3} of it clock and leakage"));
     row("", format!("{:.2} pJ a flit and router moved", (energy.total.0 - energy.clock.0 - energy.leakage.0) / hops));
+    let mm2 = |v: f64| v / 1e6;
+    row(
+        "area",
+        format!(
+            "{:.3} mm² of routers, {:.3} of it buffers; links {:.3} mm² of wires",
+            mm2(area.routers),
+            mm2(area.buffers),
+            mm2(area.link_wires)
+        ),
+    );
     row("run", format!("{} cycles ({} of warm-up), {} flit-hops", r.cycles, r.warm_up, r.flit_hops));
     ui::table(&["", ""], &rows).trim_start().to_owned()
 }

@@ -87,12 +87,17 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 fn replay(args: &Args, trace: &Trace) -> anyhow::Result<ReplayResult> {
-    let mut config = args.options.experiment()?.network;
+    let experiment = args.options.experiment()?;
+    let mut config = experiment.network;
     if !args.options.names_topology() {
         let side = (1..=1024u32).find(|s| s * s >= trace.nodes).unwrap_or(1024);
         config.topology = TopologyConfig::Mesh { size: [side; 2] };
     }
-    let how = Replay { flit_bytes: args.flit_bytes, dependencies: !args.no_dependencies };
+    let how = Replay {
+        flit_bytes: args.flit_bytes,
+        dependencies: !args.no_dependencies,
+        endpoint_service: experiment.endpoint_service,
+    };
     let result = with_arbiter!(&config, |arbiter| {
         Network::with_arbiter(&config, arbiter).and_then(|mut network| how.run(trace, &mut network))
     });

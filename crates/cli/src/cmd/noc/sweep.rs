@@ -5,10 +5,10 @@ use super::{input, page};
 use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;
-use baton_noc::experiment::{Point, bisect_saturation};
+use baton_noc::experiment::{Experiment, Point, bisect_saturation};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -20,7 +20,9 @@ The saturation load is where mean packet latency reaches three times its value a
 Examples:
   baton noc sweep --rates 0.01..0.5
   baton noc sweep --traffic transpose --rates 0.02,0.06,0.1,0.12,0.13,0.14 --plot transpose.html
-  baton noc sweep --arbiter age --rates 0.05..0.45 --points 20 --json")]
+  baton noc sweep --arbiter age --rates 0.05..0.45 --points 20 --json
+  baton noc sweep --compare arbiter=round-robin,matrix,age --plot arbiters.html
+  baton noc sweep --compare vcs=2,4,6 --beside earlier.json --beside reference.csv --plot all.html")]
 pub(crate) struct Args {
     #[command(flatten)]
     options: Box<Options>,
@@ -33,7 +35,13 @@ pub(crate) struct Args {
     /// How finely the saturation load is found, in packets a node a cycle.
     #[arg(long, default_value_t = 0.005)]
     precision: f64,
-    /// Leave a page with the curve; it needs no network.
+    /// Sweep once for each value of an option, and put the curves beside each other.
+    #[arg(long, value_name = "OPTION=VALUE,VALUE…")]
+    compare: Option<String>,
+    /// Curves to put beside these: an earlier sweep's --json, or a table `load,mean latency`.
+    #[arg(long, value_name = "FILE")]
+    beside: Vec<PathBuf>,
+    /// Leave a page with the curves; it needs no network.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// Print one JSON object.
@@ -58,48 +66,114 @@ fn loads(text: &str, points: u32) -> anyhow::Result<Vec<f64>> {
     }
 }
 
+/// What one sweep gave.
+struct Swept {
+    /// The value compared, or the topology's name.
+    name: String,
+    experiment: Experiment,
+    points: Vec<Point>,
+    saturation: Option<f64>,
+}
+
+/// The experiments to sweep, each with its name.
+fn variants(args: &Args) -> anyhow::Result<Vec<(String, Experiment)>> {
+    let Some(compare) = &args.compare else {
+        let experiment = args.options.experiment()?;
+        return Ok(vec![(experiment.network.topology.name().to_owned(), experiment)]);
+    };
+    let bad =
+        || BadInput::new(format!("`--compare {compare}`: expected OPTION=VALUE,VALUE…, such as arbiter=age,ocor"));
+    let (option, values) = compare.split_once('=').filter(|(_, v)| !v.is_empty()).ok_or_else(bad)?;
+    let one = |value: &str| {
+        let mut options = args.options.clone();
+        options.set(option.trim_start_matches('-'), value)?;
+        Ok((format!("{option} {value}"), options.experiment()?))
+    };
+    values.split(',').map(|v| one(v.trim())).collect()
+}
+
+/// All loads of all variants and the saturation loads, side by side on all cores.
+fn sweep(args: &Args, rates: &[f64]) -> anyhow::Result<Vec<Swept>> {
+    let variants = variants(args)?;
+    if let Some((name, _)) = variants.iter().find(|(_, e)| e.traffic.iter().any(|f| f.batch > 0)) {
+        let what = format!("{name}: a batch runs to its end at any load: sweep without `--batch`");
+        return Err(BadInput::new(what).into());
+    }
+    let bar = ProgressBar::new((rates.len() * variants.len()) as u64);
+    bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").context("progress bar")?);
+    let one = |(name, experiment): (String, Experiment)| {
+        let (points, saturation) = rayon::join(
+            || {
+                let at = |&rate: &f64| {
+                    let result = experiment.at_rate(rate).run()?;
+                    bar.inc(1);
+                    Ok(Point { rate, result })
+                };
+                rates.par_iter().map(at).collect::<Result<Vec<Point>, _>>()
+            },
+            || {
+                bisect_saturation(&experiment, args.precision, &mut |p| {
+                    bar.set_message(format!("saturation: {:.4}", p.rate));
+                })
+            },
+        );
+        Ok(Swept { name, points: points?, saturation: saturation?, experiment })
+    };
+    let swept: Result<Vec<Swept>, baton_noc::NocError> = variants.into_par_iter().map(one).collect();
+    bar.finish_and_clear();
+    swept.map_err(input)
+}
+
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let rates = loads(&args.rates, args.points)?;
     if !(1e-6..=0.5).contains(&args.precision) {
         return Err(BadInput::new(format!("`--precision {}`: expected 0.000001 to 0.5", args.precision)).into());
     }
-    let experiment = args.options.experiment()?;
-    let bar = ProgressBar::new(rates.len() as u64);
-    bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").context("progress bar")?);
-    let (curve, saturation) = rayon::join(
-        || {
-            rates
-                .par_iter()
-                .map(|&rate| {
-                    let result = experiment.at_rate(rate).run()?;
-                    bar.inc(1);
-                    Ok(Point { rate, result })
-                })
-                .collect::<Result<Vec<Point>, _>>()
-        },
-        || {
-            bisect_saturation(&experiment, args.precision, &mut |p| {
-                bar.set_message(format!("saturation: {:.4}", p.rate));
-            })
-        },
-    );
-    bar.finish_and_clear();
-    let (curve, saturation) = (curve.map_err(input)?, saturation.map_err(input)?);
+    let mut beside = vec![];
+    for path in &args.beside {
+        beside.extend(page::earlier(path)?);
+    }
+    let swept = sweep(&args, &rates)?;
     if let Some(path) = &args.plot {
-        std::fs::write(path, page::curve(&experiment, &curve, saturation))
+        let curves: Vec<page::Curve> = swept
+            .iter()
+            .map(|s| page::Curve {
+                name: s.name.clone(),
+                points: s.points.iter().map(Into::into).collect(),
+                saturation: s.saturation,
+                configuration: json!(s.experiment),
+            })
+            .chain(beside)
+            .collect();
+        let title = format!("Latency against load: {}", swept[0].experiment.network.topology.name());
+        std::fs::write(path, page::curves(&title, &curves))
             .with_context(|| format!("cannot write {}", path.display()))?;
-        ui::note(format!("curve in {}", path.display()));
+        ui::note(format!("{} in {}", if curves.len() > 1 { "curves" } else { "curve" }, path.display()));
     }
     if args.json {
-        let points: Vec<_> = curve.iter().map(page::point).collect();
-        let all = json!({ "points": points, "saturation_load": saturation, "configuration": experiment });
-        println!("{}", serde_json::to_string_pretty(&all)?);
+        let figures = |s: &Swept| {
+            let points: Vec<_> = s.points.iter().map(page::point).collect();
+            json!({ "points": points, "saturation_load": s.saturation, "configuration": s.experiment })
+        };
+        let mut all: Vec<Value> = swept.iter().map(figures).collect();
+        let text = if args.compare.is_some() {
+            swept.iter().zip(&mut all).for_each(|(s, v)| v["name"] = json!(s.name));
+            json!({ "curves": all })
+        } else {
+            all.remove(0)
+        };
+        println!("{}", serde_json::to_string_pretty(&text)?);
         return Ok(ExitCode::SUCCESS);
     }
-    print!("{}", table(&curve));
-    match saturation {
-        Some(load) => println!("saturation load: {load:.4} packets a node a cycle (± {})", args.precision),
-        None => println!("saturation load: not reached by one packet a node a cycle"),
+    for s in &swept {
+        if args.compare.is_some() {
+            println!("{}", s.name);
+        }
+        print!("{}", table(&s.points));
+        match s.saturation {
+            Some(load) => println!("saturation load: {load:.4} packets a node a cycle (± {})", args.precision),
+            None => println!("saturation load: not reached by one packet a node a cycle"),
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

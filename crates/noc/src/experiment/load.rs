@@ -1,0 +1,138 @@
+//! All that sends into a network: flows, and endpoints that answer.
+
+use super::endpoint::Endpoints;
+use super::run::Experiment;
+use crate::arbiter::Arbiter;
+use crate::error::{NocError, bad};
+use crate::network::Network;
+use crate::packet::{Delivered, Header, Packet};
+use crate::traffic::{Injector, Reply};
+
+/// A packet's tag: nobody listens (0), or this bit, [`REPLY`], the flow's number, the cycle of the request.
+const HEARD: u64 = 1;
+/// The packet is a reply.
+const REPLY: u64 = 2;
+const FLOW: u32 = 2;
+const CYCLE: u32 = 18;
+
+/// Whether the load wants to be told of a packet with this tag.
+#[inline]
+pub(crate) fn heard(tag: u64) -> bool {
+    tag != 0
+}
+
+/// The cycle in which the request of a reply was created; `None` for other packets.
+pub(crate) fn asked_at(tag: u64) -> Option<u64> {
+    (tag & REPLY != 0).then_some(tag >> CYCLE)
+}
+
+/// Flows and endpoints at work.
+#[derive(Clone, Debug)]
+pub(crate) struct Load {
+    injectors: Vec<Injector>,
+    replies: Vec<Option<Reply>>,
+    endpoints: Endpoints,
+    batches: Vec<bool>,
+    last_end: u64,
+    listens: bool,
+}
+
+impl Load {
+    /// The load of `experiment` on its network.
+    pub(crate) fn new<A: Arbiter>(experiment: &Experiment, network: &Network<A>) -> Result<Load, NocError> {
+        let config = network.config();
+        let flows = &experiment.traffic;
+        if flows.is_empty() || flows.len() > 1 << 12 {
+            return Err(bad("traffic", format!("{} flows", flows.len()), "1 to 4096 flows"));
+        }
+        if experiment.endpoint_service > 10_000 {
+            return Err(bad("endpoint_service", experiment.endpoint_service, "0 to 10000 cycles a packet"));
+        }
+        let mut injectors = (0u64..)
+            .zip(flows)
+            .map(|(i, flow)| Injector::new(flow, network.graph(), config.classes, experiment.seed, i))
+            .collect::<Result<Vec<_>, _>>()?;
+        let replies: Vec<Option<Reply>> = flows.iter().map(|f| f.reply).collect();
+        if config.endpoint_places > 0
+            && let Some(reply) = replies.iter().flatten().find(|r| u32::from(r.class) < config.response_class)
+        {
+            let expected = format!("at most the replies' class {}: an endpoint must always take them", reply.class);
+            return Err(bad("response_class", config.response_class, expected));
+        }
+        let endpoints = Endpoints::new(experiment.endpoint_service, network);
+        let mut listens = false;
+        for ((i, flow), injector) in (0u64..).zip(flows).zip(&mut injectors) {
+            let closed = flow.outstanding > 0 || flow.batch > 0 || flow.reply.is_some();
+            if closed || endpoints.listen() {
+                injector.set_tag(HEARD | i << FLOW);
+                listens = true;
+            }
+        }
+        let batches = flows.iter().map(|f| f.batch > 0).collect();
+        Ok(Load { injectors, replies, endpoints, batches, last_end: 0, listens })
+    }
+
+    /// Injects the packets of the network's current cycle: replies to what has arrived before, then the flows' own.
+    /// Takes what is in `inbox`. Gives the number of packets.
+    #[inline]
+    pub(crate) fn poll<A: Arbiter>(&mut self, network: &mut Network<A>, inbox: &mut Vec<Delivered>) -> u64 {
+        let mut born = if self.listens { self.answer(network, inbox) } else { 0 };
+        for injector in &mut self.injectors {
+            born += injector.poll(network);
+        }
+        born
+    }
+
+    fn answer<A: Arbiter>(&mut self, network: &mut Network<A>, inbox: &mut Vec<Delivered>) -> u64 {
+        let now = network.now().0;
+        // By node, so that the order in which routers were stepped does not show in the packets' numbers.
+        inbox.sort_unstable_by_key(|p| (p.arrived, p.dst, p.id));
+        for packet in inbox.drain(..) {
+            let flow = flow(packet.tag);
+            let reply = packet.tag & REPLY != 0;
+            if !reply {
+                self.endpoints.arrive(&packet);
+            }
+            if reply || self.replies[flow].is_none() {
+                let sender = if reply { packet.dst } else { packet.src };
+                self.injectors[flow].ended(sender, now);
+                if self.batches[flow] {
+                    self.last_end = packet.arrived.0;
+                }
+            }
+        }
+        let mut born = 0;
+        while let Some(request) = self.endpoints.next_done(now, network) {
+            let Some(reply) = self.replies[flow(request.tag)] else { continue };
+            let tag = request.tag | REPLY | request.created.0 << CYCLE;
+            let header = Header { class: reply.class, ..request.header };
+            network.enqueue(Packet { src: request.dst, dst: request.src, flits: reply.packet, header, tag });
+            born += 1;
+        }
+        born
+    }
+
+    /// Whether it has batches, whose end is the run's.
+    pub(crate) fn has_batches(&self) -> bool {
+        self.batches.contains(&true)
+    }
+
+    /// Cycle in which a packet of a batch last came to its end.
+    pub(crate) fn last_end(&self) -> u64 {
+        self.last_end
+    }
+
+    /// Packets of batches that have not come to their end.
+    pub(crate) fn unfinished(&self) -> u64 {
+        self.injectors.iter().map(Injector::unfinished).sum()
+    }
+
+    /// Whether an endpoint has something to serve, so that a network that stands still may yet move.
+    pub(crate) fn serving(&self) -> bool {
+        self.endpoints.next().is_some()
+    }
+}
+
+fn flow(tag: u64) -> usize {
+    (tag >> FLOW) as usize & 0xffff
+}

@@ -1,0 +1,182 @@
+//! Why is it slow, or stuck: who waits for whom, where flits stand, one packet's way.
+
+mod journey;
+mod ring;
+
+pub use journey::{Journey, Stage};
+pub use ring::waiting_ring;
+
+use crate::arbiter::Arbiter;
+use crate::experiment::{Experiment, LinkLoad, Load};
+use crate::network::Network;
+use crate::packet::{Delivered, PacketId};
+use crate::{NocError, with_arbiter};
+use journey::Follow;
+use serde::Serialize;
+
+/// How to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// The number of a packet, in the order of creation, whose way is told.
+    pub follow: Option<u64>,
+    /// Pieces into which the run is cut for [`Explanation::slices`]; at least 1.
+    pub slices: u32,
+}
+
+impl Default for Look {
+    fn default() -> Look {
+        Look { follow: None, slices: 10 }
+    }
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// Cycles simulated.
+    pub cycles: u64,
+    /// Packets created and delivered.
+    pub packets: (u64, u64),
+    /// The delivered packet with the greatest packet latency, and that latency in cycles.
+    pub slowest: Option<(u64, u64)>,
+    /// Nothing moved for this many cycles at the end, while packets were in flight.
+    pub still_for: u64,
+    /// A ring of packets that wait for each other, one line a packet; empty if there is none.
+    pub deadlock: Vec<String>,
+    /// Channels, busiest first.
+    pub links: Vec<LinkLoad>,
+    /// The run in pieces.
+    pub slices: Vec<Slice>,
+    /// Age of the oldest packet at the end, in cycles.
+    pub oldest: u64,
+    /// The packet that was followed.
+    pub journey: Option<Journey>,
+}
+
+/// Where packets were in one piece of the run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Slice {
+    /// First cycle.
+    pub from: u64,
+    /// The cycle after the last.
+    pub to: u64,
+    /// Mean flits in each router's input buffers.
+    pub held: Vec<f64>,
+    /// Mean number of each router's virtual channels whose front flit can neither be given a channel nor has a credit.
+    pub waiting: Vec<f64>,
+    /// Flits a cycle over each channel, in the order of [`Explanation::links`].
+    pub links: Vec<f64>,
+}
+
+/// Runs `experiment` for its `cycles`, without warm-up, and looks.
+pub fn explain(experiment: &Experiment, look: Look) -> Result<Explanation, NocError> {
+    with_arbiter!(&experiment.network, |arbiter| explain_with(experiment, arbiter, look))
+}
+
+fn explain_with<A: Arbiter>(e: &Experiment, arbiter: A, look: Look) -> Result<Explanation, NocError> {
+    let mut network = Network::with_arbiter(&e.network, arbiter)?;
+    let mut load = Load::new(e, &network)?;
+    let mut follow = look.follow.map(|id| {
+        network.follow(PacketId(id), PacketId(id));
+        Follow::new(id)
+    });
+    let (mut arrived, mut inbox) = (Vec::<Delivered>::new(), vec![]);
+    let (mut born, mut delivered) = (0, 0);
+    let mut slowest: Option<(u64, u64)> = None;
+    let (mut hops, mut moved_at) = (0, 0);
+    let slices_in = u64::from(look.slices.max(1));
+    let length = (e.cycles / slices_in).max(1);
+    let mut sums = Sums::new(&network);
+    let mut slices = vec![];
+    for cycle in 0..length * slices_in {
+        born += load.poll(&mut network, &mut inbox);
+        network.step(&mut arrived);
+        if let Some(f) = &mut follow {
+            f.look(&network, born);
+        }
+        delivered += arrived.len() as u64;
+        for d in &arrived {
+            let latency = d.packet_latency().0;
+            if slowest.is_none_or(|(_, most)| latency > most) {
+                slowest = Some((d.id.0, latency));
+            }
+        }
+        inbox.extend(arrived.drain(..).filter(|d| crate::experiment::heard(d.tag)));
+        if cycle % SAMPLE == 0 {
+            sums.sample(&network);
+            let now = network.flit_hops();
+            if now != hops || network.in_flight() == 0 || load.serving() {
+                (hops, moved_at) = (now, cycle);
+            }
+        }
+        if (cycle + 1) % length == 0 {
+            slices.push(sums.slice(&network, cycle + 1));
+        }
+    }
+    let now = network.now().0;
+    let links = crate::experiment::link_loads(&network);
+    let mut order: Vec<usize> = (0..links.len()).collect();
+    order.sort_by_key(|l| (std::cmp::Reverse(links[*l].flits), links[*l].from, links[*l].to));
+    for s in &mut slices {
+        s.links = order.iter().map(|l| s.links[*l]).collect();
+    }
+    Ok(Explanation {
+        cycles: now,
+        packets: (born, delivered),
+        slowest,
+        still_for: now - moved_at,
+        deadlock: waiting_ring(&network),
+        links: order.iter().map(|l| links[*l].clone()).collect(),
+        slices,
+        oldest: network.oldest().map_or(0, |c| now - c.0),
+        journey: follow.and_then(|f| f.told(&network)),
+    })
+}
+
+/// Cycles between looks into the buffers.
+const SAMPLE: u64 = 8;
+
+/// What is added up over a slice.
+struct Sums {
+    from: u64,
+    samples: u64,
+    held: Vec<u64>,
+    waiting: Vec<u64>,
+    flits: Vec<u64>,
+}
+
+impl Sums {
+    fn new<A: Arbiter>(network: &Network<A>) -> Sums {
+        let routers = network.graph().routers as usize;
+        let flits = vec![0; network.channel_views().count()];
+        Sums { from: 0, samples: 0, held: vec![0; routers], waiting: vec![0; routers], flits }
+    }
+
+    fn sample<A: Arbiter>(&mut self, network: &Network<A>) {
+        self.samples += 1;
+        for c in network.channel_views().filter(|c| !c.to_endpoint) {
+            self.held[c.to as usize] += u64::from(c.held);
+        }
+        for s in network.stuck() {
+            self.waiting[s.router as usize] += 1;
+        }
+    }
+
+    fn slice<A: Arbiter>(&mut self, network: &Network<A>, to: u64) -> Slice {
+        let samples = self.samples.max(1) as f64;
+        let mean = |sums: &mut Vec<u64>| sums.iter_mut().map(|s| std::mem::take(s) as f64 / samples).collect();
+        let cycles = (to - self.from).max(1) as f64;
+        let load = |(before, c): (&mut u64, crate::ChannelView)| {
+            let flits = c.flits - std::mem::replace(before, c.flits);
+            flits as f64 / cycles
+        };
+        let slice = Slice {
+            from: self.from,
+            to,
+            held: mean(&mut self.held),
+            waiting: mean(&mut self.waiting),
+            links: self.flits.iter_mut().zip(network.channel_views()).map(load).collect(),
+        };
+        (self.from, self.samples) = (to, 0);
+        slice
+    }
+}
