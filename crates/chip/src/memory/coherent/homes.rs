@@ -103,7 +103,8 @@ impl<S: CoreSet> Coherent<S> {
             Then::Take => {
                 self.flights.take(id);
                 if flight.placed {
-                    self.net.release(self.plan.node(Unit::Home(home)), REQUESTS);
+                    self.net.release(now, self.plan.node(Unit::Home(home)), REQUESTS);
+                    self.net_next = self.net.next();
                 }
             }
             Then::Wait | Then::Retain => self.entries[entry].waiting.push_front(id, &mut self.flights),

@@ -116,10 +116,16 @@ impl Net {
         });
     }
 
-    /// A home has one place more.
+    /// A home has one place more, from `now` on.
     #[inline]
-    pub(super) fn release(&mut self, node: u32, class: u8) {
-        each!(&mut self.kind, network => network.release(NodeId(node), class));
+    pub(super) fn release(&mut self, now: u64, node: u32, class: u8) {
+        let cycle = Cycles(now / self.ratio + 1);
+        each!(&mut self.kind, network => {
+            if network.now() < cycle {
+                network.run_to(cycle, &mut Nobody);
+            }
+            network.release(NodeId(node), class);
+        });
     }
 
     /// Packets that have not arrived.
