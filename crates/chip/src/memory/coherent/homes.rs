@@ -7,7 +7,7 @@
 use super::Coherent;
 use super::bank::Room;
 use super::message::{Flight, List, NONE, Stage, Unit, What};
-use super::plan::REQUESTS;
+use super::places::REQUESTS;
 use crate::engine::queue::Rank;
 use crate::memory::border::Part;
 use baton_coherence::home::{self, Event, Line, State};

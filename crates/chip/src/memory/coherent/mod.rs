@@ -9,7 +9,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`plan`] | where cores, homes and controllers are, and which of them a line belongs to |
+//! | [`places`] | which home and controller a line belongs to |
 //! | [`message`] | messages under way |
 //! | [`net`] | the network |
 //! | [`array`] | tag arrays with replacement |
@@ -32,7 +32,7 @@ mod homes;
 mod inspect;
 mod message;
 mod net;
-mod plan;
+mod places;
 mod private;
 
 use super::border::{Answer, Line, Notice, Part, Request};
@@ -51,7 +51,7 @@ use golden::Golden;
 use homes::{Entry, Home};
 use message::{Flight, Flights, Stage, Unit, What};
 use net::{Arrived, Net};
-use plan::{Plan, REQUESTS};
+use places::{Places, REQUESTS};
 use private::{Own, Slab, Slot, Waiter};
 use thiserror::Error;
 
@@ -86,7 +86,7 @@ pub(crate) struct Coherent<S: CoreSet> {
     /// How many cores a directory entry can name.
     pointers: u16,
     protocol: &'static Protocol,
-    plan: Plan,
+    plan: Places,
     net: Net,
     arrived: Vec<Arrived>,
     flights: Flights,
@@ -129,11 +129,12 @@ impl<S: CoreSet> Coherent<S> {
         let line_bytes = chip.cache.line_bytes;
         let count = chip.core.count;
         let network = &config.network;
-        let net = Net::new(
-            &plan::network(chip, config),
-            chip.core.clock.0 / network.clock.0.max(1),
-            network.data_flits.max(network.control_flits),
-        )?;
+        let Some(floor) = chip.plan() else { unreachable!("a coherent chip has a floor plan") };
+        // A home may refuse requests for a while; forwards and responses are always taken.
+        let response_class = u32::from(REQUESTS) + 1;
+        let router = baton_noc::Config { endpoint_places: config.home.places, response_class, ..floor.network.clone() };
+        let longest = network.data_flits.max(network.control_flits);
+        let net = Net::new(&router, chip.network_period().unwrap_or(1), longest)?;
         // SAFETY: an array of integers.
         let entry_of = unsafe { Sparse::new(lines) }.map_err(|error| Unbuilt::Memory(error.to_string()))?;
         let outer = config.l2.unwrap_or(config.l1);
@@ -170,7 +171,7 @@ impl<S: CoreSet> Coherent<S> {
                 DirectoryKind::Pointers(n) => n as u16,
             },
             protocol: policy.protocol(),
-            plan: Plan::new(chip, config, lines),
+            plan: Places::new(chip, config, floor, lines),
             net,
             arrived: Vec::new(),
             flights,
