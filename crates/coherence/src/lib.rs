@@ -5,9 +5,9 @@
 //!
 //! - the simulated chip runs [`cache::step`] and [`home::deliver`] over its own [`cache::Effects`] and [`home::Effects`],
 //! - the model checker runs the same two functions over a small closed world ([`model`]),
-//! - `render` prints them as `docs/protocol.md`.
+//! - [`render`] prints them as `docs/protocol.md`.
 //!
-//! There is no time, no network and no cache geometry here; those belong to whoever implements the effects.
+//! [`mutate`] breaks rows one at a time, to show that the checker notices. There is no time, no network and no cache geometry here; those belong to whoever implements the effects.
 //!
 //! Names and shape follow D. Sorin, M. Hill, D. Wood, *A Primer on Memory Consistency and Cache Coherence* (2011), chapter 8.
 
@@ -15,8 +15,10 @@ pub mod cache;
 pub mod home;
 mod message;
 pub mod model;
+pub mod mutate;
 mod names;
 mod policy;
+pub mod render;
 mod set;
 mod table;
 

@@ -18,7 +18,7 @@ pub enum Then {
 
 /// A row's actions, in the order in which they are carried out.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Actions<A: Copy + 'static> {
+pub struct Actions<A: Copy> {
     list: [Option<A>; MAX_ACTIONS],
 }
 
@@ -50,7 +50,7 @@ impl<A: Copy + fmt::Debug> fmt::Debug for Actions<A> {
 
 /// What happens on one event in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Row<S, A: Copy + 'static> {
+pub struct Row<S, A: Copy> {
     /// What becomes of the message or access.
     pub then: Then,
     /// The state after it.

@@ -4,7 +4,8 @@
 mod common;
 
 use baton_coherence::Policy;
-use baton_coherence::model::{Coverage, Model};
+use baton_coherence::model::{Coverage, Fault, Model};
+use baton_coherence::mutate::mutants;
 use std::sync::Arc;
 
 fn holds(policy: Policy) {
@@ -33,4 +34,27 @@ fn the_blocking_home_is_sound_and_has_no_idle_row() {
 #[test]
 fn the_nonblocking_home_is_sound_and_has_no_idle_row() {
     holds(Policy::Nonblocking);
+}
+
+/// A few breaks that everyone knows, and what the checker says of each; `scripts/protocol-mutations` tries them all.
+#[test]
+fn a_broken_protocol_is_caught() {
+    let breaks = [
+        ("home S GetM", "without `Inv > others`", Fault::Deadlock),
+        ("home S GetM", "`sharers := none` before `DataM > requestor`", Fault::StaleData),
+        ("home X GetS", "without `sharers + requestor`", Fault::Directory),
+        ("cache MI_A FwdGetM", "without `DataM > requestor`", Fault::Deadlock),
+        ("cache M FwdGetS", "next M", Fault::TwoWriters),
+        ("cache SM_A Inv", "without `lost`", Fault::LostAccess),
+        ("cache IM_A Ack-last", "without `complete`", Fault::LostAccess),
+    ];
+    let broken = mutants(Policy::Blocking.protocol());
+    for (row, change, fault) in breaks {
+        let config = common::worlds::small(Policy::Blocking).swap_remove(1);
+        let mutant = broken.iter().find(|mutant| mutant.row == row && mutant.change == change);
+        let protocol = mutant.unwrap_or_else(|| panic!("no mutant is {row} {change}")).protocol.clone();
+        let figures = common::explore(&Arc::new(Model { config, protocol, coverage: Coverage::default() }), 1, None);
+        let found = figures.fault.map(|(name, _)| name);
+        assert_eq!(found.as_deref(), Some(fault.name()), "{row} {change}");
+    }
 }

@@ -23,7 +23,8 @@ pub trait Effects {
     /// The presented access hits and is performed now.
     fn hit(&mut self);
     /// The access that began the transaction is performed now; those that wait behind it are presented again after the step.
-    /// A prefetch has no access: nothing is performed. `once`: the copy is not kept (see [`Action::CompleteOnce`]).
+    /// A prefetch has no access: nothing is performed. `once`: the copy is not kept (see [`Action::CompleteOnce`]), and a
+    /// load-linked sets no link.
     fn complete(&mut self, once: bool);
     /// The core lost the right to read the line.
     fn lost(&mut self);

@@ -18,7 +18,9 @@
 //! | `faults.rs` | what must always hold |
 //! | `symmetry.rs` | cores and lines renamed, so that equal worlds are one |
 //! | `coverage.rs` | which rows were exercised |
+//! | `chart.rs` | runs drawn as message sequence charts |
 
+pub mod chart;
 mod config;
 mod coverage;
 mod effects;

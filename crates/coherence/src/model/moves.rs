@@ -133,7 +133,8 @@ impl Model {
         next.renamed_least(&self.config)
     }
 
-    fn carried_out(&self, world: &World, step: Move) -> World {
+    /// The world after `step`, with the names that it had, not looked at for what must always hold.
+    pub fn carried_out(&self, world: &World, step: Move) -> World {
         let mut next = world.clone();
         match step {
             Move::Core { core, line, access } => self.present(&mut next, core, usize::from(line), access),

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub)] // Each test and example uses its part.
 
+pub mod scenes;
 pub mod worlds;
 
 use baton_coherence::model::{Fault, Model, Move, World};
@@ -68,7 +69,7 @@ pub fn explore(model: &Arc<Model>, threads: usize, most: Option<usize>) -> Figur
         checker = checker.target_state_count(most);
     }
     let checker = checker.spawn_bfs().join();
-    let fault = checker.discoveries().into_iter().min_by_key(|(_, path)| path.clone().into_actions().len());
+    let fault = checker.discoveries().into_iter().min_by_key(|(name, path)| (path.clone().into_actions().len(), *name));
     let fault = fault.map(|(name, path)| {
         let steps = path.into_vec().into_iter().map(|(world, step)| format!("{step:?}\n      of {world:?}"));
         (name.to_owned(), steps.collect())

@@ -57,7 +57,7 @@ pub fn full(policy: Policy) -> Vec<Config> {
         three("3 cores x 1 line, far atomics, pushes").with(Operations { push_to: true, ..FAR }),
         three("3 cores x 1 line, pushes, recalls").with(Operations { push_to: true, ..RECALLS }),
         lines("2 cores x 2 lines, 1 way, 1 MSHR, queue of 1"),
-        Config { mshrs: 2, ..lines("2 cores x 2 lines, 1 way, 2 MSHRs, queue of 1") },
+        Config { capacity: 2, ..lines("2 cores x 2 lines, 2 ways, 1 MSHR, queue of 1") },
         Config { mshrs: 2, capacity: 2, ..lines("2 cores x 2 lines, 2 ways, 2 MSHRs, queue of 1") },
         Config { mshrs: 2, capacity: 2, places: 2, ..lines("2 cores x 2 lines, 2 ways, 2 MSHRs, queue of 2") },
         lines("2 cores x 2 lines, 1 way, 1 MSHR, far atomics").with(FAR),

@@ -1,0 +1,127 @@
+//! The scenarios that `docs/protocol.md` draws.
+
+use baton_coherence::Kind::*;
+use baton_coherence::Policy::{self, Blocking, Nonblocking};
+use baton_coherence::cache::Event::{Evict, FarAtomic as Far, Load, Store};
+use baton_coherence::model::chart::Scene::{self, At, Core, Home, Push as PushTo, Settle};
+
+/// Name, policy, and what happens.
+pub const SCENES: &[(&str, Policy, &[Scene])] = &[
+    (
+        "chart-read-miss",
+        Blocking,
+        &[Core(1, Store), Settle, Core(0, Load), Home(0, GetS), At(1, FwdGetS), At(0, DataS), Home(0, Unblock)],
+    ),
+    (
+        "chart-write-miss",
+        Blocking,
+        &[
+            Core(1, Load),
+            Settle,
+            Core(2, Load),
+            Settle,
+            Core(0, Store),
+            Home(0, GetM),
+            At(2, Inv),
+            At(0, Ack),
+            At(1, FwdGetM),
+            At(0, DataM),
+            Home(0, Unblock),
+        ],
+    ),
+    (
+        "chart-upgrade-race",
+        Blocking,
+        &[
+            Core(0, Load),
+            Settle,
+            Core(1, Load),
+            Settle,
+            Core(0, Store),
+            Core(1, Store),
+            Home(1, Upgrade),
+            Home(0, Upgrade),
+            At(0, Inv),
+            At(1, Ack),
+            At(1, Count),
+            Home(1, Unblock),
+            At(1, FwdGetM),
+            At(0, DataM),
+            Home(0, Unblock),
+        ],
+    ),
+    (
+        "chart-writeback-race",
+        Blocking,
+        &[
+            Core(1, Store),
+            Settle,
+            Core(1, Evict),
+            Core(0, Store),
+            Home(0, GetM),
+            Home(1, PutM),
+            At(1, FwdGetM),
+            At(0, DataM),
+            Home(0, Unblock),
+            At(1, PutAck),
+        ],
+    ),
+    (
+        "chart-far-atomic",
+        Blocking,
+        &[
+            Core(1, Store),
+            Settle,
+            Core(0, Load),
+            Settle,
+            Core(2, Far),
+            Home(2, FarAtomic),
+            At(0, Recall),
+            Home(0, Ack),
+            At(1, Recall),
+            Home(1, DataHome),
+            At(2, AtomicDone),
+        ],
+    ),
+    (
+        "chart-push",
+        Blocking,
+        &[Core(0, Store), Settle, PushTo(0, 1), Home(0, Push), At(1, OfferE), At(0, PutAck), Home(1, Accept)],
+    ),
+    (
+        "chart-push-race",
+        Blocking,
+        &[
+            Core(0, Store),
+            Settle,
+            PushTo(0, 1),
+            Core(1, Load),
+            Home(0, Push),
+            Home(1, GetS),
+            At(1, OfferE),
+            At(0, PutAck),
+            Home(1, Refuse),
+            At(1, DataE),
+            Home(1, Unblock),
+        ],
+    ),
+    (
+        "chart-early-forward",
+        Nonblocking,
+        &[
+            Core(0, Store),
+            Home(0, GetM),
+            Core(1, Load),
+            Home(1, GetS),
+            At(0, FwdGetS),
+            Core(2, Store),
+            Home(2, GetM),
+            At(0, FwdGetM),
+            At(1, Inv),
+            At(2, Ack),
+            At(0, DataM),
+            At(2, DataM),
+            At(1, DataS),
+        ],
+    ),
+];
