@@ -16,6 +16,16 @@ pub(crate) struct ChipArgs {
     /// it), else a built-in sample host.
     #[arg(long, value_name = "FILE")]
     chip: Option<PathBuf>,
+    #[command(flatten)]
+    change: Change,
+}
+
+/// What is changed of a chip file.
+#[derive(clap::Args)]
+pub(crate) struct Change {
+    /// The chip with this many cores; docs/chip-file.md says what shrinks and grows with them.
+    #[arg(long, value_name = "N")]
+    cores: Option<u32>,
     /// Replace one key of the chip file, as in cache.hit=3. May be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -24,18 +34,25 @@ pub(crate) struct ChipArgs {
 impl ChipArgs {
     /// Reads the chip; says so where it is the sample.
     pub(crate) fn open(&self) -> anyhow::Result<Chip> {
-        let chip = match &self.chip {
-            Some(path) => Chip::open(&found(path), &self.set),
-            None if Path::new(THIS_HOST).exists() => Chip::open(Path::new(THIS_HOST), &self.set),
+        match &self.chip {
+            Some(path) => self.change.open(path),
+            None if Path::new(THIS_HOST).exists() => self.change.open(Path::new(THIS_HOST)),
             None => {
                 ui::note(format_args!(
                     "no {THIS_HOST}: using the built-in sample-host, whose figures are not this machine's \
                      (`baton doctor --calibrate` measures them)"
                 ));
-                Chip::from_toml_with(SAMPLE, "sample-host.toml", &self.set)
+                let chip = Chip::from_toml_at(SAMPLE, "sample-host.toml", self.change.cores, &self.change.set);
+                chip.map_err(|error| BadInput::new(error).into())
             }
-        };
-        chip.map_err(|error| BadInput::new(error).into())
+        }
+    }
+}
+
+impl Change {
+    /// Reads the chip file at `path`, or chips/PATH.toml.
+    pub(crate) fn open(&self, path: &Path) -> anyhow::Result<Chip> {
+        Chip::open_with(&found(path), self.cores, &self.set).map_err(|error| BadInput::new(error).into())
     }
 }
 

@@ -1,16 +1,13 @@
 //! `baton list`: what can be chosen, from the registries themselves.
 
-use crate::error::BadInput;
 use crate::ui;
-use anyhow::Context;
-use baton_chip::Chip;
 use baton_machine::Native;
 use baton_machine::wait::POLICIES;
 use baton_sync::barrier::BARRIERS;
 use baton_sync::lock::{LOCKS, Posix, Waits};
 use baton_sync::queue::{QUEUES, Side};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// What to list, and how.
@@ -48,19 +45,19 @@ enum What {
 
 /// One line of a list.
 #[derive(Serialize)]
-struct Entry {
-    name: String,
-    what: String,
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) what: String,
     /// What it cannot do or needs; empty if nothing.
-    limits: String,
+    pub(super) limits: String,
     /// Where it comes from.
-    source: String,
+    pub(super) source: String,
     /// Abilities, each a word.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    can: Vec<String>,
+    pub(super) can: Vec<String>,
     /// Whether this machine can carry it out, where that is a question.
     #[serde(skip_serializing_if = "Option::is_none")]
-    here: Option<bool>,
+    pub(super) here: Option<bool>,
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -69,10 +66,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         What::Waits => waits(),
         What::Barriers => barriers(),
         What::Queues => queues(),
-        What::Chips => chips(&args.dir)?,
+        What::Chips => super::chips::files(&args.dir)?,
     };
-    if args.json {
-        println!("{}", serde_json::to_string_pretty(&entries)?);
+    print(&entries, args.json)
+}
+
+/// As a table or as JSON.
+pub(super) fn print(entries: &[Entry], json: bool) -> anyhow::Result<ExitCode> {
+    if json {
+        println!("{}", serde_json::to_string_pretty(entries)?);
         return Ok(ExitCode::SUCCESS);
     }
     let rows: Vec<Vec<String>> = entries
@@ -159,37 +161,6 @@ fn queues() -> Vec<Entry> {
         }
     };
     QUEUES.iter().map(entry).collect()
-}
-
-/// The chip files of a directory; one that does not read as a chip is listed with the reason.
-fn chips(dir: &Path) -> anyhow::Result<Vec<Entry>> {
-    let entries = std::fs::read_dir(dir).map_err(|e| {
-        BadInput::new(format!("cannot look for chip files in `{}`: {e}", dir.display()))
-            .hint("name the directory with --dir, or write a chip file with `baton doctor --calibrate`")
-    })?;
-    let mut paths = Vec::new();
-    for entry in entries {
-        let path = entry.with_context(|| format!("cannot look for chip files in `{}`", dir.display()))?.path();
-        if path.extension().is_some_and(|e| e == "toml") {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    let entry = |path: &PathBuf| {
-        let comment = std::fs::read_to_string(path).unwrap_or_default();
-        let comment: Vec<&str> = comment.lines().filter_map(|l| l.strip_prefix("# ")).take(2).collect();
-        let (what, limits) = match Chip::open(path, &[]) {
-            Ok(chip) => {
-                let core = &chip.core;
-                let ghz = core.clock.0 as f64 / 1e9;
-                let clusters = core.count.div_ceil(core.per_cluster.max(1));
-                (format!("{}: {} cores at {ghz:.2} GHz, {clusters} clusters", chip.name, core.count), String::new())
-            }
-            Err(error) => ("not a chip".to_owned(), error.to_string()),
-        };
-        Entry { name: path.display().to_string(), what, limits, source: comment.join(" "), can: Vec::new(), here: None }
-    };
-    Ok(paths.iter().map(entry).collect())
 }
 
 fn waits() -> Vec<Entry> {

@@ -5,6 +5,7 @@
 //! examples (`#[command(after_help = …)]`). Data goes to standard output, notes and progress to standard error.
 //! Exit codes: 0 done, 1 failed, 2 bad input ([`crate::error::BadInput`]); `run` and `profile` keep the program's.
 
+mod chips;
 mod completions;
 mod diff;
 mod doctor;
@@ -72,6 +73,8 @@ commands! {
     Sim(sim),
     /// Simulate a network on chip: latency, saturation, traces, deadlocks
     Noc(noc),
+    /// List chip files, and show one: every key, and a picture of where everything is
+    Chips(chips),
     /// Say what can be chosen: locks, waits, barriers, queues, chips
     List(list),
     /// Print a shell's completion script
