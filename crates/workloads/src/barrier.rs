@@ -57,6 +57,6 @@ impl Meetings {
             expect("serial threads", serial.0.load(Relaxed), self.iterations)?;
             counts.iter().try_for_each(|count| expect("meetings", count.0.load(Relaxed), self.iterations))
         });
-        Team { bodies, verify }
+        Team::new(bodies, verify)
     }
 }

@@ -9,14 +9,27 @@
 //! | [`barrier`] | threads that compute and meet |
 //! | [`pingpong`] | two threads that hand a line to and fro |
 //! | [`ring`] | producers and consumers at a queue |
+//! | [`chase`] | one dependent load after another: the latency of each level |
+//! | [`stream`] | threads that read or write long ranges: bandwidth |
+//! | [`sharing`] | counters side by side in a line, or apart |
+//! | [`mostly`] | lines that all read and few write |
+//! | [`hot`] | one line that all want |
+//! | [`measure`] | what a workload times of itself |
 //! | [`probe`] | who is told about locks |
 
 pub mod barrier;
+pub mod chase;
+pub mod hot;
 pub mod lock;
+pub mod measure;
+pub mod mostly;
 pub mod pingpong;
 pub mod probe;
 pub mod ring;
+pub mod sharing;
+pub mod stream;
 
+pub use measure::Figure;
 pub use probe::{Probe, Silent};
 
 use baton_machine::units::Cycles;
@@ -29,12 +42,24 @@ pub type Body = Box<dyn FnOnce() + Send>;
 /// Looks at what the threads computed, when all have ended.
 pub type Verify = Box<dyn FnOnce() -> Result<(), String> + Send>;
 
+/// What the workload measured of itself; for after a run that was not cut off.
+pub type Figures = Box<dyn FnOnce() -> Vec<Figure> + Send>;
+
 /// The threads of a workload.
 pub struct Team {
     /// One body a thread.
     pub bodies: Vec<Body>,
     /// The check, for after a run that was not cut off.
     pub verify: Verify,
+    /// Its own figures.
+    pub figures: Figures,
+}
+
+impl Team {
+    /// A team without figures of its own.
+    fn new(bodies: Vec<Body>, verify: Verify) -> Team {
+        Team { bodies, verify, figures: Box::new(Vec::new) }
+    }
 }
 
 /// A value in the machine's memory that all threads use.
@@ -46,6 +71,14 @@ fn share<M: Machine, T>(value: T) -> Shared<M, T> {
 
 fn expect(what: &str, found: u64, expected: u64) -> Result<(), String> {
     if found == expected { Ok(()) } else { Err(format!("{what}: {found}, expected {expected}")) }
+}
+
+/// Marsaglia's xorshift64; the state is not 0.
+fn xorshift(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
 }
 
 /// Think time around `mean`: uniform within `spread` of it (0.5: from half to one and a half), by the thread's own
@@ -65,11 +98,7 @@ impl Think {
         if self.spread == 0.0 {
             return Cycles(self.mean);
         }
-        // Marsaglia's xorshift64.
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
-        let unit = (self.state >> 11) as f64 / (1u64 << 53) as f64;
+        let unit = (xorshift(&mut self.state) >> 11) as f64 / (1u64 << 53) as f64;
         Cycles((self.mean as f64 * (1.0 + self.spread * (2.0 * unit - 1.0))).round() as u64)
     }
 }

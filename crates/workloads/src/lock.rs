@@ -59,7 +59,7 @@ impl Contention {
                 expect("acquisitions that a guarded line counted", unsafe { line.0.read(|count| *count) }, expected)
             })
         });
-        Team { bodies, verify }
+        Team::new(bodies, verify)
     }
 }
 

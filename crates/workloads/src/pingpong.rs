@@ -39,6 +39,6 @@ impl PingPong {
         let bodies = (0..2).map(body).collect();
         let verify =
             Box::new(move || expect("passes", ball.0.load(Ordering::Acquire), self.iterations.saturating_mul(2)));
-        Team { bodies, verify }
+        Team::new(bodies, verify)
     }
 }

@@ -101,6 +101,6 @@ impl Transport {
             let received = sums.iter().fold(0u64, |sum, one| sum.wrapping_add(one.0.load(Relaxed)));
             expect("sum of the items received", received, sent as u64)
         });
-        Ok(Team { bodies, verify })
+        Ok(Team::new(bodies, verify))
     }
 }

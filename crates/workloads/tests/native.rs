@@ -6,9 +6,14 @@ use baton_sync::barrier::{self, BarrierVisitor, RawBarrier};
 use baton_sync::lock::{self, LockVisitor, RawLock, ZeroInit};
 use baton_sync::queue::{self, QueueVisitor, RawQueue, Side};
 use baton_workloads::barrier::Meetings;
+use baton_workloads::chase::Chase;
+use baton_workloads::hot::Hot;
 use baton_workloads::lock::Contention;
+use baton_workloads::mostly::Mostly;
 use baton_workloads::pingpong::PingPong;
 use baton_workloads::ring::{BadTransport, Transport};
+use baton_workloads::sharing::Sharing;
+use baton_workloads::stream::{Kind, Stream};
 use baton_workloads::{Silent, Team};
 use std::num::NonZeroU32;
 
@@ -79,4 +84,31 @@ fn queues() {
 #[test]
 fn ping_pong() {
     run(PingPong { iterations: 500 }.team::<Native>(WAIT));
+}
+
+/// Runs a team that measures itself, and gives its one figure.
+fn measured(team: Team) -> f64 {
+    let figures = team.figures;
+    run(Team { figures: Box::new(Vec::new), ..team });
+    let figures = figures();
+    assert!(figures.len() == 1 && figures[0].value.is_finite() && figures[0].value > 0.0, "{figures:?}");
+    figures[0].value
+}
+
+#[test]
+fn memory_workloads_check_and_measure_themselves() {
+    for stride in [64, 128] {
+        measured(Chase { bytes: 64 << 10, stride, iterations: 20_000 }.team::<Native>());
+    }
+    for kind in [Kind::Read, Kind::Write, Kind::Copy] {
+        measured(Stream { threads: 2, kind, bytes: 1 << 16, iterations: 20 }.team::<Native>());
+    }
+    for spacing in [8, 64, 200] {
+        measured(Sharing { threads: 3, spacing, iterations: 5000 }.team::<Native>());
+    }
+    let (think, spread) = (Cycles(5), 0.5);
+    for one_write_in in [0, 1, 50] {
+        measured(Mostly { threads: 3, lines: 4, one_write_in, think, spread, iterations: 5000 }.team::<Native>());
+    }
+    measured(Hot { threads: 3, think, spread, iterations: 5000 }.team::<Native>());
 }

@@ -1,0 +1,54 @@
+//! One word that all threads add to: how many requests a second one line takes.
+
+use crate::measure::{Figure, Spans};
+use crate::{Team, Think, expect, share};
+use baton_machine::units::Cycles;
+use baton_machine::{Atomic, Machine, Ordering::Relaxed};
+
+/// The word, on a pair of lines of its own.
+#[repr(C, align(128))]
+struct Word<M: Machine>(M::Atomic<u64>);
+
+/// The workload.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hot {
+    /// Threads.
+    pub threads: u32,
+    /// Cycles computed between additions.
+    pub think: Cycles,
+    /// How far each computation lies from it: within this share.
+    pub spread: f64,
+    /// Additions a thread.
+    pub iterations: u64,
+}
+
+impl Hot {
+    /// The threads. The check: the word counted every addition.
+    pub fn team<M: Machine>(self) -> Team {
+        let word = share::<M, Word<M>>(Word(M::Atomic::new(0)));
+        let spans = Spans::<M>::new(self.threads);
+        let body = |thread: u32| {
+            let (word, spans) = (word.clone(), spans.clone());
+            let mut think = Think::new(self.think, self.spread, u64::from(thread));
+            Box::new(move || {
+                spans.time(thread, || {
+                    for _ in 0..self.iterations {
+                        if self.think.0 != 0 {
+                            M::work(think.next());
+                        }
+                        word.0.fetch_add(1, Relaxed);
+                    }
+                });
+            }) as crate::Body
+        };
+        let bodies = (0..self.threads).map(body).collect();
+        let expected = u64::from(self.threads) * self.iterations;
+        Team {
+            bodies,
+            verify: Box::new(move || expect("additions", word.0.load(Relaxed), expected)),
+            figures: Box::new(move || {
+                vec![Figure { name: "additions_a_nanosecond", value: expected as f64 / spans.whole().0.max(1) as f64 }]
+            }),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What a workload times of itself: each thread notes when the part that counts began and ended, by the machine's clock.
+
+use baton_machine::units::Nanos;
+use baton_machine::{Atomic, Clock, Machine, Ordering::Relaxed, Owned, OwnedSlice};
+use std::sync::Arc;
+
+/// A figure that a workload measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// What it is: `nanoseconds_a_load`.
+    pub name: &'static str,
+    /// Its value, in the unit that the name ends in or begins with.
+    pub value: f64,
+}
+
+/// A thread's beginning and end, on a pair of lines of its own.
+#[repr(C, align(128))]
+struct Span<M: Machine>(M::Atomic<u64>, M::Atomic<u64>);
+
+/// The spans of all threads.
+pub(crate) struct Spans<M: Machine>(Arc<Vec<Owned<M, Span<M>>>>);
+
+impl<M: Machine> Clone for Spans<M> {
+    fn clone(&self) -> Self {
+        Spans(self.0.clone())
+    }
+}
+
+impl<M: Machine> Spans<M> {
+    pub(crate) fn new(threads: u32) -> Self {
+        let span = |_| Owned::new(Span::<M>(M::Atomic::new(0), M::Atomic::new(0)));
+        Spans(Arc::new((0..threads).map(span).collect()))
+    }
+
+    /// Times `f` as the part of `thread` that counts.
+    pub(crate) fn time(&self, thread: u32, f: impl FnOnce()) {
+        let began = M::now(Clock::Monotonic).0;
+        f();
+        let ended = M::now(Clock::Monotonic).0;
+        let span = &self.0[thread as usize];
+        // Relaxed: the end of the thread orders it.
+        span.0.store(began, Relaxed);
+        span.1.store(ended, Relaxed);
+    }
+
+    /// From the first beginning to the last end.
+    pub(crate) fn whole(&self) -> Nanos {
+        let began = self.0.iter().map(|span| span.0.load(Relaxed)).min().unwrap_or(0);
+        let ended = self.0.iter().map(|span| span.1.load(Relaxed)).max().unwrap_or(0);
+        Nanos(ended.saturating_sub(began))
+    }
+}
+
+/// `n` lines of memory in a row, as words of eight bytes. A line has [`WORDS`] of them, whatever the machine's own size:
+/// on one with longer lines a stride says how many of these make one.
+pub(crate) type Block<M> = [<M as Machine>::Atomic<u64>; WORDS];
+
+/// Words of a block: 64 bytes.
+pub(crate) const WORDS: usize = 8;
+
+/// `n` blocks in a row, at a multiple of their size; word 0 of each is `value(block)`, the others 0.
+pub(crate) fn blocks<M: Machine>(n: usize, mut value: impl FnMut(usize) -> u64) -> Arc<OwnedSlice<M, Aligned<M>>> {
+    Arc::new(OwnedSlice::new(n, |block| {
+        let first = value(block);
+        Aligned(core::array::from_fn(|word| M::Atomic::new(if word == 0 { first } else { 0 })))
+    }))
+}
+
+/// A block at a multiple of its size.
+#[repr(C, align(64))]
+pub(crate) struct Aligned<M: Machine>(pub(crate) Block<M>);

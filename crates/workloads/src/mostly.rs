@@ -1,0 +1,68 @@
+//! Lines that all threads read and one in so many accesses writes: what reading costs where a write takes all copies.
+
+use crate::measure::{Figure, Spans, blocks};
+use crate::{Team, Think, expect, share, xorshift};
+use baton_machine::units::Cycles;
+use baton_machine::{Atomic, Machine, Ordering::Relaxed};
+
+/// The workload.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mostly {
+    /// Threads.
+    pub threads: u32,
+    /// Shared lines, of 64 bytes each.
+    pub lines: u32,
+    /// One access in so many is a write; 0: none.
+    pub one_write_in: u64,
+    /// Cycles computed between accesses.
+    pub think: Cycles,
+    /// How far each computation lies from it: within this share.
+    pub spread: f64,
+    /// Accesses a thread.
+    pub iterations: u64,
+}
+
+impl Mostly {
+    /// The threads. The check: the lines counted every write.
+    pub fn team<M: Machine>(self) -> Team {
+        let lines = blocks::<M>(self.lines.max(1) as usize, |_| 0);
+        let written = share::<M, M::Atomic<u64>>(M::Atomic::new(0));
+        let spans = Spans::<M>::new(self.threads);
+        let body = |thread: u32| {
+            let (lines, written, spans) = (lines.clone(), written.clone(), spans.clone());
+            let mut think = Think::new(self.think, self.spread, u64::from(thread));
+            let mut state = (u64::from(thread) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            Box::new(move || {
+                let mut writes = 0;
+                spans.time(thread, || {
+                    for _ in 0..self.iterations {
+                        if self.think.0 != 0 {
+                            M::work(think.next());
+                        }
+                        let chance = xorshift(&mut state);
+                        let cell = &lines[(chance >> 32) as usize % lines.len()].0[0];
+                        if self.one_write_in != 0 && (chance & 0xffff_ffff).is_multiple_of(self.one_write_in) {
+                            cell.fetch_add(1, Relaxed);
+                            writes += 1;
+                        } else {
+                            cell.load(Relaxed);
+                        }
+                    }
+                });
+                written.fetch_add(writes, Relaxed);
+            }) as crate::Body
+        };
+        let bodies = (0..self.threads).map(body).collect();
+        let iterations = self.iterations.max(1) as f64;
+        Team {
+            bodies,
+            verify: Box::new(move || {
+                let counted = lines.iter().map(|line| line.0[0].load(Relaxed)).sum();
+                expect("writes that the lines counted", counted, written.load(Relaxed))
+            }),
+            figures: Box::new(move || {
+                vec![Figure { name: "nanoseconds_an_access", value: spans.whole().0 as f64 / iterations }]
+            }),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Threads that each count in a word of their own: side by side in one line the words move together (false sharing),
+//! further apart they do not.
+
+use crate::measure::{Figure, Spans, WORDS, blocks};
+use crate::{Team, expect};
+use baton_machine::{Atomic, Machine, Ordering::Relaxed};
+
+/// The workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sharing {
+    /// Threads.
+    pub threads: u32,
+    /// Bytes from one thread's word to the next one's: 8 is side by side.
+    pub spacing: usize,
+    /// Additions a thread.
+    pub iterations: u64,
+}
+
+impl Sharing {
+    /// The threads. The check: every word counted its thread.
+    pub fn team<M: Machine>(self) -> Team {
+        let words = (self.spacing / 8).max(1);
+        let place = move |thread: u32| (thread as usize * words / WORDS, thread as usize * words % WORDS);
+        let counters = blocks::<M>(place(self.threads).0 + 1, |_| 0);
+        let spans = Spans::<M>::new(self.threads);
+        let body = |thread: u32| {
+            let (counters, spans) = (counters.clone(), spans.clone());
+            Box::new(move || {
+                let (block, word) = place(thread);
+                let mine = &counters[block].0[word];
+                spans.time(thread, || {
+                    for _ in 0..self.iterations {
+                        // Nobody else writes it: a load and a store, as a thread's own statistics are kept.
+                        mine.store(mine.load(Relaxed) + 1, Relaxed);
+                    }
+                });
+            }) as crate::Body
+        };
+        let bodies = (0..self.threads).map(body).collect();
+        let (threads, iterations) = (self.threads, self.iterations);
+        Team {
+            bodies,
+            verify: Box::new(move || {
+                (0..threads).try_for_each(|thread| {
+                    let (block, word) = place(thread);
+                    expect("additions of a thread", counters[block].0[word].load(Relaxed), iterations)
+                })
+            }),
+            figures: Box::new(move || {
+                let value = spans.whole().0 as f64 / iterations.max(1) as f64;
+                vec![Figure { name: "nanoseconds_an_addition", value }]
+            }),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Threads that read or write long ranges, each its own: how many bytes a second memory gives.
+
+use crate::measure::{Figure, Spans, blocks};
+use crate::{Team, expect, share};
+use baton_machine::{Atomic, Machine, Ordering::Relaxed};
+
+/// What is done with the ranges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Read.
+    Read,
+    /// Written.
+    Write,
+    /// Half of a thread's range is read, the other half written.
+    Copy,
+}
+
+/// The workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// Threads.
+    pub threads: u32,
+    /// What they do.
+    pub kind: Kind,
+    /// Bytes of each thread's range; larger than its share of every cache, or it is the cache that is measured.
+    pub bytes: usize,
+    /// Times that it goes through its range.
+    pub iterations: u64,
+}
+
+/// Bytes that a thread asks for at once; a machine may overlap what is in one piece.
+const PIECE: usize = 4096;
+
+impl Stream {
+    /// The threads. The check: each went through its range as often as asked.
+    pub fn team<M: Machine>(self) -> Team {
+        let blocks_each = (self.bytes / 64).max(2);
+        let spans = Spans::<M>::new(self.threads);
+        let done = share::<M, M::Atomic<u64>>(M::Atomic::new(0));
+        let body = |thread: u32| {
+            let range = blocks::<M>(blocks_each, |_| 0);
+            let (spans, done) = (spans.clone(), done.clone());
+            Box::new(move || {
+                let start = range.as_ptr().cast::<u8>().cast_mut();
+                let bytes = blocks_each * 64;
+                spans.time(thread, || {
+                    for _ in 0..self.iterations {
+                        let read = match self.kind {
+                            Kind::Read => bytes,
+                            Kind::Write => 0,
+                            Kind::Copy => bytes / 2,
+                        };
+                        let mut at = 0;
+                        while at < read.max(bytes - read) {
+                            if at < read {
+                                // SAFETY: within this thread's own range; it is read only.
+                                unsafe { M::touch(start.add(at), PIECE.min(read - at), false) };
+                            }
+                            if at < bytes - read {
+                                // SAFETY: as above; a touch that writes leaves zeroes or what stands there.
+                                unsafe { M::touch(start.add(read + at), PIECE.min(bytes - read - at), true) };
+                            }
+                            at += PIECE;
+                        }
+                    }
+                });
+                done.fetch_add(self.iterations, Relaxed);
+            }) as crate::Body
+        };
+        let bodies = (0..self.threads).map(body).collect();
+        let moved = blocks_each as f64 * 64.0 * f64::from(self.threads) * self.iterations as f64;
+        let expected = u64::from(self.threads) * self.iterations;
+        Team {
+            bodies,
+            verify: Box::new(move || expect("passes over the ranges", done.load(Relaxed), expected)),
+            figures: Box::new(move || {
+                vec![Figure { name: "bytes_a_nanosecond", value: moved / (spans.whole().0.max(1) as f64) }]
+            }),
+        }
+    }
+}
