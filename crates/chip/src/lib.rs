@@ -50,6 +50,6 @@ pub use config::{Chip, ChipError};
 pub use engine::thread::{REASONS, Reason};
 pub use machine::Simulated;
 pub use machine::guest::{self as act, Guest, Spawn};
-pub use memory::MemoryCounts;
+pub use memory::{CoreCounts, MemoryCounts};
 pub use outcome::{Outcome, Stuck, ThreadFigures};
 pub use simulation::{Options, Refused, Simulation};

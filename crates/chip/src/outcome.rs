@@ -1,8 +1,8 @@
 //! What comes out of a run: figures, or why it can never end.
 
 use crate::engine::Engine;
-use crate::engine::thread::{REASONS, Reason, State, Waited};
-use crate::memory::{Memory, MemoryCounts};
+use crate::engine::thread::{REASONS, Reason, State, Thread, Waited};
+use crate::memory::{CoreCounts, Memory, MemoryCounts, PARTS, Part};
 use baton_units::Cycles;
 use std::fmt;
 
@@ -23,6 +23,8 @@ pub struct Outcome {
     pub wakes: u64,
     /// What the caches did.
     pub memory: MemoryCounts,
+    /// What each core's caches did; empty on a chip of fixed latencies.
+    pub cores: Vec<CoreCounts>,
     /// By thread, in the order of their creation.
     pub threads: Vec<ThreadFigures>,
 }
@@ -38,6 +40,10 @@ pub struct ThreadFigures {
     pub ended: Cycles,
     /// Where its cycles went; sums to `ended - born`.
     pub times: [(Reason, Cycles); REASONS],
+    /// What its time in the memory system ([`Reason::Memory`]) went to, by name; sums to it.
+    pub memory: [(&'static str, Cycles); PARTS],
+    /// Of that time, what it had waited for a request that was under way when the run was cut off.
+    pub under_way: Cycles,
     /// Operations done one by one.
     pub operations: u64,
     /// Tries of waits, the ones that were only counted included.
@@ -49,6 +55,25 @@ pub struct ThreadFigures {
 }
 
 impl ThreadFigures {
+    /// Every cycle of a run of `cycles`, each with one reason: the thread's life with its time in the memory system by
+    /// what it went to, and `absent` before and after. Sums to `cycles`.
+    pub fn cycle_stack(&self, cycles: Cycles) -> Vec<(&'static str, Cycles)> {
+        let mut stack = Vec::with_capacity(REASONS + PARTS + 1);
+        for (reason, time) in self.times {
+            match reason {
+                Reason::Memory => {
+                    stack.extend(self.memory);
+                    stack.push(("under_way", self.under_way));
+                }
+                Reason::Work => stack.push(("computing", time)),
+                Reason::Spin => stack.push(("spinning", time)),
+                other => stack.push((other.name(), time)),
+            }
+        }
+        stack.push(("absent", Cycles(cycles.0 - (self.ended.0 - self.born.0))));
+        stack
+    }
+
     /// Cycles that went to `reason`.
     pub fn time(&self, reason: Reason) -> Cycles {
         self.times[reason as usize].1
@@ -62,6 +87,7 @@ impl Outcome {
             .threads
             .iter_mut()
             .map(|thread| {
+                let mut under_way = 0;
                 if thread.state != State::Done {
                     // Cut off: what it was doing gets the time up to the limit.
                     let reason = match thread.state {
@@ -73,6 +99,9 @@ impl Outcome {
                         State::Asleep | State::Done => Reason::Asleep,
                     };
                     if thread.since < now {
+                        if reason == Reason::Memory {
+                            under_way = now - thread.since;
+                        }
                         thread.charge(reason, now);
                     }
                 }
@@ -81,6 +110,8 @@ impl Outcome {
                     born: Cycles(thread.born),
                     ended: Cycles(thread.since),
                     times: Reason::ALL.map(|reason| (reason, Cycles(thread.times[reason as usize]))),
+                    memory: memory_parts(thread, under_way),
+                    under_way: Cycles(under_way),
                     operations: thread.operations,
                     tries: thread.tries,
                     sleeps: thread.sleeps,
@@ -96,9 +127,27 @@ impl Outcome {
             switches: engine.counts.switches,
             wakes: engine.counts.wakes,
             memory: engine.memory.counts(),
+            cores: engine.memory.by_core(),
             threads,
         }
     }
+}
+
+/// What a thread's time in the memory system went to. The parts of requests that it waited for are known; what is left
+/// were hits in the nearest cache, whose time is not noted one by one.
+fn memory_parts(thread: &Thread, under_way: u64) -> [(&'static str, Cycles); PARTS] {
+    let mut parts = Part::ALL.map(|part| (part.name(), Cycles(thread.parts[part as usize])));
+    let known: u64 = thread.parts.iter().sum();
+    let whole = thread.times[Reason::Memory as usize] - under_way;
+    // A request whose end was known when the run was cut off has its parts, but not yet its time.
+    let mut early = known.saturating_sub(whole);
+    debug_assert!(early == 0 || under_way != 0, "{}: {known} cycles of parts in {whole} of waiting", thread.name);
+    for (_, time) in parts.iter_mut().rev() {
+        let less = early.min(time.0);
+        (time.0, early) = (time.0 - less, early - less);
+    }
+    parts[Part::L1 as usize].1.0 += whole.saturating_sub(known);
+    parts
 }
 
 /// A run that can never end: threads are left, and nothing will wake any of them.

@@ -10,7 +10,7 @@ pub(crate) const THIS_HOST: &str = "chips/this-host.toml";
 const SAMPLE: &str = include_str!("../../../chips/sample-host.toml");
 
 /// Choosing a chip on the command line.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct ChipArgs {
     /// Chip file; a bare name means chips/NAME.toml. Left out: chips/this-host.toml (`baton doctor --calibrate` writes
     /// it), else a built-in sample host.
@@ -21,7 +21,7 @@ pub(crate) struct ChipArgs {
 }
 
 /// What is changed of a chip file.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct Change {
     /// The chip with this many cores; docs/chip-file.md says what shrinks and grows with them.
     #[arg(long, value_name = "N")]
@@ -32,6 +32,16 @@ pub(crate) struct Change {
 }
 
 impl ChipArgs {
+    /// Adds a `key=value` setting.
+    pub(crate) fn set(&mut self, setting: String) {
+        self.change.set.push(setting);
+    }
+
+    /// Asks for a chip of so many cores.
+    pub(crate) fn cores(&mut self, cores: u32) {
+        self.change.cores = Some(cores);
+    }
+
     /// Reads the chip; says so where it is the sample.
     pub(crate) fn open(&self) -> anyhow::Result<Chip> {
         match &self.chip {

@@ -7,6 +7,7 @@
 //! | [`error`] | bad input against failure, and hints at the nearest known name |
 //! | [`launch`] | starting a program under the preload library |
 //! | [`measure`] | what things cost on this machine |
+//! | [`plot`] | pages with one picture each |
 //! | [`values`] | sizes and durations
 //! | [`ui`] | tables on standard output, notes on standard error, colour |
 
@@ -15,6 +16,7 @@ mod cmd;
 mod error;
 mod launch;
 mod measure;
+mod plot;
 mod ui;
 mod values;
 

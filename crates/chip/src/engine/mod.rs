@@ -22,7 +22,7 @@ use crate::config::Chip;
 use crate::guest::arena::Arena;
 use crate::guest::heap::Heap;
 use crate::memory::lines::Sparse;
-use crate::memory::{Access, Answer, Line, Memory, MemorySystem, Notice, Request};
+use crate::memory::{Access, Answer, Line, Memory, MemorySystem, Notice, Part, Request, Served};
 use crate::os::{Core, futex::Futexes};
 use crate::random::Random;
 use baton_machine::Local;
@@ -185,10 +185,23 @@ impl Engine {
                 if served.invalidates && self.watchers[line.0 as usize] != 0 {
                     self.invalidated(line);
                 }
+                if !served.hit || access == Access::Atomic {
+                    self.beyond_a_hit(access, served);
+                }
                 (served.at.0, served.hit)
             }
             Answer::Pending => (PENDING, false),
         }
+    }
+
+    /// Notes what the running thread's request took beyond a hit in the nearest cache, and for what.
+    fn beyond_a_hit(&mut self, access: Access, served: Served) {
+        let atomic = if access == Access::Atomic { self.chip.cache.atomic.0 } else { 0 };
+        let beyond = (served.at.0 - self.now).saturating_sub(self.memory.hit().0);
+        let atomic = atomic.min(beyond);
+        let parts = &mut self.threads[self.running as usize].parts;
+        parts[Part::Atomic as usize] += atomic;
+        parts[served.beyond as usize] += beyond - atomic;
     }
 
     /// Lets the memory system come to the queue's next event, or to its own first notice.

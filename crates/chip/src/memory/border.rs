@@ -51,6 +51,8 @@ pub(crate) struct Served {
     pub(crate) at: Cycles,
     /// The core's nearest cache had it.
     pub(crate) hit: bool,
+    /// What its time beyond a hit went to, if it was none.
+    pub(crate) beyond: Part,
     /// A store-conditional whose link was broken: nothing is written.
     pub(crate) failed: bool,
     /// From now on no other core has a copy, and one had. Only a memory system without notices says so.
@@ -118,6 +120,36 @@ pub(crate) const PARTS: usize = 9;
 /// Where the cycles of a request went, so that a thread's cycle stack sums exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parts(pub(crate) [u32; PARTS]);
+
+impl Part {
+    /// All of them, in the order of their numbers.
+    pub(crate) const ALL: [Part; PARTS] = [
+        Part::L1,
+        Part::L2,
+        Part::Home,
+        Part::HomeQueueing,
+        Part::Network,
+        Part::NetworkQueueing,
+        Part::Remote,
+        Part::Memory,
+        Part::Atomic,
+    ];
+
+    /// Its name in results.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Part::L1 => "l1",
+            Part::L2 => "l2",
+            Part::Home => "home",
+            Part::HomeQueueing => "home_queueing",
+            Part::Network => "network",
+            Part::NetworkQueueing => "network_queueing",
+            Part::Remote => "remote_cache",
+            Part::Memory => "memory",
+            Part::Atomic => "atomic",
+        }
+    }
+}
 
 impl Parts {
     /// `cycles` more went to `part`.

@@ -6,7 +6,7 @@
 //! So a reader whose copy is being taken misses from the moment of the request on.
 
 use super::lines::Sparse;
-use super::{Access, Answer, Line, Memory, MemoryCounts, Notice, Request, Served};
+use super::{Access, Answer, CoreCounts, Line, Memory, MemoryCounts, Notice, Part, Request, Served};
 use crate::config::{Chip, Distance};
 use crate::random::Random;
 use baton_units::{CoreId, Cycles};
@@ -158,7 +158,7 @@ impl FixedMemory {
     fn hit_at(&mut self, access: Access, now: Cycles) -> Served {
         self.counts.hits += 1;
         let extra = if access == Access::Atomic { self.chip.cache.atomic } else { Cycles(0) };
-        Served { at: now + self.chip.cache.hit + extra, hit: true, failed: false, invalidates: false }
+        Served { at: now + self.chip.cache.hit + extra, hit: true, beyond: Part::L1, failed: false, invalidates: false }
     }
 
     /// The moment when a request that arrives now is served, `latency` after its turn has come.
@@ -179,7 +179,7 @@ impl Memory for FixedMemory {
             Access::StoreConditional => Access::Store,
             Access::Prefetch | Access::PrefetchExclusive | Access::Push { .. } => {
                 let at = now + self.chip.cache.hit;
-                return Answer::Served(Served { at, hit: true, failed: false, invalidates: false });
+                return Answer::Served(Served { at, hit: true, beyond: Part::L1, failed: false, invalidates: false });
             }
             other => other,
         };
@@ -211,6 +211,10 @@ impl Memory for FixedMemory {
 
     fn counts(&self) -> MemoryCounts {
         self.counts
+    }
+
+    fn by_core(&self) -> Vec<CoreCounts> {
+        Vec::new()
     }
 }
 
@@ -256,7 +260,8 @@ impl FixedMemory {
         let invalidates = state.count > u32::from(holds);
         self.only_holder(core, line);
         self.states[line.0 as usize].free_at = at;
-        Served { at: Cycles(at), hit: false, failed: false, invalidates }
+        let beyond = if state.count == 0 { Part::Memory } else { Part::Remote };
+        Served { at: Cycles(at), hit: false, beyond, failed: false, invalidates }
     }
 
     /// A load that misses.
@@ -267,7 +272,7 @@ impl FixedMemory {
             // Nobody else has it: a later write needs no permission.
             self.only_holder(core, line);
             self.states[line.0 as usize].free_at = at;
-            return Served { at: Cycles(at), hit: false, failed: false, invalidates: false };
+            return Served { at: Cycles(at), hit: false, beyond: Part::Memory, failed: false, invalidates: false };
         }
         self.counts.transfers += 1;
         let distance = match state.owner {
@@ -281,6 +286,6 @@ impl FixedMemory {
         // The owner forwards the line itself; once there are several copies, reads overlap.
         state.free_at = if state.owner == NOBODY { (start + occupancy).min(at) } else { at };
         state.owner = NOBODY;
-        Served { at: Cycles(at), hit: false, failed: false, invalidates: false }
+        Served { at: Cycles(at), hit: false, beyond: Part::Remote, failed: false, invalidates: false }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) mod coherent;
 pub(crate) mod fixed;
 pub(crate) mod lines;
 
-pub(crate) use border::{Access, Answer, Line, Notice, PARTS, Request, Served};
+pub(crate) use border::{Access, Answer, Line, Notice, PARTS, Part, Request, Served};
 
 use crate::config::Chip;
 use crate::random::Random;
@@ -53,6 +53,9 @@ pub(crate) trait Memory {
 
     /// What happened so far.
     fn counts(&self) -> MemoryCounts;
+
+    /// What happened so far at each core's caches; empty where they are not told apart.
+    fn by_core(&self) -> Vec<CoreCounts>;
 }
 
 /// What the memory system counted.
@@ -88,6 +91,23 @@ pub struct MemoryCounts {
     pub messages: u64,
     /// One for each flit and router that it passed.
     pub flit_hops: u64,
+}
+
+/// What a core's caches counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CoreCounts {
+    /// Requests that the first level served, counted tries included.
+    pub hits: u64,
+    /// Requests that the private second level served.
+    pub l2_hits: u64,
+    /// Requests whose line was not in the core's caches.
+    pub misses: u64,
+    /// Requests that had the line, but not the right to write it.
+    pub upgrades: u64,
+    /// Requests of others that were answered with a line from here.
+    pub forwards: u64,
+    /// Copies lost to others, recalls included.
+    pub invalidations: u64,
 }
 
 /// The memory systems that there are; the engine's loop matches on it and calls nothing through a pointer.
@@ -180,5 +200,8 @@ impl Memory for MemorySystem {
     }
     fn counts(&self) -> MemoryCounts {
         each!(self, memory => memory.counts())
+    }
+    fn by_core(&self) -> Vec<CoreCounts> {
+        each!(self, memory => memory.by_core())
     }
 }

@@ -123,7 +123,7 @@ impl<S: CoreSet> Coherent<S> {
             way = way.or(place);
             slot = Some(self.open(core, line, way, true));
             self.plan.touch(line, core);
-            self.counts.note_miss(event, found.state);
+            self.counts.note_miss(core, event, found.state);
         }
         let mut state = found.state;
         let mut transaction = slot.map_or_else(Transaction::default, |slot| self.slots[slot].transaction);
@@ -176,10 +176,10 @@ impl<S: CoreSet> Coherent<S> {
         if let Some(way) = way.filter(|_| hit) {
             self.performed(core, line, way, event, at, now);
             if !near {
-                self.counts.l2_hits += 1;
+                self.counts.cores[core as usize].l2_hits += 1;
                 self.fill_l1(core, line);
             } else {
-                self.counts.hits += 1;
+                self.counts.cores[core as usize].hits += 1;
                 if let (Some(l1), true) = (&mut self.l1, near)
                     && let Some(here) = l1.find(core, line, line)
                 {
@@ -289,7 +289,7 @@ impl<S: CoreSet> Coherent<S> {
             way = self.reserve(core, line, now);
             room = way.is_some();
         }
-        self.counts.note_message(message.kind);
+        self.counts.note_message(core, message.kind);
         let mut state = found.state;
         let mut transaction = slot.map_or_else(Transaction::default, |slot| self.slots[slot].transaction);
         let table = &self.protocol.cache;
@@ -426,7 +426,7 @@ impl<S: CoreSet> Coherent<S> {
 }
 
 fn served(at: u64, hit: bool, failed: bool, parts: Parts) -> Begun {
-    Begun::Served(Served { at: Cycles(at), hit, failed, invalidates: false }, parts)
+    Begun::Served(Served { at: Cycles(at), hit, beyond: Part::L2, failed, invalidates: false }, parts)
 }
 
 /// What the rows do to a core's caches.

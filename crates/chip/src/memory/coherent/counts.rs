@@ -1,18 +1,13 @@
 //! What the coherent memory system counts.
 
-use crate::memory::MemoryCounts;
+use crate::memory::{CoreCounts, MemoryCounts};
 use baton_coherence::Kind;
 use baton_coherence::cache::{Event, State};
 
-#[derive(Clone, Copy, Default)]
 pub(super) struct Counts {
-    pub(super) hits: u64,
-    pub(super) l2_hits: u64,
-    pub(super) upgrades: u64,
-    pub(super) misses: u64,
+    /// What happened at each core's caches; the whole chip's are their sums.
+    pub(super) cores: Box<[CoreCounts]>,
     pub(super) evictions: u64,
-    pub(super) forwards: u64,
-    pub(super) invalidations: u64,
     pub(super) shared_hits: u64,
     pub(super) memory_reads: u64,
     pub(super) memory_writes: u64,
@@ -22,36 +17,52 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// A core's access begins a transaction.
-    pub(super) fn note_miss(&mut self, event: Event, state: State) {
-        match (event, state) {
-            (Event::PushHome | Event::PushTo, _) => {}
-            (_, State::I) => self.misses += 1,
-            _ => self.upgrades += 1,
+    pub(super) fn new(cores: u32) -> Counts {
+        Counts {
+            cores: vec![CoreCounts::default(); cores as usize].into(),
+            evictions: 0,
+            shared_hits: 0,
+            memory_reads: 0,
+            memory_writes: 0,
+            row_hits: 0,
+            far_atomics: 0,
+            messages: 0,
         }
     }
 
-    /// A protocol message was taken.
+    /// A core's access begins a transaction.
+    pub(super) fn note_miss(&mut self, core: u32, event: Event, state: State) {
+        let counts = &mut self.cores[core as usize];
+        match (event, state) {
+            (Event::PushHome | Event::PushTo, _) => {}
+            (_, State::I) => counts.misses += 1,
+            _ => counts.upgrades += 1,
+        }
+    }
+
+    /// A protocol message was taken by a core.
     #[inline]
-    pub(super) fn note_message(&mut self, kind: Kind) {
+    pub(super) fn note_message(&mut self, core: u32, kind: Kind) {
         self.messages += 1;
+        let counts = &mut self.cores[core as usize];
         match kind {
-            Kind::FwdGetS | Kind::FwdGetM => self.forwards += 1,
-            Kind::Inv | Kind::Recall => self.invalidations += 1,
+            Kind::FwdGetS | Kind::FwdGetM => counts.forwards += 1,
+            Kind::Inv | Kind::Recall => counts.invalidations += 1,
             _ => {}
         }
     }
 
     pub(super) fn summary(&self, flit_hops: u64) -> MemoryCounts {
+        let sum = |what: fn(&CoreCounts) -> u64| self.cores.iter().map(what).sum();
         MemoryCounts {
-            hits: self.hits,
-            transfers: self.forwards,
-            upgrades: self.upgrades,
+            hits: sum(|core| core.hits),
+            transfers: sum(|core| core.forwards),
+            upgrades: sum(|core| core.upgrades),
             fetches: self.memory_reads,
-            l2_hits: self.l2_hits,
-            misses: self.misses,
+            l2_hits: sum(|core| core.l2_hits),
+            misses: sum(|core| core.misses),
             shared_hits: self.shared_hits,
-            invalidations: self.invalidations,
+            invalidations: sum(|core| core.invalidations),
             evictions: self.evictions,
             memory_writes: self.memory_writes,
             row_hits: self.row_hits,

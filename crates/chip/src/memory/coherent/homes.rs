@@ -55,7 +55,7 @@ impl<S: CoreSet> Coherent<S> {
     /// A protocol message has come to a home.
     #[inline]
     pub(super) fn home_takes(&mut self, id: u32, home: u32, message: Message, now: u64) {
-        self.counts.note_message(message.kind);
+        self.counts.messages += 1;
         if message.kind.class() != Class::Request {
             let flight = self.flights.take(id);
             self.home_step(&flight, home, &message, now);

@@ -37,7 +37,7 @@ mod private;
 
 use super::border::{Answer, Line, Notice, Part, Request};
 use super::lines::Sparse;
-use super::{Memory, MemoryCounts};
+use super::{CoreCounts, Memory, MemoryCounts};
 use crate::config::Chip;
 use crate::config::coherent::{self, Atomics, DirectoryKind, HomePolicy, Inclusion};
 use crate::engine::queue::{EventQueue, Rank};
@@ -189,7 +189,7 @@ impl<S: CoreSet> Coherent<S> {
             victims: 0,
             memories,
             out: Vec::new(),
-            counts: Counts::default(),
+            counts: Counts::new(chip.core.count),
             golden: Golden::default(),
         })
     }
@@ -323,11 +323,15 @@ impl<S: CoreSet> Memory for Coherent<S> {
         Cycles(self.times.l1)
     }
 
-    fn count_hits(&mut self, _: CoreId, n: u64) {
-        self.counts.hits += n;
+    fn count_hits(&mut self, core: CoreId, n: u64) {
+        self.counts.cores[core.0 as usize].hits += n;
     }
 
     fn counts(&self) -> MemoryCounts {
         self.counts.summary(self.net.flit_hops())
+    }
+
+    fn by_core(&self) -> Vec<CoreCounts> {
+        self.counts.cores.to_vec()
     }
 }

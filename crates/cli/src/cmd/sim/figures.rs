@@ -3,13 +3,14 @@
 use super::Args;
 use super::workload::Chosen;
 use crate::{chips, ui};
-use baton_chip::{Chip, Outcome, Reason};
+use baton_chip::{Chip, CoreCounts, MemoryCounts, Outcome};
 use baton_trace::Trace;
 use baton_trace::analysis::{Analysis, Window};
+use baton_workloads::Figure;
 use serde::Serialize;
 
 /// Name and version of the JSON; a change that breaks a reader raises it. Its schema is `docs/schema/sim.schema.json`.
-const SCHEMA: &str = "baton-sim/1";
+const SCHEMA: &str = "baton-sim/2";
 
 /// The figures of a run.
 #[derive(Serialize)]
@@ -22,7 +23,7 @@ pub(crate) struct Figures {
     seed: u64,
     /// Every thread ended; otherwise the run was cut off by --cycles.
     finished: bool,
-    cycles: u64,
+    pub(super) cycles: u64,
     simulated_seconds: f64,
     host_seconds: f64,
     cycles_per_second: f64,
@@ -32,6 +33,13 @@ pub(crate) struct Figures {
     acquisitions: u64,
     context_switches: u64,
     memory: Memory,
+    /// One for each flit and router that it passed.
+    flit_hops: u64,
+    by_core: Vec<CoreFigures>,
+    /// Null on a chip without a network.
+    network_utilisation: Option<f64>,
+    /// What the workload timed of itself; empty if it times nothing, or was cut off.
+    measured: std::collections::BTreeMap<&'static str, f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     lock: Option<LockFigures>,
     by_thread: Vec<ThreadFigures>,
@@ -39,6 +47,7 @@ pub(crate) struct Figures {
     chip: serde_json::Value,
 }
 
+/// What the memory system counted. The first five have a meaning on any chip, the others on coherent ones.
 #[derive(Serialize)]
 struct Memory {
     hits: u64,
@@ -46,6 +55,86 @@ struct Memory {
     upgrades: u64,
     fetches: u64,
     queueing_cycles: u64,
+    l2_hits: u64,
+    misses: u64,
+    shared_hits: u64,
+    invalidations: u64,
+    evictions: u64,
+    memory_writes: u64,
+    row_hits: u64,
+    far_atomics: u64,
+    messages: u64,
+}
+
+impl Memory {
+    fn new(counts: &MemoryCounts) -> Memory {
+        Memory {
+            hits: counts.hits,
+            transfers: counts.transfers,
+            upgrades: counts.upgrades,
+            fetches: counts.fetches,
+            queueing_cycles: counts.queueing,
+            l2_hits: counts.l2_hits,
+            misses: counts.misses,
+            shared_hits: counts.shared_hits,
+            invalidations: counts.invalidations,
+            evictions: counts.evictions,
+            memory_writes: counts.memory_writes,
+            row_hits: counts.row_hits,
+            far_atomics: counts.far_atomics,
+            messages: counts.messages,
+        }
+    }
+}
+
+/// A core's caches.
+#[derive(Serialize)]
+struct CoreFigures {
+    core: u32,
+    accesses: u64,
+    l1_misses: u64,
+    l2_misses: u64,
+    upgrades: u64,
+    forwards: u64,
+    invalidations: u64,
+}
+
+impl CoreFigures {
+    fn new((core, counts): (u32, &CoreCounts)) -> CoreFigures {
+        let beyond = counts.misses + counts.upgrades;
+        CoreFigures {
+            core,
+            accesses: counts.hits + counts.l2_hits + beyond,
+            l1_misses: counts.l2_hits + beyond,
+            l2_misses: beyond,
+            upgrades: counts.upgrades,
+            forwards: counts.forwards,
+            invalidations: counts.invalidations,
+        }
+    }
+}
+
+/// Of the cycles that all router ports had, the share in which a flit passed.
+fn utilisation(chip: &Chip, outcome: &Outcome) -> Option<f64> {
+    let (plan, period) = (chip.plan()?, chip.network_period()?);
+    let graph = plan.network.topology.build().ok()?;
+    let ports = (graph.links.len() + graph.nodes.len()) as f64;
+    let cycles = outcome.cycles.0 as f64 / period as f64;
+    (cycles > 0.0).then(|| outcome.memory.flit_hops as f64 / (ports * cycles))
+}
+
+/// A workload's own figure, in the chip's cycles instead of nanoseconds.
+fn in_cycles(figure: &Figure, chip: &Chip) -> (&'static str, f64) {
+    let cycles_a_nanosecond = chip.core.clock.0 as f64 * 1e-9;
+    let value = figure.value;
+    match figure.name {
+        "nanoseconds_a_load" => ("cycles_a_load", value * cycles_a_nanosecond),
+        "nanoseconds_an_access" => ("cycles_an_access", value * cycles_a_nanosecond),
+        "nanoseconds_an_addition" => ("cycles_an_addition", value * cycles_a_nanosecond),
+        "bytes_a_nanosecond" => ("bytes_a_cycle", value / cycles_a_nanosecond),
+        "additions_a_nanosecond" => ("additions_a_kilocycle", 1000.0 * value / cycles_a_nanosecond),
+        other => (other, value),
+    }
 }
 
 /// The lock's account, as `baton report` has it: blocking = critical sections + competition overhead.
@@ -76,12 +165,19 @@ struct ThreadFigures {
     sections_cycles: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     overhead_cycles: Option<u64>,
-    /// Where its cycles went; sums to its lifetime.
-    cycles: serde_json::Map<String, serde_json::Value>,
+    /// Where its cycles went, one reason for each; sums to the cycles of the run.
+    cycle_stack: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Figures {
-    pub(crate) fn new(args: &Args, chosen: &Chosen, chip: &Chip, outcome: &Outcome, host_seconds: f64) -> Figures {
+    pub(crate) fn new(
+        args: &Args,
+        chosen: &Chosen,
+        chip: &Chip,
+        outcome: &Outcome,
+        measured: &[Figure],
+        host_seconds: f64,
+    ) -> Figures {
         let rate = |n: u64| if host_seconds > 0.0 { n as f64 / host_seconds } else { 0.0 };
         let by_thread = outcome.threads.iter().map(|thread| ThreadFigures {
             name: thread.name.clone(),
@@ -92,9 +188,12 @@ impl Figures {
             blocking_cycles: None,
             sections_cycles: None,
             overhead_cycles: None,
-            cycles: Reason::ALL.iter().map(|&why| (why.name().to_owned(), thread.time(why).0.into())).collect(),
+            cycle_stack: thread
+                .cycle_stack(outcome.cycles)
+                .into_iter()
+                .map(|(why, cycles)| (why.to_owned(), cycles.0.into()))
+                .collect(),
         });
-        let memory = &outcome.memory;
         Figures {
             schema: SCHEMA,
             workload: args.workload.text(),
@@ -112,18 +211,18 @@ impl Figures {
             events: outcome.events,
             acquisitions: chosen.recorder.acquisitions(),
             context_switches: outcome.switches,
-            memory: Memory {
-                hits: memory.hits,
-                transfers: memory.transfers,
-                upgrades: memory.upgrades,
-                fetches: memory.fetches,
-                queueing_cycles: memory.queueing,
-            },
+            memory: Memory::new(&outcome.memory),
+            flit_hops: outcome.memory.flit_hops,
+            by_core: (0..).zip(&outcome.cores).map(CoreFigures::new).collect(),
+            network_utilisation: utilisation(chip, outcome),
+            measured: measured.iter().map(|figure| in_cycles(figure, chip)).collect(),
             lock: None,
             by_thread: by_thread.collect(),
             workload_options: serde_json::json!({
                 "cs_cycles": args.cs, "think_cycles": args.think, "spread": args.spread, "lines": args.lines,
                 "capacity": args.capacity, "iterations": args.iterations, "limit_cycles": args.cycles, "cpus": args.cpus,
+                "bytes": args.bytes, "spacing_bytes": args.spacing, "one_write_in": args.one_write_in, "at": args.at,
+                "pin": args.pin,
             }),
             chip: chips::echo(chip),
         }
@@ -179,11 +278,15 @@ impl Figures {
             );
         }
         let mut header = vec!["thread"];
-        header.extend(Reason::ALL.iter().map(|why| why.name()));
+        // Reasons that no thread had are left out.
+        let some = |why: &str| self.by_thread.iter().any(|thread| thread.cycle_stack[why] != 0);
+        let reasons = self.by_thread.first().map(|thread| thread.cycle_stack.keys()).into_iter().flatten();
+        let reasons: Vec<&str> = reasons.map(String::as_str).filter(|why| some(why)).collect();
+        header.extend(&reasons);
         header.extend(["tries", "sleeps"]);
         let rows = self.by_thread.iter().map(|thread| {
             let mut row = vec![thread.name.clone()];
-            row.extend(Reason::ALL.iter().map(|why| thread.cycles[why.name()].to_string()));
+            row.extend(reasons.iter().map(|&why| thread.cycle_stack[why].to_string()));
             row.extend([thread.tries.to_string(), thread.sleeps.to_string()]);
             row
         });

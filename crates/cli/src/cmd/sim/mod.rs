@@ -1,32 +1,39 @@
-//! `baton sim`: a micro-workload on a simulated chip.
+//! `baton sim`: a micro-workload on a simulated chip, once, or over values of its parameters.
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | [`one`] | one run |
+//! | [`sweep`] | a run for each value of one or two parameters, and a plot |
+//! | [`pairs`] | ping-pong between all pairs of cores |
 //! | [`workload`] | from the command line to guest threads |
 //! | [`probe`] | what guests record about their lock |
 //! | [`figures`] | from what came out to JSON and a table |
 
 mod figures;
+mod one;
+mod pairs;
 mod probe;
+mod sweep;
 mod workload;
 
 use crate::chips::ChipArgs;
 use crate::error::BadInput;
-use anyhow::Context;
-use baton_chip::{Options, Simulation};
 use baton_machine::Wait;
-use baton_machine::units::Cycles;
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 /// What to simulate.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[command(after_help = "\
 Examples:
   baton sim --workload lock --lock mcs --threads 64 --set core.count=64 --set core.per_cluster=64
   baton sim --chip chips/sample-host.toml --workload lock --lock ticket --wait spin-park --threads 8 --cs 200 --json
   baton sim --workload barrier --barrier dissemination --threads 2 --think 5000
-  baton sim --workload ring --queue mpmc --threads 4")]
+  baton sim --workload ring --queue mpmc --threads 4
+  baton sim --chip ocor64 --workload lock --lock mcs --threads 64 --cycles 1000000 --json
+  baton sim --chip ocor64 --workload chase --sweep bytes=8K,64K,512K,4M,32M --plot chase.html
+  baton sim --chip ocor64 --workload lock --sweep threads=1,2,4,8,16,32,64 --sweep lock=tas,ticket,mcs --plot zoo.html
+  baton sim --chip opteron6272x4 --workload pingpong --pairs --iterations 20 --plot distance.html")]
 pub(crate) struct Args {
     #[command(flatten)]
     chip: ChipArgs,
@@ -45,9 +52,15 @@ pub(crate) struct Args {
     /// How threads wait (`baton list waits`). Left out: the lock's own policy, else pause.
     #[arg(long)]
     wait: Option<Wait>,
-    /// Threads.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=4096))]
-    threads: u32,
+    /// Threads. Left out: 2, or 1 for chase.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    threads: Option<u32>,
+    /// The core of each thread, in order, as in 0,1,8: none moves. Left out: the system places them.
+    #[arg(long, value_name = "CORES", value_delimiter = ',')]
+    at: Vec<u32>,
+    /// Thread N runs on core N and stays there.
+    #[arg(long, conflicts_with = "at")]
+    pin: bool,
     /// Cycles computed with the lock held.
     #[arg(long, value_name = "CYCLES", default_value_t = 100)]
     cs: u64,
@@ -57,9 +70,21 @@ pub(crate) struct Args {
     /// Computations lie within this share of --think.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     spread: f64,
-    /// Shared lines that each holder of the lock writes.
+    /// Shared lines that each holder of the lock writes, or that read-mostly reads.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=4096))]
     lines: u32,
+    /// Bytes of chase's range, or of each of stream's.
+    #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = size)]
+    bytes: u64,
+    /// What stream does.
+    #[arg(long, value_enum, default_value = "read")]
+    stream: workload::StreamKind,
+    /// Bytes from one thread's word to the next in false-sharing.
+    #[arg(long, value_name = "SIZE", default_value = "8", value_parser = size)]
+    spacing: u64,
+    /// One access in so many is a write in read-mostly; 0: none.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    one_write_in: u64,
     /// Places in the queue.
     #[arg(long, value_name = "N", default_value_t = 64)]
     capacity: usize,
@@ -78,6 +103,19 @@ pub(crate) struct Args {
     /// Leave out blocking, critical-section and overhead figures (for long runs: they are made from recorded events).
     #[arg(long)]
     no_trace: bool,
+    /// A run for each value, as in threads=1,2,4. Names: any option of this command that takes a value, or a key of the
+    /// chip file. A second one makes a line of the plot for each of its values.
+    #[arg(long, value_name = "NAME=VALUES")]
+    sweep: Vec<String>,
+    /// With pingpong: one for each pair of cores.
+    #[arg(long, conflicts_with_all = ["sweep", "at", "pin"])]
+    pairs: bool,
+    /// What the plot shows: a number in the JSON, as in lock.rate_per_kilocycle. Left out: what the workload is about.
+    #[arg(long, value_name = "NAME", requires = "sweep")]
+    figure: Option<String>,
+    /// Draw the sweep, or the pairs, into this page.
+    #[arg(long, value_name = "PAGE.html")]
+    plot: Option<PathBuf>,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -90,36 +128,35 @@ fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}` is no share; expected a number from 0 to 1"))
 }
 
+/// A range's bytes: what the simulated memory has room for.
+fn size(text: &str) -> Result<u64, String> {
+    let bytes = crate::values::size(text)?;
+    if bytes <= 1 << 32 { Ok(bytes) } else { Err(format!("`{text}` is too large; expected at most 4G")) }
+}
+
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.pairs {
+        return pairs::run(&args);
+    }
+    if !args.sweep.is_empty() {
+        return sweep::run(&args);
+    }
+    if args.plot.is_some() {
+        return Err(BadInput::new("--plot draws a sweep or pairs").hint("add --sweep threads=1,2,4 or --pairs").into());
+    }
     let chip = args.chip.open()?;
-    let options = Options {
-        seed: args.seed,
-        cpus: args.cpus,
-        limit: args.cycles.map(Cycles),
-        record: !args.no_trace && args.workload == workload::Name::Lock,
-        threads: args.threads as usize,
-        ..Options::default()
-    };
-    let mut simulation = Simulation::new(&chip, &options).map_err(BadInput::new)?;
-    let chosen = workload::choose(&args, &chip)?;
-    let team = simulation.outside(|| chosen.team())?;
-    for body in team.bodies {
-        simulation.spawn(Default::default(), body).map_err(BadInput::new)?;
-    }
-    let start = Instant::now();
-    let outcome = simulation.run()?;
-    let host_seconds = start.elapsed().as_secs_f64();
-    if outcome.finished {
-        let verified = simulation.outside(team.verify);
-        verified.map_err(anyhow::Error::msg).context("the threads computed something wrong")?;
-    }
-    let recorded = options.record;
-    let figures = figures::Figures::new(&args, &chosen, &chip, &outcome, host_seconds);
-    let figures = if recorded { figures.with_trace(&simulation.into_trace()) } else { figures };
+    let figures = one::run(&args, &chip)?;
     if args.json {
         println!("{}", serde_json::to_string_pretty(&figures)?);
     } else {
         print!("{}", figures.text());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a page.
+fn draw(path: &std::path::Path, page: &str) -> anyhow::Result<()> {
+    std::fs::write(path, page).map_err(|e| BadInput::new(format!("cannot write {}: {e}", path.display())))?;
+    crate::ui::note(format_args!("drew {}", path.display()));
+    Ok(())
 }

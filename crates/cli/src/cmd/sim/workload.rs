@@ -12,9 +12,14 @@ use baton_sync::queue::{QUEUES, QueueVisitor, RawQueue, Side};
 use baton_sync::{barrier, lock, queue};
 use baton_workloads::Team;
 use baton_workloads::barrier::Meetings;
+use baton_workloads::chase::Chase;
+use baton_workloads::hot::Hot;
 use baton_workloads::lock::Contention;
+use baton_workloads::mostly::Mostly;
 use baton_workloads::pingpong::PingPong;
 use baton_workloads::ring::{BadTransport, Transport};
+use baton_workloads::sharing::Sharing;
+use baton_workloads::stream::{self, Stream};
 use std::num::NonZeroU32;
 
 /// What the threads do.
@@ -28,6 +33,16 @@ pub(crate) enum Name {
     Pingpong,
     /// Producers and consumers at a queue.
     Ring,
+    /// One dependent load after another: the latency of the level that --bytes fit into.
+    Chase,
+    /// Long ranges of --bytes a thread: bandwidth.
+    Stream,
+    /// Each thread counts in a word of its own, --spacing bytes from the next.
+    FalseSharing,
+    /// --lines that all read, and one access in --one-write-in writes.
+    ReadMostly,
+    /// One word that all add to.
+    HotLine,
 }
 
 impl Name {
@@ -37,6 +52,11 @@ impl Name {
             Name::Barrier => "barrier",
             Name::Pingpong => "pingpong",
             Name::Ring => "ring",
+            Name::Chase => "chase",
+            Name::Stream => "stream",
+            Name::FalseSharing => "false-sharing",
+            Name::ReadMostly => "read-mostly",
+            Name::HotLine => "hot-line",
         }
     }
 }
@@ -46,6 +66,22 @@ enum Workload {
     Barrier(&'static str, Meetings),
     PingPong(PingPong),
     Ring(&'static str, Transport),
+    Chase(Chase),
+    Stream(Stream),
+    Sharing(Sharing),
+    Mostly(Mostly),
+    Hot(Hot),
+}
+
+/// What a stream does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum StreamKind {
+    /// Reads its range.
+    Read,
+    /// Writes it.
+    Write,
+    /// Reads one half, writes the other.
+    Copy,
 }
 
 /// A workload that can run.
@@ -60,36 +96,37 @@ pub(crate) fn choose(args: &Args, chip: &Chip) -> anyhow::Result<Chosen> {
     let unlimited = if args.cycles.is_some() { u64::MAX } else { 1000 };
     let iterations = args.iterations.unwrap_or(unlimited);
     let (think, spread) = (Cycles(args.think), args.spread);
+    let threads = args.threads.unwrap_or(2);
     let mut wait = args.wait.unwrap_or_default();
     let workload = match args.workload {
         Name::Lock => {
             let names = LOCKS.iter().map(|lock| lock.name);
             let info = lock::info(&args.lock).map_err(|_| BadInput::unknown("lock", &args.lock, names))?;
             wait = info.wait(args.wait).map_err(BadInput::new)?;
-            let (threads, critical, lines) = (args.threads, Cycles(args.cs), args.lines);
+            let (critical, lines) = (Cycles(args.cs), args.lines);
             Workload::Lock(info.name, Contention { threads, critical, think, spread, lines, iterations })
         }
         Name::Barrier => {
             let names = || BARRIERS.iter().map(|barrier| barrier.name);
             let unknown = || BadInput::unknown("barrier", &args.barrier, names());
             let name = names().find(|name| *name == args.barrier).ok_or_else(unknown)?;
-            let threads = NonZeroU32::new(args.threads).ok_or_else(|| BadInput::new("a barrier needs a thread"))?;
+            let threads = NonZeroU32::new(threads).ok_or_else(|| BadInput::new("a barrier needs a thread"))?;
             Workload::Barrier(name, Meetings { threads, think, spread, iterations })
         }
-        Name::Pingpong if args.threads != 2 => {
-            return Err(BadInput::new(format!("pingpong is for 2 threads, not {}", args.threads)).into());
+        Name::Pingpong if threads != 2 => {
+            return Err(BadInput::new(format!("pingpong is for 2 threads, not {threads}")).into());
         }
         Name::Pingpong => Workload::PingPong(PingPong { iterations }),
         Name::Ring => {
             let names = QUEUES.iter().map(|queue| queue.name);
             let info = QUEUES.iter().find(|queue| queue.name == args.queue);
             let info = info.ok_or_else(|| BadInput::unknown("queue", &args.queue, names))?;
-            if args.threads < 2 {
+            if threads < 2 {
                 return Err(BadInput::new("a ring needs a producer and a consumer: at least 2 threads").into());
             }
             let one_sided = |side, threads| if side == Side::Single { 1 } else { threads };
-            let producers = one_sided(info.producers, args.threads / 2);
-            let consumers = one_sided(info.consumers, args.threads - producers);
+            let producers = one_sided(info.producers, threads / 2);
+            let consumers = one_sided(info.consumers, threads - producers);
             // Rounded up so that the items can be shared out evenly.
             let round = u64::from(consumers);
             let iterations =
@@ -97,6 +134,28 @@ pub(crate) fn choose(args: &Args, chip: &Chip) -> anyhow::Result<Chosen> {
             let capacity = args.capacity;
             Workload::Ring(info.name, Transport { producers, consumers, capacity, think, spread, iterations })
         }
+        Name::Chase if args.threads.is_some_and(|threads| threads != 1) => {
+            return Err(BadInput::new("chase is for 1 thread").into());
+        }
+        Name::Chase => {
+            Workload::Chase(Chase { bytes: args.bytes as usize, stride: chip.cache.line_bytes as usize, iterations })
+        }
+        Name::Stream => {
+            let kind = match args.stream {
+                StreamKind::Read => stream::Kind::Read,
+                StreamKind::Write => stream::Kind::Write,
+                StreamKind::Copy => stream::Kind::Copy,
+            };
+            // A pass over a range is long: the default is a few.
+            let iterations = if args.iterations.is_none() && args.cycles.is_none() { 3 } else { iterations };
+            Workload::Stream(Stream { threads, kind, bytes: args.bytes as usize, iterations })
+        }
+        Name::FalseSharing => Workload::Sharing(Sharing { threads, spacing: args.spacing as usize, iterations }),
+        Name::ReadMostly => {
+            let (lines, one_write_in) = (args.lines.max(1), args.one_write_in);
+            Workload::Mostly(Mostly { threads, lines, one_write_in, think, spread, iterations })
+        }
+        Name::HotLine => Workload::Hot(Hot { threads, think, spread, iterations }),
     };
     chip.check_wait(wait).map_err(BadInput::new)?;
     Ok(Chosen { workload, wait, recorder: Recorder::default() })
@@ -111,6 +170,11 @@ impl Chosen {
             Workload::Barrier(name, meetings) => barrier::visit(name, Barriers(*meetings, wait))?,
             Workload::PingPong(pingpong) => pingpong.team::<Simulated>(wait),
             Workload::Ring(name, transport) => queue::visit(name, Queues(*transport, wait))?.map_err(BadInput::new)?,
+            Workload::Chase(chase) => chase.team::<Simulated>(),
+            Workload::Stream(stream) => stream.team::<Simulated>(),
+            Workload::Sharing(sharing) => sharing.team::<Simulated>(),
+            Workload::Mostly(mostly) => mostly.team::<Simulated>(),
+            Workload::Hot(hot) => hot.team::<Simulated>(),
         })
     }
 
@@ -118,7 +182,17 @@ impl Chosen {
     pub(crate) fn algorithm(&self) -> Option<&'static str> {
         match &self.workload {
             Workload::Lock(name, _) | Workload::Barrier(name, _) | Workload::Ring(name, _) => Some(name),
-            Workload::PingPong(_) => None,
+            _ => None,
+        }
+    }
+
+    /// Bytes of guest memory that the data takes, generously.
+    pub(crate) fn bytes(&self) -> usize {
+        match &self.workload {
+            Workload::Chase(chase) => chase.bytes,
+            Workload::Stream(stream) => stream.bytes.saturating_mul(stream.threads as usize),
+            Workload::Sharing(sharing) => sharing.spacing.saturating_mul(sharing.threads as usize),
+            _ => 0,
         }
     }
 
@@ -128,6 +202,11 @@ impl Chosen {
             Workload::Lock(_, contention) => contention.threads,
             Workload::Barrier(_, meetings) => meetings.threads.get(),
             Workload::PingPong(_) => 2,
+            Workload::Chase(_) => 1,
+            Workload::Stream(Stream { threads, .. })
+            | Workload::Sharing(Sharing { threads, .. })
+            | Workload::Mostly(Mostly { threads, .. })
+            | Workload::Hot(Hot { threads, .. }) => *threads,
             Workload::Ring(_, transport) => transport.producers + transport.consumers,
         }
     }

@@ -1,0 +1,210 @@
+//! A run for each value of one or two parameters, side by side on the host's cores; the order of the results is that of
+//! the values, whatever ends first.
+
+use super::{Args, draw, one, workload};
+use crate::error::BadInput;
+use crate::plot::{Lines, Series};
+use crate::ui;
+use anyhow::Context;
+use clap::ValueEnum;
+use rayon::prelude::*;
+use serde_json::Value;
+use std::process::ExitCode;
+
+/// A parameter and its values.
+struct Axis {
+    name: String,
+    values: Vec<String>,
+}
+
+/// Names that a sweep may change, beside the chip file's keys.
+const NAMES: [&str; 20] = [
+    "threads",
+    "lock",
+    "barrier",
+    "queue",
+    "wait",
+    "workload",
+    "cs",
+    "think",
+    "spread",
+    "lines",
+    "bytes",
+    "stream",
+    "spacing",
+    "one-write-in",
+    "capacity",
+    "iterations",
+    "cycles",
+    "cpus",
+    "cores",
+    "seed",
+];
+
+impl Axis {
+    fn parse(text: &str) -> anyhow::Result<Axis> {
+        let bad = || BadInput::new(format!("`--sweep {text}`: expected NAME=VALUE,VALUE,…"));
+        let (name, values) = text.split_once('=').ok_or_else(bad)?;
+        let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
+        if values.iter().any(String::is_empty) {
+            return Err(bad().into());
+        }
+        Ok(Axis { name: name.trim().to_owned(), values })
+    }
+
+    /// The value's place on an axis: the number that it is, else its turn.
+    fn place(&self, i: usize) -> f64 {
+        if self.numbers() { number(&self.values[i]).unwrap_or(i as f64) } else { i as f64 }
+    }
+
+    fn numbers(&self) -> bool {
+        self.values.iter().all(|value| number(value).is_some())
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.parse().ok().or_else(|| crate::values::size(text).ok().map(|bytes| bytes as f64))
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let axes = args.sweep.iter().map(|text| Axis::parse(text)).collect::<anyhow::Result<Vec<_>>>()?;
+    let lines = match &axes[..] {
+        [_] => vec![String::new()],
+        [_, lines] => lines.values.clone(),
+        _ => return Err(BadInput::new("at most two sweeps at a time").into()),
+    };
+    let points: Vec<(usize, usize)> =
+        (0..lines.len()).flat_map(|line| (0..axes[0].values.len()).map(move |at| (line, at))).collect();
+    // Everything is looked up before anything runs.
+    let prepared = points.iter().map(|&(line, at)| {
+        let mut args = args.clone();
+        apply(&mut args, &axes[0].name, &axes[0].values[at])?;
+        if let Some(second) = axes.get(1) {
+            apply(&mut args, &second.name, &second.values[line])?;
+        }
+        let chip = args.chip.open()?;
+        workload::choose(&args, &chip)?;
+        Ok((args, chip))
+    });
+    let prepared = prepared.collect::<anyhow::Result<Vec<_>>>()?;
+    let run = |(args, chip): &(Args, baton_chip::Chip)| Ok(serde_json::to_value(one::run(args, chip)?)?);
+    let results = prepared.par_iter().map(run).collect::<anyhow::Result<Vec<Value>>>()?;
+    let figure = args.figure.clone().unwrap_or_else(|| about(prepared[0].0.workload).to_owned());
+    let values: Vec<Option<f64>> = results.iter().map(|result| find(result, &figure)).collect();
+    if values.iter().all(Option::is_none) {
+        let known = numbers(&results[0]);
+        return Err(BadInput::unknown("figure", &figure, known.iter().map(String::as_str)).into());
+    }
+    if let Some(path) = &args.plot {
+        let series = lines.iter().enumerate().map(|(line, name)| {
+            let of = points.iter().zip(&values).filter(|((at, _), _)| *at == line);
+            let points = of.filter_map(|((_, at), value)| Some((axes[0].place(*at), (*value)?))).collect();
+            Series { name: name.clone(), points }
+        });
+        let chip = &prepared[0].1;
+        let picture = Lines {
+            title: format!("{} on {}", prepared[0].0.workload.text(), chip.name),
+            x: axes[0].name.clone(),
+            y: figure.replace(['_', '.'], " "),
+            names: (!axes[0].numbers()).then(|| axes[0].values.clone()),
+            series: series.collect(),
+            made_from: chip.to_toml(),
+        };
+        draw(path, &picture.page())?;
+    }
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&results)?);
+    } else {
+        print!("{}", table(&axes, &lines, &values, &figure));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(axes: &[Axis], lines: &[String], values: &[Option<f64>], figure: &str) -> String {
+    let header: Vec<&str> = std::iter::once(axes[0].name.as_str())
+        .chain(lines.iter().map(|line| if line.is_empty() { figure } else { line.as_str() }))
+        .collect();
+    let each = axes[0].values.len();
+    let rows = axes[0].values.iter().enumerate().map(|(at, value)| {
+        let cells = (0..lines.len())
+            .map(|line| values[line * each + at].map_or_else(|| "-".to_owned(), |value| format!("{value:.4}")));
+        std::iter::once(value.clone()).chain(cells).collect()
+    });
+    ui::table(&header, &rows.collect::<Vec<Vec<String>>>())
+}
+
+/// What a workload is about: the figure that a plot shows where none is named.
+fn about(name: workload::Name) -> &'static str {
+    use workload::Name;
+    match name {
+        Name::Lock => "lock.rate_per_kilocycle",
+        Name::Barrier | Name::Pingpong | Name::Ring => "cycles",
+        Name::Chase => "measured.cycles_a_load",
+        Name::Stream => "measured.bytes_a_cycle",
+        Name::FalseSharing => "measured.cycles_an_addition",
+        Name::ReadMostly => "measured.cycles_an_access",
+        Name::HotLine => "measured.additions_a_kilocycle",
+    }
+}
+
+/// The number at a dotted path.
+fn find(result: &Value, path: &str) -> Option<f64> {
+    path.split('.').try_fold(result, |at, name| at.get(name))?.as_f64()
+}
+
+/// The dotted paths of all numbers in a result, its configuration aside.
+fn numbers(result: &Value) -> Vec<String> {
+    fn walk(at: &Value, path: &str, out: &mut Vec<String>) {
+        match at {
+            Value::Number(_) => out.push(path.to_owned()),
+            Value::Object(inner) => {
+                for (name, value) in inner {
+                    if path.is_empty() && name == "chip" {
+                        continue;
+                    }
+                    walk(value, &if path.is_empty() { name.clone() } else { format!("{path}.{name}") }, out);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut out = Vec::new();
+    walk(result, "", &mut out);
+    out
+}
+
+/// Sets one parameter.
+fn apply(args: &mut Args, name: &str, value: &str) -> anyhow::Result<()> {
+    if name.contains('.') {
+        args.chip.set(format!("{name}={value}"));
+        return Ok(());
+    }
+    let bad = |what: &str| BadInput::new(format!("`--sweep {name}`: `{value}` is {what}"));
+    let whole = || value.parse::<u64>().map_err(|_| bad("no whole number"));
+    let small = || value.parse::<u32>().map_err(|_| bad("no whole number"));
+    let bytes = || super::size(value).map_err(BadInput::new);
+    match name {
+        "threads" => args.threads = Some(small()?.max(1)),
+        "lock" => args.lock = value.to_owned(),
+        "barrier" => args.barrier = value.to_owned(),
+        "queue" => args.queue = value.to_owned(),
+        "wait" => args.wait = Some(value.parse().map_err(BadInput::new)?),
+        "workload" => args.workload = workload::Name::from_str(value, true).map_err(BadInput::new)?,
+        "stream" => args.stream = workload::StreamKind::from_str(value, true).map_err(BadInput::new)?,
+        "cs" => args.cs = whole()?,
+        "think" => args.think = whole()?,
+        "spread" => args.spread = super::share(value).map_err(BadInput::new)?,
+        "lines" => args.lines = small()?,
+        "bytes" => args.bytes = bytes()?,
+        "spacing" => args.spacing = bytes()?,
+        "one-write-in" => args.one_write_in = whole()?,
+        "capacity" => args.capacity = usize::try_from(whole()?).context("too many places")?,
+        "iterations" => args.iterations = Some(whole()?.max(1)),
+        "cycles" => args.cycles = Some(whole()?.max(1)),
+        "cpus" => args.cpus = Some(small()?),
+        "cores" => args.chip.cores(small()?),
+        "seed" => args.seed = whole()?,
+        _ => return Err(BadInput::unknown("parameter", name, NAMES.into_iter()).into()),
+    }
+    Ok(())
+}

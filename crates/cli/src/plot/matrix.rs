@@ -1,0 +1,60 @@
+//! A value for each pair, as colours.
+
+use super::{number, page};
+use std::fmt::Write;
+
+/// The picture: rows of values; a pair without one stays empty.
+pub(crate) struct Matrix {
+    pub(crate) title: String,
+    /// What the values are, with their unit.
+    pub(crate) what: String,
+    pub(crate) rows: Vec<Vec<Option<f64>>>,
+    /// What it was made from, as text.
+    pub(crate) made_from: String,
+}
+
+impl Matrix {
+    /// The page.
+    pub(crate) fn page(&self) -> String {
+        let values = || self.rows.iter().flatten().flatten().copied();
+        let low = values().fold(f64::INFINITY, f64::min);
+        let high = values().fold(f64::NEG_INFINITY, f64::max);
+        let n = self.rows.len().max(1);
+        let cell = (800.0 / n as f64).min(40.0);
+        let (left, top) = (36.0, 24.0);
+        let mut svg = String::new();
+        let every = (28.0 / cell).ceil() as usize;
+        for (y, row) in self.rows.iter().enumerate() {
+            if y % every == 0 {
+                let middle = (y as f64 + 0.5) * cell;
+                let _ = write!(svg, "<text x={} y={:.1} text-anchor=end>{y}</text>", left - 6.0, top + middle + 4.0);
+                let _ = write!(svg, "<text x={:.1} y={} text-anchor=middle>{y}</text>", left + middle, top - 8.0);
+            }
+            for (x, value) in row.iter().enumerate() {
+                let Some(value) = value else { continue };
+                let share = if high > low { (value - low) / (high - low) } else { 0.0 };
+                let _ = write!(
+                    svg,
+                    "<rect x={:.1} y={:.1} width={cell:.2} height={cell:.2} \
+                     style=\"fill:color-mix(in oklab,var(--high) {:.0}%,var(--low))\"><title>{y} and {x}: {}</title></rect>",
+                    left + x as f64 * cell,
+                    top + y as f64 * cell,
+                    100.0 * share,
+                    number(*value)
+                );
+            }
+        }
+        let (width, height) = (left + n as f64 * cell + 8.0, top + n as f64 * cell + 8.0);
+        let svg = format!(
+            "<svg viewBox=\"0 0 {width:.0} {height:.0}\" style=\"max-width:{width:.0}px\" role=img>{svg}</svg>"
+        );
+        let key = format!(
+            "<p>{}: {} <span style=\"display:inline-block;width:12em;height:1em;vertical-align:middle;\
+             background:linear-gradient(to right in oklab,var(--low),var(--high))\"></span> {}</p>",
+            super::escape(&self.what),
+            number(low),
+            number(high)
+        );
+        page(&self.title, &format!("{key}{svg}"), "", &self.made_from)
+    }
+}
