@@ -135,15 +135,15 @@ impl<S: CoreSet> Coherent<S> {
             self.flights[request.flight].stage = Stage::Moved;
             self.events.put(request.flight, moved, Rank::Next);
         }
-        self.kick(n, now);
+        self.kick(n);
     }
 
-    fn kick(&mut self, n: usize, now: u64) {
+    fn kick(&mut self, n: usize) {
         let controller = &mut self.memories.all[n];
         let window = controller.waiting.iter().take(self.memories.window);
         let at = window.map(|request| controller.banks[request.bank as usize].free_at).min().unwrap_or(u64::MAX);
         if at != controller.kicks_at {
-            if controller.kicks_at != u64::MAX && controller.kicks_at > now {
+            if controller.kicks_at != u64::MAX {
                 self.events.cancel(controller.kick);
             }
             controller.kicks_at = at;

@@ -142,6 +142,7 @@ impl<S: CoreSet> Coherent<S> {
             delay: lookup,
             parts,
             charged: true,
+            deferred: false,
             version: 0,
             hit: false,
             failed: false,
@@ -246,6 +247,7 @@ impl<S: CoreSet> Coherent<S> {
             now,
             parts: Parts::default(),
             charged: true,
+            deferred: false,
             version: 0,
             hit: false,
             failed: false,
@@ -303,6 +305,7 @@ impl<S: CoreSet> Coherent<S> {
             now,
             parts: flight.parts,
             charged: false,
+            deferred: message.kind.class() != Class::Forward,
             version: flight.version,
             hit: false,
             failed: false,
@@ -443,6 +446,8 @@ struct CacheEffects<'a, S: CoreSet> {
     parts: Parts,
     /// The delay is in `parts` already.
     charged: bool,
+    /// What is sent to other cores answers forwards that came before, whose ways `parts` does not know.
+    deferred: bool,
     /// Of the data that the message brings.
     version: u32,
     hit: bool,
@@ -463,7 +468,7 @@ impl<S: CoreSet> CacheEffects<'_, S> {
 impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
     #[inline]
     fn send(&mut self, to: Agent, message: Message) {
-        let mut parts = self.parts;
+        let mut parts = if self.deferred { Parts::default() } else { self.parts };
         if !self.charged {
             parts.add(Part::Remote, self.delay);
         }
@@ -512,8 +517,10 @@ impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
             self.delay += self.chip.times.atomic;
             parts.add(Part::Atomic, self.chip.times.atomic);
         }
-        // What the way of messages does not show was waiting behind the core's own transactions.
-        parts.add(Part::L1, (at - issued).saturating_sub(parts.total()));
+        // What the ways of messages do not show was waiting: behind the core's own transactions, or, if the way of the
+        // request itself is not known, for another cache to be done with the line.
+        let waited = if parts.0[Part::L1 as usize] == 0 { Part::Remote } else { Part::L1 };
+        parts.add(waited, (at - issued).saturating_sub(parts.total()));
         if event == Event::FarAtomic {
             // Performed at the home.
         } else if once {

@@ -212,8 +212,9 @@ impl<S: CoreSet> Coherent<S> {
                 // The read went out for this one.
                 (flight.parts, flight.since) = (answer.parts, answer.since);
             }
-            flight.charge(Part::Memory, now);
-            let mut at = now;
+            // A reader that has only just been looked up has its answer when that is over.
+            let mut at = now.max(flight.since);
+            flight.charge(Part::Memory, at);
             if let What::Protocol(Message { kind: Kind::AtomicDone, .. }) = flight.what {
                 at += self.times.home_atomic;
                 flight.parts.add(Part::Atomic, self.times.home_atomic);
@@ -223,6 +224,10 @@ impl<S: CoreSet> Coherent<S> {
             flight.version = self.golden.home(line);
             flight.stage = Stage::Send;
             self.post(flight, at);
+        }
+        // The line may leave now.
+        if !self.homes[home as usize].parked.is_empty() {
+            self.unpark(home, now);
         }
     }
 }

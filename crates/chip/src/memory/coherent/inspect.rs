@@ -95,6 +95,14 @@ impl<S: CoreSet> Coherent<S> {
                 }
             }
         }
+        for (home, here) in self.homes.iter().enumerate() {
+            for &(id, _) in &here.parked {
+                let line = self.flights[id].line;
+                lines.push(format!(
+                    "home {home} has no place yet in its bank for line {line}, which a request waits for"
+                ));
+            }
+        }
         if self.net.in_flight() != 0 {
             lines.push(format!("{} packet(s) are in the network", self.net.in_flight()));
             lines.extend(self.refused());

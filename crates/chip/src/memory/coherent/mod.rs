@@ -34,6 +34,8 @@ mod message;
 mod net;
 mod places;
 mod private;
+#[cfg(test)]
+mod tests;
 
 use super::border::{Answer, Line, Notice, Part, Request};
 use super::lines::Sparse;
