@@ -177,6 +177,13 @@ impl Simulation {
         })
     }
 
+    /// The memory system, for tests that break it.
+    #[cfg(test)]
+    pub(crate) fn memory(&mut self) -> &mut MemorySystem {
+        // SAFETY: the engine lives as long as `self`, and no guest runs.
+        &mut unsafe { self.engine.as_mut() }.memory
+    }
+
     fn enter(&self) -> Inside {
         // SAFETY: the engine lives as long as `self`, which outlives the guard, and is used only through `current`.
         let entered = unsafe { Entered::new(self.engine) };

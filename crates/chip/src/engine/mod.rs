@@ -224,7 +224,7 @@ impl Engine {
             }
         }
         self.notices = notices;
-        Step::Handled
+        if self.memory.is_hung() { Step::Silence } else { Step::Handled }
     }
 
     /// Notes who wrote the cell at `offset`.

@@ -152,6 +152,16 @@ impl MemorySystem {
         }
     }
 
+    /// Requests are under way, and none of them will ever be served although something still moves.
+    pub(crate) fn is_hung(&self) -> bool {
+        match self {
+            MemorySystem::Fixed(_) => false,
+            MemorySystem::Small(memory) => memory.is_hung(),
+            MemorySystem::Middle(memory) => memory.is_hung(),
+            MemorySystem::Large(memory) => memory.is_hung(),
+        }
+    }
+
     /// Who waits for what inside, a line each: for the report of a run that hangs.
     pub(crate) fn explain(&self) -> Vec<String> {
         match self {

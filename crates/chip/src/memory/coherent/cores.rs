@@ -396,7 +396,7 @@ impl<S: CoreSet> Coherent<S> {
             Begun::Served(answer, parts) => {
                 let Served { at, failed, .. } = answer;
                 self.out.push(Notice::Done { token: request.token, at: at.0, parts, failed });
-                self.outstanding -= 1;
+                (self.outstanding, self.progress) = (self.outstanding - 1, now);
                 true
             }
             Begun::Pending => true,
@@ -531,6 +531,7 @@ impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
         }
         self.chip.out.push(Notice::Done { token: request.token, at, parts, failed });
         self.chip.outstanding -= 1;
+        self.chip.progress = self.now;
     }
 
     fn lost(&mut self) {

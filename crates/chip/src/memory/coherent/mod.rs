@@ -57,6 +57,10 @@ use places::{Places, REQUESTS};
 use private::{Own, Slab, Slot, Waiter};
 use thiserror::Error;
 
+/// Cycles without any request served after which the memory system is taken to hang. Beyond every queue that a chip can
+/// have: 1,024 cores that all miss to one home, each served alone by memory.
+const PATIENCE: u64 = 2_000_000;
+
 /// Latencies, in cycles of the core's clock.
 #[derive(Clone, Copy)]
 struct Times {
@@ -102,6 +106,8 @@ pub(crate) struct Coherent<S: CoreSet> {
     waiters: Slab<Waiter>,
     /// Requests that have not been served.
     outstanding: u64,
+    /// When a request was served last, or the first of those that are not was made.
+    progress: u64,
     /// The entry of each line, plus one.
     entry_of: Sparse<u32>,
     entries: Vec<Entry<S>>,
@@ -112,6 +118,9 @@ pub(crate) struct Coherent<S: CoreSet> {
     out: Vec<Notice>,
     counts: Counts,
     golden: Golden,
+    /// The next message of this kind is lost, for tests of what then hangs.
+    #[cfg(test)]
+    loses: Option<baton_coherence::Kind>,
 }
 
 /// A coherent chip that cannot be built.
@@ -184,6 +193,7 @@ impl<S: CoreSet> Coherent<S> {
             slots: Slab::new(),
             waiters: Slab::new(),
             outstanding: 0,
+            progress: 0,
             entry_of,
             entries: Vec::new(),
             homes: (0..config.home.banks).map(|_| Home::default()).collect(),
@@ -193,6 +203,8 @@ impl<S: CoreSet> Coherent<S> {
             out: Vec::new(),
             counts: Counts::new(chip.core.count),
             golden: Golden::default(),
+            #[cfg(test)]
+            loses: None,
         })
     }
 
@@ -250,6 +262,14 @@ impl<S: CoreSet> Coherent<S> {
     /// A message leaves: into the network, or to a unit of the same node.
     #[inline]
     fn send(&mut self, id: u32, now: u64) {
+        #[cfg(test)]
+        if let What::Protocol(message) = self.flights[id].what
+            && self.loses == Some(message.kind)
+        {
+            self.loses = None;
+            self.flights.take(id);
+            return;
+        }
         let flight = &mut self.flights[id];
         let (src, dst) = (self.plan.node(flight.from), self.plan.node(flight.to));
         if src == dst {
@@ -283,6 +303,11 @@ impl<S: CoreSet> Coherent<S> {
         }
     }
 
+    /// Requests are under way, and none has been served for so long that none ever will be.
+    pub(crate) fn is_hung(&self) -> bool {
+        self.outstanding != 0 && self.now.saturating_sub(self.progress) > PATIENCE
+    }
+
     fn refresh(&mut self) {
         self.next = if self.out.is_empty() { self.events.first().min(self.net_next) } else { self.now };
     }
@@ -293,7 +318,10 @@ impl<S: CoreSet> Memory for Coherent<S> {
         self.now = now.0;
         self.events.advance(now.0);
         let answer = self.ask(request, now.0);
-        self.outstanding += u64::from(answer == Answer::Pending);
+        if answer == Answer::Pending {
+            self.progress = if self.outstanding == 0 { now.0 } else { self.progress };
+            self.outstanding += 1;
+        }
         self.refresh();
         answer
     }
@@ -304,7 +332,7 @@ impl<S: CoreSet> Memory for Coherent<S> {
     }
 
     fn advance(&mut self, to: u64, out: &mut Vec<Notice>) -> u64 {
-        while self.out.is_empty() && self.next <= to && self.next != u64::MAX {
+        while self.out.is_empty() && self.next <= to && self.next != u64::MAX && !self.is_hung() {
             self.moment(self.next);
             self.refresh();
         }

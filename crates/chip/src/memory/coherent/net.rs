@@ -1,7 +1,7 @@
 //! The network that messages travel on: `baton-noc`'s, behind one type for all its arbiters, in cycles of the core's clock.
 
 use baton_noc::arbiter::{Age, ArbiterKind, Fixed, Matrix, Ocor, RoundRobin};
-use baton_noc::{Config, Delivered, Header, Network, NocError, Packet, Sink};
+use baton_noc::{Config, Delivered, Header, Network, NocError, Packet, Sink, Stuck};
 use baton_units::{Cycles, NodeId};
 
 enum Kind {
@@ -138,9 +138,12 @@ impl Net {
         each!(&self.kind, network => network.flit_hops())
     }
 
-    /// The ring of packets that wait for each other, if there is one; who is stuck otherwise.
+    /// The ring of packets that wait for each other, or, if there is none, the first packets that cannot move.
     pub(super) fn explain(&self) -> Vec<String> {
-        each!(&self.kind, network => baton_noc::explain::waiting_ring(network))
+        each!(&self.kind, network => {
+            let ring = baton_noc::explain::waiting_ring(network);
+            if ring.is_empty() { network.stuck().iter().take(STUCK_SHOWN).map(stuck).collect() } else { ring }
+        })
     }
 
     /// What a packet that is alone takes from its sending to its arrival, in cycles of the core's clock.
@@ -187,6 +190,22 @@ impl Net {
         self.alone[at] = (took + 1) * self.ratio;
         self.alone[at]
     }
+}
+
+/// How many stuck packets a report of a hang shows.
+const STUCK_SHOWN: usize = 8;
+
+fn stuck(packet: &Stuck) -> String {
+    let Stuck { packet, router, at: (input, vc), port, given, waits_for } = packet;
+    let what = match given {
+        Some(vc) => format!("a credit of virtual channel {vc}"),
+        None => "a virtual channel".to_owned(),
+    };
+    let holder = waits_for.first().map_or(String::new(), |other| format!(", which packet {} holds", other.0));
+    let packet = packet.0;
+    format!(
+        "packet {packet} in router {router}, input {input}, virtual channel {vc}, waits for {what} of output {port}{holder}"
+    )
 }
 
 /// Where packets cannot arrive, as nothing happens.

@@ -4,10 +4,14 @@
 use super::{Coherent, Memory};
 use crate::config::Chip;
 use crate::config::coherent::{Atomics, DirectoryKind, HomePolicy, Inclusion, Level};
+use crate::memory::MemorySystem;
 use crate::memory::border::{Access, Answer, Line, Notice, Request};
 use crate::random::{Purpose, Random};
-use baton_coherence::Bits;
+use crate::{Options, Simulated, Simulation, Spawn};
+use baton_coherence::{Bits, Kind};
+use baton_machine::{Atomic, Machine, Ordering::Relaxed, Owned};
 use baton_units::{CoreId, Cycles};
+use std::rc::Rc;
 
 /// A chip of 2x2 cores with caches of a few lines.
 fn tiny() -> Chip {
@@ -158,4 +162,48 @@ fn random_requests_leave_nothing_behind() {
             Driver::new(&chip, seed).run(700);
         }
     }
+}
+
+/// Two threads add to one cell; the memory system loses a message of that kind. What the run then says.
+fn hang(kind: Kind, settings: impl Fn(&mut Chip)) -> String {
+    let mut chip = tiny();
+    settings(&mut chip);
+    chip.core.store_buffer = 0;
+    let mut simulation = Simulation::new(&chip, &Options::default()).expect("it can be built");
+    type Cells = [<Simulated as Machine>::Atomic<u32>; 512];
+    let cells = simulation.outside(|| Rc::new(Owned::<Simulated, Cells>::new([const { 0 }; 512].map(Atomic::new))));
+    match simulation.memory() {
+        MemorySystem::Small(memory) => memory.loses = Some(kind),
+        _ => unreachable!("a chip of four cores"),
+    }
+    for core in 0..CORES {
+        let cells = cells.clone();
+        let spawn = Spawn { affinity: vec![CoreId(core)], ..Spawn::default() };
+        let body = move || {
+            for turn in 0..100 {
+                // Lines of one home, 4 homes of 32 cells a line.
+                cells[turn % 4 * 128].fetch_add(1, Relaxed);
+            }
+        };
+        simulation.spawn(spawn, body).expect("room for it");
+    }
+    simulation.run().expect_err("it hangs").to_string()
+}
+
+#[test]
+fn a_hang_says_who_waits_for_what() {
+    let text = hang(Kind::Unblock, |_| {});
+    assert!(text.contains("thread 0"), "{text}");
+    assert!(text.contains("in state X_U") && text.contains("1 answer(s) awaited"), "{text}");
+    assert!(text.contains("GetM of core") && text.contains("in state IM_AD"), "{text}");
+
+    let text = hang(Kind::DataM, |_| {});
+    assert!(text.contains("in state IM_AD") && text.contains("in state X_U"), "{text}");
+
+    // A home with one place, which the request that waits for the lost message has: the rest stand in the network.
+    let text = hang(Kind::Unblock, |chip| {
+        let config = chip.coherent.as_mut().expect("coherent");
+        config.home.places = 1;
+    });
+    assert!(text.contains("packet(s) are in the network") && text.contains("is on its way to Home"), "{text}");
 }
