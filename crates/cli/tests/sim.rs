@@ -1,0 +1,108 @@
+//! `baton sim` and `baton chips` from the outside: results keep their published form, a chip that was shown reads back,
+//! and a sweep is the same with any number of workers.
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+#[path = "../../report/tests/support/schema.rs"]
+mod schema;
+
+const OCOR: &str = "../../chips/ocor64.toml";
+const SMALL: [&str; 6] = ["--chip", OCOR, "--cores", "4", "--set", "core.atomics=near"];
+
+fn baton(args: &[&str], workers: &str) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_baton"));
+    command.args(args).env("NO_COLOR", "1").env("RAYON_NUM_THREADS", workers);
+    let output = command.timeout(std::time::Duration::from_secs(300)).output().unwrap();
+    assert!(output.status.success(), "baton {args:?}\n{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn json(args: &[&str], workers: &str) -> Value {
+    serde_json::from_str(&baton(args, workers)).unwrap()
+}
+
+/// Without the host's own figures.
+fn without_host(mut value: Value) -> Value {
+    for result in value.as_array_mut().unwrap() {
+        for name in ["host_seconds", "cycles_per_second", "guest_operations_per_second"] {
+            result.as_object_mut().unwrap().remove(name);
+        }
+    }
+    value
+}
+
+#[test]
+fn results_keep_their_published_form() {
+    let schema: Value = serde_json::from_str(include_str!("../../../docs/schema/sim.schema.json")).unwrap();
+    for workload in ["lock", "barrier", "pingpong", "ring", "chase", "stream", "false-sharing", "read-mostly", "hot-line"]
+    {
+        let args = ["sim", "--json", "--workload", workload, "--iterations", "20", "--bytes", "8K"];
+        let all: Vec<&str> = args.into_iter().chain(SMALL).collect();
+        let result = json(&all, "1");
+        let violations = schema::violations(&schema, &result);
+        assert!(violations.is_empty(), "{workload}: {violations:?}");
+        for thread in result["by_thread"].as_array().unwrap() {
+            let stack = thread["cycle_stack"].as_object().unwrap();
+            let sum: u64 = stack.values().map(|cycles| cycles.as_u64().unwrap()).sum();
+            assert_eq!(sum, result["cycles"].as_u64().unwrap(), "{workload}: {stack:?}");
+        }
+        let utilisation = result["network_utilisation"].as_f64().unwrap();
+        assert!(utilisation > 0.0 && utilisation < 1.0, "{workload}: {utilisation}");
+    }
+    let fixed = json(&["sim", "--json", "--chip", "../../chips/sample-host.toml", "--iterations", "20"], "1");
+    assert_eq!(schema::violations(&schema, &fixed), Vec::<String>::new());
+    assert!(fixed["network_utilisation"].is_null() && fixed["by_core"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_sweep_is_the_same_with_any_number_of_workers() {
+    let args = ["sim", "--json", "--iterations", "20", "--sweep", "threads=1,2,4", "--sweep", "lock=tas,mcs"];
+    let all: Vec<&str> = args.into_iter().chain(SMALL).collect();
+    let one = without_host(json(&all, "1"));
+    assert_eq!(one, without_host(json(&all, "4")));
+    let results = one.as_array().unwrap();
+    let found: Vec<_> = results.iter().map(|r| (r["algorithm"].as_str().unwrap(), r["threads"].as_u64().unwrap())).collect();
+    assert_eq!(found, [("tas", 1), ("tas", 2), ("tas", 4), ("mcs", 1), ("mcs", 2), ("mcs", 4)]);
+}
+
+#[test]
+fn a_sweep_and_pairs_are_drawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let page = dir.path().join("page.html");
+    let page = page.to_str().unwrap();
+    let args = ["sim", "--workload", "chase", "--iterations", "50", "--sweep", "bytes=4K,64K", "--plot", page];
+    let all: Vec<&str> = args.into_iter().chain(SMALL).collect();
+    let table = baton(&all, "2");
+    assert!(table.contains("measured.cycles_a_load") && table.contains("64K"), "{table}");
+    assert!(std::fs::read_to_string(page).unwrap().contains("<polyline"));
+    let args = ["sim", "--workload", "pingpong", "--pairs", "--iterations", "4", "--plot", page, "--json"];
+    let all: Vec<&str> = args.into_iter().chain(SMALL).collect();
+    let pairs = json(&all, "2");
+    for a in 0..4 {
+        for b in 0..4 {
+            let value = &pairs["cycles_a_pass"][a][b];
+            assert_eq!(*value, pairs["cycles_a_pass"][b][a]);
+            assert!(if a == b { value.is_null() } else { value.as_f64().unwrap() > 10.0 }, "{a} {b}: {value}");
+        }
+    }
+    assert!(std::fs::read_to_string(page).unwrap().matches("<rect").count() == 12);
+}
+
+#[test]
+fn a_chip_that_was_shown_reads_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, page) = (dir.path().join("again.toml"), dir.path().join("plan.html"));
+    for entry in std::fs::read_dir("../../chips").unwrap() {
+        let chip = entry.unwrap().path();
+        let shown = baton(&["chips", "show", chip.to_str().unwrap(), "--plot", page.to_str().unwrap()], "1");
+        std::fs::write(&file, &shown).unwrap();
+        assert_eq!(baton(&["chips", "show", file.to_str().unwrap()], "1"), shown, "{}", chip.display());
+        assert!(std::fs::read_to_string(&page).unwrap().contains("<svg"), "{}", chip.display());
+    }
+    let whole = json(&["chips", "show", OCOR, "--json", "--cores", "16"], "1");
+    assert_eq!(whole["plan"]["controllers"], serde_json::json!([1, 13]));
+    assert_eq!(whole["keys"]["l1.ways"], 4);
+    let list = json(&["chips", "list", "--dir", "../../chips", "--json"], "1");
+    assert_eq!(list, json(&["list", "chips", "--dir", "../../chips", "--json"], "1"));
+}
