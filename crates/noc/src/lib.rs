@@ -21,6 +21,6 @@ pub mod traffic;
 
 pub use config::{ClockDomain, Config, Latencies, Pipeline};
 pub use error::NocError;
-pub use network::{ChannelView, Journey, JourneyStep, Network, Stuck};
+pub use network::{ChannelView, Journey, JourneyStep, Loops, Network, Stuck};
 pub use packet::{Delivered, Header, Packet, PacketId, Sink};
 pub use rng::{Rng, threshold};

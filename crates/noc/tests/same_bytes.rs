@@ -1,25 +1,18 @@
-//! What must change nothing: the order in which routers are stepped, the path by which a router allocates, an arbiter
+//! What must change nothing: the order in which routers are stepped, the inner loop that steps them, an arbiter
 //! of priorities without marks, a copy of a network.
 
-use baton_noc::arbiter::{Arbiter, Contender, Ocor, RoundRobin};
+use baton_noc::arbiter::{Age, Arbiter, Fixed, Matrix, Ocor, RoundRobin};
 use baton_noc::topology::TopologyConfig;
 use baton_noc::traffic::{Flow, Injector, Pattern};
-use baton_noc::{Config, Delivered, Header, Network, Pipeline};
+use baton_noc::{Config, Delivered, Header, Loops, Network, Pipeline};
 
 /// Runs `cycles` of `flows`, then drains; gives every delivery, by (arrival, packet).
-fn deliveries<A: Arbiter>(
-    config: &Config,
-    arbiter: A,
-    flows: &[Flow],
-    cycles: u64,
-    shuffle: Option<u64>,
-) -> Vec<Delivered> {
-    let mut net = Network::with_arbiter(config, arbiter).unwrap();
+fn deliveries<A: Arbiter>(mut net: Network<A>, flows: &[Flow], cycles: u64, shuffle: Option<u64>) -> Vec<Delivered> {
     if let Some(seed) = shuffle {
         net.shuffle_step_order(seed);
     }
     let mut injectors: Vec<Injector> =
-        (0..).zip(flows).map(|(i, f)| Injector::new(f, net.graph(), config.classes, 11, i).unwrap()).collect();
+        (0..).zip(flows).map(|(i, f)| Injector::new(f, net.graph(), net.config().classes, 11, i).unwrap()).collect();
     let mut got = vec![];
     for _ in 0..cycles {
         for injector in &mut injectors {
@@ -36,6 +29,10 @@ fn deliveries<A: Arbiter>(
     assert_eq!(net.in_flight(), 0, "everything arrives");
     got.sort_by_key(|d| (d.arrived, d.id));
     got
+}
+
+fn round_robin(config: &Config) -> Network<RoundRobin> {
+    Network::with_arbiter(config, RoundRobin).unwrap()
 }
 
 fn flow(rate: f64, packet: u32) -> Flow {
@@ -67,50 +64,46 @@ fn set_ups() -> Vec<(Config, Vec<Flow>)> {
 #[test]
 fn order_of_stepping_changes_nothing() {
     for (config, flows) in set_ups() {
-        let plain = deliveries(&config, RoundRobin, &flows, 600, None);
+        let plain = deliveries(round_robin(&config), &flows, 600, None);
         assert!(plain.len() > 100);
         for seed in [1, 2] {
-            assert_eq!(plain, deliveries(&config, RoundRobin, &flows, 600, Some(seed)), "{config:?}");
+            assert_eq!(plain, deliveries(round_robin(&config), &flows, 600, Some(seed)), "{config:?}");
         }
     }
 }
 
-/// Round robin in all but name: its ranks keep it off the path of bit masks.
-#[derive(Clone)]
-struct SlowRoundRobin;
-
-impl Arbiter for SlowRoundRobin {
-    type State = u16;
-    const RANKS: bool = true;
-
-    fn state(&self, _requesters: usize) -> u16 {
-        0
-    }
-
-    fn key(&self, pointer: &u16, requester: u32, _who: impl FnOnce() -> Contender) -> u64 {
-        u64::from((requester as u16).wrapping_sub(*pointer))
-    }
-
-    fn won(&self, pointer: &mut u16, requester: u32) {
-        *pointer = requester as u16 + 1;
-    }
-}
-
+/// Every arbiter's packets, marked ones among them, through the lean loop and through the general one.
 #[test]
-fn both_paths_of_allocation_agree() {
-    for (config, flows) in set_ups() {
-        let fast = deliveries(&config, RoundRobin, &flows, 1500, None);
-        assert_eq!(fast, deliveries(&config, SlowRoundRobin, &flows, 1500, None), "{config:?}");
+fn both_loops_agree() {
+    fn check<A: Arbiter>(config: &Config, arbiter: A, flows: &[Flow]) {
+        let lean = deliveries(Network::with_arbiter(config, arbiter.clone()).unwrap(), flows, 1500, None);
+        let general = Network::with_loops(config, arbiter, Loops::General).unwrap();
+        assert_eq!(lean, deliveries(general, flows, 1500, None), "{config:?}");
+    }
+    for (config, mut flows) in set_ups() {
+        check(&config, RoundRobin, &flows);
+        check(&config, Matrix, &flows);
+        check(&config, Age, &flows);
+        check(&config, Fixed, &flows);
+        let class = (config.classes - 1) as u8;
+        let marked = Header { class, marked: true, level: 1, progress: 3 };
+        flows.push(Flow { header: marked, ..flow(0.01, 2) });
+        check(&config, Ocor { outranks_speculation: true }, &flows);
+        check(&config, Ocor { outranks_speculation: false }, &flows);
     }
 }
 
 #[test]
 fn ocor_without_marks_is_round_robin() {
     for (config, flows) in set_ups() {
-        let plain = deliveries(&config, RoundRobin, &flows, 1500, None);
+        let plain = deliveries(round_robin(&config), &flows, 1500, None);
         for outranks_speculation in [false, true] {
             let ocor = Ocor { outranks_speculation };
-            assert_eq!(plain, deliveries(&config, ocor, &flows, 1500, None), "{config:?}");
+            assert_eq!(
+                plain,
+                deliveries(Network::with_arbiter(&config, ocor).unwrap(), &flows, 1500, None),
+                "{config:?}"
+            );
         }
     }
 }

@@ -24,9 +24,9 @@ impl Arbiter for RoundRobin {
 
     #[inline]
     fn pick(&self, pointer: &u16, set: u64, shift: u32, _who: impl Fn(u32) -> Contender) -> u32 {
-        // A pointer past the last requester may stand past the last bit; shifted out, it reads as 0.
-        let from = u64::MAX.checked_shl(u32::from(*pointer) << shift).unwrap_or(0);
-        let after = set & from;
+        // A pointer past the last requester may stand just past the last bit; the shift wraps, and it reads as 0.
+        let from = u32::from(*pointer) << shift;
+        let after = set.wrapping_shr(from).wrapping_shl(from);
         (if after != 0 { after } else { set }).trailing_zeros()
     }
 

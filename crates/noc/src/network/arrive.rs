@@ -11,38 +11,38 @@ use crate::packet::Sink;
 use crate::routing::Choice;
 
 impl<A: Arbiter> Network<A> {
-    pub(super) fn arrive<const FAST: bool, S: Sink>(&mut self, sink: &mut S) {
+    pub(super) fn arrive<S: Sink>(&mut self, sink: &mut S) {
         let (at, n) = self.credits.take(self.now);
         for k in at..at + n {
             let vc = self.credits.get(k) as usize;
-            self.credit_arrives::<FAST>(vc);
+            self.credit_arrives(vc);
         }
         let (moves, pairs) = self.moves.take(self.now);
         for k in moves..moves + pairs {
             let pair = self.moves.get(k);
-            self.credit_arrives::<FAST>(pair as u32 as usize);
+            self.credit_arrives(pair as u32 as usize);
         }
         let (at, n) = self.wakes.take(self.now);
         for k in at..at + n {
             let vc = self.wakes.get(k) as usize;
             self.vcs[vc].given &= !PENDING;
-            self.ready_if_possible::<FAST>(vc);
+            self.ready_if_possible(vc);
         }
         for k in moves..moves + pairs {
             let pair = self.moves.get(k);
-            self.flit_arrives::<FAST, _>((pair >> 32) as usize, sink);
+            self.flit_arrives((pair >> 32) as usize, sink);
         }
         let (at, n) = self.arrivals.take(self.now);
         for k in at..at + n {
             let vc = self.arrivals.get(k) as usize;
-            self.flit_arrives::<FAST, _>(vc, sink);
+            self.flit_arrives(vc, sink);
         }
     }
 
     #[inline]
-    fn credit_arrives<const FAST: bool>(&mut self, vc: usize) {
-        let shift = self.shift::<FAST>();
-        let shared = self.shared::<FAST>();
+    fn credit_arrives(&mut self, vc: usize) {
+        let shift = self.shift;
+        let shared = self.shared;
         let c = vc >> shift;
         let state = &mut self.vcs[vc];
         state.credits += 1;
@@ -58,8 +58,8 @@ impl<A: Arbiter> Network<A> {
         }
         channel.credit |= 1 << (vc & ((1 << shift) - 1));
         if owner != NONE && !channel.from_source {
-            let input = (channel.from as usize) << self.block::<FAST>() | usize::from(owner);
-            self.ready_if_possible::<FAST>(input);
+            let input = (channel.from as usize) << self.block | usize::from(owner);
+            self.ready_if_possible(input);
         }
     }
 
@@ -71,17 +71,17 @@ impl<A: Arbiter> Network<A> {
             let owner = self.vcs[(c << self.shift) + v].owner;
             if owner != NONE && !self.channels[c].from_source {
                 let input = (self.channels[c].from as usize) << self.block | usize::from(owner);
-                self.ready_if_possible::<false>(input);
+                self.ready_if_possible(input);
             }
         }
     }
 
     #[inline(always)]
-    fn flit_arrives<const FAST: bool, S: Sink>(&mut self, vc: usize, sink: &mut S) {
-        let shift = self.shift::<FAST>();
+    fn flit_arrives<S: Sink>(&mut self, vc: usize, sink: &mut S) {
+        let shift = self.shift;
         let c = vc >> shift;
         if c >= self.router_inputs as usize {
-            return self.reaches_endpoint::<FAST, _>(vc, sink);
+            return self.reaches_endpoint(vc, sink);
         }
         let state = &mut self.vcs[vc];
         state.count += 1;
@@ -89,37 +89,31 @@ impl<A: Arbiter> Network<A> {
             return;
         }
         if state.given == NONE {
-            self.head_at_front::<FAST>(vc);
+            self.head_at_front(vc);
         } else {
-            self.ready_if_possible::<FAST>(vc);
+            self.ready_if_possible(vc);
         }
     }
 
     /// A packet's head flit stands at the front of `vc`: from now on it bids for an output virtual channel.
     #[inline(always)]
-    pub(super) fn head_at_front<const FAST: bool>(&mut self, vc: usize) {
-        let r = vc >> self.block::<FAST>();
-        let mut flit = self.front::<FAST>(vc);
+    pub(super) fn head_at_front(&mut self, vc: usize) {
+        let r = vc >> self.block;
+        let mut flit = self.front(vc);
         debug_assert!(flit.head(), "the first flit of a packet is its head");
-        if !FAST && self.routes.choice == Choice::Intermediate && !flit.second_phase() {
+        if self.routes.choice == Choice::Intermediate && !flit.second_phase() {
             flit = self.turn_at_intermediate(vc, r, flit);
         }
-        let table = r * self.nodes as usize + if !FAST && flit.second_phase() { self.table_two } else { 0 };
+        let table = r * self.nodes as usize + if flit.second_phase() { self.table_two } else { 0 };
         let entry = self.route[table + flit.dest()];
         let class = usize::from(entry >> 8);
         let out = entry & 0xff;
-        let wanted = self.output_index::<FAST>(vc, usize::from(out));
-        let output = self.outputs[wanted].channel;
-        if self.simple::<FAST>() {
-            self.outputs[wanted].want |= 1 << (vc & 63);
-        }
+        let output = self.outputs[self.routers[r].outputs as usize + usize::from(out)];
         let state = &mut self.vcs[vc];
         (state.out, state.output) = (out, output);
-        if !FAST {
-            state.mask = self.masks[flit.network() * self.lanes + class];
-        }
+        state.mask = self.masks[flit.network() * self.lanes + class];
         self.wait[vc >> 6] |= 1 << (vc & 63);
-        self.active[r >> 6] |= 1 << (r & 63);
+        self.active.insert(r);
     }
 
     /// Valiant: at its intermediate node's router a packet turns toward its destination.
@@ -136,15 +130,15 @@ impl<A: Arbiter> Network<A> {
 
     /// Marks `vc` ready for the switch if it has been given an output, holds a flit and has a credit.
     #[inline]
-    pub(super) fn ready_if_possible<const FAST: bool>(&mut self, vc: usize) {
+    pub(super) fn ready_if_possible(&mut self, vc: usize) {
         let state = &self.vcs[vc];
         if state.count == 0 || state.given >= PENDING {
             return;
         }
         if self.channels[state.output as usize].credit >> state.given & 1 == 1 {
-            let r = vc >> self.block::<FAST>();
+            let r = vc >> self.block;
             self.ready[vc >> 6] |= 1 << (vc & 63);
-            self.active[r >> 6] |= 1 << (r & 63);
+            self.active.insert(r);
         }
     }
 }

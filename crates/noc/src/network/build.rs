@@ -1,23 +1,38 @@
 //! Builds a network from its configuration: graph, routes, channels and their delays.
 
+use super::Network;
 use super::flit::{MAX_HOPS, MAX_NODES};
-use super::masks::Won;
+use super::lean::{self, Lean, Wiring};
 use super::matching::Matchers;
-use super::state::{Channel, Endpoint, NONE, Output, Queue, Router, Scratch, Slots, Vc};
+use super::set::Set;
+use super::state::{Channel, Endpoint, NONE, Queue, Router, Scratch, Slots, Vc};
 use super::wheel::Wheel;
-use super::{FAST_SHIFT, Network};
 use crate::allocator::AllocatorKind;
 use crate::arbiter::Arbiter;
 use crate::config::{Config, Pipeline};
 use crate::error::{NocError, bad};
-use crate::routing::{Choice, Routes, dependency_cycle};
+use crate::routing::{Routes, dependency_cycle};
 use crate::topology::{Graph, MAX_PORTS};
+
+/// Which inner loops a network may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loops {
+    /// The fastest that fits.
+    Any,
+    /// The general one, which takes every configuration.
+    General,
+}
 
 impl<A: Arbiter> Network<A> {
     /// A network of `config` whose routers arbitrate by `arbiter` (which need not be one that a configuration can
     /// name). Errors: see [`Config::validate`]; a graph that is not connected; a routing that can deadlock; a size
     /// beyond the memory limit.
     pub fn with_arbiter(config: &Config, arbiter: A) -> Result<Network<A>, NocError> {
+        Network::with_loops(config, arbiter, Loops::Any)
+    }
+
+    /// The same, with a choice of the inner loop. Which one it is changes no byte of a result; tests hold that.
+    pub fn with_loops(config: &Config, arbiter: A, loops: Loops) -> Result<Network<A>, NocError> {
         config.validate()?;
         let graph = config.topology.build()?;
         if graph.nodes.len() > MAX_NODES {
@@ -38,13 +53,15 @@ impl<A: Arbiter> Network<A> {
         {
             return Err(NocError::Deadlock { routing: kind.name().into(), cycle });
         }
-        Ok(Network::assemble(config, graph, routes, arbiter))
+        let is_lean = loops == Loops::Any && lean::fits(config, &graph, &routes);
+        Ok(Network::assemble(config, graph, routes, arbiter, is_lean))
     }
 
-    fn assemble(config: &Config, graph: Graph, mut routes: Routes, arbiter: A) -> Network<A> {
+    fn assemble(config: &Config, graph: Graph, mut routes: Routes, arbiter: A, is_lean: bool) -> Network<A> {
         let mut shift = config.vcs.next_power_of_two().trailing_zeros();
-        if shift < FAST_SHIFT && graph.max_ports() << FAST_SHIFT <= 64 {
-            shift = FAST_SHIFT;
+        // Eight places a port wherever they fit one word: the lean loop needs it, and both loops then draw alike.
+        if shift < 3 && graph.max_ports() <= 8 {
+            shift = 3;
         }
         let nodes = graph.nodes.len();
         let clocks = clocks(config, graph.routers);
@@ -57,7 +74,8 @@ impl<A: Arbiter> Network<A> {
         let router_inputs = graph.routers * ports_a_block;
         let capacity = (config.buffer + config.shared_buffer) as usize;
         let depth_shift = capacity.next_power_of_two().trailing_zeros();
-        let vcs: Vec<Vc<A::State>> = channels
+        let general = if is_lean { 0 } else { channels.len() };
+        let vcs: Vec<Vc<A::State>> = channels[..general]
             .iter()
             .flat_map(|c| {
                 let inputs = if c.from_source { 1 } else { routers[c.from as usize].in_ports as usize };
@@ -87,16 +105,23 @@ impl<A: Arbiter> Network<A> {
             wanted: vec![0; words].into(),
             leader: vec![0; words * 64].into(),
             winner: [[0; 64]; 2],
-            bidders: [0; 64],
-            won: [Won::default(); 64],
             best: [0; 64],
         };
         let endpoint = Endpoint { holding: 0, last: 0, places: vec![config.endpoint_places; config.classes as usize] };
         let bounded = config.endpoint_places > 0;
-        let simple = words == 1
-            && !A::RANKS
-            && config.allocator == AllocatorKind::InputFirst
-            && !matches!(routes.choice, Choice::Port { .. });
+        let lean = if is_lean {
+            let wiring = Wiring {
+                routers: &routers,
+                channels: &channels,
+                outputs: &out_channels,
+                sources: &sources,
+                router_inputs,
+                horizon,
+            };
+            Lean::new(config, &routes, &arbiter, &wiring)
+        } else {
+            Lean::absent()
+        };
         Network {
             now: 0,
             next_id: 0,
@@ -120,33 +145,25 @@ impl<A: Arbiter> Network<A> {
             lanes: routes.classes,
             masks: routes.masks.clone().into(),
             route: std::mem::take(&mut routes.table).into(),
-            arrivals: Wheel::new(horizon, channels.len()),
-            credits: Wheel::new(horizon, channels.len()),
-            moves: Wheel::new(horizon, channels.len()),
+            arrivals: Wheel::new(horizon, general),
+            credits: Wheel::new(horizon, general),
+            moves: Wheel::new(horizon, general),
             wakes: Wheel::new(u64::from(config.latency.vc_alloc), vcs.len().min(routers_n * words * 64)),
             wait: vec![0; routers_n * words].into(),
             ready: vec![0; routers_n * words].into(),
-            active: vec![0; routers_n.div_ceil(64)].into(),
+            active: Set::new(routers_n),
+            lean,
+            is_lean,
             flits: vec![Default::default(); vcs.len() << depth_shift].into(),
             queues: vec![queue; nodes * config.classes as usize].into(),
             turns: vec![0; nodes].into(),
-            sending: vec![0; nodes.div_ceil(64)].into(),
+            sending: Set::new(nodes),
             endpoints: if bounded { vec![endpoint; nodes] } else { vec![] },
-            receiving: vec![0; nodes.div_ceil(64)],
+            receiving: Set::new(nodes),
             slots: Slots::new(nodes * 16),
             rng: (0..nodes as u64).map(|n| crate::rng::Rng::new(config.seed, 0x6e6f_6465, n)).collect(),
             matchers: Matchers::new(config.allocator, routers_n),
             fused: config.allocator == AllocatorKind::InputFirst,
-            lane_low: (0..64).step_by(1 << shift).fold(0, |m, b| m | 1 << b),
-            lane_high: (0..64).step_by(1 << shift).fold(0, |m, b| m | 1 << (b + (1 << shift) - 1)),
-            simple,
-            fast: simple
-                && shift == FAST_SHIFT
-                && config.classes == 1
-                && routes.classes == 1
-                && config.shared_buffer == 0
-                && !bounded
-                && clocks.iter().all(|c| *c == (1, 1)),
             step_order: None,
             #[cfg(debug_assertions)]
             under_way: Default::default(),
@@ -154,7 +171,7 @@ impl<A: Arbiter> Network<A> {
             vcs: vcs.into(),
             channels: channels.into(),
             routers: routers.into(),
-            outputs: out_channels.into_iter().map(|channel| Output { want: 0, channel }).collect::<Vec<_>>().into(),
+            outputs: out_channels.into(),
             sources: sources.into(),
             scratch,
             routes,
@@ -253,7 +270,7 @@ impl<A: Arbiter> Builder<'_, A> {
         let l = self.config.latency;
         let input = |router: u32, port: u32| router * block + port;
         let router_inputs = graph.routers * block;
-        let mut outputs = vec![0u32; (graph.routers * block) as usize];
+        let mut outputs = vec![u32::MAX; (graph.routers * block) as usize];
         let mut set = |from: u32, port: u32, channel: u32| {
             outputs[(routers[from as usize].outputs + port) as usize] = channel;
         };

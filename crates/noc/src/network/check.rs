@@ -19,7 +19,7 @@ pub(super) struct UnderWay {
 impl<A: Arbiter> Network<A> {
     #[cfg(debug_assertions)]
     pub(super) fn check_conservation(&mut self) {
-        let period = (self.vcs.len() / EVERY_CYCLE_UP_TO).max(1) as u64;
+        let period = (self.vc_numbers() / EVERY_CYCLE_UP_TO).max(1) as u64;
         if !self.now.is_multiple_of(period) {
             return;
         }
@@ -43,29 +43,30 @@ impl<A: Arbiter> Network<A> {
     ) -> Result<(), String> {
         for counts in [&mut *credits_back, &mut *flits_on_way] {
             counts.clear();
-            counts.resize(self.vcs.len(), 0);
+            counts.resize(self.vc_numbers(), 0);
         }
-        self.credits.iter().for_each(|vc| credits_back[vc as usize] += 1);
-        self.moves.iter().for_each(|pair| credits_back[pair as u32 as usize] += 1);
-        self.arrivals.iter().for_each(|vc| flits_on_way[vc as usize] += 1);
-        self.moves.iter().for_each(|pair| flits_on_way[(pair >> 32) as usize] += 1);
+        self.each_under_way(|n| flits_on_way[n] += 1, |n| credits_back[n] += 1);
         for (c, channel) in self.channels.iter().enumerate() {
+            if !self.connected(c) {
+                continue;
+            }
             let mut shared_used = 0;
+            let (_, credit) = self.free_and_credit(c);
             for v in 0..self.config.vcs as usize {
                 let n = (c << self.shift) + v;
-                let vc = &self.vcs[n];
+                let vc = self.vc_view(n);
                 let held = i32::from(vc.count) + flits_on_way[n] + credits_back[n];
                 let used = self.config.buffer as i32 - i32::from(vc.credits);
                 if held != used {
                     return Err(format!("channel {c} vc {v}: {used} credits in use but {held} flits and credits"));
                 }
                 shared_used += (-i32::from(vc.credits)).max(0);
-                let has = channel.credit >> v & 1 == 1;
+                let has = credit >> v & 1 == 1;
                 if has != (vc.credits > 0 || channel.shared > 0) {
                     return Err(format!("channel {c} vc {v}: credit mask says {has}, count {}", vc.credits));
                 }
                 self.check_owner(c, v)?;
-                self.check_order(n, i32::from(vc.count) + flits_on_way[n])?;
+                self.check_order(n)?;
             }
             if shared_used + channel.shared != self.config.shared_buffer as i32 {
                 return Err(format!("channel {c}: {shared_used} shared places in use, {} free", channel.shared));
@@ -76,15 +77,15 @@ impl<A: Arbiter> Network<A> {
 
     fn check_owner(&self, c: usize, v: usize) -> Result<(), String> {
         let channel = &self.channels[c];
-        let owner = self.vcs[(c << self.shift) + v].owner;
+        let owner = self.vc_view((c << self.shift) + v).owner;
         if channel.from_source {
             return Ok(());
         }
-        if (owner == NONE) != (channel.free >> v & 1 == 1) {
+        if (owner == NONE) != (self.free_and_credit(c).0 >> v & 1 == 1) {
             return Err(format!("channel {c} vc {v}: owner {owner} but free mask says otherwise"));
         }
         if owner != NONE {
-            let holder = &self.vcs[(channel.from as usize) << self.block | usize::from(owner)];
+            let holder = self.vc_view((channel.from as usize) << self.block | usize::from(owner));
             if usize::from(holder.given & 0xff) != v || holder.out != u16::from(channel.out_port) {
                 return Err(format!("channel {c} vc {v}: its owner {owner} does not hold it"));
             }
@@ -93,14 +94,12 @@ impl<A: Arbiter> Network<A> {
     }
 
     /// Flits of a packet stand together, head first and tail last; only the first packet may lack its head.
-    fn check_order(&self, n: usize, flits: i32) -> Result<(), String> {
-        let state = &self.vcs[n];
+    fn check_order(&self, n: usize) -> Result<(), String> {
+        let state = self.vc_view(n);
         // An endpoint that takes every flit at once keeps no note of the packet that it is in.
         let unnoted = !self.bounded && n >> self.shift >= self.router_inputs as usize;
         let mut inside: Option<usize> = None;
-        for k in 0..flits as u16 {
-            let place = (state.head + k) & self.depth_mask;
-            let flit = self.flits[(n << self.depth_shift) + usize::from(place)];
+        for (k, flit) in self.held_flits(n).enumerate() {
             let starts = flit.head();
             let right = match inside {
                 Some(slot) => !starts && slot == flit.slot(),

@@ -1,21 +1,23 @@
 //! A flit in one word: what a router must know of it without looking at its packet.
 
-/// Bits 0–27 packet slot, 28–47 destination node, 48 head, 49 tail, 50 phase, 51–53 virtual network, 54–63 routers
-/// passed: at the top, so that counting one more is one addition that overflows into nothing.
+/// Bit 0 head, 1 tail, 2 phase, 3–5 virtual network, 6–25 destination node, 26–53 packet slot, 54–63 routers passed: at the
+/// top, so that counting one more is one addition that overflows into nothing. The flags are lowest, where a test is
+/// one instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flit(pub(crate) u64);
 
-const DEST: u32 = 28;
-const HEAD: u64 = 1 << 48;
-const TAIL: u64 = 1 << 49;
-const PHASE: u64 = 1 << 50;
-const NETWORK: u32 = 51;
+const HEAD: u64 = 1 << 0;
+const TAIL: u64 = 1 << 1;
+const PHASE: u64 = 1 << 2;
+const NETWORK: u32 = 3;
+const DEST: u32 = 6;
+const SLOT: u32 = 26;
 const HOPS: u32 = 54;
 
 /// Most packets in flight and in source queues together.
-pub(crate) const MAX_PACKETS: usize = 1 << DEST;
+pub(crate) const MAX_PACKETS: usize = 1 << (HOPS - SLOT);
 /// Most nodes.
-pub(crate) const MAX_NODES: usize = 1 << 20;
+pub(crate) const MAX_NODES: usize = 1 << (SLOT - DEST);
 /// Most routers that a packet may pass before the count would overflow.
 pub(crate) const MAX_HOPS: u32 = 1 << 10;
 
@@ -23,7 +25,7 @@ impl Flit {
     #[inline]
     pub(crate) fn new(slot: u32, dest: u32, network: u8, head: bool, tail: bool) -> Flit {
         Flit(
-            u64::from(slot)
+            u64::from(slot) << SLOT
                 | (u64::from(dest) << DEST)
                 | (u64::from(network) << NETWORK)
                 | (u64::from(head) * HEAD)
@@ -33,7 +35,7 @@ impl Flit {
 
     #[inline]
     pub(crate) fn slot(self) -> usize {
-        (self.0 & ((1 << DEST) - 1)) as usize
+        (self.0 >> SLOT) as usize & (MAX_PACKETS - 1)
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use super::Network;
 use super::arrive::PENDING;
 use super::flit::Flit;
-use super::state::{Channel, NONE};
+use super::state::NONE;
 use crate::arbiter::Arbiter;
 use crate::packet::{Delivered, PacketId};
 use baton_units::Cycles;
@@ -69,46 +69,57 @@ pub struct Stuck {
     pub waits_for: Vec<PacketId>,
 }
 
+impl Journey {
+    /// Keeps a step of a head flit, if its packet is followed.
+    pub(super) fn note_hop(&mut self, flit: Flit, step: JourneyStep) {
+        if flit.head() && (self.packets.0..=self.packets.1).contains(&step.packet.0) {
+            self.steps.push(step);
+        }
+    }
+
+    /// Keeps an arrival, if its packet is followed.
+    pub(super) fn note_arrival(&mut self, delivered: &Delivered) {
+        if (self.packets.0..=self.packets.1).contains(&delivered.id.0) {
+            self.arrived.push(*delivered);
+        }
+    }
+}
+
 impl<A: Arbiter> Network<A> {
     /// All channels, in a fixed order.
     pub fn channel_views(&self) -> impl Iterator<Item = ChannelView> + '_ {
-        let used = |(c, channel): &(usize, &Channel<A::State>)| {
-            *c >= self.router_inputs as usize || u16::from(channel.in_port) < self.routers[channel.to as usize].in_ports
-        };
-        self.channels.iter().enumerate().filter(used).map(|(c, channel)| ChannelView {
+        self.channels.iter().enumerate().filter(|(c, _)| self.connected(*c)).map(|(c, channel)| ChannelView {
             from: channel.from,
             to: channel.to,
             from_source: channel.from_source,
             to_endpoint: c >= self.router_inputs as usize,
             length: channel.length,
-            flits: channel.flits,
-            held: (0..self.config.vcs as usize).map(|v| u32::from(self.vcs[(c << self.shift) + v].count)).sum(),
+            flits: self.flits_over(channel),
+            held: (0..self.config.vcs as usize).map(|v| u32::from(self.vc_view((c << self.shift) + v).count)).sum(),
         })
     }
 
     /// Cycle of creation of the oldest packet that has not left the network yet.
     pub fn oldest(&self) -> Option<Cycles> {
         let waiting = self.queues.iter().filter(|q| q.head != u32::MAX).map(|q| q.head as usize);
-        let inside = (0..self.vcs.len()).flat_map(|n| self.held_flits(n)).map(|f| f.slot());
+        let inside = (0..self.vc_numbers()).flat_map(|n| self.held_flits(n)).map(|f| f.slot());
         waiting.chain(inside).map(|s| Cycles(self.slots.get(s).created)).min()
     }
 
-    fn held_flits(&self, n: usize) -> impl Iterator<Item = Flit> + '_ {
-        let state = &self.vcs[n];
-        (0..state.count).map(move |k| {
-            let place = (state.head + k) & self.depth_mask;
-            self.flits[(n << self.depth_shift) + usize::from(place)]
-        })
+    /// Whether channel `c` exists, rather than being a place between a router's last port and the next block.
+    pub(super) fn connected(&self, c: usize) -> bool {
+        let channel = &self.channels[c];
+        c >= self.router_inputs as usize || u16::from(channel.in_port) < self.routers[channel.to as usize].in_ports
+    }
+
+    /// Virtual channels are numbered up to this.
+    pub(super) fn vc_numbers(&self) -> usize {
+        self.channels.len() << self.shift
     }
 
     /// Follows packets `first` to `last` from now on.
     pub fn follow(&mut self, first: PacketId, last: PacketId) {
-        if self.fast {
-            // The common kind has one mask for all and does not write it down; the general loop reads it.
-            for n in 0..self.vcs.len() {
-                self.vcs[n].mask = self.masks[0];
-            }
-        }
+        self.lean.leave_common(self.masks[0]);
         self.journeys = Some(Box::new(Journey { packets: (first.0, last.0), ..Journey::default() }));
     }
 
@@ -119,22 +130,10 @@ impl<A: Arbiter> Network<A> {
 
     #[cold]
     pub(super) fn note_hop(&mut self, flit: Flit, output: usize) {
-        let packet = self.slots.get(flit.slot()).id;
+        let packet = PacketId(self.slots.get(flit.slot()).id);
         let (router, port) = (self.channels[output].from, u32::from(self.channels[output].out_port));
-        if let Some(j) = &mut self.journeys
-            && flit.head()
-            && (j.packets.0..=j.packets.1).contains(&packet)
-        {
-            j.steps.push(JourneyStep { cycle: Cycles(self.now), packet: PacketId(packet), router, port });
-        }
-    }
-
-    #[cold]
-    pub(super) fn note_arrival(&mut self, delivered: &Delivered) {
-        if let Some(j) = &mut self.journeys
-            && (j.packets.0..=j.packets.1).contains(&delivered.id.0)
-        {
-            j.arrived.push(*delivered);
+        if let Some(j) = &mut self.journeys {
+            j.note_hop(flit, JourneyStep { cycle: Cycles(self.now), packet, router, port });
         }
     }
 
@@ -142,21 +141,20 @@ impl<A: Arbiter> Network<A> {
     /// the packets that hold what it waits for.
     pub fn stuck(&self) -> Vec<Stuck> {
         let inputs = (self.router_inputs as usize) << self.shift;
-        (0..inputs).filter(|n| self.vcs[*n].count > 0).filter_map(|n| self.why_stuck(n)).collect()
+        (0..inputs).filter(|n| self.vc_view(*n).count > 0).filter_map(|n| self.why_stuck(n)).collect()
     }
 
     fn why_stuck(&self, n: usize) -> Option<Stuck> {
-        let state = &self.vcs[n];
-        // The common kind has one mask for all and does not write it down.
-        let mask = if self.fast { self.masks[0] } else { state.mask };
+        let state = self.vc_view(n);
         let channel = &self.channels[n >> self.shift];
         let output = state.output as usize;
         let out = &self.channels[output];
+        let (free, credit) = self.free_and_credit(output);
         let behind = |v: usize| {
             let target = (output << self.shift) + v;
             // The packet whose flits fill the buffer, or else the one that holds the channel upstream.
             let filling = self.held_flits(target).next().map(|f| f.slot());
-            let owner = self.vcs[target].owner;
+            let owner = self.vc_view(target).owner;
             let owning =
                 (owner != NONE && !out.from_source).then(|| (channel.to as usize) << self.block | usize::from(owner));
             let owning = owning.and_then(|o| self.held_flits(o).next()).map(|f| f.slot());
@@ -164,13 +162,13 @@ impl<A: Arbiter> Network<A> {
         };
         let given = (state.given < PENDING).then_some(usize::from(state.given));
         let waits_for: Vec<PacketId> = match given {
-            Some(v) if out.credit >> v & 1 == 1 => return None,
+            Some(v) if credit >> v & 1 == 1 => return None,
             Some(v) => behind(v).into_iter().collect(),
-            None if state.given != NONE || out.free & mask != 0 => return None,
-            None => (0..self.config.vcs as usize).filter(|v| mask >> v & 1 == 1).filter_map(behind).collect(),
+            None if state.given != NONE || free & state.mask != 0 => return None,
+            None => (0..self.config.vcs as usize).filter(|v| state.mask >> v & 1 == 1).filter_map(behind).collect(),
         };
         Some(Stuck {
-            packet: PacketId(self.slots.get(self.front::<false>(n).slot()).id),
+            packet: self.held_flits(n).next().map(|f| PacketId(self.slots.get(f.slot()).id))?,
             router: channel.to,
             at: (u32::from(channel.in_port), (n & ((1 << self.shift) - 1)) as u32),
             port: u32::from(state.out),

@@ -63,7 +63,7 @@ impl<A: Arbiter> Network<A> {
             self.scratch.winner[k][out] = chosen[port][out];
             let input = (first >> self.shift) + port;
             self.arbiter.won(&mut self.channels[input].by_output[k], out as u32);
-            let output = self.outputs[router.outputs as usize + out].channel as usize;
+            let output = self.outputs[router.outputs as usize + out] as usize;
             self.arbiter.won(&mut self.channels[output].by_input[k], port as u32);
         }
         matching.outputs
@@ -76,8 +76,8 @@ impl<A: Arbiter> Network<A> {
             let rival = usize::from(chosen[port][out]);
             let lane = (1usize << self.shift) - 1;
             let state = &self.channels[(first + i) >> self.shift].by_vc;
-            let ours = self.arbiter.key(state, (i & lane) as u32, || self.contender::<false>(first + i));
-            let theirs = self.arbiter.key(state, (rival & lane) as u32, || self.contender::<false>(first + rival));
+            let ours = self.arbiter.key(state, (i & lane) as u32, || self.contender(first + i));
+            let theirs = self.arbiter.key(state, (rival & lane) as u32, || self.contender(first + rival));
             if ours >= theirs {
                 return;
             }
@@ -88,13 +88,13 @@ impl<A: Arbiter> Network<A> {
 
     fn output_first(&self, first: usize, router: &Router, k: usize, bids: &Bids, chosen: &[[u16; 64]; 64]) -> Matching {
         let at_output = |out: usize, port: usize| {
-            let output = self.outputs[router.outputs as usize + out].channel as usize;
+            let output = self.outputs[router.outputs as usize + out] as usize;
             let state = &self.channels[output].by_input[k];
-            self.arbiter.key(state, port as u32, || self.contender::<false>(first + usize::from(chosen[port][out])))
+            self.arbiter.key(state, port as u32, || self.contender(first + usize::from(chosen[port][out])))
         };
         let at_input = |port: usize, out: usize| {
             let state = &self.channels[(first >> self.shift) + port].by_output[k];
-            self.arbiter.key(state, out as u32, || self.contender::<false>(first + usize::from(chosen[port][out])))
+            self.arbiter.key(state, out as u32, || self.contender(first + usize::from(chosen[port][out])))
         };
         output_first(
             bids,

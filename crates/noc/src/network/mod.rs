@@ -11,26 +11,31 @@
 //! | `arrive.rs` | what the timing wheels bring |
 //! | `router.rs` | one router's cycle, and the sending of a flit |
 //! | `vc_alloc.rs`, `switch.rs` | the two allocations |
-//! | `masks.rs` | the two of them at once, for routers whose inputs fit one word |
+//! | `lean/` | the same cycle for small routers, much faster |
 //! | `matching.rs` | switch allocation by the other allocators |
-//! | `edge.rs` | sources and endpoints |
+//! | `edge.rs`, `endpoint.rs` | sources and endpoints; bounded endpoints |
+//! | `set.rs`, `view.rs` | which routers have something to do; the state as checks see it, whichever loop keeps it |
 //! | `check.rs` | conservation, in debug builds |
 
 mod arrive;
 mod build;
 mod check;
 mod edge;
+mod endpoint;
 pub(crate) mod flit;
 mod inspect;
-mod masks;
+mod lean;
 mod matching;
 mod router;
+mod set;
 mod state;
 mod switch;
 mod table;
 mod vc_alloc;
+mod view;
 mod wheel;
 
+pub use build::Loops;
 pub use inspect::{ChannelView, Journey, JourneyStep, Stuck};
 
 use crate::arbiter::{Arbiter, Contender};
@@ -42,13 +47,12 @@ use crate::routing::Routes;
 use crate::topology::Graph;
 use baton_units::{Cycles, NodeId};
 use flit::Flit;
+use lean::Lean;
 use matching::Matchers;
-use state::{Channel, Endpoint, Output, Queue, Router, Scratch, Slot, Slots, Vc};
+use set::Set;
+use state::{Channel, Endpoint, Queue, Router, Scratch, Slot, Slots, Vc};
 use table::Table;
 use wheel::Wheel;
-
-/// Binary logarithm of the places of a port in networks of the common kind.
-const FAST_SHIFT: u32 = 3;
 
 /// A network whose routers arbitrate by `A`.
 #[derive(Clone)]
@@ -73,12 +77,8 @@ pub struct Network<A: Arbiter> {
     vc_alloc: u64,
     clocked: bool,
     fused: bool,
-    simple: bool,
-    /// Of the common kind, for which the inner loop is compiled with constants: eight places a port and at most eight
-    /// ports, one class, deterministic routing, private buffers, one clock, endpoints that take every flit at once.
-    fast: bool,
-    lane_low: u64,
-    lane_high: u64,
+    /// The state is in `lean`; `vcs`, `flits`, `wait`, `ready` and the wheels below are empty.
+    is_lean: bool,
     shared: bool,
     bounded: bool,
     response_class: u32,
@@ -88,7 +88,8 @@ pub struct Network<A: Arbiter> {
     masks: Table<u64>,
     // Wiring.
     routers: Table<Router>,
-    outputs: Table<Output>,
+    /// Channel of each output port, by [`Router::outputs`].
+    outputs: Table<u32>,
     sources: Table<u32>,
     // State.
     now: u64,
@@ -103,12 +104,13 @@ pub struct Network<A: Arbiter> {
     channels: Table<Channel<A::State>>,
     wait: Table<u64>,
     ready: Table<u64>,
-    active: Table<u64>,
+    active: Set,
+    lean: Lean<A::State>,
     queues: Table<Queue>,
     turns: Table<u8>,
-    sending: Table<u64>,
+    sending: Set,
     endpoints: Vec<Endpoint>,
-    receiving: Vec<u64>,
+    receiving: Set,
     slots: Slots,
     rng: Vec<Rng>,
     scratch: Scratch,
@@ -165,17 +167,19 @@ impl<A: Arbiter> Network<A> {
             self.slots.get_mut(queue.tail as usize).next = slot;
         }
         queue.tail = slot;
-        self.sending[node >> 6] |= 1 << (node & 63);
+        self.sending.insert(node);
         PacketId(id)
     }
 
     /// Simulates the current cycle and moves on to the next one. Packets whose tail flit leaves the network in this
     /// cycle go to `sink`, with this cycle as their time of arrival.
     pub fn step<S: Sink>(&mut self, sink: &mut S) {
-        if self.fast && self.journeys.is_none() {
-            self.advance::<true, S>(sink);
+        if self.is_lean {
+            self.advance_lean(sink);
         } else {
-            self.advance::<false, S>(sink);
+            self.arrive(sink);
+            self.send_from_sources();
+            self.step_routers();
         }
         if self.bounded {
             self.take_at_endpoints(sink);
@@ -183,58 +187,6 @@ impl<A: Arbiter> Network<A> {
         #[cfg(debug_assertions)]
         self.check_conservation();
         self.now += 1;
-    }
-
-    /// The cycle's first three parts. `FAST`: see the field of that name.
-    #[inline]
-    fn advance<const FAST: bool, S: Sink>(&mut self, sink: &mut S) {
-        self.arrive::<FAST, S>(sink);
-        self.send_from_sources::<FAST>();
-        self.step_routers::<FAST>();
-    }
-
-    // Shape and options as the inner loop reads them: constants where the network is of the common kind.
-
-    #[inline(always)]
-    fn shift<const FAST: bool>(&self) -> u32 {
-        if FAST { FAST_SHIFT } else { self.shift }
-    }
-
-    #[inline(always)]
-    fn block<const FAST: bool>(&self) -> u32 {
-        if FAST { 6 } else { self.block }
-    }
-
-    /// Place of output `out` in the lists of a router's outputs; `vc` is any of the router's inputs.
-    #[inline(always)]
-    fn output_index<const FAST: bool>(&self, vc: usize, out: usize) -> usize {
-        let block = self.block::<FAST>();
-        (vc >> block << block >> self.shift::<FAST>()) + out
-    }
-
-    #[inline(always)]
-    fn lane<const FAST: bool>(&self) -> u64 {
-        if FAST { (1 << (1 << FAST_SHIFT)) - 1 } else { self.lane }
-    }
-
-    #[inline(always)]
-    fn simple<const FAST: bool>(&self) -> bool {
-        FAST || self.simple
-    }
-
-    #[inline(always)]
-    fn shared<const FAST: bool>(&self) -> bool {
-        !FAST && self.shared
-    }
-
-    #[inline(always)]
-    fn clocked<const FAST: bool>(&self) -> bool {
-        !FAST && self.clocked
-    }
-
-    #[inline(always)]
-    fn bounded<const FAST: bool>(&self) -> bool {
-        !FAST && self.bounded
     }
 
     /// Steps until the current cycle is `cycle`, skipping cycles in which nothing can happen.
@@ -253,9 +205,11 @@ impl<A: Arbiter> Network<A> {
     /// The first cycle, from the current one on, in which something can happen without another injection; `None`
     /// when the network is empty.
     pub fn next_activity(&self) -> Option<Cycles> {
-        let busy = |mut set: std::slice::Iter<u64>| set.any(|w| *w != 0);
-        if busy(self.sending.iter()) || busy(self.active.iter()) || busy(self.receiving.iter()) {
+        if !(self.sending.is_empty() && self.active.is_empty() && self.receiving.is_empty()) {
             return Some(Cycles(self.now));
+        }
+        if self.is_lean {
+            return self.lean.wheels.next(self.now).map(Cycles);
         }
         let next = [self.arrivals.next(self.now), self.credits.next(self.now), self.moves.next(self.now)];
         next.into_iter().chain([self.wakes.next(self.now)]).flatten().min().map(Cycles)
@@ -273,6 +227,9 @@ impl<A: Arbiter> Network<A> {
 
     /// One for each flit and router that it passed, since the beginning.
     pub fn flit_hops(&self) -> u64 {
+        if self.is_lean {
+            return self.lean.flit_hops();
+        }
         self.channels.iter().filter(|c| !c.from_source).map(|c| c.flits).sum()
     }
 
@@ -296,26 +253,27 @@ impl<A: Arbiter> Network<A> {
         let n = node.0 as usize;
         if let Some(places) = self.endpoints.get_mut(n).and_then(|e| e.places.get_mut(usize::from(class))) {
             *places += 1;
-            self.receiving[n >> 6] |= 1 << (n & 63);
+            self.receiving.insert(n);
         }
     }
 
     /// Steps routers in an order drawn anew each cycle. It must change no result: a test holds that.
     pub fn shuffle_step_order(&mut self, seed: u64) {
+        self.lean.leave_common(self.masks[0]);
         self.step_order = Some(Rng::new(seed, 0x6f72_6465, 0));
     }
 
     /// What the arbiter may know of the packet at the front of `vc`.
     #[inline]
-    fn contender<const FAST: bool>(&self, vc: usize) -> Contender {
-        let flit = self.front::<FAST>(vc);
+    fn contender(&self, vc: usize) -> Contender {
+        let flit = self.front(vc);
         let slot = self.slots.get(flit.slot());
         let draw = mix(self.config.seed ^ mix(self.now).wrapping_add((vc as u64) << 20));
         Contender { header: slot.header, created: slot.created, id: slot.id, draw }
     }
 
     #[inline]
-    fn front<const FAST: bool>(&self, vc: usize) -> Flit {
+    fn front(&self, vc: usize) -> Flit {
         self.flits[(vc << self.depth_shift) + usize::from(self.vcs[vc].head)]
     }
 }

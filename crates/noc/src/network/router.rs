@@ -4,108 +4,53 @@ use super::Network;
 use super::arrive::PENDING;
 use super::state::NONE;
 use super::switch::Kind;
-use super::vc_alloc::next_in_turn;
 use crate::arbiter::Arbiter;
 
 impl<A: Arbiter> Network<A> {
     /// Steps every router that has something to do.
-    pub(super) fn step_routers<const FAST: bool>(&mut self) {
-        if self.step_order.is_some() {
-            return self.step_routers_shuffled::<FAST>();
+    pub(super) fn step_routers(&mut self) {
+        if let Some(order) = self.shuffled() {
+            return order.into_iter().for_each(|r| self.step_if_active(r));
         }
-        for word in 0..self.active.len() {
-            let mut set = self.active[word];
-            while set != 0 {
-                let r = word << 6 | set.trailing_zeros() as usize;
-                set &= set - 1;
-                self.step_router::<FAST>(r);
-            }
+        let mut from = 0;
+        while let Some(r) = self.active.next(from) {
+            self.step_if_active(r);
+            from = r + 1;
         }
     }
 
-    #[cold]
-    fn step_routers_shuffled<const FAST: bool>(&mut self) {
+    fn step_if_active(&mut self, r: usize) {
+        if self.active.contains(r) && !self.step_router(r) {
+            self.active.remove(r);
+        }
+    }
+
+    /// The routers in an order drawn anew, if they are to be shuffled.
+    pub(super) fn shuffled(&mut self) -> Option<Vec<usize>> {
+        let rng = self.step_order.as_mut()?;
         let mut order: Vec<usize> = (0..self.routers.len()).collect();
-        if let Some(rng) = &mut self.step_order {
-            for i in (1..order.len()).rev() {
-                order.swap(i, rng.below(i as u64 + 1) as usize);
-            }
+        for i in (1..order.len()).rev() {
+            order.swap(i, rng.below(i as u64 + 1) as usize);
         }
-        for r in order {
-            if self.active[r >> 6] >> (r & 63) & 1 == 1 {
-                self.step_router::<FAST>(r);
-            }
-        }
+        Some(order)
     }
 
+    /// True while the router has something to do.
     #[inline]
-    fn step_router<const FAST: bool>(&mut self, r: usize) {
-        if self.clocked::<FAST>() {
+    fn step_router(&mut self, r: usize) -> bool {
+        if self.clocked {
             // A slow router ticks `ticks` times in `cycles` cycles, evenly spread.
             let (ticks, cycles) = self.routers[r].clock;
             if self.now * u64::from(ticks) % u64::from(cycles) >= u64::from(ticks) {
-                return;
+                return true;
             }
-        }
-        if self.simple::<FAST>() {
-            let (wait, ready) = (self.wait[r], self.ready[r]);
-            let all = wait | ready;
-            if all & (all - 1) != 0 {
-                self.allocate_by_masks::<FAST>(r, wait, ready);
-            } else if wait != 0 {
-                self.lone_head::<FAST>(r, wait.trailing_zeros() as usize);
-            } else {
-                self.lone_body::<FAST>(r, ready.trailing_zeros() as usize);
-            }
-            let idle = self.wait[r] | self.ready[r] == 0;
-            self.active[r >> 6] &= !(u64::from(idle) << (r & 63));
-            return;
         }
         for w in 0..self.words {
             self.scratch.waiting[w] = self.wait[r * self.words + w];
             self.scratch.ready[w] = self.ready[r * self.words + w];
         }
         self.allocate(r);
-        let idle = (0..self.words).all(|w| (self.wait[r * self.words + w] | self.ready[r * self.words + w]) == 0);
-        self.active[r >> 6] &= !(u64::from(idle) << (r & 63));
-    }
-
-    /// A head flit without rivals: the whole cycle of a router in which nothing else bids.
-    #[inline(always)]
-    pub(super) fn lone_head<const FAST: bool>(&mut self, r: usize, i: usize) {
-        let shift = self.shift::<FAST>();
-        let vc = r << self.block::<FAST>() | i;
-        let state = &self.vcs[vc];
-        let (out, output) = (usize::from(state.out), state.output as usize);
-        let channel = &mut self.channels[output];
-        let credit = channel.credit;
-        let free = if FAST { channel.free } else { channel.free & state.mask };
-        if free == 0 {
-            return;
-        }
-        let v = next_in_turn(free, self.bid_start::<FAST>(state.bid_from, out));
-        self.vcs[vc].bid_from = ((out << shift) + v + 1) as u16;
-        self.arbiter.won(&mut self.vcs[(output << shift) + v].arbiter, i as u32);
-        self.wait[r] &= !(1 << i);
-        if self.speculative && free & credit != 0 {
-            self.arbiter.won(&mut self.channels[output].by_input[1], (i >> shift) as u32);
-            self.arbiter.won(&mut self.channels[vc >> shift].by_output[1], out as u32);
-            if credit >> v & 1 == 1 {
-                return self.send_at_once::<FAST>(vc, output, v, i);
-            }
-        }
-        self.give::<FAST>(vc, output, v, i);
-    }
-
-    /// The same for a flit whose packet has its channel.
-    #[inline(always)]
-    pub(super) fn lone_body<const FAST: bool>(&mut self, r: usize, i: usize) {
-        let shift = self.shift::<FAST>();
-        let vc = r << self.block::<FAST>() | i;
-        let (out, output) = (u32::from(self.vcs[vc].out), self.vcs[vc].output as usize);
-        self.arbiter.won(&mut self.channels[output].by_input[0], (i >> shift) as u32);
-        self.arbiter.won(&mut self.channels[vc >> shift].by_output[0], out);
-        self.send_given::<FAST>(vc, output);
+        (0..self.words).any(|w| (self.wait[r * self.words + w] | self.ready[r * self.words + w]) != 0)
     }
 
     /// Allocates virtual channels and the switch among the bids in `scratch`, and sends what won.
@@ -121,7 +66,7 @@ impl<A: Arbiter> Network<A> {
             let out = rest.trailing_zeros() as usize;
             rest &= rest - 1;
             let vc = first | usize::from(self.scratch.winner[Kind::Normal as usize][out]);
-            self.send_given::<false>(vc, self.vcs[vc].output as usize);
+            self.send_given(vc, self.vcs[vc].output as usize);
         }
         if any_channel {
             self.give_channels(r, speculative);
@@ -172,14 +117,14 @@ impl<A: Arbiter> Network<A> {
         if self.channels[self.vcs[first + i].output as usize].credit >> v & 1 == 0 {
             return false;
         }
-        let rank = self.arbiter.rank(self.contender::<false>(first + i));
+        let rank = self.arbiter.rank(self.contender(first + i));
         let rivals: Vec<usize> = (0..64)
             .filter(|o| *normal >> o & 1 == 1)
             .filter(|o| *o == out || usize::from(self.scratch.winner[0][*o]) >> self.shift == port)
             .collect();
         let beaten = |o: &usize| {
             let rival = first + usize::from(self.scratch.winner[0][*o]);
-            rank < self.arbiter.rank(self.contender::<false>(rival))
+            rank < self.arbiter.rank(self.contender(rival))
         };
         if !rivals.iter().all(beaten) {
             return false;
@@ -219,9 +164,9 @@ impl<A: Arbiter> Network<A> {
                 let granted_here =
                     granted >> out & 1 == 1 && usize::from(self.scratch.winner[Kind::Speculative as usize][out]) == i;
                 if granted_here && self.channels[output].credit >> v & 1 == 1 {
-                    self.send_at_once::<false>(vc, output, v, i);
+                    self.send_at_once(vc, output, v, i);
                 } else {
-                    self.give::<false>(vc, output, v, i);
+                    self.give(vc, output, v, i);
                 }
             }
         }
@@ -229,8 +174,8 @@ impl<A: Arbiter> Network<A> {
 
     /// Input `i`, number `vc`, was given virtual channel `v` of channel `output` but not the switch.
     #[inline]
-    pub(super) fn give<const FAST: bool>(&mut self, vc: usize, output: usize, v: usize, i: usize) {
-        self.hold_channel::<FAST>(vc, output, v, i);
+    pub(super) fn give(&mut self, vc: usize, output: usize, v: usize, i: usize) {
+        self.hold_channel(vc, output, v, i);
         if !self.speculative && self.vc_alloc > 1 {
             self.vcs[vc].given |= PENDING;
             self.wakes.push(self.now + self.vc_alloc, vc as u32);
@@ -242,8 +187,8 @@ impl<A: Arbiter> Network<A> {
 
     /// Input `i`, number `vc`, holds virtual channel `v` of channel `output` from now on.
     #[inline]
-    fn hold_channel<const FAST: bool>(&mut self, vc: usize, output: usize, v: usize, i: usize) {
-        let shift = self.shift::<FAST>();
+    fn hold_channel(&mut self, vc: usize, output: usize, v: usize, i: usize) {
+        let shift = self.shift;
         self.vcs[vc].given = v as u16;
         self.channels[output].free &= !(1 << v);
         self.vcs[(output << shift) + v].owner = i as u16;
@@ -252,43 +197,30 @@ impl<A: Arbiter> Network<A> {
     /// A head flit that won both allocations in one cycle. One that is the tail too never holds its channel: it would
     /// be free again before anybody looks.
     #[inline(always)]
-    pub(super) fn send_at_once<const FAST: bool>(&mut self, vc: usize, output: usize, v: usize, i: usize) {
-        let tail = self.send::<FAST>(vc, output, v);
+    pub(super) fn send_at_once(&mut self, vc: usize, output: usize, v: usize, i: usize) {
+        let tail = self.send(vc, output, v);
         if !tail {
-            self.hold_channel::<FAST>(vc, output, v, i);
-            self.ready_if_possible::<FAST>(vc);
-        } else {
-            self.want_no_more::<FAST>(vc);
-            if self.vcs[vc].count > 0 {
-                self.head_at_front::<FAST>(vc);
-            }
-        }
-    }
-
-    /// The packet at the front of `vc` has left it.
-    #[inline(always)]
-    fn want_no_more<const FAST: bool>(&mut self, vc: usize) {
-        if self.simple::<FAST>() {
-            let wanted = self.output_index::<FAST>(vc, usize::from(self.vcs[vc].out));
-            self.outputs[wanted].want &= !(1 << (vc & 63));
+            self.hold_channel(vc, output, v, i);
+            self.ready_if_possible(vc);
+        } else if self.vcs[vc].count > 0 {
+            self.head_at_front(vc);
         }
     }
 
     /// A flit of a packet that was given its channel in an earlier cycle.
     #[inline(always)]
-    pub(super) fn send_given<const FAST: bool>(&mut self, vc: usize, output: usize) {
-        let shift = self.shift::<FAST>();
+    pub(super) fn send_given(&mut self, vc: usize, output: usize) {
+        let shift = self.shift;
         let v = usize::from(self.vcs[vc].given);
-        let tail = self.send::<FAST>(vc, output, v);
+        let tail = self.send(vc, output, v);
         let (word, bit) = (vc >> 6, 1u64 << (vc & 63));
         if tail {
             self.ready[word] &= !bit;
             self.channels[output].free |= 1 << v;
             self.vcs[(output << shift) + v].owner = NONE;
             self.vcs[vc].given = NONE;
-            self.want_no_more::<FAST>(vc);
             if self.vcs[vc].count > 0 {
-                self.head_at_front::<FAST>(vc);
+                self.head_at_front(vc);
             }
         } else if self.vcs[vc].count == 0 || self.channels[output].credit >> v & 1 == 0 {
             self.ready[word] &= !bit;
@@ -298,15 +230,15 @@ impl<A: Arbiter> Network<A> {
     /// Moves the front flit of `vc` to virtual channel `v` of `output`: it will be there, and its credit back
     /// upstream, when the delays of the two channels have passed. True if it was a tail.
     #[inline(always)]
-    fn send<const FAST: bool>(&mut self, vc: usize, output: usize, v: usize) -> bool {
-        let shift = self.shift::<FAST>();
-        let flit = self.front::<FAST>(vc).one_hop_on();
+    fn send(&mut self, vc: usize, output: usize, v: usize) -> bool {
+        let shift = self.shift;
+        let flit = self.front(vc).one_hop_on();
         let input = vc >> shift;
         let state = &mut self.vcs[vc];
         state.head = (state.head + 1) & self.depth_mask;
         state.count -= 1;
         let target = (output << shift) + v;
-        self.use_credit::<FAST>(output, v);
+        self.use_credit(output, v);
         let place = &mut self.vcs[target].tail;
         self.flits[(target << self.depth_shift) + usize::from(*place)] = flit;
         *place = (*place + 1) & self.depth_mask;
@@ -321,7 +253,7 @@ impl<A: Arbiter> Network<A> {
             self.arrivals.push(at, target as u32);
             self.credits.push(self.now + u64::from(credit_delay), vc as u32);
         }
-        if !FAST && self.journeys.is_some() {
+        if self.journeys.is_some() {
             self.note_hop(flit, output);
         }
         flit.tail()
@@ -329,9 +261,9 @@ impl<A: Arbiter> Network<A> {
 
     /// Takes a credit of virtual channel `v` of channel `c`, which has one.
     #[inline]
-    pub(super) fn use_credit<const FAST: bool>(&mut self, c: usize, v: usize) {
-        let shift = self.shift::<FAST>();
-        let shared = self.shared::<FAST>();
+    pub(super) fn use_credit(&mut self, c: usize, v: usize) {
+        let shift = self.shift;
+        let shared = self.shared;
         let state = &mut self.vcs[(c << shift) + v];
         state.credits -= 1;
         if state.credits <= 0 {

@@ -7,8 +7,10 @@
 //! that number's. Channels that end in endpoints follow. Numbers between a router's last port and the next block are
 //! never used.
 
-use super::masks::Won;
+use super::flit::Flit;
 use super::table::Table;
+use crate::packet::{Delivered, PacketId};
+use baton_units::{Cycles, NodeId};
 
 /// No owner, no virtual channel.
 pub(super) const NONE: u16 = u16::MAX;
@@ -76,15 +78,6 @@ pub(super) struct Channel<S> {
     pub(super) by_input: [S; 2],
 }
 
-/// One output port of a router.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Output {
-    /// Inputs whose packet at the front goes there; kept only where `masks.rs` allocates.
-    pub(super) want: u64,
-    /// Its channel.
-    pub(super) channel: u32,
-}
-
 /// One router's place in the flat arrays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Router {
@@ -113,10 +106,6 @@ pub(super) struct Scratch {
     pub(super) leader: Table<u16>,
     /// Winner input of each output of the switch: non-speculative and speculative.
     pub(super) winner: [[u16; 64]; 2],
-    /// By virtual channel of the output under arbitration: the inputs that bid for it.
-    pub(super) bidders: [u64; 64],
-    /// Virtual channels won.
-    pub(super) won: [Won; 64],
     /// Best virtual channel of the port under arbitration, by output.
     pub(super) best: [u16; 64],
 }
@@ -176,11 +165,26 @@ impl Slots {
         slot
     }
 
-    #[inline]
-    pub(super) fn release(&mut self, slot: usize) {
-        self.slots[slot].next = self.free;
-        self.free = slot as u32;
+    /// The packet whose tail flit has left the network; its slot is free again.
+    #[inline(always)]
+    pub(super) fn deliver(&mut self, flit: Flit, now: u64) -> Delivered {
+        let slot = &mut self.slots[flit.slot()];
+        let delivered = Delivered {
+            id: PacketId(slot.id),
+            tag: slot.tag,
+            src: NodeId(slot.src),
+            dst: NodeId(slot.dst),
+            header: slot.header,
+            flits: slot.flits,
+            hops: flit.hops(),
+            created: Cycles(slot.created),
+            entered: Cycles(slot.entered),
+            arrived: Cycles(now),
+        };
+        slot.next = self.free;
+        self.free = flit.slot() as u32;
         self.used -= 1;
+        delivered
     }
 
     pub(super) fn used(&self) -> usize {

@@ -34,7 +34,7 @@ impl<A: Arbiter> Network<A> {
                 let i = if port_bids & (port_bids - 1) == 0 {
                     w << 6 | port_bids.trailing_zeros() as usize
                 } else {
-                    self.pick_channel::<false>(first, w, port_bids, k)
+                    self.pick_channel(first, w, port_bids, k)
                 };
                 let out = usize::from(self.vcs[first + i].out);
                 if outputs >> out & 1 == 1 && !self.beats(first, out, k, i) {
@@ -59,8 +59,8 @@ impl<A: Arbiter> Network<A> {
     }
 
     /// Steps one and two for a port with several bids: a virtual channel for each output, then an output.
-    pub(super) fn pick_channel<const FAST: bool>(&mut self, first: usize, w: usize, mut bids: u64, k: usize) -> usize {
-        let shift = self.shift::<FAST>();
+    pub(super) fn pick_channel(&mut self, first: usize, w: usize, mut bids: u64, k: usize) -> usize {
+        let shift = self.shift;
         let input = (first + (w << 6 | bids.trailing_zeros() as usize)) >> shift;
         let mut outputs = 0u64;
         let lane = (1usize << shift) - 1;
@@ -71,8 +71,8 @@ impl<A: Arbiter> Network<A> {
             if outputs >> out & 1 == 1 {
                 let rival = usize::from(self.scratch.best[out]);
                 let state = &self.channels[input].by_vc;
-                let ours = self.arbiter.key(state, (i & lane) as u32, || self.contender::<FAST>(first + i));
-                let theirs = self.arbiter.key(state, (rival & lane) as u32, || self.contender::<FAST>(first + rival));
+                let ours = self.arbiter.key(state, (i & lane) as u32, || self.contender(first + i));
+                let theirs = self.arbiter.key(state, (rival & lane) as u32, || self.contender(first + rival));
                 if ours >= theirs {
                     continue;
                 }
@@ -90,7 +90,7 @@ impl<A: Arbiter> Network<A> {
             if single {
                 return i;
             }
-            let key = self.arbiter.key(&self.channels[input].by_output[k], out, || self.contender::<FAST>(first + i));
+            let key = self.arbiter.key(&self.channels[input].by_output[k], out, || self.contender(first + i));
             if best == usize::MAX || key < best_key {
                 (best, best_key) = (i, key);
             }
@@ -104,8 +104,8 @@ impl<A: Arbiter> Network<A> {
         let rival = usize::from(self.scratch.winner[k][out]);
         let output = self.vcs[first + i].output as usize;
         let state = &self.channels[output].by_input[k];
-        let ours = self.arbiter.key(state, (i >> self.shift) as u32, || self.contender::<false>(first + i));
-        let theirs = self.arbiter.key(state, (rival >> self.shift) as u32, || self.contender::<false>(first + rival));
+        let ours = self.arbiter.key(state, (i >> self.shift) as u32, || self.contender(first + i));
+        let theirs = self.arbiter.key(state, (rival >> self.shift) as u32, || self.contender(first + rival));
         ours < theirs
     }
 }

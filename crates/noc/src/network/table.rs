@@ -46,7 +46,56 @@ impl<T> Table<T> {
         self.0.len()
     }
 
+    pub(super) fn as_slice(&self) -> &[T] {
+        &self.0
+    }
+
+    pub(super) fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.0
+    }
+
+    /// The same array through a reference of its own, whose address the compiler need not read again.
+    #[inline(always)]
+    pub(super) fn view(&mut self) -> View<'_, T> {
+        View(&mut self.0)
+    }
+
     pub(super) fn iter(&self) -> std::slice::Iter<'_, T> {
         self.0.iter()
+    }
+}
+
+/// A borrowed [`Table`].
+pub(super) struct View<'a, T>(&'a mut [T]);
+
+impl<T> Index<usize> for View<'_, T> {
+    type Output = T;
+    #[inline(always)]
+    fn index(&self, index: usize) -> &T {
+        debug_assert!(index < self.0.len(), "index {index} of {}", self.0.len());
+        // SAFETY: as for `Table`.
+        unsafe { self.0.get_unchecked(index) }
+    }
+}
+
+impl<T> IndexMut<usize> for View<'_, T> {
+    #[inline(always)]
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        debug_assert!(index < self.0.len(), "index {index} of {}", self.0.len());
+        // SAFETY: as for `Table`.
+        unsafe { self.0.get_unchecked_mut(index) }
+    }
+}
+
+/// A [`Table`] borrowed for reading.
+pub(super) struct Reading<'a, T>(pub(super) &'a [T]);
+
+impl<T> Index<usize> for Reading<'_, T> {
+    type Output = T;
+    #[inline(always)]
+    fn index(&self, index: usize) -> &T {
+        debug_assert!(index < self.0.len(), "index {index} of {}", self.0.len());
+        // SAFETY: as for `Table`.
+        unsafe { self.0.get_unchecked(index) }
     }
 }

@@ -35,7 +35,7 @@ impl<A: Arbiter> Network<A> {
                     continue;
                 }
                 speculative |= u64::from(free & channel.credit != 0) << bit;
-                let v = next_in_turn(free, self.bid_start::<false>(state.bid_from, out));
+                let v = next_in_turn(free, self.bid_start(state.bid_from, out));
                 self.contest(first, i, (out << self.shift) + v, state.output as usize);
                 any = true;
             }
@@ -46,8 +46,8 @@ impl<A: Arbiter> Network<A> {
 
     /// The pointer counts over all virtual channels of all outputs; for another output it reads as that one's first.
     #[inline]
-    pub(super) fn bid_start<const FAST: bool>(&self, bid_from: u16, out: usize) -> u32 {
-        let shift = self.shift::<FAST>();
+    pub(super) fn bid_start(&self, bid_from: u16, out: usize) -> u32 {
+        let shift = self.shift;
         let (port, v) = (usize::from(bid_from) >> shift, u32::from(bid_from) & ((1 << shift) - 1));
         if port == out { v } else { 0 }
     }
@@ -59,8 +59,8 @@ impl<A: Arbiter> Network<A> {
         if self.scratch.wanted[word] & bit != 0 {
             let rival = usize::from(self.scratch.leader[wanted]);
             let arbiter = &self.vcs[(output << self.shift) + (wanted & ((1 << self.shift) - 1))].arbiter;
-            let ours = self.arbiter.key(arbiter, i as u32, || self.contender::<false>(first + i));
-            let theirs = self.arbiter.key(arbiter, rival as u32, || self.contender::<false>(first + rival));
+            let ours = self.arbiter.key(arbiter, i as u32, || self.contender(first + i));
+            let theirs = self.arbiter.key(arbiter, rival as u32, || self.contender(first + rival));
             if (ours, i) >= (theirs, rival) {
                 return;
             }
@@ -73,7 +73,7 @@ impl<A: Arbiter> Network<A> {
     /// has any, the escape. Equal ports take turns by chance.
     #[cold]
     fn choose_port(&mut self, r: usize, vc: usize, escape: bool) {
-        let flit = self.front::<false>(vc);
+        let flit = self.front(vc);
         let router = self.routers[r];
         let mut ports = self.routes.ports[r * self.routes.nodes + flit.dest()];
         let class = usize::from(escape);
@@ -83,7 +83,7 @@ impl<A: Arbiter> Network<A> {
         while ports != 0 {
             let port = ports.trailing_zeros();
             ports &= ports - 1;
-            let channel = &self.channels[self.outputs[(router.outputs + port) as usize].channel as usize];
+            let channel = &self.channels[self.outputs[(router.outputs + port) as usize] as usize];
             let free = (channel.free & adaptive).count_ones();
             let rank = (free, turn >> port & 1, port as u16);
             if best.2 == u16::MAX || (rank.0, rank.1) > (best.0, best.1) {
@@ -97,7 +97,7 @@ impl<A: Arbiter> Network<A> {
             state.out = entry & 0xff;
             state.mask = self.masks[flit.network() * self.lanes];
         }
-        state.output = self.outputs[router.outputs as usize + usize::from(state.out)].channel;
+        state.output = self.outputs[router.outputs as usize + usize::from(state.out)];
     }
 }
 

@@ -34,6 +34,27 @@ impl<E: Copy + Default> Wheel<E> {
         *n += 1;
     }
 
+    /// The row of cycle `at`, which has no event yet and gets all of them now; [`Wheel::close`] ends that.
+    #[inline(always)]
+    pub(super) fn open(&mut self, at: u64) -> Row<'_, E> {
+        let slot = (at & self.mask) as usize;
+        debug_assert_eq!(self.len[slot], 0, "nothing was pushed for this cycle before");
+        let events = &mut self.events.as_mut_slice()[slot * self.row..(slot + 1) * self.row];
+        Row { free: events.iter_mut(), size: self.row }
+    }
+
+    #[inline(always)]
+    pub(super) fn close(&mut self, at: u64, n: usize) {
+        self.len[(at & self.mask) as usize] = n as u32;
+    }
+
+    /// The events of cycle `at`, which are taken.
+    #[inline(always)]
+    pub(super) fn drain(&mut self, at: u64) -> &[E] {
+        let (from, n) = self.take(at);
+        &self.events.as_slice()[from..from + n]
+    }
+
     /// How many events `at` has; [`Wheel::get`] gives them. Clears the row, whose events stay readable until the
     /// next push one turn later.
     #[inline]
@@ -48,19 +69,49 @@ impl<E: Copy + Default> Wheel<E> {
         self.events[index]
     }
 
-    /// Whether nothing is under way.
-    pub(super) fn is_empty(&self) -> bool {
-        self.len.iter().all(|n| *n == 0)
+    /// How many events cycle `at` has.
+    #[inline(always)]
+    pub(super) fn count(&self, at: u64) -> u32 {
+        self.len[(at & self.mask) as usize]
+    }
+
+    /// The cycles from `now` on that may have events.
+    #[inline(always)]
+    pub(super) fn span(&self, now: u64) -> std::ops::RangeInclusive<u64> {
+        now..=now + self.mask
     }
 
     /// The first cycle from `now` on that has an event.
     pub(super) fn next(&self, now: u64) -> Option<u64> {
-        (!self.is_empty()).then(|| (now..=now + self.mask).find(|t| self.len[(t & self.mask) as usize] > 0)).flatten()
+        self.span(now).find(|at| self.count(*at) > 0)
     }
 
     /// Every event under way, with its channel.
     pub(super) fn iter(&self) -> impl Iterator<Item = E> + '_ {
         let row = self.row;
         (0..self.len.len()).flat_map(move |s| (s * row..s * row + self.len[s] as usize).map(|k| self.events[k]))
+    }
+}
+
+/// One row of a wheel, open for writing.
+#[derive(Debug)]
+pub(super) struct Row<'a, E> {
+    free: std::slice::IterMut<'a, E>,
+    size: usize,
+}
+
+impl<E> Row<'_, E> {
+    #[inline(always)]
+    pub(super) fn push(&mut self, event: E) {
+        debug_assert!(self.free.len() > 0, "one event a channel and cycle");
+        // SAFETY: a row has a place for each channel, and a channel carries one flit and one credit a cycle, as the
+        // module's documentation says; the assertion above holds it in debug builds.
+        *unsafe { self.free.next().unwrap_unchecked() } = event;
+    }
+
+    /// Events so far, for [`Wheel::close`].
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.size - self.free.len()
     }
 }

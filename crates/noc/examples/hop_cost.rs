@@ -1,0 +1,43 @@
+//! What a flit-hop costs, for a profiler: `hop_cost SIDE RATE CYCLES` runs uniform single flits on a mesh and prints the
+//! flit-hops; `hop_cost SIDE idle PACKETS` sends packets from corner to corner of an idle mesh, one at a time.
+//!
+//! `scripts/noc-instructions.sh` counts its instructions under callgrind.
+
+use baton_noc::arbiter::RoundRobin;
+use baton_noc::topology::TopologyConfig;
+use baton_noc::traffic::{Flow, Injector};
+use baton_noc::{Config, Delivered, Header, Network, NocError, Packet, Sink};
+use baton_units::{Cycles, NodeId};
+
+/// Forgets what arrives.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn delivered(&mut self, _packet: &Delivered) {}
+}
+
+fn main() -> Result<(), NocError> {
+    let args: Vec<String> = std::env::args().collect();
+    let number = |k: usize, default: u64| args.get(k).and_then(|a| a.parse().ok()).unwrap_or(default);
+    let side = number(1, 8) as u32;
+    let config = Config { topology: TopologyConfig::Mesh { size: [side; 2] }, ..Config::default() };
+    let mut network = Network::with_arbiter(&config, RoundRobin)?;
+    if args.get(2).is_some_and(|a| a == "idle") {
+        let (far, gap) = (NodeId(side * side - 1), Cycles(10_000));
+        for _ in 0..number(3, 100) {
+            let packet = Packet { src: NodeId(0), dst: far, flits: 1, header: Header::default(), tag: 0 };
+            network.inject(packet)?;
+            network.run_to(network.now() + gap, &mut Nobody);
+        }
+    } else {
+        let rate = args.get(2).and_then(|a| a.parse().ok()).unwrap_or(0.1);
+        let flow = Flow { rate, ..Flow::default() };
+        let mut injector = Injector::new(&flow, network.graph(), config.classes, 1, 0)?;
+        for _ in 0..number(3, 1000) {
+            injector.poll(&mut network);
+            network.step(&mut Nobody);
+        }
+    }
+    println!("{}", network.flit_hops());
+    Ok(())
+}

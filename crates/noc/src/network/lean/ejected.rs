@@ -1,0 +1,68 @@
+//! Flits that stand before bounded endpoints, which take them one by one.
+
+use super::super::flit::Flit;
+use super::super::table::Table;
+
+/// Virtual channels of all endpoints: `node << 3 | v`. Empty where endpoints take every flit at once.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Ejected {
+    /// A ring for each.
+    flits: Table<Flit>,
+    vcs: Table<Ends>,
+    depth_shift: u32,
+    /// By node: its first output virtual channel, to which credits go.
+    ways: Table<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Ends {
+    count: u8,
+    head: u8,
+    /// A packet was begun.
+    open: bool,
+}
+
+impl Ejected {
+    /// The channels of endpoints behind the output virtual channels `ways`, with room for `1 << depth_shift` flits.
+    pub(super) fn new(ways: Vec<u32>, depth_shift: u32) -> Ejected {
+        let n = ways.len() * 8;
+        let flits = vec![Flit::default(); n << depth_shift].into();
+        Ejected { flits, vcs: vec![Ends::default(); n].into(), depth_shift, ways: ways.into() }
+    }
+
+    pub(super) fn put(&mut self, n: usize, flit: Flit) {
+        let place = self.place(n, self.vcs[n].count);
+        self.flits[place] = flit;
+        self.vcs[n].count += 1;
+    }
+
+    /// Flit `k` of channel `n`.
+    pub(in super::super) fn flit(&self, n: usize, k: u8) -> Flit {
+        self.flits[self.place(n, k)]
+    }
+
+    fn place(&self, n: usize, k: u8) -> usize {
+        let mask = (1usize << self.depth_shift) - 1;
+        (n << self.depth_shift) + ((usize::from(self.vcs[n].head) + usize::from(k)) & mask)
+    }
+
+    /// Takes the front flit of channel `n`. Gives the output virtual channel that has a place again, and whether flits
+    /// are left.
+    pub(in super::super) fn take(&mut self, n: usize) -> (u32, bool) {
+        let flit = self.flit(n, 0);
+        let vc = &mut self.vcs[n];
+        vc.open = !flit.tail();
+        vc.head = vc.head.wrapping_add(1) & ((1u32 << self.depth_shift) - 1) as u8;
+        vc.count -= 1;
+        (self.ways[n >> 3] | (n & 7) as u32, vc.count > 0)
+    }
+
+    pub(in super::super) fn count(&self, n: usize) -> u8 {
+        if self.vcs.len() == 0 { 0 } else { self.vcs[n].count }
+    }
+
+    /// Whether the packet at the front of channel `n` was begun.
+    pub(in super::super) fn open(&self, n: usize) -> bool {
+        self.vcs.len() != 0 && self.vcs[n].open
+    }
+}

@@ -1,0 +1,79 @@
+//! What the non-speculative allocator has granted, and who may overrule it.
+//!
+//! A speculative win is dropped at an output or input port that the non-speculative allocator has granted. An arbiter
+//! with ranks may turn that round for a packet of smaller rank.
+
+use super::Context;
+use super::node::{Node, lowest, port_of};
+use crate::arbiter::Arbiter;
+
+/// Grants of one router and cycle.
+#[derive(Default)]
+pub(super) struct Grants {
+    /// Outputs.
+    outputs: u64,
+    /// Inputs: every bit of their ports.
+    pub(super) ports: u64,
+    /// By output that is granted: the input.
+    winner: [u8; 8],
+}
+
+impl Grants {
+    #[inline(always)]
+    pub(super) fn take(&mut self, i: usize, out: usize) {
+        self.outputs |= 1 << out;
+        self.ports |= port_of(i);
+        self.winner[out & 7] = i as u8;
+    }
+
+    #[inline(always)]
+    pub(super) fn has(&self, out: usize) -> bool {
+        self.outputs >> out & 1 == 1
+    }
+
+    #[inline(always)]
+    pub(super) fn clash(&self, i: usize, out: usize) -> bool {
+        (self.outputs >> out | self.ports >> i) & 1 == 1
+    }
+
+    /// Every grant that is left, by output.
+    #[inline]
+    pub(super) fn each(&self, mut f: impl FnMut(usize, usize)) {
+        crate::allocator::bits(self.outputs).for_each(|out| f(usize::from(self.winner[out & 7]), out));
+    }
+
+    /// Whether the speculative winner `i` of `out`, if it is sure of a virtual channel with a credit, outranks every
+    /// grant in its way; these are then taken back.
+    #[cold]
+    pub(super) fn outranks<A: Arbiter>(
+        &mut self,
+        node: &Node<A::State>,
+        r: usize,
+        (i, out): (usize, usize),
+        cx: &Context<A>,
+    ) -> bool {
+        if node.ready >> i & 1 == 0 {
+            return false;
+        }
+        let rank = |i: usize| cx.arbiter.rank(cx.contender(node, r, i));
+        let ours = rank(i);
+        let (mut in_the_way, mut rest) = (0u64, self.outputs);
+        while rest != 0 {
+            let o = lowest(rest);
+            rest &= rest - 1;
+            let rival = usize::from(self.winner[o & 7]);
+            if o == out || rival >> 3 == i >> 3 {
+                if ours >= rank(rival) {
+                    return false;
+                }
+                in_the_way |= 1 << o;
+            }
+        }
+        for o in crate::allocator::bits(in_the_way) {
+            self.ports &= !port_of(usize::from(self.winner[o & 7]));
+        }
+        self.outputs &= !in_the_way;
+        self.ports |= port_of(i);
+        true
+    }
+}

@@ -1,0 +1,227 @@
+//! Bids with rivals: virtual-channel allocation, then the two switch allocators, on bit masks. The rules are those of
+//! `vc_alloc.rs` and `switch.rs` of the parent folder.
+
+use super::Context;
+use super::allocate::bid_start;
+use super::node::{Node, lowest, next_of_eight, port_of};
+use super::ranks::Grants;
+use super::send::{Outbox, give, send_given};
+use crate::arbiter::Arbiter;
+
+/// Allocates among the head flits `heads` and the flits with a channel `bodies`, and sends what won.
+#[inline(always)]
+pub(super) fn allocate<O: Outbox, A: Arbiter>(
+    node: &mut Node<A::State>,
+    r: usize,
+    (heads, bodies): (u64, u64),
+    io: &mut O,
+    cx: &Context<A>,
+) {
+    // Channels are given before flits go, as a channel that becomes free now is free from the next cycle on.
+    let (mut speculative, mut rest) = (0, heads);
+    while rest != 0 {
+        let i = lowest(rest);
+        let out = usize::from(node.out[i]);
+        let here = node.want[out] & rest;
+        rest &= !here;
+        if here & (here - 1) == 0 {
+            speculative |= bid_alone::<O, A>(node, i, out, cx);
+        } else {
+            speculative |= bid_for_channels::<O, A>(node, (r, out), here, cx);
+        }
+    }
+    // Ports and outputs that the non-speculative allocator grants.
+    let mut grants = Grants::default();
+    if bodies != 0 {
+        let mut rest = one_a_port::<0, A>(node, r, bodies, cx);
+        while rest != 0 {
+            let out = usize::from(node.out[lowest(rest)]);
+            let here = node.want[out] & rest;
+            rest &= !here;
+            let i = pick_input::<0, A>(node, (r, out), here, cx);
+            grants.take(i, out);
+            if !A::RANKS {
+                send_given::<O, A>(node, r << 6 | i, out, io, cx);
+            }
+        }
+    }
+    if !(O::COMMON || cx.speculative) {
+        speculative = 0;
+    }
+    let mut bids = Grants::default();
+    let mut go = 0u64;
+    if speculative != 0 {
+        let mut rest = one_a_port::<1, A>(node, r, speculative, cx);
+        while rest != 0 {
+            let out = usize::from(node.out[lowest(rest)]);
+            let here = node.want[out] & rest;
+            rest &= !here;
+            let i = pick_input::<1, A>(node, (r, out), here, cx);
+            if A::RANKS {
+                bids.take(i, out);
+            } else if !grants.has(out) {
+                go |= 1 << i;
+            }
+        }
+    }
+    // Dropped at an input or output that the other allocator granted; the pointers have moved all the same.
+    go &= !grants.ports;
+    if A::RANKS {
+        bids.each(|i, out| {
+            let goes = !grants.clash(i, out) || grants.outranks(node, r, (i, out), cx);
+            go |= u64::from(goes) << i;
+        });
+        grants.each(|i, out| send_given::<O, A>(node, r << 6 | i, out, io, cx));
+    }
+    // A slot is wasted on those that won no channel, or one without a credit.
+    go &= node.ready;
+    while go != 0 {
+        let i = lowest(go);
+        go &= go - 1;
+        send_given::<O, A>(node, r << 6 | i, usize::from(node.out[i]), io, cx);
+    }
+}
+
+/// Input `i` wins output virtual channel `v` of `out`: pointers move, and it waits no more.
+#[inline(always)]
+fn win<A: Arbiter>(node: &mut Node<A::State>, i: usize, out: usize, v: usize, cx: &Context<A>) {
+    cx.arbiter.won(&mut node.by_head[out << 3 | v], i as u32);
+    node.bid_from[i] = ((out << 3 | v) + 1) as u8;
+    node.wait &= !(1 << i);
+    give(node, i, out, v);
+}
+
+/// Virtual-channel allocation of output `out` for the only head that wants it. Gives its bid for the switch.
+#[inline(always)]
+fn bid_alone<O: Outbox, A: Arbiter>(node: &mut Node<A::State>, i: usize, out: usize, cx: &Context<A>) -> u64 {
+    let usable = node.free.of(out) & if O::COMMON { u8::MAX } else { node.mask[i] };
+    if usable == 0 {
+        return 0;
+    }
+    let bid = u64::from(usable & node.credit.of(out) != 0) << i;
+    win(node, i, out, next_of_eight(usable, bid_start(node.bid_from[i], out)), cx);
+    bid
+}
+
+/// The same where the heads `here` want it.
+#[inline(never)]
+fn bid_for_channels<O: Outbox, A: Arbiter>(
+    node: &mut Node<A::State>,
+    (r, out): (usize, usize),
+    here: u64,
+    cx: &Context<A>,
+) -> u64 {
+    let (free, credit) = (node.free.of(out), node.credit.of(out));
+    if free == 0 {
+        return 0;
+    }
+    let (mut speculative, mut rest) = (0u64, here);
+    // By virtual channel: the inputs that bid for it.
+    let mut bidders = [0u64; 8];
+    let mut wanted = 0u64;
+    while rest != 0 {
+        let i = lowest(rest);
+        rest &= rest - 1;
+        let usable = free & if O::COMMON { u8::MAX } else { node.mask[i] };
+        if usable == 0 {
+            continue;
+        }
+        speculative |= u64::from(usable & credit != 0) << i;
+        let v = next_of_eight(usable, bid_start(node.bid_from[i], out));
+        bidders[v & 7] |= 1 << i;
+        wanted |= 1 << v;
+    }
+    while wanted != 0 {
+        let v = lowest(wanted);
+        wanted &= wanted - 1;
+        let rivals = bidders[v & 7];
+        let mut i = lowest(rivals);
+        if rivals & (rivals - 1) != 0 {
+            let arbiter = &node.by_head[out << 3 | v];
+            i = cx.arbiter.pick(arbiter, rivals, 0, |bit| cx.contender(node, r, bit as usize)) as usize;
+        }
+        win(node, i, out, v, cx);
+    }
+    speculative
+}
+
+/// Steps one and two of the switch allocation: at most one bid a port.
+#[inline(always)]
+fn one_a_port<const K: usize, A: Arbiter>(node: &Node<A::State>, r: usize, bids: u64, cx: &Context<A>) -> u64 {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    if bids & (bids - 1) == 0 {
+        return bids;
+    }
+    // Port by port: more than one bit below the highest, or the highest and another.
+    let rest = bids & !HIGH;
+    let several =
+        (rest & (rest | HIGH).wrapping_sub(0x0101_0101_0101_0101) & !HIGH) | (bids & rest.wrapping_add(!HIGH) & HIGH);
+    if several == 0 { bids } else { thin_out::<K, A>(node, r, bids, several, cx) }
+}
+
+#[inline(never)]
+fn thin_out<const K: usize, A: Arbiter>(
+    node: &Node<A::State>,
+    r: usize,
+    bids: u64,
+    mut several: u64,
+    cx: &Context<A>,
+) -> u64 {
+    let mut thin = bids;
+    while several != 0 {
+        let port = port_of(lowest(several));
+        several &= !port;
+        thin = thin & !port | 1 << pick_bid::<K, A>(node, r, bids & port, cx);
+    }
+    thin
+}
+
+/// Of several bids of one port: for each output one of the virtual channels that go there, then an output.
+#[inline(always)]
+fn pick_bid<const K: usize, A: Arbiter>(node: &Node<A::State>, r: usize, bids: u64, cx: &Context<A>) -> usize {
+    let base = lowest(bids) & 56;
+    let port = base >> 3;
+    let (mut wanted, mut rest) = (0u64, bids);
+    while rest != 0 {
+        wanted |= 1 << node.out[lowest(rest)];
+        rest &= rest - 1;
+    }
+    let by_vc = |out: usize| {
+        let there = (node.want[out] & bids) >> base;
+        base + cx.arbiter.pick(&node.by_vc[port], there, 0, |v| cx.contender(node, r, base + v as usize)) as usize
+    };
+    if wanted & (wanted - 1) == 0 {
+        return by_vc(lowest(wanted));
+    }
+    if A::POSITIONAL {
+        // The output may be chosen first.
+        let who = |_| cx.contender(node, r, base);
+        return by_vc(cx.arbiter.pick(&node.by_output[K][port], wanted, 0, who) as usize);
+    }
+    let mut best = [0u8; 8];
+    let mut rest = wanted;
+    while rest != 0 {
+        let out = lowest(rest);
+        rest &= rest - 1;
+        best[out & 7] = by_vc(out) as u8;
+    }
+    let who = |out: u32| cx.contender(node, r, usize::from(best[out as usize & 7]));
+    usize::from(best[cx.arbiter.pick(&node.by_output[K][port], wanted, 0, who) as usize & 7])
+}
+
+/// Step three: the input that output `out` picks of `bids`, one a port. Both pointers move.
+#[inline(always)]
+fn pick_input<const K: usize, A: Arbiter>(
+    node: &mut Node<A::State>,
+    (r, out): (usize, usize),
+    bids: u64,
+    cx: &Context<A>,
+) -> usize {
+    let mut i = lowest(bids);
+    if bids & (bids - 1) != 0 {
+        i = cx.arbiter.pick(&node.by_input[K][out], bids, 3, |bit| cx.contender(node, r, bit as usize)) as usize;
+    }
+    cx.arbiter.won(&mut node.by_input[K][out], (i >> 3) as u32);
+    cx.arbiter.won(&mut node.by_output[K][i >> 3], out as u32);
+    i
+}

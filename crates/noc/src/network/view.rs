@@ -1,0 +1,147 @@
+//! The state of a virtual channel and of a channel as inspection and checks see it, whichever loop keeps it.
+
+use super::Network;
+use super::flit::Flit;
+use super::lean::{SOURCE, TO_ENDPOINT};
+use super::state::{Channel, NONE};
+use crate::arbiter::Arbiter;
+
+/// A virtual channel: the downstream buffer and the upstream view of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct VcView {
+    /// Flits that have arrived and not left.
+    pub(super) count: u16,
+    /// Output port of the packet at the front.
+    pub(super) out: u16,
+    /// Channel of that port.
+    pub(super) output: u32,
+    /// Virtual channel that it was given there, or `NONE`.
+    pub(super) given: u16,
+    /// Virtual channels that it may be given.
+    pub(super) mask: u64,
+    /// Upstream: free places.
+    pub(super) credits: i16,
+    /// Upstream: the input that holds it, or `NONE`.
+    pub(super) owner: u16,
+}
+
+impl<A: Arbiter> Network<A> {
+    /// Virtual channel number `n` (`channel << shift | v`).
+    pub(super) fn vc_view(&self, n: usize) -> VcView {
+        if !self.is_lean {
+            let s = &self.vcs[n];
+            return VcView {
+                count: s.count,
+                out: s.out,
+                output: s.output,
+                given: s.given,
+                mask: s.mask,
+                credits: s.credits,
+                owner: s.owner,
+            };
+        }
+        let (c, v) = (n >> 3, n & 7);
+        let channel = &self.channels[c];
+        let mut view = VcView { given: NONE, owner: NONE, ..VcView::default() };
+        if channel.from_source {
+            view.credits = i16::from(self.lean.sources[channel.from as usize].credits[v]);
+        } else {
+            let (up, m) = (&self.lean.nodes[channel.from as usize], usize::from(channel.out_port) << 3 | v);
+            view.credits = i16::from(up.credits[m]);
+            if !up.free.has(m) {
+                view.owner = u16::from(up.owner[m]);
+            }
+        }
+        if c < self.router_inputs as usize {
+            let (node, i) = (&self.lean.nodes[n >> 6], n & 63);
+            (view.count, view.out) = (u16::from(node.count[i]), u16::from(node.out[i]));
+            view.output = self.outputs[(n >> 6) << 3 | usize::from(node.out[i])];
+            let holds = node.wait >> i & 1 == 0 && self.holder(view.output as usize, node.given[i]) == Some(i);
+            view.given = if holds { u16::from(node.given[i]) } else { NONE };
+            view.mask = if self.lean.common { self.masks[0] } else { u64::from(node.mask[i]) };
+        }
+        if c >= self.router_inputs as usize {
+            let end = n - ((self.router_inputs as usize) << 3);
+            view.count = u16::from(self.lean.ejected.count(end));
+            view.given = if self.lean.ejected.open(end) { 0 } else { NONE };
+        }
+        view
+    }
+
+    /// The input of its upstream router that holds virtual channel `v` of channel `c`, in the lean state.
+    fn holder(&self, c: usize, v: u8) -> Option<usize> {
+        let channel = &self.channels[c];
+        let (up, out) = (&self.lean.nodes[channel.from as usize], usize::from(channel.out_port));
+        let m = out << 3 | usize::from(v);
+        (!up.free.has(m)).then(|| usize::from(up.owner[m]))
+    }
+
+    /// The flits that stand in virtual channel `n`, first one first.
+    pub(super) fn held_flits(&self, n: usize) -> impl Iterator<Item = Flit> + '_ {
+        let count = self.vc_view(n).count;
+        (0..count).map(move |k| self.held_flit(n, k))
+    }
+
+    fn held_flit(&self, n: usize, k: u16) -> Flit {
+        if !self.is_lean {
+            let place = (self.vcs[n].head + k) & self.depth_mask;
+            return self.flits[(n << self.depth_shift) + usize::from(place)];
+        }
+        let inputs = (self.router_inputs as usize) << 3;
+        if n >= inputs {
+            return self.lean.ejected.flit(n - inputs, k as u8);
+        }
+        let (node, i) = (&self.lean.nodes[n >> 6], n & 63);
+        if k == 0 {
+            return node.front[i];
+        }
+        let queues = &self.lean.queues;
+        let place = node.head[i].wrapping_add(k as u8 - 1) & queues.depth_mask;
+        queues.flits[(n << queues.depth_shift) + usize::from(place)]
+    }
+
+    /// Flits that were sent over a channel.
+    pub(super) fn flits_over(&self, channel: &Channel<A::State>) -> u64 {
+        match (self.is_lean, channel.from_source) {
+            (false, _) => channel.flits,
+            (true, true) => self.lean.sources[channel.from as usize].sent,
+            (true, false) => self.lean.nodes[channel.from as usize].sent[usize::from(channel.out_port)],
+        }
+    }
+
+    /// Virtual channels of channel `c` that no packet holds, and those with a credit.
+    pub(super) fn free_and_credit(&self, c: usize) -> (u64, u64) {
+        let channel = &self.channels[c];
+        if !self.is_lean {
+            return (channel.free, channel.credit);
+        }
+        if channel.from_source {
+            let source = &self.lean.sources[channel.from as usize];
+            return (u64::from(source.free), u64::from(source.credit));
+        }
+        let (up, out) = (&self.lean.nodes[channel.from as usize], usize::from(channel.out_port));
+        (u64::from(up.free.of(out)), u64::from(up.credit.of(out)))
+    }
+
+    /// Calls `flit` and `credit` for each that is under way, with the number of its virtual channel.
+    pub(super) fn each_under_way(&self, mut flit: impl FnMut(usize), mut credit: impl FnMut(usize)) {
+        if !self.is_lean {
+            self.credits.iter().for_each(|vc| credit(vc as usize));
+            self.moves.iter().for_each(|pair| credit(pair as u32 as usize));
+            self.arrivals.iter().for_each(|vc| flit(vc as usize));
+            self.moves.iter().for_each(|pair| flit((pair >> 32) as usize));
+            return;
+        }
+        let behind = |m: u32| (self.outputs[(m >> 3) as usize] << 3 | m & 7) as usize;
+        let to = |to: u32| if to & TO_ENDPOINT == 0 { to as usize } else { behind(to & !TO_ENDPOINT) };
+        let back = |m: u32| {
+            let source = |s: u32| (self.sources[(s >> 3) as usize] << 3 | s & 7) as usize;
+            if m & SOURCE == 0 { behind(m) } else { source(m & !SOURCE) }
+        };
+        let io = &self.lean.wheels;
+        io.credits.iter().chain(io.returned.iter()).for_each(|m| credit(back(m)));
+        io.moves.iter().for_each(|m| credit(back(m.credit)));
+        io.moves.iter().for_each(|m| flit(to(m.to)));
+        io.arrivals.iter().chain(io.injected.iter()).for_each(|a| flit(to(a.to)));
+    }
+}
