@@ -14,7 +14,7 @@ network 8:0.1 239
 network 8:0.4 324
 network 8:0.05 247
 network 32:0.001 249
-network 32:idle 801
+network 32:idle 801'
 
 command -v valgrind >/dev/null || { echo "noc-instructions: valgrind is missing" >&2; exit 2; }
 out=$(mktemp -d)
