@@ -217,8 +217,9 @@ impl Simulation {
                 Step::Resume(id) => self.resume(id),
                 Step::Limit => return Ok(with(|engine| Outcome::read(engine, false))),
                 Step::Silence if with(|engine| engine.alive) == 0 => {
-                    #[cfg(debug_assertions)]
-                    with(|engine| engine.memory.check_idle());
+                    if cfg!(debug_assertions) {
+                        with(|engine| engine.memory.check_idle());
+                    }
                     return Ok(with(|engine| Outcome::read(engine, true)));
                 }
                 Step::Silence => return Err(with(|engine| Stuck::read(engine))),

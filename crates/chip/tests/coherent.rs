@@ -15,6 +15,7 @@ fn ocor(settings: &[&str]) -> Chip {
 
 struct Contend<'a> {
     chip: &'a Chip,
+    options: Options,
     threads: u32,
     turns: u32,
     wait: Wait,
@@ -24,8 +25,7 @@ impl LockVisitor<Simulated> for Contend<'_> {
     type Out = Outcome;
 
     fn visit<L: RawLock<Simulated>>(self) -> Outcome {
-        let options = Options { threads: self.threads as usize, ..Options::default() };
-        let mut simulation = Simulation::new(self.chip, &options).unwrap();
+        let mut simulation = Simulation::new(self.chip, &self.options).unwrap();
         let lock = simulation.outside(|| Rc::new(Owned::<Simulated, L>::new(L::new())));
         let count = common::cell(&mut simulation, 0u64);
         let (wait, turns) = (self.wait, self.turns);
@@ -53,16 +53,102 @@ impl LockVisitor<Simulated> for Contend<'_> {
 
 #[test]
 fn every_lock_runs_on_it() {
-    let chip = ocor(&[]);
+    let chip = ocor(&SIXTEEN);
     for lock in LOCKS {
         for wait in [Wait::Spin, Wait::SpinPark(9)] {
             if lock.wait(Some(wait)).is_err() {
                 continue;
             }
-            let run = || visit(lock.name, Contend { chip: &chip, threads: 16, turns: 4, wait }).unwrap();
+            let options = Options::default();
+            let contend = || Contend { chip: &chip, options: options.clone(), threads: 8, turns: 4, wait };
+            let run = || visit(lock.name, contend()).unwrap();
             let outcome = run();
             assert!(outcome.finished && outcome.memory.flit_hops > 0, "{}", lock.name);
             assert!(outcome == run(), "{} {wait}: the same history", lock.name);
         }
     }
 }
+
+/// A chip of 16 cores, small enough that threads outnumber them.
+const SIXTEEN: [&str; 6] = [
+    "core.count=16",
+    "core.per_cluster=16",
+    "network.width=4",
+    "network.height=4",
+    "home.banks=16",
+    "dram.controllers=2",
+];
+
+#[test]
+fn shortcuts_change_nothing() {
+    let preempted = ["os.time_slice=3000", "os.context_switch=97", "os.wakeup_granularity=500", "noise.start=300"];
+    for more in [&["core.atomics=near"][..], &["core.atomics=far", "home.places=2"]] {
+        let settings: Vec<&str> = SIXTEEN.iter().chain(&preempted).chain(more).copied().collect();
+        let chip = ocor(&settings);
+        for name in ["ticket", "mcs"] {
+            for wait in [Wait::Spin, Wait::SpinPark(9)] {
+                if LOCKS.iter().all(|lock| lock.name != name || lock.wait(Some(wait)).is_err()) {
+                    continue;
+                }
+                let run = |run_ahead, skip_tries| {
+                    let options = Options { run_ahead, skip_tries, ..Options::default() };
+                    let mut outcome =
+                        visit(name, Contend { chip: &chip, options, threads: 18, turns: 4, wait }).unwrap();
+                    (outcome.events, outcome.guest_operations) = (0, 0);
+                    outcome.threads.iter_mut().for_each(|thread| thread.operations = 0);
+                    outcome
+                };
+                let fast = run(true, true);
+                assert!(fast == run(false, true), "{name} {wait}: finishing at once");
+                assert!(fast == run(false, false), "{name} {wait}: counted tries");
+            }
+        }
+    }
+}
+
+#[test]
+fn pages_belong_to_whom_touched_them_first() {
+    let settings = ["home.placement=first-touch"];
+    let chip = Chip::from_toml_with(
+        include_str!("../../../chips/opteron6272x4.toml"),
+        "opteron6272x4.toml",
+        &settings.map(str::to_owned),
+    )
+    .expect("a right chip");
+    let nodes = chip.numa_nodes();
+    assert!(nodes > 1, "several sockets");
+    let far_core = chip.core.count / nodes * (nodes - 1);
+    // A core reads a page that it touched first, and one that a core of another socket touched first.
+    let read = |first: u32| {
+        let mut simulation = Simulation::new(&chip, &Options::default()).unwrap();
+        let lines = common::share(&mut simulation, || Lines([const { [0u8; 64] }; 128].map(Line::new)));
+        let took = Rc::new(std::cell::Cell::new(0));
+        let (one, two, out) = (lines.clone(), lines, took.clone());
+        let on = |core: u32, after| Spawn { affinity: vec![baton_units::CoreId(core)], after, ..Spawn::default() };
+        simulation.spawn(on(first, Cycles(0)), move || _ = one.0[64].0.load(Relaxed)).unwrap();
+        let body = move || {
+            // The same page, a line that nobody has.
+            let start = baton_chip::act::time();
+            let _ = two.0[65].0.load(Relaxed);
+            out.set((baton_chip::act::time() - start).0);
+        };
+        simulation.spawn(on(0, Cycles(100_000)), body).unwrap();
+        simulation.run().unwrap();
+        took.get()
+    };
+    let (near, far) = (read(0), read(far_core));
+    assert!(near < far, "own page {near} cycles, another socket's {far}");
+}
+
+#[repr(C, align(64))]
+struct Line(common::Cell<u64>, [u8; 56]);
+
+impl Line {
+    fn new(_: [u8; 64]) -> Line {
+        Line(Atomic::new(0), [0; 56])
+    }
+}
+
+/// Two pages.
+#[repr(C, align(4096))]
+struct Lines([Line; 128]);

@@ -36,7 +36,7 @@ impl Engine {
             _ => deadline.saturating_sub(first + hit).div_ceil(period) + 1,
         };
         let most = most.min(until_deadline);
-        let spin = Spin { line, first, period, hit, done: most, hits: true };
+        let spin = Spin { line, core: core.0, first, period, hit, done: most, hits: true };
         if most != u64::MAX {
             let last = (most - 1).saturating_mul(period).saturating_add(first + hit);
             self.queue.put(own(id), last, Rank::Try(id));
@@ -59,7 +59,7 @@ impl Engine {
             self.queue.put(own(id), deadline.max(self.now), Rank::Try(id));
         }
         let thread = &mut self.threads[id as usize];
-        thread.spin = Spin { line, first: 0, period: exit, hit: 0, done: 0, hits: false };
+        thread.spin = Spin { line, core: thread.core, first: 0, period: exit, hit: 0, done: 0, hits: false };
         thread.state = State::Monitoring;
         thread.ended = Ended::Expired;
         self.watch(id, line);

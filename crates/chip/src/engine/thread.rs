@@ -96,6 +96,8 @@ pub(crate) enum Ended {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spin {
     pub(crate) line: Line,
+    /// The core that tries; the thread may have another when it runs on.
+    pub(crate) core: u32,
     pub(crate) first: u64,
     pub(crate) period: u64,
     pub(crate) hit: u64,
@@ -177,7 +179,7 @@ impl Thread {
             local: Box::new(Local::new(number)),
             hint: LockHint::default(),
             affinity,
-            spin: Spin { line: Line(0), first: 0, period: 1, hit: 0, done: 0, hits: false },
+            spin: Spin { line: Line(0), core, first: 0, period: 1, hit: 0, done: 0, hits: false },
             watch_next: 0,
             watch_before: 0,
             watches: false,

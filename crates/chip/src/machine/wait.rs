@@ -149,7 +149,7 @@ impl<T: Word> Waiting<'_, T> {
                 let ended = thread.ended;
                 if skips {
                     thread.tries += spin.done;
-                    engine.memory.count_hits(CoreId(thread.core), spin.done);
+                    engine.memory.count_hits(CoreId(spin.core), spin.done);
                 }
                 (ended, spin)
             });
@@ -258,7 +258,7 @@ impl Engine {
         let first = self.now + between;
         self.queue.put(own(id), first, Rank::Try(id));
         let thread = &mut self.threads[id as usize];
-        thread.spin = Spin { line: Line(0), first, period: u64::MAX, hit: 0, done: 0, hits: false };
+        thread.spin = Spin { line: Line(0), core: thread.core, first, period: u64::MAX, hit: 0, done: 0, hits: false };
         thread.state = State::Spinning;
         thread.ended = Ended::Woken;
     }
