@@ -114,14 +114,7 @@ const CACHE_KINDS: &[&[cache::Action]] = {
 /// Actions of which the second must see what the first did, or the first must not see what the second does.
 const CACHE_ORDERS: &[(cache::Action, cache::Action)] = {
     use cache::Action::*;
-    &[
-        (Fill, Complete),
-        (Complete, ServeReaders),
-        (Complete, ServeNext),
-        (Complete, Lost),
-        (ServeReaders, ServeNext),
-        (Fill, Accept),
-    ]
+    &[(Fill, Complete), (Complete, ServeReaders), (Complete, ServeNext), (Complete, Lost), (ServeReaders, ServeNext)]
 };
 
 const HOME_KINDS: &[&[home::Action]] = {

@@ -19,4 +19,45 @@ impl Reason {
 }
 
 /// All of them.
-pub(crate) const REASONS: &[Reason] = &[];
+pub(crate) const REASONS: &[Reason] = &[
+    Reason {
+        rows: &["cache I OfferE", "cache IS_D DataE"],
+        changes: &["next O"],
+        why: "O may do less than E: the next store asks the home in vain. Slower, not wrong",
+    },
+    Reason {
+        rows: &["cache O Evict", "cache O PushHome"],
+        changes: &["`PutM > home` for `PutO > home`"],
+        why: "the home goes by its directory; the two kinds are told apart for the counters only",
+    },
+    Reason {
+        rows: &["cache M Evict", "cache M PushHome"],
+        changes: &["`PutO > home` for `PutM > home`"],
+        why: "the home goes by its directory; the two kinds are told apart for the counters only",
+    },
+    Reason {
+        rows: &["cache MI_A FwdGetM", "cache MI_A Recall"],
+        changes: &["next MI_A"],
+        why: "only the PutAck comes after it, and it is taken alike",
+    },
+    Reason {
+        rows: &["cache EI_A FwdGetM", "cache EI_A Recall"],
+        changes: &["next EI_A"],
+        why: "only the PutAck comes after it, and it is taken alike",
+    },
+    Reason {
+        rows: &["cache OI_A FwdGetM", "cache OI_A Inv", "cache OI_A Recall"],
+        changes: &["next OI_A"],
+        why: "only the PutAck comes after it, and it is taken alike",
+    },
+    Reason {
+        rows: &["cache SI_A Inv", "cache SI_A Recall"],
+        changes: &["next SI_A"],
+        why: "only the PutAck comes after it, and it is taken alike",
+    },
+    Reason {
+        rows: &["home S PutS-last", "home O PutS-last"],
+        changes: &["`sharers := none` for `sharers - requestor`"],
+        why: "the sender is the only sharer",
+    },
+];

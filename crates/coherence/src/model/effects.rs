@@ -36,6 +36,8 @@ pub(super) struct OfCache<'a> {
     pub(super) data: Age,
     /// What the row called.
     pub(super) performed: u8,
+    pub(super) wrote: bool,
+    pub(super) once: bool,
     pub(super) lost: bool,
 }
 
@@ -51,6 +53,11 @@ impl OfCache<'_> {
         }
     }
 
+    fn write(&mut self) {
+        self.wrote = true;
+        write(self.world, self.config, self.line, self.core, false);
+    }
+
     fn perform(&mut self, access: Event) {
         self.performed += 1;
         if !self.copy().data.newest {
@@ -61,14 +68,14 @@ impl OfCache<'_> {
                 let copy = self.copy();
                 (copy.linked, copy.overwritten) = (true, false);
             }
-            Event::Store | Event::FarAtomic => write(self.world, self.config, self.line, self.core, false),
+            Event::Store | Event::FarAtomic => self.write(),
             Event::StoreConditional => {
                 let copy = *self.copy();
                 if copy.linked {
                     if copy.overwritten {
                         self.world.blame(Fault::BrokenLink);
                     }
-                    write(self.world, self.config, self.line, self.core, false);
+                    self.write();
                 }
                 let copy = self.copy();
                 (copy.linked, copy.overwritten) = (false, false);
@@ -92,9 +99,10 @@ impl cache::Effects for OfCache<'_> {
     }
 
     fn complete(&mut self, once: bool) {
+        self.once |= once;
         match (self.copy().access.take(), once) {
             // A prefetch; or an atomic that was performed at the home already.
-            (None | Some(Event::FarAtomic), _) => {}
+            (None, _) | (Some(Event::FarAtomic), false) => {}
             (Some(Event::Load | Event::LoadLinked), true) => self.may_serve_late(),
             (Some(access), false) => self.perform(access),
             (Some(_), true) => self.world.blame(Fault::LostAccess),

@@ -2,7 +2,7 @@
 
 use super::{Config, World};
 use crate::names::named;
-use crate::{CoreSet, cache, home};
+use crate::{CoreSet, cache};
 use baton_units::CoreId;
 
 named! {
@@ -16,7 +16,8 @@ named! {
         StaleData = "old data",
         /// A store-conditional succeeded though another core had written since the load-linked.
         BrokenLink = "store-conditional over another's write",
-        /// An access was taken and neither performed nor begun; or completed twice; or a loss was not reported.
+        /// An access was taken and neither performed nor begun; or completed twice; or it lost its right to the line at
+        /// once; or a loss was not reported.
         LostAccess = "access or notice lost",
         /// A forward or a response was made to wait.
         Waits = "a forward or response waits",
@@ -24,8 +25,9 @@ named! {
         Deadlock = "deadlock",
         /// The cores rest, messages arrive, yet the world does not come to rest.
         Livelock = "no rest",
-        /// At rest, but the directory or the bookkeeping of a transaction is not as it must be.
-        Directory = "directory wrong at rest",
+        /// The home is in a stable state, but not the one that its owner and sharers say; or, at rest, these are not who
+        /// has the line.
+        Directory = "directory wrong",
         /// More messages are under way than the protocol can have caused.
         Flood = "messages multiply",
     }
@@ -72,18 +74,18 @@ impl World {
             let owner = cores().find(|core| state_of(*core).is_owner());
             let shares = |core: CoreId| state_of(core) == cache::State::S;
             let exact = entry.owner == owner && cores().all(|core| entry.sharers.contains(core) == shares(core));
-            let expected = match (entry.owner, entry.sharers.is_empty()) {
-                (None, true) => home::State::I,
-                (None, false) => home::State::S,
-                (Some(_), true) => home::State::X,
-                (Some(_), false) => home::State::O,
-            };
             let within = entry.pointers() <= config.pointers;
-            if !exact || entry.state != expected || entry.pending != 0 || !within {
+            if !exact || !within {
                 return Some(Fault::Directory);
             }
-            let dirty = matches!(owner.map(state_of), Some(cache::State::M | cache::State::O));
-            (!dirty && !self.home_data[line].newest).then_some(Fault::StaleData)
+            let state = owner.map(state_of);
+            let newest = self.home_data[line].newest;
+            if newest && state == Some(cache::State::M) && !config.operations.prefetches && !config.operations.links {
+                // Only a prefetch or a store-conditional that failed leaves a line in M that nobody has written.
+                return Some(Fault::Directory);
+            }
+            let dirty = matches!(state, Some(cache::State::M | cache::State::O));
+            (!dirty && !newest).then_some(Fault::StaleData)
         })
     }
 }

@@ -174,6 +174,8 @@ impl Model {
             presented: Some(access.event),
             data: Age::default(),
             performed: 0,
+            wrote: false,
+            once: false,
             lost: false,
         };
         let table = &self.protocol.cache;
@@ -181,8 +183,13 @@ impl Model {
         let performed = effects.performed;
         let began = before.is_stable() && !copy.state.is_stable();
         let asks = access.event <= Event::FarAtomic;
+        let kept = if effects.wrote { State::M } else { before };
         let right = match then {
-            Ok(Then::Take) => !asks || performed + u8::from(began) == 1,
+            Ok(Then::Take) if began => performed == 0,
+            Ok(Then::Take) if asks => performed == 1 && copy.state == kept,
+            Ok(Then::Take) => {
+                access.event < Event::PrefetchS || access.event > Event::PrefetchM || copy.state == before
+            }
             Ok(Then::Wait) => asks && performed == 0 && copy.state == before,
             _ => false,
         };
@@ -205,6 +212,7 @@ impl Model {
         let room = self.has_room(world, core);
         let mut copy = world.copies[core.0 as usize][line];
         let before = copy.state;
+        let owed = !copy.transaction.readers.is_empty() || copy.transaction.next.is_some();
         if let Some(event) = Event::of(&packet.message, &copy.transaction, room && before == State::I) {
             self.coverage.cache(before, event);
         }
@@ -216,12 +224,19 @@ impl Model {
             presented: None,
             data: packet.data,
             performed: 0,
+            wrote: false,
+            once: false,
             lost: false,
         };
         let table = &self.protocol.cache;
         let message = &packet.message;
         let then = cache::deliver(table, core, &mut copy.state, &mut copy.transaction, message, room, &mut effects);
         let performed = effects.performed;
+        // Whoever has written may go on writing, and whoever is served once keeps nothing; but for those who are owed the line.
+        let owed = owed || copy.state == State::M;
+        if (effects.wrote && !owed) || (effects.once && copy.state != State::I) {
+            effects.world.blame(Fault::LostAccess);
+        }
         self.settle(&mut effects, before, copy.state, copy.transaction, then);
         if then.is_ok_and(|then| then != Then::Take) {
             world.blame(Fault::Waits);
@@ -304,6 +319,7 @@ impl Model {
         world.homes[line] = entry;
         match then {
             Err(_) => world.blame(Fault::Unhandled),
+            Ok(_) if !fits(&entry) => world.blame(Fault::Directory),
             Ok(Then::Wait) if entry != before => world.blame(Fault::Waits),
             // The line leaves the shared level exactly when its eviction is taken, and then no core holds it.
             Ok(Then::Take) if own != dropped || (own && entry.pointers() > 0) => world.blame(Fault::Directory),
@@ -335,4 +351,15 @@ impl Model {
         }
         false
     }
+}
+
+/// Whether a stable state is what its owner and sharers say, and awaits nothing.
+fn fits(entry: &home::Line<super::Few>) -> bool {
+    let expected = match (entry.owner, entry.sharers.is_empty()) {
+        (None, true) => home::State::I,
+        (None, false) => home::State::S,
+        (Some(_), true) => home::State::X,
+        (Some(_), false) => home::State::O,
+    };
+    !entry.state.is_stable() || (entry.state == expected && entry.pending == 0)
 }
