@@ -175,7 +175,14 @@ impl Config {
                 return Err(bad("clocks", value, "a fraction from 1/64 to 1"));
             }
         }
-        self.topology.validate()
+        self.topology.validate()?;
+        // What grows with routers times nodes is refused before the graph itself is built.
+        let (routers, nodes, links) = self.topology.extent();
+        let mib = (routers.saturating_mul(nodes).saturating_mul(10) + 64 * (routers + nodes + links)) >> 20;
+        if mib > self.memory_limit_mib {
+            return Err(NocError::TooLarge { mib, limit: self.memory_limit_mib });
+        }
+        Ok(())
     }
 }
 

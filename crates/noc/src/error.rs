@@ -73,6 +73,34 @@ pub enum NocError {
     },
 }
 
+impl NocError {
+    /// The same error with the place in `file`, where its key stands there with the value that is refused. An error
+    /// that has a place already, or whose value comes from elsewhere, stays as it is.
+    pub fn in_file(self, file: &str, text: &str) -> NocError {
+        let (key, value) = match &self {
+            NocError::Value { key, value, .. } => (key.as_str(), value.as_str()),
+            NocError::NotConnected { .. } => ("links", ""),
+            _ => return self,
+        };
+        // `topology.links[3].to`: the last part that is not one of a list's.
+        let listed = key.split('[').next().unwrap_or(key);
+        let name = listed.rsplit('.').next().unwrap_or(listed);
+        let written = |line: &str| {
+            let (left, right) = line.split_once('=')?;
+            (left.trim() == name && right.contains(value)).then_some(())
+        };
+        let mut lines = (1..).zip(text.lines());
+        // A list may go on over lines of its own, and then its value is on one of them.
+        let listed = key.contains('[') || value.is_empty();
+        let begins = |line: &str| line.split_once('=').is_some_and(|(left, _)| left.trim() == name);
+        let found = lines.find(|(_, l)| written(l).is_some() || (listed && begins(l)));
+        match found {
+            Some((line, _)) => NocError::Parse { file: file.into(), line, message: self.to_string() },
+            None => self,
+        }
+    }
+}
+
 /// Shorthand for a bad value.
 pub(crate) fn bad(key: &str, value: impl ToString, expected: impl Into<String>) -> NocError {
     NocError::Value { key: key.into(), value: value.to_string(), expected: expected.into() }

@@ -1,7 +1,9 @@
 //! Who goes first: OCOR's figures 8 and 9, ages, starvation.
 
-use baton_noc::arbiter::{Age, Arbiter, Fixed, Matrix, Ocor, RoundRobin, local_priority};
+use baton_noc::arbiter::{Age, Arbiter, ArbiterKind, Fixed, Matrix, Ocor, RoundRobin, local_priority};
+use baton_noc::experiment::Experiment;
 use baton_noc::topology::{GraphFile, GraphLink, TopologyConfig};
+use baton_noc::traffic::{Flow, Pattern};
 use baton_noc::{Config, Delivered, Header, Network, Packet};
 use baton_units::NodeId;
 
@@ -117,6 +119,29 @@ fn who_can_starve() {
     }
     assert_eq!(longest_wait(Fixed), 3000, "the highest input starves");
     assert_eq!(longest_wait(Ocor { outranks_speculation: true }), 3000, "unmarked packets starve behind marked ones");
+}
+
+/// Age of the oldest packet of a run of `cycles`: six nodes with four packets under way each send all they can over
+/// one link, half of the packets marked, so that all waiting is in the router.
+fn oldest(arbiter: ArbiterKind, cycles: u64) -> u64 {
+    let network = Config { arbiter, ..funnel(6) };
+    let to_the_end = Flow { pattern: Pattern::Hotspot, hot_share: 1.0, hot_nodes: vec![6], ..Flow::default() };
+    let flow = |header| Flow { rate: 1.0, outstanding: 4, header, ..to_the_end.clone() };
+    let traffic = vec![flow(Header::default()), flow(marked(0, 0))];
+    Experiment { network, traffic, cycles, ..Experiment::default() }.run().unwrap().oldest
+}
+
+#[test]
+fn the_oldest_packet_is_reported_and_its_age_is_bounded_where_nobody_starves() {
+    for arbiter in [ArbiterKind::RoundRobin, ArbiterKind::Matrix, ArbiterKind::Age] {
+        let (short, long) = (oldest(arbiter, 4_000), oldest(arbiter, 40_000));
+        // Seven nodes with eight packets each wait for one link: all are served within some rounds of 56.
+        assert!(short < 300 && long < 300, "{arbiter:?}: {short}, then {long}");
+    }
+    for arbiter in [ArbiterKind::Fixed, ArbiterKind::Ocor] {
+        let (short, long) = (oldest(arbiter, 4_000), oldest(arbiter, 40_000));
+        assert!(short > 3_000 && long > 30_000, "{arbiter:?} starves: {short}, then {long}");
+    }
 }
 
 #[test]

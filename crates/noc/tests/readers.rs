@@ -1,6 +1,8 @@
 //! Input from outside: what is wrong is said with file, place and key, and nothing that can be fed in panics.
 
+use baton_noc::energy::Technology;
 use baton_noc::experiment::Experiment;
+use baton_noc::routing::RouteFile;
 use baton_noc::topology::TopologyConfig;
 use baton_noc::trace::{self, Replay, Trace};
 use baton_noc::{Config, Network, NocError};
@@ -114,11 +116,44 @@ fn what_is_wrong_with_a_configuration_is_said() {
     says("[[traffic]]\nrate = nan", "`rate` = NaN");
     says("[[traffic]]\npattern = 'hotspot'\nhot_nodes = [64]", "nodes from 0 to 63");
     says("cycles = 0", "`cycles` = 0");
+    says("[network.topology]\nkind = 'cmesh'\nsize = [1024, 1024]\nconcentration = 60", "MiB");
     let graph = "[network.topology]\nkind = 'graph'\nrouters = 3\nnodes = [0, 1, 2]\nlinks = [{ from = 0, to = 1 }]";
     says(graph, "not connected: no path from node");
     says(&graph.replace("to = 1", "to = 3"), "`topology.links[0].to` = 3: expected a router from 0 to 2");
     let error = "romd-robin".parse::<baton_noc::arbiter::ArbiterKind>().unwrap_err().to_string();
     assert!(error.contains("did you mean `round-robin`?"), "{error}");
+}
+
+#[test]
+fn values_of_a_file_are_refused_with_their_line() {
+    let says = |text: &str, what: &str| {
+        let refused = Experiment::from_toml("c.toml", text).and_then(|e| e.run().map(drop)).unwrap_err();
+        let error = refused.in_file("c.toml", text).to_string();
+        assert!(error.starts_with(what), "{text}: {error}");
+    };
+    says("seed = 3\n[network]\nvcs = 0", "c.toml:3: `vcs` = 0: expected 1 to 64");
+    says("[network.latency]\ntraversal = 2\nlink = 0", "c.toml:3: `latency.link` = 0");
+    says("[[traffic]]\nrate = 0.1\n[[traffic]]\nrate = 1.5", "c.toml:4: `rate` = 1.5: expected 0 to 1");
+    let graph =
+        "[network.topology]\nkind = 'graph'\nrouters = 3\nnodes = [0, 1, 2]\nlinks = [\n{ from = 0, to = 1 }\n]";
+    says(graph, "c.toml:5: the topology is not connected");
+    says(&graph.replace("to = 1", "to = 7"), "c.toml:5: `topology.links[0].to` = 7");
+    // A value that the file does not hold has no line there.
+    let error = NocError::Value { key: "vcs".into(), value: "99".into(), expected: "fewer".into() };
+    assert_eq!(error.clone().in_file("c.toml", "vcs = 3"), error);
+}
+
+/// What the readers of TOML are fed: keys of theirs, other keys, values of every kind, tables in any order.
+fn some_toml() -> impl Strategy<Value = String> {
+    let key = "(vcs|buffer|classes|routing|size|kind|nodes|links|rate|batch|reply|outstanding|at|to|next|port|class|rest|\
+               source|flit_bits|area|tile_mm|clocks|routers|numerator|denominator|seed|cycles|[a-z_]{1,6})";
+    let value = "(-?[0-9]{1,20}|[0-9]\\.[0-9]e[0-9]{1,3}|nan|inf|true|'[a-z-]{0,12}'|\\[[0-9, ]{0,9}\\]|\\{ (at|class|from) = [0-9]{1,3} \\}|\
+                 \\[\\{ from = [0-9], to = [0-9] \\}\\])";
+    let table = "(\\[network\\]|\\[network\\.topology\\]|\\[network\\.routes\\]|\\[\\[network\\.routes\\.route\\]\\]|\\[\\[traffic\\]\\]|\
+                 \\[\\[route\\]\\]|\\[technology\\]|\\[technology\\.area\\]|\\PC{0,8})";
+    let line =
+        prop_oneof![4 => (key, value).prop_map(|(k, v)| format!("{k} = {v}")), 1 => table.prop_map(String::from)];
+    proptest::collection::vec(line, 0..12).prop_map(|lines| lines.join("\n"))
 }
 
 proptest! {
@@ -144,6 +179,44 @@ proptest! {
     #[test]
     fn no_text_trace_panics(text in "(baton-noc-trace 1\n)?(nodes [0-9]{1,3}\n)?([0-9]{1,3} [0-9] [0-9] [0-9] [0-9]( after [0-9]{1,2})?\n|\\PC{0,20}\n){0,8}") {
         let _ = trace::read("fuzz", text.as_bytes());
+    }
+
+    /// Arbitrary bytes, alone and behind each format's beginning.
+    #[test]
+    fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), which in 0u8..4) {
+        let mut all = match which {
+            0 => vec![],
+            1 => 0x484a_5455u32.to_le_bytes().to_vec(),
+            2 => b"BZh91AY&SY".to_vec(),
+            _ => b"baton-noc-trace 1\nnodes 4\n".to_vec(),
+        };
+        all.extend(&bytes);
+        if let Ok(trace) = trace::read("fuzz", &all) {
+            let _ = trace::write_own(&trace, 16);
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let _ = Experiment::from_toml("fuzz", &text);
+        let _ = RouteFile::from_toml("fuzz", &text);
+        let _ = Technology::from_toml("fuzz", &text);
+    }
+
+    #[test]
+    fn no_toml_panics(text in some_toml()) {
+        let _ = Technology::from_toml("fuzz", &text);
+        let routes = RouteFile::from_toml("fuzz", &text).ok();
+        let read = Experiment::from_toml("fuzz", &text).unwrap_or_default();
+        let network = Config { routes: routes.or(read.network.routes.clone()), memory_limit_mib: 64, ..read.network };
+        let mut e = Experiment { network, cycles: 60, ..read };
+        if e.network.topology == TopologyConfig::default() {
+            // Small, so that many can be tried.
+            e.network.topology = TopologyConfig::Mesh { size: [2, 2] };
+        }
+        // Whatever can be built can be run; batches without an end in sight are not tried.
+        if e.traffic.iter().all(|f| f.batch < 50 && f.rate > 0.01) && e.network.latency == Default::default() {
+            let _ = e.run().map_err(|error| error.in_file("fuzz", &text));
+        } else {
+            let _ = Network::with_arbiter(&e.network, baton_noc::arbiter::RoundRobin);
+        }
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub(crate) fn asked_at(tag: u64) -> Option<u64> {
     (tag & REPLY != 0).then_some(tag >> CYCLE)
 }
 
+/// Memory of a packet in a source's queue.
+const PACKET_BYTES: u64 = 80;
+
 /// Flows and endpoints at work.
 #[derive(Clone, Debug)]
 pub(crate) struct Load {
@@ -125,6 +128,12 @@ impl Load {
     /// Packets of batches that have not come to their end.
     pub(crate) fn unfinished(&self) -> u64 {
         self.injectors.iter().map(Injector::unfinished).sum()
+    }
+
+    /// Whether packets that wait in the sources' queues, which have no bound, take more memory than the network may.
+    pub(crate) fn overflows<A: Arbiter>(network: &Network<A>) -> bool {
+        let bytes = network.in_flight() as u64 * PACKET_BYTES;
+        bytes >> 20 > network.config().memory_limit_mib / 2
     }
 
     /// Whether an endpoint has something to serve, so that a network that stands still may yet move.

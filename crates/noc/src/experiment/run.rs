@@ -46,6 +46,8 @@ const SATURATED: f64 = 1000.0;
 const SETTLED: f64 = 0.05;
 /// First warm-up window; windows then double, so that a queue that grows shows as a mean that doubles.
 const WINDOW: u64 = 1000;
+/// Cycles of a batch between looks at the oldest packet.
+const LOOK: u64 = 100;
 /// Longest warm-up window.
 const LONGEST_WINDOW: u64 = 256_000;
 /// Cycles without any flit's moving, while packets are in flight, that count as deadlock.
@@ -77,7 +79,7 @@ impl Experiment {
         let mut by_class = vec![];
         by_class.resize_with(self.network.classes as usize, || None);
         let measure = Measure { from: 0, to: 0, batch: 1, by_class, ..Measure::default() };
-        let mut run = Running { network, load, measure, oldest: 0, last_moved: (0, 0), dead: false };
+        let mut run = Running { network, load, measure, oldest: 0, last_moved: (0, 0), dead: false, full: false };
         Ok(if run.load.has_batches() { run.batches(watch) } else { run.run(self.cycles, watch) })
     }
 }
@@ -108,6 +110,8 @@ struct Running<A: Arbiter> {
     oldest: u64,
     last_moved: (u64, u64),
     dead: bool,
+    /// Source queues have outgrown the memory: the run ends here, saturated.
+    full: bool,
 }
 
 impl<A: Arbiter> Running<A> {
@@ -122,7 +126,7 @@ impl<A: Arbiter> Running<A> {
     fn cycles(&mut self, n: u64, watch: &mut dyn FnMut(u64)) -> u64 {
         let mut born = 0;
         let mut left = n;
-        while left > 0 && !self.dead {
+        while left > 0 && !self.dead && !self.full {
             let chunk = left.min(WINDOW);
             for _ in 0..chunk {
                 born += self.cycle();
@@ -144,6 +148,7 @@ impl<A: Arbiter> Running<A> {
             self.last_moved = (hops, now);
         }
         self.dead = now - self.last_moved.1 >= DEAD;
+        self.full = Load::overflows(&self.network);
     }
 
     /// Warm-up; true if the mean settled.
@@ -155,7 +160,7 @@ impl<A: Arbiter> Running<A> {
             self.cycles(window, watch);
             let (n, sum) = self.measure.window;
             let mean = (n > 0).then(|| sum as f64 / n as f64);
-            if self.dead || mean.is_some_and(|m| m > SATURATED) {
+            if self.dead || self.full || mean.is_some_and(|m| m > SATURATED) {
                 return false;
             }
             let settled = match (before, mean) {
@@ -182,14 +187,14 @@ impl<A: Arbiter> Running<A> {
         let born = if settled { self.cycles(cycles, watch) } else { 0 };
         // The load goes on while the measured packets leave.
         let mut patience = 64 * WINDOW + cycles;
-        while settled && !self.dead && self.measure.packet.total() < born && patience > 0 {
+        while settled && !self.dead && !self.full && self.measure.packet.total() < born && patience > 0 {
             for _ in 0..100.min(patience) {
                 self.cycle();
             }
             patience = patience.saturating_sub(100);
             self.look_around();
         }
-        let all = self.measure.packet.total() == born;
+        let all = self.measure.packet.total() == born && !self.full;
         let mean = self.measure.packet.mean();
         let outcome = match (self.dead, settled && all && mean < SATURATED) {
             (true, _) => Outcome::Deadlocked,
@@ -203,8 +208,8 @@ impl<A: Arbiter> Running<A> {
     fn batches(&mut self, watch: &mut dyn FnMut(u64)) -> RunResult {
         (self.measure.to, self.measure.batch) = (u64::MAX, u64::MAX);
         let mut born = 0;
-        while !self.dead && self.load.unfinished() > 0 {
-            for _ in 0..WINDOW {
+        while !self.dead && !self.full && self.load.unfinished() > 0 {
+            for _ in 0..LOOK {
                 born += self.cycle();
                 // What arrived in this cycle is told to the load in the next one.
                 if self.load.unfinished() == 0 {
@@ -214,10 +219,14 @@ impl<A: Arbiter> Running<A> {
             watch(self.network.now().0);
             self.look_around();
         }
-        let outcome = if self.dead { Outcome::Deadlocked } else { Outcome::Settled };
+        let outcome = match (self.dead, self.full) {
+            (true, _) => Outcome::Deadlocked,
+            (_, true) => Outcome::Saturated,
+            _ => Outcome::Settled,
+        };
         let cycles = self.network.now().0;
         let mut result = self.result(outcome, 0, born, cycles);
-        result.runtime = (!self.dead).then(|| self.load.last_end() + 1);
+        result.runtime = (outcome == Outcome::Settled).then(|| self.load.last_end() + 1);
         result
     }
 

@@ -111,6 +111,10 @@ fn explain_with<A: Arbiter>(e: &Experiment, arbiter: A, look: Look) -> Result<Ex
         if (cycle + 1) % length == 0 {
             slices.push(sums.slice(&network, cycle + 1));
         }
+        // Source queues have no bound; what they hold must fit in memory.
+        if cycle % 1024 == 0 && Load::overflows(&network) {
+            break;
+        }
     }
     let now = network.now().0;
     let links = crate::experiment::link_loads(&network);

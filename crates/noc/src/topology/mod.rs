@@ -142,6 +142,25 @@ impl TopologyConfig {
         }
     }
 
+    /// Routers, nodes and links, without building them.
+    pub(crate) fn extent(&self) -> (u64, u64, u64) {
+        let grid = |size: &[u32; 2], local: u32, links: u64| {
+            let routers = u64::from(size[0]) * u64::from(size[1]);
+            (routers, routers * u64::from(local), routers * links)
+        };
+        match self {
+            TopologyConfig::Mesh { size } | TopologyConfig::Torus { size } => grid(size, 1, 4),
+            TopologyConfig::Ring { nodes } => grid(&[*nodes, 1], 1, 2),
+            TopologyConfig::Cmesh { size, concentration } => grid(size, *concentration, 4),
+            TopologyConfig::FlattenedButterfly { size, concentration } => {
+                grid(size, *concentration, (u64::from(size[0]) + u64::from(size[1])).saturating_sub(2))
+            }
+            TopologyConfig::Crossbar { nodes } => (1, u64::from(*nodes), 0),
+            TopologyConfig::Bus { nodes } => (2, u64::from(*nodes), 1),
+            TopologyConfig::Graph(file) => (file.routers.into(), file.nodes.len() as u64, 2 * file.links.len() as u64),
+        }
+    }
+
     /// Builds the graph. Call [`crate::Config::validate`] first.
     pub fn build(&self) -> Result<Graph, NocError> {
         match self {

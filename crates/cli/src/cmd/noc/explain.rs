@@ -40,7 +40,7 @@ pub(crate) struct Args {
 impl Args {
     fn look(&self, experiment: &Experiment) -> anyhow::Result<Explanation> {
         let slices = self.slices.unwrap_or(if self.page.is_some() { 40 } else { 10 });
-        let look = |follow| explain(experiment, Look { follow, slices }).map_err(input);
+        let look = |follow| explain(experiment, Look { follow, slices }).map_err(|e| self.options.blame(e));
         match self.follow.as_deref() {
             None => look(None),
             // The same run once more: it is deterministic, and now its slowest packet is known.

@@ -59,7 +59,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn one(options: &Options, json: bool) -> anyhow::Result<ExitCode> {
     let experiment = options.experiment()?;
     let started = std::time::Instant::now();
-    let result = experiment.run().map_err(input)?;
+    let result = experiment.run().map_err(|e| options.blame(e))?;
     let seconds = started.elapsed().as_secs_f64();
     let (technology, bits) = (options.technology()?, options.flit_bits());
     let energy = technology.price(&experiment.network, &result, bits).map_err(input)?;

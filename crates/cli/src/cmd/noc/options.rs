@@ -7,7 +7,7 @@ use baton_noc::experiment::Experiment;
 use baton_noc::routing::RouteFile;
 use baton_noc::topology::TopologyConfig;
 use baton_noc::traffic::Flow;
-use baton_noc::{Config, Header, Pipeline};
+use baton_noc::{Config, Header, NocError, Pipeline};
 use std::path::{Path, PathBuf};
 
 /// A network and its traffic. An option that is not given keeps what the file says, or else the reference router's.
@@ -281,6 +281,15 @@ impl Options {
             None => Ok(Technology::default()),
             Some(path) => Technology::from_toml(&path.display().to_string(), &read(path)?).map_err(input),
         }
+    }
+
+    /// An error of the network as the user's, with the place in the file that it comes from.
+    pub(crate) fn blame(&self, error: NocError) -> anyhow::Error {
+        let placed = self.config.iter().chain(&self.graph).fold(error, |e, path| match read(path) {
+            Ok(text) => e.in_file(&path.display().to_string(), &text),
+            Err(_) => e,
+        });
+        input(placed)
     }
 
     /// Whether they say which topology.

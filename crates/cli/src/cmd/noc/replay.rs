@@ -101,5 +101,5 @@ fn replay(args: &Args, trace: &Trace) -> anyhow::Result<ReplayResult> {
     let result = with_arbiter!(&config, |arbiter| {
         Network::with_arbiter(&config, arbiter).and_then(|mut network| how.run(trace, &mut network))
     });
-    result.map_err(input)
+    result.map_err(|e| args.options.blame(e))
 }

@@ -1,7 +1,7 @@
 //! `baton noc sweep`: latency against load, all cores used; the result does not depend on how many.
 
 use super::options::Options;
-use super::{input, page};
+use super::page;
 use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;
@@ -72,6 +72,8 @@ struct Swept {
     name: String,
     experiment: Experiment,
     points: Vec<Point>,
+    /// Points of the search for the saturation load: the page draws them too, as they stand where the curve bends.
+    search: Vec<Point>,
     saturation: Option<f64>,
 }
 
@@ -112,16 +114,20 @@ fn sweep(args: &Args, rates: &[f64]) -> anyhow::Result<Vec<Swept>> {
                 rates.par_iter().map(at).collect::<Result<Vec<Point>, _>>()
             },
             || {
-                bisect_saturation(&experiment, args.precision, &mut |p| {
+                let mut search = vec![];
+                let found = bisect_saturation(&experiment, args.precision, &mut |p| {
                     bar.set_message(format!("saturation: {:.4}", p.rate));
-                })
+                    search.push(p.clone());
+                });
+                found.map(|found| (found, search))
             },
         );
-        Ok(Swept { name, points: points?, saturation: saturation?, experiment })
+        let (points, (saturation, search)) = (points?, saturation?);
+        Ok(Swept { name, points, search, saturation, experiment })
     };
     let swept: Result<Vec<Swept>, baton_noc::NocError> = variants.into_par_iter().map(one).collect();
     bar.finish_and_clear();
-    swept.map_err(input)
+    swept.map_err(|e| args.options.blame(e))
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -137,12 +143,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.plot {
         let curves: Vec<page::Curve> = swept
             .iter()
-            .map(|s| page::Curve {
-                name: s.name.clone(),
-                points: s.points.iter().map(Into::into).collect(),
-                saturation: s.saturation,
-                configuration: json!(s.experiment),
-            })
+            .map(|s| page::Curve::of(&s.name, s.points.iter().chain(&s.search), s.saturation, json!(s.experiment)))
             .chain(beside)
             .collect();
         let title = format!("Latency against load: {}", swept[0].experiment.network.topology.name());

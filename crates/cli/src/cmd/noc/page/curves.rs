@@ -21,6 +21,22 @@ pub(crate) struct Curve {
     pub(crate) configuration: Value,
 }
 
+impl Curve {
+    /// A curve of points in any order. Loads beyond one and a half of the saturation load would only press it together.
+    pub(crate) fn of<'a>(
+        name: &str,
+        points: impl Iterator<Item = &'a Point>,
+        saturation: Option<f64>,
+        configuration: Value,
+    ) -> Curve {
+        let mut points: Vec<CurvePoint> = points.map(Into::into).collect();
+        points.retain(|p| p.mean.is_some() || saturation.is_none_or(|s| p.rate <= 1.5 * s));
+        points.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+        points.dedup_by(|a, b| a.rate == b.rate);
+        Curve { name: name.to_owned(), points, saturation, configuration }
+    }
+}
+
 /// One load of a curve.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct CurvePoint {

@@ -1,4 +1,5 @@
 "use strict";
+(() => {
 // Draws the two maps and follows the slider. Colours are mixed by the style sheet, so that light and dark need no script.
 const data = JSON.parse(document.getElementById("data").textContent);
 const NS = document.getElementById("held").namespaceURI;
@@ -117,3 +118,4 @@ document.getElementById("play").addEventListener("click", event => {
 });
 const asked = Number(new URLSearchParams(location.search).get("at"));
 show(Number.isInteger(asked) && asked < data.slices.length && asked > 0 ? asked : data.slices.length - 1);
+})();

@@ -14,7 +14,7 @@ pub(crate) struct Map<'a> {
     pub(crate) found: &'a Explanation,
     /// Where the routers stand.
     pub(crate) graph: &'a Graph,
-    /// Flits that an input buffer of a router holds, all virtual channels together.
+    /// The configuration, as text.
     pub(crate) configuration: String,
 }
 
@@ -136,6 +136,7 @@ fn journey(j: &Journey) -> String {
     svg.push_str("</svg>");
     let waited: u64 = j.stages.iter().filter(|s| s.waits).map(|s| s.to - s.from).sum();
     let ends = match (j.src, j.dst, j.flits) {
+        (Some(src), Some(dst), Some(1)) => format!(" from node {src} to node {dst}, 1 flit"),
         (Some(src), Some(dst), Some(flits)) => format!(" from node {src} to node {dst}, {flits} flits"),
         _ => " has not arrived".to_owned(),
     };
