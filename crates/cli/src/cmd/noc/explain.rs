@@ -112,7 +112,8 @@ fn way(j: &Journey) -> String {
     let mut out = format!("\npacket {}", j.packet);
     match (j.src, j.dst, j.flits, j.stages.first()) {
         (Some(src), Some(dst), Some(flits), Some(first)) => {
-            out.push_str(&format!(": created at node {src} in cycle {}, {flits} flits for node {dst}\n", first.from));
+            let flits = if flits == 1 { "1 flit".to_owned() } else { format!("{flits} flits") };
+            out.push_str(&format!(": created at node {src} in cycle {}, {flits} for node {dst}\n", first.from));
         }
         _ => out.push_str(" has not arrived\n"),
     }
