@@ -110,7 +110,7 @@ const CASES: &[(&[&str], &str)] = &[
     (&["noc", "sweep", "--compare", "arbitre=age"], "did you mean `arbiter`?"),
     (&["noc", "sweep", "--compare", "vcs=x"], "`--compare vcs=x`: expected a number"),
     (&["noc", "sweep", "--compare", "arbiter"], "expected OPTION=VALUE"),
-    (&["noc", "sweep", "--beside", "Cargo.toml"], "expected lines `load,mean latency`"),
+    (&["noc", "sweep", "--plot", "x.html", "--beside", "Cargo.toml"], "expected lines `load,mean latency`"),
     (&["noc", "explain", "--follow", "fastest"], "`--follow fastest`: expected a packet's number, or `slowest`"),
     (&["noc", "replay"], "<TRACE>"),
     (&["noc", "replay", "/etc/passwd"], "neither a Netrace trace nor"),

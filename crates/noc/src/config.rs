@@ -182,6 +182,11 @@ impl Config {
         if mib > self.memory_limit_mib {
             return Err(NocError::TooLarge { mib, limit: self.memory_limit_mib });
         }
+        for (i, d) in self.clocks.iter().enumerate() {
+            if let Some(r) = d.routers.iter().find(|r| u64::from(**r) >= routers) {
+                return Err(bad(&format!("clocks[{i}].routers"), r, format!("routers from 0 to {}", routers - 1)));
+            }
+        }
         Ok(())
     }
 }

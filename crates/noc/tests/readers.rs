@@ -116,6 +116,9 @@ fn what_is_wrong_with_a_configuration_is_said() {
     says("[[traffic]]\nrate = nan", "`rate` = NaN");
     says("[[traffic]]\npattern = 'hotspot'\nhot_nodes = [64]", "nodes from 0 to 63");
     says("cycles = 0", "`cycles` = 0");
+    let clocks = "[[network.clocks]]\nrouters = [3, 64]\nnumerator = 1\ndenominator = 2";
+    says(clocks, "`clocks[0].routers` = 64: expected routers from 0 to 63");
+    says(&clocks.replace("64", "6").replace("numerator = 1", "numerator = 3"), "a fraction from 1/64 to 1");
     says("[network.topology]\nkind = 'cmesh'\nsize = [1024, 1024]\nconcentration = 60", "MiB");
     let graph = "[network.topology]\nkind = 'graph'\nrouters = 3\nnodes = [0, 1, 2]\nlinks = [{ from = 0, to = 1 }]";
     says(graph, "not connected: no path from node");

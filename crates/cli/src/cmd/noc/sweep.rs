@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "OPTION=VALUE,VALUE…")]
     compare: Option<String>,
     /// Curves to put beside these: an earlier sweep's --json, or a table `load,mean latency`.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "plot")]
     beside: Vec<PathBuf>,
     /// Leave a page with the curves; it needs no network.
     #[arg(long, value_name = "FILE")]
