@@ -89,7 +89,7 @@ const CASES: &[(&[&str], &str)] = &[
     (&["noc", "--config", "/no/such/file"], "/no/such/file"),
     (&["noc", "--topology", "torus", "--routing", "table"], "waits for router"),
     (&["noc", "sweep", "--rates", "0.1..2"], "`--rates 0.1..2`: expected FROM..TO"),
-    (&["noc", "--rate", "-0.1"], "-0.1"),
+    (&["noc", "--rate=-0.1"], "`rate` = -0.1: expected 0 to 1"),
     (&["noc", "--size", "1024x1024"], "MiB; the limit is 4096 MiB (`memory_limit_mib`)"),
     (&["noc", "--topology", "cmesh", "--size", "1024x1024", "--concentration", "60"], "MiB; the limit is 4096 MiB"),
     (&["noc", "--traffic", "unifrom"], "did you mean `uniform`?"),
