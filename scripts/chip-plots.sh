@@ -25,7 +25,7 @@ mkdir -p "$out"
     --set shared.size_bytes=65536 --sweep threads=1,2,4,8,16 --sweep dram.controllers=1,2,4 --plot "$out/stream.html"
 
 # Additions to one word: at the home (far) it saturates at the home's rate, near at the hand-off's.
-"$baton" sim --chip ocor64 --workload hot-line --pin --iterations 100 --sweep threads=1,2,4,8,16,32,64 \
+"$baton" sim --chip ocor64 --workload hot-line --pin --think 0 --iterations 100 --sweep threads=1,2,4,8,16,32,64 \
     --sweep core.atomics=far,near --plot "$out/hot-line.html"
 
 # Ping-pong between all pairs of cores.

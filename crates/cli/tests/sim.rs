@@ -35,7 +35,8 @@ fn without_host(mut value: Value) -> Value {
 #[test]
 fn results_keep_their_published_form() {
     let schema: Value = serde_json::from_str(include_str!("../../../docs/schema/sim.schema.json")).unwrap();
-    for workload in ["lock", "barrier", "pingpong", "ring", "chase", "stream", "false-sharing", "read-mostly", "hot-line"]
+    for workload in
+        ["lock", "barrier", "pingpong", "ring", "chase", "stream", "false-sharing", "read-mostly", "hot-line"]
     {
         let args = ["sim", "--json", "--workload", workload, "--iterations", "20", "--bytes", "8K"];
         let all: Vec<&str> = args.into_iter().chain(SMALL).collect();
@@ -62,7 +63,8 @@ fn a_sweep_is_the_same_with_any_number_of_workers() {
     let one = without_host(json(&all, "1"));
     assert_eq!(one, without_host(json(&all, "4")));
     let results = one.as_array().unwrap();
-    let found: Vec<_> = results.iter().map(|r| (r["algorithm"].as_str().unwrap(), r["threads"].as_u64().unwrap())).collect();
+    let found: Vec<_> =
+        results.iter().map(|r| (r["algorithm"].as_str().unwrap(), r["threads"].as_u64().unwrap())).collect();
     assert_eq!(found, [("tas", 1), ("tas", 2), ("tas", 4), ("mcs", 1), ("mcs", 2), ("mcs", 4)]);
 }
 

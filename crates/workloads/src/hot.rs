@@ -42,7 +42,7 @@ impl Hot {
             }) as crate::Body
         };
         let bodies = (0..self.threads).map(body).collect();
-        let expected = u64::from(self.threads) * self.iterations;
+        let expected = u64::from(self.threads).saturating_mul(self.iterations);
         Team {
             bodies,
             verify: Box::new(move || expect("additions", word.0.load(Relaxed), expected)),

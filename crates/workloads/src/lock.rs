@@ -52,7 +52,7 @@ impl Contention {
             }) as crate::Body
         };
         let bodies = (0..self.threads).map(body).collect();
-        let expected = u64::from(self.threads) * self.iterations;
+        let expected = u64::from(self.threads).saturating_mul(self.iterations);
         let verify = Box::new(move || {
             lines.iter().try_for_each(|line| {
                 // SAFETY: the threads have ended.

@@ -69,7 +69,7 @@ impl Stream {
         };
         let bodies = (0..self.threads).map(body).collect();
         let moved = blocks_each as f64 * 64.0 * f64::from(self.threads) * self.iterations as f64;
-        let expected = u64::from(self.threads) * self.iterations;
+        let expected = u64::from(self.threads).saturating_mul(self.iterations);
         Team {
             bodies,
             verify: Box::new(move || expect("passes over the ranges", done.load(Relaxed), expected)),

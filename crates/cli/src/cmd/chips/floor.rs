@@ -146,19 +146,12 @@ fn dies(chip: &Chip, coherent: &Coherent, plan: &Plan) -> String {
     let rows = each.div_ceil(columns) + homes.div_ceil(columns) + controllers.div_ceil(columns);
     let (width, height) = (f64::from(columns) * (cell.0 + 4.0) + 12.0, f64::from(rows) * (cell.1 + 4.0) + 32.0);
     let radius =
-        if dies == 1 { 0.0 } else { (f64::from(dies) * width.hypot(height) * 1.15 / std::f64::consts::TAU).max(width) };
+        if dies == 1 { 0.0 } else { (f64::from(dies) * width.hypot(height) * 1.5 / std::f64::consts::TAU).max(width) };
     let (wide, high) = (2.0 * radius + width + 20.0, 2.0 * radius + height + 20.0);
     let centre = |die: u32| on_circle(die, dies, (wide / 2.0, high / 2.0), radius);
     let mut out = String::new();
     for link in &coherent.network.links.0 {
         line(&mut out, "link", centre(link.from), centre(link.to));
-    }
-    for link in &coherent.network.links.0 {
-        let (a, b) = (centre(link.from), centre(link.to));
-        // Nearer to one end, so that links that cross in the middle keep their labels apart.
-        let at = (a.0 + (b.0 - a.0) * 0.42, a.1 + (b.1 - a.1) * 0.42);
-        let title = format!("die {} to die {}: {} times network.latency.link", link.from, link.to, link.length);
-        unit(&mut out, "label", (at.0 - 13.0, at.1 - 9.0), (26.0, 18.0), &link.length.to_string(), &title);
     }
     for die in 0..dies {
         let (x, y) = (centre(die).0 - width / 2.0, centre(die).1 - height / 2.0);
@@ -180,6 +173,13 @@ fn dies(chip: &Chip, coherent: &Coherent, plan: &Plan) -> String {
             }
             row += n.div_ceil(columns);
         }
+    }
+    for link in &coherent.network.links.0 {
+        let (a, b) = (centre(link.from), centre(link.to));
+        // Nearer to one end, so that links that cross in the middle keep their labels apart.
+        let at = (a.0 + (b.0 - a.0) * 0.42, a.1 + (b.1 - a.1) * 0.42);
+        let title = format!("die {} to die {}: {} times network.latency.link", link.from, link.to, link.length);
+        unit(&mut out, "label", (at.0 - 13.0, at.1 - 9.0), (26.0, 18.0), &link.length.to_string(), &title);
     }
     svg(wide, high, &out)
 }

@@ -21,16 +21,12 @@ use std::process::ExitCode;
 
 /// List, or show one.
 #[derive(clap::Args)]
-#[command(
-    subcommand_required = true,
-    arg_required_else_help = true,
-    after_help = "\
+#[command(after_help = "\
 Examples:
   baton chips list
   baton chips show ocor64
   baton chips show ocor64 --cores 16 --set home.places=4 > small.toml
-  baton chips show opteron6272x4 --plot opteron.html"
-)]
+  baton chips show opteron6272x4 --plot opteron.html")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
