@@ -93,7 +93,7 @@ fn shortcuts_change_nothing() {
                 let run = |run_ahead, skip_tries| {
                     let options = Options { run_ahead, skip_tries, ..Options::default() };
                     let mut outcome =
-                        visit(name, Contend { chip: &chip, options, threads: 18, turns: 4, wait }).unwrap();
+                        visit(name, Contend { chip: &chip, options, threads: 17, turns: 2, wait }).unwrap();
                     (outcome.events, outcome.guest_operations) = (0, 0);
                     outcome.threads.iter_mut().for_each(|thread| thread.operations = 0);
                     outcome

@@ -254,3 +254,32 @@ fn an_open_row_is_nearer() {
     let memory = f.ask(6, 0) + f.row_hit + f.transfer + f.line(0, 6);
     assert_eq!(took, f.l1 + f.ask(2, 6) + f.directory + memory + f.line(6, 2));
 }
+
+#[test]
+fn links() {
+    let chip = chip(&["core.atomics=llsc"]);
+    let f = Formula::of(&chip);
+    thread_local!(static LINK: [Cell<u64>; 2] = const { [Cell::new(0), Cell::new(0)] });
+    let then: fn(&[Apart], usize) = |cells, at| {
+        store(cells, at);
+        let start = act::time();
+        add(cells, at);
+        let middle = act::time();
+        let _ = cells[at].0.compare_exchange(77, 1, Relaxed, Relaxed);
+        LINK.with(|took| {
+            took[0].set((middle - start).0);
+            took[1].set((act::time() - middle).0);
+        });
+    };
+    timed(&chip, 5, &[], (2, then));
+    assert_eq!(LINK.with(|took| took[0].get()), 2 * f.l1, "a read and a write that hit");
+    assert_eq!(LINK.with(|took| took[1].get()), f.l1, "a compare-exchange that fails only reads");
+    // Of a line that another core owns: the read in three hops, then an upgrade.
+    let (core, home, owner) = (0, 5, 10);
+    let (took, _) = timed(&chip, home, &[(owner as u32, store)], (core as u32, add));
+    let read = f.l1 + f.ask(core, home) + f.directory + f.ask(home, owner) + f.lookup + f.line(owner, core);
+    let ask = f.l1 + f.ask(core, home) + f.directory;
+    // The read's unblock leaves the core a cycle before the upgrade, the count the home a cycle before the invalidation.
+    let write = 1 + ask + f.ask(home, core).max(1 + f.ask(home, owner) + f.lookup + f.ask(owner, core));
+    assert_eq!(took, read + write);
+}

@@ -1,6 +1,6 @@
 //! Cells and slots of the simulated machine: the layout of the value itself, in guest memory.
 
-use super::{access, access_range};
+use super::{access, access_range, by_links, conditional};
 use crate::engine::current::{running, with};
 use crate::engine::thread::OUTSIDE;
 use crate::memory::Access;
@@ -26,6 +26,22 @@ impl<T: Word> SimulatedAtomic<T> {
     pub(crate) fn peek(&self) -> T {
         // SAFETY: see `Sync`: nobody writes meanwhile; the cell is alive, as it is borrowed.
         unsafe { self.0.get().read() }
+    }
+
+    /// A failing one only reads, which may hit.
+    fn exchange_by_links(&self, current: T, new: T) -> Result<T, T> {
+        loop {
+            access(self.address(), Access::LoadLinked);
+            let old = self.peek();
+            if old != current {
+                return Err(old);
+            }
+            if conditional(self.address()) {
+                // The link stood, so nobody has written since.
+                self.poke(new);
+                return Ok(old);
+            }
+        }
     }
 
     /// Writes; time has passed already.
@@ -66,6 +82,9 @@ impl<T: Word> Atomic<T> for SimulatedAtomic<T> {
     }
     #[inline]
     fn compare_exchange(&self, current: T, new: T, _: Ordering, _: Ordering) -> Result<T, T> {
+        if by_links() {
+            return self.exchange_by_links(current, new);
+        }
         // A failing one takes the line as well.
         access(self.address(), Access::Atomic);
         let old = self.peek();

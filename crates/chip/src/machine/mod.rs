@@ -14,9 +14,11 @@ pub mod cell;
 pub mod guest;
 pub(crate) mod wait;
 
+use crate::config::Chip;
+use crate::config::coherent::Atomics;
 use crate::engine::current::{operate, running, with, work};
 use crate::engine::thread::{OUTSIDE, Reason};
-use crate::memory::{Access, Line};
+use crate::memory::{Access, Line, Memory};
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, Wait, WaitResult, Word};
 use baton_units::CoreId;
@@ -27,9 +29,22 @@ use core::ptr::NonNull;
 #[derive(Clone, Copy, Debug)]
 pub struct Simulated;
 
-/// One access to the line of `address`, by a guest or, without time, from outside.
+/// One access to the line of `address`, by a guest or, without time, from outside. An atomic that always writes is, on a
+/// chip with load-linked and store-conditional, these two until the second succeeds.
 #[inline(always)]
 fn access(address: usize, access: Access) {
+    if access == Access::Atomic && by_links() {
+        while {
+            one(address, Access::LoadLinked);
+            !conditional(address)
+        } {}
+        return;
+    }
+    one(address, access);
+}
+
+#[inline(always)]
+fn one(address: usize, access: Access) {
     if running() == OUTSIDE {
         return;
     }
@@ -37,6 +52,19 @@ fn access(address: usize, access: Access) {
         let line = Line((engine.offset_of(address) >> engine.line_shift) as u32);
         engine.access(line, access).0
     });
+}
+
+/// Whether the chip does its atomics by load-linked and store-conditional, and a guest asks.
+#[inline]
+fn by_links() -> bool {
+    let links = |chip: &Chip| chip.coherent.as_ref().is_some_and(|coherent| coherent.atomics == Atomics::LlSc);
+    running() != OUTSIDE && with(|engine| links(&engine.chip))
+}
+
+/// A store-conditional; whether the line has not been lost since the load-linked, so that it writes.
+fn conditional(address: usize) -> bool {
+    one(address, Access::StoreConditional);
+    with(|engine| !engine.memory.failed(CoreId(engine.threads[engine.running as usize].core)))
 }
 
 /// One access to each line of a range.

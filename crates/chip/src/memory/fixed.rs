@@ -205,6 +205,10 @@ impl Memory for FixedMemory {
         self.chip.cache.hit
     }
 
+    fn failed(&self, _: CoreId) -> bool {
+        false
+    }
+
     fn count_hits(&mut self, _: CoreId, n: u64) {
         self.counts.hits += n;
     }

@@ -48,6 +48,9 @@ pub(crate) trait Memory {
     /// What such a hit takes.
     fn hit(&self) -> Cycles;
 
+    /// Whether the last store-conditional of `core` that was served failed.
+    fn failed(&self, core: CoreId) -> bool;
+
     /// `n` more hits of `core` happened that were not requested one by one.
     fn count_hits(&mut self, core: CoreId, n: u64);
 
@@ -204,6 +207,9 @@ impl Memory for MemorySystem {
     #[inline(always)]
     fn hit(&self) -> Cycles {
         each!(self, memory => memory.hit())
+    }
+    fn failed(&self, core: CoreId) -> bool {
+        each!(self, memory => memory.failed(core))
     }
     fn count_hits(&mut self, core: CoreId, n: u64) {
         each!(self, memory => memory.count_hits(core, n));

@@ -86,6 +86,9 @@ impl<S: CoreSet> Coherent<S> {
         let linked = self.cores[core as usize].link == line + 1;
         let mut parts = Parts::default();
         parts.add(Part::L1, now - issued + self.times.l1);
+        if event == Event::StoreConditional {
+            self.cores[core as usize].failed = !linked;
+        }
         if event == Event::StoreConditional && !linked {
             return served(now + self.times.l1, true, true, parts);
         }
@@ -508,7 +511,10 @@ impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
         let mut failed = false;
         match event {
             Event::LoadLinked => own.link = if once { 0 } else { self.line + 1 },
-            Event::StoreConditional => failed = own.link != self.line + 1,
+            Event::StoreConditional => {
+                failed = own.link != self.line + 1;
+                own.failed = failed;
+            }
             _ => {}
         }
         let (mut parts, mut at) = (self.parts, self.now);

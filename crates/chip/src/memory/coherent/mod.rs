@@ -353,6 +353,10 @@ impl<S: CoreSet> Memory for Coherent<S> {
         Cycles(self.times.l1)
     }
 
+    fn failed(&self, core: CoreId) -> bool {
+        self.cores[core.0 as usize].failed
+    }
+
     fn count_hits(&mut self, core: CoreId, n: u64) {
         self.counts.cores[core.0 as usize].hits += n;
     }

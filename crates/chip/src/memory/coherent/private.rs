@@ -136,6 +136,8 @@ pub(super) struct Own {
     pub(super) blocked: VecDeque<u32>,
     /// The line of the link of load-linked, plus one.
     pub(super) link: u32,
+    /// The last store-conditional that was served failed.
+    pub(super) failed: bool,
 }
 
 impl Own {
