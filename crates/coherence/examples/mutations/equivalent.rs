@@ -60,4 +60,22 @@ pub(crate) const REASONS: &[Reason] = &[
         changes: &["`sharers := none` for `sharers - requestor`"],
         why: "the sender is the only sharer",
     },
+    Reason {
+        rows: &["cache IS_D_O DataE", "cache IS_D_X DataE"],
+        changes: &[
+            "`DataS > deferred readers` before `complete`",
+            "`line > deferred writer or home` before `complete`",
+        ],
+        why: "what completes is a load, which changes nothing, and all of it is one step",
+    },
+    Reason {
+        rows: &["cache IS_D_X DataE"],
+        changes: &["`complete once` for `complete`"],
+        why: "nothing is kept here either; a link would break in the same step",
+    },
+    Reason {
+        rows: &["cache IS_D_X DataE", "cache IM_AD_X DataM", "cache IM_A_X Ack-last"],
+        changes: &["`line > deferred writer or home` before `DataS > deferred readers`"],
+        why: "both get the same data in the same step; the network orders neither",
+    },
 ];
