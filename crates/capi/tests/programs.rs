@@ -33,21 +33,9 @@ fn run(command: &mut Command) -> Output {
     output
 }
 
-/// The program, or `None` after saying that the test is skipped for want of it (a failure with `CI=true`).
-fn program(name: &str, test: &str) -> Option<String> {
-    let found = Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success());
-    if found {
-        return Some(name.to_owned());
-    }
-    let line = format!("SKIP {test}: no {name}");
-    eprintln!("{line}");
-    if let Some(file) = std::env::var_os("BATON_SKIPPED") {
-        use std::io::Write;
-        let file = std::fs::OpenOptions::new().append(true).create(true).open(file);
-        writeln!(file.unwrap(), "{line}").unwrap();
-    }
-    assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{line}");
-    None
+/// The program, or `None` after saying that the test is skipped for want of it.
+fn program<'a>(name: &'a str, test: &str) -> Option<&'a str> {
+    baton_needs::first_of(&[name], test)
 }
 
 /// The library, installed.
@@ -98,7 +86,7 @@ fn the_c_example_counts_under_every_lock() {
         return;
     }
     let installed = Installed::new();
-    let counter = installed.compile(&cc, "counter.c", &installed.flags(&["--cflags", "--libs"]));
+    let counter = installed.compile(cc, "counter.c", &installed.flags(&["--cflags", "--libs"]));
     for lock in ["tas", "ttas", "ticket", "ticket-prop", "mcs", "clh", "k42", "hemlock", "cohort"] {
         let output = run(installed.start(&counter).args([lock, "spin-park"]));
         assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{lock}: 40000 of 40000\n"));
@@ -122,7 +110,7 @@ fn the_static_library_needs_no_other() {
     let mut flags = installed.flags(&["--cflags"]);
     flags.push(installed.lib().join("libbaton.a").display().to_string());
     flags.extend(["-ldl", "-lm", "-lgcc_s"].map(ToOwned::to_owned));
-    let counter = installed.compile(&cc, "counter.c", &flags);
+    let counter = installed.compile(cc, "counter.c", &flags);
     run(Command::new(counter).arg("clh"));
 }
 
@@ -133,7 +121,7 @@ fn the_cpp_example_guards_its_accounts() {
         return;
     }
     let installed = Installed::new();
-    let guard = installed.compile(&cpp, "guard.cpp", &installed.flags(&["--cflags", "--libs"]));
+    let guard = installed.compile(cpp, "guard.cpp", &installed.flags(&["--cflags", "--libs"]));
     assert_eq!(run(&mut installed.start(&guard)).stdout, b"sum 8000\n");
 }
 
@@ -162,7 +150,7 @@ fn markers_speak_to_the_preload_library_and_are_silent_without() {
     std::fs::write(path("marked.c"), MARKED).unwrap();
     let include = root().join("crates/capi/include");
     let compile = |flags: &[&str], source: &str, to: &str| {
-        run(Command::new(&cc)
+        run(Command::new(cc)
             .args(["-Wall", "-Wextra", "-Werror", "-I"])
             .arg(&include)
             .args(flags)

@@ -1,7 +1,8 @@
 //! Real programs that are installed here, under `scripts/compat`: recorded, and under locks of different kinds.
 
 mod common;
-use common::{has, library};
+use baton_needs::has;
+use common::library;
 use std::path::Path;
 use std::process::Command;
 

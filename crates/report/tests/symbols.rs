@@ -107,9 +107,7 @@ fn a_stripped_a_changed_and_a_missing_file_are_told() {
 /// A `std::lock_guard` is four inlined calls deep; the report speaks of the function that wanted the lock.
 #[test]
 fn a_cpp_site_is_named_after_the_programs_own_function() {
-    if !Command::new("c++").arg("--version").output().is_ok_and(|o| o.status.success()) {
-        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "no c++");
-        eprintln!("SKIP a_cpp_site_is_named_after_the_programs_own_function: no c++");
+    if !baton_needs::has("c++", "a_cpp_site_is_named_after_the_programs_own_function") {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
