@@ -49,6 +49,7 @@ impl Backoff {
             nanos = nanos.min(deadline.at.0.saturating_sub(Native::now(deadline.clock).0));
         }
         let pause = timespec { tv_sec: 0, tv_nsec: nanos as libc::c_long };
+        baton_machine::native::thread::slept();
         crate::errno::kept(|| {
             // SAFETY: the time is ours. The raw call is no cancellation point; a signal only shortens the pause.
             unsafe { libc::syscall(libc::SYS_nanosleep, &raw const pause, core::ptr::null_mut::<timespec>()) };

@@ -97,7 +97,12 @@ fn wait(at: *mut u32, value: u32, deadline: Option<Deadline>) -> Slept {
             unsafe { libc::syscall(libc::SYS_futex, at, operation, value, until, core::ptr::null::<u32>(), u32::MAX) }
                 != 0;
         // SAFETY: errno is this thread's own.
-        if failed && unsafe { *libc::__errno_location() } == libc::ETIMEDOUT { Slept::Expired } else { Slept::Woken }
+        let error = if failed { unsafe { *libc::__errno_location() } } else { 0 };
+        if error != libc::EAGAIN {
+            // The cell had not changed before: this was a sleep, if a short one.
+            super::thread::slept();
+        }
+        if error == libc::ETIMEDOUT { Slept::Expired } else { Slept::Woken }
     })
 }
 
@@ -110,5 +115,27 @@ fn keeping_errno<R>(f: impl FnOnce() -> R) -> R {
         let result = f();
         *errno = kept;
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::thread::sleeps;
+    use super::*;
+    use crate::units::Nanos;
+    use crate::{Machine, Native};
+
+    #[test]
+    fn sleeps_are_counted_and_a_cell_that_has_changed_is_none() {
+        let cell = NativeAtomic::new(1u32);
+        let before = sleeps();
+        assert_eq!(sleep(&cell, 0, None), Slept::Woken);
+        assert_eq!(sleeps(), before);
+        let soon = Deadline { at: Native::now(Clock::Monotonic) + Nanos(1_000_000), clock: Clock::Monotonic };
+        assert_eq!(sleep(&cell, 1, Some(soon)), Slept::Expired);
+        assert_eq!(sleeps(), before + 1);
+        let wide = NativeAtomic::new(1u64);
+        assert_eq!(sleep(&wide, 0, None), Slept::Woken);
+        assert_eq!(sleeps(), before + 1);
     }
 }

@@ -2,10 +2,23 @@
 //! inside a pthread interposer); a pthread key's destructor ends it when the thread does.
 
 use crate::Local;
+use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 thread_local! {
     static LOCAL: Local = const { Local::new(Local::UNNUMBERED) };
+    static SLEEPS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How often the calling thread has slept in the kernel while it waited on this machine. The difference over an
+/// acquisition says whether it was entered while spinning or after sleeping.
+pub fn sleeps() -> u64 {
+    SLEEPS.with(Cell::get)
+}
+
+/// Counts a sleep of the calling thread. The futex verbs do so themselves; others that sleep in a wait say it here.
+pub fn slept() {
+    SLEEPS.with(|sleeps| sleeps.set(sleeps.get().wrapping_add(1)));
 }
 
 /// Storage of the calling thread, numbered at first use.

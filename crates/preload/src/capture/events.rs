@@ -4,6 +4,7 @@ use super::sites::site;
 use super::{Probe, SESSION};
 use crate::mutex::{Class, Mutex, Passed};
 use crate::thread::{self, Thread};
+use baton_machine::native::thread::sleeps;
 use baton_trace::{Address, How, Lock, LockKind, Mode, Waitable, WakeReason, What, clock, notes, sys};
 
 /// A lock as events name it.
@@ -80,11 +81,28 @@ pub fn lock_requested_at<P: Probe>(lock: Lock, at: usize, moment: u64) {
     }
 }
 
-/// The wait ended with the lock.
+/// The wait ended with the lock. How it went is glibc's secret, if the lock is glibc's.
 #[inline(never)]
-pub fn lock_acquired<P: Probe>(lock: Lock, mode: Mode) {
-    post_ordered::<P>(|_| What::Acquired { lock, mode, how: How::OPAQUE });
+pub fn lock_acquired<P: Probe>(lock: Lock, mode: Mode, how: How) {
+    post_ordered::<P>(|_| What::Acquired { lock, mode, how });
     cpu_time::<P>();
+}
+
+/// Tells how a wait for a lock of ours went: does the thread sleep in the kernel between its begin and its end?
+pub struct Watch(u64);
+
+impl Watch {
+    /// The wait begins.
+    #[inline(always)]
+    pub fn begin<P: Probe>() -> Watch {
+        Watch(if P::ON { sleeps() } else { 0 })
+    }
+
+    /// The wait has ended. The locks do not count their tries on this machine.
+    #[inline(always)]
+    pub fn how<P: Probe>(self) -> How {
+        if P::ON && sleeps() != self.0 { How::sleeping(0) } else { How::spinning(0) }
+    }
 }
 
 /// The wait ended without it.
@@ -134,9 +152,9 @@ pub fn request<P: Probe>(m: *const Mutex, at: usize) {
 }
 /// As [`lock_acquired`].
 #[inline(always)]
-pub fn acquired<P: Probe>(m: *const Mutex) {
+pub fn acquired<P: Probe>(m: *const Mutex, how: How) {
     if P::ON {
-        lock_acquired::<P>(mutex(m), Mode::Exclusive);
+        lock_acquired::<P>(mutex(m), Mode::Exclusive, how);
     }
 }
 /// As [`lock_timed_out`].

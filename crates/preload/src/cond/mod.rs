@@ -17,6 +17,12 @@
 //!
 //! `destroy` waits for those that leave, so that the memory can be freed as soon as all waiters have been woken.
 //!
+//! # Why not `sync`'s queue event
+//! `baton_sync::event::queue` keeps a queue of the same shape, and could not stand here without what it has no use for: a waiter
+//! that another thread may cancel at any time, also when it has long been woken (so the place is in the thread's record,
+//! which is never given back, and the word has a bit more); a queue that a fork's child forgets, with the guard that somebody
+//! may have held (`generation`); and a guard whose waiters always sleep. An event with all that would be two.
+//!
 //! # Cancellation
 //! `pthread_cancel` is interposed: after glibc has marked the thread, the waiter's word is set too. The waiter leaves the list,
 //! takes the mutex again, and only then lets glibc act, at a point where clean-up handlers find what POSIX promises: the

@@ -7,6 +7,7 @@ use super::{Mutex, Passed};
 use crate::capture::{self, Probe};
 use crate::hook::{Code, slot};
 use crate::real;
+use baton_trace::How;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, Ordering};
 use libc::{EBUSY, EOWNERDEAD, clockid_t, timespec};
@@ -101,7 +102,7 @@ unsafe fn waiting<P: Probe>(mutex: *mut Mutex, site: usize, wait: impl FnOnce() 
     capture::request::<P>(mutex, site);
     let answer = wait();
     if is_held(answer) {
-        capture::acquired::<P>(mutex);
+        capture::acquired::<P>(mutex, How::OPAQUE);
     } else {
         capture::timed_out::<P>(mutex);
     }

@@ -5,7 +5,7 @@
 
 use super::place::{lock_of, remove, reset};
 use super::{Class, Mutex, Passed, glibc};
-use crate::capture::{self, Probe, Quiet};
+use crate::capture::{self, Probe, Quiet, Watch};
 use crate::hook::{Code, slot};
 use crate::time::{self, Time};
 use crate::{fork, omp, real, thread};
@@ -138,8 +138,9 @@ unsafe extern "C-unwind" fn lock<S: StandIn, P: Probe>(mutex: *mut Mutex, site: 
             }
             None => {
                 capture::request::<P>(mutex, site);
+                let watch = Watch::begin::<P>();
                 let token = lock.lock(wait());
-                capture::acquired::<P>(mutex);
+                capture::acquired::<P>(mutex, watch.how::<P>());
                 token
             }
         }
@@ -239,6 +240,7 @@ unsafe fn lock_until<S: StandIn, P: Probe>(
     // SAFETY: the caller hands us a time.
     let Some(deadline) = Time(unsafe { *at }).on(clock) else { return EINVAL };
     capture::request::<P>(mutex, site);
+    let watch = Watch::begin::<P>();
     let token = if fork::in_child() && !await_settled(m, Some(deadline)) {
         None
     } else {
@@ -246,7 +248,7 @@ unsafe fn lock_until<S: StandIn, P: Probe>(
     };
     match token {
         Some(token) => {
-            capture::acquired::<P>(mutex);
+            capture::acquired::<P>(mutex, watch.how::<P>());
             taken(m, token)
         }
         None => {

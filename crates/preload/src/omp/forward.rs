@@ -3,7 +3,7 @@
 use super::late::{self, OmpLock};
 use crate::capture::{self, Probe};
 use crate::hook::{Code, slot};
-use baton_trace::{Address, Lock, LockKind, Mode, What};
+use baton_trace::{Address, How, Lock, LockKind, Mode, What};
 use core::ffi::{c_int, c_uint};
 
 /// Points the slots here.
@@ -53,7 +53,7 @@ fn entering<P: Probe>(lock: Lock, site: usize, enter: impl FnOnce()) {
             capture::lock_acquire::<P>(lock, Mode::Exclusive, site);
         } else {
             capture::lock_requested_at::<P>(lock, site, before);
-            capture::lock_acquired::<P>(lock, Mode::Exclusive);
+            capture::lock_acquired::<P>(lock, Mode::Exclusive, How::OPAQUE);
         }
     }
 }
@@ -134,7 +134,7 @@ unsafe extern "C-unwind" fn set<P: Probe, const NEST: bool>(at: OmpLock, site: u
     // SAFETY: passed on.
     unsafe { if NEST { late::omp_set_nest_lock.get()(at) } else { late::omp_set_lock.get()(at) } };
     if P::ON {
-        capture::lock_acquired::<P>(lock(at), Mode::Exclusive);
+        capture::lock_acquired::<P>(lock(at), Mode::Exclusive, How::OPAQUE);
     }
 }
 

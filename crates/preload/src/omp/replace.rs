@@ -75,8 +75,9 @@ fn take<P: Probe>(mutex: &Mutex, lock: Lock, site: usize) {
             capture::lock_acquire::<P>(lock, Mode::Exclusive, site);
         } else {
             capture::lock_request::<P>(lock, Mode::Exclusive, site);
+            let watch = capture::Watch::begin::<P>();
             (inner().lock)(at, site);
-            capture::lock_acquired::<P>(lock, Mode::Exclusive);
+            capture::lock_acquired::<P>(lock, Mode::Exclusive, watch.how::<P>());
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::capture::{self, Recorded};
 use crate::hook::{Code, slot};
 use crate::real;
-use baton_trace::{Lock, LockKind, Mode};
+use baton_trace::{How, Lock, LockKind, Mode};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, Ordering};
 use libc::{EBUSY, clockid_t, timespec};
@@ -60,7 +60,7 @@ unsafe fn taking(lock: Rwlock, mode: Mode, site: usize, wait: impl FnOnce() -> c
             capture::lock_request::<Recorded>(name(lock), mode, site);
             let answer = wait();
             match answer {
-                0 => capture::lock_acquired::<Recorded>(name(lock), mode),
+                0 => capture::lock_acquired::<Recorded>(name(lock), mode, How::OPAQUE),
                 _ => capture::lock_timed_out::<Recorded>(name(lock), mode),
             }
             return answer;

@@ -3,7 +3,7 @@
 use crate::capture::{self, Recorded};
 use crate::hook::{Code, slot};
 use crate::real;
-use baton_trace::{Lock, LockKind, Mode};
+use baton_trace::{How, Lock, LockKind, Mode};
 use core::ffi::{c_int, c_void};
 
 type Spin = *mut c_void;
@@ -44,7 +44,7 @@ unsafe extern "C-unwind" fn lock(at: Spin, site: usize) -> c_int {
     capture::lock_request::<Recorded>(name(at), Mode::Exclusive, site);
     // SAFETY: passed on.
     let answer = unsafe { real::pthread_spin_lock.get()(at) };
-    capture::lock_acquired::<Recorded>(name(at), Mode::Exclusive);
+    capture::lock_acquired::<Recorded>(name(at), Mode::Exclusive, How::spinning(0));
     answer
 }
 
