@@ -1,7 +1,9 @@
-//! Every lock beside std's, parking_lot's and pthread's, at 1, 2 and 4 threads a core.
+//! Every lock beside std's, parking_lot's and pthread's, with one thread, and at 1, 2 and 4 threads a core.
 //!
 //! One iteration is one acquisition by any of the threads: take the lock, add to a counter, let go, compute for a while
-//! outside. Locks that take any wait policy are run spinning (pause) and sleeping (spin-park).
+//! outside. Locks that take any wait policy are run spinning (pause) and sleeping (spin-park). Thread *i* stays on CPU *i* of
+//! those allowed, round and round: left alone, the scheduler may keep two threads on one CPU for a whole sample, and they
+//! would never meet. Every lock has its counter beside it, on a pair of cache lines of their own.
 //!
 //! `cargo bench -p baton-sync --bench locks` measures, `… -- --test` (or `-- --smoke`) runs each once, to see that it
 //! works. A name or a part of one as argument picks benchmarks. Every sample runs for the same time, and what was done in
@@ -25,6 +27,22 @@ const WINDOW: Duration = Duration::from_millis(100);
 /// What each thread computes between two acquisitions.
 const OUTSIDE: Cycles = Cycles(100);
 
+/// What nothing else shares a pair of cache lines with.
+#[repr(C, align(128))]
+struct Apart<T>(T);
+
+/// Keeps the calling thread on one of the CPUs that it may use. Without that the figures would mean nothing.
+fn stay_on(cpu: usize) {
+    // SAFETY: an all-zero set is an empty one.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set is ours, and CPU numbers below its size are checked by the macro's array access.
+    let failed = unsafe {
+        libc::CPU_SET(cpu, &mut set);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set)
+    };
+    assert_eq!(failed, 0, "CPU {cpu}: {}", std::io::Error::last_os_error());
+}
+
 /// A counter that only the holder of some lock touches.
 struct Counter(UnsafeCell<u64>);
 // SAFETY: touched under a lock only.
@@ -47,10 +65,13 @@ impl Counter {
 /// is scaled to what was asked for.
 fn contend(threads: usize, acquisitions: u64, section: impl Fn() + Sync) -> Duration {
     let (barrier, stop, section) = (&Barrier::new(threads + 1), &AtomicBool::new(false), &section);
+    let cpus = baton_machine::discover::allowed_cpus();
     let (took, done) = std::thread::scope(|s| {
         let threads: Vec<_> = (0..threads)
-            .map(|_| {
+            .map(|i| {
+                let cpu = cpus[i % cpus.len()];
                 s.spawn(move || {
+                    stay_on(cpu as usize);
                     barrier.wait();
                     let mut done = 0;
                     while !stop.load(Ordering::Relaxed) {
@@ -93,7 +114,8 @@ struct Ours<'a, 'b> {
 impl LockVisitor<Native> for Ours<'_, '_> {
     type Out = ();
     fn visit<L: RawLock<Native> + ZeroInit>(self) {
-        let (lock, counter, wait) = (L::new(), Counter::new(), self.wait);
+        let (both, wait) = (Apart((L::new(), Counter::new())), self.wait);
+        let Apart((lock, counter)) = &both;
         let name = format!("{} {wait}", L::INFO.name);
         measure(self.group, &name, self.threads, || {
             let token = lock.lock(wait);
@@ -108,16 +130,16 @@ impl LockVisitor<Native> for Ours<'_, '_> {
 
 /// The locks that people have already.
 fn others(group: Group, threads: usize) {
-    let std = std::sync::Mutex::new(0u64);
-    measure(group, "std", threads, || *std.lock().unwrap() += 1);
-    let parking_lot = parking_lot::Mutex::new(0u64);
-    measure(group, "parking_lot", threads, || *parking_lot.lock() += 1);
+    let std = Apart(std::sync::Mutex::new(0u64));
+    measure(group, "std", threads, || *std.0.lock().unwrap() += 1);
+    let parking_lot = Apart(parking_lot::Mutex::new(0u64));
+    measure(group, "parking_lot", threads, || *parking_lot.0.lock() += 1);
 
     struct Pthread(UnsafeCell<libc::pthread_mutex_t>);
     // SAFETY: a pthread mutex is made to be shared.
     unsafe impl Sync for Pthread {}
-    let pthread = Pthread(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
-    let (pthread, counter) = (&pthread, Counter::new());
+    let both = Apart((Pthread(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER)), Counter::new()));
+    let Apart((pthread, counter)) = &both;
     measure(group, "pthread", threads, || {
         // SAFETY: the mutex is initialised and stays in place; the counter is touched while it is held.
         unsafe {
@@ -138,13 +160,13 @@ fn main() {
         criterion.configure_from_args()
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    for threads_a_core in [1, 2, 4] {
-        let mut group = criterion.benchmark_group(format!("{threads_a_core} threads a core"));
+    let crowds = [1, 2, 4].map(|threads_a_core| (format!("{threads_a_core} threads a core"), cores * threads_a_core));
+    for (name, threads) in [("1 thread".to_owned(), 1)].into_iter().chain(crowds) {
+        let mut group = criterion.benchmark_group(name);
         group.sampling_mode(SamplingMode::Flat).sample_size(10).throughput(Throughput::Elements(1));
         if !smoke {
             group.warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_secs(1));
         }
-        let threads = cores * threads_a_core;
         others(&mut group, threads);
         for info in LOCKS {
             let waits = match info.waits {
