@@ -57,6 +57,11 @@ impl Usage {
         ratio(self.contended, self.acquisitions)
     }
 
+    /// Whether anything was done with it but making and destroying it.
+    pub fn was_used(&self) -> bool {
+        self.acquisitions > 0 || self.failed_tries > 0 || self.timeouts > 0 || self.blocked_ns > Nanos(0)
+    }
+
     /// Greatest number of waiters.
     pub fn queue_max(&self) -> u32 {
         self.queue_lengths.iter().map(|q| q.waiters).max().unwrap_or(0)

@@ -60,7 +60,7 @@ fn head(report: &Report, style: Style) -> String {
         duration(run.elapsed_ns.unwrap_or(totals.span_ns)),
         count(totals.events),
         count(totals.acquisitions),
-        plural(report.locks.len(), "lock"),
+        plural(report.locks.iter().filter(|lock| lock.usage.was_used()).count(), "lock"),
         percent(crate::model::ratio(totals.contended, totals.acquisitions)),
     );
     if totals.blocked_ns > Nanos(0) {
@@ -77,11 +77,16 @@ fn head(report: &Report, style: Style) -> String {
 
 fn locks(report: &Report, style: Style) -> String {
     let mut table = usage_table("Locks");
-    for Lock { name, usage, .. } in report.locks.iter().take(ROWS) {
+    let used: Vec<&Lock> = report.locks.iter().filter(|lock| lock.usage.was_used()).collect();
+    for Lock { name, usage, .. } in used.iter().take(ROWS) {
         table.row(usage_row(name, usage));
     }
-    let mut out = table.render(style, report.locks.len().saturating_sub(ROWS));
-    let shared: Vec<&Class> = report.classes.iter().filter(|c| c.locks > 1).collect();
+    let mut out = table.render(style, used.len().saturating_sub(ROWS));
+    match report.locks.len() - used.len() {
+        0 => {}
+        idle => out += &format!("… and {} that nobody acquired\n", plural(idle, "lock")),
+    }
+    let shared: Vec<&Class> = report.classes.iter().filter(|c| c.locks > 1 && c.usage.was_used()).collect();
     if !shared.is_empty() {
         let mut table = usage_table("Classes of locks");
         for class in shared.iter().take(ROWS) {
