@@ -186,3 +186,44 @@ proptest! {
         let _ = read(directory.path());
     }
 }
+
+/// Where the header's checksum stands (`docs/trace-format.md`).
+const HEADER_CRC: usize = 72;
+
+#[test]
+fn what_a_newer_program_wrote_is_named_by_its_version() {
+    let (directory, path) = place();
+    let mut bytes = sample();
+    bytes[8..10].copy_from_slice(&9u16.to_le_bytes());
+    let crc = crc32fast::hash(&bytes[..HEADER_CRC]);
+    bytes[HEADER_CRC..HEADER_CRC + 4].copy_from_slice(&crc.to_le_bytes());
+    std::fs::write(&path, &bytes).unwrap();
+    let said = read(directory.path()).err().unwrap().to_string();
+    assert!(said.contains("events.1.0: format version 9, this program reads up to 1; left out"), "{said}");
+
+    std::fs::write(&path, sample()).unwrap();
+    for (meta, expected) in [
+        (r#"{"version": 9}"#, "meta.json: version 9, this program reads up to 1; the run's description is missing"),
+        (r#"{"version": 1, "command": 5}"#, "meta.json: damaged; the run's description is missing"),
+    ] {
+        std::fs::write(directory.path().join("meta.json"), meta).unwrap();
+        let (marks, trace) = read(directory.path()).unwrap();
+        let said: Vec<String> = trace.losses.iter().map(ToString::to_string).collect();
+        assert!(marks == MARKS as usize && trace.meta.is_none() && said.contains(&expected.to_owned()), "{said:?}");
+    }
+}
+
+#[test]
+fn a_file_that_may_not_be_read_is_named_with_the_reason() {
+    use std::os::unix::fs::PermissionsExt;
+    let (directory, path) = place();
+    std::fs::write(&path, sample()).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o0)).unwrap();
+    if std::fs::File::open(&path).is_ok() {
+        // The super-user may read any file, but nobody the bytes at address 0.
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/proc/self/mem", &path).unwrap();
+    }
+    let said = read(directory.path()).err().unwrap().to_string();
+    assert!(said.contains("events.1.0: cannot be read at 0: "), "{said}");
+}

@@ -42,10 +42,12 @@ pub enum LossKind {
     Dropped(StopReason),
     /// Context switches of threads that have no other events.
     UnknownThread,
-    /// The file could not be read.
-    Io,
+    /// The file could not be read, and what the system said.
+    Io(std::io::ErrorKind),
     /// `meta.json` is damaged.
     Meta,
+    /// `meta.json` was written by a newer program, in a version that this one does not read.
+    NewerMeta(u32),
 }
 
 impl std::fmt::Display for Loss {
@@ -72,8 +74,13 @@ impl std::fmt::Display for Loss {
             }
             LossKind::Dropped(reason) => write!(f, "{file}: {events} events dropped: {}", reason_text(*reason)),
             LossKind::UnknownThread => write!(f, "{file}: {events} context switches of threads without other events"),
-            LossKind::Io => write!(f, "{file}: cannot be read at {offset}"),
+            LossKind::Io(why) => write!(f, "{file}: cannot be read at {offset}: {why}"),
             LossKind::Meta => write!(f, "{file}: damaged; the run's description is missing"),
+            LossKind::NewerMeta(v) => write!(
+                f,
+                "{file}: version {v}, this program reads up to {}; the run's description is missing",
+                crate::meta::META_VERSION
+            ),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::scan::{Scan, scan};
 use crate::clock::{Clock, Ticks};
 use crate::event::ThreadIndex;
 use crate::layout::FOREIGN_THREAD;
-use crate::meta::Meta;
+use crate::meta::{Meta, MetaError};
 use crate::trace::{Content, Process, ProcessIndex, Thread, Trace};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -47,7 +47,13 @@ impl Trace {
         let mut scans = Vec::new();
         for path in events_files(directory)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let unreadable = |_| Loss { file: name.clone(), offset: 0, bytes: 0, events: 0, kind: LossKind::Io };
+            let unreadable = |error: std::io::Error| Loss {
+                file: name.clone(),
+                offset: 0,
+                bytes: 0,
+                events: 0,
+                kind: LossKind::Io(error.kind()),
+            };
             match File::open(&path).map_err(unreadable).and_then(|file| Ok((scan(&file, &name)?, file))) {
                 Ok(scanned) => scans.push(scanned),
                 Err(loss) => losses.push(loss),
@@ -56,8 +62,13 @@ impl Trace {
         if scans.is_empty() {
             return Err(ReadError::Empty { path: directory.to_owned(), losses });
         }
-        let meta = Meta::read(directory).unwrap_or_else(|_| {
-            losses.push(Loss { file: "meta.json".into(), offset: 0, bytes: 0, events: 0, kind: LossKind::Meta });
+        let meta = Meta::read(directory).unwrap_or_else(|error| {
+            let kind = match error {
+                MetaError::Version { found, .. } => LossKind::NewerMeta(found),
+                MetaError::Io { source, .. } => LossKind::Io(source.kind()),
+                MetaError::Json { .. } => LossKind::Meta,
+            };
+            losses.push(Loss { file: "meta.json".into(), offset: 0, bytes: 0, events: 0, kind });
             None
         });
         // By start; the list of files was sorted by name, which settles ties.

@@ -73,9 +73,9 @@ pub(super) fn records(bytes: &[u8], base: u64) -> impl Iterator<Item = (u64, Opt
 /// Goes over a file. `Err`: nothing in it can be used.
 pub(super) fn scan(file: &File, name: &str) -> Result<Scan, Loss> {
     let whole = |kind| Loss { file: name.to_owned(), offset: 0, bytes: 0, events: 0, kind };
-    let len = file.metadata().map_err(|_| whole(LossKind::Io))?.len();
+    let len = file.metadata().map_err(|error| whole(LossKind::Io(error.kind())))?.len();
     let mut head = [0u8; FILE_HEADER_BYTES];
-    let got = read_at(file, &mut head, 0).map_err(|_| whole(LossKind::Io))?;
+    let got = read_at(file, &mut head, 0).map_err(|error| whole(LossKind::Io(error.kind())))?;
     let sound = got >= file::CRC + 4 && crc32fast::hash(&head[..file::CRC]) == u32_at(&head, file::CRC);
     if head[..8] != FILE_MAGIC && (got < 8 || len <= FILE_HEADER_BYTES as u64) {
         return Err(whole(LossKind::NotATrace));
@@ -154,10 +154,13 @@ impl Scan {
         let mut offset = FILE_HEADER_BYTES as u64;
         let mut buffer = vec![0u8; layout::SPAN];
         while offset < len {
-            let Ok(got) = read_at(file, &mut buffer[..GRAIN], offset) else {
-                self.lose(offset, GRAIN as u64, 0, LossKind::Io);
-                offset += GRAIN as u64;
-                continue;
+            let got = match read_at(file, &mut buffer[..GRAIN], offset) {
+                Ok(got) => got,
+                Err(error) => {
+                    self.lose(offset, GRAIN as u64, 0, LossKind::Io(error.kind()));
+                    offset += GRAIN as u64;
+                    continue;
+                }
             };
             match SegmentHeader::from_bytes(&buffer[..got]) {
                 Some(header) => {
