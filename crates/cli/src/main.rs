@@ -11,13 +11,16 @@
 //! | [`values`] | sizes and durations
 //! | [`ui`] | tables on standard output, notes on standard error, colour |
 
+// First: its macros stand in for those of `std`.
+#[macro_use]
+mod ui;
+
 mod chips;
 mod cmd;
 mod error;
 mod launch;
 mod measure;
 mod plot;
-mod ui;
 mod values;
 
 use std::process::ExitCode;

@@ -1,8 +1,46 @@
 //! How the command speaks: data on standard output, everything else on standard error, colour only on a terminal
 //! and never under `NO_COLOR`.
 
-use std::io::IsTerminal;
+use std::fmt::Arguments;
+use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
+
+// Those of `std` panic when the disk behind standard output is full.
+
+/// As `std`'s, but what cannot be written is a failure with a message.
+macro_rules! print {
+    ($($text:tt)*) => { $crate::ui::out(format_args!($($text)*)) };
+}
+
+/// As `std`'s, but what cannot be written is a failure with a message.
+macro_rules! println {
+    () => { $crate::ui::out(format_args!("\n")) };
+    ($($text:tt)*) => { $crate::ui::out(format_args!("{}\n", format_args!($($text)*))) };
+}
+
+/// As `std`'s, but what cannot be written is lost: there is nowhere left to say so.
+macro_rules! eprint {
+    ($($text:tt)*) => { $crate::ui::err(format_args!($($text)*)) };
+}
+
+/// As `std`'s, but what cannot be written is lost: there is nowhere left to say so.
+macro_rules! eprintln {
+    () => { $crate::ui::err(format_args!("\n")) };
+    ($($text:tt)*) => { $crate::ui::err(format_args!("{}\n", format_args!($($text)*))) };
+}
+
+/// Writes to standard output, or ends with exit code 1.
+pub(crate) fn out(text: Arguments<'_>) {
+    if let Err(error) = std::io::stdout().write_fmt(text) {
+        say("error:", RED, format_args!("cannot write to standard output: {error}"));
+        std::process::exit(1);
+    }
+}
+
+/// Writes to standard error, if that can be.
+pub(crate) fn err(text: Arguments<'_>) {
+    let _ = std::io::stderr().write_fmt(text);
+}
 
 /// Bold, as an SGR parameter.
 pub(crate) const BOLD: &str = "1";

@@ -43,12 +43,26 @@ pub(crate) struct Args {
     /// Stop recording a process at this size; it runs on, and the report says what is missing.
     #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = values::size)]
     max_size: u64,
+    /// Record call sites without their stacks: for programs whose stacks cannot be unwound.
+    #[arg(long)]
+    no_stacks: bool,
+    /// Record no context switches: for programs that forbid themselves perf_event_open (seccomp).
+    #[arg(long)]
+    no_switches: bool,
     /// End the program after this long: SIGTERM, and SIGKILL 5 s later.
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     duration: Option<Duration>,
     /// The program and its arguments, behind `--`.
     #[arg(required = true, last = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
+}
+
+impl Args {
+    /// What is not to be recorded: in a word, and the variable that says so to the library.
+    fn left_out(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let all = [(self.no_stacks, "stacks", "BATON_STACKS"), (self.no_switches, "switches", "BATON_SWITCHES")];
+        all.into_iter().filter(|(asked, ..)| *asked).map(|(_, what, variable)| (what, variable))
+    }
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -64,6 +78,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     exec.preload(&library).set("BATON_TRACE", folder.path()).set("BATON_TRACE_MAX", args.max_size.to_string());
     if let Some(choice) = &choice {
         exec.set("BATON_LOCK", choice.lock.name).set("BATON_WAIT", choice.wait.to_string());
+    }
+    for (_, variable) in args.left_out() {
+        exec.set(variable, "off");
     }
     if !args.follow_children {
         exec.only_it();
@@ -117,6 +134,14 @@ fn shown(path: &Path) -> std::path::Display<'_> {
     here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path).display()
 }
 
+/// What a report lacks where this was not recorded.
+fn unseen(what: &str) -> &'static str {
+    match what {
+        "stacks" => "the callers of call sites",
+        _ => "when threads were off their CPUs, beyond what their CPU times tell",
+    }
+}
+
 /// What the launcher knows about the run.
 fn meta(args: &Args, choice: Option<&Choice>, started: SystemTime, end: &End) -> Meta {
     Meta {
@@ -129,6 +154,7 @@ fn meta(args: &Args, choice: Option<&Choice>, started: SystemTime, end: &End) ->
         exit_signal: end.status.signal(),
         host: host::describe(),
         lock: choice.map(|c| c.lock.name.to_owned()),
+        unseen: args.left_out().map(|(what, _)| format!("{}, as asked (--no-{what})", unseen(what))).collect(),
         extra: choice.map(|c| ("wait".to_owned(), c.wait.to_string().into())).into_iter().collect(),
         ..Meta::default()
     }

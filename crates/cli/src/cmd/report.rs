@@ -106,6 +106,5 @@ fn save(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> anyhow::Resu
 
 fn stdout(write: impl FnOnce(&mut (dyn Write + Send)) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
-    write(&mut out)?;
-    Ok(out.flush()?)
+    write(&mut out).and_then(|()| Ok(out.flush()?)).context("cannot write to standard output")
 }

@@ -41,9 +41,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let choice = choice::check(&args.lock, args.wait.as_deref())?;
-    if let Some(barrier) = &args.barrier {
-        choice::check_barrier(barrier)?;
-    }
+    let barrier = args.barrier.as_deref().map(choice::barrier).transpose()?;
     let program = program::find(&args.program[0])?;
     let counters = Counters::at(args.stats)?;
     let library = library::find()?;
@@ -51,8 +49,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut exec = Exec::new(program, args.program);
     exec.preload(&library).set("BATON_LOCK", choice.lock.name).set("BATON_WAIT", choice.wait.to_string());
     exec.set("BATON_STATS", &counters.file);
-    if let Some(barrier) = &args.barrier {
-        exec.set("BATON_BARRIER", barrier);
+    if let Some(barrier) = barrier {
+        exec.set("BATON_BARRIER", barrier.name);
+        if barrier.indexed && !args.quiet {
+            ui::note(format_args!(
+                "a pthread barrier does not say who arrives, and `{}` must know: a shared counter numbers the arrivals, \
+                 a cost that the barrier itself does not have",
+                barrier.name
+            ));
+        }
     }
     let crowd = choice.only_spins().then(|| choice.crowd());
     let end = child::run(exec, None, crowd)?;

@@ -4,7 +4,7 @@
 use super::crowd::Crowd;
 use crate::error::BadInput;
 use baton_machine::{Native, Wait, wait::POLICIES};
-use baton_sync::barrier::BARRIERS;
+use baton_sync::barrier::{BARRIERS, BarrierInfo};
 use baton_sync::lock::{LOCKS, LockInfo, Posix};
 
 /// What was chosen.
@@ -45,12 +45,10 @@ pub(crate) fn check(lock: &str, waits: Option<&str>) -> Result<Choice, BadInput>
     ))
 }
 
-/// Checks a barrier's name.
-pub(crate) fn check_barrier(name: &str) -> Result<(), BadInput> {
-    match BARRIERS.iter().find(|b| b.name == name) {
-        Some(_) => Ok(()),
-        None => Err(BadInput::unknown("barrier", name, BARRIERS.iter().map(|b| b.name))),
-    }
+/// Finds a barrier by its name.
+pub(crate) fn barrier(name: &str) -> Result<&'static BarrierInfo, BadInput> {
+    let unknown = || BadInput::unknown("barrier", name, BARRIERS.iter().map(|b| b.name));
+    BARRIERS.iter().find(|b| b.name == name).ok_or_else(unknown)
 }
 
 impl Choice {
