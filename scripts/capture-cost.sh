@@ -1,13 +1,14 @@
 #!/bin/sh
 # What recording costs: (recorded - bare) / events, over 10 million uncontended lock and unlock pairs with a second thread alive.
 # CPU time of the locking thread, page faults included; the least of five runs each. Arguments: a folder for the traces
-# (its file system matters), and the most nanoseconds an event may take (then more is a failure).
+# (its file system matters), and the most nanoseconds an event may take (then more is a failure). BATON_LIBRARY names a library
+# that is built already.
 set -eu
 cd "$(dirname "$0")/.."
 folder=${1:-target}
 limit=${2:-}
-cargo build --release --quiet --package baton-preload
-library=$PWD/target/release/libbaton_preload.so
+library=${BATON_LIBRARY:-$PWD/target/release/libbaton_preload.so}
+[ -n "${BATON_LIBRARY:-}" ] || cargo build --release --quiet --package baton-preload
 scratch=$(mktemp -d "$folder/capture-cost.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 "${CC:-cc}" -O2 -pthread -o "$scratch/pairs" crates/preload/tests/programs/pairs.c

@@ -160,8 +160,9 @@ fn main() {
         criterion.configure_from_args()
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let crowds = [1, 2, 4].map(|threads_a_core| (format!("{threads_a_core} threads a core"), cores * threads_a_core));
-    for (name, threads) in [("1 thread".to_owned(), 1)].into_iter().chain(crowds) {
+    let crowd =
+        |n: usize| (if n == 1 { "1 thread a core".to_owned() } else { format!("{n} threads a core") }, cores * n);
+    for (name, threads) in [("1 thread".to_owned(), 1)].into_iter().chain([1, 2, 4].map(crowd)) {
         let mut group = criterion.benchmark_group(name);
         group.sampling_mode(SamplingMode::Flat).sample_size(10).throughput(Throughput::Elements(1));
         if !smoke {
