@@ -6,20 +6,7 @@
 use std::process::Command;
 
 fn browser(name: &str) -> Option<&'static str> {
-    let found = ["chromium", "chromium-browser", "google-chrome"]
-        .into_iter()
-        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success()));
-    if found.is_none() {
-        let line = format!("SKIP {name}: no chromium");
-        eprintln!("{line}");
-        if let Some(file) = std::env::var_os("BATON_SKIPPED") {
-            use std::io::Write;
-            let file = std::fs::OpenOptions::new().append(true).create(true).open(file);
-            writeln!(file.expect("the list of skipped tests"), "{line}").expect("a line");
-        }
-        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{line}");
-    }
-    found
+    baton_needs::first_of(&["chromium", "chromium-browser", "google-chrome"], name)
 }
 
 const SCRIPT: &str = r##"<script>

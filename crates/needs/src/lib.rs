@@ -31,6 +31,22 @@ pub fn first_of<'a>(programs: &[&'a str], test: &str) -> Option<&'a str> {
 /// With `CI=true`, where nothing may be skipped, and if the list of skipped tests cannot be written.
 pub fn missing(what: &str, test: &str) -> bool {
     let line = format!("SKIP {test}: no {what}");
+    note(&line);
+    assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{line}");
+    false
+}
+
+/// Says that `test` is skipped for want of `what`, which no package manager brings: in CI, too, it may be absent. Always false.
+///
+/// # Panics
+/// If the list of skipped tests cannot be written.
+pub fn absent(what: &str, test: &str) -> bool {
+    note(&format!("ABSENT {test}: no {what}"));
+    false
+}
+
+/// Puts a line on standard error and into the list.
+fn note(line: &str) {
     eprintln!("{line}");
     if let Some(path) = std::env::var_os("BATON_SKIPPED") {
         let file = OpenOptions::new().append(true).create(true).open(&path);
@@ -38,8 +54,6 @@ pub fn missing(what: &str, test: &str) -> bool {
         let written = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
         written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
-    assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{line}");
-    false
 }
 
 fn answers(program: &str) -> bool {

@@ -13,13 +13,7 @@ fn folder() -> Option<PathBuf> {
     if folder.join("shrtex.tra.bz2").is_file() {
         return Some(folder);
     }
-    let line = "SKIP the_published_traces_come_out_whole: no Netrace files; set BATON_NETRACE to their folder";
-    eprintln!("{line}");
-    if let Some(file) = std::env::var_os("BATON_SKIPPED") {
-        use std::io::Write;
-        let file = std::fs::OpenOptions::new().append(true).create(true).open(file);
-        writeln!(file.expect("the list of skipped tests"), "{line}").expect("a line");
-    }
+    baton_needs::absent("Netrace files; set BATON_NETRACE to their folder", "the_published_traces_come_out_whole");
     None
 }
 
