@@ -204,7 +204,7 @@ fn apply(args: &mut Args, name: &str, value: &str) -> anyhow::Result<()> {
         "cpus" => args.cpus = Some(small()?),
         "cores" => args.chip.cores(small()?),
         "seed" => args.seed = whole()?,
-        _ => return Err(BadInput::unknown("parameter", name, NAMES.into_iter()).into()),
+        _ => return Err(BadInput::unknown("parameter", name, NAMES).into()),
     }
     Ok(())
 }
