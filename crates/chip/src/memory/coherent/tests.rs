@@ -26,6 +26,7 @@ fn tiny() -> Chip {
         "l1.size_bytes=512",
         "l1.ways=2",
         "l1.mshrs=3",
+        "core.atomics=near",
         "shared.size_bytes=512",
         "shared.ways=2",
         "dram.row_hit=9",
