@@ -21,11 +21,12 @@ mkdir -p "$out"
     --sweep bytes=4K,8K,16K,32K,64K,128K,256K,512K,1M,2M,4M,8M,16M,32M,64M --plot "$out/chase-caf16.html"
 
 # Bytes a cycle of a stream over more than the caches, at 1 to 16 threads and 1 to 4 controllers.
-"$baton" sim --chip ocor64 --cores 16 --workload stream --bytes 256K --iterations 1 --pin \
+# Ranges of 25 rows: at a multiple of 8 rows all threads would be in the same bank at a time.
+"$baton" sim --chip ocor64 --cores 16 --workload stream --bytes 200K --iterations 1 --pin \
     --set shared.size_bytes=65536 --sweep threads=1,2,4,8,16 --sweep dram.controllers=1,2,4 --plot "$out/stream.html"
 
 # Additions to one word: at the home (far) it saturates at the home's rate, near at the hand-off's.
-"$baton" sim --chip ocor64 --workload hot-line --pin --think 0 --iterations 100 --sweep threads=1,2,4,8,16,32,64 \
+"$baton" sim --chip ocor64 --workload hot-line --pin --think 0 --iterations 400 --sweep threads=1,2,4,8,16,32,64 \
     --sweep core.atomics=far,near --plot "$out/hot-line.html"
 
 # Ping-pong between all pairs of cores.

@@ -152,7 +152,8 @@ impl Lines {
                     number(point.0)
                 );
             }
-            if let Some(end) = series.points.last() {
+            // A single line needs no name.
+            if let Some(end) = series.points.last().filter(|_| !series.name.is_empty()) {
                 labels.push((y.at(end.1), i));
             }
         }
