@@ -40,7 +40,8 @@ count() {
     valgrind --tool=callgrind --callgrind-out-file="$out/callgrind" "$program" "$@" >"$out/stdout" 2>"$out/log" ||
         { cat "$out/log" >&2; exit 1; }
     instructions=$(sed -n 's/.*Collected : \([0-9]*\).*/\1/p' "$out/log")
-    hops=$(sed -n 's/^ *"flit_hops": \([0-9]*\),*/\1/p; s/^\([0-9]*\)$/\1/p' "$out/stdout")
+    hops=$(sed -n -e 's/^ *"flit_hops": \([0-9]*\),*/\1/p' -e t -e 's/^\([0-9][0-9]*\)$/\1/p' "$out/stdout")
+    [ -n "$instructions" ] && [ -n "$hops" ] || { echo "noc-instructions: no count of $*" >&2; exit 1; }
     echo "$instructions $hops"
 }
 
