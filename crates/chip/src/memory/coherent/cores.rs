@@ -5,13 +5,14 @@
 //! state with every line; the first level holds copies of some of these lines.
 
 use super::Coherent;
-use super::message::{Flight, NONE, Stage, Unit, What};
+use super::effects::CacheEffects;
+use super::message::{NONE, Stage};
 use super::private::{Slot, Waiter};
 use crate::config::coherent::Atomics;
 use crate::engine::queue::Rank;
 use crate::memory::border::{Access, Answer, Notice, Part, Parts, Request, Served};
 use baton_coherence::cache::{self, Access as Presented, Event, State, Transaction};
-use baton_coherence::{Agent, Class, CoreSet, Kind, Message};
+use baton_coherence::{Class, CoreSet, Kind, Message};
 use baton_units::{CoreId, Cycles};
 
 /// Where a line is in a core's private caches.
@@ -49,7 +50,7 @@ impl<S: CoreSet> Coherent<S> {
         Found { state: State::I, way: None, slot: None }
     }
 
-    fn event(&self, access: Access) -> Event {
+    pub(super) fn event(&self, access: Access) -> Event {
         match access {
             Access::Load => Event::Load,
             Access::Store => Event::Store,
@@ -196,7 +197,7 @@ impl<S: CoreSet> Coherent<S> {
     }
 
     /// An access was performed on a copy here: no forward takes the line before a write is over.
-    fn performed(&mut self, core: u32, line: u32, way: usize, event: Event, at: u64, now: u64) {
+    pub(super) fn performed(&mut self, core: u32, line: u32, way: usize, event: Event, at: u64, now: u64) {
         if matches!(event, Event::Load | Event::LoadLinked) {
             self.golden.read(line, self.golden.copy(way));
         } else {
@@ -417,7 +418,7 @@ impl<S: CoreSet> Coherent<S> {
     }
 
     /// The first level gets a copy; the line that makes room for it is no longer the nearest.
-    fn fill_l1(&mut self, core: u32, line: u32) {
+    pub(super) fn fill_l1(&mut self, core: u32, line: u32) {
         let Some(l1) = &mut self.l1 else { return };
         if l1.find(core, line, line).is_some() {
             return;
@@ -433,135 +434,4 @@ impl<S: CoreSet> Coherent<S> {
 
 fn served(at: u64, hit: bool, failed: bool, parts: Parts) -> Begun {
     Begun::Served(Served { at: Cycles(at), hit, beyond: Part::L2, failed, invalidates: false }, parts)
-}
-
-/// What the rows do to a core's caches.
-struct CacheEffects<'a, S: CoreSet> {
-    chip: &'a mut Coherent<S>,
-    core: u32,
-    line: u32,
-    way: Option<usize>,
-    slot: Option<u32>,
-    now: u64,
-    /// From now until what is sent leaves.
-    delay: u64,
-    /// Where the request's time has gone up to now.
-    parts: Parts,
-    /// The delay is in `parts` already.
-    charged: bool,
-    /// What is sent to other cores answers forwards that came before, whose ways `parts` does not know.
-    deferred: bool,
-    /// Of the data that the message brings.
-    version: u32,
-    hit: bool,
-    failed: bool,
-}
-
-impl<S: CoreSet> CacheEffects<'_, S> {
-    /// The version of the data here.
-    fn data(&self) -> u32 {
-        match (self.way, self.slot) {
-            (Some(way), _) => self.chip.golden.copy(way),
-            (None, Some(slot)) => self.chip.slots[slot].version,
-            (None, None) => self.version,
-        }
-    }
-}
-
-impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
-    #[inline]
-    fn send(&mut self, to: Agent, message: Message) {
-        let mut parts = if self.deferred { Parts::default() } else { self.parts };
-        if !self.charged {
-            parts.add(Part::Remote, self.delay);
-        }
-        let to = match to {
-            Agent::Home => Unit::Home(self.chip.plan.home(self.line).0),
-            Agent::Core(core) => Unit::Core(core.0),
-        };
-        let at = self.now + self.delay;
-        let flight = Flight {
-            stage: Stage::Send,
-            what: What::Protocol(message),
-            line: self.line,
-            from: Unit::Core(self.core),
-            to,
-            placed: false,
-            next: NONE,
-            since: at,
-            parts,
-            version: self.data(),
-        };
-        self.chip.post(flight, at);
-    }
-
-    fn hit(&mut self) {
-        self.hit = true;
-    }
-
-    fn complete(&mut self, once: bool) {
-        let Some(slot) = self.slot else { return };
-        let first = std::mem::replace(&mut self.chip.slots[slot].first, NONE);
-        if first == NONE {
-            return;
-        }
-        let Waiter { request, issued, .. } = self.chip.waiters.take(first);
-        let event = self.chip.event(request.access);
-        let own = &mut self.chip.cores[self.core as usize];
-        let mut failed = false;
-        match event {
-            Event::LoadLinked => own.link = if once { 0 } else { self.line + 1 },
-            Event::StoreConditional => {
-                failed = own.link != self.line + 1;
-                own.failed = failed;
-            }
-            _ => {}
-        }
-        let (mut parts, mut at) = (self.parts, self.now);
-        if request.access == Access::Atomic && event == Event::Store {
-            at += self.chip.times.atomic;
-            self.delay += self.chip.times.atomic;
-            parts.add(Part::Atomic, self.chip.times.atomic);
-        }
-        // What the ways of messages do not show was waiting: behind the core's own transactions, or, if the way of the
-        // request itself is not known, for another cache to be done with the line.
-        let waited = if parts.0[Part::L1 as usize] == 0 { Part::Remote } else { Part::L1 };
-        parts.add(waited, (at - issued).saturating_sub(parts.total()));
-        if event == Event::FarAtomic {
-            // Performed at the home.
-        } else if once {
-            // The value was the newest some time after the load was issued.
-        } else if let Some(way) = self.way.filter(|_| !failed) {
-            let (core, line) = (self.core, self.line);
-            self.chip.performed(core, line, way, event, at, self.now);
-        }
-        self.chip.out.push(Notice::Done { token: request.token, at, parts, failed });
-        self.chip.outstanding -= 1;
-        self.chip.progress = self.now;
-    }
-
-    fn lost(&mut self) {
-        let core = &mut self.chip.cores[self.core as usize];
-        if core.link == self.line + 1 {
-            core.link = 0;
-        }
-        if let Some(l1) = &mut self.chip.l1
-            && let Some(way) = l1.find(self.core, self.line, self.line)
-        {
-            l1.clear(way);
-        }
-        let line = crate::memory::Line(self.line);
-        self.chip.out.push(Notice::Lost { core: CoreId(self.core), line });
-    }
-
-    fn fill(&mut self) {
-        if let Some(way) = self.way {
-            self.chip.golden.fill(way, self.version);
-            self.chip.outer.touch(way);
-        }
-        let wanted = self.slot.is_some_and(|slot| self.chip.slots[slot].first != NONE);
-        if wanted {
-            self.chip.fill_l1(self.core, self.line);
-        }
-    }
 }

@@ -15,6 +15,7 @@
 //! | [`array`] | tag arrays with replacement |
 //! | [`private`] | transactions, waiting accesses, pins |
 //! | [`cores`] | the cores' side |
+//! | [`effects`] | what the rows do to a core's caches |
 //! | [`homes`] | the homes' side |
 //! | [`bank`] | the shared level |
 //! | [`controller`] | memory controllers |
@@ -27,6 +28,7 @@ mod bank;
 mod controller;
 mod cores;
 mod counts;
+mod effects;
 mod golden;
 mod homes;
 mod inspect;
