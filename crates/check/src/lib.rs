@@ -8,12 +8,14 @@
 //! | [`world`] | how to run guest threads on a machine: what a machine brings to take part in the suite |
 //! | [`contract`] | what a lock, a barrier, an event, a queue and a machine must do |
 //! | [`catalogue`] | every algorithm with its abilities, and the macros that make tests of them |
+//! | [`complete`] | whether a test program has a suite of every algorithm |
 //! | [`mutant`] | weakens one ordering, or drops one fence or wake-up, at one place: does the suite object? |
 //! | [`watch`] | a machine that tells when a guest has begun to wait |
 //!
 //! What the two tools cannot see is written down in `docs/checking.md`.
 
 pub mod catalogue;
+pub mod complete;
 pub mod contract;
 mod execution;
 pub mod mutant;

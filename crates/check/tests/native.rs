@@ -41,3 +41,8 @@ mod events {
 mod queues {
     baton_check::queue_suite!(baton_check::world::Native);
 }
+
+#[test]
+fn every_algorithm_is_in_a_suite_here() {
+    baton_check::complete::assert_complete();
+}

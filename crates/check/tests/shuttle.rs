@@ -40,3 +40,8 @@ mod events {
 mod queues {
     baton_check::queue_suite!(baton_check::world::Shuttle);
 }
+
+#[test]
+fn every_algorithm_is_in_a_suite_here() {
+    baton_check::complete::assert_complete();
+}

@@ -59,3 +59,23 @@ mod locks {
 mod machine {
     baton_check::machine_suite!(super::Simulated);
 }
+
+mod barriers {
+    use super::Simulated;
+    baton_check::barrier_suite!(Simulated);
+}
+
+mod events {
+    use super::Simulated;
+    baton_check::event_suite!(Simulated);
+}
+
+mod queues {
+    use super::Simulated;
+    baton_check::queue_suite!(Simulated);
+}
+
+#[test]
+fn every_algorithm_is_in_a_suite_here() {
+    baton_check::complete::assert_complete();
+}

@@ -1,10 +1,9 @@
 //! What every barrier must do.
 
-use crate::world::{Crowd, Scenario, World};
-use baton_machine::{Atomic, Machine, Ordering, Slot, Wait};
+use crate::world::{Crowd, Scenario, World, share};
+use baton_machine::{Atomic, Machine, Ordering, OwnedSlice, Slot, Wait};
 use baton_sync::barrier::RawBarrier;
 use core::num::NonZeroU32;
-use std::sync::Arc;
 
 /// Nobody goes on before all have arrived, each sees what all did, and one of them is told that it is the one.
 pub fn meeting<W: World, B: RawBarrier<W::M>>() {
@@ -26,7 +25,7 @@ pub fn long_life<W: World, B: RawBarrier<W::M>>() {
 pub fn alone<W: World, B: RawBarrier<W::M>>() {
     for &wait in W::WAITS {
         W::run(move || {
-            let barrier = Arc::new(B::new(NonZeroU32::MIN));
+            let barrier = share::<W::M, _>(B::new(NonZeroU32::MIN));
             let all = barrier.clone();
             let scenario = Scenario::new().guest(move || {
                 for _ in 0..3 {
@@ -42,7 +41,7 @@ pub fn alone<W: World, B: RawBarrier<W::M>>() {
 pub fn comings_and_goings<W: World, B: RawBarrier<W::M>>() {
     for &wait in W::WAITS {
         W::skim(move || {
-            let hall = Arc::new(Hall::<W::M, B>::new(2, B::new));
+            let hall = share::<W::M, _>(Hall::<W::M, B>::new(2, B::new));
             let all = hall.clone();
             let guest = |wave: u64| {
                 let hall = hall.clone();
@@ -61,7 +60,7 @@ pub fn comings_and_goings<W: World, B: RawBarrier<W::M>>() {
 pub fn meet<W: World, B: RawBarrier<W::M>>(crowd: Crowd, wait: Wait, new: fn(NonZeroU32) -> B) {
     let rounds = crowd.rounds.div_ceil(2) as u64;
     let plan = move || {
-        let hall = Arc::new(Hall::<W::M, B>::new(crowd.guests, new));
+        let hall = share::<W::M, _>(Hall::<W::M, B>::new(crowd.guests, new));
         let all = hall.clone();
         let guest = |i| {
             let hall = hall.clone();
@@ -76,7 +75,7 @@ pub fn meet<W: World, B: RawBarrier<W::M>>(crowd: Crowd, wait: Wait, new: fn(Non
 /// A barrier, and a note that each participant leaves for all the others in each episode.
 struct Hall<M: Machine, B> {
     barrier: B,
-    notes: Vec<M::Slot<u64>>,
+    notes: OwnedSlice<M, M::Slot<u64>>,
     /// How often somebody was told that it is the one.
     chosen: M::Atomic<u64>,
 }
@@ -91,7 +90,7 @@ impl<M: Machine, B: RawBarrier<M>> Hall<M, B> {
         let n = NonZeroU32::new(participants as u32).expect("a barrier for somebody");
         let barrier = new(n);
         assert_eq!(barrier.participants(), n.get());
-        let notes = (0..participants).map(|_| M::Slot::new(0)).collect();
+        let notes = OwnedSlice::new(participants, |_| M::Slot::new(0));
         Hall { barrier, notes, chosen: M::Atomic::new(0) }
     }
 
@@ -100,7 +99,7 @@ impl<M: Machine, B: RawBarrier<M>> Hall<M, B> {
         // SAFETY: the others read the note between the two meetings only.
         unsafe { self.notes[me].write(|note| *note = round + 1) };
         self.meet(me, wait);
-        for note in &self.notes {
+        for note in self.notes.iter() {
             // SAFETY: the others write theirs after the second meeting only.
             let read = unsafe { note.read(|note| *note) };
             assert_eq!(read, round + 1, "somebody was let go before all had arrived");

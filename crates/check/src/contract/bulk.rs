@@ -1,17 +1,16 @@
 //! What a queue must do that moves items in bulk.
 
 use super::queue::Market;
-use crate::world::{Scenario, World};
+use crate::world::{Scenario, World, share};
 use baton_machine::{Machine, Wait};
 use baton_sync::queue::{BulkQueue, RawQueue};
-use std::sync::Arc;
 
 /// All or nothing, or as many as there is room for or items are.
 pub fn bulk_and_burst<W: World, Q: BulkQueue<W::M> + RawQueue<W::M, Item = u64>>() {
     for &wait in W::WAITS {
         for new in [Q::with_capacity, Q::aged] {
             W::run(move || {
-                let queue = Arc::new(new(4).expect("4 is a power of two"));
+                let queue = share::<W::M, _>(new(4).expect("4 is a power of two"));
                 let all = queue.clone();
                 let scenario = Scenario::new().guest(move || {
                     let mut out = [0; 5];
@@ -37,7 +36,7 @@ pub fn together<W: World, Q: BulkQueue<W::M> + RawQueue<W::M, Item = u64>>() {
     let rounds = W::few().rounds;
     for &wait in W::WAITS {
         W::skim(move || {
-            let market = Arc::new(Market::<W::M, Q>::new(4, 2, 1, 4 * rounds, Q::with_capacity));
+            let market = share::<W::M, _>(Market::<W::M, Q>::new(4, 2, 1, 4 * rounds, Q::with_capacity));
             let all = market.clone();
             let consumer = market.clone();
             let producer = |p| {

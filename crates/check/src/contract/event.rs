@@ -1,13 +1,12 @@
 //! What every event must do.
 
 use super::lock::Stage;
-use crate::world::{Scenario, World};
+use crate::world::{Scenario, World, share};
 use baton_machine::units::Nanos;
 use baton_machine::{Atomic, Clock, Deadline, Machine, Ordering, Owned, Slot, Wait};
 use baton_sync::event::{Ended, RawEvent};
 use baton_sync::lock::RawLock;
 use baton_sync::lock::ticket::Ticket;
-use std::sync::Arc;
 
 /// A condition under a lock, with its event: a monitor.
 struct Monitor<M: Machine, E> {
@@ -64,7 +63,7 @@ impl<M: Machine, E: RawEvent<M>> Monitor<M, E> {
 pub fn condition<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::run(move || {
-            let monitor = Arc::new(Monitor::<W::M, E>::new());
+            let monitor = share::<W::M, _>(Monitor::<W::M, E>::new());
             let all = monitor.clone();
             let rounds = W::few().rounds.min(50);
             let (taker, putter) = (monitor.clone(), monitor);
@@ -85,7 +84,7 @@ pub fn condition<W: World, E: RawEvent<W::M>>() {
 pub fn broadcast<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::skim(move || {
-            let monitor = Arc::new(Monitor::<W::M, E>::new());
+            let monitor = share::<W::M, _>(Monitor::<W::M, E>::new());
             let all = monitor.clone();
             let putter = monitor.clone();
             let taker = |_| {
@@ -119,7 +118,7 @@ pub fn bell<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::run(move || {
             let post = Post::<W::M, E> { event: E::new(), posted: Atomic::new(0), letter: Slot::new(0) };
-            let post = Arc::new(post);
+            let post = share::<W::M, _>(post);
             let all = post.clone();
             let (receiver, sender) = (post.clone(), post);
             let scenario = Scenario::new()
@@ -162,7 +161,7 @@ const PAST: Deadline = Deadline { at: Nanos(1), clock: Clock::Monotonic };
 pub fn expiry<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::run(move || {
-            let monitor = Arc::new(Monitor::<W::M, E>::new());
+            let monitor = share::<W::M, _>(Monitor::<W::M, E>::new());
             let all = monitor.clone();
             let scenario = Scenario::new().with_deadlines().guest(move || {
                 assert!(!monitor.take(wait, Some(PAST)), "there is no token");
@@ -181,7 +180,7 @@ pub fn expiry<W: World, E: RawEvent<W::M>>() {
 pub fn leaving<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::skim(move || {
-            let monitor = Arc::new(Monitor::<W::M, E>::new());
+            let monitor = share::<W::M, _>(Monitor::<W::M, E>::new());
             let all = monitor.clone();
             let (leaves, stays) = (monitor.clone(), monitor);
             let scenario = Scenario::new()
@@ -207,7 +206,7 @@ pub fn leaving<W: World, E: RawEvent<W::M>>() {
 pub fn leaving_company<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::skim(move || {
-            let monitor = Arc::new(Monitor::<W::M, E>::new());
+            let monitor = share::<W::M, _>(Monitor::<W::M, E>::new());
             let all = monitor.clone();
             let (stays, leaves, putter) = (monitor.clone(), monitor.clone(), monitor);
             let scenario = Scenario::new()
@@ -232,11 +231,11 @@ pub fn oldest_first<W: World, E: RawEvent<W::M>>() {
     assert!(E::INFO.fifo);
     for &wait in W::WAITS {
         W::skim(move || {
-            let shared = Arc::new((E::new(), Stage::<W::M>::new()));
+            let shared = share::<W::M, _>((E::new(), Stage::<W::M>::new()));
             let (first, second, notifier, all) = (shared.clone(), shared.clone(), shared.clone(), shared);
             let scenario = Scenario::new()
                 .guest(move || {
-                    let (event, stage) = &*first;
+                    let (event, stage) = &**first;
                     let waiter = event.prepare(wait);
                     stage.step();
                     // SAFETY: prepared above, retired once.
@@ -246,7 +245,7 @@ pub fn oldest_first<W: World, E: RawEvent<W::M>>() {
                     }
                 })
                 .guest(move || {
-                    let (event, stage) = &*second;
+                    let (event, stage) = &**second;
                     stage.wait_for(1);
                     let waiter = event.prepare(wait);
                     stage.step();
@@ -258,7 +257,7 @@ pub fn oldest_first<W: World, E: RawEvent<W::M>>() {
                     }
                 })
                 .guest(move || {
-                    let (event, stage) = &*notifier;
+                    let (event, stage) = &**notifier;
                     stage.wait_for(2);
                     event.notify_one(wait);
                     stage.step();
@@ -272,11 +271,11 @@ pub fn oldest_first<W: World, E: RawEvent<W::M>>() {
 pub fn settled_by_leaving<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::run(move || {
-            let shared = Arc::new((E::new(), Stage::<W::M>::new()));
+            let shared = share::<W::M, _>((E::new(), Stage::<W::M>::new()));
             let (waiter, settler, all) = (shared.clone(), shared.clone(), shared);
             let scenario = Scenario::new()
                 .guest(move || {
-                    let (event, stage) = &*waiter;
+                    let (event, stage) = &**waiter;
                     let ticket = event.prepare(wait);
                     stage.step();
                     // SAFETY: prepared above, retired once.
@@ -286,7 +285,7 @@ pub fn settled_by_leaving<W: World, E: RawEvent<W::M>>() {
                     }
                 })
                 .guest(move || {
-                    let (event, stage) = &*settler;
+                    let (event, stage) = &**settler;
                     stage.wait_for(1);
                     event.settle(wait);
                 });
@@ -314,7 +313,7 @@ pub fn freed_when_settled<W: World, E: RawEvent<W::M>>() {
             let event = Owned::<W::M, E>::new(E::new());
             let at = core::ptr::from_ref(&*event);
             let doomed = Doomed { event: Slot::new(Some(event)), at, stage: Stage::new() };
-            let doomed: Arc<Doomed<W::M, E>> = Arc::new(doomed);
+            let doomed = share::<W::M, Doomed<W::M, E>>(doomed);
             let (waiter, notifier, all) = (doomed.clone(), doomed.clone(), doomed);
             let scenario = Scenario::new()
                 .guest(move || {

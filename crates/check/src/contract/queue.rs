@@ -1,9 +1,8 @@
 //! What every queue must do.
 
-use crate::world::{Crowd, Scenario, World};
-use baton_machine::{Machine, Slot, Wait};
+use crate::world::{Crowd, Scenario, World, share};
+use baton_machine::{Machine, OwnedSlice, Slot, Wait};
 use baton_sync::queue::{BadCapacity, RawQueue, Side};
-use std::sync::Arc;
 
 /// Makes a queue of some capacity.
 type Make<Q> = fn(usize) -> Result<Q, BadCapacity>;
@@ -36,7 +35,7 @@ pub fn full_and_empty<W: World, Q: RawQueue<W::M, Item = u64>>() {
     for &wait in W::WAITS {
         for new in [Q::with_capacity as Make<Q>, Q::aged] {
             W::run(move || {
-                let queue = Arc::new(new(4).expect("4 is a power of two"));
+                let queue = share::<W::M, _>(new(4).expect("4 is a power of two"));
                 let all = queue.clone();
                 let scenario = Scenario::new().guest(move || {
                     for lap in 0..3 {
@@ -77,7 +76,7 @@ pub fn tries<W: World, Q: RawQueue<W::M, Item = u64>>() {
     let rounds = W::few().rounds;
     for &wait in W::WAITS {
         W::run(move || {
-            let market = Arc::new(Market::<W::M, Q>::new(2, 1, 1, rounds, Q::with_capacity));
+            let market = share::<W::M, _>(Market::<W::M, Q>::new(2, 1, 1, rounds, Q::with_capacity));
             let all = market.clone();
             let (producer, consumer) = (market.clone(), market);
             let scenario = Scenario::new()
@@ -115,7 +114,7 @@ pub fn both_sides<W: World, Q: RawQueue<W::M, Item = u64>>() {
         for capacity in CAPACITIES {
             W::skim(move || {
                 let market = Market::<W::M, Q>::new(capacity, guests, guests, guests * rounds, Q::with_capacity);
-                let market = Arc::new(market);
+                let market = share::<W::M, _>(market);
                 let all = market.clone();
                 let guest = |me| {
                     let market = market.clone();
@@ -150,7 +149,7 @@ fn pass_on<W: World, Q: RawQueue<W::M, Item = u64>>(crowd: Crowd, capacity: usiz
         let rounds = crowd.rounds * producers * consumers;
         let plan = move || {
             let market = Market::<W::M, Q>::new(capacity, producers, consumers, rounds, new);
-            let market = Arc::new(market);
+            let market = share::<W::M, _>(market);
             let all = market.clone();
             let producer = |p| {
                 let market = market.clone();
@@ -178,9 +177,9 @@ fn pass_on<W: World, Q: RawQueue<W::M, Item = u64>>(crowd: Crowd, capacity: usiz
 pub(super) struct Market<M: Machine, Q> {
     pub(super) queue: Q,
     /// By item: written by its producer before the item goes into the queue.
-    written: Vec<M::Slot<u64>>,
+    written: OwnedSlice<M, M::Slot<u64>>,
     /// By consumer and order: items got.
-    got: Vec<Vec<M::Slot<u64>>>,
+    got: Vec<OwnedSlice<M, M::Slot<u64>>>,
     /// Items of each producer.
     each: usize,
 }
@@ -193,7 +192,7 @@ unsafe impl<M: Machine, Q: Send> Send for Market<M, Q> {}
 
 impl<M: Machine, Q: RawQueue<M, Item = u64>> Market<M, Q> {
     pub(super) fn new(capacity: usize, producers: usize, consumers: usize, items: usize, new: Make<Q>) -> Self {
-        let slots = |n: usize| (0..n).map(|_| M::Slot::new(u64::MAX)).collect::<Vec<_>>();
+        let slots = |n: usize| OwnedSlice::new(n, |_| M::Slot::new(u64::MAX));
         Market {
             queue: new(capacity).expect("a power of two"),
             written: slots(items),

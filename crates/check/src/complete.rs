@@ -1,0 +1,44 @@
+//! Whether a test program has a suite of every algorithm. The catalogue says what a suite holds; this says that a machine
+//! has the suites, so that one that was never given to a machine is found.
+
+use baton_sync::barrier::BARRIERS;
+use baton_sync::event::EVENTS;
+use baton_sync::lock::LOCKS;
+use baton_sync::queue::QUEUES;
+use std::process::Command;
+
+/// Panics if the running test program has no contract of some algorithm of the registries, or none of the machine.
+pub fn assert_complete() {
+    let program = std::env::current_exe().expect("a test program knows its own path");
+    let listed = Command::new(program).arg("--list").output().expect("a test program can be run to list its tests");
+    let absent = absent(&String::from_utf8_lossy(&listed.stdout));
+    assert!(absent.is_empty(), "in no contract suite of this machine: {}", absent.join(", "));
+}
+
+/// What has no test in a list of tests as `--list` prints it.
+fn absent(listing: &str) -> Vec<String> {
+    let rooms = |folder: &str, names: Vec<&str>| -> Vec<String> {
+        names.into_iter().map(|name| format!("{folder}::{}::", name.replace('-', "_"))).collect()
+    };
+    let mut expected = vec!["machine::".to_owned()];
+    expected.extend(rooms("locks", LOCKS.iter().map(|lock| lock.name).collect()));
+    expected.extend(rooms("barriers", BARRIERS.iter().map(|barrier| barrier.name).collect()));
+    expected.extend(rooms("events", EVENTS.iter().map(|event| event.name).collect()));
+    expected.extend(rooms("queues", QUEUES.iter().map(|queue| queue.name).collect()));
+    expected.retain(|room| !listing.lines().any(|test| test.starts_with(room.as_str())));
+    expected
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_is_missing_is_named() {
+        let all = absent("");
+        assert!(all.len() > LOCKS.len() && all.contains(&"locks::mcs::".to_owned()));
+        let listing: String =
+            all.iter().filter(|room| *room != "queues::ring::").map(|r| format!("{r}x: test\n")).collect();
+        assert_eq!(absent(&listing), ["queues::ring::"]);
+    }
+}
