@@ -99,48 +99,34 @@ impl FixedMemory {
         self.add_holder(core, line);
     }
 
-    /// Whether a core from `first` on, `n` of them, holds the line, `core` itself aside.
-    fn held_within(&self, line: Line, first: u32, n: u32, core: CoreId) -> bool {
-        (first / 64..=(first + n - 1) / 64).any(|word| {
+    /// How many cores from `first` on, `n` of them, hold the line.
+    fn holders_within(&self, line: Line, first: u32, n: u32) -> u32 {
+        let end = first + n;
+        let held = |word: u32| {
             let start = word * 64;
             let below = |end: u32| if end >= start + 64 { u64::MAX } else { (1u64 << (end.max(start) - start)) - 1 };
-            let mut mask = below(first + n) & !below(first);
-            if core.0 / 64 == word {
-                mask &= !(1 << (core.0 % 64));
-            }
-            self.holder_word(line, word as usize) & mask != 0
-        })
+            (self.holder_word(line, word as usize) & below(end) & !below(first)).count_ones()
+        };
+        (first / 64..=(end - 1) / 64).map(held).sum()
     }
 
-    /// The distance of the nearest other holder, or of the farthest.
+    /// The distance of the nearest other holder, or of the farthest. There is one.
+    #[inline]
     fn other_holder(&self, core: CoreId, line: Line, nearest: bool) -> Distance {
-        let within = |size: u32| self.held_within(line, core.0 / size * size, size, core);
-        let anywhere = || self.held_within(line, 0, self.chip.core.count, core);
-        if nearest {
-            if within(self.cluster) {
-                Distance::SameCluster
-            } else if within(self.socket) {
-                Distance::SameSocket
-            } else {
-                Distance::CrossSocket
-            }
+        if self.cluster == self.chip.core.count {
+            return Distance::SameCluster;
+        }
+        let own = u32::from(self.is_holder(core, line));
+        let others = self.states[line.0 as usize].count - own;
+        let within = |size: u32| self.holders_within(line, core.0 / size * size, size) - own;
+        let (in_cluster, in_socket) = (within(self.cluster), within(self.socket));
+        let enough = if nearest { 1 } else { others };
+        if in_cluster >= enough {
+            Distance::SameCluster
+        } else if in_socket >= enough {
+            Distance::SameSocket
         } else {
-            let others = self.states[line.0 as usize].count - u32::from(self.is_holder(core, line));
-            debug_assert!(others != 0 && anywhere());
-            let (mut in_cluster, mut in_socket) = (0, 0);
-            let first = |size: u32| core.0 / size * size;
-            for other in first(self.socket)..first(self.socket) + self.socket {
-                let held = other != core.0 && self.is_holder(CoreId(other), line);
-                in_socket += u32::from(held);
-                in_cluster += u32::from(held && other / self.cluster == core.0 / self.cluster);
-            }
-            if in_socket < others {
-                Distance::CrossSocket
-            } else if in_cluster < others {
-                Distance::SameSocket
-            } else {
-                Distance::SameCluster
-            }
+            Distance::CrossSocket
         }
     }
 
