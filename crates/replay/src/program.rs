@@ -45,13 +45,15 @@ pub struct Script {
     pub ops: Vec<Op>,
 }
 
-/// A lock that is replaced.
+/// A lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LockSpec {
     /// Its address in the recorded program.
     pub address: u64,
     /// How often it was taken.
     pub acquisitions: u64,
+    /// It spins in the recorded program and nobody replaces it (`pthread_spinlock_t`).
+    pub spins: bool,
     /// Data lines that hop with it.
     pub lines: Lines,
 }

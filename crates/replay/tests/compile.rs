@@ -272,6 +272,57 @@ fn barriers_semaphores_and_families_are_replayed() {
 }
 
 #[test]
+fn a_semaphore_that_signals_is_a_token_a_unit() {
+    let semaphore = 512;
+    let mut events = vec![
+        (0, 0, START),
+        (0, 1, START),
+        (1, 0, What::Init { sort: baton_trace::Waitable::Semaphore, address: semaphore, site: SITE }),
+        (1, 0, What::Attribute { address: semaphore, value: 1 }),
+        (10, 0, What::SemTake { semaphore, site: SITE }),
+        (20, 0, What::SemWait { semaphore, site: SITE }),
+        (300, 1, What::SemPost { semaphore, site: SITE }),
+        (310, 0, What::SemTaken { semaphore, how: How::OPAQUE }),
+    ];
+    events.extend([(400, 0, END), (400, 1, END)]);
+    let trace = trace(&events);
+    let program = compile(&trace, &chip(), Probes::Kept);
+    let steps = |thread: usize| -> Vec<Op> {
+        program.threads[thread].ops.iter().copied().filter(|op| !matches!(op, Op::Work(_))).collect()
+    };
+    assert_eq!((steps(0), steps(1)), (vec![Op::TokenWait(0)], vec![Op::TokenPost(0)]), "the first unit was there");
+    let ask = Ask { choices: Vec::new(), seeds: 1, cpus: None, threads: None };
+    let prediction = predict(&trace, &chip(), &ask, &|| {}).unwrap();
+    assert!(prediction.check.replayed_ns.median >= 300, "the wait ends after the post");
+}
+
+#[test]
+fn a_spin_lock_stays_one_whatever_lock_is_asked_for() {
+    let spin = Lock { address: 900, kind: baton_trace::LockKind::Spin };
+    let mut events = vec![(0, 0, START), (0, 1, START)];
+    for thread in 0..2 {
+        events.extend([
+            (100 + u64::from(thread), thread, What::Acquire { lock: spin, mode: MODE, site: SITE }),
+            (90_000, thread, What::Release { lock: spin, mode: MODE, site: SITE }),
+            (90_010, thread, END),
+        ]);
+    }
+    events.sort_by_key(|&(time, ..)| time);
+    let trace = trace(&events);
+    let program = compile(&trace, &chip(), Probes::Kept);
+    assert!(program.locks[0].spins);
+    let choices = ["futex", "mcs"].map(|lock| baton_replay::run::Choice {
+        lock: lock.into(),
+        wait: baton_sync::lock::info(lock).unwrap().wait(None).unwrap(),
+    });
+    let ask = Ask { choices: choices.into(), seeds: 1, cpus: None, threads: None };
+    let prediction = predict(&trace, &chip(), &ask, &|| {}).unwrap();
+    let [_, futex, mcs] = &prediction.results[..] else { panic!("three rows") };
+    assert_eq!((futex.time_ns, futex.spin_ns), (mcs.time_ns, mcs.spin_ns));
+    assert!(mcs.spin_ns.median > 50_000, "{mcs:?}: the second spins while the first holds it");
+}
+
+#[test]
 fn more_threads_repeat_the_recorded_ones() {
     let mut events = vec![(0, 0, START)];
     for i in 0..2u64 {

@@ -174,7 +174,8 @@ pub(crate) fn ops(thread: &RawThread, measures: &Measures, lines: &[Lines], chip
                 let away = measures.scale.cycles(ticks as f64) as u64;
                 put(&mut ops, &mut work, Op::Delay(away.saturating_sub(chip.os.wake_idle.0).max(1)));
             }
-            Raw::Signal(_) => {}
+            // Resolved when the walk ended.
+            Raw::Signal(_) | Raw::Take(_) | Raw::Post(_) => {}
         }
     }
     if work != 0 {

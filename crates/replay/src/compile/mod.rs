@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`walk`] | goes over the events and says what each thread did |
 //! | [`objects`] | locks, semaphores, barriers by their addresses, and their lives |
+//! | [`semaphores`] | which post of a semaphore fed which take |
 //! | [`tokens`] | which signal ended which condition wait |
 //! | [`gaps`] | what a thread did between two events: computed, slept, or waited for a core |
 //! | [`lines`] | how much data moves with a lock |
@@ -13,9 +14,11 @@ mod dynamic;
 mod gaps;
 mod lines;
 mod objects;
+mod semaphores;
 mod tokens;
 mod walk;
 
+use self::semaphores::Unit;
 use crate::program::{LockSpec, Op, Probe, Program, Script};
 use baton_chip::Chip;
 use baton_trace::{ThreadIndex, Trace};
@@ -93,13 +96,14 @@ pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
     let locks = walked.objects.locks.iter().zip(&lines).map(|(lock, lines)| LockSpec {
         address: lock.address,
         acquisitions: lock.acquisitions,
+        spins: lock.spins,
         lines: *lines,
     });
     Program {
         threads,
         locks: locks.collect(),
         rwlocks: walked.objects.rwlocks,
-        semaphores: walked.objects.semaphores.clone(),
+        semaphores: walked.semaphores.initial(&walked.objects.semaphores),
         barriers: walked.objects.barriers.iter().map(|barrier| barrier.participants()).collect(),
         tokens: walked.tokens.count(),
         measured: Cycles(scale.cycles(end.0.saturating_sub(begin.0) as f64) as u64),
@@ -123,6 +127,9 @@ pub(crate) enum Raw {
     Op(Op),
     /// A signal: the tokens that it puts down are known when the walk is over.
     Signal(u32),
+    /// A semaphore was lowered, or raised: what that is replayed as is known when the walk is over.
+    Take(Unit),
+    Post(Unit),
     /// So long away from the core, in ticks.
     Away(u64),
 }

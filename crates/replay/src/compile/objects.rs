@@ -1,6 +1,6 @@
 //! Locks, semaphores and barriers by their addresses. An address can have several lives.
 
-use baton_trace::{Address, ProcessIndex};
+use baton_trace::{Address, LockKind, ProcessIndex};
 use std::collections::BTreeMap;
 
 type Place = (ProcessIndex, Address);
@@ -10,6 +10,8 @@ type Place = (ProcessIndex, Address);
 pub(crate) struct LockBook {
     pub(crate) address: Address,
     pub(crate) acquisitions: u64,
+    /// A `pthread_spinlock_t`: nobody replaces it.
+    pub(crate) spins: bool,
     /// Threads that wait for it now.
     pub(crate) waiters: u32,
     /// Who held it last: thread and, if known, CPU.
@@ -51,14 +53,16 @@ pub(crate) struct Objects {
     attributes: BTreeMap<Place, u32>,
     pub(crate) locks: Vec<LockBook>,
     pub(crate) rwlocks: u32,
-    pub(crate) semaphores: Vec<u32>,
+    /// What each semaphore was initialised with, if that was seen.
+    pub(crate) semaphores: Vec<Option<u32>>,
     pub(crate) barriers: Vec<BarrierBook>,
 }
 
 impl Objects {
-    pub(crate) fn lock(&mut self, place: Place) -> u32 {
+    pub(crate) fn lock(&mut self, place: Place, kind: LockKind) -> u32 {
         *self.lock_at.entry(place).or_insert_with(|| {
-            self.locks.push(LockBook { address: place.1, ..LockBook::default() });
+            let spins = kind == LockKind::Spin;
+            self.locks.push(LockBook { address: place.1, spins, ..LockBook::default() });
             self.locks.len() as u32 - 1
         })
     }
@@ -72,7 +76,7 @@ impl Objects {
 
     pub(crate) fn semaphore(&mut self, place: Place) -> u32 {
         *self.semaphore_at.entry(place).or_insert_with(|| {
-            self.semaphores.push(self.attributes.get(&place).copied().unwrap_or(0));
+            self.semaphores.push(self.attributes.get(&place).copied());
             self.semaphores.len() as u32 - 1
         })
     }
@@ -83,6 +87,11 @@ impl Objects {
             self.barriers.push(BarrierBook { attribute, ..BarrierBook::default() });
             self.barriers.len() as u32 - 1
         })
+    }
+
+    /// What a semaphore was initialised with, if that was seen.
+    pub(crate) fn initial(&self, semaphore: u32) -> Option<u32> {
+        self.semaphores[semaphore as usize]
     }
 
     /// The count of a barrier or semaphore that has just been initialised.

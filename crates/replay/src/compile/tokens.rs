@@ -62,10 +62,15 @@ impl Tokens {
                 condition.signals.remove(at)?
             }
         };
-        let token = self.count;
-        self.count += 1;
+        let token = self.fresh();
         self.of_signal[signal as usize].push(token);
         Some(token)
+    }
+
+    /// A token that no signal of a condition puts down.
+    pub(crate) fn fresh(&mut self) -> u32 {
+        self.count += 1;
+        self.count - 1
     }
 
     /// A wait ended without being woken.

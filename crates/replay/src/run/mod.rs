@@ -3,7 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`world`] | the objects that the guests share |
-//! | [`objects`] | the objects that are not replaced: reader-writer locks, semaphores, tokens |
+//! | [`objects`] | the objects that are not replaced: reader-writer and spin locks, semaphores, tokens |
 //! | [`account`] | blocking, critical sections and competition overhead, as they happen |
 
 mod account;

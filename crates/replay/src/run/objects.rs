@@ -1,5 +1,5 @@
-//! What a replacement of locks leaves as it is: reader-writer locks, semaphores, and the tokens that stand for
-//! condition waits. They sleep in the kernel, as glibc's do.
+//! What a replacement of locks leaves as it is: reader-writer locks, spin locks, semaphores, and the tokens that stand
+//! for condition waits. All but the spin lock sleep in the kernel, as glibc's do.
 
 use baton_chip::Simulated;
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
@@ -70,6 +70,28 @@ impl RwLock {
         if left == 0 {
             Simulated::wake::<u32>(&self.0, u32::MAX, WAIT);
         }
+    }
+}
+
+/// glibc's `pthread_spinlock_t`: an exchange, and loads with PAUSE between them while it is taken.
+#[repr(C, align(128))]
+pub(crate) struct SpinLock(Cell);
+
+impl SpinLock {
+    pub(crate) fn new() -> SpinLock {
+        SpinLock(Atomic::new(0))
+    }
+
+    pub(crate) fn lock(&self) {
+        // Acquire: what the last holder wrote.
+        while self.0.swap(1, Acquire) != 0 {
+            // Taken: woken by the change, or told at once that it is free again.
+            let _ = Simulated::wait_while(&self.0, 1, Wait::Pause, None);
+        }
+    }
+
+    pub(crate) fn unlock(&self) {
+        self.0.store(0, Release);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Setup;
 use super::account::{Book, Totals};
-use super::objects::{RwLock, Semaphore, token_post, token_wait};
+use super::objects::{RwLock, Semaphore, SpinLock, token_post, token_wait};
 use crate::program::{Op, Program};
 use baton_chip::{Guest, Simulated, Spawn, act};
 use baton_machine::{Atomic, Machine, Owned, Wait};
@@ -21,9 +21,15 @@ use std::sync::Arc;
 /// Bytes of a line pair: data lines of a lock lie this far apart.
 const PAIR: usize = 128;
 
+/// A lock of the program: the one asked for in its place, or, as nobody replaces it, its own.
+enum Served<L> {
+    Replaced(Owned<Simulated, Alone<L>>),
+    Spins(Owned<Simulated, SpinLock>),
+}
+
 /// A lock with the data that moves with it.
 struct Guarded<L> {
-    lock: Owned<Simulated, Alone<L>>,
+    lock: Served<L>,
     data: Option<(NonNull<u8>, Layout)>,
     lines: usize,
 }
@@ -66,7 +72,11 @@ impl<L: RawLock<Simulated>> World<L> {
                 let layout = Layout::from_size_align(lines * PAIR, PAIR).expect("a few lines fit into memory");
                 (Simulated::alloc(layout), layout)
             });
-            Guarded { lock: Owned::new(Alone(L::new())), data, lines }
+            let lock = match spec.spins {
+                true => Served::Spins(Owned::new(SpinLock::new())),
+                false => Served::Replaced(Owned::new(Alone(L::new()))),
+            };
+            Guarded { lock, data, lines }
         });
         Rc::new(World {
             wait: setup.choice.wait,
@@ -140,7 +150,13 @@ impl<L: RawLock<Simulated>> World<L> {
         if waits {
             act::record(act::time(), What::Request { lock: name, mode, site });
         }
-        let token = guarded.lock.0.lock(self.wait);
+        let token = match &guarded.lock {
+            Served::Replaced(lock) => lock.0.lock(self.wait).to_word(),
+            Served::Spins(lock) => {
+                lock.lock();
+                0
+            }
+        };
         self.books.borrow_mut()[lock as usize].acquired(act::time(), waits);
         let how = How { slept: false, known: false, tries: 0 };
         let what =
@@ -153,16 +169,18 @@ impl<L: RawLock<Simulated>> World<L> {
                 unsafe { Simulated::touch(data.as_ptr().add(line * PAIR), 1, true) };
             }
         }
-        token.to_word()
+        token
     }
 
     fn unlock(&self, lock: u32, token: usize) {
         self.books.borrow_mut()[lock as usize].release(act::time());
         let name = Lock::mutex(self.program.locks[lock as usize].address);
         act::record(act::time(), What::Release { lock: name, mode: Mode::Exclusive, site: SiteId::UNKNOWN });
-        let token = L::Token::from_word(token);
-        // SAFETY: the thread's list of held locks had it, with this token and the one policy of the run.
-        unsafe { self.locks[lock as usize].lock.0.unlock(token, self.wait) };
+        match &self.locks[lock as usize].lock {
+            // SAFETY: the thread's list of held locks had it, with this token and the one policy of the run.
+            Served::Replaced(lock) => unsafe { lock.0.unlock(L::Token::from_word(token), self.wait) },
+            Served::Spins(lock) => lock.unlock(),
+        }
     }
 
     /// All locks together, at the end of the run.

@@ -1,0 +1,43 @@
+//! Threads that start others and wait for their end.
+
+use super::{Mode, Walk};
+use crate::program::Op;
+use baton_trace::{ProcessIndex, What};
+use std::collections::VecDeque;
+
+impl Walk<'_> {
+    pub(super) fn family(&mut self, id: usize, t: u64, what: What, process: ProcessIndex) {
+        self.replayability.events += 1;
+        match what {
+            What::Create { .. } => {
+                self.gap(id, t);
+                self.states[id].mode = Mode::Busy;
+            }
+            What::Created { handle, error } => {
+                if self.states[id].mode == Mode::Busy {
+                    self.states[id].mode = Mode::Running;
+                    self.states[id].last = t;
+                } else {
+                    self.gap(id, t);
+                }
+                let child = self.starts.get_mut(&(process, handle)).and_then(VecDeque::pop_front);
+                if let Some(child) = child.filter(|_| error == 0) {
+                    self.by_handle.insert((process, handle), child);
+                    self.started[child as usize] = true;
+                    self.op(id, Op::Spawn(child));
+                }
+            }
+            What::JoinBegin { .. } => {
+                self.gap(id, t);
+                self.wait(id, t, Mode::Busy);
+            }
+            What::JoinEnd { handle, error } => {
+                if let Some(&child) = self.by_handle.get(&(process, handle)).filter(|_| error == 0) {
+                    self.op(id, Op::Join(child));
+                }
+                self.resume(id, t, Mode::Running);
+            }
+            _ => {}
+        }
+    }
+}

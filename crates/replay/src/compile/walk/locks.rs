@@ -1,0 +1,162 @@
+//! Locks: mutexes and their like, and reader-writer locks.
+
+use super::{Hold, Leaf, Mode, Walk};
+use crate::compile::Raw;
+use crate::program::Op;
+use baton_trace::{Lock, LockKind, Mode as Holding, ProcessIndex, SiteId};
+use baton_units::CoreId;
+
+impl Walk<'_> {
+    pub(super) fn counted(&mut self, id: usize, lock: Lock, process: ProcessIndex, site: SiteId) {
+        if lock.kind != LockKind::RwLock && self.states[id].mode == Mode::Running {
+            let lock = self.objects.lock((process, lock.address), lock.kind);
+            *self.sites.entry((lock, site)).or_default().entry(id as u32).or_default() += 1;
+        }
+    }
+
+    /// Whether the lock was last held elsewhere, and what taking it cost.
+    fn ownership(&self, id: usize, lock: u32) -> (bool, u64) {
+        let cache = &self.chip.cache;
+        let Some((thread, cpu)) = self.objects.locks[lock as usize].last else {
+            return (false, (cache.hit + cache.atomic).0);
+        };
+        let mine = self.states[id].cpu;
+        let foreign = match (cpu, mine) {
+            (Some(theirs), Some(mine)) => theirs != mine,
+            _ => thread as usize != id,
+        };
+        if !foreign {
+            return (false, (cache.hit + cache.atomic).0);
+        }
+        let count = self.chip.core.count;
+        let transfer = match (cpu, mine) {
+            (Some(theirs), Some(mine)) if theirs < count && mine < count => {
+                cache.transfer.at(self.chip.distance(CoreId(theirs), CoreId(mine)))
+            }
+            _ => cache.transfer.same_cluster,
+        };
+        (true, (transfer + cache.atomic).0)
+    }
+
+    pub(super) fn acquire(&mut self, id: usize, t: u64, lock: Lock, mode: Holding, process: ProcessIndex) {
+        self.replayability.events += 1;
+        let relock = self.states[id].mode == Mode::Relock;
+        if lock.kind == LockKind::RwLock {
+            if !relock {
+                self.gap(id, t);
+            }
+            let number = self.objects.rwlock((process, lock.address));
+            self.op(id, Op::RwLock(number, mode == Holding::Exclusive));
+            return;
+        }
+        let number = self.objects.lock((process, lock.address), lock.kind);
+        let (foreign, price) = self.ownership(id, number);
+        if relock {
+            self.states[id].mode = Mode::Running;
+            self.states[id].last = t;
+        } else {
+            self.states[id].priced += price;
+            self.gap(id, t);
+        }
+        self.hold(id, t, number, foreign);
+    }
+
+    /// The thread has the lock from now on.
+    fn hold(&mut self, id: usize, t: u64, lock: u32, foreign: bool) {
+        let depth = self.states[id].depth.entry(lock).or_default();
+        *depth += 1;
+        if *depth == 1 {
+            self.objects.locks[lock as usize].acquisitions += 1;
+            self.op(id, Op::Lock(lock));
+            self.states[id].leaf = Some(Leaf { lock, since: t, foreign, pause: self.states[id].pause });
+            self.states[id].after_foreign = foreign.then_some(lock);
+        }
+    }
+
+    pub(super) fn request(&mut self, id: usize, t: u64, lock: Lock, process: ProcessIndex) {
+        self.replayability.events += 1;
+        if self.states[id].mode != Mode::Relock {
+            let cache = &self.chip.cache;
+            // The try that failed took the line.
+            self.states[id].priced += (cache.transfer.same_cluster + cache.atomic).0;
+            self.gap(id, t);
+        }
+        self.wait(id, t, Mode::LockWait(t));
+        if lock.kind != LockKind::RwLock {
+            let number = self.objects.lock((process, lock.address), lock.kind);
+            self.objects.locks[number as usize].waiters += 1;
+        }
+    }
+
+    pub(super) fn acquired(&mut self, id: usize, t: u64, lock: Lock, mode: Holding, process: ProcessIndex) {
+        let waited = matches!(self.states[id].mode, Mode::LockWait(_));
+        if !waited {
+            self.replayability.unmatched_waits += 1;
+            self.states[id].mode = Mode::Running;
+        } else {
+            self.resume(id, t, Mode::Running);
+        }
+        if lock.kind == LockKind::RwLock {
+            let number = self.objects.rwlock((process, lock.address));
+            self.op(id, Op::RwLock(number, mode == Holding::Exclusive));
+            return;
+        }
+        let number = self.objects.lock((process, lock.address), lock.kind);
+        let book = &mut self.objects.locks[number as usize];
+        book.waiters = book.waiters.saturating_sub(u32::from(waited));
+        let (foreign, _) = self.ownership(id, number);
+        self.hold(id, t, number, foreign);
+    }
+
+    pub(super) fn timeout(&mut self, id: usize, t: u64, lock: Lock, process: ProcessIndex) {
+        self.replayability.expired_waits += 1;
+        if let Mode::LockWait(since) = self.states[id].mode {
+            self.threads[id].steps.push(Raw::Away(t - since));
+            self.resume(id, t, Mode::Running);
+            if lock.kind != LockKind::RwLock {
+                let number = self.objects.lock((process, lock.address), lock.kind);
+                let book = &mut self.objects.locks[number as usize];
+                book.waiters = book.waiters.saturating_sub(1);
+            }
+        } else {
+            self.gap(id, t);
+        }
+    }
+
+    pub(super) fn release(&mut self, id: usize, t: u64, lock: Lock, mode: Holding, process: ProcessIndex) {
+        self.replayability.events += 1;
+        let waits = self.states[id].mode == Mode::CondEnter;
+        let leaf = self.states[id].leaf;
+        let pause = self.states[id].pause;
+        if !waits {
+            self.gap(id, t);
+        }
+        if lock.kind == LockKind::RwLock {
+            let number = self.objects.rwlock((process, lock.address));
+            self.op(id, Op::RwUnlock(number, mode == Holding::Exclusive));
+        } else {
+            let number = self.objects.lock((process, lock.address), lock.kind);
+            if let Some(leaf) = leaf.filter(|leaf| leaf.lock == number) {
+                let ticks = (t - leaf.since).saturating_sub(pause.saturating_sub(leaf.pause));
+                self.holds.push(Hold { lock: number, ticks, foreign: leaf.foreign });
+            }
+            match self.states[id].depth.get_mut(&number) {
+                Some(depth @ 2..) => *depth -= 1,
+                Some(depth @ 1) => {
+                    *depth = 0;
+                    self.op(id, Op::Unlock(number));
+                }
+                _ => self.replayability.unmatched_waits += 1,
+            }
+            let cpu = self.states[id].cpu;
+            let book = &mut self.objects.locks[number as usize];
+            book.last = Some((id as u32, cpu));
+            let woke = if book.waiters == 0 { 0 } else { self.chip.os.futex_wake.0 };
+            let cache = &self.chip.cache;
+            self.states[id].priced += (cache.hit + cache.atomic).0 + woke;
+        }
+        if waits {
+            self.wait(id, t, Mode::CondWait(t));
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Barriers and semaphores.
+
+use super::{Mode, Walk};
+use crate::compile::Raw;
+use crate::program::Op;
+use baton_trace::{ProcessIndex, What};
+
+impl Walk<'_> {
+    pub(super) fn meeting(&mut self, id: usize, t: u64, what: What, process: ProcessIndex) {
+        self.replayability.events += 1;
+        match what {
+            What::BarrierArrive { barrier, .. } => {
+                self.gap(id, t);
+                let number = self.objects.barrier((process, barrier));
+                self.objects.barriers[number as usize].arrive();
+                self.op(id, Op::Meet(number));
+                self.wait(id, t, Mode::Busy);
+            }
+            What::BarrierLeave { barrier, .. } => {
+                let number = self.objects.barrier((process, barrier));
+                self.objects.barriers[number as usize].leave();
+                self.resume(id, t, Mode::Running);
+            }
+            What::SemTake { semaphore, .. } => {
+                self.gap(id, t);
+                let number = self.objects.semaphore((process, semaphore));
+                self.take(id, number);
+            }
+            What::SemWait { semaphore, .. } => {
+                self.gap(id, t);
+                let number = self.objects.semaphore((process, semaphore));
+                *self.semaphore_waiters.entry(number).or_default() += 1;
+                self.wait(id, t, Mode::SemWait(t));
+            }
+            What::SemTaken { semaphore, .. } => {
+                let number = self.objects.semaphore((process, semaphore));
+                self.semaphore_left(number);
+                self.take(id, number);
+                self.resume(id, t, Mode::Running);
+            }
+            What::SemTimeout { semaphore } => {
+                let number = self.objects.semaphore((process, semaphore));
+                self.semaphore_left(number);
+                if let Mode::SemWait(since) = self.states[id].mode {
+                    self.threads[id].steps.push(Raw::Away(t - since));
+                }
+                self.replayability.expired_waits += 1;
+                self.resume(id, t, Mode::Running);
+            }
+            What::SemPost { semaphore, .. } => {
+                self.gap(id, t);
+                let number = self.objects.semaphore((process, semaphore));
+                let unit = self.semaphores.post(number, self.objects.initial(number), id as u32);
+                self.threads[id].steps.push(Raw::Post(unit));
+                if self.semaphore_waiters.get(&number).is_some_and(|&waiters| waiters != 0) {
+                    self.states[id].priced += self.chip.os.futex_wake.0;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn take(&mut self, id: usize, number: u32) {
+        let unit = self.semaphores.take(number, self.objects.initial(number), id as u32);
+        self.threads[id].steps.push(Raw::Take(unit));
+    }
+
+    fn semaphore_left(&mut self, number: u32) {
+        let waiters = self.semaphore_waiters.entry(number).or_default();
+        *waiters = waiters.saturating_sub(1);
+    }
+}

@@ -1,0 +1,303 @@
+//! The walk over a trace's events, in the order of time, that says what each thread did.
+//!
+//! What lies between two events of a thread is a [`Gap`], unless the thread was waiting: the simulation makes its own
+//! waits. A gap holds the program's own work, the recording's cost, and the cost of the lock operations at its ends,
+//! which the simulation charges again and which is therefore priced and taken out.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`locks`] | mutexes and their like, reader-writer locks |
+//! | [`conditions`] | condition variables |
+//! | [`meetings`] | barriers and semaphores |
+//! | [`family`] | threads that start others and wait for their end |
+//! | [`processor`] | when a thread had a CPU |
+
+mod conditions;
+mod family;
+mod locks;
+mod meetings;
+mod processor;
+
+use super::objects::Objects;
+use super::semaphores::Semaphores;
+use super::tokens::Tokens;
+use super::{Raw, RawThread, index};
+use crate::program::{Op, Replayability};
+use baton_chip::Chip;
+use baton_trace::{Event, ProcessIndex, SiteId, Trace, What};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A stretch between two events of a thread that did not wait.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Gap {
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+    /// Ticks in it that the recording took for itself.
+    pub(crate) pause: u64,
+    /// Cycles in it of lock operations that the simulation charges again.
+    pub(crate) priced: u64,
+    /// It follows the acquisition of this lock, which was last held elsewhere.
+    pub(crate) after_foreign: Option<u32>,
+    /// Ticks of it off the CPU: asleep, and ready to run. Filled in by `gaps`.
+    pub(crate) asleep: u64,
+    pub(crate) ready: u64,
+}
+
+/// A hold in which nothing else was recorded.
+pub(crate) struct Hold {
+    pub(crate) lock: u32,
+    pub(crate) ticks: u64,
+    pub(crate) foreign: bool,
+}
+
+/// What a thread is doing, as far as events tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Out,
+    Running,
+    LockWait(u64),
+    CondEnter,
+    CondWait(u64),
+    Relock,
+    SemWait(u64),
+    /// At a barrier, in a join, or creating a thread: what it waits for is known at its end.
+    Busy,
+}
+
+/// A hold in which nothing else has been recorded so far.
+#[derive(Clone, Copy)]
+struct Leaf {
+    lock: u32,
+    since: u64,
+    foreign: bool,
+    /// The recording's own time up to `since`.
+    pause: u64,
+}
+
+struct State {
+    mode: Mode,
+    last: u64,
+    pause: u64,
+    priced: u64,
+    after_foreign: Option<u32>,
+    depth: BTreeMap<u32, u32>,
+    cpu: Option<u32>,
+    /// The lock that it has just taken.
+    leaf: Option<Leaf>,
+    off_since: Option<(u64, Option<bool>)>,
+    /// Its last event ended a wait.
+    after_wait: bool,
+}
+
+pub(crate) struct Walk<'a> {
+    trace: &'a Trace,
+    chip: &'a Chip,
+    pub(crate) first: u64,
+    pub(crate) threads: Vec<RawThread>,
+    states: Vec<State>,
+    pub(crate) started: Vec<bool>,
+    starts: BTreeMap<(ProcessIndex, u64), VecDeque<u32>>,
+    by_handle: BTreeMap<(ProcessIndex, u64), u32>,
+    pub(crate) objects: Objects,
+    pub(crate) tokens: Tokens,
+    pub(crate) semaphores: Semaphores,
+    pub(crate) holds: Vec<Hold>,
+    /// Changes of the number of threads that do not wait.
+    pub(crate) waiting: Vec<(u64, i32)>,
+    pub(crate) replayability: Replayability,
+    pub(crate) probe_ps: Option<u64>,
+    /// Acquisitions by lock, call site and thread.
+    pub(crate) sites: BTreeMap<(u32, SiteId), BTreeMap<u32, u64>>,
+    semaphore_waiters: BTreeMap<u32, u32>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl<'a> Walk<'a> {
+    pub(crate) fn over(trace: &'a Trace, chip: &'a Chip) -> Walk<'a> {
+        let state = || State {
+            mode: Mode::Out,
+            last: 0,
+            pause: 0,
+            priced: 0,
+            after_foreign: None,
+            depth: BTreeMap::new(),
+            cpu: None,
+            leaf: None,
+            off_since: None,
+            after_wait: false,
+        };
+        let mut starts: BTreeMap<_, VecDeque<u32>> = BTreeMap::new();
+        for event in trace.events() {
+            if let What::ThreadStart { handle } = event.what {
+                starts.entry((trace.process_of(event.thread), handle)).or_default().push_back(event.thread.0);
+            }
+        }
+        let count = trace.threads.len();
+        let mut walk = Walk {
+            trace,
+            chip,
+            first: trace.span().0.0,
+            threads: (0..count).map(|_| RawThread::default()).collect(),
+            states: (0..count).map(|_| state()).collect(),
+            started: vec![false; count],
+            starts,
+            by_handle: BTreeMap::new(),
+            objects: Objects::default(),
+            tokens: Tokens::default(),
+            semaphores: Semaphores::default(),
+            holds: Vec::new(),
+            waiting: Vec::new(),
+            replayability: Replayability::default(),
+            probe_ps: None,
+            sites: BTreeMap::new(),
+            semaphore_waiters: BTreeMap::new(),
+            notes: Vec::new(),
+        };
+        for event in trace.events() {
+            walk.event(event);
+        }
+        walk.finish();
+        walk
+    }
+
+    fn finish(&mut self) {
+        // Tokens are known only now: a wake-up comes after its signal, a take after its post.
+        self.semaphores.settle(&mut self.tokens);
+        for thread in &mut self.threads {
+            let steps = std::mem::take(&mut thread.steps);
+            let mut places = Vec::with_capacity(steps.len());
+            for step in steps {
+                places.push(thread.steps.len());
+                match step {
+                    Raw::Signal(signal) => {
+                        thread.steps.extend(self.tokens.of(signal).iter().map(|&token| Raw::Op(Op::TokenPost(token))));
+                    }
+                    Raw::Take(unit) => thread.steps.extend(self.semaphores.taking(unit).map(Raw::Op)),
+                    Raw::Post(unit) => thread.steps.extend(self.semaphores.posting(unit).map(Raw::Op)),
+                    other => thread.steps.push(other),
+                }
+            }
+            for (at, _) in &mut thread.cpu {
+                *at = places.get(*at).copied().unwrap_or(thread.steps.len());
+            }
+        }
+        let outside = self.started.iter().zip(&self.states).skip(1);
+        let outside = outside.filter(|(started, state)| !**started && state.mode != Mode::Out).count();
+        self.replayability.from_outside = outside as u64;
+        if outside != 0 {
+            self.notes
+                .push(format!("{outside} threads start at their recorded times: nobody in the trace started them"));
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        let (id, t) = (index(event.thread), event.time.0);
+        let process = self.trace.process_of(event.thread);
+        if self.off_cpu(id, t, event.what) {
+            return;
+        }
+        if self.states[id].mode == Mode::Out {
+            self.states[id].mode = Mode::Running;
+            self.states[id].last = t;
+            self.threads[id].first = t;
+            self.waiting.push((t, 1));
+        }
+        match event.what {
+            What::Cpu { cpu } => self.states[id].cpu = Some(cpu),
+            What::CpuTime { ns } => self.cpu_time(id, t, ns),
+            What::ProbeCost { probe: 0, picoseconds } => self.probe_ps = Some(picoseconds),
+            What::ProbeCost { .. } | What::CondMutex { .. } => {}
+            What::Pause { ticks } => self.states[id].pause += ticks,
+            What::Attribute { address, value } => self.objects.attribute((process, address), value),
+            What::Acquire { lock, mode, site } => {
+                self.counted(id, lock, process, site);
+                self.acquire(id, t, lock, mode, process);
+            }
+            What::Request { lock, mode: _, site } => {
+                self.counted(id, lock, process, site);
+                self.request(id, t, lock, process);
+            }
+            What::Acquired { lock, mode, .. } => self.acquired(id, t, lock, mode, process),
+            What::Timeout { lock, .. } => self.timeout(id, t, lock, process),
+            What::Release { lock, mode, .. } => self.release(id, t, lock, mode, process),
+            What::TryFail { .. } | What::SemTryFail { .. } => {
+                self.replayability.events += 1;
+                self.replayability.failed_tries += 1;
+                self.gap(id, t);
+            }
+            What::LockInit { lock, .. } => {
+                self.gap(id, t);
+                self.objects.forget((process, lock.address));
+            }
+            What::Init { address, .. } => {
+                self.gap(id, t);
+                self.objects.forget((process, address));
+            }
+            What::CondWait { .. } | What::CondWake { .. } | What::CondSignal { .. } | What::CondBroadcast { .. } => {
+                self.condition(id, t, event.what, process)
+            }
+            What::BarrierArrive { .. }
+            | What::BarrierLeave { .. }
+            | What::SemTake { .. }
+            | What::SemWait { .. }
+            | What::SemTaken { .. }
+            | What::SemTimeout { .. }
+            | What::SemPost { .. } => self.meeting(id, t, event.what, process),
+            // A thread that was just created has used no CPU time.
+            What::ThreadStart { .. } if id != 0 => self.threads[id].cpu.push((0, 0)),
+            What::ThreadStart { .. } => {}
+            What::ThreadEnd { .. } => {
+                self.gap(id, t);
+                self.waiting.push((t, -1));
+            }
+            What::Create { .. } | What::Created { .. } | What::JoinBegin { .. } | What::JoinEnd { .. } => {
+                self.family(id, t, event.what, process);
+            }
+            What::OffCpu { .. } | What::OnCpu { .. } => {}
+            What::LockDestroy { .. }
+            | What::Destroy { .. }
+            | What::Marker { .. }
+            | What::RoiBegin { .. }
+            | What::RoiEnd { .. }
+            | What::Note { .. } => self.gap(id, t),
+        }
+    }
+
+    /// Ends the gap since the thread's last event.
+    fn gap(&mut self, id: usize, t: u64) {
+        let state = &mut self.states[id];
+        let (from, pause, priced) = (state.last, std::mem::take(&mut state.pause), std::mem::take(&mut state.priced));
+        let after_foreign = state.after_foreign.take();
+        state.last = t;
+        state.leaf = None;
+        state.after_wait = false;
+        if matches!(state.mode, Mode::Running | Mode::Relock) {
+            state.mode = Mode::Running;
+            let gap = Gap { from, to: t, pause, priced, after_foreign, ..Gap::default() };
+            self.threads[id].steps.push(Raw::Gap(gap));
+        } else {
+            // An event that does not fit what the thread was doing: its wait's end is missing.
+            state.mode = Mode::Running;
+            self.replayability.unmatched_waits += 1;
+            self.waiting.push((t, 1));
+        }
+    }
+
+    /// The thread waits from now on.
+    fn wait(&mut self, id: usize, t: u64, mode: Mode) {
+        self.states[id].mode = mode;
+        self.waiting.push((t, -1));
+    }
+
+    /// The wait is over.
+    fn resume(&mut self, id: usize, t: u64, mode: Mode) {
+        let state = &mut self.states[id];
+        (state.mode, state.last, state.pause, state.priced, state.leaf) = (mode, t, 0, 0, None);
+        state.after_wait = true;
+        self.waiting.push((t, 1));
+    }
+
+    fn op(&mut self, id: usize, op: Op) {
+        self.threads[id].steps.push(Raw::Op(op));
+    }
+}

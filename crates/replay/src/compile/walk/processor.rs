@@ -1,0 +1,45 @@
+//! When a thread had a CPU, and how much of its time.
+
+use super::{Mode, Walk};
+use baton_trace::{OffReason, What};
+
+impl Walk<'_> {
+    /// The thread left its CPU or came back: no act of its own.
+    pub(super) fn off_cpu(&mut self, id: usize, t: u64, what: What) -> bool {
+        match what {
+            What::OffCpu { reason, .. } => {
+                let blocked = match reason {
+                    OffReason::Blocked => Some(true),
+                    OffReason::Preempted => Some(false),
+                    OffReason::Unknown => None,
+                };
+                self.states[id].off_since = Some((t, blocked));
+                true
+            }
+            What::OnCpu { cpu, .. } => {
+                self.states[id].cpu = Some(cpu);
+                if let Some((since, blocked)) = self.states[id].off_since.take() {
+                    self.threads[id].off.push((since, t, blocked));
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn cpu_time(&mut self, id: usize, t: u64, ns: u64) {
+        if self.states[id].mode == Mode::Running && !self.states[id].after_wait {
+            self.gap(id, t);
+        }
+        let at = self.threads[id].steps.len();
+        self.threads[id].cpu.push((at, ns));
+        let state = &mut self.states[id];
+        if state.mode == Mode::Running && state.after_wait {
+            // Reading the CPU time is the recording's, not the program's.
+            state.pause += t - state.last;
+            if let Some(leaf) = &mut state.leaf {
+                (leaf.since, leaf.pause) = (t, state.pause);
+            }
+        }
+    }
+}
