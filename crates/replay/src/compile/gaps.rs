@@ -194,6 +194,8 @@ impl Measures {
         };
         let moved = gap.after_foreign.map_or(0, |lock| after_foreign(&lines[lock as usize], chip));
         let cycles = self.scale.cycles(ticks as f64) - probe - gap.priced as f64 - moved as f64;
-        cycles.max(0.0) as u64
+        // A gap that is shorter than a wake-up shows that none was in it: the waiter was not asleep.
+        let woke = if cycles > gap.woke as f64 { gap.woke as f64 } else { 0.0 };
+        (cycles - woke).max(0.0) as u64
     }
 }

@@ -84,7 +84,7 @@ impl Walk<'_> {
         self.wait(id, t, Mode::LockWait(t));
         if lock.kind != LockKind::RwLock {
             let number = self.objects.lock((process, lock.address), lock.kind);
-            self.objects.locks[number as usize].waiters += 1;
+            self.objects.locks[number as usize].asleep.push_back(id as u32);
         }
     }
 
@@ -102,8 +102,7 @@ impl Walk<'_> {
             return;
         }
         let number = self.objects.lock((process, lock.address), lock.kind);
-        let book = &mut self.objects.locks[number as usize];
-        book.waiters = book.waiters.saturating_sub(u32::from(waited));
+        self.objects.locks[number as usize].asleep.retain(|&waiter| waiter as usize != id);
         let (foreign, _) = self.ownership(id, number);
         self.hold(id, t, number, foreign);
     }
@@ -115,8 +114,7 @@ impl Walk<'_> {
             self.resume(id, t, Mode::Running);
             if lock.kind != LockKind::RwLock {
                 let number = self.objects.lock((process, lock.address), lock.kind);
-                let book = &mut self.objects.locks[number as usize];
-                book.waiters = book.waiters.saturating_sub(1);
+                self.objects.locks[number as usize].asleep.retain(|&waiter| waiter as usize != id);
             }
         } else {
             self.gap(id, t);
@@ -151,9 +149,11 @@ impl Walk<'_> {
             let cpu = self.states[id].cpu;
             let book = &mut self.objects.locks[number as usize];
             book.last = Some((id as u32, cpu));
-            let woke = if book.waiters == 0 { 0 } else { self.chip.os.futex_wake.0 };
+            // Each wait is ended by one wake at most, whoever gets the lock then.
+            let woke = !lock.kind.eq(&LockKind::Spin) && book.asleep.pop_front().is_some();
             let cache = &self.chip.cache;
-            self.states[id].priced += (cache.hit + cache.atomic).0 + woke;
+            self.states[id].priced += (cache.hit + cache.atomic).0;
+            self.states[id].woke = if woke { self.chip.os.futex_wake.0 } else { 0 };
         }
         if waits {
             self.wait(id, t, Mode::CondWait(t));

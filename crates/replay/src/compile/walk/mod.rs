@@ -36,6 +36,8 @@ pub(crate) struct Gap {
     pub(crate) pause: u64,
     /// Cycles in it of lock operations that the simulation charges again.
     pub(crate) priced: u64,
+    /// Cycles that waking a sleeper at its start would take, if one was asleep: there is no telling.
+    pub(crate) woke: u64,
     /// It follows the acquisition of this lock, which was last held elsewhere.
     pub(crate) after_foreign: Option<u32>,
     /// Ticks of it off the CPU: asleep, and ready to run. Filled in by `gaps`.
@@ -79,6 +81,7 @@ struct State {
     last: u64,
     pause: u64,
     priced: u64,
+    woke: u64,
     after_foreign: Option<u32>,
     depth: BTreeMap<u32, u32>,
     cpu: Option<u32>,
@@ -119,6 +122,7 @@ impl<'a> Walk<'a> {
             last: 0,
             pause: 0,
             priced: 0,
+            woke: 0,
             after_foreign: None,
             depth: BTreeMap::new(),
             cpu: None,
@@ -267,13 +271,13 @@ impl<'a> Walk<'a> {
     fn gap(&mut self, id: usize, t: u64) {
         let state = &mut self.states[id];
         let (from, pause, priced) = (state.last, std::mem::take(&mut state.pause), std::mem::take(&mut state.priced));
-        let after_foreign = state.after_foreign.take();
+        let (after_foreign, woke) = (state.after_foreign.take(), std::mem::take(&mut state.woke));
         state.last = t;
         state.leaf = None;
         state.after_wait = false;
         if matches!(state.mode, Mode::Running | Mode::Relock) {
             state.mode = Mode::Running;
-            let gap = Gap { from, to: t, pause, priced, after_foreign, ..Gap::default() };
+            let gap = Gap { from, to: t, pause, priced, woke, after_foreign, ..Gap::default() };
             self.threads[id].steps.push(Raw::Gap(gap));
         } else {
             // An event that does not fit what the thread was doing: its wait's end is missing.
@@ -292,7 +296,8 @@ impl<'a> Walk<'a> {
     /// The wait is over.
     fn resume(&mut self, id: usize, t: u64, mode: Mode) {
         let state = &mut self.states[id];
-        (state.mode, state.last, state.pause, state.priced, state.leaf) = (mode, t, 0, 0, None);
+        (state.mode, state.last, state.pause, state.leaf) = (mode, t, 0, None);
+        (state.priced, state.woke) = (0, 0);
         state.after_wait = true;
         self.waiting.push((t, 1));
     }
