@@ -90,7 +90,7 @@ fn the_result_does_not_depend_on_the_number_of_workers() {
 #[test]
 fn a_collapse_is_cut_off_and_told() {
     // Ticket waiters that only spin, many more than cores: a preempted waiter holds up all behind it.
-    let chip = chip(&["os.time_slice=200000"]);
+    let chip = chip(&["os.time_slice=2000000"]);
     let work = Work { threads: 6, rounds: 1500, think: 1000, critical: 2000, lines: 0, sleep: None };
     let (trace, _) = record(&chip, work, 1);
     let ask = ask(&[("ticket", Wait::Pause), ("ticket", Wait::Futex)], 2);

@@ -300,11 +300,14 @@ pub(super) fn wake(address: usize, n: u32) {
         let taken = engine.futexes.take(offset, n);
         taken.into_iter().map(|id| (id, engine.threads[id as usize].futex_sleep)).collect()
     });
-    let mut price = os.futex_wake.0.saturating_sub(os.futex_wake_none.0);
+    // An idle core is roused by an interrupt, once for all; the queue of a busy one just grows.
+    let mut interrupt = os.futex_wake.0.saturating_sub(os.futex_wake_none.0);
     for (id, sleep) in sleepers {
-        with(|engine| engine.wake(id, sleep));
+        let price = match with(|engine| engine.wake(id, sleep)) {
+            true => std::mem::replace(&mut interrupt, os.futex_wake_more.0),
+            false => os.futex_wake_more.0,
+        };
         kernel(price);
-        price = os.futex_wake_more.0;
     }
 }
 

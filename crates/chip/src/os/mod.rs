@@ -34,8 +34,8 @@ impl Engine {
         thread.run_time + if running { self.now - thread.run_since } else { 0 }
     }
 
-    /// The thread can run from now on; until now its cycles had `reason`.
-    pub(crate) fn make_ready(&mut self, id: ThreadId, reason: Reason) {
+    /// The thread can run from now on; until now its cycles had `reason`. Whether an idle core is to run it.
+    pub(crate) fn make_ready(&mut self, id: ThreadId, reason: Reason) -> bool {
         let now = self.now;
         self.counts.wakes += 1;
         let thread = &mut self.threads[id as usize];
@@ -50,7 +50,7 @@ impl Engine {
             let os = &self.chip.os;
             let latency = if idle < os.idle_poll.0 { os.wake_polling } else { os.wake_idle };
             self.start(core, id, latency.0);
-            return;
+            return true;
         }
         self.enqueue(core, id);
         let current = self.cores[core as usize].current;
@@ -59,6 +59,7 @@ impl Engine {
         {
             self.preempt(core);
         }
+        false
     }
 
     /// Carries a thread's standing over from one core's queue to another's, and forgives it a long sleep.
@@ -271,18 +272,21 @@ impl Engine {
         self.queue.put(timeout(id), at, Rank::Next);
     }
 
-    /// Wakes a thread from the sleep that it was in, or on its way to, when it was taken from its queue.
-    pub(crate) fn wake(&mut self, id: ThreadId, sleep: u64) {
+    /// Wakes a thread from the sleep that it was in, or on its way to, when it was taken from its queue. Whether that
+    /// roused an idle core.
+    pub(crate) fn wake(&mut self, id: ThreadId, sleep: u64) -> bool {
         let thread = &mut self.threads[id as usize];
         if thread.futex_sleep != sleep {
             // It has given up meanwhile.
+            false
         } else if thread.state == State::Asleep {
             thread.ended = Ended::Woken;
             self.queue.cancel(timeout(id));
-            self.make_ready(id, Reason::Asleep);
+            self.make_ready(id, Reason::Asleep)
         } else {
             // Still on its way to sleep: it will find that it need not.
             thread.woken_early = true;
+            false
         }
     }
 

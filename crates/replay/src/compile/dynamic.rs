@@ -1,7 +1,7 @@
 //! Work that threads share out among themselves while they run. Threads of one kind that take one lock at one place in
 //! the code, but not equally often, take from a common store there. Another lock would share it out otherwise.
 
-use baton_trace::{SiteId, ThreadIndex, Trace, What};
+use baton_trace::{Address, SiteId, ThreadIndex, Trace, What};
 use std::collections::BTreeMap;
 
 /// Shares that differ by more than this part of their mean are not equal.
@@ -10,11 +10,11 @@ const UNEQUAL: f64 = 0.02;
 const LEAST: u64 = 8;
 
 /// Acquisitions at places where threads of one kind differ in how often they come.
-pub(crate) fn count(trace: &Trace, sites: &BTreeMap<(u32, SiteId), BTreeMap<u32, u64>>) -> u64 {
+pub(crate) fn count(trace: &Trace, sites: &BTreeMap<(u32, Address), BTreeMap<u32, u64>>) -> u64 {
     let kinds = kinds(trace);
     let mut dynamic = 0;
     for ((_, site), threads) in sites {
-        if *site == SiteId::UNKNOWN {
+        if *site == 0 {
             continue;
         }
         let mut by_kind: BTreeMap<_, Vec<u64>> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! Locks, semaphores and barriers by their addresses. An address can have several lives.
 
 use baton_trace::{Address, LockKind, ProcessIndex};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 type Place = (ProcessIndex, Address);
 
@@ -12,8 +12,8 @@ pub(crate) struct LockBook {
     pub(crate) acquisitions: u64,
     /// A `pthread_spinlock_t`: nobody replaces it.
     pub(crate) spins: bool,
-    /// Threads that wait for it and that no release has woken yet, in the order in which they came.
-    pub(crate) asleep: VecDeque<u32>,
+    /// Threads that wait for it, in the order in which they came, and from when on they can be asleep.
+    pub(crate) waiters: Vec<(u32, u64)>,
     /// Who held it last: thread and, if known, CPU.
     pub(crate) last: Option<(u32, Option<u32>)>,
 }

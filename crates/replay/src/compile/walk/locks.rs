@@ -3,14 +3,20 @@
 use super::{Hold, Leaf, Mode, Walk};
 use crate::compile::Raw;
 use crate::program::Op;
-use baton_trace::{Lock, LockKind, Mode as Holding, ProcessIndex, SiteId};
+use baton_trace::{Address, Lock, LockKind, Mode as Holding, ProcessIndex, SiteId};
 use baton_units::CoreId;
 
 impl Walk<'_> {
     pub(super) fn counted(&mut self, id: usize, lock: Lock, process: ProcessIndex, site: SiteId) {
         if lock.kind != LockKind::RwLock && self.states[id].mode == Mode::Running {
             let lock = self.objects.lock((process, lock.address), lock.kind);
-            *self.sites.entry((lock, site)).or_default().entry(id as u32).or_default() += 1;
+            // A wait is recorded with its whole stack, another acquisition with its innermost frame: one place in the code.
+            let place = match self.trace.site(process, site) {
+                [innermost, ..] => *innermost,
+                [] if site == SiteId::UNKNOWN => 0,
+                [] => Address::MAX - Address::from(site.0),
+            };
+            *self.sites.entry((lock, place)).or_default().entry(id as u32).or_default() += 1;
         }
     }
 
@@ -61,6 +67,10 @@ impl Walk<'_> {
         self.hold(id, t, number, foreign);
     }
 
+    fn ticks(&self, cycles: u64) -> u64 {
+        (cycles as f64 * self.ticks_a_cycle) as u64
+    }
+
     /// The thread has the lock from now on.
     fn hold(&mut self, id: usize, t: u64, lock: u32, foreign: bool) {
         let depth = self.states[id].depth.entry(lock).or_default();
@@ -84,7 +94,8 @@ impl Walk<'_> {
         self.wait(id, t, Mode::LockWait(t));
         if lock.kind != LockKind::RwLock {
             let number = self.objects.lock((process, lock.address), lock.kind);
-            self.objects.locks[number as usize].asleep.push_back(id as u32);
+            let asleep = t + self.ticks(self.chip.os.futex_wait_changed.0);
+            self.objects.locks[number as usize].waiters.push((id as u32, asleep));
         }
     }
 
@@ -102,7 +113,7 @@ impl Walk<'_> {
             return;
         }
         let number = self.objects.lock((process, lock.address), lock.kind);
-        self.objects.locks[number as usize].asleep.retain(|&waiter| waiter as usize != id);
+        self.objects.locks[number as usize].waiters.retain(|&(waiter, _)| waiter as usize != id);
         let (foreign, _) = self.ownership(id, number);
         self.hold(id, t, number, foreign);
     }
@@ -114,7 +125,7 @@ impl Walk<'_> {
             self.resume(id, t, Mode::Running);
             if lock.kind != LockKind::RwLock {
                 let number = self.objects.lock((process, lock.address), lock.kind);
-                self.objects.locks[number as usize].asleep.retain(|&waiter| waiter as usize != id);
+                self.objects.locks[number as usize].waiters.retain(|&(waiter, _)| waiter as usize != id);
             }
         } else {
             self.gap(id, t);
@@ -147,13 +158,24 @@ impl Walk<'_> {
                 _ => self.replayability.unmatched_waits += 1,
             }
             let cpu = self.states[id].cpu;
+            let (os, ticks) = (&self.chip.os, |cycles: u64| (cycles as f64 * self.ticks_a_cycle) as u64);
             let book = &mut self.objects.locks[number as usize];
             book.last = Some((id as u32, cpu));
-            // Each wait is ended by one wake at most, whoever gets the lock then.
-            let woke = !lock.kind.eq(&LockKind::Spin) && book.asleep.pop_front().is_some();
+            // A waiter that was woken and comes too late is asleep again no earlier than this.
+            let again = t + ticks(os.wake_polling.0 + os.futex_wait_changed.0);
+            let nobody = book.waiters.is_empty() || lock.kind == LockKind::Spin;
+            let sleeper = book.waiters.iter_mut().find(|(_, asleep)| *asleep <= t && !nobody);
+            let woke = match sleeper {
+                Some((_, asleep)) => {
+                    *asleep = again;
+                    os.futex_wake.0
+                }
+                None if nobody => 0,
+                None => os.futex_wake_none.0,
+            };
             let cache = &self.chip.cache;
             self.states[id].priced += (cache.hit + cache.atomic).0;
-            self.states[id].woke = if woke { self.chip.os.futex_wake.0 } else { 0 };
+            self.states[id].woke = woke;
         }
         if waits {
             self.wait(id, t, Mode::CondWait(t));

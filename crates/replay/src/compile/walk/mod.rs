@@ -21,10 +21,10 @@ mod processor;
 use super::objects::Objects;
 use super::semaphores::Semaphores;
 use super::tokens::Tokens;
-use super::{Raw, RawThread, index};
+use super::{Raw, RawThread, Scale, index};
 use crate::program::{Op, Replayability};
 use baton_chip::Chip;
-use baton_trace::{Event, ProcessIndex, SiteId, Trace, What};
+use baton_trace::{Address, Event, ProcessIndex, Trace, What};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A stretch between two events of a thread that did not wait.
@@ -95,6 +95,7 @@ struct State {
 pub(crate) struct Walk<'a> {
     trace: &'a Trace,
     chip: &'a Chip,
+    ticks_a_cycle: f64,
     pub(crate) first: u64,
     pub(crate) threads: Vec<RawThread>,
     states: Vec<State>,
@@ -109,8 +110,8 @@ pub(crate) struct Walk<'a> {
     pub(crate) waiting: Vec<(u64, i32)>,
     pub(crate) replayability: Replayability,
     pub(crate) probe_ps: Option<u64>,
-    /// Acquisitions by lock, call site and thread.
-    pub(crate) sites: BTreeMap<(u32, SiteId), BTreeMap<u32, u64>>,
+    /// Acquisitions by lock, place in the code (0: not known) and thread.
+    pub(crate) sites: BTreeMap<(u32, Address), BTreeMap<u32, u64>>,
     semaphore_waiters: BTreeMap<u32, u32>,
     pub(crate) notes: Vec<String>,
 }
@@ -140,6 +141,7 @@ impl<'a> Walk<'a> {
         let mut walk = Walk {
             trace,
             chip,
+            ticks_a_cycle: 1.0 / Scale::new(trace, chip).cycles(1.0),
             first: trace.span().0.0,
             threads: (0..count).map(|_| RawThread::default()).collect(),
             states: (0..count).map(|_| state()).collect(),
