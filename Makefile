@@ -31,13 +31,13 @@ build: tools
 chips/this-host.toml: | build
 	$(BUILT)/baton doctor --calibrate --output $@ > /dev/null
 
-## demo: profiles a C program, predicts every lock, runs the best one, and leaves demo/report.html
+## demo: profiles a C program, predicts every lock, runs a handful, and leaves demo/report.html
 demo: build chips/this-host.toml
 	@mkdir -p $(DEMO)
 	$(CC) -O2 -g -o $(DEMO)/index examples/demo/index.c -lpthread
 	$(BUILT)/baton profile --force -o $(DEMO)/profile -- $(DEMO)/index $(DEMO_THREADS) $(DEMO_ROUNDS) crates docs
 	$(BUILT)/baton whatif $(DEMO)/profile --wait $(DEMO_WAITS) --seeds $(DEMO_SEEDS) --json > $(DEMO)/whatif.json
-	$(BUILT)/baton measure $(DEMO)/profile --predictions $(DEMO)/whatif.json --runs $(DEMO_RUNS)
+	$(BUILT)/baton measure $(DEMO)/profile --predictions $(DEMO)/whatif.json --across --runs $(DEMO_RUNS)
 	@cp $(DEMO)/profile/report.html $(DEMO)/report.html
 	@echo "Open $(DEMO)/report.html: where the threads waited, and what was predicted beside what was measured."
 

@@ -7,11 +7,13 @@
 //! | [`compile`](mod@compile) | from a trace to a program |
 //! | [`run`](mod@run) | a program on a chip under one lock |
 //! | [`predict`](mod@predict) | many locks and seeds side by side, after a check against the recorded run |
+//! | [`disturbance`] | whether others used the CPUs while it was recorded |
 //! | [`scale`] | more threads than were recorded |
 //!
 //! `docs/whatif.md` tells what is assumed and what is not replayed.
 
 pub mod compile;
+pub mod disturbance;
 pub mod predict;
 pub mod program;
 pub mod run;

@@ -2,6 +2,7 @@
 //! run's own time. Nothing is fitted to the trace: the chip's figures come from its file.
 
 use crate::compile::{Probes, compile, cpus};
+use crate::disturbance::disturbed;
 use crate::program::{LockSpec, Probe, Program, Replayability};
 use crate::run::{Choice, Ran, RunError, Setup, run};
 use crate::scale::{self, ScaleError};
@@ -218,7 +219,8 @@ pub fn predict(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
         results.push(predicted(choice, false, ran, chip, reference));
     }
     let share = program.replayability.share();
-    let reasons = reasons(&check, &program, share);
+    let mut reasons = reasons(&check, &program, share);
+    reasons.extend(trace.meta.as_ref().and_then(disturbed));
     let mut locks = program.locks.clone();
     locks.sort_by_key(|lock| (std::cmp::Reverse(lock.acquisitions), lock.address));
     Ok(Prediction {

@@ -2,9 +2,10 @@
 
 use crate::launch::child::{self, End};
 use crate::launch::choice::{self, Choice};
-use crate::launch::{exec::Exec, folder::Folder, host, library, program};
+use crate::launch::{exec::Exec, folder::Folder, host, library, neighbours::Neighbours, program};
 use crate::{ui, values};
 use anyhow::Context;
+use baton_replay::disturbance::{OTHERS, disturbed};
 use baton_report::terminal::{self, Style};
 use baton_report::{Profile, ProfileError, html};
 use baton_trace::Meta;
@@ -87,7 +88,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let started = SystemTime::now();
     let crowd = choice.as_ref().filter(|c| c.only_spins()).map(Choice::crowd);
+    let neighbours = Neighbours::watch();
     let end = child::run(exec, args.duration, crowd)?;
+    let seen = neighbours.seen();
 
     let recorded = folder.path().read_dir().is_ok_and(|mut entries| entries.next().is_some());
     if !recorded {
@@ -97,7 +100,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(how) = end.violently() {
         ui::note(format_args!("the program was ended by {how}; what it did until then is recorded"));
     }
-    let meta = meta(&args, choice.as_ref(), started, &end);
+    let mut meta = meta(&args, choice.as_ref(), started, &end);
+    if let Some(seen) = seen {
+        meta.extra.insert(OTHERS.into(), (seen.others.as_nanos() as u64).into());
+    }
+    if let Some(doubt) = disturbed(&meta) {
+        ui::warn(format_args!("{doubt}: its waits are not all its own"));
+    }
     let summary = match describe(folder.path(), &meta) {
         Ok(summary) => summary,
         // The trace is worth keeping; `baton report` reads it under this name, too.

@@ -12,6 +12,7 @@
 //! | [`crowd`] | warns when spinning waiters outnumber the CPUs |
 //! | [`folder`] | the directory of a profile, which has its name only when whole |
 //! | [`host`] | the machine, for the record |
+//! | [`neighbours`] | who else used the CPUs meanwhile |
 //! | [`stats`] | the counters that it leaves at its end |
 
 pub(crate) mod child;
@@ -22,6 +23,7 @@ pub(crate) mod exec;
 pub(crate) mod folder;
 pub(crate) mod host;
 pub(crate) mod library;
+pub(crate) mod neighbours;
 pub(crate) mod program;
 pub(crate) mod signals;
 pub(crate) mod stats;

@@ -33,6 +33,7 @@ predicted. Progress goes to standard error.
 Examples:
   baton whatif before --lock all --json > before/whatif.json
   baton measure before --predictions before/whatif.json          the best of them against the recorded one
+  baton measure before --predictions before/whatif.json --across  a good, a middling and a bad one
   baton measure before --lock mcs,ticket:pause --runs 9 --json")]
 pub(crate) struct Args {
     /// The directory that `baton profile` left.
@@ -47,6 +48,10 @@ pub(crate) struct Args {
     /// Without --lock: how many of the best predicted ones.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100))]
     best: u32,
+    /// Without --lock: the best, the middle and the slowest of those that are predicted to take no more than three times
+    /// as long as the recorded one.
+    #[arg(long, conflicts_with_all = ["lock", "best"])]
+    across: bool,
     /// Runs of each.
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
@@ -66,7 +71,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     })?;
     let said = args.predictions.as_deref().map(predictions::read).transpose()?.unwrap_or_default();
     let mut candidates = vec![recorded(&meta)?];
-    let others = if args.lock.is_empty() { best(&said, args.best) } else { args.lock.clone() };
+    let others = match (args.lock.is_empty(), args.across) {
+        (false, _) => args.lock.clone(),
+        (true, true) => across(&said),
+        (true, false) => best(&said, args.best),
+    };
     for name in &others {
         let (lock, wait) = name.split_once(':').map_or((name.as_str(), None), |(lock, wait)| (lock, Some(wait)));
         candidates.push(Candidate::replaced(choice::check(lock, wait)?));
@@ -114,6 +123,18 @@ fn best(said: &[Said], most: u32) -> Vec<String> {
     others.iter().take(most as usize).map(|s| format!("{}:{}", s.lock, s.wait)).collect()
 }
 
+/// The best, the middle and the slowest of those that do not collapse.
+fn across(said: &[Said]) -> Vec<String> {
+    let most = said.iter().find(|s| s.recorded).map_or(u64::MAX, |s| s.time_ns.median.saturating_mul(3));
+    let bearable = said.iter().filter(|s| s.time_ns.median <= most).cloned().collect::<Vec<_>>();
+    let ranked = best(&bearable, u32::MAX);
+    let mut picked: Vec<String> = Vec::new();
+    for at in [0, ranked.len() / 2, ranked.len().wrapping_sub(1)] {
+        picked.extend(ranked.get(at).filter(|name| !picked.contains(name)).cloned());
+    }
+    picked
+}
+
 /// What was predicted, with what was measured where it was; then what was measured without a prediction.
 fn rows(said: &[Said], candidates: &[Candidate], taken: &[Taken]) -> Vec<Predicted> {
     let mut rows: Vec<Predicted> = said.iter().map(Said::row).collect();
@@ -126,7 +147,11 @@ fn rows(said: &[Said], candidates: &[Candidate], taken: &[Taken]) -> Vec<Predict
             false => !r.recorded && (r.lock.as_str(), r.wait.as_str()) == (candidate.lock(), &candidate.wait()),
         };
         match rows.iter_mut().find(same) {
-            Some(row) => taken.enter(row),
+            Some(row) => {
+                // The prediction names what stands for the recorded lock in the replay.
+                (row.lock, row.wait) = (candidate.lock().to_owned(), candidate.wait());
+                taken.enter(row);
+            }
             None => {
                 let mut row = Predicted {
                     lock: candidate.lock().to_owned(),
@@ -200,6 +225,16 @@ mod tests {
     }
 
     #[test]
+    fn a_handful_lies_across_those_that_are_bearable() {
+        let others = ["tas", "mcs", "clh", "ttas", "k42"];
+        let mut all = vec![said("futex", 100, true, 0)];
+        all.extend(others.iter().zip([40, 90, 120, 300, 301]).map(|(lock, ns)| said(lock, ns, false, 0)));
+        assert_eq!(across(&all), ["tas:pause", "clh:pause", "ttas:pause"]);
+        assert_eq!(across(&all[..2]), ["tas:pause"]);
+        assert!(across(&all[..1]).is_empty());
+    }
+
+    #[test]
     fn measured_stands_beside_predicted() {
         let all = [said("futex", 100, true, 0), said("mcs", 200, false, 0)];
         let mcs = Candidate::replaced(choice::check("mcs", Some("pause")).unwrap());
@@ -207,9 +242,15 @@ mod tests {
         let taken = |ns: &[u64]| Taken { times: ns.iter().map(|n| Nanos(*n)).collect() };
         let rows = rows(&all, &[Candidate::bare(), mcs, clh], &[taken(&[90, 80, 100]), taken(&[400]), taken(&[7])]);
         let got: Vec<_> = rows.iter().map(|r| (r.lock.as_str(), r.measured_ns.map(|n| n.0))).collect();
-        assert_eq!(got, [("futex", Some(90)), ("mcs", Some(400)), ("clh", Some(7))]);
+        assert_eq!(got, [("glibc", Some(90)), ("mcs", Some(400)), ("clh", Some(7))]);
         assert_eq!(rows[0].measured_range_ns, Some((Nanos(80), Nanos(100))));
         let text = table(&rows);
-        assert!(text.contains("futex (recorded)") && text.contains("-50%") && text.contains("+11%"), "{text}");
+        assert!(
+            text.contains("glibc (recorded)")
+                && !text.contains("futex")
+                && text.contains("-50%")
+                && text.contains("+11%"),
+            "{text}"
+        );
     }
 }

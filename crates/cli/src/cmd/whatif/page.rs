@@ -12,10 +12,10 @@ const STYLE: &str = "\
 @media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--soft:#9aa1ab;--line:#3a3f47;--bar:#7aa7e6;--own:#8a8f98;--warn:#f08a7a}}
 body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);margin:2rem auto;max-width:60rem;padding:0 1rem}
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}p,li{max-width:46rem}.soft{color:var(--soft)}
-.warn{border-left:4px solid var(--warn);padding-left:.8rem}svg{width:100%;height:auto;font:13px system-ui,sans-serif}
-svg text{fill:var(--ink)}svg .soft{fill:var(--soft)}.bar{fill:var(--bar)}.own{fill:var(--own)}
+.warn{border-left:4px solid var(--warn);padding-left:.8rem}svg{width:100%;min-width:34rem;height:auto;font:13px system-ui,sans-serif}
+svg text{fill:var(--ink)}svg .soft{fill:var(--soft)}.bar{fill:var(--bar)}.own{fill:var(--own)}.beyond{fill:var(--bar);opacity:.35}
 .whisker{stroke:var(--ink);stroke-width:1.4;fill:none}.grid{stroke:var(--line)}
-.scroll{overflow-x:auto}table{border-collapse:collapse}td,th{padding:.25rem .7rem;text-align:right;border-bottom:1px solid var(--line)}
+.scroll{overflow-x:auto}table{border-collapse:collapse}td,th{white-space:nowrap;padding:.25rem .7rem;text-align:right;border-bottom:1px solid var(--line)}
 td:first-child,th:first-child,td:nth-child(2),th:nth-child(2),td:last-child{text-align:left}";
 
 /// The page.
@@ -29,7 +29,7 @@ pub(crate) fn page(prediction: &Prediction, command: &[String], chip: &Chip) -> 
         prediction.threads,
         prediction.cpus,
         escape(&chip.name),
-        escape(&prediction.recorded_lock),
+        escape(&prediction.recorded_lock.replace('`', "")),
         ms(check.measured_ns),
         ms(check.replayed_ns.median),
         check.error * 100.0,
@@ -57,55 +57,81 @@ pub(crate) fn page(prediction: &Prediction, command: &[String], chip: &Chip) -> 
     )
 }
 
+/// A lock that takes more than so many times the recorded one's time is off the scale: it would leave nothing to see of
+/// the others.
+const BEYOND: u64 = 5;
+
 /// Horizontal bars with whiskers.
 fn plot(title: &str, rows: &[Predicted], value: fn(&Predicted) -> Spread) -> String {
     const ROW: f64 = 24.0;
     const LEFT: f64 = 190.0;
     const WIDTH: f64 = 640.0;
-    let most = rows.iter().map(|row| value(row).high).max().unwrap_or(0).max(1) as f64;
-    let x = |ns: u64| LEFT + ns as f64 / most * WIDTH;
+    let bearable = rows.first().map_or(u64::MAX, |own| own.time_ns.median.saturating_mul(BEYOND));
+    let on_scale = |row: &Predicted| row.time_ns.median <= bearable;
+    let most = rows.iter().filter(|row| on_scale(row)).map(|row| value(row).high).max().unwrap_or(0).max(1) as f64;
+    let x = |ns: u64| LEFT + (ns as f64 / most).min(1.0) * WIDTH;
     let height = ROW * rows.len() as f64 + 34.0;
     let mut out = format!(
-        "<h2>{title}</h2><svg viewBox=\"0 0 {:.0} {height:.0}\" role=img aria-label=\"{title}\">",
+        "<h2>{title}</h2><div class=scroll><svg viewBox=\"0 0 {:.0} {height:.0}\" role=img aria-label=\"{title}\">",
         LEFT + WIDTH + 90.0
     );
-    for step in 0..=4u64 {
-        let ns = (most * step as f64 / 4.0) as u64;
+    let step = step(most);
+    for ns in (0..).map(|n| n as f64 * step).take_while(|ns| *ns <= most) {
         let _ = write!(
             out,
             "<line class=grid x1={0:.1} x2={0:.1} y1=0 y2={1:.0} /><text class=soft x={0:.1} y={2:.0} text-anchor=middle>{3}</text>",
-            x(ns),
+            x(ns as u64),
             height - 30.0,
             height - 12.0,
-            ms(ns)
+            ns * 1e-6
         );
     }
     for (i, row) in rows.iter().enumerate() {
         let spread = value(row);
         let (top, mid) = (ROW * i as f64 + 4.0, ROW * i as f64 + 12.0);
-        let class = if i == 0 { "own" } else { "bar" };
+        let class = match i {
+            0 => "own",
+            _ if on_scale(row) => "bar",
+            _ => "beyond",
+        };
         let label = if i == 0 { "recorded".to_owned() } else { format!("{} · {}", row.lock, row.wait) };
+        let end = if on_scale(row) { x(spread.median) } else { LEFT + WIDTH };
         let _ = write!(
             out,
             "<text x={:.0} y={:.0} text-anchor=end>{}</text><rect class={class} x={LEFT} y={top:.0} width={:.1} height=16 />",
             LEFT - 8.0,
             mid + 5.0,
             escape(&label),
-            (x(spread.median) - LEFT).max(0.5),
+            (end - LEFT).max(0.5),
         );
-        let (low, high) = (x(spread.low), x(spread.high));
+        let (low, mut high) = (x(spread.low), x(spread.high));
+        if on_scale(row) {
+            let _ = write!(
+                out,
+                "<path class=whisker d=\"M{low:.1} {mid}H{high:.1}M{low:.1} {0}V{1}M{high:.1} {0}V{1}\"/>",
+                mid - 4.0,
+                mid + 4.0,
+            );
+        } else {
+            high = end;
+        }
         let _ = write!(
             out,
-            "<path class=whisker d=\"M{low:.1} {mid}H{high:.1}M{low:.1} {0}V{1}M{high:.1} {0}V{1}\"/><text x={2:.1} y={3:.0}>{4}{5}</text>",
-            mid - 4.0,
-            mid + 4.0,
+            "<text x={:.1} y={:.0}>{}{}{}</text>",
             high + 8.0,
             mid + 5.0,
+            if on_scale(row) { "" } else { "→ " },
             if row.cut_off == 0 { "" } else { "≥ " },
             ms(spread.median),
         );
     }
-    out + "</svg>\n"
+    out + "</svg></div>\n"
+}
+
+/// The distance of grid lines: 1, 2 or 5 of a power of ten, four to nine of them.
+fn step(most: f64) -> f64 {
+    let power = 10f64.powf((most / 4.0).log10().floor());
+    [5.0, 2.0, 1.0].map(|n| n * power).into_iter().find(|step| most / step >= 4.0).unwrap_or(power)
 }
 
 fn table(rows: &[Predicted]) -> String {
@@ -136,4 +162,16 @@ fn table(rows: &[Predicted]) -> String {
 
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::step;
+
+    #[test]
+    fn grid_lines_are_round() {
+        for (most, expected) in [(4.0, 1.0), (9.0, 2.0), (21.0, 5.0), (100.0, 20.0), (2.5e8, 5e7)] {
+            assert!((step(most) / expected - 1.0).abs() < 1e-9, "{most}: {}", step(most));
+        }
+    }
 }

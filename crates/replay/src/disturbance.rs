@@ -1,0 +1,39 @@
+//! Whether others used the CPUs while a program was recorded. Its threads then waited for cores, and for holders that
+//! waited for cores, in ways that no replay of the program alone can have.
+
+use baton_trace::Meta;
+
+/// The key of the trace's `extra` data under which `baton profile` leaves the CPU time, in nanoseconds, that others used.
+pub const OTHERS: &str = "other_cpu_ns";
+/// A larger share of the CPUs' time makes a recording disturbed.
+pub const MOST_OTHERS: f64 = 0.05;
+
+/// Why the recording is disturbed, if it is.
+pub fn disturbed(meta: &Meta) -> Option<String> {
+    let others = meta.extra.get(OTHERS)?.as_u64()? as f64;
+    let all = meta.elapsed_ns as f64 * f64::from(meta.host.cpus.max(1));
+    let share = others / all.max(1.0);
+    (share > MOST_OTHERS).then(|| {
+        format!(
+            "other programs used {:.0}% of the CPUs while this one was recorded (at most {:.0}% is trusted)",
+            share * 100.0,
+            MOST_OTHERS * 100.0
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_twentieth_of_the_cpus_is_let_pass() {
+        let mut meta = Meta { elapsed_ns: 1_000_000, ..Meta::default() };
+        meta.host.cpus = 2;
+        assert_eq!(disturbed(&meta), None, "nothing is known");
+        meta.extra.insert(OTHERS.into(), 99_000.into());
+        assert_eq!(disturbed(&meta), None);
+        meta.extra.insert(OTHERS.into(), 500_000.into());
+        assert!(disturbed(&meta).unwrap().contains("25%"));
+    }
+}
