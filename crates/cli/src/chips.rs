@@ -66,6 +66,17 @@ impl Change {
     }
 }
 
+impl ChipArgs {
+    /// Reads the chip that was named; without one, the built-in sample with `preset` in front of the user's keys.
+    pub(crate) fn open_or(&self, preset: &[&str]) -> anyhow::Result<Chip> {
+        if self.chip.is_some() {
+            return self.open();
+        }
+        let set: Vec<String> = preset.iter().map(|&key| key.to_owned()).chain(self.set.iter().cloned()).collect();
+        Ok(Chip::from_toml_with(SAMPLE, "sample-host.toml", &set).map_err(BadInput::new)?)
+    }
+}
+
 /// `mesh256` means `chips/mesh256.toml`, unless there is a file of that name.
 fn found(path: &Path) -> PathBuf {
     let bare = path.components().count() == 1 && path.extension().is_none();

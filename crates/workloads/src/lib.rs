@@ -8,6 +8,7 @@
 //! | [`lock`] | threads that think, lock, compute, unlock |
 //! | [`barrier`] | threads that compute and meet |
 //! | [`pingpong`] | two threads that hand a line to and fro |
+//! | [`litmus`] | litmus tests: what may a few instructions a thread leave behind? |
 //! | [`ring`] | producers and consumers at a queue |
 //! | [`chase`] | one dependent load after another: the latency of each level |
 //! | [`stream`] | threads that read or write long ranges: bandwidth |
@@ -20,6 +21,7 @@
 pub mod barrier;
 pub mod chase;
 pub mod hot;
+pub mod litmus;
 pub mod lock;
 pub mod measure;
 pub mod mostly;

@@ -10,6 +10,7 @@ mod completions;
 mod diff;
 mod doctor;
 mod list;
+mod litmus;
 mod man;
 mod measure;
 mod noc;
@@ -71,6 +72,8 @@ commands! {
     Whatif(whatif),
     /// Simulate a micro-workload on a chip
     Sim(sim),
+    /// Run litmus tests on a chip: which final states can be seen?
+    Litmus(litmus),
     /// Simulate a network on chip: latency, saturation, traces, deadlocks
     Noc(noc),
     /// List chip files, and show one: every key, and a picture of where everything is

@@ -1,0 +1,89 @@
+//! What was seen beside what a reference allows.
+
+use super::Row;
+use crate::error::BadInput;
+use crate::ui;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The share of allowed outcomes that should show themselves.
+const ENOUGH: f64 = 0.95;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Allow,
+    Forbid,
+    /// A `forall` that always holds.
+    Holds,
+}
+
+/// Verdicts by suite and test.
+pub(super) struct Verdicts(BTreeMap<(String, String), Verdict>);
+
+impl Verdicts {
+    /// Reads a table whose header names `suite`, `test` and `verdict_x86_tso`.
+    pub(super) fn open(path: &Path) -> Result<Verdicts, BadInput> {
+        let bad = |line: usize, what: String| BadInput::new(format_args!("{}:{line}: {what}", path.display()));
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| BadInput::new(format_args!("cannot read `{}`: {error}", path.display())))?;
+        let mut lines = text.lines().enumerate();
+        let header: Vec<&str> = lines.next().map(|(_, line)| line.split(',').collect()).unwrap_or_default();
+        let column = |name: &str| {
+            let at = header.iter().position(|found| found.trim() == name);
+            at.ok_or_else(|| bad(1, format!("no column `{name}`; expected suite, test and verdict_x86_tso")))
+        };
+        let (suite, test, verdict) = (column("suite")?, column("test")?, column("verdict_x86_tso")?);
+        let mut all = BTreeMap::new();
+        for (i, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+            let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+            let cell = |at: usize| cells.get(at).copied().ok_or_else(|| bad(i + 1, "too few columns".into()));
+            let says = match cell(verdict)? {
+                "Allow" => Verdict::Allow,
+                "Forbid" => Verdict::Forbid,
+                "Required-holds" => Verdict::Holds,
+                other => return Err(bad(i + 1, format!("`{other}`; expected Allow, Forbid or Required-holds"))),
+            };
+            all.insert((cell(suite)?.to_owned(), cell(test)?.to_owned()), says);
+        }
+        Ok(Verdicts(all))
+    }
+
+    /// Says on standard error how the two stand; the exit code.
+    pub(super) fn compare(&self, rows: &[Row]) -> ExitCode {
+        let (mut wrong, mut missed) = (Vec::new(), Vec::new());
+        let (mut forbidden, mut allowed, mut unknown) = (0, 0, 0);
+        for row in rows {
+            let name = format!("{}/{}", row.suite, row.test);
+            match self.0.get(&(row.suite.clone(), row.test.clone())) {
+                None => unknown += 1,
+                Some(Verdict::Allow) => {
+                    allowed += 1;
+                    if !row.observed {
+                        missed.push(name);
+                    }
+                }
+                Some(Verdict::Forbid | Verdict::Holds) => {
+                    forbidden += 1;
+                    if row.observed != (self.0[&(row.suite.clone(), row.test.clone())] == Verdict::Holds) {
+                        wrong.push(name);
+                    }
+                }
+            }
+        }
+        let seen = allowed - missed.len();
+        ui::note(format_args!("forbidden: {} of {forbidden} seen{}", wrong.len(), list(&wrong)));
+        ui::note(format_args!("allowed: {seen} of {allowed} seen"));
+        if !missed.is_empty() {
+            ui::note(format_args!("allowed and not seen{}", list(&missed)));
+        }
+        if unknown > 0 {
+            ui::warn(format_args!("{unknown} tests have no verdict"));
+        }
+        if !wrong.is_empty() || (seen as f64) < ENOUGH * allowed as f64 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    }
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
+}

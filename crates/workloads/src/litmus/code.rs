@@ -1,0 +1,301 @@
+//! Reads the table of code, a column a thread.
+
+use super::Thread;
+use super::instruction::{self, Instruction, Op, RAX, Source, Width};
+use super::parse::{MOST_THREADS, Names, Pointer};
+
+const SUPPORTED: &str = "supported: mov, xchg, add sub and or xor inc dec xadd cmpxchg (on memory with `lock`), cmp, \
+                         test, mfence lfence sfence nop pause, jumps down, each with suffix q or l";
+
+type Wrong = (usize, String);
+
+/// The threads as their rows come.
+pub(super) struct Code {
+    pub(super) threads: Vec<Thread>,
+    /// By thread: labels and where they stand.
+    labels: Vec<Vec<(String, usize)>>,
+    /// Thread, instruction, label and line of each jump.
+    jumps: Vec<(usize, usize, String, usize)>,
+    /// Thread, register and line of each address in a register that was used.
+    used: Vec<(usize, usize, usize)>,
+}
+
+/// An operand.
+#[derive(Clone, Copy)]
+enum Operand {
+    Register(usize, Width),
+    Value(u64),
+    Location(usize),
+}
+
+impl Code {
+    /// Reads the row of `P0 | P1 ;`.
+    pub(super) fn header(row: Option<&(usize, &str)>, last: usize) -> Result<Code, Wrong> {
+        let Some(&(line, row)) = row else { return Err((last, "there is no code: expected ` P0 | P1 ;`".into())) };
+        let row = row.trim().strip_suffix(';').ok_or((line, "expected `;` at the end of the row".to_owned()))?;
+        let mut threads = 0;
+        for cell in row.split('|').map(str::trim) {
+            if cell.strip_prefix('P').and_then(|number| number.parse().ok()) != Some(threads) {
+                return Err((line, format!("expected `P{threads}`, found `{cell}`")));
+            }
+            threads += 1;
+        }
+        if threads > MOST_THREADS {
+            return Err((line, format!("more than {MOST_THREADS} threads")));
+        }
+        let none = vec![Vec::new(); threads];
+        Ok(Code { threads: vec![Thread::default(); threads], labels: none, jumps: Vec::new(), used: Vec::new() })
+    }
+
+    /// Reads a row of instructions.
+    pub(super) fn row(&mut self, line: usize, row: &str, names: &mut Names, at: &[Pointer]) -> Result<(), Wrong> {
+        let row = row.trim().strip_suffix(';').ok_or((line, "expected `;` at the end of the row".to_owned()))?;
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        if cells.len() != self.threads.len() {
+            return Err((line, format!("{} columns, expected {}", cells.len(), self.threads.len())));
+        }
+        for (thread, cell) in cells.into_iter().enumerate() {
+            self.cell(thread, cell, line, names, at).map_err(|message| (line, message))?;
+        }
+        Ok(())
+    }
+
+    fn cell(&mut self, id: usize, cell: &str, line: usize, names: &mut Names, at: &[Pointer]) -> Result<(), String> {
+        let mut text = cell;
+        while let Some((label, rest)) = text.split_once(':') {
+            let label = label.trim();
+            if self.labels[id].iter().any(|(known, _)| known == label) {
+                return Err(format!("label `{label}` stands twice in P{id}"));
+            }
+            self.labels[id].push((label.to_owned(), self.threads[id].code.len()));
+            text = rest.trim();
+        }
+        if text.is_empty() {
+            return Ok(());
+        }
+        let instruction = self.instruction(id, text, line, names, at)?;
+        self.threads[id].code.push(instruction);
+        Ok(())
+    }
+
+    fn instruction(
+        &mut self,
+        id: usize,
+        text: &str,
+        line: usize,
+        names: &mut Names,
+        at: &[Pointer],
+    ) -> Result<Instruction, String> {
+        let lower = text.to_ascii_lowercase();
+        let prefix =
+            lower.strip_prefix("lock").filter(|rest| rest.starts_with(|c: char| c == ';' || c.is_whitespace()));
+        let (locked, body) = match prefix {
+            Some(rest) => (true, &text[text.len() - rest.trim_start_matches(';').trim_start().len()..]),
+            None => (false, text),
+        };
+        let (mnemonic, operands) = body.split_once(char::is_whitespace).unwrap_or((body, ""));
+        let mnemonic = mnemonic.to_ascii_lowercase();
+        let bare = match mnemonic.as_str() {
+            "mfence" => Some(Instruction::Fence),
+            "lfence" | "sfence" | "nop" | "pause" => Some(Instruction::Nothing),
+            _ => None,
+        };
+        if let Some(instruction) = bare {
+            return match (locked, operands.trim()) {
+                (false, "") => Ok(instruction),
+                _ => Err(format!("`{text}`: `{mnemonic}` takes no operand and no prefix")),
+            };
+        }
+        let condition = match mnemonic.as_str() {
+            "jmp" => Some(None),
+            "je" | "jz" => Some(Some(true)),
+            "jne" | "jnz" => Some(Some(false)),
+            _ => None,
+        };
+        if let (Some(condition), false) = (condition, locked) {
+            self.jumps.push((id, self.threads[id].code.len(), operands.trim().to_owned(), line));
+            return Ok(Instruction::Jump(condition, 0));
+        }
+        let base = |name: &str| {
+            matches!(
+                name,
+                "mov"
+                    | "xchg"
+                    | "xadd"
+                    | "cmpxchg"
+                    | "add"
+                    | "sub"
+                    | "and"
+                    | "or"
+                    | "xor"
+                    | "inc"
+                    | "dec"
+                    | "cmp"
+                    | "test"
+            )
+        };
+        let (name, suffix) = match mnemonic.as_str() {
+            name if base(name) => (name, None),
+            name => match (name.strip_suffix('q'), name.strip_suffix('l')) {
+                (Some(name), _) if base(name) => (name, Some(Width::Quad)),
+                (_, Some(name)) if base(name) => (name, Some(Width::Long)),
+                _ => return Err(format!("instruction `{mnemonic}` is not supported; {SUPPORTED}")),
+            },
+        };
+        let mut found = Vec::new();
+        for operand in operands.split(',').map(str::trim).filter(|operand| !operand.is_empty()) {
+            found.push(self.operand(id, operand, line, names, at)?);
+        }
+        let mut width = suffix;
+        for operand in &found {
+            if let Operand::Register(_, its) = *operand {
+                if width.is_some_and(|width| width != its) {
+                    return Err(format!("`{text}`: the register has another width than the instruction"));
+                }
+                width = Some(its);
+            }
+        }
+        let width = width.ok_or_else(|| format!("`{text}`: the width is not clear; write `{name}q` or `{name}l`"))?;
+        for operand in &found {
+            if let Operand::Location(at) = *operand {
+                names.settle(at, width)?;
+            }
+        }
+        assemble(name, locked, width, &found).ok_or_else(|| {
+            let lock = if locked { "lock " } else { "" };
+            format!("`{text}`: these operands of `{lock}{name}` are not supported; {SUPPORTED}")
+        })
+    }
+
+    fn operand(
+        &mut self,
+        id: usize,
+        text: &str,
+        line: usize,
+        names: &mut Names,
+        at: &[Pointer],
+    ) -> Result<Operand, String> {
+        if let Some(value) = text.strip_prefix('$') {
+            let number = instruction::number(value);
+            return number.map(Operand::Value).ok_or_else(|| format!("`{text}`: expected a number after `$`"));
+        }
+        if text.starts_with('%') {
+            let (register, width) = instruction::register(text).ok_or_else(|| instruction::no_register(text))?;
+            return Ok(Operand::Register(register, width));
+        }
+        let (before, inside) = match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
+            Some((before, inside)) => (before.trim(), inside.trim()),
+            None => ("", text),
+        };
+        if let Some(name) = inside.strip_prefix('%') {
+            if name == "rip" && !before.is_empty() {
+                return names.of(before).map(Operand::Location);
+            }
+            let (register, _) = instruction::register(name).ok_or_else(|| instruction::no_register(name))?;
+            let pointer = at.iter().find(|pointer| (pointer.thread, pointer.register) == (id, register));
+            return match pointer {
+                Some(pointer) if before.is_empty() => {
+                    self.used.push((id, register, line));
+                    Ok(Operand::Location(pointer.to))
+                }
+                Some(_) => Err(format!("`{text}`: addresses with an offset are not supported")),
+                None => Err(format!("`{text}`: the initial state gives {id}:{name} no address, as in `{id}:{name}=x`")),
+            };
+        }
+        if !before.is_empty() || inside.contains([' ', '[', '(']) {
+            return Err(format!("address `{text}` is not supported; supported: (x), x(%rip), (%rdi)"));
+        }
+        names.of(inside).map(Operand::Location)
+    }
+
+    /// The threads, with every jump in its place.
+    pub(super) fn finish(mut self) -> Result<Vec<Thread>, Wrong> {
+        for (thread, at, label, line) in self.jumps {
+            let to = self.labels[thread].iter().find(|(known, _)| *known == label);
+            let Some(&(_, to)) = to else { return Err((line, format!("P{thread} has no label `{label}`"))) };
+            if to <= at {
+                return Err((line, format!("jump back to `{label}`: loops are not supported")));
+            }
+            if let Instruction::Jump(_, target) = &mut self.threads[thread].code[at] {
+                *target = to;
+            }
+        }
+        for (thread, register, line) in self.used {
+            if self.threads[thread].code.iter().any(|instruction| instruction.writes() == Some(register)) {
+                let name = instruction::register_name(register, Width::Quad);
+                return Err((line, format!("P{thread} computes the address in {name}, which is not supported")));
+            }
+        }
+        Ok(self.threads)
+    }
+}
+
+impl Instruction {
+    /// The register that it may write.
+    fn writes(&self) -> Option<usize> {
+        match *self {
+            Instruction::Move(to, ..) | Instruction::Compute(_, to, ..) => Some(to),
+            Instruction::Exchange(register, ..) | Instruction::ExchangeAdd(register, ..) => Some(register),
+            Instruction::CompareExchange(..) => Some(RAX),
+            _ => None,
+        }
+    }
+}
+
+/// Puts an instruction together; `None` where its operands do not fit.
+fn assemble(name: &str, locked: bool, width: Width, operands: &[Operand]) -> Option<Instruction> {
+    let op = match name {
+        "add" | "inc" => Some(Op::Add),
+        "sub" | "dec" => Some(Op::Sub),
+        "and" => Some(Op::And),
+        "or" => Some(Op::Or),
+        "xor" => Some(Op::Xor),
+        _ => None,
+    };
+    let source = |operand: Operand| match operand {
+        Operand::Register(register, _) => Source::Register(register),
+        Operand::Value(value) => Source::Value(value),
+        Operand::Location(at) => Source::Location(at),
+    };
+    let one = matches!(name, "inc" | "dec");
+    match (op, operands) {
+        (Some(op), &[Operand::Location(at)]) if one => {
+            Some(Instruction::Modify { op, at, by: Source::Value(1), locked, width })
+        }
+        (Some(op), &[Operand::Register(to, _)]) if one && !locked => {
+            Some(Instruction::Compute(op, to, Source::Value(1), width))
+        }
+        _ if one => None,
+        (Some(op), &[by @ (Operand::Register(..) | Operand::Value(_)), Operand::Location(at)]) => {
+            Some(Instruction::Modify { op, at, by: source(by), locked, width })
+        }
+        (
+            None,
+            &[Operand::Register(register, _), Operand::Location(at)]
+            | &[Operand::Location(at), Operand::Register(register, _)],
+        ) if name == "xchg" => Some(Instruction::Exchange(register, at, width)),
+        (None, &[Operand::Register(register, _), Operand::Location(at)]) if locked && name == "xadd" => {
+            Some(Instruction::ExchangeAdd(register, at, width))
+        }
+        (None, &[Operand::Register(register, _), Operand::Location(at)]) if locked && name == "cmpxchg" => {
+            Some(Instruction::CompareExchange(register, at, width))
+        }
+        _ if locked => None,
+        (Some(op), &[by, Operand::Register(to, _)]) => Some(Instruction::Compute(op, to, source(by), width)),
+        (None, &[from, Operand::Register(to, _)]) if name == "mov" => Some(Instruction::Move(to, source(from), width)),
+        (None, &[from @ (Operand::Register(..) | Operand::Value(_)), Operand::Location(at)]) if name == "mov" => {
+            Some(Instruction::Store(at, source(from), width))
+        }
+        // AT&T order: `cmp b, a` compares a with b. Equality does not mind.
+        (None, &[right, left]) if name == "cmp" => match (left, right) {
+            (Operand::Value(_), _) | (Operand::Location(_), Operand::Location(_)) => None,
+            _ => Some(Instruction::Compare(source(left), source(right), width)),
+        },
+        (None, &[right, Operand::Register(left, _)] | &[Operand::Register(left, _), right @ Operand::Location(_)])
+            if name == "test" =>
+        {
+            Some(Instruction::Test(left, source(right), width))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,157 @@
+//! Instructions in AT&T syntax, as far as litmus tests need them.
+//!
+//! | instructions | operands |
+//! | --- | --- |
+//! | `mov` | value or register to register or memory, memory to register |
+//! | `xchg` | register and memory; locked with or without the prefix |
+//! | `lock` with `add sub and or xor inc dec xadd cmpxchg` | on memory |
+//! | `add sub and or xor inc dec cmp test` | register, or memory without atomicity |
+//! | `mfence`; `lfence sfence nop pause` (which order nothing more on write-back memory) | |
+//! | `jmp je jz jne jnz` | a label further down |
+//!
+//! Widths are 64 bits (`q`) and 32 bits (`l`); a location has one width.
+
+/// General registers.
+pub const REGISTERS: usize = 16;
+/// The register that `cmpxchg` compares with.
+pub const RAX: usize = 0;
+
+const NAMES: [&str; 8] = ["ax", "bx", "cx", "dx", "si", "di", "bp", "sp"];
+
+/// How wide an access is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Width {
+    /// 32 bits.
+    Long,
+    /// 64 bits.
+    Quad,
+}
+
+impl Width {
+    /// The part of `value` that is this wide.
+    pub fn low(self, value: u64) -> u64 {
+        match self {
+            Width::Long => value & 0xffff_ffff,
+            Width::Quad => value,
+        }
+    }
+}
+
+/// Arithmetic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Addition.
+    Add,
+    /// Subtraction.
+    Sub,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+}
+
+impl Op {
+    /// The result, of any width.
+    pub fn apply(self, left: u64, right: u64) -> u64 {
+        match self {
+            Op::Add => left.wrapping_add(right),
+            Op::Sub => left.wrapping_sub(right),
+            Op::And => left & right,
+            Op::Or => left | right,
+            Op::Xor => left ^ right,
+        }
+    }
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A register.
+    Register(usize),
+    /// A constant.
+    Value(u64),
+    /// A location.
+    Location(usize),
+}
+
+/// An instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instruction {
+    /// To a register, from anywhere.
+    Move(usize, Source, Width),
+    /// To a location; the source is no location.
+    Store(usize, Source, Width),
+    /// Arithmetic on a register.
+    Compute(Op, usize, Source, Width),
+    /// Sets the flag as `cmp` does.
+    Compare(Source, Source, Width),
+    /// Sets the flag as `test` does.
+    Test(usize, Source, Width),
+    /// Arithmetic on memory, locked or as a load and a store.
+    Modify {
+        /// What is done.
+        op: Op,
+        /// The location.
+        at: usize,
+        /// With what; no location.
+        by: Source,
+        /// As one.
+        locked: bool,
+        /// How wide.
+        width: Width,
+    },
+    /// `xchg` of a register and a location.
+    Exchange(usize, usize, Width),
+    /// `lock xadd` of a register to a location.
+    ExchangeAdd(usize, usize, Width),
+    /// `lock cmpxchg` of a register to a location, against `rax`.
+    CompareExchange(usize, usize, Width),
+    /// `mfence`.
+    Fence,
+    /// Goes on at that instruction: always, if the flag says equal, or if it says not equal.
+    Jump(Option<bool>, usize),
+    /// Nothing that could be seen.
+    Nothing,
+}
+
+/// A register's number and width from its name, with or without `%`.
+pub fn register(name: &str) -> Option<(usize, Width)> {
+    let name = name.strip_prefix('%').unwrap_or(name).to_ascii_lowercase();
+    if let Some(number) = name.strip_prefix('r').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+        let (digits, width) = number.strip_suffix('d').map_or((number, Width::Quad), |digits| (digits, Width::Long));
+        return digits.parse().ok().filter(|number| (8..REGISTERS).contains(number)).map(|number| (number, width));
+    }
+    let width = match name.as_bytes().first()? {
+        b'r' => Width::Quad,
+        b'e' => Width::Long,
+        _ => return None,
+    };
+    NAMES.iter().position(|known| *known == &name[1..]).map(|number| (number, width))
+}
+
+/// A register's name.
+pub fn register_name(register: usize, width: Width) -> String {
+    match (NAMES.get(register), width) {
+        (Some(name), Width::Quad) => format!("r{name}"),
+        (Some(name), Width::Long) => format!("e{name}"),
+        (None, Width::Quad) => format!("r{register}"),
+        (None, Width::Long) => format!("r{register}d"),
+    }
+}
+
+pub(super) fn no_register(name: &str) -> String {
+    format!("`{name}` is no register; supported: rax rbx rcx rdx rsi rdi rbp rsp r8 to r15, and eax … r15d")
+}
+
+/// A decimal or `0x` number, with or without a sign.
+pub fn number(text: &str) -> Option<u64> {
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+    let value = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        Some(digits) => u64::from_str_radix(digits, 16).ok()?,
+        None if digits.starts_with(|c: char| c.is_ascii_digit()) => digits.parse().ok()?,
+        None => return None,
+    };
+    Some(if negative { value.wrapping_neg() } else { value })
+}
