@@ -26,6 +26,7 @@
 //! | room | holds |
 //! | --- | --- |
 //! | [`config`] | what a chip is: the chip file |
+//! | `core` | what a core keeps to itself: store buffers |
 //! | `engine` | time, threads, the event queue, waits that watch a line |
 //! | `memory` | the memory system behind one trait; now caches of fixed latencies |
 //! | `os` | cores with run queues, time slices, futexes |
@@ -37,6 +38,7 @@
 //! `docs/chip.md` tells what is modelled and what is not.
 
 pub mod config;
+mod core;
 mod engine;
 mod guest;
 pub mod machine;

@@ -1,6 +1,7 @@
 //! A simulation from the host's side: make it, set up guest data, start guest threads, run, read what came out.
 
 use crate::config::Chip;
+use crate::core::drain::drain;
 use crate::engine::current::{Entered, with};
 use crate::engine::queue::EventQueue;
 use crate::engine::thread::{OUTSIDE, Thread};
@@ -286,6 +287,7 @@ pub(crate) fn create(spawn: Spawn, f: Box<dyn FnOnce()>) -> Result<Guest, Refuse
     let routine = Routine::with_stack(stack, move |yielder, ()| {
         with(|engine| engine.threads[id as usize].yielder = yielder);
         f();
+        drain();
         let local: *const Local = with(|engine| &raw const *engine.threads[id as usize].local);
         // SAFETY: boxed, and kept as long as the engine.
         unsafe { (*local).finish() };

@@ -1,5 +1,6 @@
 //! Every algorithm, and the machine itself, in the contract suite on the simulated machine: more guests than cores,
-//! short time slices so that spinners and holders are preempted in the middle, and several seeds.
+//! short time slices so that spinners and holders are preempted in the middle, several seeds, with and without store
+//! buffers.
 
 mod common;
 
@@ -30,8 +31,9 @@ impl World for Simulated {
             "wait.umwait.enter=20",
             "wait.umwait.exit=50",
         ];
-        let chip = common::cores(4, &settings);
-        for seed in 1..=3 {
+        for (seed, entries) in [(1, 0), (2, 8), (3, 1)] {
+            let entries = format!("core.store_buffer={entries}");
+            let chip = common::cores(4, &[&settings[..], &[&entries]].concat());
             // Far beyond what any contract takes: a livelock ends as a failure.
             let limit = Some(Cycles(300_000_000));
             let options = Options { seed, limit, heap_bytes: 4 << 20, threads: 64, ..Options::default() };

@@ -57,6 +57,15 @@ fn history(mut outcome: (Outcome, Vec<baton_trace::Event>)) -> (Outcome, Vec<bat
 
 #[test]
 fn shortcuts_change_nothing() {
+    shortcuts("core.store_buffer=0");
+}
+
+#[test]
+fn shortcuts_change_nothing_with_store_buffers() {
+    shortcuts("core.store_buffer=3");
+}
+
+fn shortcuts(setting: &str) {
     // A short slice, so that spinners are preempted in the middle of their tries.
     let chip = common::cores(
         4,
@@ -68,6 +77,7 @@ fn shortcuts_change_nothing() {
             "wait.tpause=70",
             "wait.umwait.enter=30",
             "wait.umwait.exit=60",
+            setting,
         ],
     );
     let waits = [Wait::Spin, Wait::Pause, Wait::SpinPark(9), Wait::Futex, Wait::Tpause, Wait::Umwait];

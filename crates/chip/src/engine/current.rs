@@ -7,6 +7,7 @@
 use super::Engine;
 use super::queue::Rank;
 use super::thread::{Reason, Resume, State, ThreadId};
+use crate::core::drain::drain;
 use std::cell::Cell;
 use std::ptr::NonNull;
 
@@ -96,8 +97,9 @@ pub(crate) fn give_up_core() {
     suspend();
 }
 
-/// In a system call, or any other stretch that cannot be interrupted.
+/// In a system call, or any other stretch that cannot be interrupted. Stores leave their buffer first.
 pub(crate) fn kernel(cycles: u64) {
+    drain();
     if cycles != 0 {
         operate(Reason::Kernel, |engine| engine.now + cycles);
     }

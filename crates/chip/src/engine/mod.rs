@@ -19,6 +19,7 @@ pub(crate) mod spin;
 pub(crate) mod thread;
 
 use crate::config::Chip;
+use crate::core;
 use crate::guest::arena::Arena;
 use crate::guest::heap::Heap;
 use crate::memory::lines::Sparse;
@@ -94,15 +95,18 @@ pub(crate) struct Engine {
 /// The end of an operation that the memory system will tell.
 pub(crate) const PENDING: u64 = u64::MAX;
 
-/// Numbers of events: a thread's own, its time-out, and a core's time slice.
+/// Numbers of events: a thread's own, its time-out, a core's time slice, and the head of a thread's store buffer.
 pub(crate) fn own(thread: ThreadId) -> u32 {
-    thread * 3
+    thread * 4
 }
 pub(crate) fn timeout(thread: ThreadId) -> u32 {
-    thread * 3 + 1
+    thread * 4 + 1
 }
 pub(crate) fn slice(core: u32) -> u32 {
-    core * 3 + 2
+    core * 4 + 2
+}
+pub(crate) fn buffer(thread: ThreadId) -> u32 {
+    thread * 4 + 3
 }
 
 impl Engine {
@@ -119,10 +123,11 @@ impl Engine {
         }
         self.now = time;
         self.counts.events += 1;
-        match id % 3 {
-            0 => self.own_event(id / 3),
-            1 => self.timed_out(id / 3),
-            _ => self.slice_ended(id / 3),
+        match id % 4 {
+            0 => self.own_event(id / 4),
+            1 => self.timed_out(id / 4),
+            2 => self.slice_ended(id / 4),
+            _ => self.drained(id / 4),
         }
     }
 
@@ -216,9 +221,15 @@ impl Engine {
         for notice in notices.drain(..) {
             match notice {
                 Notice::Done { token, at, parts, .. } => {
-                    let sums = &mut self.threads[token as usize].parts;
+                    let (id, part) = core::parts(token);
+                    if part == core::HEAD {
+                        // Nobody waits for it as such: it has no place in the thread's cycles.
+                        self.queue.put(buffer(id), at, Rank::Next);
+                        continue;
+                    }
+                    let sums = &mut self.threads[id as usize].parts;
                     sums.iter_mut().zip(parts.0).for_each(|(sum, part)| *sum += u64::from(part));
-                    self.queue.put(own(token), at, Rank::Next);
+                    self.queue.put(own(id), at, Rank::Next);
                 }
                 Notice::Lost { core, line } => self.lost(core, line),
             }
@@ -290,6 +301,10 @@ impl Engine {
         for (i, thread) in self.threads.iter().enumerate() {
             let spent: u64 = thread.times.iter().sum();
             assert_eq!(spent, thread.since - thread.born, "thread {i}: cycles without a reason");
+            assert!(
+                thread.state != State::Done || thread.buffer.len() == 0,
+                "thread {i} ended with stores on their way"
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A guest thread as the engine sees it.
 
+use crate::core::buffer::StoreBuffer;
 use crate::memory::{Line, PARTS};
 use baton_machine::{Local, LockHint};
 use corosensei::Yielder;
@@ -16,6 +17,8 @@ pub enum Reason {
     Work,
     /// Its request is being served by the memory system.
     Memory,
+    /// Waiting for room in its store buffer, or until that is empty.
+    StoreBuffer,
     /// Spinning, or waiting with a monitor, on a core.
     Spin,
     /// In a system call.
@@ -29,18 +32,27 @@ pub enum Reason {
 }
 
 /// How many reasons there are.
-pub const REASONS: usize = 7;
+pub const REASONS: usize = 8;
 
 impl Reason {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Reason; REASONS] =
-        [Reason::Work, Reason::Memory, Reason::Spin, Reason::Kernel, Reason::Asleep, Reason::Ready, Reason::Switch];
+    pub const ALL: [Reason; REASONS] = [
+        Reason::Work,
+        Reason::Memory,
+        Reason::StoreBuffer,
+        Reason::Spin,
+        Reason::Kernel,
+        Reason::Asleep,
+        Reason::Ready,
+        Reason::Switch,
+    ];
 
     /// Its name in results.
     pub fn name(self) -> &'static str {
         match self {
             Reason::Work => "work",
             Reason::Memory => "memory",
+            Reason::StoreBuffer => "store_buffer",
             Reason::Spin => "spin",
             Reason::Kernel => "kernel",
             Reason::Asleep => "asleep",
@@ -122,6 +134,10 @@ pub(crate) struct Thread {
     /// Cores that it may run on; `None`: all.
     pub(crate) affinity: Option<Box<[u32]>>,
 
+    pub(crate) buffer: StoreBuffer,
+    /// It waits until at most so many stores are in its buffer.
+    pub(crate) waits_for_room: Option<usize>,
+
     pub(crate) spin: Spin,
     pub(crate) watch_next: u32,
     pub(crate) watch_before: u32,
@@ -179,6 +195,8 @@ impl Thread {
             local: Box::new(Local::new(number)),
             hint: LockHint::default(),
             affinity,
+            buffer: StoreBuffer::default(),
+            waits_for_room: None,
             spin: Spin { line: Line(0), core, first: 0, period: 1, hit: 0, done: 0, hits: false },
             watch_next: 0,
             watch_before: 0,

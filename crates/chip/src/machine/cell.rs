@@ -1,9 +1,11 @@
 //! Cells and slots of the simulated machine: the layout of the value itself, in guest memory.
 
-use super::{access, access_range, by_links, conditional};
-use crate::engine::current::{running, with};
-use crate::engine::thread::OUTSIDE;
-use crate::memory::Access;
+use super::{access, access_range, by_links, conditional, place};
+use crate::core::buffer::{Store, Write};
+use crate::core::drain::{self, drain};
+use crate::engine::current::{operate, running, with};
+use crate::engine::thread::{OUTSIDE, Reason};
+use crate::memory::{Access, Memory};
 use baton_machine::{Atomic, Ordering, Slot, Word};
 use core::cell::UnsafeCell;
 
@@ -28,8 +30,22 @@ impl<T: Word> SimulatedAtomic<T> {
         unsafe { self.0.get().read() }
     }
 
+    /// A load: from the thread's own store buffer, or from memory.
+    #[inline]
+    pub(crate) fn read(&self) -> T {
+        let address = self.address();
+        match forwarded(address, T::BYTES) {
+            Some(bits) => T::from_bits(bits),
+            None => {
+                access(address, Access::Load);
+                self.peek()
+            }
+        }
+    }
+
     /// A failing one only reads, which may hit.
     fn exchange_by_links(&self, current: T, new: T) -> Result<T, T> {
+        drain();
         loop {
             access(self.address(), Access::LoadLinked);
             let old = self.peek();
@@ -42,6 +58,24 @@ impl<T: Word> SimulatedAtomic<T> {
                 return Ok(old);
             }
         }
+    }
+
+    /// A store into the thread's store buffer.
+    fn buffer(&self, value: T) {
+        let (offset, line) = place(self.address());
+        let write: Write = |at, bits| {
+            // SAFETY: the caller's: `at` is the address of a live cell of this type.
+            unsafe { at.cast::<T>().write(T::from_bits(bits)) }
+        };
+        let (bytes, value) = (T::BYTES, value.to_bits());
+        drain::store(|core| Store { offset, bytes, value, write: Some(write), line, core });
+    }
+
+    /// Takes the line for a locked instruction, which waits until earlier stores have left their buffer.
+    #[inline]
+    fn lock(&self) {
+        drain();
+        access(self.address(), Access::Atomic);
     }
 
     /// Writes; time has passed already.
@@ -57,6 +91,28 @@ impl<T: Word> SimulatedAtomic<T> {
     }
 }
 
+impl<T> Drop for SimulatedAtomic<T> {
+    /// A cell on a stack can go while a store to it is still on its way.
+    #[inline]
+    fn drop(&mut self) {
+        drain::forget_own(self.0.get().addr(), size_of::<T>());
+    }
+}
+
+/// What the running thread's store buffer has for a load, at the price of a hit.
+#[inline(always)]
+fn forwarded(address: usize, bytes: usize) -> Option<u64> {
+    if running() == OUTSIDE || !with(|engine| engine.buffers()) {
+        return None;
+    }
+    let bits = drain::forward(place(address).0, bytes)?;
+    operate(Reason::Memory, |engine| {
+        engine.threads[engine.running as usize].operations += 1;
+        engine.now + engine.memory.hit().0
+    });
+    Some(bits)
+}
+
 impl<T: Word> Atomic<T> for SimulatedAtomic<T> {
     #[inline(always)]
     fn new(value: T) -> Self {
@@ -64,18 +120,23 @@ impl<T: Word> Atomic<T> for SimulatedAtomic<T> {
     }
     #[inline]
     fn load(&self, _: Ordering) -> T {
-        access(self.address(), Access::Load);
-        self.peek()
+        self.read()
     }
     #[inline]
     fn store(&self, value: T, order: Ordering) {
         // A sequentially consistent store is an exchange on x86.
-        access(self.address(), if order == Ordering::SeqCst { Access::Atomic } else { Access::Store });
+        if order == Ordering::SeqCst {
+            self.lock();
+        } else if running() != OUTSIDE && with(|engine| engine.buffers()) {
+            return self.buffer(value);
+        } else {
+            access(self.address(), Access::Store);
+        }
         self.poke(value);
     }
     #[inline]
     fn swap(&self, value: T, _: Ordering) -> T {
-        access(self.address(), Access::Atomic);
+        self.lock();
         let old = self.peek();
         self.poke(value);
         old
@@ -86,7 +147,7 @@ impl<T: Word> Atomic<T> for SimulatedAtomic<T> {
             return self.exchange_by_links(current, new);
         }
         // A failing one takes the line as well.
-        access(self.address(), Access::Atomic);
+        self.lock();
         let old = self.peek();
         if old != current {
             return Err(old);
@@ -100,7 +161,7 @@ impl<T: Word> Atomic<T> for SimulatedAtomic<T> {
     }
     #[inline]
     fn fetch_add(&self, value: T, _: Ordering) -> T {
-        access(self.address(), Access::Atomic);
+        self.lock();
         let old = self.peek();
         let mask = if T::BYTES == 8 { u64::MAX } else { (1 << (8 * T::BYTES)) - 1 };
         self.poke(T::from_bits(old.to_bits().wrapping_add(value.to_bits()) & mask));

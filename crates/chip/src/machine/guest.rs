@@ -1,5 +1,6 @@
 //! What a simulated guest can do beside the verbs of [`Machine`](baton_machine::Machine).
 
+use crate::core::drain::drain;
 use crate::engine::current::{operate, running, suspend, with};
 use crate::engine::thread::{OUTSIDE, Reason, State, Waited};
 use crate::simulation;
@@ -36,6 +37,7 @@ impl Guest {
 pub fn spawn(spawn: Spawn, f: impl FnOnce() + 'static) -> Guest {
     assert_guest("spawn");
     let price = with(|engine| engine.chip.os.thread_create.0);
+    drain();
     operate(Reason::Kernel, |engine| engine.now + price);
     match simulation::create(spawn, Box::new(f)) {
         Ok(guest) => guest,
@@ -50,6 +52,7 @@ pub fn spawn(spawn: Spawn, f: impl FnOnce() + 'static) -> Guest {
 pub fn join(guest: Guest) {
     assert_guest("join");
     // The look at the thread is an operation, so that a loop of joins takes time.
+    drain();
     operate(Reason::Kernel, |engine| engine.now + engine.chip.os.futex_wait_changed.0.max(1));
     let sleeps = with(|engine| {
         let id = engine.running;
@@ -72,6 +75,7 @@ pub fn join(guest: Guest) {
 /// Outside of guest code.
 pub fn delay(cycles: Cycles) {
     assert_guest("delay");
+    drain();
     if cycles.0 != 0 {
         with(|engine| {
             let until = engine.now + cycles.0;
@@ -127,7 +131,7 @@ pub fn cpu_time() -> Cycles {
         OUTSIDE => Cycles(0),
         id => {
             let times = &engine.threads[id as usize].times;
-            let counted = [Reason::Work, Reason::Memory, Reason::Spin, Reason::Kernel];
+            let counted = [Reason::Work, Reason::Memory, Reason::StoreBuffer, Reason::Spin, Reason::Kernel];
             Cycles(counted.iter().map(|&reason| times[reason as usize]).sum())
         }
     })

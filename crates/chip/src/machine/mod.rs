@@ -16,6 +16,8 @@ pub(crate) mod wait;
 
 use crate::config::Chip;
 use crate::config::coherent::Atomics;
+use crate::core::buffer::Store;
+use crate::core::drain::{self, drain};
 use crate::engine::current::{operate, running, with, work};
 use crate::engine::thread::{OUTSIDE, Reason};
 use crate::memory::{Access, Line, Memory};
@@ -67,17 +69,31 @@ fn conditional(address: usize) -> bool {
     with(|engine| !engine.memory.failed(CoreId(engine.threads[engine.running as usize].core)))
 }
 
-/// One access to each line of a range.
+/// One access to each line of a range whose data is read or written directly.
 fn access_range(start: usize, bytes: usize, kind: Access) {
     if running() == OUTSIDE || bytes == 0 {
         return;
     }
-    let line = with(|engine| 1usize << engine.line_shift);
+    let (line, buffers) = with(|engine| (1usize << engine.line_shift, engine.buffers()));
     let mut at = start;
     while at < start + bytes {
-        access(at, kind);
+        if kind == Access::Store && buffers {
+            let (offset, line) = place(at);
+            drain::store(|core| Store { offset, bytes: 0, value: 0, write: None, line, core });
+        } else {
+            access(at, kind);
+        }
         at = at / line * line + line;
     }
+}
+
+/// Where an address lies in guest memory, and in which line.
+#[inline(always)]
+fn place(address: usize) -> (usize, Line) {
+    with(|engine| {
+        let offset = engine.offset_of(address);
+        (offset, Line((offset >> engine.line_shift) as u32))
+    })
 }
 
 // SAFETY: guests of one engine run one at a time on one host thread and give way only at an operation's suspension, so
@@ -90,6 +106,7 @@ unsafe impl Machine for Simulated {
 
     fn fence(order: Ordering) {
         if order == Ordering::SeqCst && running() != OUTSIDE {
+            drain();
             operate(Reason::Memory, |engine| engine.now + engine.chip.core.fence.0);
         }
     }
@@ -172,6 +189,7 @@ unsafe impl Machine for Simulated {
         with(|engine| {
             let offset = memory.as_ptr().addr().wrapping_sub(engine.base);
             if offset < engine.arena.size() {
+                engine.forget_stores(offset, layout.size());
                 engine.heap.give(offset, layout);
             }
         });

@@ -4,6 +4,7 @@
 use super::cell::SimulatedAtomic;
 use super::{access, running};
 use crate::config::{Chip, Monitor};
+use crate::core::drain::{drain, drain_line};
 use crate::engine::current::{kernel, operate, suspend, with};
 use crate::engine::queue::Rank;
 use crate::engine::thread::{Ended, OUTSIDE, Reason, Spin, State, Waited};
@@ -66,8 +67,7 @@ pub(super) fn wait_while<T: Word>(
     wait: Wait,
     deadline: Option<Deadline>,
 ) -> WaitResult<T> {
-    access(cell.address(), Access::Load);
-    let seen = cell.peek();
+    let seen = cell.read();
     if seen != value {
         return WaitResult::Changed(seen);
     }
@@ -85,6 +85,8 @@ pub(super) fn wait_while<T: Word>(
         let line = Line((offset >> engine.line_shift) as u32);
         (Waiting { cell, value, line, deadline }, between(&engine.chip, wait))
     });
+    // A try must not find the line on its way to this very core.
+    drain_line(waiting.line);
     let ended = match between {
         Err(missing) => panic!("{missing}"),
         Ok(Between::Monitor(monitor)) => waiting.monitor(monitor),
@@ -182,16 +184,13 @@ impl<T: Word> Waiting<'_, T> {
 
     /// Sleeps in the kernel until woken, again and again until the value has changed.
     fn park(&self) -> WaitResult<T> {
-        let address = self.cell.address();
         loop {
-            access(address, Access::Load);
-            let seen = self.cell.peek();
+            let seen = self.cell.read();
             if seen != self.value {
                 return WaitResult::Changed(seen);
             }
             if self.sleep() == Ended::Expired {
-                access(address, Access::Load);
-                let seen = self.cell.peek();
+                let seen = self.cell.read();
                 return if seen == self.value { WaitResult::Expired } else { WaitResult::Changed(seen) };
             }
         }
@@ -210,8 +209,7 @@ impl<T: Word> Waiting<'_, T> {
             (os.futex_wait_changed.0, os.futex_wait.0.saturating_sub(os.futex_wait_changed.0))
         });
         kernel(short);
-        access(address, Access::Load);
-        let ended = if self.cell.peek() != self.value {
+        let ended = if self.cell.read() != self.value {
             Ended::Woken
         } else {
             // From here on a wake finds us: no time passes between the look and the queue.
@@ -271,6 +269,7 @@ fn sleepers(_: &Engine, offset: usize) -> usize {
 
 /// An atomic addition to a counter of the table of sleepers, at the start of the arena.
 fn add(counter: usize, value: u32) {
+    drain();
     let address = with(|engine| engine.base + counter);
     access(address, Access::Atomic);
     with(|engine| {
@@ -288,6 +287,7 @@ pub(super) fn wake(address: usize, n: u32) {
         let offset = engine.offset_of(address);
         (offset, sleepers(engine, offset), engine.chip.os.clone())
     });
+    drain();
     operate(Reason::Memory, |engine| engine.now + engine.chip.core.fence.0);
     access(with(|engine| engine.base + counter), Access::Load);
     // SAFETY: as in `add`.

@@ -1,0 +1,146 @@
+//! A hardware thread's store buffer: stores in program order, oldest first.
+
+use crate::memory::Line;
+use baton_units::CoreId;
+use std::collections::VecDeque;
+
+/// Writes a value, given by its bits, to guest memory.
+///
+/// # Safety
+/// The address is that of a live cell of the type that the function was made for.
+pub(crate) type Write = unsafe fn(*mut u8, u64);
+
+/// A store on its way.
+#[derive(Clone, Copy)]
+pub(crate) struct Store {
+    /// Where in guest memory.
+    pub(crate) offset: usize,
+    /// How many bytes; 0 for a store that stands for the traffic only: its data is written already.
+    pub(crate) bytes: usize,
+    /// The value, in its low bytes.
+    pub(crate) value: u64,
+    /// How it is written; `None` once the memory is gone, or for traffic only.
+    pub(crate) write: Option<Write>,
+    pub(crate) line: Line,
+    /// The core whose buffer it is in: the thread may have moved on.
+    pub(crate) core: CoreId,
+}
+
+/// What a load finds in the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Forward {
+    /// Nothing of the sort: memory has the value.
+    Nothing,
+    /// The newest store to it has all of its bytes.
+    Value(u64),
+    /// The newest store to it has only some: the load waits until that has left.
+    Blocked,
+}
+
+/// The buffer.
+#[derive(Default)]
+pub(crate) struct StoreBuffer {
+    stores: VecDeque<Store>,
+}
+
+impl StoreBuffer {
+    pub(crate) fn len(&self) -> usize {
+        self.stores.len()
+    }
+
+    pub(crate) fn push(&mut self, store: Store) {
+        self.stores.push_back(store);
+    }
+
+    /// The oldest store: the next to leave.
+    pub(crate) fn head(&self) -> Option<&Store> {
+        self.stores.front()
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Store> {
+        self.stores.pop_front()
+    }
+
+    /// What a load of `bytes` bytes at `offset` finds.
+    #[inline]
+    pub(crate) fn forward(&self, offset: usize, bytes: usize) -> Forward {
+        let newest = self.stores.iter().rev().find(|store| {
+            store.write.is_some() && store.offset < offset + bytes && offset < store.offset + store.bytes
+        });
+        match newest {
+            None => Forward::Nothing,
+            Some(store) if store.offset <= offset && offset + bytes <= store.offset + store.bytes => {
+                // The host, like the guest, keeps the low byte first.
+                let value = store.value >> (8 * (offset - store.offset));
+                Forward::Value(if bytes == 8 { value } else { value & ((1 << (8 * bytes)) - 1) })
+            }
+            Some(_) => Forward::Blocked,
+        }
+    }
+
+    /// Whether a store to the line is on its way.
+    pub(crate) fn has_line(&self, line: Line) -> bool {
+        self.stores.iter().any(|store| store.line == line)
+    }
+
+    /// The memory is gone: stores to it keep their time and lose their value.
+    pub(crate) fn forget(&mut self, offset: usize, bytes: usize) {
+        for store in &mut self.stores {
+            if store.offset < offset + bytes && offset < store.offset + store.bytes {
+                store.write = None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn store(offset: usize, bytes: usize, value: u64) -> Store {
+        let write: Write = |_, _| {};
+        Store { offset, bytes, value, write: Some(write), line: Line(offset as u32 / 64), core: CoreId(0) }
+    }
+
+    proptest! {
+        /// Against bytes with the age of their last store.
+        #[test]
+        fn a_load_finds_its_newest_store(
+            stores in prop::collection::vec((0usize..4, 0u32..4, any::<u64>()), 0..12),
+            gone in 0usize..5,
+            at in 0usize..4,
+            size in 0u32..4,
+        ) {
+            let mut buffer = StoreBuffer::default();
+            let mut bytes: [Option<(usize, u8)>; 16] = [None; 16];
+            for &(place, size, value) in stores.iter().take(gone) {
+                buffer.push(store(place * 4 / (1 << size) * (1 << size), 1 << size, value));
+                buffer.pop();
+            }
+            for (age, &(place, size, value)) in stores.iter().enumerate().skip(gone) {
+                let size = 1 << size;
+                let offset = place * 4 / size * size;
+                let low = if size == 8 { value } else { value & ((1 << (8 * size)) - 1) };
+                buffer.push(store(offset, size, low));
+                for i in 0..size {
+                    bytes[offset + i] = Some((age, value.to_le_bytes()[i]));
+                }
+            }
+            let size = 1 << size;
+            let offset = at * 4 / size * size;
+            let seen = &bytes[offset..offset + size];
+            let newest = seen.iter().flatten().map(|(age, _)| *age).max();
+            let value = seen.iter().rev().fold(0, |value, byte| value << 8 | byte.map_or(0, |(_, byte)| u64::from(byte)));
+            match buffer.forward(offset, size) {
+                Forward::Nothing => prop_assert!(newest.is_none()),
+                Forward::Value(found) => prop_assert!(
+                    found == value && seen.iter().all(|byte| byte.map(|(age, _)| age) == newest)),
+                // Bytes of an older store may be among them, or bytes of none.
+                Forward::Blocked => prop_assert!(newest.is_some()),
+            }
+            buffer.forget(0, 16);
+            prop_assert_eq!(buffer.forward(offset, size), Forward::Nothing);
+        }
+    }
+}

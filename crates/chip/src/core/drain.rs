@@ -1,0 +1,148 @@
+//! Stores leave the buffer: the oldest asks for its line, is written when the line is owned, and the next one asks.
+
+use super::buffer::{Forward, Store};
+use super::{HEAD, token};
+use crate::engine::current::{operate, running, suspend, with};
+use crate::engine::queue::Rank;
+use crate::engine::thread::{OUTSIDE, Reason, ThreadId};
+use crate::engine::{Engine, Step, buffer, own};
+use crate::memory::{Access, Answer, Line, Memory, Request};
+use baton_units::{CoreId, Cycles};
+
+impl Engine {
+    /// Whether there are store buffers.
+    #[inline(always)]
+    pub(crate) fn buffers(&self) -> bool {
+        self.chip.core.store_buffer != 0
+    }
+
+    /// A store of the running thread has entered its buffer.
+    fn enter(&mut self, store: Store) {
+        let id = self.running;
+        let thread = &mut self.threads[id as usize];
+        thread.operations += 1;
+        thread.buffer.push(store);
+        if thread.buffer.len() == 1 {
+            self.ask(id);
+        }
+    }
+
+    /// The oldest store asks for its line.
+    fn ask(&mut self, id: ThreadId) {
+        let Some(&Store { core, line, .. }) = self.threads[id as usize].buffer.head() else { return };
+        let request = Request { token: token(id, HEAD), core, line, access: Access::Store };
+        if let Answer::Served(served) = self.memory.request(request, Cycles(self.now)) {
+            if served.invalidates && self.watchers[line.0 as usize] != 0 {
+                self.invalidated(line);
+            }
+            self.queue.put(buffer(id), served.at.0, Rank::Next);
+        }
+    }
+
+    /// The oldest store's line is owned: it is written.
+    pub(crate) fn drained(&mut self, id: ThreadId) -> Step {
+        let Some(store) = self.threads[id as usize].buffer.pop() else { unreachable!("a store left an empty buffer") };
+        if let Some(write) = store.write {
+            // SAFETY: the cell was alive when it was stored to, and `forget` has taken the value away if its memory was
+            // given back since; nobody else runs now.
+            unsafe { write(self.arena.at(store.offset).as_ptr(), store.value) };
+            self.writers[store.offset / 8] = id + 1;
+        }
+        self.ask(id);
+        let thread = &mut self.threads[id as usize];
+        if thread.waits_for_room.is_some_and(|most| thread.buffer.len() <= most) {
+            thread.waits_for_room = None;
+            self.queue.put(own(id), self.now, Rank::Next);
+        }
+        Step::Handled
+    }
+
+    /// Guest memory is given back: stores that are on their way to it, anybody's, are not written.
+    pub(crate) fn forget_stores(&mut self, offset: usize, bytes: usize) {
+        for thread in &mut self.threads {
+            if thread.buffer.len() != 0 {
+                thread.buffer.forget(offset, bytes);
+            }
+        }
+    }
+}
+
+/// Waits until at most so many stores are in the running thread's buffer.
+#[cold]
+fn wait_for(most: usize) {
+    with(|engine| {
+        let thread = &mut engine.threads[engine.running as usize];
+        thread.waits_for_room = Some(most);
+    });
+    suspend();
+    with(|engine| {
+        let now = engine.now;
+        engine.threads[engine.running as usize].charge(Reason::StoreBuffer, now);
+    });
+}
+
+#[inline(always)]
+fn buffered() -> usize {
+    with(|engine| match engine.running {
+        OUTSIDE => 0,
+        id => engine.threads[id as usize].buffer.len(),
+    })
+}
+
+/// Waits until the running thread's buffer is empty.
+#[inline]
+pub(crate) fn drain() {
+    if buffered() != 0 {
+        wait_for(0);
+    }
+}
+
+/// Waits until no store to that line is in the running thread's buffer.
+#[inline]
+pub(crate) fn drain_line(line: Line) {
+    if buffered() != 0 && with(|engine| engine.threads[engine.running as usize].buffer.has_line(line)) {
+        wait_for(0);
+    }
+}
+
+/// What the running thread's buffer has for a load; a load that needs part of a store waits here.
+#[inline]
+pub(crate) fn forward(offset: usize, bytes: usize) -> Option<u64> {
+    if buffered() == 0 {
+        return None;
+    }
+    match with(|engine| engine.threads[engine.running as usize].buffer.forward(offset, bytes)) {
+        Forward::Nothing => None,
+        Forward::Value(value) => Some(value),
+        Forward::Blocked => {
+            wait_for(0);
+            None
+        }
+    }
+}
+
+/// The running thread stores into its buffer: a cycle, and the wait for a free entry. `store` is made when it enters.
+#[inline]
+pub(crate) fn store(store: impl FnOnce(CoreId) -> Store) {
+    let most = with(|engine| engine.chip.core.store_buffer as usize);
+    if buffered() >= most {
+        wait_for(most - 1);
+    }
+    operate(Reason::Memory, |engine| engine.now + 1);
+    with(|engine| {
+        let core = CoreId(engine.threads[engine.running as usize].core);
+        engine.enter(store(core));
+    });
+}
+
+/// The cell at `offset` is dropped by the thread that runs: its own stores to it are not written.
+#[inline]
+pub(crate) fn forget_own(address: usize, bytes: usize) {
+    if !crate::engine::current::is_any() || running() == OUTSIDE || buffered() == 0 {
+        return;
+    }
+    with(|engine| {
+        let offset = address.wrapping_sub(engine.base);
+        engine.threads[engine.running as usize].buffer.forget(offset, bytes);
+    });
+}
