@@ -79,3 +79,21 @@ fn verdicts_are_compared() {
     let (code, said) = run("suite,test\n");
     assert!(code == Some(2) && said.contains("no column `verdict_x86_tso`"), "{said}");
 }
+
+/// The reference collection lies beside the workspace, where there is one.
+#[test]
+fn the_reference_collection_has_its_verdicts() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference/litmus");
+    let folder = [folder, Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/reference/litmus")]
+        .into_iter()
+        .find(|folder| folder.is_dir());
+    let Some(folder) = folder else {
+        eprintln!("no reference/litmus beside the workspace: the collection was not run");
+        return;
+    };
+    let verdicts = folder.join("verdicts.csv");
+    // Forbidden: none in any run; allowed: at least 95% in the default number of runs.
+    let output = baton(&[folder.to_str().unwrap(), "--verdicts", verdicts.to_str().unwrap()]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success() && said.contains("forbidden: 0 of"), "{said}");
+}

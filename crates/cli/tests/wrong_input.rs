@@ -16,7 +16,14 @@ const CASES: &[(&[&str], &str)] = &[
     (&["litmus", "Cargo.toml"], "Cargo.toml:1: `[package]` is not supported; expected `X86_64` and the test's name"),
     (&["litmus", "src"], "no *.litmus file in `src` or below"),
     (
-        &["litmus", "../workloads/tests/litmus/plain/IRIW.litmus", "--set", "core.count=2"],
+        &[
+            "litmus",
+            "../workloads/tests/litmus/plain/IRIW.litmus",
+            "--set",
+            "core.count=2",
+            "--set",
+            "core.clusters_per_socket=1",
+        ],
         "4 threads; chip `litmus8` has 2 cores",
     ),
     (&["run"], "<PROGRAM>"),

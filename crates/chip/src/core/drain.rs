@@ -47,6 +47,10 @@ impl Engine {
             // given back since; nobody else runs now.
             unsafe { write(self.arena.at(store.offset).as_ptr(), store.value) };
             self.writers[store.offset / 8] = id + 1;
+            if self.watchers[store.line.0 as usize] != 0 {
+                // Another thread may have come to this core and spin there on the line, which its core keeps.
+                self.invalidated(store.line);
+            }
         }
         self.ask(id);
         let thread = &mut self.threads[id as usize];

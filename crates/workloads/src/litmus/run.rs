@@ -2,9 +2,11 @@
 //!
 //! What noise there is, all of it drawn from the seed, the run and the thread, never from the test's own accesses:
 //!
-//! - **start**: the threads of a run meet, then each starts late by up to a bound that differs from run to run;
+//! - **start**: the threads of a run meet, then each starts late by up to a bound that differs from run to run, or they
+//!   start one after the other in any order;
 //! - **caches**: before a run a thread may have read a location or taken it for writing, without changing it;
-//! - **store buffers**: a thread may have stores to other lines on their way, so that the test's own wait behind them;
+//! - **store buffers**: a thread may have stores to lines that no cache holds on their way, so that the test's own wait
+//!   behind them; where threads start one after the other, mostly the first has;
 //! - **gaps**: computation between two instructions;
 //! - **lines**: how far locations lie apart, and where, is the caller's choice ([`Round::stride`]).
 
@@ -42,10 +44,12 @@ pub struct Ready {
     pub finals: Box<dyn FnOnce() -> Histogram + Send>,
 }
 
-/// Lines beside the test's own that stores go to before it.
-const DECOYS: usize = 4;
+/// Stores to other lines at most that a thread has on their way when its test begins; each needs a line of its own.
+pub const DECOYS: usize = 15;
 /// Bounds on how late a thread starts.
-const LATE: [u64; 6] = [1, 8, 32, 128, 512, 2048];
+const LATE: [u64; 6] = [1, 16, 128, 512, 2048, 4096];
+/// From one thread's start to the next one's, where they start one after the other.
+const STEPS: [u64; 4] = [128, 512, 1024, 2048];
 /// Bounds on the gap between two instructions.
 const GAPS: [u64; 4] = [1, 8, 64, 512];
 
@@ -75,7 +79,9 @@ impl Round {
         };
         let memory = Memory::<M> {
             cells: OwnedSlice::new(block * self.runs as usize, |i| M::Atomic::new(initial(i))),
-            decoys: OwnedSlice::new(DECOYS * self.line, |_| M::Atomic::new(0)),
+            decoys: OwnedSlice::new(DECOYS * test.threads.len() * self.runs as usize * self.line, |_| {
+                M::Atomic::new(0)
+            }),
             round: self,
             block,
         };
@@ -130,7 +136,9 @@ fn one<M: Machine>(test: &Test, id: usize, run: u32, memory: &Memory<M>, meet: &
     let mut common = Noise::new(memory.round.seed, run, 0);
     let mut noise = Noise::new(memory.round.seed, run, id as u64 + 1);
     let (late, gap) = (common.one_of(&LATE), common.one_of(&GAPS));
-    let (crowd, gaps) = (common.below(4), common.below(2) == 0);
+    let gaps = common.below(2) == 0;
+    // In a row: the place of this thread, and how far they are apart.
+    let row = (common.below(2) == 0).then(|| (place(&mut common, test.threads.len(), id), common.one_of(&STEPS)));
     for location in 0..test.locations.len() {
         let cell = memory.cell(run, location);
         match noise.below(6) {
@@ -143,10 +151,17 @@ fn one<M: Machine>(test: &Test, id: usize, run: u32, memory: &Memory<M>, meet: &
             _ => {}
         }
     }
-    meet.meet(run, Cycles(noise.below(late)));
-    for _ in 0..noise.below(crowd + 1) {
-        let decoy = noise.below(DECOYS as u64) as usize * memory.round.line;
-        memory.decoys[decoy].store(u64::from(run), Ordering::Relaxed);
+    let (late, crowd) = match row {
+        Some((place, step)) => {
+            let crowd = if place == 0 { DECOYS as u64 } else { noise.one_of(&[0, 0, 0, 2]) };
+            (place as u64 * step + noise.below(step / 2), crowd)
+        }
+        None => (noise.below(late), noise.one_of(&[0, 0, 2, DECOYS as u64])),
+    };
+    meet.meet(run, Cycles(late));
+    let first = (run as usize * test.threads.len() + id) * DECOYS;
+    for decoy in 0..noise.below(crowd + 1) as usize {
+        memory.decoys[(first + decoy) * memory.round.line].store(1, Ordering::Relaxed);
     }
     let pause = || {
         if gaps && noise.below(2) == 0 {
@@ -155,6 +170,12 @@ fn one<M: Machine>(test: &Test, id: usize, run: u32, memory: &Memory<M>, meet: &
     };
     let cpu = execute::<M>(&test.threads[id], |location| memory.cell(run, location), pause);
     shown(test, id).map(|register| cpu.registers[register]).collect()
+}
+
+/// The place of `id` in a random order of the threads.
+fn place(noise: &mut Noise, threads: usize, id: usize) -> usize {
+    let keys: Vec<(u64, usize)> = (0..threads).map(|thread| (noise.next(), thread)).collect();
+    keys.iter().filter(|key| **key < keys[id]).count()
 }
 
 /// A thread's code, with `pause` before each access.

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     chip: ChipArgs,
     /// Runs of each test, each with other noise.
-    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 4000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     runs: u32,
     /// Seed of the noise.
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -92,6 +92,7 @@ const DEFAULT: &[&str] = &[
     "core.count=8",
     "core.per_cluster=2",
     "core.clusters_per_socket=2",
+    "core.store_buffer=16",
     "noise.start=0",
     "noise.latency=0.2",
 ];

@@ -7,7 +7,7 @@ use baton_machine::Machine;
 use baton_machine::units::Cycles;
 use baton_units::CoreId;
 use baton_workloads::litmus::Histogram;
-use baton_workloads::litmus::run::{Meet, Round};
+use baton_workloads::litmus::run::{DECOYS, Meet, Round};
 
 /// Runs in one simulation.
 const ROUND: u32 = 250;
@@ -44,7 +44,8 @@ pub(super) fn play(found: &Found, chip: &Chip, runs: u32, seed: u64) -> anyhow::
 
 fn play_round(found: &Found, chip: &Chip, round: Round) -> anyhow::Result<Histogram> {
     let threads = found.test.threads.len();
-    let words = (round.runs as usize + 1) * (found.test.locations.len() * round.stride + 2 * round.line);
+    let others = threads * DECOYS * round.line;
+    let words = (round.runs as usize + 1) * (found.test.locations.len() * round.stride + 2 * round.line + others);
     let options =
         Options { seed: round.seed, heap_bytes: 8 * words + (1 << 16), threads: threads + 1, ..Options::default() };
     let mut simulation = Simulation::new(chip, &options)?;
