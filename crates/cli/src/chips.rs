@@ -72,8 +72,9 @@ impl ChipArgs {
         if self.chip.is_some() {
             return self.open();
         }
-        let set: Vec<String> = preset.iter().map(|&key| key.to_owned()).chain(self.set.iter().cloned()).collect();
-        Ok(Chip::from_toml_with(SAMPLE, "sample-host.toml", &set).map_err(BadInput::new)?)
+        let set: Vec<String> =
+            preset.iter().map(|&key| key.to_owned()).chain(self.change.set.iter().cloned()).collect();
+        Ok(Chip::from_toml_at(SAMPLE, "sample-host.toml", self.change.cores, &set).map_err(BadInput::new)?)
     }
 }
 
