@@ -1,7 +1,9 @@
 //! `baton litmus` from outside: the list that it prints, and that a seed is a result.
 
 use assert_cmd::Command;
+use baton_workloads::litmus::{Test, tso};
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Our own tests.
@@ -78,6 +80,47 @@ fn verdicts_are_compared() {
     assert!(code == Some(2) && said.contains("verdicts.csv:2: `Maybe`; expected Allow"), "{said}");
     let (code, said) = run("suite,test\n");
     assert!(code == Some(2) && said.contains("no column `verdict_x86_tso`"), "{said}");
+}
+
+/// What x86-TSO allows each of our own tests to leave behind, by suite and name, as the command describes it.
+fn allowed() -> BTreeMap<(String, String), BTreeSet<String>> {
+    let mut all = BTreeMap::new();
+    for folder in std::fs::read_dir(OURS).unwrap() {
+        let folder = folder.unwrap();
+        for file in std::fs::read_dir(folder.path()).unwrap() {
+            let path = file.unwrap().path();
+            let test = Test::parse(&std::fs::read_to_string(&path).unwrap(), "a test").unwrap();
+            let states = tso::allowed(&test, 100_000).unwrap();
+            let states = states.iter().map(|state| test.describe(state)).collect();
+            all.insert((folder.file_name().into_string().unwrap(), test.name.clone()), states);
+        }
+    }
+    all
+}
+
+/// No state that the simulated chip shows is one that x86-TSO forbids, whatever its memory and its atomics are.
+#[test]
+fn every_state_is_one_that_x86_tso_allows() {
+    let allowed = allowed();
+    let ocor = concat!(env!("CARGO_MANIFEST_DIR"), "/../../chips/ocor64.toml");
+    let coherent = ["--chip", ocor, "--cores", "4", "--set", "core.store_buffer=8"];
+    let near = ["--set", "core.atomics=near"];
+    let far = ["--set", "core.atomics=far"];
+    let overtaking = ["--set", "home.policy=nonblocking", "--set", "network.vcs=1"];
+    let chips: [&[&[&str]]; 5] =
+        [&[], &[&coherent], &[&coherent, &near], &[&coherent, &far], &[&coherent, &near, &overtaking]];
+    for chip in chips {
+        let chip = chip.concat();
+        let runs = if chip.is_empty() { "1000" } else { "100" };
+        for row in json(&[&[OURS, "--runs", runs, "--outcomes"], &chip[..]].concat()) {
+            let name = |key: &str| row[key].as_str().unwrap().to_owned();
+            let allowed = &allowed[&(name("suite"), name("test"))];
+            for seen in row["outcomes"].as_array().unwrap() {
+                let state = seen["state"].as_str().unwrap();
+                assert!(allowed.contains(state), "{}: {state} on {chip:?}", name("test"));
+            }
+        }
+    }
 }
 
 /// The reference collection lies beside the workspace, where there is one.

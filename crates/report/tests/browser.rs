@@ -89,9 +89,16 @@ fn the_page_draws_itself_sorts_and_zooms() {
         root.dataset.plots = document.querySelectorAll("#lock-detail svg").length;
         const canvas = document.getElementById("canvas");
         const ink = () => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.reduce((sum, n, i) => (sum + n * (i % 97)) % 1000003, 0);
-        const before = ink();
-        document.getElementById("zoom-in").click();
-        setTimeout(() => { root.dataset.zoomed = ink() !== before; }, 500);
+        // Frames come when the browser likes: look again until there is something to see.
+        const when = (ready, then, tries = 40) => {
+            if (ready() || tries === 0) then(ready());
+            else setTimeout(() => when(ready, then, tries - 1), 50);
+        };
+        when(() => ink() !== 0, () => {
+            const before = ink();
+            document.getElementById("zoom-in").click();
+            when(() => ink() !== before, (zoomed) => { root.dataset.zoomed = zoomed; });
+        });
         root.dataset.wide = document.documentElement.scrollWidth > innerWidth;
     "##;
     let dom = dom(browser, folder.path(), 1200, &page, script);
