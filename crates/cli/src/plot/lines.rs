@@ -113,10 +113,7 @@ impl Lines {
                 continue;
             }
             last = at;
-            let text = match &self.names {
-                Some(names) => names.get(place as usize).map_or_else(String::new, |name| escape(name)),
-                None => number(place),
-            };
+            let text = self.place(place);
             let _ = write!(svg, "<text x={at:.1} y={bottom} text-anchor=middle>{text}</text>");
         }
         self.draw(&mut svg, &x, &y);
@@ -184,6 +181,17 @@ impl Lines {
         }
     }
 
+    /// What a place of the x axis is called.
+    fn place(&self, place: f64) -> String {
+        match &self.names {
+            Some(names) => names.get(place as usize).map_or_else(String::new, |name| escape(name)),
+            // As on the command line, and short enough to stand beside its neighbours.
+            None if place >= 1_048_576.0 && place % 1_048_576.0 == 0.0 => format!("{}M", place / 1_048_576.0),
+            None if place >= 4096.0 && place % 1024.0 == 0.0 => format!("{}K", place / 1024.0),
+            None => number(place),
+        }
+    }
+
     fn table(&self) -> String {
         let mut places: Vec<f64> = self.series.iter().flat_map(|series| series.points.iter().map(|p| p.0)).collect();
         places.sort_by(f64::total_cmp);
@@ -193,8 +201,7 @@ impl Lines {
             let _ = write!(out, "<th>{}", escape(&series.name));
         }
         for place in places {
-            let name = self.names.as_ref().and_then(|names| names.get(place as usize));
-            let _ = write!(out, "<tr><td>{}", name.map_or_else(|| number(place), |name| escape(name)));
+            let _ = write!(out, "<tr><td>{}", self.place(place));
             for series in &self.series {
                 let value = series.points.iter().find(|p| p.0 == place);
                 let _ = write!(out, "<td>{}", value.map_or_else(|| "–".to_owned(), |p| number(p.1)));
