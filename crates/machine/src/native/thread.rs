@@ -86,7 +86,14 @@ unsafe extern "C" fn ended(local: *mut libc::c_void) {
 
 /// Ends the thread's use of its storage and frees its number. Storage used again afterwards, by a later
 /// destructor, gets a new number and is ended again.
+///
+/// A thread may end that has no number: glibc hands the memory of an ended thread to a new one, and with it a value of
+/// the key that was set after the last round of destructors (by an allocator that locks while the thread's remains are
+/// freed). The old thread's number stays taken then.
 fn finish(local: &Local) {
+    if local.index() == Local::UNNUMBERED {
+        return;
+    }
     local.finish();
     let index = local.index() as usize;
     local.set_index(Local::UNNUMBERED);

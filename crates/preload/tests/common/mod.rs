@@ -187,7 +187,10 @@ impl Ran {
 
 /// A fresh, empty folder.
 pub fn folder(name: &str) -> PathBuf {
-    let path = scratch().join(format!("{name}.{}", std::process::id()));
+    // Tests of one process run side by side, some with the same program.
+    static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let n = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let path = scratch().join(format!("{name}.{}.{n}", std::process::id()));
     let _ = std::fs::remove_dir_all(&path);
     std::fs::create_dir(&path).unwrap();
     path
