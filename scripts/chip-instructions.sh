@@ -6,9 +6,9 @@ set -eu
 
 baton=${1:-target/release/baton}
 # lock  wait  threads  instructions a guest operation when this was last measured
-table='mcs pause 64 611
-spin-park spin-park 64 746
-tas pause 64 734'
+table='mcs pause 64 720
+spin-park spin-park 64 898
+tas pause 64 845'
 
 command -v valgrind >/dev/null || { echo "valgrind is missing" >&2; exit 1; }
 [ -x "$baton" ] || { echo "$baton is missing: cargo build --release -p baton-cli" >&2; exit 1; }
