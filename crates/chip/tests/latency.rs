@@ -33,6 +33,12 @@ fn chip(settings: &[&str]) -> Chip {
     Chip::from_toml_with(include_str!("../../../chips/ocor64.toml"), "ocor64.toml", &all).expect("a right chip")
 }
 
+/// That chip, and the same with a private second level, which every miss looks into as well.
+fn both(settings: &[&str]) -> [Chip; 2] {
+    let l2 = ["l2.size_bytes=65536", "l2.ways=8", "l2.latency=9", "l2.replacement=lru", "l2.mshrs=16"];
+    [chip(settings), chip(&[settings, &l2].concat())]
+}
+
 /// The chip file's latencies, and the formula of one message.
 struct Formula {
     l1: u64,
@@ -151,7 +157,7 @@ fn load_twice(cells: &[Apart], at: usize) {
 fn hits() {
     let chip = chip(&[]);
     let f = Formula::of(&chip);
-    fn both(first: fn(&[Apart], usize), second: fn(&[Apart], usize), cells: &[Apart], at: usize) {
+    fn one_then(first: fn(&[Apart], usize), second: fn(&[Apart], usize), cells: &[Apart], at: usize) {
         first(cells, at);
         let start = act::time();
         second(cells, at);
@@ -159,10 +165,10 @@ fn hits() {
     }
     thread_local!(static HIT: Cell<u64> = const { Cell::new(0) });
     let cases: [(Act, u64); 4] = [
-        ((2, |cells, at| both(load, load, cells, at)), f.l1),
-        ((2, |cells, at| both(load, store, cells, at)), f.l1),
-        ((2, |cells, at| both(store, load, cells, at)), f.l1),
-        ((2, |cells, at| both(store, add, cells, at)), f.l1 + f.atomic),
+        ((2, |cells, at| one_then(load, load, cells, at)), f.l1),
+        ((2, |cells, at| one_then(load, store, cells, at)), f.l1),
+        ((2, |cells, at| one_then(store, load, cells, at)), f.l1),
+        ((2, |cells, at| one_then(store, add, cells, at)), f.l1 + f.atomic),
     ];
     for (then, price) in cases {
         timed(&chip, 5, &[], then);
@@ -171,36 +177,59 @@ fn hits() {
 }
 
 #[test]
-fn memory_and_bank() {
-    let chip = chip(&[]);
+fn a_hit_in_the_second_level() {
+    let [_, chip] = both(&["l1.replacement=lru"]);
     let f = Formula::of(&chip);
-    for (core, home) in [(0, 5), (15, 0), (7, 7), (3, 12)] {
-        for (then, atomic) in [(load as fn(&[Apart], usize), 0), (store, 0), (add, f.atomic)] {
-            let (took, line) = timed(&chip, home, &[], (core, then));
-            let controller = [0, 15][line as usize % 2];
-            let memory = f.ask(home, controller) + f.row_miss + f.transfer + f.line(controller, home);
+    thread_local!(static HIT: Cell<u64> = const { Cell::new(0) });
+    let then: fn(&[Apart], usize) = |cells, at| {
+        // The first level has four ways: four other lines of its set push the line out, and the second keeps it.
+        (0..5).for_each(|turn| load(cells, (at + turn * 64) % LINES));
+        let start = act::time();
+        load(cells, at);
+        HIT.set((act::time() - start).0);
+    };
+    timed(&chip, 5, &[], (2, then));
+    assert_eq!(HIT.get(), f.lookup);
+    assert!(f.lookup > f.l1);
+}
+
+#[test]
+fn memory_and_bank() {
+    for chip in &both(&[]) {
+        let f = Formula::of(chip);
+        for (core, home) in [(0, 5), (15, 0), (7, 7), (3, 12)] {
+            for (then, atomic) in [(load as fn(&[Apart], usize), 0), (store, 0), (add, f.atomic)] {
+                let (took, line) = timed(chip, home, &[], (core, then));
+                let controller = [0, 15][line as usize % 2];
+                let memory = f.ask(home, controller) + f.row_miss + f.transfer + f.line(controller, home);
+                let core = u64::from(core);
+                let price = f.lookup + f.ask(core, home) + f.directory + memory + f.line(home, core) + atomic;
+                assert_eq!(took, price, "memory: core {core}, home {home}");
+            }
+            // In the home's bank, and in no core's cache.
+            let (took, _) = timed(chip, home, &[(1, load), (1, push_out)], (core, load));
             let core = u64::from(core);
-            let price = f.l1 + f.ask(core, home) + f.directory + memory + f.line(home, core) + atomic;
-            assert_eq!(took, price, "memory: core {core}, home {home}");
+            assert_eq!(
+                took,
+                f.lookup + f.ask(core, home) + f.bank + f.line(home, core),
+                "bank: core {core}, home {home}"
+            );
         }
-        // In the home's bank, and in no core's cache.
-        let (took, _) = timed(&chip, home, &[(1, load), (1, push_out)], (core, load));
-        let core = u64::from(core);
-        assert_eq!(took, f.l1 + f.ask(core, home) + f.bank + f.line(home, core), "bank: core {core}, home {home}");
     }
 }
 
 #[test]
 fn three_hops() {
-    let chip = chip(&[]);
-    let f = Formula::of(&chip);
-    for (core, home, owner) in [(0, 5, 10), (15, 0, 3), (7, 7, 2), (3, 12, 12), (4, 9, 9)] {
-        for first in [load as fn(&[Apart], usize), store] {
-            for (then, atomic) in [(load as fn(&[Apart], usize), 0), (store, 0), (add, f.atomic)] {
-                let (took, _) = timed(&chip, home, &[(owner, first)], (core as u32, then));
-                let owner = u64::from(owner);
-                let way = f.ask(core, home) + f.directory + f.ask(home, owner) + f.lookup + f.line(owner, core);
-                assert_eq!(took, f.l1 + way + atomic, "core {core}, home {home}, owner {owner}");
+    for chip in &both(&[]) {
+        let f = Formula::of(chip);
+        for (core, home, owner) in [(0, 5, 10), (15, 0, 3), (7, 7, 2), (3, 12, 12), (4, 9, 9)] {
+            for first in [load as fn(&[Apart], usize), store] {
+                for (then, atomic) in [(load as fn(&[Apart], usize), 0), (store, 0), (add, f.atomic)] {
+                    let (took, _) = timed(chip, home, &[(owner, first)], (core as u32, then));
+                    let owner = u64::from(owner);
+                    let way = f.ask(core, home) + f.directory + f.ask(home, owner) + f.lookup + f.line(owner, core);
+                    assert_eq!(took, f.lookup + way + atomic, "core {core}, home {home}, owner {owner}");
+                }
             }
         }
     }
@@ -208,51 +237,55 @@ fn three_hops() {
 
 #[test]
 fn upgrades() {
-    let chip = chip(&[]);
-    let f = Formula::of(&chip);
-    for (core, home, other) in [(0u64, 5u64, 10u64), (15, 0, 3), (7, 7, 2), (1, 14, 14)] {
-        // `other` is the owner, `core` a sharer; the upgrade tells `core` to await one acknowledgement.
-        thread_local!(static UPGRADE: Cell<u64> = const { Cell::new(0) });
-        let then: fn(&[Apart], usize) = |cells, at| {
-            load_twice(cells, at);
-            let start = act::time();
-            store(cells, at);
-            UPGRADE.set((act::time() - start).0);
-        };
-        timed(&chip, home, &[(other as u32, load)], (core as u32, then));
-        let asked = f.l1 + f.ask(core, home) + f.directory;
-        // The home's node sends a flit a cycle: the count first, then the invalidation.
-        let second = u64::from(home != core && home != other);
-        let acknowledged = second + f.ask(home, other) + f.lookup + f.ask(other, core);
-        let price = asked + f.ask(home, core).max(acknowledged);
-        assert_eq!(UPGRADE.get(), price, "core {core}, home {home}, other {other}");
+    for chip in &both(&[]) {
+        let f = Formula::of(chip);
+        for (core, home, other) in [(0u64, 5u64, 10u64), (15, 0, 3), (7, 7, 2), (1, 14, 14)] {
+            // `other` is the owner, `core` a sharer; the upgrade tells `core` to await one acknowledgement.
+            thread_local!(static UPGRADE: Cell<u64> = const { Cell::new(0) });
+            let then: fn(&[Apart], usize) = |cells, at| {
+                load_twice(cells, at);
+                let start = act::time();
+                store(cells, at);
+                UPGRADE.set((act::time() - start).0);
+            };
+            timed(chip, home, &[(other as u32, load)], (core as u32, then));
+            // The line was found in the nearest level.
+            let asked = f.l1 + f.ask(core, home) + f.directory;
+            // The home's node sends a flit a cycle: the count first, then the invalidation.
+            let second = u64::from(home != core && home != other);
+            let acknowledged = second + f.ask(home, other) + f.lookup + f.ask(other, core);
+            let price = asked + f.ask(home, core).max(acknowledged);
+            assert_eq!(UPGRADE.get(), price, "core {core}, home {home}, other {other}");
+        }
     }
 }
 
 #[test]
 fn far_atomics() {
-    let chip = chip(&["core.atomics=far"]);
-    let f = Formula::of(&chip);
-    for (core, home, owner) in [(0u64, 5u64, 10u64), (15, 0, 3), (7, 7, 2)] {
-        let ask = f.l1 + f.ask(core, home);
-        let done = f.bank + f.home_atomic + f.ask(home, core);
-        let (took, _) = timed(&chip, home, &[(1, load), (1, push_out)], (core as u32, add));
-        assert_eq!(took, ask + done, "at the home: core {core}, home {home}");
-        // A dirty copy comes home first.
-        let (took, _) = timed(&chip, home, &[(owner as u32, store)], (core as u32, add));
-        let recall = f.directory + f.ask(home, owner) + f.lookup + f.line(owner, home);
-        assert_eq!(took, ask + recall + done, "recalled: core {core}, home {home}, owner {owner}");
+    for chip in &both(&["core.atomics=far"]) {
+        let f = Formula::of(chip);
+        for (core, home, owner) in [(0u64, 5u64, 10u64), (15, 0, 3), (7, 7, 2)] {
+            let ask = f.lookup + f.ask(core, home);
+            let done = f.bank + f.home_atomic + f.ask(home, core);
+            let (took, _) = timed(chip, home, &[(1, load), (1, push_out)], (core as u32, add));
+            assert_eq!(took, ask + done, "at the home: core {core}, home {home}");
+            // A dirty copy comes home first.
+            let (took, _) = timed(chip, home, &[(owner as u32, store)], (core as u32, add));
+            let recall = f.directory + f.ask(home, owner) + f.lookup + f.line(owner, home);
+            assert_eq!(took, ask + recall + done, "recalled: core {core}, home {home}, owner {owner}");
+        }
     }
 }
 
 #[test]
 fn an_open_row_is_nearer() {
-    let chip = chip(&["dram.controllers=1", "dram.banks=1"]);
-    let f = Formula::of(&chip);
-    let near: fn(&[Apart], usize) = |cells, at| load(cells, at + 16);
-    let (took, _) = timed(&chip, 6, &[(9, load)], (2, near));
-    let memory = f.ask(6, 0) + f.row_hit + f.transfer + f.line(0, 6);
-    assert_eq!(took, f.l1 + f.ask(2, 6) + f.directory + memory + f.line(6, 2));
+    for chip in &both(&["dram.controllers=1", "dram.banks=1"]) {
+        let f = Formula::of(chip);
+        let near: fn(&[Apart], usize) = |cells, at| load(cells, at + 16);
+        let (took, _) = timed(chip, 6, &[(9, load)], (2, near));
+        let memory = f.ask(6, 0) + f.row_hit + f.transfer + f.line(0, 6);
+        assert_eq!(took, f.lookup + f.ask(2, 6) + f.directory + memory + f.line(6, 2));
+    }
 }
 
 #[test]
