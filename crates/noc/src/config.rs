@@ -36,6 +36,11 @@ pub struct Config {
     /// OCOR's arbiter: whether a marked packet's speculative bid outranks an unmarked non-speculative one.
     /// (A single-flit request's first bid is speculative and would lose to any body flit.)
     pub mark_outranks_speculation: bool,
+    /// OCOR's arbiter, rule 2: marked packets before unmarked ones. Without it an unmarked packet goes before all marked
+    /// ones in half of the cycles, by chance.
+    pub marked_first: bool,
+    /// OCOR's arbiter: ties among marked packets are broken by chance, by [`Config::seed`]; otherwise in turn.
+    pub random_ties: bool,
     /// Packets of each class that an endpoint holds before it refuses more; 0 = it takes every flit at once.
     pub endpoint_places: u32,
     /// Classes from this one on are responses: an endpoint always takes them.
@@ -124,6 +129,8 @@ impl Default for Config {
             arbiter: ArbiterKind::RoundRobin,
             allocator: AllocatorKind::InputFirst,
             mark_outranks_speculation: true,
+            marked_first: true,
+            random_ties: true,
             endpoint_places: 0,
             response_class: u32::MAX,
             clocks: Vec::new(),

@@ -47,7 +47,7 @@ fn figure_8_order_of_departure() {
         marked(1, a),       // θ2
         marked(0, b),       // η1
     ];
-    let ocor = order(Ocor { outranks_speculation: true }, &arriving);
+    let ocor = order(Ocor { outranks_speculation: true, ..Ocor::default() }, &arriving);
     assert_eq!(ocor, [3, 5, 1, 6, 0, 4, 2]);
     // The baseline lets them go in turn.
     assert_eq!(order(RoundRobin, &arriving), [0, 1, 2, 3, 4, 5, 6]);
@@ -57,7 +57,7 @@ fn figure_8_order_of_departure() {
 fn marked_go_before_unmarked() {
     let all = [Header::default(), marked(8, 900), Header::default(), marked(0, 900)];
     // Among the unmarked the turn goes on behind the last winner.
-    assert_eq!(order(Ocor { outranks_speculation: false }, &all), [3, 1, 2, 0]);
+    assert_eq!(order(Ocor { outranks_speculation: false, ..Ocor::default() }, &all), [3, 1, 2, 0]);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn figure_9_local_priority() {
 fn a_marked_first_bid_outranks_a_body_only_if_asked_to() {
     // Node 0 sends a long packet; node 1's marked single flit comes when the body holds the switch every cycle.
     let late = |outranks_speculation| {
-        let mut net = Network::with_arbiter(&funnel(2), Ocor { outranks_speculation }).unwrap();
+        let mut net = Network::with_arbiter(&funnel(2), Ocor { outranks_speculation, ..Ocor::default() }).unwrap();
         let mut got: Vec<Delivered> = vec![];
         let long = Packet { src: NodeId(0), dst: NodeId(2), flits: 4, header: Header::default(), tag: 0 };
         net.inject(long).unwrap();
@@ -118,7 +118,19 @@ fn who_can_starve() {
         assert!(wait < 200, "{name}: {wait}");
     }
     assert_eq!(longest_wait(Fixed), 3000, "the highest input starves");
-    assert_eq!(longest_wait(Ocor { outranks_speculation: true }), 3000, "unmarked packets starve behind marked ones");
+    assert_eq!(longest_wait(Ocor { outranks_speculation: true, ..Ocor::default() }), 3000, "unmarked packets starve behind marked ones");
+    // Rule 2 off: a coin a cycle. Seven waits of one coin each, and the turns among those that have won it.
+    let fair = longest_wait(Ocor { marked_first: false, ..Ocor::default() });
+    assert!(fair < 600, "without rule 2: {fair}");
+}
+
+#[test]
+fn ties_go_by_chance_or_in_turn() {
+    let same = [marked(1, 7); 6];
+    assert_eq!(order(Ocor { random_ties: false, ..Ocor::default() }, &same), [0, 1, 2, 3, 4, 5]);
+    let by_chance = order(Ocor::default(), &same);
+    assert_ne!(by_chance, [0, 1, 2, 3, 4, 5]);
+    assert_eq!(by_chance, order(Ocor::default(), &same), "the seed decides");
 }
 
 /// Age of the oldest packet of a run of `cycles`: six nodes with four packets under way each send all they can over

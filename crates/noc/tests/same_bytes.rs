@@ -88,8 +88,8 @@ fn both_loops_agree() {
         let class = (config.classes - 1) as u8;
         let marked = Header { class, marked: true, level: 1, progress: 3 };
         flows.push(Flow { header: marked, ..flow(0.01, 2) });
-        check(&config, Ocor { outranks_speculation: true }, &flows);
-        check(&config, Ocor { outranks_speculation: false }, &flows);
+        check(&config, Ocor { outranks_speculation: true, ..Ocor::default() }, &flows);
+        check(&config, Ocor { outranks_speculation: false, ..Ocor::default() }, &flows);
     }
 }
 
@@ -98,7 +98,7 @@ fn ocor_without_marks_is_round_robin() {
     for (config, flows) in set_ups() {
         let plain = deliveries(round_robin(&config), &flows, 1500, None);
         for outranks_speculation in [false, true] {
-            let ocor = Ocor { outranks_speculation };
+            let ocor = Ocor { outranks_speculation, ..Ocor::default() };
             assert_eq!(
                 plain,
                 deliveries(Network::with_arbiter(&config, ocor).unwrap(), &flows, 1500, None),

@@ -134,8 +134,7 @@ macro_rules! with_arbiter {
                 $body
             }
             $crate::arbiter::ArbiterKind::Ocor => {
-                let outranks_speculation = $config.mark_outranks_speculation;
-                let $arbiter = $crate::arbiter::Ocor { outranks_speculation };
+                let $arbiter = $crate::arbiter::Ocor::of(&$config);
                 $body
             }
         }

@@ -2,17 +2,43 @@
 //!
 //! The rules, in order: among marked packets the slower progress first; marked before unmarked; the higher level
 //! (fewer tries left) first, and a wake-up, whose level is the lowest, last. Rule 1 can only compare marked packets,
-//! as unmarked ones carry no progress. Ties among marked packets are broken by chance, as the paper has it;
+//! as unmarked ones carry no progress. Ties among marked packets are broken by chance, as the paper has it, or in turn;
 //! unmarked packets go round robin, so that a network without marks behaves exactly as the baseline does.
+//!
+//! Rules 1, 3 and 4 are switched off where packets are marked: no progress, one level, no level of their own for wake-ups.
+//! Rule 2 is the arbiter's own.
 
 use super::{Arbiter, Contender, RoundRobin};
 use crate::packet::Header;
 
-/// The priority arbiter. `outranks_speculation`: see [`crate::Config::mark_outranks_speculation`].
-#[derive(Clone, Copy, Debug)]
+/// The priority arbiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ocor {
-    /// Whether a marked speculative bid takes the place of an unmarked non-speculative one.
+    /// Whether a marked speculative bid takes the place of an unmarked non-speculative one: see
+    /// [`crate::Config::mark_outranks_speculation`].
     pub outranks_speculation: bool,
+    /// Rule 2: see [`crate::Config::marked_first`].
+    pub marked_first: bool,
+    /// See [`crate::Config::random_ties`].
+    pub random_ties: bool,
+}
+
+impl Default for Ocor {
+    /// As the paper has it, and a mark outranks speculation.
+    fn default() -> Ocor {
+        Ocor { outranks_speculation: true, marked_first: true, random_ties: true }
+    }
+}
+
+impl Ocor {
+    /// The one that a configuration describes.
+    pub fn of(config: &crate::Config) -> Ocor {
+        Ocor {
+            outranks_speculation: config.mark_outranks_speculation,
+            marked_first: config.marked_first,
+            random_ties: config.random_ties,
+        }
+    }
 }
 
 const UNMARKED: u64 = 1 << 63;
@@ -33,10 +59,13 @@ impl Arbiter for Ocor {
     #[inline]
     fn key(&self, pointer: &u16, requester: u32, who: impl FnOnce() -> Contender) -> u64 {
         let c = who();
-        if c.header.marked {
-            order(c.header) | (c.draw >> 25)
-        } else {
-            UNMARKED | RoundRobin.key(pointer, requester, || c)
+        let turn = RoundRobin.key(pointer, requester, || c);
+        match (c.header.marked, self.random_ties) {
+            (true, true) => order(c.header) | (c.draw >> 25),
+            (true, false) => order(c.header) | turn,
+            // Without rule 2 a coin says whether an unmarked packet stands before all marked ones or behind.
+            (false, _) if !self.marked_first && c.draw & 1 == 0 => turn,
+            (false, _) => UNMARKED | turn,
         }
     }
 
@@ -48,7 +77,7 @@ impl Arbiter for Ocor {
     const RANKS: bool = true;
 
     fn rank(&self, who: Contender) -> u64 {
-        match (self.outranks_speculation, who.header.marked) {
+        match (self.outranks_speculation && self.marked_first, who.header.marked) {
             (false, _) => 0,
             (true, true) => order(who.header),
             (true, false) => UNMARKED,

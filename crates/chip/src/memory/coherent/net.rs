@@ -66,10 +66,7 @@ impl Net {
             ArbiterKind::Matrix => Kind::Matrix(Network::with_arbiter(config, Matrix)?),
             ArbiterKind::Age => Kind::Age(Network::with_arbiter(config, Age)?),
             ArbiterKind::Fixed => Kind::Fixed(Network::with_arbiter(config, Fixed)?),
-            ArbiterKind::Ocor => {
-                let arbiter = Ocor { outranks_speculation: config.mark_outranks_speculation };
-                Kind::Ocor(Network::with_arbiter(config, arbiter)?)
-            }
+            ArbiterKind::Ocor => Kind::Ocor(Network::with_arbiter(config, Ocor::of(config))?),
         };
         let uniform = each!(&kind, network => network.graph().links.iter().all(|link| link.length == 1));
         Ok(Net { kind, ratio, alone: Vec::new(), longest, uniform, empty: None, config: config.clone() })
