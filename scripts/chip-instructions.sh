@@ -1,38 +1,42 @@
 #!/bin/sh
 # Instructions a guest operation of the simulated chip, counted by callgrind: the difference of two run lengths over the
-# difference of their guest operations. Fails where the count has grown by more than 5% over the one that is written
-# here. Usage: scripts/chip-instructions.sh [BATON]
+# difference of their guest operations, so that starting and ending do not count. Fails where a count has grown by more
+# than 5% over the one that is written here. Usage: scripts/chip-instructions.sh   (cargo builds the example)
 set -eu
+cd "$(dirname "$0")/.."
 
-baton=${1:-target/release/baton}
-# lock  wait  threads  instructions a guest operation when this was last measured
-table='mcs pause 64 720
-spin-park spin-park 64 898
-tas pause 64 845'
+# chip  lock  wait  threads  settings  instructions a guest operation when this was last measured
+table='sample-host mcs pause 64 core.count=64,core.per_cluster=64 702
+sample-host spin-park spin-park 64 core.count=64,core.per_cluster=64 871
+sample-host tas pause 64 core.count=64,core.per_cluster=64 821
+ocor64 mcs spin 64 core.atomics=near 37992
+ocor64 spin-park spin-park 64 core.atomics=far 13385'
 
-command -v valgrind >/dev/null || { echo "valgrind is missing" >&2; exit 1; }
-[ -x "$baton" ] || { echo "$baton is missing: cargo build --release -p baton-cli" >&2; exit 1; }
+command -v valgrind >/dev/null || { echo "chip-instructions: valgrind is missing" >&2; exit 2; }
+cargo build --quiet --release -p baton-chip --example speed
+program=${CARGO_TARGET_DIR:-target}/release/examples/speed
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
-# Prints instructions and guest operations of one run.
+# Instructions and guest operations of one run: chip, lock, wait, threads, settings, iterations.
 count() {
-    valgrind --tool=callgrind --callgrind-out-file="$out/callgrind" "$baton" sim --chip chips/sample-host.toml \
-        --set "core.count=$3" --set "core.per_cluster=$3" --workload lock --lock "$1" --wait "$2" --threads "$3" \
-        --iterations "$4" --no-trace --json >"$out/json" 2>"$out/log"
+    # shellcheck disable=SC2046 # one argument a setting
+    valgrind --tool=callgrind --callgrind-out-file="$out/callgrind" "$program" "chips/$1.toml" "$2" "$3" "$4" "$6" \
+        $(echo "$5" | tr , ' ') >"$out/stdout" 2>"$out/log" || { cat "$out/log" >&2; exit 1; }
     instructions=$(sed -n 's/.*Collected : \([0-9]*\).*/\1/p' "$out/log")
-    operations=$(sed -n 's/^ *"guest_operations": \([0-9]*\),*/\1/p' "$out/json")
+    operations=$(sed -n 's/^\([0-9]*\) guest operations.*/\1/p' "$out/stdout")
+    [ -n "$instructions" ] && [ -n "$operations" ] || { echo "chip-instructions: no count of $*" >&2; exit 1; }
     echo "$instructions $operations"
 }
 
-grown=0
-while read -r lock wait threads base; do
-    set -- $(count "$lock" "$wait" "$threads" 50) $(count "$lock" "$wait" "$threads" 250)
+bad=0
+while read -r chip lock wait threads settings base; do
+    set -- $(count "$chip" "$lock" "$wait" "$threads" "$settings" 20) \
+        $(count "$chip" "$lock" "$wait" "$threads" "$settings" 60)
     now=$((($3 - $1) / ($4 - $2)))
-    echo "$lock $wait, $threads threads: $now instructions a guest operation (written: $base)"
-    [ $((now * 100)) -le $((base * 105)) ] || grown=1
-done <<EOF
+    echo "$chip $lock $wait, $threads threads: $now instructions a guest operation (written: $base)"
+    [ $((now * 100)) -le $((base * 105)) ] || { echo "grown by more than 5%" >&2; bad=1; }
+done <<TABLE
 $table
-EOF
-if [ "$grown" = 1 ]; then echo "grown by more than 5%" >&2; fi
-exit "$grown"
+TABLE
+exit "$bad"

@@ -1,46 +1,64 @@
-//! How fast the engine is: 64 threads, each on a core of its own, contend for one MCS lock. Prints guest events and
-//! host time. `scripts/chip-instructions.sh` counts its instructions.
+//! How fast the engine is: threads, each on a core of its own, contend for one lock. Prints guest operations and host
+//! time. `scripts/chip-instructions.sh` counts its instructions.
+//!
+//! `cargo run --release -p baton-chip --example speed -- CHIP LOCK WAIT THREADS ITERATIONS [KEY=VALUE…]`
 
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
 use baton_machine::{Machine, Owned, Wait, units::Cycles};
-use baton_sync::lock::RawLock;
-use baton_sync::lock::mcs::Mcs;
+use baton_sync::lock::{RawLock, mcs::Mcs, spin_park::SpinPark, tas::Tas};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let mut number = |default| arguments.next().map_or(Ok(default), |text| text.parse::<u64>());
-    let (threads, iterations) = (number(64)?, number(2000)?);
-    let settings = [format!("core.count={threads}"), format!("core.per_cluster={threads}")];
-    let sample = include_str!("../../../chips/sample-host.toml");
-    let chip = Chip::from_toml_with(sample, "sample-host.toml", &settings)?;
-    let mut simulation = Simulation::new(&chip, &Options::default())?;
-    let lock = simulation.outside(|| Rc::new(Owned::<Simulated, Mcs<Simulated>>::new(Mcs::new())));
+type Failed = Box<dyn std::error::Error>;
+
+/// Every thread takes and gives up the lock so many times.
+fn contend<L: RawLock<Simulated> + 'static>(
+    simulation: &mut Simulation,
+    wait: Wait,
+    threads: u64,
+    iterations: u64,
+) -> Result<(), Failed> {
+    let lock = simulation.outside(|| Rc::new(Owned::<Simulated, L>::new(L::new())));
     for _ in 0..threads {
         let lock = lock.clone();
         simulation.spawn(Spawn::default(), move || {
             for _ in 0..iterations {
-                let token = lock.lock(Wait::Pause);
+                let token = lock.lock(wait);
                 Simulated::work(Cycles(100));
                 // SAFETY: locked just above, with the same policy.
-                unsafe { lock.unlock(token, Wait::Pause) };
+                unsafe { lock.unlock(token, wait) };
                 Simulated::work(Cycles(1000));
             }
         })?;
+    }
+    Ok(())
+}
+
+fn main() -> Result<(), Failed> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [chip, lock, wait, threads, iterations, settings @ ..] = &arguments[..] else {
+        return Err("usage: speed CHIP LOCK WAIT THREADS ITERATIONS [KEY=VALUE...]".into());
+    };
+    let (threads, iterations) = (threads.parse::<u64>()?, iterations.parse::<u64>()?);
+    let wait: Wait = wait.parse()?;
+    let mut simulation = Simulation::new(&Chip::open(Path::new(chip), settings)?, &Options::default())?;
+    match lock.as_str() {
+        "mcs" => contend::<Mcs<Simulated>>(&mut simulation, wait, threads, iterations)?,
+        "tas" => contend::<Tas<Simulated>>(&mut simulation, wait, threads, iterations)?,
+        "spin-park" => contend::<SpinPark<Simulated>>(&mut simulation, wait, threads, iterations)?,
+        other => return Err(format!("{other}: expected mcs, tas or spin-park").into()),
     }
     let start = Instant::now();
     let outcome = simulation.run()?;
     let seconds = start.elapsed().as_secs_f64();
     println!(
-        "{} cycles, {} acquisitions, {} guest operations, {} events, {:.3} s, {:.1} M operations/s, {:.1} M events/s",
-        outcome.cycles.0,
-        threads * iterations,
+        "{} guest operations, {} cycles, {} events, {seconds:.3} s, {:.1} M operations/s, {:.1} M cycles/s",
         outcome.guest_operations,
+        outcome.cycles.0,
         outcome.events,
-        seconds,
         outcome.guest_operations as f64 / seconds / 1e6,
-        outcome.events as f64 / seconds / 1e6,
+        outcome.cycles.0 as f64 / seconds / 1e6,
     );
     Ok(())
 }
