@@ -31,7 +31,7 @@ use thiserror::Error;
 pub struct Options {
     /// The seed of the one generator.
     pub seed: u64,
-    /// Cores in use, the first so many; `None`: all of the chip's.
+    /// CPUs in use, the first so many ([`Chip::core_of`] says which cores those are); `None`: all of the chip's.
     pub cpus: Option<u32>,
     /// Ends the run at this moment; `None`: when every thread has ended.
     pub limit: Option<Cycles>,
@@ -66,7 +66,7 @@ impl Default for Options {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Refused {
     /// More cores asked for than there are.
-    #[error("{asked} CPUs asked for; chip `{chip}` has {has} (core.count)")]
+    #[error("{asked} CPUs asked for; chip `{chip}` has {has} (core.count times core.contexts)")]
     Cores {
         /// The chip.
         chip: String,
@@ -130,9 +130,9 @@ impl Drop for Inside {
 impl Simulation {
     /// A chip at time 0 with no guests.
     pub fn new(chip: &Chip, options: &Options) -> Result<Simulation, Refused> {
-        let cpus = options.cpus.unwrap_or(chip.core.count);
-        if cpus == 0 || cpus > chip.core.count {
-            return Err(Refused::Cores { chip: chip.name.clone(), asked: cpus, has: chip.core.count });
+        let cpus = options.cpus.unwrap_or(chip.cpus());
+        if cpus == 0 || cpus > chip.cpus() {
+            return Err(Refused::Cores { chip: chip.name.clone(), asked: cpus, has: chip.cpus() });
         }
         let no_memory = |error: std::io::Error| Refused::Memory(error.to_string());
         let table = (BUCKETS * BUCKET_BYTES).next_multiple_of(PAGE);

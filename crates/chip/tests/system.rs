@@ -95,7 +95,7 @@ fn fewer_cpus_than_cores() {
     assert_eq!((cycles(4), cycles(2), cycles(1)), (40, 80, 160));
     let options = Options { cpus: Some(5), ..Options::default() };
     let refused = Simulation::new(&chip, &options).err().unwrap().to_string();
-    assert_eq!(refused, "5 CPUs asked for; chip `sample-host` has 4 (core.count)");
+    assert_eq!(refused, "5 CPUs asked for; chip `sample-host` has 4 (core.count times core.contexts)");
 }
 
 #[test]

@@ -75,8 +75,10 @@ impl MemoryModel {
 /// Cores and clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Core {
-    /// How many the operating system schedules on.
+    /// How many there are.
     pub count: u32,
+    /// Hardware contexts a core (SMT): CPUs to the operating system, which share the core's caches.
+    pub contexts: u32,
     /// Their clock.
     pub clock: Hertz,
     /// Cores that share a last-level cache.
@@ -224,6 +226,18 @@ impl Chip {
     /// How memory is modelled.
     pub fn model(&self) -> MemoryModel {
         if self.coherent.is_some() { MemoryModel::Coherent } else { MemoryModel::Fixed }
+    }
+
+    /// CPUs that the operating system schedules on: the contexts of all cores.
+    pub fn cpus(&self) -> u32 {
+        self.core.count * self.core.contexts
+    }
+
+    /// The core of a CPU. The first contexts of all cores come first, then the second ones, as Linux numbers them on x86:
+    /// so the first `core.count` CPUs are a core each, and CPU `n` and CPU `n + core.count` are siblings.
+    #[inline(always)]
+    pub fn core_of(&self, cpu: u32) -> CoreId {
+        if self.core.contexts == 1 { CoreId(cpu) } else { CoreId(cpu % self.core.count) }
     }
 
     /// How far `a` and `b` are apart.

@@ -130,7 +130,7 @@ impl Chip {
 fn empty() -> Chip {
     Chip {
         name: String::new(),
-        core: Default::default(),
+        core: super::Core { contexts: 1, ..Default::default() },
         cache: super::Cache { transfer: ByDistance::default(), ..Default::default() },
         wait: Default::default(),
         os: Default::default(),

@@ -52,6 +52,9 @@ impl Engine {
                 self.invalidated(store.line);
             }
         }
+        if store.write.is_none() && self.chip.core.contexts != 1 && self.watchers[store.line.0 as usize] != 0 {
+            self.invalidated(store.line);
+        }
         self.ask(id);
         let thread = &mut self.threads[id as usize];
         if thread.waits_for_room.is_some_and(|most| thread.buffer.len() <= most) {
@@ -134,7 +137,7 @@ pub(crate) fn store(store: impl FnOnce(CoreId) -> Store) {
     }
     operate(Reason::Memory, |engine| engine.now + 1);
     with(|engine| {
-        let core = CoreId(engine.threads[engine.running as usize].core);
+        let core = engine.core_of(engine.running);
         engine.enter(store(core));
     });
 }

@@ -178,13 +178,18 @@ impl Engine {
         offset
     }
 
+    /// The core whose CPU the thread has, or had last.
+    #[inline(always)]
+    pub(crate) fn core_of(&self, id: ThreadId) -> CoreId {
+        self.chip.core_of(self.threads[id as usize].core)
+    }
+
     /// The running thread asks for a line; when it is served, and whether it hits.
     #[inline]
     pub(crate) fn access(&mut self, line: Line, access: Access) -> (u64, bool) {
         let token = self.running;
-        let thread = &mut self.threads[token as usize];
-        thread.operations += 1;
-        let request = Request { token, core: CoreId(thread.core), line, access };
+        self.threads[token as usize].operations += 1;
+        let request = Request { token, core: self.core_of(token), line, access };
         match self.memory.request(request, Cycles(self.now)) {
             Answer::Served(served) => {
                 if served.invalidates && self.watchers[line.0 as usize] != 0 {

@@ -24,7 +24,7 @@ impl Engine {
     /// watch the line; the guest suspends. False if the core does not hold the line: the next try is a miss.
     pub(crate) fn begin_spin(&mut self, line: Line, between: u64, most: u64, deadline: u64) -> bool {
         let id = self.running;
-        let core = CoreId(self.threads[id as usize].core);
+        let core = self.core_of(id);
         if !self.skip_tries || !self.memory.holds(core, line) {
             return false;
         }
@@ -36,7 +36,7 @@ impl Engine {
             _ => deadline.saturating_sub(first + hit).div_ceil(period) + 1,
         };
         let most = most.min(until_deadline);
-        let spin = Spin { line, core: core.0, first, period, hit, done: most, hits: true };
+        let spin = Spin { line, core, first, period, hit, done: most, hits: true };
         if most != u64::MAX {
             let last = (most - 1).saturating_mul(period).saturating_add(first + hit);
             self.queue.put(own(id), last, Rank::Try(id));
@@ -52,14 +52,15 @@ impl Engine {
     /// The running thread waits until `line` goes, and `exit` cycles more, or until `deadline`.
     pub(crate) fn begin_monitor(&mut self, line: Line, exit: u64, deadline: u64) -> bool {
         let id = self.running;
-        if !self.memory.holds(CoreId(self.threads[id as usize].core), line) {
+        let core = self.core_of(id);
+        if !self.memory.holds(core, line) {
             return false;
         }
         if deadline != u64::MAX {
             self.queue.put(own(id), deadline.max(self.now), Rank::Try(id));
         }
         let thread = &mut self.threads[id as usize];
-        thread.spin = Spin { line, core: thread.core, first: 0, period: exit, hit: 0, done: 0, hits: false };
+        thread.spin = Spin { line, core, first: 0, period: exit, hit: 0, done: 0, hits: false };
         thread.state = State::Monitoring;
         thread.ended = Ended::Expired;
         self.watch(id, line);
@@ -109,12 +110,30 @@ impl Engine {
     /// so a try that begins now misses.
     #[inline]
     pub(crate) fn lost(&mut self, core: CoreId, line: Line) {
-        let Some(id) = self.cores.get(core.0 as usize).and_then(|core| core.current) else { return };
-        let thread = &self.threads[id as usize];
-        if thread.watches && thread.spin.line == line {
-            self.unwatch(id);
-            // No try of this moment has begun.
-            self.notices_loss(id, self.now.saturating_sub(1));
+        // No try of this moment has begun.
+        self.notice_on(core, line, self.now.saturating_sub(1));
+    }
+
+    /// The running thread has written the line. Its siblings share the cache that holds it, so nothing is invalidated:
+    /// whoever spins or has a monitor there notices the store itself.
+    #[inline]
+    pub(crate) fn stored_beside(&mut self, line: Line) {
+        if self.chip.core.contexts != 1 && self.watchers[line.0 as usize] != 0 {
+            self.notice_on(self.core_of(self.running), line, self.now);
+        }
+    }
+
+    /// Whoever watches the line on one of the core's CPUs notices; tries up to and including `last` have begun.
+    #[inline]
+    fn notice_on(&mut self, core: CoreId, line: Line, last: u64) {
+        for context in 0..self.chip.core.contexts {
+            let cpu = core.0 + context * self.chip.core.count;
+            let Some(id) = self.cores.get(cpu as usize).and_then(|cpu| cpu.current) else { continue };
+            let thread = &self.threads[id as usize];
+            if thread.watches && thread.spin.line == line {
+                self.unwatch(id);
+                self.notices_loss(id, last);
+            }
         }
     }
 

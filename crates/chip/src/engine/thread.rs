@@ -3,6 +3,7 @@
 use crate::core::buffer::StoreBuffer;
 use crate::memory::{Line, PARTS};
 use baton_machine::{Local, LockHint};
+use baton_units::CoreId;
 use corosensei::Yielder;
 
 /// Number of a guest thread.
@@ -109,7 +110,7 @@ pub(crate) enum Ended {
 pub(crate) struct Spin {
     pub(crate) line: Line,
     /// The core that tries; the thread may have another when it runs on.
-    pub(crate) core: u32,
+    pub(crate) core: CoreId,
     pub(crate) first: u64,
     pub(crate) period: u64,
     pub(crate) hit: u64,
@@ -123,6 +124,7 @@ pub(crate) struct Spin {
 pub(crate) struct Thread {
     pub(crate) name: String,
     pub(crate) state: State,
+    /// The CPU that it has, or had last: a context of a core ([`Chip::core_of`](crate::Chip::core_of)).
     pub(crate) core: u32,
     /// The core is wanted by another thread: give it up before the next operation.
     pub(crate) preempt: bool,
@@ -197,7 +199,7 @@ impl Thread {
             affinity,
             buffer: StoreBuffer::default(),
             waits_for_room: None,
-            spin: Spin { line: Line(0), core, first: 0, period: 1, hit: 0, done: 0, hits: false },
+            spin: Spin { line: Line(0), core: CoreId(0), first: 0, period: 1, hit: 0, done: 0, hits: false },
             watch_next: 0,
             watch_before: 0,
             watches: false,

@@ -23,7 +23,6 @@ use crate::engine::thread::{OUTSIDE, Reason};
 use crate::memory::{Access, Line, Memory};
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, Wait, WaitResult, Word};
-use baton_units::CoreId;
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
@@ -54,6 +53,9 @@ fn one(address: usize, access: Access) {
         let line = Line((engine.offset_of(address) >> engine.line_shift) as u32);
         engine.access(line, access).0
     });
+    if matches!(access, Access::Store | Access::Atomic | Access::StoreConditional) {
+        with(|engine| engine.stored_beside(Line((engine.offset_of(address) >> engine.line_shift) as u32)));
+    }
 }
 
 /// Whether the chip does its atomics by load-linked and store-conditional, and a guest asks.
@@ -66,7 +68,7 @@ fn by_links() -> bool {
 /// A store-conditional; whether the line has not been lost since the load-linked, so that it writes.
 fn conditional(address: usize) -> bool {
     one(address, Access::StoreConditional);
-    with(|engine| !engine.memory.failed(CoreId(engine.threads[engine.running as usize].core)))
+    with(|engine| !engine.memory.failed(engine.core_of(engine.running)))
 }
 
 /// One access to each line of a range whose data is read or written directly.
@@ -160,7 +162,7 @@ unsafe impl Machine for Simulated {
     fn node() -> u32 {
         with(|engine| match engine.running {
             OUTSIDE => 0,
-            id => engine.chip.socket(CoreId(engine.threads[id as usize].core)),
+            id => engine.chip.socket(engine.core_of(id)),
         })
     }
 

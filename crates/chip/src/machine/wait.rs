@@ -12,7 +12,7 @@ use crate::engine::{Engine, own};
 use crate::memory::{Access, Line, Memory};
 use crate::os::futex::{BUCKET_BYTES, bucket};
 use baton_machine::{Deadline, Unavailable, Wait, WaitResult, Word};
-use baton_units::{CoreId, Cycles};
+use baton_units::Cycles;
 
 impl Chip {
     /// Whether the chip has what `wait` needs. Ask before a run: a guest that waits by a policy that its chip lacks panics.
@@ -151,7 +151,7 @@ impl<T: Word> Waiting<'_, T> {
                 let ended = thread.ended;
                 if skips {
                     thread.tries += spin.done;
-                    engine.memory.count_hits(CoreId(spin.core), spin.done);
+                    engine.memory.count_hits(spin.core, spin.done);
                 }
                 (ended, spin)
             });
@@ -255,8 +255,9 @@ impl Engine {
         let id = self.running;
         let first = self.now + between;
         self.queue.put(own(id), first, Rank::Try(id));
+        let core = self.core_of(id);
         let thread = &mut self.threads[id as usize];
-        thread.spin = Spin { line: Line(0), core: thread.core, first, period: u64::MAX, hit: 0, done: 0, hits: false };
+        thread.spin = Spin { line: Line(0), core, first, period: u64::MAX, hit: 0, done: 0, hits: false };
         thread.state = State::Spinning;
         thread.ended = Ended::Woken;
     }

@@ -13,7 +13,6 @@ pub(crate) mod futex;
 
 use crate::engine::thread::{Ended, Reason, Resume, State, ThreadId, Waited};
 use crate::engine::{Engine, Step, own, queue::Rank, slice, timeout};
-use baton_units::CoreId;
 
 /// A core's part of the scheduler.
 #[derive(Clone, Debug, Default)]
@@ -90,7 +89,7 @@ impl Engine {
         let nearest = all
             .clone()
             .filter(|&core| idle(core) && allowed(&core))
-            .min_by_key(|&core| self.chip.distance(CoreId(home), CoreId(core)));
+            .min_by_key(|&core| self.chip.distance(self.chip.core_of(home), self.chip.core_of(core)));
         if let Some(core) = nearest {
             return core;
         }

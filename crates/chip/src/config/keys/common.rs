@@ -9,6 +9,7 @@ use baton_units::{Cycles, Hertz};
 type Needs = (Need, Need);
 const BOTH: Needs = (Need::Must, Need::Must);
 const FIXED: Needs = (Need::Must, Need::No);
+const MAY: Needs = (Need::May, Need::May);
 /// Absent on a chip of fixed latencies: 0, which its explanation speaks of.
 const WINDOW: Needs = (Need::May, Need::Must);
 
@@ -62,7 +63,9 @@ pub(super) const KEYS: &[Key] = &[
             _ => chip.coherent = None,
         },
     },
-    key!(BOTH count "core.count", core.count, Kind::Count(1, MOST_CORES), "cores that the operating system schedules on"),
+    key!(BOTH count "core.count", core.count, Kind::Count(1, MOST_CORES), "cores"),
+    key!(MAY count "core.contexts", core.contexts, Kind::Power(1, 4),
+        "hardware contexts a core (SMT), which the operating system schedules on; absent: 1"),
     Key {
         path: "core.clock_hz",
         kind: Kind::Count(1_000_000, 100_000_000_000),

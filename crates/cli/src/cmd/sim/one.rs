@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args, chip: &Chip) -> anyhow::Result<Figures> {
 
 /// The core of each thread; none where the system places them.
 fn places(args: &Args, threads: u32, chip: &Chip) -> anyhow::Result<Vec<u32>> {
-    let has = args.cpus.unwrap_or(chip.core.count);
+    let has = args.cpus.unwrap_or(chip.cpus());
     if args.pin {
         if threads > has {
             let more = format!("{threads} threads cannot be pinned to a core each: {has} cores are in use");

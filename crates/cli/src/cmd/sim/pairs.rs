@@ -14,7 +14,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(BadInput::new("--pairs is for --workload pingpong").into());
     }
     let chip = args.chip.open()?;
-    let cores = args.cpus.unwrap_or(chip.core.count).min(chip.core.count);
+    let cores = args.cpus.unwrap_or(chip.cpus()).min(chip.cpus());
     let pairs: Vec<(u32, u32)> = (0..cores).flat_map(|a| (a + 1..cores).map(move |b| (a, b))).collect();
     let one = |&(a, b): &(u32, u32)| one_way(args, &chip, a, b);
     let cycles = pairs.par_iter().map(one).collect::<anyhow::Result<Vec<f64>>>()?;
