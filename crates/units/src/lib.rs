@@ -50,6 +50,7 @@ unit!(/** Clock frequency in hertz. */ Hertz(u64), " Hz");
 unit!(/** Flow-control units: what a link carries in one cycle. */ Flits(u64), " flits");
 unit!(/** A node of the network on chip. */ NodeId(u32), "");
 unit!(/** A core of the chip. */ CoreId(u32), "");
+unit!(/** A CPU: what an operating system schedules onto, a hardware context of a core. */ CpuId(u32), "");
 unit!(/** A cache line's number: its address divided by the line size. */ LineAddr(u64), "");
 
 quantity!(Cycles, Nanos, Flits);

@@ -1,0 +1,66 @@
+//! CPUs: what threads are scheduled onto. Contexts of one core are CPUs of their own.
+
+use baton_units::{CoreId, CpuId};
+
+/// A CPU and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cpu {
+    /// The core that it is a context of.
+    pub core: CoreId,
+    /// Cores under one last-level cache have one cluster.
+    pub cluster: u32,
+    /// The socket, and NUMA node.
+    pub socket: u32,
+    /// How fast its core is beside others; all the same on a symmetric chip. Policies for asymmetric chips tell kinds of
+    /// cores by it.
+    pub speed: u32,
+}
+
+/// All CPUs of a machine, by their number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cpus(pub Vec<Cpu>);
+
+impl Cpus {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// All of their numbers.
+    pub fn ids(&self) -> impl Iterator<Item = CpuId> + use<> {
+        (0..self.0.len() as u32).map(CpuId)
+    }
+
+    /// Whether both are contexts of one core (a CPU is its own sibling).
+    pub fn siblings(&self, a: CpuId, b: CpuId) -> bool {
+        self.at(a).core == self.at(b).core
+    }
+
+    /// 0 under one last-level cache, 1 in one socket, 2 between sockets.
+    pub fn distance(&self, a: CpuId, b: CpuId) -> u32 {
+        let (a, b) = (self.at(a), self.at(b));
+        if a.socket != b.socket { 2 } else { u32::from(a.cluster != b.cluster) }
+    }
+
+    /// The CPU of that number.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn at(&self, cpu: CpuId) -> &Cpu {
+        &self.0[cpu.0 as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_by_cluster_and_socket() {
+        let cpu = |core, cluster, socket| Cpu { core: CoreId(core), cluster, socket, speed: 1 };
+        let cpus = Cpus(vec![cpu(0, 0, 0), cpu(0, 0, 0), cpu(1, 0, 0), cpu(2, 1, 0), cpu(4, 2, 1)]);
+        let from_first: Vec<u32> = cpus.ids().map(|cpu| cpus.distance(CpuId(0), cpu)).collect();
+        assert_eq!(from_first, [0, 0, 0, 1, 2]);
+        assert!(cpus.siblings(CpuId(0), CpuId(1)) && !cpus.siblings(CpuId(0), CpuId(2)));
+    }
+}

@@ -1,0 +1,304 @@
+//! Run time shared out evenly, in the manner of Linux.
+//!
+//! Each CPU has a queue; the thread with the least run time runs next. Run time is virtual: it is carried from queue to
+//! queue as a distance from the queue's least, and a long sleep is forgiven. A woken thread goes to the CPU that it ran on
+//! if that idles, else to an idle one, the nearest first and whole idle cores before siblings of busy ones, else it waits
+//! where it was; it preempts the thread that runs there if it is `wakeup_granularity` behind it. A CPU that runs dry takes
+//! from the longest queue the thread that has waited longest. With a `balance_interval`, queues are balanced while all CPUs are
+//! busy ([`balance`]).
+//!
+//! After the completely fair scheduler of Linux 2.6.23 and later (`Documentation/scheduler/sched-design-CFS.rst`),
+//! without weights and groups.
+
+mod balance;
+mod place;
+
+use crate::{Affinity, Born, Cpus, Decision, Params, Policy, Scheduler, ThreadId};
+use baton_units::{CpuId, Cycles};
+
+/// Its row in the registry.
+pub const POLICY: Policy = Policy {
+    name: "fair",
+    what: "the thread with the least run time runs next; wake-ups seek idle CPUs, idle CPUs steal",
+    source: "Linux's completely fair scheduler (2.6.23 and later), without weights and groups",
+    make: |cpus, params| Box::new(Fair::new(cpus, params)),
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Blocked,
+    Ready,
+    Running,
+}
+
+struct Thread {
+    affinity: Affinity,
+    cpu: CpuId,
+    state: State,
+    /// Run time, beside the queue's least.
+    run_time: u64,
+    /// It has never run.
+    fresh: bool,
+    /// When it last entered a queue, to break ties.
+    order: u64,
+}
+
+#[derive(Default)]
+struct Queue {
+    current: Option<ThreadId>,
+    /// When it began to run; `None` while the CPU switches.
+    since: Option<u64>,
+    ready: Vec<ThreadId>,
+    /// The least run time that a thread here has had; a thread that slept long starts from it.
+    least: u64,
+    off: bool,
+    timer: bool,
+}
+
+impl Queue {
+    /// Threads that run or wait here.
+    fn load(&self) -> usize {
+        self.ready.len() + usize::from(self.current.is_some())
+    }
+}
+
+struct Fair {
+    cpus: Cpus,
+    params: Params,
+    threads: Vec<Option<Thread>>,
+    queues: Vec<Queue>,
+    order: u64,
+    /// CPUs that have a thread.
+    busy: usize,
+    /// When queues are balanced next.
+    balance_at: u64,
+}
+
+impl Fair {
+    fn new(cpus: &Cpus, params: &Params) -> Fair {
+        Fair {
+            cpus: cpus.clone(),
+            params: *params,
+            threads: Vec::new(),
+            queues: cpus.ids().map(|_| Queue::default()).collect(),
+            order: 0,
+            busy: 0,
+            balance_at: params.balance_interval.0,
+        }
+    }
+
+    fn thread(&self, id: ThreadId) -> &Thread {
+        self.threads[id.0 as usize].as_ref().expect("the thread lives")
+    }
+
+    fn thread_mut(&mut self, id: ThreadId) -> &mut Thread {
+        self.threads[id.0 as usize].as_mut().expect("the thread lives")
+    }
+
+    fn queue(&mut self, cpu: CpuId) -> &mut Queue {
+        &mut self.queues[cpu.0 as usize]
+    }
+
+    /// Run time of the thread so far.
+    fn run_time(&self, id: ThreadId, now: u64) -> u64 {
+        let thread = self.thread(id);
+        let queue = &self.queues[thread.cpu.0 as usize];
+        match queue.since {
+            Some(since) if queue.current == Some(id) => thread.run_time + (now - since),
+            _ => thread.run_time,
+        }
+    }
+
+    /// The least run time on a CPU, which never falls.
+    fn least(&mut self, cpu: CpuId, now: u64) -> u64 {
+        let queue = &self.queues[cpu.0 as usize];
+        let here = queue.ready.iter().chain(&queue.current).map(|&id| self.run_time(id, now)).min();
+        let least = queue.least.max(here.unwrap_or(0));
+        self.queue(cpu).least = least;
+        least
+    }
+
+    /// Carries a thread's standing over from one queue to another, and forgives it a long sleep.
+    fn settle(&mut self, id: ThreadId, to: CpuId, now: u64) {
+        let from = self.thread(id).cpu;
+        let lag = self.thread(id).run_time.saturating_sub(self.least(from, now));
+        let least = self.least(to, now);
+        let thread = self.thread_mut(id);
+        (thread.run_time, thread.cpu) = (least + lag, to);
+    }
+
+    /// Puts the thread, which belongs to that CPU, into its queue.
+    fn enqueue(&mut self, id: ThreadId, now: u64, out: &mut Vec<Decision>) {
+        self.order += 1;
+        let order = self.order;
+        let thread = self.thread_mut(id);
+        (thread.order, thread.state) = (order, State::Ready);
+        let cpu = thread.cpu;
+        self.queue(cpu).ready.push(id);
+        self.arm(cpu, now, out);
+    }
+
+    /// Puts the thread into the queue of another CPU, or of its own after a sleep.
+    fn arrive(&mut self, id: ThreadId, now: u64, out: &mut Vec<Decision>) {
+        let cpu = self.thread(id).cpu;
+        self.enqueue(id, now, out);
+        match self.queues[cpu.0 as usize].current {
+            None => out.push(Decision::Start(cpu)),
+            Some(current) => {
+                if self.run_time(current, now) > self.thread(id).run_time + self.params.wakeup_granularity.0 {
+                    out.push(Decision::Preempt(cpu));
+                }
+            }
+        }
+    }
+
+    /// Has the running thread's slice end if another waits for its CPU.
+    fn arm(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
+        let slice = self.params.time_slice.0;
+        let balance_at = if self.params.balance_interval.0 == 0 { u64::MAX } else { self.balance_at };
+        let queue = self.queue(cpu);
+        let Some(since) = queue.since else { return };
+        if queue.timer || queue.ready.is_empty() {
+            return;
+        }
+        queue.timer = true;
+        out.push(Decision::Timer(cpu, Cycles((since + slice).min(balance_at).max(now))));
+    }
+
+    /// The thread leaves its CPU.
+    fn leave(&mut self, id: ThreadId, state: State, now: u64, out: &mut Vec<Decision>) -> CpuId {
+        let run_time = self.run_time(id, now);
+        let thread = self.thread_mut(id);
+        (thread.run_time, thread.state) = (run_time, state);
+        let cpu = thread.cpu;
+        // It counts for the least once more, so that nobody who is far behind comes in below it.
+        self.least(cpu, now);
+        let queue = self.queue(cpu);
+        (queue.current, queue.since) = (None, None);
+        if std::mem::take(&mut queue.timer) {
+            out.push(Decision::NoTimer(cpu));
+        }
+        self.busy -= 1;
+        cpu
+    }
+
+    /// Threads that wait there and must not any more go elsewhere; one that runs is called off.
+    fn clear(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
+        let stays = |fair: &Fair, id: ThreadId| !fair.queues[cpu.0 as usize].off && fair.thread(id).affinity.has(cpu);
+        let mut waiting = std::mem::take(&mut self.queue(cpu).ready);
+        waiting.sort_by_key(|&id| self.thread(id).order);
+        let (keep, go): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|&id| stays(self, id));
+        self.queue(cpu).ready = keep;
+        self.offer(cpu, out);
+        for id in go {
+            let to = self.choose(id);
+            self.settle(id, to, now);
+            self.arrive(id, now, out);
+        }
+        if self.queues[cpu.0 as usize].current.is_some_and(|current| !stays(self, current)) {
+            out.push(Decision::Preempt(cpu));
+        }
+    }
+}
+
+impl Scheduler for Fair {
+    fn fork(&mut self, _: Cycles, id: ThreadId, born: &Born) {
+        let at = id.0 as usize;
+        if self.threads.len() <= at {
+            self.threads.resize_with(at + 1, || None);
+        }
+        self.threads[at] = Some(Thread {
+            affinity: born.affinity.clone(),
+            cpu: born.near,
+            state: State::Blocked,
+            run_time: 0,
+            fresh: true,
+            order: 0,
+        });
+    }
+
+    fn wake(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
+        let to = self.choose(id);
+        self.settle(id, to, now.0);
+        self.arrive(id, now.0, out);
+    }
+
+    fn block(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
+        self.leave(id, State::Blocked, now.0, out);
+    }
+
+    fn exit(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
+        self.leave(id, State::Blocked, now.0, out);
+    }
+
+    fn yields(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
+        let from = self.leave(id, State::Ready, now.0, out);
+        if self.may_have(from, id) {
+            // Who calls picks from here next: nobody needs to be roused.
+            self.enqueue(id, now.0, out);
+        } else {
+            let to = self.choose(id);
+            self.settle(id, to, now.0);
+            self.arrive(id, now.0, out);
+        }
+    }
+
+    fn pick(&mut self, now: Cycles, cpu: CpuId, out: &mut Vec<Decision>) -> Option<ThreadId> {
+        self.least(cpu, now.0);
+        let ready = &self.queues[cpu.0 as usize].ready;
+        let key = |id: ThreadId| (self.thread(id).run_time, self.thread(id).order);
+        let first = (0..ready.len()).min_by_key(|&at| key(ready[at]));
+        let next = match first {
+            Some(at) => Some(self.queue(cpu).ready.swap_remove(at)),
+            None => self.steal(cpu, now.0),
+        };
+        if let Some(id) = next {
+            let thread = self.thread_mut(id);
+            (thread.state, thread.fresh) = (State::Running, false);
+            self.busy += 1;
+        }
+        self.queue(cpu).current = next;
+        self.offer(cpu, out);
+        next
+    }
+
+    fn runs(&mut self, now: Cycles, cpu: CpuId, out: &mut Vec<Decision>) {
+        self.queue(cpu).since = Some(now.0);
+        self.arm(cpu, now.0, out);
+    }
+
+    fn tick(&mut self, now: Cycles, cpu: CpuId, out: &mut Vec<Decision>) {
+        self.queue(cpu).timer = false;
+        self.balance_if_due(now.0, out);
+        let slice = self.params.time_slice.0;
+        let queue = self.queue(cpu);
+        match queue.since {
+            Some(since) if !queue.ready.is_empty() && now.0 >= since + slice => out.push(Decision::Preempt(cpu)),
+            _ => self.arm(cpu, now.0, out),
+        }
+    }
+
+    fn set_affinity(&mut self, now: Cycles, id: ThreadId, affinity: &Affinity, out: &mut Vec<Decision>) {
+        self.thread_mut(id).affinity = affinity.clone();
+        let cpu = self.thread(id).cpu;
+        if self.thread(id).state != State::Blocked && !affinity.has(cpu) {
+            self.clear(cpu, now.0, out);
+        } else if self.thread(id).state == State::Ready {
+            // A CPU that idles may have it now.
+            self.offer(cpu, out);
+        }
+    }
+
+    fn set_online(&mut self, now: Cycles, cpu: CpuId, online: bool, out: &mut Vec<Decision>) {
+        self.queue(cpu).off = !online;
+        if !online {
+            self.clear(cpu, now.0, out);
+        } else if self.longest_for(cpu).is_some() {
+            out.push(Decision::Start(cpu));
+        }
+    }
+
+    fn place(&self, id: ThreadId) -> CpuId {
+        self.threads[id.0 as usize].as_ref().map_or(CpuId(0), |thread| thread.cpu)
+    }
+}

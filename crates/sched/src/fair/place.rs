@@ -1,0 +1,80 @@
+//! Which CPU a thread goes to, and which thread an idle CPU takes.
+
+use super::Fair;
+use crate::{Decision, ThreadId};
+use baton_units::CpuId;
+use std::cmp::Reverse;
+
+impl Fair {
+    /// Whether that CPU is on and the thread may run there.
+    pub(super) fn may_have(&self, cpu: CpuId, id: ThreadId) -> bool {
+        !self.queues[cpu.0 as usize].off && self.thread(id).affinity.has(cpu)
+    }
+
+    fn idle(&self, cpu: CpuId) -> bool {
+        self.queues[cpu.0 as usize].current.is_none()
+    }
+
+    /// Busy contexts of that CPU's core.
+    fn busy_siblings(&self, cpu: CpuId) -> usize {
+        let cpus = &self.cpus;
+        cpus.ids().filter(|&other| cpus.siblings(cpu, other) && !self.idle(other)).count()
+    }
+
+    /// The nearest idle CPU that the thread may run on; a core that idles as a whole before a sibling of a busy one.
+    fn idle_near(&self, home: CpuId, id: ThreadId) -> Option<CpuId> {
+        let free = self.cpus.ids().filter(|&cpu| self.idle(cpu) && self.may_have(cpu, id));
+        free.min_by_key(|&cpu| (self.cpus.distance(home, cpu), self.busy_siblings(cpu)))
+    }
+
+    /// The CPU for a thread that can run from now on.
+    pub(super) fn choose(&self, id: ThreadId) -> CpuId {
+        let home = self.thread(id).cpu;
+        let stays = self.may_have(home, id);
+        if stays && self.idle(home) {
+            return home;
+        }
+        if let Some(cpu) = self.idle_near(home, id) {
+            return cpu;
+        }
+        if stays && !self.thread(id).fresh {
+            return home;
+        }
+        // A new thread, or one that may not stay: the shortest queue.
+        let may = self.cpus.ids().filter(|&cpu| self.may_have(cpu, id));
+        may.min_by_key(|cpu| self.queues[cpu.0 as usize].ready.len()).unwrap_or(home)
+    }
+
+    /// The CPU with the longest queue of threads that may run on `cpu`, the lowest number first.
+    pub(super) fn longest_for(&self, cpu: CpuId) -> Option<CpuId> {
+        let may = |id: &ThreadId| self.thread(*id).affinity.has(cpu);
+        let ready = |other: CpuId| &self.queues[other.0 as usize].ready;
+        self.cpus
+            .ids()
+            .filter(|&other| other != cpu && ready(other).iter().any(may))
+            .max_by_key(|&other| (ready(other).len(), Reverse(other)))
+    }
+
+    /// A thread from the longest queue that may run here: the one that has waited longest.
+    pub(super) fn steal(&mut self, cpu: CpuId, now: u64) -> Option<ThreadId> {
+        let from = self.longest_for(cpu)?;
+        let ready = &self.queues[from.0 as usize].ready;
+        let may = |at: &usize| self.thread(ready[*at]).affinity.has(cpu);
+        let at = (0..ready.len()).filter(may).min_by_key(|&at| self.thread(ready[at]).order)?;
+        let id = self.queue(from).ready.swap_remove(at);
+        self.settle(id, cpu, now);
+        Some(id)
+    }
+
+    /// Has idle CPUs take what waits here: a thread that was preempted, or that has only now been allowed to go.
+    pub(super) fn offer(&self, cpu: CpuId, out: &mut Vec<Decision>) {
+        if self.busy == self.queues.len() {
+            return;
+        }
+        for &id in &self.queues[cpu.0 as usize].ready {
+            if let Some(idle) = self.idle_near(cpu, id) {
+                out.push(Decision::Start(idle));
+            }
+        }
+    }
+}

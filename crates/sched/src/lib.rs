@@ -1,0 +1,30 @@
+//! Scheduling policies as pure decisions: which thread runs on which CPU.
+//!
+//! An operating system (the simulated chip's, or a daemon on a real machine) tells a [`Scheduler`] what happens: a thread
+//! was born, woke up, blocked, ended; a tick came; a thread said that it spins. The policy answers with [`Decision`]s. It
+//! has no clock of its own, does no work of its own, and knows nothing of what a decision costs; the same calls give the same
+//! answers.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`scheduler`] | the contract: what a policy is told, what it answers |
+//! | [`cpus`] | CPUs, the cores that they belong to, and how far they are apart |
+//! | [`affinity`] | CPUs that a thread may run on |
+//! | [`fair`] | run time shared out evenly, in the manner of Linux |
+//! | [`sticky`] | threads stay where they were born and take turns |
+//! | [`registry`] | the policies by name |
+//!
+//! **A new policy is one file** with a type that implements [`Scheduler`] and a constant of type [`Policy`], and one line
+//! in [`registry`]. From then on chip files, `--set os.scheduler=…` and the contract suite (`tests/contract.rs`) have it.
+
+pub mod affinity;
+pub mod cpus;
+pub mod fair;
+pub mod registry;
+pub mod scheduler;
+pub mod sticky;
+
+pub use affinity::Affinity;
+pub use cpus::{Cpu, Cpus};
+pub use registry::{NAMES, POLICIES, Policy, find};
+pub use scheduler::{AppId, Born, Decision, Notice, Params, Scheduler, ThreadId};

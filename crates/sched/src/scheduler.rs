@@ -1,0 +1,111 @@
+//! The contract between an operating system and a policy.
+//!
+//! The policy owns the run queues. The operating system owns the CPUs: it calls [`Scheduler::pick`] when one is free,
+//! and carries [`Decision`]s out in their order, before it says anything else to the policy.
+
+use crate::Affinity;
+use baton_units::{CpuId, Cycles};
+
+/// A thread, by a dense number that is never given again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreadId(pub u32);
+
+/// An application: a group of threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AppId(pub u32);
+
+/// What is known of a thread when it is born.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Born {
+    /// Its application.
+    pub app: AppId,
+    /// Where it may run. At least one of these CPUs is on.
+    pub affinity: Affinity,
+    /// A CPU to begin the search for a first place at: the affinity has it, and it is on.
+    pub near: CpuId,
+}
+
+/// What a thread says of itself (Saez and others, section 2.2: the run-time extensions, PA-RTX).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// It waits for another thread and only burns its CPU.
+    Spinning,
+    /// It does work that counts.
+    Working,
+    /// It runs a part of the program that all others of its application wait for.
+    Master,
+}
+
+/// What the operating system is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The CPU idles and a thread is there for it (if it does not idle any more, this says nothing): rouse it and have it [`pick`](Scheduler::pick).
+    Start(CpuId),
+    /// Take the CPU from its thread as soon as that can be, then say [`yields`](Scheduler::yields) and
+    /// [`pick`](Scheduler::pick).
+    Preempt(CpuId),
+    /// Call [`tick`](Scheduler::tick) for the CPU at this moment; it replaces the CPU's earlier one. A system with a
+    /// periodic tick may leave it out.
+    Timer(CpuId, Cycles),
+    /// Forget the CPU's timer.
+    NoTimer(CpuId),
+}
+
+/// The parameters that policies share; a policy uses the ones that it knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// How long a thread runs before another that waits for its CPU gets it. At least 1.
+    pub time_slice: Cycles,
+    /// How far behind in run time a woken thread must be to preempt the running one.
+    pub wakeup_granularity: Cycles,
+    /// How often queues are balanced while all CPUs are busy; 0: never.
+    pub balance_interval: Cycles,
+}
+
+/// A scheduling policy. Times never go back. Every thread that is born wakes once before it blocks, runs or exits.
+pub trait Scheduler {
+    /// A thread is born. It is not runnable yet: [`Scheduler::wake`] follows.
+    fn fork(&mut self, now: Cycles, thread: ThreadId, born: &Born);
+
+    /// A thread that was blocked or newly born can run.
+    fn wake(&mut self, now: Cycles, thread: ThreadId, out: &mut Vec<Decision>);
+
+    /// The thread, which ran on its CPU or was being switched to, waits; the CPU is free.
+    fn block(&mut self, now: Cycles, thread: ThreadId, out: &mut Vec<Decision>);
+
+    /// The thread, which ran on its CPU, has ended; the CPU is free.
+    fn exit(&mut self, now: Cycles, thread: ThreadId, out: &mut Vec<Decision>);
+
+    /// The thread has lost or given up its CPU and can run on; the CPU is free.
+    fn yields(&mut self, now: Cycles, thread: ThreadId, out: &mut Vec<Decision>);
+
+    /// The CPU, which is on, is free: who gets it? Nobody: it idles until [`Decision::Start`].
+    fn pick(&mut self, now: Cycles, cpu: CpuId, out: &mut Vec<Decision>) -> Option<ThreadId>;
+
+    /// The CPU has switched to the thread that was picked: its run time counts from now.
+    fn runs(&mut self, now: Cycles, cpu: CpuId, out: &mut Vec<Decision>);
+
+    /// The CPU's timer or its periodic tick has come; a thread runs there.
+    fn tick(&mut self, now: Cycles, cpu: CpuId, out: &mut Vec<Decision>);
+
+    /// From now on the thread may run here only; at least one of these CPUs is on.
+    fn set_affinity(&mut self, now: Cycles, thread: ThreadId, affinity: &Affinity, out: &mut Vec<Decision>);
+
+    /// The CPU is switched on or off. No living thread is left without a CPU that is on.
+    fn set_online(&mut self, now: Cycles, cpu: CpuId, online: bool, out: &mut Vec<Decision>);
+
+    /// A thread says something of itself. `lock` and `holder` are what it waits for, where it knows.
+    fn notify(
+        &mut self,
+        _now: Cycles,
+        _thread: ThreadId,
+        _notice: Notice,
+        _lock: Option<u64>,
+        _holder: Option<ThreadId>,
+        _out: &mut Vec<Decision>,
+    ) {
+    }
+
+    /// The CPU in whose queue the thread is, that it runs on, or that it ran on last.
+    fn place(&self, thread: ThreadId) -> CpuId;
+}

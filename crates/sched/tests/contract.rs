@@ -1,0 +1,327 @@
+//! The contract suite: every policy of the registry on a machine of the test's own, under random histories.
+
+use baton_sched::{Affinity, AppId, Born, Cpu, Cpus, Decision, POLICIES, Params, Policy, Scheduler, ThreadId};
+use baton_units::{CoreId, CpuId, Cycles};
+use proptest::prelude::*;
+
+/// A machine whose switches take no time; it checks what it is told.
+struct World {
+    policy: Box<dyn Scheduler>,
+    now: u64,
+    current: Vec<Option<ThreadId>>,
+    on: Vec<bool>,
+    timers: Vec<Option<u64>>,
+    threads: Vec<Thread>,
+    out: Vec<Decision>,
+}
+
+struct Thread {
+    affinity: Affinity,
+    state: State,
+    ran: u64,
+    since: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Blocked,
+    Ready,
+    Running(CpuId),
+    Gone,
+}
+
+fn cpus(n: u32) -> Cpus {
+    // Two contexts a core, two cores a cluster.
+    let cpu = |i: u32| Cpu { core: CoreId(i / 2), cluster: i / 4, socket: i / 8, speed: 1 };
+    Cpus((0..n).map(cpu).collect())
+}
+
+const PARAMS: Params = Params { time_slice: Cycles(100), wakeup_granularity: Cycles(30), balance_interval: Cycles(50) };
+
+impl World {
+    fn new(policy: &Policy, n: u32, params: Params) -> World {
+        World {
+            policy: (policy.make)(&cpus(n), &params),
+            now: 0,
+            current: vec![None; n as usize],
+            on: vec![true; n as usize],
+            timers: vec![None; n as usize],
+            threads: Vec::new(),
+            out: Vec::new(),
+        }
+    }
+
+    fn told(&mut self, f: impl FnOnce(&mut dyn Scheduler, Cycles, &mut Vec<Decision>)) {
+        f(&mut *self.policy, Cycles(self.now), &mut self.out);
+        while !self.out.is_empty() {
+            for decision in std::mem::take(&mut self.out) {
+                self.carry_out(decision);
+            }
+        }
+    }
+
+    fn carry_out(&mut self, decision: Decision) {
+        match decision {
+            Decision::Start(cpu) => {
+                if self.current[cpu.0 as usize].is_none() && self.on[cpu.0 as usize] {
+                    self.free(cpu);
+                }
+            }
+            Decision::Preempt(cpu) => {
+                if let Some(id) = self.current[cpu.0 as usize] {
+                    self.leaves(id, State::Ready);
+                    self.policy.yields(Cycles(self.now), id, &mut self.out);
+                    self.free(cpu);
+                }
+            }
+            Decision::Timer(cpu, at) => {
+                assert!(at.0 >= self.now, "a timer in the past");
+                self.timers[cpu.0 as usize] = Some(at.0);
+            }
+            Decision::NoTimer(cpu) => self.timers[cpu.0 as usize] = None,
+        }
+    }
+
+    fn leaves(&mut self, id: ThreadId, to: State) {
+        let thread = &mut self.threads[id.0 as usize];
+        let State::Running(cpu) = thread.state else { panic!("{id:?} leaves and is {:?}", thread.state) };
+        thread.ran += self.now - thread.since;
+        thread.state = to;
+        self.current[cpu.0 as usize] = None;
+    }
+
+    fn free(&mut self, cpu: CpuId) {
+        if !self.on[cpu.0 as usize] {
+            return;
+        }
+        let Some(id) = self.policy.pick(Cycles(self.now), cpu, &mut self.out) else { return };
+        let thread = &mut self.threads[id.0 as usize];
+        assert_eq!(thread.state, State::Ready, "{id:?} is picked");
+        assert!(thread.affinity.has(cpu), "{id:?} must not run on {cpu}");
+        assert_eq!(self.policy.place(id), cpu);
+        (thread.state, thread.since) = (State::Running(cpu), self.now);
+        self.current[cpu.0 as usize] = Some(id);
+        self.policy.runs(Cycles(self.now), cpu, &mut self.out);
+    }
+
+    fn born(&mut self, affinity: Affinity) -> ThreadId {
+        let id = ThreadId(self.threads.len() as u32);
+        let near = (0..self.on.len() as u32).map(CpuId).find(|&cpu| self.on[cpu.0 as usize] && affinity.has(cpu));
+        let born = Born { app: AppId(0), affinity: affinity.clone(), near: near.unwrap() };
+        self.policy.fork(Cycles(self.now), id, &born);
+        self.threads.push(Thread { affinity, state: State::Ready, ran: 0, since: 0 });
+        self.told(|policy, now, out| policy.wake(now, id, out));
+        id
+    }
+
+    /// Lets time pass, with the timers that come.
+    fn pass(&mut self, to: u64) {
+        loop {
+            let next = (0..self.timers.len()).filter_map(|cpu| Some((self.timers[cpu]?, cpu))).min();
+            match next {
+                Some((at, cpu)) if at <= to => {
+                    self.now = at;
+                    self.timers[cpu] = None;
+                    self.told(|policy, now, out| policy.tick(now, CpuId(cpu as u32), out));
+                }
+                _ => break,
+            }
+        }
+        self.now = to;
+    }
+
+    /// Run time of every thread so far.
+    fn ran(&self) -> Vec<u64> {
+        let running =
+            |thread: &Thread| if matches!(thread.state, State::Running(_)) { self.now - thread.since } else { 0 };
+        self.threads.iter().map(|thread| thread.ran + running(thread)).collect()
+    }
+
+    fn usable(&self, affinity: &Affinity, on: &[bool]) -> bool {
+        (0..on.len()).any(|cpu| on[cpu] && affinity.has(CpuId(cpu as u32)))
+    }
+
+    /// No CPU idles while a thread waits that it may have; off ones run nothing.
+    fn check(&self, steals: bool) {
+        for cpu in 0..self.on.len() {
+            let here = CpuId(cpu as u32);
+            assert!(self.on[cpu] || self.current[cpu].is_none(), "{here} is off and runs a thread");
+            if self.on[cpu] && self.current[cpu].is_none() {
+                let waits = self.threads.iter().enumerate().find(|(id, thread)| {
+                    let placed = steals || self.policy.place(ThreadId(*id as u32)) == here;
+                    thread.state == State::Ready && placed && thread.affinity.has(here)
+                });
+                assert!(waits.is_none(), "CPU {cpu} idles and thread {} waits", waits.unwrap().0);
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Born(Option<Vec<u32>>),
+    Block(usize),
+    Wake(usize),
+    Exit(usize),
+    Pass(u64),
+    Switch(usize),
+    Affinity(usize, Option<Vec<u32>>),
+}
+
+fn acts(cpus: u32) -> impl Strategy<Value = Vec<Act>> {
+    let set = move || prop::option::of(prop::collection::vec(0..cpus, 1..3));
+    let act = prop_oneof![
+        2 => set().prop_map(Act::Born),
+        4 => any::<usize>().prop_map(Act::Block),
+        4 => any::<usize>().prop_map(Act::Wake),
+        1 => any::<usize>().prop_map(Act::Exit),
+        6 => (0u64..150).prop_map(Act::Pass),
+        1 => any::<usize>().prop_map(Act::Switch),
+        1 => (any::<usize>(), set()).prop_map(|(id, set)| Act::Affinity(id, set)),
+    ];
+    prop::collection::vec(act, 0..120)
+}
+
+fn affinity(set: &Option<Vec<u32>>) -> Affinity {
+    Affinity::to(set.iter().flatten().map(|&cpu| CpuId(cpu)))
+}
+
+fn play(world: &mut World, acts: &[Act], steals: bool) {
+    for act in acts {
+        let some = |at: usize, fits: fn(&State) -> bool| {
+            let fitting: Vec<u32> =
+                (0..world.threads.len() as u32).filter(|&id| fits(&world.threads[id as usize].state)).collect();
+            (!fitting.is_empty()).then(|| ThreadId(fitting[at % fitting.len()]))
+        };
+        let running = |state: &State| matches!(state, State::Running(_));
+        match act {
+            Act::Born(set) => {
+                let set = affinity(set);
+                if world.usable(&set, &world.on) {
+                    world.born(set);
+                }
+            }
+            Act::Block(at) | Act::Exit(at) => {
+                let Some(id) = some(*at, running) else { continue };
+                let State::Running(cpu) = world.threads[id.0 as usize].state else { unreachable!() };
+                let ends = matches!(act, Act::Exit(_));
+                world.leaves(id, if ends { State::Gone } else { State::Blocked });
+                world.told(
+                    |policy, now, out| {
+                        if ends { policy.exit(now, id, out) } else { policy.block(now, id, out) }
+                    },
+                );
+                world.free(cpu);
+                world.told(|_, _, _| {});
+            }
+            Act::Wake(at) => {
+                let Some(id) = some(*at, |state| *state == State::Blocked) else { continue };
+                world.threads[id.0 as usize].state = State::Ready;
+                world.told(|policy, now, out| policy.wake(now, id, out));
+            }
+            Act::Pass(time) => world.pass(world.now + time),
+            Act::Switch(at) => {
+                let cpu = at % world.on.len();
+                let mut on = world.on.clone();
+                on[cpu] = !on[cpu];
+                let living = world.threads.iter().filter(|thread| thread.state != State::Gone);
+                if on.contains(&true) && living.clone().all(|thread| world.usable(&thread.affinity, &on)) {
+                    world.on = on;
+                    let online = world.on[cpu];
+                    world.told(|policy, now, out| policy.set_online(now, CpuId(cpu as u32), online, out));
+                }
+            }
+            Act::Affinity(at, set) => {
+                let Some(id) = some(*at, |state| *state != State::Gone) else { continue };
+                let set = affinity(set);
+                if world.usable(&set, &world.on) {
+                    world.threads[id.0 as usize].affinity = set.clone();
+                    world.told(|policy, now, out| policy.set_affinity(now, id, &set, out));
+                }
+            }
+        }
+        world.check(steals);
+        let misplaced = world
+            .current
+            .iter()
+            .enumerate()
+            .find(|(cpu, id)| id.is_some_and(|id| !world.threads[id.0 as usize].affinity.has(CpuId(*cpu as u32))));
+        assert!(misplaced.is_none(), "{misplaced:?} runs where it must not");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    /// Nobody is lost, run twice, or run where it must not; nobody waits for ever while others run.
+    #[test]
+    fn every_policy_keeps_every_thread(n in 1u32..9, acts in acts(8)) {
+        for policy in POLICIES {
+            let n = n.max(1);
+            let acts: Vec<Act> = acts.iter().filter(|act| match act {
+                Act::Born(Some(set)) | Act::Affinity(_, Some(set)) => set.iter().all(|&cpu| cpu < n),
+                _ => true,
+            }).cloned().collect();
+            let mut world = World::new(policy, n, PARAMS);
+            play(&mut world, &acts, policy.name != "sticky");
+            // Everybody who can run gets its turn within a slice for each thread that lives.
+            let ran = world.ran();
+            world.pass(world.now + 100 * (2 * world.threads.len() as u64 + 20));
+            let later = world.ran();
+            for (id, thread) in world.threads.iter().enumerate() {
+                prop_assert!(thread.state != State::Ready || later[id] > ran[id], "{}: thread {id} starves", policy.name);
+            }
+        }
+    }
+
+    /// The same calls, the same answers.
+    #[test]
+    fn policies_are_deterministic(acts in acts(4)) {
+        for policy in POLICIES {
+            let run = || {
+                let mut world = World::new(policy, 4, PARAMS);
+                play(&mut world, &acts, policy.name != "sticky");
+                world.threads.iter().map(|thread| (thread.ran, thread.state)).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(run(), run());
+        }
+    }
+}
+
+/// Shares of endless computations after a long time, in percent of the largest.
+fn shares(policy: &str, cpus: u32, threads: usize) -> Vec<u64> {
+    let mut world = World::new(baton_sched::find(policy).unwrap(), cpus, PARAMS);
+    for _ in 0..threads {
+        world.born(Affinity::ALL);
+    }
+    world.pass(1_000_000);
+    let ran = world.ran();
+    let most = ran.iter().max().unwrap();
+    ran.iter().map(|ran| ran * 1000 / most).collect()
+}
+
+#[test]
+fn the_fair_policy_shares_evenly_in_the_long_run() {
+    for (cpus, threads) in [(1, 3), (2, 4), (2, 3), (4, 5), (4, 7), (8, 13), (3, 100), (8, 8)] {
+        let shares = shares("fair", cpus, threads);
+        assert!(shares.iter().all(|&share| share >= 980), "{threads} threads on {cpus} CPUs: {shares:?} thousandths");
+    }
+}
+
+#[test]
+fn the_sticky_policy_shares_evenly_where_queues_are_equal() {
+    for (cpus, threads) in [(1, 3), (2, 4), (4, 12)] {
+        let shares = shares("sticky", cpus, threads);
+        assert!(shares.iter().all(|&share| share >= 980), "{threads} threads on {cpus} CPUs: {shares:?} thousandths");
+    }
+    // And only there: threads stay.
+    assert!(shares("sticky", 2, 3).iter().any(|&share| share < 600));
+}
+
+#[test]
+fn names_are_unique_and_found() {
+    for policy in POLICIES {
+        assert_eq!(POLICIES.iter().filter(|other| other.name == policy.name).count(), 1);
+        assert!(baton_sched::NAMES.contains(&policy.name) && baton_sched::find(policy.name).is_some());
+    }
+    assert!(baton_sched::find("fairest").is_none());
+}
