@@ -80,10 +80,11 @@ named! {
 impl Kind {
     /// The virtual network that it travels on.
     pub const fn class(self) -> Class {
-        match self as u8 {
-            0..=8 => Class::Request,
-            9..=16 => Class::Forward,
-            _ => Class::Response,
+        use Kind::*;
+        match self {
+            GetS | GetM | Upgrade | FarAtomic | PutS | PutE | PutO | PutM | Push => Class::Request,
+            FwdGetS | FwdGetM | Inv | Recall | PutAck | Count | OfferS | OfferE => Class::Forward,
+            DataS | DataE | DataM | Ack | DataHome | Unblock | Accept | Refuse | AtomicDone => Class::Response,
         }
     }
 
