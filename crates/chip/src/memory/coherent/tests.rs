@@ -207,4 +207,5 @@ fn a_hang_says_who_waits_for_what() {
         config.home.places = 1;
     });
     assert!(text.contains("packet(s) are in the network") && text.contains("is on its way to Home"), "{text}");
+    assert!(text.contains("virtual channel") && text.contains("waits for a credit"), "{text}");
 }
