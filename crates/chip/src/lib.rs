@@ -26,7 +26,9 @@
 //! | room | holds |
 //! | --- | --- |
 //! | [`config`] | what a chip is: the chip file |
+//! | `clock` | clocks that differ from the reference |
 //! | `core` | what a core keeps to itself: store buffers |
+//! | [`device`] | devices on the network or on wires of their own |
 //! | `engine` | time, threads, the event queue, waits that watch a line |
 //! | `memory` | the memory system behind one trait; now caches of fixed latencies |
 //! | `os` | cores with run queues, time slices, futexes |
@@ -37,8 +39,10 @@
 //!
 //! `docs/chip.md` tells what is modelled and what is not.
 
+mod clock;
 pub mod config;
 mod core;
+pub mod device;
 mod engine;
 mod guest;
 pub mod machine;
@@ -49,8 +53,11 @@ mod random;
 pub mod simulation;
 
 pub use config::{Chip, ChipError};
+pub use device::attached::DeviceFigures;
+pub use device::port::Answer;
 pub use engine::thread::{REASONS, Reason};
 pub use machine::Simulated;
+pub use machine::device::{Device as DeviceVerbs, Ticket};
 pub use machine::guest::{self as act, Guest, Spawn};
 pub use memory::{CoreCounts, MemoryCounts};
 pub use outcome::{Outcome, Stuck, ThreadFigures};

@@ -1,5 +1,7 @@
 //! What comes out of a run: figures, or why it can never end.
 
+use crate::device::attached::{DeviceFigures, Packet};
+use crate::device::port::Hold;
 use crate::engine::Engine;
 use crate::engine::thread::{REASONS, Reason, State, Thread, Waited};
 use crate::memory::{CoreCounts, Memory, MemoryCounts, PARTS, Part};
@@ -25,6 +27,8 @@ pub struct Outcome {
     pub memory: MemoryCounts,
     /// What each core's caches did; empty on a chip of fixed latencies.
     pub cores: Vec<CoreCounts>,
+    /// What each device did.
+    pub devices: Vec<DeviceFigures>,
     /// By thread, in the order of their creation.
     pub threads: Vec<ThreadFigures>,
 }
@@ -83,6 +87,7 @@ impl ThreadFigures {
 impl Outcome {
     pub(crate) fn read(engine: &mut Engine, finished: bool) -> Outcome {
         let now = engine.now;
+        engine.charge_stalls();
         let threads: Vec<ThreadFigures> = engine
             .threads
             .iter_mut()
@@ -128,6 +133,7 @@ impl Outcome {
             wakes: engine.counts.wakes,
             memory: engine.memory.counts(),
             cores: engine.memory.by_core(),
+            devices: engine.devices.as_ref().map_or(Vec::new(), |devices| devices.figures()),
             threads,
         }
     }
@@ -190,6 +196,8 @@ pub enum WaitingOn {
     },
     /// The end of a thread, by number and name.
     Thread(u32, String),
+    /// A device, by number, and why that keeps its request.
+    Device(u32, Option<Hold>),
     /// Nothing that is known.
     Unknown,
 }
@@ -208,6 +216,11 @@ impl Stuck {
                 Some((Waited::Thread(other), since)) => {
                     let (id, name) = name(other);
                     (WaitingOn::Thread(id, name), since)
+                }
+                Some((Waited::Device(device), since)) => {
+                    let mine = |packet: &&Packet| packet.thread == id as u32 && packet.device == device;
+                    let held = engine.devices.as_ref().and_then(|devices| devices.stalls().find(mine)?.held);
+                    (WaitingOn::Device(device, held.map(|(why, ..)| why)), since)
                 }
                 Some((Waited::Time, since)) => (WaitingOn::Unknown, since),
                 None => (WaitingOn::Unknown, thread.since),
@@ -239,6 +252,14 @@ impl fmt::Display for Stuck {
                 }
                 WaitingOn::Thread(id, name) => {
                     write!(f, "for the end of thread {id} ({name}) since {}", waiting.since)?;
+                }
+                WaitingOn::Device(device, held) => {
+                    let why = match held {
+                        Some(Hold::Full) => ", which has no room for what it brings",
+                        Some(Hold::Empty) => ", which does not have what it wants",
+                        None => "",
+                    };
+                    write!(f, "for device {device}{why}, since {}", waiting.since)?;
                 }
                 WaitingOn::Unknown => write!(f, "since {}", waiting.since)?,
             }

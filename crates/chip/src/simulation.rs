@@ -2,6 +2,8 @@
 
 use crate::config::Chip;
 use crate::core::drain::drain;
+use crate::device::Device;
+use crate::device::attached::Devices;
 use crate::engine::current::{Entered, with};
 use crate::engine::queue::EventQueue;
 use crate::engine::thread::{OUTSIDE, Thread};
@@ -152,6 +154,7 @@ impl Simulation {
             threads: Vec::new(),
             cores: vec![Core::default(); cpus as usize],
             memory,
+            devices: Devices::of(chip),
             notices: Vec::new(),
             limit: options.limit.map_or(u64::MAX, |limit| limit.0),
             run_ahead: options.run_ahead,
@@ -176,6 +179,21 @@ impl Simulation {
             engine: NonNull::from(Box::leak(Box::new(engine))),
             routines: RefCell::new(Routines { all: Vec::new(), free_stacks: Vec::new(), next_stack: heap }),
         })
+    }
+
+    /// Puts devices of the caller's own in the place of those that the chip file names; they hang where those would, and
+    /// there are as many.
+    ///
+    /// # Panics
+    /// If there are more or fewer, or the chip has none.
+    pub fn replace_devices(&mut self, devices: Vec<Box<dyn Device>>) {
+        // SAFETY: the engine lives as long as `self`, and no guest runs.
+        let engine = unsafe { self.engine.as_mut() };
+        let count = engine.chip.devices.as_ref().map_or(0, |devices| devices.count as usize);
+        assert_eq!(devices.len(), count, "the chip file has {count} device(s) (device.count)");
+        if let Some(attached) = &mut engine.devices {
+            attached.replace(devices);
+        }
     }
 
     /// The memory system, for tests that break it.

@@ -118,7 +118,11 @@ fn who_can_starve() {
         assert!(wait < 200, "{name}: {wait}");
     }
     assert_eq!(longest_wait(Fixed), 3000, "the highest input starves");
-    assert_eq!(longest_wait(Ocor { outranks_speculation: true, ..Ocor::default() }), 3000, "unmarked packets starve behind marked ones");
+    assert_eq!(
+        longest_wait(Ocor { outranks_speculation: true, ..Ocor::default() }),
+        3000,
+        "unmarked packets starve behind marked ones"
+    );
     // Rule 2 off: a coin a cycle. Seven waits of one coin each, and the turns among those that have won it.
     let fair = longest_wait(Ocor { marked_first: false, ..Ocor::default() });
     assert!(fair < 600, "without rule 2: {fair}");

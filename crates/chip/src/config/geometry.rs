@@ -13,9 +13,9 @@ pub(super) struct Misfit {
     pub(super) expected: String,
 }
 
-type Fits = Result<(), Misfit>;
+pub(super) type Fits = Result<(), Misfit>;
 
-fn ensure(fits: bool, key: &'static str, found: impl ToString, expected: impl Into<String>) -> Fits {
+pub(super) fn ensure(fits: bool, key: &'static str, found: impl ToString, expected: impl Into<String>) -> Fits {
     if fits { Ok(()) } else { Err(Misfit { key, found: found.to_string(), expected: expected.into() }) }
 }
 
@@ -34,6 +34,9 @@ pub(super) fn check(chip: &Chip) -> Fits {
     let expected = format!("at least os.futex_wake_none, {}", wake.0);
     ensure(chip.os.futex_wake >= wake, "os.futex_wake", chip.os.futex_wake.0, expected)?;
     at_least_1("os.time_slice", chip.os.time_slice)?;
+    if let Some(devices) = &chip.devices {
+        super::device::check(devices, chip)?;
+    }
     match &chip.coherent {
         None => at_least_1("cache.hit", chip.cache.hit),
         Some(coherent) => {

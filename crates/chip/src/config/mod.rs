@@ -3,6 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`coherent`] | caches, directory, homes, memory controllers and network of a coherent chip |
+//! | [`device`](mod@device) | devices |
 //! | `geometry` | which values must fit together |
 //! | [`plan`] | where everything hangs in the network |
 //! | [`keys`] | the table of keys: path, unit, range, what it is for; reading, writing and the docs come from it |
@@ -14,6 +15,7 @@
 //! The keys are explained in `docs/chip-file.md`.
 
 pub mod coherent;
+pub mod device;
 mod geometry;
 pub mod keys;
 pub mod plan;
@@ -46,6 +48,8 @@ pub struct Chip {
     pub noise: Noise,
     /// Coherent caches on a network; `None`: caches of fixed latencies, at the prices in `cache`.
     pub coherent: Option<Coherent>,
+    /// Devices; `None`: there are none.
+    pub devices: Option<device::Devices>,
 }
 
 /// How memory is modelled.

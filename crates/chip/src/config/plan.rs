@@ -6,6 +6,7 @@
 
 use super::Chip;
 use super::coherent::{Coherent, Placement, Topology};
+use super::device::{Devices, Link};
 use baton_noc::Config;
 use baton_noc::topology::{GraphFile, GraphLink, TopologyConfig};
 
@@ -25,7 +26,12 @@ pub struct Plan {
     pub homes: Vec<u32>,
     /// The node of each memory controller; in the same order.
     pub controllers: Vec<u32>,
+    /// The node of each device that hangs on the network.
+    pub devices: Vec<u32>,
 }
+
+/// The class of requests to devices; answers and interrupts have the next one. A chip without devices has neither.
+pub const DEVICE_CLASS: u32 = CLASSES;
 
 impl Chip {
     /// NUMA nodes: sockets, as the operating system sees them.
@@ -35,7 +41,8 @@ impl Chip {
 
     /// The floor plan; `None` on a chip of fixed latencies.
     pub fn plan(&self) -> Option<Plan> {
-        self.coherent.as_ref().map(|coherent| Plan::new(coherent, self.core.count, self.core.per_cluster))
+        let devices = self.devices.as_ref().filter(|devices| devices.link == Link::Network);
+        self.coherent.as_ref().map(|coherent| Plan::new(coherent, self.core.count, self.core.per_cluster, devices))
     }
 
     /// Cycles of the core's clock in one of the network's; `None` on a chip of fixed latencies.
@@ -45,9 +52,10 @@ impl Chip {
 }
 
 impl Plan {
-    fn new(coherent: &Coherent, cores: u32, per_cluster: u32) -> Plan {
+    fn new(coherent: &Coherent, cores: u32, per_cluster: u32, devices: Option<&Devices>) -> Plan {
         let (banks, controllers) = (coherent.home.banks, coherent.dram.controllers);
-        let own_ports = cores + banks + controllers;
+        let count = devices.map_or(0, |devices| devices.count);
+        let own_ports = cores + banks + controllers + count;
         let network = &coherent.network;
         let size = [network.width, network.height];
         let (topology, nodes) = match network.topology {
@@ -58,15 +66,24 @@ impl Plan {
             Topology::Bus => (TopologyConfig::Bus { nodes: own_ports }, own_ports),
             Topology::Dies => {
                 let dies = cores / per_cluster;
-                (TopologyConfig::Graph(dies_graph(coherent, dies, [cores, banks, controllers])), own_ports)
+                (TopologyConfig::Graph(dies_graph(coherent, dies, [cores, banks, controllers, count])), own_ports)
             }
         };
         let tiles = nodes == cores;
-        let places = if tiles { tiles_of(coherent, cores) } else { (cores + banks..own_ports).collect() };
+        let first = cores + banks + controllers;
+        let places = match tiles {
+            true => tiles_of(coherent, controllers, &coherent.dram.placement, cores),
+            false => (cores + banks..first).collect(),
+        };
+        let devices = match devices {
+            Some(devices) if tiles => tiles_of(coherent, count, &devices.placement, cores),
+            _ => (first..own_ports).collect(),
+        };
+        let classes = if devices.is_empty() { CLASSES } else { CLASSES + 2 };
         let config = Config {
             topology,
-            vcs: CLASSES * network.vcs,
-            classes: CLASSES,
+            vcs: classes * network.vcs,
+            classes,
             response_class: CLASSES - 1,
             ..network.router.clone()
         };
@@ -76,13 +93,14 @@ impl Plan {
             cores: (0..cores).collect(),
             homes: if tiles { spread(banks, cores) } else { (cores..cores + banks).collect() },
             controllers: places,
+            devices,
         }
     }
 }
 
 /// A crossbar a die, each with its share of the units, in order; links between.
-fn dies_graph(coherent: &Coherent, dies: u32, units: [u32; 3]) -> GraphFile {
-    let nodes = units.iter().flat_map(|&n| (0..n).map(move |i| i / (n / dies)));
+fn dies_graph(coherent: &Coherent, dies: u32, units: [u32; 4]) -> GraphFile {
+    let nodes = units.iter().flat_map(|&n| (0..n).map(move |i| i * dies / n));
     let link = |link: &super::coherent::DieLink| GraphLink {
         from: link.from,
         to: link.to,
@@ -95,15 +113,14 @@ fn dies_graph(coherent: &Coherent, dies: u32, units: [u32; 3]) -> GraphFile {
 
 /// `n` units spread evenly over `nodes`.
 fn spread(n: u32, nodes: u32) -> Vec<u32> {
-    (0..n).map(|i| i * (nodes / n)).collect()
+    (0..n).map(|i| (u64::from(i) * u64::from(nodes) / u64::from(n)) as u32).collect()
 }
 
-/// The nodes of the controllers where nodes are tiles.
-fn tiles_of(coherent: &Coherent, nodes: u32) -> Vec<u32> {
-    let n = coherent.dram.controllers;
+/// The nodes of `n` controllers or devices where nodes are tiles.
+fn tiles_of(coherent: &Coherent, n: u32, placement: &Placement, nodes: u32) -> Vec<u32> {
     let (width, height) = (coherent.network.width, coherent.network.height);
     let middle = |row: u32, n: u32| (0..n).map(move |i| row * width + (width - n) / 2 + i);
-    match &coherent.dram.placement {
+    match placement {
         Placement::Nodes(list) => list.clone(),
         Placement::All => spread(n, nodes),
         Placement::Rows if height == 1 || n == 1 => middle(0, n).collect(),

@@ -136,6 +136,7 @@ fn empty() -> Chip {
         os: Default::default(),
         noise: Default::default(),
         coherent: None,
+        devices: None,
     }
 }
 

@@ -126,6 +126,12 @@ pub(crate) fn work(cycles: u64) {
     }
     with(|engine| {
         let now = engine.now;
-        engine.threads[engine.running as usize].charge(Reason::Work, now);
+        let thread = &mut engine.threads[engine.running as usize];
+        thread.charge(Reason::Work, now);
+        if thread.stolen != 0 {
+            let stolen = std::mem::take(&mut thread.stolen);
+            thread.times[Reason::Work as usize] -= stolen;
+            thread.times[Reason::Kernel as usize] += stolen;
+        }
     });
 }

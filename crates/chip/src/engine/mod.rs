@@ -20,6 +20,7 @@ pub(crate) mod thread;
 
 use crate::config::Chip;
 use crate::core;
+use crate::device::attached::Devices;
 use crate::guest::arena::Arena;
 use crate::guest::heap::Heap;
 use crate::memory::lines::Sparse;
@@ -63,6 +64,7 @@ pub(crate) struct Engine {
     pub(crate) threads: Vec<Thread>,
     pub(crate) cores: Vec<Core>,
     pub(crate) memory: MemorySystem,
+    pub(crate) devices: Option<Box<Devices>>,
     /// Notices of the memory system that are being handled; kept for its room.
     pub(crate) notices: Vec<Notice>,
     pub(crate) chip: Chip,
@@ -126,6 +128,7 @@ impl Engine {
         match id % 4 {
             0 => self.own_event(id / 4),
             1 => self.timed_out(id / 4),
+            2 if self.is_devices(id / 4) => self.devices_step(),
             2 => self.slice_ended(id / 4),
             _ => self.drained(id / 4),
         }
@@ -236,6 +239,7 @@ impl Engine {
                     sums.iter_mut().zip(parts.0).for_each(|(sum, part)| *sum += u64::from(part));
                     self.queue.put(own(id), at, Rank::Next);
                 }
+                Notice::Carried { tag } => self.carried(tag),
                 Notice::Lost { core, line } => self.lost(core, line),
             }
         }

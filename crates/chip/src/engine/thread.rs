@@ -30,10 +30,16 @@ pub enum Reason {
     Ready,
     /// A core is switching to it or waking up for it.
     Switch,
+    /// Stalled for a device's answer.
+    Device,
+    /// The same while the device has no room for what it brings.
+    QueueFull,
+    /// The same while the device does not have what it wants.
+    QueueEmpty,
 }
 
 /// How many reasons there are.
-pub const REASONS: usize = 8;
+pub const REASONS: usize = 11;
 
 impl Reason {
     /// All of them, in the order of their numbers.
@@ -46,6 +52,9 @@ impl Reason {
         Reason::Asleep,
         Reason::Ready,
         Reason::Switch,
+        Reason::Device,
+        Reason::QueueFull,
+        Reason::QueueEmpty,
     ];
 
     /// Its name in results.
@@ -59,6 +68,9 @@ impl Reason {
             Reason::Asleep => "asleep",
             Reason::Ready => "ready",
             Reason::Switch => "switch",
+            Reason::Device => "device",
+            Reason::QueueFull => "queue_full",
+            Reason::QueueEmpty => "queue_empty",
         }
     }
 }
@@ -170,6 +182,8 @@ pub(crate) struct Thread {
     /// When it last fell asleep.
     pub(crate) last_sleep: Option<u64>,
     pub(crate) preemptions: u64,
+    /// Of its computation under way, what interrupts have taken.
+    pub(crate) stolen: u64,
 }
 
 /// What a thread waits for.
@@ -181,6 +195,8 @@ pub(crate) enum Waited {
     Thread(ThreadId),
     /// A time.
     Time,
+    /// A device: an answer, or its interrupt.
+    Device(u32),
 }
 
 impl Thread {
@@ -219,6 +235,7 @@ impl Thread {
             sleeps: 0,
             last_sleep: None,
             preemptions: 0,
+            stolen: 0,
         }
     }
 

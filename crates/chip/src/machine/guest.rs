@@ -131,8 +131,9 @@ pub fn cpu_time() -> Cycles {
         OUTSIDE => Cycles(0),
         id => {
             let times = &engine.threads[id as usize].times;
-            let counted = [Reason::Work, Reason::Memory, Reason::StoreBuffer, Reason::Spin, Reason::Kernel];
-            Cycles(counted.iter().map(|&reason| times[reason as usize]).sum())
+            let away = [Reason::Asleep, Reason::Ready, Reason::Switch];
+            let counted = Reason::ALL.into_iter().filter(|reason| !away.contains(reason));
+            Cycles(counted.map(|reason| times[reason as usize]).sum())
         }
     })
 }

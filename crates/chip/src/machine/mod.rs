@@ -7,10 +7,12 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`cell`] | cells and slots |
+//! | [`device`] | devices, as guests reach them |
 //! | [`wait`] | the wait policies and their prices |
 //! | [`guest`] | what only a simulated guest can do: sleep for a time, start and join threads, record events |
 
 pub mod cell;
+pub mod device;
 pub mod guest;
 pub(crate) mod wait;
 

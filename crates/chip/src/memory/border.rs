@@ -82,6 +82,11 @@ pub(crate) enum Notice {
         /// A store-conditional whose link was broken: nothing is written.
         failed: bool,
     },
+    /// A packet to or from a device has arrived.
+    Carried {
+        /// The one it was given with.
+        tag: u32,
+    },
     /// A core's nearest cache has lost a line.
     Lost {
         /// Whose.
@@ -89,6 +94,19 @@ pub(crate) enum Notice {
         /// Which.
         line: Line,
     },
+}
+
+/// A packet between a core and a device, which the chip's network carries beside its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Carried {
+    /// Comes back with the notice that it has arrived.
+    pub(crate) tag: u32,
+    /// One end.
+    pub(crate) core: CoreId,
+    /// The other, by its number.
+    pub(crate) device: u32,
+    /// From the device to the core: an answer or an interrupt.
+    pub(crate) to_core: bool,
 }
 
 /// What a request's cycles went to.

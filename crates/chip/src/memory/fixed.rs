@@ -6,7 +6,7 @@
 //! So a reader whose copy is being taken misses from the moment of the request on.
 
 use super::lines::Sparse;
-use super::{Access, Answer, CoreCounts, Line, Memory, MemoryCounts, Notice, Part, Request, Served};
+use super::{Access, Answer, Carried, CoreCounts, Line, Memory, MemoryCounts, Notice, Part, Request, Served};
 use crate::config::{Chip, Distance};
 use crate::random::Random;
 use baton_units::{CoreId, Cycles};
@@ -193,6 +193,10 @@ impl Memory for FixedMemory {
 
     fn failed(&self, _: CoreId) -> bool {
         false
+    }
+
+    fn carry(&mut self, _: Carried, _: Cycles) {
+        unreachable!("a chip file that hangs devices on a network that is not there is refused")
     }
 
     fn count_hits(&mut self, _: CoreId, n: u64) {

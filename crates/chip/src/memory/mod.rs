@@ -17,7 +17,7 @@ pub(crate) mod coherent;
 pub(crate) mod fixed;
 pub(crate) mod lines;
 
-pub(crate) use border::{Access, Answer, Line, Notice, PARTS, Part, Request, Served};
+pub(crate) use border::{Access, Answer, Carried, Line, Notice, PARTS, Part, Request, Served};
 
 use crate::config::Chip;
 use crate::random::Random;
@@ -50,6 +50,9 @@ pub(crate) trait Memory {
 
     /// Whether the last store-conditional of `core` that was served failed.
     fn failed(&self, core: CoreId) -> bool;
+
+    /// Carries a packet to or from a device; a notice says when it has arrived. Only where devices hang on the network.
+    fn carry(&mut self, packet: Carried, now: Cycles);
 
     /// `n` more hits of `core` happened that were not requested one by one.
     fn count_hits(&mut self, core: CoreId, n: u64);
@@ -210,6 +213,9 @@ impl Memory for MemorySystem {
     }
     fn failed(&self, core: CoreId) -> bool {
         each!(self, memory => memory.failed(core))
+    }
+    fn carry(&mut self, packet: Carried, now: Cycles) {
+        each!(self, memory => memory.carry(packet, now));
     }
     fn count_hits(&mut self, core: CoreId, n: u64) {
         each!(self, memory => memory.count_hits(core, n));

@@ -5,9 +5,11 @@
 //! | --- | --- |
 //! | [`common`] | cores, fixed prices, wait policies, operating system, noise |
 //! | [`coherent`] | caches, directory, memory controllers, network |
+//! | [`device`] | devices |
 
 mod coherent;
 mod common;
+mod device;
 
 use super::{Chip, MemoryModel};
 
@@ -158,7 +160,8 @@ const fn joined<const N: usize>(parts: &[&[Key]]) -> [Key; N] {
     all
 }
 
-const ALL: [Key; common::KEYS.len() + coherent::KEYS.len()] = joined(&[common::KEYS, &coherent::KEYS]);
+const ALL: [Key; common::KEYS.len() + coherent::KEYS.len() + device::KEYS.len()] =
+    joined(&[common::KEYS, &coherent::KEYS, device::KEYS]);
 
 /// Every key, in the order in which a chip file is written.
 pub const KEYS: &[Key] = &ALL;

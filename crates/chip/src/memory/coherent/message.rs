@@ -13,6 +13,8 @@ pub(super) enum Unit {
     Home(u32),
     /// A memory controller.
     Controller(u32),
+    /// A device, which is none of this room's: its packets are carried.
+    Device(u32),
 }
 
 /// What a message says.
@@ -26,6 +28,8 @@ pub(super) enum What {
     Write,
     /// Memory's answer to a read.
     Line,
+    /// A packet to a device, or from one, by its tag.
+    Carried(u32),
 }
 
 /// What happens to a message when its time has come.

@@ -39,11 +39,12 @@ mod private;
 #[cfg(test)]
 mod tests;
 
-use super::border::{Answer, Line, Notice, Part, Request};
+use super::border::{Answer, Carried, Line, Notice, Part, Request};
 use super::lines::Sparse;
 use super::{CoreCounts, Memory, MemoryCounts};
 use crate::config::Chip;
 use crate::config::coherent::{self, Atomics, DirectoryKind, HomePolicy, Inclusion};
+use crate::config::plan::DEVICE_CLASS;
 use crate::engine::queue::{EventQueue, Rank};
 use array::Array;
 use baton_coherence::{CoreSet, Policy, Protocol};
@@ -89,6 +90,7 @@ pub(crate) struct Coherent<S: CoreSet> {
     mshrs: u32,
     control_flits: u32,
     data_flits: u32,
+    device_flits: u32,
     bounded: bool,
     inclusive: bool,
     /// How many cores a directory entry can name.
@@ -146,7 +148,8 @@ impl<S: CoreSet> Coherent<S> {
         // A home may refuse requests for a while; forwards and responses are always taken.
         let response_class = u32::from(REQUESTS) + 1;
         let router = baton_noc::Config { endpoint_places: config.home.places, response_class, ..floor.network.clone() };
-        let longest = network.data_flits.max(network.control_flits);
+        let device_flits = chip.devices.as_ref().and_then(|devices| devices.flits).unwrap_or(0);
+        let longest = network.data_flits.max(network.control_flits).max(device_flits);
         let net = Net::new(&router, chip.network_period().unwrap_or(1), longest)?;
         // SAFETY: an array of integers.
         let entry_of = unsafe { Sparse::new(lines) }.map_err(|error| Unbuilt::Memory(error.to_string()))?;
@@ -177,6 +180,7 @@ impl<S: CoreSet> Coherent<S> {
             mshrs: outer.mshrs,
             control_flits: network.control_flits,
             data_flits: network.data_flits,
+            device_flits,
             bounded: config.home.places != 0,
             inclusive: config.shared.is_some_and(|shared| shared.inclusion == Inclusion::Inclusive),
             pointers: match config.directory.kind {
@@ -279,15 +283,21 @@ impl<S: CoreSet> Coherent<S> {
             self.events.put(id, now + self.times.local, Rank::Next);
             return;
         }
-        let (class, long) = match flight.what {
-            What::Protocol(message) => (message.kind.class() as u8, message.kind.carries_line()),
-            What::Read => (baton_coherence::Class::Forward as u8, false),
-            What::Write => (baton_coherence::Class::Forward as u8, true),
-            What::Line => (baton_coherence::Class::Response as u8, true),
+        let (short, long) = (self.control_flits, self.data_flits);
+        let (class, flits) = match flight.what {
+            What::Protocol(message) => {
+                (message.kind.class() as u8, if message.kind.carries_line() { long } else { short })
+            }
+            What::Read => (baton_coherence::Class::Forward as u8, short),
+            What::Write => (baton_coherence::Class::Forward as u8, long),
+            What::Line => (baton_coherence::Class::Response as u8, long),
+            What::Carried(_) => {
+                let answer = matches!(flight.to, Unit::Core(_));
+                (DEVICE_CLASS as u8 + u8::from(answer), self.device_flits)
+            }
         };
         flight.stage = Stage::Travel;
         flight.placed = class == REQUESTS && self.bounded;
-        let flits = if long { self.data_flits } else { self.control_flits };
         self.net.send(now, src, dst, flits, class, id);
         self.net_next = self.net_next.min(self.net.next());
     }
@@ -301,6 +311,10 @@ impl<S: CoreSet> Coherent<S> {
             (Unit::Home(home), What::Protocol(message)) => self.home_takes(id, home, message, now),
             (Unit::Home(home), What::Line) => self.line_comes_home(id, home, now),
             (Unit::Controller(number), What::Read | What::Write) => self.controller_takes(id, number, now),
+            (Unit::Device(_) | Unit::Core(_), What::Carried(tag)) => {
+                self.flights.take(id);
+                self.out.push(Notice::Carried { tag });
+            }
             (to, what) => unreachable!("{to:?} is sent {what:?}"),
         }
     }
@@ -357,6 +371,28 @@ impl<S: CoreSet> Memory for Coherent<S> {
 
     fn failed(&self, core: CoreId) -> bool {
         self.cores[core.0 as usize].failed
+    }
+
+    fn carry(&mut self, packet: Carried, now: Cycles) {
+        let Carried { tag, core, device, to_core } = packet;
+        let (core, device) = (Unit::Core(core.0), Unit::Device(device));
+        let (from, to) = if to_core { (device, core) } else { (core, device) };
+        self.now = now.0;
+        self.events.advance(now.0);
+        let flight = Flight {
+            stage: Stage::Send,
+            what: What::Carried(tag),
+            line: 0,
+            from,
+            to,
+            placed: false,
+            next: message::NONE,
+            since: now.0,
+            parts: Default::default(),
+            version: 0,
+        };
+        self.post(flight, now.0);
+        self.refresh();
     }
 
     fn count_hits(&mut self, core: CoreId, n: u64) {

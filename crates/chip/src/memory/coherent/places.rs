@@ -18,6 +18,7 @@ pub(super) struct Places {
     cores: Vec<u32>,
     homes: Vec<u32>,
     controllers: Vec<u32>,
+    devices: Vec<u32>,
     /// By page, who touched it first; empty where lines go round all homes.
     pages: Vec<u16>,
     page_lines_shift: u32,
@@ -38,6 +39,7 @@ impl Places {
             cores: floor.cores,
             homes: floor.homes,
             controllers: floor.controllers,
+            devices: floor.devices,
             pages: vec![UNTOUCHED; if first_touch { (lines >> page_lines_shift) + 1 } else { 0 }],
             page_lines_shift,
             cores_a_node: count / nodes,
@@ -54,6 +56,7 @@ impl Places {
             Unit::Core(core) => self.cores[core as usize],
             Unit::Home(home) => self.homes[home as usize],
             Unit::Controller(controller) => self.controllers[controller as usize],
+            Unit::Device(device) => self.devices[device as usize],
         }
     }
 

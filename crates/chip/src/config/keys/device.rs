@@ -1,0 +1,105 @@
+//! The keys of a chip's devices.
+
+use super::{Key, Kind, Need, Value, text, whole};
+use crate::config::Chip;
+use crate::config::coherent::Placement;
+use crate::config::device::{Devices, Link, PLACEMENT, placement};
+use crate::device::KIND_NAMES;
+use baton_units::{Cycles, Hertz};
+
+fn of(chip: &mut Chip) -> &mut Devices {
+    chip.devices.get_or_insert_default()
+}
+
+macro_rules! key {
+    ($path:literal, $kind:expr, $what:literal, |$d:ident| $get:expr, |$m:ident, $value:ident| $set:expr) => {
+        key!(@ Table, $path, $kind, $what, |$d| Some($get), |$m, $value| $set)
+    };
+    (may $path:literal, $kind:expr, $what:literal, |$d:ident| $get:expr, |$m:ident, $value:ident| $set:expr) => {
+        key!(@ May, $path, $kind, $what, |$d| $get, |$m, $value| $set)
+    };
+    (@ $need:ident, $path:literal, $kind:expr, $what:literal, |$d:ident| $get:expr, |$m:ident, $value:ident| $set:expr) => {
+        Key {
+            path: $path, kind: $kind, fixed: Need::$need, coherent: Need::$need, what: $what,
+            get: |chip| {
+                let $d = chip.devices.as_ref()?;
+                $get
+            },
+            set: |chip, $value| {
+                let $m = of(chip);
+                $set
+            },
+        }
+    };
+}
+
+/// They, in the order in which a chip file is written.
+pub(super) const KEYS: &[Key] = &[
+    key!(
+        "device.kind",
+        Kind::Choice(&KIND_NAMES),
+        "what the devices are; without [device] there is none",
+        |d| Value::Text(d.kind.clone()),
+        |d, value| d.kind = text(value)
+    ),
+    key!("device.count", Kind::Count(1, 1024), "how many there are", |d| Value::Whole(d.count.into()), |d, value| d
+        .count =
+        whole(value) as u32),
+    key!(
+        "device.clock_hz",
+        Kind::Count(1_000_000, 100_000_000_000),
+        "the clock of each, not faster than core.clock_hz",
+        |d| Value::Whole(d.clock.0),
+        |d, value| d.clock = Hertz(whole(value))
+    ),
+    key!(
+        "device.latency",
+        Kind::Cycles,
+        "from a request's turn to its answer, in cycles of the device's clock",
+        |d| Value::Whole(d.latency.0),
+        |d, value| d.latency = Cycles(whole(value))
+    ),
+    key!(
+        "device.words",
+        Kind::Count(1, 1 << 32),
+        "words of eight bytes that each keeps",
+        |d| Value::Whole(d.words),
+        |d, value| d.words = whole(value)
+    ),
+    key!(
+        "device.outstanding",
+        Kind::Count(1, 1024),
+        "requests that a hardware thread has under way at once",
+        |d| Value::Whole(d.outstanding.into()),
+        |d, value| d.outstanding = whole(value) as u32
+    ),
+    key!(
+        "device.link",
+        Kind::Choice(Link::NAMES),
+        "wires of its own, or the network of a coherent chip",
+        |d| Value::Text(d.link.name().into()),
+        |d, value| d.link = Link::named(&text(value)).unwrap_or_default()
+    ),
+    key!(may "device.way", Kind::Cycles, "one way on wires of its own, which alone have it",
+        |d| d.way.map(|way| Value::Whole(way.0)), |d, value| d.way = Some(Cycles(whole(value)))),
+    key!(may "device.flits", Kind::Count(1, 64), "flits of a request or an answer on the network, which alone has it",
+        |d| d.flits.map(|flits| Value::Whole(flits.into())), |d, value| d.flits = Some(whole(value) as u32)),
+    key!(may "device.placement", Kind::Parsed(PLACEMENT, |text| placement(text).is_some()),
+        "on a grid or ring: the nodes that they hang on; absent: spread evenly",
+        |d| (d.placement != Placement::All).then(|| Value::Text(d.placement.text())),
+        |d, value| d.placement = placement(&text(value)).unwrap_or_default()),
+    key!(
+        "device.call",
+        Kind::Cycles,
+        "a system call to one, beside the request's own way",
+        |d| Value::Whole(d.call.0),
+        |d, value| d.call = Cycles(whole(value))
+    ),
+    key!(
+        "device.interrupt",
+        Kind::Cycles,
+        "taking its interrupt, on the core",
+        |d| Value::Whole(d.interrupt.0),
+        |d, value| d.interrupt = Cycles(whole(value))
+    ),
+];

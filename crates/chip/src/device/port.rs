@@ -1,0 +1,90 @@
+//! What a device sees and does.
+
+/// A request at its device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub(crate) packet: u32,
+    /// What is wanted; the device's own numbers.
+    pub op: u32,
+    /// What with.
+    pub words: [u64; 2],
+    /// It comes from a system call: only such may configure.
+    pub privileged: bool,
+}
+
+/// What keeps a request waiting at its device; the thread that stalls for it has this in its cycle stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// There is no room for what it brings.
+    Full,
+    /// What it wants is not there.
+    Empty,
+}
+
+/// What a device did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// An answer leaves at a cycle of the device.
+    Answer { packet: u32, at: u64, answer: Answer },
+    /// A request is kept waiting from now on.
+    Hold { packet: u32, why: Hold },
+    /// It wants an edge.
+    Tick { at: u64 },
+    /// A CPU is interrupted; leaves now.
+    Interrupt { cpu: u32 },
+}
+
+/// A device's answer to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// 0: done. Other numbers are the device's own, and say why not.
+    pub status: u32,
+    /// What was asked for.
+    pub value: u64,
+}
+
+impl Answer {
+    /// Done, with this.
+    pub fn done(value: u64) -> Answer {
+        Answer { status: 0, value }
+    }
+
+    /// Not done, for a reason of the device's own; not 0.
+    pub fn refused(status: u32) -> Answer {
+        Answer { status, value: 0 }
+    }
+}
+
+/// A device's side of its link.
+pub struct Port<'a> {
+    pub(crate) now: u64,
+    pub(crate) effects: &'a mut Vec<Effect>,
+}
+
+impl Port<'_> {
+    /// The cycle of the device's clock.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Answers a request; the answer leaves in `at`, a cycle of the device's clock that is not past. Each request is answered
+    /// once.
+    pub fn answer(&mut self, request: &Request, at: u64, answer: Answer) {
+        self.effects.push(Effect::Answer { packet: request.packet, at: at.max(self.now), answer });
+    }
+
+    /// From now until its answer the request is kept waiting, for this reason.
+    pub fn hold(&mut self, request: &Request, why: Hold) {
+        self.effects.push(Effect::Hold { packet: request.packet, why });
+    }
+
+    /// Asks for the edge `at`, which is to come; of several the first counts, and it can ask again then.
+    pub fn tick_at(&mut self, at: u64) {
+        self.effects.push(Effect::Tick { at: at.max(self.now + 1) });
+    }
+
+    /// Interrupts a CPU, by the number that the operating system has for it.
+    pub fn interrupt(&mut self, cpu: u32) {
+        self.effects.push(Effect::Interrupt { cpu });
+    }
+}
