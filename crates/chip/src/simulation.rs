@@ -1,10 +1,12 @@
 //! A simulation from the host's side: make it, set up guest data, start guest threads, run, read what came out.
 
 use crate::config::Chip;
+use crate::config::ocor::Ocor;
 use crate::core::drain::drain;
 use crate::device::Device;
 use crate::device::attached::Devices;
 use crate::engine::current::{Entered, with};
+use crate::engine::locks::{LockLog, Watch};
 use crate::engine::queue::EventQueue;
 use crate::engine::thread::{OUTSIDE, Thread};
 use crate::engine::{Engine, EngineCounts, Step};
@@ -172,6 +174,8 @@ impl Simulation {
             ready_order: 0,
             counts: EngineCounts::default(),
             record: options.record.then(Vec::new),
+            watch: Watch::default(),
+            ocor: chip.coherent.as_ref().map_or_else(Ocor::default, |coherent| coherent.ocor),
             chip: chip.clone(),
             arena,
         };
@@ -267,6 +271,15 @@ impl Simulation {
         } else {
             with(|engine| engine.running = OUTSIDE);
         }
+    }
+
+    /// What happened to the words that guests had watched ([`act::watch`](crate::act::watch)), and what threads did in
+    /// their waits for locks. What was taken is not given again.
+    pub fn lock_log(&mut self) -> LockLog {
+        // SAFETY: the engine lives as long as `self`, and no guest runs.
+        let engine = unsafe { self.engine.as_mut() };
+        let waits = engine.threads.iter_mut().map(|thread| std::mem::take(&mut thread.timeline.stretches)).collect();
+        LockLog { changes: engine.watch.take(), waits }
     }
 
     /// The recorded events as a trace. Threads are numbered as they were created.

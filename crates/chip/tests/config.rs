@@ -256,3 +256,22 @@ fn a_fixed_chip_keeps_its_clusters_whole() {
     assert!(clusters(6).unwrap_err().to_string().contains("expected a multiple of core.per_cluster, 4"));
     assert_eq!(sample().resized(64).unwrap().core.per_cluster, 64);
 }
+
+#[test]
+fn marks_are_off_and_checked() {
+    let set = |settings: &[&str]| {
+        let settings: Vec<_> = settings.iter().map(|s| (*s).to_owned()).collect();
+        Chip::from_toml_with(OCOR, "ocor64.toml", &settings)
+    };
+    let off = set(&[]).unwrap().coherent.unwrap().ocor;
+    assert!(!off.enabled && (off.levels, off.tries) == (8, 128));
+    let on = set(&["ocor.enabled=true", "ocor.levels=128", "ocor.progress_full=saturate"]).unwrap();
+    assert!(on.coherent.as_ref().unwrap().ocor.enabled);
+    assert_eq!(Chip::from_toml(&on.to_toml(), "again"), Ok(on));
+    let error = |setting: &[&str]| set(setting).unwrap_err().to_string();
+    assert!(error(&["ocor.levels=9", "ocor.tries=8"]).contains("at most ocor.tries, 8"));
+    assert!(error(&["ocor.levels=0"]).contains("a whole number from 1 to 128"));
+    assert!(error(&["ocor.tries=0"]).contains("a whole number from 1"));
+    assert!(error(&["ocor.enabled=1"]).contains("true or false"));
+    assert!(Chip::from_toml_with(SAMPLE, "x.toml", &["ocor.enabled=true".to_owned()]).is_err());
+}

@@ -91,6 +91,7 @@ pub(crate) fn echo(chip: &Chip) -> serde_json::Value {
         Value::Text(text) => serde_json::Value::from(text),
         Value::Whole(n) => n.into(),
         Value::Share(x) => x.into(),
+        Value::Switch(on) => on.into(),
     };
     chip.expanded()
         .into_iter()

@@ -4,6 +4,7 @@
 //! memory. A chip without `[l2]` has no private second level, one without `[shared]` has homes that keep the directory
 //! only. All latencies are in cycles of the core's clock; [`super::geometry`] checks what must fit together.
 
+use super::ocor::Ocor;
 pub use super::texts::{DieLink, DieLinks, DirectoryKind, Placement};
 use baton_noc::Config;
 use baton_units::{Cycles, Hertz};
@@ -27,6 +28,8 @@ pub struct Coherent {
     pub network: Network,
     /// Where an atomic read-modify-write is done.
     pub atomics: Atomics,
+    /// Marks on lock and wake-up requests.
+    pub ocor: Ocor,
 }
 
 /// One cache: a core's L1 or L2, or the shared bank of one home.
@@ -122,6 +125,8 @@ pub struct Network {
     pub links: DieLinks,
     /// Its clock; the core's is a whole multiple of it.
     pub clock: Hertz,
+    /// Whether packets meet each other.
+    pub contention: Contention,
     /// From one unit to another at the same node, past the network; in cycles of the core's clock.
     pub local: Cycles,
     /// Flits of a message without data.
@@ -157,6 +162,7 @@ macro_rules! choice {
         }
     };
 }
+pub(super) use choice;
 
 choice! {
     /// Which line of a set goes.
@@ -192,6 +198,15 @@ choice! {
         #[default] Blocking = "blocking",
         /// It is forwarded at once; needs an ordered forward class: `network.vcs = 1` and a deterministic routing.
         NonBlocking = "nonblocking",
+    }
+}
+choice! {
+    /// Whether packets meet each other.
+    Contention {
+        /// They do, in routers.
+        #[default] Routers = "routers",
+        /// Each takes as long as in an empty network, and homes take all in: for telling what contention does.
+        None = "none",
     }
 }
 choice! {

@@ -42,6 +42,8 @@ pub(super) fn check(chip: &Chip) -> Fits {
         Some(coherent) => {
             caches(coherent, chip.cache.line_bytes)?;
             network(coherent, chip)?;
+            let (levels, tries) = (coherent.ocor.levels, coherent.ocor.tries);
+            ensure(levels <= tries, "ocor.levels", levels, format!("at most ocor.tries, {tries}"))?;
             places(coherent, chip)
         }
     }

@@ -5,6 +5,7 @@
 //! | [`coherent`] | caches, directory, homes, memory controllers and network of a coherent chip |
 //! | [`device`](mod@device) | devices |
 //! | `geometry` | which values must fit together |
+//! | [`ocor`] | marks on lock and wake-up requests |
 //! | [`plan`] | where everything hangs in the network |
 //! | [`keys`] | the table of keys: path, unit, range, what it is for; reading, writing and the docs come from it |
 //! | `scale` | the chip with another number of cores |
@@ -18,6 +19,7 @@ pub mod coherent;
 pub mod device;
 mod geometry;
 pub mod keys;
+pub mod ocor;
 pub mod plan;
 pub mod read;
 mod scale;

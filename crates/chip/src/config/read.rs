@@ -182,6 +182,7 @@ impl Reading {
                 u64::from_str_radix(n.as_str().trim_start_matches('+'), n.radix()).ok().map(Value::Whole)
             }
             DeValue::Float(x) => x.as_str().parse().ok().map(Value::Share),
+            DeValue::Boolean(on) => Some(Value::Switch(*on)),
             _ => None,
         };
         let read = match (key.kind, read) {

@@ -42,6 +42,7 @@ fn value_text(value: &Value) -> String {
         Value::Text(text) => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
         Value::Whole(n) => grouped(*n),
         Value::Share(x) => format!("{x:?}"),
+        Value::Switch(on) => on.to_string(),
     }
 }
 

@@ -30,7 +30,7 @@ impl Engine {
     /// The oldest store asks for its line.
     fn ask(&mut self, id: ThreadId) {
         let Some(&Store { core, line, .. }) = self.threads[id as usize].buffer.head() else { return };
-        let request = Request { token: token(id, HEAD), core, line, access: Access::Store };
+        let request = Request { token: token(id, HEAD), core, line, access: Access::Store, mark: Default::default() };
         if let Answer::Served(served) = self.memory.request(request, Cycles(self.now)) {
             if served.invalidates && self.watchers[line.0 as usize] != 0 {
                 self.invalidated(line);
@@ -46,7 +46,7 @@ impl Engine {
             // SAFETY: the cell was alive when it was stored to, and `forget` has taken the value away if its memory was
             // given back since; nobody else runs now.
             unsafe { write(self.arena.at(store.offset).as_ptr(), store.value) };
-            self.writers[store.offset / 8] = id + 1;
+            self.wrote(store.offset, id);
             if self.watchers[store.line.0 as usize] != 0 {
                 // Another thread may have come to this core and spin there on the line, which its core keeps.
                 self.invalidated(store.line);

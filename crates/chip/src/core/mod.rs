@@ -3,6 +3,8 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`buffer`] | the store buffer: a queue of stores that later loads of the thread look into first |
+//! | [`mark`] | what a lock tells the network interface of its next try |
+//! | [`rmw`] | atomics that the home performs |
 //! | [`drain`] | how stores leave it, one after the other, and who waits until they have |
 //!
 //! The store buffer makes the chip x86-TSO (Sewell and others, CACM 53:7, 2010): a store is done when it has entered the
@@ -11,6 +13,8 @@
 
 pub(crate) mod buffer;
 pub(crate) mod drain;
+pub(crate) mod mark;
+pub(crate) mod rmw;
 
 use crate::engine::thread::ThreadId;
 

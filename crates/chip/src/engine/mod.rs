@@ -11,14 +11,17 @@
 //! | [`queue`] | the event queue |
 //! | [`thread`] | a guest thread |
 //! | [`spin`] | waits that watch a line: tries that are counted, not simulated |
+//! | [`locks`] | changes of watched lock words, and what threads do while they wait for locks |
 //! | [`current`] | the engine of the code that runs, and how a guest suspends |
 
 pub(crate) mod current;
+pub(crate) mod locks;
 pub(crate) mod queue;
 pub(crate) mod spin;
 pub(crate) mod thread;
 
 use crate::config::Chip;
+use crate::config::ocor::Ocor;
 use crate::core;
 use crate::device::attached::Devices;
 use crate::guest::arena::Arena;
@@ -30,6 +33,7 @@ use crate::random::Random;
 use baton_machine::Local;
 use baton_trace::{Event, What};
 use baton_units::{CoreId, Cycles};
+use locks::Watch;
 use queue::{EventQueue, Rank};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -92,6 +96,10 @@ pub(crate) struct Engine {
     pub(crate) ready_order: u64,
     pub(crate) counts: EngineCounts,
     pub(crate) record: Option<Vec<Event>>,
+    /// Lock words that are watched.
+    pub(crate) watch: Watch,
+    /// What network interfaces write into headers.
+    pub(crate) ocor: Ocor,
 }
 
 /// The end of an operation that the memory system will tell.
@@ -191,8 +199,11 @@ impl Engine {
     #[inline]
     pub(crate) fn access(&mut self, line: Line, access: Access) -> (u64, bool) {
         let token = self.running;
-        self.threads[token as usize].operations += 1;
-        let request = Request { token, core: self.core_of(token), line, access };
+        let core = self.core_of(token);
+        let thread = &mut self.threads[token as usize];
+        thread.operations += 1;
+        let mark = thread.mark(access, &self.ocor);
+        let request = Request { token, core, line, access, mark };
         match self.memory.request(request, Cycles(self.now)) {
             Answer::Served(served) => {
                 if served.invalidates && self.watchers[line.0 as usize] != 0 {
@@ -240,6 +251,7 @@ impl Engine {
                     self.queue.put(own(id), at, Rank::Next);
                 }
                 Notice::Carried { tag } => self.carried(tag),
+                Notice::Performed { token } => self.performed(core::parts(token).0),
                 Notice::Lost { core, line } => self.lost(core, line),
             }
         }
@@ -247,10 +259,20 @@ impl Engine {
         if self.memory.is_hung() { Step::Silence } else { Step::Handled }
     }
 
-    /// Notes who wrote the cell at `offset`.
+    /// Notes who wrote the cell at `offset`; its new value stands there.
     #[inline(always)]
-    pub(crate) fn wrote(&mut self, offset: usize) {
-        self.writers[offset / 8] = self.running + 1;
+    pub(crate) fn wrote(&mut self, offset: usize, thread: ThreadId) {
+        self.writers[offset / 8] = thread + 1;
+        if !self.watch.is_empty() {
+            self.watched(offset, thread);
+        }
+    }
+
+    #[cold]
+    fn watched(&mut self, offset: usize, thread: ThreadId) {
+        // SAFETY: a watched word is a live cell of four bytes, and nobody else runs now.
+        let value = || unsafe { self.arena.at(offset).cast::<u32>().read() };
+        self.watch.wrote(offset, thread, self.now, value);
     }
 
     /// Whether the running thread's operation that ends at `at` is over, and time with it. Otherwise it is queued (or,

@@ -1,8 +1,13 @@
 //! A guest thread as the engine sees it.
 
+use crate::config::ocor::Ocor;
 use crate::core::buffer::StoreBuffer;
-use crate::memory::{Line, PARTS};
+use crate::core::mark::Sort;
+use crate::core::rmw::Far;
+use crate::engine::locks::Timeline;
+use crate::memory::{Access, Line, PARTS};
 use baton_machine::{Local, LockHint};
+use baton_noc::Header;
 use baton_units::CoreId;
 use corosensei::Yielder;
 
@@ -144,7 +149,14 @@ pub(crate) struct Thread {
     pub(crate) ended: Ended,
     pub(crate) yielder: *const Yielder<(), ()>,
     pub(crate) local: Box<Local>,
-    pub(crate) hint: LockHint,
+    /// What its next marked access is.
+    pub(crate) hint: Option<Sort>,
+    /// The last hint that a lock gave: what its sleep and its wake-ups are marked by.
+    pub(crate) last_hint: Option<LockHint>,
+    /// The far atomic that it waits for.
+    pub(crate) far: Option<Far>,
+    /// What it does while it waits for a lock, if somebody wants to know.
+    pub(crate) timeline: Timeline,
     /// Cores that it may run on; `None`: all.
     pub(crate) affinity: Option<Box<[u32]>>,
 
@@ -211,7 +223,10 @@ impl Thread {
             ended: Ended::Woken,
             yielder: std::ptr::null(),
             local: Box::new(Local::new(number)),
-            hint: LockHint::default(),
+            hint: None,
+            last_hint: None,
+            far: None,
+            timeline: Timeline::default(),
             affinity,
             buffer: StoreBuffer::default(),
             waits_for_room: None,
@@ -243,7 +258,26 @@ impl Thread {
     #[inline(always)]
     pub(crate) fn charge(&mut self, reason: Reason, now: u64) {
         self.times[reason as usize] += now - self.since;
+        if self.timeline.open {
+            self.timeline.note(reason, self.since, now, &self.parts);
+        }
         self.since = now;
+    }
+
+    /// The mark of its next access. One instruction takes a hint: of a load-linked and store-conditional both halves have
+    /// it, and the instruction's end takes it away.
+    #[inline(always)]
+    pub(crate) fn mark(&mut self, access: Access, ocor: &Ocor) -> Header {
+        let Some(sort) = self.hint else { return Header::default() };
+        let (takes, ends) = match (sort, access) {
+            (_, Access::LoadLinked | Access::StoreConditional) => (true, false),
+            (_, Access::Atomic) | (Sort::WakeUp(_) | Sort::Woken(_), Access::Load) => (true, true),
+            _ => (false, false),
+        };
+        if ends {
+            self.hint = None;
+        }
+        if takes { sort.header(ocor) } else { Header::default() }
     }
 
     pub(crate) fn may_run_on(&self, core: u32) -> bool {

@@ -1,8 +1,9 @@
 //! Cells and slots of the simulated machine: the layout of the value itself, in guest memory.
 
-use super::{access, access_range, by_links, conditional, place};
+use super::{access, access_range, by_links, conditional, end_hint, far, place};
 use crate::core::buffer::{Store, Write};
 use crate::core::drain::{self, drain};
+use crate::core::rmw::{Far, Rmw};
 use crate::engine::current::{operate, running, with};
 use crate::engine::thread::{OUTSIDE, Reason};
 use crate::memory::{Access, Memory};
@@ -50,10 +51,12 @@ impl<T: Word> SimulatedAtomic<T> {
             access(self.address(), Access::LoadLinked);
             let old = self.peek();
             if old != current {
+                end_hint();
                 return Err(old);
             }
             if conditional(self.address()) {
                 // The link stood, so nobody has written since.
+                end_hint();
                 self.poke(new);
                 return Ok(old);
             }
@@ -71,11 +74,30 @@ impl<T: Word> SimulatedAtomic<T> {
         drain::store(|core| Store { offset, bytes, value, write: Some(write), line, core });
     }
 
-    /// Takes the line for a locked instruction, which waits until earlier stores have left their buffer.
+    /// A locked instruction, which waits until earlier stores have left their buffer: in the core's cache, or at the line's
+    /// home. What the cell held.
     #[inline]
-    fn lock(&self) {
+    fn locked(&self, what: Rmw) -> T {
         drain();
-        access(self.address(), Access::Atomic);
+        if far() {
+            let (offset, bytes) = (place(self.address()).0, T::BYTES);
+            with(|engine| {
+                engine.threads[engine.running as usize].far = Some(Far { offset, bytes, what, old: None });
+            });
+            access(self.address(), Access::Atomic);
+            let done = with(|engine| engine.threads[engine.running as usize].far.take());
+            if let Some(old) = done.and_then(|far| far.old) {
+                return T::from_bits(old);
+            }
+            // The core had the line to itself and did it here.
+        } else {
+            access(self.address(), Access::Atomic);
+        }
+        let old = self.peek();
+        if let Some(new) = what.apply(old.to_bits(), T::BYTES) {
+            self.poke(T::from_bits(new));
+        }
+        old
     }
 
     /// Writes; time has passed already.
@@ -85,7 +107,7 @@ impl<T: Word> SimulatedAtomic<T> {
         unsafe { self.0.get().write(value) };
         with(|engine| {
             if engine.running != OUTSIDE {
-                engine.wrote(engine.offset_of(self.address()));
+                engine.wrote(engine.offset_of(self.address()), engine.running);
             }
         });
     }
@@ -126,20 +148,18 @@ impl<T: Word> Atomic<T> for SimulatedAtomic<T> {
     fn store(&self, value: T, order: Ordering) {
         // A sequentially consistent store is an exchange on x86.
         if order == Ordering::SeqCst {
-            self.lock();
-        } else if running() != OUTSIDE && with(|engine| engine.buffers()) {
-            return self.buffer(value);
-        } else {
-            access(self.address(), Access::Store);
+            self.locked(Rmw::Swap(value.to_bits()));
+            return;
         }
+        if running() != OUTSIDE && with(|engine| engine.buffers()) {
+            return self.buffer(value);
+        }
+        access(self.address(), Access::Store);
         self.poke(value);
     }
     #[inline]
     fn swap(&self, value: T, _: Ordering) -> T {
-        self.lock();
-        let old = self.peek();
-        self.poke(value);
-        old
+        self.locked(Rmw::Swap(value.to_bits()))
     }
     #[inline]
     fn compare_exchange(&self, current: T, new: T, _: Ordering, _: Ordering) -> Result<T, T> {
@@ -147,13 +167,8 @@ impl<T: Word> Atomic<T> for SimulatedAtomic<T> {
             return self.exchange_by_links(current, new);
         }
         // A failing one takes the line as well.
-        self.lock();
-        let old = self.peek();
-        if old != current {
-            return Err(old);
-        }
-        self.poke(new);
-        Ok(old)
+        let old = self.locked(Rmw::Exchange(current.to_bits(), new.to_bits()));
+        if old == current { Ok(old) } else { Err(old) }
     }
     #[inline]
     fn compare_exchange_weak(&self, current: T, new: T, ok: Ordering, fail: Ordering) -> Result<T, T> {
@@ -161,11 +176,7 @@ impl<T: Word> Atomic<T> for SimulatedAtomic<T> {
     }
     #[inline]
     fn fetch_add(&self, value: T, _: Ordering) -> T {
-        self.lock();
-        let old = self.peek();
-        let mask = if T::BYTES == 8 { u64::MAX } else { (1 << (8 * T::BYTES)) - 1 };
-        self.poke(T::from_bits(old.to_bits().wrapping_add(value.to_bits()) & mask));
-        old
+        self.locked(Rmw::Add(value.to_bits()))
     }
 }
 

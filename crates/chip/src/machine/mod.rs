@@ -20,6 +20,7 @@ use crate::config::Chip;
 use crate::config::coherent::Atomics;
 use crate::core::buffer::Store;
 use crate::core::drain::{self, drain};
+use crate::core::mark::Sort;
 use crate::engine::current::{operate, running, with, work};
 use crate::engine::thread::{OUTSIDE, Reason};
 use crate::memory::{Access, Line, Memory};
@@ -41,6 +42,7 @@ fn access(address: usize, access: Access) {
             one(address, Access::LoadLinked);
             !conditional(address)
         } {}
+        end_hint();
         return;
     }
     one(address, access);
@@ -60,11 +62,28 @@ fn one(address: usize, access: Access) {
     }
 }
 
+/// The instruction that took the thread's hint is over.
+#[inline]
+fn end_hint() {
+    with(|engine| {
+        if engine.running != OUTSIDE {
+            engine.threads[engine.running as usize].hint = None;
+        }
+    });
+}
+
 /// Whether the chip does its atomics by load-linked and store-conditional, and a guest asks.
 #[inline]
 fn by_links() -> bool {
     let links = |chip: &Chip| chip.coherent.as_ref().is_some_and(|coherent| coherent.atomics == Atomics::LlSc);
     running() != OUTSIDE && with(|engine| links(&engine.chip))
+}
+
+/// Whether homes do the chip's atomics, and a guest asks.
+#[inline]
+fn far() -> bool {
+    let far = |chip: &Chip| chip.coherent.as_ref().is_some_and(|coherent| coherent.atomics == Atomics::Far);
+    running() != OUTSIDE && with(|engine| far(&engine.chip))
 }
 
 /// A store-conditional; whether the line has not been lost since the load-linked, so that it writes.
@@ -141,11 +160,19 @@ unsafe impl Machine for Simulated {
         with(|engine| engine.chip.core.clock.nanos(Cycles(engine.now)))
     }
 
+    #[inline]
     fn hint(hint: LockHint) {
+        if running() == OUTSIDE {
+            return;
+        }
+        let (sort, price) = (Sort::of(hint), with(|engine| if engine.ocor.enabled { engine.ocor.hint.0 } else { 0 }));
+        if price != 0 {
+            let reason = if matches!(sort, Sort::Try(_)) { Reason::Spin } else { Reason::Work };
+            operate(reason, |engine| engine.now + price);
+        }
         with(|engine| {
-            if engine.running != OUTSIDE {
-                engine.threads[engine.running as usize].hint = hint;
-            }
+            let thread = &mut engine.threads[engine.running as usize];
+            (thread.hint, thread.last_hint) = (Some(sort), Some(hint));
         });
     }
 

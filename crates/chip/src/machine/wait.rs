@@ -5,13 +5,14 @@ use super::cell::SimulatedAtomic;
 use super::{access, running};
 use crate::config::{Chip, Monitor};
 use crate::core::drain::{drain, drain_line};
+use crate::core::mark::Sort;
 use crate::engine::current::{kernel, operate, suspend, with};
 use crate::engine::queue::Rank;
 use crate::engine::thread::{Ended, OUTSIDE, Reason, Spin, State, Waited};
 use crate::engine::{Engine, own};
 use crate::memory::{Access, Line, Memory};
 use crate::os::futex::{BUCKET_BYTES, bucket};
-use baton_machine::{Deadline, Unavailable, Wait, WaitResult, Word};
+use baton_machine::{Deadline, LockHint, Unavailable, Wait, WaitResult, Word};
 use baton_units::Cycles;
 
 impl Chip {
@@ -203,6 +204,7 @@ impl<T: Word> Waiting<'_, T> {
             let offset = engine.offset_of(address);
             (offset, sleepers(engine, offset))
         });
+        mark_next(Sort::Registration);
         add(counter, 1);
         let (short, long) = with(|engine| {
             let os = &engine.chip.os;
@@ -281,6 +283,14 @@ fn add(counter: usize, value: u32) {
     });
 }
 
+/// The next access is of that sort, if the thread's locks give hints.
+fn mark_next(sort: fn(LockHint) -> Sort) {
+    with(|engine| {
+        let thread = &mut engine.threads[engine.running as usize];
+        thread.hint = thread.last_hint.map(sort);
+    });
+}
+
 /// Wakes up to `n` sleepers of a cell, as the native machine does: a fence, a look at the bucket's count, and a system
 /// call if anybody is announced there.
 pub(super) fn wake(address: usize, n: u32) {
@@ -290,6 +300,7 @@ pub(super) fn wake(address: usize, n: u32) {
     });
     drain();
     operate(Reason::Memory, |engine| engine.now + engine.chip.core.fence.0);
+    mark_next(Sort::WakeUp);
     access(with(|engine| engine.base + counter), Access::Load);
     // SAFETY: as in `add`.
     let announced = with(|engine| unsafe { engine.arena.at(counter).cast::<u32>().read() });

@@ -1,5 +1,6 @@
 //! What crosses the border between the engine and a memory system.
 
+use baton_noc::Header;
 use baton_units::{CoreId, Cycles};
 
 /// A line of guest memory: its number counts from the start of the arena.
@@ -42,6 +43,8 @@ pub(crate) struct Request {
     pub(crate) line: Line,
     /// What for.
     pub(crate) access: Access,
+    /// The mark of the packet that it may send; its class is not looked at.
+    pub(crate) mark: Header,
 }
 
 /// How a request is served.
@@ -86,6 +89,11 @@ pub(crate) enum Notice {
     Carried {
         /// The one it was given with.
         tag: u32,
+    },
+    /// The home performs a far atomic: now its word is read and written.
+    Performed {
+        /// The request's.
+        token: u32,
     },
     /// A core's nearest cache has lost a line.
     Lost {
@@ -135,6 +143,19 @@ pub(crate) enum Part {
 /// How many parts there are.
 pub(crate) const PARTS: usize = 9;
 
+/// What a request's cycles can go to, by name: the order of [`Stretch::parts`](crate::Stretch::parts).
+pub const MEMORY_PARTS: [&str; PARTS] = [
+    Part::L1.name(),
+    Part::L2.name(),
+    Part::Home.name(),
+    Part::HomeQueueing.name(),
+    Part::Network.name(),
+    Part::NetworkQueueing.name(),
+    Part::Remote.name(),
+    Part::Memory.name(),
+    Part::Atomic.name(),
+];
+
 /// Where the cycles of a request went, so that a thread's cycle stack sums exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parts(pub(crate) [u32; PARTS]);
@@ -154,7 +175,7 @@ impl Part {
     ];
 
     /// Its name in results.
-    pub(crate) fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Part::L1 => "l1",
             Part::L2 => "l2",

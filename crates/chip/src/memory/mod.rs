@@ -17,6 +17,7 @@ pub(crate) mod coherent;
 pub(crate) mod fixed;
 pub(crate) mod lines;
 
+pub use border::MEMORY_PARTS;
 pub(crate) use border::{Access, Answer, Carried, Line, Notice, PARTS, Part, Request, Served};
 
 use crate::config::Chip;
@@ -97,6 +98,14 @@ pub struct MemoryCounts {
     pub messages: u64,
     /// One for each flit and router that it passed.
     pub flit_hops: u64,
+    /// Packets given to the network.
+    pub packets: u64,
+    /// Those of them that carry a lock or wake-up request, marked (`ocor.enabled`) or not.
+    pub lock_packets: u64,
+    /// The longest that a marked packet took, in cycles of the core's clock.
+    pub longest_marked: u64,
+    /// The same of the others.
+    pub longest_unmarked: u64,
 }
 
 /// What a core's caches counted.
@@ -137,9 +146,9 @@ impl MemorySystem {
             return fixed.map(MemorySystem::Fixed).map_err(|error| Unbuilt::Memory(error.to_string()));
         };
         Ok(match chip.core.count {
-            ..=64 => MemorySystem::Small(Box::new(Coherent::new(chip, config, lines)?)),
-            65..=256 => MemorySystem::Middle(Box::new(Coherent::new(chip, config, lines)?)),
-            _ => MemorySystem::Large(Box::new(Coherent::new(chip, config, lines)?)),
+            ..=64 => MemorySystem::Small(Box::new(Coherent::new(chip, config, lines, random)?)),
+            65..=256 => MemorySystem::Middle(Box::new(Coherent::new(chip, config, lines, random)?)),
+            _ => MemorySystem::Large(Box::new(Coherent::new(chip, config, lines, random)?)),
         })
     }
 }

@@ -3,8 +3,8 @@
 use super::{Key, Kind, Need, Value, joined, text, whole};
 use crate::config::Chip;
 use crate::config::coherent::{
-    Coherent, DieLinks, DirectoryKind, HomePlacement, HomePolicy, Inclusion, Level, Network, Placement, Replacement,
-    Shared, Topology,
+    Coherent, Contention, DieLinks, DirectoryKind, HomePlacement, HomePolicy, Inclusion, Level, Network, Placement,
+    Replacement, Shared, Topology,
 };
 use baton_noc::Pipeline;
 use baton_noc::allocator::{ALLOCATORS, AllocatorKind};
@@ -206,6 +206,15 @@ const REST: &[Key] = &[
     key!(@ "network.clock_hz", Kind::Count(1_000_000, 100_000_000_000),
         "the network's clock, of which the core's is a whole multiple; network latencies are in its cycles",
         |c| Value::Whole(c.network.clock.0), |c, value| c.network.clock = Hertz(whole(value))),
+    Key {
+        path: "network.contention",
+        kind: Kind::Choice(Contention::NAMES),
+        fixed: Need::No,
+        coherent: Need::May,
+        what: "whether packets meet in routers; \"none\": each takes as long as in an empty network, and homes take all in",
+        get: |chip| Some(Value::Text(chip.coherent.as_ref()?.network.contention.name().into())),
+        set: |chip, value| of(chip).network.contention = Contention::named(&text(value)).unwrap_or_default(),
+    },
     key!(cycles "network.local", network.local,
         "from one unit to another at the same node, past the network; in cycles of the core's clock"),
     key!(count "network.control_flits", network.control_flits, 1, 64, "flits of a message without data"),

@@ -4,12 +4,14 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`common`] | cores, fixed prices, wait policies, operating system, noise |
+//! | [`ocor`] | marks on lock and wake-up requests |
 //! | [`coherent`] | caches, directory, memory controllers, network |
 //! | [`device`] | devices |
 
 mod coherent;
 mod common;
 mod device;
+mod ocor;
 
 use super::{Chip, MemoryModel};
 
@@ -30,6 +32,8 @@ pub enum Kind {
     Cycles,
     /// A number within bounds, both included.
     Share(f64, f64),
+    /// True or false.
+    Switch,
 }
 
 /// Cycles at most: a thousand seconds at 1 GHz, so that sums of prices cannot overflow.
@@ -44,6 +48,8 @@ pub enum Value {
     Whole(u64),
     /// Of [`Kind::Share`].
     Share(f64),
+    /// Of [`Kind::Switch`].
+    Switch(bool),
 }
 
 /// Whether a chip file gives a key.
@@ -102,6 +108,7 @@ impl Key {
             Kind::Power(least, most) => format!("a power of two from {least} to {most}"),
             Kind::Cycles => format!("whole cycles from 0 to {MOST_CYCLES}"),
             Kind::Share(least, most) => format!("a number from {least} to {most}"),
+            Kind::Switch => "true or false".into(),
         }
     }
 
@@ -115,6 +122,7 @@ impl Key {
             (Kind::Power(least, most), Value::Whole(n)) => (least..=most).contains(n) && n.is_power_of_two(),
             (Kind::Cycles, Value::Whole(n)) => *n <= MOST_CYCLES,
             (Kind::Share(least, most), Value::Share(x)) => (least..=most).contains(x),
+            (Kind::Switch, Value::Switch(_)) => true,
             _ => false,
         }
     }
@@ -130,6 +138,7 @@ fn whole(value: Value) -> u64 {
     match value {
         Value::Whole(n) => n,
         Value::Share(x) => x as u64,
+        Value::Switch(on) => on.into(),
         Value::Text(_) => 0,
     }
 }
@@ -160,8 +169,8 @@ const fn joined<const N: usize>(parts: &[&[Key]]) -> [Key; N] {
     all
 }
 
-const ALL: [Key; common::KEYS.len() + coherent::KEYS.len() + device::KEYS.len()] =
-    joined(&[common::KEYS, &coherent::KEYS, device::KEYS]);
+const ALL: [Key; common::KEYS.len() + coherent::KEYS.len() + ocor::KEYS.len() + device::KEYS.len()] =
+    joined(&[common::KEYS, &coherent::KEYS, ocor::KEYS, device::KEYS]);
 
 /// Every key, in the order in which a chip file is written.
 pub const KEYS: &[Key] = &ALL;

@@ -116,6 +116,7 @@ impl<S: CoreSet> Coherent<S> {
             since: at,
             parts: Default::default(),
             version: 0,
+            mark: Default::default(),
         };
         self.post(write, at);
     }

@@ -82,6 +82,7 @@ impl Memories {
             since: 0,
             parts: Default::default(),
             version: 0,
+            mark: Default::default(),
         }
     }
 

@@ -148,6 +148,7 @@ impl<S: CoreSet> Coherent<S> {
             charged: true,
             deferred: false,
             version: 0,
+            mark: request.mark,
             hit: false,
             failed: false,
         };
@@ -253,6 +254,7 @@ impl<S: CoreSet> Coherent<S> {
             charged: true,
             deferred: false,
             version: 0,
+            mark: Default::default(),
             hit: false,
             failed: false,
         };
@@ -295,6 +297,7 @@ impl<S: CoreSet> Coherent<S> {
             way = self.reserve(core, line, now);
             room = way.is_some();
         }
+        let deferred = message.kind.class() != Class::Forward;
         self.counts.note_message(core, message.kind);
         let mut state = found.state;
         let mut transaction = slot.map_or_else(Transaction::default, |slot| self.slots[slot].transaction);
@@ -309,8 +312,10 @@ impl<S: CoreSet> Coherent<S> {
             now,
             parts: flight.parts,
             charged: false,
-            deferred: message.kind.class() != Class::Forward,
+            deferred,
             version: flight.version,
+            // What answers a forward that came before serves another request, whose mark is not kept.
+            mark: if deferred { Default::default() } else { flight.mark },
             hit: false,
             failed: false,
         };

@@ -14,6 +14,11 @@ pub(super) struct Counts {
     pub(super) row_hits: u64,
     pub(super) far_atomics: u64,
     pub(super) messages: u64,
+    /// Packets that were given to the network, and those of them that carry a lock or wake-up request.
+    pub(super) packets: u64,
+    pub(super) lock_packets: u64,
+    /// The longest that a packet took, marked and not.
+    pub(super) longest: [u64; 2],
 }
 
 impl Counts {
@@ -27,6 +32,9 @@ impl Counts {
             row_hits: 0,
             far_atomics: 0,
             messages: 0,
+            packets: 0,
+            lock_packets: 0,
+            longest: [0; 2],
         }
     }
 
@@ -69,6 +77,10 @@ impl Counts {
             far_atomics: self.far_atomics,
             messages: self.messages,
             flit_hops,
+            packets: self.packets,
+            lock_packets: self.lock_packets,
+            longest_marked: self.longest[1],
+            longest_unmarked: self.longest[0],
             ..MemoryCounts::default()
         }
     }

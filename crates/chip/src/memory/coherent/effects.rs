@@ -6,6 +6,7 @@ use super::private::Waiter;
 use crate::memory::border::{Access, Notice, Part, Parts};
 use baton_coherence::cache::{self, Event};
 use baton_coherence::{Agent, CoreSet, Message};
+use baton_noc::Header;
 use baton_units::CoreId;
 
 /// What the rows do to a core's caches.
@@ -26,6 +27,8 @@ pub(super) struct CacheEffects<'a, S: CoreSet> {
     pub(super) deferred: bool,
     /// Of the data that the message brings.
     pub(super) version: u32,
+    /// Of the request that is served.
+    pub(super) mark: Header,
     pub(super) hit: bool,
     pub(super) failed: bool,
 }
@@ -64,6 +67,7 @@ impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
             since: at,
             parts,
             version: self.data(),
+            mark: self.mark,
         };
         self.chip.post(flight, at);
     }

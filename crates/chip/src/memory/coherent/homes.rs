@@ -9,7 +9,7 @@ use super::bank::Room;
 use super::message::{Flight, List, NONE, Stage, Unit, What};
 use super::places::REQUESTS;
 use crate::engine::queue::Rank;
-use crate::memory::border::Part;
+use crate::memory::border::{Notice, Part};
 use baton_coherence::home::{self, Event, Line, State};
 use baton_coherence::{Agent, Class, CoreSet, Kind, Message, Then};
 use baton_units::CoreId;
@@ -171,6 +171,7 @@ impl<S: CoreSet> Coherent<S> {
             since: now,
             parts: Default::default(),
             version: 0,
+            mark: Default::default(),
         };
         let mut effects = HomeEffects { chip: self, entry, home, now, flight, carried: false };
         let then = home::evict(table, &mut directory, &mut effects);
@@ -306,7 +307,12 @@ impl<S: CoreSet> home::Effects<S> for HomeEffects<'_, S> {
         self.chip.bank_fill(self.home, self.flight.line, true, self.now);
     }
 
-    fn atomic(&mut self, _: CoreId) {
+    fn atomic(&mut self, core: CoreId) {
+        let slot = self.chip.find(core.0, self.flight.line).slot;
+        if let Some(first) = slot.map(|slot| self.chip.slots[slot].first).filter(|&first| first != NONE) {
+            let token = self.chip.waiters[first].request.token;
+            self.chip.out.push(Notice::Performed { token });
+        }
         self.chip.counts.far_atomics += 1;
         self.chip.golden.write_home(self.flight.line);
         if self.chip.bank_has(self.home, self.flight.line) {

@@ -3,6 +3,7 @@
 
 use crate::memory::border::{Part, Parts};
 use baton_coherence::Message;
+use baton_noc::Header;
 
 /// A unit of the chip that sends and takes messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +75,8 @@ pub(super) struct Flight {
     pub(super) parts: Parts,
     /// The version of the data that it carries (debug builds).
     pub(super) version: u32,
+    /// The mark of the request that caused it.
+    pub(super) mark: Header,
 }
 
 impl Flight {

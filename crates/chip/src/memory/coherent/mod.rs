@@ -43,12 +43,15 @@ use super::border::{Answer, Carried, Line, Notice, Part, Request};
 use super::lines::Sparse;
 use super::{CoreCounts, Memory, MemoryCounts};
 use crate::config::Chip;
-use crate::config::coherent::{self, Atomics, DirectoryKind, HomePolicy, Inclusion};
-use crate::config::plan::DEVICE_CLASS;
+use crate::config::coherent::{self, Atomics, Contention, DirectoryKind, HomePolicy, Inclusion};
+use crate::config::ocor::{Ocor, Ties};
+use crate::config::plan::{CLASSES, DEVICE_CLASS};
 use crate::engine::queue::{EventQueue, Rank};
+use crate::random::Random;
 use array::Array;
 use baton_coherence::{CoreSet, Policy, Protocol};
-use baton_noc::NocError;
+use baton_noc::arbiter::ArbiterKind;
+use baton_noc::{Header, NocError};
 use baton_units::{CoreId, Cycles};
 use controller::Memories;
 use counts::Counts;
@@ -95,6 +98,10 @@ pub(crate) struct Coherent<S: CoreSet> {
     inclusive: bool,
     /// How many cores a directory entry can name.
     pointers: u16,
+    /// Packets do not meet.
+    no_contention: bool,
+    /// By class: whether a message takes over its request's mark; and whether marks are there at all.
+    marks: [bool; CLASSES as usize],
     protocol: &'static Protocol,
     plan: Places,
     net: Net,
@@ -138,9 +145,26 @@ pub(crate) enum Unbuilt {
     Network(#[from] NocError),
 }
 
+/// The network with OCOR's arbiters, whose ties the run's seed breaks.
+fn marked_network(router: baton_noc::Config, ocor: &Ocor, random: &mut Random) -> baton_noc::Config {
+    baton_noc::Config {
+        arbiter: ArbiterKind::Ocor,
+        mark_outranks_speculation: ocor.outranks_speculation,
+        marked_first: ocor.marked_first,
+        random_ties: ocor.ties == Ties::Random,
+        seed: random.next(),
+        ..router
+    }
+}
+
 impl<S: CoreSet> Coherent<S> {
     /// The memory system of a chip for `lines` lines of guest memory.
-    pub(crate) fn new(chip: &Chip, config: &coherent::Coherent, lines: usize) -> Result<Coherent<S>, Unbuilt> {
+    pub(crate) fn new(
+        chip: &Chip,
+        config: &coherent::Coherent,
+        lines: usize,
+        mut random: Random,
+    ) -> Result<Coherent<S>, Unbuilt> {
         let line_bytes = chip.cache.line_bytes;
         let count = chip.core.count;
         let network = &config.network;
@@ -148,6 +172,8 @@ impl<S: CoreSet> Coherent<S> {
         // A home may refuse requests for a while; forwards and responses are always taken.
         let response_class = u32::from(REQUESTS) + 1;
         let router = baton_noc::Config { endpoint_places: config.home.places, response_class, ..floor.network.clone() };
+        let ocor = config.ocor;
+        let router = if ocor.enabled { marked_network(router, &ocor, &mut random) } else { router };
         let device_flits = chip.devices.as_ref().and_then(|devices| devices.flits).unwrap_or(0);
         let longest = network.data_flits.max(network.control_flits).max(device_flits);
         let net = Net::new(&router, chip.network_period().unwrap_or(1), longest)?;
@@ -187,6 +213,8 @@ impl<S: CoreSet> Coherent<S> {
                 DirectoryKind::Full => u16::MAX,
                 DirectoryKind::Pointers(n) => n as u16,
             },
+            no_contention: network.contention == Contention::None,
+            marks: [ocor.enabled, ocor.enabled && ocor.mark_forwards, ocor.enabled && ocor.mark_responses],
             protocol: policy.protocol(),
             plan: Places::new(chip, config, floor, lines),
             net,
@@ -234,6 +262,8 @@ impl<S: CoreSet> Coherent<S> {
                 let id = packet.message;
                 let flight = &mut self.flights[id];
                 let took = now - flight.since;
+                let longest = &mut self.counts.longest[usize::from(packet.marked)];
+                *longest = took.max(*longest);
                 flight.parts.add(Part::Network, took.min(alone));
                 flight.parts.add(Part::NetworkQueueing, took.saturating_sub(alone));
                 flight.since = now;
@@ -296,9 +326,22 @@ impl<S: CoreSet> Coherent<S> {
                 (DEVICE_CLASS as u8 + u8::from(answer), self.device_flits)
             }
         };
+        if self.no_contention {
+            flight.stage = Stage::Deliver;
+            let took = self.net.alone_between(src, dst, flits);
+            self.counts.packets += 1;
+            self.counts.lock_packets += u64::from(flight.mark.marked && class == REQUESTS);
+            self.events.put(id, now + took, Rank::Next);
+            return;
+        }
         flight.stage = Stage::Travel;
         flight.placed = class == REQUESTS && self.bounded;
-        self.net.send(now, src, dst, flits, class, id);
+        let mark = flight.mark;
+        let marked = self.marks.get(usize::from(class)).is_some_and(|&marked| marked);
+        let header = if marked { Header { class, ..mark } } else { Header::of_class(class) };
+        self.counts.packets += 1;
+        self.counts.lock_packets += u64::from(mark.marked && class == REQUESTS);
+        self.net.send(now, src, dst, flits, header, id);
         self.net_next = self.net_next.min(self.net.next());
     }
 
@@ -390,6 +433,7 @@ impl<S: CoreSet> Memory for Coherent<S> {
             since: now.0,
             parts: Default::default(),
             version: 0,
+            mark: Header::default(),
         };
         self.post(flight, now.0);
         self.refresh();

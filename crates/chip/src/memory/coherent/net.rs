@@ -32,6 +32,7 @@ pub(super) struct Arrived {
     pub(super) dst: u32,
     pub(super) flits: u32,
     pub(super) hops: u32,
+    pub(super) marked: bool,
 }
 
 struct Arrivals<'a>(&'a mut Vec<Arrived>);
@@ -39,8 +40,8 @@ struct Arrivals<'a>(&'a mut Vec<Arrived>);
 impl Sink for Arrivals<'_> {
     #[inline]
     fn delivered(&mut self, packet: &Delivered) {
-        let Delivered { tag, src, dst, flits, hops, .. } = *packet;
-        self.0.push(Arrived { message: tag as u32, src: src.0, dst: dst.0, flits, hops });
+        let Delivered { tag, src, dst, flits, hops, header, .. } = *packet;
+        self.0.push(Arrived { message: tag as u32, src: src.0, dst: dst.0, flits, hops, marked: header.marked });
     }
 }
 
@@ -80,15 +81,9 @@ impl Net {
 
     /// Sends a message at `now`, after what the network does at that moment.
     #[inline]
-    pub(super) fn send(&mut self, now: u64, src: u32, dst: u32, flits: u32, class: u8, message: u32) {
+    pub(super) fn send(&mut self, now: u64, src: u32, dst: u32, flits: u32, header: Header, message: u32) {
         let cycle = Cycles(now / self.ratio + 1);
-        let packet = Packet {
-            src: NodeId(src),
-            dst: NodeId(dst),
-            flits,
-            header: Header::of_class(class),
-            tag: u64::from(message),
-        };
+        let packet = Packet { src: NodeId(src), dst: NodeId(dst), flits, header, tag: u64::from(message) };
         let sent = each!(&mut self.kind, network => {
             if network.now() < cycle {
                 // Nothing is due before: the caller has let it come to `now`.
@@ -156,6 +151,13 @@ impl Net {
             Some(&known) if known != 0 => known,
             _ => self.measure(at, arrived),
         }
+    }
+
+    /// The same for a packet from `src` to `dst`, in a network that nothing else is sent on.
+    pub(super) fn alone_between(&mut self, src: u32, dst: u32, flits: u32) -> u64 {
+        // Nothing has travelled that way, so that the routers on it are not known.
+        self.uniform = false;
+        self.alone(&Arrived { message: 0, src, dst, flits, hops: 0, marked: false })
     }
 
     /// Sends one packet of that length over that way in an empty network, and keeps what it takes.

@@ -54,7 +54,7 @@ struct Driver {
 impl Driver {
     fn new(chip: &Chip, seed: u64) -> Driver {
         let config = chip.coherent.as_ref().expect("coherent");
-        let memory = Coherent::new(chip, config, 1 << 12).expect("it can be built");
+        let memory = Coherent::new(chip, config, 1 << 12, Random::new(1, Purpose::Latency)).expect("it can be built");
         let random = Random::new(seed, Purpose::Latency);
         Driver { memory, now: 0, random, under_way: [None; 16], served: 0, notices: Vec::new() }
     }
@@ -94,7 +94,7 @@ impl Driver {
             _ if other.0 == core => Access::Push { to: None },
             _ => Access::Push { to: Some(other) },
         };
-        let request = Request { token, core: CoreId(core), line, access };
+        let request = Request { token, core: CoreId(core), line, access, mark: Default::default() };
         match self.memory.request(request, Cycles(self.now)) {
             Answer::Served(served) => {
                 assert!(served.at.0 > self.now, "a guest must not run for ever at one moment");

@@ -1,0 +1,100 @@
+//! OCOR's hardware (Yao and Lu, ISCA 2016, section 4.2): what the network interfaces write into headers, and by which rules
+//! routers arbitrate. The lock that gives the hints is `spin-park` of `crates/sync`.
+//!
+//! What the paper leaves open is a key; `docs/studies/ocor.md` says why each default is what it is.
+
+use baton_units::Cycles;
+
+/// OCOR on a chip. The default is off, with the paper's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ocor {
+    /// Interfaces mark, and routers arbitrate by OCOR's rules, whatever `network.arbiter` says.
+    pub enabled: bool,
+    /// Tries that a thread has before it sleeps, as the interfaces take it: what they divide into segments.
+    pub tries: u32,
+    /// Segments of remaining tries; each is a level. 1: rule 3 is off.
+    pub levels: u32,
+    /// Values of the progress field; 0: none, rule 1 is off.
+    pub progress_levels: u32,
+    /// Critical sections that a thread completes from one value to the next.
+    pub progress_step: u32,
+    /// What the progress field does behind its last value.
+    pub progress_full: Full,
+    /// Which wake-up messages are marked.
+    pub wake_up: WakeUp,
+    /// Rule 4: wake-ups have the lowest level; off: the highest.
+    pub wake_up_last: bool,
+    /// Rule 2: marked before unmarked.
+    pub marked_first: bool,
+    /// How ties among marked packets are broken.
+    pub ties: Ties,
+    /// A marked speculative bid takes the place of an unmarked non-speculative one.
+    pub outranks_speculation: bool,
+    /// The release of the lock word is marked, at the highest level.
+    pub mark_release: bool,
+    /// A sleeper's registration is marked, as the last try was.
+    pub mark_registration: bool,
+    /// Forwards and invalidations that a marked request causes are marked as it is.
+    pub mark_forwards: bool,
+    /// So are responses to it.
+    pub mark_responses: bool,
+    /// What writing the registers before a try takes.
+    pub hint: Cycles,
+}
+
+impl Default for Ocor {
+    fn default() -> Ocor {
+        Ocor {
+            enabled: false,
+            tries: 128,
+            levels: 8,
+            progress_levels: 8,
+            progress_step: 16,
+            progress_full: Full::Wrap,
+            wake_up: WakeUp::Both,
+            wake_up_last: true,
+            marked_first: true,
+            ties: Ties::Random,
+            outranks_speculation: false,
+            mark_release: false,
+            mark_registration: false,
+            mark_forwards: false,
+            mark_responses: false,
+            hint: Cycles(2),
+        }
+    }
+}
+
+super::coherent::choice! {
+    /// What the progress field does behind its last value.
+    Full {
+        /// It begins again, and a fast thread looks like a slow one.
+        #[default] Wrap = "wrap",
+        /// It stays, and all threads look alike in the end.
+        Saturate = "saturate",
+    }
+}
+
+super::coherent::choice! {
+    /// Which wake-up messages are marked.
+    WakeUp {
+        /// None.
+        None = "none",
+        /// From who unlocks to the home of the lock queue (section 4.1).
+        Unlocker = "unlocker",
+        /// From there to the sleeper (section 3.3).
+        Home = "home",
+        /// Both.
+        #[default] Both = "both",
+    }
+}
+
+super::coherent::choice! {
+    /// How ties among marked packets are broken.
+    Ties {
+        /// By chance, from the run's seed (section 4.2).
+        #[default] Random = "random",
+        /// In turn.
+        RoundRobin = "round-robin",
+    }
+}

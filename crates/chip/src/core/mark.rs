@@ -1,0 +1,115 @@
+//! The registers that a lock writes before a try, and what the core's network interface makes of them (Yao and Lu, OCOR,
+//! section 4): header fields of the request that the try sends.
+//!
+//! A hint is for one instruction: the next atomic takes it, and what comes after is unmarked.
+
+use crate::config::ocor::{Full, Ocor, WakeUp};
+use baton_machine::LockHint;
+use baton_noc::Header;
+
+/// What a thread's next marked access is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sort {
+    /// A try to take a lock.
+    Try(LockHint),
+    /// The release of one.
+    Release(LockHint),
+    /// A sleeper enters the lock's queue.
+    Registration(LockHint),
+    /// Who unlocks looks for a sleeper at the queue's home.
+    WakeUp(LockHint),
+    /// The home of the queue wakes a sleeper.
+    #[allow(dead_code, reason = "the wake-up itself is a price of the operating system, not yet a packet")]
+    Woken(LockHint),
+}
+
+impl Sort {
+    /// What a hint from a lock is for: tries have at least one left, the one that is made.
+    pub(crate) fn of(hint: LockHint) -> Sort {
+        if hint.retries_left == 0 { Sort::Release(hint) } else { Sort::Try(hint) }
+    }
+
+    /// The header fields, by the chip's rules. The class is filled in when the packet is made.
+    pub(crate) fn header(self, ocor: &Ocor) -> Header {
+        let mark = |level: u32, hint: LockHint| Header {
+            class: 0,
+            marked: true,
+            level: level as u8,
+            progress: progress(hint.progress, ocor),
+        };
+        let wake = |hint| mark(if ocor.wake_up_last { ocor.levels } else { 0 }, hint);
+        match (self, ocor.wake_up) {
+            (Sort::Try(hint), _) => mark(segment(hint.retries_left, ocor), hint),
+            (Sort::Release(hint), _) if ocor.mark_release => mark(0, hint),
+            (Sort::Registration(hint), _) if ocor.mark_registration => mark(segment(hint.retries_left, ocor), hint),
+            (Sort::WakeUp(hint), WakeUp::Unlocker | WakeUp::Both) => wake(hint),
+            (Sort::Woken(hint), WakeUp::Home | WakeUp::Both) => wake(hint),
+            _ => Header::default(),
+        }
+    }
+}
+
+/// The segment of a number of remaining tries: 0, the highest, for the last ones.
+fn segment(left: u32, ocor: &Ocor) -> u32 {
+    let left = u64::from(left.clamp(1, ocor.tries) - 1);
+    (left * u64::from(ocor.levels) / u64::from(ocor.tries)) as u32
+}
+
+/// The value of the progress field.
+fn progress(completed: u32, ocor: &Ocor) -> u16 {
+    let Some(last) = ocor.progress_levels.checked_sub(1) else { return 0 };
+    let value = completed / ocor.progress_step;
+    match ocor.progress_full {
+        Full::Wrap => (value % ocor.progress_levels) as u16,
+        Full::Saturate => value.min(last) as u16,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(left: u32, levels: u32) -> u8 {
+        let ocor = Ocor { levels, ..Ocor::default() };
+        Sort::of(LockHint { retries_left: left, progress: 0 }).header(&ocor).level
+    }
+
+    #[test]
+    fn tries_fall_into_segments() {
+        // Section 4.2: 8 segments of 16 tries; 1 to 16 left are the highest.
+        let firsts: Vec<u32> = (1..=128).filter(|&left| left == 1 || level(left, 8) != level(left - 1, 8)).collect();
+        assert_eq!(firsts, [1, 17, 33, 49, 65, 81, 97, 113]);
+        assert_eq!((level(1, 8), level(128, 8), level(500, 8)), (0, 7, 7));
+        assert_eq!((1..=128).map(|left| level(left, 128)).collect::<Vec<_>>(), (0..128).collect::<Vec<u8>>());
+        assert!((1..=128).all(|left| level(left, 1) == 0));
+    }
+
+    #[test]
+    fn progress_wraps_or_stays() {
+        let ocor = |progress_levels, progress_full| Ocor { progress_levels, progress_full, ..Ocor::default() };
+        let values = |ocor: Ocor| [0, 15, 16, 127, 128, 144, 100_000].map(|n| progress(n, &ocor));
+        assert_eq!(values(ocor(8, Full::Wrap)), [0, 0, 1, 7, 0, 1, 2]);
+        assert_eq!(values(ocor(8, Full::Saturate)), [0, 0, 1, 7, 7, 7, 7]);
+        assert_eq!(values(ocor(0, Full::Wrap)), [0; 7]);
+        assert_eq!(progress(u32::MAX, &Ocor { progress_step: 1, ..ocor(65_536, Full::Saturate) }), u16::MAX);
+    }
+
+    #[test]
+    fn what_is_marked_is_chosen() {
+        let hint = LockHint { retries_left: 3, progress: 40 };
+        let off = Ocor::default();
+        let wake = Header { class: 0, marked: true, level: 8, progress: 2 };
+        assert_eq!(Sort::WakeUp(hint).header(&off), wake);
+        assert_eq!(Sort::WakeUp(hint).header(&Ocor { wake_up_last: false, ..off }).level, 0);
+        assert!(!Sort::WakeUp(hint).header(&Ocor { wake_up: WakeUp::Home, ..off }).marked);
+        assert!(
+            Sort::Woken(hint).header(&off).marked
+                && !Sort::Woken(hint).header(&Ocor { wake_up: WakeUp::Unlocker, ..off }).marked
+        );
+        let release = Sort::of(LockHint { retries_left: 0, progress: 40 });
+        assert!(!release.header(&off).marked);
+        assert_eq!(release.header(&Ocor { mark_release: true, ..off }), Header { level: 0, ..wake });
+        assert!(!Sort::Registration(hint).header(&off).marked);
+        assert_eq!(Sort::Registration(hint).header(&Ocor { mark_registration: true, ..off }).level, 0);
+    }
+}

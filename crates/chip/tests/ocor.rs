@@ -1,0 +1,201 @@
+//! OCOR's hardware on the chip: who is marked, what the marks change, and what they must not change.
+
+mod common;
+
+use baton_chip::{Chip, LockLog, Options, Outcome, Simulated, Simulation, Spawn, act};
+use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use baton_machine::{Atomic, LockHint, Machine, Owned, Wait};
+use baton_sync::lock::{RawLock, spin_park::SpinPark};
+use baton_units::{CoreId, Cycles};
+use common::Cell;
+use std::rc::Rc;
+
+const FILE: &str = include_str!("../../../chips/ocor64.toml");
+const ATOMICS: [&str; 3] = ["near", "far", "llsc"];
+
+fn chip(settings: &[&str]) -> Chip {
+    let mut all = vec!["noise.start=0".to_owned()];
+    all.extend(settings.iter().map(|setting| (*setting).to_owned()));
+    Chip::from_toml_with(FILE, "ocor64.toml", &all).expect("the file and the settings are right")
+}
+
+fn simulation(chip: &Chip) -> Simulation {
+    Simulation::new(chip, &Options::default()).expect("the host has memory")
+}
+
+/// A cell alone in its line.
+#[repr(align(128))]
+struct Line(Cell<u32>);
+
+fn cells(simulation: &mut Simulation, n: usize) -> Rc<Vec<Owned<Simulated, Line>>> {
+    simulation.outside(|| Rc::new((0..n).map(|_| Owned::new(Line(Atomic::new(0)))).collect()))
+}
+
+fn on(core: u32, after: u64) -> Spawn {
+    Spawn { affinity: vec![CoreId(core)], after: Cycles(after), ..Spawn::default() }
+}
+
+/// One guest does `f` on eight lines; how many lock packets there were.
+fn lock_packets(atomics: &str, f: impl Fn(&[Owned<Simulated, Line>]) + 'static) -> u64 {
+    let chip = chip(&[&format!("core.atomics={atomics}"), "ocor.enabled=true"]);
+    let mut simulation = simulation(&chip);
+    let lines = cells(&mut simulation, 8);
+    simulation.spawn(on(63, 0), move || f(&lines)).unwrap();
+    simulation.run().unwrap().memory.lock_packets
+}
+
+#[test]
+fn one_instruction_takes_a_hint() {
+    let hint = || Simulated::hint(LockHint { retries_left: 5, progress: 0 });
+    for atomics in ATOMICS {
+        let none = lock_packets(atomics, |lines| {
+            for line in lines {
+                line.0.fetch_add(1, Relaxed);
+            }
+        });
+        assert_eq!(none, 0, "{atomics}: no hint, no mark");
+        // A miss of another kind between does not take it, a second atomic after the first does not have it.
+        let one = lock_packets(atomics, move |lines| {
+            hint();
+            lines[0].0.load(Relaxed);
+            lines[1].0.store(1, Release);
+            let _ = lines[2].0.compare_exchange(0, 1, Acquire, Relaxed);
+            lines[3].0.fetch_add(1, Relaxed);
+            lines[4].0.load(Relaxed);
+            let _ = lines[5].0.compare_exchange(0, 1, Acquire, Relaxed);
+        });
+        // A load-linked that misses and a store-conditional that upgrades are one instruction here, and two requests.
+        assert!(one == 1 || (atomics == "llsc" && one <= 2 && one != 0), "{atomics}: {one}");
+        // One that fails without writing has used its hint as well.
+        let failing = lock_packets(atomics, move |lines| {
+            hint();
+            let _ = lines[2].0.compare_exchange(7, 1, Acquire, Relaxed);
+            lines[3].0.fetch_add(1, Relaxed);
+        });
+        assert_eq!(failing, 1, "{atomics}");
+    }
+}
+
+/// Sixteen threads on every fourth core contend for a `spin-park` lock of eight tries.
+fn contend(settings: &[&str], threads: u32, wait: Wait) -> (Outcome, LockLog) {
+    let chip = chip(settings);
+    let mut simulation = simulation(&chip);
+    let lock = simulation.outside(|| {
+        let lock = Rc::new(Owned::<Simulated, SpinPark<Simulated>>::new(SpinPark::new()));
+        act::watch((&raw const **lock).cast::<u32>());
+        lock
+    });
+    let data = cells(&mut simulation, 4);
+    for thread in 0..threads {
+        let (lock, data) = (lock.clone(), data.clone());
+        simulation
+            .spawn(on(thread * 4 % 64, u64::from(thread)), move || {
+                for _ in 0..ROUNDS {
+                    Simulated::work(Cycles(300 + u64::from(thread) * 7));
+                    act::wait_begins();
+                    lock.lock(wait);
+                    act::wait_ends();
+                    Simulated::work(Cycles(40));
+                    for line in data.iter() {
+                        line.0.store(thread, Relaxed);
+                    }
+                    // SAFETY: locked above.
+                    unsafe { lock.unlock((), wait) };
+                }
+            })
+            .unwrap();
+    }
+    let outcome = simulation.run().unwrap();
+    let log = simulation.lock_log();
+    (outcome, log)
+}
+
+/// Acquisitions a thread.
+const ROUNDS: u32 = 4;
+const TRIES: Wait = Wait::SpinPark(8);
+
+#[test]
+fn marks_change_what_contends_and_nothing_else() {
+    for atomics in ATOMICS {
+        let atomics = format!("core.atomics={atomics}");
+        let free = "ocor.hint=0";
+        let run = |on: &str, more: &str, threads| contend(&[&atomics, on, free, more], threads, TRIES).0;
+        let (off, on) = ("ocor.enabled=false", "ocor.enabled=true");
+        let routers = "network.contention=routers";
+        assert_ne!(run(off, routers, 16), run(on, routers, 16), "{atomics}: the marks arrive");
+        // Without contention for routers there is nothing to go first in: exactly nothing changes.
+        let none = "network.contention=none";
+        assert_eq!(run(off, none, 16).cycles, run(on, none, 16).cycles, "{atomics}");
+        assert_eq!(run(off, routers, 1).cycles, run(on, routers, 1).cycles, "{atomics}: one thread");
+        // The hint has its price.
+        let priced = contend(&[&atomics, on, "ocor.hint=30", routers], 1, TRIES).0;
+        assert!(priced.cycles > run(on, routers, 1).cycles);
+        // OCOR's arbiter without marks is round robin.
+        let arbiter = run(off, "network.arbiter=ocor", 16);
+        assert_eq!(arbiter.cycles, run(off, routers, 16).cycles, "{atomics}");
+    }
+}
+
+#[test]
+fn a_far_atomic_takes_effect_in_the_order_of_the_home() {
+    // The line's home is found by asking who is fastest; the far core's request is first there, its answer last back.
+    let chip = chip(&["core.atomics=far"]);
+    let time = |core: u32, line: usize| {
+        let mut simulation = simulation(&chip);
+        let lines = cells(&mut simulation, 64);
+        simulation.spawn(on(core, 0), move || lines[line].0.store(1, SeqCst)).unwrap();
+        simulation.run().unwrap().cycles.0
+    };
+    // The first access goes to memory: the difference between two cores is their way to the home and back.
+    let line = (0..64).min_by_key(|&line| time(1, line)).unwrap();
+    let (near, far) = (time(1, line), time(63, line));
+    assert!(far > near + 40, "{near} and {far}");
+    let half = (far - near) / 2;
+    let winner = |later: u64| {
+        let mut simulation = simulation(&chip);
+        let lines = cells(&mut simulation, 64);
+        let warm = lines.clone();
+        simulation.spawn(on(63, 0), move || warm[line].0.store(0, SeqCst)).unwrap();
+        for (core, after) in [(63, 5000), (1, 5000 + later)] {
+            let lines = lines.clone();
+            simulation
+                .spawn(on(core, after), move || {
+                    let _ = lines[line].0.compare_exchange(0, core, Acquire, Relaxed);
+                })
+                .unwrap();
+        }
+        simulation.run().unwrap();
+        simulation.outside(|| lines[line].0.load(Relaxed))
+    };
+    // Core 1 comes to the home a little before core 63, and a little after: its answer is back first either way.
+    assert_eq!((winner(half - 6), winner(half + 6)), (1, 63));
+}
+
+#[test]
+fn waits_are_tiled_and_the_word_tells_who_held_it() {
+    for atomics in ATOMICS {
+        let (_, log) = contend(&[&format!("core.atomics={atomics}")], 8, TRIES);
+        let mut holder = None;
+        let mut taken = 0;
+        for change in &log.changes {
+            match (change.from, change.to) {
+                (0, _) => {
+                    assert_eq!(holder.replace(change.thread), None, "{atomics}");
+                    taken += 1;
+                }
+                (_, 0) => assert_eq!(holder.take(), Some(change.thread), "{atomics}"),
+                // A waiter says that it will sleep.
+                _ => assert_ne!(holder, Some(change.thread), "{atomics}"),
+            }
+        }
+        assert_eq!((holder, taken), (None, 8 * ROUNDS), "{atomics}");
+        for stretches in &log.waits {
+            assert!(stretches.iter().all(|s| s.from < s.to));
+            assert!(stretches.windows(2).all(|pair| pair[0].to <= pair[1].from));
+            for s in stretches {
+                let parts: u64 = s.parts.iter().map(|&part| u64::from(part)).sum();
+                assert!(parts <= s.to.0 - s.from.0, "{s:?}");
+            }
+        }
+    }
+}
