@@ -16,13 +16,15 @@ use crate::guest::stack::{GuestStack, STACK};
 use crate::machine::guest::{Guest, Spawn};
 use crate::memory::MemorySystem;
 use crate::memory::lines::Sparse;
-use crate::os::Core;
+use crate::os::Cpu;
 use crate::os::futex::{BUCKET_BYTES, BUCKETS, Futexes};
+use crate::os::policy::Policy;
 use crate::outcome::{Outcome, Stuck};
 use crate::random::{Purpose, Random};
 use baton_machine::Local;
+use baton_sched::{Affinity, AppId, Born, ThreadId};
 use baton_trace::TraceBuilder;
-use baton_units::{CoreId, Cycles};
+use baton_units::{CoreId, CpuId, Cycles};
 use corosensei::{Coroutine, CoroutineResult};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -80,13 +82,15 @@ pub enum Refused {
         has: u32,
     },
     /// A thread that may run nowhere.
-    #[error("thread `{thread}` may run only on cores {cores:?}; {has} cores are in use")]
+    #[error("thread `{thread}` may run only on cores {cores:?} and CPUs {cpus:?}; {has} CPUs are in use")]
     Affinity {
         /// The thread.
         thread: String,
         /// Cores that it may run on.
         cores: Vec<u32>,
-        /// Cores in use.
+        /// CPUs that it may run on beside these.
+        cpus: Vec<u32>,
+        /// CPUs in use.
         has: u32,
     },
     /// No room for another stack.
@@ -149,12 +153,14 @@ impl Simulation {
         let (watchers, writers) = unsafe { (Sparse::new(lines), Sparse::new(arena.size() / 8 + 1)) };
         let random = Random::new(options.seed, Purpose::Latency);
         let memory = MemorySystem::new(chip, lines, random).map_err(|error| Refused::Chip(error.to_string()))?;
+        let contexts: Vec<CoreId> = (0..cpus).map(|cpu| chip.core_of(cpu)).collect();
         let engine = Engine {
             now: 0,
             running: OUTSIDE,
             queue: EventQueue::new(),
             threads: Vec::new(),
-            cores: vec![Core::default(); cpus as usize],
+            cpus: contexts.iter().map(|&core| Cpu::new(core)).collect(),
+            policy: Policy::new(chip, &contexts),
             memory,
             devices: Devices::of(chip),
             notices: Vec::new(),
@@ -171,7 +177,6 @@ impl Simulation {
             outside: Box::new(Local::new(0)),
             free_numbers: BTreeSet::new(),
             alive: 0,
-            ready_order: 0,
             counts: EngineCounts::default(),
             record: options.record.then(Vec::new),
             watch: Watch::default(),
@@ -330,17 +335,26 @@ pub(crate) fn create(spawn: Spawn, f: Box<dyn FnOnce()>) -> Result<Guest, Refuse
 impl Engine {
     /// Enters a thread into the tables; it becomes ready after its start's delay and noise.
     fn add_thread(&mut self, id: u32, spawn: Spawn) -> Result<(), Refused> {
-        let cores = self.cores.len() as u32;
         let name = if spawn.name.is_empty() { format!("thread {id}") } else { spawn.name };
-        let affinity: Vec<u32> = spawn.affinity.iter().map(|core: &CoreId| core.0).collect();
-        if !affinity.is_empty() && !affinity.iter().any(|&core| core < cores) {
-            return Err(Refused::Affinity { thread: name, cores: affinity, has: cores });
+        let contexts = |core: &CoreId| {
+            let of_core = |(_, cpu): &(usize, &Cpu)| cpu.core == *core;
+            self.cpus.iter().enumerate().filter(of_core).map(|(id, _)| CpuId(id as u32)).collect::<Vec<_>>()
+        };
+        let cpus = self.cpus.len() as u32;
+        let named = spawn.cpus.iter().copied().filter(|cpu| cpu.0 < cpus);
+        let allowed: Vec<CpuId> = spawn.affinity.iter().flat_map(contexts).chain(named).collect();
+        if allowed.is_empty() && !(spawn.affinity.is_empty() && spawn.cpus.is_empty()) {
+            let cores = spawn.affinity.iter().map(|core| core.0).collect();
+            let named = spawn.cpus.iter().map(|cpu| cpu.0).collect();
+            return Err(Refused::Affinity { thread: name, cores, cpus: named, has: cpus });
         }
-        let home = affinity.iter().copied().find(|&core| core < cores).unwrap_or(id % cores);
-        let affinity = (!affinity.is_empty()).then(|| affinity.into_boxed_slice());
+        let near = allowed.first().copied().unwrap_or(CpuId(id % cpus));
+        let affinity = Affinity::to(allowed);
         let number = self.free_numbers.pop_first().unwrap_or(self.alive as u32 + self.free_numbers.len() as u32);
         self.alive += 1;
-        self.threads.push(Thread::new(name, number, home, affinity, self.now));
+        let born = Born { app: AppId(0), affinity: affinity.clone(), near };
+        self.threads.push(Thread::new(name, number, affinity, self.now));
+        self.tell(|policy, now, _| policy.fork(now, ThreadId(id), &born));
         let noise = self.start_noise.below(self.chip.noise.start.0 + 1);
         self.sleep_until_start(id, self.now + spawn.after.0 + noise);
         Ok(())

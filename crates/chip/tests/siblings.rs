@@ -5,11 +5,11 @@ mod common;
 
 use baton_chip::{Chip, Simulated, Spawn, act};
 use baton_machine::{Atomic, Machine, Ordering::*, Wait, WaitResult, units::Cycles};
-use baton_units::CoreId;
+use baton_units::CpuId;
 use common::{cell, simulation};
 
 fn on(cpu: u32) -> Spawn {
-    Spawn { affinity: vec![CoreId(cpu)], ..Spawn::default() }
+    Spawn { cpus: vec![CpuId(cpu)], ..Spawn::default() }
 }
 
 /// Chips of two cores with two contexts each: of fixed latencies, and coherent, with and without store buffers.

@@ -78,7 +78,7 @@ fn affinity_is_kept_and_idle_cores_steal() {
     assert!(seen.borrow()[0] && seen.borrow()[1] && seen.borrow()[3]);
     let nowhere = Spawn { name: "odd".into(), affinity: vec![CoreId(9)], ..Spawn::default() };
     let refused = Simulation::new(&chip, &Options::default()).unwrap().spawn(nowhere, || {});
-    assert_eq!(refused, Err(Refused::Affinity { thread: "odd".into(), cores: vec![9], has: 4 }));
+    assert_eq!(refused, Err(Refused::Affinity { thread: "odd".into(), cores: vec![9], cpus: vec![], has: 4 }));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! | [`device`](mod@device) | devices |
 //! | `geometry` | which values must fit together |
 //! | [`ocor`] | marks on lock and wake-up requests |
+//! | `os` | values of the operating system's keys that are more than a number |
 //! | [`plan`] | where everything hangs in the network |
 //! | [`keys`] | the table of keys: path, unit, range, what it is for; reading, writing and the docs come from it |
 //! | `scale` | the chip with another number of cores |
@@ -20,6 +21,7 @@ pub mod device;
 mod geometry;
 pub mod keys;
 pub mod ocor;
+mod os;
 pub mod plan;
 pub mod read;
 mod scale;
@@ -27,6 +29,7 @@ mod texts;
 pub mod write;
 
 pub use coherent::Coherent;
+pub use os::SchedulerName;
 pub use plan::Plan;
 pub use read::{ChipError, Problem};
 
@@ -192,6 +195,10 @@ pub struct Os {
     pub wakeup_granularity: Cycles,
     /// Creating a thread, at its creator.
     pub thread_create: Cycles,
+    /// Which policy decides who runs where.
+    pub scheduler: SchedulerName,
+    /// How often queues are balanced while all CPUs are busy; 0: never.
+    pub balance_interval: Cycles,
 }
 
 /// What differs between seeds.

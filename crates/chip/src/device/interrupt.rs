@@ -103,7 +103,7 @@ impl Engine {
             Some(thread) => self.queue.put(timeout(thread), self.now + price, Rank::Next),
             None => devices.pending[device as usize] += 1,
         }
-        let running = self.cores.get(cpu as usize).and_then(|core| core.current);
+        let running = self.cpus.get(cpu as usize).and_then(|cpu| cpu.current);
         if let Some(id) = running
             && let State::Working(until) = self.threads[id as usize].state
         {

@@ -28,7 +28,7 @@ use crate::guest::arena::Arena;
 use crate::guest::heap::Heap;
 use crate::memory::lines::Sparse;
 use crate::memory::{Access, Answer, Line, Memory, MemorySystem, Notice, Part, Request, Served};
-use crate::os::{Core, futex::Futexes};
+use crate::os::{Cpu, futex::Futexes, policy::Policy};
 use crate::random::Random;
 use baton_machine::Local;
 use baton_trace::{Event, What};
@@ -66,7 +66,9 @@ pub(crate) struct Engine {
     pub(crate) running: ThreadId,
     pub(crate) queue: EventQueue,
     pub(crate) threads: Vec<Thread>,
-    pub(crate) cores: Vec<Core>,
+    /// What threads are scheduled onto: the contexts of the cores in use.
+    pub(crate) cpus: Vec<Cpu>,
+    pub(crate) policy: Policy,
     pub(crate) memory: MemorySystem,
     pub(crate) devices: Option<Box<Devices>>,
     /// Notices of the memory system that are being handled; kept for its room.
@@ -93,7 +95,6 @@ pub(crate) struct Engine {
     pub(crate) outside: Box<Local>,
     pub(crate) free_numbers: BTreeSet<u32>,
     pub(crate) alive: usize,
-    pub(crate) ready_order: u64,
     pub(crate) counts: EngineCounts,
     pub(crate) record: Option<Vec<Event>>,
     /// Lock words that are watched.
@@ -105,15 +106,15 @@ pub(crate) struct Engine {
 /// The end of an operation that the memory system will tell.
 pub(crate) const PENDING: u64 = u64::MAX;
 
-/// Numbers of events: a thread's own, its time-out, a core's time slice, and the head of a thread's store buffer.
+/// Numbers of events: a thread's own, its time-out, a CPU's timer, and the head of a thread's store buffer.
 pub(crate) fn own(thread: ThreadId) -> u32 {
     thread * 4
 }
 pub(crate) fn timeout(thread: ThreadId) -> u32 {
     thread * 4 + 1
 }
-pub(crate) fn slice(core: u32) -> u32 {
-    core * 4 + 2
+pub(crate) fn slice(cpu: u32) -> u32 {
+    cpu * 4 + 2
 }
 pub(crate) fn buffer(thread: ThreadId) -> u32 {
     thread * 4 + 3
@@ -137,7 +138,7 @@ impl Engine {
             0 => self.own_event(id / 4),
             1 => self.timed_out(id / 4),
             2 if self.is_devices(id / 4) => self.devices_step(),
-            2 => self.slice_ended(id / 4),
+            2 => self.timer_came(id / 4),
             _ => self.drained(id / 4),
         }
     }
@@ -192,7 +193,7 @@ impl Engine {
     /// The core whose CPU the thread has, or had last.
     #[inline(always)]
     pub(crate) fn core_of(&self, id: ThreadId) -> CoreId {
-        self.chip.core_of(self.threads[id as usize].core)
+        self.threads[id as usize].core
     }
 
     /// The running thread asks for a line; when it is served, and whether it hits.
@@ -312,23 +313,21 @@ impl Engine {
             self.make_ready(joiner, Reason::Asleep);
         }
         self.running = OUTSIDE;
-        self.release_core(self.threads[id as usize].core);
+        let cpu = self.threads[id as usize].cpu;
+        self.leave(cpu, id, |policy, now, out| policy.exit(now, baton_sched::ThreadId(id), out));
     }
 
     /// What must hold when nothing runs, whatever happened before.
     #[cfg(debug_assertions)]
     pub(crate) fn check(&self) {
-        for (i, core) in self.cores.iter().enumerate() {
-            for &id in &core.ready {
-                assert_eq!(self.threads[id as usize].state, State::Ready, "thread {id} waits for core {i}");
-                assert!(self.threads[id as usize].may_run_on(i as u32), "thread {id} may not run on core {i}");
-            }
-            assert!(core.current.is_some() || core.ready.is_empty(), "core {i} idles while threads wait for it");
+        let on_cpu = self.cpus.iter().filter(|cpu| cpu.current.is_some()).count();
+        let count = |state| self.threads.iter().filter(|thread| thread.state == state).count();
+        assert_eq!(on_cpu + count(State::Ready) + count(State::Asleep), self.alive, "a thread is lost");
+        for (i, thread) in self.threads.iter().enumerate().filter(|(_, thread)| thread.state == State::Ready) {
+            let cpu = self.policy.scheduler.place(baton_sched::ThreadId(i as u32));
+            assert!(thread.affinity.has(cpu), "thread {i} waits for CPU {cpu} and may not run there");
+            assert!(self.cpus[cpu.0 as usize].current.is_some(), "CPU {cpu} idles while thread {i} waits for it");
         }
-        let on_core = self.cores.iter().filter(|core| core.current.is_some()).count();
-        let queued: usize = self.cores.iter().map(|core| core.ready.len()).sum();
-        let asleep = self.threads.iter().filter(|thread| thread.state == State::Asleep).count();
-        assert_eq!(on_core + queued + asleep, self.alive, "a thread is lost");
         for (i, thread) in self.threads.iter().enumerate() {
             let spent: u64 = thread.times.iter().sum();
             assert_eq!(spent, thread.since - thread.born, "thread {i}: cycles without a reason");

@@ -128,7 +128,7 @@ impl Engine {
     fn notice_on(&mut self, core: CoreId, line: Line, last: u64) {
         for context in 0..self.chip.core.contexts {
             let cpu = core.0 + context * self.chip.core.count;
-            let Some(id) = self.cores.get(cpu as usize).and_then(|cpu| cpu.current) else { continue };
+            let Some(id) = self.cpus.get(cpu as usize).and_then(|cpu| cpu.current) else { continue };
             let thread = &self.threads[id as usize];
             if thread.watches && thread.spin.line == line {
                 self.unwatch(id);

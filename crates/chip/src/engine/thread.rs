@@ -8,6 +8,7 @@ use crate::engine::locks::Timeline;
 use crate::memory::{Access, Line, PARTS};
 use baton_machine::{Local, LockHint};
 use baton_noc::Header;
+use baton_sched::Affinity;
 use baton_units::CoreId;
 use corosensei::Yielder;
 
@@ -141,9 +142,11 @@ pub(crate) struct Spin {
 pub(crate) struct Thread {
     pub(crate) name: String,
     pub(crate) state: State,
-    /// The CPU that it has, or had last: a context of a core ([`Chip::core_of`](crate::Chip::core_of)).
-    pub(crate) core: u32,
-    /// The core is wanted by another thread: give it up before the next operation.
+    /// The CPU that it has, or had last: a context of a core.
+    pub(crate) cpu: u32,
+    /// That core.
+    pub(crate) core: CoreId,
+    /// The CPU is wanted by another thread: give it up before the next operation.
     pub(crate) preempt: bool,
     pub(crate) resume: Resume,
     pub(crate) ended: Ended,
@@ -157,8 +160,8 @@ pub(crate) struct Thread {
     pub(crate) far: Option<Far>,
     /// What it does while it waits for a lock, if somebody wants to know.
     pub(crate) timeline: Timeline,
-    /// Cores that it may run on; `None`: all.
-    pub(crate) affinity: Option<Box<[u32]>>,
+    /// CPUs that it may run on.
+    pub(crate) affinity: Affinity,
 
     pub(crate) buffer: StoreBuffer,
     /// It waits until at most so many stores are in its buffer.
@@ -168,12 +171,6 @@ pub(crate) struct Thread {
     pub(crate) watch_next: u32,
     pub(crate) watch_before: u32,
     pub(crate) watches: bool,
-
-    /// Run time for the fair queue, in cycles; `run_since` is when it last got a core.
-    pub(crate) run_time: u64,
-    pub(crate) run_since: u64,
-    /// When it last entered a run queue, to break ties.
-    pub(crate) ready_order: u64,
 
     /// The cell that it waits on, and since when: for the report of a deadlock.
     pub(crate) waits_on: Option<(Waited, u64)>,
@@ -212,12 +209,13 @@ pub(crate) enum Waited {
 }
 
 impl Thread {
-    /// A thread that a core will be chosen for.
-    pub(crate) fn new(name: String, number: u32, core: u32, affinity: Option<Box<[u32]>>, now: u64) -> Thread {
+    /// A thread that a CPU will be chosen for.
+    pub(crate) fn new(name: String, number: u32, affinity: Affinity, now: u64) -> Thread {
         Thread {
             name,
             state: State::Ready,
-            core,
+            cpu: 0,
+            core: CoreId(0),
             preempt: false,
             resume: Resume::Guest,
             ended: Ended::Woken,
@@ -234,9 +232,6 @@ impl Thread {
             watch_next: 0,
             watch_before: 0,
             watches: false,
-            run_time: 0,
-            run_since: now,
-            ready_order: 0,
             waits_on: None,
             joiners: Vec::new(),
             futex_sleep: 0,
@@ -278,9 +273,5 @@ impl Thread {
             self.hint = None;
         }
         if takes { sort.header(ocor) } else { Header::default() }
-    }
-
-    pub(crate) fn may_run_on(&self, core: u32) -> bool {
-        self.affinity.as_ref().is_none_or(|cores| cores.contains(&core))
     }
 }

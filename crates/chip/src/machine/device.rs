@@ -103,7 +103,7 @@ impl Device {
             let (id, now) = (engine.running, engine.now);
             let thread = &mut engine.threads[id as usize];
             thread.operations += 1;
-            let cpu = thread.core;
+            let cpu = thread.cpu;
             let request = Request { packet: 0, op, words, privileged };
             let mut upshots = Vec::new();
             let Some(devices) = &mut engine.devices else { unreachable!("a device of a chip without devices") };

@@ -5,15 +5,17 @@ use crate::engine::current::{operate, running, suspend, with};
 use crate::engine::thread::{OUTSIDE, Reason, State, Waited};
 use crate::simulation;
 use baton_trace::What;
-use baton_units::{CoreId, Cycles};
+use baton_units::{CoreId, CpuId, Cycles};
 
 /// A thread to be started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spawn {
     /// Its name in results; empty: `thread N`.
     pub name: String,
-    /// Cores that it may run on; empty: all.
+    /// Cores that it may run on, each with all of its contexts.
     pub affinity: Vec<CoreId>,
+    /// CPUs that it may run on beside these. Both empty: all.
+    pub cpus: Vec<CpuId>,
     /// When it can run first, after the moment of its creation.
     pub after: Cycles,
 }
@@ -128,7 +130,7 @@ pub fn wait_ends() {
 pub fn core() -> CoreId {
     with(|engine| match engine.running {
         OUTSIDE => CoreId(0),
-        id => CoreId(engine.threads[id as usize].core),
+        id => engine.core_of(id),
     })
 }
 

@@ -2,13 +2,14 @@
 
 use super::{Key, Kind, MOST_CORES, Need, Value, text, whole};
 use crate::config::coherent::Atomics;
-use crate::config::{MemoryModel, Monitor};
+use crate::config::{MemoryModel, Monitor, SchedulerName};
 use baton_units::{Cycles, Hertz};
 
 /// Whether a chip of fixed latencies gives a key, and whether a coherent one does.
 type Needs = (Need, Need);
 const BOTH: Needs = (Need::Must, Need::Must);
 const FIXED: Needs = (Need::Must, Need::No);
+/// Absent: 0, which its explanation speaks of.
 const MAY: Needs = (Need::May, Need::May);
 /// Absent on a chip of fixed latencies: 0, which its explanation speaks of.
 const WINDOW: Needs = (Need::May, Need::Must);
@@ -150,6 +151,17 @@ pub(super) const KEYS: &[Key] = &[
     key!(BOTH cycles "os.wakeup_granularity", os.wakeup_granularity,
         "how far behind in run time a woken thread must be to preempt the running one"),
     key!(BOTH cycles "os.thread_create", os.thread_create, "creating a thread, at its creator"),
+    Key {
+        path: "os.scheduler",
+        kind: Kind::Choice(baton_sched::NAMES),
+        fixed: Need::May,
+        coherent: Need::May,
+        what: "which policy decides who runs where; absent: fair",
+        get: |chip| Some(Value::Text(chip.os.scheduler.name().into())),
+        set: |chip, value| chip.os.scheduler = SchedulerName::named(&text(value)).unwrap_or_default(),
+    },
+    key!(MAY cycles "os.balance_interval", os.balance_interval,
+        "how often queues are balanced while all CPUs are busy; 0 or absent: never"),
     Key {
         path: "noise.latency",
         kind: Kind::Share(0.0, 0.5),

@@ -1,0 +1,176 @@
+//! Threads come onto CPUs and leave them.
+
+use crate::engine::queue::Rank;
+use crate::engine::thread::{Ended, Reason, Resume, State, ThreadId, Waited};
+use crate::engine::{Engine, own, timeout};
+use baton_sched as sched;
+use baton_units::CpuId;
+
+impl Engine {
+    /// The thread can run from now on; until now its cycles had `reason`. Whether that roused an idle CPU.
+    pub(crate) fn make_ready(&mut self, id: ThreadId, reason: Reason) -> bool {
+        let now = self.now;
+        self.counts.wakes += 1;
+        let thread = &mut self.threads[id as usize];
+        thread.charge(reason, now);
+        thread.waits_on = None;
+        thread.state = State::Ready;
+        self.tell(|policy, now, out| policy.wake(now, sched::ThreadId(id), out));
+        self.decide() != 0
+    }
+
+    /// An idle CPU is to run a thread; whether it idled and has found one.
+    pub(crate) fn rouse(&mut self, cpu: u32) -> bool {
+        if self.cpus[cpu as usize].current.is_some() {
+            return false;
+        }
+        let Some(sched::ThreadId(id)) = self.tell(|policy, now, out| policy.pick(now, CpuId(cpu), out)) else {
+            return false;
+        };
+        let idle = self.now - self.cpus[cpu as usize].idle_since;
+        let os = &self.chip.os;
+        let latency = if idle < os.idle_poll.0 { os.wake_polling } else { os.wake_idle };
+        self.start(cpu, id, latency.0);
+        true
+    }
+
+    /// Takes the CPU from the thread that runs on it, at once or before its next operation.
+    pub(crate) fn preempt(&mut self, cpu: u32) {
+        let Some(id) = self.cpus[cpu as usize].current else { return };
+        match self.threads[id as usize].state {
+            State::Working(until) => {
+                self.queue.cancel(own(id));
+                self.step_aside(id, Resume::Work(until - self.now), Reason::Work);
+            }
+            State::Spinning => {
+                if self.interrupt_spin(id) {
+                    self.step_aside(id, Resume::Guest, Reason::Spin);
+                }
+            }
+            State::Monitoring => {
+                self.unwatch(id);
+                self.queue.cancel(own(id));
+                self.threads[id as usize].ended = Ended::Interrupted;
+                self.step_aside(id, Resume::Guest, Reason::Spin);
+            }
+            State::Running | State::Starting => self.threads[id as usize].preempt = true,
+            State::Ready | State::Asleep | State::Done => unreachable!("a thread that does not run has CPU {cpu}"),
+        }
+    }
+
+    /// The thread on a CPU becomes one that waits for a CPU; it goes on as `resume` says.
+    pub(crate) fn step_aside(&mut self, id: ThreadId, resume: Resume, reason: Reason) {
+        let now = self.now;
+        let thread = &mut self.threads[id as usize];
+        thread.charge(reason, now);
+        thread.state = State::Ready;
+        thread.resume = resume;
+        thread.preemptions += 1;
+        let cpu = thread.cpu;
+        self.leave(cpu, id, |policy, now, out| policy.yields(now, sched::ThreadId(id), out));
+    }
+
+    /// The thread has left its CPU, which `f` tells the policy: the next one gets it.
+    pub(crate) fn leave(
+        &mut self,
+        cpu: u32,
+        last: ThreadId,
+        f: impl FnOnce(&mut dyn sched::Scheduler, baton_units::Cycles, &mut Vec<sched::Decision>),
+    ) {
+        let picked = self.tell(|policy, now, out| {
+            f(policy, now, out);
+            policy.pick(now, CpuId(cpu), out)
+        });
+        match picked {
+            Some(sched::ThreadId(id)) => {
+                let switch = if last == id { 0 } else { self.chip.os.context_switch.0 };
+                self.start(cpu, id, switch);
+            }
+            None => {
+                let here = &mut self.cpus[cpu as usize];
+                (here.current, here.idle_since) = (None, self.now);
+            }
+        }
+        self.decide();
+    }
+
+    /// Gives the CPU to a thread that is ready, `latency` from now.
+    fn start(&mut self, cpu: u32, id: ThreadId, latency: u64) {
+        let now = self.now;
+        let core = self.cpus[cpu as usize].core;
+        let thread = &mut self.threads[id as usize];
+        thread.charge(Reason::Ready, now);
+        thread.state = State::Starting;
+        (thread.cpu, thread.core) = (cpu, core);
+        self.cpus[cpu as usize].current = Some(id);
+        self.counts.switches += 1;
+        self.queue.put(own(id), now + latency, Rank::Next);
+    }
+
+    /// The CPU has switched to the thread; whether its coroutine runs on now.
+    pub(crate) fn started(&mut self, id: ThreadId) -> bool {
+        let now = self.now;
+        let thread = &mut self.threads[id as usize];
+        thread.charge(Reason::Switch, now);
+        thread.state = State::Running;
+        let cpu = thread.cpu;
+        let Resume::Work(left) = std::mem::replace(&mut thread.resume, Resume::Guest) else {
+            self.tell(|policy, now, out| policy.runs(now, CpuId(cpu), out));
+            self.decide();
+            return true;
+        };
+        let wanted = std::mem::take(&mut thread.preempt);
+        thread.state = State::Working(now + left);
+        self.queue.put(own(id), now + left, Rank::Next);
+        self.tell(|policy, now, out| policy.runs(now, CpuId(cpu), out));
+        self.decide();
+        if wanted {
+            self.preempt(cpu);
+        }
+        false
+    }
+
+    /// A new thread, which has no CPU yet, can run from `at` on.
+    pub(crate) fn sleep_until_start(&mut self, id: ThreadId, at: u64) {
+        let thread = &mut self.threads[id as usize];
+        thread.state = State::Asleep;
+        thread.waits_on = Some((Waited::Time, self.now));
+        self.queue.put(timeout(id), at, Rank::Next);
+    }
+
+    /// Wakes a thread from the sleep that it was in, or on its way to, when it was taken from its queue. Whether that
+    /// roused an idle CPU.
+    pub(crate) fn wake(&mut self, id: ThreadId, sleep: u64) -> bool {
+        let thread = &mut self.threads[id as usize];
+        if thread.futex_sleep != sleep {
+            // It has given up meanwhile.
+            false
+        } else if thread.state == State::Asleep {
+            thread.ended = Ended::Woken;
+            self.queue.cancel(timeout(id));
+            self.make_ready(id, Reason::Asleep)
+        } else {
+            // Still on its way to sleep: it will find that it need not.
+            thread.woken_early = true;
+            false
+        }
+    }
+
+    /// The running thread sleeps until it is woken, or until `deadline`; the guest suspends.
+    pub(crate) fn sleep(&mut self, on: Waited, deadline: u64) {
+        let (id, now) = (self.running, self.now);
+        let thread = &mut self.threads[id as usize];
+        thread.state = State::Asleep;
+        thread.waits_on = Some((on, now));
+        thread.preempt = false;
+        thread.ended = Ended::Woken;
+        thread.resume = Resume::Guest;
+        thread.sleeps += 1;
+        thread.last_sleep = Some(now);
+        let cpu = thread.cpu;
+        if deadline != u64::MAX {
+            self.queue.put(timeout(id), deadline.max(now), Rank::Next);
+        }
+        self.leave(cpu, id, |policy, now, out| policy.block(now, sched::ThreadId(id), out));
+    }
+}
