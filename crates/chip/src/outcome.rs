@@ -3,6 +3,7 @@
 use crate::device::attached::{DeviceFigures, Packet};
 use crate::device::port::Hold;
 use crate::engine::Engine;
+use crate::engine::rest::Still;
 use crate::engine::thread::{REASONS, Reason, State, Thread, Waited};
 use crate::memory::{CoreCounts, Memory, MemoryCounts, PARTS, Part};
 use baton_units::Cycles;
@@ -71,6 +72,7 @@ impl ThreadFigures {
                 }
                 Reason::Work => stack.push(("computing", time)),
                 Reason::Spin => stack.push(("spinning", time)),
+                Reason::Monitor => stack.push(("monitor_wait", time)),
                 other => stack.push((other.name(), time)),
             }
         }
@@ -100,7 +102,8 @@ impl Outcome {
                         State::Starting => Reason::Switch,
                         State::Running => Reason::Memory,
                         State::Working(_) => Reason::Work,
-                        State::Spinning | State::Monitoring => Reason::Spin,
+                        State::Spinning => Reason::Spin,
+                        State::Resting => Reason::Monitor,
                         State::Asleep | State::Done => Reason::Asleep,
                     };
                     if thread.since < now {
@@ -228,7 +231,8 @@ impl Stuck {
             let how = match thread.state {
                 State::Asleep => "sleeps",
                 State::Spinning => "spins",
-                State::Monitoring => "waits with its monitor",
+                State::Resting if thread.rest.still == Still::Halted => "is halted",
+                State::Resting => "waits with its monitor",
                 _ => "waits",
             };
             Waiting { thread: id as u32, name: thread.name.clone(), how, since: Cycles(since), on }

@@ -7,6 +7,8 @@ pub(crate) enum Purpose {
     Latency = 1,
     /// When threads start.
     Start = 2,
+    /// Monitors that end for no reason.
+    Spurious = 3,
 }
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).

@@ -174,6 +174,8 @@ impl Simulation {
             writers: writers.map_err(no_memory)?,
             futexes: Futexes::new(),
             start_noise: Random::new(options.seed, Purpose::Start),
+            spurious: Random::new(options.seed, Purpose::Spurious),
+            halted: Vec::new(),
             outside: Box::new(Local::new(0)),
             free_numbers: BTreeSet::new(),
             alive: 0,

@@ -17,8 +17,16 @@ impl World for Simulated {
     const CROWDS: &'static [Crowd] =
         &[Crowd { guests: 2, rounds: 60 }, Crowd { guests: 4, rounds: 30 }, Crowd { guests: 9, rounds: 8 }];
     const COMERS: usize = 6;
-    const WAITS: &'static [Wait] =
-        &[Wait::Spin, Wait::Pause, Wait::Tpause, Wait::Umwait, Wait::Futex, Wait::SpinPark(20)];
+    const WAITS: &'static [Wait] = &[
+        Wait::Spin,
+        Wait::Pause,
+        Wait::Tpause,
+        Wait::Mwait(1),
+        Wait::Mwmon,
+        Wait::Halt,
+        Wait::Futex,
+        Wait::SpinPark(20),
+    ];
     const SOON: Nanos = Nanos(100_000);
 
     fn run(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
@@ -28,8 +36,14 @@ impl World for Simulated {
             "os.time_slice=15000",
             "os.wakeup_granularity=4000",
             "wait.tpause=60",
-            "wait.umwait.enter=20",
-            "wait.umwait.exit=50",
+            "wait.spurious=50",
+            "wait.mwait.c1.enter=20",
+            "wait.mwait.c1.exit=50",
+            "wait.mwmon.call=90",
+            "wait.mwmon.return=70",
+            "wait.halt.enter=200",
+            "wait.halt.send=300",
+            "wait.halt.exit=400",
         ];
         for (seed, entries) in [(1, 0), (2, 8), (3, 1)] {
             let entries = format!("core.store_buffer={entries}");

@@ -196,9 +196,9 @@ fn a_monitor_wakes_its_exit_after_the_line_goes() {
     simulation
         .spawn(on(0), move || {
             assert_eq!(Simulated::wait_while(&waiter.0, 0, Wait::Mwaitx, None), WaitResult::Changed(1));
-            // The writer wakes up on a polling core; the line goes; the waiter leaves, arms again and reads anew.
+            // The writer wakes up on a polling core; the line goes; the waiter leaves and reads anew.
             let (polling, transfer) = (5_000, 120);
-            assert_eq!(act::time(), Cycles(100_000 + polling + 333 + 50 + transfer));
+            assert_eq!(act::time(), Cycles(100_000 + polling + 333 + transfer));
         })
         .unwrap();
     simulation.spawn(Spawn { after: Cycles(100_000), ..on(1) }, move || writer.0.store(1, Release)).unwrap();
@@ -211,4 +211,17 @@ fn a_policy_that_the_chip_lacks_is_named() {
     assert!(chip.check_wait(Wait::Tpause).is_ok());
     let missing = chip.check_wait(Wait::Umwait).unwrap_err().to_string();
     assert_eq!(missing, "wait policy `umwait` is not available here: the chip file has no wait.umwait");
+    for (wait, key) in [
+        (Wait::Mwait(1), "wait.mwait.c1"),
+        (Wait::Mwait(3), "wait.mwait.c3"),
+        (Wait::Mwmon, "wait.mwmon"),
+        (Wait::Halt, "wait.halt"),
+    ] {
+        let missing = chip.check_wait(wait).unwrap_err().to_string();
+        assert_eq!(missing, format!("wait policy `{wait}` is not available here: the chip file has no {key}"));
+    }
+    let kernel = ["wait.mwait.c1.enter=5", "wait.mwait.c1.exit=5", "wait.mwait.level=kernel"];
+    let refused = common::cores(2, &kernel).check_wait(Wait::Mwait(1)).unwrap_err().to_string();
+    assert!(refused.contains("key wait.mwait.level is \"kernel\"") && refused.contains("mwmon"), "{refused}");
+    assert!(common::cores(2, &kernel[..2]).check_wait(Wait::Mwait(1)).is_ok());
 }

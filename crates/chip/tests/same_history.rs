@@ -77,10 +77,24 @@ fn shortcuts(setting: &str) {
             "wait.tpause=70",
             "wait.umwait.enter=30",
             "wait.umwait.exit=60",
+            "wait.mwait.c1.enter=11",
+            "wait.mwait.c1.exit=90",
+            "wait.halt.enter=70",
+            "wait.halt.send=110",
+            "wait.halt.exit=130",
             setting,
         ],
     );
-    let waits = [Wait::Spin, Wait::Pause, Wait::SpinPark(9), Wait::Futex, Wait::Tpause, Wait::Umwait];
+    let waits = [
+        Wait::Spin,
+        Wait::Pause,
+        Wait::SpinPark(9),
+        Wait::Futex,
+        Wait::Tpause,
+        Wait::Umwait,
+        Wait::Mwait(1),
+        Wait::Halt,
+    ];
     for lock in LOCKS {
         for wait in waits {
             if lock.wait(Some(wait)).is_err() {

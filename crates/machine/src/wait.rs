@@ -23,6 +23,12 @@ pub enum Wait {
     Mwaitx,
     /// Load-exclusive and WFE (Arm).
     Wfe,
+    /// MONITOR, re-check, MWAIT, with the hint for this depth: 1 is the shallowest. Privileged on most systems.
+    Mwait(u8),
+    /// MONITOR, re-check, MWAIT within a system call, where user code may not execute them.
+    Mwmon,
+    /// Halt the CPU in a system call; whoever changes the cell sends an interrupt.
+    Halt,
     /// Sleep in the kernel at once (futex).
     Futex,
     /// Load with PAUSE up to this many times, then futex.
@@ -31,6 +37,9 @@ pub enum Wait {
 
 /// The number of tries that a bare `spin-park` stands for: the paper's MAX_SPIN_COUNT (OCOR, table 2).
 pub const SPIN_TRIES: u32 = 128;
+
+/// Depths that `mwait(n)` can ask for: 1 to this.
+pub const MWAIT_DEPTHS: u8 = 3;
 
 /// What is said of a policy: its name, what it is, what it cannot do.
 #[derive(Clone, Copy, Debug)]
@@ -102,6 +111,33 @@ pub const POLICIES: &[(Wait, WaitInfo)] = &[
         },
     ),
     (
+        Wait::Mwait(1),
+        WaitInfo {
+            name: "mwait",
+            what: "MONITOR and MWAIT on the line, at depth n (mwait(n), 1 if bare)",
+            source: "Akkan, Lang and Ionkov, section III; Intel SDM vol. 2, MWAIT",
+            limits: "simulated chips only: privileged, but in kernels that give it to users; keeps the CPU",
+        },
+    ),
+    (
+        Wait::Mwmon,
+        WaitInfo {
+            name: "mwmon",
+            what: "MONITOR and MWAIT within a system call",
+            source: "Anastopoulos and Koziris, section 3",
+            limits: "simulated chips only: needs a kernel with that call; costs a system call; keeps the CPU",
+        },
+    ),
+    (
+        Wait::Halt,
+        WaitInfo {
+            name: "halt",
+            what: "halt the CPU in a system call, woken by an interrupt",
+            source: "Anastopoulos and Koziris, section 4 (spin-loops-halt)",
+            limits: "simulated chips only: privileged; a wake-up costs a system call; keeps the CPU",
+        },
+    ),
+    (
         Wait::Futex,
         WaitInfo {
             name: "futex",
@@ -122,10 +158,17 @@ pub const POLICIES: &[(Wait, WaitInfo)] = &[
 ];
 
 impl Wait {
-    /// Whether a waiter may sleep in the kernel, so that whoever changes the cell must wake it.
+    /// Whether a waiter may stop looking at the cell (asleep in the kernel, or halted), so that whoever changes the cell
+    /// must wake it.
     #[inline(always)]
     pub const fn parks(self) -> bool {
-        matches!(self, Wait::Futex | Wait::SpinPark(_))
+        matches!(self, Wait::Futex | Wait::SpinPark(_) | Wait::Halt)
+    }
+
+    /// Whether only a kernel can carry it out, so that no program has it natively.
+    #[inline(always)]
+    pub const fn is_privileged(self) -> bool {
+        matches!(self, Wait::Mwait(_) | Wait::Mwmon | Wait::Halt)
     }
 
     /// What is said of this policy.
@@ -139,6 +182,7 @@ impl fmt::Display for Wait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Wait::SpinPark(n) => write!(f, "spin-park({n})"),
+            Wait::Mwait(depth @ 2..) => write!(f, "mwait({depth})"),
             other => f.write_str(other.info().name),
         }
     }
@@ -146,10 +190,14 @@ impl fmt::Display for Wait {
 
 /// A name that is no policy.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error(
-    "unknown wait policy `{0}`; expected one of spin, pause, umwait, tpause, mwaitx, wfe, futex, spin-park, spin-park(n)"
-)]
+#[error("unknown wait policy `{0}`; expected one of {list}, spin-park(n), mwait(n) with n up to {MWAIT_DEPTHS}", list = names())]
 pub struct UnknownWait(pub String);
+
+/// The names of all policies, with commas.
+fn names() -> String {
+    let names: Vec<&str> = POLICIES.iter().map(|(_, info)| info.name).collect();
+    names.join(", ")
+}
 
 impl FromStr for Wait {
     type Err = UnknownWait;
@@ -158,6 +206,10 @@ impl FromStr for Wait {
         let unknown = || UnknownWait(name.to_owned());
         if let Some(tries) = name.strip_prefix("spin-park(").and_then(|rest| rest.strip_suffix(')')) {
             return tries.parse().map(Wait::SpinPark).map_err(|_| unknown());
+        }
+        if let Some(depth) = name.strip_prefix("mwait(").and_then(|rest| rest.strip_suffix(')')) {
+            let depth = depth.parse().ok().filter(|depth| (1..=MWAIT_DEPTHS).contains(depth));
+            return depth.map(Wait::Mwait).ok_or_else(unknown);
         }
         POLICIES.iter().find(|(_, info)| info.name == name).map(|(wait, _)| *wait).ok_or_else(unknown)
     }
@@ -213,8 +265,14 @@ mod tests {
         }
         assert_eq!("spin-park(7)".parse(), Ok(Wait::SpinPark(7)));
         assert_eq!("spin-park".parse(), Ok(Wait::SpinPark(SPIN_TRIES)));
-        for bad in ["", "spin-park(", "spin-park(-1)", "spin-park(99999999999)", "mwait2"] {
+        assert_eq!(("mwait(1)".parse(), "mwait(3)".parse()), (Ok(Wait::Mwait(1)), Ok(Wait::Mwait(3))));
+        assert_eq!(Wait::Mwait(3).to_string(), "mwait(3)");
+        let bad =
+            ["", "spin-park(", "spin-park(-1)", "spin-park(99999999999)", "mwait2", "mwait(0)", "mwait(4)", "mwait()"];
+        for bad in bad {
             assert_eq!(bad.parse::<Wait>(), Err(UnknownWait(bad.to_owned())));
         }
+        let message = UnknownWait("x".to_owned()).to_string();
+        assert!(POLICIES.iter().all(|(_, info)| message.contains(info.name)), "{message}");
     }
 }

@@ -33,6 +33,10 @@ pub(super) fn check(chip: &Chip) -> Fits {
     let wake = chip.os.futex_wake_none;
     let expected = format!("at least os.futex_wake_none, {}", wake.0);
     ensure(chip.os.futex_wake >= wake, "os.futex_wake", chip.os.futex_wake.0, expected)?;
+    if let Some(mwmon) = chip.wait.mwmon {
+        let expected = "none without wait.mwait.c1: it is a system call around MWAIT at depth 1";
+        ensure(chip.wait.mwait.c1.is_some(), "wait.mwmon.call", mwmon.call.0, expected)?;
+    }
     at_least_1("os.time_slice", chip.os.time_slice)?;
     if let Some(devices) = &chip.devices {
         super::device::check(devices, chip)?;

@@ -10,6 +10,7 @@
 //! | [`plan`] | where everything hangs in the network |
 //! | [`keys`] | the table of keys: path, unit, range, what it is for; reading, writing and the docs come from it |
 //! | `scale` | the chip with another number of cores |
+//! | [`waits`] | the prices of the wait policies |
 //! | `texts` | keys whose value is a small text: sharers, placements, links |
 //! | [`read`] | strict reading: an unknown key is an error that names the nearest known one |
 //! | [`write`](mod@write) | the whole configuration as a chip file again |
@@ -26,12 +27,14 @@ pub mod plan;
 pub mod read;
 mod scale;
 mod texts;
+pub mod waits;
 pub mod write;
 
 pub use coherent::Coherent;
 pub use os::SchedulerName;
 pub use plan::Plan;
 pub use read::{ChipError, Problem};
+pub use waits::{Halt, Level, Monitor, Mwait, SystemCall, WaitPrices};
 
 use baton_units::{CoreId, Cycles, Hertz};
 
@@ -140,32 +143,6 @@ pub struct Cache {
     pub occupancy: Cycles,
     /// What an atomic read-modify-write costs over a store.
     pub atomic: Cycles,
-}
-
-/// The price of watching a line with a monitor.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Monitor {
-    /// Arming the monitor and going to wait.
-    pub enter: Cycles,
-    /// From the line's invalidation to the first instruction after the wait.
-    pub exit: Cycles,
-}
-
-/// Wait policies; one that is absent is a policy that the chip lacks.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct WaitPrices {
-    /// Compare and branch of one turn of a loop of loads, beside the load.
-    pub spin: Cycles,
-    /// A PAUSE or YIELD.
-    pub pause: Cycles,
-    /// TPAUSE between two loads.
-    pub tpause: Option<Cycles>,
-    /// UMONITOR and UMWAIT.
-    pub umwait: Option<Monitor>,
-    /// MONITORX and MWAITX.
-    pub mwaitx: Option<Monitor>,
-    /// Load-exclusive and WFE.
-    pub wfe: Option<Monitor>,
 }
 
 /// Operating system: futex and run queues at fixed prices.

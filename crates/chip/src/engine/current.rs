@@ -92,6 +92,8 @@ pub(crate) fn give_up_core() {
     with(|engine| {
         let id = engine.running;
         engine.threads[id as usize].preempt = false;
+        // Another thread's instructions, or the kernel's, disarm a monitor.
+        engine.unwatch(id);
         engine.step_aside(id, Resume::Guest, Reason::Work);
     });
     suspend();

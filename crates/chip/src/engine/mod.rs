@@ -12,11 +12,13 @@
 //! | [`thread`] | a guest thread |
 //! | [`spin`] | waits that watch a line: tries that are counted, not simulated |
 //! | [`locks`] | changes of watched lock words, and what threads do while they wait for locks |
+//! | [`rest`] | waits in which the CPU stands still: with a monitor, or halted |
 //! | [`current`] | the engine of the code that runs, and how a guest suspends |
 
 pub(crate) mod current;
 pub(crate) mod locks;
 pub(crate) mod queue;
+pub(crate) mod rest;
 pub(crate) mod spin;
 pub(crate) mod thread;
 
@@ -91,6 +93,10 @@ pub(crate) struct Engine {
     pub(crate) writers: Sparse<u32>,
     pub(crate) futexes: Futexes,
     pub(crate) start_noise: Random,
+    /// When monitors end for no reason.
+    pub(crate) spurious: Random,
+    /// Halted threads, by the cell that they wait on, in the order in which they halted.
+    pub(crate) halted: Vec<(usize, ThreadId)>,
 
     pub(crate) outside: Box<Local>,
     pub(crate) free_numbers: BTreeSet<u32>,
@@ -150,9 +156,14 @@ impl Engine {
         match thread.state {
             State::Running => {}
             State::Working(_) => thread.state = State::Running,
-            State::Spinning | State::Monitoring => {
+            State::Spinning => {
                 thread.state = State::Running;
                 self.unwatch(id);
+            }
+            State::Resting => {
+                if !self.rest_event(id) {
+                    return Step::Handled;
+                }
             }
             State::Starting => {
                 if !self.started(id) {

@@ -49,25 +49,8 @@ impl Engine {
         true
     }
 
-    /// The running thread waits until `line` goes, and `exit` cycles more, or until `deadline`.
-    pub(crate) fn begin_monitor(&mut self, line: Line, exit: u64, deadline: u64) -> bool {
-        let id = self.running;
-        let core = self.core_of(id);
-        if !self.memory.holds(core, line) {
-            return false;
-        }
-        if deadline != u64::MAX {
-            self.queue.put(own(id), deadline.max(self.now), Rank::Try(id));
-        }
-        let thread = &mut self.threads[id as usize];
-        thread.spin = Spin { line, core, first: 0, period: exit, hit: 0, done: 0, hits: false };
-        thread.state = State::Monitoring;
-        thread.ended = Ended::Expired;
-        self.watch(id, line);
-        true
-    }
-
-    fn watch(&mut self, id: ThreadId, line: Line) {
+    /// The thread watches the line.
+    pub(super) fn watch(&mut self, id: ThreadId, line: Line) {
         let first = std::mem::replace(&mut self.watchers[line.0 as usize], id + 1);
         if first != 0 {
             self.threads[first as usize - 1].watch_before = id + 1;
@@ -139,21 +122,21 @@ impl Engine {
 
     /// A watcher's line is gone; tries up to and including `last` have begun.
     fn notices_loss(&mut self, id: ThreadId, last: u64) {
-        let now = self.now;
         let thread = &mut self.threads[id as usize];
-        let at = if thread.state == State::Monitoring {
-            thread.ended = Ended::Woken;
-            now + thread.spin.period
-        } else {
-            match progress(&thread.spin, last) {
-                (done, Some(hit)) => {
-                    (thread.spin.done, thread.spin.hits) = (done + 1, true);
-                    hit
-                }
-                (done, None) => {
-                    (thread.spin.done, thread.spin.hits) = (done, false);
-                    thread.spin.first + done * thread.spin.period
-                }
+        match thread.state {
+            State::Spinning => {}
+            State::Resting => return self.end_rest(id, Ended::Woken),
+            // A monitor that is armed and not yet waited with: MWAIT will find it disarmed.
+            _ => return,
+        }
+        let at = match progress(&thread.spin, last) {
+            (done, Some(hit)) => {
+                (thread.spin.done, thread.spin.hits) = (done + 1, true);
+                hit
+            }
+            (done, None) => {
+                (thread.spin.done, thread.spin.hits) = (done, false);
+                thread.spin.first + done * thread.spin.period
             }
         };
         self.queue.cancel(own(id));

@@ -1,5 +1,6 @@
 //! A guest thread as the engine sees it.
 
+use super::rest::Rest;
 use crate::config::ocor::Ocor;
 use crate::core::buffer::StoreBuffer;
 use crate::core::mark::Sort;
@@ -26,8 +27,10 @@ pub enum Reason {
     Memory,
     /// Waiting for room in its store buffer, or until that is empty.
     StoreBuffer,
-    /// Spinning, or waiting with a monitor, on a core.
+    /// Spinning on a core.
     Spin,
+    /// Waiting with a monitor or halted, on a CPU that it keeps: arming, entry and exit included.
+    Monitor,
     /// In a system call.
     Kernel,
     /// Asleep until it is woken, or until a time.
@@ -45,7 +48,7 @@ pub enum Reason {
 }
 
 /// How many reasons there are.
-pub const REASONS: usize = 11;
+pub const REASONS: usize = 12;
 
 impl Reason {
     /// All of them, in the order of their numbers.
@@ -54,6 +57,7 @@ impl Reason {
         Reason::Memory,
         Reason::StoreBuffer,
         Reason::Spin,
+        Reason::Monitor,
         Reason::Kernel,
         Reason::Asleep,
         Reason::Ready,
@@ -70,6 +74,7 @@ impl Reason {
             Reason::Memory => "memory",
             Reason::StoreBuffer => "store_buffer",
             Reason::Spin => "spin",
+            Reason::Monitor => "monitor",
             Reason::Kernel => "kernel",
             Reason::Asleep => "asleep",
             Reason::Ready => "ready",
@@ -94,8 +99,8 @@ pub(crate) enum State {
     Working(u64),
     /// Spins on a line that its core holds.
     Spinning,
-    /// Waits for its monitor.
-    Monitoring,
+    /// Its CPU stands still: with a monitor, or halted.
+    Resting,
     /// Sleeps: in a futex, in a join or for a time.
     Asleep,
     /// Has ended.
@@ -168,6 +173,7 @@ pub(crate) struct Thread {
     pub(crate) waits_for_room: Option<usize>,
 
     pub(crate) spin: Spin,
+    pub(crate) rest: Rest,
     pub(crate) watch_next: u32,
     pub(crate) watch_before: u32,
     pub(crate) watches: bool,
@@ -229,6 +235,7 @@ impl Thread {
             buffer: StoreBuffer::default(),
             waits_for_room: None,
             spin: Spin { line: Line(0), core: CoreId(0), first: 0, period: 1, hit: 0, done: 0, hits: false },
+            rest: Rest::NONE,
             watch_next: 0,
             watch_before: 0,
             watches: false,

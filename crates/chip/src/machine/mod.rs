@@ -9,11 +9,13 @@
 //! | [`cell`] | cells and slots |
 //! | [`device`] | devices, as guests reach them |
 //! | [`wait`] | the wait policies and their prices |
+//! | [`rest`] | those of them in which the CPU stands still: monitors, and halting |
 //! | [`guest`] | what only a simulated guest can do: sleep for a time, start and join threads, record events |
 
 pub mod cell;
 pub mod device;
 pub mod guest;
+pub(crate) mod rest;
 pub(crate) mod wait;
 
 use crate::config::Chip;
@@ -149,7 +151,10 @@ unsafe impl Machine for Simulated {
     #[inline]
     fn wake<T: Word>(cell: *const Self::Atomic<T>, n: u32, wait: Wait) {
         if wait.parks() && running() != OUTSIDE {
-            wait::wake(cell.expose_provenance(), n);
+            match wait {
+                Wait::Halt => rest::wake_halted(cell.expose_provenance(), n),
+                _ => wait::wake(cell.expose_provenance(), n),
+            }
         }
     }
 

@@ -2,8 +2,9 @@
 //! something between them, then, where the policy parks, the futex protocol with its table of sleepers.
 
 use super::cell::SimulatedAtomic;
+use super::rest::Watch;
 use super::{access, running};
-use crate::config::{Chip, Monitor};
+use crate::config::{Chip, Halt, Monitor, SystemCall};
 use crate::core::drain::{drain, drain_line};
 use crate::core::mark::Sort;
 use crate::engine::current::{kernel, operate, suspend, with};
@@ -17,37 +18,42 @@ use baton_units::Cycles;
 
 impl Chip {
     /// Whether the chip has what `wait` needs. Ask before a run: a guest that waits by a policy that its chip lacks panics.
+    ///
+    /// # Errors
+    /// The key of the chip file that is missing, or that speaks against it.
     pub fn check_wait(&self, wait: Wait) -> Result<(), Unavailable> {
-        let missing = |why| Err(Unavailable { wait, why });
-        match wait {
-            Wait::Spin | Wait::Pause | Wait::Futex | Wait::SpinPark(_) => Ok(()),
-            Wait::Tpause if self.wait.tpause.is_none() => missing("the chip file has no wait.tpause"),
-            Wait::Umwait if self.wait.umwait.is_none() => missing("the chip file has no wait.umwait"),
-            Wait::Mwaitx if self.wait.mwaitx.is_none() => missing("the chip file has no wait.mwaitx"),
-            Wait::Wfe if self.wait.wfe.is_none() => missing("the chip file has no wait.wfe"),
-            Wait::Tpause | Wait::Umwait | Wait::Mwaitx | Wait::Wfe => Ok(()),
-        }
+        self.wait.has(wait).map_err(|why| Unavailable { wait, why })
     }
 }
 
 /// How the policy waits between reads.
 enum Between {
     Tries { cycles: u64, most: u64, parks: bool },
-    Monitor(Monitor),
+    Monitor(Watch),
+    System(SystemCall, Watch),
+    Halt(Halt),
 }
 
 fn between(chip: &Chip, wait: Wait) -> Result<Between, Unavailable> {
     chip.check_wait(wait)?;
     let prices = &chip.wait;
     let tries = |cycles: Cycles| Between::Tries { cycles: cycles.0, most: u64::MAX, parks: false };
-    let nothing = Monitor { enter: Cycles(0), exit: Cycles(0) };
+    let watch = |price: Option<Monitor>, depth, limit: Option<Cycles>| Watch {
+        price: price.unwrap_or_default(),
+        depth,
+        limit: limit.map_or(u64::MAX, |limit| limit.0),
+    };
+    let monitor = |price, depth, limit| Between::Monitor(watch(price, depth, limit));
     Ok(match wait {
         Wait::Spin => tries(prices.spin),
         Wait::Pause => tries(prices.pause),
         Wait::Tpause => tries(prices.tpause.unwrap_or_default()),
-        Wait::Umwait => Between::Monitor(prices.umwait.unwrap_or(nothing)),
-        Wait::Mwaitx => Between::Monitor(prices.mwaitx.unwrap_or(nothing)),
-        Wait::Wfe => Between::Monitor(prices.wfe.unwrap_or(nothing)),
+        Wait::Umwait => monitor(prices.umwait, 1, prices.umwait_limit),
+        Wait::Mwaitx => monitor(prices.mwaitx, 1, None),
+        Wait::Wfe => monitor(prices.wfe, 1, None),
+        Wait::Mwait(depth) => monitor(prices.mwait.depth(depth), depth, None),
+        Wait::Mwmon => Between::System(prices.mwmon.unwrap_or_default(), watch(prices.mwait.c1, 1, None)),
+        Wait::Halt => Between::Halt(prices.halt.unwrap_or_default()),
         Wait::Futex => Between::Tries { cycles: 0, most: 0, parks: true },
         Wait::SpinPark(u32::MAX) => tries(prices.pause),
         Wait::SpinPark(n) => Between::Tries { cycles: prices.pause.0, most: u64::from(n), parks: true },
@@ -55,11 +61,13 @@ fn between(chip: &Chip, wait: Wait) -> Result<Between, Unavailable> {
 }
 
 /// The wait of one cell, with its deadline in cycles.
-struct Waiting<'a, T> {
-    cell: &'a SimulatedAtomic<T>,
-    value: T,
-    line: Line,
-    deadline: u64,
+pub(super) struct Waiting<'a, T> {
+    pub(super) cell: &'a SimulatedAtomic<T>,
+    pub(super) value: T,
+    pub(super) line: Line,
+    pub(super) deadline: u64,
+    /// What the time of tries that hit goes to.
+    pub(super) reason: Reason,
 }
 
 pub(super) fn wait_while<T: Word>(
@@ -84,13 +92,17 @@ pub(super) fn wait_while<T: Word>(
         let deadline = deadline.map_or(u64::MAX, |deadline| clock.cycles(deadline.at).0);
         engine.threads[engine.running as usize].waits_on = Some((Waited::Cell(offset), engine.now));
         let line = Line((offset >> engine.line_shift) as u32);
-        (Waiting { cell, value, line, deadline }, between(&engine.chip, wait))
+        let between = between(&engine.chip, wait);
+        let reason = if matches!(between, Ok(Between::Tries { .. })) { Reason::Spin } else { Reason::Monitor };
+        (Waiting { cell, value, line, deadline, reason }, between)
     });
     // A try must not find the line on its way to this very core.
     drain_line(waiting.line);
     let ended = match between {
         Err(missing) => panic!("{missing}"),
-        Ok(Between::Monitor(monitor)) => waiting.monitor(monitor),
+        Ok(Between::Monitor(watch)) => waiting.monitor(watch),
+        Ok(Between::System(call, watch)) => waiting.system_call(call, watch),
+        Ok(Between::Halt(price)) => waiting.halt(price),
         Ok(Between::Tries { cycles, most, parks }) => match waiting.spin(cycles.max(1), most) {
             WaitResult::Expired if parks && with(|engine| engine.now) < waiting.deadline => waiting.park(),
             ended => ended,
@@ -102,7 +114,7 @@ pub(super) fn wait_while<T: Word>(
 
 impl<T: Word> Waiting<'_, T> {
     /// One try: a load, first among the events of its moment if it hits.
-    fn try_load(&self) -> T {
+    pub(super) fn try_load(&self) -> T {
         with(|engine| engine.threads[engine.running as usize].tries += 1);
         let line = self.line;
         let (over, hits) = {
@@ -116,7 +128,7 @@ impl<T: Word> Waiting<'_, T> {
         if !over {
             suspend();
         }
-        charge(if hits { Reason::Spin } else { Reason::Memory });
+        charge(if hits { self.reason } else { Reason::Memory });
         self.cell.peek()
     }
 
@@ -162,24 +174,6 @@ impl<T: Word> Waiting<'_, T> {
                 done += spin.done - u64::from(read);
             }
             seen = if read { self.cell.peek() } else { self.try_load() };
-        }
-    }
-
-    /// Arms a monitor, looks again, and waits until the line goes.
-    fn monitor(&self, price: Monitor) -> WaitResult<T> {
-        loop {
-            operate(Reason::Spin, |engine| engine.now + price.enter.0.max(1));
-            let seen = self.try_load();
-            if seen != self.value {
-                return WaitResult::Changed(seen);
-            }
-            if with(|engine| engine.now) >= self.deadline {
-                return WaitResult::Expired;
-            }
-            if !give_way() && with(|engine| engine.begin_monitor(self.line, price.exit.0, self.deadline)) {
-                suspend();
-                charge(Reason::Spin);
-            }
         }
     }
 
@@ -266,12 +260,12 @@ impl Engine {
 }
 
 /// The offset of the counter of sleepers for a cell.
-fn sleepers(_: &Engine, offset: usize) -> usize {
+pub(super) fn sleepers(_: &Engine, offset: usize) -> usize {
     bucket(offset) * BUCKET_BYTES
 }
 
 /// An atomic addition to a counter of the table of sleepers, at the start of the arena.
-fn add(counter: usize, value: u32) {
+pub(super) fn add(counter: usize, value: u32) {
     drain();
     let address = with(|engine| engine.base + counter);
     access(address, Access::Atomic);
@@ -325,7 +319,7 @@ pub(super) fn wake(address: usize, n: u32) {
 
 /// Gives up the core if it is wanted; whether it was. Another thread may have written the line meanwhile, on this very
 /// core, which then holds it still.
-fn give_way() -> bool {
+pub(super) fn give_way() -> bool {
     let wanted = with(|engine| engine.threads[engine.running as usize].preempt);
     if wanted {
         crate::engine::current::give_up_core();
@@ -333,7 +327,7 @@ fn give_way() -> bool {
     wanted
 }
 
-fn charge(reason: Reason) {
+pub(super) fn charge(reason: Reason) {
     with(|engine| {
         let now = engine.now;
         engine.threads[engine.running as usize].charge(reason, now);

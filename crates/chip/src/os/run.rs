@@ -47,11 +47,10 @@ impl Engine {
                     self.step_aside(id, Resume::Guest, Reason::Spin);
                 }
             }
-            State::Monitoring => {
-                self.unwatch(id);
-                self.queue.cancel(own(id));
-                self.threads[id as usize].ended = Ended::Interrupted;
-                self.step_aside(id, Resume::Guest, Reason::Spin);
+            // The interrupt ends its rest; it gives the CPU up when it has left it.
+            State::Resting => {
+                self.threads[id as usize].preempt = true;
+                self.end_rest(id, Ended::Interrupted);
             }
             State::Running | State::Starting => self.threads[id as usize].preempt = true,
             State::Ready | State::Asleep | State::Done => unreachable!("a thread that does not run has CPU {cpu}"),

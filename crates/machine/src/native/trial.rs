@@ -40,6 +40,9 @@ pub fn offered(wait: Wait) -> Result<(), Unavailable> {
     let has = |has: bool, why| if has { Ok(()) } else { Err(Unavailable { wait, why }) };
     match wait {
         Wait::Spin | Wait::Pause | Wait::Futex | Wait::SpinPark(_) => Ok(()),
+        Wait::Mwait(_) => has(false, "MONITOR and MWAIT are privileged: only the kernel may execute them"),
+        Wait::Mwmon => has(false, "it needs a kernel whose system call waits with MWAIT, and this one has none"),
+        Wait::Halt => has(false, "HLT is privileged: only the kernel may halt a CPU"),
         #[cfg(target_arch = "x86_64")]
         Wait::Umwait | Wait::Tpause => has(super::x86::has_waitpkg(), "CPUID does not offer WAITPKG"),
         #[cfg(target_arch = "x86_64")]
@@ -150,6 +153,15 @@ mod tests {
                 Err(missing) => assert!(missing.to_string().contains(info.name), "{missing}"),
             }
         }
+    }
+
+    #[test]
+    fn what_is_privileged_is_never_there() {
+        for (wait, _) in POLICIES.iter().filter(|(wait, _)| wait.is_privileged()) {
+            let missing = Native::check(*wait).unwrap_err();
+            assert!(missing.why.contains("kernel"), "{missing}");
+        }
+        assert!(Native::check(Wait::Mwait(3)).is_err());
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! The keys that both kinds of chip have, and the fixed prices of the one without coherent caches.
 
-use super::{Key, Kind, MOST_CORES, Need, Value, text, whole};
+use super::{Key, Kind, MOST_CORES, Need, Value, share, text, whole};
 use crate::config::coherent::Atomics;
-use crate::config::{MemoryModel, Monitor, SchedulerName};
+use crate::config::{Level, MemoryModel, SchedulerName};
 use baton_units::{Cycles, Hertz};
 
 /// Whether a chip of fixed latencies gives a key, and whether a coherent one does.
 type Needs = (Need, Need);
 const BOTH: Needs = (Need::Must, Need::Must);
 const FIXED: Needs = (Need::Must, Need::No);
-/// Absent: 0, which its explanation speaks of.
+/// Absent: its explanation says what.
 const MAY: Needs = (Need::May, Need::May);
 /// Absent on a chip of fixed latencies: 0, which its explanation speaks of.
 const WINDOW: Needs = (Need::May, Need::Must);
@@ -29,14 +29,20 @@ macro_rules! key {
             set: |chip, value| chip.$($field).+ = whole(value) as u32,
         }
     };
-    (monitor $path:literal, $policy:ident, $part:ident, $what:literal) => {
+    // A price of a policy that the chip may lack, as a whole.
+    (part $path:literal, $($policy:ident).+, $part:ident, $what:literal) => {
         Key {
             path: $path, kind: Kind::Cycles, fixed: Need::Table, coherent: Need::Table, what: $what,
-            get: |chip| chip.wait.$policy.map(|monitor| Value::Whole(monitor.$part.0)),
-            set: |chip, value| {
-                let none = Monitor { enter: Cycles(0), exit: Cycles(0) };
-                chip.wait.$policy.get_or_insert(none).$part = Cycles(whole(value));
-            },
+            get: |chip| chip.wait.$($policy).+.map(|price| Value::Whole(price.$part.0)),
+            set: |chip, value| chip.wait.$($policy).+.get_or_insert_default().$part = Cycles(whole(value)),
+        }
+    };
+    // A price that may be absent for itself.
+    (option $path:literal, $field:ident, $what:literal) => {
+        Key {
+            path: $path, kind: Kind::Cycles, fixed: Need::May, coherent: Need::May, what: $what,
+            get: |chip| chip.wait.$field.map(|cycles| Value::Whole(cycles.0)),
+            set: |chip, value| chip.wait.$field = Some(Cycles(whole(value))),
         }
     };
 }
@@ -122,21 +128,48 @@ pub(super) const KEYS: &[Key] = &[
         "the same, the farthest copy in another socket"),
     key!(BOTH cycles "wait.spin", wait.spin, "one turn of a spinning loop beside its load: compare and branch"),
     key!(BOTH cycles "wait.pause", wait.pause, "a PAUSE or YIELD"),
+    key!(option "wait.tpause", tpause, "a TPAUSE between two loads; absent: the chip has no WAITPKG"),
+    key!(MAY cycles "wait.monitor", wait.monitor, "arming any monitor, beside the load of its line; absent: nothing"),
     Key {
-        path: "wait.tpause",
-        kind: Kind::Cycles,
+        path: "wait.spurious",
+        kind: Kind::Share(0.0, 1000.0),
         fixed: Need::May,
         coherent: Need::May,
-        what: "a TPAUSE between two loads; absent: the chip has no WAITPKG",
-        get: |chip| chip.wait.tpause.map(|cycles| Value::Whole(cycles.0)),
-        set: |chip, value| chip.wait.tpause = Some(Cycles(whole(value))),
+        what: "wake-ups for no reason in a million cycles with a monitor, by the seed; absent: none",
+        get: |chip| Some(Value::Share(chip.wait.spurious)),
+        set: |chip, value| chip.wait.spurious = share(value),
     },
-    key!(monitor "wait.umwait.enter", umwait, enter, "UMONITOR and going to wait; absent: the chip has no WAITPKG"),
-    key!(monitor "wait.umwait.exit", umwait, exit, "from the line's invalidation to the next instruction"),
-    key!(monitor "wait.mwaitx.enter", mwaitx, enter, "MONITORX and going to wait; absent: the chip has no MWAITX"),
-    key!(monitor "wait.mwaitx.exit", mwaitx, exit, "from the line's invalidation to the next instruction"),
-    key!(monitor "wait.wfe.enter", wfe, enter, "load-exclusive and going to wait; absent: the chip has no WFE"),
-    key!(monitor "wait.wfe.exit", wfe, exit, "from the line's invalidation to the next instruction"),
+    key!(part "wait.umwait.enter", umwait, enter, "UMWAIT until the context stands still; absent: the chip has no WAITPKG"),
+    key!(part "wait.umwait.exit", umwait, exit, "from what ends the wait to the next instruction"),
+    key!(option "wait.umwait.limit", umwait_limit,
+        "the longest that one UMWAIT rests (IA32_UMWAIT_CONTROL); absent: without bound"),
+    key!(part "wait.mwaitx.enter", mwaitx, enter, "MWAITX until the context stands still; absent: the chip has no MWAITX"),
+    key!(part "wait.mwaitx.exit", mwaitx, exit, "from what ends the wait to the next instruction"),
+    key!(part "wait.wfe.enter", wfe, enter, "WFE until the context stands still; absent: the chip has no WFE"),
+    key!(part "wait.wfe.exit", wfe, exit, "from what ends the wait to the next instruction"),
+    Key {
+        path: "wait.mwait.level",
+        kind: Kind::Choice(Level::NAMES),
+        fixed: Need::May,
+        coherent: Need::May,
+        what: "who may execute MONITOR and MWAIT: user code, or the kernel alone; absent: user",
+        get: |chip| Some(Value::Text(chip.wait.mwait.level.name().into())),
+        set: |chip, value| chip.wait.mwait.level = Level::named(&text(value)).unwrap_or_default(),
+    },
+    key!(part "wait.mwait.c1.enter", mwait.c1, enter,
+        "MWAIT at depth 1 until the context stands still; absent: the chip has no such depth"),
+    key!(part "wait.mwait.c1.exit", mwait.c1, exit, "from what ends the wait to the next instruction"),
+    key!(part "wait.mwait.c2.enter", mwait.c2, enter, "the same at depth 2"),
+    key!(part "wait.mwait.c2.exit", mwait.c2, exit, "from what ends the wait to the next instruction"),
+    key!(part "wait.mwait.c3.enter", mwait.c3, enter, "the same at depth 3"),
+    key!(part "wait.mwait.c3.exit", mwait.c3, exit, "from what ends the wait to the next instruction"),
+    key!(part "wait.mwmon.call", mwmon, call,
+        "the system call around MWAIT at depth 1, up to its MONITOR; absent: the kernel has no such call"),
+    key!(part "wait.mwmon.return", mwmon, back, "from the end of its wait to the caller's next instruction"),
+    key!(part "wait.halt.enter", halt, enter,
+        "the system call that halts the CPU, until it stands still; absent: the kernel has no such call"),
+    key!(part "wait.halt.send", halt, send, "the waker's system call, which sends an interrupt when it begins"),
+    key!(part "wait.halt.exit", halt, exit, "from there to the waiter's next instruction"),
     key!(BOTH cycles "os.futex_wait", os.futex_wait, "futex wait that sleeps: from the call until the core is free"),
     key!(BOTH cycles "os.futex_wait_changed", os.futex_wait_changed, "futex wait that finds the value changed"),
     key!(BOTH cycles "os.futex_wake_none", os.futex_wake_none, "futex wake that finds nobody asleep"),
@@ -169,12 +202,7 @@ pub(super) const KEYS: &[Key] = &[
         coherent: Need::Must,
         what: "each transfer takes up to this share longer or shorter, by the seed",
         get: |chip| Some(Value::Share(chip.noise.latency)),
-        set: |chip, value| {
-            chip.noise.latency = match value {
-                Value::Share(x) => x,
-                other => whole(other) as f64,
-            }
-        },
+        set: |chip, value| chip.noise.latency = share(value),
     },
     key!(BOTH cycles "noise.start", noise.start, "each thread starts up to this many cycles late, by the seed"),
 ];

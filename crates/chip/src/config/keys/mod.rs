@@ -143,6 +143,14 @@ fn whole(value: Value) -> u64 {
     }
 }
 
+/// The number in a value that may have a fraction.
+fn share(value: Value) -> f64 {
+    match value {
+        Value::Share(x) => x,
+        other => whole(other) as f64,
+    }
+}
+
 /// The text in a value that is one.
 fn text(value: Value) -> String {
     match value {

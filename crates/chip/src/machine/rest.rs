@@ -1,0 +1,160 @@
+//! Waits in which the CPU stands still: with a monitor on the line, at user level or in a system call, or halted.
+//!
+//! MONITOR, the look at the value and MWAIT are three steps. A store that comes after MONITOR's load has been served
+//! takes the line away and so ends MWAIT, at once if it has not begun; one that came before is seen by the look. So no
+//! store is missed, and every wait that ends, for whatever reason, looks again.
+
+use super::access;
+use super::wait::{Waiting, add, charge, give_way, sleepers};
+use crate::config::{Halt, Monitor, SystemCall};
+use crate::core::drain::drain;
+use crate::engine::current::{kernel, operate, suspend, with};
+use crate::engine::rest::{Still, Terms};
+use crate::engine::thread::{Ended, Reason};
+use crate::memory::Access;
+use baton_machine::{WaitResult, Word};
+
+/// How a monitor is waited with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Watch {
+    pub(super) price: Monitor,
+    /// From 1.
+    pub(super) depth: u8,
+    /// The longest that one rest takes.
+    pub(super) limit: u64,
+}
+
+impl<T: Word> Waiting<'_, T> {
+    /// Arms a monitor, looks again and waits, until the value has changed. A deadline is a timer's interrupt.
+    pub(super) fn monitor(&self, watch: Watch) -> WaitResult<T> {
+        loop {
+            if self.arm() {
+                let seen = self.try_load();
+                if seen == self.value && with(|engine| engine.now) < self.deadline {
+                    self.wait(watch);
+                }
+                with(|engine| engine.unwatch(engine.running));
+                if seen != self.value {
+                    return WaitResult::Changed(seen);
+                }
+            }
+            let seen = self.try_load();
+            if seen != self.value {
+                return WaitResult::Changed(seen);
+            }
+            if with(|engine| engine.now) >= self.deadline {
+                return WaitResult::Expired;
+            }
+        }
+    }
+
+    /// MONITOR: loads the line, so that the core is one of its sharers, and watches it from then on. Whether it does: a
+    /// thread that another one has put off the CPU meanwhile starts anew.
+    fn arm(&self) -> bool {
+        if give_way() {
+            return false;
+        }
+        let price = with(|engine| engine.chip.wait.monitor.0);
+        if price != 0 {
+            operate(Reason::Monitor, |engine| engine.now + price);
+        }
+        self.try_load();
+        with(|engine| engine.arm(self.line));
+        true
+    }
+
+    /// MWAIT.
+    fn wait(&self, watch: Watch) {
+        let Watch { price, depth, limit } = watch;
+        let rests = !give_way()
+            && with(|engine| {
+                let until = engine.now.saturating_add(limit).min(self.deadline);
+                let still = Still::Monitor(depth);
+                engine.begin_monitor(Terms { still, enter: price.enter.0, exit: price.exit.0, until })
+            });
+        if rests {
+            suspend();
+            charge(Reason::Monitor);
+        } else {
+            operate(Reason::Monitor, |engine| engine.now + 1);
+        }
+    }
+
+    /// The same in a system call. The kernel gives the CPU up when it is asked to, between two rests.
+    pub(super) fn system_call(&self, call: SystemCall, watch: Watch) -> WaitResult<T> {
+        kernel(call.call.0);
+        let ended = self.monitor(watch);
+        kernel(call.back.0);
+        ended
+    }
+
+    /// Halts the CPU until an interrupt comes, again and again until the value has changed.
+    pub(super) fn halt(&self, price: Halt) -> WaitResult<T> {
+        loop {
+            let ended = self.halt_once(price);
+            let seen = self.cell.read();
+            if seen != self.value {
+                return WaitResult::Changed(seen);
+            }
+            if ended == Ended::Expired {
+                return WaitResult::Expired;
+            }
+        }
+    }
+
+    /// Announces itself, enters the kernel, which looks again, and halts: the futex's protocol, with the CPU kept.
+    fn halt_once(&self, price: Halt) -> Ended {
+        let (offset, counter) = with(|engine| {
+            let offset = engine.offset_of(self.cell.address());
+            (offset, sleepers(engine, offset))
+        });
+        add(counter, 1);
+        kernel(price.enter.0);
+        let ended = if self.cell.read() != self.value {
+            Ended::Woken
+        } else if with(|engine| engine.now) >= self.deadline {
+            Ended::Expired
+        } else {
+            // From here on an interrupt finds us: no time passes between the look and the halt.
+            with(|engine| {
+                engine.halted.push((offset, engine.running));
+                let until = self.deadline;
+                engine.begin_rest(Terms { still: Still::Halted, enter: 0, exit: price.exit.0, until });
+            });
+            suspend();
+            charge(Reason::Monitor);
+            with(|engine| engine.threads[engine.running as usize].ended)
+        };
+        add(counter, u32::MAX);
+        ended
+    }
+}
+
+/// Wakes up to `n` threads that have halted for the cell at `address`, the longest halted first: an interrupt each.
+pub(super) fn wake_halted(address: usize, n: u32) {
+    let (offset, counter) = with(|engine| {
+        let offset = engine.offset_of(address);
+        (offset, sleepers(engine, offset))
+    });
+    drain();
+    operate(Reason::Memory, |engine| engine.now + engine.chip.core.fence.0);
+    access(with(|engine| engine.base + counter), Access::Load);
+    // SAFETY: the table lies at the start of the arena, is never given out, and only the engine's own host thread
+    // comes here.
+    let announced = with(|engine| unsafe { engine.arena.at(counter).cast::<u32>().read() });
+    if announced == 0 {
+        return;
+    }
+    for _ in 0..n {
+        let send = with(|engine| {
+            let at = engine.halted.iter().position(|&(cell, _)| cell == offset)?;
+            let (_, id) = engine.halted.remove(at);
+            engine.end_rest(id, Ended::Woken);
+            Some(engine.chip.wait.halt.unwrap_or_default().send.0)
+        });
+        match send {
+            Some(send) => kernel(send),
+            None => break,
+        }
+    }
+}
