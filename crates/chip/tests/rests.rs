@@ -6,7 +6,7 @@ mod common;
 use baton_chip::{Chip, Outcome, Reason, Simulated, Simulation, Spawn, act};
 // A nanosecond is a cycle here.
 use baton_machine::{Atomic, Deadline, Machine, Ordering::*, Wait, WaitResult, units::Cycles, units::Nanos};
-use baton_units::CoreId;
+use baton_units::{CoreId, CpuId};
 use common::{Alone, Shared, cell, simulation};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -205,7 +205,8 @@ fn losing_the_line_to_others_ends_a_rest() {
             Simulated::work(Cycles(50_000));
             stores.0.store(1, Release);
         };
-        simulation.spawn(Spawn { after: Cycles(20_000), ..on(4) }, body).unwrap();
+        let sibling = Spawn { after: Cycles(20_000), cpus: vec![CpuId(4)], ..Spawn::default() };
+        simulation.spawn(sibling, body).unwrap();
         simulation.run().unwrap().threads[0].tries
     };
     let quiet = tries(&siblings, Wait::Mwait(1), || {});

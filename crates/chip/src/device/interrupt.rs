@@ -3,7 +3,7 @@
 use super::attached::{Event, Upshot};
 use super::port::Hold;
 use crate::engine::queue::Rank;
-use crate::engine::thread::{Reason, State, ThreadId};
+use crate::engine::thread::{Ended, Reason, State, ThreadId};
 use crate::engine::{Engine, Step, own, slice, timeout};
 use crate::memory::{Carried, Memory};
 use baton_units::Cycles;
@@ -104,6 +104,9 @@ impl Engine {
             None => devices.pending[device as usize] += 1,
         }
         let running = self.cpus.get(cpu as usize).and_then(|cpu| cpu.current);
+        if let Some(id) = running {
+            self.end_rest(id, Ended::Interrupted);
+        }
         if let Some(id) = running
             && let State::Working(until) = self.threads[id as usize].state
         {

@@ -157,7 +157,7 @@ pub(crate) fn choose(args: &Args, chip: &Chip) -> anyhow::Result<Chosen> {
         }
         Name::HotLine => Workload::Hot(Hot { threads, think, spread, iterations }),
     };
-    chip.check_wait(wait).map_err(BadInput::new)?;
+    chip.check_wait(wait).map_err(|missing| BadInput::new(format!("chip `{}`: {missing}", chip.name)))?;
     Ok(Chosen { workload, wait, recorder: Recorder::default() })
 }
 
