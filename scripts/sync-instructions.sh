@@ -41,7 +41,7 @@ documented() {
 }
 
 status=0
-[ $# -ne 0 ] || set -- tas ttas ticket ticket-prop mcs clh k42 hemlock cohort spin-park futex
+[ $# -ne 0 ] || set -- tas ttas ticket ticket-prop mcs clh k42 hemlock cohort spin-park spin-park-wakes spin-park-once futex
 for lock in generic hand "$@"; do
     counted=$(pair "$lock")
     most=$(documented "$lock")

@@ -29,6 +29,8 @@ macro_rules! every_lock {
             hemlock::Hemlock [tries in_order],
             cohort::CohortLock [tries],
             spin_park::SpinPark [tries gives_up],
+            spin_park_wakes::SpinParkWakes [tries gives_up],
+            spin_park_once::SpinParkOnce [tries gives_up],
             futex::Futex [tries gives_up],
         }
     };

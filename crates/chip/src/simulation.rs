@@ -43,6 +43,8 @@ pub struct Options {
     pub limit: Option<Cycles>,
     /// Keep the events that guests record.
     pub record: bool,
+    /// Keep every change of words that a lock's hinted atomic was done on, for [`Simulation::lock_log`].
+    pub watch_locks: bool,
     /// Bytes of guest heap.
     pub heap_bytes: usize,
     /// Threads at most, all that ever live counted once.
@@ -60,6 +62,7 @@ impl Default for Options {
             cpus: None,
             limit: None,
             record: false,
+            watch_locks: false,
             heap_bytes: 64 << 20,
             threads: 1024,
             run_ahead: true,
@@ -181,7 +184,7 @@ impl Simulation {
             alive: 0,
             counts: EngineCounts::default(),
             record: options.record.then(Vec::new),
-            watch: Watch::default(),
+            watch: Watch::new(options.watch_locks),
             ocor: chip.coherent.as_ref().map_or_else(Ocor::default, |coherent| coherent.ocor),
             chip: chip.clone(),
             arena,
@@ -280,7 +283,7 @@ impl Simulation {
         }
     }
 
-    /// What happened to the words that guests had watched ([`act::watch`](crate::act::watch)), and what threads did in
+    /// What happened to lock words ([`Options::watch_locks`]), and what threads did in
     /// their waits for locks. What was taken is not given again.
     pub fn lock_log(&mut self) -> LockLog {
         // SAFETY: the engine lives as long as `self`, and no guest runs.

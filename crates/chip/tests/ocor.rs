@@ -20,7 +20,7 @@ fn chip(settings: &[&str]) -> Chip {
 }
 
 fn simulation(chip: &Chip) -> Simulation {
-    Simulation::new(chip, &Options::default()).expect("the host has memory")
+    Simulation::new(chip, &Options { watch_locks: true, ..Options::default() }).expect("the host has memory")
 }
 
 /// A cell alone in its line.
@@ -80,11 +80,7 @@ fn one_instruction_takes_a_hint() {
 fn contend(settings: &[&str], threads: u32, wait: Wait) -> (Outcome, LockLog) {
     let chip = chip(settings);
     let mut simulation = simulation(&chip);
-    let lock = simulation.outside(|| {
-        let lock = Rc::new(Owned::<Simulated, SpinPark<Simulated>>::new(SpinPark::new()));
-        act::watch((&raw const **lock).cast::<u32>());
-        lock
-    });
+    let lock = simulation.outside(|| Rc::new(Owned::<Simulated, SpinPark<Simulated>>::new(SpinPark::new())));
     let data = cells(&mut simulation, 4);
     for thread in 0..threads {
         let (lock, data) = (lock.clone(), data.clone());

@@ -1,8 +1,9 @@
-//! What happens to lock words, to the cycle: every change of a word that a guest has asked to be watched, at the moment when
-//! it is visible to all cores, and what each thread does between a request for a lock and its acquisition.
+//! What happens to lock words, to the cycle: every change of a word that a hinted atomic was done on, at the moment when it is
+//! visible to all cores, and what each thread does between a request for a lock and its acquisition.
 //!
 //! From these two a study computes blocking, critical sections and competition overhead by two ways that share nothing.
 
+use crate::engine::Engine;
 use crate::engine::thread::{Reason, ThreadId};
 use crate::memory::PARTS;
 use baton_units::Cycles;
@@ -77,24 +78,34 @@ impl Timeline {
 /// Watched words and their changes.
 #[derive(Default)]
 pub(crate) struct Watch {
-    /// Offsets, and what stands there.
+    /// Whether words of locks are watched at all: those that a hinted atomic was done on.
+    pub(crate) on: bool,
+    /// Offsets, and what stands there; in order of the offsets.
     words: Vec<(usize, u32)>,
     changes: Vec<WordChange>,
 }
 
 impl Watch {
-    pub(crate) fn add(&mut self, offset: usize, value: u32) {
-        if !self.words.iter().any(|word| word.0 == offset) {
-            self.words.push((offset, value));
+    pub(crate) fn new(on: bool) -> Watch {
+        Watch { on, ..Watch::default() }
+    }
+
+    fn place(&self, offset: usize) -> Result<usize, usize> {
+        self.words.binary_search_by_key(&offset, |word| word.0)
+    }
+
+    /// The word at `offset`, which holds `value`, is a lock's.
+    pub(crate) fn add(&mut self, offset: usize, value: impl FnOnce() -> u32) {
+        if let Err(at) = self.place(offset) {
+            self.words.insert(at, (offset, value()));
         }
     }
 
     /// Something was written at `offset`; `value` reads the word.
-    #[inline]
     pub(crate) fn wrote(&mut self, offset: usize, thread: ThreadId, now: u64, value: impl FnOnce() -> u32) {
-        let Some(word) = self.words.iter_mut().find(|word| word.0 == offset) else { return };
+        let Ok(at) = self.place(offset) else { return };
         let to = value();
-        let from = std::mem::replace(&mut word.1, to);
+        let from = std::mem::replace(&mut self.words[at].1, to);
         if from != to {
             self.changes.push(WordChange { at: Cycles(now), word: offset as u64, thread, from, to });
         }
@@ -107,5 +118,18 @@ impl Watch {
 
     pub(crate) fn take(&mut self) -> Vec<WordChange> {
         std::mem::take(&mut self.changes)
+    }
+}
+
+impl Engine {
+    /// The running thread is about to do an atomic on the word at `offset`: if it follows a lock's hint, the word is a
+    /// lock's.
+    #[inline]
+    pub(crate) fn note_lock_word(&mut self, offset: usize) {
+        if self.watch.on && self.threads[self.running as usize].hint.is_some() {
+            // SAFETY: the cell is alive, as an atomic is being done on it, and nobody else runs now.
+            let value = || unsafe { self.arena.at(offset).cast::<u32>().read() };
+            self.watch.add(offset, value);
+        }
     }
 }

@@ -47,6 +47,7 @@ impl<T: Word> SimulatedAtomic<T> {
     /// A failing one only reads, which may hit.
     fn exchange_by_links(&self, current: T, new: T) -> Result<T, T> {
         drain();
+        note_lock_word(self.address());
         loop {
             access(self.address(), Access::LoadLinked);
             let old = self.peek();
@@ -79,6 +80,7 @@ impl<T: Word> SimulatedAtomic<T> {
     #[inline]
     fn locked(&self, what: Rmw) -> T {
         drain();
+        note_lock_word(self.address());
         if far() {
             let (offset, bytes) = (place(self.address()).0, T::BYTES);
             with(|engine| {
@@ -133,6 +135,16 @@ fn forwarded(address: usize, bytes: usize) -> Option<u64> {
         engine.now + engine.memory.hit().0
     });
     Some(bits)
+}
+
+/// Tells the engine that a guest is about to do an atomic there.
+#[inline]
+fn note_lock_word(address: usize) {
+    with(|engine| {
+        if engine.watch.on && engine.running != OUTSIDE {
+            engine.note_lock_word(engine.offset_of(address));
+        }
+    });
 }
 
 impl<T: Word> Atomic<T> for SimulatedAtomic<T> {

@@ -100,17 +100,6 @@ pub fn time() -> Cycles {
     with(|engine| Cycles(engine.now))
 }
 
-/// Has the word at `word` watched: its changes come with [`Simulation::lock_log`](crate::Simulation::lock_log). The cell must
-/// live to the end of the run. For setup code as well.
-pub fn watch(word: *const u32) {
-    with(|engine| {
-        let offset = engine.offset_of(word.addr());
-        // SAFETY: the caller's cell is alive, in guest memory, and no guest writes it now.
-        let value = unsafe { engine.arena.at(offset).cast::<u32>().read() };
-        engine.watch.add(offset, value);
-    });
-}
-
 /// The calling thread begins to wait for a lock: what it does is kept until [`wait_ends`]. Takes no time.
 #[inline]
 pub fn wait_begins() {

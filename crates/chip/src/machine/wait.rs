@@ -13,6 +13,7 @@ use crate::engine::thread::{Ended, OUTSIDE, Reason, Spin, State, Waited};
 use crate::engine::{Engine, own};
 use crate::memory::{Access, Line, Memory};
 use crate::os::futex::{BUCKET_BYTES, bucket};
+use baton_machine::local::Use;
 use baton_machine::{Deadline, LockHint, Unavailable, Wait, WaitResult, Word};
 use baton_units::Cycles;
 
@@ -281,7 +282,9 @@ pub(super) fn add(counter: usize, value: u32) {
 fn mark_next(sort: fn(LockHint) -> Sort) {
     with(|engine| {
         let thread = &mut engine.threads[engine.running as usize];
-        thread.hint = thread.last_hint.map(sort);
+        // The progress is the newest: the section that has just ended counts.
+        let progress = thread.local.get(Use::Progress) as u32;
+        thread.hint = thread.last_hint.map(|hint| sort(LockHint { progress, ..hint }));
     });
 }
 

@@ -25,8 +25,8 @@ mod condvar;
 pub use condvar::Condvar;
 
 use crate::lock::{
-    Fifo, RawLock, TimedLock, TryLock, Waits, ZeroInit, clh, cohort, futex, hemlock, k42, mcs, spin_park, tas, ticket,
-    ticket_prop, ttas,
+    Fifo, RawLock, TimedLock, TryLock, Waits, ZeroInit, clh, cohort, futex, hemlock, k42, mcs, spin_park,
+    spin_park_once, spin_park_wakes, tas, ticket, ticket_prop, ttas,
 };
 use baton_machine::units::Nanos;
 use baton_machine::wait::SPIN_TRIES;
@@ -192,6 +192,10 @@ mutexes! {
     CohortMutex: cohort::CohortLock,
     /// A mutex by [`spin_park`].
     SpinParkMutex: spin_park::SpinPark,
+    /// A mutex by [`spin_park_wakes`]: unlock wakes a sleeper.
+    SpinParkWakesMutex: spin_park_wakes::SpinParkWakes,
+    /// A mutex by [`spin_park_once`]: woken threads have one try.
+    SpinParkOnceMutex: spin_park_once::SpinParkOnce,
     /// A mutex by [`futex`].
     FutexMutex: futex::Futex,
 }

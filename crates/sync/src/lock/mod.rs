@@ -7,6 +7,8 @@ pub mod hemlock;
 pub mod k42;
 pub mod mcs;
 pub mod spin_park;
+pub mod spin_park_once;
+pub mod spin_park_wakes;
 pub mod tas;
 pub mod ticket;
 pub mod ticket_prop;

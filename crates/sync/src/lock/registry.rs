@@ -4,8 +4,8 @@
 //! an ability is called only with locks that have it; of the others the error says what they cannot do.
 
 use super::{
-    LockInfo, Posix, RawLock, TimedLock, TryLock, ZeroInit, clh, cohort, futex, hemlock, k42, mcs, spin_park, tas,
-    ticket, ticket_prop, ttas,
+    LockInfo, Posix, RawLock, TimedLock, TryLock, ZeroInit, clh, cohort, futex, hemlock, k42, mcs, spin_park,
+    spin_park_once, spin_park_wakes, tas, ticket, ticket_prop, ttas,
 };
 use baton_machine::{Machine, Native};
 use std::fmt;
@@ -178,6 +178,8 @@ locks! {
     hemlock::Hemlock try,
     cohort::CohortLock try,
     spin_park::SpinPark timed,
+    spin_park_wakes::SpinParkWakes timed,
+    spin_park_once::SpinParkOnce timed,
     futex::Futex timed,
 }
 

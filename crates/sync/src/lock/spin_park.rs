@@ -1,8 +1,13 @@
 //! The mutex of OCOR's paper (algorithms 1 and 2): a bounded number of tries, then sleep in the kernel.
 //!
 //! The paper calls it a queue spinlock; it is a spin-then-futex mutex. Where algorithm 1 as printed returns from
-//! FUTEX_WAIT without the lock, this one tries again, with all its tries; and where algorithm 2 calls FUTEX_WAKE at every
-//! unlock, this one does so only if somebody may sleep.
+//! FUTEX_WAIT without the lock, this one tries again. Two things can be read in more than one way:
+//!
+//! | lock | who is woken at an unlock | tries of a woken thread |
+//! | --- | --- | --- |
+//! | [`SpinPark`] | a sleeper, if the word says that somebody may sleep | all |
+//! | [`spin_park_wakes`](super::spin_park_wakes) | a sleeper at every unlock, as algorithm 2 is printed, if any sleeps | all |
+//! | [`spin_park_once`](super::spin_park_once) | as the first | one |
 //!
 //! | word | meaning |
 //! | --- | --- |
@@ -30,13 +35,16 @@ const TRIES_A_LOOK: u32 = 64;
 /// What sleeping is, whatever the number of tries before it.
 const SLEEP: Wait = Wait::Futex;
 
-/// The lock: `FREE`, `HELD` or `AWAITED`.
+/// The lock: `FREE`, `HELD` or `AWAITED`. `EVERY`: each unlock wakes a sleeper; `ONCE`: who was woken has one try.
 #[repr(transparent)]
-pub struct SpinPark<M: Machine> {
+pub struct Variant<M: Machine, const EVERY: bool, const ONCE: bool> {
     word: M::Atomic<u32>,
 }
 
-impl<M: Machine> SpinPark<M> {
+/// A sleeper is woken if the word says so, and has all its tries again.
+pub type SpinPark<M> = Variant<M, false, false>;
+
+impl<M: Machine, const EVERY: bool, const ONCE: bool> Variant<M, EVERY, ONCE> {
     /// One atomic try, told to the machine beforehand with the tries that are left, this one included.
     #[inline(always)]
     fn attempt(&self, retries_left: u32, held: u32) -> bool {
@@ -53,6 +61,7 @@ impl<M: Machine> SpinPark<M> {
     fn contend(&self, n: u32, deadline: Option<Deadline>) -> Option<()> {
         let mut held = HELD;
         let mut left = n - 1;
+        let again = if ONCE { 1 } else { n };
         loop {
             while left != 0 && !(left.is_multiple_of(TRIES_A_LOOK) && deadline.is_some_and(passed::<M>)) {
                 M::relax();
@@ -68,10 +77,10 @@ impl<M: Machine> SpinPark<M> {
                 _ if M::wait_while(&self.word, AWAITED, SLEEP, deadline) == WaitResult::Expired => return None,
                 _ => held = AWAITED,
             }
-            if self.attempt(n, held) {
+            if self.attempt(again, held) {
                 return Some(());
             }
-            left = n - 1;
+            left = again - 1;
         }
     }
 }
@@ -86,14 +95,22 @@ fn tries(wait: Wait) -> u32 {
 }
 
 // SAFETY: one zero word, which is `FREE`.
-unsafe impl<M: Machine> ZeroInit for SpinPark<M> {}
+unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> ZeroInit for Variant<M, EVERY, ONCE> {}
 
 // SAFETY: only the thread whose exchange found `FREE` holds the lock. Its Acquire pairs with the Release of `unlock`.
-unsafe impl<M: Machine> RawLock<M> for SpinPark<M> {
+unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> RawLock<M> for Variant<M, EVERY, ONCE> {
     type Token = ();
     const INFO: LockInfo = LockInfo {
-        name: "spin-park",
-        what: "mutex: n tries (128), then sleep in the kernel",
+        name: match (EVERY, ONCE) {
+            (false, false) => "spin-park",
+            (true, _) => "spin-park-wakes",
+            (false, true) => "spin-park-once",
+        },
+        what: match (EVERY, ONCE) {
+            (false, false) => "mutex: n tries (128), then sleep in the kernel",
+            (true, _) => "the same, and every unlock wakes a sleeper",
+            (false, true) => "the same, and who was woken has one try",
+        },
         source: "Yao and Lu, OCOR, algorithms 1 and 2",
         limits: "no order among waiters: a spinner may overtake one that is being woken",
         fifo: false,
@@ -104,7 +121,7 @@ unsafe impl<M: Machine> RawLock<M> for SpinPark<M> {
     };
 
     fn new() -> Self {
-        SpinPark { word: M::Atomic::new(FREE) }
+        Variant { word: M::Atomic::new(FREE) }
     }
 
     #[inline]
@@ -119,15 +136,20 @@ unsafe impl<M: Machine> RawLock<M> for SpinPark<M> {
     #[inline]
     unsafe fn unlock(&self, (): (), _: Wait) {
         let word: *const M::Atomic<u32> = &self.word;
+        if M::HINTS {
+            // No tries left: it is a release.
+            M::hint(LockHint { retries_left: 0, progress: M::local().get(Use::Progress) as u32 });
+        }
         // Release: the next holder sees our writes. Nothing is read through what was there but whether to wake.
         let was = self.word.swap(FREE, Release);
         if M::HINTS {
             let local = M::local();
             local.set(Use::Progress, local.get(Use::Progress).wrapping_add(1));
         }
-        if was == AWAITED {
+        if EVERY || was == AWAITED {
             // After the release, so that a spinner may take the lock before the sleeper is up: OCOR lives from that.
-            // One sleeper is enough, as it passes the word on. The lock's own policy, not the caller's: its waiters
+            // One sleeper is enough, as it passes the word on; a spinner that took the lock meanwhile wakes nobody, but where
+            // every unlock does. The lock's own policy, not the caller's: its waiters
             // sleep whatever they were told.
             M::wake::<u32>(word, 1, SLEEP);
         }
@@ -135,7 +157,7 @@ unsafe impl<M: Machine> RawLock<M> for SpinPark<M> {
 }
 
 // SAFETY: as `lock`; a failed exchange writes nothing.
-unsafe impl<M: Machine> TryLock<M> for SpinPark<M> {
+unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> TryLock<M> for Variant<M, EVERY, ONCE> {
     #[inline]
     fn try_lock(&self) -> Option<()> {
         self.attempt(1, HELD).then_some(())
@@ -144,7 +166,7 @@ unsafe impl<M: Machine> TryLock<M> for SpinPark<M> {
 
 // SAFETY: as `lock`. Who gives up leaves `AWAITED` behind: at worst one wake-up for nobody. Had it been woken before, it
 // found the word `AWAITED` again, so that the holder wakes the next sleeper.
-unsafe impl<M: Machine> TimedLock<M> for SpinPark<M> {
+unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> TimedLock<M> for Variant<M, EVERY, ONCE> {
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {
         let n = tries(wait);
         if self.attempt(n, HELD) {

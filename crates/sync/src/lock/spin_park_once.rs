@@ -1,0 +1,7 @@
+//! [`spin_park`](super::spin_park) with one try for a thread that was woken, as its paper's figure 4b can be read: the home
+//! wakes the thread, "which will then enter into the critical section after a successful locking request".
+
+use super::spin_park::Variant;
+
+/// A woken thread has one try before it sleeps again.
+pub type SpinParkOnce<M> = Variant<M, false, true>;
