@@ -17,7 +17,7 @@ use crate::machine::guest::{Guest, Spawn};
 use crate::memory::MemorySystem;
 use crate::memory::lines::Sparse;
 use crate::os::Cpu;
-use crate::os::futex::{BUCKET_BYTES, BUCKETS, Futexes};
+use crate::os::futex::{Futexes, layout::Layout};
 use crate::os::policy::Policy;
 use crate::outcome::{Outcome, Stuck};
 use crate::random::{Purpose, Random};
@@ -146,8 +146,8 @@ impl Simulation {
             return Err(Refused::Cores { chip: chip.name.clone(), asked: cpus, has: chip.cpus() });
         }
         let no_memory = |error: std::io::Error| Refused::Memory(error.to_string());
-        let table = (BUCKETS * BUCKET_BYTES).next_multiple_of(PAGE);
-        let heap = table + options.heap_bytes.next_multiple_of(PAGE);
+        let layout = Layout::new(chip, options.threads);
+        let heap = layout.end + options.heap_bytes.next_multiple_of(PAGE);
         let arena = Arena::reserve(heap + options.threads * STACK).map_err(no_memory)?;
         arena.open(0, heap).map_err(no_memory)?;
         let line_shift = chip.cache.line_bytes.trailing_zeros();
@@ -172,10 +172,12 @@ impl Simulation {
             skip_tries: options.skip_tries,
             base: arena.start(),
             line_shift,
-            heap: Heap::new(table, heap),
+            heap: Heap::new(layout.end, heap),
             watchers: watchers.map_err(no_memory)?,
             writers: writers.map_err(no_memory)?,
             futexes: Futexes::new(),
+            layout,
+            numbers: Vec::new(),
             start_noise: Random::new(options.seed, Purpose::Start),
             spurious: Random::new(options.seed, Purpose::Spurious),
             halted: Vec::new(),
@@ -357,6 +359,10 @@ impl Engine {
         let affinity = Affinity::to(allowed);
         let number = self.free_numbers.pop_first().unwrap_or(self.alive as u32 + self.free_numbers.len() as u32);
         self.alive += 1;
+        if self.numbers.len() <= number as usize {
+            self.numbers.resize(number as usize + 1, id);
+        }
+        self.numbers[number as usize] = id;
         let born = Born { app: AppId(0), affinity: affinity.clone(), near };
         self.threads.push(Thread::new(name, number, affinity, self.now));
         self.tell(|policy, now, _| policy.fork(now, ThreadId(id), &born));

@@ -2,7 +2,7 @@
 //! needs to look again.
 
 use super::coherent::{Coherent, HomePlacement, HomePolicy, Level, Placement, Topology};
-use super::{Chip, keys::MOST_CORES};
+use super::{Chip, FutexHome, keys::MOST_CORES};
 use baton_noc::routing::RoutingKind;
 use baton_units::Cycles;
 
@@ -38,6 +38,12 @@ pub(super) fn check(chip: &Chip) -> Fits {
         ensure(chip.wait.mwait.c1.is_some(), "wait.mwmon.call", mwmon.call.0, expected)?;
     }
     at_least_1("os.time_slice", chip.os.time_slice)?;
+    if chip.os.futex_home == Some(FutexHome::Lock) {
+        let round = |coherent: &Coherent| coherent.home.placement == HomePlacement::Interleaved;
+        let fits = chip.coherent.as_ref().is_some_and(round);
+        let expected = "\"bucket\" where lines do not go round all homes (home.placement = \"interleaved\")";
+        ensure(fits, "os.futex_home", "\"lock\"", expected)?;
+    }
     if let Some(devices) = &chip.devices {
         super::device::check(devices, chip)?;
     }

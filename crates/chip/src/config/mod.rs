@@ -31,7 +31,7 @@ pub mod waits;
 pub mod write;
 
 pub use coherent::Coherent;
-pub use os::SchedulerName;
+pub use os::{FutexHome, SchedulerName};
 pub use plan::Plan;
 pub use read::{ChipError, Problem};
 pub use waits::{Halt, Level, Monitor, Mwait, SystemCall, WaitPrices};
@@ -176,6 +176,8 @@ pub struct Os {
     pub scheduler: SchedulerName,
     /// How often queues are balanced while all CPUs are busy; 0: never.
     pub balance_interval: Cycles,
+    /// Where the kernel's hash buckets have their homes; `None`: they are not in memory, and a call costs its price.
+    pub futex_home: Option<FutexHome>,
 }
 
 /// What differs between seeds.

@@ -2,6 +2,30 @@
 
 use baton_sched::{POLICIES, Policy};
 
+/// Where a futex's hash bucket has its home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FutexHome {
+    /// Where its address says, as in Linux.
+    Bucket,
+    /// At the home of the cell that is waited on (OCOR, section 4.1).
+    Lock,
+}
+
+impl FutexHome {
+    /// Their names in a chip file.
+    pub const NAMES: &[&str] = &["bucket", "lock"];
+
+    /// The name in a chip file.
+    pub fn name(self) -> &'static str {
+        FutexHome::NAMES[self as usize]
+    }
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<FutexHome> {
+        [FutexHome::Bucket, FutexHome::Lock].into_iter().find(|home| home.name() == name)
+    }
+}
+
 /// A scheduling policy of the registry, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchedulerName(&'static str);

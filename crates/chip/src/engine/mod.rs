@@ -30,7 +30,8 @@ use crate::guest::arena::Arena;
 use crate::guest::heap::Heap;
 use crate::memory::lines::Sparse;
 use crate::memory::{Access, Answer, Line, Memory, MemorySystem, Notice, Part, Request, Served};
-use crate::os::{Cpu, futex::Futexes, policy::Policy};
+use crate::os::futex::{Futexes, layout::Layout};
+use crate::os::{Cpu, policy::Policy};
 use crate::random::Random;
 use baton_machine::Local;
 use baton_trace::{Event, What};
@@ -92,6 +93,10 @@ pub(crate) struct Engine {
     /// Last writer of each eight bytes, plus one.
     pub(crate) writers: Sparse<u32>,
     pub(crate) futexes: Futexes,
+    /// Where the kernel's memory is.
+    pub(crate) layout: Layout,
+    /// The thread that has each number ([`Local::index`]), or had it last.
+    pub(crate) numbers: Vec<ThreadId>,
     pub(crate) start_noise: Random,
     /// When monitors end for no reason.
     pub(crate) spurious: Random,
@@ -181,7 +186,10 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         debug_assert_eq!(thread.state, State::Asleep);
         thread.ended = Ended::Expired;
-        if let Some((Waited::Cell(offset), _)) = thread.waits_on {
+        // In memory, the sleeper itself leaves the queue, once it runs.
+        if let Some((Waited::Cell(offset), _)) = thread.waits_on
+            && !self.layout.in_memory()
+        {
             self.futexes.forget(offset, id);
         }
         self.make_ready(id, Reason::Asleep);

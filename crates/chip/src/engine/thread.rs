@@ -153,6 +153,10 @@ pub(crate) struct Thread {
     pub(crate) core: CoreId,
     /// The CPU is wanted by another thread: give it up before the next operation.
     pub(crate) preempt: bool,
+    /// Spin locks of the kernel that it holds or waits for: it cannot be preempted.
+    pub(crate) holds: u32,
+    /// The CPU is wanted as soon as it holds none.
+    pub(crate) wanted: bool,
     pub(crate) resume: Resume,
     pub(crate) ended: Ended,
     pub(crate) yielder: *const Yielder<(), ()>,
@@ -223,6 +227,8 @@ impl Thread {
             cpu: 0,
             core: CoreId(0),
             preempt: false,
+            holds: 0,
+            wanted: false,
             resume: Resume::Guest,
             ended: Ended::Woken,
             yielder: std::ptr::null(),

@@ -1,5 +1,6 @@
 //! What a simulated guest can do beside the verbs of [`Machine`](baton_machine::Machine).
 
+pub use super::futex::{requeue, wake_moved};
 use crate::core::drain::drain;
 use crate::engine::current::{operate, running, suspend, with};
 use crate::engine::thread::{OUTSIDE, Reason, State, Waited};
@@ -160,6 +161,6 @@ pub fn offset_of<T>(at: *const T) -> u64 {
     with(|engine| engine.offset_of(at.addr()) as u64)
 }
 
-fn assert_guest(verb: &str) {
+pub(super) fn assert_guest(verb: &str) {
     assert!(running() != OUTSIDE, "{verb} is for guest threads");
 }

@@ -5,13 +5,14 @@
 //! store is missed, and every wait that ends, for whatever reason, looks again.
 
 use super::access;
-use super::wait::{Waiting, add, charge, give_way, sleepers};
+use super::wait::{Waiting, add, charge, give_way};
 use crate::config::{Halt, Monitor, SystemCall};
 use crate::core::drain::drain;
 use crate::engine::current::{kernel, operate, suspend, with};
 use crate::engine::rest::{Still, Terms};
 use crate::engine::thread::{Ended, Reason};
 use crate::memory::Access;
+use crate::os::futex::layout::Layout;
 use baton_machine::{WaitResult, Word};
 
 /// How a monitor is waited with.
@@ -106,7 +107,7 @@ impl<T: Word> Waiting<'_, T> {
     fn halt_once(&self, price: Halt) -> Ended {
         let (offset, counter) = with(|engine| {
             let offset = engine.offset_of(self.cell.address());
-            (offset, sleepers(engine, offset))
+            (offset, Layout::counter(offset))
         });
         add(counter, 1);
         kernel(price.enter.0);
@@ -134,7 +135,7 @@ impl<T: Word> Waiting<'_, T> {
 pub(super) fn wake_halted(address: usize, n: u32) {
     let (offset, counter) = with(|engine| {
         let offset = engine.offset_of(address);
-        (offset, sleepers(engine, offset))
+        (offset, Layout::counter(offset))
     });
     drain();
     operate(Reason::Memory, |engine| engine.now + engine.chip.core.fence.0);

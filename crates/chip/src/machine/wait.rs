@@ -12,7 +12,9 @@ use crate::engine::queue::Rank;
 use crate::engine::thread::{Ended, OUTSIDE, Reason, Spin, State, Waited};
 use crate::engine::{Engine, own};
 use crate::memory::{Access, Line, Memory};
-use crate::os::futex::{BUCKET_BYTES, bucket};
+use crate::os::futex::layout::Layout;
+use crate::os::futex::memory::SimulatedKernel;
+use crate::os::futex::protocol::{self, Slept};
 use baton_machine::local::Use;
 use baton_machine::{Deadline, LockHint, Unavailable, Wait, WaitResult, Word};
 use baton_units::Cycles;
@@ -67,6 +69,7 @@ pub(super) struct Waiting<'a, T> {
     pub(super) value: T,
     pub(super) line: Line,
     pub(super) deadline: u64,
+    until: Option<Deadline>,
     /// What the time of tries that hit goes to.
     pub(super) reason: Reason,
 }
@@ -90,12 +93,13 @@ pub(super) fn wait_while<T: Word>(
     let (waiting, between) = with(|engine| {
         let offset = engine.offset_of(cell.address());
         let clock = engine.chip.core.clock;
+        let until = deadline;
         let deadline = deadline.map_or(u64::MAX, |deadline| clock.cycles(deadline.at).0);
         engine.threads[engine.running as usize].waits_on = Some((Waited::Cell(offset), engine.now));
         let line = Line((offset >> engine.line_shift) as u32);
         let between = between(&engine.chip, wait);
         let reason = if matches!(between, Ok(Between::Tries { .. })) { Reason::Spin } else { Reason::Monitor };
-        (Waiting { cell, value, line, deadline, reason }, between)
+        (Waiting { cell, value, line, deadline, until, reason }, between)
     });
     // A try must not find the line on its way to this very core.
     drain_line(waiting.line);
@@ -194,10 +198,16 @@ impl<T: Word> Waiting<'_, T> {
 
     /// One futex wait: announces the sleeper, enters the kernel, which looks again, and sleeps.
     fn sleep(&self) -> Ended {
+        if with(|engine| engine.layout.in_memory()) {
+            return match protocol::wait(&SimulatedKernel::new(), self.cell, self.value, self.until) {
+                Slept::Changed | Slept::Woken => Ended::Woken,
+                Slept::Expired => Ended::Expired,
+            };
+        }
         let address = self.cell.address();
         let (offset, counter) = with(|engine| {
             let offset = engine.offset_of(address);
-            (offset, sleepers(engine, offset))
+            (offset, Layout::counter(offset))
         });
         mark_next(Sort::Registration);
         add(counter, 1);
@@ -232,6 +242,11 @@ impl<T: Word> Waiting<'_, T> {
             if engine.threads[id as usize].woken_early {
                 return Some(Ended::Woken);
             }
+            // It may have been moved to another cell on its way here.
+            let offset = match engine.threads[id as usize].waits_on {
+                Some((Waited::Cell(now), _)) => now,
+                _ => offset,
+            };
             if engine.now >= deadline {
                 engine.futexes.forget(offset, id);
                 return Some(Ended::Expired);
@@ -260,11 +275,6 @@ impl Engine {
     }
 }
 
-/// The offset of the counter of sleepers for a cell.
-pub(super) fn sleepers(_: &Engine, offset: usize) -> usize {
-    bucket(offset) * BUCKET_BYTES
-}
-
 /// An atomic addition to a counter of the table of sleepers, at the start of the arena.
 pub(super) fn add(counter: usize, value: u32) {
     drain();
@@ -279,7 +289,7 @@ pub(super) fn add(counter: usize, value: u32) {
 }
 
 /// The next access is of that sort, if the thread's locks give hints.
-fn mark_next(sort: fn(LockHint) -> Sort) {
+pub(crate) fn mark_next(sort: fn(LockHint) -> Sort) {
     with(|engine| {
         let thread = &mut engine.threads[engine.running as usize];
         // The progress is the newest: the section that has just ended counts.
@@ -291,9 +301,14 @@ fn mark_next(sort: fn(LockHint) -> Sort) {
 /// Wakes up to `n` sleepers of a cell, as the native machine does: a fence, a look at the bucket's count, and a system
 /// call if anybody is announced there.
 pub(super) fn wake(address: usize, n: u32) {
-    let (offset, counter, os) = with(|engine| {
+    if with(|engine| engine.layout.in_memory()) {
+        // The address is a name only.
+        protocol::wake::<_, u32>(&SimulatedKernel::new(), core::ptr::without_provenance(address), n);
+        return;
+    }
+    let (offset, counter, price) = with(|engine| {
         let offset = engine.offset_of(address);
-        (offset, sleepers(engine, offset), engine.chip.os.clone())
+        (offset, Layout::counter(offset), engine.chip.os.futex_wake_none.0)
     });
     drain();
     operate(Reason::Memory, |engine| engine.now + engine.chip.core.fence.0);
@@ -304,20 +319,30 @@ pub(super) fn wake(address: usize, n: u32) {
     if announced == 0 || n == 0 {
         return;
     }
-    kernel(os.futex_wake_none.0);
-    let sleepers: Vec<(u32, u64)> = with(|engine| {
+    kernel(price);
+    wake_queued(offset, n);
+}
+
+/// In the kernel: wakes up to `n` sleepers of the cell, at fixed prices; how many there were.
+pub(super) fn wake_queued(offset: usize, n: u32) -> u32 {
+    let (sleepers, first, more) = with(|engine| {
         let taken = engine.futexes.take(offset, n);
-        taken.into_iter().map(|id| (id, engine.threads[id as usize].futex_sleep)).collect()
+        let os = &engine.chip.os;
+        let first = os.futex_wake.0.saturating_sub(os.futex_wake_none.0);
+        let sleepers: Vec<_> = taken.into_iter().map(|id| (id, engine.threads[id as usize].futex_sleep)).collect();
+        (sleepers, first, os.futex_wake_more.0)
     });
+    let n = sleepers.len() as u32;
     // An idle core is roused by an interrupt, once for all; the queue of a busy one just grows.
-    let mut interrupt = os.futex_wake.0.saturating_sub(os.futex_wake_none.0);
+    let mut interrupt = first;
     for (id, sleep) in sleepers {
         let price = match with(|engine| engine.wake(id, sleep)) {
-            true => std::mem::replace(&mut interrupt, os.futex_wake_more.0),
-            false => os.futex_wake_more.0,
+            true => std::mem::replace(&mut interrupt, more),
+            false => more,
         };
         kernel(price);
     }
+    n
 }
 
 /// Gives up the core if it is wanted; whether it was. Another thread may have written the line meanwhile, on this very

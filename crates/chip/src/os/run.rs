@@ -37,6 +37,10 @@ impl Engine {
     /// Takes the CPU from the thread that runs on it, at once or before its next operation.
     pub(crate) fn preempt(&mut self, cpu: u32) {
         let Some(id) = self.cpus[cpu as usize].current else { return };
+        if self.threads[id as usize].holds != 0 {
+            self.threads[id as usize].wanted = true;
+            return;
+        }
         match self.threads[id as usize].state {
             State::Working(until) => {
                 self.queue.cancel(own(id));
@@ -161,7 +165,7 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         thread.state = State::Asleep;
         thread.waits_on = Some((on, now));
-        thread.preempt = false;
+        (thread.preempt, thread.wanted) = (false, false);
         thread.ended = Ended::Woken;
         thread.resume = Resume::Guest;
         thread.sleeps += 1;

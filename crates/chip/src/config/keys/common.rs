@@ -2,7 +2,7 @@
 
 use super::{Key, Kind, MOST_CORES, Need, Value, share, text, whole};
 use crate::config::coherent::Atomics;
-use crate::config::{Level, MemoryModel, SchedulerName};
+use crate::config::{FutexHome, Level, MemoryModel, SchedulerName};
 use baton_units::{Cycles, Hertz};
 
 /// Whether a chip of fixed latencies gives a key, and whether a coherent one does.
@@ -195,6 +195,16 @@ pub(super) const KEYS: &[Key] = &[
     },
     key!(MAY cycles "os.balance_interval", os.balance_interval,
         "how often queues are balanced while all CPUs are busy; 0 or absent: never"),
+    Key {
+        path: "os.futex_home",
+        kind: Kind::Choice(FutexHome::NAMES),
+        fixed: Need::May,
+        coherent: Need::May,
+        what: "where a futex's hash bucket has its home: by its own address, or at the lock's home; absent: buckets and \
+               queues are not in memory, and a call costs its price",
+        get: |chip| chip.os.futex_home.map(|home| Value::Text(home.name().into())),
+        set: |chip, value| chip.os.futex_home = FutexHome::named(&text(value)),
+    },
     Key {
         path: "noise.latency",
         kind: Kind::Share(0.0, 0.5),

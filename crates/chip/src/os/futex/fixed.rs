@@ -1,20 +1,12 @@
-//! Who sleeps on which cell. Sleepers of a cell are woken in the order in which they came.
+//! Queues at fixed prices: the simulator's own, which nobody's accesses reach.
 
-use crate::engine::thread::ThreadId;
-
-/// Buckets, as many as the native table has: a waker looks at one bucket's count before it enters the kernel.
-pub(crate) const BUCKETS: usize = 256;
-/// Each bucket alone in its pair of lines, as in the native table.
-pub(crate) const BUCKET_BYTES: usize = 128;
+use super::{BUCKETS, bucket};
+use crate::engine::Engine;
+use crate::engine::thread::{ThreadId, Waited};
 
 /// The kernel's queues, one a bucket.
 pub(crate) struct Futexes {
     queues: Vec<Vec<(usize, ThreadId)>>,
-}
-
-/// The bucket of the cell at `offset` in guest memory.
-pub(crate) fn bucket(offset: usize) -> usize {
-    ((offset as u64 >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % BUCKETS
 }
 
 impl Futexes {
@@ -40,8 +32,29 @@ impl Futexes {
         taken
     }
 
+    /// Moves up to `n` sleepers of a cell behind those of another; who they are.
+    pub(crate) fn move_to(&mut self, from: usize, to: usize, n: u32) -> Vec<ThreadId> {
+        let moved = self.take(from, n);
+        moved.iter().for_each(|&thread| self.queue(to, thread));
+        moved
+    }
+
     /// Takes the thread out of the cell's queue, if it is there.
     pub(crate) fn forget(&mut self, offset: usize, thread: ThreadId) {
         self.queues[bucket(offset)].retain(|&(_, sleeper)| sleeper != thread);
+    }
+}
+
+impl Engine {
+    /// Moves up to `n` sleepers of a cell behind those of another; how many there were.
+    pub(crate) fn move_sleepers(&mut self, from: usize, to: usize, n: u32) -> u32 {
+        let moved = self.futexes.move_to(from, to, n);
+        for &id in &moved {
+            // A thread that is still on its way to sleep says itself where it is: it is at the new cell by then.
+            if let Some((Waited::Cell(cell), _)) = &mut self.threads[id as usize].waits_on {
+                *cell = to;
+            }
+        }
+        moved.len() as u32
     }
 }

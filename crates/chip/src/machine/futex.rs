@@ -1,0 +1,49 @@
+//! What a guest can ask of futexes beside waiting and waking: moving sleepers from one cell to another.
+
+use super::cell::SimulatedAtomic;
+use crate::engine::current::{kernel, with};
+use crate::os::futex::memory::SimulatedKernel;
+use crate::os::futex::protocol;
+use baton_machine::Word;
+
+/// If `from` holds `value`, wakes up to `n` of its sleepers and moves up to `more` others behind those of `to` without
+/// waking them (FUTEX_CMP_REQUEUE). How many were woken and moved; `None`: the cell has changed.
+///
+/// Wake those that were moved by [`wake_moved`]: they are not announced where [`Machine::wake`](baton_machine::Machine::wake)
+/// looks.
+///
+/// # Panics
+/// Outside of guest code.
+pub fn requeue<T: Word>(
+    from: &SimulatedAtomic<T>,
+    value: T,
+    to: &SimulatedAtomic<T>,
+    n: u32,
+    more: u32,
+) -> Option<(u32, u32)> {
+    super::guest::assert_guest("requeue");
+    if with(|engine| engine.layout.in_memory()) {
+        return protocol::requeue(&SimulatedKernel::new(), from, value, to, n, more);
+    }
+    kernel(with(|engine| engine.chip.os.futex_wake_none.0));
+    if from.read() != value {
+        return None;
+    }
+    let (here, there) = with(|engine| (engine.offset_of(from.address()), engine.offset_of(to.address())));
+    let woken = super::wait::wake_queued(here, n);
+    let moved = with(|engine| engine.move_sleepers(here, there, more));
+    Some((woken, moved))
+}
+
+/// Wakes up to `n` sleepers of a cell that sleepers were moved to; how many there were. Always enters the kernel.
+///
+/// # Panics
+/// Outside of guest code.
+pub fn wake_moved<T: Word>(cell: &SimulatedAtomic<T>, n: u32) -> u32 {
+    super::guest::assert_guest("wake_moved");
+    if with(|engine| engine.layout.in_memory()) {
+        return protocol::wake_moved(&SimulatedKernel::new(), core::ptr::from_ref(cell), n);
+    }
+    kernel(with(|engine| engine.chip.os.futex_wake_none.0));
+    super::wait::wake_queued(with(|engine| engine.offset_of(cell.address())), n)
+}

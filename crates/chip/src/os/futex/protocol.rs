@@ -1,0 +1,371 @@
+//! The futex protocol in memory, for any machine.
+//!
+//! A bucket has a lock that is taken in order of arrival and a queue of nodes, one a thread, linked by their numbers.
+//! A waiter announces itself in its cell's counter, takes the bucket's lock, reads the cell again, puts its node behind
+//! the others, gives the lock back and sleeps until its node says that it was taken out. A waker changes the cell, fences,
+//! looks at the counter; if anybody is announced it takes the bucket's lock, takes nodes out in the order in which they
+//! stand, gives the lock back, and then rouses them. So does Linux (`kernel/futex`): nodes are marked under the lock and
+//! roused after it.
+//!
+//! **No wake-up is lost.** A waiter that has read the old value under the bucket's lock stands in the queue before the lock
+//! is free; a waker that has changed the cell comes to the lock after that and finds it, or comes before and the waiter reads the
+//! new value. A waker that does not come to the lock has read a counter of zero after its fence, so the waiter's announcement, an
+//! atomic too, comes later, and with it its look at the cell. The test `crates/chip/tests/futex.rs` explores schedules of it.
+//!
+//! A rousing that comes late, when its sleeper has gone on and sleeps anew, finds that one not taken out: it sleeps on.
+
+use baton_machine::{Atomic, Deadline, Machine, Ordering::*, Wait, Word};
+
+/// One counter of the sleepers' table.
+#[repr(C)]
+pub struct Counter<M: Machine> {
+    /// How many are asleep here, or on their way.
+    pub sleepers: M::Atomic<u32>,
+}
+
+/// A hash bucket: 16 bytes, so that it fits into any line.
+#[repr(C)]
+pub struct Bucket<M: Machine> {
+    tickets: M::Atomic<u32>,
+    serving: M::Atomic<u32>,
+    /// First and last node, by number plus one; 0: nobody.
+    head: M::Atomic<u32>,
+    tail: M::Atomic<u32>,
+}
+
+/// A thread's place in a queue.
+#[repr(C)]
+pub struct Node<M: Machine> {
+    /// The cell, by what [`Kernel::key`] says.
+    key: M::Atomic<u64>,
+    /// The node behind it, by number plus one.
+    next: M::Atomic<u32>,
+    /// The bucket that it is in.
+    bucket: M::Atomic<u32>,
+    /// [`QUEUED`] while it stands in a queue.
+    state: M::Atomic<u32>,
+}
+
+impl<M: Machine> Counter<M> {
+    /// Nobody.
+    pub fn new() -> Self {
+        Counter { sleepers: M::Atomic::new(0) }
+    }
+}
+
+impl<M: Machine> Bucket<M> {
+    /// Free and empty.
+    pub fn new() -> Self {
+        let zero = || M::Atomic::new(0);
+        Bucket { tickets: zero(), serving: zero(), head: zero(), tail: zero() }
+    }
+}
+
+impl<M: Machine> Node<M> {
+    /// In no queue.
+    pub fn new() -> Self {
+        let zero = || M::Atomic::new(0);
+        Node { key: M::Atomic::new(0), next: zero(), bucket: zero(), state: zero() }
+    }
+
+    /// [`QUEUED`] or [`OUT`].
+    pub fn state(&self) -> &M::Atomic<u32> {
+        &self.state
+    }
+}
+
+impl<M: Machine> Default for Counter<M> {
+    fn default() -> Self {
+        Counter::new()
+    }
+}
+
+impl<M: Machine> Default for Bucket<M> {
+    fn default() -> Self {
+        Bucket::new()
+    }
+}
+
+impl<M: Machine> Default for Node<M> {
+    fn default() -> Self {
+        Node::new()
+    }
+}
+
+/// A node in a queue.
+pub const QUEUED: u32 = 1;
+/// A node that was taken out, or never was in.
+pub const OUT: u32 = 0;
+
+/// Why a sleep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slept {
+    /// The cell had changed before: no sleep at all.
+    Changed,
+    /// Taken out of the queue by a waker.
+    Woken,
+    /// The deadline came first.
+    Expired,
+}
+
+/// A stretch of the kernel's code, for its price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// Into the kernel to wait, up to the bucket's lock.
+    Wait,
+    /// From the queue to the moment when the CPU is free.
+    Sleep,
+    /// Into the kernel to wake, up to the bucket's lock.
+    Wake,
+}
+
+/// The kernel that the protocol runs in.
+pub trait Kernel {
+    /// Its machine.
+    type M: Machine;
+    /// What stands for the cell in nodes; not 0.
+    fn key<T: Word>(&self, cell: *const <Self::M as Machine>::Atomic<T>) -> u64;
+    /// The counter of a cell.
+    fn counter(&self, key: u64) -> &Counter<Self::M>;
+    /// The bucket of a cell.
+    fn bucket_of(&self, key: u64) -> u32;
+    /// The bucket of that number.
+    fn bucket(&self, number: u32) -> &Bucket<Self::M>;
+    /// The node of that number.
+    fn node(&self, number: u32) -> &Node<Self::M>;
+    /// The number of the calling thread's node.
+    fn me(&self) -> u32;
+    /// The code between two steps.
+    fn path(&self, path: Path);
+    /// From here on (`true`) up to there (`false`) the calling thread cannot be preempted.
+    fn hold(&self, held: bool);
+    /// Sleeps until somebody rouses this thread, or the deadline comes; returns at once if the node's state is no longer
+    /// [`QUEUED`]. May return for no reason. Whether the deadline has come.
+    fn block(&self, key: u64, state: &<Self::M as Machine>::Atomic<u32>, deadline: Option<Deadline>) -> bool;
+    /// Rouses the thread whose node has that number, if it sleeps.
+    fn unblock(&self, number: u32);
+}
+
+/// How a kernel's spin lock waits.
+const SPIN: Wait = Wait::Pause;
+
+fn lock<K: Kernel>(kernel: &K, number: u32) -> &Bucket<K::M> {
+    kernel.hold(true);
+    let bucket = kernel.bucket(number);
+    let mine = bucket.tickets.fetch_add(1, Relaxed);
+    // Acquire: what the holder before did is done.
+    let mut serving = bucket.serving.load(Acquire);
+    while serving != mine {
+        serving = match K::M::wait_while(&bucket.serving, serving, SPIN, None) {
+            baton_machine::WaitResult::Changed(now) => now,
+            baton_machine::WaitResult::Expired => serving,
+        };
+    }
+    bucket
+}
+
+fn unlock<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>) {
+    // The holder alone writes it.
+    let serving = bucket.serving.load(Relaxed);
+    // Release: the next holder sees what was done.
+    bucket.serving.store(serving.wrapping_add(1), Release);
+    K::M::wake(&raw const bucket.serving, u32::MAX, SPIN);
+    kernel.hold(false);
+}
+
+/// Puts a node behind the others; the bucket is locked.
+fn push<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>, number: u32) {
+    let last = bucket.tail.load(Relaxed);
+    match last {
+        0 => bucket.head.store(number + 1, Relaxed),
+        last => kernel.node(last - 1).next.store(number + 1, Relaxed),
+    }
+    bucket.tail.store(number + 1, Relaxed);
+}
+
+/// Takes nodes out of a locked bucket, in order, those that `wants` names; it stops when that says `None`.
+fn take<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>, mut wants: impl FnMut(u32, u64) -> Option<bool>) -> Vec<u32> {
+    let mut taken = Vec::new();
+    let (mut before, mut at) = (0, bucket.head.load(Relaxed));
+    while at != 0 {
+        let node = kernel.node(at - 1);
+        let Some(wanted) = wants(at - 1, node.key.load(Relaxed)) else { break };
+        let next = node.next.load(Relaxed);
+        if wanted {
+            match before {
+                0 => bucket.head.store(next, Relaxed),
+                before => kernel.node(before - 1).next.store(next, Relaxed),
+            }
+            if next == 0 {
+                bucket.tail.store(before, Relaxed);
+            }
+            taken.push(at - 1);
+        } else {
+            before = at;
+        }
+        at = next;
+    }
+    taken
+}
+
+/// Takes up to `n` sleepers of a cell out of its locked bucket and marks them.
+fn take_sleepers<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>, key: u64, n: u32) -> Vec<u32> {
+    let mut left = n;
+    let taken = take(kernel, bucket, |_, other| {
+        (left != 0).then(|| {
+            let takes = other == key;
+            left -= u32::from(takes);
+            takes
+        })
+    });
+    for &number in &taken {
+        // Release: whoever reads it may use its node again.
+        kernel.node(number).state.store(OUT, Release);
+    }
+    taken
+}
+
+/// Sleeps until woken if the cell holds `value`, at the latest until `deadline`.
+pub fn wait<K: Kernel, T: Word>(
+    kernel: &K,
+    cell: &<K::M as Machine>::Atomic<T>,
+    value: T,
+    deadline: Option<Deadline>,
+) -> Slept {
+    let key = kernel.key(core::ptr::from_ref(cell));
+    let counter = kernel.counter(key);
+    // SeqCst: before the look at the cell, as the waker's fence is before its look at the counter.
+    counter.sleepers.fetch_add(1, SeqCst);
+    kernel.path(Path::Wait);
+    let number = kernel.bucket_of(key);
+    let bucket = lock(kernel, number);
+    let slept = if cell.load(SeqCst) != value {
+        unlock(kernel, bucket);
+        Slept::Changed
+    } else {
+        let me = kernel.me();
+        let node = kernel.node(me);
+        node.key.store(key, Relaxed);
+        node.next.store(0, Relaxed);
+        node.bucket.store(number, Relaxed);
+        node.state.store(QUEUED, Relaxed);
+        push(kernel, bucket, me);
+        unlock(kernel, bucket);
+        kernel.path(Path::Sleep);
+        sleep(kernel, key, me, deadline)
+    };
+    counter.sleepers.fetch_add(u32::MAX, Relaxed);
+    slept
+}
+
+fn sleep<K: Kernel>(kernel: &K, key: u64, me: u32, deadline: Option<Deadline>) -> Slept {
+    let node = kernel.node(me);
+    loop {
+        let expired = kernel.block(key, &node.state, deadline);
+        if node.state.load(Acquire) == OUT {
+            return Slept::Woken;
+        }
+        if expired {
+            return give_up(kernel, me);
+        }
+    }
+}
+
+/// The deadline has come: the thread takes itself out, unless a waker was faster. The node may have been moved to another
+/// bucket meanwhile.
+fn give_up<K: Kernel>(kernel: &K, me: u32) -> Slept {
+    let node = kernel.node(me);
+    loop {
+        let number = node.bucket.load(Relaxed);
+        let bucket = lock(kernel, number);
+        if node.bucket.load(Relaxed) == number {
+            let slept = if node.state.load(Relaxed) == OUT {
+                Slept::Woken
+            } else {
+                take(kernel, bucket, |other, _| Some(other == me));
+                node.state.store(OUT, Relaxed);
+                Slept::Expired
+            };
+            unlock(kernel, bucket);
+            return slept;
+        }
+        unlock(kernel, bucket);
+    }
+}
+
+/// Wakes up to `n` sleepers of a cell, the ones that came first; how many there were. The caller has changed the cell.
+pub fn wake<K: Kernel, T: Word>(kernel: &K, cell: *const <K::M as Machine>::Atomic<T>, n: u32) -> u32 {
+    let key = kernel.key(cell);
+    // The change of the cell comes before the look at the counter.
+    K::M::fence(SeqCst);
+    if n == 0 || kernel.counter(key).sleepers.load(Relaxed) == 0 {
+        return 0;
+    }
+    kernel.path(Path::Wake);
+    let bucket = lock(kernel, kernel.bucket_of(key));
+    let taken = take_sleepers(kernel, bucket, key, n);
+    unlock(kernel, bucket);
+    taken.iter().for_each(|&number| kernel.unblock(number));
+    taken.len() as u32
+}
+
+/// If the cell holds `value`, wakes up to `n` of its sleepers and moves up to `more` others behind those of `to`, without
+/// waking them (FUTEX_CMP_REQUEUE). How many were woken and moved; `None`: the cell has changed.
+///
+/// A sleeper that was moved is counted at its first cell's counter until it goes on: whoever wakes at `to` must not look at the
+/// counter there, and [`wake_moved`] does not.
+pub fn requeue<K: Kernel, T: Word>(
+    kernel: &K,
+    from: &<K::M as Machine>::Atomic<T>,
+    value: T,
+    to: *const <K::M as Machine>::Atomic<T>,
+    n: u32,
+    more: u32,
+) -> Option<(u32, u32)> {
+    let (key, other) = (kernel.key(core::ptr::from_ref(from)), kernel.key(to));
+    let (here, there) = (kernel.bucket_of(key), kernel.bucket_of(other));
+    kernel.path(Path::Wake);
+    // In the order of their numbers, so that two requeues cannot wait for each other.
+    let first = lock(kernel, here.min(there));
+    let second = (here != there).then(|| lock(kernel, here.max(there)));
+    let (source, target) = (kernel.bucket(here), kernel.bucket(there));
+    let mut woken = None;
+    if from.load(SeqCst) == value {
+        let taken = take_sleepers(kernel, source, key, n);
+        let mut left = more;
+        let moved = take(kernel, source, |_, held| {
+            (left != 0).then(|| {
+                let takes = held == key;
+                left -= u32::from(takes);
+                takes
+            })
+        });
+        for &number in &moved {
+            let node = kernel.node(number);
+            node.key.store(other, Relaxed);
+            node.next.store(0, Relaxed);
+            node.bucket.store(there, Relaxed);
+            push(kernel, target, number);
+        }
+        woken = Some((taken, moved.len() as u32));
+    }
+    if let Some(second) = second {
+        unlock(kernel, second);
+    }
+    unlock(kernel, first);
+    let (taken, moved) = woken?;
+    taken.iter().for_each(|&number| kernel.unblock(number));
+    Some((taken.len() as u32, moved))
+}
+
+/// As [`wake`], for a cell that sleepers were moved to: always enters the kernel.
+pub fn wake_moved<K: Kernel, T: Word>(kernel: &K, cell: *const <K::M as Machine>::Atomic<T>, n: u32) -> u32 {
+    let key = kernel.key(cell);
+    K::M::fence(SeqCst);
+    kernel.path(Path::Wake);
+    let bucket = lock(kernel, kernel.bucket_of(key));
+    let taken = take_sleepers(kernel, bucket, key, n);
+    unlock(kernel, bucket);
+    taken.iter().for_each(|&number| kernel.unblock(number));
+    taken.len() as u32
+}
