@@ -1,5 +1,7 @@
 //! A simulation from the host's side: make it, set up guest data, start guest threads, run, read what came out.
 
+use crate::clock::Clocks;
+use crate::clock::change::SLOWEST;
 use crate::config::Chip;
 use crate::config::ocor::Ocor;
 use crate::core::drain::drain;
@@ -14,8 +16,8 @@ use crate::guest::arena::{Arena, PAGE};
 use crate::guest::heap::Heap;
 use crate::guest::stack::{GuestStack, STACK};
 use crate::machine::guest::{Guest, Spawn};
-use crate::memory::MemorySystem;
 use crate::memory::lines::Sparse;
+use crate::memory::{Memory, MemorySystem};
 use crate::os::Cpu;
 use crate::os::futex::{Futexes, layout::Layout};
 use crate::os::policy::Policy;
@@ -24,7 +26,7 @@ use crate::random::{Purpose, Random};
 use baton_machine::Local;
 use baton_sched::{Affinity, AppId, Born, ThreadId};
 use baton_trace::TraceBuilder;
-use baton_units::{CoreId, CpuId, Cycles};
+use baton_units::{CoreId, CpuId, Cycles, Hertz};
 use corosensei::{Coroutine, CoroutineResult};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -96,6 +98,23 @@ pub enum Refused {
         /// CPUs in use.
         has: u32,
     },
+    /// A clock that a core cannot have.
+    #[error(
+        "core {core} cannot have a clock of {clock}; expected a core from 0 to {last} and from {SLOWEST} to {most} (core.clock_hz)"
+    )]
+    Clock {
+        /// The core.
+        core: u32,
+        /// What was asked for.
+        clock: Hertz,
+        /// The last core.
+        last: u32,
+        /// The fastest.
+        most: Hertz,
+    },
+    /// A thread cannot change clocks.
+    #[error("chip `{0}` has no core.clock_change: no thread can change a core's clock")]
+    ClockIsFixed(String),
     /// No room for another stack.
     #[error("no room for more than {0} guest threads (Options::threads)")]
     Threads(usize),
@@ -138,6 +157,16 @@ impl Drop for Inside {
     }
 }
 
+impl Chip {
+    pub(crate) fn check_clock(&self, core: CoreId, clock: Hertz) -> Result<(), Refused> {
+        let most = self.core.clock;
+        if core.0 < self.core.count && (SLOWEST..=most).contains(&clock) {
+            return Ok(());
+        }
+        Err(Refused::Clock { core: core.0, clock, last: self.core.count - 1, most })
+    }
+}
+
 impl Simulation {
     /// A chip at time 0 with no guests.
     pub fn new(chip: &Chip, options: &Options) -> Result<Simulation, Refused> {
@@ -155,8 +184,12 @@ impl Simulation {
         // SAFETY: both are arrays of integers.
         let (watchers, writers) = unsafe { (Sparse::new(lines), Sparse::new(arena.size() / 8 + 1)) };
         let random = Random::new(options.seed, Purpose::Latency);
-        let memory = MemorySystem::new(chip, lines, random).map_err(|error| Refused::Chip(error.to_string()))?;
+        let mut memory = MemorySystem::new(chip, lines, random).map_err(|error| Refused::Chip(error.to_string()))?;
         let contexts: Vec<CoreId> = (0..cpus).map(|cpu| chip.core_of(cpu)).collect();
+        let clocks = Clocks::of(chip);
+        for core in (0..chip.core.count).map(CoreId) {
+            memory.set_clock(core, clocks.ratio(core));
+        }
         let engine = Engine {
             now: 0,
             running: OUTSIDE,
@@ -165,6 +198,7 @@ impl Simulation {
             cpus: contexts.iter().map(|&core| Cpu::new(core)).collect(),
             policy: Policy::new(chip, &contexts),
             memory,
+            clocks,
             devices: Devices::of(chip),
             notices: Vec::new(),
             limit: options.limit.map_or(u64::MAX, |limit| limit.0),
@@ -195,6 +229,18 @@ impl Simulation {
             engine: NonNull::from(Box::leak(Box::new(engine))),
             routines: RefCell::new(Routines { all: Vec::new(), free_stacks: Vec::new(), next_stack: heap }),
         })
+    }
+
+    /// Has a core's clock change at a time.
+    ///
+    /// # Errors
+    /// [`Refused::Clock`] for a core that is not there, or a clock that is not from a megahertz to the chip's.
+    pub fn set_clock(&mut self, at: Cycles, core: CoreId, clock: Hertz) -> Result<(), Refused> {
+        // SAFETY: the engine lives as long as `self`, and no guest runs.
+        let engine = unsafe { self.engine.as_mut() };
+        engine.chip.check_clock(core, clock)?;
+        engine.change_clock_at(at.0, core, clock);
+        Ok(())
     }
 
     /// Puts devices of the caller's own in the place of those that the chip file names; they hang where those would, and

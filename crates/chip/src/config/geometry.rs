@@ -3,6 +3,7 @@
 
 use super::coherent::{Coherent, HomePlacement, HomePolicy, Level, Placement, Topology};
 use super::{Chip, FutexHome, keys::MOST_CORES};
+use crate::clock::change::SLOWEST;
 use baton_noc::routing::RoutingKind;
 use baton_units::Cycles;
 
@@ -30,6 +31,13 @@ pub(super) fn check(chip: &Chip) -> Fits {
     let (clusters, socket) = (count / cluster, chip.core.clusters_per_socket);
     let expected = format!("a divisor of the number of clusters, {clusters} (core.count / core.per_cluster)");
     ensure(divides(socket, clusters), "core.clusters_per_socket", socket, expected)?;
+    for one in &chip.core.clocks.0 {
+        let expected = format!("cores from 0 to {} (core.count)", count - 1);
+        ensure(one.to < count, "core.clocks", chip.core.clocks.text(), expected)?;
+        let (least, most) = (SLOWEST, chip.core.clock);
+        let expected = format!("clocks from {least} to {most} (core.clock_hz)");
+        ensure((least..=most).contains(&one.clock), "core.clocks", chip.core.clocks.text(), expected)?;
+    }
     let wake = chip.os.futex_wake_none;
     let expected = format!("at least os.futex_wake_none, {}", wake.0);
     ensure(chip.os.futex_wake >= wake, "os.futex_wake", chip.os.futex_wake.0, expected)?;

@@ -36,6 +36,7 @@ pub use plan::Plan;
 pub use read::{ChipError, Problem};
 pub use waits::{Halt, Level, Monitor, Mwait, SystemCall, WaitPrices};
 
+pub use crate::clock::text::{CoreClock, CoreClocks};
 use baton_units::{CoreId, Cycles, Hertz};
 
 /// A chip: cores, what an access costs, what waiting costs, what the operating system costs.
@@ -91,8 +92,12 @@ pub struct Core {
     pub count: u32,
     /// Hardware contexts a core (SMT): CPUs to the operating system, which share the core's caches.
     pub contexts: u32,
-    /// Their clock.
+    /// Their clock, and the reference that time is counted in.
     pub clock: Hertz,
+    /// Cores that begin with another one.
+    pub clocks: CoreClocks,
+    /// Changing a core's clock by system call, at its caller; `None`: only the host can.
+    pub clock_change: Option<Cycles>,
     /// Cores that share a last-level cache.
     pub per_cluster: u32,
     /// Clusters in a socket, which is also a NUMA node.

@@ -1,6 +1,6 @@
 //! A chip with another number of cores, by one stated rule:
 //!
-//! - What is per core stays: caches, bank sizes, latencies, prices.
+//! - What is per core stays: caches, bank sizes, latencies, prices, and the clocks of the cores that are left.
 //! - A mesh or torus becomes as near to a square as its cores allow, wider than high: 4 → 2×2, 16 → 4×4, 32 → 8×4.
 //! - Homes and controllers shrink and grow with the cores, to the next smaller number that the geometry allows, and to
 //!   no less than one. Their placement stays.
@@ -27,6 +27,8 @@ impl Chip {
         }
         let mut chip = self.clone();
         chip.core.count = cores;
+        chip.core.clocks.0.retain(|one| one.from < cores);
+        chip.core.clocks.0.iter_mut().for_each(|one| one.to = one.to.min(cores - 1));
         if cores != was {
             chip.name = format!("{} at {cores} cores", self.name);
         }

@@ -135,7 +135,7 @@ pub(crate) fn store(store: impl FnOnce(CoreId) -> Store) {
     if buffered() >= most {
         wait_for(most - 1);
     }
-    operate(Reason::Memory, |engine| engine.now + 1);
+    operate(Reason::Memory, |engine| engine.after(1));
     with(|engine| {
         let core = engine.core_of(engine.running);
         engine.enter(store(core));

@@ -110,6 +110,7 @@ impl Engine {
         if let Some(id) = running
             && let State::Working(until) = self.threads[id as usize].state
         {
+            let price = self.clocks.whole(self.core_of(id), price);
             self.queue.cancel(own(id));
             self.queue.put(own(id), until + price, Rank::Next);
             let thread = &mut self.threads[id as usize];
@@ -127,8 +128,7 @@ impl Engine {
                 Hold::Empty => Reason::QueueEmpty,
             };
             let held = until.min(now).saturating_sub(from.max(thread.since));
-            thread.times[reason as usize] += held;
-            thread.since += held;
+            thread.charge(reason, thread.since + held);
         }
         thread.charge(Reason::Device, now);
     }

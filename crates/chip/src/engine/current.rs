@@ -103,7 +103,7 @@ pub(crate) fn give_up_core() {
 pub(crate) fn kernel(cycles: u64) {
     drain();
     if cycles != 0 {
-        operate(Reason::Kernel, |engine| engine.now + cycles);
+        operate(Reason::Kernel, |engine| engine.after(cycles));
     }
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn work(cycles: u64) {
         give_up_core();
     }
     let over = with(|engine| {
-        let until = engine.now + cycles;
+        let until = engine.after(cycles);
         let over = engine.over(until, Rank::Next);
         if !over {
             engine.threads[engine.running as usize].state = State::Working(until);

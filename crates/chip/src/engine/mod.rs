@@ -22,6 +22,7 @@ pub(crate) mod rest;
 pub(crate) mod spin;
 pub(crate) mod thread;
 
+use crate::clock::Clocks;
 use crate::config::Chip;
 use crate::config::ocor::Ocor;
 use crate::core;
@@ -73,6 +74,7 @@ pub(crate) struct Engine {
     pub(crate) cpus: Vec<Cpu>,
     pub(crate) policy: Policy,
     pub(crate) memory: MemorySystem,
+    pub(crate) clocks: Clocks,
     pub(crate) devices: Option<Box<Devices>>,
     /// Notices of the memory system that are being handled; kept for its room.
     pub(crate) notices: Vec<Notice>,
@@ -149,6 +151,7 @@ impl Engine {
             0 => self.own_event(id / 4),
             1 => self.timed_out(id / 4),
             2 if self.is_devices(id / 4) => self.devices_step(),
+            2 if self.is_clocks(id / 4) => self.clocks_step(),
             2 => self.timer_came(id / 4),
             _ => self.drained(id / 4),
         }
@@ -238,10 +241,17 @@ impl Engine {
         }
     }
 
+    /// What a hit takes at the running thread's core.
+    #[inline(always)]
+    pub(crate) fn hit_here(&self) -> u64 {
+        self.memory.hit(self.core_of(self.running)).0
+    }
+
     /// Notes what the running thread's request took beyond a hit in the nearest cache, and for what.
     fn beyond_a_hit(&mut self, access: Access, served: Served) {
-        let atomic = if access == Access::Atomic { self.chip.cache.atomic.0 } else { 0 };
-        let beyond = (served.at.0 - self.now).saturating_sub(self.memory.hit().0);
+        let core = self.core_of(self.running);
+        let atomic = if access == Access::Atomic { self.clocks.whole(core, self.chip.cache.atomic.0) } else { 0 };
+        let beyond = (served.at.0 - self.now).saturating_sub(self.memory.hit(core).0);
         let atomic = atomic.min(beyond);
         let parts = &mut self.threads[self.running as usize].parts;
         parts[Part::Atomic as usize] += atomic;

@@ -98,7 +98,8 @@ impl Engine {
         thread.rest = Rest { still, phase: Phase::Entering, until, exit, woken: false };
         thread.state = State::Resting;
         thread.ended = Ended::Expired;
-        self.queue.put(own(id), self.now + terms.enter, Rank::Next);
+        let enter = self.clocks.whole(self.core_of(id), terms.enter);
+        self.queue.put(own(id), self.now + enter, Rank::Next);
     }
 
     /// The event of a resting thread; whether its guest runs on.
@@ -147,8 +148,10 @@ impl Engine {
         if self.threads[id as usize].rest.still == Still::Halted {
             self.halted.retain(|&(_, halted)| halted != id);
         }
+        let core = self.core_of(id);
         let thread = &mut self.threads[id as usize];
         thread.rest.phase = Phase::Leaving;
-        self.queue.put(own(id), self.now + thread.rest.exit, Rank::Next);
+        let exit = self.clocks.whole(core, thread.rest.exit);
+        self.queue.put(own(id), self.now + exit, Rank::Next);
     }
 }

@@ -8,14 +8,65 @@ use super::{Engine, own};
 use crate::memory::{Line, Memory};
 use baton_units::CoreId;
 
-/// Tries that are complete at `now`, and the end of a hit that is in flight.
-fn progress(spin: &Spin, now: u64) -> (u64, Option<u64>) {
+/// Tries that are complete at `now`, of those since the clock changed last, and the end of a hit that is in flight.
+pub(crate) fn progress(spin: &Spin, now: u64) -> (u64, Option<u64>) {
     if now < spin.first {
-        return (0, None);
+        return if now < spin.busy { (0, Some(spin.busy)) } else { (spin.carried(), None) };
     }
     let turn = (now - spin.first) / spin.period;
-    let issued = spin.first + turn * spin.period;
-    if now < issued + spin.hit { (turn, Some(issued + spin.hit)) } else { (turn + 1, None) }
+    let (issued, done) = (spin.first + turn * spin.period, spin.carried() + turn);
+    if now < issued + spin.hit { (done, Some(issued + spin.hit)) } else { (done + 1, None) }
+}
+
+impl Spin {
+    /// Nothing is tried before `first`.
+    pub(crate) fn pause(core: CoreId, first: u64) -> Spin {
+        Spin {
+            line: Line(0),
+            core,
+            first,
+            period: u64::MAX,
+            hit: 0,
+            between: 0,
+            most: u64::MAX,
+            deadline: u64::MAX,
+            before: 0,
+            busy: 0,
+            done: 0,
+            hits: false,
+        }
+    }
+
+    /// One if a try was under way when the clock changed last: it is the first of those that are counted from there.
+    #[inline(always)]
+    fn carried(&self) -> u64 {
+        u64::from(self.busy != 0)
+    }
+
+    /// When the try behind `done` of them is issued.
+    #[inline]
+    pub(crate) fn issue(&self, done: u64) -> u64 {
+        self.first + (done - self.carried()) * self.period
+    }
+
+    /// How many tries there are, with nothing in between: as many as are left, or up to the first that ends at or after
+    /// the deadline. [`u64::MAX`]: without end.
+    pub(crate) fn tries(&self) -> u64 {
+        let until_deadline = match self.deadline {
+            u64::MAX => u64::MAX,
+            deadline if self.busy >= deadline => 1,
+            deadline => deadline.saturating_sub(self.first + self.hit).div_ceil(self.period) + 1 + self.carried(),
+        };
+        self.most.min(until_deadline)
+    }
+
+    /// When the last of so many ends.
+    pub(crate) fn last_end(&self, tries: u64) -> u64 {
+        match tries - self.carried() {
+            0 => self.busy,
+            further => (further - 1).saturating_mul(self.period).saturating_add(self.first + self.hit),
+        }
+    }
 }
 
 impl Engine {
@@ -28,18 +79,13 @@ impl Engine {
         if !self.skip_tries || !self.memory.holds(core, line) {
             return false;
         }
-        let hit = self.memory.hit().0;
-        let (first, period) = (self.now + between, between + hit);
-        // The first try that ends at or after the deadline is the last.
-        let until_deadline = match deadline {
-            u64::MAX => u64::MAX,
-            _ => deadline.saturating_sub(first + hit).div_ceil(period) + 1,
-        };
-        let most = most.min(until_deadline);
-        let spin = Spin { line, core, first, period, hit, done: most, hits: true };
-        if most != u64::MAX {
-            let last = (most - 1).saturating_mul(period).saturating_add(first + hit);
-            self.queue.put(own(id), last, Rank::Try(id));
+        let (hit, gap) = (self.memory.hit(core).0, self.clocks.whole(core, between));
+        let (first, period) = (self.now + gap, gap + hit);
+        let mut spin =
+            Spin { line, core, first, period, hit, between, most, deadline, before: 0, busy: 0, done: 0, hits: true };
+        spin.done = spin.tries();
+        if spin.done != u64::MAX {
+            self.queue.put(own(id), spin.last_end(spin.done), Rank::Try(id));
         }
         let thread = &mut self.threads[id as usize];
         thread.spin = spin;
@@ -131,12 +177,16 @@ impl Engine {
         }
         let at = match progress(&thread.spin, last) {
             (done, Some(hit)) => {
-                (thread.spin.done, thread.spin.hits) = (done + 1, true);
+                (thread.spin.done, thread.spin.hits) = (thread.spin.before + done + 1, true);
                 hit
             }
             (done, None) => {
-                (thread.spin.done, thread.spin.hits) = (done, false);
-                thread.spin.first + done * thread.spin.period
+                // From now on it is a pause before that try.
+                let at = thread.spin.issue(done);
+                let spin = &mut thread.spin;
+                spin.before += done;
+                (spin.done, spin.hits, spin.first, spin.busy, spin.period) = (spin.before, false, at, 0, u64::MAX);
+                at
             }
         };
         self.queue.cancel(own(id));
@@ -151,7 +201,7 @@ impl Engine {
             (done, Some(hit)) => {
                 thread.preempt = true;
                 if thread.watches {
-                    (thread.spin.done, thread.spin.hits) = (done + 1, true);
+                    (thread.spin.done, thread.spin.hits) = (thread.spin.before + done + 1, true);
                     self.unwatch(id);
                     self.queue.cancel(own(id));
                     self.queue.put(own(id), hit, Rank::Try(id));
@@ -159,7 +209,7 @@ impl Engine {
                 false
             }
             (done, None) => {
-                (thread.spin.done, thread.spin.hits) = (done, false);
+                (thread.spin.done, thread.spin.hits) = (thread.spin.before + done, false);
                 thread.ended = Ended::Interrupted;
                 self.unwatch(id);
                 self.queue.cancel(own(id));

@@ -1,6 +1,7 @@
 //! A guest thread as the engine sees it.
 
 use super::rest::Rest;
+use crate::clock::Remaining;
 use crate::config::ocor::Ocor;
 use crate::core::buffer::StoreBuffer;
 use crate::core::mark::Sort;
@@ -112,8 +113,8 @@ pub(crate) enum State {
 pub(crate) enum Resume {
     /// Its coroutine runs on.
     Guest,
-    /// It computes for so many cycles more.
-    Work(u64),
+    /// It computes on, so much more.
+    Work(Remaining),
 }
 
 /// Why a wait of any kind ended.
@@ -137,6 +138,15 @@ pub(crate) struct Spin {
     pub(crate) first: u64,
     pub(crate) period: u64,
     pub(crate) hit: u64,
+    /// What lies between two tries, in cycles of the core, for when its clock changes.
+    pub(crate) between: u64,
+    /// Tries at most, from here on, and when they must end.
+    pub(crate) most: u64,
+    pub(crate) deadline: u64,
+    /// Tries that were done before the clock changed last.
+    pub(crate) before: u64,
+    /// The end of a try that was under way then; 0: none was.
+    pub(crate) busy: u64,
     /// Tries done when the coroutine runs on.
     pub(crate) done: u64,
     /// The last of them is a hit whose value is to be read now. Otherwise the next try is to be issued now.
@@ -240,7 +250,7 @@ impl Thread {
             affinity,
             buffer: StoreBuffer::default(),
             waits_for_room: None,
-            spin: Spin { line: Line(0), core: CoreId(0), first: 0, period: 1, hit: 0, done: 0, hits: false },
+            spin: Spin::pause(CoreId(0), 0),
             rest: Rest::NONE,
             watch_next: 0,
             watch_before: 0,

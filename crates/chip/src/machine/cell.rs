@@ -6,7 +6,7 @@ use crate::core::drain::{self, drain};
 use crate::core::rmw::{Far, Rmw};
 use crate::engine::current::{operate, running, with};
 use crate::engine::thread::{OUTSIDE, Reason};
-use crate::memory::{Access, Memory};
+use crate::memory::Access;
 use baton_machine::{Atomic, Ordering, Slot, Word};
 use core::cell::UnsafeCell;
 
@@ -132,7 +132,7 @@ fn forwarded(address: usize, bytes: usize) -> Option<u64> {
     let bits = drain::forward(place(address).0, bytes)?;
     operate(Reason::Memory, |engine| {
         engine.threads[engine.running as usize].operations += 1;
-        engine.now + engine.memory.hit().0
+        engine.now + engine.hit_here()
     });
     Some(bits)
 }

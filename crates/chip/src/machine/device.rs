@@ -82,7 +82,7 @@ impl Device {
     fn send(self, op: u32, words: [u64; 2], privileged: bool, reason: Reason) -> Ticket {
         assert!(running() != OUTSIDE, "devices are for guest threads");
         drain();
-        operate(reason, |engine| engine.now + 1);
+        operate(reason, |engine| engine.after(1));
         let crowded = with(|engine| {
             let id = engine.running;
             let devices = engine.devices.as_mut()?;

@@ -2,11 +2,11 @@
 
 pub use super::futex::{requeue, wake_moved};
 use crate::core::drain::drain;
-use crate::engine::current::{operate, running, suspend, with};
+use crate::engine::current::{kernel, operate, running, suspend, with};
 use crate::engine::thread::{OUTSIDE, Reason, State, Waited};
-use crate::simulation;
+use crate::simulation::{self, Refused};
 use baton_trace::What;
-use baton_units::{CoreId, CpuId, Cycles};
+use baton_units::{CoreId, CpuId, Cycles, Hertz};
 
 /// A thread to be started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub fn spawn(spawn: Spawn, f: impl FnOnce() + 'static) -> Guest {
     assert_guest("spawn");
     let price = with(|engine| engine.chip.os.thread_create.0);
     drain();
-    operate(Reason::Kernel, |engine| engine.now + price);
+    operate(Reason::Kernel, |engine| engine.after(price));
     match simulation::create(spawn, Box::new(f)) {
         Ok(guest) => guest,
         Err(refused) => panic!("{refused}"),
@@ -56,7 +56,7 @@ pub fn join(guest: Guest) {
     assert_guest("join");
     // The look at the thread is an operation, so that a loop of joins takes time.
     drain();
-    operate(Reason::Kernel, |engine| engine.now + engine.chip.os.futex_wait_changed.0.max(1));
+    operate(Reason::Kernel, |engine| engine.after(engine.chip.os.futex_wait_changed.0.max(1)));
     let sleeps = with(|engine| {
         let id = engine.running;
         let other = &mut engine.threads[guest.0 as usize];
@@ -122,6 +122,33 @@ pub fn core() -> CoreId {
         OUTSIDE => CoreId(0),
         id => engine.core_of(id),
     })
+}
+
+/// Has a core's clock change, from now on: a system call.
+///
+/// # Errors
+/// [`Refused::ClockIsFixed`](crate::Refused::ClockIsFixed) on a chip without `core.clock_change`,
+/// [`Refused::Clock`](crate::Refused::Clock) for a core or a clock that it does not have.
+///
+/// # Panics
+/// Outside of guest code.
+pub fn set_clock(core: CoreId, clock: Hertz) -> Result<(), Refused> {
+    assert_guest("set_clock");
+    let price = with(|engine| {
+        engine.chip.check_clock(core, clock)?;
+        engine.chip.core.clock_change.ok_or_else(|| Refused::ClockIsFixed(engine.chip.name.clone()))
+    })?;
+    kernel(price.0);
+    with(|engine| engine.set_clock(core, clock));
+    Ok(())
+}
+
+/// A core's clock. It costs nothing to ask.
+///
+/// # Panics
+/// If there is no such core.
+pub fn clock(core: CoreId) -> Hertz {
+    with(|engine| engine.clocks.clock(core))
 }
 
 /// The calling thread, if it is a guest.

@@ -134,14 +134,14 @@ unsafe impl Machine for Simulated {
     fn fence(order: Ordering) {
         if order == Ordering::SeqCst && running() != OUTSIDE {
             drain();
-            operate(Reason::Memory, |engine| engine.now + engine.chip.core.fence.0);
+            operate(Reason::Memory, |engine| engine.after(engine.chip.core.fence.0));
         }
     }
 
     fn relax() {
         if running() != OUTSIDE {
             // At least a cycle: a guest that only relaxes must not stop time.
-            operate(Reason::Spin, |engine| engine.now + engine.chip.wait.pause.0.max(1));
+            operate(Reason::Spin, |engine| engine.after(engine.chip.wait.pause.0.max(1)));
         }
     }
 
@@ -162,7 +162,7 @@ unsafe impl Machine for Simulated {
 
     fn now(_: Clock) -> Nanos {
         if running() != OUTSIDE {
-            operate(Reason::Work, |engine| engine.now + engine.chip.core.clock_read.0.max(1));
+            operate(Reason::Work, |engine| engine.after(engine.chip.core.clock_read.0.max(1)));
         }
         with(|engine| engine.chip.core.clock.nanos(Cycles(engine.now)))
     }
@@ -175,7 +175,7 @@ unsafe impl Machine for Simulated {
         let (sort, price) = (Sort::of(hint), with(|engine| if engine.ocor.enabled { engine.ocor.hint.0 } else { 0 }));
         if price != 0 {
             let reason = if matches!(sort, Sort::Try(_)) { Reason::Spin } else { Reason::Work };
-            operate(reason, |engine| engine.now + price);
+            operate(reason, |engine| engine.after(price));
         }
         with(|engine| {
             let thread = &mut engine.threads[engine.running as usize];

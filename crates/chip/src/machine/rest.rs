@@ -57,7 +57,7 @@ impl<T: Word> Waiting<'_, T> {
         }
         let price = with(|engine| engine.chip.wait.monitor.0);
         if price != 0 {
-            operate(Reason::Monitor, |engine| engine.now + price);
+            operate(Reason::Monitor, |engine| engine.after(price));
         }
         self.try_load();
         with(|engine| engine.arm(self.line));
@@ -77,7 +77,7 @@ impl<T: Word> Waiting<'_, T> {
             suspend();
             charge(Reason::Monitor);
         } else {
-            operate(Reason::Monitor, |engine| engine.now + 1);
+            operate(Reason::Monitor, |engine| engine.after(1));
         }
     }
 
@@ -138,7 +138,7 @@ pub(super) fn wake_halted(address: usize, n: u32) {
         (offset, Layout::counter(offset))
     });
     drain();
-    operate(Reason::Memory, |engine| engine.now + engine.chip.core.fence.0);
+    operate(Reason::Memory, |engine| engine.after(engine.chip.core.fence.0));
     access(with(|engine| engine.base + counter), Access::Load);
     // SAFETY: the table lies at the start of the arena, is never given out, and only the engine's own host thread
     // comes here.

@@ -163,20 +163,18 @@ impl<T: Word> Waiting<'_, T> {
             });
             suspend();
             charge(Reason::Spin);
-            let (ended, spin) = with(|engine| {
+            let (tried, read) = with(|engine| {
                 let thread = &mut engine.threads[engine.running as usize];
-                let spin = thread.spin;
-                let ended = thread.ended;
+                let Spin { core, done, hits, .. } = thread.spin;
                 if skips {
-                    thread.tries += spin.done;
-                    engine.memory.count_hits(spin.core, spin.done);
+                    thread.tries += done;
+                    engine.memory.count_hits(core, done);
                 }
-                (ended, spin)
+                (done, skips && hits && thread.ended != Ended::Interrupted)
             });
-            let read = skips && spin.hits && ended != Ended::Interrupted;
             if skips {
                 // A try that was read just now is counted by the next turn of this loop.
-                done += spin.done - u64::from(read);
+                done += tried - u64::from(read);
             }
             seen = if read { self.cell.peek() } else { self.try_load() };
         }
@@ -265,11 +263,11 @@ impl Engine {
     /// The running thread waits `between` cycles before its next try; can be interrupted.
     fn begin_pause(&mut self, between: u64) {
         let id = self.running;
-        let first = self.now + between;
-        self.queue.put(own(id), first, Rank::Try(id));
         let core = self.core_of(id);
+        let first = self.now + self.clocks.whole(core, between);
+        self.queue.put(own(id), first, Rank::Try(id));
         let thread = &mut self.threads[id as usize];
-        thread.spin = Spin { line: Line(0), core, first, period: u64::MAX, hit: 0, done: 0, hits: false };
+        thread.spin = Spin::pause(core, first);
         thread.state = State::Spinning;
         thread.ended = Ended::Woken;
     }
@@ -311,7 +309,7 @@ pub(super) fn wake(address: usize, n: u32) {
         (offset, Layout::counter(offset), engine.chip.os.futex_wake_none.0)
     });
     drain();
-    operate(Reason::Memory, |engine| engine.now + engine.chip.core.fence.0);
+    operate(Reason::Memory, |engine| engine.after(engine.chip.core.fence.0));
     mark_next(Sort::WakeUp);
     access(with(|engine| engine.base + counter), Access::Load);
     // SAFETY: as in `add`.

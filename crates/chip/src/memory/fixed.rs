@@ -7,6 +7,7 @@
 
 use super::lines::Sparse;
 use super::{Access, Answer, Carried, CoreCounts, Line, Memory, MemoryCounts, Notice, Part, Request, Served};
+use crate::clock::Ratio;
 use crate::config::{Chip, Distance};
 use crate::random::Random;
 use baton_units::{CoreId, Cycles};
@@ -41,6 +42,22 @@ pub(crate) struct FixedMemory {
     /// Noise on a latency in 1024ths.
     noise: u64,
     counts: MemoryCounts,
+    /// What scales with each core's clock.
+    own: Box<[Own]>,
+}
+
+/// A core's own latencies, in cycles of the reference.
+#[derive(Clone, Copy)]
+struct Own {
+    hit: Cycles,
+    atomic: Cycles,
+}
+
+impl Own {
+    fn new(chip: &Chip, ratio: Ratio) -> Own {
+        let scaled = |cycles: Cycles| Cycles(ratio.edge(cycles.0));
+        Own { hit: scaled(chip.cache.hit), atomic: scaled(chip.cache.atomic) }
+    }
 }
 
 impl FixedMemory {
@@ -58,6 +75,7 @@ impl FixedMemory {
             random,
             noise: (chip.noise.latency * 1024.0) as u64,
             counts: MemoryCounts::default(),
+            own: vec![Own::new(chip, Ratio::ONE); chip.core.count as usize].into(),
             chip: chip.clone(),
         })
     }
@@ -141,10 +159,11 @@ impl FixedMemory {
     }
 
     #[inline]
-    fn hit_at(&mut self, access: Access, now: Cycles) -> Served {
+    fn hit_at(&mut self, core: CoreId, access: Access, now: Cycles) -> Served {
         self.counts.hits += 1;
-        let extra = if access == Access::Atomic { self.chip.cache.atomic } else { Cycles(0) };
-        Served { at: now + self.chip.cache.hit + extra, hit: true, beyond: Part::L1, failed: false, invalidates: false }
+        let own = self.own[core.0 as usize];
+        let extra = if access == Access::Atomic { own.atomic } else { Cycles(0) };
+        Served { at: now + own.hit + extra, hit: true, beyond: Part::L1, failed: false, invalidates: false }
     }
 
     /// The moment when a request that arrives now is served, `latency` after its turn has come.
@@ -164,7 +183,7 @@ impl Memory for FixedMemory {
             // The link cannot break: time stands still between the two.
             Access::StoreConditional => Access::Store,
             Access::Prefetch | Access::PrefetchExclusive | Access::Push { .. } => {
-                let at = now + self.chip.cache.hit;
+                let at = now + self.own[request.core.0 as usize].hit;
                 return Answer::Served(Served { at, hit: true, beyond: Part::L1, failed: false, invalidates: false });
             }
             other => other,
@@ -187,8 +206,12 @@ impl Memory for FixedMemory {
     }
 
     #[inline(always)]
-    fn hit(&self) -> Cycles {
-        self.chip.cache.hit
+    fn hit(&self, core: CoreId) -> Cycles {
+        self.own[core.0 as usize].hit
+    }
+
+    fn set_clock(&mut self, core: CoreId, ratio: Ratio) {
+        self.own[core.0 as usize] = Own::new(&self.chip, ratio);
     }
 
     fn failed(&self, _: CoreId) -> bool {
@@ -219,12 +242,12 @@ impl FixedMemory {
         let holds = self.is_holder(core, line);
         if access == Access::Load {
             if holds {
-                return self.hit_at(access, now);
+                return self.hit_at(core, access, now);
             }
             return self.fetch_copy(core, line, state, now);
         }
         if state.owner == core.0 + 1 {
-            let served = self.hit_at(access, now);
+            let served = self.hit_at(core, access, now);
             // Whoever asks from now on gets the line after this write.
             self.states[line.0 as usize].free_at = served.at.0;
             return served;
@@ -235,7 +258,7 @@ impl FixedMemory {
         } else if holds && state.count == 1 {
             // The only copy, read earlier together with others that are gone: nobody to ask.
             self.counts.upgrades += 1;
-            self.chip.cache.hit
+            self.own[core.0 as usize].hit
         } else if holds {
             self.counts.upgrades += 1;
             self.chip.cache.upgrade.at(self.other_holder(core, line, false))
@@ -248,7 +271,7 @@ impl FixedMemory {
             self.chip.cache.transfer.at(distance)
         };
         if access == Access::Atomic {
-            latency += self.chip.cache.atomic;
+            latency += self.own[core.0 as usize].atomic;
         }
         let (_, at) = self.turn(line, latency, now);
         let invalidates = state.count > u32::from(holds);

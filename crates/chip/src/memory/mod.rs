@@ -20,6 +20,7 @@ pub(crate) mod lines;
 pub use border::MEMORY_PARTS;
 pub(crate) use border::{Access, Answer, Carried, Line, Notice, PARTS, Part, Request, Served};
 
+use crate::clock::Ratio;
 use crate::config::Chip;
 use crate::random::Random;
 use baton_coherence::Bits;
@@ -46,8 +47,11 @@ pub(crate) trait Memory {
     /// Whether a load by `core` would hit now.
     fn holds(&self, core: CoreId, line: Line) -> bool;
 
-    /// What such a hit takes.
-    fn hit(&self) -> Cycles;
+    /// What such a hit takes there.
+    fn hit(&self, core: CoreId) -> Cycles;
+
+    /// A core's clock is this fraction of the reference from now on, and that of its private caches.
+    fn set_clock(&mut self, core: CoreId, ratio: Ratio);
 
     /// Whether the last store-conditional of `core` that was served failed.
     fn failed(&self, core: CoreId) -> bool;
@@ -217,8 +221,11 @@ impl Memory for MemorySystem {
         each!(self, memory => memory.holds(core, line))
     }
     #[inline(always)]
-    fn hit(&self) -> Cycles {
-        each!(self, memory => memory.hit())
+    fn hit(&self, core: CoreId) -> Cycles {
+        each!(self, memory => memory.hit(core))
+    }
+    fn set_clock(&mut self, core: CoreId, ratio: Ratio) {
+        each!(self, memory => memory.set_clock(core, ratio));
     }
     fn failed(&self, core: CoreId) -> bool {
         each!(self, memory => memory.failed(core))

@@ -44,7 +44,8 @@ impl Engine {
         match self.threads[id as usize].state {
             State::Working(until) => {
                 self.queue.cancel(own(id));
-                self.step_aside(id, Resume::Work(until - self.now), Reason::Work);
+                let left = self.rest_of(id, until);
+                self.step_aside(id, Resume::Work(left), Reason::Work);
             }
             State::Spinning => {
                 if self.interrupt_spin(id) {
@@ -107,7 +108,7 @@ impl Engine {
         (thread.cpu, thread.core) = (cpu, core);
         self.cpus[cpu as usize].current = Some(id);
         self.counts.switches += 1;
-        self.queue.put(own(id), now + latency, Rank::Next);
+        self.queue.put(own(id), now + self.clocks.whole(core, latency), Rank::Next);
     }
 
     /// The CPU has switched to the thread; whether its coroutine runs on now.
@@ -123,8 +124,9 @@ impl Engine {
             return true;
         };
         let wanted = std::mem::take(&mut thread.preempt);
-        thread.state = State::Working(now + left);
-        self.queue.put(own(id), now + left, Rank::Next);
+        let until = self.end_of(id, left);
+        self.threads[id as usize].state = State::Working(until);
+        self.queue.put(own(id), until, Rank::Next);
         self.tell(|policy, now, out| policy.runs(now, CpuId(cpu), out));
         self.decide();
         if wanted {

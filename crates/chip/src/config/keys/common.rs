@@ -2,7 +2,7 @@
 
 use super::{Key, Kind, MOST_CORES, Need, Value, share, text, whole};
 use crate::config::coherent::Atomics;
-use crate::config::{FutexHome, Level, MemoryModel, SchedulerName};
+use crate::config::{CoreClocks, FutexHome, Level, MemoryModel, SchedulerName};
 use baton_units::{Cycles, Hertz};
 
 /// Whether a chip of fixed latencies gives a key, and whether a coherent one does.
@@ -78,9 +78,27 @@ pub(super) const KEYS: &[Key] = &[
         kind: Kind::Count(1_000_000, 100_000_000_000),
         fixed: Need::Must,
         coherent: Need::Must,
-        what: "their clock; every price below is in its cycles",
+        what: "their clock, the fastest that they can have; every price below is in its cycles",
         get: |chip| Some(Value::Whole(chip.core.clock.0)),
         set: |chip, value| chip.core.clock = Hertz(whole(value)),
+    },
+    Key {
+        path: "core.clocks",
+        kind: Kind::Parsed(CoreClocks::EXPECTED, |text| CoreClocks::parse(text).is_some()),
+        fixed: Need::May,
+        coherent: Need::May,
+        what: "cores that begin with a slower clock, and which; absent: none",
+        get: |chip| (!chip.core.clocks.0.is_empty()).then(|| Value::Text(chip.core.clocks.text())),
+        set: |chip, value| chip.core.clocks = CoreClocks::parse(&text(value)).unwrap_or_default(),
+    },
+    Key {
+        path: "core.clock_change",
+        kind: Kind::Cycles,
+        fixed: Need::May,
+        coherent: Need::May,
+        what: "changing a core's clock by system call, at its caller; absent: no thread can",
+        get: |chip| chip.core.clock_change.map(|cycles| Value::Whole(cycles.0)),
+        set: |chip, value| chip.core.clock_change = Some(Cycles(whole(value))),
     },
     key!(BOTH count "core.per_cluster", core.per_cluster, Kind::Count(1, MOST_CORES), "cores that share a last-level cache"),
     key!(BOTH count "core.clusters_per_socket", core.clusters_per_socket, Kind::Count(1, MOST_CORES),

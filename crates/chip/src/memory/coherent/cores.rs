@@ -86,22 +86,22 @@ impl<S: CoreSet> Coherent<S> {
         let hint = matches!(event, Event::PrefetchS | Event::PrefetchM | Event::PushHome | Event::PushTo);
         let linked = self.cores[core as usize].link == line + 1;
         let mut parts = Parts::default();
-        parts.add(Part::L1, now - issued + self.times.l1);
+        parts.add(Part::L1, now - issued + self.own[core as usize].l1);
         if event == Event::StoreConditional {
             self.cores[core as usize].failed = !linked;
         }
         if event == Event::StoreConditional && !linked {
-            return served(now + self.times.l1, true, true, parts);
+            return served(now + self.own[core as usize].l1, true, true, parts);
         }
         let found = self.find(core, line);
         let near = match &self.l1 {
             None => true,
             Some(l1) => l1.find(core, line, line).is_some(),
         };
-        let mut lookup = self.times.l1;
+        let mut lookup = self.own[core as usize].l1;
         if !near {
-            lookup += self.times.l2;
-            parts.add(Part::L2, self.times.l2);
+            lookup += self.own[core as usize].l2;
+            parts.add(Part::L2, self.own[core as usize].l2);
         }
         let row = match self.protocol.cache.row(found.state, event) {
             Ok(row) => *row,
@@ -122,7 +122,11 @@ impl<S: CoreSet> Coherent<S> {
             let room = way.is_some() || event == Event::FarAtomic;
             let place = if full || room { None } else { self.reserve(core, line, now) };
             if full || (!room && place.is_none()) {
-                return if hint { served(now + self.times.l1, true, false, parts) } else { Begun::Blocked };
+                return if hint {
+                    served(now + self.own[core as usize].l1, true, false, parts)
+                } else {
+                    Begun::Blocked
+                };
             }
             way = way.or(place);
             slot = Some(self.open(core, line, way, true));
@@ -166,15 +170,15 @@ impl<S: CoreSet> Coherent<S> {
         }
         self.settle(core, line, way, slot, state, transaction, now);
         if hint {
-            return served(now + self.times.l1, true, false, parts);
+            return served(now + self.own[core as usize].l1, true, false, parts);
         }
         if !hit && !failed {
             return Begun::Pending;
         }
         let mut at = now + lookup;
         if request.access == Access::Atomic {
-            at += self.times.atomic;
-            parts.add(Part::Atomic, self.times.atomic);
+            at += self.own[core as usize].atomic;
+            parts.add(Part::Atomic, self.own[core as usize].atomic);
         }
         if event == Event::LoadLinked {
             self.cores[core as usize].link = line + 1;
@@ -243,7 +247,7 @@ impl<S: CoreSet> Coherent<S> {
         let table = &self.protocol.cache;
         let presented = Presented { event: Event::Evict, to: CoreId(core) };
         let mut effects = CacheEffects {
-            delay: self.times.lookup,
+            delay: self.own[core as usize].lookup,
             chip: self,
             core,
             line,
@@ -303,7 +307,7 @@ impl<S: CoreSet> Coherent<S> {
         let mut transaction = slot.map_or_else(Transaction::default, |slot| self.slots[slot].transaction);
         let table = &self.protocol.cache;
         let mut effects = CacheEffects {
-            delay: self.times.lookup,
+            delay: self.own[core as usize].lookup,
             chip: self,
             core,
             line,

@@ -96,9 +96,9 @@ impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
         }
         let (mut parts, mut at) = (self.parts, self.now);
         if request.access == Access::Atomic && event == Event::Store {
-            at += self.chip.times.atomic;
-            self.delay += self.chip.times.atomic;
-            parts.add(Part::Atomic, self.chip.times.atomic);
+            at += self.chip.own[self.core as usize].atomic;
+            self.delay += self.chip.own[self.core as usize].atomic;
+            parts.add(Part::Atomic, self.chip.own[self.core as usize].atomic);
         }
         // What the ways of messages do not show was waiting: behind the core's own transactions, or, if the way of the
         // request itself is not known, for another cache to be done with the line.

@@ -12,6 +12,7 @@
 //! | [`places`] | which home and controller a line belongs to |
 //! | [`message`] | messages under way |
 //! | [`net`] | the network |
+//! | [`own`] | latencies that scale with a core's clock |
 //! | [`array`] | tag arrays with replacement |
 //! | [`private`] | transactions, waiting accesses, pins |
 //! | [`cores`] | the cores' side |
@@ -34,6 +35,7 @@ mod homes;
 mod inspect;
 mod message;
 mod net;
+mod own;
 mod places;
 mod private;
 #[cfg(test)]
@@ -42,6 +44,7 @@ mod tests;
 use super::border::{Answer, Carried, Line, Notice, Part, Request};
 use super::lines::Sparse;
 use super::{CoreCounts, Memory, MemoryCounts};
+use crate::clock::Ratio;
 use crate::config::Chip;
 use crate::config::coherent::{self, Atomics, Contention, DirectoryKind, HomePolicy, Inclusion};
 use crate::config::ocor::{Ocor, Ties};
@@ -59,6 +62,7 @@ use golden::Golden;
 use homes::{Entry, Home};
 use message::{Flight, Flights, Stage, Unit, What};
 use net::{Arrived, Net};
+use own::OwnTimes;
 use places::{Places, REQUESTS};
 use private::{Own, Slab, Slot, Waiter};
 use thiserror::Error;
@@ -67,14 +71,9 @@ use thiserror::Error;
 /// have: 1,024 cores that all miss to one home, each served alone by memory.
 const PATIENCE: u64 = 2_000_000;
 
-/// Latencies, in cycles of the core's clock.
+/// Latencies that no core's clock changes, in cycles of the reference.
 #[derive(Clone, Copy)]
 struct Times {
-    l1: u64,
-    l2: u64,
-    /// All private levels.
-    lookup: u64,
-    atomic: u64,
     directory: u64,
     bank: u64,
     home_cycles: u64,
@@ -89,6 +88,9 @@ pub(crate) struct Coherent<S: CoreSet> {
     next: u64,
     net_next: u64,
     times: Times,
+    /// By core.
+    own: Box<[OwnTimes]>,
+    at_reference: OwnTimes,
     atomics: Atomics,
     mshrs: u32,
     control_flits: u32,
@@ -180,7 +182,7 @@ impl<S: CoreSet> Coherent<S> {
         // SAFETY: an array of integers.
         let entry_of = unsafe { Sparse::new(lines) }.map_err(|error| Unbuilt::Memory(error.to_string()))?;
         let outer = config.l2.unwrap_or(config.l1);
-        let l2 = config.l2.map_or(0, |l2| l2.latency.0);
+        let at_reference = OwnTimes::new(chip, config);
         let policy = match config.home.policy {
             HomePolicy::Blocking => Policy::Blocking,
             HomePolicy::NonBlocking => Policy::Nonblocking,
@@ -191,11 +193,9 @@ impl<S: CoreSet> Coherent<S> {
             now: 0,
             next: u64::MAX,
             net_next: u64::MAX,
+            own: vec![at_reference; count as usize].into(),
+            at_reference,
             times: Times {
-                l1: config.l1.latency.0,
-                l2,
-                lookup: config.l1.latency.0 + l2,
-                atomic: chip.cache.atomic.0,
                 directory: config.directory.latency.0,
                 bank: config.shared.map_or(config.directory.latency.0, |shared| shared.bank.latency.0),
                 home_cycles: config.home.cycles.0,
@@ -408,8 +408,12 @@ impl<S: CoreSet> Memory for Coherent<S> {
     }
 
     #[inline(always)]
-    fn hit(&self) -> Cycles {
-        Cycles(self.times.l1)
+    fn hit(&self, core: CoreId) -> Cycles {
+        Cycles(self.own[core.0 as usize].l1)
+    }
+
+    fn set_clock(&mut self, core: CoreId, ratio: Ratio) {
+        self.own[core.0 as usize] = self.at_reference.scaled(ratio);
     }
 
     fn failed(&self, core: CoreId) -> bool {

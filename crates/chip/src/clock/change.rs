@@ -1,0 +1,157 @@
+//! A core's clock changes: by the host at a time, by a guest's system call, or by the operating system.
+
+use super::Remaining;
+use super::domain::whole;
+use crate::engine::queue::Rank;
+use crate::engine::spin::progress;
+use crate::engine::thread::{State, ThreadId};
+use crate::engine::{Engine, Step, own, slice};
+use crate::memory::Memory;
+use baton_units::{CoreId, Hertz};
+
+/// The slowest clock that a core can have.
+pub(crate) const SLOWEST: Hertz = Hertz(1_000_000);
+
+impl Engine {
+    /// The CPU of a thread, and its core.
+    #[inline(always)]
+    fn place(&self, id: ThreadId) -> (u32, CoreId) {
+        (self.threads[id as usize].cpu, self.core_of(id))
+    }
+
+    /// When so many cycles of the running thread's core, which begin now, are over.
+    #[inline(always)]
+    pub(crate) fn after(&mut self, cycles: u64) -> u64 {
+        let place = self.place(self.running);
+        self.clocks.after(place, self.now, cycles)
+    }
+
+    /// What is left of a thread's computation that would be over at `until`, as it loses its CPU.
+    pub(crate) fn rest_of(&mut self, id: ThreadId, until: u64) -> Remaining {
+        let place = self.place(id);
+        self.clocks.rest(place, self.now, until)
+    }
+
+    /// A thread goes on with what was left of its computation, on the CPU that it has now: when that is over.
+    pub(crate) fn end_of(&mut self, id: ThreadId, left: Remaining) -> u64 {
+        let place = self.place(id);
+        self.clocks.end(place, self.now, left)
+    }
+
+    /// The event of all changes to come: behind those of the CPUs' time slices and the devices'.
+    fn changes_event(&self) -> u32 {
+        slice(self.chip.cpus() + 1)
+    }
+
+    /// Whether an event of a CPU's number is that of the clocks.
+    #[inline]
+    pub(crate) fn is_clocks(&self, cpu: u32) -> bool {
+        cpu == self.chip.cpus() + 1
+    }
+
+    /// Has a core's clock change at a time that is not past.
+    pub(crate) fn change_clock_at(&mut self, at: u64, core: CoreId, clock: Hertz) {
+        let number = self.clocks.changes.len() as u64;
+        self.clocks.changes.insert((at.max(self.now), number), (core, clock));
+        self.schedule_change();
+    }
+
+    fn schedule_change(&mut self) {
+        let (event, now) = (self.changes_event(), self.now);
+        let next = self.clocks.changes.first_key_value().map_or(u64::MAX, |(key, _)| key.0);
+        if next == self.clocks.scheduled {
+            return;
+        }
+        if self.clocks.scheduled != u64::MAX {
+            self.queue.cancel(event);
+        }
+        self.clocks.scheduled = next;
+        if next != u64::MAX {
+            self.queue.put(event, next.max(now), Rank::Next);
+        }
+    }
+
+    /// The time of a change has come.
+    pub(crate) fn clocks_step(&mut self) -> Step {
+        self.clocks.scheduled = u64::MAX;
+        while let Some(entry) = self.clocks.changes.first_entry().filter(|entry| entry.key().0 <= self.now) {
+            let (core, clock) = entry.remove();
+            self.set_clock(core, clock);
+        }
+        self.schedule_change();
+        Step::Handled
+    }
+
+    /// A core has another clock from now on; what its CPUs compute, and the pauses of those that spin, are re-rated.
+    pub(crate) fn set_clock(&mut self, core: CoreId, clock: Hertz) {
+        let before = self.clocks.clock(core);
+        if clock == before {
+            return;
+        }
+        let cpus = (0..self.chip.core.contexts).map(|context| core.0 + context * self.chip.core.count);
+        let running: Vec<ThreadId> =
+            cpus.filter_map(|cpu| self.cpus.get(cpu as usize).and_then(|cpu| cpu.current)).collect();
+        let left: Vec<Option<Remaining>> = running
+            .iter()
+            .map(|&id| match self.threads[id as usize].state {
+                State::Working(until) => Some(self.rest_of(id, until)),
+                _ => None,
+            })
+            .collect();
+        self.clocks.set(core, clock);
+        self.memory.set_clock(core, self.clocks.ratio(core));
+        for (id, left) in running.into_iter().zip(left) {
+            match left {
+                Some(left) => {
+                    let until = self.end_of(id, left);
+                    self.threads[id as usize].state = State::Working(until);
+                    self.queue.cancel(own(id));
+                    self.queue.put(own(id), until, Rank::Next);
+                }
+                None if self.threads[id as usize].state == State::Spinning => self.re_rate_spin(id, before),
+                None => {}
+            }
+        }
+    }
+
+    /// The pause between two tries goes on at the new clock; a try that is under way ends as it began.
+    fn re_rate_spin(&mut self, id: ThreadId, before: Hertz) {
+        let now = self.now;
+        let core = self.core_of(id);
+        let clock = self.clocks.clock(core);
+        let scaled = |ticks: u64| whole(ticks, before.0, clock.0);
+        let hit = self.memory.hit(core).0;
+        let gap = self.clocks.whole(core, self.threads[id as usize].spin.between);
+        let thread = &mut self.threads[id as usize];
+        let spin = &mut thread.spin;
+        if !thread.watches {
+            // Its last try is under way, or its next one is known to miss.
+            if spin.hits {
+                return;
+            }
+            spin.first = now + scaled(spin.first - now);
+            let at = spin.first;
+            self.queue.cancel(own(id));
+            self.queue.put(own(id), at, Rank::Try(id));
+            return;
+        }
+        let (done, under_way) = progress(spin, now);
+        let pause = spin.issue(done).saturating_sub(now);
+        if spin.most != u64::MAX {
+            spin.most -= done;
+        }
+        spin.before += done;
+        match under_way {
+            Some(end) => (spin.busy, spin.first) = (end, end + gap),
+            None => (spin.busy, spin.first) = (0, now + scaled(pause)),
+        }
+        (spin.period, spin.hit) = (gap + hit, hit);
+        let tries = spin.tries();
+        spin.done = spin.before.saturating_add(tries);
+        let last = spin.last_end(tries);
+        self.queue.cancel(own(id));
+        if tries != u64::MAX {
+            self.queue.put(own(id), last.max(now), Rank::Try(id));
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The cores' clocks, and from their cycles to the reference's and back.
+
+use super::Ratio;
+use crate::config::Chip;
+use baton_units::{CoreId, Hertz};
+use std::collections::BTreeMap;
+
+/// A computation's rest: core cycles times the reference's hertz, so that it is whole whatever clocks it ran at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Remaining(u128);
+
+/// The clocks of all cores.
+pub(crate) struct Clocks {
+    reference: u64,
+    /// By core, in hertz.
+    pub(super) clocks: Vec<u64>,
+    /// By CPU: what its computations have left of the last reference cycle, in core cycles times the reference's hertz.
+    /// Less than the core's hertz.
+    left: Vec<u64>,
+    /// Every core has the reference.
+    uniform: bool,
+    /// Changes to come, in order of time.
+    pub(super) changes: BTreeMap<(u64, u64), (CoreId, Hertz)>,
+    pub(super) scheduled: u64,
+}
+
+impl Clocks {
+    /// As the chip file has them.
+    pub(crate) fn of(chip: &Chip) -> Clocks {
+        let reference = chip.core.clock.0;
+        let clock = |core| chip.core.clocks.of(core).map_or(reference, |clock| clock.0);
+        let clocks: Vec<u64> = (0..chip.core.count).map(clock).collect();
+        let uniform = clocks.iter().all(|&clock| clock == reference);
+        let (left, changes) = (vec![0; chip.cpus() as usize], BTreeMap::new());
+        Clocks { reference, clocks, left, uniform, changes, scheduled: u64::MAX }
+    }
+
+    /// A core's clock.
+    pub(crate) fn clock(&self, core: CoreId) -> Hertz {
+        Hertz(self.clocks[core.0 as usize])
+    }
+
+    /// The same as a fraction of the reference.
+    pub(crate) fn ratio(&self, core: CoreId) -> Ratio {
+        Ratio::of(self.clock(core), Hertz(self.reference))
+    }
+
+    pub(super) fn set(&mut self, core: CoreId, clock: Hertz) {
+        self.clocks[core.0 as usize] = clock.0;
+        self.uniform = self.clocks.iter().all(|&clock| clock == self.reference);
+    }
+
+    /// When `cycles` of a CPU that begin now are over. What is left of the last reference cycle is kept for the next.
+    #[inline(always)]
+    pub(crate) fn after(&mut self, (cpu, core): (u32, CoreId), now: u64, cycles: u64) -> u64 {
+        if self.uniform {
+            return now + cycles;
+        }
+        self.end((cpu, core), now, Remaining(u128::from(cycles) * u128::from(self.reference)))
+    }
+
+    /// When so much computation that begins now is over.
+    pub(crate) fn end(&mut self, (cpu, core): (u32, CoreId), now: u64, work: Remaining) -> u64 {
+        let (clock, left) = (u128::from(self.clocks[core.0 as usize]), &mut self.left[cpu as usize]);
+        let Some(rest) = work.0.checked_sub(u128::from(*left)) else {
+            *left -= work.0 as u64;
+            return now;
+        };
+        let ticks = rest.div_ceil(clock);
+        *left = (ticks * clock - rest) as u64;
+        now + ticks as u64
+    }
+
+    /// What is left, now, of a computation that would be over at `until`. It runs no more.
+    pub(crate) fn rest(&mut self, (cpu, core): (u32, CoreId), now: u64, until: u64) -> Remaining {
+        let whole = u128::from(until - now) * u128::from(self.clocks[core.0 as usize]);
+        if until == now {
+            return Remaining(0);
+        }
+        Remaining(whole - u128::from(std::mem::take(&mut self.left[cpu as usize])))
+    }
+
+    /// `cycles` of a core, rounded up to whole cycles of the reference.
+    #[inline(always)]
+    pub(crate) fn whole(&self, core: CoreId, cycles: u64) -> u64 {
+        if self.uniform {
+            return cycles;
+        }
+        whole(cycles, self.reference, self.clocks[core.0 as usize])
+    }
+}
+
+/// `cycles` of a clock of `from` hertz in those of `to` of which the same number would take as long at the other rate,
+/// rounded up.
+pub(super) fn whole(cycles: u64, from: u64, to: u64) -> u64 {
+    (u128::from(cycles) * u128::from(from)).div_ceil(u128::from(to)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn chip() -> Chip {
+        let text = include_str!("../../../../chips/sample-host.toml");
+        Chip::from_toml(text, "sample").expect("reads").resized(4).expect("four cores")
+    }
+
+    proptest! {
+        /// A computation that is cut up anyhow, on any cores at any clocks, ends where the sum of what was done says; what is left of
+        /// a cycle is never lost and never given twice.
+        #[test]
+        fn nothing_drifts(cycles in 1u64..1 << 40, cuts in prop::collection::vec((0u32..4, 1u64..1 << 34, 1u64..3_000_000_000), 1..20)) {
+            let chip = chip();
+            let reference = chip.core.clock.0;
+            let mut clocks = Clocks::of(&chip);
+            let whole = u128::from(cycles) * u128::from(reference);
+            let (mut now, mut done) = (17, 0u128);
+            let mut work = Remaining(whole);
+            for (core, run, clock) in cuts {
+                let here = (core, CoreId(core));
+                clocks.set(CoreId(core), Hertz(clock.min(reference)));
+                let until = clocks.end(here, now, work);
+                // The exact end: what is left, over the clock, rounded up.
+                let left = whole - done;
+                prop_assert_eq!(u128::from(until - now), left.div_ceil(u128::from(clock.min(reference))));
+                if now + run >= until {
+                    return Ok(());
+                }
+                work = clocks.rest(here, now + run, until);
+                now += run;
+                done += u128::from(run) * u128::from(clock.min(reference));
+            }
+        }
+
+        /// One computation after the other takes as long as all of them as one.
+        #[test]
+        fn remainders_are_kept(parts in prop::collection::vec(1u64..100_000, 1..200), clock in 1u64..3_000_000_000) {
+            let chip = chip();
+            let mut clocks = Clocks::of(&chip);
+            clocks.set(CoreId(0), Hertz(clock.min(chip.core.clock.0)));
+            let here = (0, CoreId(0));
+            let end = parts.iter().fold(0, |now, &cycles| clocks.after(here, now, cycles));
+            let sum: u64 = parts.iter().sum();
+            prop_assert_eq!(end, clocks.whole(CoreId(0), sum));
+        }
+    }
+}
