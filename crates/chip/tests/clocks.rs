@@ -274,10 +274,7 @@ fn a_guest_changes_a_clock_by_system_call() {
 #[test]
 fn a_clock_out_of_range_is_refused() {
     let refused = |line: &str| {
-        let text = BARCELONA.replace(
-            "clock_hz = 2_300_000_000\nper_cluster",
-            &format!("clock_hz = 2_300_000_000\n{line}\nper_cluster"),
-        );
+        let text = BARCELONA.replacen("clock_hz = 2_300_000_000\n", &format!("clock_hz = 2_300_000_000\n{line}\n"), 1);
         Chip::from_toml(&text, "x.toml").expect_err("must be refused").to_string()
     };
     for (line, says) in [
