@@ -1,7 +1,7 @@
 //! A machine that tells when a guest has begun to wait: the test for "first come, first served" needs to know who came.
 
 use baton_machine::units::{Cycles, Nanos};
-use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, Wait, WaitResult, Word};
+use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Wait, WaitResult, Word};
 use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -112,5 +112,13 @@ unsafe impl<M: Machine> Machine for Watched<M> {
     unsafe fn touch(start: *mut u8, bytes: usize, write: bool) {
         // SAFETY: what the caller promises.
         unsafe { M::touch(start, bytes, write) };
+    }
+
+    fn prefetch(start: *const u8, bytes: usize, write: bool) {
+        M::prefetch(start, bytes, write);
+    }
+
+    fn prepush(start: *const u8, bytes: usize, to: PushTo) {
+        M::prepush(start, bytes, to);
     }
 }

@@ -27,7 +27,7 @@
 //! | --- | --- |
 //! | [`config`] | what a chip is: the chip file |
 //! | `clock` | clocks that differ from the reference |
-//! | `core` | what a core keeps to itself: store buffers |
+//! | `core` | what a core keeps to itself: store buffers, its window, the guest's own instructions |
 //! | [`device`] | devices on the network or on wires of their own |
 //! | `engine` | time, threads, the event queue, waits that watch a line |
 //! | `memory` | the memory system behind one trait; now caches of fixed latencies |
@@ -52,6 +52,9 @@ pub mod outcome;
 mod random;
 pub mod simulation;
 
+pub use self::core::instructions::{self, Instructions};
+pub use self::core::size::WindowSize;
+pub use self::core::window::{Share, Window};
 pub use config::{Chip, ChipError};
 pub use device::attached::DeviceFigures;
 pub use device::port::Answer;

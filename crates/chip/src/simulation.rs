@@ -5,6 +5,8 @@ use crate::clock::change::SLOWEST;
 use crate::config::Chip;
 use crate::config::ocor::Ocor;
 use crate::core::drain::drain;
+use crate::core::instructions::Instructions;
+use crate::core::window::Window;
 use crate::device::Device;
 use crate::device::attached::Devices;
 use crate::engine::current::{Entered, with};
@@ -55,6 +57,8 @@ pub struct Options {
     pub run_ahead: bool,
     /// Count tries that cannot succeed without simulating them. Changes no result: a test compares.
     pub skip_tries: bool,
+    /// The algorithm's own instructions, charged between accesses on a chip that has a `core.width`.
+    pub instructions: Instructions,
 }
 
 impl Default for Options {
@@ -69,6 +73,7 @@ impl Default for Options {
             threads: 1024,
             run_ahead: true,
             skip_tries: true,
+            instructions: Instructions::default(),
         }
     }
 }
@@ -222,6 +227,8 @@ impl Simulation {
             record: options.record.then(Vec::new),
             watch: Watch::new(options.watch_locks),
             ocor: chip.coherent.as_ref().map_or_else(Ocor::default, |coherent| coherent.ocor),
+            windows: vec![Window::of(chip); cpus as usize],
+            own_instructions: Engine::charge_of(chip.core.width, options.instructions),
             chip: chip.clone(),
             arena,
         };

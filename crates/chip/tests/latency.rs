@@ -10,7 +10,8 @@ use baton_units::CoreId;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// `ocor64` on a mesh of 4x4, with buffers that hold a packet, and stores that are waited for.
+/// `ocor64` on a mesh of 4x4, with buffers that hold a packet, stores that are waited for, and no
+/// instructions between accesses.
 fn chip(settings: &[&str]) -> Chip {
     let fixed = [
         "core.count=16",
@@ -23,6 +24,7 @@ fn chip(settings: &[&str]) -> Chip {
         "dram.placement=corners",
         "noise.start=0",
         "core.store_buffer=0",
+        "core.width=0",
         "core.atomics=near",
         "cache.atomic=7",
         "directory.latency=5",

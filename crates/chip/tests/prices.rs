@@ -187,6 +187,43 @@ fn a_bounded_spin_ends_at_its_last_try() {
     }
 }
 
+/// When a plain spin's line goes, what was speculated is thrown away; PAUSE keeps the core from speculating.
+#[test]
+fn a_spin_pays_its_flush_when_its_line_goes() {
+    let run = |flush: u32, wait, pause: u32| {
+        let settings = [format!("core.flush={flush}"), format!("wait.pause={pause}")];
+        let chip = common::cores(2, &[&settings[0], &settings[1]]);
+        let mut simulation = simulation(&chip);
+        let cell = cell(&mut simulation, 0u32);
+        let (waiter, writer) = (cell.clone(), cell);
+        simulation
+            .spawn(on(0), move || {
+                assert_eq!(Simulated::wait_while(&waiter.0, 0, wait, None), WaitResult::Changed(2));
+            })
+            .unwrap();
+        let body = move || {
+            // The first takes the line away without ending the wait.
+            writer.0.store(0, Release);
+            Simulated::work(Cycles(5_000));
+            writer.0.store(2, Release);
+        };
+        simulation.spawn(Spawn { after: Cycles(100_000), ..on(1) }, body).unwrap();
+        let outcome = simulation.run().unwrap();
+        (outcome.threads[0].ended, outcome.threads[0].time(Reason::Flush).0)
+    };
+    let plain = run(0, Wait::Spin, 30);
+    assert_eq!(plain.1, 0);
+    for flush in [1, 20, 31] {
+        let (ended, flushed) = run(flush, Wait::Spin, 30);
+        assert_eq!(flushed, 2 * u64::from(flush), "the line went twice");
+        assert!(ended >= plain.0, "{ended} after {}", plain.0);
+        assert_eq!(run(flush, Wait::Pause, 30).1, 0, "with PAUSE between tries");
+        // A pause that is no longer than a turn of the plain loop is none.
+        let spin = common::chip(&[]).wait.spin.0 as u32;
+        assert_eq!(run(flush, Wait::Pause, spin).1, 2 * u64::from(flush));
+    }
+}
+
 #[test]
 fn a_monitor_wakes_its_exit_after_the_line_goes() {
     let chip = common::cores(2, &["wait.mwaitx.enter=50", "wait.mwaitx.exit=333"]);

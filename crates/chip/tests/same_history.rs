@@ -65,26 +65,41 @@ fn shortcuts_change_nothing_with_store_buffers() {
     shortcuts("core.store_buffer=3");
 }
 
+#[test]
+fn shortcuts_change_nothing_with_flushes_and_instructions() {
+    shortcuts("core.flush=23 core.width=2");
+}
+
+/// The same on a coherent chip, where lines are lost by notice, for a lock of each kind.
+#[test]
+fn shortcuts_change_nothing_on_a_coherent_chip() {
+    let settings =
+        ["os.time_slice=1777", "os.context_switch=97", "noise.start=500", "core.flush=23"].map(str::to_owned);
+    let chip = baton_chip::Chip::from_toml_at(OCOR, "ocor64", Some(4), &settings).unwrap();
+    compare(&chip, &["tas", "ttas", "ticket", "mcs"], &[Wait::Spin, Wait::SpinPark(9)]);
+}
+
+const OCOR: &str = include_str!("../../../chips/ocor64.toml");
+
 fn shortcuts(setting: &str) {
     // A short slice, so that spinners are preempted in the middle of their tries.
-    let chip = common::cores(
-        4,
-        &[
-            "noise.latency=0.05",
-            "noise.start=500",
-            "os.time_slice=1777",
-            "os.context_switch=97",
-            "wait.tpause=70",
-            "wait.umwait.enter=30",
-            "wait.umwait.exit=60",
-            "wait.mwait.c1.enter=11",
-            "wait.mwait.c1.exit=90",
-            "wait.halt.enter=70",
-            "wait.halt.send=110",
-            "wait.halt.exit=130",
-            setting,
-        ],
-    );
+    let mut settings = vec![
+        "noise.latency=0.05",
+        "noise.start=500",
+        "os.time_slice=1777",
+        "os.context_switch=97",
+        "wait.tpause=70",
+        "wait.umwait.enter=30",
+        "wait.umwait.exit=60",
+        "wait.mwait.c1.enter=11",
+        "wait.mwait.c1.exit=90",
+        "wait.halt.enter=70",
+        "wait.halt.send=110",
+        "wait.halt.exit=130",
+    ];
+    settings.extend(setting.split(' '));
+    let chip = common::cores(4, &settings);
+    let names: Vec<&str> = LOCKS.iter().map(|lock| lock.name).collect();
     let waits = [
         Wait::Spin,
         Wait::Pause,
@@ -95,8 +110,12 @@ fn shortcuts(setting: &str) {
         Wait::Mwait(1),
         Wait::Halt,
     ];
-    for lock in LOCKS {
-        for wait in waits {
+    compare(&chip, &names, &waits);
+}
+
+fn compare(chip: &baton_chip::Chip, names: &[&str], waits: &[Wait]) {
+    for lock in LOCKS.iter().filter(|lock| names.contains(&lock.name)) {
+        for &wait in waits {
             if lock.wait(Some(wait)).is_err() {
                 continue;
             }
@@ -104,7 +123,7 @@ fn shortcuts(setting: &str) {
                 let run = |run_ahead, skip_tries| {
                     let limit = Some(Cycles(3_000_000));
                     let options = Options { run_ahead, skip_tries, limit, record: true, ..Options::default() };
-                    history(visit(lock.name, Contend { chip: &chip, options, threads, wait }).unwrap())
+                    history(visit(lock.name, Contend { chip, options, threads, wait }).unwrap())
                 };
                 let fast = run(true, true);
                 let what = format!("{} {wait} {threads} threads", lock.name);

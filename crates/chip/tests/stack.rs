@@ -22,6 +22,8 @@ fn run(chip: &Chip, wait: Wait, limit: Option<u64>, seed: u64) -> Outcome {
     });
     for thread in 0..6u64 {
         let (lock, cells) = (lock.clone(), cells.clone());
+        let range = cells.first().map_or(std::ptr::null_mut(), |cell| cell.as_ptr().cast::<u8>());
+        let bytes = cells.last().map_or(0, |cell| cell.as_ptr().addr() - range.addr());
         simulation
             .spawn(Spawn::default(), move || {
                 for round in 0..30 {
@@ -32,6 +34,10 @@ fn run(chip: &Chip, wait: Wait, limit: Option<u64>, seed: u64) -> Outcome {
                     // SAFETY: locked above, with the same policy.
                     unsafe { lock.unlock((), wait) };
                     cells[(round as usize * 7) % 40].load(Acquire);
+                    if round % 8 == thread {
+                        // SAFETY: the cells' own memory, which is only read.
+                        unsafe { Simulated::touch(range, bytes, false) };
+                    }
                     Simulated::fence(SeqCst);
                 }
             })
@@ -81,7 +87,7 @@ fn stacks_sum_to_the_run() {
         }
     }
     let whole = run(&coherent, Wait::Spin, None, 1);
-    for why in ["l1", "home", "network", "remote_cache", "memory"] {
+    for why in ["l1", "home", "network", "remote_cache", "memory", "store_buffer", "flush"] {
         assert!(of(&whole, why) > 0, "no cycle went to {why}: {whole:?}");
     }
     let accesses: u64 = whole.cores.iter().map(|core| core.hits + core.l2_hits + core.misses + core.upgrades).sum();

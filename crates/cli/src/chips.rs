@@ -2,7 +2,7 @@
 
 use crate::error::BadInput;
 use crate::ui;
-use baton_chip::Chip;
+use baton_chip::{Chip, WindowSize};
 use std::path::{Path, PathBuf};
 
 /// Where `baton doctor --calibrate` writes this machine's figures.
@@ -29,6 +29,14 @@ pub(crate) struct Change {
     /// Replace one key of the chip file, as in cache.hit=3. May be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Cores with another window: how many accesses that do not depend on each other are under way at once. smallest: one
+    /// at a time; largest: as many as the largest core that is sold. Left out: what the chip file says.
+    #[arg(long, value_name = "SIZE", value_parser = window)]
+    window: Option<WindowSize>,
+}
+
+fn window(text: &str) -> Result<WindowSize, String> {
+    WindowSize::named(text).ok_or_else(|| format!("expected {}", WindowSize::NAMES.join(" or ")))
 }
 
 impl ChipArgs {
@@ -53,7 +61,7 @@ impl ChipArgs {
                      (`baton doctor --calibrate` measures them)"
                 ));
                 let chip = Chip::from_toml_at(SAMPLE, "sample-host.toml", self.change.cores, &self.change.set);
-                chip.map_err(|error| BadInput::new(error).into())
+                chip.map(|chip| self.change.windowed(chip)).map_err(|error| BadInput::new(error).into())
             }
         }
     }
@@ -62,7 +70,15 @@ impl ChipArgs {
 impl Change {
     /// Reads the chip file at `path`, or chips/PATH.toml.
     pub(crate) fn open(&self, path: &Path) -> anyhow::Result<Chip> {
-        Chip::open_with(&found(path), self.cores, &self.set).map_err(|error| BadInput::new(error).into())
+        let chip = Chip::open_with(&found(path), self.cores, &self.set);
+        chip.map(|chip| self.windowed(chip)).map_err(|error| BadInput::new(error).into())
+    }
+
+    fn windowed(&self, chip: Chip) -> Chip {
+        match self.window {
+            Some(size) => chip.with_window(size),
+            None => chip,
+        }
     }
 }
 
@@ -74,7 +90,8 @@ impl ChipArgs {
         }
         let set: Vec<String> =
             preset.iter().map(|&key| key.to_owned()).chain(self.change.set.iter().cloned()).collect();
-        Ok(Chip::from_toml_at(SAMPLE, "sample-host.toml", self.change.cores, &set).map_err(BadInput::new)?)
+        let chip = Chip::from_toml_at(SAMPLE, "sample-host.toml", self.change.cores, &set).map_err(BadInput::new)?;
+        Ok(self.change.windowed(chip))
     }
 }
 

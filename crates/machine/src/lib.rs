@@ -41,6 +41,15 @@ pub struct LockHint {
     pub progress: u32,
 }
 
+/// Where pushed lines go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PushTo {
+    /// The level that all cores share.
+    SharedLevel,
+    /// The private caches of that core. A machine that cannot do this takes it as [`PushTo::SharedLevel`], or does nothing.
+    Core(units::CoreId),
+}
+
 /// The verbs. All are associated functions: the machine is the one that the calling thread runs on, so
 /// that a lock needs no handle to it and can stand behind `lock_api` and `pthread_mutex_t`.
 ///
@@ -113,6 +122,14 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// # Safety
     /// The range is guest memory that is alive, and with `write` nobody else accesses it meanwhile.
     unsafe fn touch(start: *mut u8, bytes: usize, write: bool);
+
+    /// A hint: the lines of `bytes` bytes at `start` will be read, or, with `write`, written. Nobody waits for them.
+    /// Any address will do; memory that is not there is not fetched.
+    fn prefetch(start: *const u8, bytes: usize, write: bool);
+
+    /// A hint: these lines were written and will be read elsewhere next, so they leave this core's private caches, after
+    /// the stores that came before (CAF's prepush: Wang and others, 2016).
+    fn prepush(start: *const u8, bytes: usize, to: PushTo);
 }
 
 pub use baton_units as units;

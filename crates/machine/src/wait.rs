@@ -24,7 +24,9 @@ pub enum Wait {
     /// Load-exclusive and WFE (Arm).
     Wfe,
     /// MONITOR, re-check, MWAIT, with the hint for this depth: 1 is the shallowest. Privileged on most systems.
-    Mwait(u8),
+    /// Its payload is as wide as that of `SpinPark`: a policy is then passed in two registers, and a lock that knows it at run
+    /// time only takes five instructions less a pair.
+    Mwait(u32),
     /// MONITOR, re-check, MWAIT within a system call, where user code may not execute them.
     Mwmon,
     /// Halt the CPU in a system call; whoever changes the cell sends an interrupt.
@@ -39,7 +41,7 @@ pub enum Wait {
 pub const SPIN_TRIES: u32 = 128;
 
 /// Depths that `mwait(n)` can ask for: 1 to this.
-pub const MWAIT_DEPTHS: u8 = 3;
+pub const MWAIT_DEPTHS: u32 = 3;
 
 /// What is said of a policy: its name, what it is, what it cannot do.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,7 @@ pub(crate) use fairness::{abandoned, announce};
 use crate::{execution, mutant};
 use ::loom::sync::atomic::AtomicU32;
 use baton_machine::units::{Cycles, Nanos};
-use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, Wait, WaitResult, Word};
+use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Wait, WaitResult, Word};
 use core::alloc::Layout;
 use core::cell::{Cell, RefCell};
 use core::ptr::NonNull;
@@ -163,4 +163,8 @@ unsafe impl Machine for Loom {
     unsafe fn touch(_: *mut u8, _: usize, _: bool) {
         Self::work(Cycles(0));
     }
+
+    fn prefetch(_: *const u8, _: usize, _: bool) {}
+
+    fn prepush(_: *const u8, _: usize, _: PushTo) {}
 }

@@ -11,7 +11,7 @@ pub use cell::{ShuttleAtomic, ShuttleSlot};
 use crate::{execution, mutant};
 use ::shuttle::rand::{Rng, thread_rng};
 use baton_machine::units::{Cycles, Nanos};
-use baton_machine::{Atomic, Clock, Deadline, Local, LockHint, Machine, Ordering, Wait, WaitResult, Word};
+use baton_machine::{Atomic, Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Wait, WaitResult, Word};
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::ptr::NonNull;
@@ -159,4 +159,8 @@ unsafe impl Machine for Shuttle {
     unsafe fn touch(_: *mut u8, _: usize, _: bool) {
         ::shuttle::thread::yield_now();
     }
+
+    fn prefetch(_: *const u8, _: usize, _: bool) {}
+
+    fn prepush(_: *const u8, _: usize, _: PushTo) {}
 }

@@ -52,7 +52,7 @@ pub struct Mwait {
 
 impl Mwait {
     /// The prices of a depth, from 1; `None`: the chip has no such depth.
-    pub fn depth(&self, depth: u8) -> Option<Monitor> {
+    pub fn depth(&self, depth: u32) -> Option<Monitor> {
         match depth {
             1 => self.c1,
             2 => self.c2,

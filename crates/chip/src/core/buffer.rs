@@ -1,6 +1,6 @@
 //! A hardware thread's store buffer: stores in program order, oldest first.
 
-use crate::memory::Line;
+use crate::memory::{Access, Line};
 use baton_units::CoreId;
 use std::collections::VecDeque;
 
@@ -22,6 +22,8 @@ pub(crate) struct Store {
     /// How it is written; `None` once the memory is gone, or for traffic only.
     pub(crate) write: Option<Write>,
     pub(crate) line: Line,
+    /// What it wants of its line: to store, or, as a push that came behind stores, to give it up.
+    pub(crate) access: Access,
     /// The core whose buffer it is in: the thread may have moved on.
     pub(crate) core: CoreId,
 }
@@ -59,6 +61,13 @@ impl StoreBuffer {
 
     pub(crate) fn pop(&mut self) -> Option<Store> {
         self.stores.pop_front()
+    }
+
+    /// The store at this place behind the oldest, if its line is not also that of the store before it.
+    pub(crate) fn behind(&self, place: usize) -> Option<&Store> {
+        let store = self.stores.get(place)?;
+        let before = self.stores.get(place.checked_sub(1)?)?;
+        (before.line != store.line && store.access == Access::Store).then_some(store)
     }
 
     /// What a load of `bytes` bytes at `offset` finds.
@@ -100,7 +109,15 @@ mod tests {
 
     fn store(offset: usize, bytes: usize, value: u64) -> Store {
         let write: Write = |_, _| {};
-        Store { offset, bytes, value, write: Some(write), line: Line(offset as u32 / 64), core: CoreId(0) }
+        Store {
+            offset,
+            bytes,
+            value,
+            write: Some(write),
+            line: Line(offset as u32 / 64),
+            access: Access::Store,
+            core: CoreId(0),
+        }
     }
 
     proptest! {

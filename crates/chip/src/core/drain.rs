@@ -1,7 +1,7 @@
 //! Stores leave the buffer: the oldest asks for its line, is written when the line is owned, and the next one asks.
 
 use super::buffer::{Forward, Store};
-use super::{HEAD, token};
+use super::{HEAD, HINT, token};
 use crate::engine::current::{operate, running, suspend, with};
 use crate::engine::queue::Rank;
 use crate::engine::thread::{OUTSIDE, Reason, ThreadId};
@@ -22,21 +22,36 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         thread.operations += 1;
         thread.buffer.push(store);
-        if thread.buffer.len() == 1 {
-            self.ask(id);
+        match thread.buffer.len() - 1 {
+            0 => self.ask(id),
+            place => self.ask_ahead(id, place),
         }
     }
 
     /// The oldest store asks for its line.
     fn ask(&mut self, id: ThreadId) {
-        let Some(&Store { core, line, .. }) = self.threads[id as usize].buffer.head() else { return };
-        let request = Request { token: token(id, HEAD), core, line, access: Access::Store, mark: Default::default() };
+        let Some(&Store { core, line, access, .. }) = self.threads[id as usize].buffer.head() else { return };
+        let request = Request { token: token(id, HEAD), core, line, access, mark: Default::default() };
         if let Answer::Served(served) = self.memory.request(request, Cycles(self.now)) {
             if served.invalidates && self.watchers[line.0 as usize] != 0 {
                 self.invalidated(line);
             }
             self.queue.put(buffer(id), served.at.0, Rank::Next);
         }
+    }
+
+    /// A store behind the oldest asks for its line, so that it is here when its turn comes: it is written in order all
+    /// the same (x86-TSO). The line may be taken away again before; then the store asks once more.
+    fn ask_ahead(&mut self, id: ThreadId, place: usize) {
+        let thread = &self.threads[id as usize];
+        if place >= self.windows[thread.cpu as usize].stores() {
+            return;
+        }
+        let Some(&Store { core, line, .. }) = thread.buffer.behind(place) else { return };
+        let request =
+            Request { token: token(id, HINT), core, line, access: Access::PrefetchExclusive, mark: Default::default() };
+        let answer = self.memory.request(request, Cycles(self.now));
+        debug_assert!(matches!(answer, Answer::Served(_)), "a hint is never waited for");
     }
 
     /// The oldest store's line is owned: it is written.
@@ -56,6 +71,11 @@ impl Engine {
             self.invalidated(store.line);
         }
         self.ask(id);
+        let last = self.windows[self.threads[id as usize].cpu as usize].stores() - 1;
+        if last != 0 {
+            // The one that has come up to where lines are asked for.
+            self.ask_ahead(id, last);
+        }
         let thread = &mut self.threads[id as usize];
         if thread.waits_for_room.is_some_and(|most| thread.buffer.len() <= most) {
             thread.waits_for_room = None;
@@ -131,7 +151,7 @@ pub(crate) fn forward(offset: usize, bytes: usize) -> Option<u64> {
 /// The running thread stores into its buffer: a cycle, and the wait for a free entry. `store` is made when it enters.
 #[inline]
 pub(crate) fn store(store: impl FnOnce(CoreId) -> Store) {
-    let most = with(|engine| engine.chip.core.store_buffer as usize);
+    let most = with(|engine| engine.window().store_buffer as usize);
     if buffered() >= most {
         wait_for(most - 1);
     }

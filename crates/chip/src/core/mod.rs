@@ -6,6 +6,11 @@
 //! | [`mark`] | what a lock tells the network interface of its next try |
 //! | [`rmw`] | atomics that the home performs |
 //! | [`drain`] | how stores leave it, one after the other, and who waits until they have |
+//! | [`window`] | how many accesses of a hardware context can be under way at once |
+//! | [`size`] | the smallest and the largest window |
+//! | [`walk`] | loads that do not depend on each other: the lines of a range |
+//! | [`hints`] | prefetches and pushes |
+//! | [`instructions`] | the algorithm's own instructions between accesses |
 //!
 //! The store buffer makes the chip x86-TSO (Sewell and others, CACM 53:7, 2010): a store is done when it has entered the
 //! buffer; guest memory is written when its line is owned; loads of the same thread see it at once. Locked
@@ -13,8 +18,13 @@
 
 pub(crate) mod buffer;
 pub(crate) mod drain;
+pub(crate) mod hints;
+pub mod instructions;
 pub(crate) mod mark;
 pub(crate) mod rmw;
+pub(crate) mod size;
+pub(crate) mod walk;
+pub(crate) mod window;
 
 use crate::engine::thread::ThreadId;
 
@@ -34,3 +44,7 @@ pub(crate) fn parts(token: u32) -> (ThreadId, u32) {
 const PART_SHIFT: u32 = 22;
 /// The store at the head of the buffer.
 pub(crate) const HEAD: u32 = 1;
+/// A hint, which nobody waits for.
+pub(crate) const HINT: u32 = 2;
+/// From here on: a load of a walk, by its number.
+pub(crate) const WALK: u32 = 512;

@@ -79,6 +79,10 @@ pub(crate) struct Engine {
     /// Notices of the memory system that are being handled; kept for its room.
     pub(crate) notices: Vec<Notice>,
     pub(crate) chip: Chip,
+    /// By hardware context.
+    pub(crate) windows: Vec<core::window::Window>,
+    /// Instructions that come with each access, in units; 0: none.
+    pub(crate) own_instructions: u64,
     /// Events after this moment do not happen.
     pub(crate) limit: u64,
     /// Finish operations at once where nothing comes before them; off in tests that compare.
@@ -274,6 +278,10 @@ impl Engine {
                     if part == core::HEAD {
                         // Nobody waits for it as such: it has no place in the thread's cycles.
                         self.queue.put(buffer(id), at, Rank::Next);
+                        continue;
+                    }
+                    if part >= core::WALK {
+                        self.walked(id, part, at, parts);
                         continue;
                     }
                     let sums = &mut self.threads[id as usize].parts;

@@ -21,7 +21,7 @@ use crate::memory::{Line, Memory};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Still {
     /// With a monitor, at this depth (1 is the shallowest).
-    Monitor(u8),
+    Monitor(u32),
     /// Halted.
     Halted,
 }

@@ -6,6 +6,7 @@ use crate::config::ocor::Ocor;
 use crate::core::buffer::StoreBuffer;
 use crate::core::mark::Sort;
 use crate::core::rmw::Far;
+use crate::core::walk::Walk;
 use crate::engine::locks::Timeline;
 use crate::memory::{Access, Line, PARTS};
 use baton_machine::{Local, LockHint};
@@ -28,6 +29,8 @@ pub enum Reason {
     Memory,
     /// Waiting for room in its store buffer, or until that is empty.
     StoreBuffer,
+    /// Throwing away what was speculated when a spin's line goes.
+    Flush,
     /// Spinning on a core.
     Spin,
     /// Waiting with a monitor or halted, on a CPU that it keeps: arming, entry and exit included.
@@ -49,7 +52,7 @@ pub enum Reason {
 }
 
 /// How many reasons there are.
-pub const REASONS: usize = 12;
+pub const REASONS: usize = 13;
 
 impl Reason {
     /// All of them, in the order of their numbers.
@@ -57,6 +60,7 @@ impl Reason {
         Reason::Work,
         Reason::Memory,
         Reason::StoreBuffer,
+        Reason::Flush,
         Reason::Spin,
         Reason::Monitor,
         Reason::Kernel,
@@ -74,6 +78,7 @@ impl Reason {
             Reason::Work => "work",
             Reason::Memory => "memory",
             Reason::StoreBuffer => "store_buffer",
+            Reason::Flush => "flush",
             Reason::Spin => "spin",
             Reason::Monitor => "monitor",
             Reason::Kernel => "kernel",
@@ -183,6 +188,9 @@ pub(crate) struct Thread {
     pub(crate) affinity: Affinity,
 
     pub(crate) buffer: StoreBuffer,
+    pub(crate) walk: Walk,
+    /// Instructions that have not made up a cycle yet, in units.
+    pub(crate) instructions: u32,
     /// It waits until at most so many stores are in its buffer.
     pub(crate) waits_for_room: Option<usize>,
 
@@ -249,6 +257,8 @@ impl Thread {
             timeline: Timeline::default(),
             affinity,
             buffer: StoreBuffer::default(),
+            walk: Walk::default(),
+            instructions: 0,
             waits_for_room: None,
             spin: Spin::pause(CoreId(0), 0),
             rest: Rest::NONE,

@@ -1,8 +1,9 @@
 //! Cells and slots of the simulated machine: the layout of the value itself, in guest memory.
 
-use super::{access, access_range, by_links, conditional, end_hint, far, place};
+use super::{access, access_range, by_links, conditional, end_hint, far, one, place};
 use crate::core::buffer::{Store, Write};
 use crate::core::drain::{self, drain};
+use crate::core::instructions::before_access;
 use crate::core::rmw::{Far, Rmw};
 use crate::engine::current::{operate, running, with};
 use crate::engine::thread::{OUTSIDE, Reason};
@@ -34,11 +35,15 @@ impl<T: Word> SimulatedAtomic<T> {
     /// A load: from the thread's own store buffer, or from memory.
     #[inline]
     pub(crate) fn read(&self) -> T {
+        if running() == OUTSIDE {
+            return self.peek();
+        }
         let address = self.address();
+        before_access();
         match forwarded(address, T::BYTES) {
             Some(bits) => T::from_bits(bits),
             None => {
-                access(address, Access::Load);
+                one(address, Access::Load);
                 self.peek()
             }
         }
@@ -66,13 +71,14 @@ impl<T: Word> SimulatedAtomic<T> {
 
     /// A store into the thread's store buffer.
     fn buffer(&self, value: T) {
+        before_access();
         let (offset, line) = place(self.address());
         let write: Write = |at, bits| {
             // SAFETY: the caller's: `at` is the address of a live cell of this type.
             unsafe { at.cast::<T>().write(T::from_bits(bits)) }
         };
         let (bytes, value) = (T::BYTES, value.to_bits());
-        drain::store(|core| Store { offset, bytes, value, write: Some(write), line, core });
+        drain::store(|core| Store { offset, bytes, value, write: Some(write), line, access: Access::Store, core });
     }
 
     /// A locked instruction, which waits until earlier stores have left their buffer: in the core's cache, or at the line's
@@ -126,9 +132,6 @@ impl<T> Drop for SimulatedAtomic<T> {
 /// What the running thread's store buffer has for a load, at the price of a hit.
 #[inline(always)]
 fn forwarded(address: usize, bytes: usize) -> Option<u64> {
-    if running() == OUTSIDE || !with(|engine| engine.buffers()) {
-        return None;
-    }
     let bits = drain::forward(place(address).0, bytes)?;
     operate(Reason::Memory, |engine| {
         engine.threads[engine.running as usize].operations += 1;

@@ -24,12 +24,14 @@ use crate::config::Chip;
 use crate::config::coherent::Atomics;
 use crate::core::buffer::Store;
 use crate::core::drain::{self, drain};
+use crate::core::instructions::{A_LINE, UNIT, before_access, execute};
 use crate::core::mark::Sort;
+use crate::core::{hints, walk};
 use crate::engine::current::{operate, running, with, work};
 use crate::engine::thread::{OUTSIDE, Reason};
 use crate::memory::{Access, Line, Memory};
 use baton_machine::units::{Cycles, Nanos};
-use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, Wait, WaitResult, Word};
+use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Wait, WaitResult, Word};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
@@ -41,6 +43,10 @@ pub struct Simulated;
 /// chip with load-linked and store-conditional, these two until the second succeeds.
 #[inline(always)]
 fn access(address: usize, access: Access) {
+    if running() == OUTSIDE {
+        return;
+    }
+    before_access();
     if access == Access::Atomic && by_links() {
         while {
             one(address, Access::LoadLinked);
@@ -52,11 +58,9 @@ fn access(address: usize, access: Access) {
     one(address, access);
 }
 
+/// An access whose own instructions were charged for already.
 #[inline(always)]
 fn one(address: usize, access: Access) {
-    if running() == OUTSIDE {
-        return;
-    }
     operate(Reason::Memory, |engine| {
         let line = Line((engine.offset_of(address) >> engine.line_shift) as u32);
         engine.access(line, access).0
@@ -96,22 +100,36 @@ fn conditional(address: usize) -> bool {
     with(|engine| !engine.memory.failed(engine.core_of(engine.running)))
 }
 
-/// One access to each line of a range whose data is read or written directly.
+/// One access to each line of a range whose data is read or written directly. Loads do not wait for each other as far as
+/// the core's window goes; stores go through the store buffer.
 fn access_range(start: usize, bytes: usize, kind: Access) {
     if running() == OUTSIDE || bytes == 0 {
         return;
     }
-    let (line, buffers) = with(|engine| (1usize << engine.line_shift, engine.buffers()));
-    let mut at = start;
-    while at < start + bytes {
+    let (buffers, window) = with(|engine| (engine.buffers(), engine.window().loads(A_LINE)));
+    let lines = lines(start, bytes);
+    if kind == Access::Load && window > 1 && lines.len() > 1 {
+        return walk::load_all(lines.map(|at| place(at).1), A_LINE);
+    }
+    let beside = u64::from(A_LINE - 1) * UNIT;
+    lines.for_each(|at| {
+        execute(beside);
         if kind == Access::Store && buffers {
             let (offset, line) = place(at);
-            drain::store(|core| Store { offset, bytes: 0, value: 0, write: None, line, core });
+            drain::store(|core| Store { offset, bytes: 0, value: 0, write: None, line, access: kind, core });
         } else {
-            access(at, kind);
+            one(at, kind);
         }
-        at = at / line * line + line;
-    }
+    });
+}
+
+/// The first address of each line's part of a range.
+fn lines(start: usize, bytes: usize) -> impl ExactSizeIterator<Item = usize> {
+    // Lines begin where the arena does, or whole lines from there.
+    let (base, line) = with(|engine| (engine.base, 1usize << engine.line_shift));
+    let first = start - start.wrapping_sub(base) % line;
+    let count = (start + bytes - first).div_ceil(line);
+    (0..count).map(move |turn| start.max(first + turn * line))
 }
 
 /// Where an address lies in guest memory, and in which line.
@@ -241,5 +259,21 @@ unsafe impl Machine for Simulated {
 
     unsafe fn touch(start: *mut u8, bytes: usize, write: bool) {
         access_range(start.addr(), bytes, if write { Access::Store } else { Access::Load });
+    }
+
+    fn prefetch(start: *const u8, bytes: usize, write: bool) {
+        if running() != OUTSIDE && bytes != 0 {
+            hints::prefetch(&mut lines(start.addr(), bytes).map(place), write);
+        }
+    }
+
+    fn prepush(start: *const u8, bytes: usize, to: PushTo) {
+        if running() != OUTSIDE && bytes != 0 {
+            let to = match to {
+                PushTo::SharedLevel => None,
+                PushTo::Core(core) => Some(core),
+            };
+            hints::push(&mut lines(start.addr(), bytes).map(place), to);
+        }
     }
 }

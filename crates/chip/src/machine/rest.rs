@@ -20,7 +20,7 @@ use baton_machine::{WaitResult, Word};
 pub(super) struct Watch {
     pub(super) price: Monitor,
     /// From 1.
-    pub(super) depth: u8,
+    pub(super) depth: u32,
     /// The longest that one rest takes.
     pub(super) limit: u64,
 }

@@ -31,7 +31,13 @@ impl Chip {
 
 /// How the policy waits between reads.
 enum Between {
-    Tries { cycles: u64, most: u64, parks: bool },
+    Tries {
+        cycles: u64,
+        most: u64,
+        parks: bool,
+        /// Nothing between the tries keeps the core from speculating on the next ones.
+        speculates: bool,
+    },
     Monitor(Watch),
     System(SystemCall, Watch),
     Halt(Halt),
@@ -40,7 +46,11 @@ enum Between {
 fn between(chip: &Chip, wait: Wait) -> Result<Between, Unavailable> {
     chip.check_wait(wait)?;
     let prices = &chip.wait;
-    let tries = |cycles: Cycles| Between::Tries { cycles: cycles.0, most: u64::MAX, parks: false };
+    // PAUSE keeps the loads behind it from being speculated, which is what it is for (Intel SDM vol. 2, PAUSE). Where the
+    // chip's pause takes no longer than a turn of the plain loop it is no instruction of that kind.
+    let plain = prices.pause <= prices.spin;
+    let tries =
+        |cycles: Cycles, speculates| Between::Tries { cycles: cycles.0, most: u64::MAX, parks: false, speculates };
     let watch = |price: Option<Monitor>, depth, limit: Option<Cycles>| Watch {
         price: price.unwrap_or_default(),
         depth,
@@ -48,18 +58,20 @@ fn between(chip: &Chip, wait: Wait) -> Result<Between, Unavailable> {
     };
     let monitor = |price, depth, limit| Between::Monitor(watch(price, depth, limit));
     Ok(match wait {
-        Wait::Spin => tries(prices.spin),
-        Wait::Pause => tries(prices.pause),
-        Wait::Tpause => tries(prices.tpause.unwrap_or_default()),
+        Wait::Spin => tries(prices.spin, true),
+        Wait::Pause => tries(prices.pause, plain),
+        Wait::Tpause => tries(prices.tpause.unwrap_or_default(), false),
         Wait::Umwait => monitor(prices.umwait, 1, prices.umwait_limit),
         Wait::Mwaitx => monitor(prices.mwaitx, 1, None),
         Wait::Wfe => monitor(prices.wfe, 1, None),
         Wait::Mwait(depth) => monitor(prices.mwait.depth(depth), depth, None),
         Wait::Mwmon => Between::System(prices.mwmon.unwrap_or_default(), watch(prices.mwait.c1, 1, None)),
         Wait::Halt => Between::Halt(prices.halt.unwrap_or_default()),
-        Wait::Futex => Between::Tries { cycles: 0, most: 0, parks: true },
-        Wait::SpinPark(u32::MAX) => tries(prices.pause),
-        Wait::SpinPark(n) => Between::Tries { cycles: prices.pause.0, most: u64::from(n), parks: true },
+        Wait::Futex => Between::Tries { cycles: 0, most: 0, parks: true, speculates: false },
+        Wait::SpinPark(u32::MAX) => tries(prices.pause, plain),
+        Wait::SpinPark(n) => {
+            Between::Tries { cycles: prices.pause.0, most: u64::from(n), parks: true, speculates: plain }
+        }
     })
 }
 
@@ -108,7 +120,7 @@ pub(super) fn wait_while<T: Word>(
         Ok(Between::Monitor(watch)) => waiting.monitor(watch),
         Ok(Between::System(call, watch)) => waiting.system_call(call, watch),
         Ok(Between::Halt(price)) => waiting.halt(price),
-        Ok(Between::Tries { cycles, most, parks }) => match waiting.spin(cycles.max(1), most) {
+        Ok(Between::Tries { cycles, most, parks, speculates }) => match waiting.spin(cycles.max(1), most, speculates) {
             WaitResult::Expired if parks && with(|engine| engine.now) < waiting.deadline => waiting.park(),
             ended => ended,
         },
@@ -138,7 +150,7 @@ impl<T: Word> Waiting<'_, T> {
     }
 
     /// Tries until the value changes; `Expired` also says that the tries are used up.
-    fn spin(&self, between: u64, most: u64) -> WaitResult<T> {
+    fn spin(&self, between: u64, most: u64, speculates: bool) -> WaitResult<T> {
         if most == 0 {
             return WaitResult::Expired;
         }
@@ -152,6 +164,7 @@ impl<T: Word> Waiting<'_, T> {
             if done >= most || with(|engine| engine.now) >= self.deadline {
                 return WaitResult::Expired;
             }
+            let preemptions = preemptions();
             let gone = give_way();
             let left = if most == u64::MAX { u64::MAX } else { most - done };
             let skips = with(|engine| {
@@ -176,7 +189,27 @@ impl<T: Word> Waiting<'_, T> {
                 // A try that was read just now is counted by the next turn of this loop.
                 done += tried - u64::from(read);
             }
-            seen = if read { self.cell.peek() } else { self.try_load() };
+            seen = if read {
+                self.cell.peek()
+            } else {
+                if speculates && preemptions == self::preemptions() {
+                    self.flush();
+                }
+                self.try_load()
+            };
+        }
+    }
+
+    /// The core was ahead of its tries: later loads were done with the line that it had. If that has gone, they are thrown
+    /// away (a memory-order violation; Intel Optimization Reference Manual, "Pipelined spin-wait loops").
+    fn flush(&self) {
+        let price = with(|engine| {
+            let core = engine.core_of(engine.running);
+            let price = engine.chip.core.flush.0;
+            if price != 0 && !engine.memory.holds(core, self.line) { price } else { 0 }
+        });
+        if price != 0 {
+            operate(Reason::Flush, |engine| engine.now + price);
         }
     }
 
@@ -341,6 +374,11 @@ pub(super) fn wake_queued(offset: usize, n: u32) -> u32 {
         kernel(price);
     }
     n
+}
+
+/// How often the running thread's core was taken from it: whoever comes back has nothing speculated.
+fn preemptions() -> u64 {
+    with(|engine| engine.threads[engine.running as usize].preemptions)
 }
 
 /// Gives up the core if it is wanted; whether it was. Another thread may have written the line meanwhile, on this very

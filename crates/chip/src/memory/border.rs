@@ -197,6 +197,19 @@ impl Parts {
         self.0[part as usize] += cycles as u32;
     }
 
+    /// The same shares of another time, of at most the whole: sums to `cycles`.
+    pub(crate) fn scaled(&self, cycles: u64) -> Parts {
+        let whole = self.total();
+        if whole == cycles || whole == 0 {
+            return *self;
+        }
+        let mut scaled = Parts(self.0.map(|part| (u64::from(part) * cycles / whole) as u32));
+        // What rounding left goes to the largest.
+        let most = (0..PARTS).max_by_key(|&part| self.0[part]).unwrap_or(0);
+        scaled.0[most] += (cycles - scaled.total()) as u32;
+        scaled
+    }
+
     /// The whole time, in cycles.
     pub(crate) fn total(&self) -> u64 {
         self.0.iter().map(|&part| u64::from(part)).sum()

@@ -7,10 +7,12 @@
 //! | [`trial`] | which policies this processor has, by CPUID and by a measured trial |
 //! | `x86`, `arm` | their wait instructions |
 //! | [`futex`] | sleeping in the kernel |
+//! | `hints` | prefetches, and demotion of lines that others will read |
 //! | [`thread`] | storage and number of a thread |
 
 pub mod cell;
 pub mod futex;
+mod hints;
 pub mod thread;
 pub mod trial;
 pub mod wait;
@@ -21,7 +23,7 @@ pub mod arm;
 pub mod x86;
 
 use crate::units::{Cycles, Nanos};
-use crate::{Clock, Deadline, Local, LockHint, Machine, Wait, WaitResult, Word};
+use crate::{Clock, Deadline, Local, LockHint, Machine, PushTo, Wait, WaitResult, Word};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
@@ -121,5 +123,15 @@ unsafe impl Machine for Native {
             }
             at += LINE;
         }
+    }
+
+    #[inline]
+    fn prefetch(start: *const u8, bytes: usize, write: bool) {
+        hints::prefetch(start, bytes, write);
+    }
+
+    #[inline]
+    fn prepush(start: *const u8, bytes: usize, _: PushTo) {
+        hints::demote(start, bytes);
     }
 }

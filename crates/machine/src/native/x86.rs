@@ -1,10 +1,11 @@
 //! The wait instructions of x86-64: UMONITOR, UMWAIT and TPAUSE (Intel WAITPKG), MONITORX and MWAITX (AMD).
 //!
-//! All are `unsafe` for one reason: on a processor without them they raise an invalid-opcode exception. None of them
-//! reads or writes memory that the compiler knows of; a monitor is on the address alone.
+//! All are `unsafe` for one reason: on a processor without them they raise an invalid-opcode exception. (CLDEMOTE, which
+//! stands here for its CPUID bit, is a NOP where it is missing.) None of them reads or writes memory that the compiler knows of; a monitor is on the address alone.
 
 use core::arch::asm;
 use core::arch::x86_64::{__cpuid, __cpuid_count};
+use core::sync::atomic::{AtomicU8, Ordering};
 
 /// Whether CPUID offers WAITPKG (Intel SDM vol. 2, CPUID leaf 7, ECX bit 5).
 pub fn has_waitpkg() -> bool {
@@ -89,4 +90,25 @@ pub unsafe fn mwaitx(ticks: u32) {
             options(nostack, preserves_flags),
         );
     }
+}
+
+/// Whether CPUID offers CLDEMOTE (Intel SDM vol. 2, CPUID leaf 7, ECX bit 25).
+pub fn has_cldemote() -> bool {
+    // CPUID is slow, and traps in virtual machines: it is asked once. Racing threads find the same answer.
+    static KNOWN: AtomicU8 = AtomicU8::new(0);
+    match KNOWN.load(Ordering::Relaxed) {
+        0 => {
+            let has = __cpuid(0).eax >= 7 && __cpuid_count(7, 0).ecx & 1 << 25 != 0;
+            KNOWN.store(1 + u8::from(has), Ordering::Relaxed);
+            has
+        }
+        known => known == 2,
+    }
+}
+
+/// Moves a line to a level that is farther from this core and nearer to the others. A hint; any address will do.
+#[inline(always)]
+pub fn cldemote(line: *const u8) {
+    // SAFETY: a processor without CLDEMOTE executes its opcode as a NOP (SDM vol. 2, CLDEMOTE); it raises no fault.
+    unsafe { asm!("cldemote [{}]", in(reg) line, options(nostack, preserves_flags)) }
 }

@@ -13,7 +13,7 @@ mod world;
 pub use account::Totals;
 
 use crate::program::Program;
-use baton_chip::{Chip, Options, Reason, Refused, Simulated, Simulation, Stuck};
+use baton_chip::{Chip, Instructions, Options, Reason, Refused, Simulated, Simulation, Stuck};
 use baton_machine::Wait;
 use baton_sync::lock::{LockVisitor, RawLock, UnknownLock, ZeroInit};
 use baton_trace::Trace;
@@ -110,6 +110,7 @@ impl LockVisitor<Simulated> for Run<'_> {
             record,
             heap_bytes: world::heap_bytes(program),
             threads: program.threads.len().max(1),
+            instructions: Instructions::of("lock", &setup.choice.lock),
             ..Options::default()
         };
         let mut simulation = Simulation::new(chip, &options)?;

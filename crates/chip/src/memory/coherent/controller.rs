@@ -9,11 +9,17 @@ use crate::memory::border::Part;
 use baton_coherence::CoreSet;
 use std::collections::VecDeque;
 
-/// A bank: its open row plus one, and from when on it can begin another access.
+/// A bank.
 #[derive(Clone, Copy, Default)]
 struct Bank {
+    /// Its open row plus one.
     row: u32,
-    free_at: u64,
+    /// From when on a line of that row can be read: lines follow each other as fast as the bus takes them.
+    same_at: u64,
+    /// From when on another row can be opened: the last line must have left.
+    other_at: u64,
+    /// The look in which a request for the open row was found.
+    wanted: u64,
 }
 
 /// One controller.
@@ -22,6 +28,8 @@ pub(super) struct Controller {
     /// Requests in order of arrival; the first `window` of them can be chosen.
     waiting: VecDeque<Request>,
     bus_free_at: u64,
+    /// Counts its looks for work.
+    look: u64,
     /// The event by which it looks for work again.
     kick: u32,
     kicks_at: u64,
@@ -32,6 +40,19 @@ struct Request {
     flight: u32,
     bank: u32,
     row: u32,
+    /// The row was opened for it.
+    opened: bool,
+}
+
+/// What a controller can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    /// Read or write for the request at this place, whose row is open.
+    Move(usize),
+    /// Open the row of the one at this place.
+    Open(usize),
+    /// Nothing before then.
+    Until(u64),
 }
 
 /// What all controllers have in common.
@@ -55,6 +76,7 @@ impl Memories {
             banks: vec![Bank::default(); dram.banks as usize],
             waiting: VecDeque::new(),
             bus_free_at: 0,
+            look: 0,
             kick: kick(number),
             kicks_at: u64::MAX,
         };
@@ -86,22 +108,48 @@ impl Memories {
         }
     }
 
-    /// The first request among those that can be chosen that hits an open row of a bank that is free at `now`, else the
-    /// first whose bank is free.
-    fn choose(&self, number: usize, now: u64) -> Option<usize> {
-        let controller = &self.all[number];
-        let window = controller.waiting.iter().take(self.window).enumerate();
-        let mut first = None;
-        for (at, request) in window {
-            let bank = &controller.banks[request.bank as usize];
-            if bank.free_at <= now {
-                if bank.row == request.row + 1 {
-                    return Some(at);
+    /// The bank of a row of this controller's memory, and its number there. The number's digits are folded into the bank,
+    /// so that ranges a power of two apart do not all meet in one bank (permutation-based interleaving: Zhang, Zhu and
+    /// Zhang, MICRO 2000).
+    fn place(&self, row: u32) -> (u32, u32) {
+        let mut bank = row % self.banks;
+        let mut rest = row / self.banks;
+        while rest != 0 && self.banks != 1 {
+            bank += rest % self.banks;
+            rest /= self.banks;
+        }
+        (bank % self.banks, row / self.banks)
+    }
+
+    /// What comes first among the requests that can be chosen: one whose row is open (first-ready), else the opening of a
+    /// row for one whose bank nobody needs as it is, each in order of arrival.
+    fn choose(&mut self, number: usize, now: u64) -> Work {
+        let Controller { banks, waiting, bus_free_at, look, .. } = &mut self.all[number];
+        *look += 1;
+        // No sooner than its line can be moved when it has been read: who is next on the bus is chosen late.
+        let bus = (*bus_free_at / 256).saturating_sub(self.hit);
+        let mut until = u64::MAX;
+        for (at, request) in waiting.iter().take(self.window).enumerate() {
+            let bank = &mut banks[request.bank as usize];
+            if bank.row == request.row + 1 {
+                bank.wanted = *look;
+                let begins = bank.same_at.max(bus);
+                if begins <= now {
+                    return Work::Move(at);
                 }
-                first = first.or(Some(at));
+                until = until.min(begins);
             }
         }
-        first
+        for (at, request) in waiting.iter().take(self.window).enumerate() {
+            let bank = &banks[request.bank as usize];
+            if bank.wanted != *look {
+                if bank.other_at <= now {
+                    return Work::Open(at);
+                }
+                until = until.min(bank.other_at);
+            }
+        }
+        Work::Until(until)
     }
 }
 
@@ -110,39 +158,51 @@ impl<S: CoreSet> Coherent<S> {
     pub(super) fn controller_takes(&mut self, id: u32, number: u32, now: u64) {
         let (_, key) = self.plan.controller(self.flights[id].line);
         let row = key / self.memories.lines_a_row;
-        let (bank, row) = (row % self.memories.banks, row / self.memories.banks);
+        let (bank, row) = self.memories.place(row);
         self.flights[id].stage = Stage::Wait;
-        self.memories.all[number as usize].waiting.push_back(Request { flight: id, bank, row });
+        let request = Request { flight: id, bank, row, opened: false };
+        self.memories.all[number as usize].waiting.push_back(request);
         self.controller_looks(number, now);
     }
 
-    /// Begins what can begin, and arranges to look again when a bank is free.
+    /// Begins what can begin, and arranges to look again when more can.
     pub(super) fn controller_looks(&mut self, number: u32, now: u64) {
         let n = number as usize;
-        while let Some(at) = self.memories.choose(n, now) {
+        let until = loop {
+            let work = self.memories.choose(n, now);
             let (hit, miss, transfer) = (self.memories.hit, self.memories.miss, self.memories.transfer);
             let controller = &mut self.memories.all[n];
-            let Some(request) = controller.waiting.remove(at) else { break };
-            let bank = &mut controller.banks[request.bank as usize];
-            let open = bank.row == request.row + 1;
-            self.counts.row_hits += u64::from(open);
-            let ready = now + if open { hit } else { miss };
-            bank.row = request.row + 1;
-            // The bus, in 1/256 of a cycle, so that a fraction of a cycle a line counts.
-            let begin = controller.bus_free_at.max(ready * 256);
-            controller.bus_free_at = begin + transfer;
-            let moved = (begin + transfer).div_ceil(256);
-            bank.free_at = moved;
-            self.flights[request.flight].stage = Stage::Moved;
-            self.events.put(request.flight, moved, Rank::Next);
-        }
-        self.kick(n);
+            match work {
+                Work::Until(at) => break at,
+                Work::Open(at) => {
+                    let request = &mut controller.waiting[at];
+                    request.opened = true;
+                    let bank = &mut controller.banks[request.bank as usize];
+                    bank.row = request.row + 1;
+                    bank.same_at = now + miss.saturating_sub(hit);
+                    bank.other_at = bank.same_at;
+                }
+                Work::Move(at) => {
+                    let Some(request) = controller.waiting.remove(at) else {
+                        unreachable!("chosen among those that wait")
+                    };
+                    self.counts.row_hits += u64::from(!request.opened);
+                    // The bus, in 1/256 of a cycle, so that a fraction of a cycle a line counts.
+                    let begin = controller.bus_free_at.max((now + hit) * 256);
+                    controller.bus_free_at = begin + transfer;
+                    let moved = (begin + transfer).div_ceil(256);
+                    let bank = &mut controller.banks[request.bank as usize];
+                    (bank.same_at, bank.other_at) = (now + transfer / 256, moved);
+                    self.flights[request.flight].stage = Stage::Moved;
+                    self.events.put(request.flight, moved, Rank::Next);
+                }
+            }
+        };
+        self.kick(n, until);
     }
 
-    fn kick(&mut self, n: usize) {
+    fn kick(&mut self, n: usize, at: u64) {
         let controller = &mut self.memories.all[n];
-        let window = controller.waiting.iter().take(self.memories.window);
-        let at = window.map(|request| controller.banks[request.bank as usize].free_at).min().unwrap_or(u64::MAX);
         if at != controller.kicks_at {
             if controller.kicks_at != u64::MAX {
                 self.events.cancel(controller.kick);

@@ -25,6 +25,7 @@ pub(super) fn run(args: &Args, chip: &Chip) -> anyhow::Result<Figures> {
         record: !args.no_trace && args.workload == workload::Name::Lock,
         threads: threads as usize,
         heap_bytes: HEAP + chosen.bytes().saturating_mul(2),
+        instructions: chosen.instructions(),
         ..Options::default()
     };
     let mut simulation = Simulation::new(chip, &options).map_err(BadInput::new)?;

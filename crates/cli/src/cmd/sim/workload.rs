@@ -3,7 +3,7 @@
 use super::Args;
 use super::probe::Recorder;
 use crate::error::BadInput;
-use baton_chip::{Chip, Simulated};
+use baton_chip::{Chip, Instructions, Simulated};
 use baton_machine::Wait;
 use baton_machine::units::Cycles;
 use baton_sync::barrier::{BARRIERS, BarrierVisitor, RawBarrier};
@@ -183,6 +183,16 @@ impl Chosen {
         match &self.workload {
             Workload::Lock(name, _) | Workload::Barrier(name, _) | Workload::Ring(name, _) => Some(name),
             _ => None,
+        }
+    }
+
+    /// The algorithm's own instructions; none where it is memory that the workload probes.
+    pub(crate) fn instructions(&self) -> Instructions {
+        match &self.workload {
+            Workload::Lock(name, _) => Instructions::of("lock", name),
+            Workload::Ring(name, _) => Instructions::of("queue", name),
+            Workload::Barrier(..) => Instructions::typical(),
+            _ => Instructions::NONE,
         }
     }
 

@@ -1,0 +1,70 @@
+//! The smallest and the largest window: what a study reports its headline under, beside the chip file's own.
+
+use crate::config::Chip;
+
+/// A window that no chip file gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowSize {
+    /// One access at a time.
+    Smallest,
+    /// The largest that is sold today, or the chip file's own entries where they are more.
+    Largest,
+}
+
+/// Golden Cove's entries (Intel 64 and IA-32 Architectures Optimization Reference Manual, "Golden Cove"): instructions,
+/// loads, stores, and misses of its L1 and of its L2.
+const LARGEST: Largest = Largest { rob: 512, loads: 192, stores: 114, l1_misses: 16, l2_misses: 48 };
+
+struct Largest {
+    rob: u32,
+    loads: u32,
+    stores: u32,
+    l1_misses: u32,
+    l2_misses: u32,
+}
+
+impl WindowSize {
+    /// Their names.
+    pub const NAMES: [&str; 2] = ["smallest", "largest"];
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<WindowSize> {
+        match name {
+            "smallest" => Some(WindowSize::Smallest),
+            "largest" => Some(WindowSize::Largest),
+            _ => None,
+        }
+    }
+}
+
+impl Chip {
+    /// The chip with another window; all else stays. On a chip of fixed latencies there are loads only.
+    pub fn with_window(mut self, size: WindowSize) -> Chip {
+        let core = &mut self.core;
+        match size {
+            WindowSize::Smallest => (core.rob, core.load_queue) = (1, 1),
+            WindowSize::Largest => {
+                (core.rob, core.load_queue) = (core.rob.max(LARGEST.rob), core.load_queue.max(LARGEST.loads));
+            }
+        }
+        let Some(coherent) = &mut self.coherent else { return self };
+        match size {
+            WindowSize::Smallest => core.store_queue = 1,
+            WindowSize::Largest => {
+                core.store_queue = core.store_queue.max(LARGEST.stores);
+                if core.store_buffer != 0 {
+                    core.store_buffer = core.store_buffer.max(LARGEST.stores);
+                }
+                // The outermost private level has the misses that leave the core.
+                match &mut coherent.l2 {
+                    Some(l2) => {
+                        l2.mshrs = l2.mshrs.max(LARGEST.l2_misses);
+                        coherent.l1.mshrs = coherent.l1.mshrs.max(LARGEST.l1_misses);
+                    }
+                    None => coherent.l1.mshrs = coherent.l1.mshrs.max(LARGEST.l2_misses),
+                }
+            }
+        }
+        self
+    }
+}

@@ -1,0 +1,123 @@
+//! The window of a hardware context: how many of its accesses can be under way at once, and the part of it that a
+//! context has at a moment.
+//!
+//! Nothing here is a factor that slows a thread down. Each number is a count of entries that are taken and given back;
+//! a thread waits when there is none.
+
+use super::walk::MOST;
+use crate::config::Chip;
+use crate::engine::Engine;
+
+/// Entries that one hardware context can use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Instructions under way (`core.rob`); 0: one access at a time.
+    pub rob: u32,
+    /// Loads under way (`core.load_queue`); 0: one.
+    pub load_queue: u32,
+    /// Stores whose lines are asked for at once (`core.store_queue`); 0 and 1: the oldest alone.
+    pub store_queue: u32,
+    /// Stores that have not been written yet (`core.store_buffer`); 0: each store waits for itself.
+    pub store_buffer: u32,
+    /// Misses under way in the private caches; [`u32::MAX`] on a chip of fixed latencies, which has no bound.
+    pub mshrs: u32,
+}
+
+/// The part of a core's window that a hardware context has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// So many parts …
+    pub parts: u32,
+    /// … of so many that the chip file's numbers are divided into. Not 0.
+    pub of: u32,
+}
+
+impl Share {
+    /// All that the chip file says.
+    pub const WHOLE: Share = Share { parts: 1, of: 1 };
+}
+
+impl Window {
+    /// What the chip file gives a context.
+    pub fn of(chip: &Chip) -> Window {
+        let private = chip.coherent.as_ref().map(|coherent| coherent.l2.unwrap_or(coherent.l1));
+        Window {
+            rob: chip.core.rob,
+            load_queue: chip.core.load_queue,
+            store_queue: chip.core.store_queue,
+            store_buffer: chip.core.store_buffer,
+            mshrs: private.map_or(u32::MAX, |level| level.mshrs),
+        }
+    }
+
+    /// A share of it: rounded down, and at least one entry of whatever there is.
+    pub fn share(self, share: Share) -> Window {
+        let part = |entries: u32| match entries {
+            0 | u32::MAX => entries,
+            _ => {
+                let scaled = u64::from(entries) * u64::from(share.parts) / u64::from(share.of.max(1));
+                scaled.clamp(1, u64::from(u32::MAX - 1)) as u32
+            }
+        };
+        Window {
+            rob: part(self.rob),
+            load_queue: part(self.load_queue),
+            store_queue: part(self.store_queue),
+            store_buffer: part(self.store_buffer),
+            mshrs: part(self.mshrs),
+        }
+    }
+
+    /// Loads that do not depend on each other and are under way at once, when each comes with `instructions` of its own
+    /// (itself among them). 1: the next one waits for the one before.
+    pub fn loads(&self, instructions: u32) -> usize {
+        let in_rob = self.rob / instructions.max(1);
+        in_rob.min(self.load_queue).clamp(1, MOST) as usize
+    }
+
+    /// Stores, the oldest first, whose lines are asked for at once.
+    pub fn stores(&self) -> usize {
+        self.store_queue.min(self.mshrs).max(1) as usize
+    }
+}
+
+impl Engine {
+    /// Gives a hardware context another share of its core's window, from the next access on. What it has under way
+    /// beyond its share stays under way.
+    #[allow(dead_code, reason = "for siblings that divide a core")]
+    pub(crate) fn set_share(&mut self, context: u32, share: Share) {
+        self.windows[context as usize] = Window::of(&self.chip).share(share);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Window = Window { rob: 128, load_queue: 64, store_queue: 20, store_buffer: 21, mshrs: 10 };
+
+    #[test]
+    fn a_share_is_a_part_of_each_count() {
+        assert_eq!(WINDOW.share(Share::WHOLE), WINDOW);
+        let half = WINDOW.share(Share { parts: 1, of: 2 });
+        assert_eq!(half, Window { rob: 64, load_queue: 32, store_queue: 10, store_buffer: 10, mshrs: 5 });
+        assert_eq!(WINDOW.share(Share { parts: 2, of: 1 }).rob, 256);
+        // Something is left of everything, and what is not there is not shared.
+        let least = WINDOW.share(Share { parts: 1, of: 1000 });
+        assert_eq!(least, Window { rob: 1, load_queue: 1, store_queue: 1, store_buffer: 1, mshrs: 1 });
+        let fixed = Window { store_buffer: 0, mshrs: u32::MAX, ..WINDOW }.share(Share { parts: 1, of: 2 });
+        assert_eq!((fixed.store_buffer, fixed.mshrs), (0, u32::MAX));
+    }
+
+    #[test]
+    fn the_scarcest_entry_bounds_what_is_under_way() {
+        assert_eq!(WINDOW.loads(1), 64);
+        assert_eq!(WINDOW.loads(4), 32);
+        assert_eq!(WINDOW.loads(1000), 1);
+        assert_eq!(Window { rob: 0, ..WINDOW }.loads(4), 1);
+        assert_eq!(Window { load_queue: 0, ..WINDOW }.loads(4), 1);
+        assert_eq!(Window { rob: u32::MAX, load_queue: u32::MAX, ..WINDOW }.loads(1), MOST as usize);
+        assert_eq!(WINDOW.stores(), 10);
+        assert_eq!(Window { store_queue: 0, ..WINDOW }.stores(), 1);
+    }
+}
