@@ -75,11 +75,11 @@ impl Engine {
     /// The running thread asks for a line and does not wait.
     fn issue(&mut self, line: Line) {
         let (id, now) = (self.running, self.now);
-        let hit = self.memory.hit().0;
+        let core = self.core_of(id);
+        let hit = self.memory.hit(core).0;
         let thread = &mut self.threads[id as usize];
         thread.operations += 1;
         let number = (thread.walk.first + thread.walk.loads.len() as u32) % MOST;
-        let core = self.core_of(id);
         let request =
             Request { token: token(id, WALK | number), core, line, access: Access::Load, mark: Default::default() };
         let load = match self.memory.request(request, Cycles(now)) {
