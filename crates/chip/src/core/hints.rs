@@ -27,7 +27,10 @@ impl Engine {
 
 /// The instruction itself; the cache takes one a cycle.
 fn instruction() {
-    operate(Reason::Work, |engine| engine.now + engine.instructions(super::instructions::UNIT).max(1));
+    operate(Reason::Work, |engine| {
+        let cycles = engine.instructions(super::instructions::UNIT).max(1);
+        engine.after(cycles)
+    });
 }
 
 /// The running thread will read, or write, these lines.

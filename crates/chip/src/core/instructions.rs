@@ -119,7 +119,7 @@ pub(crate) fn before_access() {
 pub(crate) fn execute(units: u64) {
     let cycles = with(|engine| engine.instructions(units));
     if cycles != 0 {
-        operate(Reason::Work, |engine| engine.now + cycles);
+        operate(Reason::Work, |engine| engine.after(cycles));
     }
 }
 

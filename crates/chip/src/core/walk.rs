@@ -168,7 +168,7 @@ pub(crate) fn load_all(lines: impl Iterator<Item = Line>, instructions: u32) {
         operate(Reason::Work, |engine| {
             let cycles = engine.instructions(u64::from(instructions) * super::instructions::UNIT);
             // The cache takes one load a cycle.
-            engine.now + cycles.max(1)
+            engine.after(cycles.max(1))
         });
         with(|engine| engine.issue(line));
     }

@@ -209,7 +209,7 @@ impl<T: Word> Waiting<'_, T> {
             if price != 0 && !engine.memory.holds(core, self.line) { price } else { 0 }
         });
         if price != 0 {
-            operate(Reason::Flush, |engine| engine.now + price);
+            operate(Reason::Flush, |engine| engine.after(price));
         }
     }
 
