@@ -194,6 +194,8 @@ hooks! {
         thrd_create "rcx",
         thrd_join "rdx",
         pthread_setname_np "rdx",
+        pthread_setaffinity_np "rcx",
+        sched_setaffinity "rcx",
         __register_atfork "r8",
         _Fork "rdi",
         _exit "rsi",

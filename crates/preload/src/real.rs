@@ -166,6 +166,8 @@ reals! {
     thrd_create(*mut pthread_t, ThreadStart, Object) -> c_int;
     thrd_join(pthread_t, *mut c_int) -> c_int;
     pthread_setname_np(pthread_t, *const c_char) -> c_int;
+    pthread_setaffinity_np(pthread_t, usize, *const c_void) -> c_int, c"GLIBC_2.3.4";
+    sched_setaffinity(c_int, usize, *const c_void) -> c_int, c"GLIBC_2.3.4";
     __register_atfork(Option<unsafe extern "C" fn()>, Option<unsafe extern "C" fn()>, Option<unsafe extern "C" fn()>, Object) -> c_int;
     _Fork() -> c_int;
     _exit(c_int) -> c_long;

@@ -68,6 +68,8 @@ pub struct Thread {
     next_of_all: AtomicPtr<Thread>,
     /// Its `pthread_t`; 0 while nobody has the record.
     handle: AtomicUsize,
+    /// The kernel's number of it.
+    tid: AtomicU32,
     /// How often the destructors of thread-local keys have come by.
     rounds: AtomicU32,
     /// Its numbers.
@@ -171,6 +173,7 @@ fn adopt() -> &'static Thread {
     thread.rounds.store(0, Ordering::Relaxed);
     thread.blocked.store(false, Ordering::Relaxed);
     thread.waiter.renew();
+    thread.tid.store(baton_trace::sys::tid(), Ordering::Relaxed);
     thread.handle.store(pointer(), Ordering::Release);
     set_word(thread);
     arm(thread);
@@ -189,6 +192,7 @@ fn allocate() -> &'static Thread {
             link: AtomicUsize::new(0),
             next_of_all: AtomicPtr::new(core::ptr::null_mut()),
             handle: AtomicUsize::new(0),
+            tid: AtomicU32::new(0),
             rounds: AtomicU32::new(0),
             counts: Counts::default(),
             waiter: crate::cond::Waiter::new(),
@@ -231,6 +235,11 @@ impl Thread {
     pub fn handle(&self) -> usize {
         self.handle.load(Ordering::Relaxed)
     }
+
+    /// The kernel's number of it.
+    pub fn tid(&self) -> u32 {
+        self.tid.load(Ordering::Relaxed)
+    }
 }
 
 /// Makes the key, at start.
@@ -271,6 +280,9 @@ unsafe extern "C" fn came_by(thread: *mut c_void) {
 /// In a fork's child: the other threads are gone, and it counts from zero.
 pub fn after_fork() {
     ADOPTED.0.store(existing().is_some().into(), Ordering::Relaxed);
+    if let Some(thread) = existing() {
+        thread.tid.store(baton_trace::sys::tid(), Ordering::Relaxed);
+    }
     let me = existing().map(core::ptr::from_ref);
     for thread in all() {
         if Some(core::ptr::from_ref(thread)) != me {

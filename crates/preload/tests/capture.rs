@@ -425,3 +425,30 @@ fn context_switches_are_the_kernels() {
     assert_eq!(count(&whole(&directory), |what| matches!(what, What::OnCpu { .. } | What::OffCpu { .. })), 0);
     std::fs::remove_dir_all(&directory).unwrap();
 }
+
+/// However a thread comes to its CPUs, the trace knows them, and from when on.
+#[test]
+fn affinities_are_recorded() {
+    let allowed = baton_machine::discover::allowed_cpus();
+    let last = vec![*allowed.last().unwrap()];
+    let directory = folder("affinity");
+    Run::new("affinity.c", &[]).set("BATON_TRACE", &directory).ok();
+    let trace = whole(&directory);
+    std::fs::remove_dir_all(&directory).unwrap();
+    let mut sets: BTreeMap<&str, Vec<Vec<u32>>> = BTreeMap::new();
+    for (thread, of) in trace.threads.iter().zip(trace.affinities()) {
+        let name = thread.name.as_deref().unwrap();
+        sets.insert(name, of.into_iter().map(|set| set.cpus).collect());
+    }
+    let main = sets.keys().copied().find(|name| name.starts_with("affinity")).expect("the first thread");
+    for (name, expected) in [
+        ("attribute", vec![last.clone()]),
+        ("itself", vec![allowed.clone(), last.clone()]),
+        ("another", vec![allowed.clone(), last.clone()]),
+        ("number", vec![allowed.clone(), last.clone()]),
+        ("inherited", vec![last.clone()]),
+        (main, vec![allowed.clone(), last.clone()]),
+    ] {
+        assert_eq!(sets[name], expected, "{name}");
+    }
+}

@@ -372,6 +372,18 @@ pub enum What {
         /// Its number.
         cpu: u32,
     },
+    /// From here on a thread may run on these CPUs (`sched_setaffinity`). A set is one record for each group of 32 CPUs that
+    /// has one of them; [`Trace::affinities`](crate::Trace::affinities) puts them together.
+    Affinity {
+        /// OS thread number that it speaks of (24 bits); 0: the writing thread itself.
+        tid: u32,
+        /// The set's first record: what was said of this thread before is no longer so.
+        first: bool,
+        /// Its CPUs are 32 × `group` and the 31 after (15 bits).
+        group: u32,
+        /// One bit a CPU, the lowest first.
+        mask: u32,
+    },
     /// CPU time of the thread so far. Around a contended wait, in this order: `Request`, `CpuTime`, the wait, `Acquired`,
     /// `CpuTime`. The two tell spinning from sleeping; stamped inside the wait and after it, they do not lengthen it.
     CpuTime {

@@ -51,6 +51,7 @@
 //! ```
 //! `docs/trace-format.md` describes the files byte by byte.
 
+mod affinity;
 pub mod analysis;
 mod builder;
 pub mod clock;
@@ -64,6 +65,7 @@ pub mod sys;
 mod trace;
 pub mod writer;
 
+pub use affinity::Affinity;
 pub use builder::TraceBuilder;
 pub use clock::{Clock, Source, Ticks};
 pub use event::{

@@ -147,6 +147,9 @@ impl What {
             What::Attribute { address, value } => raw(28, address, saturate(value)),
             What::Cpu { cpu } => raw(32, 0, saturate(cpu)),
             What::CpuTime { ns } => raw(33, ns, 0),
+            What::Affinity { tid, first, group, mask } => {
+                raw(38, mask as u64 | (group as u64 & 0x7fff) << 32 | (first as u64) << 47, saturate(tid))
+            }
             What::OffCpu { tid, reason } => raw(34, tid as u64, reason as u32),
             What::OnCpu { tid, cpu } => raw(35, tid as u64, saturate(cpu)),
             What::Marker { name, value } => raw(40, value, saturate(name)),
@@ -220,6 +223,12 @@ impl What {
                 },
             },
             35 if object <= u32::MAX as u64 => What::OnCpu { tid: object as u32, cpu: arg },
+            38 => What::Affinity {
+                tid: arg,
+                first: object >> 47 != 0,
+                group: (object >> 32) as u32 & 0x7fff,
+                mask: object as u32,
+            },
             40 => What::Marker { name: arg, value: object },
             41 => What::RoiBegin { name: arg },
             42 => What::RoiEnd { name: arg },
@@ -270,8 +279,8 @@ mod tests {
                 assert_eq!(What::decode(back), Some(what));
             }
         }
-        // 14 operations on 6 kinds of locks, and 36 others: whoever adds one updates the format's page.
-        assert_eq!(known.len(), 6 * 14 + 36);
+        // 14 operations on 6 kinds of locks, and 37 others: whoever adds one updates the format's page.
+        assert_eq!(known.len(), 6 * 14 + 37);
     }
 
     #[test]

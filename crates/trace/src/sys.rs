@@ -86,6 +86,28 @@ pub fn tid() -> u32 {
     unsafe { call(libc::SYS_gettid, [0; 6]) }.unwrap_or(0) as u32
 }
 
+/// Words of 64 CPUs that [`affinity`] has room for: 8,192 CPUs, the most that Linux can be built for on x86-64.
+pub const AFFINITY_WORDS: usize = 128;
+
+/// On which CPUs a thread may run (`sched_getaffinity`; 0: the calling one), one bit a CPU, the lowest first. The words that
+/// the kernel filled.
+///
+/// # Errors
+/// There is no such thread, or the kernel forbids the call.
+pub fn affinity(tid: u32, words: &mut [u64; AFFINITY_WORDS]) -> Result<&[u64], Errno> {
+    let arguments = [tid as usize, size_of_val(words), words.as_mut_ptr() as usize, 0, 0, 0];
+    // SAFETY: the kernel writes no more than the size that we name, in whole words.
+    let bytes = unsafe { call(libc::SYS_sched_getaffinity, arguments) }?;
+    Ok(&words[..(bytes / 8).min(AFFINITY_WORDS)])
+}
+
+/// Whether a thread of process `pid` with number `tid` is alive. (A signal that is never sent finds no such thread.)
+pub fn is_alive(pid: u32, tid: u32) -> bool {
+    // SAFETY: takes no pointer; signal 0 is only looked up.
+    let found = unsafe { call(libc::SYS_tgkill, [pid as usize, tid as usize, 0, 0, 0, 0]) };
+    found != Err(Errno(libc::ESRCH))
+}
+
 /// `clock_gettime` in nanoseconds; 0 for a clock that the kernel does not know.
 pub fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = [0i64; 2];

@@ -9,10 +9,12 @@
 //! | [`events`] | one function for each thing that happens |
 //! | [`sites`] | call sites, and the stacks of contended ones |
 //! | [`markers`] | the program's own markers and regions of interest |
+//! | [`affinity`] | on which CPUs threads may run |
 //! | [`cost`] | what recording costs, measured |
 //! | [`switches`] | when the kernel took the CPU away, and gave it back |
 //! | [`modules`] | which object files are loaded where |
 
+pub mod affinity;
 mod cost;
 mod events;
 mod markers;
@@ -93,6 +95,7 @@ pub fn thread_begins(thread: &Thread) {
     if SESSION.is_open() {
         thread.pen.post_ordered(&SESSION, What::ThreadStart { handle: thread.handle() as u64 });
         sites::name_thread(thread);
+        affinity::write(thread, 0);
     }
 }
 

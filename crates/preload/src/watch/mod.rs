@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | [`rwlock`], [`spin`], [`barrier`], [`sem`] | the objects of these names |
 //! | [`cond`] | condition variables, in a run whose mutexes are glibc's |
-//! | [`threads`] | creation, join, names |
+//! | [`threads`] | creation, join, names, affinities |
 
 pub mod cond;
 

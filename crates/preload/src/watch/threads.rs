@@ -1,4 +1,4 @@
-//! Threads: creation, join, names. A thread's end is told by the destructor of a thread-local key ([`crate::thread`]), however
+//! Threads: creation, join, names, affinities. A thread's end is told by the destructor of a thread-local key ([`crate::thread`]), however
 //! it comes about: return, `pthread_exit`, cancellation.
 
 use crate::capture::{self, Recorded};
@@ -18,6 +18,8 @@ pub(super) fn install() {
     slot::thrd_create.set(thrd_create as Code);
     slot::thrd_join.set(thrd_join as Code);
     slot::pthread_setname_np.set(setname as Code);
+    slot::pthread_setaffinity_np.set(pthread_setaffinity as Code);
+    slot::sched_setaffinity.set(sched_setaffinity as Code);
 }
 
 /// What a thread was to run.
@@ -155,4 +157,27 @@ unsafe extern "C-unwind" fn setname(handle: pthread_t, name: *const c_char, _: u
         capture::name_current(unsafe { CStr::from_ptr(name) });
     }
     error
+}
+
+unsafe extern "C-unwind" fn pthread_setaffinity(
+    handle: pthread_t,
+    bytes: usize,
+    cpus: *const c_void,
+    _: usize,
+) -> c_int {
+    // SAFETY: passed on.
+    let error = unsafe { real::pthread_setaffinity_np.get()(handle, bytes, cpus) };
+    if error == 0 {
+        capture::affinity::changed(handle as usize);
+    }
+    error
+}
+
+unsafe extern "C-unwind" fn sched_setaffinity(number: c_int, bytes: usize, cpus: *const c_void, _: usize) -> c_int {
+    // SAFETY: passed on.
+    let answer = unsafe { real::sched_setaffinity.get()(number, bytes, cpus) };
+    if answer == 0 {
+        capture::affinity::changed_by_number(number);
+    }
+    answer
 }
