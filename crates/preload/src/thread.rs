@@ -3,24 +3,26 @@
 //! A thread's record comes from a pool that is never given back, so that another thread may look at it (a cancellation, the
 //! sum of the counters at exit) whatever has become of its thread. The thread finds it through one word of thread-local
 //! storage at a fixed offset: no call, no allocation, usable in a signal handler, and alive until the thread's very end.
+//! A thread that locks after the last destructors of its keys takes another record, which goes back when it is dead.
 
 use crate::stack::BlockStack;
+use baton_trace::sys;
 use baton_trace::writer::ThreadWriter;
 use core::alloc::{GlobalAlloc, Layout};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-// One word of thread-local storage. Rust's own would be reached by a call to `__tls_get_addr`; a library that is preloaded
+// Two words of thread-local storage: the record, and whether the thread has left it for good. Rust's own would be reached by a call to `__tls_get_addr`; a library that is preloaded
 // always has room in the static block, so the offset is a constant of the process (the initial-exec model).
 core::arch::global_asm!(
     ".pushsection .tbss.baton_preload,\"awT\",@nobits",
     ".balign 8",
     ".type baton_preload_thread,@object",
-    ".size baton_preload_thread,8",
+    ".size baton_preload_thread,16",
     ".globl baton_preload_thread",
     ".hidden baton_preload_thread",
     "baton_preload_thread:",
-    ".zero 8",
+    ".zero 16",
     ".popsection",
 );
 
@@ -92,6 +94,8 @@ pub struct Thread {
 unsafe impl Sync for Thread {}
 
 static FREE: BlockStack = BlockStack::new();
+/// Records that threads took after they had left theirs: nothing tells of such a thread's end.
+static LATE: BlockStack = BlockStack::new();
 static ALL: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
 /// Threads that have had a record.
 static ADOPTED: Count = Count(AtomicU64::new(0));
@@ -138,6 +142,34 @@ fn set_word(thread: *const Thread) {
     }
 }
 
+/// Whether the calling thread has left its record, after the destructors of its keys.
+fn has_left() -> bool {
+    let left: usize;
+    // SAFETY: as in `word`; the second of the two words.
+    unsafe {
+        core::arch::asm!(
+            "mov {0}, qword ptr [rip + baton_preload_thread@GOTTPOFF]",
+            "mov {0}, qword ptr fs:[{0} + 8]",
+            out(reg) left,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    left != 0
+}
+
+fn set_left() {
+    // SAFETY: as in `has_left`; only this thread writes it.
+    unsafe {
+        core::arch::asm!(
+            "mov {0}, qword ptr [rip + baton_preload_thread@GOTTPOFF]",
+            "mov qword ptr fs:[{0} + 8], {1}",
+            out(reg) _,
+            in(reg) 1usize,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
 /// The calling thread's record, made at first use.
 #[inline(always)]
 pub fn current() -> &'static Thread {
@@ -158,6 +190,7 @@ pub fn existing() -> Option<&'static Thread> {
 #[cold]
 #[inline(never)]
 fn adopt() -> &'static Thread {
+    take_back();
     let thread = match FREE.pop() {
         // SAFETY: records are never given back, and this one is ours now.
         Some(block) => unsafe { &*block.cast::<Thread>() },
@@ -169,16 +202,50 @@ fn adopt() -> &'static Thread {
         unsafe { FREE.push(core::ptr::from_ref(thread).cast_mut().cast()) };
         return other;
     }
-    ADOPTED.0.fetch_add(1, Ordering::Relaxed);
     thread.rounds.store(0, Ordering::Relaxed);
     thread.blocked.store(false, Ordering::Relaxed);
     thread.waiter.renew();
-    thread.tid.store(baton_trace::sys::tid(), Ordering::Relaxed);
+    thread.tid.store(sys::tid(), Ordering::Relaxed);
+    if has_left() {
+        // An allocator that locks while the thread's remains are freed. Its locks are served and recorded as any other's, but as
+        // those of a thread without a beginning and an end; its handle may already be another thread's.
+        crate::capture::late_thread(thread);
+        set_word(thread);
+        // SAFETY: a record, never given back. Its link is free as long as a thread has it.
+        unsafe { LATE.push(core::ptr::from_ref(thread).cast_mut().cast()) };
+        return thread;
+    }
+    ADOPTED.0.fetch_add(1, Ordering::Relaxed);
     thread.handle.store(pointer(), Ordering::Release);
     set_word(thread);
     arm(thread);
     crate::capture::thread_begins(thread);
     thread
+}
+
+/// Takes back the records of late threads that are dead by now: of up to two, as each thread leaves one at most.
+fn take_back() {
+    // A process that shares its parent's memory for a while (vfork) knows nothing of the parent's threads.
+    if !crate::fork::is_process() {
+        return;
+    }
+    let mut alive = [core::ptr::null_mut(); 2];
+    for alive in &mut alive {
+        let Some(block) = LATE.pop() else { break };
+        // SAFETY: a record, never given back; nobody else has it while it is off the stack, but its own thread, if that lives.
+        let thread = unsafe { &*block.cast::<Thread>() };
+        if sys::is_alive(sys::pid(), thread.tid()) {
+            *alive = block;
+        } else {
+            crate::capture::late_thread_ended(thread);
+            // SAFETY: nobody has the record now.
+            unsafe { FREE.push(block) };
+        }
+    }
+    for block in alive.into_iter().filter(|block| !block.is_null()) {
+        // SAFETY: a record, as it was taken.
+        unsafe { LATE.push(block) };
+    }
 }
 
 fn allocate() -> &'static Thread {
@@ -272,6 +339,7 @@ unsafe extern "C" fn came_by(thread: *mut c_void) {
     }
     crate::capture::thread_ends(thread);
     set_word(core::ptr::null());
+    set_left();
     thread.handle.store(0, Ordering::Release);
     // SAFETY: the record has no thread now; a later use of it by this one takes a new record.
     unsafe { FREE.push(core::ptr::from_ref(thread).cast_mut().cast()) };
@@ -281,9 +349,16 @@ unsafe extern "C" fn came_by(thread: *mut c_void) {
 pub fn after_fork() {
     ADOPTED.0.store(existing().is_some().into(), Ordering::Relaxed);
     if let Some(thread) = existing() {
-        thread.tid.store(baton_trace::sys::tid(), Ordering::Relaxed);
+        thread.tid.store(sys::tid(), Ordering::Relaxed);
     }
     let me = existing().map(core::ptr::from_ref);
+    // Late threads of the parent: their records are put in order by who takes them next.
+    while let Some(block) = LATE.pop() {
+        if me != Some(block.cast_const().cast()) {
+            // SAFETY: the thread that had the record is not in this process.
+            unsafe { FREE.push(block) };
+        }
+    }
     for thread in all() {
         if Some(core::ptr::from_ref(thread)) != me {
             thread.handle.store(0, Ordering::Relaxed);

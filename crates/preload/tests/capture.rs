@@ -181,6 +181,17 @@ fn hard_programs() {
     });
 }
 
+/// What they do after their end is recorded, too, and the threads are told apart all the same.
+#[test]
+fn threads_that_lock_after_their_end() {
+    recorded("late.c", &["2000"], |trace| {
+        balanced(trace, true);
+        assert_eq!(count(trace, |what| matches!(what, What::ThreadStart { .. })), 2001);
+        assert_eq!(count(trace, |what| matches!(what, What::ThreadEnd { .. })), 2000);
+        assert!(trace.threads.len() > 4000, "{} threads", trace.threads.len());
+    });
+}
+
 #[test]
 fn five_thousand_threads() {
     recorded("crowd.c", &["5000"], |trace| {

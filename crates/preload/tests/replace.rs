@@ -82,6 +82,14 @@ fn an_allocator_that_locks() {
     under_every_lock("allocator.c", &[]);
 }
 
+/// More of them than there are numbers for threads.
+#[test]
+fn threads_that_lock_after_their_end() {
+    under_every_lock("late.c", &["1000"]);
+    let run = Run::new("late.c", &["70000"]).set("BATON_LOCK", "mcs").set("BATON_WAIT", "futex").counted().ok();
+    assert_eq!(run.count("threads"), 70_001, "a late thread is no second one");
+}
+
 #[test]
 fn closed_descriptors_limits_and_privileges() {
     under_every_lock("hostile.c", &[]);

@@ -41,6 +41,9 @@ pub struct Script {
     pub name: String,
     /// When it starts, if no other thread starts it.
     pub at: Option<Cycles>,
+    /// Which of the recorded program's CPUs it may run on, by their rank; empty: all. On a chip with fewer cores in use, ranks go
+    /// round.
+    pub cpus: Vec<u32>,
     /// What it does.
     pub ops: Vec<Op>,
 }

@@ -69,7 +69,12 @@ pub fn to(mut program: Program, threads: u32) -> Result<(Program, String), Scale
     let mut further = Vec::new();
     for i in has..threads {
         let model = &program.threads[workers[(i % has) as usize] as usize];
-        let script = Script { name: format!("{} again", model.name), at: None, ops: model.ops.clone() };
+        let script = Script {
+            name: format!("{} again", model.name),
+            at: None,
+            cpus: model.cpus.clone(),
+            ops: model.ops.clone(),
+        };
         further.push(program.threads.len() as u32);
         program.threads.push(script);
     }

@@ -351,3 +351,50 @@ fn an_empty_trace_is_refused() {
     let refused = predict(&trace(&[]), &chip(), &ask, &|| {}).unwrap_err();
     assert_eq!(refused.to_string(), "the trace is empty: there is nothing to replay");
 }
+
+/// Two threads that compute for a millisecond each, their CPUs as given.
+fn two_workers(first: &[u64], second: &[u64]) -> Vec<(u64, u32, What)> {
+    let mut events = vec![(0, 0, What::ThreadStart { handle: 1 })];
+    let mut says = |time, thread, words: &[u64]| {
+        events.extend(baton_trace::Affinity::records(0, words).map(|what| (time, thread, what)));
+    };
+    says(0, 0, &[0b11_0000]);
+    says(30, 1, first);
+    says(30, 2, second);
+    for handle in [2, 3] {
+        events.push((10 * handle, 0, What::Create { site: SITE }));
+        events.push((10 * handle + 5, 0, What::Created { handle, error: 0 }));
+        events.push((30, handle as u32 - 1, What::ThreadStart { handle }));
+        events.push((1_000_030, handle as u32 - 1, What::ThreadEnd { handle }));
+    }
+    for handle in [2, 3] {
+        events.push((100 * handle, 0, What::JoinBegin { handle, site: SITE }));
+        events.push((1_000_100 + handle, 0, What::JoinEnd { handle, error: 0 }));
+    }
+    events.push((1_000_200, 0, END));
+    events.sort_by_key(|event| event.0);
+    events
+}
+
+/// CPUs 4 and 5 of the recorded machine are cores 0 and 1; threads that share one take turns, whatever else is idle.
+#[test]
+fn threads_stay_on_their_cpus() {
+    let chip = common::chip(&["core.clock_hz=1000000000", "core.count=4", "core.per_cluster=4"]);
+    let run = |events: &[(u64, u32, What)], cpus| {
+        let program = std::sync::Arc::new(compile(&trace(events), &chip, Probes::Kept));
+        let choice = baton_replay::run::Choice { lock: "futex".into(), wait: baton_machine::Wait::Futex };
+        let setup = baton_replay::run::Setup { choice, seed: 1, cpus, limit: None };
+        (baton_replay::run::run(&program, &chip, &setup).unwrap().time.0, program)
+    };
+    let both = [0b11_0000u64];
+    let (apart, program) = run(&two_workers(&[1 << 4], &[1 << 5]), 2);
+    assert_eq!([0, 1, 2].map(|i| program.threads[i].cpus.clone()), [vec![], vec![0], vec![1]]);
+    assert!(program.notes.iter().any(|note| note.starts_with("2 threads were bound")), "{:?}", program.notes);
+    let (shared, _) = run(&two_workers(&[1 << 5], &[1 << 5]), 4);
+    let (free, program) = run(&two_workers(&both, &both), 2);
+    assert!(program.threads.iter().all(|thread| thread.cpus.is_empty()));
+    assert!(apart < 1_200_000 && free < 1_200_000, "{apart} apart, {free} free");
+    assert!(shared > 1_900_000, "{shared} on one");
+    // Two CPUs were recorded: so many cores are in use.
+    assert_eq!(baton_replay::compile::cpus(&trace(&two_workers(&both, &both)), &chip), 2);
+}

@@ -49,6 +49,19 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// A sorted set of numbers as the kernel writes it: `0-3,8,10-11`.
+pub fn ranges(numbers: &[u32]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for &n in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(n) => *last = n,
+            _ => runs.push((n, n)),
+        }
+    }
+    let run = |(first, last): &(u32, u32)| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    runs.iter().map(run).collect::<Vec<_>>().join(",")
+}
+
 fn three_digits(value: f64) -> String {
     match value {
         v if v < 9.995 => format!("{v:.2}"),
@@ -68,6 +81,11 @@ mod tests {
         let expected =
             ["-", "7ns", "999ns", "1.00µs", "1.24µs", "12.3µs", "999µs", "1.00ms", "38.0ms", "12.5s", "100m"];
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn ranges_are_the_kernels() {
+        assert_eq!(["", "0", "0-3,8,10-11"], [&[][..], &[0], &[0, 1, 2, 3, 8, 10, 11]].map(ranges));
     }
 
     #[test]

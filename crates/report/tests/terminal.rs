@@ -41,3 +41,55 @@ fn locks_that_nobody_acquired_are_counted_and_not_listed() {
     assert!(text.contains("\n… and 1 lock that nobody acquired\n"), "{text}");
     assert!(text.contains(&format!("acquisitions of {used} locks")), "{text}");
 }
+
+/// A place that was taken both freely (its address) and after a wait (its stack) is one line with the sum of both.
+#[test]
+fn a_place_is_one_line() {
+    let mut trace = support::builder(6, 400);
+    let stack = baton_trace::SiteId(900);
+    trace.site(stack, &[0x1001, 0x5005]);
+    let lock = Lock::mutex(support::TABLE);
+    let far = 1 << 30;
+    for (at, thread, what) in [
+        (far, 1, What::Acquire { lock, mode: Mode::Exclusive, site: support::INSERT }),
+        (far + 10, 2, What::Request { lock, mode: Mode::Exclusive, site: stack }),
+        (far + 500, 1, What::Release { lock, mode: Mode::Exclusive, site: support::INSERT }),
+        (far + 600, 2, What::Acquired { lock, mode: Mode::Exclusive, how: baton_trace::How::OPAQUE }),
+        (far + 700, 2, What::Release { lock, mode: Mode::Exclusive, site: stack }),
+    ] {
+        trace.push(Ticks(at), ThreadIndex(thread), what);
+    }
+    let report = Profile::of(trace.build()).report;
+    let here = |sites: &[baton_report::model::Site]| -> Vec<(u64, u64)> {
+        let here = sites.iter().filter(|s| s.address == "0x1001" && s.class.is_some());
+        here.map(|s| (s.acquisitions, s.contended)).collect()
+    };
+    let (sites, places) = (here(&report.sites), here(&report.places()));
+    assert_eq!(sites.len(), 2, "{sites:?}");
+    assert_eq!(places, [(sites[0].0 + sites[1].0, sites[0].1 + sites[1].1)]);
+    let text = terminal::summary(&report, Style::default());
+    let listed = text.split("Call sites").nth(1).unwrap().split("Critical path").next().unwrap();
+    assert_eq!(listed.matches("0x1001").count(), 1, "{text}");
+}
+
+#[test]
+fn bound_threads_are_named() {
+    let bind = |trace: &mut baton_trace::TraceBuilder, thread, mask| {
+        trace.push(Ticks(1), ThreadIndex(thread), What::Affinity { tid: 0, first: true, group: 0, mask });
+    };
+    let mut trace = support::builder(2, 40);
+    for thread in 0..3 {
+        bind(&mut trace, thread, 0b1111);
+    }
+    let same = Profile::of(trace.build()).report;
+    assert_eq!(same.threads[1].cpus.as_deref(), Some("0-3"));
+    assert!(!terminal::summary(&same, Style::default()).contains("CPUs:"), "all may run anywhere");
+    let mut trace = support::builder(2, 40);
+    bind(&mut trace, 0, 0b1111);
+    bind(&mut trace, 1, 0b1000);
+    bind(&mut trace, 2, 0b1000);
+    let report = Profile::of(trace.build()).report;
+    let text = terminal::summary(&report, Style::default());
+    let expected = format!("CPUs: 0-3 ({}), 3 ({} and 1 more)", report.threads[0].name, report.threads[1].name);
+    assert!(text.contains(&expected), "no {expected:?} in\n{text}");
+}

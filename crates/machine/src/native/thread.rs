@@ -1,12 +1,18 @@
-//! Storage and number of a thread. The storage is constant-initialised and has no destructor (it is used from
-//! inside a pthread interposer); a pthread key's destructor ends it when the thread does.
+//! Storage and number of a thread. Usable from inside a pthread interposer: thread-local state is two constant-initialised words
+//! without a destructor; a pthread key's destructor ends a thread's storage when the thread ends.
+//!
+//! A thread may use its storage again after the last round of such destructors (an allocator that locks while the thread's
+//! remains are freed). Nothing tells us of its end then, so places carry their owner, and a sweep takes back those whose
+//! owner the kernel no longer knows.
 
 use crate::Local;
 use core::cell::Cell;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::ptr::{NonNull, null, null_mut};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 thread_local! {
-    static LOCAL: Local = const { Local::new(Local::UNNUMBERED) };
+    /// The thread's storage; null while it has none.
+    static PLACE: Cell<*const Place> = const { Cell::new(null()) };
     static SLEEPS: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -24,42 +30,159 @@ pub fn slept() {
 /// Storage of the calling thread, numbered at first use.
 #[inline(always)]
 pub fn local() -> &'static Local {
-    // SAFETY: the storage has no destructor and lives as long as its thread; the reference is not Send.
-    let local: &'static Local = LOCAL.with(|local| unsafe { &*core::ptr::from_ref(local) });
-    if local.index() == Local::UNNUMBERED {
-        number(local);
+    let place = PLACE.with(Cell::get);
+    if place.is_null() {
+        return &number().local;
     }
-    local
+    // SAFETY: places are never unmapped; this one is the thread's own.
+    unsafe { &(*place).local }
 }
 
+/// A thread's storage. Only its owner touches it, and when that is dead the one who sweeps.
+#[repr(C, align(128))]
+struct Place {
+    local: Local,
+    /// Process and kernel's thread number of the owner; 0: nobody, or not yet written.
+    owner: AtomicU64,
+}
+
+/// Places in one piece of memory: as many as a word of [`TAKEN`] has bits.
+const PIECE: usize = 64;
 /// Live threads at most; one more panics with a message that says so.
 const MOST: usize = 1 << 16;
 /// One bit a number: taken or free.
-static TAKEN: [AtomicU64; MOST / 64] = [const { AtomicU64::new(0) }; MOST / 64];
+static TAKEN: [AtomicU64; MOST / PIECE] = [const { AtomicU64::new(0) }; MOST / PIECE];
+/// The places, mapped at first use and never unmapped.
+static PIECES: [AtomicPtr<[Place; PIECE]>; MOST / PIECE] = [const { AtomicPtr::new(null_mut()) }; MOST / PIECE];
+/// The number from which on numbers of dead threads are looked for before one is given out.
+static SWEEP_FROM: AtomicU32 = AtomicU32::new(LEAST_SWEEP);
+const LEAST_SWEEP: u32 = 256;
 /// The pthread key whose destructor ends a thread's storage, plus one; zero until it is made.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
 #[cold]
-fn number(local: &'static Local) {
+#[inline(never)]
+fn number() -> &'static Place {
+    let mut index = claim();
+    if index.is_none_or(|index| index >= SWEEP_FROM.load(Ordering::Relaxed)) && sweep() {
+        if let Some(index) = index {
+            free(index);
+        }
+        index = claim();
+    }
+    let Some(index) = index else { panic!("more than {MOST} live threads") };
+    let place = place(index);
+    let other = PLACE.with(Cell::get);
+    if !other.is_null() {
+        // A signal handler came in between and has given the thread its storage.
+        free(index);
+        // SAFETY: as in `local`.
+        return unsafe { &*other };
+    }
+    place.local.set_index(index);
+    place.owner.store(me(), Ordering::Relaxed);
+    PLACE.with(|mine| mine.set(place));
+    end_with_thread(place);
+    place
+}
+
+/// The lowest free number, now taken.
+fn claim() -> Option<u32> {
     for (i, word) in TAKEN.iter().enumerate() {
         let mut seen = word.load(Ordering::Relaxed);
         while seen != u64::MAX {
             let bit = seen.trailing_ones();
             // Acquire: what the last owner of the number wrote comes before what the next one does.
             match word.compare_exchange_weak(seen, seen | 1 << bit, Ordering::Acquire, Ordering::Relaxed) {
-                Ok(_) => {
-                    local.set_index(i as u32 * 64 + bit);
-                    end_with_thread(local);
-                    return;
-                }
+                Ok(_) => return Some(i as u32 * PIECE as u32 + bit),
                 Err(now) => seen = now,
             }
         }
     }
-    panic!("more than {MOST} live threads");
+    None
 }
 
-fn end_with_thread(local: &'static Local) {
+fn free(index: u32) {
+    TAKEN[index as usize / PIECE].fetch_and(!(1 << (index as usize % PIECE)), Ordering::Release);
+}
+
+/// The place of a number, mapped if it is not yet. Straight from the kernel: the caller may be an allocator.
+fn place(index: u32) -> &'static Place {
+    let piece = &PIECES[index as usize / PIECE];
+    let mut at = piece.load(Ordering::Acquire);
+    if at.is_null() {
+        let bytes = size_of::<[Place; PIECE]>();
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: new memory, at a place that the kernel chooses; pages are aligned to more than a place is.
+        let new = unsafe { libc::mmap(null_mut(), bytes, access, kind, -1, 0) };
+        assert!(new != libc::MAP_FAILED, "no memory for the storage of threads");
+        at = match piece.compare_exchange(null_mut(), new.cast(), Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => new.cast(),
+            Err(theirs) => {
+                // SAFETY: another thread was first; nobody has seen ours.
+                unsafe { libc::munmap(new, bytes) };
+                theirs
+            }
+        };
+    }
+    // SAFETY: mapped for ever. All zero, as new memory is, is a place: number 0, words 0, no endings, no owner.
+    unsafe { &(&*at)[index as usize % PIECE] }
+}
+
+/// Process and kernel's number of the calling thread.
+fn me() -> u64 {
+    // SAFETY: neither takes an argument or can fail.
+    let (pid, tid) = unsafe { (libc::getpid(), libc::syscall(libc::SYS_gettid)) };
+    (pid as u64) << 32 | tid as u64 & 0xffff_ffff
+}
+
+/// Ends the storage of threads that are dead and did not say so; whether one was found. One thread sweeps at a time: so nobody but
+/// the sweeper frees a dead thread's number, and it cannot have a new owner before the old one is found dead.
+fn sweep() -> bool {
+    static SWEEPING: AtomicBool = AtomicBool::new(false);
+    if SWEEPING.swap(true, Ordering::Acquire) {
+        return false;
+    }
+    // SAFETY: takes no argument, cannot fail.
+    let pid = unsafe { libc::getpid() };
+    let (mut alive, mut found) = (0u32, false);
+    for (i, word) in TAKEN.iter().enumerate() {
+        let mut left = word.load(Ordering::Acquire);
+        while left != 0 {
+            let index = (i * PIECE) as u32 + left.trailing_zeros();
+            left &= left - 1;
+            let place = place(index);
+            let owner = place.owner.load(Ordering::Relaxed);
+            // A thread of another process (we are a fork's child, or share a parent's memory) may live there.
+            if owner >> 32 != pid as u64 || is_alive(owner) {
+                alive += 1;
+                continue;
+            }
+            found = true;
+            place.owner.store(0, Ordering::Relaxed);
+            place.local.finish();
+            free(index);
+        }
+    }
+    // In relation to those that live, so that sweeping costs each new thread a few system calls at most.
+    SWEEP_FROM.store((2 * alive).max(LEAST_SWEEP), Ordering::Relaxed);
+    SWEEPING.store(false, Ordering::Release);
+    found
+}
+
+/// Whether the kernel knows the thread. A signal that is never sent finds no dead one; errno stays as it was.
+fn is_alive(owner: u64) -> bool {
+    // SAFETY: signal 0 is only looked up; errno is the thread's own.
+    unsafe {
+        let errno = libc::__errno_location();
+        let before = *errno;
+        let dead = libc::syscall(libc::SYS_tgkill, owner >> 32, owner & 0xffff_ffff, 0) == -1 && *errno == libc::ESRCH;
+        *errno = before;
+        !dead
+    }
+}
+
+fn end_with_thread(place: &'static Place) {
     let mut key = KEY.load(Ordering::Acquire);
     if key == 0 {
         let mut made: libc::pthread_key_t = 0;
@@ -76,28 +199,25 @@ fn end_with_thread(local: &'static Local) {
         };
     }
     // SAFETY: the key exists; the value is only handed back to `ended`.
-    unsafe { libc::pthread_setspecific(key - 1, core::ptr::from_ref(local).cast()) };
+    unsafe { libc::pthread_setspecific(key - 1, core::ptr::from_ref(place).cast()) };
 }
 
-unsafe extern "C" fn ended(local: *mut libc::c_void) {
-    // SAFETY: pthread calls this in the ending thread with what `end_with_thread` set.
-    finish(unsafe { &*local.cast::<Local>() });
-}
-
-/// Ends the thread's use of its storage and frees its number. Storage used again afterwards, by a later
-/// destructor, gets a new number and is ended again.
+/// Ends the thread's use of its storage and frees its number. Storage used again afterwards, by a later destructor, gets a new
+/// number and is ended again.
 ///
-/// A thread may end that has no number: glibc hands the memory of an ended thread to a new one, and with it a value of
-/// the key that was set after the last round of destructors (by an allocator that locks while the thread's remains are
-/// freed). The old thread's number stays taken then.
-fn finish(local: &Local) {
-    if local.index() == Local::UNNUMBERED {
+/// The value need not be the thread's own: glibc hands the memory of an ended thread to a new one, and with it a value of the
+/// key that was set after the last round of destructors. That place is the sweeper's.
+unsafe extern "C" fn ended(place: *mut libc::c_void) {
+    let Some(mine) = NonNull::new(PLACE.with(Cell::get).cast_mut()) else { return };
+    if mine.as_ptr().cast() != place {
         return;
     }
-    local.finish();
-    let index = local.index() as usize;
-    local.set_index(Local::UNNUMBERED);
-    TAKEN[index / 64].fetch_and(!(1 << (index % 64)), Ordering::Release);
+    // SAFETY: this thread's own place, never unmapped.
+    let place = unsafe { mine.as_ref() };
+    place.local.finish();
+    PLACE.with(|mine| mine.set(null()));
+    place.owner.store(0, Ordering::Relaxed);
+    free(place.local.index());
 }
 
 /// The NUMA node of the CPU that the calling thread is on.

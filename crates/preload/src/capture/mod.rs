@@ -99,6 +99,17 @@ pub fn thread_begins(thread: &Thread) {
     }
 }
 
+/// A thread that has ended for us goes on for a while, with another record.
+pub fn late_thread(thread: &Thread) {
+    thread.pen.forget();
+    thread.stacks.forget();
+}
+
+/// Such a thread is dead.
+pub fn late_thread_ended(thread: &Thread) {
+    thread.pen.finish();
+}
+
 /// A thread is about to lose its record.
 pub fn thread_ends(thread: &Thread) {
     if SESSION.is_open() {

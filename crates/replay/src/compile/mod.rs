@@ -2,6 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | [`affinity`] | on which CPUs the threads could run |
 //! | [`walk`] | goes over the events and says what each thread did |
 //! | [`objects`] | locks, semaphores, barriers by their addresses, and their lives |
 //! | [`semaphores`] | which post of a semaphore fed which take |
@@ -10,6 +11,7 @@
 //! | [`lines`] | how much data moves with a lock |
 //! | [`dynamic`] | work that threads share out among themselves |
 
+mod affinity;
 mod dynamic;
 mod gaps;
 mod lines;
@@ -67,7 +69,8 @@ pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
         None => Probe { event_ns: ASSUMED_PROBE_NS, recorded: false },
     };
     let probe_cycles = probe.event_ns * chip.core.clock.0 as f64 * 1e-9;
-    let measures = gaps::Measures { scale, probe: probe_cycles, probes, cpus: cpus(trace, chip) };
+    let affinities = affinity::Affinities::of(trace);
+    let measures = gaps::Measures { scale, probe: probe_cycles, probes, cpus: usable(&affinities, trace, chip) };
     let lines = lines::infer(&walked.holds, walked.objects.locks.len(), &measures, chip);
     let crowd = gaps::Crowd::of(&walked.waiting, trace.threads.len());
     let mut notes = std::mem::take(&mut walked.notes);
@@ -82,10 +85,11 @@ pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
             let name = trace.threads[i].name.clone().unwrap_or_else(|| format!("thread {i}"));
             let started = walked.started[i];
             let at = (!started).then(|| Cycles(scale.cycles((thread.first - walked.first) as f64) as u64));
-            Script { name, at, ops }
+            Script { name, at, cpus: affinities.threads[i].clone(), ops }
         })
         .collect();
     notes.extend(told.notes());
+    notes.extend(affinities.notes());
     let (begin, end) = trace.span();
     let mut replayability = walked.replayability;
     replayability.lost = trace.losses.iter().map(|loss| loss.events).sum();
@@ -115,7 +119,11 @@ pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
 
 /// The CPUs that the recorded program could use, as far as the chip has them.
 pub fn cpus(trace: &Trace, chip: &Chip) -> u32 {
-    let recorded = trace.meta.as_ref().map_or(0, |meta| meta.host.cpus);
+    usable(&affinity::Affinities::of(trace), trace, chip)
+}
+
+fn usable(affinities: &affinity::Affinities, trace: &Trace, chip: &Chip) -> u32 {
+    let recorded = affinities.cpus.unwrap_or_else(|| trace.meta.as_ref().map_or(0, |meta| meta.host.cpus));
     if recorded == 0 { chip.core.count } else { recorded.min(chip.core.count) }
 }
 

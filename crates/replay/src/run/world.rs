@@ -10,9 +10,10 @@ use baton_sync::barrier::RawBarrier;
 use baton_sync::barrier::central::Central;
 use baton_sync::lock::{RawLock, Token};
 use baton_trace::{How, Lock, Mode, SiteId, What};
-use baton_units::Cycles;
+use baton_units::{CoreId, Cycles};
 use std::alloc::Layout;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::ptr::NonNull;
 use std::rc::Rc;
@@ -42,6 +43,7 @@ struct Alone<T>(T);
 pub(crate) struct World<L> {
     program: Arc<Program>,
     wait: Wait,
+    cpus: u32,
     locks: Vec<Guarded<L>>,
     rwlocks: Vec<Owned<Simulated, RwLock>>,
     semaphores: Vec<Owned<Simulated, Semaphore>>,
@@ -80,6 +82,7 @@ impl<L: RawLock<Simulated>> World<L> {
         });
         Rc::new(World {
             wait: setup.choice.wait,
+            cpus: setup.cpus.max(1),
             locks: locks.collect(),
             rwlocks: (0..program.rwlocks).map(|_| Owned::new(RwLock::new())).collect(),
             semaphores: program.semaphores.iter().map(|&value| Owned::new(Semaphore::new(value))).collect(),
@@ -93,7 +96,9 @@ impl<L: RawLock<Simulated>> World<L> {
 
     /// How the thread is started.
     pub(crate) fn spawn(&self, thread: u32, after: Cycles) -> Spawn {
-        Spawn { name: self.program.threads[thread as usize].name.clone(), after, ..Spawn::default() }
+        let script = &self.program.threads[thread as usize];
+        let cores: BTreeSet<u32> = script.cpus.iter().map(|rank| rank % self.cpus).collect();
+        Spawn { name: script.name.clone(), affinity: cores.into_iter().map(CoreId).collect(), after }
     }
 
     /// Notes the guest that a thread has become.

@@ -61,6 +61,7 @@ fn source(source: Source) -> &'static str {
 
 pub(super) fn threads(trace: &Trace, analysis: &Analysis) -> Vec<model::Thread> {
     let ns = |ticks| nanos(&trace.clock, ticks);
+    let affinities = trace.main_affinities();
     // Most programs name no thread, and all bear the program's name then.
     let mut bearers: BTreeMap<&str, u32> = BTreeMap::new();
     for name in trace.threads.iter().filter_map(|t| t.name.as_deref()) {
@@ -90,6 +91,7 @@ pub(super) fn threads(trace: &Trace, analysis: &Analysis) -> Vec<model::Thread> 
             semaphore_ns: ns(report.semaphores),
             join_ns: ns(report.joins),
             longest_wait_ns: ns(report.locks.longest_wait),
+            cpus: affinities[number].as_ref().map(|(cpus, _)| crate::format::ranges(cpus)),
             migrations: report.migrations,
             work_ns: Nanos(ns(report.lifetime).0.saturating_sub(ns(baton_trace::Ticks(waited)).0)),
             blame_ns: ns(report.locks.blame),

@@ -2,7 +2,7 @@
 
 use super::Predicted;
 use crate::Profile;
-use crate::model::Report;
+use crate::model::{Report, Site};
 use crate::timeline::{Timeline, timeline};
 use serde::Serialize;
 
@@ -13,6 +13,8 @@ const ROWS: usize = 400;
 #[derive(Serialize)]
 struct Data<'a> {
     report: &'a Report,
+    /// Call sites by place; the report's own are by stack.
+    places: Vec<Site>,
     timeline: Timeline,
     predictions: &'a [Predicted],
     /// How many entries each list had before it was cut.
@@ -32,10 +34,11 @@ struct Full {
 pub(super) fn json(profile: &Profile, predictions: &[Predicted]) -> String {
     let timeline = timeline(profile);
     let mut report = profile.report.clone();
+    let mut places = report.places();
     let full = Full {
         locks: report.locks.len(),
         classes: report.classes.len(),
-        sites: report.sites.len(),
+        sites: places.len(),
         threads: report.threads.len(),
         waiters: report.waiters.len(),
     };
@@ -43,8 +46,9 @@ pub(super) fn json(profile: &Profile, predictions: &[Predicted]) -> String {
     report.locks.truncate(ROWS);
     report.classes.truncate(ROWS);
     report.sites.truncate(ROWS);
+    places.truncate(ROWS);
     report.waiters.truncate(2 * ROWS);
-    let data = Data { report: &report, timeline, predictions, full };
+    let data = Data { report: &report, places, timeline, predictions, full };
     // Serialising plain data with string keys cannot fail.
     let json = serde_json::to_string(&data).unwrap_or_else(|e| format!("{{\"error\":{:?}}}", e.to_string()));
     // `</script>` in a name would end the element; in JSON, `<` stands only in strings.

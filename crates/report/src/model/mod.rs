@@ -5,6 +5,7 @@
 //! the lists of the same report.
 
 mod path;
+mod places;
 mod run;
 mod usage;
 
@@ -36,7 +37,8 @@ pub struct Report {
     pub classes: Vec<Class>,
     /// Threads, in the order in which they appeared.
     pub threads: Vec<Thread>,
-    /// Call sites, the one that waited or made others wait most first.
+    /// Call sites, the one that waited or made others wait most first. A contended one is a stack; [`Report::places`] has
+    /// those of one place together.
     pub sites: Vec<Site>,
     /// Condition variables, barriers, semaphores.
     pub waitables: Vec<Waitable>,
@@ -146,6 +148,9 @@ pub struct Thread {
     pub work_ns: Nanos,
     /// Its longest wait for a lock.
     pub longest_wait_ns: Nanos,
+    /// CPUs that it could run on, as the kernel writes such lists (`0-3,8`): the set that was in force longest. None where it was not
+    /// recorded.
+    pub cpus: Option<String>,
     /// Changes of CPU, as far as they were seen.
     pub migrations: u64,
     /// Time that others waited while it held the lock, weighed by how many waited.

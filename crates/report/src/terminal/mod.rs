@@ -8,6 +8,7 @@ pub use diff::diff;
 use crate::format::{count, duration, percent};
 use crate::model::{Class, Limits, Lock, PathPart, Report, Site, Thread, Usage, Waitable};
 use baton_units::Nanos;
+use std::collections::BTreeMap;
 use table::{Side, Table};
 
 /// Columns that a line may take.
@@ -166,12 +167,32 @@ fn threads(report: &Report, style: Style) -> String {
             duration(t.blame_ns),
         ]);
     }
-    table.render(style, sorted.len().saturating_sub(ROWS))
+    table.render(style, sorted.len().saturating_sub(ROWS)) + &bound(&report.threads)
+}
+
+/// Which threads were bound to some of the CPUs, where not all could run on the same.
+fn bound(threads: &[Thread]) -> String {
+    let mut sets: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for thread in threads {
+        sets.entry(thread.cpus.as_deref().unwrap_or("unknown")).or_default().push(&thread.name);
+    }
+    if sets.len() < 2 {
+        return String::new();
+    }
+    let names = |names: &[&str]| match names {
+        [name] => clip(name, 30),
+        [name, rest @ ..] => format!("{} and {} more", clip(name, 30), rest.len()),
+        [] => String::new(),
+    };
+    let sets: Vec<String> =
+        sets.iter().take(ROWS).map(|(cpus, threads)| format!("{cpus} ({})", names(threads))).collect();
+    wrap("CPUs:", "CPUs:", &sets.join(", "))
 }
 
 fn sites(report: &Report, style: Style) -> String {
     let weighs = |s: &&Site| s.class.is_some() && (s.wait_ns > Nanos(0) || s.blame_ns > Nanos(0));
-    let worst: Vec<&Site> = report.sites.iter().filter(weighs).collect();
+    let places = report.places();
+    let worst: Vec<&Site> = places.iter().filter(weighs).collect();
     if worst.is_empty() {
         return String::new();
     }

@@ -265,6 +265,7 @@ impl<'a> Walk<'a> {
             | What::Marker { .. }
             | What::RoiBegin { .. }
             | What::RoiEnd { .. }
+            | What::Affinity { .. }
             | What::Note { .. } => self.gap(id, t),
         }
     }

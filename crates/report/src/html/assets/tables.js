@@ -100,7 +100,7 @@ function siteObject(report, site) {
 }
 
 function siteTable(data) {
-  const { report, full } = data;
+  const { report, places, full } = data;
   const columns = [
     word("call site", (s) => s.name),
     word("object", (s) => siteObject(report, s)),
@@ -111,7 +111,7 @@ function siteTable(data) {
     ns("held from here", (s) => s.hold_ns),
     ns("held up others", (s) => s.blame_ns, "What others waited while the lock was held from here, weighed by how many waited"),
   ];
-  table(byId("site-table"), columns, report.sites, { first: 7, more: full.sites - report.sites.length, caption: "Call sites" });
+  table(byId("site-table"), columns, places, { first: 7, more: full.sites - places.length, caption: "Call sites" });
 }
 
 function threadTable(report) {
@@ -135,6 +135,7 @@ function threadTable(report) {
     ns("blame", (t) => t.blame_ns),
     number("acquired", (t) => t.acquisitions),
     number("CPU changes", (t) => t.migrations),
+    { name: "CPUs", of: (t) => t.cpus ?? "", show: (t) => t.cpus ?? "–", left: true, hint: "The CPUs that it could run on" },
   ], report.threads, { first: 4, caption: "Threads" });
 }
 
