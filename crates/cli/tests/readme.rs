@@ -99,3 +99,43 @@ fn every_subcommand_stands_in_the_page_of_the_command_line() {
         assert!(name == "help" || page.contains(&format!("`{name}`")), "docs/cli.md does not name `{name}`");
     }
 }
+
+/// Words in backquotes of the form `cargo test -p CRATE (--test FILE | --bin …) NAME`: crate, file, name.
+fn named_tests(page: &str) -> Vec<(String, Option<String>, String)> {
+    let words = page.split('`').skip(1).step_by(2).filter(|w| w.starts_with("cargo test -p baton-"));
+    let test = |command: &str| match command.split(' ').collect::<Vec<_>>()[..] {
+        [_, _, _, package, "--test", file, name] => Some((package.to_owned(), Some(file.to_owned()), name.to_owned())),
+        [_, _, _, package, "--bin", _, name] => Some((package.to_owned(), None, name.to_owned())),
+        _ => None,
+    };
+    words.filter_map(test).filter(|(package, ..)| package != "CRATE").collect()
+}
+
+/// Whether a source below `folder` holds the test.
+fn holds(folder: &Path, name: &str) -> bool {
+    folder.read_dir().unwrap().any(|entry| {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            return holds(&path, name);
+        }
+        path.extension().is_some_and(|e| e == "rs")
+            && std::fs::read_to_string(&path).unwrap().contains(&format!("fn {name}()"))
+    })
+}
+
+#[test]
+fn the_tests_that_the_spine_names_are_there() {
+    let tests = named_tests(&text("docs/spine.md"));
+    assert!(tests.len() > 50, "{} tests named", tests.len());
+    for (package, file, name) in tests {
+        let home = root().join("crates").join(package.strip_prefix("baton-").unwrap());
+        let there = match &file {
+            Some(file) => {
+                let path = home.join("tests").join(format!("{file}.rs"));
+                std::fs::read_to_string(path).is_ok_and(|text| text.contains(&format!("fn {name}()")))
+            }
+            None => holds(&home.join("src"), &name),
+        };
+        assert!(there, "docs/spine.md names {name} of {package}, {file:?}: there is none");
+    }
+}

@@ -93,3 +93,27 @@ fn bound_threads_are_named() {
     let expected = format!("CPUs: 0-3 ({}), 3 ({} and 1 more)", report.threads[0].name, report.threads[1].name);
     assert!(text.contains(&expected), "no {expected:?} in\n{text}");
 }
+
+/// Whatever a program is called, and whatever it calls its threads, the terminal is told no more than text.
+#[test]
+fn control_characters_are_written_out() {
+    let mut trace = support::builder(2, 40);
+    trace.thread("evil\x1b[2Jname\n");
+    let mut report = Profile::of(trace.build()).report;
+    report.run.command = vec!["python3".into(), "-c".into(), "print(1)\nprint(2)".into()];
+    report.limits.lost = vec!["bell\x07".into()];
+    report.threads.last_mut().unwrap().wait_ns = baton_units::Nanos(u64::MAX);
+    let text = terminal::summary(&report, Style::default());
+    assert!(!text.contains('\x1b') && !text.contains('\x07'), "{text}");
+    assert!(text.starts_with("python3 -c print(1)\\nprint(2)\n"), "{text}");
+    assert!(text.contains("evil\\u{1b}[2") && text.contains("bell\\u{7}"), "{text}");
+}
+
+#[test]
+fn a_run_without_locks_is_said_in_words() {
+    let mut trace = baton_trace::TraceBuilder::new(baton_trace::Clock::nanoseconds());
+    trace.push(Ticks(0), ThreadIndex(0), What::ThreadStart { handle: 1 });
+    trace.push(Ticks(50), ThreadIndex(0), What::ThreadEnd { handle: 1 });
+    let text = terminal::summary(&Profile::of(trace.build()).report, Style::default());
+    assert!(text.contains("1 thread in 50ns, 2 events; no acquisitions of locks\n"), "{text}");
+}

@@ -41,7 +41,10 @@ Examples:
   baton profile -o before -- ./app --threads 8     see where threads wait
   baton whatif before --lock mcs,ticket,tas        what would another lock do?
   baton run --lock mcs -- ./app --threads 8        make it true, unmodified
-  baton doctor                                     what this machine offers";
+  baton doctor                                     what this machine offers
+
+Exit codes: 0 done, 1 failed, 2 bad input. `run` and `profile` keep the program's own, or
+128 + the signal that killed it. Data goes to standard output, all else to standard error.";
 
 /// Declares the subcommands: a variant, its one-line help (the doc comment) and its module.
 macro_rules! commands {
@@ -107,9 +110,15 @@ mod tests {
 
     #[test]
     fn every_subcommand_shows_examples() {
-        for command in super::definition().get_subcommands() {
+        let whole = super::definition();
+        let below = whole.get_subcommands().flat_map(clap::Command::get_subcommands);
+        for command in whole.get_subcommands().chain(below).filter(|command| command.get_name() != "help") {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(help.contains("baton "), "`baton {} --help` shows no example", command.get_name());
+            // clap breaks longer lines anywhere, and an example that is broken cannot be copied.
+            for line in help.lines() {
+                assert!(line.chars().count() <= 100, "`baton {} --help`: a long line: {line}", command.get_name());
+            }
         }
     }
 }

@@ -18,8 +18,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// What to record, and where to leave it.
 #[derive(clap::Args)]
 #[command(after_help = "\
-The program's exit code is kept (128 + the signal if one killed it; 0 if --duration ended it). Ctrl-C ends the program
-and still leaves a report. The directory gets its name only when it is whole.
+The program's exit code is kept (128 + the signal if one killed it; 0 if --duration ended it).
+Ctrl-C ends the program and still leaves a report. The directory gets its name only when it is
+whole.
 
 Examples:
   baton profile -o before -- ./app --threads 8
@@ -41,7 +42,7 @@ pub(crate) struct Args {
     /// Record the processes that it starts, too.
     #[arg(long)]
     follow_children: bool,
-    /// Stop recording a process at this size; it runs on, and the report says what is missing.
+    /// Stop recording a process at this size (bytes, or with K, M or G); it runs on, and the report says what is missing.
     #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = values::size)]
     max_size: u64,
     /// Record call sites without their stacks: for programs whose stacks cannot be unwound.
@@ -50,7 +51,7 @@ pub(crate) struct Args {
     /// Record no context switches: for programs that forbid themselves perf_event_open (seccomp).
     #[arg(long)]
     no_switches: bool,
-    /// End the program after this long: SIGTERM, and SIGKILL 5 s later.
+    /// End the program after this long (500ms, 30s, 5m, 1h): SIGTERM, and SIGKILL 5 s later.
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     duration: Option<Duration>,
     /// The program and its arguments, behind `--`.

@@ -13,7 +13,9 @@ use std::process::ExitCode;
 /// The profile, and what to make of it.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Without an option: a summary, and DIR/report.html is written anew. F may be `-` for standard output.
+Without an option: a summary, and DIR/report.html is written anew. F may be `-` for standard
+output.
+Exit codes: 0 done, 1 a file could not be written, 2 DIR holds no profile, or bad options.
 
 Examples:
   baton report before
@@ -46,6 +48,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let files = [&args.html, &args.pprof, &args.perfetto, &args.parquet, &args.csv];
+    let streams = files.iter().filter(|file| file.as_ref().is_some_and(|f| f.as_os_str() == "-")).count();
+    if streams + usize::from(args.json) > 1 {
+        return Err(BadInput::new("only one of the outputs can go to standard output").into());
+    }
     let profile = open(&args.directory)?;
     let mut written = false;
     if args.json {

@@ -11,8 +11,8 @@ use std::process::ExitCode;
 /// Which lock, and which program.
 #[derive(clap::Args)]
 #[command(after_help = "\
-The program's exit code is kept (128 + the signal if one killed it). Processes that it starts are served too.
-Without the wrapper: LD_PRELOAD=…/libbaton_preload.so BATON_LOCK=mcs ./app
+The program's exit code is kept (128 + the signal if one killed it). Processes that it starts
+are served too. Without the wrapper: LD_PRELOAD=…/libbaton_preload.so BATON_LOCK=mcs ./app
 
 Examples:
   baton run --lock mcs -- ./app --threads 8

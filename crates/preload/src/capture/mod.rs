@@ -131,8 +131,9 @@ pub fn finish() {
         if let Some(thread) = thread::existing() {
             thread.switches.empty(thread);
         }
-        SESSION.finish();
     }
+    // Also where recording stopped before: the process ended in order.
+    SESSION.finish();
 }
 
 fn signals(how: libc::c_int, mask: u64) -> u64 {

@@ -117,14 +117,23 @@ pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
     }
 }
 
+/// How many CPUs the recorded program could use; 0: not recorded.
+pub fn recorded_cpus(trace: &Trace) -> u32 {
+    recorded(&affinity::Affinities::of(trace), trace)
+}
+
+fn recorded(affinities: &affinity::Affinities, trace: &Trace) -> u32 {
+    affinities.cpus.unwrap_or_else(|| trace.meta.as_ref().map_or(0, |meta| meta.host.cpus))
+}
+
 /// The CPUs that the recorded program could use, as far as the chip has them.
 pub fn cpus(trace: &Trace, chip: &Chip) -> u32 {
     usable(&affinity::Affinities::of(trace), trace, chip)
 }
 
 fn usable(affinities: &affinity::Affinities, trace: &Trace, chip: &Chip) -> u32 {
-    let recorded = affinities.cpus.unwrap_or_else(|| trace.meta.as_ref().map_or(0, |meta| meta.host.cpus));
-    if recorded == 0 { chip.core.count } else { recorded.min(chip.core.count) }
+    let recorded = recorded(affinities, trace);
+    if recorded == 0 { chip.cpus() } else { recorded.min(chip.cpus()) }
 }
 
 /// A step of a thread that is not yet in cycles.

@@ -10,7 +10,7 @@ use baton_sync::barrier::RawBarrier;
 use baton_sync::barrier::central::Central;
 use baton_sync::lock::{RawLock, Token};
 use baton_trace::{How, Lock, Mode, SiteId, What};
-use baton_units::{CoreId, Cycles};
+use baton_units::{CpuId, Cycles};
 use std::alloc::Layout;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -97,8 +97,8 @@ impl<L: RawLock<Simulated>> World<L> {
     /// How the thread is started.
     pub(crate) fn spawn(&self, thread: u32, after: Cycles) -> Spawn {
         let script = &self.program.threads[thread as usize];
-        let cores: BTreeSet<u32> = script.cpus.iter().map(|rank| rank % self.cpus).collect();
-        Spawn { name: script.name.clone(), affinity: cores.into_iter().map(CoreId).collect(), after }
+        let cpus: BTreeSet<u32> = script.cpus.iter().map(|rank| rank % self.cpus).collect();
+        Spawn { name: script.name.clone(), cpus: cpus.into_iter().map(CpuId).collect(), after, ..Spawn::default() }
     }
 
     /// Notes the guest that a thread has become.

@@ -18,6 +18,7 @@ pub(super) fn limits(
         lost.push(format!("after {} events are missing; figures end there", nanos(&trace.clock, from)));
     }
     let mut unseen = trace.meta.as_ref().map_or(Vec::new(), |m| m.unseen.clone());
+    unseen.extend(super::unseen::unseen(trace));
     for process in trace.processes.iter().filter(|p| !p.finished) {
         unseen.push(format!(
             "process {} did not end in order (killed, or replaced itself): its last acts may be missing",

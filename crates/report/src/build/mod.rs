@@ -6,6 +6,7 @@ mod names;
 mod path;
 mod run;
 mod sites;
+mod unseen;
 
 use crate::intervals::Numbering;
 use crate::model::{self, Report, SCHEMA, Totals};

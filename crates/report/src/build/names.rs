@@ -87,8 +87,16 @@ impl Names<'_> {
 
     /// Name of what was never initialised by a call: a global, or memory that one place uses.
     fn address(&mut self, process: ProcessIndex, address: u64, busiest: Option<SiteId>) -> String {
+        // What the capture itself made up: OpenMP's critical section without a name has no address of its own.
+        let module = self.trace.module(process, address).map(|module| module.path.as_str());
+        if module.is_some_and(|path| path.ends_with("libbaton_preload.so")) {
+            return "critical (unnamed)".to_owned();
+        }
         if let Some(global) = self.symbols.data(self.trace, process, address) {
-            return global;
+            return match global.strip_prefix(".gomp_critical_user_") {
+                Some(name) => format!("critical ({})", name.split('.').next().unwrap_or(name)),
+                None => global,
+            };
         }
         match busiest.and_then(|site| self.site_place(process, site)) {
             Some(place) => format!("in {place}"),

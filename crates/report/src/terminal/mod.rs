@@ -8,6 +8,7 @@ pub use diff::diff;
 use crate::format::{count, duration, percent};
 use crate::model::{Class, Limits, Lock, PathPart, Report, Site, Thread, Usage, Waitable};
 use baton_units::Nanos;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use table::{Side, Table};
 
@@ -56,24 +57,35 @@ fn head(report: &Report, style: Style) -> String {
     let mut out = style.bold(&clip(&command, WIDTH)) + "\n";
     let lifetimes: u64 = report.threads.iter().map(|t| t.last_ns.0 - t.first_ns.0.min(t.last_ns.0)).sum();
     out += &format!(
-        "{} in {}, {} events; {} acquisitions of {}, {} of them waited\n",
+        "{} in {}, {} events; ",
         plural(report.threads.len(), "thread"),
         duration(run.elapsed_ns.unwrap_or(totals.span_ns)),
         count(totals.events),
-        count(totals.acquisitions),
-        plural(report.locks.iter().filter(|lock| lock.usage.was_used()).count(), "lock"),
-        percent(crate::model::ratio(totals.contended, totals.acquisitions)),
     );
+    out += &match (totals.acquisitions, totals.contended) {
+        (0, _) => "no acquisitions of locks\n".to_owned(),
+        (acquisitions, contended) => format!(
+            "{} acquisitions of {}, {} of them waited\n",
+            count(acquisitions),
+            plural(report.locks.iter().filter(|lock| lock.usage.was_used()).count(), "lock"),
+            if contended == 0 { "none".to_owned() } else { percent(crate::model::ratio(contended, acquisitions)) },
+        ),
+    };
     if totals.blocked_ns > Nanos(0) {
         out += &format!(
             "waited {} for locks ({} of the threads' time): {} while others held them,\n{} of competition overhead (nobody held the lock, and still they waited)\n",
             duration(totals.blocked_ns),
             percent(crate::model::ratio(totals.blocked_ns.0, lifetimes)),
-            duration(totals.sections_ns),
-            duration(totals.overhead_ns),
+            some(totals.sections_ns),
+            some(totals.overhead_ns),
         );
     }
     out
+}
+
+/// A duration in a sentence: nothing is a nought there, not a dash.
+fn some(ns: Nanos) -> String {
+    if ns == Nanos(0) { "0".to_owned() } else { duration(ns) }
 }
 
 fn locks(report: &Report, style: Style) -> String {
@@ -272,7 +284,7 @@ fn limits(limits: &Limits, style: Style) -> String {
 fn wrap(painted: &str, plain: &str, text: &str) -> String {
     let mut out = painted.to_owned();
     let mut column = plain.chars().count();
-    for word in text.split_whitespace() {
+    for word in printable(text).split_whitespace() {
         let length = word.chars().count();
         if column + 1 + length > WIDTH && column > 2 {
             out += "\n ";
@@ -285,8 +297,21 @@ fn wrap(painted: &str, plain: &str, text: &str) -> String {
     out + "\n"
 }
 
+/// Control characters as Rust writes them: a command or a thread's name may hold any, and a terminal obeys them.
+fn printable(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(char::is_control) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out.into()
+}
+
 /// Cut to a width, with a sign that it is.
 fn clip(text: &str, width: usize) -> String {
+    let text = &*printable(text);
     if text.chars().count() <= width {
         return text.to_owned();
     }

@@ -35,6 +35,10 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand)]
 enum Command {
     /// The chip files of a folder
+    #[command(after_help = "\
+Examples:
+  baton chips list
+  baton chips list --dir my-chips --json")]
     List {
         /// Where to look for chip files.
         #[arg(long, value_name = "DIR", default_value = "chips")]
@@ -44,6 +48,11 @@ enum Command {
         json: bool,
     },
     /// One chip: every key and its value, as a chip file, under a picture
+    #[command(after_help = "\
+Examples:
+  baton chips show ocor64
+  baton chips show ocor64 --cores 16 --set home.places=4 > small.toml
+  baton chips show opteron6272x4 --plot opteron.html")]
     Show {
         /// Chip file; a bare name means chips/NAME.toml.
         #[arg(value_name = "CHIP")]

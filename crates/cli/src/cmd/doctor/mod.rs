@@ -19,7 +19,8 @@ use std::process::ExitCode;
 /// What to do with what is found.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Times are medians; in brackets the range in which four fifths of the sample lie. Measure on a quiet machine.
+Times are medians; in brackets the range in which four fifths of the sample lie. Measure on a
+quiet machine.
 
 Examples:
   baton doctor                        a look, some three seconds

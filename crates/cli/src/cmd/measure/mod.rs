@@ -26,13 +26,14 @@ use std::process::ExitCode;
 /// Which profile, which locks, how often.
 #[derive(clap::Args)]
 #[command(after_help = "\
-The recorded command is run in its directory, without recording, by turns under the recorded lock and the others. Each run
-must give the exit code and the standard output of the first. DIR/report.html is written anew and shows measured beside
-predicted. Progress goes to standard error.
+The recorded command is run in its directory, without recording, by turns under the recorded
+lock and the others. Each run must give the exit code and the standard output of the first.
+DIR/report.html is written anew and shows measured beside predicted. Progress goes to standard
+error.
 
 Examples:
   baton whatif before --lock all --json > before/whatif.json
-  baton measure before --predictions before/whatif.json          the best of them against the recorded one
+  baton measure before --predictions before/whatif.json           the best against the recorded
   baton measure before --predictions before/whatif.json --across  a good, a middling and a bad one
   baton measure before --lock mcs,ticket:pause --runs 9 --json")]
 pub(crate) struct Args {

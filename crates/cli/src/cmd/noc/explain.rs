@@ -12,14 +12,16 @@ use std::process::ExitCode;
 
 /// What to run, and whom to follow.
 #[derive(clap::Args)]
-#[command(after_help = "\
-Runs from an empty network for `--cycles` and looks: who waits for whom, where flits stand, one packet's way.
+#[command(after_help = super::options::help("\
+Runs from an empty network for `--cycles` and looks: who waits for whom, where flits stand, one
+packet's way.
 
 Examples:
   baton noc explain --traffic transpose --rate 0.15 --page map.html
   baton noc explain --rate 0.05 --follow 100
   baton noc explain --rate 0.4 --cycles 5000 --follow slowest
-  baton noc explain --topology torus --size 4x4 --vcs 1 --routing table --allow-deadlock --rate 0.5 --packet 8")]
+  baton noc explain --topology torus --size 4x4 --vcs 1 --routing table --allow-deadlock \\
+      --rate 0.5 --packet 8"))]
 pub(crate) struct Args {
     #[command(flatten)]
     options: Box<Options>,

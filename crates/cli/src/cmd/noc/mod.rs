@@ -16,8 +16,9 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "\
-Rates are packets a node a cycle. Latencies are cycles, from creation at the source to the tail flit's leaving.
+    after_help = options::help("\
+Rates are packets a node a cycle. Latencies are cycles, from creation at the source to the tail
+flit's leaving.
 
 Examples:
   baton noc --topology mesh --size 8x8 --vcs 6 --buffer 4 --traffic uniform --rate 0.1
@@ -25,7 +26,8 @@ Examples:
   baton noc --rate 1 --outstanding 4 --batch 1000 --reply 5
   baton noc sweep --traffic transpose --rates 0.01..0.15 --plot curve.html
   baton noc replay trace.tra
-  baton noc explain --topology torus --size 4x4 --vcs 1 --routing table --allow-deadlock --rate 0.5"
+  baton noc explain --topology torus --size 4x4 --vcs 1 --routing table --allow-deadlock \\
+      --rate 0.5")
 )]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -114,6 +114,32 @@ pub(crate) struct Options {
     flit_bits: Option<u32>,
 }
 
+/// What is taken for options that are left out, then `text`: the end of the help of each `noc` command.
+pub(crate) fn help(text: &str) -> String {
+    let Experiment { network, traffic, cycles, seed, .. } = Experiment::default();
+    let flow = traffic.into_iter().next().unwrap_or_default();
+    let name = |value| match value {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => String::new(),
+    };
+    format!(
+        "Left out, without --config: the reference router. A mesh of 8x8, {} virtual channels of {} flits,\n\
+         {}, arbiter {}, allocator {}, routing auto;\n\
+         {} traffic, --rate {}, --packet {}, --cycles {cycles}, --seed {seed}, --flit-bits {FLIT_BITS}.\n\n{text}",
+        network.vcs,
+        network.buffer,
+        name(serde_json::to_value(network.pipeline)),
+        name(serde_json::to_value(network.arbiter)),
+        name(serde_json::to_value(network.allocator)),
+        name(serde_json::to_value(flow.pattern)),
+        flow.rate,
+        flow.packet,
+    )
+}
+
+/// Width of a flit that is not given.
+const FLIT_BITS: u32 = 128;
+
 /// What `--compare` may vary.
 pub(crate) const COMPARABLE: [&str; 16] = [
     "topology",
@@ -299,7 +325,7 @@ impl Options {
 
     /// Width of a flit.
     pub(crate) fn flit_bits(&self) -> u32 {
-        self.flit_bits.unwrap_or(128)
+        self.flit_bits.unwrap_or(FLIT_BITS)
     }
 }
 

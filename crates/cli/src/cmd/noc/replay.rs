@@ -14,14 +14,14 @@ use std::process::ExitCode;
 
 /// Which traces, on which network.
 #[derive(clap::Args)]
-#[command(after_help = "\
-Reads Netrace's format, compressed by bzip2 or not, and Baton's own (its page: docs/noc.md). Without --size the network
-is the smallest square mesh that holds the trace's nodes.
+#[command(after_help = super::options::help("\
+Reads Netrace's format, compressed by bzip2 or not, and Baton's own (its page: docs/noc.md).
+Without --size the network is the smallest square mesh that holds the trace's nodes.
 
 Examples:
   baton noc replay blackscholes.tra.bz2
   baton noc replay --topology torus --size 8x8 --classes 2 trace.txt --json
-  baton noc replay --no-dependencies --write plain.txt trace.tra")]
+  baton noc replay --no-dependencies --write plain.txt trace.tra"))]
 pub(crate) struct Args {
     #[command(flatten)]
     options: Box<Options>,

@@ -14,15 +14,16 @@ use std::process::ExitCode;
 
 /// Which loads, and what to leave.
 #[derive(clap::Args)]
-#[command(after_help = "\
-The saturation load is where mean packet latency reaches three times its value at no load, found by bisection.
+#[command(after_help = super::options::help("\
+The saturation load is where mean packet latency reaches three times its value at no load, found
+by bisection.
 
 Examples:
   baton noc sweep --rates 0.01..0.5
   baton noc sweep --traffic transpose --rates 0.02,0.06,0.1,0.12,0.13,0.14 --plot transpose.html
   baton noc sweep --arbiter age --rates 0.05..0.45 --points 20 --json
   baton noc sweep --compare arbiter=round-robin,matrix,age --plot arbiters.html
-  baton noc sweep --compare vcs=2,4,6 --beside earlier.json --beside reference.csv --plot all.html")]
+  baton noc sweep --compare vcs=2,4,6 --beside earlier.json --beside reference.csv --plot all.html"))]
 pub(crate) struct Args {
     #[command(flatten)]
     options: Box<Options>,

@@ -27,12 +27,14 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   baton sim --workload lock --lock mcs --threads 64 --set core.count=64 --set core.per_cluster=64
-  baton sim --chip chips/sample-host.toml --workload lock --lock ticket --wait spin-park --threads 8 --cs 200 --json
+  baton sim --chip chips/sample-host.toml --workload lock --lock ticket --wait spin-park \\
+      --threads 8 --cs 200 --json
   baton sim --workload barrier --barrier dissemination --threads 2 --think 5000
   baton sim --workload ring --queue mpmc --threads 4
   baton sim --chip ocor64 --workload lock --lock mcs --threads 64 --cycles 1000000 --json
   baton sim --chip ocor64 --workload chase --sweep bytes=8K,64K,512K,4M,32M --plot chase.html
-  baton sim --chip ocor64 --workload lock --sweep threads=1,2,4,8,16,32,64 --sweep lock=tas,ticket,mcs --plot zoo.html
+  baton sim --chip ocor64 --workload lock --sweep threads=1,2,4,8,16,32,64 \\
+      --sweep lock=tas,ticket,mcs --plot zoo.html
   baton sim --chip opteron6272x4 --workload pingpong --pairs --iterations 20 --plot distance.html")]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -15,6 +15,7 @@ use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;
 use baton_chip::Chip;
+use baton_replay::compile::recorded_cpus;
 use baton_replay::predict::{PredictError, runs};
 use baton_replay::{Ask, Prediction, predict};
 use baton_trace::Trace;
@@ -26,14 +27,16 @@ use std::process::ExitCode;
 /// The recorded program, and what to predict.
 #[derive(clap::Args)]
 #[command(after_help = "\
-The recorded lock is replayed first and compared with the recorded run. A prediction that is off there by more than
-15%, or of a program more than 5% of which cannot be replayed, is marked untrustworthy, with the reason.
+The recorded lock is replayed first and compared with the recorded run. A prediction that is off
+there by more than 15%, or of a program more than 5% of which cannot be replayed, is marked
+untrustworthy, with the reason.
 
 Examples:
   baton whatif before
   baton whatif before --lock mcs,ticket,spin-park --html whatif.html
   baton whatif before --lock mcs,clh --wait pause,spin-park --seeds 9 --json
-  baton whatif before --chip chips/sample-host.toml --set core.count=8 --set core.per_cluster=8 --cpus 8 --threads 8")]
+  baton whatif before --chip chips/sample-host.toml --set core.count=8 \\
+      --set core.per_cluster=8 --cpus 8 --threads 8")]
 pub(crate) struct Args {
     /// The directory that `baton profile` left.
     #[arg(value_name = "DIR")]
@@ -49,7 +52,7 @@ pub(crate) struct Args {
     /// Threads that the program starts, if more than were recorded.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     threads: Option<u32>,
-    /// Cores in use. Left out: as many as the recorded run had, as far as the chip has them.
+    /// CPUs in use, the first so many. Left out: as many as the recorded run had, as far as the chip has them.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     cpus: Option<u32>,
     /// Runs of each lock, each with another seed.
@@ -81,9 +84,13 @@ struct Output<'a> {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let chip = args.chip.open()?;
     let choices = choices::choose(&args.lock, &args.wait, &chip)?;
-    if let Some(cpus) = args.cpus.filter(|&cpus| cpus > chip.core.count) {
-        let has = chip.core.count;
-        return Err(BadInput::new(format!("--cpus {cpus}: chip `{}` has {has} cores (core.count)", chip.name)).into());
+    if let Some(cpus) = args.cpus.filter(|&cpus| cpus > chip.cpus()) {
+        let has = chip.cpus();
+        let what = format!(
+            "--cpus {cpus}: chip `{}` has {has} CPUs (core.count, core.contexts); expected 1 to {has}",
+            chip.name
+        );
+        return Err(BadInput::new(what).into());
     }
     let trace = open(&args.directory)?;
     fewer_cores(&trace, &chip, args.cpus);
@@ -123,11 +130,12 @@ fn open(directory: &Path) -> anyhow::Result<Trace> {
 
 /// Says when the chip is smaller than the machine that the trace comes from.
 fn fewer_cores(trace: &Trace, chip: &Chip, asked: Option<u32>) {
-    let recorded = trace.meta.as_ref().map_or(0, |meta| meta.host.cpus);
-    if asked.is_none() && recorded > chip.core.count {
+    let recorded = recorded_cpus(trace);
+    if asked.is_none() && recorded > chip.cpus() {
         ui::warn(format_args!(
             "the program was recorded on {recorded} CPUs; chip `{}` has {}: the replay has only these",
-            chip.name, chip.core.count
+            chip.name,
+            chip.cpus()
         ));
     }
 }
