@@ -64,7 +64,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
     let left = stats::read(&counters.file, counters.from)?;
     if !args.quiet {
-        left.iter().for_each(|process| ui::note(process.sentence()));
+        stats::sentences(&left, end.pid).iter().for_each(ui::note);
     }
     if !left.iter().any(|process| process.pid == end.pid) {
         ui::warn(match end.violently() {

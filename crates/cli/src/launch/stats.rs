@@ -33,8 +33,13 @@ impl Stats {
         self.served + self.passed_through.values().sum::<u64>()
     }
 
+    /// Whether it says anything: it took a mutex, or had to refuse a wait.
+    fn counts(&self) -> bool {
+        self.acquisitions() > 0 || self.refused_condition_waits > 0
+    }
+
     /// The counters in a sentence.
-    pub(crate) fn sentence(&self) -> String {
+    fn sentence(&self) -> String {
         let name = Path::new(&self.program).file_name().map_or(self.program.as_str(), |n| n.to_str().unwrap_or("?"));
         let lock = self.lock.as_deref().unwrap_or("glibc");
         let wait = self.wait.as_ref().map_or(String::new(), |w| format!(" ({w})"));
@@ -53,6 +58,19 @@ impl Stats {
         }
         text
     }
+}
+
+/// All processes' counters, a sentence each; those that took no mutex (a script's helpers) are one sentence together, but for the
+/// program itself, `first`.
+pub(crate) fn sentences(all: &[Stats], first: u32) -> Vec<String> {
+    let (told, silent): (Vec<_>, Vec<_>) = all.iter().partition(|process| process.counts() || process.pid == first);
+    let mut sentences: Vec<String> = told.into_iter().map(Stats::sentence).collect();
+    match silent.len() {
+        0 => {}
+        1 => sentences.push("1 other process took no mutex".to_owned()),
+        more => sentences.push(format!("{more} other processes took no mutex")),
+    }
+    sentences
 }
 
 /// Reads the lines from byte `from` on (the file may have had others before). No file, no lines.
@@ -90,6 +108,10 @@ mod tests {
             stats[0].sentence(),
             "pigz [71]: mcs (pause) served 10 of 12 mutex acquisitions, 5 threads; 2 stayed glibc's (process-shared)"
         );
+        let idle = |pid| Stats { pid, program: "sh".to_owned(), ..Stats::default() };
+        let told = sentences(&[idle(3), stats[0].clone(), idle(4), idle(5)], 4);
+        let expected = [stats[0].sentence(), idle(4).sentence(), "2 other processes took no mutex".to_owned()];
+        assert_eq!(told, expected);
         let broken = read(&file, 0).unwrap_err().to_string();
         assert!(broken.contains("line 1"), "{broken}");
     }
