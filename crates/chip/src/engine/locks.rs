@@ -3,6 +3,7 @@
 //!
 //! From these two a study computes blocking, critical sections and competition overhead by two ways that share nothing.
 
+use crate::core::mark::Sort;
 use crate::engine::Engine;
 use crate::engine::thread::{Reason, ThreadId};
 use crate::memory::PARTS;
@@ -126,7 +127,8 @@ impl Engine {
     /// lock's.
     #[inline]
     pub(crate) fn note_lock_word(&mut self, offset: usize) {
-        if self.watch.on && self.threads[self.running as usize].hint.is_some() {
+        let hint = self.threads[self.running as usize].hint;
+        if self.watch.on && matches!(hint, Some(Sort::Try(_) | Sort::Release(_))) {
             // SAFETY: the cell is alive, as an atomic is being done on it, and nobody else runs now.
             let value = || unsafe { self.arena.at(offset).cast::<u32>().read() };
             self.watch.add(offset, value);
