@@ -70,6 +70,20 @@ fn a_call_site_has_its_inlined_functions_and_a_lock_its_global() {
     }
 }
 
+/// The frame in which the preload library starts a thread is no function of the program's.
+#[test]
+fn the_captures_own_frames_are_left_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut trace, _) = program(folder.path(), &["-g"]);
+    let path = "/opt/lib/baton/libbaton_preload.so".to_owned();
+    trace.processes[0].modules.push(Module { bias: 0x100, start: 0x100, end: 0x200, build_id: Vec::new(), path });
+    trace.processes[0].sites.get_mut(&SiteId(1)).expect("the site").push(0x123);
+    let mut symbols = Symbols::new();
+    let frames = symbols.site(&trace, PROCESS, SiteId(1));
+    assert_eq!(frames.iter().map(|f| f.function.as_str()).collect::<Vec<_>>(), ["inner", "outer"]);
+    assert_eq!(symbols.problems(), Vec::<String>::new());
+}
+
 #[test]
 fn without_debug_information_the_function_remains() {
     let folder = tempfile::tempdir().expect("a folder");

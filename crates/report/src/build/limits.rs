@@ -1,6 +1,7 @@
 //! What is missing or uncertain, said plainly.
 
 use super::figures::nanos;
+use crate::format::duration;
 use crate::model::{Limits, Note, Run};
 use baton_trace::analysis::Analysis;
 use baton_trace::{Source, Trace, notes};
@@ -15,7 +16,7 @@ pub(super) fn limits(
 ) -> Limits {
     let mut lost: Vec<String> = trace.losses.iter().map(ToString::to_string).collect();
     if let Some(from) = trace.complete_until() {
-        lost.push(format!("after {} events are missing; figures end there", nanos(&trace.clock, from)));
+        lost.push(format!("after {} events are missing; figures end there", duration(nanos(&trace.clock, from))));
     }
     let mut unseen = trace.meta.as_ref().map_or(Vec::new(), |m| m.unseen.clone());
     unseen.extend(super::unseen::unseen(trace));
@@ -56,8 +57,9 @@ fn bias(trace: &Trace, analysis: &Analysis, run: &Run) -> Vec<String> {
             let overhead: u64 = analysis.locks.iter().map(|l| nanos(&trace.clock, l.stats.overhead).0).sum();
             let share = if overhead > 0 { 100.0 * total.0 as f64 / overhead as f64 } else { 0.0 };
             out.push(format!(
-                "Measured on this machine: {cost:.1} ns an event, over {handoffs} hand-offs some {total} of the competition \
-                 overhead reported ({share:.1}%)."
+                "Measured on this machine: {cost:.1} ns an event, over {handoffs} hand-offs some {} of the competition \
+                 overhead reported ({share:.1}%).",
+                duration(total)
             ));
         }
         None => out.push("The cost of an event was not measured in this run.".to_owned()),
@@ -65,7 +67,7 @@ fn bias(trace: &Trace, analysis: &Analysis, run: &Run) -> Vec<String> {
     if analysis.pauses.0 > 0 {
         out.push(format!(
             "The recorder itself took {} (new segments), added over threads; it lies in the figures.",
-            nanos(&trace.clock, analysis.pauses)
+            duration(nanos(&trace.clock, analysis.pauses))
         ));
     }
     out

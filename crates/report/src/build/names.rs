@@ -90,11 +90,11 @@ impl Names<'_> {
         // What the capture itself made up: OpenMP's critical section without a name has no address of its own.
         let module = self.trace.module(process, address).map(|module| module.path.as_str());
         if module.is_some_and(|path| path.ends_with("libbaton_preload.so")) {
-            return "critical (unnamed)".to_owned();
+            return "omp critical (unnamed)".to_owned();
         }
         if let Some(global) = self.symbols.data(self.trace, process, address) {
             return match global.strip_prefix(".gomp_critical_user_") {
-                Some(name) => format!("critical ({})", name.split('.').next().unwrap_or(name)),
+                Some(name) => format!("omp critical ({})", name.split('.').next().unwrap_or(name)),
                 None => global,
             };
         }

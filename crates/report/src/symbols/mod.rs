@@ -60,9 +60,14 @@ impl Symbols {
         Symbols::default()
     }
 
-    /// The functions of a call site, innermost first, inlined ones included. A site that was not taken gives nothing.
+    /// The functions of a call site, innermost first, inlined ones included. A site that was not taken gives nothing. Frames of the
+    /// capture itself, which starts the program's threads, are left out.
     pub fn site(&mut self, trace: &Trace, process: ProcessIndex, site: SiteId) -> Vec<Frame> {
-        let stack = trace.site(process, site).to_vec();
+        let ours = |address: &&Address| {
+            trace.module(process, **address).is_some_and(|module| module.path.ends_with("/libbaton_preload.so"))
+        };
+        let stack = trace.site(process, site);
+        let stack: Vec<Address> = stack.iter().filter(|address| !ours(address)).copied().collect();
         stack.iter().flat_map(|address| self.code(trace, process, *address)).collect()
     }
 

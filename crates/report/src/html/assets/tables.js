@@ -125,17 +125,17 @@ function threadTable(report) {
   table(byId("thread-table"), [
     word("thread", (t) => t.name),
     { name: "tid", of: (t) => t.tid, show: (t) => String(t.tid) },
+    { name: "CPUs", of: (t) => t.cpus ?? "", show: (t) => t.cpus ?? "–", hint: "The CPUs that it could run on" },
     { name: "its time", of: (t) => (t.wait_ns + other(t)) / (life(t) || 1), show: bar, hint: "Sort by the share that it waited" },
     ns("life", life),
     ns("lock wait", (t) => t.wait_ns),
     ns("overhead", (t) => t.overhead_ns),
     ns("other wait", other),
     ns("holding", (t) => t.hold_ns),
-    ns("longest wait", (t) => t.longest_wait_ns),
+    ns("longest", (t) => t.longest_wait_ns, "Its longest wait for a lock"),
     ns("blame", (t) => t.blame_ns),
     number("acquired", (t) => t.acquisitions),
-    number("CPU changes", (t) => t.migrations),
-    { name: "CPUs", of: (t) => t.cpus ?? "", show: (t) => t.cpus ?? "–", left: true, hint: "The CPUs that it could run on" },
+    number("moves", (t) => t.migrations, "Changes of CPU, as far as they were seen"),
   ], report.threads, { first: 4, caption: "Threads" });
 }
 
