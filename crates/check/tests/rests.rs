@@ -1,0 +1,174 @@
+//! Waiting with a monitor, and halting until an interrupt comes, as models under shuttle: no store is missed, whatever
+//! the schedule, with ends for no reason among them. Each step that the protocol has is needed: without it a waiter
+//! waits for ever in some schedule.
+//!
+//! The models are the hardware's part of the simulated chip's policies (`crates/chip/src/machine/rest.rs`): a line that
+//! one core at a time writes, triggers that its loss fires, and interrupts that a halted processor keeps.
+
+use shuttle::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
+use shuttle::sync::{Arc, Condvar, Mutex};
+use shuttle::thread;
+
+/// What a processor waits for: a fired trigger, or an interrupt. What came before the wait ends it at once.
+#[derive(Default)]
+struct Event {
+    fired: Mutex<bool>,
+    moved: Condvar,
+}
+
+impl Event {
+    fn fire(&self) {
+        *self.fired.lock().unwrap() = true;
+        self.moved.notify_all();
+    }
+
+    fn wait(&self) {
+        let mut fired = self.fired.lock().unwrap();
+        while !*fired {
+            fired = self.moved.wait(fired).unwrap();
+        }
+        *fired = false;
+    }
+}
+
+/// A line: its value, and the monitors of the cores that share it. Coherence has one access to it at a time.
+#[derive(Default)]
+struct Line(Mutex<(u32, Vec<Arc<Event>>)>);
+
+impl Line {
+    fn load(&self) -> u32 {
+        self.0.lock().unwrap().0
+    }
+
+    /// Takes the line from its sharers, whose monitors fire, and writes it.
+    fn store(&self, value: u32) {
+        let mut line = self.0.lock().unwrap();
+        line.1.drain(..).for_each(|monitor| monitor.fire());
+        line.0 = value;
+    }
+
+    /// The line goes without a store: evicted, or recalled by its directory.
+    fn evict(&self) {
+        self.0.lock().unwrap().1.drain(..).for_each(|monitor| monitor.fire());
+    }
+
+    /// MONITOR: the core becomes a sharer, and its monitor is armed.
+    fn monitor(&self, monitor: &Arc<Event>) {
+        let mut line = self.0.lock().unwrap();
+        *monitor.fired.lock().unwrap() = false;
+        line.1.push(monitor.clone());
+    }
+}
+
+/// Waits while the line holds 0; `looks`: the look between MONITOR and MWAIT is there.
+fn monitored(line: &Line, looks: bool) {
+    let monitor = Arc::new(Event::default());
+    while line.load() == 0 {
+        line.monitor(&monitor);
+        if looks && line.load() != 0 {
+            return;
+        }
+        monitor.wait();
+    }
+}
+
+fn monitors(looks: bool) {
+    let line = Arc::new(Line::default());
+    let waiters: Vec<_> = (0..2)
+        .map(|_| {
+            let line = line.clone();
+            thread::spawn(move || monitored(&line, looks))
+        })
+        .collect();
+    line.evict();
+    line.store(1);
+    waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+}
+
+#[test]
+fn a_monitor_misses_no_store() {
+    shuttle::check_random(|| monitors(true), 3_000);
+    shuttle::check_pct(|| monitors(true), 1_000, 3);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn without_the_look_after_monitor_a_store_is_missed() {
+    shuttle::check_random(|| monitors(false), 3_000);
+}
+
+/// Which step of halting is left out.
+#[derive(Clone, Copy, PartialEq)]
+enum Without {
+    Nothing,
+    /// The kernel's look at the value, in one piece with its entry into the table.
+    Look,
+    /// The announcement before that.
+    Announcement,
+}
+
+#[derive(Default)]
+struct Halted {
+    value: AtomicU32,
+    announced: AtomicUsize,
+    table: Mutex<Vec<Arc<Event>>>,
+}
+
+impl Halted {
+    fn wait(&self, without: Without) {
+        let processor = Arc::new(Event::default());
+        while self.value.load(SeqCst) == 0 {
+            if without != Without::Announcement {
+                self.announced.fetch_add(1, SeqCst);
+            }
+            let mut table = self.table.lock().unwrap();
+            if self.value.load(SeqCst) != 0 && without != Without::Look {
+                return;
+            }
+            table.push(processor.clone());
+            drop(table);
+            if without == Without::Announcement {
+                self.announced.fetch_add(1, SeqCst);
+            }
+            processor.wait();
+            self.announced.fetch_sub(1, SeqCst);
+        }
+    }
+
+    fn wake(&self) {
+        self.value.store(1, SeqCst);
+        if self.announced.load(SeqCst) != 0 {
+            self.table.lock().unwrap().drain(..).for_each(|processor| processor.fire());
+        }
+    }
+}
+
+fn halts(without: Without) {
+    let halted = Arc::new(Halted::default());
+    let waiters: Vec<_> = (0..2)
+        .map(|_| {
+            let halted = halted.clone();
+            thread::spawn(move || halted.wait(without))
+        })
+        .collect();
+    halted.wake();
+    waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+}
+
+#[test]
+fn a_halted_processor_misses_no_interrupt() {
+    shuttle::check_random(|| halts(Without::Nothing), 3_000);
+    shuttle::check_pct(|| halts(Without::Nothing), 1_000, 3);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn without_the_kernels_look_an_interrupt_is_missed() {
+    shuttle::check_random(|| halts(Without::Look), 3_000);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn without_the_announcement_before_it_an_interrupt_is_missed() {
+    shuttle::check_random(|| halts(Without::Announcement), 3_000);
+}
