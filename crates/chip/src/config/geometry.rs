@@ -45,6 +45,11 @@ pub(super) fn check(chip: &Chip) -> Fits {
         let expected = "none without wait.mwait.c1: it is a system call around MWAIT at depth 1";
         ensure(chip.wait.mwait.c1.is_some(), "wait.mwmon.call", mwmon.call.0, expected)?;
     }
+    let core = &chip.core;
+    if core.contexts != 1 && core.rob != 0 && core.width != 0 {
+        let expected = "more than 0 with core.contexts, core.rob and core.width: how much of a window computations need";
+        ensure(core.result_latency > 0.0, "core.result_latency", core.result_latency, expected)?;
+    }
     at_least_1("os.time_slice", chip.os.time_slice)?;
     if chip.os.futex_home == Some(FutexHome::Lock) {
         let round = |coherent: &Coherent| coherent.home.placement == HomePlacement::Interleaved;

@@ -118,6 +118,11 @@ pub struct Core {
     pub width: u32,
     /// What the mis-speculated loads at the end of a spin cost.
     pub flush: Cycles,
+    /// Mean cycles from an instruction's issue to its result in what `work` stands for. Says how much of a window a
+    /// computation needs, on a core with several contexts.
+    pub result_latency: f64,
+    /// All contexts of a core stand still for so long when another one becomes active, or one less is.
+    pub mode_change: Cycles,
 }
 
 /// A price for each class of distance.

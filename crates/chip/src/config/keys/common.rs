@@ -118,6 +118,17 @@ pub(super) const KEYS: &[Key] = &[
     key!(WINDOW cycles "core.flush", core.flush,
         "what the mis-speculated loads at the end of a spin cost; absent: nothing"),
     Key {
+        path: "core.result_latency",
+        kind: Kind::Share(0.0, 1000.0),
+        fixed: Need::May,
+        coherent: Need::May,
+        what: "mean cycles from an instruction's issue to its result in computations; for core.contexts, core.rob and core.width",
+        get: |chip| Some(Value::Share(chip.core.result_latency)),
+        set: |chip, value| chip.core.result_latency = share(value),
+    },
+    key!(MAY cycles "core.mode_change", core.mode_change,
+        "how long a core's contexts stand still when another one becomes active, or one less is; absent: nothing"),
+    Key {
         path: "core.atomics",
         kind: Kind::Choice(Atomics::NAMES),
         fixed: Need::No,
