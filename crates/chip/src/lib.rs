@@ -41,6 +41,7 @@
 
 mod clock;
 pub mod config;
+mod contexts;
 mod core;
 pub mod device;
 mod engine;

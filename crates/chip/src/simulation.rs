@@ -4,6 +4,7 @@ use crate::clock::Clocks;
 use crate::clock::change::SLOWEST;
 use crate::config::Chip;
 use crate::config::ocor::Ocor;
+use crate::contexts::Contexts;
 use crate::core::drain::drain;
 use crate::core::instructions::Instructions;
 use crate::core::window::Window;
@@ -220,6 +221,7 @@ impl Simulation {
             start_noise: Random::new(options.seed, Purpose::Start),
             spurious: Random::new(options.seed, Purpose::Spurious),
             halted: Vec::new(),
+            contexts: Contexts::of(chip),
             outside: Box::new(Local::new(0)),
             free_numbers: BTreeSet::new(),
             alive: 0,

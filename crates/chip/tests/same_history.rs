@@ -57,12 +57,12 @@ fn history(mut outcome: (Outcome, Vec<baton_trace::Event>)) -> (Outcome, Vec<bat
 
 #[test]
 fn shortcuts_change_nothing() {
-    shortcuts("core.store_buffer=0");
+    shortcuts(&["core.store_buffer=0"]);
 }
 
 #[test]
 fn shortcuts_change_nothing_with_store_buffers() {
-    shortcuts("core.store_buffer=3");
+    shortcuts(&["core.store_buffer=3"]);
 }
 
 #[test]
@@ -80,6 +80,15 @@ fn shortcuts_change_nothing_on_a_coherent_chip() {
 }
 
 const OCOR: &str = include_str!("../../../chips/ocor64.toml");
+
+/// Contexts that take window, slots and store buffer from each other, and cores that change their mode.
+#[test]
+fn shortcuts_change_nothing_with_siblings() {
+    shortcuts(
+        "core.count=2 core.per_cluster=2 core.contexts=2 core.store_buffer=6 core.rob=64 core.width=2 \
+         core.result_latency=3.5 core.mode_change=7 core.flush=11",
+    );
+}
 
 fn shortcuts(setting: &str) {
     // A short slice, so that spinners are preempted in the middle of their tries.

@@ -29,13 +29,26 @@ impl Engine {
     /// What is left of a thread's computation that would be over at `until`, as it loses its CPU.
     pub(crate) fn rest_of(&mut self, id: ThreadId, until: u64) -> Remaining {
         let place = self.place(id);
-        self.clocks.rest(place, self.now, until)
+        // What it stands still before it goes on is no computation.
+        let from = self.threads[id as usize].still_until.clamp(self.now, until);
+        self.clocks.rest(place, from, until)
     }
 
     /// A thread goes on with what was left of its computation, on the CPU that it has now: when that is over.
     pub(crate) fn end_of(&mut self, id: ThreadId, left: Remaining) -> u64 {
         let place = self.place(id);
-        self.clocks.end(place, self.now, left)
+        let from = self.threads[id as usize].still_until.max(self.now);
+        self.clocks.end(place, from, left)
+    }
+
+    /// When a computation of the running thread, of so many cycles of a core of its own, is over.
+    #[inline(always)]
+    pub(crate) fn computes(&mut self, cycles: u64) -> u64 {
+        if self.chip.core.contexts == 1 {
+            return self.after(cycles);
+        }
+        let work = self.clocks.computation(cycles);
+        self.end_of(self.running, work)
     }
 
     /// The event of all changes to come: behind those of the CPUs' time slices and the devices'.

@@ -2,6 +2,7 @@
 
 use super::Ratio;
 use crate::config::Chip;
+use crate::contexts::share::ONE;
 use baton_units::{CoreId, Hertz};
 use std::collections::BTreeMap;
 
@@ -17,6 +18,8 @@ pub(crate) struct Clocks {
     /// By CPU: what its computations have left of the last reference cycle, in core cycles times the reference's hertz.
     /// Less than the core's hertz.
     left: Vec<u64>,
+    /// By CPU: how fast it computes, in 2^20ths of its core: what its siblings leave it.
+    speeds: Vec<u64>,
     /// Every core has the reference.
     uniform: bool,
     /// Changes to come, in order of time.
@@ -31,8 +34,9 @@ impl Clocks {
         let clock = |core| chip.core.clocks.of(core).map_or(reference, |clock| clock.0);
         let clocks: Vec<u64> = (0..chip.core.count).map(clock).collect();
         let uniform = clocks.iter().all(|&clock| clock == reference);
-        let (left, changes) = (vec![0; chip.cpus() as usize], BTreeMap::new());
-        Clocks { reference, clocks, left, uniform, changes, scheduled: u64::MAX }
+        let cpus = chip.cpus() as usize;
+        let (left, speeds, changes) = (vec![0; cpus], vec![ONE; cpus], BTreeMap::new());
+        Clocks { reference, clocks, left, speeds, uniform, changes, scheduled: u64::MAX }
     }
 
     /// A core's clock.
@@ -56,12 +60,42 @@ impl Clocks {
         if self.uniform {
             return now + cycles;
         }
-        self.end((cpu, core), now, Remaining(u128::from(cycles) * u128::from(self.reference)))
+        let work = self.computation(cycles);
+        self.end_at(self.clocks[core.0 as usize], cpu, now, work)
+    }
+
+    /// So many cycles of a core of its own, as a computation.
+    pub(crate) fn computation(&self, cycles: u64) -> Remaining {
+        Remaining(u128::from(cycles) * u128::from(self.reference))
+    }
+
+    /// How fast a CPU computes, in 2^20ths of its core.
+    pub(crate) fn speed(&self, cpu: u32) -> u64 {
+        self.speeds[cpu as usize]
+    }
+
+    /// Nothing may be computing there.
+    pub(crate) fn set_speed(&mut self, cpu: u32, speed: u64) {
+        self.speeds[cpu as usize] = speed;
+    }
+
+    /// Cycles a second in which a CPU computes.
+    fn rate(&self, (cpu, core): (u32, CoreId)) -> u64 {
+        match self.speeds[cpu as usize] {
+            ONE => self.clocks[core.0 as usize],
+            speed => {
+                ((u128::from(self.clocks[core.0 as usize]) * u128::from(speed)) >> ONE.trailing_zeros()).max(1) as u64
+            }
+        }
     }
 
     /// When so much computation that begins now is over.
-    pub(crate) fn end(&mut self, (cpu, core): (u32, CoreId), now: u64, work: Remaining) -> u64 {
-        let (clock, left) = (u128::from(self.clocks[core.0 as usize]), &mut self.left[cpu as usize]);
+    pub(crate) fn end(&mut self, place: (u32, CoreId), now: u64, work: Remaining) -> u64 {
+        self.end_at(self.rate(place), place.0, now, work)
+    }
+
+    fn end_at(&mut self, rate: u64, cpu: u32, now: u64, work: Remaining) -> u64 {
+        let (clock, left) = (u128::from(rate), &mut self.left[cpu as usize]);
         let Some(rest) = work.0.checked_sub(u128::from(*left)) else {
             *left -= work.0 as u64;
             return now;
@@ -72,12 +106,12 @@ impl Clocks {
     }
 
     /// What is left, now, of a computation that would be over at `until`. It runs no more.
-    pub(crate) fn rest(&mut self, (cpu, core): (u32, CoreId), now: u64, until: u64) -> Remaining {
-        let whole = u128::from(until - now) * u128::from(self.clocks[core.0 as usize]);
+    pub(crate) fn rest(&mut self, place: (u32, CoreId), now: u64, until: u64) -> Remaining {
+        let whole = u128::from(until - now) * u128::from(self.rate(place));
         if until == now {
             return Remaining(0);
         }
-        Remaining(whole - u128::from(std::mem::take(&mut self.left[cpu as usize])))
+        Remaining(whole - u128::from(std::mem::take(&mut self.left[place.0 as usize])))
     }
 
     /// `cycles` of a core, rounded up to whole cycles of the reference.

@@ -47,7 +47,8 @@ pub(super) fn check(chip: &Chip) -> Fits {
     }
     let core = &chip.core;
     if core.contexts != 1 && core.rob != 0 && core.width != 0 {
-        let expected = "more than 0 with core.contexts, core.rob and core.width: how much of a window computations need";
+        let expected =
+            "more than 0 with core.contexts, core.rob and core.width: how much of a window computations need";
         ensure(core.result_latency > 0.0, "core.result_latency", core.result_latency, expected)?;
     }
     at_least_1("os.time_slice", chip.os.time_slice)?;

@@ -4,9 +4,10 @@
 //! pointer. Guests and the run loop use it in turns, never at once: whoever holds a `&mut Engine` gives it up before
 //! the other side runs. That is why everything here takes the pointer anew.
 
-use super::Engine;
 use super::queue::Rank;
 use super::thread::{Reason, Resume, State, ThreadId};
+use super::{Engine, own};
+use crate::contexts::share::Demand;
 use crate::core::drain::drain;
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -70,8 +71,8 @@ pub(crate) fn suspend() {
 /// begins; if the core was asked for, that is after the thread has given it up and got one again.
 #[inline]
 pub(crate) fn operate(reason: Reason, f: impl FnOnce(&mut Engine) -> u64) {
-    if with(|engine| engine.threads[engine.running as usize].preempt) {
-        give_up_core();
+    if with(|engine| engine.threads[engine.running as usize].is_called()) {
+        answer();
     }
     let over = with(|engine| {
         let at = f(engine);
@@ -84,6 +85,27 @@ pub(crate) fn operate(reason: Reason, f: impl FnOnce(&mut Engine) -> u64) {
         let now = engine.now;
         engine.threads[engine.running as usize].charge(reason, now);
     });
+}
+
+/// The running thread gives up the core that is asked for, and stands still while its core changes its mode.
+#[cold]
+fn answer() {
+    if with(|engine| engine.threads[engine.running as usize].preempt) {
+        give_up_core();
+    }
+    while with(|engine| {
+        let owed = std::mem::take(&mut engine.threads[engine.running as usize].owed);
+        if owed != 0 {
+            engine.queue.put(own(engine.running), engine.now + owed, Rank::Next);
+        }
+        owed != 0
+    }) {
+        suspend();
+        with(|engine| {
+            let now = engine.now;
+            engine.threads[engine.running as usize].charge(Reason::Mode, now);
+        });
+    }
 }
 
 /// The running thread goes back into its core's queue.
@@ -112,11 +134,12 @@ pub(crate) fn work(cycles: u64) {
     if cycles == 0 {
         return;
     }
-    if with(|engine| engine.threads[engine.running as usize].preempt) {
-        give_up_core();
+    if with(|engine| engine.threads[engine.running as usize].is_called()) {
+        answer();
     }
     let over = with(|engine| {
-        let until = engine.after(cycles);
+        engine.demand(Demand::Computes);
+        let until = engine.computes(cycles);
         let over = engine.over(until, Rank::Next);
         if !over {
             engine.threads[engine.running as usize].state = State::Working(until);
@@ -135,5 +158,11 @@ pub(crate) fn work(cycles: u64) {
             thread.times[Reason::Work as usize] -= stolen;
             thread.times[Reason::Kernel as usize] += stolen;
         }
+        if thread.changing != 0 {
+            let changing = std::mem::take(&mut thread.changing);
+            thread.times[Reason::Work as usize] -= changing;
+            thread.times[Reason::Mode as usize] += changing;
+        }
+        engine.demand(Demand::Nothing);
     });
 }

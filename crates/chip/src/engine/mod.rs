@@ -25,6 +25,7 @@ pub(crate) mod thread;
 use crate::clock::Clocks;
 use crate::config::Chip;
 use crate::config::ocor::Ocor;
+use crate::contexts::Contexts;
 use crate::core;
 use crate::device::attached::Devices;
 use crate::guest::arena::Arena;
@@ -74,6 +75,8 @@ pub(crate) struct Engine {
     pub(crate) cpus: Vec<Cpu>,
     pub(crate) policy: Policy,
     pub(crate) memory: MemorySystem,
+    /// Which contexts of the cores are active.
+    pub(crate) contexts: Contexts,
     pub(crate) clocks: Clocks,
     pub(crate) devices: Option<Box<Devices>>,
     /// Notices of the memory system that are being handled; kept for its room.

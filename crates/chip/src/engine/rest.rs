@@ -13,7 +13,7 @@
 //! A halted CPU is the same without a line: an interrupt ends it.
 
 use super::queue::Rank;
-use super::thread::{Ended, State, ThreadId};
+use super::thread::{Ended, Reason, State, ThreadId};
 use super::{Engine, own};
 use crate::memory::{Line, Memory};
 
@@ -45,11 +45,13 @@ pub(crate) struct Rest {
     exit: u64,
     /// Something has ended it while it was still entering.
     woken: bool,
+    /// Of the exit's time, what its core's change of mode took.
+    pub(crate) mode: u64,
 }
 
 impl Rest {
     pub(crate) const NONE: Rest =
-        Rest { still: Still::Halted, phase: Phase::Leaving, until: u64::MAX, exit: 0, woken: false };
+        Rest { still: Still::Halted, phase: Phase::Leaving, until: u64::MAX, exit: 0, woken: false, mode: 0 };
 }
 
 /// What a rest costs and how long it may last.
@@ -95,11 +97,21 @@ impl Engine {
         let id = self.running;
         let thread = &mut self.threads[id as usize];
         let Terms { still, exit, until, .. } = terms;
-        thread.rest = Rest { still, phase: Phase::Entering, until, exit, woken: false };
+        thread.rest = Rest { still, phase: Phase::Entering, until, exit, woken: false, mode: 0 };
         thread.state = State::Resting;
         thread.ended = Ended::Expired;
         let enter = self.clocks.whole(self.core_of(id), terms.enter);
         self.queue.put(own(id), self.now + enter, Rank::Next);
+    }
+
+    /// The running thread has left its rest: charges it, and apart from it what its core's change of mode took.
+    pub(crate) fn charge_rest(&mut self) {
+        let now = self.now;
+        let thread = &mut self.threads[self.running as usize];
+        let mode = std::mem::take(&mut thread.rest.mode);
+        thread.times[Reason::Mode as usize] += mode;
+        thread.since += mode;
+        thread.charge(Reason::Monitor, now);
     }
 
     /// The event of a resting thread; whether its guest runs on.
@@ -108,10 +120,14 @@ impl Engine {
         match thread.rest.phase {
             Phase::Entering => {
                 thread.rest.phase = Phase::Still;
-                if thread.rest.woken || thread.rest.until <= self.now {
+                let (cpu, rest) = (thread.cpu, thread.rest);
+                if rest.woken || rest.until <= self.now {
                     self.leave_rest(id);
-                } else if thread.rest.until != u64::MAX {
-                    self.queue.put(own(id), thread.rest.until, Rank::Next);
+                } else {
+                    if rest.until != u64::MAX {
+                        self.queue.put(own(id), rest.until, Rank::Next);
+                    }
+                    self.deactivate(cpu);
                 }
                 false
             }
@@ -149,9 +165,10 @@ impl Engine {
             self.halted.retain(|&(_, halted)| halted != id);
         }
         let core = self.core_of(id);
-        let thread = &mut self.threads[id as usize];
-        thread.rest.phase = Phase::Leaving;
-        let exit = self.clocks.whole(core, thread.rest.exit);
-        self.queue.put(own(id), self.now + exit, Rank::Next);
+        let mode = self.activate(self.threads[id as usize].cpu);
+        let rest = &mut self.threads[id as usize].rest;
+        (rest.phase, rest.mode) = (Phase::Leaving, mode);
+        let exit = self.clocks.whole(core, rest.exit);
+        self.queue.put(own(id), self.now + mode + exit, Rank::Next);
     }
 }

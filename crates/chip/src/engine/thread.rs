@@ -3,6 +3,7 @@
 use super::rest::Rest;
 use crate::clock::Remaining;
 use crate::config::ocor::Ocor;
+use crate::contexts::share::Demand;
 use crate::core::buffer::StoreBuffer;
 use crate::core::mark::Sort;
 use crate::core::rmw::Far;
@@ -35,6 +36,8 @@ pub enum Reason {
     Spin,
     /// Waiting with a monitor or halted, on a CPU that it keeps: arming, entry and exit included.
     Monitor,
+    /// Standing still while its core changes between one and several active contexts.
+    Mode,
     /// In a system call.
     Kernel,
     /// Asleep until it is woken, or until a time.
@@ -63,6 +66,7 @@ impl Reason {
         Reason::Flush,
         Reason::Spin,
         Reason::Monitor,
+        Reason::Mode,
         Reason::Kernel,
         Reason::Asleep,
         Reason::Ready,
@@ -81,6 +85,7 @@ impl Reason {
             Reason::Flush => "flush",
             Reason::Spin => "spin",
             Reason::Monitor => "monitor",
+            Reason::Mode => "mode_change",
             Reason::Kernel => "kernel",
             Reason::Asleep => "asleep",
             Reason::Ready => "ready",
@@ -221,6 +226,14 @@ pub(crate) struct Thread {
     pub(crate) preemptions: u64,
     /// Of its computation under way, what interrupts have taken.
     pub(crate) stolen: u64,
+    /// What it asks of its core.
+    pub(crate) demand: Demand,
+    /// Its computation goes on at this moment, if that is not past: its core changes its mode.
+    pub(crate) still_until: u64,
+    /// Cycles of its computation in which it stood still for that.
+    pub(crate) changing: u64,
+    /// Cycles for which it must stand still before its next operation.
+    pub(crate) owed: u64,
 }
 
 /// What a thread waits for.
@@ -279,7 +292,17 @@ impl Thread {
             last_sleep: None,
             preemptions: 0,
             stolen: 0,
+            demand: Demand::default(),
+            still_until: 0,
+            changing: 0,
+            owed: 0,
         }
+    }
+
+    /// Whether something is wanted of it before its next operation: its CPU, or to stand still.
+    #[inline(always)]
+    pub(crate) fn is_called(&self) -> bool {
+        self.preempt | (self.owed != 0)
     }
 
     /// All time since the last charge had this reason.

@@ -5,9 +5,10 @@
 //! store is missed, and every wait that ends, for whatever reason, looks again.
 
 use super::access;
-use super::wait::{Waiting, add, charge, give_way};
+use super::wait::{Waiting, add, give_way};
 use crate::config::{Halt, Monitor, SystemCall};
 use crate::core::drain::drain;
+use crate::engine::Engine;
 use crate::engine::current::{kernel, operate, suspend, with};
 use crate::engine::rest::{Still, Terms};
 use crate::engine::thread::{Ended, Reason};
@@ -75,7 +76,7 @@ impl<T: Word> Waiting<'_, T> {
             });
         if rests {
             suspend();
-            charge(Reason::Monitor);
+            with(Engine::charge_rest);
         } else {
             operate(Reason::Monitor, |engine| engine.after(1));
         }
@@ -123,7 +124,7 @@ impl<T: Word> Waiting<'_, T> {
                 engine.begin_rest(Terms { still: Still::Halted, enter: 0, exit: price.exit.0, until });
             });
             suspend();
-            charge(Reason::Monitor);
+            with(Engine::charge_rest);
             with(|engine| engine.threads[engine.running as usize].ended)
         };
         add(counter, u32::MAX);

@@ -5,6 +5,7 @@ use super::cell::SimulatedAtomic;
 use super::rest::Watch;
 use super::{access, running};
 use crate::config::{Chip, Halt, Monitor, SystemCall};
+use crate::contexts::share::Demand;
 use crate::core::drain::{drain, drain_line};
 use crate::core::mark::Sort;
 use crate::engine::current::{kernel, operate, suspend, with};
@@ -84,6 +85,8 @@ pub(super) struct Waiting<'a, T> {
     until: Option<Deadline>,
     /// What the time of tries that hit goes to.
     pub(super) reason: Reason,
+    /// What tries that hit ask of the core.
+    demand: Demand,
 }
 
 pub(super) fn wait_while<T: Word>(
@@ -111,7 +114,12 @@ pub(super) fn wait_while<T: Word>(
         let line = Line((offset >> engine.line_shift) as u32);
         let between = between(&engine.chip, wait);
         let reason = if matches!(between, Ok(Between::Tries { .. })) { Reason::Spin } else { Reason::Monitor };
-        (Waiting { cell, value, line, deadline, until, reason }, between)
+        let demand = match (wait, &between) {
+            (Wait::Spin, _) => Demand::Everything,
+            (_, Ok(Between::Tries { cycles, .. })) => Demand::Turns((*cycles).max(1) + engine.hit_here()),
+            _ => Demand::Nothing,
+        };
+        (Waiting { cell, value, line, deadline, until, reason, demand }, between)
     });
     // A try must not find the line on its way to this very core.
     drain_line(waiting.line);
@@ -138,6 +146,9 @@ impl<T: Word> Waiting<'_, T> {
             give_way();
             with(|engine| {
                 let (at, hits) = engine.access(line, Access::Load);
+                if !hits {
+                    engine.demand(Demand::Nothing);
+                }
                 let rank = if hits { Rank::Try(engine.running) } else { Rank::Next };
                 (engine.over(at, rank), hits)
             })
@@ -154,6 +165,12 @@ impl<T: Word> Waiting<'_, T> {
         if most == 0 {
             return WaitResult::Expired;
         }
+        let ended = self.tries(between, most);
+        with(|engine| engine.demand(Demand::Nothing));
+        ended
+    }
+
+    fn tries(&self, between: u64, most: u64) -> WaitResult<T> {
         let mut done = 0;
         let mut seen = self.try_load();
         loop {
@@ -168,6 +185,7 @@ impl<T: Word> Waiting<'_, T> {
             let gone = give_way();
             let left = if most == u64::MAX { u64::MAX } else { most - done };
             let skips = with(|engine| {
+                engine.demand(self.demand);
                 let skips = !gone && engine.begin_spin(self.line, between, left, self.deadline);
                 if !skips {
                     engine.begin_pause(between);

@@ -45,6 +45,7 @@ impl Engine {
             State::Working(until) => {
                 self.queue.cancel(own(id));
                 let left = self.rest_of(id, until);
+                self.forget_still(id);
                 self.step_aside(id, Resume::Work(left), Reason::Work);
             }
             State::Spinning => {
@@ -93,6 +94,7 @@ impl Engine {
             None => {
                 let here = &mut self.cpus[cpu as usize];
                 (here.current, here.idle_since) = (None, self.now);
+                self.deactivate(cpu);
             }
         }
         self.decide();
@@ -108,7 +110,9 @@ impl Engine {
         (thread.cpu, thread.core) = (cpu, core);
         self.cpus[cpu as usize].current = Some(id);
         self.counts.switches += 1;
-        self.queue.put(own(id), now + self.clocks.whole(core, latency), Rank::Next);
+        let mode = self.activate(cpu);
+        self.share_core(core);
+        self.queue.put(own(id), now + mode + self.clocks.whole(core, latency), Rank::Next);
     }
 
     /// The CPU has switched to the thread; whether its coroutine runs on now.
@@ -118,6 +122,8 @@ impl Engine {
         thread.charge(Reason::Switch, now);
         thread.state = State::Running;
         let cpu = thread.cpu;
+        self.share_core(self.core_of(id));
+        let thread = &mut self.threads[id as usize];
         let Resume::Work(left) = std::mem::replace(&mut thread.resume, Resume::Guest) else {
             self.tell(|policy, now, out| policy.runs(now, CpuId(cpu), out));
             self.decide();
