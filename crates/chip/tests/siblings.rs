@@ -17,8 +17,18 @@ fn chips() -> Vec<Chip> {
     let mixed = ["core.contexts=2", "wait.mwaitx.enter=50", "wait.mwaitx.exit=333"];
     let text = include_str!("../../../chips/netburst-ht.toml");
     let coherent = |buffer: &str| {
-        let settings: Vec<String> =
-            mixed.iter().chain(&["noise.start=0", buffer]).map(|setting| (*setting).to_owned()).collect();
+        let settings: Vec<String> = mixed
+            .iter()
+            .chain(&[
+                "core.count=2",
+                "core.per_cluster=2",
+                "os.wake_polling=20000",
+                "os.wake_idle=20000",
+                "noise.start=0",
+                buffer,
+            ])
+            .map(|setting| (*setting).to_owned())
+            .collect();
         Chip::from_toml_with(text, "netburst-ht.toml", &settings).unwrap()
     };
     vec![common::cores(2, &mixed), coherent("core.store_buffer=0"), coherent("core.store_buffer=12")]
