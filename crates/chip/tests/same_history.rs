@@ -57,12 +57,12 @@ fn history(mut outcome: (Outcome, Vec<baton_trace::Event>)) -> (Outcome, Vec<bat
 
 #[test]
 fn shortcuts_change_nothing() {
-    shortcuts(&["core.store_buffer=0"]);
+    shortcuts("core.store_buffer=0");
 }
 
 #[test]
 fn shortcuts_change_nothing_with_store_buffers() {
-    shortcuts(&["core.store_buffer=3"]);
+    shortcuts("core.store_buffer=3");
 }
 
 #[test]

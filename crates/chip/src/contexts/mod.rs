@@ -17,6 +17,7 @@
 pub(crate) mod share;
 
 use crate::config::Chip;
+use crate::core::window::Share;
 use crate::engine::queue::Rank;
 use crate::engine::thread::{State, ThreadId};
 use crate::engine::{Engine, own};
@@ -51,19 +52,6 @@ impl Engine {
         self.cpus.get(cpu as usize).and_then(|cpu| cpu.current)
     }
 
-    /// Into how many parts the running thread's core is divided.
-    pub(crate) fn parts(&self) -> u32 {
-        if self.chip.core.contexts == 1 {
-            return 1;
-        }
-        self.contexts.counts[self.core_of(self.running).0 as usize].max(1)
-    }
-
-    /// Entries of the store buffer that the running thread's context has.
-    pub(crate) fn store_entries(&self) -> usize {
-        (self.chip.core.store_buffer / self.parts()).max(1) as usize
-    }
-
     /// The CPU's context becomes active: the cycles of the reference's clock for which it waits until the core has changed its mode.
     pub(crate) fn activate(&mut self, cpu: u32) -> u64 {
         if self.chip.core.contexts == 1 || std::mem::replace(&mut self.contexts.active[cpu as usize], true) {
@@ -95,6 +83,10 @@ impl Engine {
             if let Some(id) = self.on(cpu) {
                 self.stand_still(id, cycles);
             }
+        }
+        let of = self.contexts.counts[core.0 as usize].max(1);
+        for cpu in self.contexts_of(core) {
+            self.set_share(cpu, Share { parts: 1, of });
         }
         self.share_core(core);
         cycles

@@ -50,7 +50,7 @@ impl Window {
         }
     }
 
-    /// A share of it: rounded down, and at least one entry of whatever there is.
+    /// A share of it: rounded down, and at least one entry of whatever is divided.
     pub fn share(self, share: Share) -> Window {
         let part = |entries: u32| match entries {
             0 | u32::MAX => entries,
@@ -64,7 +64,8 @@ impl Window {
             load_queue: part(self.load_queue),
             store_queue: part(self.store_queue),
             store_buffer: part(self.store_buffer),
-            mshrs: part(self.mshrs),
+            // They are the core's: whoever misses takes one.
+            mshrs: self.mshrs,
         }
     }
 
@@ -84,9 +85,12 @@ impl Window {
 impl Engine {
     /// Gives a hardware context another share of its core's window, from the next access on. What it has under way
     /// beyond its share stays under way.
-    #[allow(dead_code, reason = "for siblings that divide a core")]
     pub(crate) fn set_share(&mut self, context: u32, share: Share) {
-        self.windows[context as usize] = Window::of(&self.chip).share(share);
+        let window = Window::of(&self.chip).share(share);
+        // Fewer CPUs may be in use than the chip has.
+        if let Some(here) = self.windows.get_mut(context as usize) {
+            *here = window;
+        }
     }
 }
 
@@ -100,11 +104,11 @@ mod tests {
     fn a_share_is_a_part_of_each_count() {
         assert_eq!(WINDOW.share(Share::WHOLE), WINDOW);
         let half = WINDOW.share(Share { parts: 1, of: 2 });
-        assert_eq!(half, Window { rob: 64, load_queue: 32, store_queue: 10, store_buffer: 10, mshrs: 5 });
+        assert_eq!(half, Window { rob: 64, load_queue: 32, store_queue: 10, store_buffer: 10, mshrs: 10 });
         assert_eq!(WINDOW.share(Share { parts: 2, of: 1 }).rob, 256);
-        // Something is left of everything, and what is not there is not shared.
+        // Something is left of everything, what is not there is not shared, and MSHRs are the core's.
         let least = WINDOW.share(Share { parts: 1, of: 1000 });
-        assert_eq!(least, Window { rob: 1, load_queue: 1, store_queue: 1, store_buffer: 1, mshrs: 1 });
+        assert_eq!(least, Window { rob: 1, load_queue: 1, store_queue: 1, store_buffer: 1, mshrs: 10 });
         let fixed = Window { store_buffer: 0, mshrs: u32::MAX, ..WINDOW }.share(Share { parts: 1, of: 2 });
         assert_eq!((fixed.store_buffer, fixed.mshrs), (0, u32::MAX));
     }

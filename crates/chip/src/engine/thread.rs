@@ -55,7 +55,7 @@ pub enum Reason {
 }
 
 /// How many reasons there are.
-pub const REASONS: usize = 13;
+pub const REASONS: usize = 14;
 
 impl Reason {
     /// All of them, in the order of their numbers.

@@ -165,12 +165,12 @@ impl<T: Word> Waiting<'_, T> {
         if most == 0 {
             return WaitResult::Expired;
         }
-        let ended = self.tries(between, most);
+        let ended = self.tries(between, most, speculates);
         with(|engine| engine.demand(Demand::Nothing));
         ended
     }
 
-    fn tries(&self, between: u64, most: u64) -> WaitResult<T> {
+    fn tries(&self, between: u64, most: u64, speculates: bool) -> WaitResult<T> {
         let mut done = 0;
         let mut seen = self.try_load();
         loop {
