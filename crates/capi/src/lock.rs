@@ -147,8 +147,21 @@ fn boxed(made: Result<BatonLock, String>) -> *mut BatonLock {
 }
 
 /// The names of `enum baton_lock_kind`, in its order, which programs have compiled in: a new lock goes to the end.
-const KINDS: &[&str] =
-    &["tas", "ttas", "ticket", "ticket-prop", "mcs", "clh", "k42", "spin-park", "futex", "hemlock", "cohort"];
+const KINDS: &[&str] = &[
+    "tas",
+    "ttas",
+    "ticket",
+    "ticket-prop",
+    "mcs",
+    "clh",
+    "k42",
+    "spin-park",
+    "futex",
+    "hemlock",
+    "cohort",
+    "spin-park-wakes",
+    "spin-park-once",
+];
 
 /// A lock by its number in [`KINDS`].
 ///
