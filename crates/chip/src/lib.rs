@@ -34,11 +34,13 @@
 //! | `os` | cores with run queues, time slices, futexes |
 //! | `guest` | guest memory: heap and stacks in one arena |
 //! | [`machine`] | the machine trait's verbs |
+//! | [`account`] | what a run's locks cost |
 //! | [`simulation`] | a simulation from the host's side |
 //! | [`outcome`] | what comes out |
 //!
 //! `docs/chip.md` tells what is modelled and what is not.
 
+pub mod account;
 mod clock;
 pub mod config;
 mod contexts;

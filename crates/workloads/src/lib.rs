@@ -16,6 +16,9 @@
 //! | [`mostly`] | lines that all read and few write |
 //! | [`hot`] | one line that all want |
 //! | [`measure`] | what a workload times of itself |
+//! | [`profile`] | synthetic programs that stand in for real ones of which a few figures are printed |
+//! | [`programs`] | real programs with checked results: a filter, a pipeline, a tree, a sort, an alignment |
+//! | [`monitor`] | what these share data under |
 //! | [`probe`] | who is told about locks |
 
 pub mod barrier;
@@ -24,9 +27,12 @@ pub mod hot;
 pub mod litmus;
 pub mod lock;
 pub mod measure;
+pub mod monitor;
 pub mod mostly;
 pub mod pingpong;
 pub mod probe;
+pub mod profile;
+pub mod programs;
 pub mod ring;
 pub mod sharing;
 pub mod stream;

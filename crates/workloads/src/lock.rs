@@ -30,6 +30,7 @@ impl Contention {
     /// The threads, contending for an `L`. The check: every line counted every acquisition.
     pub fn team<M: Machine, L: RawLock<M>, P: Probe>(self, wait: Wait, probe: P) -> Team {
         let lock = share::<M, L>(L::new());
+        probe.lock_at(0, lock.as_ptr().cast_const().cast());
         let lines: Vec<_> = (0..self.lines).map(|_| share::<M, _>(Line::<M>(M::Slot::new(0)))).collect();
         let body = |thread: u32| {
             let (lock, lines, probe) = (lock.clone(), lines.clone(), probe.clone());
@@ -37,15 +38,15 @@ impl Contention {
             Box::new(move || {
                 for _ in 0..self.iterations {
                     M::work(think.next());
-                    let requested = probe.request();
+                    let requested = probe.request(0);
                     let token = lock.lock(wait);
-                    probe.acquired(requested);
+                    probe.acquired(0, requested);
                     M::work(self.critical);
                     for line in &lines {
                         // SAFETY: the lock is held, so nobody else accesses the count meanwhile.
                         unsafe { line.0.write(|count| *count += 1) };
                     }
-                    probe.release();
+                    probe.release(0);
                     // SAFETY: locked above, with the same policy.
                     unsafe { lock.unlock(token, wait) };
                 }

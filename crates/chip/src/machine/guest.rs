@@ -4,6 +4,7 @@ pub use super::futex::{requeue, wake_moved};
 use crate::core::drain::drain;
 use crate::engine::current::{kernel, operate, running, suspend, with};
 use crate::engine::thread::{OUTSIDE, Reason, State, Waited};
+use crate::memory::Memory;
 use crate::simulation::{self, Refused};
 use baton_trace::What;
 use baton_units::{CoreId, CpuId, Cycles, Hertz};
@@ -114,6 +115,11 @@ pub fn wait_begins() {
 #[inline]
 pub fn wait_ends() {
     with(|engine| engine.threads[engine.running as usize].timeline.open = false);
+}
+
+/// Messages that caches and homes have sent so far; 0 on a chip of fixed latencies.
+pub fn messages() -> u64 {
+    with(|engine| engine.memory.counts().messages)
 }
 
 /// The core that the calling thread is on.

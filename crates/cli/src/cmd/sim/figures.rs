@@ -209,7 +209,7 @@ impl Figures {
             guest_operations: outcome.guest_operations,
             guest_operations_per_second: rate(outcome.guest_operations),
             events: outcome.events,
-            acquisitions: chosen.recorder.acquisitions(),
+            acquisitions: chosen.recorder.0.acquisitions(),
             context_switches: outcome.switches,
             memory: Memory::new(&outcome.memory),
             flit_hops: outcome.memory.flit_hops,

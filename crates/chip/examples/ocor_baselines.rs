@@ -1,0 +1,225 @@
+//! What OCOR's profiles show without OCOR, beside what the paper prints; and the fit that finds their draws.
+//!
+//! `cargo run --release -p baton-chip --example ocor_baselines -- [OPTIONS] [profiles/ocor/NAME.toml ...]`
+//!
+//! Without files: all of `profiles/ocor`. `--fit N` finds N draws a file and writes them into it; `--draws N` looks at the
+//! first N only; `--acquisitions N` (30) a thread, `--threads N` (64), `--steps N` (10) runs a fit, `--seed N` (1),
+//! `--chip FILE` (`chips/ocor64.toml`), `--set KEY=VALUE` of it, `--jobs N` files side by side (1).
+//!
+//! Nothing here knows of priorities in the network: profiles are made on the baseline.
+
+use baton_chip::account::{LockRecorder, Shares};
+use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
+use baton_machine::Wait;
+use baton_machine::wait::SPIN_TRIES;
+use baton_sync::lock::spin_park::SpinPark;
+use baton_workloads::Probe;
+use baton_workloads::profile::fit::{Fitted, Shown, fit, off};
+use baton_workloads::profile::{Draw, Profile, Run, set};
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+#[derive(Clone, Default)]
+struct Recorder(LockRecorder);
+
+impl Probe for Recorder {
+    fn request(&self, lock: u32) -> u64 {
+        self.0.request(lock)
+    }
+    fn acquired(&self, lock: u32, requested: u64) {
+        self.0.acquired(lock, requested);
+    }
+    fn release(&self, lock: u32) {
+        self.0.release(lock);
+    }
+    fn begin(&self) {
+        self.0.begin();
+    }
+    fn end(&self) {
+        self.0.end();
+    }
+}
+
+struct Args {
+    files: Vec<PathBuf>,
+    fit: Option<u32>,
+    draws: usize,
+    acquisitions: u64,
+    threads: NonZeroU32,
+    steps: u32,
+    seed: u64,
+    chip: PathBuf,
+    set: Vec<String>,
+    jobs: usize,
+}
+
+fn arguments() -> Result<Args, Failed> {
+    let mut args = Args {
+        files: Vec::new(),
+        fit: None,
+        draws: usize::MAX,
+        acquisitions: 30,
+        threads: NonZeroU32::new(64).ok_or("64 is not 0")?,
+        steps: 10,
+        seed: 1,
+        chip: "chips/ocor64.toml".into(),
+        set: Vec::new(),
+        jobs: 1,
+    };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        if !word.starts_with("--") {
+            args.files.push(word.into());
+            continue;
+        }
+        let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
+        let bad = || format!("{word}: `{value}` is no number that it takes");
+        match word.as_str() {
+            "--fit" => args.fit = Some(value.parse().map_err(|_| bad())?),
+            "--draws" => args.draws = value.parse().map_err(|_| bad())?,
+            "--acquisitions" => args.acquisitions = value.parse().map_err(|_| bad())?,
+            "--threads" => args.threads = value.parse().map_err(|_| bad())?,
+            "--steps" => args.steps = value.parse().map_err(|_| bad())?,
+            "--seed" => args.seed = value.parse().map_err(|_| bad())?,
+            "--jobs" => args.jobs = value.parse().map_err(|_| bad())?,
+            "--chip" => args.chip = value.into(),
+            "--set" => args.set.push(value),
+            _ => return Err(format!("unknown option {word}; the file's head names those that there are").into()),
+        }
+    }
+    if args.files.is_empty() {
+        for entry in std::fs::read_dir("profiles/ocor")? {
+            args.files.push(entry?.path());
+        }
+        args.files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+        args.files.sort();
+    }
+    Ok(args)
+}
+
+/// One run of a draw without any priority in the network.
+fn measure(args: &Args, chip: &Chip, draw: &Draw) -> Result<Shown, Failed> {
+    let run = Run {
+        threads: args.threads,
+        acquisitions: args.acquisitions,
+        line_bytes: chip.cache.line_bytes as usize,
+        seed: args.seed,
+    };
+    let threads = args.threads.get();
+    let heap_bytes = (16 << 20) + draw.bytes(threads, run.line_bytes);
+    let options =
+        Options { record: true, seed: args.seed, threads: threads as usize, heap_bytes, ..Options::default() };
+    let mut simulation = Simulation::new(chip, &options)?;
+    let recorder = Recorder::default();
+    let wait = Wait::SpinPark(SPIN_TRIES);
+    let team = simulation.outside(|| draw.team::<Simulated, SpinPark<Simulated>, _>(run, wait, recorder.clone()));
+    for body in team.bodies {
+        simulation.spawn(Spawn::default(), body)?;
+    }
+    simulation.run()?;
+    simulation.outside(team.verify)?;
+    let trace = simulation.into_trace();
+    let shares = Shares::of(&trace, recorder.0.counted(&trace), threads);
+    let thread_kilocycles = shares.cycles as f64 * f64::from(threads) / 1000.0;
+    Ok(Shown {
+        cs_share: shares.sections,
+        coh_share: shares.overhead,
+        entered_spinning: shares.entered_spinning,
+        rate: shares.rate,
+        packets: recorder.0.messages().unwrap_or(0) as f64 / thread_kilocycles.max(1.0),
+    })
+}
+
+fn print(name: &str, which: &str, draw: &Draw, shown: &Shown) {
+    let percent = |share: f64| format!("{:.1}", 100.0 * share);
+    println!(
+        "{name:12} {which:>9} {:>6} {:>6} {:>8} {:>7.4} {:>8.1}   locks {} hot {:.2} section {}+{} lines think {} spread {:.2} phase {} misses {:.1}",
+        percent(shown.cs_share),
+        percent(shown.coh_share),
+        percent(shown.entered_spinning),
+        shown.rate,
+        shown.packets,
+        draw.locks,
+        draw.hot,
+        draw.section_cycles,
+        draw.section_lines,
+        draw.think_cycles,
+        draw.spread,
+        draw.phase,
+        draw.misses,
+    );
+}
+
+fn one(args: &Args, chip: &Chip, path: &Path) -> Result<(), Failed> {
+    let profile = Profile::open(path)?;
+    let printed = profile.printed;
+    let percent = |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1}", 100.0 * share));
+    println!(
+        "{:12}   printed {:>6} {:>6} {:>8} {:>7} {:>8}",
+        profile.name,
+        percent(printed.cs_share),
+        percent(printed.coh_share),
+        percent(printed.entered_spinning),
+        printed.cs_rate.name(),
+        printed.network.name(),
+    );
+    let Some(wanted) = args.fit else {
+        for (number, draw) in profile.draws.iter().take(args.draws).enumerate() {
+            let shown = measure(args, chip, draw)?;
+            let met = if off(&profile, &shown) == 0.0 { "" } else { " not met" };
+            print(&profile.name, &format!("{number}{met}"), draw, &shown);
+        }
+        return Ok(());
+    };
+    let mut draws = Vec::new();
+    for stratum in 0..wanted {
+        // A candidate that cannot be moved to what is printed is replaced by another one of its stratum, once.
+        let mut best: Option<Fitted> = None;
+        for again in 0..2 {
+            if best.is_some_and(|best| best.off == 0.0) {
+                break;
+            }
+            let seed = args.seed + again;
+            let found = fit(&profile, (stratum, wanted), seed, args.steps, |draw| measure(args, chip, draw))?;
+            best = [best, found].into_iter().flatten().min_by(|a, b| a.off.total_cmp(&b.off));
+        }
+        let Some(Fitted { draw, shown, off }) = best else { continue };
+        let met = if off == 0.0 { "met" } else { "not met" };
+        print(&profile.name, met, &draw, &shown);
+        let remark = format!(
+            "{met}: critical sections {:.1}%, overhead {:.1}%, spinning {:.1}%, rate {:.3}, packets {:.1}",
+            100.0 * shown.cs_share,
+            100.0 * shown.coh_share,
+            100.0 * shown.entered_spinning,
+            shown.rate,
+            shown.packets,
+        );
+        draws.push((draw, remark));
+    }
+    let text = std::fs::read_to_string(path)?;
+    std::fs::write(path, set::with_draws(&text, &draws))?;
+    Ok(())
+}
+
+fn main() -> Result<(), Failed> {
+    let args = arguments()?;
+    let chip = Chip::open(&args.chip, &args.set)?;
+    println!(
+        "{:12} {:>9} {:>6} {:>6} {:>8} {:>7} {:>8}",
+        "program", "draw", "CS %", "COH %", "spinning", "rate", "packets"
+    );
+    let next = AtomicUsize::new(0);
+    let worker = || -> Result<(), Failed> {
+        while let Some(path) = args.files.get(next.fetch_add(1, Relaxed)) {
+            one(&args, &chip, path)?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..args.jobs.max(1)).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| Failed::from("a run panicked"))?)
+    })
+}

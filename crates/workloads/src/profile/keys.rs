@@ -1,0 +1,100 @@
+//! The keys of a profile file: one table from which reading, writing and messages come.
+
+use super::{Draw, Range, Ranges};
+
+/// What a number may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// The least.
+    pub least: f64,
+    /// The greatest.
+    pub most: f64,
+    /// Only whole numbers.
+    pub whole: bool,
+}
+
+impl Limits {
+    /// What stands in messages.
+    pub fn expected(self) -> String {
+        let what = if self.whole { "a whole number" } else { "a number" };
+        format!("{what} from {} to {}", self.least, self.most)
+    }
+
+    /// Whether a number keeps them.
+    pub fn hold(self, value: f64) -> bool {
+        (self.least..=self.most).contains(&value) && (!self.whole || value.fract() == 0.0)
+    }
+}
+
+const fn whole(least: f64, most: f64) -> Limits {
+    Limits { least, most, whole: true }
+}
+const fn number(least: f64, most: f64) -> Limits {
+    Limits { least, most, whole: false }
+}
+
+/// A key of `[[draw]]`.
+pub(super) struct DrawKey {
+    pub(super) name: &'static str,
+    pub(super) limits: Limits,
+    pub(super) get: fn(&Draw) -> f64,
+    pub(super) set: fn(&mut Draw, f64),
+}
+
+macro_rules! draw_keys {
+    ($($name:ident: $type:ty, $limits:expr;)*) => {
+        /// Every key of `[[draw]]`, in the order in which it is written.
+        pub(super) const DRAW: &[DrawKey] = &[$(DrawKey {
+            name: stringify!($name),
+            limits: $limits,
+            get: |draw| draw.$name as f64,
+            set: |draw, value| draw.$name = value as $type,
+        }),*];
+    };
+}
+draw_keys! {
+    locks: u32, whole(1.0, 1024.0);
+    hot: f64, number(0.0, 1.0);
+    section_cycles: u64, whole(0.0, 1e7);
+    section_lines: u32, whole(1.0, 64.0);
+    think_cycles: u64, whole(0.0, 1e8);
+    spread: f64, number(0.0, 1.0);
+    phase: u32, whole(0.0, 1e6);
+    misses: f64, number(0.0, 1000.0);
+    burst: u32, whole(1.0, 64.0);
+    writes: f64, number(0.0, 1.0);
+    own_lines: u32, whole(1.0, 65536.0);
+}
+
+/// A key of `[ranges]`.
+pub(super) struct RangeKey {
+    pub(super) name: &'static str,
+    pub(super) limits: Limits,
+    pub(super) set: fn(&mut Ranges, Range),
+}
+
+macro_rules! range_keys {
+    ($($name:ident, $limits:expr;)*) => {
+        /// Every key of `[ranges]`.
+        pub(super) const RANGES: &[RangeKey] = &[$(RangeKey {
+            name: stringify!($name),
+            limits: $limits,
+            set: |ranges, range| ranges.$name = range,
+        }),*];
+    };
+}
+range_keys! {
+    locks, whole(1.0, 1024.0);
+    hot, number(0.0, 1.0);
+    section_lines, whole(1.0, 64.0);
+    phase, whole(0.0, 1e6);
+    spread, number(0.0, 1.0);
+    misses, number(0.0, 1000.0);
+    cs_share, number(0.0, 1.0);
+    coh_share, number(0.0, 1.0);
+    rate, number(0.0, 1000.0);
+    packets, number(0.0, 1000.0);
+}
+
+/// A share that may be printed.
+pub(super) const SHARE: Limits = number(0.0, 1.0);

@@ -1,0 +1,295 @@
+//! Reading a profile file: strict, and every problem says file, line, key and what was expected.
+
+use super::keys::{DRAW, Limits, RANGES, SHARE};
+use super::{Class, Draw, Printed, Profile, Range, Ranges};
+use std::path::Path;
+use thiserror::Error;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A profile file that cannot be used.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{file}{}: {problem}", line.map(|line| format!(":{line}")).unwrap_or_default())]
+pub struct ProfileError {
+    /// The file, or the folder.
+    pub file: String,
+    /// The line, from 1, where there is one.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What is wrong with a profile file.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Problem {
+    /// It cannot be read.
+    #[error("cannot be read: {0}")]
+    Unreadable(String),
+    /// It is not TOML.
+    #[error("not TOML: {0}")]
+    Syntax(String),
+    /// No such key.
+    #[error("unknown key `{key}`; expected one of {known}")]
+    Unknown {
+        /// The key, with its table.
+        key: String,
+        /// The keys of this table.
+        known: String,
+    },
+    /// A key that every profile must give.
+    #[error("key `{key}` is missing; expected {expected}")]
+    Missing {
+        /// The key, with its table.
+        key: String,
+        /// What may stand there.
+        expected: String,
+    },
+    /// The value is not what the key takes.
+    #[error("key `{key}` is {found}; expected {expected}")]
+    Value {
+        /// The key, with its table.
+        key: String,
+        /// What stands there.
+        found: String,
+        /// What may stand there.
+        expected: String,
+    },
+    /// Two profiles of one name in a folder.
+    #[error("profile `{0}` stands in another file of this folder; expected a name of its own")]
+    Twice(String),
+    /// A folder without profiles.
+    #[error("no *.toml file in it; expected profiles")]
+    Empty,
+}
+
+type Result<T> = std::result::Result<T, ProfileError>;
+
+/// A text that is being read.
+struct Reading<'a> {
+    text: &'a str,
+    file: &'a str,
+}
+
+/// A table of it: its name with a dot behind, where it begins, and what stands in it.
+struct Table<'a> {
+    reading: &'a Reading<'a>,
+    prefix: &'static str,
+    at: usize,
+    entries: &'a DeTable<'a>,
+}
+
+impl Reading<'_> {
+    fn fail<T>(&self, at: Option<usize>, problem: Problem) -> Result<T> {
+        let line = |at: usize| 1 + self.text.bytes().take(at).filter(|&byte| byte == b'\n').count();
+        Err(ProfileError { file: self.file.to_owned(), line: at.map(line), problem })
+    }
+}
+
+impl<'a> Table<'a> {
+    fn new(reading: &'a Reading<'a>, prefix: &'static str, value: &'a Spanned<DeValue<'a>>) -> Result<Table<'a>> {
+        match value.get_ref() {
+            DeValue::Table(entries) => Ok(Table { reading, prefix, at: value.span().start, entries }),
+            other => reading.fail(
+                Some(value.span().start),
+                Problem::Value {
+                    key: prefix.trim_end_matches('.').to_owned(),
+                    found: shown(other),
+                    expected: "a table".to_owned(),
+                },
+            ),
+        }
+    }
+
+    /// Refuses keys that are not `known`, the first one in the file first.
+    fn only(&self, known: &[&str]) -> Result<()> {
+        let mut entries: Vec<_> = self.entries.keys().collect();
+        entries.sort_by_key(|name| name.span().start);
+        for name in entries {
+            if !known.contains(&name.get_ref().as_ref()) {
+                let key = format!("{}{}", self.prefix, name.get_ref());
+                return self.reading.fail(Some(name.span().start), Problem::Unknown { key, known: known.join(", ") });
+            }
+        }
+        Ok(())
+    }
+
+    fn wrong<T>(&self, key: &str, value: &Spanned<DeValue<'_>>, expected: String) -> Result<T> {
+        let (key, found) = (format!("{}{key}", self.prefix), shown(value.get_ref()));
+        self.reading.fail(Some(value.span().start), Problem::Value { key, found, expected })
+    }
+
+    fn must(&self, key: &str, expected: &str) -> Result<&'a Spanned<DeValue<'a>>> {
+        match self.entries.get(key) {
+            Some(value) => Ok(value),
+            None => {
+                let (key, expected) = (format!("{}{key}", self.prefix), expected.to_owned());
+                self.reading.fail(Some(self.at), Problem::Missing { key, expected })
+            }
+        }
+    }
+
+    fn text(&self, key: &str) -> Result<String> {
+        let value = self.must(key, "a name")?;
+        match value.get_ref() {
+            DeValue::String(text) if !text.is_empty() => Ok(text.to_string()),
+            _ => self.wrong(key, value, "a name".to_owned()),
+        }
+    }
+
+    fn class(&self, key: &str) -> Result<Class> {
+        let expected = "\"low\" or \"high\"";
+        let value = self.must(key, expected)?;
+        let named = |text: &str| [Class::Low, Class::High].into_iter().find(|class| class.name() == text);
+        match value.get_ref() {
+            DeValue::String(text) if let Some(class) = named(text) => Ok(class),
+            _ => self.wrong(key, value, expected.to_owned()),
+        }
+    }
+
+    fn number(&self, key: &str, limits: Limits) -> Result<f64> {
+        let value = self.must(key, &limits.expected())?;
+        match value.get_ref().number().filter(|&number| limits.hold(number)) {
+            Some(number) => Ok(number),
+            None => self.wrong(key, value, limits.expected()),
+        }
+    }
+
+    fn share(&self, key: &str) -> Result<Option<f64>> {
+        self.entries.contains_key(key).then(|| self.number(key, SHARE)).transpose()
+    }
+
+    fn range(&self, key: &str, limits: Limits) -> Result<Range> {
+        let expected = format!("[least, most], each {}", limits.expected());
+        let value = self.must(key, &expected)?;
+        let ends: Option<Vec<f64>> = match value.get_ref() {
+            DeValue::Array(ends) => ends.iter().map(|end| end.get_ref().number()).collect(),
+            _ => None,
+        };
+        match ends.as_deref() {
+            Some(&[least, most]) if least <= most && limits.hold(least) && limits.hold(most) => {
+                Ok(Range { least, most })
+            }
+            _ => self.wrong(key, value, expected),
+        }
+    }
+}
+
+/// A number, whole or not.
+trait Number {
+    fn number(&self) -> Option<f64>;
+}
+impl Number for DeValue<'_> {
+    fn number(&self) -> Option<f64> {
+        match self {
+            DeValue::Integer(n) => {
+                i64::from_str_radix(n.as_str().trim_start_matches('+'), n.radix()).ok().map(|n| n as f64)
+            }
+            DeValue::Float(x) => x.as_str().parse().ok(),
+            _ => None,
+        }
+    }
+}
+
+/// What stands in the file, for messages.
+fn shown(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => format!("the text {text:?}"),
+        DeValue::Integer(n) => n.as_str().to_owned(),
+        DeValue::Float(x) => x.as_str().to_owned(),
+        DeValue::Boolean(b) => b.to_string(),
+        DeValue::Datetime(_) => "a date".to_owned(),
+        DeValue::Array(items) => format!("a list of {}", items.len()),
+        DeValue::Table(_) => "a table".to_owned(),
+    }
+}
+
+impl Profile {
+    /// Reads the profile file at `path`.
+    ///
+    /// # Errors
+    /// With the file, the line, the key and what was expected.
+    pub fn open(path: &Path) -> Result<Profile> {
+        let file = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => Profile::from_toml(&text, &file),
+            Err(error) => Err(ProfileError { file, line: None, problem: Problem::Unreadable(error.to_string()) }),
+        }
+    }
+
+    /// Reads a profile from the text of a profile file; `file` is its name for messages.
+    ///
+    /// # Errors
+    /// As [`Profile::open`].
+    pub fn from_toml(text: &str, file: &str) -> Result<Profile> {
+        let reading = Reading { text, file };
+        let whole = match DeTable::parse(text) {
+            Ok(whole) => whole,
+            Err(error) => {
+                let problem = Problem::Syntax(error.message().to_owned());
+                return reading.fail(error.span().map(|span| span.start), problem);
+            }
+        };
+        let top = Table { reading: &reading, prefix: "", at: 0, entries: whole.get_ref() };
+        top.only(&["profile", "printed", "ranges", "draw"])?;
+        let table = |name: &str, prefix| Table::new(&reading, prefix, top.must(name, "a table")?);
+        let profile = table("profile", "profile.")?;
+        profile.only(&["name", "suite"])?;
+        Ok(Profile {
+            name: profile.text("name")?,
+            suite: profile.text("suite")?,
+            printed: printed(&table("printed", "printed.")?)?,
+            ranges: ranges(&table("ranges", "ranges.")?)?,
+            draws: draws(&reading, &top)?,
+        })
+    }
+}
+
+fn printed(table: &Table<'_>) -> Result<Printed> {
+    table.only(&["cs_rate", "network", "cs_share", "coh_share", "entered_spinning"])?;
+    Ok(Printed {
+        cs_rate: table.class("cs_rate")?,
+        network: table.class("network")?,
+        cs_share: table.share("cs_share")?,
+        coh_share: table.share("coh_share")?,
+        entered_spinning: table.share("entered_spinning")?,
+    })
+}
+
+fn ranges(table: &Table<'_>) -> Result<Ranges> {
+    table.only(&RANGES.iter().map(|key| key.name).collect::<Vec<_>>())?;
+    let nothing = Range { least: 0.0, most: 0.0 };
+    let mut ranges = Ranges {
+        locks: nothing,
+        hot: nothing,
+        section_lines: nothing,
+        phase: nothing,
+        spread: nothing,
+        misses: nothing,
+        cs_share: nothing,
+        coh_share: nothing,
+        rate: nothing,
+        packets: nothing,
+    };
+    for key in RANGES {
+        (key.set)(&mut ranges, table.range(key.name, key.limits)?);
+    }
+    Ok(ranges)
+}
+
+fn draws(reading: &Reading<'_>, top: &Table<'_>) -> Result<Vec<Draw>> {
+    let Some(value) = top.entries.get("draw") else { return Ok(Vec::new()) };
+    let DeValue::Array(items) = value.get_ref() else {
+        return top.wrong("draw", value, "tables of this name: [[draw]]".to_owned());
+    };
+    let names: Vec<&str> = DRAW.iter().map(|key| key.name).collect();
+    let one = |item| {
+        let table = Table::new(reading, "draw.", item)?;
+        table.only(&names)?;
+        let mut draw = Draw::default();
+        for key in DRAW {
+            (key.set)(&mut draw, table.number(key.name, key.limits)?);
+        }
+        Ok(draw)
+    };
+    items.iter().map(one).collect()
+}

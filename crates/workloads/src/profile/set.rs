@@ -1,0 +1,101 @@
+//! All profiles of a folder, and one hash over them: what a study freezes.
+
+use super::keys::DRAW;
+use super::read::Problem;
+use super::{Draw, Profile, ProfileError};
+use std::path::Path;
+
+/// The profiles of a folder, by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Set {
+    /// In the order of their names.
+    pub profiles: Vec<Profile>,
+    /// Over names and texts of the files: 16 hexadecimal digits. It changes with every byte of them.
+    pub hash: String,
+}
+
+impl Set {
+    /// Reads every `*.toml` in `folder`.
+    ///
+    /// # Errors
+    /// With the file, the line, the key and what was expected.
+    pub fn open(folder: &Path) -> Result<Set, ProfileError> {
+        let at = || folder.display().to_string();
+        let failed = |file, problem| ProfileError { file, line: None, problem };
+        let unreadable = |error: std::io::Error| failed(at(), Problem::Unreadable(error.to_string()));
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if path.extension().is_some_and(|extension| extension == "toml") {
+                let text = std::fs::read_to_string(&path);
+                let text = text.map_err(|e| failed(path.display().to_string(), Problem::Unreadable(e.to_string())))?;
+                files.push((path, text));
+            }
+        }
+        if files.is_empty() {
+            return Err(failed(at(), Problem::Empty));
+        }
+        files.sort();
+        let mut hash = Fnv::default();
+        let mut profiles: Vec<Profile> = Vec::new();
+        for (path, text) in &files {
+            let file = path.display().to_string();
+            let profile = Profile::from_toml(text, &file)?;
+            if profiles.iter().any(|other| other.name == profile.name) {
+                return Err(failed(file, Problem::Twice(profile.name)));
+            }
+            hash.add(path.file_name().unwrap_or_default().as_encoded_bytes());
+            hash.add(text.as_bytes());
+            profiles.push(profile);
+        }
+        profiles.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Set { profiles, hash: hash.text() })
+    }
+
+    /// The profile of that name.
+    pub fn get(&self, name: &str) -> Option<&Profile> {
+        self.profiles.iter().find(|profile| profile.name == name)
+    }
+}
+
+/// FNV-1a of 64 bits: notices a change, is no proof against malice.
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Fnv(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    /// Adds a piece and its length, so that pieces cannot flow together.
+    fn add(&mut self, piece: &[u8]) {
+        for &byte in piece.iter().chain(&(piece.len() as u64).to_le_bytes()) {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    fn text(&self) -> String {
+        format!("{:016x}", self.0)
+    }
+}
+
+/// Where the draws of a profile file begin.
+const DRAWS: &str = "\n# Draws, as the fit found them.";
+
+/// The text of a profile file with other draws, each with a remark of one line: everything before its draws stays as it is.
+pub fn with_draws(text: &str, draws: &[(Draw, String)]) -> String {
+    let begin = text.find(DRAWS).or_else(|| text.find("\n[[draw]]"));
+    let head = begin.map_or(text, |at| &text[..at]).trim_end();
+    let mut out = format!("{head}\n{DRAWS}\n");
+    for (draw, remark) in draws {
+        out += &format!("\n# {remark}\n[[draw]]\n");
+        for key in DRAW {
+            // Four digits are enough, and the file stays readable.
+            let value = (key.get)(draw);
+            let value = if key.limits.whole { value } else { (value * 1e4).round() / 1e4 };
+            out += &format!("{} = {value}\n", key.name);
+        }
+    }
+    out
+}

@@ -1,0 +1,142 @@
+//! Profile files: those of the tree are read, wrong ones are refused with file, line, key and what was expected, and
+//! a draw's threads do what it says.
+
+use baton_machine::{Native, Wait};
+use baton_sync::lock::{mcs::Mcs, spin_park::SpinPark};
+use baton_workloads::profile::set::{Set, with_draws};
+use baton_workloads::profile::{Class, Draw, Profile, Run};
+use baton_workloads::{Silent, Team};
+use std::num::NonZeroU32;
+use std::path::Path;
+
+const OCOR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles/ocor");
+
+#[test]
+fn the_trees_profiles_are_read() {
+    let set = Set::open(Path::new(OCOR)).unwrap();
+    assert_eq!(set.profiles.len(), 25);
+    assert_eq!(set.profiles.iter().filter(|profile| profile.suite == "PARSEC").count(), 11);
+    // Table 3: so many have a high rate of critical sections, and so many a high network utilisation.
+    let high = |class: fn(&Profile) -> Class| set.profiles.iter().filter(|p| class(p) == Class::High).count();
+    assert_eq!((high(|p| p.printed.cs_rate), high(|p| p.printed.network)), (18, 11));
+    let shares = set.profiles.iter().filter(|p| p.printed.cs_share.is_some() && p.printed.coh_share.is_some());
+    assert_eq!(shares.map(|p| p.name.as_str()).collect::<Vec<_>>(), ["bodytrack", "canneal", "ilbdc", "imag"]);
+    assert_eq!(set.get("botss").unwrap().printed.entered_spinning, Some(0.257));
+    assert!(set.get("quake").is_none() && set.hash.len() == 16);
+}
+
+#[test]
+fn the_hash_changes_with_a_byte() {
+    let dir = std::env::temp_dir().join(format!("baton-profiles-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let text = std::fs::read_to_string(Path::new(OCOR).join("imag.toml")).unwrap();
+    let hash = |text: &str| {
+        std::fs::write(dir.join("imag.toml"), text).unwrap();
+        Set::open(&dir).unwrap().hash
+    };
+    let (first, changed, again) = (hash(&text), hash(&format!("{text}#")), hash(&text));
+    std::fs::write(dir.join("other.toml"), &text).unwrap();
+    let twice = Set::open(&dir).unwrap_err().to_string();
+    std::fs::remove_dir_all(&dir).unwrap();
+    assert!(first == again && first != changed);
+    assert!(twice.contains("profile `imag` stands in another file"), "{twice}");
+    assert!(Set::open(&dir).unwrap_err().to_string().contains("cannot be read"));
+}
+
+const GOOD: &str = r#"[profile]
+name = "x"
+suite = "y"
+[printed]
+cs_rate = "high"
+network = "low"
+cs_share = 0.05
+[ranges]
+locks = [1, 8]
+hot = [0, 0.5]
+section_lines = [1, 2]
+phase = [0, 0]
+spread = [0, 1]
+misses = [0, 4]
+cs_share = [0, 1]
+coh_share = [0, 1]
+rate = [0, 1]
+packets = [0, 100]
+"#;
+
+#[test]
+fn wrong_files_are_refused_clearly() {
+    assert!(Profile::from_toml(GOOD, "x.toml").is_ok());
+    let cases = [
+        (
+            "cs_rate = \"high\"",
+            "cs_rate = \"big\"",
+            "x.toml:5: key `printed.cs_rate` is the text \"big\"; expected \"low\" or \"high\"",
+        ),
+        ("cs_rate = \"high\"\n", "", "x.toml:4: key `printed.cs_rate` is missing; expected \"low\" or \"high\""),
+        ("cs_share = 0.05", "cs_share = 5", "x.toml:7: key `printed.cs_share` is 5; expected a number from 0 to 1"),
+        (
+            "locks = [1, 8]",
+            "locks = [8, 1]",
+            "x.toml:9: key `ranges.locks` is a list of 2; expected [least, most], each a whole number from 1 to 1024",
+        ),
+        ("locks = [1, 8]", "lokcs = [1, 8]", "x.toml:9: unknown key `ranges.lokcs`; expected one of locks, hot"),
+        ("[ranges]", "[ranges", "x.toml:8: not TOML"),
+        ("[printed]", "[print]", "unknown key `print`; expected one of profile, printed, ranges, draw"),
+        ("name = \"x\"", "name = 3", "x.toml:2: key `profile.name` is 3; expected a name"),
+    ];
+    for (from, to, why) in cases {
+        let error = Profile::from_toml(&GOOD.replacen(from, to, 1), "x.toml").unwrap_err().to_string();
+        assert!(error.contains(why), "{error}\nexpected {why}");
+    }
+    let draw = with_draws(GOOD, &[(DRAW, "a remark".to_owned())]);
+    assert_eq!(Profile::from_toml(&draw, "x.toml").unwrap().draws, [DRAW]);
+    let line = 1 + draw.lines().position(|line| line.starts_with("burst")).unwrap();
+    let error = Profile::from_toml(&draw.replace("burst = 2", "burst = 2.5"), "x.toml").unwrap_err().to_string();
+    assert_eq!(error, format!("x.toml:{line}: key `draw.burst` is 2.5; expected a whole number from 1 to 64"));
+    let error = Profile::open(Path::new("/no/such/file.toml")).unwrap_err().to_string();
+    assert!(error.contains("/no/such/file.toml: cannot be read"), "{error}");
+}
+
+const DRAW: Draw = Draw {
+    locks: 3,
+    hot: 0.25,
+    section_cycles: 20,
+    section_lines: 2,
+    think_cycles: 100,
+    spread: 0.5,
+    phase: 25,
+    misses: 40.0,
+    burst: 2,
+    writes: 0.3,
+    own_lines: 16,
+};
+
+#[test]
+fn other_draws_replace_those_that_there_are() {
+    let other = Draw { locks: 7, ..DRAW };
+    let once = with_draws(GOOD, &[(DRAW, "first".to_owned()), (DRAW, "second".to_owned())]);
+    let again = with_draws(&once, &[(other, "third".to_owned())]);
+    assert_eq!(again, with_draws(GOOD, &[(other, "third".to_owned())]));
+    assert_eq!(Profile::from_toml(&again, "x.toml").unwrap().draws, [other]);
+}
+
+fn run(team: Team) -> Result<(), String> {
+    let threads: Vec<_> = team.bodies.into_iter().map(std::thread::spawn).collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    (team.verify)()
+}
+
+#[test]
+fn a_draws_sections_exclude_each_other() {
+    for threads in [1, 4, 16] {
+        let threads = NonZeroU32::new(threads).unwrap();
+        let with = Run { threads, acquisitions: 50, line_bytes: 64, seed: 1 };
+        assert_eq!(run(DRAW.team::<Native, Mcs<Native>, _>(with, Wait::Futex, Silent)), Ok(()));
+        let wait = Wait::SpinPark(16);
+        let heavy = DRAW.with_load(100.0);
+        assert_eq!(heavy.misses, 1000.0);
+        assert_eq!(run(heavy.team::<Native, SpinPark<Native>, _>(with, wait, Silent)), Ok(()));
+        let never_run = DRAW.team::<Native, Mcs<Native>, _>(with, Wait::Futex, Silent);
+        assert!((never_run.verify)().is_err());
+    }
+}
