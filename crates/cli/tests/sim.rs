@@ -51,6 +51,18 @@ fn results_keep_their_published_form() {
         let utilisation = result["network_utilisation"].as_f64().unwrap();
         assert!(utilisation > 0.0 && utilisation < 1.0, "{workload}: {utilisation}");
     }
+    for (program, size, grain) in [("image-filter", "64", "8"), ("dedup", "2048", "256"), ("kdtree", "64", "8")] {
+        let args = ["sim", "--json", "--workload", program, "--size", size, "--grain", grain, "--threads", "4"];
+        let all: Vec<&str> = args.into_iter().chain(SMALL).collect();
+        let result = json(&all, "1");
+        assert_eq!(schema::violations(&schema, &result), Vec::<String>::new(), "{program}");
+        assert!(result["acquisitions"].as_u64() > Some(8) && result["shares"]["sections"].as_f64() > Some(0.0));
+    }
+    let args = ["sim", "--json", "--profile", "../../profiles/ocor/imag.toml", "--iterations", "5"];
+    let all: Vec<&str> = args.into_iter().chain(SMALL).collect();
+    let result = json(&all, "1");
+    assert_eq!(schema::violations(&schema, &result), Vec::<String>::new());
+    assert_eq!((result["algorithm"].as_str(), result["acquisitions"].as_u64()), (Some("spin-park"), Some(20)));
     let fixed = json(&["sim", "--json", "--chip", "../../chips/sample-host.toml", "--iterations", "20"], "1");
     assert_eq!(schema::violations(&schema, &fixed), Vec::<String>::new());
     assert!(fixed["network_utilisation"].is_null() && fixed["by_core"].as_array().unwrap().is_empty());

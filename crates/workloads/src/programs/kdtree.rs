@@ -95,7 +95,7 @@ pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -
 impl<M: Machine, K: Kit<M>> Data<M, K> {
     /// Splits a node's range, if it is too long for a leaf; returns its halves.
     fn task(&self, kit: &K, number: u32) -> Vec<u32> {
-        // SAFETY, here and below: a node, and its range, belong to the task of its number from the moment in which it went
+        // SAFETY: (here and below) a node, and its range, belong to the task of its number from the moment in which it went
         // into the pool, whose lock orders it after whoever made it.
         let node = unsafe { self.nodes.get(number as usize) };
         if node.len <= self.leaf {

@@ -146,11 +146,11 @@ impl Program {
         }
     }
 
-    /// The threads. The check: the result is what a plain sequential run computes.
+    /// Whether the program can be had in this scale.
     ///
     /// # Errors
-    /// When the program cannot be had in this scale.
-    pub fn team<M: Machine, K: Kit<M>>(self, threads: u32, scale: Scale, kit: &K) -> Result<Team, BadScale> {
+    /// Why not.
+    pub fn check(self, scale: Scale) -> Result<(), BadScale> {
         let info = self.info();
         let check = |what: &str, counts: &str, found: u32, (least, most): (u32, u32)| {
             if (least..=most).contains(&found) && found.is_power_of_two() {
@@ -160,7 +160,15 @@ impl Program {
             Err(BadScale { program: info.name, what: format!("its {what} ({counts})"), found, expected })
         };
         check("size", info.size, scale.size, info.sizes)?;
-        check("grain", info.grain, scale.grain, (info.grains.0, info.grains.1.min(scale.size)))?;
+        check("grain", info.grain, scale.grain, (info.grains.0, info.grains.1.min(scale.size)))
+    }
+
+    /// The threads. The check: the result is what a plain sequential run computes.
+    ///
+    /// # Errors
+    /// As [`Program::check`].
+    pub fn team<M: Machine, K: Kit<M>>(self, threads: u32, scale: Scale, kit: &K) -> Result<Team, BadScale> {
+        self.check(scale)?;
         Ok(match self {
             Program::ImageFilter => image::team::<M, K>(threads, scale, kit),
             Program::Dedup => dedup::team::<M, K>(threads, scale, kit),

@@ -3,9 +3,10 @@
 use super::Args;
 use super::workload::Chosen;
 use crate::{chips, ui};
+use baton_chip::account::{LockRecorder, Shares};
 use baton_chip::{Chip, CoreCounts, MemoryCounts, Outcome};
 use baton_trace::Trace;
-use baton_trace::analysis::{Analysis, Window};
+use baton_trace::analysis::{Analysis, LockStats};
 use baton_workloads::Figure;
 use serde::Serialize;
 
@@ -42,6 +43,8 @@ pub(crate) struct Figures {
     measured: std::collections::BTreeMap<&'static str, f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     lock: Option<LockFigures>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shares: Option<ShareFigures>,
     by_thread: Vec<ThreadFigures>,
     workload_options: serde_json::Value,
     chip: serde_json::Value,
@@ -137,7 +140,38 @@ fn in_cycles(figure: &Figure, chip: &Chip) -> (&'static str, f64) {
     }
 }
 
-/// The lock's account, as `baton report` has it: blocking = critical sections + competition overhead.
+/// Shares of thread-time in the part of the run that counts (a profile warms up first), and rates a thread.
+#[derive(Serialize)]
+struct ShareFigures {
+    counted_cycles: u64,
+    sections: f64,
+    overhead: f64,
+    blocked: f64,
+    /// Of all acquisitions.
+    entered_spinning: f64,
+    contended: f64,
+    acquisitions_per_kilocycle: f64,
+    /// Of caches and homes; null for a workload that does not say what counts.
+    messages_per_kilocycle: Option<f64>,
+}
+
+impl ShareFigures {
+    fn new(shares: &Shares, messages: Option<u64>, threads: u32) -> ShareFigures {
+        let thread_kilocycles = (shares.cycles as f64 * f64::from(threads) / 1000.0).max(f64::MIN_POSITIVE);
+        ShareFigures {
+            counted_cycles: shares.cycles,
+            sections: shares.sections,
+            overhead: shares.overhead,
+            blocked: shares.blocked,
+            entered_spinning: shares.entered_spinning,
+            contended: shares.contended,
+            acquisitions_per_kilocycle: shares.rate,
+            messages_per_kilocycle: messages.map(|messages| messages as f64 / thread_kilocycles),
+        }
+    }
+}
+
+/// The locks' account, all of a workload's together, as `baton report` has it: blocking = critical sections + competition overhead.
 #[derive(Serialize)]
 struct LockFigures {
     contended: u64,
@@ -217,22 +251,30 @@ impl Figures {
             network_utilisation: utilisation(chip, outcome),
             measured: measured.iter().map(|figure| in_cycles(figure, chip)).collect(),
             lock: None,
+            shares: None,
             by_thread: by_thread.collect(),
             workload_options: serde_json::json!({
                 "cs_cycles": args.cs, "think_cycles": args.think, "spread": args.spread, "lines": args.lines,
                 "capacity": args.capacity, "iterations": args.iterations, "limit_cycles": args.cycles, "cpus": args.cpus,
                 "bytes": args.bytes, "spacing_bytes": args.spacing, "one_write_in": args.one_write_in, "at": args.at,
-                "pin": args.pin,
+                "pin": args.pin, "size": args.size, "grain": args.grain, "profile": args.profile, "draw": args.draw,
+                "load": args.load,
             }),
             chip: chips::echo(chip),
         }
     }
 
-    /// Adds the lock's account, from the recorded events.
-    pub(crate) fn with_trace(mut self, trace: &Trace) -> Figures {
-        let analysis = Analysis::of(trace, Window::whole(trace));
-        let Some(lock) = analysis.locks.first() else { return self };
-        let stats = &lock.stats;
+    /// Adds the locks' account, from the recorded events.
+    pub(crate) fn with_trace(mut self, trace: &Trace, recorder: &LockRecorder) -> Figures {
+        let window = recorder.counted(trace);
+        let shares = Shares::of(trace, window.clone(), self.threads);
+        self.shares = Some(ShareFigures::new(&shares, recorder.messages(), self.threads));
+        let analysis = Analysis::of(trace, window);
+        if analysis.locks.is_empty() {
+            return self;
+        }
+        let mut stats = LockStats::default();
+        analysis.locks.iter().for_each(|lock| stats.merge(&lock.stats));
         let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
         self.lock = Some(LockFigures {
             contended: stats.contended,

@@ -6,6 +6,7 @@
 //! | [`sweep`] | a run for each value of one or two parameters, and a plot |
 //! | [`pairs`] | ping-pong between all pairs of cores |
 //! | [`workload`] | from the command line to guest threads |
+//! | [`program`] | the real programs and the profiles among them |
 //! | [`probe`] | what guests record about their lock |
 //! | [`figures`] | from what came out to JSON and a table |
 
@@ -13,12 +14,14 @@ mod figures;
 mod one;
 mod pairs;
 mod probe;
+mod program;
 mod sweep;
 mod workload;
 
 use crate::chips::ChipArgs;
 use crate::error::BadInput;
 use baton_machine::Wait;
+use clap::builder::ArgPredicate;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -35,15 +38,17 @@ Examples:
   baton sim --chip ocor64 --workload chase --sweep bytes=8K,64K,512K,4M,32M --plot chase.html
   baton sim --chip ocor64 --workload lock --sweep threads=1,2,4,8,16,32,64 \\
       --sweep lock=tas,ticket,mcs --plot zoo.html
-  baton sim --chip opteron6272x4 --workload pingpong --pairs --iterations 20 --plot distance.html")]
+  baton sim --chip opteron6272x4 --workload pingpong --pairs --iterations 20 --plot distance.html
+  baton sim --chip ocor64 --workload dedup --threads 16 --size 65536 --grain 512
+  baton sim --chip ocor64 --profile profiles/ocor/imag.toml --draw 3 --load 2 --json")]
 pub(crate) struct Args {
     #[command(flatten)]
     chip: ChipArgs,
     /// What the threads do.
-    #[arg(long, value_enum, default_value = "lock")]
+    #[arg(long, value_enum, default_value = "lock", default_value_if("profile", ArgPredicate::IsPresent, "profile"))]
     workload: workload::Name,
-    /// The lock (`baton list locks`).
-    #[arg(long, default_value = "mcs")]
+    /// The lock (`baton list locks`). Left out: mcs, or spin-park for a profile.
+    #[arg(long, default_value = "mcs", default_value_if("profile", ArgPredicate::IsPresent, "spin-park"))]
     lock: String,
     /// The barrier.
     #[arg(long, default_value = "central")]
@@ -54,7 +59,7 @@ pub(crate) struct Args {
     /// How threads wait (`baton list waits`). Left out: the lock's own policy, else pause.
     #[arg(long)]
     wait: Option<Wait>,
-    /// Threads. Left out: 2, or 1 for chase.
+    /// Threads. Left out: 2, or 1 for chase, or one a core for a profile.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
     /// The core of each thread, in order, as in 0,1,8: none moves. Left out: the system places them.
@@ -90,7 +95,23 @@ pub(crate) struct Args {
     /// Places in the queue.
     #[arg(long, value_name = "N", default_value_t = 64)]
     capacity: usize,
-    /// Rounds a thread. Left out: 1000, or as many as --cycles allows.
+    /// A program's size: pixels a side of image-filter, bytes of dedup's input, points of kdtree, keys of sort, letters
+    /// of align's sequences.
+    #[arg(long, value_name = "N")]
+    size: Option<u32>,
+    /// A program's grain: rows, bytes, points, keys or letters that a thread takes at a time.
+    #[arg(long, value_name = "N")]
+    grain: Option<u32>,
+    /// A profile file, as profiles/ocor/imag.toml (docs/workloads.md).
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+    /// Which of the profile's draws.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    draw: u32,
+    /// A profile's own misses, as a multiple of what its draw says.
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = load)]
+    load: f64,
+    /// Rounds a thread. Left out: 1000 (30 for a profile), or as many as --cycles allows.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     iterations: Option<u64>,
     /// End the run at this cycle.
@@ -128,6 +149,13 @@ fn share(text: &str) -> Result<f64, String> {
         .ok()
         .filter(|share| (0.0..=1.0).contains(share))
         .ok_or_else(|| format!("`{text}` is no share; expected a number from 0 to 1"))
+}
+
+fn load(text: &str) -> Result<f64, String> {
+    text.parse::<f64>()
+        .ok()
+        .filter(|load| (0.0..=1000.0).contains(load))
+        .ok_or_else(|| format!("`{text}` is no load; expected a number from 0 to 1000"))
 }
 
 /// A range's bytes: what the simulated memory has room for.

@@ -22,7 +22,7 @@ pub(super) fn run(args: &Args, chip: &Chip) -> anyhow::Result<Figures> {
         seed: args.seed,
         cpus: args.cpus,
         limit: args.cycles.map(Cycles),
-        record: !args.no_trace && args.workload == workload::Name::Lock,
+        record: !args.no_trace && args.workload.has_locks(),
         threads: threads as usize,
         heap_bytes: HEAP + chosen.bytes().saturating_mul(2),
         instructions: chosen.instructions(),
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args, chip: &Chip) -> anyhow::Result<Figures> {
         measured = simulation.outside(team.figures);
     }
     let figures = Figures::new(args, &chosen, chip, &outcome, &measured, host_seconds);
-    Ok(if options.record { figures.with_trace(&simulation.into_trace()) } else { figures })
+    Ok(if options.record { figures.with_trace(&simulation.into_trace(), &chosen.recorder.0) } else { figures })
 }
 
 /// The core of each thread; none where the system places them.

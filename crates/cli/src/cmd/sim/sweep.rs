@@ -18,7 +18,11 @@ struct Axis {
 }
 
 /// Names that a sweep may change, beside the chip file's keys.
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 24] = [
+    "size",
+    "grain",
+    "draw",
+    "load",
     "threads",
     "lock",
     "barrier",
@@ -138,7 +142,9 @@ fn about(name: workload::Name) -> &'static str {
     use workload::Name;
     match name {
         Name::Lock => "lock.rate_per_kilocycle",
+        Name::Profile => "shares.overhead",
         Name::Barrier | Name::Pingpong | Name::Ring => "cycles",
+        Name::ImageFilter | Name::Dedup | Name::Kdtree | Name::Sort | Name::Align => "cycles",
         Name::Chase => "measured.cycles_a_load",
         Name::Stream => "measured.bytes_a_cycle",
         Name::FalseSharing => "measured.cycles_an_addition",
@@ -204,6 +210,10 @@ fn apply(args: &mut Args, name: &str, value: &str) -> anyhow::Result<()> {
         "cpus" => args.cpus = Some(small()?),
         "cores" => args.chip.cores(small()?),
         "seed" => args.seed = whole()?,
+        "size" => args.size = Some(small()?),
+        "grain" => args.grain = Some(small()?),
+        "draw" => args.draw = small()?,
+        "load" => args.load = super::load(value).map_err(BadInput::new)?,
         _ => return Err(BadInput::unknown("parameter", name, NAMES).into()),
     }
     Ok(())

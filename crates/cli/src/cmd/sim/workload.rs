@@ -2,6 +2,7 @@
 
 use super::Args;
 use super::probe::Recorder;
+use super::program::Whole;
 use crate::error::BadInput;
 use baton_chip::{Chip, Instructions, Simulated};
 use baton_machine::Wait;
@@ -17,6 +18,7 @@ use baton_workloads::hot::Hot;
 use baton_workloads::lock::Contention;
 use baton_workloads::mostly::Mostly;
 use baton_workloads::pingpong::PingPong;
+use baton_workloads::programs::Program;
 use baton_workloads::ring::{BadTransport, Transport};
 use baton_workloads::sharing::Sharing;
 use baton_workloads::stream::{self, Stream};
@@ -43,6 +45,18 @@ pub(crate) enum Name {
     ReadMostly,
     /// One word that all add to.
     HotLine,
+    /// A program: blur and gradient of an image, strips from a queue under a lock.
+    ImageFilter,
+    /// A program: chunks, hashes, looks up, compresses, writes in order.
+    Dedup,
+    /// A program: the build of a k-d tree.
+    Kdtree,
+    /// A program: a merge sort by tasks.
+    Sort,
+    /// A program: the alignment of two sequences, a wave of tasks.
+    Align,
+    /// A draw of --profile: a synthetic program that stands in for a real one.
+    Profile,
 }
 
 impl Name {
@@ -57,7 +71,28 @@ impl Name {
             Name::FalseSharing => "false-sharing",
             Name::ReadMostly => "read-mostly",
             Name::HotLine => "hot-line",
+            Name::Profile => "profile",
+            Name::ImageFilter | Name::Dedup | Name::Kdtree | Name::Sort | Name::Align => {
+                self.program().map_or("", |program| program.info().name)
+            }
         }
+    }
+
+    /// The program of that name.
+    pub(super) fn program(self) -> Option<Program> {
+        match self {
+            Name::ImageFilter => Some(Program::ImageFilter),
+            Name::Dedup => Some(Program::Dedup),
+            Name::Kdtree => Some(Program::KdTree),
+            Name::Sort => Some(Program::Sort),
+            Name::Align => Some(Program::Align),
+            _ => None,
+        }
+    }
+
+    /// Whether its locks are recorded.
+    pub(super) fn has_locks(self) -> bool {
+        matches!(self, Name::Lock | Name::Profile) || self.program().is_some()
     }
 }
 
@@ -71,6 +106,7 @@ enum Workload {
     Sharing(Sharing),
     Mostly(Mostly),
     Hot(Hot),
+    Whole(&'static str, Whole),
 }
 
 /// What a stream does.
@@ -98,11 +134,18 @@ pub(crate) fn choose(args: &Args, chip: &Chip) -> anyhow::Result<Chosen> {
     let (think, spread) = (Cycles(args.think), args.spread);
     let threads = args.threads.unwrap_or(2);
     let mut wait = args.wait.unwrap_or_default();
+    if args.profile.is_some() && args.workload != Name::Profile {
+        return Err(BadInput::new("--profile is for --workload profile").into());
+    }
+    let mut named = || -> anyhow::Result<_> {
+        let names = LOCKS.iter().map(|lock| lock.name);
+        let info = lock::info(&args.lock).map_err(|_| BadInput::unknown("lock", &args.lock, names))?;
+        wait = info.wait(args.wait).map_err(BadInput::new)?;
+        Ok(info)
+    };
     let workload = match args.workload {
         Name::Lock => {
-            let names = LOCKS.iter().map(|lock| lock.name);
-            let info = lock::info(&args.lock).map_err(|_| BadInput::unknown("lock", &args.lock, names))?;
-            wait = info.wait(args.wait).map_err(BadInput::new)?;
+            let info = named()?;
             let (critical, lines) = (Cycles(args.cs), args.lines);
             Workload::Lock(info.name, Contention { threads, critical, think, spread, lines, iterations })
         }
@@ -156,6 +199,12 @@ pub(crate) fn choose(args: &Args, chip: &Chip) -> anyhow::Result<Chosen> {
             Workload::Mostly(Mostly { threads, lines, one_write_in, think, spread, iterations })
         }
         Name::HotLine => Workload::Hot(Hot { threads, think, spread, iterations }),
+        Name::Profile => Workload::Whole(named()?.name, Whole::profile(args, chip)?),
+        Name::ImageFilter => Workload::Whole(named()?.name, Whole::program(Program::ImageFilter, args)?),
+        Name::Dedup => Workload::Whole(named()?.name, Whole::program(Program::Dedup, args)?),
+        Name::Kdtree => Workload::Whole(named()?.name, Whole::program(Program::KdTree, args)?),
+        Name::Sort => Workload::Whole(named()?.name, Whole::program(Program::Sort, args)?),
+        Name::Align => Workload::Whole(named()?.name, Whole::program(Program::Align, args)?),
     };
     chip.check_wait(wait).map_err(|missing| BadInput::new(format!("chip `{}`: {missing}", chip.name)))?;
     Ok(Chosen { workload, wait, recorder: Recorder::default() })
@@ -175,13 +224,17 @@ impl Chosen {
             Workload::Sharing(sharing) => sharing.team::<Simulated>(),
             Workload::Mostly(mostly) => mostly.team::<Simulated>(),
             Workload::Hot(hot) => hot.team::<Simulated>(),
+            Workload::Whole(name, whole) => whole.team(name, wait, &self.recorder)?,
         })
     }
 
     /// The lock, barrier or queue.
     pub(crate) fn algorithm(&self) -> Option<&'static str> {
         match &self.workload {
-            Workload::Lock(name, _) | Workload::Barrier(name, _) | Workload::Ring(name, _) => Some(name),
+            Workload::Lock(name, _)
+            | Workload::Barrier(name, _)
+            | Workload::Ring(name, _)
+            | Workload::Whole(name, _) => Some(name),
             _ => None,
         }
     }
@@ -202,6 +255,7 @@ impl Chosen {
             Workload::Chase(chase) => chase.bytes,
             Workload::Stream(stream) => stream.bytes.saturating_mul(stream.threads as usize),
             Workload::Sharing(sharing) => sharing.spacing.saturating_mul(sharing.threads as usize),
+            Workload::Whole(_, whole) => whole.bytes(),
             _ => 0,
         }
     }
@@ -217,6 +271,7 @@ impl Chosen {
             | Workload::Sharing(Sharing { threads, .. })
             | Workload::Mostly(Mostly { threads, .. })
             | Workload::Hot(Hot { threads, .. }) => *threads,
+            Workload::Whole(_, whole) => whole.threads(),
             Workload::Ring(_, transport) => transport.producers + transport.consumers,
         }
     }

@@ -1,0 +1,106 @@
+//! The real programs on this machine, with pthread mutexes and condition variables: something to profile.
+//!
+//! `cargo build --release -p baton-workloads --example program`, then
+//!
+//! `baton profile -o sort.baton -- target/release/examples/program sort --threads 4`
+//! `baton whatif sort.baton --lock mcs,spin-park`
+//!
+//! `--size N`, `--grain N` and `--rounds N` (1) as `baton sim --workload sort --help` explains them. What the threads compute
+//! is compared with a plain run; a wrong result is exit code 1.
+
+use baton_machine::{Native, Wait};
+use baton_workloads::monitor::Kit;
+use baton_workloads::programs::{Program, Scale};
+use std::cell::UnsafeCell;
+use std::process::ExitCode;
+
+/// Monitors of pthread mutexes and condition variables.
+#[derive(Clone)]
+struct Pthread;
+
+/// A mutex and its condition. Boxed: neither may move once it is used.
+struct Monitor(Box<Both>);
+
+struct Both {
+    mutex: UnsafeCell<libc::pthread_mutex_t>,
+    condition: UnsafeCell<libc::pthread_cond_t>,
+}
+
+// SAFETY: pthread mutexes and condition variables are made to be used by several threads.
+unsafe impl Send for Monitor {}
+// SAFETY: as above.
+unsafe impl Sync for Monitor {}
+
+/// pthread's calls say 0 when all is well; with these arguments nothing else can come.
+fn well(what: &str, code: i32) {
+    assert_eq!(code, 0, "{what}");
+}
+
+// SAFETY: the mutex excludes and orders.
+unsafe impl Kit<Native> for Pthread {
+    type Monitor = Monitor;
+    type Token = ();
+
+    fn monitor(&self, _: u32) -> Monitor {
+        let mutex = UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER);
+        Monitor(Box::new(Both { mutex, condition: UnsafeCell::new(libc::PTHREAD_COND_INITIALIZER) }))
+    }
+    fn enter(&self, monitor: &Monitor) {
+        // SAFETY: an initialised mutex, which the calling thread does not hold.
+        well("pthread_mutex_lock", unsafe { libc::pthread_mutex_lock(monitor.0.mutex.get()) });
+    }
+    unsafe fn leave(&self, monitor: &Monitor, (): ()) {
+        // SAFETY: by contract the calling thread holds it.
+        well("pthread_mutex_unlock", unsafe { libc::pthread_mutex_unlock(monitor.0.mutex.get()) });
+    }
+    unsafe fn wait(&self, monitor: &Monitor, (): ()) {
+        let Both { mutex, condition } = &*monitor.0;
+        // SAFETY: by contract the calling thread holds the mutex, which is the condition's only one.
+        well("pthread_cond_wait", unsafe { libc::pthread_cond_wait(condition.get(), mutex.get()) });
+    }
+    fn notify_all(&self, monitor: &Monitor) {
+        // SAFETY: an initialised condition.
+        well("pthread_cond_broadcast", unsafe { libc::pthread_cond_broadcast(monitor.0.condition.get()) });
+    }
+    fn policy(&self) -> Wait {
+        Wait::Futex
+    }
+}
+
+fn run(words: &[String]) -> Result<(), String> {
+    let names = || Program::ALL.map(|program| program.info().name).join(", ");
+    let usage = || format!("expected a program, one of {}, and --threads, --size, --grain, --rounds", names());
+    let program = words.first().and_then(|name| Program::named(name)).ok_or_else(usage)?;
+    let (mut scale, mut threads, mut rounds) = (program.info().usual, 4, 1);
+    for option in words[1..].chunks(2) {
+        let [name, value] = option else { return Err(usage()) };
+        let number: u32 = value.parse().map_err(|_| format!("{name}: `{value}` is no whole number"))?;
+        match name.as_str() {
+            "--threads" if (1..=1024).contains(&number) => threads = number,
+            "--threads" => return Err(format!("--threads is {number}; expected 1 to 1024")),
+            "--size" => scale.size = number,
+            "--grain" => scale.grain = number,
+            "--rounds" => rounds = number,
+            _ => return Err(usage()),
+        }
+    }
+    for round in 0..rounds {
+        let scale = Scale { seed: u64::from(round) + 1, ..scale };
+        let team = program.team::<Native, _>(threads, scale, &Pthread).map_err(|bad| bad.to_string())?;
+        let threads: Vec<_> = team.bodies.into_iter().map(std::thread::spawn).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| "a thread panicked".to_owned()))?;
+        (team.verify)()?;
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match run(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("program: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
