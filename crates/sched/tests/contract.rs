@@ -36,7 +36,8 @@ fn cpus(n: u32) -> Cpus {
     Cpus((0..n).map(cpu).collect())
 }
 
-const PARAMS: Params = Params { time_slice: Cycles(100), wakeup_granularity: Cycles(30), balance_interval: Cycles(50) };
+const PARAMS: Params =
+    Params { time_slice: Cycles(100), wakeup_granularity: Cycles(30), balance_interval: Cycles(50), wake_pull: 300 };
 
 impl World {
     fn new(policy: &Policy, n: u32, params: Params) -> World {
@@ -217,6 +218,9 @@ fn play(world: &mut World, acts: &[Act], steals: bool) {
             Act::Wake(at) => {
                 let Some(id) = some(*at, |state| *state == State::Blocked) else { continue };
                 world.threads[id.0 as usize].state = State::Ready;
+                if let Some(waker) = world.current.iter().position(Option::is_some) {
+                    world.policy.waker(CpuId(waker as u32));
+                }
                 world.told(|policy, now, out| policy.wake(now, id, out));
             }
             Act::Pass(time) => world.pass(world.now + time),
@@ -383,6 +387,37 @@ fn eevdf_leaves_sleepers_in_debt_where_they_are() {
     // A tick finds the other CPU idle and moves one of them.
     world.pass(1000);
     assert!(world.current[1].is_some());
+}
+
+/// Of the wake-ups of an idle CPU's thread, the stated share brings it to the waker's CPU.
+#[test]
+fn eevdf_pulls_the_stated_share() {
+    for (pull, expected) in [(0, 0), (250, 10), (1000, 40)] {
+        let policy = baton_sched::find("eevdf-guest").unwrap();
+        let mut world = World::new(policy, 2, Params { time_slice: Cycles(1_000_000), wake_pull: pull, ..PARAMS });
+        let waker = world.born(Affinity::to([CpuId(0)]));
+        let sleeper = world.born(Affinity::to([CpuId(1)]));
+        assert_eq!(world.current, [Some(waker), Some(sleeper)]);
+        let mut pulled = 0;
+        for _ in 0..40 {
+            world.pass(world.now + 10);
+            world.leaves(sleeper, State::Blocked);
+            world.told(|policy, now, out| policy.block(now, sleeper, out));
+            world.free(CpuId(1));
+            world.threads[1].affinity = Affinity::ALL;
+            world.told(|policy, now, out| policy.set_affinity(now, sleeper, &Affinity::ALL, out));
+            world.threads[1].state = State::Ready;
+            world.policy.waker(CpuId(0));
+            world.told(|policy, now, out| policy.wake(now, sleeper, out));
+            pulled += u32::from(world.policy.place(sleeper) == CpuId(0));
+            // Back again.
+            let back = Affinity::to([CpuId(1)]);
+            world.threads[1].affinity = back.clone();
+            world.told(|policy, now, out| policy.set_affinity(now, sleeper, &back, out));
+            assert_eq!(world.current, [Some(waker), Some(sleeper)]);
+        }
+        assert_eq!(pulled, expected, "{pull} in a thousand");
+    }
 }
 
 #[test]

@@ -191,6 +191,8 @@ pub struct Os {
     pub balance_interval: Cycles,
     /// Where the kernel's hash buckets have their homes; `None`: they are not in memory, and a call costs its price.
     pub futex_home: Option<FutexHome>,
+    /// The share of threads woken from another CPU while theirs idles that come to the waker's CPU.
+    pub wake_pull: f64,
 }
 
 /// What differs between seeds.

@@ -11,6 +11,9 @@
 //!   about to queue up for the lock again is then not in the queue: that is how a convoy of threads that hand a lock to
 //!   sleepers comes to an end.
 //!
+//! A thread that is woken from another CPU while its own idles goes back to its own, but for a share (`wake_pull`) that comes to
+//! the waker's: Linux compares what both CPUs had to do of late (`wake_affine`); here the share is a measured one, every so many.
+//!
 //! A CPU that runs dry takes a waiting thread only if that has not run for a while (its cache is cold); ticks move threads to
 //! CPUs that idle on. `eevdf` has woken threads seek idle CPUs; `eevdf-guest` leaves them where they ran: a Linux guest
 //! under KVM that has steal time takes a CPU that has halted for one that the host has preempted, and avoids it.
@@ -51,6 +54,10 @@ struct Eevdf {
     /// Who ran within this time is not taken by a CPU that has only just run dry.
     hot: u64,
     seeks_idle: bool,
+    /// In a thousand, and what of it has come together since the last one that was pulled.
+    pull: u32,
+    pulls: u32,
+    waker: Option<CpuId>,
     threads: Vec<Option<Entity>>,
     queues: Vec<Queue>,
     order: u64,
@@ -67,6 +74,9 @@ impl Eevdf {
             // Linux: 0.5 ms.
             hot: tick / 8,
             seeks_idle,
+            pull: params.wake_pull.min(1000),
+            pulls: 0,
+            waker: None,
             threads: Vec::new(),
             queues: cpus.ids().map(|_| Queue::default()).collect(),
             order: 0,
@@ -133,6 +143,7 @@ impl Eevdf {
     /// Moves a thread that can run, and is in no queue, to the CPU that suits it.
     fn moves(&mut self, id: ThreadId, now: u64, out: &mut Vec<Decision>) {
         let to = self.choose(id);
+        let to = self.pulled(id, to);
         self.enter(id, to, now);
         self.arrive(id, now, out);
     }
@@ -163,9 +174,14 @@ impl Scheduler for Eevdf {
         self.threads[at] = Some(Entity::new(born));
     }
 
+    fn waker(&mut self, cpu: CpuId) {
+        self.waker = Some(cpu);
+    }
+
     fn wake(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
         if self.thread(id).state == State::Delayed {
             let cpu = self.thread(id).cpu;
+            self.waker = None;
             self.charge(cpu, now.0);
             // The others have caught up and more: it starts level with them.
             if self.lag(id) > 0 {

@@ -44,6 +44,20 @@ impl Eevdf {
         may.min_by_key(|&cpu| self.load(cpu)).unwrap_or(home)
     }
 
+    /// Where a woken thread goes that was to go to an idle CPU: one in so many to the waker's.
+    pub(super) fn pulled(&mut self, id: ThreadId, to: CpuId) -> CpuId {
+        let Some(waker) = self.waker.take() else { return to };
+        if waker == to || !self.idle(to) || self.idle(waker) || !self.may_have(waker, id) || self.thread(id).fresh {
+            return to;
+        }
+        self.pulls += self.pull;
+        if self.pulls < 1000 {
+            return to;
+        }
+        self.pulls -= 1000;
+        waker
+    }
+
     /// A thread from the longest queue for a CPU that has run dry: the one that has waited longest, if it has not run for a while, or
     /// if a tick has found the CPU idle.
     pub(super) fn steal(&mut self, cpu: CpuId, now: u64) -> Option<ThreadId> {
