@@ -74,7 +74,7 @@ pub(crate) fn store_buffer(cpu: u32) -> Option<u32> {
         };
         let steps: Vec<(usize, f64)> = (STEP..=MOST)
             .step_by(STEP)
-            .filter_map(|n| Some((n, Spread::of((0..SAMPLES).map(|_| time(n)).collect())?.median)))
+            .filter_map(|n| Some((n, Spread::of((0..SAMPLES).map(|_| time(n)).collect())?.low)))
             .collect();
         step(&steps)
     })
@@ -88,10 +88,11 @@ pub(crate) fn store_buffer(_: u32) -> Option<u32> {
     None
 }
 
-/// Where times by number of stores go up for good: the number before the middle between both ends is passed. A step must be higher
-/// than what so many stores take by themselves.
+/// Where times by number of stores go up for good: the number before the middle between the least and the last is passed. A step must
+/// be higher than what so many stores take by themselves. Times are low ends: the first store often takes long for other reasons.
 fn step(times: &[(usize, f64)]) -> Option<u32> {
-    let ((least, low), (most, high)) = (*times.first()?, *times.last()?);
+    let ((least, _), (most, high)) = (*times.first()?, *times.last()?);
+    let low = times.iter().map(|&(_, time)| time).min_by(f64::total_cmp)?;
     let own = (most - least) as f64;
     if high < low + 2.0 * own {
         return None;

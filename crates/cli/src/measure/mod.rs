@@ -8,6 +8,7 @@
 //! | [`memory`] | memory's rate, the store buffer's depth |
 //! | [`lines`] | two cores: handing a cache line over, invalidating a copy |
 //! | [`futex`] | sleeping and waking in the kernel |
+//! | [`place`] | where woken threads go |
 //! | [`sched`] | context switches, time slices, preemption, thread creation |
 //! | [`instructions`] | wait instructions, tried in a child process |
 //! | [`kernel`] | what the kernel grants: performance counters, tick, futexes |
@@ -19,6 +20,7 @@ pub(crate) mod instructions;
 pub(crate) mod kernel;
 pub(crate) mod lines;
 pub(crate) mod memory;
+pub(crate) mod place;
 pub(crate) mod sched;
 pub(crate) mod spread;
 

@@ -2,7 +2,7 @@
 
 use crate::measure::instructions::{self, Verdict};
 use crate::measure::kernel::{self, Kernel};
-use crate::measure::{Budget, Spread, core, futex, lines, memory, sched};
+use crate::measure::{Budget, Spread, core, futex, lines, memory, place, sched};
 use baton_machine::Wait;
 use baton_machine::discover::{self, Processor, Topology};
 use serde::Serialize;
@@ -24,6 +24,8 @@ pub(crate) struct Findings {
     pub(crate) line_round_trips: Vec<Pair>,
     /// Stores that wait while one misses; none where no step is seen.
     pub(crate) store_buffer: Option<u32>,
+    /// Where woken threads go; none where it cannot be told.
+    pub(crate) places: Option<place::Places>,
     /// From the wake of a sleeper to its first instruction, by how long it has slept.
     pub(crate) wake_by_sleep: Vec<WakeBySleep>,
 }
@@ -139,6 +141,11 @@ pub(crate) fn find(budget: Budget, progress: Progress) -> Findings {
     let line_round_trips = pairs(budget, &progress, &topology, &cpus.allowed);
     progress.step("the store buffer");
     let store_buffer = memory::store_buffer(cpus.allowed[0]);
+    progress.step("where woken threads go");
+    let places = match cpus.allowed[..] {
+        [one, other, ..] => place::places((one, other), budget.long),
+        _ => None,
+    };
     let wake_by_sleep = wake_by_sleep(budget, &progress, &cpus.allowed);
     progress.done();
     let features = processor.features.iter().map(|f| Feature { name: f.name, what: f.what, offered: f.offered });
@@ -148,7 +155,7 @@ pub(crate) fn find(budget: Budget, progress: Progress) -> Findings {
         architecture: processor.architecture,
         hypervisor: processor.hypervisor,
     };
-    Findings { processor, cpus, kernel, waits, tsc_hz, figures, line_round_trips, store_buffer, wake_by_sleep }
+    Findings { processor, cpus, kernel, waits, tsc_hz, figures, line_round_trips, store_buffer, places, wake_by_sleep }
 }
 
 fn cpus(topology: &Topology) -> Cpus {
@@ -312,7 +319,7 @@ pub(crate) struct Progress(indicatif::ProgressBar);
 
 impl Progress {
     /// As many as [`find`] takes on a machine with more than one CPU.
-    const STEPS: u64 = 27;
+    const STEPS: u64 = 28;
 
     /// A bar on standard error; none where that is no terminal.
     pub(crate) fn new() -> Progress {

@@ -68,6 +68,16 @@ pub(crate) fn text(f: &Findings) -> String {
     if let Some(stores) = f.store_buffer {
         let _ = writeln!(out, "stores that wait while one misses: {stores}");
     }
+    if let Some(places) = f.places {
+        let _ = writeln!(
+            out,
+            "woken where it ran last, by that CPU's thread: {:.0}% go to an idle CPU; woken from another CPU while its own \
+             idles: {:.0}% come to the waker's ({} wake-ups each)",
+            places.sought_idle * 100.0,
+            places.pulled * 100.0,
+            places.samples,
+        );
+    }
     out += &pairs(f);
     out += &remote(f);
     if !f.wake_by_sleep.is_empty() {

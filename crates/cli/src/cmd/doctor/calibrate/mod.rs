@@ -40,6 +40,7 @@ pub(crate) fn chip_file(findings: &Findings, fixed: bool) -> anyhow::Result<Stri
     }
     sheet.waits();
     sheet.kernel();
+    sheet.policy();
     sheet.wakes();
     sheet.noise();
     let text = sheet.chip.to_toml_with(|key| sheet.comment(key.path));

@@ -134,6 +134,30 @@ impl Sheet<'_> {
         self.figure("os.thread_create", "thread-create", 0.0, "");
     }
 
+    /// Which scheduling policy is the kernel's: by its version, and by where it puts woken threads.
+    pub(super) fn policy(&mut self) {
+        let kernel = &self.found.kernel.name;
+        // Linux 6.6 brought the policy, 6.12 the delayed dequeue that decides where woken threads are.
+        if version(kernel).is_none_or(|version| version < (6, 12)) {
+            let how = format!("{kernel}: before Linux 6.12, or no Linux");
+            self.put("os.scheduler", Value::Text("fair".into()), how);
+            return;
+        }
+        let (name, how) = match self.found.places {
+            Some(places) if places.sought_idle < 0.5 => {
+                ("eevdf-guest", format!("{:.0}% of woken threads seek an idle CPU", places.sought_idle * 100.0))
+            }
+            Some(places) => ("eevdf", format!("{:.0}% of woken threads seek an idle CPU", places.sought_idle * 100.0)),
+            None => ("eevdf", "not measured where woken threads go: to idle CPUs, as Linux means them to".into()),
+        };
+        self.put("os.scheduler", Value::Text(name.into()), format!("{kernel}; {how}"));
+        if let Some(places) = self.found.places {
+            let share = (places.pulled * 1000.0).round() / 1000.0;
+            let how = format!("of {} threads woken from another CPU while theirs idled", places.samples);
+            self.put("os.wake_pull", Value::Share(share), how);
+        }
+    }
+
     /// Wake-ups of CPUs that still poll for work, and of halted ones.
     pub(super) fn wakes(&mut self) {
         let call = self.median("futex-wake-none");
@@ -171,8 +195,26 @@ impl Sheet<'_> {
     }
 }
 
+/// Linux's version, from its name.
+fn version(kernel: &str) -> Option<(u32, u32)> {
+    let mut numbers = kernel.strip_prefix("Linux ")?.split(['.', '-', ' ']).map(str::parse::<u32>);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
 /// How long the sleeps were, as text.
 fn steps(found: &Findings) -> String {
     let all: Vec<String> = found.wake_by_sleep.iter().map(|w| format!("{}", w.slept_ns / 1_000)).collect();
     format!("{} µs", all.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version;
+
+    #[test]
+    fn kernels_have_versions() {
+        assert_eq!(version("Linux 6.18.44-x"), Some((6, 18)));
+        assert_eq!(version("Linux 5.4-rc1"), Some((5, 4)));
+        assert_eq!(version("Darwin 23"), None);
+    }
 }
