@@ -76,7 +76,7 @@ fn one_instruction_takes_a_hint() {
     }
 }
 
-/// Sixteen threads on every fourth core contend for a `spin-park` lock of eight tries.
+/// Threads on every fourth core contend for a `spin-park` lock of eight tries.
 fn contend(settings: &[&str], threads: u32, wait: Wait) -> (Outcome, LockLog) {
     let chip = chip(settings);
     let mut simulation = simulation(&chip);
@@ -107,7 +107,7 @@ fn contend(settings: &[&str], threads: u32, wait: Wait) -> (Outcome, LockLog) {
 }
 
 /// Acquisitions a thread.
-const ROUNDS: u32 = 4;
+const ROUNDS: u32 = 3;
 const TRIES: Wait = Wait::SpinPark(8);
 
 #[test]
@@ -118,17 +118,17 @@ fn marks_change_what_contends_and_nothing_else() {
         let run = |on: &str, more: &str, threads| contend(&[&atomics, on, free, more], threads, TRIES).0;
         let (off, on) = ("ocor.enabled=false", "ocor.enabled=true");
         let routers = "network.contention=routers";
-        assert_ne!(run(off, routers, 16), run(on, routers, 16), "{atomics}: the marks arrive");
+        assert_ne!(run(off, routers, 8), run(on, routers, 8), "{atomics}: the marks arrive");
         // Without contention for routers there is nothing to go first in: exactly nothing changes.
         let none = "network.contention=none";
-        assert_eq!(run(off, none, 16).cycles, run(on, none, 16).cycles, "{atomics}");
+        assert_eq!(run(off, none, 8).cycles, run(on, none, 8).cycles, "{atomics}");
         assert_eq!(run(off, routers, 1).cycles, run(on, routers, 1).cycles, "{atomics}: one thread");
         // The hint has its price.
         let priced = contend(&[&atomics, on, "ocor.hint=30", routers], 1, TRIES).0;
         assert!(priced.cycles > run(on, routers, 1).cycles);
         // OCOR's arbiter without marks is round robin.
-        let arbiter = run(off, "network.arbiter=ocor", 16);
-        assert_eq!(arbiter.cycles, run(off, routers, 16).cycles, "{atomics}");
+        let arbiter = run(off, "network.arbiter=ocor", 8);
+        assert_eq!(arbiter.cycles, run(off, routers, 8).cycles, "{atomics}");
     }
 }
 

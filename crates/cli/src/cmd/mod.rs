@@ -18,6 +18,7 @@ mod profile;
 mod report;
 mod run;
 mod sim;
+mod study;
 mod whatif;
 
 use crate::ui;
@@ -50,11 +51,11 @@ Exit codes: 0 done, 1 failed, 2 bad input. `run` and `profile` keep the program'
 macro_rules! commands {
     ($($(#[$meta:meta])* $name:ident($room:ident)),* $(,)?) => {
         #[derive(clap::Subcommand)]
-        // Boxed: some have many options, others none.
-        enum Command { $($(#[$meta])* $name(Box<$room::Args>)),* }
+        #[allow(clippy::large_enum_variant, reason = "one a process")]
+        enum Command { $($(#[$meta])* $name($room::Args)),* }
 
         fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
-            match command { $(Command::$name(args) => $room::run(*args)),* }
+            match command { $(Command::$name(args) => $room::run(args)),* }
         }
     };
 }
@@ -76,6 +77,8 @@ commands! {
     Whatif(whatif),
     /// Simulate a micro-workload on a chip
     Sim(sim),
+    /// Judge a paper's claims by simulation: claims, falsifiers, a report
+    Study(study),
     /// Run litmus tests on a chip: which final states can be seen?
     Litmus(litmus),
     /// Simulate a network on chip: latency, saturation, traces, deadlocks

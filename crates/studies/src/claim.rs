@@ -1,0 +1,165 @@
+//! What a study says in the end: the object that `--json` prints.
+
+use crate::{Interval, Rule};
+use serde::Serialize;
+
+/// What a figure of ours rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Nothing of this figure, nor of one derived from it, was used to set anything.
+    Predicted,
+    /// It was used to set a parameter.
+    Calibrated,
+    /// Arithmetic on calibrated figures.
+    Derived,
+    /// The paper leaves out what would be needed.
+    NotComparable,
+}
+
+/// One claim of the paper, or one part of a compound one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claim {
+    /// Its number in the table of claims.
+    pub id: &'static str,
+    /// Which part, of a compound claim; else empty.
+    pub part: String,
+    /// What is claimed.
+    pub what: String,
+    /// The paper's figure.
+    pub paper: Option<f64>,
+    /// Ours.
+    pub ours: Option<f64>,
+    /// Of both.
+    pub unit: &'static str,
+    /// Ends of the 95% interval of ours.
+    pub interval: Option<[f64; 2]>,
+    /// What ours rests on.
+    pub basis: Basis,
+    /// Whether it holds; only a predicted claim can.
+    pub holds: Option<bool>,
+    /// When it does.
+    pub rule: String,
+    /// Why it does not hold, or is not judged.
+    pub why: String,
+}
+
+impl Claim {
+    /// Judges a claim by its rule. `why` is what is said if it does not hold.
+    #[must_use]
+    pub fn judged(mut self, paper: f64, ours: Interval, rule: Rule, why: impl Into<String>) -> Claim {
+        self.paper = Some(paper);
+        self.ours = Some(ours.mean);
+        self.interval = ours.ends();
+        self.rule = rule.to_string();
+        self.holds = (self.basis == Basis::Predicted).then(|| rule.holds(paper, ours));
+        self.why = if self.holds == Some(true) { String::new() } else { why.into() };
+        self
+    }
+
+    /// A claim that this run does not judge, and why.
+    #[must_use]
+    pub fn open(mut self, paper: Option<f64>, rule: Rule, why: impl Into<String>) -> Claim {
+        (self.paper, self.rule, self.holds, self.why) = (paper, rule.to_string(), None, why.into());
+        self
+    }
+
+    /// A claim without figures.
+    pub fn new(id: &'static str, part: impl Into<String>, what: impl Into<String>, unit: &'static str) -> Claim {
+        Claim {
+            id,
+            part: part.into(),
+            what: what.into(),
+            paper: None,
+            ours: None,
+            unit,
+            interval: None,
+            basis: Basis::Predicted,
+            holds: None,
+            rule: String::new(),
+            why: String::new(),
+        }
+    }
+}
+
+/// A run that must come out negative if the mechanism is what the paper says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Falsifier {
+    /// Its name.
+    pub id: &'static str,
+    /// What must be seen.
+    pub what: String,
+    /// Whether it was; `None`: not run to this extent.
+    pub holds: Option<bool>,
+    /// What was seen, by name.
+    pub figures: Vec<(String, f64)>,
+    /// Why it was not seen, or not run.
+    pub why: String,
+}
+
+/// Something that the paper leaves open.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Unspecified {
+    /// What.
+    pub what: String,
+    /// What was chosen, and why.
+    pub chosen: String,
+    /// What real systems span.
+    pub range: String,
+    /// What it does to the headline over that range: its least and greatest value, if it was run.
+    pub effect: Option<[f64; 2]>,
+    /// Why it was not run, or what the effect is of.
+    pub note: String,
+}
+
+/// Hashes of what must not change between the rules' commit and the full run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Frozen {
+    /// The chip file.
+    pub chip: String,
+    /// The profiles.
+    pub profiles: String,
+    /// The rules.
+    pub rules: String,
+    /// The commit that the binary was built from, where the build knew it.
+    pub commit: String,
+}
+
+/// What a study says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Findings {
+    /// Its name.
+    pub study: &'static str,
+    /// Whether all of it was done.
+    pub full: bool,
+    /// Every claim, every part.
+    pub claims: Vec<Claim>,
+    /// Every falsifier.
+    pub falsifiers: Vec<Falsifier>,
+    /// Everything that is left open; what decides the sign comes first.
+    pub unspecified: Vec<Unspecified>,
+    /// What was frozen.
+    pub frozen: Frozen,
+    /// Figures redrawn, for the report.
+    #[serde(skip)]
+    pub figures: Vec<crate::page::Figure>,
+    /// What a reader must know before all: workloads that are stand-ins, runs that are missing.
+    pub notes: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_predicted_claim_can_hold() {
+        let ours = Interval { mean: 40.0, half: Some(1.0) };
+        let claim = Claim::new("O1", "", "mean", "%").judged(39.9, ours, Rule::Within(0.25), "unused");
+        assert_eq!((claim.holds, claim.why.as_str(), claim.interval), (Some(true), "", Some([39.0, 41.0])));
+        let calibrated = Claim { basis: Basis::Calibrated, ..Claim::new("O8", "", "share", "%") };
+        let calibrated = calibrated.judged(40.0, ours, Rule::Within(0.25), "set by it");
+        assert_eq!((calibrated.holds, calibrated.why.as_str()), (None, "set by it"));
+        let missed = Claim::new("O2", "", "greatest", "%").judged(61.8, ours, Rule::Within(0.25), "why");
+        assert_eq!((missed.holds, missed.why.as_str()), (Some(false), "why"));
+    }
+}

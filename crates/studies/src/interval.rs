@@ -1,0 +1,60 @@
+//! A mean over independent runs with its 95% interval, by Student's t.
+
+use serde::{Deserialize, Serialize};
+
+/// A mean and half the width of its 95% interval; of a single value that width is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The mean.
+    pub mean: f64,
+    /// Half the width.
+    pub half: Option<f64>,
+}
+
+/// Two-sided 95% quantiles of Student's t by degrees of freedom from 1 on; beyond the table, the normal one's.
+const T: [f64; 30] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+];
+
+impl Interval {
+    /// Of values; `None` without any.
+    pub fn of(values: &[f64]) -> Option<Interval> {
+        let n = values.len();
+        if n == 0 {
+            return None;
+        }
+        let mean = values.iter().sum::<f64>() / n as f64;
+        let half = (n > 1).then(|| {
+            let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+            let t = T.get(n - 2).copied().unwrap_or(1.96);
+            t * (squares / (n - 1) as f64 / n as f64).sqrt()
+        });
+        Some(Interval { mean, half })
+    }
+
+    /// Whether 0 lies in it; of a single value: whether it is 0.
+    pub fn includes_zero(self) -> bool {
+        self.mean.abs() <= self.half.unwrap_or(0.0)
+    }
+
+    /// Its ends, where they are known.
+    pub fn ends(self) -> Option<[f64; 2]> {
+        self.half.map(|half| [self.mean - half, self.mean + half])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_few_values() {
+        assert_eq!(Interval::of(&[]), None);
+        assert_eq!(Interval::of(&[3.0]), Some(Interval { mean: 3.0, half: None }));
+        let two = Interval::of(&[1.0, 3.0]).unwrap();
+        // Standard error 1, one degree of freedom.
+        assert!((two.mean - 2.0).abs() < 1e-12 && (two.half.unwrap() - 12.706).abs() < 1e-9);
+        assert!(two.includes_zero() && !Interval::of(&[2.0, 2.0, 2.0]).unwrap().includes_zero());
+    }
+}

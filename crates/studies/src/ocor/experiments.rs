@@ -1,0 +1,185 @@
+//! What is run: experiments as data. Each is a pair of runs a program, without marks and with them; all else is the same in
+//! both. This file is part of what `frozen.rules` hashes.
+
+/// Which programs an experiment is done on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Who {
+    /// All, every draw.
+    All,
+    /// The first draws of these.
+    First(&'static [&'static str]),
+}
+
+/// An experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Experiment {
+    /// Its name: the group, and the place in it.
+    pub(super) id: (&'static str, String),
+    /// Settings of the chip in both arms.
+    pub(super) both: Vec<String>,
+    /// Settings of the arm with marks.
+    pub(super) marked: Vec<String>,
+    /// The lock.
+    pub(super) lock: &'static str,
+    /// Tries before a thread sleeps.
+    pub(super) tries: u32,
+    /// Threads, and cores.
+    pub(super) threads: u32,
+    pub(super) who: Who,
+    /// Seeds of each draw in a quick study, and in a full one.
+    pub(super) seeds: [u64; 2],
+    /// It is part of a quick study.
+    pub(super) quick: bool,
+}
+
+/// Programs of a quick study: the four whose shares the paper prints, and the one whose share of spinning entries it prints.
+pub(super) const QUICK: [&str; 5] = ["bodytrack", "botss", "canneal", "ilbdc", "imag"];
+/// Draws of a program in a full study; a quick one has the first only.
+pub(super) const DRAWS: usize = 10;
+/// Draws of a program in experiments beside the main one.
+pub(super) const DRAWS_BESIDE: usize = 3;
+/// The two extremes of figures 15 and 16.
+const EXTREMES: Who = Who::First(&["botss", "ilbdc", "imag"]);
+/// Seeds of what must show no gain: enough for an interval below a percent.
+const SEEDS: [u64; 2] = [6, 6];
+/// For falsifiers: the program with the greatest gain.
+const STRONGEST: Who = Who::First(&["ilbdc"]);
+
+fn experiment(group: &'static str, place: impl ToString) -> Experiment {
+    Experiment {
+        id: (group, place.to_string()),
+        both: Vec::new(),
+        marked: Vec::new(),
+        lock: "spin-park",
+        tries: 128,
+        threads: 64,
+        who: EXTREMES,
+        seeds: [1, 1],
+        quick: false,
+    }
+}
+
+fn settings<const N: usize>(list: [String; N]) -> Vec<String> {
+    list.into()
+}
+
+/// The operating system's prices of `ocor64.toml` that sleeping and waking consist of.
+const SLEEP: [(&str, u64); 6] = [
+    ("os.futex_wait", 2000),
+    ("os.futex_wake", 2000),
+    ("os.futex_wake_more", 1000),
+    ("os.context_switch", 2000),
+    ("os.wake_idle", 4000),
+    ("os.wake_polling", 2000),
+];
+
+/// Sleep and wake-up prices times `numerator / denominator`; never below what a system call that does nothing takes.
+fn sleep(numerator: u64, denominator: u64) -> Vec<String> {
+    let price = |(key, price): (&str, u64)| {
+        let least = if key.starts_with("os.futex_wa") { 1 } else { 0 };
+        format!("{key}={}", (price * numerator / denominator).max(least))
+    };
+    let cheap = numerator < denominator;
+    let calls = ["os.futex_wait_changed=1".to_owned(), "os.futex_wake_none=1".to_owned()];
+    SLEEP.into_iter().map(price).chain(calls.into_iter().filter(|_| cheap)).collect()
+}
+
+/// All experiments; the main one first.
+pub(super) fn all() -> Vec<Experiment> {
+    let mut all = vec![Experiment { who: Who::All, seeds: [3, 1], quick: true, ..experiment("main", "") }];
+    // Falsifiers.
+    let free = || vec!["ocor.hint=0".to_owned()];
+    all.extend([
+        Experiment { tries: 1_000_000, who: STRONGEST, seeds: SEEDS, quick: true, ..experiment("never-sleep", "") },
+        Experiment {
+            both: settings(["network.contention=none".to_owned()]),
+            marked: free(),
+            who: STRONGEST,
+            quick: true,
+            ..experiment("free-network", "")
+        },
+        Experiment { threads: 1, marked: free(), who: STRONGEST, quick: true, ..experiment("one-thread", "") },
+        Experiment { both: sleep(0, 1), who: STRONGEST, seeds: SEEDS, quick: true, ..experiment("cheap-sleep", "") },
+    ]);
+    // Figure 15.
+    all.extend([4, 16, 32].map(|threads| Experiment { threads, ..experiment("threads", threads) }));
+    // Figure 16.
+    let levels = |levels: u32| settings([format!("ocor.levels={levels}")]);
+    all.extend([1, 2, 4, 16, 32, 64, 128].map(|n| Experiment { marked: levels(n), ..experiment("levels", n) }));
+    // Ablations.
+    let mut marked = |group, place: &str, setting: &str| {
+        all.push(Experiment { marked: vec![setting.to_owned()], ..experiment(group, place) });
+    };
+    marked("rule 1, progress", "off", "ocor.progress_levels=0");
+    marked("rule 1, progress", "a level a section", "ocor.progress_step=1");
+    marked("rule 1, progress", "saturates", "ocor.progress_full=saturate");
+    marked("rule 2, marked first", "off", "ocor.marked_first=false");
+    marked("rule 4, wake-up last", "off", "ocor.wake_up_last=false");
+    marked("wake-up marks", "none", "ocor.wake_up=none");
+    marked("wake-up marks", "unlocker's", "ocor.wake_up=unlocker");
+    marked("release", "marked", "ocor.mark_release=true");
+    marked("sleep registration", "marked", "ocor.mark_registration=true");
+    marked("forwards", "marked", "ocor.mark_forwards=true");
+    marked("responses", "marked", "ocor.mark_responses=true");
+    marked("mark over speculation", "yes", "ocor.outranks_speculation=true");
+    marked("ties", "in turn", "ocor.ties=round-robin");
+    marked("hint", "free", "ocor.hint=0");
+    marked("hint", "20 cycles", "ocor.hint=20");
+    // What the paper leaves open of the system that both arms run on.
+    let mut both = |group, place: &str, settings: Vec<String>| {
+        all.push(Experiment { both: settings, ..experiment(group, place) });
+    };
+    for atomics in ["near", "far"] {
+        both("a try", atomics, settings([format!("core.atomics={atomics}")]));
+    }
+    for (place, numerator, denominator) in [("quarter", 1, 4), ("twice", 2, 1), ("four times", 4, 1)] {
+        both("sleep and wake-up", place, sleep(numerator, denominator));
+    }
+    for pause in [10, 40, 140] {
+        both("cpu_relax", &pause.to_string(), settings([format!("wait.pause={pause}")]));
+    }
+    for places in [2, 4, 8, 16, 128, 0] {
+        let place = if places == 0 { "unbounded".to_owned() } else { places.to_string() };
+        both("home's places", &place, settings([format!("home.places={places}")]));
+    }
+    for vcs in [1, 4] {
+        both("channels a class", &vcs.to_string(), settings([format!("network.vcs={vcs}")]));
+    }
+    for tries in [8, 32, 512, 1024] {
+        // Segments divide the tries that there are.
+        let marked = vec![format!("ocor.tries={tries}")];
+        all.push(Experiment { tries, marked, ..experiment("spin count", tries) });
+    }
+    for lock in ["spin-park-wakes", "spin-park-once"] {
+        all.push(Experiment { lock, ..experiment("woken threads", lock) });
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_the_main_one_is_first() {
+        let all = all();
+        assert_eq!(all[0].id.0, "main");
+        for (i, experiment) in all.iter().enumerate() {
+            assert!(all[..i].iter().all(|other| other.id != experiment.id), "{:?}", experiment.id);
+        }
+    }
+
+    #[test]
+    fn prices_of_sleep_are_those_of_the_chip_file() {
+        let chip = include_str!("../../../../chips/ocor64.toml");
+        for (key, price) in SLEEP {
+            let name = key.split('.').next_back().unwrap();
+            let grouped = price.to_string();
+            let grouped = format!("{name} = {}_{}", &grouped[..grouped.len() - 3], &grouped[grouped.len() - 3..]);
+            assert!(chip.contains(&grouped), "{grouped}");
+        }
+        assert!(
+            sleep(0, 1).contains(&"os.wake_idle=0".to_owned()) && sleep(2, 1).contains(&"os.wake_idle=8000".to_owned())
+        );
+    }
+}

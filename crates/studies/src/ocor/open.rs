@@ -1,0 +1,161 @@
+//! Falsifiers, and what the paper leaves open with its effect on the headline.
+
+use super::results::{Pair, Results, coh, over_draws, over_programs, roi, spinning};
+use crate::{Falsifier, Interval, Unspecified};
+
+/// A gain below this share of the run, in percent, whose interval includes 0 is none.
+const NO_GAIN: f64 = 1.0;
+
+/// Every falsifier.
+pub(super) fn falsifiers(results: &Results<'_>) -> Vec<Falsifier> {
+    let mut all = vec![
+        gain(results, "never-sleep", "no gain where the tries are never used up: 1,000,000 of them"),
+        exact(results, "free-network", "exactly nothing changes where packets never meet and the hint is free"),
+        exact(results, "one-thread", "exactly nothing changes with one thread and a free hint"),
+        gain(results, "cheap-sleep", "no gain where sleeping and waking cost next to nothing"),
+    ];
+    all.push(identity(results));
+    all
+}
+
+fn not_run(id: &'static str, what: &str) -> Falsifier {
+    let why = "not run".to_owned();
+    Falsifier { id, what: what.to_owned(), holds: None, figures: Vec::new(), why }
+}
+
+fn gain(results: &Results<'_>, id: &'static str, what: &str) -> Falsifier {
+    let pairs = results.of(id, "");
+    let Some(roi) = over_draws(&pairs, roi) else { return not_run(id, what) };
+    let slept: u64 = pairs.iter().map(|pair| pair.off.account.acquisitions - pair.off.account.entered_spinning).sum();
+    let none = roi.mean.abs() < NO_GAIN && roi.includes_zero();
+    let mut figures = named(&pairs);
+    figures.push(("half the region's 95% interval, points".to_owned(), roi.half.unwrap_or(0.0)));
+    figures.push(("acquisitions after a sleep".to_owned(), slept as f64));
+    let why = if none { "" } else { "marks change the order in which waiters get the lock; see docs/studies/ocor.md" };
+    Falsifier { id, what: what.to_owned(), holds: Some(none), figures, why: why.to_owned() }
+}
+
+fn exact(results: &Results<'_>, id: &'static str, what: &str) -> Falsifier {
+    let pairs = results.of(id, "");
+    if pairs.is_empty() {
+        return not_run(id, what);
+    }
+    let same = pairs.iter().all(|pair| pair.off.cycles == pair.on.cycles && pair.off.account == pair.on.account);
+    let why = if same { "" } else { "something but the network's order depends on the marks" };
+    Falsifier { id, what: what.to_owned(), holds: Some(same), figures: named(&pairs), why: why.to_owned() }
+}
+
+/// The paper's own: its gains contain nothing beyond overhead that was removed.
+fn identity(results: &Results<'_>) -> Falsifier {
+    let id = "identity";
+    let what = "the region's reduction is overhead's share times overhead's reduction, within a point, as in table 3";
+    let pairs = results.main();
+    let beyond = |pair: &Pair<'_>| roi(pair) - pair.off.coh_share() * coh(pair) / 100.0;
+    let Some(over) = over_programs(&pairs, beyond) else { return not_run(id, what) };
+    let means = results.programs().into_iter().filter_map(|name| over_draws(&results.program(name), beyond));
+    let worst = means.fold(0.0, |a: f64, b| if b.mean.abs() > a.abs() { b.mean } else { a });
+    let holds = worst.abs() <= 1.0;
+    let figures =
+        vec![("mean difference, points".to_owned(), over.mean), ("greatest of a program, points".to_owned(), worst)];
+    let why = if holds {
+        ""
+    } else {
+        "the last thread's end, not the mean thread's, is the region's: see docs/studies/ocor.md"
+    };
+    Falsifier { id, what: what.to_owned(), holds: Some(holds), figures, why: why.to_owned() }
+}
+
+fn named(pairs: &[Pair<'_>]) -> Vec<(String, f64)> {
+    let mut out = Vec::new();
+    let mut put = |name: &str, value: Option<Interval>| {
+        if let Some(value) = value {
+            out.push((name.to_owned(), value.mean));
+        }
+    };
+    put("region's reduction, %", over_draws(pairs, roi));
+    put("overhead's reduction, %", over_draws(pairs, coh));
+    put("more entered spinning, points", over_draws(pairs, spinning));
+    out
+}
+
+/// An item: its group of experiments, the choice with its reason, and what real systems span. Those that can decide the
+/// sign stand first.
+const ITEMS: &[(&str, &str, &str)] = &[
+    ("a try", "LL/SC, as an Alpha has it: a try that cannot succeed reads, and may hit", "near, far, LL/SC"),
+    (
+        "sleep and wake-up",
+        "2,000 cycles to sleep, 2,000 to wake, 4,000 until the sleeper runs: Linux on servers of the time",
+        "a quarter to four times",
+    ),
+    ("home's places", "32, a bank's MSHRs: beyond them requests wait in routers", "2 to unbounded"),
+    (
+        "cpu_relax",
+        "2 cycles: a compiler barrier on an Alpha, so the loop alone",
+        "10 (Alpha loop) to 140 (x86 since 2017)",
+    ),
+    (
+        "woken threads",
+        "all tries again; wakes only if the word says that somebody sleeps",
+        "one try; a wake at each unlock",
+    ),
+    ("spin count", "128, as printed", "8 to 1,024"),
+    (
+        "rule 1, progress",
+        "8 values, one each 16 sections, wrapping: the segments of rule 3",
+        "none; each section; saturating",
+    ),
+    ("rule 2, marked first", "on, as printed", "off"),
+    ("levels", "8, as printed", "1 (rule 3 off) to 128"),
+    ("rule 4, wake-up last", "on, as printed", "off"),
+    ("wake-up marks", "the unlocker's request and the home's wake-up", "none; the first only"),
+    ("release", "not marked: only lock and wake-up requests are", "marked, highest level"),
+    ("sleep registration", "not marked", "marked"),
+    ("forwards", "not marked: ordinary coherence packets", "marked as their request"),
+    ("responses", "not marked: ordinary coherence packets", "marked as their request"),
+    ("mark over speculation", "no: section 4.2 changes arbiters, not the order of the allocators", "yes"),
+    ("ties", "by chance, as printed", "in turn"),
+    ("hint", "2 cycles: two registers", "0 to 20"),
+    ("channels a class", "2: six virtual channels over three message classes", "1 to 4"),
+];
+
+/// Everything that is left open.
+pub(super) fn unspecified(results: &Results<'_>) -> Vec<Unspecified> {
+    let groups = results.groups();
+    ITEMS
+        .iter()
+        .map(|(group, chosen, range)| {
+            let places = groups.iter().find(|other| other.0 == *group).map_or(&[][..], |(_, places)| places.as_slice());
+            let effect = effect(results, group, places);
+            let note = match effect {
+                Some(_) => {
+                    "mean reduction of competition overhead of botss, ilbdc and imag, in percent, least and greatest"
+                }
+                None => "needs the full run",
+            };
+            Unspecified {
+                what: (*group).to_owned(),
+                chosen: (*chosen).to_owned(),
+                range: (*range).to_owned(),
+                effect,
+                note: note.to_owned(),
+            }
+        })
+        .collect()
+}
+
+/// The least and the greatest headline over the places of a group, the default among them.
+pub(super) fn effect(results: &Results<'_>, group: &str, places: &[String]) -> Option<[f64; 2]> {
+    if places.is_empty() {
+        return None;
+    }
+    let of = |pairs: &[Pair<'_>]| over_programs(pairs, coh).map(|ours| ours.mean);
+    let same: Vec<Pair<'_>> = {
+        let there = results.of(group, &places[0]);
+        let among = |pair: &Pair<'_>| {
+            there.iter().any(|p| p.program.name == pair.program.name && p.program.number == pair.program.number)
+        };
+        results.main().into_iter().filter(among).collect()
+    };
+    let values = places.iter().filter_map(|place| of(&results.of(group, place))).chain(of(&same));
+    values.fold(None, |ends: Option<[f64; 2]>, v| Some(ends.map_or([v, v], |[a, b]| [a.min(v), b.max(v)])))
+}

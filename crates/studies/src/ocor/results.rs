@@ -1,0 +1,104 @@
+//! What came out, ready to be asked: pairs of runs without and with marks, and what marks changed.
+
+use super::program::Program;
+use super::run::Figures;
+use crate::Interval;
+use std::collections::BTreeMap;
+
+/// A program's two runs in one experiment.
+#[derive(Clone, Copy)]
+pub(super) struct Pair<'a> {
+    pub(super) program: &'a Program,
+    /// Both runs'.
+    pub(super) seed: u64,
+    pub(super) off: &'a Figures,
+    pub(super) on: &'a Figures,
+}
+
+/// How much less, in percent; 0 where there was nothing.
+fn reduction(off: f64, on: f64) -> f64 {
+    if off == 0.0 { 0.0 } else { 100.0 * (off - on) / off }
+}
+
+/// Reduction of competition overhead, in percent.
+pub(super) fn coh(pair: &Pair<'_>) -> f64 {
+    reduction(pair.off.account.overhead as f64, pair.on.account.overhead as f64)
+}
+
+/// Reduction of the region of interest's time, in percent.
+pub(super) fn roi(pair: &Pair<'_>) -> f64 {
+    reduction(pair.off.cycles as f64, pair.on.cycles as f64)
+}
+
+/// More acquisitions while spinning, in points.
+pub(super) fn spinning(pair: &Pair<'_>) -> f64 {
+    pair.on.entered_spinning() - pair.off.entered_spinning()
+}
+
+/// Change of the time in critical sections, in percent.
+pub(super) fn sections(pair: &Pair<'_>) -> f64 {
+    -reduction(pair.off.account.sections as f64, pair.on.account.sections as f64)
+}
+
+/// All pairs, by experiment.
+pub(super) struct Results<'a> {
+    pairs: Vec<((&'static str, String), Pair<'a>)>,
+}
+
+impl<'a> Results<'a> {
+    pub(super) fn new(pairs: Vec<((&'static str, String), Pair<'a>)>) -> Results<'a> {
+        Results { pairs }
+    }
+
+    /// The pairs of an experiment.
+    pub(super) fn of(&self, group: &str, place: &str) -> Vec<Pair<'a>> {
+        self.pairs.iter().filter(|(id, _)| id.0 == group && id.1 == place).map(|(_, pair)| *pair).collect()
+    }
+
+    /// The pairs of the main experiment.
+    pub(super) fn main(&self) -> Vec<Pair<'a>> {
+        self.of("main", "")
+    }
+
+    /// Those of one program.
+    pub(super) fn program(&self, name: &str) -> Vec<Pair<'a>> {
+        self.main().into_iter().filter(|pair| pair.program.name == name).collect()
+    }
+
+    /// Groups in the order of the experiments, each with its places.
+    pub(super) fn groups(&self) -> Vec<(&'static str, Vec<String>)> {
+        let mut groups: Vec<(&'static str, Vec<String>)> = Vec::new();
+        for ((group, place), _) in &self.pairs {
+            let at = groups.iter().position(|other| other.0 == *group).unwrap_or_else(|| {
+                groups.push((group, Vec::new()));
+                groups.len() - 1
+            });
+            if !groups[at].1.contains(place) {
+                groups[at].1.push(place.clone());
+            }
+        }
+        groups
+    }
+
+    /// Programs of the main experiment, in order.
+    pub(super) fn programs(&self) -> Vec<&'a str> {
+        let mut names: Vec<&str> = self.main().iter().map(|pair| pair.program.name.as_str()).collect();
+        names.dedup();
+        names
+    }
+}
+
+/// The mean of something over a program's draws and seeds, with its interval.
+pub(super) fn over_draws(pairs: &[Pair<'_>], what: impl Fn(&Pair<'_>) -> f64) -> Option<Interval> {
+    Interval::of(&pairs.iter().map(what).collect::<Vec<_>>())
+}
+
+/// The mean over programs, of means over draws. Its interval is that of the means over programs, seed by seed.
+pub(super) fn over_programs(pairs: &[Pair<'_>], what: impl Fn(&Pair<'_>) -> f64) -> Option<Interval> {
+    let mut values: BTreeMap<(usize, u64), Vec<f64>> = BTreeMap::new();
+    for pair in pairs {
+        values.entry((pair.program.number, pair.seed)).or_default().push(what(pair));
+    }
+    let means: Vec<f64> = values.values().map(|of| of.iter().sum::<f64>() / of.len() as f64).collect();
+    Interval::of(&means)
+}

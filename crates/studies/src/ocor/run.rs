@@ -1,0 +1,198 @@
+//! One run: a program's threads on the chip, with or without marks, and what it showed.
+
+use super::account::{Account, Requests};
+use super::program::Program;
+use baton_chip::{Chip, Options, Simulated, Simulation, Spawn, act};
+use baton_machine::Wait;
+use baton_sync::lock::{self, LockVisitor, RawLock, ZeroInit};
+use baton_workloads::{Probe, Team};
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The inputs of a run. Everything that its figures depend on, but for the code.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// The chip, whole: every key and value.
+    pub chip: String,
+    /// The program.
+    pub program: Program,
+    /// Its lock.
+    pub lock: &'static str,
+    /// Tries before its threads sleep.
+    pub tries: u32,
+    /// Threads, one a core.
+    pub threads: u32,
+    /// Acquisitions a thread: its fixed work.
+    pub acquisitions: u64,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// What a run showed. Durations are cycles of the core's clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// The region of interest: from the first thread's beginning to the last one's end.
+    pub cycles: u64,
+    /// Threads.
+    pub threads: u32,
+    /// Where blocked time went.
+    pub account: Account,
+    /// Packets given to the network.
+    pub packets: u64,
+    /// Those that carried a lock or wake-up request.
+    pub lock_packets: u64,
+    /// The longest that a marked and an unmarked packet took.
+    pub longest: [u64; 2],
+    /// One for each flit and router passed.
+    pub flit_hops: u64,
+}
+
+impl Figures {
+    fn over_thread_time(&self, cycles: u64) -> f64 {
+        100.0 * cycles as f64 / (self.cycles.max(1) as f64 * f64::from(self.threads))
+    }
+
+    /// Share of thread-time in critical sections, in percent.
+    pub fn cs_share(&self) -> f64 {
+        self.over_thread_time(self.account.sections)
+    }
+
+    /// Share of thread-time in competition overhead, in percent.
+    pub fn coh_share(&self) -> f64 {
+        self.over_thread_time(self.account.overhead)
+    }
+
+    /// Share of acquisitions by threads that had not gone to sleep for them, in percent.
+    pub fn entered_spinning(&self) -> f64 {
+        100.0 * self.account.entered_spinning as f64 / self.account.acquisitions.max(1) as f64
+    }
+
+    /// Lock requests that were injected, a thousand cycles and thread.
+    pub fn cs_rate(&self) -> f64 {
+        1000.0 * self.lock_packets as f64 / (self.cycles.max(1) as f64 * f64::from(self.threads))
+    }
+
+    /// Packets that were injected, a thousand cycles and thread.
+    pub fn packet_rate(&self) -> f64 {
+        1000.0 * self.packets as f64 / (self.cycles.max(1) as f64 * f64::from(self.threads))
+    }
+}
+
+/// Notes when threads ask for locks, and the part that counts.
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<Noted>>);
+
+#[derive(Default)]
+struct Noted {
+    requests: Requests,
+    /// The first beginning of a part that counts, and the last end of one.
+    counted: Option<(u64, u64)>,
+}
+
+impl Notes {
+    fn with<R>(&self, f: impl FnOnce(&mut Noted) -> R) -> R {
+        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn moment(&self) {
+        let now = act::time().0;
+        self.with(|noted| {
+            let (from, to) = noted.counted.unwrap_or((now, now));
+            noted.counted = Some((from.min(now), to.max(now)));
+        });
+    }
+}
+
+impl Probe for Notes {
+    fn request(&self, _: u32) -> u64 {
+        let now = act::time().0;
+        let thread = act::this().map_or(0, |guest| guest.number() as usize);
+        self.with(|noted| {
+            if noted.requests.len() <= thread {
+                noted.requests.resize(thread + 1, Vec::new());
+            }
+            noted.requests[thread].push(now);
+        });
+        act::wait_begins();
+        now
+    }
+
+    fn acquired(&self, _: u32, _: u64) {
+        act::wait_ends();
+    }
+
+    fn release(&self, _: u32) {}
+
+    fn begin(&self) {
+        self.moment();
+    }
+
+    fn end(&self) {
+        self.moment();
+    }
+}
+
+/// Makes the threads once the lock's type is known.
+struct Make<'a> {
+    run: &'a Run,
+    line_bytes: usize,
+    wait: Wait,
+    notes: Notes,
+}
+
+impl LockVisitor<Simulated> for Make<'_> {
+    type Out = Team;
+    fn visit<L: RawLock<Simulated> + ZeroInit>(self) -> Team {
+        self.run.program.team::<L, _>(self.run, self.line_bytes, self.wait, self.notes)
+    }
+}
+
+impl Run {
+    /// Does it.
+    ///
+    /// # Errors
+    /// With why there are no figures: a chip or lock that cannot be, a run that hangs, wrong results, or an account that does
+    /// not add up.
+    pub fn figures(&self) -> Result<Figures, String> {
+        let chip = Chip::from_toml(&self.chip, "the study's chip").map_err(|error| error.to_string())?;
+        let info = lock::info(self.lock).map_err(|error| error.to_string())?;
+        let wait = info.wait(Some(Wait::SpinPark(self.tries)))?;
+        let line_bytes = chip.cache.line_bytes as usize;
+        let options = Options {
+            seed: self.seed,
+            watch_locks: true,
+            threads: self.threads as usize,
+            heap_bytes: (16 << 20) + self.program.bytes(self.threads, line_bytes),
+            ..Options::default()
+        };
+        let mut simulation = Simulation::new(&chip, &options).map_err(|error| error.to_string())?;
+        let notes = Notes::default();
+        let make = Make { run: self, line_bytes, wait, notes: notes.clone() };
+        let team = simulation.outside(|| lock::visit::<Simulated, _>(self.lock, make)).map_err(|e| e.to_string())?;
+        for body in team.bodies {
+            simulation.spawn(Spawn::default(), body).map_err(|error| error.to_string())?;
+        }
+        let outcome = simulation.run().map_err(|stuck| stuck.to_string())?;
+        simulation.outside(team.verify)?;
+        let log = simulation.lock_log();
+        let (requests, counted) = notes.with(|noted| (std::mem::take(&mut noted.requests), noted.counted));
+        let account = Account::of(&log, &requests)?;
+        if account.residual() != 0 {
+            return Err(format!("{} cycles of waiting have no cause", account.residual()));
+        }
+        let expected = u64::from(self.threads) * self.acquisitions;
+        if account.acquisitions != expected {
+            return Err(format!("{} acquisitions were seen, {expected} were made", account.acquisitions));
+        }
+        let memory = outcome.memory;
+        Ok(Figures {
+            cycles: counted.map_or(outcome.cycles.0, |(from, to)| to - from),
+            threads: self.threads,
+            account,
+            packets: memory.packets,
+            lock_packets: memory.lock_packets,
+            longest: [memory.longest_marked, memory.longest_unmarked],
+            flit_hops: memory.flit_hops,
+        })
+    }
+}

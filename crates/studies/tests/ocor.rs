@@ -1,0 +1,49 @@
+//! OCOR's runs on a small chip: every account adds up by all three ways, on every reading of a try; the exact falsifiers are
+//! exact.
+
+use baton_chip::Chip;
+use baton_studies::ocor::program::Program;
+use baton_studies::ocor::run::{Figures, Run};
+use baton_workloads::profile::Profile;
+use std::path::Path;
+
+fn program(name: &str) -> Program {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/profiles/{name}.toml"));
+    let profile = Profile::open(&file).unwrap_or_else(|error| panic!("{error}"));
+    Program::of(&profile).remove(0)
+}
+
+fn run(name: &str, threads: u32, tries: u32, settings: &[&str]) -> Figures {
+    let chip = include_str!("../../../chips/ocor64.toml");
+    let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
+    let chip = Chip::from_toml_at(chip, "ocor64.toml", Some(16), &settings).unwrap().to_toml();
+    let program = program(name);
+    let run = Run { chip, program, lock: "spin-park", tries, threads, acquisitions: 4, seed: 1 };
+    run.figures().unwrap_or_else(|error| panic!("{name} {settings:?}: {error}"))
+}
+
+#[test]
+fn accounts_add_up_for_every_reading_of_a_try() {
+    for atomics in ["near", "far", "llsc"] {
+        let figures = run("ilbdc", 8, 8, &[&format!("core.atomics={atomics}"), "ocor.enabled=true"]);
+        // `Run::figures` refuses a residual; what is left to see is that there was something to account for.
+        let account = &figures.account;
+        assert_eq!(account.acquisitions, 8 * 4);
+        assert_eq!(account.blocked, account.in_sections + account.overhead);
+        assert!(account.overhead > 0 && account.sections > 0 && figures.lock_packets > 0, "{atomics}: {figures:?}");
+        assert!(account.by_cause.iter().filter(|cycles| **cycles > 0).count() >= 3, "{atomics}: {account:?}");
+    }
+}
+
+#[test]
+fn exact_falsifiers_are_exact() {
+    let pair = |threads, both: &str| {
+        let off = run("botss", threads, 8, &[both, "ocor.enabled=false"]);
+        let on = run("botss", threads, 8, &[both, "ocor.enabled=true", "ocor.hint=0"]);
+        (off, on)
+    };
+    let (off, on) = pair(8, "network.contention=none");
+    assert_eq!((off.cycles, &off.account), (on.cycles, &on.account));
+    let (off, on) = pair(1, "network.contention=routers");
+    assert_eq!((off.cycles, &off.account), (on.cycles, &on.account));
+}
