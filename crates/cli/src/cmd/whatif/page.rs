@@ -12,7 +12,7 @@ const STYLE: &str = "\
 @media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--soft:#9aa1ab;--line:#3a3f47;--bar:#7aa7e6;--own:#8a8f98;--warn:#f08a7a}}
 body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);margin:2rem auto;max-width:60rem;padding:0 1rem}
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}p,li{max-width:46rem}.soft{color:var(--soft)}
-.warn{border-left:4px solid var(--warn);padding-left:.8rem}svg{width:100%;min-width:34rem;height:auto;font:13px system-ui,sans-serif}
+.warn{border-left:4px solid var(--warn);padding-left:.8rem}svg{width:100%;max-width:38rem;height:auto;font:12px system-ui,sans-serif}
 svg text{fill:var(--ink)}svg .soft{fill:var(--soft)}.bar{fill:var(--bar)}.own{fill:var(--own)}.beyond{fill:var(--bar);opacity:.35}
 .whisker{stroke:var(--ink);stroke-width:1.4;fill:none}.grid{stroke:var(--line)}
 .scroll{overflow-x:auto}table{border-collapse:collapse}td,th{white-space:nowrap;padding:.25rem .7rem;text-align:right;border-bottom:1px solid var(--line)}
@@ -61,19 +61,19 @@ pub(crate) fn page(prediction: &Prediction, command: &[String], chip: &Chip) -> 
 /// the others.
 const BEYOND: u64 = 5;
 
-/// Horizontal bars with whiskers.
+/// Horizontal bars with whiskers, each under its name, so that the drawing fits a narrow page at a size that can be read.
 fn plot(title: &str, rows: &[Predicted], value: fn(&Predicted) -> Spread) -> String {
-    const ROW: f64 = 24.0;
-    const LEFT: f64 = 190.0;
-    const WIDTH: f64 = 640.0;
+    const ROW: f64 = 34.0;
+    const LEFT: f64 = 8.0;
+    const WIDTH: f64 = 360.0;
     let bearable = rows.first().map_or(u64::MAX, |own| own.time_ns.median.saturating_mul(BEYOND));
     let on_scale = |row: &Predicted| row.time_ns.median <= bearable;
     let most = rows.iter().filter(|row| on_scale(row)).map(|row| value(row).high).max().unwrap_or(0).max(1) as f64;
     let x = |ns: u64| LEFT + (ns as f64 / most).min(1.0) * WIDTH;
     let height = ROW * rows.len() as f64 + 34.0;
     let mut out = format!(
-        "<h2>{title}</h2><div class=scroll><svg viewBox=\"0 0 {:.0} {height:.0}\" role=img aria-label=\"{title}\">",
-        LEFT + WIDTH + 90.0
+        "<h2>{title}</h2><div><svg viewBox=\"0 0 {:.0} {height:.0}\" role=img aria-label=\"{title}\">",
+        LEFT + WIDTH + 72.0
     );
     let step = step(most);
     for ns in (0..).map(|n| n as f64 * step).take_while(|ns| *ns <= most) {
@@ -88,7 +88,7 @@ fn plot(title: &str, rows: &[Predicted], value: fn(&Predicted) -> Spread) -> Str
     }
     for (i, row) in rows.iter().enumerate() {
         let spread = value(row);
-        let (top, mid) = (ROW * i as f64 + 4.0, ROW * i as f64 + 12.0);
+        let (top, mid) = (ROW * i as f64 + 16.0, ROW * i as f64 + 23.0);
         let class = match i {
             0 => "own",
             _ if on_scale(row) => "bar",
@@ -98,9 +98,8 @@ fn plot(title: &str, rows: &[Predicted], value: fn(&Predicted) -> Spread) -> Str
         let end = if on_scale(row) { x(spread.median) } else { LEFT + WIDTH };
         let _ = write!(
             out,
-            "<text x={:.0} y={:.0} text-anchor=end>{}</text><rect class={class} x={LEFT} y={top:.0} width={:.1} height=16 />",
-            LEFT - 8.0,
-            mid + 5.0,
+            "<text x={LEFT} y={:.0}>{}</text><rect class={class} x={LEFT} y={top:.0} width={:.1} height=14 />",
+            top - 4.0,
             escape(&label),
             (end - LEFT).max(0.5),
         );
@@ -118,8 +117,8 @@ fn plot(title: &str, rows: &[Predicted], value: fn(&Predicted) -> Spread) -> Str
         let _ = write!(
             out,
             "<text x={:.1} y={:.0}>{}{}{}</text>",
-            high + 8.0,
-            mid + 5.0,
+            high + 6.0,
+            mid + 4.0,
             if on_scale(row) { "" } else { "→ " },
             if row.cut_off == 0 { "" } else { "≥ " },
             ms(spread.median),
