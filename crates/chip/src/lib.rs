@@ -58,7 +58,7 @@ pub mod simulation;
 pub use self::core::instructions::{self, Instructions};
 pub use self::core::size::WindowSize;
 pub use self::core::window::{Share, Window};
-pub use config::{Chip, ChipError};
+pub use config::{Chip, ChipError, Prices};
 pub use device::attached::DeviceFigures;
 pub use device::port::Answer;
 pub use engine::locks::{LockLog, Stretch, WordChange};

@@ -4,7 +4,7 @@
 
 mod common;
 
-use baton_chip::{Chip, Options, Simulated, Simulation, Spawn, act};
+use baton_chip::{Chip, Options, Prices, Simulated, Simulation, Spawn, act};
 use baton_machine::{Atomic, Machine, Ordering::*, Owned, units::Cycles};
 use baton_units::CoreId;
 use std::cell::Cell;
@@ -317,4 +317,41 @@ fn links() {
     // The read's unblock leaves the core a cycle before the upgrade, the count the home a cycle before the invalidation.
     let write = 1 + ask + f.ask(home, core).max(1 + f.ask(home, owner) + f.lookup + f.ask(owner, core));
     assert_eq!(took, read + write);
+}
+
+#[test]
+fn prices_are_the_formulas() {
+    let chip = chip(&[]);
+    let f = Formula::of(&chip);
+    let prices = Prices::of(&chip).unwrap();
+    let mean = |way: &dyn Fn(u64) -> u64| Cycles(((0..16).map(way).sum::<u64>() + 8) / 16);
+    assert_eq!((prices.hit, prices.l2), (Cycles(f.l1), None));
+    let bank = mean(&|home| f.l1 + f.ask(0, home) + f.bank + f.line(home, 0));
+    assert_eq!(prices.bank, Some(bank));
+    let transfer = mean(&|home| f.l1 + f.ask(0, home) + f.directory + f.ask(home, 1) + f.lookup + f.line(1, 0));
+    assert_eq!(prices.transfer.same_cluster, transfer);
+    let upgrade = mean(&|home| {
+        let second = u64::from(home > 1);
+        let acknowledged = second + f.ask(home, 1) + f.lookup + f.ask(1, 0);
+        f.l1 + f.ask(0, home) + f.directory + f.ask(home, 0).max(acknowledged)
+    });
+    assert_eq!(prices.upgrade.same_cluster, upgrade);
+    // What the file of the coherent sample says in its comments, and what the fixed one has as keys.
+    let text = |name| std::fs::read_to_string(format!("{}/../../chips/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let sample = |name| Prices::of(&Chip::from_toml(&text(name), name).unwrap()).unwrap();
+    let (coherent, fixed) = (sample("sample-host-coherent.toml"), sample("sample-host.toml"));
+    assert_eq!((coherent.hit, coherent.memory), (fixed.hit, fixed.memory));
+    assert_eq!(coherent.transfer.same_cluster, fixed.transfer.same_cluster);
+    assert_eq!((coherent.l2, coherent.bank), (Some(Cycles(14)), Some(Cycles(50))));
+}
+
+/// A directory that is further than the bank: what the bank answers takes as long as the bank, the rest as the directory.
+#[test]
+fn a_far_directory() {
+    let chip = chip(&["directory.latency=90"]);
+    let f = Formula::of(&chip);
+    let (took, _) = timed(&chip, 5, &[(1, load), (1, push_out)], (0, load));
+    assert_eq!(took, f.l1 + f.ask(0, 5) + f.bank + f.line(5, 0), "bank");
+    let (took, _) = timed(&chip, 5, &[(10, store)], (0, load));
+    assert_eq!(took, f.l1 + f.ask(0, 5) + 90 + f.ask(5, 10) + f.lookup + f.line(10, 0), "another cache");
 }

@@ -41,7 +41,12 @@ fn predictions() -> Vec<Predicted> {
         recorded: lock == "futex",
         remark: (lock == "tas").then(|| "more than 5% not replayable".to_owned()),
     };
-    vec![one("futex", 410, Some(402)), one("mcs", 330, Some(351)), one("tas", 520, None)]
+    vec![
+        one("futex", 410, Some(402)),
+        one("mcs", 330, Some(351)),
+        one("tas", 520, None),
+        one("ticket", 70_000, Some(390)),
+    ]
 }
 
 /// Loads the page with a script added to it and gives the document as it stands then.

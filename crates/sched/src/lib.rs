@@ -11,6 +11,7 @@
 //! | [`cpus`] | CPUs, the cores that they belong to, and how far they are apart |
 //! | [`affinity`] | CPUs that a thread may run on |
 //! | [`fair`] | run time shared out evenly, in the manner of Linux |
+//! | [`eevdf`] | earliest eligible virtual deadline first: Linux since 6.6 |
 //! | [`sticky`] | threads stay where they were born and take turns |
 //! | [`registry`] | the policies by name |
 //!
@@ -19,6 +20,7 @@
 
 pub mod affinity;
 pub mod cpus;
+pub mod eevdf;
 pub mod fair;
 pub mod registry;
 pub mod scheduler;

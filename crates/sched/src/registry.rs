@@ -1,6 +1,6 @@
 //! The policies by name. A new one is one file and one line here.
 
-use crate::{Cpus, Params, Scheduler, fair, sticky};
+use crate::{Cpus, Params, Scheduler, eevdf, fair, sticky};
 
 /// A policy and what is said of it.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ pub struct Policy {
 }
 
 /// All of them; the first is the one of a machine that names none.
-pub const POLICIES: &[Policy] = &[fair::POLICY, sticky::POLICY];
+pub const POLICIES: &[Policy] = &[fair::POLICY, sticky::POLICY, eevdf::POLICY, eevdf::GUEST];
 
 const fn names<const N: usize>() -> [&'static str; N] {
     let mut names = [""; N];

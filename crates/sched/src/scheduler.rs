@@ -60,12 +60,17 @@ pub struct Params {
     pub wakeup_granularity: Cycles,
     /// How often queues are balanced while all CPUs are busy; 0: never.
     pub balance_interval: Cycles,
+    /// Of a thousand threads that are woken from another CPU while theirs idles, so many come to the waker's CPU.
+    pub wake_pull: u32,
 }
 
 /// A scheduling policy. Times never go back. Every thread that is born wakes once before it blocks, runs or exits.
 pub trait Scheduler {
     /// A thread is born. It is not runnable yet: [`Scheduler::wake`] follows.
     fn fork(&mut self, now: Cycles, thread: ThreadId, born: &Born);
+
+    /// The next thread that wakes is woken by the one that runs on this CPU.
+    fn waker(&mut self, _cpu: CpuId) {}
 
     /// A thread that was blocked or newly born can run.
     fn wake(&mut self, now: Cycles, thread: ThreadId, out: &mut Vec<Decision>);

@@ -36,7 +36,8 @@ fn cpus(n: u32) -> Cpus {
     Cpus((0..n).map(cpu).collect())
 }
 
-const PARAMS: Params = Params { time_slice: Cycles(100), wakeup_granularity: Cycles(30), balance_interval: Cycles(50) };
+const PARAMS: Params =
+    Params { time_slice: Cycles(100), wakeup_granularity: Cycles(30), balance_interval: Cycles(50), wake_pull: 300 };
 
 impl World {
     fn new(policy: &Policy, n: u32, params: Params) -> World {
@@ -217,6 +218,9 @@ fn play(world: &mut World, acts: &[Act], steals: bool) {
             Act::Wake(at) => {
                 let Some(id) = some(*at, |state| *state == State::Blocked) else { continue };
                 world.threads[id.0 as usize].state = State::Ready;
+                if let Some(waker) = world.current.iter().position(Option::is_some) {
+                    world.policy.waker(CpuId(waker as u32));
+                }
                 world.told(|policy, now, out| policy.wake(now, id, out));
             }
             Act::Pass(time) => world.pass(world.now + time),
@@ -262,7 +266,7 @@ proptest! {
                 _ => true,
             }).cloned().collect();
             let mut world = World::new(policy, n, PARAMS);
-            play(&mut world, &acts, policy.name != "sticky");
+            play(&mut world, &acts, policy.name == "fair");
             // Everybody who can run gets its turn within a slice for each thread that lives.
             let ran = world.ran();
             world.pass(world.now + 100 * (2 * world.threads.len() as u64 + 20));
@@ -279,7 +283,7 @@ proptest! {
         for policy in POLICIES {
             let run = || {
                 let mut world = World::new(policy, 4, PARAMS);
-                play(&mut world, &acts, policy.name != "sticky");
+                play(&mut world, &acts, policy.name == "fair");
                 world.threads.iter().map(|thread| (thread.ran, thread.state)).collect::<Vec<_>>()
             };
             prop_assert_eq!(run(), run());
@@ -324,4 +328,102 @@ fn names_are_unique_and_found() {
         assert!(baton_sched::NAMES.contains(&policy.name) && baton_sched::find(policy.name).is_some());
     }
     assert!(baton_sched::find("fairest").is_none());
+}
+
+/// Who sleeps in debt and is woken before the others have caught up takes no CPU from anybody; a waker that is ahead of the mean
+/// loses its CPU to the thread that it wakes.
+#[test]
+fn eevdf_preempts_wakers_that_are_ahead_only() {
+    let policy = baton_sched::find("eevdf").unwrap();
+    let mut world = World::new(policy, 1, Params { time_slice: Cycles(1000), ..PARAMS });
+    let (a, b) = (world.born(Affinity::ALL), world.born(Affinity::ALL));
+    let sleeps = |world: &mut World, id: ThreadId| {
+        let State::Running(cpu) = world.threads[id.0 as usize].state else { panic!("{id:?} does not run") };
+        world.leaves(id, State::Blocked);
+        world.told(|policy, now, out| policy.block(now, id, out));
+        world.free(cpu);
+    };
+    let wakes = |world: &mut World, id: ThreadId| {
+        world.threads[id.0 as usize].state = State::Ready;
+        world.told(|policy, now, out| policy.wake(now, id, out));
+    };
+    let first = if world.current[0] == Some(a) { a } else { b };
+    let second = if first == a { b } else { a };
+    // The first runs 50 and sleeps ahead of the mean; the second wakes it after 20: it is behind, and runs on.
+    world.pass(50);
+    sleeps(&mut world, first);
+    assert_eq!(world.current[0], Some(second));
+    world.pass(70);
+    wakes(&mut world, first);
+    assert_eq!(world.current[0], Some(second), "the waker is behind the mean");
+    // It sleeps after 10 more, while the first is still ahead; woken later by the first, it is owed run time and takes the CPU.
+    world.pass(80);
+    sleeps(&mut world, second);
+    assert_eq!(world.current[0], Some(first));
+    world.pass(90);
+    wakes(&mut world, second);
+    assert_eq!(world.current[0], Some(second), "the waker is ahead of the mean");
+}
+
+/// Who sleeps in debt stays in its queue: woken soon, it is still there, though another CPU idles.
+#[test]
+fn eevdf_leaves_sleepers_in_debt_where_they_are() {
+    let policy = baton_sched::find("eevdf").unwrap();
+    let mut world = World::new(policy, 2, Params { time_slice: Cycles(1000), ..PARAMS });
+    let here = Affinity::to([CpuId(0)]);
+    let (a, b) = (world.born(here.clone()), world.born(here));
+    world.pass(50);
+    let State::Running(cpu) = world.threads[a.0 as usize].state else { panic!("the first runs first") };
+    world.leaves(a, State::Blocked);
+    world.told(|policy, now, out| policy.block(now, a, out));
+    world.free(cpu);
+    assert_eq!(world.current, [Some(b), None]);
+    world.threads[a.0 as usize].affinity = Affinity::ALL;
+    world.told(|policy, now, out| policy.set_affinity(now, a, &Affinity::ALL, out));
+    world.pass(70);
+    world.threads[a.0 as usize].state = State::Ready;
+    world.told(|policy, now, out| policy.wake(now, a, out));
+    assert_eq!((world.policy.place(a), world.current[1]), (CpuId(0), None), "in debt: it stays");
+    // A tick finds the other CPU idle and moves one of them.
+    world.pass(1000);
+    assert!(world.current[1].is_some());
+}
+
+/// Of the wake-ups of an idle CPU's thread, the stated share brings it to the waker's CPU.
+#[test]
+fn eevdf_pulls_the_stated_share() {
+    for (pull, expected) in [(0, 0), (250, 10), (1000, 40)] {
+        let policy = baton_sched::find("eevdf-guest").unwrap();
+        let mut world = World::new(policy, 2, Params { time_slice: Cycles(1_000_000), wake_pull: pull, ..PARAMS });
+        let waker = world.born(Affinity::to([CpuId(0)]));
+        let sleeper = world.born(Affinity::to([CpuId(1)]));
+        assert_eq!(world.current, [Some(waker), Some(sleeper)]);
+        let mut pulled = 0;
+        for _ in 0..40 {
+            world.pass(world.now + 10);
+            world.leaves(sleeper, State::Blocked);
+            world.told(|policy, now, out| policy.block(now, sleeper, out));
+            world.free(CpuId(1));
+            world.threads[1].affinity = Affinity::ALL;
+            world.told(|policy, now, out| policy.set_affinity(now, sleeper, &Affinity::ALL, out));
+            world.threads[1].state = State::Ready;
+            world.policy.waker(CpuId(0));
+            world.told(|policy, now, out| policy.wake(now, sleeper, out));
+            pulled += u32::from(world.policy.place(sleeper) == CpuId(0));
+            // Back again.
+            let back = Affinity::to([CpuId(1)]);
+            world.threads[1].affinity = back.clone();
+            world.told(|policy, now, out| policy.set_affinity(now, sleeper, &back, out));
+            assert_eq!(world.current, [Some(waker), Some(sleeper)]);
+        }
+        assert_eq!(pulled, expected, "{pull} in a thousand");
+    }
+}
+
+#[test]
+fn eevdf_shares_a_cpu_evenly() {
+    for (policy, threads) in [("eevdf", 2), ("eevdf", 5), ("eevdf-guest", 3)] {
+        let shares = shares(policy, 1, threads);
+        assert!(shares.iter().all(|&share| share >= 980), "{policy}, {threads} threads: {shares:?} thousandths");
+    }
 }

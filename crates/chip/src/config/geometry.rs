@@ -88,9 +88,6 @@ fn caches(coherent: &Coherent, line_bytes: u32) -> Fits {
     }
     if let Some(shared) = &coherent.shared {
         sets("shared.size_bytes", "shared.ways", &shared.bank, line_bytes)?;
-        let (data, entry) = (shared.bank.latency, coherent.directory.latency);
-        let expected = format!("at least directory.latency, {}, beside which it is read", entry.0);
-        ensure(data >= entry, "shared.latency", data.0, expected)?;
     }
     let line = u64::from(line_bytes);
     let dram = &coherent.dram;

@@ -8,6 +8,7 @@
 //! | [`ocor`] | marks on lock and wake-up requests |
 //! | `os` | values of the operating system's keys that are more than a number |
 //! | [`plan`] | where everything hangs in the network |
+//! | [`prices`] | what single accesses cost on an idle chip, of either kind |
 //! | [`keys`] | the table of keys: path, unit, range, what it is for; reading, writing and the docs come from it |
 //! | `scale` | the chip with another number of cores |
 //! | [`waits`] | the prices of the wait policies |
@@ -24,6 +25,7 @@ pub mod keys;
 pub mod ocor;
 mod os;
 pub mod plan;
+pub mod prices;
 pub mod read;
 mod scale;
 mod texts;
@@ -33,6 +35,7 @@ pub mod write;
 pub use coherent::Coherent;
 pub use os::{FutexHome, SchedulerName};
 pub use plan::Plan;
+pub use prices::Prices;
 pub use read::{ChipError, Problem};
 pub use waits::{Halt, Level, Monitor, Mwait, SystemCall, WaitPrices};
 
@@ -188,6 +191,8 @@ pub struct Os {
     pub balance_interval: Cycles,
     /// Where the kernel's hash buckets have their homes; `None`: they are not in memory, and a call costs its price.
     pub futex_home: Option<FutexHome>,
+    /// The share of threads woken from another CPU while theirs idles that come to the waker's CPU.
+    pub wake_pull: f64,
 }
 
 /// What differs between seeds.

@@ -26,6 +26,7 @@ impl Policy {
             time_slice: chip.os.time_slice,
             wakeup_granularity: chip.os.wakeup_granularity,
             balance_interval: chip.os.balance_interval,
+            wake_pull: (chip.os.wake_pull * 1000.0).round() as u32,
         };
         let cpus = Cpus(cores.iter().map(cpu).collect());
         let scheduler = (chip.os.scheduler.policy().make)(&cpus, &params);

@@ -59,7 +59,9 @@ impl Engine {
                 self.end_rest(id, Ended::Interrupted);
             }
             State::Running | State::Starting => self.threads[id as usize].preempt = true,
-            State::Ready | State::Asleep | State::Done => unreachable!("a thread that does not run has CPU {cpu}"),
+            // It is about to leave: those who wait for its end are woken first.
+            State::Done => {}
+            State::Ready | State::Asleep => unreachable!("a thread that does not run has CPU {cpu}"),
         }
     }
 
@@ -159,6 +161,9 @@ impl Engine {
         } else if thread.state == State::Asleep {
             thread.ended = Ended::Woken;
             self.queue.cancel(timeout(id));
+            if let Some(waker) = self.threads.get(self.running as usize) {
+                self.policy.scheduler.waker(CpuId(waker.cpu));
+            }
             self.make_ready(id, Reason::Asleep)
         } else {
             // Still on its way to sleep: it will find that it need not.

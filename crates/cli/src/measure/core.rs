@@ -1,9 +1,9 @@
 //! What one core does by itself.
 
+use super::chain::Ring;
 use super::{Budget, Spread, batches};
 use baton_machine::units::Cycles;
 use baton_machine::{Clock, Machine, Native};
-use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -22,6 +22,14 @@ pub(crate) fn memory(budget: Budget, last_level: u64) -> Spread {
     let bytes = (last_level * 4).clamp(LEAST, MOST);
     let ring = Ring::new((bytes / 64) as usize, 64);
     batches(budget.long, |n| ring.chase(n))
+}
+
+/// A load that depends on the one before it, from a range of so many bytes that has been walked before: the latency of the
+/// level that it fits into.
+pub(crate) fn level(budget: Budget, bytes: u64) -> Spread {
+    let ring = Ring::new((bytes / 64) as usize, 64);
+    ring.chase(bytes / 64);
+    batches(budget.short, |n| ring.chase(n))
 }
 
 /// A PAUSE (YIELD).
@@ -101,88 +109,9 @@ pub(crate) fn ticks_a_second(budget: Budget) -> Option<u64> {
     }
 }
 
-/// Cells that each hold the number of the next one, in one random cycle, each in a line of its own.
-struct Ring {
-    memory: *mut u8,
-    bytes: usize,
-    stride: usize,
-    /// Where the chase stands: it must not walk the same cells again, which would then be in a cache.
-    at: Cell<usize>,
-}
-
-impl Ring {
-    fn new(cells: usize, stride: usize) -> Ring {
-        let bytes = cells * stride;
-        // SAFETY: an anonymous private mapping, checked below; the advice changes no content.
-        let memory = unsafe {
-            let memory = libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            );
-            assert_ne!(memory, libc::MAP_FAILED, "no {bytes} bytes of memory to measure with");
-            libc::madvise(memory, bytes, libc::MADV_HUGEPAGE);
-            memory.cast::<u8>()
-        };
-        let ring = Ring { memory, bytes, stride, at: Cell::new(0) };
-        // Sattolo's shuffle gives one cycle over all cells.
-        let mut order: Vec<u32> = (0..cells as u32).collect();
-        let mut random = 0x9e37_79b9_7f4a_7c15u64;
-        for i in (1..cells).rev() {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            order.swap(i, (random % i as u64) as usize);
-        }
-        for (i, next) in order.iter().enumerate() {
-            // SAFETY: cell i lies inside the mapping, which is aligned for it.
-            unsafe { ring.cell(i).write(*next as usize * stride) };
-        }
-        ring
-    }
-
-    fn cell(&self, i: usize) -> *mut usize {
-        self.memory.wrapping_add(i * self.stride).cast()
-    }
-
-    fn chase(&self, steps: u64) {
-        let mut at = self.at.get();
-        for _ in 0..steps {
-            // SAFETY: every cell holds the offset of another one.
-            at = unsafe { self.memory.add(at).cast::<usize>().read() };
-        }
-        self.at.set(black_box(at));
-    }
-}
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        // SAFETY: it was mapped with this length, and nothing refers to it any more.
-        unsafe { libc::munmap(self.memory.cast(), self.bytes) };
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_ring_is_one_cycle() {
-        let ring = Ring::new(1000, 64);
-        let (mut at, mut steps) = (0usize, 0);
-        loop {
-            // SAFETY: as in `chase`.
-            at = unsafe { ring.memory.add(at).cast::<usize>().read() };
-            steps += 1;
-            if at == 0 {
-                break;
-            }
-        }
-        assert_eq!(steps, 1000);
-    }
 
     #[test]
     fn a_cache_is_faster_than_memory() {

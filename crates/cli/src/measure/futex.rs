@@ -4,7 +4,8 @@ use super::{Alone, Budget, Spread, batches, now, pin};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-fn wait(word: &AtomicU32, value: u32) {
+/// Sleeps while the word holds the value.
+pub(crate) fn wait(word: &AtomicU32, value: u32) {
     // SAFETY: the word is alive and aligned; no time-out is given.
     unsafe {
         let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
@@ -12,7 +13,8 @@ fn wait(word: &AtomicU32, value: u32) {
     }
 }
 
-fn wake(word: &AtomicU32, n: i32) {
+/// Wakes up to so many.
+pub(crate) fn wake(word: &AtomicU32, n: i32) {
     // SAFETY: the address is a name only.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, n) };
 }

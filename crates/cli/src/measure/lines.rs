@@ -1,9 +1,11 @@
 //! What it costs that two cores use one cache line.
 
+use super::chain::Ring;
 use super::{Alone, Spread, now, pin};
 use baton_machine::native::cell::NativeAtomic;
 use baton_machine::units::Nanos;
 use baton_machine::{Atomic, Clock, Deadline, Machine, Native, Ordering, Wait, WaitResult};
+use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 /// Rounds in a batch.
@@ -132,6 +134,42 @@ pub(crate) fn upgrade(cpus: (u32, u32), budget: Duration) -> Option<Spread> {
     pair(cpus, Wait::Spin, budget, writer, reader)
 }
 
+/// A load of a line that another core has just written: dependent loads over lines that are all the other core's.
+pub(crate) fn remote(cpus: (u32, u32), budget: Duration) -> Option<Spread> {
+    // As many as any second level holds; in a random order, so that no prefetcher helps.
+    const LINES: usize = 512;
+    let ring = Ring::new(LINES, 128);
+    let at = |i: usize| {
+        // SAFETY: the cell lies in the ring's mapping and holds a word; both sides use it as an atomic while they take turns.
+        unsafe { AtomicUsize::from_ptr(ring.cell(i)) }
+    };
+    let reader = |side: &Side<'_>, round: u64| {
+        side.say(2 * round + 1);
+        if !side.answered(2 * round + 1) {
+            return None;
+        }
+        let (start, mut offset) = (Instant::now(), 0);
+        for _ in 0..LINES {
+            offset = at(offset / 128).load(Ordering::Relaxed);
+        }
+        std::hint::black_box(offset);
+        Some(start.elapsed().as_nanos() as f64 / LINES as f64)
+    };
+    let writer = |side: &Side<'_>| {
+        for round in 0.. {
+            if !side.answered(2 * round) {
+                return;
+            }
+            for i in 0..LINES {
+                // The same value: the line becomes the writer's all the same.
+                at(i).store(at(i).load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+            side.say(2 * round + 2);
+        }
+    };
+    pair(cpus, Wait::Spin, budget, reader, writer)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,6 +181,14 @@ mod tests {
         let budget = Duration::from_millis(100);
         let trip = round_trip((cpus[0], *second), Wait::Pause, budget);
         assert!(trip.is_some_and(|t| t.median > 10.0), "{trip:?}");
+    }
+
+    #[test]
+    fn a_line_that_another_core_wrote_is_far() {
+        let cpus = baton_machine::discover::allowed_cpus();
+        let Some(second) = cpus.get(1) else { return };
+        let far = remote((cpus[0], *second), Duration::from_millis(100));
+        assert!(far.is_some_and(|far| far.median > 2.0), "{far:?}");
     }
 
     #[test]

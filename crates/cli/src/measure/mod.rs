@@ -3,18 +3,24 @@
 //! | file | measures |
 //! | --- | --- |
 //! | [`spread`] | (a sample of times, and how it is summed up) |
+//! | [`chain`] | (a chain of dependent loads) |
 //! | [`core`] | one core: cache hit, PAUSE, atomics, fences, clock, `Native::work`, memory latency |
+//! | [`memory`] | memory's rate, the store buffer's depth |
 //! | [`lines`] | two cores: handing a cache line over, invalidating a copy |
 //! | [`futex`] | sleeping and waking in the kernel |
+//! | [`place`] | where woken threads go |
 //! | [`sched`] | context switches, time slices, preemption, thread creation |
 //! | [`instructions`] | wait instructions, tried in a child process |
 //! | [`kernel`] | what the kernel grants: performance counters, tick, futexes |
 
+pub(crate) mod chain;
 pub(crate) mod core;
 pub(crate) mod futex;
 pub(crate) mod instructions;
 pub(crate) mod kernel;
 pub(crate) mod lines;
+pub(crate) mod memory;
+pub(crate) mod place;
 pub(crate) mod sched;
 pub(crate) mod spread;
 

@@ -9,7 +9,7 @@ use super::lines::after_foreign;
 use super::walk::Gap;
 use super::{Probes, Raw, RawThread, Scale};
 use crate::program::{Lines, Op};
-use baton_chip::Chip;
+use baton_chip::{Chip, Prices};
 
 /// How ticks become cycles of work.
 pub(crate) struct Measures {
@@ -150,7 +150,7 @@ fn by_cpu_time(thread: &mut RawThread, measures: &Measures, crowd: &Crowd) {
 }
 
 /// The steps in cycles.
-pub(crate) fn ops(thread: &RawThread, measures: &Measures, lines: &[Lines], chip: &Chip) -> Vec<Op> {
+pub(crate) fn ops(thread: &RawThread, measures: &Measures, lines: &[Lines], chip: &Chip, prices: &Prices) -> Vec<Op> {
     let mut ops = Vec::with_capacity(thread.steps.len());
     let mut work = 0u64;
     let put = |ops: &mut Vec<Op>, work: &mut u64, op: Op| {
@@ -162,7 +162,7 @@ pub(crate) fn ops(thread: &RawThread, measures: &Measures, lines: &[Lines], chip
     for step in &thread.steps {
         match *step {
             Raw::Gap(gap) => {
-                work += measures.work(&gap, lines, chip);
+                work += measures.work(&gap, lines, prices);
                 let asleep = measures.scale.cycles(gap.asleep as f64) as u64;
                 if asleep != 0 {
                     // Waking up is the simulated system's, too.
@@ -186,13 +186,13 @@ pub(crate) fn ops(thread: &RawThread, measures: &Measures, lines: &[Lines], chip
 
 impl Measures {
     /// Cycles of the program's own work in a gap.
-    fn work(&self, gap: &Gap, lines: &[Lines], chip: &Chip) -> u64 {
+    fn work(&self, gap: &Gap, lines: &[Lines], prices: &Prices) -> u64 {
         let ticks = (gap.to - gap.from).saturating_sub(gap.asleep + gap.ready);
         let (ticks, probe) = match self.probes {
             Probes::Kept => (ticks, 0.0),
             Probes::Subtracted => (ticks.saturating_sub(gap.pause), self.probe),
         };
-        let moved = gap.after_foreign.map_or(0, |lock| after_foreign(&lines[lock as usize], chip));
+        let moved = gap.after_foreign.map_or(0, |lock| after_foreign(&lines[lock as usize], prices));
         let cycles = self.scale.cycles(ticks as f64) - probe - gap.priced as f64 - moved as f64;
         // A gap that is shorter than a wake-up shows that none was in it: the waiter was not asleep.
         let woke = if cycles > gap.woke as f64 { gap.woke as f64 } else { 0.0 };

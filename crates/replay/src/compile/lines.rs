@@ -6,7 +6,7 @@
 use super::gaps::Measures;
 use super::walk::Hold;
 use crate::program::Lines;
-use baton_chip::Chip;
+use baton_chip::Prices;
 
 /// Fewer holds than this on either side say nothing.
 const ENOUGH: usize = 30;
@@ -14,7 +14,7 @@ const ENOUGH: usize = 30;
 const MOST: f64 = 64.0;
 
 /// The lines of each lock.
-pub(crate) fn infer(holds: &[Hold], locks: usize, measures: &Measures, chip: &Chip) -> Vec<Lines> {
+pub(crate) fn infer(holds: &[Hold], locks: usize, measures: &Measures, prices: &Prices) -> Vec<Lines> {
     let mut own = vec![Vec::new(); locks];
     let mut foreign = vec![Vec::new(); locks];
     for hold in holds {
@@ -28,7 +28,7 @@ pub(crate) fn infer(holds: &[Hold], locks: usize, measures: &Measures, chip: &Ch
             if own.len() < ENOUGH || foreign.len() < ENOUGH {
                 return counts;
             }
-            let transfer = chip.cache.transfer.same_cluster.0.max(1) as f64;
+            let transfer = prices.transfer.same_cluster.0.max(1) as f64;
             let ((own_low, own, own_high), (low, mid, high)) = (median(own), median(foreign));
             let lines = |ticks: f64| (measures.scale.cycles(ticks) / transfer).clamp(0.0, MOST);
             let (estimate, low, high) = (lines(mid - own), lines(low - own_high), lines(high - own_low));
@@ -38,8 +38,8 @@ pub(crate) fn infer(holds: &[Hold], locks: usize, measures: &Measures, chip: &Ch
 }
 
 /// Cycles that the lines cost a hold after foreign ownership.
-pub(crate) fn after_foreign(lines: &Lines, chip: &Chip) -> u64 {
-    (lines.estimate.round() as u64) * chip.cache.transfer.same_cluster.0
+pub(crate) fn after_foreign(lines: &Lines, prices: &Prices) -> u64 {
+    (lines.estimate.round() as u64) * prices.transfer.same_cluster.0
 }
 
 /// The median with its 95% interval, by order statistics.

@@ -22,7 +22,7 @@ mod walk;
 
 use self::semaphores::Unit;
 use crate::program::{LockSpec, Op, Probe, Program, Script};
-use baton_chip::Chip;
+use baton_chip::{Chip, Prices};
 use baton_trace::{ThreadIndex, Trace};
 use baton_units::Cycles;
 
@@ -63,7 +63,9 @@ const ASSUMED_PROBE_NS: f64 = 25.0;
 /// Makes a program of a trace, for a chip.
 pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
     let scale = Scale::new(trace, chip);
-    let mut walked = walk::Walk::over(trace, chip);
+    // A chip whose network cannot be built is refused when it is run, with the error.
+    let prices = Prices::of(chip).unwrap_or_default();
+    let mut walked = walk::Walk::over(trace, chip, &prices);
     let probe = match walked.probe_ps {
         Some(picoseconds) => Probe { event_ns: picoseconds as f64 * 1e-3, recorded: true },
         None => Probe { event_ns: ASSUMED_PROBE_NS, recorded: false },
@@ -71,7 +73,7 @@ pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
     let probe_cycles = probe.event_ns * chip.core.clock.0 as f64 * 1e-9;
     let affinities = affinity::Affinities::of(trace);
     let measures = gaps::Measures { scale, probe: probe_cycles, probes, cpus: usable(&affinities, trace, chip) };
-    let lines = lines::infer(&walked.holds, walked.objects.locks.len(), &measures, chip);
+    let lines = lines::infer(&walked.holds, walked.objects.locks.len(), &measures, &prices);
     let crowd = gaps::Crowd::of(&walked.waiting, trace.threads.len());
     let mut notes = std::mem::take(&mut walked.notes);
     let mut told = gaps::Told::default();
@@ -81,7 +83,7 @@ pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
         .enumerate()
         .map(|(i, thread)| {
             gaps::classify(thread, &measures, &crowd, &mut told);
-            let ops = gaps::ops(thread, &measures, &lines, chip);
+            let ops = gaps::ops(thread, &measures, &lines, chip, &prices);
             let name = trace.threads[i].name.clone().unwrap_or_else(|| format!("thread {i}"));
             let started = walked.started[i];
             let at = (!started).then(|| Cycles(scale.cycles((thread.first - walked.first) as f64) as u64));

@@ -235,6 +235,15 @@ pub(super) const KEYS: &[Key] = &[
         set: |chip, value| chip.os.futex_home = FutexHome::named(&text(value)),
     },
     Key {
+        path: "os.wake_pull",
+        kind: Kind::Share(0.0, 1.0),
+        fixed: Need::May,
+        coherent: Need::May,
+        what: "share of threads woken from another CPU while theirs idles that come to the waker's; absent: none",
+        get: |chip| (chip.os.wake_pull != 0.0).then_some(Value::Share(chip.os.wake_pull)),
+        set: |chip, value| chip.os.wake_pull = share(value),
+    },
+    Key {
         path: "noise.latency",
         kind: Kind::Share(0.0, 0.5),
         fixed: Need::Must,

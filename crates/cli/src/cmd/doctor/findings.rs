@@ -2,7 +2,7 @@
 
 use crate::measure::instructions::{self, Verdict};
 use crate::measure::kernel::{self, Kernel};
-use crate::measure::{Budget, Spread, core, futex, lines, sched};
+use crate::measure::{Budget, Spread, core, futex, lines, memory, place, sched};
 use baton_machine::Wait;
 use baton_machine::discover::{self, Processor, Topology};
 use serde::Serialize;
@@ -22,6 +22,10 @@ pub(crate) struct Findings {
     pub(crate) figures: Vec<Figure>,
     /// Round trips of a line between each pair of CPUs.
     pub(crate) line_round_trips: Vec<Pair>,
+    /// Stores that wait while one misses; none where no step is seen.
+    pub(crate) store_buffer: Option<u32>,
+    /// Where woken threads go; none where it cannot be told.
+    pub(crate) places: Option<place::Places>,
     /// From the wake of a sleeper to its first instruction, by how long it has slept.
     pub(crate) wake_by_sleep: Vec<WakeBySleep>,
 }
@@ -99,6 +103,8 @@ pub(crate) struct Pair {
     pub(crate) round_trip: Option<Spread>,
     /// What a write costs more when the other one has a copy.
     pub(crate) upgrade: Option<Spread>,
+    /// A load of a line that the other one has written.
+    pub(crate) remote: Option<Spread>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -133,6 +139,13 @@ pub(crate) fn find(budget: Budget, progress: Progress) -> Findings {
     let tsc_hz = core::ticks_a_second(budget);
     let figures = figures(budget, &progress, &topology, &cpus.allowed);
     let line_round_trips = pairs(budget, &progress, &topology, &cpus.allowed);
+    progress.step("the store buffer");
+    let store_buffer = memory::store_buffer(cpus.allowed[0]);
+    progress.step("where woken threads go");
+    let places = match cpus.allowed[..] {
+        [one, other, ..] => place::places((one, other), budget.long),
+        _ => None,
+    };
     let wake_by_sleep = wake_by_sleep(budget, &progress, &cpus.allowed);
     progress.done();
     let features = processor.features.iter().map(|f| Feature { name: f.name, what: f.what, offered: f.offered });
@@ -142,7 +155,7 @@ pub(crate) fn find(budget: Budget, progress: Progress) -> Findings {
         architecture: processor.architecture,
         hypervisor: processor.hypervisor,
     };
-    Findings { processor, cpus, kernel, waits, tsc_hz, figures, line_round_trips, wake_by_sleep }
+    Findings { processor, cpus, kernel, waits, tsc_hz, figures, line_round_trips, store_buffer, places, wake_by_sleep }
 }
 
 fn cpus(topology: &Topology) -> Cpus {
@@ -185,6 +198,23 @@ fn figures(budget: Budget, progress: &Progress, topology: &Topology, allowed: &[
     add("memory", "memory latency", "a chain of dependent loads, four times the last-level cache", &|| {
         Some(core::memory(budget, last_level))
     });
+    let levels = Levels::of(&topology.caches, topology.threads_per_core());
+    if let Some(l2) = levels.second {
+        add("l2", "second-level cache", "a chain of dependent loads, half of it", &|| {
+            Some(core::level(budget, l2.bytes / 2))
+        });
+    }
+    if let Some(shared) = levels.last {
+        let below = levels.second.map_or(0, |l2| 2 * l2.bytes);
+        let bytes = (shared.bytes / 4).max(below).min(shared.bytes / 2);
+        add("last-level", "last-level cache", "a chain of dependent loads, a quarter of it", &|| {
+            Some(core::level(budget, bytes))
+        });
+    }
+    let line = topology.caches.first().map_or(64, |c| c.line);
+    add("line-rate", "memory, a line, all CPUs reading", "long ranges, wall-clock time by lines", &|| {
+        memory::line_rate(allowed, line, last_level, budget)
+    });
     add("clock", "reading the clock", "a loop of clock_gettime", &|| Some(core::clock(budget)));
     add("work", "a cycle of Native::work", "the calibrated loop, by its iterations", &|| Some(core::work(budget)));
     add("futex-wake-none", "futex wake, nobody asleep", "a loop of them", &|| Some(futex::wake_none(budget)));
@@ -225,16 +255,39 @@ fn figures(budget: Budget, progress: &Progress, topology: &Topology, allowed: &[
     figures
 }
 
+/// Which of the machine's caches stands for which level of a chip.
+pub(crate) struct Levels<'a> {
+    pub(crate) first: Option<&'a discover::Cache>,
+    /// Private, beyond the first.
+    pub(crate) second: Option<&'a discover::Cache>,
+    /// Shared by cores, or the third.
+    pub(crate) last: Option<&'a discover::Cache>,
+}
+
+impl Levels<'_> {
+    /// A chip has at most two private levels and a shared one: the largest of what is private beyond the first is the second.
+    pub(crate) fn of(caches: &[discover::Cache], threads_per_core: usize) -> Levels<'_> {
+        let mut data: Vec<_> = caches.iter().filter(|c| c.kind != "Instruction").collect();
+        data.sort_by_key(|c| c.level);
+        let first = data.first().copied();
+        let mut beyond = data.split_off(data.len().min(1));
+        let is_last = beyond.len() > 1 || beyond.last().is_some_and(|c| c.shared_by.len() > threads_per_core);
+        let last = if is_last { beyond.pop() } else { None };
+        Levels { first, second: beyond.pop(), last }
+    }
+}
+
 fn pairs(budget: Budget, progress: &Progress, topology: &Topology, allowed: &[u32]) -> Vec<Pair> {
     progress.step("handing a line over, each pair of CPUs");
     let n = allowed.len() * allowed.len().saturating_sub(1) / 2;
-    let each = (PAIRS_AT_MOST / (2 * n.max(1)) as u32).clamp(Duration::from_millis(2), budget.short);
+    let each = (PAIRS_AT_MOST / (3 * n.max(1)) as u32).clamp(Duration::from_millis(2), budget.short);
     let mut pairs = Vec::with_capacity(n);
     for (i, &a) in allowed.iter().enumerate() {
         for &b in &allowed[i + 1..] {
             let round_trip = lines::round_trip((a, b), Wait::Spin, each);
             let upgrade = lines::upgrade((a, b), each);
-            pairs.push(Pair { cpus: (a, b), apart: apart(topology, a, b), round_trip, upgrade });
+            let remote = lines::remote((a, b), each);
+            pairs.push(Pair { cpus: (a, b), apart: apart(topology, a, b), round_trip, upgrade, remote });
         }
     }
     pairs
@@ -266,7 +319,7 @@ pub(crate) struct Progress(indicatif::ProgressBar);
 
 impl Progress {
     /// As many as [`find`] takes on a machine with more than one CPU.
-    const STEPS: u64 = 23;
+    const STEPS: u64 = 28;
 
     /// A bar on standard error; none where that is no terminal.
     pub(crate) fn new() -> Progress {

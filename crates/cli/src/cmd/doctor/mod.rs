@@ -13,6 +13,7 @@ mod show;
 use crate::measure::Budget;
 use crate::ui;
 use anyhow::Context;
+use baton_chip::Chip;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -25,7 +26,8 @@ quiet machine.
 Examples:
   baton doctor                        a look, some three seconds
   baton doctor --json | jq .waits     which wait policies are here, and why not
-  baton doctor --calibrate            measure longer, and write chips/this-host.toml for `whatif`")]
+  baton doctor --calibrate            measure longer, and write chips/this-host.toml for `whatif`
+  baton doctor --calibrate --fixed -o chips/this-host-fixed.toml    the same machine, caches at fixed latencies")]
 pub(crate) struct Args {
     /// Measure longer and write a chip file of this machine.
     #[arg(long)]
@@ -33,6 +35,9 @@ pub(crate) struct Args {
     /// The chip file to write.
     #[arg(long, short, value_name = "FILE", requires = "calibrate", default_value = "chips/this-host.toml")]
     output: PathBuf,
+    /// Write a chip of fixed latencies, without caches, directory and network.
+    #[arg(long, requires = "calibrate")]
+    fixed: bool,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -47,10 +52,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         print!("{}", show::text(&findings));
     }
     if args.calibrate {
-        let chip = calibrate::chip_file(&findings)?;
+        let chip = calibrate::chip_file(&findings, args.fixed)?;
         crate::launch::folder::write_whole(&args.output, chip.as_bytes())
             .with_context(|| format!("cannot write {}", args.output.display()))?;
         ui::note(format_args!("wrote {}", args.output.display()));
+        if !args.fixed && !args.json {
+            let chip = Chip::from_toml(&chip, "the calibrated chip")?;
+            print!("\n{}", calibrate::verify(&findings, &chip)?);
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

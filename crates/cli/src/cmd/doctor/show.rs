@@ -65,7 +65,21 @@ pub(crate) fn text(f: &Findings) -> String {
     out.push('\n');
     let rows: Vec<_> = f.figures.iter().map(|x| row(f, x.what, &x.spread, x.how)).collect();
     out += &ui::table(&["measured", "time", "(four fifths within)", "cycles", "how"], &rows);
+    if let Some(stores) = f.store_buffer {
+        let _ = writeln!(out, "stores that wait while one misses: {stores}");
+    }
+    if let Some(places) = f.places {
+        let _ = writeln!(
+            out,
+            "woken where it ran last, by that CPU's thread: {:.0}% go to an idle CPU; woken from another CPU while its own \
+             idles: {:.0}% come to the waker's ({} wake-ups each)",
+            places.sought_idle * 100.0,
+            places.pulled * 100.0,
+            places.samples,
+        );
+    }
     out += &pairs(f);
+    out += &remote(f);
     if !f.wake_by_sleep.is_empty() {
         out.push('\n');
         let rows: Vec<_> = f.wake_by_sleep.iter().map(|w| row(f, &time(w.slept_ns as f64), &w.latency, "")).collect();
@@ -134,6 +148,25 @@ fn pairs(f: &Findings) -> String {
         .collect();
     out += &ui::table(&["line there and back", "time", "(four fifths of pairs)", "cycles", ""], &rows);
     out
+}
+
+/// Loads of lines that another CPU has written, by distance.
+fn remote(f: &Findings) -> String {
+    let rows: Vec<_> = [Apart::SameCore, Apart::SameCluster, Apart::SameSocket, Apart::CrossSocket]
+        .into_iter()
+        .filter_map(|apart| {
+            let pairs = f.line_round_trips.iter().filter(|p| p.apart == apart);
+            let all = Spread::of(pairs.filter_map(|p| Some(p.remote?.median)).collect())?;
+            Some(row(f, words(apart), &all, "a chain of dependent loads over lines that the other CPU has written"))
+        })
+        .collect();
+    match rows.is_empty() {
+        true => String::new(),
+        false => {
+            let header = ["line that another CPU wrote", "time", "(four fifths of pairs)", "cycles", "how"];
+            format!("\n{}", ui::table(&header, &rows))
+        }
+    }
 }
 
 /// Round trips of all pairs that far apart.

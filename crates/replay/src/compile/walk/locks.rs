@@ -22,9 +22,9 @@ impl Walk<'_> {
 
     /// Whether the lock was last held elsewhere, and what taking it cost.
     fn ownership(&self, id: usize, lock: u32) -> (bool, u64) {
-        let cache = &self.chip.cache;
+        let (prices, atomic) = (self.prices, self.chip.cache.atomic);
         let Some((thread, cpu)) = self.objects.locks[lock as usize].last else {
-            return (false, (cache.hit + cache.atomic).0);
+            return (false, (prices.hit + atomic).0);
         };
         let mine = self.states[id].cpu;
         let foreign = match (cpu, mine) {
@@ -32,16 +32,16 @@ impl Walk<'_> {
             _ => thread as usize != id,
         };
         if !foreign {
-            return (false, (cache.hit + cache.atomic).0);
+            return (false, (prices.hit + atomic).0);
         }
         let count = self.chip.core.count;
         let transfer = match (cpu, mine) {
             (Some(theirs), Some(mine)) if theirs < count && mine < count => {
-                cache.transfer.at(self.chip.distance(CoreId(theirs), CoreId(mine)))
+                prices.transfer.at(self.chip.distance(CoreId(theirs), CoreId(mine)))
             }
-            _ => cache.transfer.same_cluster,
+            _ => prices.transfer.same_cluster,
         };
-        (true, (transfer + cache.atomic).0)
+        (true, (transfer + atomic).0)
     }
 
     pub(super) fn acquire(&mut self, id: usize, t: u64, lock: Lock, mode: Holding, process: ProcessIndex) {
@@ -86,9 +86,8 @@ impl Walk<'_> {
     pub(super) fn request(&mut self, id: usize, t: u64, lock: Lock, process: ProcessIndex) {
         self.replayability.events += 1;
         if self.states[id].mode != Mode::Relock {
-            let cache = &self.chip.cache;
             // The try that failed took the line.
-            self.states[id].priced += (cache.transfer.same_cluster + cache.atomic).0;
+            self.states[id].priced += (self.prices.transfer.same_cluster + self.chip.cache.atomic).0;
             self.gap(id, t);
         }
         self.wait(id, t, Mode::LockWait(t));
@@ -173,8 +172,7 @@ impl Walk<'_> {
                 None if nobody => 0,
                 None => os.futex_wake_none.0,
             };
-            let cache = &self.chip.cache;
-            self.states[id].priced += (cache.hit + cache.atomic).0;
+            self.states[id].priced += (self.prices.hit + self.chip.cache.atomic).0;
             self.states[id].woke = woke;
         }
         if waits {

@@ -23,7 +23,7 @@ use super::semaphores::Semaphores;
 use super::tokens::Tokens;
 use super::{Raw, RawThread, Scale, index};
 use crate::program::{Op, Replayability};
-use baton_chip::Chip;
+use baton_chip::{Chip, Prices};
 use baton_trace::{Address, Event, ProcessIndex, Trace, What};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -95,6 +95,7 @@ struct State {
 pub(crate) struct Walk<'a> {
     trace: &'a Trace,
     chip: &'a Chip,
+    prices: &'a Prices,
     ticks_a_cycle: f64,
     pub(crate) first: u64,
     pub(crate) threads: Vec<RawThread>,
@@ -117,7 +118,7 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub(crate) fn over(trace: &'a Trace, chip: &'a Chip) -> Walk<'a> {
+    pub(crate) fn over(trace: &'a Trace, chip: &'a Chip, prices: &'a Prices) -> Walk<'a> {
         let state = || State {
             mode: Mode::Out,
             last: 0,
@@ -141,6 +142,7 @@ impl<'a> Walk<'a> {
         let mut walk = Walk {
             trace,
             chip,
+            prices,
             ticks_a_cycle: 1.0 / Scale::new(trace, chip).cycles(1.0),
             first: trace.span().0.0,
             threads: (0..count).map(|_| RawThread::default()).collect(),

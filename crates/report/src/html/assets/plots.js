@@ -75,29 +75,38 @@ function predictionPlot(data) {
   const rows = data.predictions;
   byId("predictions").hidden = !rows.length;
   if (!rows.length) return;
-  const most = Math.max(...rows.flatMap((r) => [r.high_ns, r.measured_ns ?? 0, r.measured_range_ns?.[1] ?? 0]));
+  // A collapse is cut, with its number: on one scale with the others it would leave nothing to see of them.
+  const times = rows.flatMap((r) => [r.high_ns, r.measured_ns ?? 0, r.measured_range_ns?.[1] ?? 0]);
+  const least = rows.find((r) => r.recorded && r.predicted_ns)?.predicted_ns ?? Math.min(...times.filter((time) => time > 0));
+  const most = Math.max(least, ...times.filter((time) => time <= 5 * least));
+  const cut = (time) => time > most;
   const drawing = make("div"), paint = (W) => {
-  const L = W < 640 ? 128 : 190, H = 34, x = (time) => L + (time / most) * (W - L - 90);
+  const L = W < 640 ? 128 : 190, H = 34, x = (time) => L + Math.min(time / most, 1) * (W - L - 90);
+  const broken = (svg, y) => svg.append(make("path", { class: "cut", d: `M${W - 106} ${y + 12}l8 -14M${W - 99} ${y + 12}l8 -14`, stroke: "var(--card)", "stroke-width": 3, fill: "none" }));
   const svg = make("svg", { viewBox: `0 0 ${W} ${rows.length * H + 6}`, role: "img", "aria-label": "Predicted and measured time of each lock; the table below has the figures" });
   rows.forEach((row, i) => {
     const y = i * H + 6;
     svg.append(make("text", { class: "strong", x: L - 8, y: y + 16, "text-anchor": "end" }, `${row.lock} / ${row.wait}${row.recorded && W >= 640 ? " (recorded)" : ""}`));
     svg.append(withTip(make("rect", { x: L, y, width: Math.max(1, x(row.predicted_ns) - L), height: 10, rx: 2, fill: "var(--hold)", "fill-opacity": row.remark ? 0.45 : 1 }), `predicted ${duration(row.predicted_ns)} (${duration(row.low_ns)} to ${duration(row.high_ns)})`));
-    svg.append(make("path", { d: `M${x(row.low_ns)} ${y + 5}H${x(row.high_ns)}M${x(row.low_ns)} ${y + 1}v8M${x(row.high_ns)} ${y + 1}v8`, stroke: "var(--ink)", fill: "none" }));
+    if (cut(row.predicted_ns)) broken(svg, y);
+    else svg.append(make("path", { d: `M${x(row.low_ns)} ${y + 5}H${x(row.high_ns)}M${x(row.low_ns)} ${y + 1}v8M${x(row.high_ns)} ${y + 1}v8`, stroke: "var(--ink)", fill: "none" }));
     let end = x(row.high_ns);
     if (row.measured_ns) {
       svg.append(withTip(make("rect", { x: L, y: y + 12, width: Math.max(1, x(row.measured_ns) - L), height: 10, rx: 2, fill: "var(--spin)" }), `measured ${duration(row.measured_ns)}`));
-      if (row.measured_range_ns) {
+      if (cut(row.measured_ns)) broken(svg, y + 12);
+      else if (row.measured_range_ns) {
         const [a, b] = row.measured_range_ns;
         svg.append(make("path", { d: `M${x(a)} ${y + 17}H${x(b)}M${x(a)} ${y + 13}v8M${x(b)} ${y + 13}v8`, stroke: "var(--ink)", fill: "none" }));
         end = Math.max(end, x(b));
       }
-      svg.append(make("text", { x: Math.max(end, x(row.measured_ns)) + 6, y: y + 15 }, duration(row.measured_ns)));
-    } else svg.append(make("text", { x: end + 6, y: y + 15 }, duration(row.predicted_ns)));
+      const beside = cut(row.predicted_ns) && !cut(row.measured_ns) ? x(row.measured_ns) : Math.max(end, x(row.measured_ns));
+      svg.append(make("text", { x: beside + 6, y: y + (cut(row.predicted_ns) ? 21 : 15) }, `${cut(row.measured_ns) ? "→ " : ""}${duration(row.measured_ns)}`));
+      if (cut(row.predicted_ns)) svg.append(make("text", { x: x(most) + 6, y: y + 9 }, `→ ${duration(row.predicted_ns)}`));
+    } else svg.append(make("text", { x: end + 6, y: y + 15 }, `${cut(row.predicted_ns) ? "→ " : ""}${duration(row.predicted_ns)}`));
   });
   drawing.replaceChildren(svg);
   };
-  const legend = make("div", { class: "legend" }, make("span", {}, make("i", { style: "background:var(--hold)" }), "predicted (whisker: spread)"), make("span", {}, make("i", { style: "background:var(--spin)" }), "measured (whisker: shortest to longest)"));
+  const legend = make("div", { class: "legend" }, make("span", {}, make("i", { style: "background:var(--hold)" }), "predicted (whisker: spread)"), make("span", {}, make("i", { style: "background:var(--spin)" }), "measured (whisker: shortest to longest)"), ...(times.some(cut) ? [make("span", {}, "→ a bar that is cut, with its time")] : []));
   const error = (r) => (r.measured_ns ? r.predicted_ns / r.measured_ns - 1 : null);
   const holder = make("div", { class: "scroll" });
   table(holder, [

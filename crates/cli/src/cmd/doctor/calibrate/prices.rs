@@ -1,136 +1,27 @@
-//! The findings as a chip file (`docs/chip-file.md`). Each number has a comment that says where it comes from: measured,
-//! worked out from what was measured, or not measurable here and taken from the sample host.
+//! What was measured as prices: of a core by itself, of lines between cores at fixed latencies, of waiting and of the kernel.
 
-use super::findings::{Apart, Findings, Pair};
-use super::show;
+use super::super::findings::{Apart, Findings, Pair};
+use super::super::show;
+use super::Sheet;
 use crate::measure::{Spread, lines};
-use anyhow::Context;
-use baton_chip::Chip;
-use baton_chip::config::keys::{self, Kind, Value};
+use baton_chip::config::keys::Value;
 use baton_machine::{Native, Wait};
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What stands where a thing cannot be measured.
-const SAMPLE: &str = include_str!("../../../../../chips/sample-host.toml");
-/// Without a time-stamp counter a cycle is a nanosecond.
-const NO_COUNTER: u64 = 1_000_000_000;
-
-/// The chip file of this machine.
-pub(crate) fn chip_file(findings: &Findings) -> anyhow::Result<String> {
-    let sample = Chip::from_toml(SAMPLE, "chips/sample-host.toml").context("the sample host")?;
-    let mut sheet = Sheet::new(findings, sample);
-    sheet.machine();
-    sheet.one_core();
-    sheet.two_cores();
-    sheet.waits();
-    sheet.kernel();
-    sheet.wakes();
-    sheet.noise();
-    let text = sheet.chip.to_toml_with(|key| sheet.comment(key.path));
-    // What we write, everyone must be able to read.
-    Chip::from_toml(&text, "the calibrated chip").context("the measured numbers make no valid chip")?;
-    Ok(text)
-}
-
-/// The chip in the making.
-struct Sheet<'a> {
-    found: &'a Findings,
-    chip: Chip,
-    hz: u64,
-    comments: BTreeMap<&'static str, String>,
-}
-
-impl<'a> Sheet<'a> {
-    fn new(found: &'a Findings, chip: Chip) -> Sheet<'a> {
-        Sheet { found, chip, hz: found.tsc_hz.unwrap_or(NO_COUNTER), comments: BTreeMap::new() }
-    }
-
-    fn comment(&self, path: &str) -> String {
-        let not_measured = || "not measured: the sample host's".to_owned();
-        self.comments.get(path).cloned().unwrap_or_else(not_measured)
-    }
-
-    fn put(&mut self, path: &'static str, value: Value, comment: impl Into<String>) {
-        let key = keys::find(path).unwrap_or_else(|| panic!("`{path}` is a key of chip files"));
-        let value = match (key.kind, value) {
-            (Kind::Count(least, most), Value::Whole(n)) => Value::Whole(n.clamp(least, most)),
-            (Kind::Share(least, most), Value::Share(x)) => Value::Share(x.clamp(least, most)),
-            (_, value) => value,
-        };
-        (key.set)(&mut self.chip, value);
-        self.comments.insert(path, comment.into());
-    }
-
-    fn cycles(&self, ns: f64) -> u64 {
-        (ns * self.hz as f64 / 1e9).round() as u64
-    }
-
-    /// A price in nanoseconds, with where it comes from.
-    fn price(&mut self, path: &'static str, s: &Spread, how: &str) {
-        let comment =
-            format!("{:.1} ns, four fifths of {} within {:.1} – {:.1}: {how}", s.median, s.samples, s.low, s.high);
-        self.put(path, Value::Whole(self.cycles(s.median)), comment);
-    }
-
-    /// A price that is worked out of low ends.
-    fn low(&mut self, path: &'static str, ns: f64, how: &str) {
-        self.put(path, Value::Whole(self.cycles(ns)), format!("{ns:.1} ns: {how}"));
-    }
-
-    /// A price that is one figure, less something.
-    fn figure(&mut self, path: &'static str, id: &str, less: f64, less_what: &str) {
-        let Some(figure) = self.found.figure(id) else { return };
-        let how =
-            if less_what.is_empty() { figure.how.to_owned() } else { format!("{}, less {less_what}", figure.how) };
-        let spread = figure.spread.less(less);
-        self.price(path, &spread, &how);
-    }
-
-    fn median(&self, id: &str) -> f64 {
-        self.found.figure(id).map_or(0.0, |f| f.spread.median)
-    }
-
-    fn machine(&mut self) {
-        let p = &self.found.processor;
-        let under = p.hypervisor.as_ref().map_or(String::new(), |h| format!(", in a virtual machine ({h})"));
-        let from = format!(
-            "Written by `baton doctor --calibrate`, baton {}.\n{} ({}){under}.\n{}, {}.",
-            env!("CARGO_PKG_VERSION"),
-            p.model,
-            p.architecture,
-            self.found.kernel.name,
-            self.found.kernel.libc
-        );
-        self.put("chip.name", Value::Text("this-host".into()), from);
-        let cpus = &self.found.cpus;
-        let allowed = cpus.allowed.len() as u64;
-        self.put("core.count", Value::Whole(allowed), "CPUs that this process may run on (sched_getaffinity)");
-        let clusters = cpus.clusters.max(1) as u64;
-        let per_cluster = allowed.div_ceil(clusters);
-        self.put("core.per_cluster", Value::Whole(per_cluster), "CPUs by groups under one last-level cache (/sys)");
-        let sockets = cpus.sockets.max(1) as u64;
-        self.put("core.clusters_per_socket", Value::Whole(clusters.div_ceil(sockets)), "such groups by sockets (/sys)");
-        let clock = match self.found.tsc_hz {
-            Some(_) => "the invariant time-stamp counter against the steady clock; cycles below are its ticks",
-            None => "no invariant time-stamp counter: a cycle is a nanosecond",
-        };
-        self.put("core.clock_hz", Value::Whole(self.hz), clock);
-        self.put("cache.line_bytes", Value::Whole(u64::from(cpus.line_bytes)), "/sys/devices/system/cpu");
-    }
-
-    fn one_core(&mut self) {
+impl Sheet<'_> {
+    pub(super) fn one_core(&mut self) {
         let hit = self.median("hit");
         self.figure("core.clock_read", "clock", 0.0, "");
         self.figure("core.fence", "fence", 0.0, "");
-        self.figure("cache.hit", "hit", 0.0, "");
-        self.figure("cache.memory", "memory", 0.0, "");
         self.figure("cache.atomic", "atomic", hit, "a cache hit");
         self.figure("wait.spin", "spin-turn", hit, "a cache hit (the turns overlap, so nothing may be left)");
         self.figure("wait.pause", "pause", 0.0, "");
     }
 
-    fn two_cores(&mut self) {
+    /// Accesses at fixed latencies.
+    pub(super) fn fixed(&mut self) {
+        self.figure("cache.hit", "hit", 0.0, "");
+        self.figure("cache.memory", "memory", 0.0, "");
         let classes = [
             ("cache.transfer.same_cluster", "cache.upgrade.same_cluster", Apart::SameCluster),
             ("cache.transfer.same_socket", "cache.upgrade.same_socket", Apart::SameSocket),
@@ -159,7 +50,7 @@ impl<'a> Sheet<'a> {
     }
 
     /// A figure of the pairs that far apart: the spread of their medians; of a single pair, its own spread.
-    fn pairs(&self, apart: Apart, figure: fn(&Pair) -> Option<Spread>) -> Option<Spread> {
+    pub(super) fn pairs(&self, apart: Apart, figure: fn(&Pair) -> Option<Spread>) -> Option<Spread> {
         let of: Vec<Spread> =
             self.found.line_round_trips.iter().filter(|p| p.apart == apart).filter_map(figure).collect();
         match of[..] {
@@ -169,7 +60,7 @@ impl<'a> Sheet<'a> {
     }
 
     /// Monitors: what a call costs by its trial, and what waking takes by round trips beside spinning.
-    fn waits(&mut self) {
+    pub(super) fn waits(&mut self) {
         let [one, other, ..] = *self.found.cpus.allowed else { return };
         let trip = |wait| lines::round_trip((one, other), wait, Duration::from_millis(100)).map(|s| s.median);
         let spinning = trip(Wait::Spin);
@@ -202,7 +93,7 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    fn kernel(&mut self) {
+    pub(super) fn kernel(&mut self) {
         self.figure("os.futex_wait_changed", "futex-wait-changed", 0.0, "");
         self.figure("os.futex_wake_none", "futex-wake-none", 0.0, "");
         self.figure("os.futex_wake", "futex-wake", 0.0, "");
@@ -243,8 +134,32 @@ impl<'a> Sheet<'a> {
         self.figure("os.thread_create", "thread-create", 0.0, "");
     }
 
+    /// Which scheduling policy is the kernel's: by its version, and by where it puts woken threads.
+    pub(super) fn policy(&mut self) {
+        let kernel = &self.found.kernel.name;
+        // Linux 6.6 brought the policy, 6.12 the delayed dequeue that decides where woken threads are.
+        if version(kernel).is_none_or(|version| version < (6, 12)) {
+            let how = format!("{kernel}: before Linux 6.12, or no Linux");
+            self.put("os.scheduler", Value::Text("fair".into()), how);
+            return;
+        }
+        let (name, how) = match self.found.places {
+            Some(places) if places.sought_idle < 0.5 => {
+                ("eevdf-guest", format!("{:.0}% of woken threads seek an idle CPU", places.sought_idle * 100.0))
+            }
+            Some(places) => ("eevdf", format!("{:.0}% of woken threads seek an idle CPU", places.sought_idle * 100.0)),
+            None => ("eevdf", "not measured where woken threads go: to idle CPUs, as Linux means them to".into()),
+        };
+        self.put("os.scheduler", Value::Text(name.into()), format!("{kernel}; {how}"));
+        if let Some(places) = self.found.places {
+            let share = (places.pulled * 1000.0).round() / 1000.0;
+            let how = format!("of {} threads woken from another CPU while theirs idled", places.samples);
+            self.put("os.wake_pull", Value::Share(share), how);
+        }
+    }
+
     /// Wake-ups of CPUs that still poll for work, and of halted ones.
-    fn wakes(&mut self) {
+    pub(super) fn wakes(&mut self) {
         let call = self.median("futex-wake-none");
         let by_sleep = &self.found.wake_by_sleep;
         let (Some(short), Some(long)) = (by_sleep.first(), by_sleep.last()) else { return };
@@ -263,7 +178,7 @@ impl<'a> Sheet<'a> {
         self.put("os.idle_poll", Value::Whole(self.cycles(ns as f64)), how);
     }
 
-    fn noise(&mut self) {
+    pub(super) fn noise(&mut self) {
         if let Some(s) = [Apart::SameCluster, Apart::SameSocket, Apart::CrossSocket]
             .iter()
             .find_map(|a| self.pairs(*a, |p| p.round_trip))
@@ -280,8 +195,26 @@ impl<'a> Sheet<'a> {
     }
 }
 
+/// Linux's version, from its name.
+fn version(kernel: &str) -> Option<(u32, u32)> {
+    let mut numbers = kernel.strip_prefix("Linux ")?.split(['.', '-', ' ']).map(str::parse::<u32>);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
 /// How long the sleeps were, as text.
 fn steps(found: &Findings) -> String {
     let all: Vec<String> = found.wake_by_sleep.iter().map(|w| format!("{}", w.slept_ns / 1_000)).collect();
     format!("{} µs", all.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version;
+
+    #[test]
+    fn kernels_have_versions() {
+        assert_eq!(version("Linux 6.18.44-x"), Some((6, 18)));
+        assert_eq!(version("Linux 5.4-rc1"), Some((5, 4)));
+        assert_eq!(version("Darwin 23"), None);
+    }
 }

@@ -1,0 +1,145 @@
+//! What single accesses cost on an idle chip, whatever its memory model: for who must price an access without running it.
+//! On a coherent chip these are the formulas of `docs/chip.md`, which `tests/latency.rs` holds the simulation to.
+
+use super::{ByDistance, Chip, Coherent, Distance, Plan};
+use baton_noc::arbiter::RoundRobin;
+use baton_noc::{Config, Delivered, Header, Network, NocError, Packet};
+use baton_units::{CoreId, Cycles, NodeId};
+
+/// Prices of single accesses, in cycles of the core's clock. Where lines have many homes, the mean over them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Prices {
+    /// A line that the core's nearest cache holds.
+    pub hit: Cycles,
+    /// A line in the private second level, where there is one.
+    pub l2: Option<Cycles>,
+    /// A line in its home's bank and in no core's cache, where there are banks.
+    pub bank: Option<Cycles>,
+    /// A line that no cache holds.
+    pub memory: Cycles,
+    /// A line that another core's cache owns. 0 where no two cores are that far apart.
+    pub transfer: ByDistance,
+    /// Writing a line of which the core and one other core have copies.
+    pub upgrade: ByDistance,
+}
+
+/// More homes than this are sampled evenly.
+const MOST_HOMES: usize = 64;
+
+impl Prices {
+    /// The chip's. An error if its network cannot be built; simulating such a chip is refused with the same error.
+    pub fn of(chip: &Chip) -> Result<Prices, NocError> {
+        let (Some(coherent), Some(plan)) = (&chip.coherent, chip.plan()) else {
+            let cache = &chip.cache;
+            return Ok(Prices {
+                hit: cache.hit,
+                memory: cache.memory,
+                transfer: cache.transfer,
+                upgrade: cache.upgrade,
+                ..Prices::default()
+            });
+        };
+        let mut ways = Ways::new(chip, coherent, &plan)?;
+        let l1 = coherent.l1.latency.0;
+        let lookup = l1 + coherent.l2.map_or(0, |l2| l2.latency.0);
+        let directory = coherent.directory.latency.0;
+        let step = plan.homes.len().div_ceil(MOST_HOMES);
+        let homes: Vec<(usize, u32)> = plan.homes.iter().copied().enumerate().step_by(step).collect();
+        let mut mean = |f: &mut dyn FnMut(&mut Ways, usize, u32) -> u64| {
+            let sum: u64 = homes.iter().map(|&(at, home)| f(&mut ways, at, home)).sum();
+            Cycles((sum + homes.len() as u64 / 2) / homes.len().max(1) as u64)
+        };
+        let core = plan.cores[0];
+        let dram = &coherent.dram;
+        let burst = (f64::from(chip.cache.line_bytes) / dram.bytes_per_cycle).ceil() as u64;
+        let memory = mean(&mut |ways, at, home| {
+            let controller = plan.controllers[at * plan.controllers.len() / plan.homes.len()];
+            let fetch = ways.ask(home, controller) + dram.row_miss.0 + burst + ways.line(controller, home);
+            lookup + ways.ask(core, home) + directory + fetch + ways.line(home, core)
+        });
+        let bank = coherent.shared.map(|shared| {
+            let latency = shared.bank.latency.0;
+            mean(&mut |ways, _, home| lookup + ways.ask(core, home) + latency + ways.line(home, core))
+        });
+        let (mut transfer, mut upgrade) = (ByDistance::default(), ByDistance::default());
+        for distance in [Distance::SameCluster, Distance::SameSocket, Distance::CrossSocket] {
+            let apart = |other: &u32| chip.distance(CoreId(0), CoreId(*other)) == distance;
+            let Some(other) = (1..chip.core.count).find(apart) else { continue };
+            let other = plan.cores[other as usize];
+            *transfer.at_mut(distance) = mean(&mut |ways, _, home| {
+                let forward = ways.ask(core, home) + directory + ways.ask(home, other);
+                lookup + forward + lookup + ways.line(other, core)
+            });
+            *upgrade.at_mut(distance) = mean(&mut |ways, _, home| {
+                // A node sends a flit a cycle: the count first, then the invalidation.
+                let second = if home != core && home != other { ways.ratio } else { 0 };
+                let acknowledged = second + ways.ask(home, other) + lookup + ways.ask(other, core);
+                lookup + ways.ask(core, home) + directory + ways.ask(home, core).max(acknowledged)
+            });
+        }
+        let l2 = coherent.l2.map(|_| Cycles(lookup));
+        Ok(Prices { hit: Cycles(l1), l2, bank, memory, transfer, upgrade })
+    }
+}
+
+impl ByDistance {
+    fn at_mut(&mut self, distance: Distance) -> &mut Cycles {
+        match distance {
+            Distance::SameCore | Distance::SameCluster => &mut self.same_cluster,
+            Distance::SameSocket => &mut self.same_socket,
+            Distance::CrossSocket => &mut self.cross_socket,
+        }
+    }
+}
+
+/// What a message takes that is alone in the network.
+struct Ways {
+    empty: Network<RoundRobin>,
+    /// Cycles of the core's clock in one of the network's.
+    ratio: u64,
+    local: u64,
+    control: u32,
+    data: u32,
+}
+
+impl Ways {
+    fn new(chip: &Chip, coherent: &Coherent, plan: &Plan) -> Result<Ways, NocError> {
+        let config = Config { endpoint_places: 0, ..plan.network.clone() };
+        Ok(Ways {
+            empty: Network::with_arbiter(&config, RoundRobin)?,
+            ratio: chip.network_period().unwrap_or(1),
+            local: coherent.network.local.0,
+            control: coherent.network.control_flits,
+            data: coherent.network.data_flits,
+        })
+    }
+
+    /// A message without data.
+    fn ask(&mut self, from: u32, to: u32) -> u64 {
+        self.way(from, to, self.control)
+    }
+
+    /// A message with a line.
+    fn line(&mut self, from: u32, to: u32) -> u64 {
+        self.way(from, to, self.data)
+    }
+
+    fn way(&mut self, from: u32, to: u32, flits: u32) -> u64 {
+        if from == to {
+            return self.local;
+        }
+        let packet = Packet { src: NodeId(from), dst: NodeId(to), flits, header: Header::default(), tag: 0 };
+        let sent = self.empty.inject(packet);
+        debug_assert!(sent.is_ok(), "the plan has these nodes");
+        let mut came: Vec<Delivered> = Vec::new();
+        while came.is_empty() && self.empty.in_flight() != 0 {
+            self.empty.step(&mut came);
+        }
+        // Credits go home, so that the next packet finds the network empty.
+        while let Some(cycle) = self.empty.next_activity() {
+            self.empty.run_to(Cycles(cycle.0 + 1), &mut came);
+        }
+        // It is sent in the cycle before it enters.
+        came.first().map_or(0, |packet| (packet.packet_latency().0 + 1) * self.ratio)
+    }
+}

@@ -1,0 +1,101 @@
+//! Which CPU a thread goes to, and which one an idle CPU takes.
+
+use super::Eevdf;
+use crate::{Decision, ThreadId};
+use baton_units::CpuId;
+use std::cmp::Reverse;
+
+impl Eevdf {
+    /// Whether that CPU is on and the thread may run there.
+    pub(super) fn may_have(&self, cpu: CpuId, id: ThreadId) -> bool {
+        !self.queues[cpu.0 as usize].off && self.thread(id).affinity.has(cpu)
+    }
+
+    fn idle(&self, cpu: CpuId) -> bool {
+        self.queues[cpu.0 as usize].current.is_none()
+    }
+
+    /// Threads that run or wait there.
+    fn load(&self, cpu: CpuId) -> usize {
+        self.waiting(cpu).count() + usize::from(!self.idle(cpu))
+    }
+
+    /// The nearest idle CPU that the thread may run on; a core that idles as a whole before a sibling of a busy one.
+    fn idle_near(&self, home: CpuId, id: ThreadId) -> Option<CpuId> {
+        let free = self.cpus.ids().filter(|&cpu| self.idle(cpu) && self.may_have(cpu, id));
+        let busy = |cpu: CpuId| self.cpus.ids().filter(|&o| self.cpus.siblings(cpu, o) && !self.idle(o)).count();
+        free.min_by_key(|&cpu| (self.cpus.distance(home, cpu), busy(cpu), self.load(cpu)))
+    }
+
+    /// The CPU for a thread that can run from now on.
+    pub(super) fn choose(&self, id: ThreadId) -> CpuId {
+        let home = self.thread(id).cpu;
+        let (stays, fresh) = (self.may_have(home, id), self.thread(id).fresh);
+        if stays && !fresh && (self.idle(home) || !self.seeks_idle) {
+            return home;
+        }
+        if let Some(cpu) = self.idle_near(home, id) {
+            return cpu;
+        }
+        if stays && !fresh {
+            return home;
+        }
+        let may = self.cpus.ids().filter(|&cpu| self.may_have(cpu, id));
+        may.min_by_key(|&cpu| self.load(cpu)).unwrap_or(home)
+    }
+
+    /// Where a woken thread goes that was to go to an idle CPU: one in so many to the waker's.
+    pub(super) fn pulled(&mut self, id: ThreadId, to: CpuId) -> CpuId {
+        let Some(waker) = self.waker.take() else { return to };
+        if waker == to || !self.idle(to) || self.idle(waker) || !self.may_have(waker, id) || self.thread(id).fresh {
+            return to;
+        }
+        self.pulls += self.pull;
+        if self.pulls < 1000 {
+            return to;
+        }
+        self.pulls -= 1000;
+        waker
+    }
+
+    /// A thread from the longest queue for a CPU that has run dry: the one that has waited longest, if it has not run for a while, or
+    /// if a tick has found the CPU idle.
+    pub(super) fn steal(&mut self, cpu: CpuId, now: u64) -> Option<ThreadId> {
+        let queue = &self.queues[cpu.0 as usize];
+        if queue.off {
+            return None;
+        }
+        let (pulls, hot) = (queue.pulls, self.hot);
+        let fits = |id: ThreadId| {
+            let thread = self.thread(id);
+            thread.affinity.has(cpu) && (pulls || thread.fresh || thread.ran_at + hot <= now)
+        };
+        let others = self.cpus.ids().filter(|&other| other != cpu && self.waiting(other).any(fits));
+        let from = others.max_by_key(|&other| (self.load(other), Reverse(other)))?;
+        let id = self.waiting(from).filter(|&id| fits(id)).min_by_key(|&id| (self.thread(id).ran_at, id))?;
+        self.remove(id, now);
+        self.enter(id, cpu, now);
+        Some(id)
+    }
+
+    /// At a tick of a CPU where threads wait: an idle CPU is to take one; a busy one gets one if it has fewer by two.
+    pub(super) fn balance(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
+        let mut waiting: Vec<ThreadId> = self.waiting(cpu).collect();
+        waiting.sort_by_key(|&id| (self.thread(id).ran_at, id));
+        for id in waiting {
+            if let Some(idle) = self.idle_near(cpu, id) {
+                self.queue(idle).pulls = true;
+                out.push(Decision::Start(idle));
+                return;
+            }
+            let may = self.cpus.ids().filter(|&other| other != cpu && self.may_have(other, id));
+            let Some(to) = may.min_by_key(|&other| self.load(other)) else { continue };
+            if self.load(cpu) >= self.load(to) + 2 {
+                self.remove(id, now);
+                self.enter(id, to, now);
+                self.arrive(id, now, out);
+                return;
+            }
+        }
+    }
+}

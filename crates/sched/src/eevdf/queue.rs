@@ -1,0 +1,152 @@
+//! Virtual time: who is how far beside the mean of its queue, and who runs next.
+
+use super::Eevdf;
+use crate::{Affinity, Born, ThreadId};
+use baton_units::CpuId;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Sleeps, and is in no queue.
+    Blocked,
+    /// Sleeps, and stays in its queue until the others have caught up with it.
+    Delayed,
+    Ready,
+    Running,
+}
+
+/// A thread.
+pub(super) struct Entity {
+    pub(super) affinity: Affinity,
+    pub(super) cpu: CpuId,
+    pub(super) state: State,
+    /// Virtual run time, within its queue.
+    pub(super) virtual_time: i64,
+    pub(super) deadline: i64,
+    /// Up to this virtual time nobody takes its CPU while it is eligible: the deadline that it had when it was picked.
+    pub(super) protected: i64,
+    /// How far it was behind the mean when it left its queue.
+    pub(super) lag: i64,
+    /// It has never run.
+    pub(super) fresh: bool,
+    /// When it last left a CPU.
+    pub(super) ran_at: u64,
+    /// When it last became ready, to break ties.
+    pub(super) order: u64,
+}
+
+impl Entity {
+    pub(super) fn new(born: &Born) -> Entity {
+        Entity {
+            affinity: born.affinity.clone(),
+            cpu: born.near,
+            state: State::Blocked,
+            virtual_time: 0,
+            deadline: 0,
+            protected: 0,
+            lag: 0,
+            fresh: true,
+            ran_at: 0,
+            order: 0,
+        }
+    }
+}
+
+/// A CPU's queue.
+#[derive(Default)]
+pub(super) struct Queue {
+    pub(super) current: Option<ThreadId>,
+    /// Up to when the current thread's run time is counted; `None` while the CPU switches to it.
+    pub(super) since: Option<u64>,
+    /// Threads that are ready or delayed.
+    pub(super) members: Vec<ThreadId>,
+    /// The mean when the queue was last not empty.
+    pub(super) last: i64,
+    pub(super) off: bool,
+    pub(super) timer: bool,
+    /// A tick found that it idles while threads wait elsewhere: it takes one, hot or not.
+    pub(super) pulls: bool,
+}
+
+impl Eevdf {
+    /// Sum of the virtual times of all in the queue, and their number.
+    fn sum(&self, cpu: CpuId) -> (i128, i128) {
+        let queue = &self.queues[cpu.0 as usize];
+        let all = queue.members.iter().chain(&queue.current);
+        all.fold((0, 0), |(sum, n), &id| (sum + i128::from(self.thread(id).virtual_time), n + 1))
+    }
+
+    /// The mean of the queue.
+    pub(super) fn mean(&self, cpu: CpuId) -> i64 {
+        match self.sum(cpu) {
+            (_, 0) => self.queues[cpu.0 as usize].last,
+            (sum, n) => sum.div_euclid(n) as i64,
+        }
+    }
+
+    /// How far a thread that is in its queue is behind the mean; below 0 it is ahead, and not eligible.
+    pub(super) fn lag(&self, id: ThreadId) -> i64 {
+        let (sum, n) = self.sum(self.thread(id).cpu);
+        // Exact where the mean is no whole number.
+        let ahead = i128::from(self.thread(id).virtual_time) * n - sum;
+        let lag = (-ahead).div_euclid(n.max(1)) as i64;
+        lag.clamp(-2 * self.request, 2 * self.request)
+    }
+
+    /// Counts the run time of the current thread up to now; one whose deadline has come gets the next one.
+    pub(super) fn charge(&mut self, cpu: CpuId, now: u64) {
+        let (request, queue) = (self.request, &mut self.queues[cpu.0 as usize]);
+        if let (Some(current), Some(since)) = (queue.current, queue.since) {
+            queue.since = Some(now);
+            let thread = self.thread_mut(current);
+            thread.virtual_time += (now - since) as i64;
+            if thread.virtual_time >= thread.deadline {
+                thread.deadline = thread.virtual_time + request;
+            }
+        }
+        self.queue(cpu).last = self.mean(cpu);
+    }
+
+    /// The eligible thread with the earliest deadline, delayed ones among them; with `protect`, the current one as long as it
+    /// is eligible and before its deadline.
+    pub(super) fn best(&self, cpu: CpuId, protect: bool) -> Option<ThreadId> {
+        let queue = &self.queues[cpu.0 as usize];
+        if let Some(current) = queue.current.filter(|_| protect) {
+            let thread = self.thread(current);
+            if self.lag(current) >= 0 && thread.virtual_time < thread.protected {
+                return Some(current);
+            }
+        }
+        let eligible = queue.members.iter().chain(&queue.current).copied().filter(|&id| self.lag(id) >= 0);
+        eligible.min_by_key(|&id| (self.thread(id).deadline, self.thread(id).order))
+    }
+
+    /// Puts the thread's virtual time into another queue, or its own after a sleep: as far from the mean as it was.
+    pub(super) fn enter(&mut self, id: ThreadId, cpu: CpuId, now: u64) {
+        self.charge(cpu, now);
+        let (_, n) = self.sum(cpu);
+        let mean = self.mean(cpu);
+        let (lag, fresh, request) = (self.thread(id).lag, self.thread(id).fresh, self.request);
+        // Joining moves the mean towards it: after that it is as far away as it was.
+        let lag = if n == 0 { 0 } else { (i128::from(lag) * (n + 1) / n) as i64 };
+        let thread = self.thread_mut(id);
+        thread.cpu = cpu;
+        thread.virtual_time = mean - lag;
+        thread.deadline = thread.virtual_time + if fresh { request / 2 } else { request };
+    }
+
+    /// Takes the thread out of its queue, and notes how far it was from the mean.
+    pub(super) fn remove(&mut self, id: ThreadId, now: u64) {
+        let cpu = self.thread(id).cpu;
+        self.charge(cpu, now);
+        let lag = self.lag(id);
+        self.queue(cpu).members.retain(|&other| other != id);
+        let thread = self.thread_mut(id);
+        (thread.lag, thread.state) = (lag, State::Blocked);
+    }
+
+    /// Threads that wait here for the CPU.
+    pub(super) fn waiting(&self, cpu: CpuId) -> impl Iterator<Item = ThreadId> + '_ {
+        let members = self.queues[cpu.0 as usize].members.iter().copied();
+        members.filter(|&id| self.thread(id).state == State::Ready)
+    }
+}
