@@ -6,6 +6,8 @@ use crate::engine::Engine;
 use crate::engine::rest::Still;
 use crate::engine::thread::{REASONS, Reason, State, Thread, Waited};
 use crate::memory::{CoreCounts, Memory, MemoryCounts, PARTS, Part};
+use crate::os::app::AppFigures;
+use crate::os::cpu::{CpuFigures, Doing};
 use baton_units::Cycles;
 use std::fmt;
 
@@ -30,6 +32,12 @@ pub struct Outcome {
     pub cores: Vec<CoreCounts>,
     /// What each device did.
     pub devices: Vec<DeviceFigures>,
+    /// Threads put on another core than the one they ran on last.
+    pub migrations: u64,
+    /// By application, in the order in which they were added; threads that named none come first.
+    pub apps: Vec<AppFigures>,
+    /// What each CPU did, cycle by cycle.
+    pub cpus: Vec<CpuFigures>,
     /// By thread, in the order of their creation.
     pub threads: Vec<ThreadFigures>,
 }
@@ -90,6 +98,7 @@ impl Outcome {
     pub(crate) fn read(engine: &mut Engine, finished: bool) -> Outcome {
         let now = engine.now;
         engine.charge_stalls();
+        let waking: Vec<bool> = engine.cpus.iter().map(|cpu| cpu.doing == Doing::Waking).collect();
         let threads: Vec<ThreadFigures> = engine
             .threads
             .iter_mut()
@@ -99,7 +108,9 @@ impl Outcome {
                     // Cut off: what it was doing gets the time up to the limit.
                     let reason = match thread.state {
                         State::Ready => Reason::Ready,
+                        State::Starting if waking[thread.cpu as usize] => Reason::Waking,
                         State::Starting => Reason::Switch,
+                        State::Interrupted => Reason::Kernel,
                         State::Running => Reason::Memory,
                         State::Working(_) => Reason::Work,
                         State::Spinning => Reason::Spin,
@@ -113,6 +124,10 @@ impl Outcome {
                         thread.charge(reason, now);
                     }
                 }
+                // Handlers that came into a computation that was cut off.
+                let stolen = thread.stolen.min(thread.times[Reason::Work as usize]);
+                thread.times[Reason::Work as usize] -= stolen;
+                thread.times[Reason::Kernel as usize] += stolen;
                 ThreadFigures {
                     name: thread.name.clone(),
                     born: Cycles(thread.born),
@@ -127,8 +142,12 @@ impl Outcome {
                 }
             })
             .collect();
+        let cycles = threads.iter().map(|thread| thread.ended).max().unwrap_or_default();
+        // Messages may still have moved after the last thread's end.
+        let cpus = (0..).zip(&mut engine.cpus);
+        let cpus = cpus.map(|(number, cpu)| cpu.figures(number, cycles.0, &engine.chip.os)).collect();
         Outcome {
-            cycles: threads.iter().map(|thread| thread.ended).max().unwrap_or_default(),
+            cycles,
             finished,
             guest_operations: threads.iter().map(|thread| thread.operations).sum(),
             events: engine.counts.events,
@@ -137,6 +156,9 @@ impl Outcome {
             memory: engine.memory.counts(),
             cores: engine.memory.by_core(),
             devices: engine.devices.as_ref().map_or(Vec::new(), |devices| devices.figures()),
+            cpus,
+            apps: engine.app_figures(),
+            migrations: engine.counts.migrations,
             threads,
         }
     }

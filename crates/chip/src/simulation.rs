@@ -13,7 +13,7 @@ use crate::device::attached::Devices;
 use crate::engine::current::{Entered, with};
 use crate::engine::locks::{LockLog, Watch};
 use crate::engine::queue::EventQueue;
-use crate::engine::thread::{OUTSIDE, Thread};
+use crate::engine::thread::OUTSIDE;
 use crate::engine::{Engine, EngineCounts, Step};
 use crate::guest::arena::{Arena, PAGE};
 use crate::guest::heap::Heap;
@@ -22,18 +22,19 @@ use crate::machine::guest::{Guest, Spawn};
 use crate::memory::lines::Sparse;
 use crate::memory::{Memory, MemorySystem};
 use crate::os::Cpu;
+use crate::os::app::{App, AppState, Application, Runs};
 use crate::os::futex::{Futexes, layout::Layout};
 use crate::os::policy::Policy;
 use crate::outcome::{Outcome, Stuck};
 use crate::random::{Purpose, Random};
 use baton_machine::Local;
-use baton_sched::{Affinity, AppId, Born, ThreadId};
 use baton_trace::TraceBuilder;
-use baton_units::{CoreId, CpuId, Cycles, Hertz};
+use baton_units::{CoreId, Cycles, Hertz};
 use corosensei::{Coroutine, CoroutineResult};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -121,6 +122,26 @@ pub enum Refused {
     /// A thread cannot change clocks.
     #[error("chip `{0}` has no core.clock_change: no thread can change a core's clock")]
     ClockIsFixed(String),
+    /// A thread that may run only where cores are off.
+    #[error("thread `{thread}` may run only on cores {cores:?}, which are off: {place}")]
+    Off {
+        /// The thread.
+        thread: String,
+        /// Cores that it may run on.
+        cores: Vec<u32>,
+        /// Who switched them off: file, line and key, where it was the chip file.
+        place: String,
+    },
+    /// All CPUs in use are off.
+    #[error("all of the {cpus} CPUs in use are off: {place}: key `os.off` is {off}; expected one of them to be on")]
+    AllOff {
+        /// How many are in use.
+        cpus: u32,
+        /// File and line.
+        place: String,
+        /// What stands there.
+        off: String,
+    },
     /// No room for another stack.
     #[error("no room for more than {0} guest threads (Options::threads)")]
     Threads(usize),
@@ -196,13 +217,14 @@ impl Simulation {
         for core in (0..chip.core.count).map(CoreId) {
             memory.set_clock(core, clocks.ratio(core));
         }
-        let engine = Engine {
+        let mut engine = Engine {
             now: 0,
             running: OUTSIDE,
             queue: EventQueue::new(),
             threads: Vec::new(),
             cpus: contexts.iter().map(|&core| Cpu::new(core)).collect(),
             policy: Policy::new(chip, &contexts),
+            apps: vec![AppState::new(String::new(), Runs::Times(1), None)],
             memory,
             clocks,
             devices: Devices::of(chip),
@@ -234,6 +256,13 @@ impl Simulation {
             chip: chip.clone(),
             arena,
         };
+        for &core in chip.os.off.cores.iter().filter(|&&core| core < cpus) {
+            // No thread lives yet: nobody can be left without a CPU.
+            engine.set_online(CoreId(core), false)?;
+        }
+        if !engine.cpus.iter().any(|cpu| cpu.online) {
+            return Err(Refused::AllOff { cpus, place: chip.os.off.place.clone(), off: chip.os.off.text() });
+        }
         Ok(Simulation {
             engine: NonNull::from(Box::leak(Box::new(engine))),
             routines: RefCell::new(Routines { all: Vec::new(), free_stacks: Vec::new(), next_stack: heap }),
@@ -292,7 +321,22 @@ impl Simulation {
         create(spawn, Box::new(f))
     }
 
-    /// Runs until every thread has ended, or to the time limit.
+    /// Adds an application; its first thread runs `main`, once for each of its runs.
+    pub fn application(&mut self, application: Application, main: impl Fn() + 'static) -> Result<App, Refused> {
+        let _inside = self.enter();
+        let Application { name, runs, main: spawn } = application;
+        let main: Rc<dyn Fn()> = Rc::new(main);
+        let app = with(|engine| {
+            let app = App(engine.apps.len() as u32);
+            let spawn = Spawn { app: Some(app), ..spawn };
+            engine.add_app(AppState::new(name, runs, Some((spawn.clone(), main.clone()))));
+            (app, spawn)
+        });
+        create(app.1, Box::new(move || main()))?;
+        Ok(app.0)
+    }
+
+    /// Runs until every thread has ended, or to the time limit, or until only background applications are left.
     ///
     /// # Errors
     /// [`Stuck`] when threads are left that nothing will ever wake.
@@ -304,7 +348,13 @@ impl Simulation {
         loop {
             match with(Engine::step) {
                 Step::Handled => {}
-                Step::Resume(id) => self.resume(id),
+                Step::Resume(id) => {
+                    if self.resume(id) && with(|engine| engine.apps_are_through()) {
+                        if with(|engine| engine.alive) != 0 {
+                            return Ok(with(|engine| Outcome::read(engine, true)));
+                        }
+                    }
+                }
                 Step::Limit => return Ok(with(|engine| Outcome::read(engine, false))),
                 Step::Silence if with(|engine| engine.alive) == 0 => {
                     if cfg!(debug_assertions) {
@@ -317,8 +367,9 @@ impl Simulation {
         }
     }
 
+    /// Whether the thread has ended.
     #[inline]
-    fn resume(&self, id: u32) {
+    fn resume(&self, id: u32) -> bool {
         with(|engine| engine.running = id);
         let routine = self.routines.borrow().all[id as usize];
         let Some(mut routine) = routine else { unreachable!("thread {id} ended and is resumed") };
@@ -335,9 +386,16 @@ impl Simulation {
             // SAFETY: it came from a leaked box, has returned, and nobody refers to it any more.
             let routine = unsafe { Box::from_raw(routine.as_ptr()) };
             routines.free_stacks.push(routine.into_stack().offset);
+            drop(routines);
+            if let Some((spawn, main)) = with(|engine| engine.app_exits(id))
+                && let Err(refused) = create(spawn, Box::new(move || main()))
+            {
+                unreachable!("the stack of the thread that has just ended is free, and it ran there: {refused}");
+            }
         } else {
             with(|engine| engine.running = OUTSIDE);
         }
+        ended
     }
 
     /// What happened to lock words ([`Options::watch_locks`]), and what threads did in
@@ -392,39 +450,6 @@ pub(crate) fn create(spawn: Spawn, f: Box<dyn FnOnce()>) -> Result<Guest, Refuse
     });
     routines.all.push(Some(NonNull::from(Box::leak(Box::new(routine)))));
     Ok(Guest(id))
-}
-
-impl Engine {
-    /// Enters a thread into the tables; it becomes ready after its start's delay and noise.
-    fn add_thread(&mut self, id: u32, spawn: Spawn) -> Result<(), Refused> {
-        let name = if spawn.name.is_empty() { format!("thread {id}") } else { spawn.name };
-        let contexts = |core: &CoreId| {
-            let of_core = |(_, cpu): &(usize, &Cpu)| cpu.core == *core;
-            self.cpus.iter().enumerate().filter(of_core).map(|(id, _)| CpuId(id as u32)).collect::<Vec<_>>()
-        };
-        let cpus = self.cpus.len() as u32;
-        let named = spawn.cpus.iter().copied().filter(|cpu| cpu.0 < cpus);
-        let allowed: Vec<CpuId> = spawn.affinity.iter().flat_map(contexts).chain(named).collect();
-        if allowed.is_empty() && !(spawn.affinity.is_empty() && spawn.cpus.is_empty()) {
-            let cores = spawn.affinity.iter().map(|core| core.0).collect();
-            let named = spawn.cpus.iter().map(|cpu| cpu.0).collect();
-            return Err(Refused::Affinity { thread: name, cores, cpus: named, has: cpus });
-        }
-        let near = allowed.first().copied().unwrap_or(CpuId(id % cpus));
-        let affinity = Affinity::to(allowed);
-        let number = self.free_numbers.pop_first().unwrap_or(self.alive as u32 + self.free_numbers.len() as u32);
-        self.alive += 1;
-        if self.numbers.len() <= number as usize {
-            self.numbers.resize(number as usize + 1, id);
-        }
-        self.numbers[number as usize] = id;
-        let born = Born { app: AppId(0), affinity: affinity.clone(), near };
-        self.threads.push(Thread::new(name, number, affinity, self.now));
-        self.tell(|policy, now, _| policy.fork(now, ThreadId(id), &born));
-        let noise = self.start_noise.below(self.chip.noise.start.0 + 1);
-        self.sleep_until_start(id, self.now + spawn.after.0 + noise);
-        Ok(())
-    }
 }
 
 impl Drop for Simulation {

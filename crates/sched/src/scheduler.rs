@@ -58,6 +58,8 @@ pub struct Params {
     pub time_slice: Cycles,
     /// How far behind in run time a woken thread must be to preempt the running one.
     pub wakeup_granularity: Cycles,
+    /// How much run time a thread that slept is ahead of those that did not; a longer sleep is forgiven.
+    pub sleeper_credit: Cycles,
     /// How often queues are balanced while all CPUs are busy; 0: never.
     pub balance_interval: Cycles,
     /// Of a thousand threads that are woken from another CPU while theirs idles, so many come to the waker's CPU.

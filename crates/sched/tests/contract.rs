@@ -36,8 +36,13 @@ fn cpus(n: u32) -> Cpus {
     Cpus((0..n).map(cpu).collect())
 }
 
-const PARAMS: Params =
-    Params { time_slice: Cycles(100), wakeup_granularity: Cycles(30), balance_interval: Cycles(50), wake_pull: 300 };
+const PARAMS: Params = Params {
+    time_slice: Cycles(100),
+    wakeup_granularity: Cycles(30),
+    sleeper_credit: Cycles(40),
+    balance_interval: Cycles(50),
+    wake_pull: 300,
+};
 
 impl World {
     fn new(policy: &Policy, n: u32, params: Params) -> World {
@@ -425,5 +430,22 @@ fn eevdf_shares_a_cpu_evenly() {
     for (policy, threads) in [("eevdf", 2), ("eevdf", 5), ("eevdf-guest", 3)] {
         let shares = shares(policy, 1, threads);
         assert!(shares.iter().all(|&share| share >= 980), "{policy}, {threads} threads: {shares:?} thousandths");
+    }
+}
+
+#[test]
+fn a_sleeper_with_credit_preempts_and_one_without_waits() {
+    for (credit, at_once) in [(0, false), (30, false), (31, true), (500, true)] {
+        let params = Params { sleeper_credit: Cycles(credit), ..PARAMS };
+        let mut world = World::new(baton_sched::find("fair").unwrap(), 1, params);
+        let sleeper = world.born(Affinity::ALL);
+        world.leaves(sleeper, State::Blocked);
+        world.told(|policy, now, out| policy.block(now, sleeper, out));
+        let worker = world.born(Affinity::ALL);
+        world.pass(1000);
+        world.threads[sleeper.0 as usize].state = State::Ready;
+        world.told(|policy, now, out| policy.wake(now, sleeper, out));
+        let runs = if at_once { sleeper } else { worker };
+        assert_eq!(world.current[0], Some(runs), "with a credit of {credit}");
     }
 }

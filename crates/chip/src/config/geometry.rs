@@ -52,12 +52,7 @@ pub(super) fn check(chip: &Chip) -> Fits {
         ensure(core.result_latency > 0.0, "core.result_latency", core.result_latency, expected)?;
     }
     at_least_1("os.time_slice", chip.os.time_slice)?;
-    if chip.os.futex_home == Some(FutexHome::Lock) {
-        let round = |coherent: &Coherent| coherent.home.placement == HomePlacement::Interleaved;
-        let fits = chip.coherent.as_ref().is_some_and(round);
-        let expected = "\"bucket\" where lines do not go round all homes (home.placement = \"interleaved\")";
-        ensure(fits, "os.futex_home", "\"lock\"", expected)?;
-    }
+    system(chip)?;
     if let Some(devices) = &chip.devices {
         super::device::check(devices, chip)?;
     }
@@ -71,6 +66,30 @@ pub(super) fn check(chip: &Chip) -> Fits {
             places(coherent, chip)
         }
     }
+}
+
+/// The operating system's keys.
+fn system(chip: &Chip) -> Fits {
+    let os = &chip.os;
+    if chip.os.futex_home == Some(FutexHome::Lock) {
+        let round = |coherent: &Coherent| coherent.home.placement == HomePlacement::Interleaved;
+        let fits = chip.coherent.as_ref().is_some_and(round);
+        let expected = "\"bucket\" where lines do not go round all homes (home.placement = \"interleaved\")";
+        ensure(fits, "os.futex_home", "\"lock\"", expected)?;
+    }
+    if os.tick.0 != 0 {
+        let expected = format!("less than os.tick, {}: a thread must get on", os.tick.0);
+        ensure(os.tick_cost < os.tick, "os.tick_cost", os.tick_cost.0, expected)?;
+    }
+    if let Some(first) = os.idle_states.0.first() {
+        let expected = format!("states that begin after os.idle_poll, {}", os.idle_poll.0);
+        ensure(first.after > os.idle_poll.0, "os.idle_states", os.idle_states.text(), expected)?;
+    }
+    let count = chip.core.count;
+    let there = os.off.cores.last().is_none_or(|&last| last < count);
+    ensure(there, "os.off", os.off.text(), format!("cores from 0 to {} (core.count)", count - 1))?;
+    let expected = format!("fewer cores than core.count, {count}: one must be on");
+    ensure(os.off.cores.len() < count as usize, "os.off", os.off.text(), expected)
 }
 
 fn at_least_1(key: &'static str, cycles: Cycles) -> Fits {

@@ -33,7 +33,7 @@ pub mod waits;
 pub mod write;
 
 pub use coherent::Coherent;
-pub use os::{FutexHome, SchedulerName};
+pub use os::{FutexHome, IdleStates, Ipi, OffCores, SchedulerName};
 pub use plan::Plan;
 pub use prices::Prices;
 pub use read::{ChipError, Problem};
@@ -189,10 +189,30 @@ pub struct Os {
     pub scheduler: SchedulerName,
     /// How often queues are balanced while all CPUs are busy; 0: never.
     pub balance_interval: Cycles,
+    /// How much run time a thread that slept is ahead of those that did not.
+    pub sleeper_credit: Cycles,
     /// Where the kernel's hash buckets have their homes; `None`: they are not in memory, and a call costs its price.
     pub futex_home: Option<FutexHome>,
     /// The share of threads woken from another CPU while theirs idles that come to the waker's CPU.
     pub wake_pull: f64,
+    /// Kernel entry and exit of a call that has no price of its own.
+    pub syscall: Cycles,
+    /// Lines of its CPU's kernel data that a system call reads.
+    pub kernel_lines: u32,
+    /// What an interrupt from another CPU takes from the thread that it hits.
+    pub interrupt: Cycles,
+    /// Period of the timer tick on a CPU that is not idle; 0: none.
+    pub tick: Cycles,
+    /// What a tick takes from the thread that it hits.
+    pub tick_cost: Cycles,
+    /// How an interrupt goes from CPU to CPU.
+    pub ipi: Ipi,
+    /// What a switch to a thread that ran on another core costs more.
+    pub migrate: Cycles,
+    /// Deeper idle states.
+    pub idle_states: IdleStates,
+    /// Cores that are switched off when the run begins.
+    pub off: OffCores,
 }
 
 /// What differs between seeds.

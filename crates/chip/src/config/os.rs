@@ -52,3 +52,106 @@ impl Default for SchedulerName {
         SchedulerName(POLICIES[0].name)
     }
 }
+
+/// How an interrupt goes from CPU to CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ipi {
+    /// Its way is within the price of a wake-up.
+    #[default]
+    Price,
+    /// As a packet of the chip's network; what it takes comes on top.
+    Packet,
+}
+
+impl Ipi {
+    /// Their names in a chip file.
+    pub const NAMES: &[&str] = &["price", "packet"];
+
+    /// The name in a chip file.
+    pub fn name(self) -> &'static str {
+        Ipi::NAMES[self as usize]
+    }
+
+    /// The one of that name; [`Ipi::Price`] if there is none.
+    pub fn named(name: &str) -> Ipi {
+        if name == Ipi::Packet.name() { Ipi::Packet } else { Ipi::Price }
+    }
+}
+
+/// An idle state: how long a CPU has idled when it is in it, and what leaving it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleState {
+    /// Idle cycles before it.
+    pub after: u64,
+    /// From a wake-up to the thread's first instruction.
+    pub exit: u64,
+}
+
+/// Idle states beyond halting, each deeper than the one before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IdleStates(pub Vec<IdleState>);
+
+impl IdleStates {
+    /// What a chip file may say.
+    pub const EXPECTED: &str =
+        "states as in \"200000:40000 2000000:150000\": idle cycles before it, then cycles to leave it, both rising";
+
+    /// Reads `200000:40000 2000000:150000`.
+    pub fn parse(text: &str) -> Option<IdleStates> {
+        let state = |word: &str| {
+            let (after, exit) = word.split_once(':')?;
+            let state = IdleState { after: after.parse().ok()?, exit: exit.parse().ok()? };
+            (state.after.max(state.exit) <= super::keys::MOST_CYCLES).then_some(state)
+        };
+        let states: Vec<IdleState> = text.split_whitespace().map(state).collect::<Option<_>>()?;
+        let rising = states.windows(2).all(|pair| pair[0].after < pair[1].after && pair[0].exit <= pair[1].exit);
+        (rising && !states.is_empty()).then_some(IdleStates(states))
+    }
+
+    /// As [`IdleStates::parse`] reads it.
+    pub fn text(&self) -> String {
+        self.0.iter().map(|state| format!("{}:{}", state.after, state.exit)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Cores that are off when a run begins, and where the chip file says so.
+#[derive(Clone, Debug, Default)]
+pub struct OffCores {
+    /// By number, rising.
+    pub cores: Vec<u32>,
+    /// `file:line`, or `--set`; empty for a chip that no file was read for.
+    pub place: String,
+}
+
+/// Two chips with the same cores off are the same, wherever that was said.
+impl PartialEq for OffCores {
+    fn eq(&self, other: &OffCores) -> bool {
+        self.cores == other.cores
+    }
+}
+
+impl OffCores {
+    /// What a chip file may say.
+    pub const EXPECTED: &str = "the cores as in \"1 4-7\"";
+
+    /// Reads `1 4-7`.
+    pub fn parse(text: &str) -> Option<OffCores> {
+        let mut cores = Vec::new();
+        for word in text.split([' ', ',']).filter(|word| !word.is_empty()) {
+            let (first, last) = word.split_once('-').unwrap_or((word, word));
+            let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+            if first > last || u64::from(last) >= super::keys::MOST_CORES {
+                return None;
+            }
+            cores.extend(first..=last);
+        }
+        cores.sort_unstable();
+        cores.dedup();
+        (!cores.is_empty()).then_some(OffCores { cores, place: String::new() })
+    }
+
+    /// As [`OffCores::parse`] reads it.
+    pub fn text(&self) -> String {
+        self.cores.iter().map(u32::to_string).collect::<Vec<_>>().join(" ")
+    }
+}

@@ -98,7 +98,12 @@ impl Chip {
         for setting in settings {
             read.setting(setting).map_err(|problem| ChipError { file: "--set".to_owned(), line: None, problem })?;
         }
-        read.finish().map_err(|(line, problem)| failed(line, problem))
+        let off_line = KEYS.iter().position(|key| key.path == "os.off").and_then(|at| read.lines[at]);
+        let mut chip = read.finish().map_err(|(line, problem)| failed(line, problem))?;
+        if let Some(line) = off_line {
+            chip.os.off.place = if line == 0 { "--set".to_owned() } else { format!("{file}:{line}") };
+        }
+        Ok(chip)
     }
 
     /// Reads the chip file at `path`, with `key=value` settings that replace what it says.

@@ -108,17 +108,45 @@ fn answer() {
     }
 }
 
-/// The running thread goes back into its core's queue.
+/// What the running thread has been asked for meanwhile: it pays for interrupt handlers, and goes back into its CPU's
+/// queue if the CPU is wanted.
 #[cold]
 pub(crate) fn give_up_core() {
-    with(|engine| {
-        let id = engine.running;
-        engine.threads[id as usize].preempt = false;
+    let due = with(|engine| {
         // Another thread's instructions, or the kernel's, disarm a monitor.
-        engine.unwatch(id);
-        engine.step_aside(id, Resume::Guest, Reason::Work);
+        engine.unwatch(engine.running);
+        let thread = &mut engine.threads[engine.running as usize];
+        thread.preempt = false;
+        std::mem::take(&mut thread.due)
     });
-    suspend();
+    if due != 0 {
+        let over = with(|engine| {
+            let over = engine.over(engine.now + due, Rank::Next);
+            if !over {
+                engine.threads[engine.running as usize].state = State::Interrupted;
+            }
+            over
+        });
+        if !over {
+            suspend();
+        }
+        with(|engine| {
+            let now = engine.now;
+            engine.threads[engine.running as usize].charge(Reason::Kernel, now);
+        });
+    }
+    let leaves = with(|engine| {
+        let id = engine.running;
+        let leaves = std::mem::take(&mut engine.threads[id as usize].leaves);
+        if leaves {
+            engine.threads[id as usize].preempt = engine.threads[id as usize].due != 0;
+            engine.step_aside(id, Resume::Guest, Reason::Work);
+        }
+        leaves
+    });
+    if leaves {
+        suspend();
+    }
 }
 
 /// In a system call, or any other stretch that cannot be interrupted. Stores leave their buffer first.

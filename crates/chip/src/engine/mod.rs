@@ -33,7 +33,7 @@ use crate::guest::heap::Heap;
 use crate::memory::lines::Sparse;
 use crate::memory::{Access, Answer, Line, Memory, MemorySystem, Notice, Part, Request, Served};
 use crate::os::futex::{Futexes, layout::Layout};
-use crate::os::{Cpu, policy::Policy};
+use crate::os::{Cpu, app::AppState, policy::Policy};
 use crate::random::Random;
 use baton_machine::Local;
 use baton_trace::{Event, What};
@@ -63,6 +63,7 @@ pub(crate) struct EngineCounts {
     pub(crate) events: u64,
     pub(crate) switches: u64,
     pub(crate) wakes: u64,
+    pub(crate) migrations: u64,
 }
 
 /// The simulated machine.
@@ -74,6 +75,7 @@ pub(crate) struct Engine {
     /// What threads are scheduled onto: the contexts of the cores in use.
     pub(crate) cpus: Vec<Cpu>,
     pub(crate) policy: Policy,
+    pub(crate) apps: Vec<AppState>,
     pub(crate) memory: MemorySystem,
     /// Which contexts of the cores are active.
     pub(crate) contexts: Contexts,
@@ -179,6 +181,10 @@ impl Engine {
                 if !self.rest_event(id) {
                     return Step::Handled;
                 }
+            }
+            State::Interrupted => {
+                thread.charge(Reason::Kernel, now);
+                thread.state = State::Running;
             }
             State::Starting => {
                 if !self.started(id) {
@@ -292,6 +298,7 @@ impl Engine {
                     self.queue.put(own(id), at, Rank::Next);
                 }
                 Notice::Carried { tag } => self.carried(tag),
+                Notice::Interrupt { tag } => self.interrupt_came(tag),
                 Notice::Performed { token } => self.performed(core::parts(token).0),
                 Notice::Lost { core, line } => self.lost(core, line),
             }
@@ -354,6 +361,7 @@ impl Engine {
         }
         self.running = OUTSIDE;
         let cpu = self.threads[id as usize].cpu;
+        self.app_can_run(id, false);
         self.leave(cpu, id, |policy, now, out| policy.exit(now, baton_sched::ThreadId(id), out));
     }
 

@@ -10,6 +10,7 @@ use crate::core::rmw::Far;
 use crate::core::walk::Walk;
 use crate::engine::locks::Timeline;
 use crate::memory::{Access, Line, PARTS};
+use crate::os::app::App;
 use baton_machine::{Local, LockHint};
 use baton_noc::Header;
 use baton_sched::Affinity;
@@ -44,8 +45,10 @@ pub enum Reason {
     Asleep,
     /// Could run, but has no core.
     Ready,
-    /// A core is switching to it or waking up for it.
+    /// A CPU is switching to it.
     Switch,
+    /// An idle CPU is waking up for it.
+    Waking,
     /// Stalled for a device's answer.
     Device,
     /// The same while the device has no room for what it brings.
@@ -55,7 +58,7 @@ pub enum Reason {
 }
 
 /// How many reasons there are.
-pub const REASONS: usize = 14;
+pub const REASONS: usize = 15;
 
 impl Reason {
     /// All of them, in the order of their numbers.
@@ -71,6 +74,7 @@ impl Reason {
         Reason::Asleep,
         Reason::Ready,
         Reason::Switch,
+        Reason::Waking,
         Reason::Device,
         Reason::QueueFull,
         Reason::QueueEmpty,
@@ -90,6 +94,7 @@ impl Reason {
             Reason::Asleep => "asleep",
             Reason::Ready => "ready",
             Reason::Switch => "switch",
+            Reason::Waking => "waking",
             Reason::Device => "device",
             Reason::QueueFull => "queue_full",
             Reason::QueueEmpty => "queue_empty",
@@ -104,6 +109,8 @@ pub(crate) enum State {
     Ready,
     /// A core is switching to it.
     Starting,
+    /// On a CPU whose interrupt handler runs; then its coroutine runs on.
+    Interrupted,
     /// On a core: runs guest code, which takes no time, or an operation that cannot be interrupted.
     Running,
     /// Computes until then; can be interrupted.
@@ -173,6 +180,12 @@ pub(crate) struct Thread {
     pub(crate) core: CoreId,
     /// The CPU is wanted by another thread: give it up before the next operation.
     pub(crate) preempt: bool,
+    /// It is to leave the CPU; otherwise `preempt` is only for what it owes.
+    pub(crate) leaves: bool,
+    /// Cycles of interrupt handlers that it has yet to pay, before its next operation.
+    pub(crate) due: u64,
+    /// It has run before.
+    pub(crate) has_run: bool,
     /// Spin locks of the kernel that it holds or waits for: it cannot be preempted.
     pub(crate) holds: u32,
     /// The CPU is wanted as soon as it holds none.
@@ -189,6 +202,8 @@ pub(crate) struct Thread {
     pub(crate) far: Option<Far>,
     /// What it does while it waits for a lock, if somebody wants to know.
     pub(crate) timeline: Timeline,
+    /// Its application.
+    pub(crate) app: App,
     /// CPUs that it may run on.
     pub(crate) affinity: Affinity,
 
@@ -258,6 +273,9 @@ impl Thread {
             cpu: 0,
             core: CoreId(0),
             preempt: false,
+            leaves: false,
+            due: 0,
+            has_run: false,
             holds: 0,
             wanted: false,
             resume: Resume::Guest,
@@ -268,6 +286,7 @@ impl Thread {
             last_hint: None,
             far: None,
             timeline: Timeline::default(),
+            app: App(0),
             affinity,
             buffer: StoreBuffer::default(),
             walk: Walk::default(),

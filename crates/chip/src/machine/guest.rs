@@ -1,11 +1,13 @@
 //! What a simulated guest can do beside the verbs of [`Machine`](baton_machine::Machine).
 
 pub use super::futex::{requeue, wake_moved};
-use crate::core::drain::drain;
+use super::kernel::{enter_kernel, system_call};
 use crate::engine::current::{kernel, operate, running, suspend, with};
 use crate::engine::thread::{OUTSIDE, Reason, State, Waited};
 use crate::memory::Memory;
+use crate::os::app::App;
 use crate::simulation::{self, Refused};
+pub use baton_sched::Notice;
 use baton_trace::What;
 use baton_units::{CoreId, CpuId, Cycles, Hertz};
 
@@ -18,6 +20,8 @@ pub struct Spawn {
     pub affinity: Vec<CoreId>,
     /// CPUs that it may run on beside these. Both empty: all.
     pub cpus: Vec<CpuId>,
+    /// Its application; `None`: its creator's.
+    pub app: Option<App>,
     /// When it can run first, after the moment of its creation.
     pub after: Cycles,
 }
@@ -41,7 +45,7 @@ impl Guest {
 pub fn spawn(spawn: Spawn, f: impl FnOnce() + 'static) -> Guest {
     assert_guest("spawn");
     let price = with(|engine| engine.chip.os.thread_create.0);
-    drain();
+    enter_kernel();
     operate(Reason::Kernel, |engine| engine.after(price));
     match simulation::create(spawn, Box::new(f)) {
         Ok(guest) => guest,
@@ -56,7 +60,7 @@ pub fn spawn(spawn: Spawn, f: impl FnOnce() + 'static) -> Guest {
 pub fn join(guest: Guest) {
     assert_guest("join");
     // The look at the thread is an operation, so that a loop of joins takes time.
-    drain();
+    enter_kernel();
     operate(Reason::Kernel, |engine| engine.after(engine.chip.os.futex_wait_changed.0.max(1)));
     let sleeps = with(|engine| {
         let id = engine.running;
@@ -73,13 +77,64 @@ pub fn join(guest: Guest) {
     }
 }
 
+/// Has a thread run on these cores and CPUs only, from now on; both empty: on all. Costs `os.syscall`.
+///
+/// # Errors
+/// Where none of them is in use and on.
+///
+/// # Panics
+/// Outside of guest code.
+pub fn set_affinity(guest: Guest, cores: &[CoreId], cpus: &[CpuId]) -> Result<(), Refused> {
+    assert_guest("set_affinity");
+    system_call();
+    with(|engine| engine.set_affinity(guest.0, cores, cpus))
+}
+
+/// Switches a core off or on; threads that run or wait there go elsewhere. Costs `os.syscall`.
+///
+/// # Errors
+/// Where there is no such core in use, or a thread would be left without any.
+///
+/// # Panics
+/// Outside of guest code.
+pub fn set_online(core: CoreId, online: bool) -> Result<(), Refused> {
+    assert_guest("set_online");
+    system_call();
+    with(|engine| engine.set_online(core, online))
+}
+
+/// How many threads of the calling thread's application can run now, itself included.
+///
+/// # Panics
+/// Outside of guest code.
+pub fn runnable() -> u32 {
+    assert_guest("runnable");
+    with(|engine| engine.runnable(engine.threads[engine.running as usize].app))
+}
+
+/// Says something of the calling thread to the policy that schedules it: the run-time extensions of Saez and others
+/// (section 2.2). Costs `os.syscall`.
+///
+/// # Panics
+/// Outside of guest code.
+pub fn notify(notice: Notice, lock: Option<u64>, holder: Option<Guest>) {
+    assert_guest("notify");
+    system_call();
+    with(|engine| {
+        let thread = baton_sched::ThreadId(engine.running);
+        let holder = holder.map(|guest| baton_sched::ThreadId(guest.0));
+        engine.tell(|policy, now, out| policy.notify(now, thread, notice, lock, holder, out));
+        engine.decide();
+    });
+}
+
 /// Leaves the core for so long: a sleep, or a wait for input.
 ///
 /// # Panics
 /// Outside of guest code.
 pub fn delay(cycles: Cycles) {
     assert_guest("delay");
-    drain();
+    system_call();
     if cycles.0 != 0 {
         with(|engine| {
             let until = engine.now + cycles.0;

@@ -11,12 +11,14 @@
 //! | [`wait`] | the wait policies and their prices |
 //! | [`rest`] | those of them in which the CPU stands still: monitors, and halting |
 //! | [`futex`] | sleepers moved from cell to cell |
+//! | [`kernel`] | entering the kernel |
 //! | [`guest`] | what only a simulated guest can do: sleep for a time, start and join threads, record events |
 
 pub mod cell;
 pub mod device;
 mod futex;
 pub mod guest;
+pub(crate) mod kernel;
 pub(crate) mod rest;
 pub(crate) mod wait;
 

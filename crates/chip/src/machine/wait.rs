@@ -2,6 +2,7 @@
 //! something between them, then, where the policy parks, the futex protocol with its table of sleepers.
 
 use super::cell::SimulatedAtomic;
+use super::kernel::enter_kernel;
 use super::rest::Watch;
 use super::{access, running};
 use crate::config::{Chip, Halt, Monitor, SystemCall};
@@ -264,6 +265,7 @@ impl<T: Word> Waiting<'_, T> {
             let os = &engine.chip.os;
             (os.futex_wait_changed.0, os.futex_wait.0.saturating_sub(os.futex_wait_changed.0))
         });
+        enter_kernel();
         kernel(short);
         let ended = if self.cell.read() != self.value {
             Ended::Woken
@@ -368,6 +370,7 @@ pub(super) fn wake(address: usize, n: u32) {
     if announced == 0 || n == 0 {
         return;
     }
+    enter_kernel();
     kernel(price);
     wake_queued(offset, n);
 }

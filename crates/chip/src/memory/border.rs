@@ -90,6 +90,11 @@ pub(crate) enum Notice {
         /// The one it was given with.
         tag: u32,
     },
+    /// An interrupt has come to its core.
+    Interrupt {
+        /// The one it was sent with.
+        tag: u32,
+    },
     /// The home performs a far atomic: now its word is read and written.
     Performed {
         /// The request's.
@@ -115,6 +120,19 @@ pub(crate) struct Carried {
     pub(crate) device: u32,
     /// From the device to the core: an answer or an interrupt.
     pub(crate) to_core: bool,
+}
+
+/// An interrupt from one core to another: a packet of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Interrupt {
+    /// Comes back with the notice that it has arrived.
+    pub(crate) tag: u32,
+    /// Who sends it.
+    pub(crate) from: CoreId,
+    /// Whom it is for.
+    pub(crate) to: CoreId,
+    /// What the sender's network interface writes into its header.
+    pub(crate) mark: Header,
 }
 
 /// What a request's cycles went to.

@@ -6,7 +6,9 @@
 //! So a reader whose copy is being taken misses from the moment of the request on.
 
 use super::lines::Sparse;
-use super::{Access, Answer, Carried, CoreCounts, Line, Memory, MemoryCounts, Notice, Part, Request, Served};
+use super::{
+    Access, Answer, Carried, CoreCounts, Interrupt, Line, Memory, MemoryCounts, Notice, Part, Request, Served,
+};
 use crate::clock::Ratio;
 use crate::config::{Chip, Distance};
 use crate::random::Random;
@@ -216,6 +218,10 @@ impl Memory for FixedMemory {
 
     fn failed(&self, _: CoreId) -> bool {
         false
+    }
+
+    fn interrupt(&mut self, _: Interrupt, _: Cycles) {
+        unreachable!("chips of fixed latencies are refused interrupts as packets");
     }
 
     fn carry(&mut self, _: Carried, _: Cycles) {

@@ -18,7 +18,7 @@ pub(crate) mod fixed;
 pub(crate) mod lines;
 
 pub use border::MEMORY_PARTS;
-pub(crate) use border::{Access, Answer, Carried, Line, Notice, PARTS, Part, Parts, Request, Served};
+pub(crate) use border::{Access, Answer, Carried, Interrupt, Line, Notice, PARTS, Part, Parts, Request, Served};
 
 use crate::clock::Ratio;
 use crate::config::Chip;
@@ -58,6 +58,10 @@ pub(crate) trait Memory {
 
     /// Carries a packet to or from a device; a notice says when it has arrived. Only where devices hang on the network.
     fn carry(&mut self, packet: Carried, now: Cycles);
+
+    /// Sends an interrupt; a [`Notice::Interrupt`] says when it has arrived. A memory system without a network has no such
+    /// packets, and the chip file asks for none.
+    fn interrupt(&mut self, interrupt: Interrupt, now: Cycles);
 
     /// `n` more hits of `core` happened that were not requested one by one.
     fn count_hits(&mut self, core: CoreId, n: u64);
@@ -232,6 +236,9 @@ impl Memory for MemorySystem {
     }
     fn carry(&mut self, packet: Carried, now: Cycles) {
         each!(self, memory => memory.carry(packet, now));
+    }
+    fn interrupt(&mut self, interrupt: Interrupt, now: Cycles) {
+        each!(self, memory => memory.interrupt(interrupt, now));
     }
     fn count_hits(&mut self, core: CoreId, n: u64) {
         each!(self, memory => memory.count_hits(core, n));

@@ -2,7 +2,7 @@
 
 use crate::config::Chip;
 use crate::engine::queue::Rank;
-use crate::engine::{Engine, Step, slice};
+use crate::engine::{Engine, slice};
 use baton_sched::{Cpu, Cpus, Decision, Params, Scheduler};
 use baton_units::{CoreId, CpuId, Cycles};
 use std::collections::VecDeque;
@@ -25,6 +25,7 @@ impl Policy {
         let params = Params {
             time_slice: chip.os.time_slice,
             wakeup_granularity: chip.os.wakeup_granularity,
+            sleeper_credit: chip.os.sleeper_credit,
             balance_interval: chip.os.balance_interval,
             wake_pull: (chip.os.wake_pull * 1000.0).round() as u32,
         };
@@ -61,7 +62,9 @@ impl Engine {
     fn carry_out(&mut self, decision: Decision) -> bool {
         match decision {
             Decision::Start(CpuId(cpu)) => return self.rouse(cpu),
-            Decision::Preempt(CpuId(cpu)) => self.preempt(cpu),
+            Decision::Preempt(CpuId(cpu)) => self.call_off(cpu),
+            // A periodic tick stands for all timers.
+            Decision::Timer(..) | Decision::NoTimer(_) if self.chip.os.tick.0 != 0 => {}
             Decision::Timer(CpuId(cpu), at) => {
                 self.forget_timer(cpu);
                 self.cpus[cpu as usize].timer = true;
@@ -72,17 +75,9 @@ impl Engine {
         false
     }
 
-    fn forget_timer(&mut self, cpu: u32) {
+    pub(super) fn forget_timer(&mut self, cpu: u32) {
         if std::mem::take(&mut self.cpus[cpu as usize].timer) {
             self.queue.cancel(slice(cpu));
         }
-    }
-
-    /// The policy's timer of that CPU has come.
-    pub(crate) fn timer_came(&mut self, cpu: u32) -> Step {
-        self.cpus[cpu as usize].timer = false;
-        self.tell(|policy, now, out| policy.tick(now, CpuId(cpu), out));
-        self.decide();
-        Step::Handled
     }
 }

@@ -3,6 +3,7 @@
 use crate::engine::queue::Rank;
 use crate::engine::thread::{Ended, Reason, Resume, State, ThreadId, Waited};
 use crate::engine::{Engine, own, timeout};
+use crate::os::cpu::Doing;
 use baton_sched as sched;
 use baton_units::CpuId;
 
@@ -15,23 +16,41 @@ impl Engine {
         thread.charge(reason, now);
         thread.waits_on = None;
         thread.state = State::Ready;
+        self.app_can_run(id, true);
         self.tell(|policy, now, out| policy.wake(now, sched::ThreadId(id), out));
         self.decide() != 0
     }
 
     /// An idle CPU is to run a thread; whether it idled and has found one.
     pub(crate) fn rouse(&mut self, cpu: u32) -> bool {
-        if self.cpus[cpu as usize].current.is_some() {
+        if self.cpus[cpu as usize].current.is_some() || !self.cpus[cpu as usize].online {
             return false;
         }
         let Some(sched::ThreadId(id)) = self.tell(|policy, now, out| policy.pick(now, CpuId(cpu), out)) else {
             return false;
         };
-        let idle = self.now - self.cpus[cpu as usize].idle_since;
         let os = &self.chip.os;
-        let latency = if idle < os.idle_poll.0 { os.wake_polling } else { os.wake_idle };
-        self.start(cpu, id, latency.0);
+        let (latency, polls) = self.cpus[cpu as usize].wake_latency(self.now, os);
+        let event = self.start(cpu, id, Doing::Waking, latency);
+        // A CPU that polls sees that there is work; one that has halted is called.
+        let called = self.other_than(cpu).filter(|_| !polls).is_some_and(|from| self.send_interrupt(from, cpu));
+        if called {
+            self.cpus[cpu as usize].wakes = Some(event - self.now);
+        } else {
+            self.queue.put(own(id), event, Rank::Next);
+        }
         true
+    }
+
+    /// Has a busy CPU's thread lose it: by an interrupt, if a thread on another CPU is the cause.
+    pub(super) fn call_off(&mut self, cpu: u32) {
+        if let Some(from) = self.other_than(cpu).filter(|_| self.cpus[cpu as usize].current.is_some()) {
+            if self.send_interrupt(from, cpu) {
+                return;
+            }
+            self.interrupt_cpu(cpu, self.chip.os.interrupt.0);
+        }
+        self.preempt(cpu);
     }
 
     /// Takes the CPU from the thread that runs on it, at once or before its next operation.
@@ -51,14 +70,20 @@ impl Engine {
             State::Spinning => {
                 if self.interrupt_spin(id) {
                     self.step_aside(id, Resume::Guest, Reason::Spin);
+                } else {
+                    self.threads[id as usize].leaves = true;
                 }
             }
             // The interrupt ends its rest; it gives the CPU up when it has left it.
             State::Resting => {
-                self.threads[id as usize].preempt = true;
+                let thread = &mut self.threads[id as usize];
+                (thread.preempt, thread.leaves) = (true, true);
                 self.end_rest(id, Ended::Interrupted);
             }
-            State::Running | State::Starting => self.threads[id as usize].preempt = true,
+            State::Running | State::Starting | State::Interrupted => {
+                let thread = &mut self.threads[id as usize];
+                (thread.preempt, thread.leaves) = (true, true);
+            }
             // It is about to leave: those who wait for its end are woken first.
             State::Done => {}
             State::Ready | State::Asleep => unreachable!("a thread that does not run has CPU {cpu}"),
@@ -84,60 +109,78 @@ impl Engine {
         last: ThreadId,
         f: impl FnOnce(&mut dyn sched::Scheduler, baton_units::Cycles, &mut Vec<sched::Decision>),
     ) {
+        let online = self.cpus[cpu as usize].online;
         let picked = self.tell(|policy, now, out| {
             f(policy, now, out);
-            policy.pick(now, CpuId(cpu), out)
+            if online { policy.pick(now, CpuId(cpu), out) } else { None }
         });
         match picked {
             Some(sched::ThreadId(id)) => {
                 let switch = if last == id { 0 } else { self.chip.os.context_switch.0 };
-                self.start(cpu, id, switch);
+                let event = self.start(cpu, id, Doing::Switching, switch);
+                self.queue.put(own(id), event, Rank::Next);
             }
             None => {
                 let here = &mut self.cpus[cpu as usize];
-                (here.current, here.idle_since) = (None, self.now);
+                here.current = None;
+                here.turn(if online { Doing::Idle } else { Doing::Off }, self.now, &self.chip.os);
+                if self.chip.os.tick.0 != 0 {
+                    self.forget_timer(cpu);
+                }
                 self.deactivate(cpu);
             }
         }
         self.decide();
     }
 
-    /// Gives the CPU to a thread that is ready, `latency` from now.
-    fn start(&mut self, cpu: u32, id: ThreadId, latency: u64) {
+    /// Gives the CPU to a thread that is ready; when it will have switched to it, which takes `latency` and what a
+    /// migration costs.
+    fn start(&mut self, cpu: u32, id: ThreadId, doing: Doing, latency: u64) -> u64 {
         let now = self.now;
-        let core = self.cpus[cpu as usize].core;
+        let here = &mut self.cpus[cpu as usize];
+        here.turn(doing, now, &self.chip.os);
+        here.current = Some(id);
+        let core = here.core;
         let thread = &mut self.threads[id as usize];
         thread.charge(Reason::Ready, now);
         thread.state = State::Starting;
-        (thread.cpu, thread.core) = (cpu, core);
-        self.cpus[cpu as usize].current = Some(id);
+        let moved = thread.has_run && thread.core != core;
+        (thread.cpu, thread.core, thread.has_run) = (cpu, core, true);
         self.counts.switches += 1;
+        self.counts.migrations += u64::from(moved);
+        self.arm_tick(cpu);
+        let latency = latency + if moved { self.chip.os.migrate.0 } else { 0 };
         let mode = self.activate(cpu);
         self.share_core(core);
-        self.queue.put(own(id), now + mode + self.clocks.whole(core, latency), Rank::Next);
+        now + mode + self.clocks.whole(core, latency)
     }
 
     /// The CPU has switched to the thread; whether its coroutine runs on now.
     pub(crate) fn started(&mut self, id: ThreadId) -> bool {
         let now = self.now;
+        let cpu = self.threads[id as usize].cpu;
+        let here = &mut self.cpus[cpu as usize];
+        let reason = if here.doing == Doing::Waking { Reason::Waking } else { Reason::Switch };
+        here.turn(Doing::Busy, now, &self.chip.os);
         let thread = &mut self.threads[id as usize];
-        thread.charge(Reason::Switch, now);
+        thread.charge(reason, now);
         thread.state = State::Running;
-        let cpu = thread.cpu;
-        self.share_core(self.core_of(id));
-        let thread = &mut self.threads[id as usize];
         let Resume::Work(left) = std::mem::replace(&mut thread.resume, Resume::Guest) else {
             self.tell(|policy, now, out| policy.runs(now, CpuId(cpu), out));
             self.decide();
             return true;
         };
-        let wanted = std::mem::take(&mut thread.preempt);
-        let until = self.end_of(id, left);
+        // Handlers that came while it was switched to.
+        let due = std::mem::take(&mut thread.due);
+        thread.stolen += due;
+        let leaves = std::mem::take(&mut thread.leaves);
+        thread.preempt = false;
+        let until = self.end_of(id, left) + due;
         self.threads[id as usize].state = State::Working(until);
         self.queue.put(own(id), until, Rank::Next);
         self.tell(|policy, now, out| policy.runs(now, CpuId(cpu), out));
         self.decide();
-        if wanted {
+        if leaves {
             self.preempt(cpu);
         }
         false
@@ -178,7 +221,8 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         thread.state = State::Asleep;
         thread.waits_on = Some((on, now));
-        (thread.preempt, thread.wanted) = (false, false);
+        (thread.leaves, thread.wanted) = (false, false);
+        thread.preempt = thread.due != 0;
         thread.ended = Ended::Woken;
         thread.resume = Resume::Guest;
         thread.sleeps += 1;
@@ -187,6 +231,7 @@ impl Engine {
         if deadline != u64::MAX {
             self.queue.put(timeout(id), deadline.max(now), Rank::Next);
         }
+        self.app_can_run(id, false);
         self.leave(cpu, id, |policy, now, out| policy.block(now, sched::ThreadId(id), out));
     }
 }

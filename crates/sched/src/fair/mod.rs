@@ -1,7 +1,7 @@
 //! Run time shared out evenly, in the manner of Linux.
 //!
 //! Each CPU has a queue; the thread with the least run time runs next. Run time is virtual: it is carried from queue to
-//! queue as a distance from the queue's least, and a long sleep is forgiven. A woken thread goes to the CPU that it ran on
+//! queue as a distance from the queue's least; a thread that has slept is ahead by `sleeper_credit` at most. A woken thread goes to the CPU that it ran on
 //! if that idles, else to an idle one, the nearest first and whole idle cores before siblings of busy ones, else it waits
 //! where it was; it preempts the thread that runs there if it is `wakeup_granularity` behind it. A CPU that runs dry takes
 //! from the longest queue the thread that has waited longest. With a `balance_interval`, queues are balanced while all CPUs are
@@ -118,13 +118,16 @@ impl Fair {
         least
     }
 
-    /// Carries a thread's standing over from one queue to another, and forgives it a long sleep.
+    /// Carries a thread's standing over from one queue to another. One that has slept long is no further ahead of the others
+    /// than its credit.
     fn settle(&mut self, id: ThreadId, to: CpuId, now: u64) {
         let from = self.thread(id).cpu;
-        let lag = self.thread(id).run_time.saturating_sub(self.least(from, now));
+        let (own, there) = (self.thread(id).run_time, self.least(from, now));
         let least = self.least(to, now);
+        let credit = if self.thread(id).state == State::Blocked { self.params.sleeper_credit.0 } else { 0 };
+        let ahead = there.saturating_sub(own).min(credit);
         let thread = self.thread_mut(id);
-        (thread.run_time, thread.cpu) = (least + lag, to);
+        (thread.run_time, thread.cpu) = ((least + own.saturating_sub(there)).saturating_sub(ahead), to);
     }
 
     /// Puts the thread, which belongs to that CPU, into its queue.

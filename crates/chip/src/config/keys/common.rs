@@ -2,7 +2,7 @@
 
 use super::{Key, Kind, MOST_CORES, Need, Value, share, text, whole};
 use crate::config::coherent::Atomics;
-use crate::config::{CoreClocks, FutexHome, Level, MemoryModel, SchedulerName};
+use crate::config::{CoreClocks, Level, MemoryModel};
 use baton_units::{Cycles, Hertz};
 
 /// Whether a chip of fixed latencies gives a key, and whether a coherent one does.
@@ -199,58 +199,4 @@ pub(super) const KEYS: &[Key] = &[
         "the system call that halts the CPU, until it stands still; absent: the kernel has no such call"),
     key!(part "wait.halt.send", halt, send, "the waker's system call, which sends an interrupt when it begins"),
     key!(part "wait.halt.exit", halt, exit, "from there to the waiter's next instruction"),
-    key!(BOTH cycles "os.futex_wait", os.futex_wait, "futex wait that sleeps: from the call until the core is free"),
-    key!(BOTH cycles "os.futex_wait_changed", os.futex_wait_changed, "futex wait that finds the value changed"),
-    key!(BOTH cycles "os.futex_wake_none", os.futex_wake_none, "futex wake that finds nobody asleep"),
-    key!(BOTH cycles "os.futex_wake", os.futex_wake, "futex wake of one sleeper, until the waker goes on"),
-    key!(BOTH cycles "os.futex_wake_more", os.futex_wake_more, "each further sleeper that the same call wakes"),
-    key!(BOTH cycles "os.context_switch", os.context_switch, "from one thread to the next on a core"),
-    key!(BOTH cycles "os.wake_idle", os.wake_idle,
-        "from a wake-up to the thread's first instruction, on a core that has halted"),
-    key!(BOTH cycles "os.wake_polling", os.wake_polling, "the same on an idle core that still polls for work"),
-    key!(BOTH cycles "os.idle_poll", os.idle_poll, "how long an idle core polls before it halts"),
-    key!(BOTH cycles "os.time_slice", os.time_slice, "how long a thread runs before one that waits for the core gets it"),
-    key!(BOTH cycles "os.wakeup_granularity", os.wakeup_granularity,
-        "how far behind in run time a woken thread must be to preempt the running one"),
-    key!(BOTH cycles "os.thread_create", os.thread_create, "creating a thread, at its creator"),
-    Key {
-        path: "os.scheduler",
-        kind: Kind::Choice(baton_sched::NAMES),
-        fixed: Need::May,
-        coherent: Need::May,
-        what: "which policy decides who runs where; absent: fair",
-        get: |chip| Some(Value::Text(chip.os.scheduler.name().into())),
-        set: |chip, value| chip.os.scheduler = SchedulerName::named(&text(value)).unwrap_or_default(),
-    },
-    key!(MAY cycles "os.balance_interval", os.balance_interval,
-        "how often queues are balanced while all CPUs are busy; 0 or absent: never"),
-    Key {
-        path: "os.futex_home",
-        kind: Kind::Choice(FutexHome::NAMES),
-        fixed: Need::May,
-        coherent: Need::May,
-        what: "where a futex's hash bucket has its home: by its own address, or at the lock's home; absent: buckets and \
-               queues are not in memory, and a call costs its price",
-        get: |chip| chip.os.futex_home.map(|home| Value::Text(home.name().into())),
-        set: |chip, value| chip.os.futex_home = FutexHome::named(&text(value)),
-    },
-    Key {
-        path: "os.wake_pull",
-        kind: Kind::Share(0.0, 1.0),
-        fixed: Need::May,
-        coherent: Need::May,
-        what: "share of threads woken from another CPU while theirs idles that come to the waker's; absent: none",
-        get: |chip| (chip.os.wake_pull != 0.0).then_some(Value::Share(chip.os.wake_pull)),
-        set: |chip, value| chip.os.wake_pull = share(value),
-    },
-    Key {
-        path: "noise.latency",
-        kind: Kind::Share(0.0, 0.5),
-        fixed: Need::Must,
-        coherent: Need::Must,
-        what: "each transfer takes up to this share longer or shorter, by the seed",
-        get: |chip| Some(Value::Share(chip.noise.latency)),
-        set: |chip, value| chip.noise.latency = share(value),
-    },
-    key!(BOTH cycles "noise.start", noise.start, "each thread starts up to this many cycles late, by the seed"),
 ];

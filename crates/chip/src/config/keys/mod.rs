@@ -3,7 +3,8 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`common`] | cores, fixed prices, wait policies, operating system, noise |
+//! | [`common`] | cores, fixed prices, wait policies |
+//! | [`os`] | operating system, noise |
 //! | [`ocor`] | marks on lock and wake-up requests |
 //! | [`coherent`] | caches, directory, memory controllers, network |
 //! | [`device`] | devices |
@@ -12,6 +13,7 @@ mod coherent;
 mod common;
 mod device;
 mod ocor;
+mod os;
 
 use super::{Chip, MemoryModel};
 
@@ -177,8 +179,8 @@ const fn joined<const N: usize>(parts: &[&[Key]]) -> [Key; N] {
     all
 }
 
-const ALL: [Key; common::KEYS.len() + coherent::KEYS.len() + ocor::KEYS.len() + device::KEYS.len()] =
-    joined(&[common::KEYS, &coherent::KEYS, ocor::KEYS, device::KEYS]);
+const ALL: [Key; common::KEYS.len() + os::KEYS.len() + coherent::KEYS.len() + ocor::KEYS.len() + device::KEYS.len()] =
+    joined(&[common::KEYS, os::KEYS, &coherent::KEYS, ocor::KEYS, device::KEYS]);
 
 /// Every key, in the order in which a chip file is written.
 pub const KEYS: &[Key] = &ALL;

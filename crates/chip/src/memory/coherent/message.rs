@@ -31,6 +31,8 @@ pub(super) enum What {
     Line,
     /// A packet to a device, or from one, by its tag.
     Carried(u32),
+    /// An interrupt for a core.
+    Interrupt(u32),
 }
 
 /// What happens to a message when its time has come.

@@ -41,7 +41,7 @@ mod private;
 #[cfg(test)]
 mod tests;
 
-use super::border::{Answer, Carried, Line, Notice, Part, Request};
+use super::border::{Answer, Carried, Interrupt, Line, Notice, Part, Request};
 use super::lines::Sparse;
 use super::{CoreCounts, Memory, MemoryCounts};
 use crate::clock::Ratio;
@@ -321,6 +321,8 @@ impl<S: CoreSet> Coherent<S> {
             What::Read => (baton_coherence::Class::Forward as u8, short),
             What::Write => (baton_coherence::Class::Forward as u8, long),
             What::Line => (baton_coherence::Class::Response as u8, long),
+            // Its core always takes it.
+            What::Interrupt(_) => (baton_coherence::Class::Response as u8, short),
             What::Carried(_) => {
                 let answer = matches!(flight.to, Unit::Core(_));
                 (DEVICE_CLASS as u8 + u8::from(answer), self.device_flits)
@@ -337,7 +339,9 @@ impl<S: CoreSet> Coherent<S> {
         flight.stage = Stage::Travel;
         flight.placed = class == REQUESTS && self.bounded;
         let mark = flight.mark;
-        let marked = self.marks.get(usize::from(class)).is_some_and(|&marked| marked);
+        // An interrupt answers nobody: its mark is its sender's own.
+        let own = matches!(flight.what, What::Interrupt(_)) && self.marks[usize::from(REQUESTS)];
+        let marked = own || self.marks.get(usize::from(class)).is_some_and(|&marked| marked);
         let header = if marked { Header { class, ..mark } } else { Header::of_class(class) };
         self.counts.packets += 1;
         self.counts.lock_packets += u64::from(mark.marked && class == REQUESTS);
@@ -358,6 +362,10 @@ impl<S: CoreSet> Coherent<S> {
                 self.flights.take(id);
                 self.out.push(Notice::Carried { tag });
             }
+            (Unit::Core(_), What::Interrupt(tag)) => {
+                self.flights.take(id);
+                self.out.push(Notice::Interrupt { tag });
+            }
             (to, what) => unreachable!("{to:?} is sent {what:?}"),
         }
     }
@@ -369,6 +377,27 @@ impl<S: CoreSet> Coherent<S> {
 
     fn refresh(&mut self) {
         self.next = if self.out.is_empty() { self.events.first().min(self.net_next) } else { self.now };
+    }
+
+    /// A packet of none of the protocol's concern leaves.
+    fn depart(&mut self, what: What, from: Unit, to: Unit, mark: Header, now: Cycles) {
+        self.now = now.0;
+        self.events.advance(now.0);
+        let flight = Flight {
+            stage: Stage::Send,
+            what,
+            line: 0,
+            from,
+            to,
+            placed: false,
+            next: message::NONE,
+            since: now.0,
+            parts: Default::default(),
+            version: 0,
+            mark,
+        };
+        self.post(flight, now.0);
+        self.refresh();
     }
 }
 
@@ -424,23 +453,12 @@ impl<S: CoreSet> Memory for Coherent<S> {
         let Carried { tag, core, device, to_core } = packet;
         let (core, device) = (Unit::Core(core.0), Unit::Device(device));
         let (from, to) = if to_core { (device, core) } else { (core, device) };
-        self.now = now.0;
-        self.events.advance(now.0);
-        let flight = Flight {
-            stage: Stage::Send,
-            what: What::Carried(tag),
-            line: 0,
-            from,
-            to,
-            placed: false,
-            next: message::NONE,
-            since: now.0,
-            parts: Default::default(),
-            version: 0,
-            mark: Header::default(),
-        };
-        self.post(flight, now.0);
-        self.refresh();
+        self.depart(What::Carried(tag), from, to, Header::default(), now);
+    }
+
+    fn interrupt(&mut self, interrupt: Interrupt, now: Cycles) {
+        let Interrupt { tag, from, to, mark } = interrupt;
+        self.depart(What::Interrupt(tag), Unit::Core(from.0), Unit::Core(to.0), mark, now);
     }
 
     fn count_hits(&mut self, core: CoreId, n: u64) {

@@ -1,6 +1,6 @@
 //! Where the kernel's memory is, at the start of the arena, and which bucket a cell has.
 //!
-//! The counters of sleepers come first, which belong to the program and lie as in the native table. Then, if futexes live in memory,
+//! The counters of sleepers come first, which belong to the program and lie as in the native table. Kernel data of each CPU comes last (`os.kernel_lines`). Between them, if futexes live in memory,
 //! the hash buckets, each alone in a line, and the nodes, one for each thread that can live at a time.
 //!
 //! With `os.futex_home = "lock"` a cell's bucket is one whose line has the cell's own home (OCOR, section 4.1: a sleeper
@@ -20,6 +20,9 @@ pub(crate) struct Layout {
     bucket_bytes: usize,
     nodes_at: usize,
     node_bytes: usize,
+    cpus_at: usize,
+    /// Kernel lines of a CPU.
+    cpu_lines: usize,
     /// Where the heap can begin.
     pub(crate) end: usize,
     /// How many homes lines go round; 1 where there are none.
@@ -37,9 +40,22 @@ impl Layout {
         let node_bytes = line.max(64);
         let buckets_at = (BUCKETS * BUCKET_BYTES).next_multiple_of(line);
         let nodes_at = (buckets_at + buckets * line).next_multiple_of(node_bytes);
-        let end = (nodes_at + nodes * node_bytes).next_multiple_of(PAGE);
+        let cpus_at = nodes_at + nodes * node_bytes;
+        let cpu_lines = chip.os.kernel_lines as usize;
+        let end = (cpus_at + chip.cpus() as usize * cpu_lines * line).next_multiple_of(PAGE);
         let line_shift = line.trailing_zeros();
-        Layout { home, buckets_at, bucket_bytes: line, nodes_at, node_bytes, end, homes, line_shift }
+        Layout {
+            home,
+            buckets_at,
+            bucket_bytes: line,
+            nodes_at,
+            node_bytes,
+            cpus_at,
+            cpu_lines,
+            end,
+            homes,
+            line_shift,
+        }
     }
 
     /// Whether futexes live in memory.
@@ -71,6 +87,11 @@ impl Layout {
     /// Where that bucket is.
     pub(crate) fn bucket(&self, number: u32) -> usize {
         self.buckets_at + number as usize * self.bucket_bytes
+    }
+
+    /// Where that line of a CPU's kernel data is.
+    pub(crate) fn cpu_line(&self, cpu: u32, number: u32) -> usize {
+        self.cpus_at + ((cpu as usize * self.cpu_lines + number as usize) << self.line_shift)
     }
 
     /// Where that node is.

@@ -10,6 +10,7 @@ use crate::engine::current::{give_up_core, kernel, suspend, with};
 use crate::engine::thread::{Ended, State, ThreadId, Waited};
 use crate::machine::Simulated;
 use crate::machine::cell::SimulatedAtomic;
+use crate::machine::kernel::enter_kernel;
 use crate::machine::wait::mark_next;
 use baton_machine::{Deadline, Word};
 use std::cell::Cell;
@@ -63,6 +64,9 @@ impl Kernel for SimulatedKernel {
     }
 
     fn path(&self, path: Path) {
+        if path != Path::Sleep {
+            enter_kernel();
+        }
         kernel(with(|engine| {
             let os = &engine.chip.os;
             match path {
@@ -90,7 +94,7 @@ impl Kernel for SimulatedKernel {
             } else {
                 thread.holds -= 1;
                 if thread.holds == 0 && std::mem::take(&mut thread.wanted) {
-                    thread.preempt = true;
+                    (thread.preempt, thread.leaves) = (true, true);
                 }
             }
         });

@@ -1,0 +1,132 @@
+//! A CPU, and where its cycles go.
+
+use crate::config::Os;
+use crate::engine::thread::ThreadId;
+use baton_units::{CoreId, CpuId, Cycles};
+
+/// What a CPU does. Every cycle of a run is one of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// Nothing: first it polls, then it halts, then it goes to deeper states.
+    Idle,
+    /// It leaves idling.
+    Waking,
+    /// It switches from thread to thread.
+    Switching,
+    /// It runs a thread.
+    Busy,
+    /// It is switched off.
+    Off,
+}
+
+/// A CPU: a hardware context of a core.
+#[derive(Clone, Debug)]
+pub(crate) struct Cpu {
+    /// The core that it belongs to.
+    pub(crate) core: CoreId,
+    /// The thread that runs here, or that it switches to.
+    pub(crate) current: Option<ThreadId>,
+    /// Threads may run here. One that still does, on a CPU that is being switched off, leaves it.
+    pub(crate) online: bool,
+    /// What it does, and since when.
+    pub(crate) doing: Doing,
+    since: u64,
+    /// The policy's timer, or the tick, is in the queue.
+    pub(super) timer: bool,
+    /// An interrupt is on its way here.
+    pub(super) interrupt_comes: bool,
+    /// That interrupt wakes it, and then it takes so long until its thread runs.
+    pub(super) wakes: Option<u64>,
+    /// Cycles so far: waking, switching, busy, off; then idle, by state.
+    times: [u64; 4],
+    idle: Vec<u64>,
+}
+
+/// Where a CPU's cycles went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuFigures {
+    /// Its number.
+    pub cpu: CpuId,
+    /// The core that it is a context of.
+    pub core: CoreId,
+    /// Every cycle of the run by what the CPU did: `busy`, `switching`, `waking`, `polling`, `halted`, `idle_1` and deeper,
+    /// `off`. Sums to the run.
+    pub times: Vec<(String, Cycles)>,
+}
+
+impl CpuFigures {
+    /// Cycles of that name; 0 if there is none.
+    pub fn time(&self, name: &str) -> Cycles {
+        self.times.iter().find(|(other, _)| other == name).map_or(Cycles(0), |&(_, time)| time)
+    }
+}
+
+/// When each idle state begins, polling first, and what leaving it takes.
+fn idle_states(os: &Os) -> impl Iterator<Item = (u64, u64)> + '_ {
+    let first = [(0, os.wake_polling.0), (os.idle_poll.0, os.wake_idle.0)];
+    first.into_iter().chain(os.idle_states.0.iter().map(|state| (state.after, state.exit)))
+}
+
+impl Cpu {
+    /// A context of that core, which idles.
+    pub(crate) fn new(core: CoreId) -> Cpu {
+        Cpu {
+            core,
+            current: None,
+            online: true,
+            doing: Doing::Idle,
+            since: 0,
+            timer: false,
+            interrupt_comes: false,
+            wakes: None,
+            times: [0; 4],
+            idle: Vec::new(),
+        }
+    }
+
+    /// From now on it does something else.
+    pub(crate) fn turn(&mut self, to: Doing, now: u64, os: &Os) {
+        let spent = now - self.since;
+        match self.doing {
+            Doing::Waking => self.times[0] += spent,
+            Doing::Switching => self.times[1] += spent,
+            Doing::Busy => self.times[2] += spent,
+            Doing::Off => self.times[3] += spent,
+            Doing::Idle => {
+                let starts: Vec<u64> = idle_states(os).map(|(after, _)| after.min(spent)).chain([spent]).collect();
+                self.idle.resize(starts.len() - 1, 0);
+                for (time, pair) in self.idle.iter_mut().zip(starts.windows(2)) {
+                    *time += pair[1] - pair[0];
+                }
+            }
+        }
+        (self.doing, self.since) = (to, now);
+    }
+
+    /// What leaving the idle state takes that it is in now, and whether it still polls.
+    pub(super) fn wake_latency(&self, now: u64, os: &Os) -> (u64, bool) {
+        let idle = now - self.since;
+        let deepest = idle_states(os).enumerate().filter(|(_, (after, _))| *after <= idle).last();
+        deepest.map_or((os.wake_polling.0, true), |(at, (_, exit))| (exit, at == 0))
+    }
+
+    /// Its figures up to now.
+    pub(crate) fn figures(&mut self, number: u32, now: u64, os: &Os) -> CpuFigures {
+        self.turn(self.doing, now, os);
+        let [waking, switching, busy, off] = self.times;
+        let mut times: Vec<(String, Cycles)> = Vec::new();
+        for (name, time) in [("busy", busy), ("switching", switching), ("waking", waking), ("off", off)] {
+            times.push((name.to_owned(), Cycles(time)));
+        }
+        for (state, (_, time)) in idle_states(os).zip(self.idle.iter().copied().chain(std::iter::repeat(0))).enumerate()
+        {
+            let name = match state {
+                0 => "polling".to_owned(),
+                1 => "halted".to_owned(),
+                deeper => format!("idle_{}", deeper - 1),
+            };
+            times.push((name, Cycles(time)));
+        }
+        CpuFigures { cpu: CpuId(number), core: self.core, times }
+    }
+}

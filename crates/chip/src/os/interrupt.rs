@@ -1,0 +1,107 @@
+//! Interrupts: ticks, and calls from one CPU to another.
+//!
+//! A handler takes its cycles from the thread that runs on the CPU. A computation is put off by them; a thread that spins
+//! on a line does not try meanwhile; an operation that is under way ends first, and the thread pays before its next one. An idle
+//! CPU gets no ticks.
+
+use crate::config::Ipi;
+use crate::core::mark::Sort;
+use crate::engine::queue::Rank;
+use crate::engine::thread::{Ended, OUTSIDE, Reason, State};
+use crate::engine::{Engine, Step, own, slice};
+use crate::memory::{Interrupt, Memory};
+use baton_units::{CpuId, Cycles};
+
+impl Engine {
+    /// A handler takes `cost` cycles on that CPU.
+    pub(crate) fn interrupt_cpu(&mut self, cpu: u32, cost: u64) {
+        let (now, current) = (self.now, self.cpus[cpu as usize].current);
+        let Some(id) = current.filter(|_| cost != 0) else { return };
+        let cost = self.clocks.whole(self.cpus[cpu as usize].core, cost);
+        match self.threads[id as usize].state {
+            State::Working(until) => {
+                self.queue.cancel(own(id));
+                self.queue.put(own(id), until + cost, Rank::Next);
+                let thread = &mut self.threads[id as usize];
+                (thread.state, thread.stolen) = (State::Working(until + cost), thread.stolen + cost);
+            }
+            State::Spinning => {
+                if self.interrupt_spin(id) {
+                    let thread = &mut self.threads[id as usize];
+                    thread.charge(Reason::Spin, now);
+                    thread.state = State::Interrupted;
+                    self.queue.put(own(id), now + cost, Rank::Next);
+                } else {
+                    self.owes(id, cost);
+                }
+            }
+            State::Resting => {
+                self.owes(id, cost);
+                self.end_rest(id, Ended::Interrupted);
+            }
+            State::Running | State::Starting | State::Interrupted => self.owes(id, cost),
+            // It has ended, and its CPU is about to know.
+            State::Done => {}
+            State::Ready | State::Asleep => unreachable!("a thread that does not run has CPU {cpu}"),
+        }
+    }
+
+    fn owes(&mut self, id: u32, cost: u64) {
+        let thread = &mut self.threads[id as usize];
+        (thread.due, thread.preempt) = (thread.due + cost, true);
+    }
+
+    /// The thread that acts now, if it runs on another CPU than this one: who an interrupt comes from.
+    pub(super) fn other_than(&self, cpu: u32) -> Option<u32> {
+        let id = self.running;
+        (id != OUTSIDE).then(|| self.threads[id as usize].cpu).filter(|&from| from != cpu)
+    }
+
+    /// Sends an interrupt from one CPU to another as a packet, if the chip has it so; [`Engine::interrupt_came`] goes on.
+    pub(super) fn send_interrupt(&mut self, from: u32, cpu: u32) -> bool {
+        if self.chip.os.ipi == Ipi::Price {
+            return false;
+        }
+        if !std::mem::replace(&mut self.cpus[cpu as usize].interrupt_comes, true) {
+            let hint = self.threads[self.running as usize].last_hint;
+            let mark = hint.map(|hint| Sort::Woken(hint).header(&self.ocor)).unwrap_or_default();
+            let (from, to) = (self.cpus[from as usize].core, self.cpus[cpu as usize].core);
+            self.memory.interrupt(Interrupt { tag: cpu, from, to, mark }, Cycles(self.now));
+        }
+        true
+    }
+
+    /// An interrupt has come to a CPU, as a packet: it wakes up for the thread that it was given, or its thread loses it.
+    pub(crate) fn interrupt_came(&mut self, cpu: u32) {
+        let here = &mut self.cpus[cpu as usize];
+        here.interrupt_comes = false;
+        if let Some(latency) = here.wakes.take() {
+            if let Some(id) = here.current {
+                self.queue.put(own(id), self.now + latency, Rank::Next);
+            }
+        } else {
+            self.interrupt_cpu(cpu, self.chip.os.interrupt.0);
+            self.preempt(cpu);
+            self.decide();
+        }
+    }
+
+    /// The timer of that CPU has come: the policy's own, or the periodic tick.
+    pub(crate) fn timer_came(&mut self, cpu: u32) -> Step {
+        self.cpus[cpu as usize].timer = false;
+        self.interrupt_cpu(cpu, if self.chip.os.tick.0 == 0 { 0 } else { self.chip.os.tick_cost.0 });
+        self.tell(|policy, now, out| policy.tick(now, CpuId(cpu), out));
+        self.decide();
+        self.arm_tick(cpu);
+        Step::Handled
+    }
+
+    /// Has the next tick come, at the next multiple of its period, if there are ticks and the CPU is not idle.
+    pub(super) fn arm_tick(&mut self, cpu: u32) {
+        let period = self.chip.os.tick.0;
+        let here = &mut self.cpus[cpu as usize];
+        if period != 0 && here.current.is_some() && !std::mem::replace(&mut here.timer, true) {
+            self.queue.put(slice(cpu), (self.now / period + 1) * period, Rank::Next);
+        }
+    }
+}
