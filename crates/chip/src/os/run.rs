@@ -204,14 +204,19 @@ impl Engine {
         } else if thread.state == State::Asleep {
             thread.ended = Ended::Woken;
             self.queue.cancel(timeout(id));
-            if let Some(waker) = self.threads.get(self.running as usize) {
-                self.policy.scheduler.waker(CpuId(waker.cpu));
-            }
+            self.tell_waker();
             self.make_ready(id, Reason::Asleep)
         } else {
             // Still on its way to sleep: it will find that it need not.
             thread.woken_early = true;
             false
+        }
+    }
+
+    /// The policy learns whose CPU the wake-up that follows comes from.
+    pub(super) fn tell_waker(&mut self) {
+        if let Some(waker) = self.threads.get(self.running as usize) {
+            self.policy.scheduler.waker(CpuId(waker.cpu));
         }
     }
 

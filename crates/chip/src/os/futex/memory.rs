@@ -149,6 +149,7 @@ impl Engine {
         }
         thread.ended = Ended::Woken;
         self.queue.cancel(crate::engine::timeout(id));
+        self.tell_waker();
         self.make_ready(id, crate::engine::thread::Reason::Asleep)
     }
 }
