@@ -349,10 +349,8 @@ impl Simulation {
             match with(Engine::step) {
                 Step::Handled => {}
                 Step::Resume(id) => {
-                    if self.resume(id) && with(|engine| engine.apps_are_through()) {
-                        if with(|engine| engine.alive) != 0 {
-                            return Ok(with(|engine| Outcome::read(engine, true)));
-                        }
+                    if self.resume(id) && with(|engine| engine.apps_are_through()) && with(|engine| engine.alive) != 0 {
+                        return Ok(with(|engine| Outcome::read(engine, true)));
                     }
                 }
                 Step::Limit => return Ok(with(|engine| Outcome::read(engine, false))),
