@@ -48,7 +48,7 @@ fn run(marks: bool, later: u64) -> LockLog {
     let come = [(THETA_1, 2 * UNIT - 500), (HOME - 1, 4 * UNIT - 20 + later), (HOME + 1, 2 * UNIT)];
     for (core, at) in come {
         let locks = locks.clone();
-        let spawn = Spawn { affinity: vec![CoreId(core).into()], after: Cycles(at), ..Spawn::default() };
+        let spawn = Spawn { affinity: vec![CoreId(core)], after: Cycles(at), ..Spawn::default() };
         simulation
             .spawn(spawn, move || {
                 let lock = &locks[line].0;
