@@ -51,11 +51,11 @@ Exit codes: 0 done, 1 failed, 2 bad input. `run` and `profile` keep the program'
 macro_rules! commands {
     ($($(#[$meta:meta])* $name:ident($room:ident)),* $(,)?) => {
         #[derive(clap::Subcommand)]
-        #[allow(clippy::large_enum_variant, reason = "one a process")]
-        enum Command { $($(#[$meta])* $name($room::Args)),* }
+        // Boxed: some have many options, others none.
+        enum Command { $($(#[$meta])* $name(Box<$room::Args>)),* }
 
         fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
-            match command { $(Command::$name(args) => $room::run(args)),* }
+            match command { $(Command::$name(args) => $room::run(*args)),* }
         }
     };
 }

@@ -189,7 +189,8 @@ impl Study for Ocor {
         Findings {
             study: "ocor",
             full,
-            claims: claims::all(&results, full),
+            // Means over all programs need all of them.
+            claims: claims::all(&results, full && self.without.is_empty()),
             falsifiers: open::falsifiers(&results),
             unspecified: open::unspecified(&results),
             frozen: self.frozen.clone(),
