@@ -3,6 +3,7 @@
 use crate::clock::Clocks;
 use crate::clock::change::SLOWEST;
 use crate::config::Chip;
+use crate::config::coherent::Atomics;
 use crate::config::ocor::Ocor;
 use crate::contexts::Contexts;
 use crate::core::drain::drain;
@@ -217,6 +218,7 @@ impl Simulation {
         for core in (0..chip.core.count).map(CoreId) {
             memory.set_clock(core, clocks.ratio(core));
         }
+        let atomics = chip.coherent.as_ref().map(|coherent| coherent.atomics);
         let mut engine = Engine {
             now: 0,
             running: OUTSIDE,
@@ -252,6 +254,8 @@ impl Simulation {
             watch: Watch::new(options.watch_locks),
             ocor: chip.coherent.as_ref().map_or_else(Ocor::default, |coherent| coherent.ocor),
             windows: vec![Window::of(chip); cpus as usize],
+            links: atomics == Some(Atomics::LlSc),
+            far: atomics == Some(Atomics::Far),
             own_instructions: Engine::charge_of(chip.core.width, options.instructions),
             chip: chip.clone(),
             arena,

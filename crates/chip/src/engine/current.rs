@@ -74,17 +74,19 @@ pub(crate) fn operate(reason: Reason, f: impl FnOnce(&mut Engine) -> u64) {
     if with(|engine| engine.threads[engine.running as usize].is_called()) {
         answer();
     }
-    let over = with(|engine| {
+    let yielder = with(|engine| {
         let at = f(engine);
-        engine.over(at, Rank::Next)
+        if engine.over(at, Rank::Next) {
+            engine.charge_running(reason);
+            return None;
+        }
+        Some(engine.threads[engine.running as usize].yielder)
     });
-    if !over {
-        suspend();
+    if let Some(yielder) = yielder {
+        // SAFETY: as in `suspend`.
+        unsafe { (*yielder).suspend(()) };
+        with(|engine| engine.charge_running(reason));
     }
-    with(|engine| {
-        let now = engine.now;
-        engine.threads[engine.running as usize].charge(reason, now);
-    });
 }
 
 /// The running thread gives up the core that is asked for, and stands still while its core changes its mode.

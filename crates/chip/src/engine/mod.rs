@@ -88,6 +88,9 @@ pub(crate) struct Engine {
     pub(crate) windows: Vec<core::window::Window>,
     /// Instructions that come with each access, in units; 0: none.
     pub(crate) own_instructions: u64,
+    /// Atomics are load-linked and store-conditional; homes do them.
+    pub(crate) links: bool,
+    pub(crate) far: bool,
     /// Events after this moment do not happen.
     pub(crate) limit: u64,
     /// Finish operations at once where nothing comes before them; off in tests that compare.
@@ -252,6 +255,13 @@ impl Engine {
             }
             Answer::Pending => (PENDING, false),
         }
+    }
+
+    /// All time of the running thread since the last charge had this reason.
+    #[inline(always)]
+    pub(crate) fn charge_running(&mut self, reason: Reason) {
+        let now = self.now;
+        self.threads[self.running as usize].charge(reason, now);
     }
 
     /// What a hit takes at the running thread's core.

@@ -10,9 +10,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Slots of the wheel, one a cycle; a power of two.
-const SLOTS: u64 = 4096;
+/// Slots of the wheel, one a cycle; a power of two. Sixty-four cores that queue for one line of a chip of fixed latencies are
+/// some eight thousand cycles apart.
+const SLOTS: u64 = 16384;
 const WORDS: usize = SLOTS as usize / 64;
+const SUMMARY: usize = WORDS / 64;
 const NONE: u32 = u32::MAX;
 
 /// Number of an event: what it is about.
@@ -50,7 +52,7 @@ pub(crate) struct EventQueue {
     slots: Box<[(u32, u32); SLOTS as usize]>,
     /// One bit a slot that holds events, and one bit a word of those.
     full: [u64; WORDS],
-    words: u64,
+    words: [u64; SUMMARY],
     far: BinaryHeap<Reverse<(u64, u64, EventId)>>,
     /// Nothing is earlier than this.
     now: u64,
@@ -69,7 +71,7 @@ impl EventQueue {
             nodes: Vec::new(),
             slots: Box::new([(NONE, NONE); SLOTS as usize]),
             full: [0; WORDS],
-            words: 0,
+            words: [0; SUMMARY],
             far: BinaryHeap::new(),
             now: 0,
             earliest: u64::MAX,
@@ -140,7 +142,7 @@ impl EventQueue {
             self.nodes[after as usize].before = id;
         }
         self.full[at / 64] |= 1 << (at % 64);
-        self.words |= 1 << (at / 64);
+        self.words[at / 4096] |= 1 << (at / 64 % 64);
         self.near += 1;
     }
 
@@ -172,33 +174,46 @@ impl EventQueue {
             self.nodes[node.after as usize].before = node.before;
         }
         if self.slots[at].0 == NONE {
-            self.full[at / 64] &= !(1 << (at % 64));
-            if self.full[at / 64] == 0 {
-                self.words &= !(1 << (at / 64));
-            }
+            self.empty(at);
         }
         self.near -= 1;
+    }
+
+    /// A slot holds no events any more.
+    #[inline(always)]
+    fn empty(&mut self, at: usize) {
+        self.full[at / 64] &= !(1 << (at % 64));
+        if self.full[at / 64] == 0 {
+            self.words[at / 4096] &= !(1 << (at / 64 % 64));
+        }
     }
 
     /// The first event of the wheel.
     #[inline]
     fn first_near(&self) -> Option<EventId> {
-        if self.near == 0 {
-            return None;
-        }
+        (self.near != 0).then(|| self.slots[self.search()].0)
+    }
+
+    /// The first slot of the wheel that holds events, of which there are some.
+    #[inline]
+    fn search(&self) -> usize {
         let from = (self.now % SLOTS) as usize;
         let (word, bit) = (from / 64, from % 64);
         let here = self.full[word] & (u64::MAX << bit);
-        let at = if here != 0 {
+        if here != 0 {
             word * 64 + here.trailing_zeros() as usize
         } else {
             // The next word with events, wrapping; this word's earlier bits come last.
             let turn = (word + 1) % WORDS;
-            let ahead = self.words.rotate_right(turn as u32);
-            let word = (turn + ahead.trailing_zeros() as usize) % WORDS;
+            let mut group = turn / 64;
+            let mut ahead = self.words[group] & (u64::MAX << (turn % 64));
+            while ahead == 0 {
+                group = (group + 1) % SUMMARY;
+                ahead = self.words[group];
+            }
+            let word = (group * 64 + ahead.trailing_zeros() as usize) % WORDS;
             word * 64 + self.full[word].trailing_zeros() as usize
-        };
-        Some(self.slots[at].0)
+        }
     }
 
     /// Drops cancelled entries from the top of the heap; the first that is alive.
@@ -217,6 +232,37 @@ impl EventQueue {
     /// Takes the next event out, with its time; the queue's present is then that time.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(u64, EventId)> {
+        if !self.far.is_empty() {
+            return self.pop_with_far();
+        }
+        if self.near == 0 {
+            self.earliest = u64::MAX;
+            return None;
+        }
+        let at = self.search();
+        let id = self.slots[at].0;
+        let node = &mut self.nodes[id as usize];
+        (node.place, self.now) = (Place::Nowhere, node.time);
+        let (time, after) = (node.time, node.after);
+        self.near -= 1;
+        self.slots[at].0 = after;
+        if after != NONE {
+            self.nodes[after as usize].before = NONE;
+            self.earliest = time;
+            return Some((time, id));
+        }
+        self.slots[at].1 = NONE;
+        self.empty(at);
+        self.earliest = match self.near {
+            0 => u64::MAX,
+            // A slot's events are less than a turn of the wheel away.
+            _ => time + (self.search() as u64).wrapping_sub(time) % SLOTS,
+        };
+        Some((time, id))
+    }
+
+    /// The same where some events are farther away than the wheel reaches.
+    fn pop_with_far(&mut self) -> Option<(u64, EventId)> {
         let near = self.first_near().map(|id| {
             let node = &self.nodes[id as usize];
             (node.time, node.order, id)

@@ -3,7 +3,7 @@
 use super::{access, access_range, by_links, conditional, end_hint, far, one, place};
 use crate::core::buffer::{Store, Write};
 use crate::core::drain::{self, drain};
-use crate::core::instructions::before_access;
+use crate::core::instructions::{before_access, execute};
 use crate::core::rmw::{Far, Rmw};
 use crate::engine::current::{operate, running, with};
 use crate::engine::thread::{OUTSIDE, Reason};
@@ -35,18 +35,25 @@ impl<T: Word> SimulatedAtomic<T> {
     /// A load: from the thread's own store buffer, or from memory.
     #[inline]
     pub(crate) fn read(&self) -> T {
-        if running() == OUTSIDE {
+        // One look at the engine for what most loads need none of.
+        let (outside, units, stores) = with(|engine| match engine.running {
+            OUTSIDE => (true, 0, 0),
+            id => (false, engine.own_instructions, engine.threads[id as usize].buffer.len()),
+        });
+        if outside {
             return self.peek();
         }
         let address = self.address();
-        before_access();
-        match forwarded(address, T::BYTES) {
-            Some(bits) => T::from_bits(bits),
-            None => {
-                one(address, Access::Load);
-                self.peek()
-            }
+        if units != 0 {
+            execute(units);
         }
+        if stores != 0
+            && let Some(bits) = forwarded(address, T::BYTES)
+        {
+            return T::from_bits(bits);
+        }
+        one(address, Access::Load);
+        self.peek()
     }
 
     /// A failing one only reads, which may hit.

@@ -22,11 +22,9 @@ pub(crate) mod kernel;
 pub(crate) mod rest;
 pub(crate) mod wait;
 
-use crate::config::Chip;
-use crate::config::coherent::Atomics;
 use crate::core::buffer::Store;
 use crate::core::drain::{self, drain};
-use crate::core::instructions::{A_LINE, UNIT, before_access, execute};
+use crate::core::instructions::{A_LINE, UNIT, execute};
 use crate::core::mark::Sort;
 use crate::core::{hints, walk};
 use crate::engine::current::{operate, running, with, work};
@@ -45,11 +43,15 @@ pub struct Simulated;
 /// chip with load-linked and store-conditional, these two until the second succeeds.
 #[inline(always)]
 fn access(address: usize, access: Access) {
-    if running() == OUTSIDE {
+    let (outside, units, links) =
+        with(|engine| (engine.running == OUTSIDE, engine.own_instructions, access == Access::Atomic && engine.links));
+    if outside {
         return;
     }
-    before_access();
-    if access == Access::Atomic && by_links() {
+    if units != 0 {
+        execute(units);
+    }
+    if links {
         while {
             one(address, Access::LoadLinked);
             !conditional(address)
@@ -85,15 +87,13 @@ fn end_hint() {
 /// Whether the chip does its atomics by load-linked and store-conditional, and a guest asks.
 #[inline]
 fn by_links() -> bool {
-    let links = |chip: &Chip| chip.coherent.as_ref().is_some_and(|coherent| coherent.atomics == Atomics::LlSc);
-    running() != OUTSIDE && with(|engine| links(&engine.chip))
+    with(|engine| engine.links && engine.running != OUTSIDE)
 }
 
 /// Whether homes do the chip's atomics, and a guest asks.
 #[inline]
 fn far() -> bool {
-    let far = |chip: &Chip| chip.coherent.as_ref().is_some_and(|coherent| coherent.atomics == Atomics::Far);
-    running() != OUTSIDE && with(|engine| far(&engine.chip))
+    with(|engine| engine.far && engine.running != OUTSIDE)
 }
 
 /// A store-conditional; whether the line has not been lost since the load-linked, so that it writes.
