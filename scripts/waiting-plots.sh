@@ -10,9 +10,9 @@ baton=${BATON:-target/release/baton}
 mkdir -p "$out"
 
 # Two siblings at a barrier, of which one comes early: the one that still computes is as fast as the waiter lets it be.
-# The larger the reorder buffer, the less a half of it costs.
+# A reorder buffer (and queues) twice as large as the slots can use costs nothing to divide.
 "$baton" sim --chip netburst-ht --workload barrier --barrier central --threads 2 --pin --think 1000000 --spread 0.9 \
-    --iterations 40 --sweep core.rob=32,64,126,256,512 --sweep wait=spin,pause,mwmon,halt,futex --plot "$out/sibling-barrier.html"
+    --iterations 40 --set core.load_queue=1000 --set core.store_queue=1000 --sweep core.rob=63,126,252,378,504,630 --sweep wait=spin,pause,mwmon,halt,futex --plot "$out/sibling-barrier.html"
 
 # Two siblings and a lock: short critical sections are for spinners, long ones for who stands still.
 "$baton" sim --chip netburst-ht --workload lock --lock mcs --threads 2 --pin --think 2000 --spread 0.5 --iterations 100 \
@@ -20,5 +20,5 @@ mkdir -p "$out"
 
 # The lock zoo on 8 cores with two contexts each, a thread a context.
 "$baton" sim --chip opteron6272x4 --cores 8 --set core.contexts=2 --set core.result_latency=4 --workload lock \
-    --threads 16 --pin --cs 2000 --think 8000 --spread 0.5 --lines 2 --iterations 60 \
-    --sweep lock=tas,ttas,ticket,mcs,clh,hemlock,cohort --sweep wait=spin,pause,mwait --plot "$out/sibling-zoo.html"
+    --threads 16 --pin --cs 2000 --think 8000 --spread 0.5 --lines 2 --cycles 300000 \
+    --sweep lock=tas,ttas,ticket,mcs,clh,cohort --sweep wait=spin,pause,mwait --plot "$out/sibling-zoo.html"

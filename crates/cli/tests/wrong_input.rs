@@ -84,7 +84,7 @@ const CASES: &[(&[&str], &str)] = &[
     (&["sim", "--bytes", "9G"], "`9G` is too large; expected at most 4G"),
     (&["sim", "--pin", "--threads", "3", "--chip", "../../chips/sample-host.toml"], "3 threads cannot be pinned"),
     (&["sim", "--at", "0,1,1"], "--at names 3 cores for 2 threads"),
-    (&["sim", "--at", "0,9", "--chip", "../../chips/sample-host.toml"], "may run only on cores [9]"),
+    (&["sim", "--at", "0,9", "--chip", "../../chips/sample-host.toml"], "may run only on cores [] and CPUs [9]"),
     (&["chips", "show"], "<CHIP>"),
     (&["chips", "show", "/no/such/file"], "/no/such/file: cannot be read"),
     (&["chips", "show", "../../chips/ocor64.toml", "--set", "l1.ways=3"], "l1.ways times cache.line_bytes, 384 bytes"),

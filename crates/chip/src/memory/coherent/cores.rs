@@ -114,6 +114,11 @@ impl<S: CoreSet> Coherent<S> {
             }
             return Begun::Pending;
         }
+        let writes = matches!(event, Event::Store | Event::StoreConditional);
+        if writes && found.state.is_stable() && self.cores[core as usize].awaited.contains(&line) {
+            // A forward waits here for a sibling's write: another one would have it wait for ever.
+            return Begun::Blocked;
+        }
         let (mut way, mut slot) = (found.way, found.slot);
         let starts = found.state.is_stable() && !row.next.is_stable();
         if starts {
@@ -287,11 +292,16 @@ impl<S: CoreSet> Coherent<S> {
             && let Some(until) = self.cores[core as usize].pinned_until(line, now)
         {
             // A write here is not over yet.
+            self.cores[core as usize].awaited.push(line);
             self.flights[id].charge(Part::Remote, now);
             self.flights[id].stage = Stage::Deliver;
             self.events.put(id, until, Rank::Next);
             return;
         }
+        let own = &mut self.cores[core as usize];
+        let waited = (message.kind.class() == Class::Forward)
+            .then(|| own.awaited.iter().position(|&awaited| awaited == line).map(|at| own.awaited.swap_remove(at)))
+            .flatten();
         let flight = self.flights.take(id);
         let found = self.find(core, line);
         let (mut way, slot) = (found.way, found.slot);
@@ -328,6 +338,9 @@ impl<S: CoreSet> Coherent<S> {
             panic!("line {line} at core {core}: {hole}");
         }
         self.settle(core, line, way, slot, state, transaction, now);
+        if waited.is_some() && !self.cores[core as usize].blocked.is_empty() {
+            self.retry(core, now);
+        }
     }
 
     /// Puts a line's state where it belongs after a step, and lets go on whoever waited for the end of its transaction.

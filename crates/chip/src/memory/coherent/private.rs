@@ -132,7 +132,9 @@ pub(super) struct Own {
     pub(super) beside: Vec<u32>,
     /// Lines with a write that is not over yet, and until when.
     pub(super) pins: Vec<(u32, u64)>,
-    /// Accesses that found no MSHR or no way free, in order.
+    /// Lines of forwards that wait for such a write; no other one begins before they are answered.
+    pub(super) awaited: Vec<u32>,
+    /// Accesses that found no MSHR or no way free, or a forward before them, in order.
     pub(super) blocked: VecDeque<u32>,
     /// The line of the link of load-linked, plus one.
     pub(super) link: u32,

@@ -62,10 +62,11 @@ pub(crate) struct Args {
     /// Threads. Left out: 2, or 1 for chase, or one a core for a profile.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
-    /// The core of each thread, in order, as in 0,1,8: none moves. Left out: the system places them.
-    #[arg(long, value_name = "CORES", value_delimiter = ',')]
+    /// The CPU of each thread, in order, as in 0,1,8: none moves. Left out: the system places them. A core is a CPU, or,
+    /// with core.contexts, several: N and N + core.count are siblings.
+    #[arg(long, value_name = "CPUS", value_delimiter = ',')]
     at: Vec<u32>,
-    /// Thread N runs on core N and stays there.
+    /// Thread N runs on CPU N and stays there.
     #[arg(long, conflicts_with = "at")]
     pin: bool,
     /// Cycles computed with the lock held.
@@ -117,7 +118,7 @@ pub(crate) struct Args {
     /// End the run at this cycle.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     cycles: Option<u64>,
-    /// Cores in use, the first so many. Left out: all.
+    /// CPUs in use, the first so many. Left out: all.
     #[arg(long, value_name = "N")]
     cpus: Option<u32>,
     /// Seed of the noise.

@@ -7,7 +7,7 @@ use crate::error::BadInput;
 use anyhow::Context;
 use baton_chip::{Chip, Options, Simulation, Spawn};
 use baton_machine::units::Cycles;
-use baton_units::CoreId;
+use baton_units::CpuId;
 use std::time::Instant;
 
 /// Guest heap beside the data of the workload.
@@ -17,7 +17,7 @@ const HEAP: usize = 64 << 20;
 pub(super) fn run(args: &Args, chip: &Chip) -> anyhow::Result<Figures> {
     let chosen = workload::choose(args, chip)?;
     let threads = chosen.threads();
-    let cores = places(args, threads, chip)?;
+    let cpus = places(args, threads, chip)?;
     let options = Options {
         seed: args.seed,
         cpus: args.cpus,
@@ -31,8 +31,8 @@ pub(super) fn run(args: &Args, chip: &Chip) -> anyhow::Result<Figures> {
     let mut simulation = Simulation::new(chip, &options).map_err(BadInput::new)?;
     let team = simulation.outside(|| chosen.team())?;
     for (thread, body) in team.bodies.into_iter().enumerate() {
-        let affinity = cores.get(thread).map(|&core| vec![CoreId(core)]).unwrap_or_default();
-        simulation.spawn(Spawn { affinity, ..Spawn::default() }, body).map_err(BadInput::new)?;
+        let cpus = cpus.get(thread).map(|&cpu| vec![CpuId(cpu)]).unwrap_or_default();
+        simulation.spawn(Spawn { cpus, ..Spawn::default() }, body).map_err(BadInput::new)?;
     }
     let start = Instant::now();
     let outcome = simulation.run()?;
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, chip: &Chip) -> anyhow::Result<Figures> {
     Ok(if options.record { figures.with_trace(&simulation.into_trace(), &chosen.recorder.0) } else { figures })
 }
 
-/// The core of each thread; none where the system places them.
+/// The CPU of each thread; none where the system places them.
 fn places(args: &Args, threads: u32, chip: &Chip) -> anyhow::Result<Vec<u32>> {
     let has = args.cpus.unwrap_or(chip.cpus());
     if args.pin {
