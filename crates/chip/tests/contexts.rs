@@ -138,9 +138,9 @@ fn a_siblings_spin_slows_down_as_long_as_it_lasts() {
         let (took, outcome) = beside(&chip, 1_000_000, spins);
         // The sibling's context is active for its switch, its looks and its spin; of those cycles (1 - speed) are lost.
         let sibling = &outcome.threads[1];
-        let active = sibling.time(Reason::Spin) + sibling.time(Reason::Memory) + sibling.time(Reason::Switch);
-        // Its first switch came before the computation.
-        let active = (active + sibling.time(Reason::Work)).0 - chip.os.wake_polling.0;
+        let awake = (sibling.ended - sibling.born).0 - sibling.time(Reason::Asleep).0;
+        // Its first start came before the computation.
+        let active = awake - chip.os.wake_polling.0;
         let (lost, expected) = (took - 1_000_000, active as f64 * (1.0 - HALF as f64 / ONE as f64));
         assert!(active > lasts && (lost as f64 - expected).abs() < 300.0, "{lost} of {expected}");
     }
@@ -198,7 +198,7 @@ fn a_change_of_mode_costs_both_sides_its_price() {
 #[test]
 fn the_store_buffer_is_divided() {
     let text = include_str!("../../../chips/ocor64.toml");
-    let settings = ["core.contexts=2", "core.store_buffer=8", "core.rob=0", "noise.start=0"].map(str::to_owned);
+    let settings = ["core.contexts=2", "core.store_buffer=8", "core.rob=0", "core.atomics=near"].map(str::to_owned);
     let mwait = ["wait.mwait.c1.enter=50", "wait.mwait.c1.exit=333"].map(str::to_owned);
     let chip = Chip::from_toml_at(text, "ocor64", Some(4), &[&settings[..], &mwait[..]].concat()).unwrap();
     let stalled = |sibling: Wait| {

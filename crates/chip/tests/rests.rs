@@ -190,7 +190,7 @@ fn a_time_limit_and_spurious_ends_look_again() {
 /// Two contexts on a core: the other one can evict the line from the caches that they share.
 #[test]
 fn losing_the_line_to_others_ends_a_rest() {
-    let siblings = coherent(&["core.contexts=2", "core.result_latency=3"]);
+    let siblings = coherent(&["core.contexts=2", "core.result_latency=3", "core.atomics=near"]);
     let fill = || {
         let mut simulation = simulation(&siblings);
         let waits = cell(&mut simulation, 0u32);
