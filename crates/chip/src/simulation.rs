@@ -353,7 +353,9 @@ impl Simulation {
             match with(Engine::step) {
                 Step::Handled => {}
                 Step::Resume(id) => {
-                    if self.resume(id) && with(|engine| engine.apps_are_through()) && with(|engine| engine.alive) != 0 {
+                    // Only background applications are left.
+                    let through = |engine: &mut Engine| engine.alive != 0 && engine.apps_are_through();
+                    if self.resume(id) && with(through) {
                         return Ok(with(|engine| Outcome::read(engine, true)));
                     }
                 }

@@ -93,14 +93,24 @@ impl Cpu {
             Doing::Busy => self.times[2] += spent,
             Doing::Off => self.times[3] += spent,
             Doing::Idle => {
-                let starts: Vec<u64> = idle_states(os).map(|(after, _)| after.min(spent)).chain([spent]).collect();
-                self.idle.resize(starts.len() - 1, 0);
-                for (time, pair) in self.idle.iter_mut().zip(starts.windows(2)) {
-                    *time += pair[1] - pair[0];
+                // The deepest state reached has what is left of the stretch; each before it ends where the next begins.
+                let mut begins = 0;
+                for (state, (after, _)) in idle_states(os).skip(1).enumerate() {
+                    let ends = after.clamp(begins, spent.max(begins));
+                    self.spent_idle(state, ends - begins);
+                    begins = ends;
                 }
+                self.spent_idle(1 + os.idle_states.0.len(), spent - begins);
             }
         }
         (self.doing, self.since) = (to, now);
+    }
+
+    fn spent_idle(&mut self, state: usize, time: u64) {
+        if self.idle.len() <= state {
+            self.idle.resize(state + 1, 0);
+        }
+        self.idle[state] += time;
     }
 
     /// What leaving the idle state takes that it is in now, and whether it still polls.
