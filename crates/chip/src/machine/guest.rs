@@ -188,8 +188,8 @@ pub fn core() -> CoreId {
 /// Has a core's clock change, from now on: a system call.
 ///
 /// # Errors
-/// [`Refused::ClockIsFixed`](crate::Refused::ClockIsFixed) on a chip without `core.clock_change`,
-/// [`Refused::Clock`](crate::Refused::Clock) for a core or a clock that it does not have.
+/// [`Refused::ClockIsFixed`] on a chip without `core.clock_change`,
+/// [`Refused::Clock`] for a core or a clock that it does not have.
 ///
 /// # Panics
 /// Outside of guest code.
