@@ -78,7 +78,7 @@ const CASES: &[(&[&str], &str)] = &[
     (&["sim", "--profile", "Cargo.toml"], "Cargo.toml:1: unknown key `package`; expected one of profile"),
     (&["sim", "--profile", "../../profiles/ocor/imag.toml", "--draw", "99"], "--draw 99"),
     (&["sim", "--profile", "x.toml", "--workload", "lock"], "--profile is for --workload profile"),
-    (&["sim", "--load", "-1"], "--load"),
+    (&["sim", "--load", "2x"], "`2x` is no load; expected a number from 0 to 1000"),
     (&["sim", "--pairs"], "--pairs is for --workload pingpong"),
     (&["sim", "--workload", "chase", "--threads", "2"], "chase is for 1 thread"),
     (&["sim", "--bytes", "9G"], "`9G` is too large; expected at most 4G"),

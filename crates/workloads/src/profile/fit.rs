@@ -58,6 +58,9 @@ pub fn fit<E>(
     steps: u32,
     mut measure: impl FnMut(&Draw) -> Result<Shown, E>,
 ) -> Result<Option<Fitted>, E> {
+    // Profiles of the same ranges are programs of their own all the same.
+    let seed =
+        profile.name.bytes().fold(seed, |seed, byte| (seed ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
     let mut dice = Dice::new(stratum, strata, seed);
     let (mut draw, aim) = candidate(profile, &mut dice);
     let mut solver = Solver::default();
