@@ -29,6 +29,7 @@
 //! | `clock` | clocks that differ from the reference |
 //! | `core` | what a core keeps to itself: store buffers, its window, the guest's own instructions |
 //! | [`device`] | devices on the network or on wires of their own |
+//! | [`energy`] | states times watts and events times joules |
 //! | `engine` | time, threads, the event queue, waits that watch a line |
 //! | `memory` | the memory system behind one trait; now caches of fixed latencies |
 //! | `os` | cores with run queues, time slices, futexes |
@@ -46,6 +47,7 @@ pub mod config;
 mod contexts;
 mod core;
 pub mod device;
+pub mod energy;
 mod engine;
 mod guest;
 pub mod machine;

@@ -2,6 +2,7 @@
 
 use crate::device::attached::{DeviceFigures, Packet};
 use crate::device::port::Hold;
+use crate::energy::Spent;
 use crate::engine::Engine;
 use crate::engine::rest::Still;
 use crate::engine::thread::{REASONS, Reason, State, Thread, Waited};
@@ -30,6 +31,8 @@ pub struct Outcome {
     pub memory: MemoryCounts,
     /// What each core's caches did; empty on a chip of fixed latencies.
     pub cores: Vec<CoreCounts>,
+    /// How long CPUs were in which state: sums to the run's cycles for each CPU of the chip.
+    pub spent: Vec<Spent>,
     /// What each device did.
     pub devices: Vec<DeviceFigures>,
     /// Threads put on another core than the one they ran on last.
@@ -145,9 +148,11 @@ impl Outcome {
         let cycles = threads.iter().map(|thread| thread.ended).max().unwrap_or_default();
         // Messages may still have moved after the last thread's end.
         let cpus = (0..).zip(&mut engine.cpus);
-        let cpus = cpus.map(|(number, cpu)| cpu.figures(number, cycles.0, &engine.chip.os)).collect();
+        let cpus: Vec<CpuFigures> = cpus.map(|(number, cpu)| cpu.figures(number, cycles.0, &engine.chip.os)).collect();
+        let spent = engine.metered(cycles, &cpus);
         Outcome {
             cycles,
+            spent,
             finished,
             guest_operations: threads.iter().map(|thread| thread.operations).sum(),
             events: engine.counts.events,

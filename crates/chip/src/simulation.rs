@@ -229,6 +229,7 @@ impl Simulation {
             apps: vec![AppState::new(String::new(), Runs::Times(1), None)],
             memory,
             clocks,
+            meter: Default::default(),
             devices: Devices::of(chip),
             notices: Vec::new(),
             limit: options.limit.map_or(u64::MAX, |limit| limit.0),

@@ -40,6 +40,15 @@ fn window(text: &str) -> Result<WindowSize, String> {
 }
 
 impl ChipArgs {
+    /// The file, as it was named: for messages.
+    pub(crate) fn name(&self) -> String {
+        match &self.chip {
+            Some(path) => found(path).display().to_string(),
+            None if Path::new(THIS_HOST).exists() => THIS_HOST.to_owned(),
+            None => "sample-host.toml".to_owned(),
+        }
+    }
+
     /// Adds a `key=value` setting.
     pub(crate) fn set(&mut self, setting: String) {
         self.change.set.push(setting);

@@ -69,6 +69,26 @@ fn results_keep_their_published_form() {
 }
 
 #[test]
+fn the_energy_account_is_the_sum_of_its_lines() {
+    let schema: Value = serde_json::from_str(include_str!("../../../docs/schema/sim.schema.json")).unwrap();
+    let args = ["sim", "--energy", "--chip", "../../chips/opteron6272x4.toml", "--cores", "8", "--iterations", "20"];
+    let all: Vec<&str> = args.into_iter().chain(["--json", "--threads", "8"]).collect();
+    let result = json(&all, "1");
+    assert_eq!(schema::violations(&schema, &result), Vec::<String>::new());
+    let energy = &result["energy"];
+    let total = energy["total_joules"].as_f64().unwrap();
+    let lines: f64 = energy["lines"].as_array().unwrap().iter().map(|line| line["joules"].as_f64().unwrap()).sum();
+    let parts = energy["by_component_joules"].as_object().unwrap();
+    let by_component: f64 = parts.values().map(|part| part.as_f64().unwrap()).sum();
+    for sum in [lines, by_component, energy["without_base_joules"].as_f64().unwrap() + parts["base"].as_f64().unwrap()]
+    {
+        assert!((sum / total - 1.0).abs() < 1e-9, "{energy}");
+    }
+    let table = baton(&args, "1");
+    assert!(table.contains("without the platform's base") && table.contains("energy.cpu.active"), "{table}");
+}
+
+#[test]
 fn a_sweep_is_the_same_with_any_number_of_workers() {
     let args = ["sim", "--json", "--iterations", "20", "--sweep", "threads=1,2,4", "--sweep", "lock=tas,mcs"];
     let all: Vec<&str> = args.into_iter().chain(SMALL).collect();

@@ -70,6 +70,12 @@ const CASES: &[(&[&str], &str)] = &[
     (&["sim", "--sweep", "threads=1", "--sweep", "lock=mcs", "--sweep", "cs=1"], "at most two sweeps"),
     (&["sim", "--sweep", "lock=mcs,tiket"], "did you mean `ticket`?"),
     (&["sim", "--iterations", "2", "--sweep", "threads=1", "--figure", "cycels"], "did you mean `cycles`?"),
+    (
+        &["sim", "--energy", "--chip", "../../chips/ocor64.toml", "--cores", "4", "--iterations", "2"],
+        "ocor64.toml: price missing: key `energy.cpu.active` (W: ",
+    ),
+    (&["sim", "--set", "energy.cpu.active=-1"], "key `energy.cpu.active` is -1; expected a number from 0"),
+    (&["sim", "--set", "core.clocks=0:99000000000"], "expected clocks from 1000000 Hz"),
     (&["sim", "--plot", "x.html"], "--plot draws a sweep or pairs"),
     (&["sim", "--workload", "sort", "--size", "100"], "its size (keys) is 100; expected a power of two from 16"),
     (&["sim", "--workload", "sort", "--lock", "tiket"], "did you mean `ticket`?"),

@@ -22,6 +22,9 @@ impl Engine {
     /// When so many cycles of the running thread's core, which begin now, are over.
     #[inline(always)]
     pub(crate) fn after(&mut self, cycles: u64) -> u64 {
+        if self.clocks.is_uniform() {
+            return self.now + cycles;
+        }
         let place = self.place(self.running);
         self.clocks.after(place, self.now, cycles)
     }
@@ -101,6 +104,7 @@ impl Engine {
         if clock == before {
             return;
         }
+        self.meter_change(core);
         let cpus = (0..self.chip.core.contexts).map(|context| core.0 + context * self.chip.core.count);
         let running: Vec<ThreadId> =
             cpus.filter_map(|cpu| self.cpus.get(cpu as usize).and_then(|cpu| cpu.current)).collect();

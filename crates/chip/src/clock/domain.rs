@@ -49,6 +49,12 @@ impl Clocks {
         Ratio::of(self.clock(core), Hertz(self.reference))
     }
 
+    /// Every core has the reference.
+    #[inline(always)]
+    pub(crate) fn is_uniform(&self) -> bool {
+        self.uniform
+    }
+
     pub(super) fn set(&mut self, core: CoreId, clock: Hertz) {
         self.clocks[core.0 as usize] = clock.0;
         self.uniform = self.clocks.iter().all(|&clock| clock == self.reference);

@@ -62,6 +62,8 @@ pub struct Chip {
     pub coherent: Option<Coherent>,
     /// Devices; `None`: there are none.
     pub devices: Option<device::Devices>,
+    /// Prices of energy; all may be missing.
+    pub energy: crate::energy::Prices,
 }
 
 /// How memory is modelled.

@@ -142,6 +142,7 @@ fn empty() -> Chip {
         noise: Default::default(),
         coherent: None,
         devices: None,
+        energy: Default::default(),
     }
 }
 

@@ -28,6 +28,7 @@ use crate::config::ocor::Ocor;
 use crate::contexts::Contexts;
 use crate::core;
 use crate::device::attached::Devices;
+use crate::energy::meter::Meter;
 use crate::guest::arena::Arena;
 use crate::guest::heap::Heap;
 use crate::memory::lines::Sparse;
@@ -80,6 +81,7 @@ pub(crate) struct Engine {
     /// Which contexts of the cores are active.
     pub(crate) contexts: Contexts,
     pub(crate) clocks: Clocks,
+    pub(crate) meter: Meter,
     pub(crate) devices: Option<Box<Devices>>,
     /// Notices of the memory system that are being handled; kept for its room.
     pub(crate) notices: Vec<Notice>,

@@ -120,6 +120,7 @@ impl Engine {
         match thread.rest.phase {
             Phase::Entering => {
                 thread.rest.phase = Phase::Still;
+                thread.stands_still(self.now);
                 let (cpu, rest) = (thread.cpu, thread.rest);
                 if rest.woken || rest.until <= self.now {
                     self.leave_rest(id);
@@ -166,7 +167,11 @@ impl Engine {
         }
         let core = self.core_of(id);
         let mode = self.activate(self.threads[id as usize].cpu);
-        let rest = &mut self.threads[id as usize].rest;
+        let thread = &mut self.threads[id as usize];
+        if thread.rest.phase == Phase::Still {
+            thread.stood_still(self.now);
+        }
+        let rest = &mut thread.rest;
         (rest.phase, rest.mode) = (Phase::Leaving, mode);
         let exit = self.clocks.whole(core, rest.exit);
         self.queue.put(own(id), self.now + mode + exit, Rank::Next);

@@ -8,6 +8,7 @@ use crate::core::buffer::StoreBuffer;
 use crate::core::mark::Sort;
 use crate::core::rmw::Far;
 use crate::core::walk::Walk;
+use crate::energy::meter::Finer;
 use crate::engine::locks::Timeline;
 use crate::memory::{Access, Line, PARTS};
 use crate::os::app::App;
@@ -239,6 +240,8 @@ pub(crate) struct Thread {
     /// When it last fell asleep.
     pub(crate) last_sleep: Option<u64>,
     pub(crate) preemptions: u64,
+    /// What energy needs to know beside the cycle stack.
+    pub(crate) finer: Finer,
     /// Of its computation under way, what interrupts have taken.
     pub(crate) stolen: u64,
     /// What it asks of its core.
@@ -310,6 +313,7 @@ impl Thread {
             sleeps: 0,
             last_sleep: None,
             preemptions: 0,
+            finer: Finer::NONE,
             stolen: 0,
             demand: Demand::default(),
             still_until: 0,

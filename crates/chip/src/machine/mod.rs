@@ -161,7 +161,9 @@ unsafe impl Machine for Simulated {
     fn relax() {
         if running() != OUTSIDE {
             // At least a cycle: a guest that only relaxes must not stop time.
+            with(|engine| engine.threads[engine.running as usize].pauses());
             operate(Reason::Spin, |engine| engine.after(engine.chip.wait.pause.0.max(1)));
+            with(|engine| engine.threads[engine.running as usize].paused());
         }
     }
 

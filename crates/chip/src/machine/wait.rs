@@ -124,6 +124,9 @@ pub(super) fn wait_while<T: Word>(
     });
     // A try must not find the line on its way to this very core.
     drain_line(waiting.line);
+    if matches!(wait, Wait::Pause | Wait::Tpause | Wait::SpinPark(_)) {
+        with(|engine| engine.threads[engine.running as usize].pauses());
+    }
     let ended = match between {
         Err(missing) => panic!("{missing}"),
         Ok(Between::Monitor(watch)) => waiting.monitor(watch),
@@ -134,7 +137,11 @@ pub(super) fn wait_while<T: Word>(
             ended => ended,
         },
     };
-    with(|engine| engine.threads[engine.running as usize].waits_on = None);
+    with(|engine| {
+        let thread = &mut engine.threads[engine.running as usize];
+        thread.waits_on = None;
+        thread.paused();
+    });
     ended
 }
 

@@ -141,6 +141,7 @@ impl Engine {
         here.turn(doing, now, &self.chip.os);
         here.current = Some(id);
         let core = here.core;
+        self.meter_move(id, core);
         let thread = &mut self.threads[id as usize];
         thread.charge(Reason::Ready, now);
         thread.state = State::Starting;

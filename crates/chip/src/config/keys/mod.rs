@@ -8,10 +8,12 @@
 //! | [`ocor`] | marks on lock and wake-up requests |
 //! | [`coherent`] | caches, directory, memory controllers, network |
 //! | [`device`] | devices |
+//! | [`energy`] | prices |
 
 mod coherent;
 mod common;
 mod device;
+mod energy;
 mod ocor;
 mod os;
 
@@ -179,8 +181,12 @@ const fn joined<const N: usize>(parts: &[&[Key]]) -> [Key; N] {
     all
 }
 
-const ALL: [Key; common::KEYS.len() + os::KEYS.len() + coherent::KEYS.len() + ocor::KEYS.len() + device::KEYS.len()] =
-    joined(&[common::KEYS, os::KEYS, &coherent::KEYS, ocor::KEYS, device::KEYS]);
+const ALL: [Key; common::KEYS.len()
+    + os::KEYS.len()
+    + coherent::KEYS.len()
+    + ocor::KEYS.len()
+    + device::KEYS.len()
+    + energy::KEYS.len()] = joined(&[common::KEYS, os::KEYS, &coherent::KEYS, ocor::KEYS, device::KEYS, &energy::KEYS]);
 
 /// Every key, in the order in which a chip file is written.
 pub const KEYS: &[Key] = &ALL;

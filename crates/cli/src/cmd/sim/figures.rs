@@ -1,6 +1,7 @@
 //! From what came out to JSON and a table. Durations are cycles of the chip's clock and say so in their names.
 
 use super::Args;
+use super::energy::EnergyFigures;
 use super::workload::Chosen;
 use crate::{chips, ui};
 use baton_chip::account::{LockRecorder, Shares};
@@ -37,6 +38,12 @@ pub(crate) struct Figures {
     /// One for each flit and router that it passed.
     flit_hops: u64,
     by_core: Vec<CoreFigures>,
+    /// Left out on a chip without devices.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    by_device: Vec<DeviceFigures>,
+    /// With --energy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) energy: Option<EnergyFigures>,
     /// Null on a chip without a network.
     network_utilisation: Option<f64>,
     /// What the workload timed of itself; empty if it times nothing, or was cut off.
@@ -113,6 +120,26 @@ impl CoreFigures {
             upgrades: counts.upgrades,
             forwards: counts.forwards,
             invalidations: counts.invalidations,
+        }
+    }
+}
+
+/// What a device did.
+#[derive(Serialize)]
+struct DeviceFigures {
+    requests: u64,
+    full_cycles: u64,
+    empty_cycles: u64,
+    counts: std::collections::BTreeMap<&'static str, u64>,
+}
+
+impl DeviceFigures {
+    fn new(device: &baton_chip::DeviceFigures) -> DeviceFigures {
+        DeviceFigures {
+            requests: device.requests,
+            full_cycles: device.full,
+            empty_cycles: device.empty,
+            counts: device.counts.iter().copied().collect(),
         }
     }
 }
@@ -248,6 +275,8 @@ impl Figures {
             memory: Memory::new(&outcome.memory),
             flit_hops: outcome.memory.flit_hops,
             by_core: (0..).zip(&outcome.cores).map(CoreFigures::new).collect(),
+            by_device: outcome.devices.iter().map(DeviceFigures::new).collect(),
+            energy: None,
             network_utilisation: utilisation(chip, outcome),
             measured: measured.iter().map(|figure| in_cycles(figure, chip)).collect(),
             lock: None,
@@ -333,6 +362,9 @@ impl Figures {
             row
         });
         out += &ui::table(&header, &rows.collect::<Vec<_>>());
+        if let Some(energy) = &self.energy {
+            out += &energy.text();
+        }
         out += &format!(
             "{} guest operations in {:.3} s of host time: {:.1} M a second\n",
             self.guest_operations,

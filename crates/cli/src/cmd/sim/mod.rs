@@ -9,7 +9,9 @@
 //! | [`program`] | the real programs and the profiles among them |
 //! | [`probe`] | what guests record about their lock |
 //! | [`figures`] | from what came out to JSON and a table |
+//! | [`energy`] | the energy account in both |
 
+mod energy;
 mod figures;
 mod one;
 mod pairs;
@@ -35,6 +37,7 @@ Examples:
   baton sim --workload barrier --barrier dissemination --threads 2 --think 5000
   baton sim --workload ring --queue mpmc --threads 4
   baton sim --chip ocor64 --workload lock --lock mcs --threads 64 --cycles 1000000 --json
+  baton sim --chip opteron6272x4 --workload lock --lock mcs --threads 64 --iterations 50 --energy
   baton sim --chip ocor64 --workload chase --sweep bytes=8K,64K,512K,4M,32M --plot chase.html
   baton sim --chip ocor64 --workload lock --sweep threads=1,2,4,8,16,32,64 \\
       --sweep lock=tas,ticket,mcs --plot zoo.html
@@ -137,6 +140,9 @@ pub(crate) struct Args {
     /// What the plot shows: a number in the JSON, as in lock.rate_per_kilocycle. Left out: what the workload is about.
     #[arg(long, value_name = "NAME", requires = "sweep")]
     figure: Option<String>,
+    /// Say what the run took, at the prices of the chip file ([energy]); refused if one that it needs is missing.
+    #[arg(long)]
+    energy: bool,
     /// Draw the sweep, or the pairs, into this page.
     #[arg(long, value_name = "PAGE.html")]
     plot: Option<PathBuf>,

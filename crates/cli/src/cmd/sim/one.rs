@@ -1,8 +1,8 @@
 //! One run.
 
-use super::Args;
 use super::figures::Figures;
 use super::workload;
+use super::{Args, energy};
 use crate::error::BadInput;
 use anyhow::Context;
 use baton_chip::{Chip, Options, Simulation, Spawn};
@@ -43,7 +43,10 @@ pub(super) fn run(args: &Args, chip: &Chip) -> anyhow::Result<Figures> {
         verified.map_err(anyhow::Error::msg).context("the threads computed something wrong")?;
         measured = simulation.outside(team.figures);
     }
-    let figures = Figures::new(args, &chosen, chip, &outcome, &measured, host_seconds);
+    let mut figures = Figures::new(args, &chosen, chip, &outcome, &measured, host_seconds);
+    if args.energy {
+        figures.energy = Some(energy::figures(args, chip, &outcome)?);
+    }
     Ok(if options.record { figures.with_trace(&simulation.into_trace(), &chosen.recorder.0) } else { figures })
 }
 

@@ -1,0 +1,98 @@
+//! The energy account of a run, in JSON and as a table.
+
+use super::Args;
+use crate::error::BadInput;
+use crate::ui;
+use baton_chip::energy::{Account, Component, Line, Quantity};
+use baton_chip::{Chip, Outcome};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What a run took.
+#[derive(Serialize)]
+pub(super) struct EnergyFigures {
+    total_joules: f64,
+    /// All but the platform's base.
+    without_base_joules: f64,
+    average_watts: f64,
+    without_base_watts: f64,
+    by_component_joules: BTreeMap<&'static str, f64>,
+    lines: Vec<LineFigures>,
+}
+
+/// One price and what it was multiplied by.
+#[derive(Serialize)]
+struct LineFigures {
+    component: &'static str,
+    /// The price's key in the chip file.
+    key: &'static str,
+    /// The clock of the CPUs, where the line is theirs and they ran.
+    clock_hz: Option<u64>,
+    /// Of states and of what is always on; null for events.
+    seconds: Option<f64>,
+    /// Null for states.
+    events: Option<u64>,
+    /// Watts, or joules an event.
+    price: f64,
+    joules: f64,
+}
+
+impl LineFigures {
+    fn new(line: &Line) -> LineFigures {
+        let (seconds, events) = match line.quantity {
+            Quantity::Seconds(seconds) => (Some(seconds), None),
+            Quantity::Events(events) => (None, Some(events)),
+        };
+        LineFigures {
+            component: line.component.name(),
+            key: line.key,
+            clock_hz: line.clock.map(|clock| clock.0),
+            seconds,
+            events,
+            price: line.price,
+            joules: line.joules,
+        }
+    }
+}
+
+/// The account of a run.
+pub(super) fn figures(args: &Args, chip: &Chip, outcome: &Outcome) -> anyhow::Result<EnergyFigures> {
+    let account = Account::of(chip, outcome).map_err(|missing| {
+        let hint = format!("give it in the chip file, with its source, or with --set {}=…", missing.key);
+        BadInput::new(format!("{}: {missing}", args.chip.name())).hint(hint)
+    })?;
+    let seconds = account.seconds.max(f64::MIN_POSITIVE);
+    Ok(EnergyFigures {
+        total_joules: account.total(),
+        without_base_joules: account.without_base(),
+        average_watts: account.watts(),
+        without_base_watts: account.without_base() / seconds,
+        by_component_joules: Component::ALL.map(|part| (part.name(), account.component(part))).into(),
+        lines: account.lines.iter().map(LineFigures::new).collect(),
+    })
+}
+
+impl EnergyFigures {
+    /// For people.
+    pub(super) fn text(&self) -> String {
+        let mut out = format!(
+            "energy {:.6} J ({:.1} W), {:.6} J ({:.1} W) without the platform's base\n",
+            self.total_joules, self.average_watts, self.without_base_joules, self.without_base_watts,
+        );
+        let rows = self.lines.iter().map(|line| {
+            let amount = match (line.seconds, line.events) {
+                (Some(seconds), _) => format!("{:.3} ms", seconds * 1e3),
+                (None, events) => events.unwrap_or_default().to_string(),
+            };
+            let price = match line.seconds {
+                Some(_) => format!("{:.3} W", line.price),
+                None => format!("{:.3} nJ", line.price * 1e9),
+            };
+            let clock = line.clock_hz.map_or(String::new(), |hz| format!("{:.2} GHz", hz as f64 * 1e-9));
+            let share = 100.0 * line.joules / self.total_joules.max(f64::MIN_POSITIVE);
+            vec![line.key.to_owned(), clock, amount, price, format!("{:.6}", line.joules), format!("{share:.1}")]
+        });
+        out += &ui::table(&["price", "clock", "amount", "each", "joules", "%"], &rows.collect::<Vec<_>>());
+        out
+    }
+}
