@@ -112,7 +112,7 @@ pub(super) const KEYS: &[Key] = &[
     key!(WINDOW count "core.load_queue", core.load_queue, Kind::Count(0, 4096),
         "loads under way at once; 0 or absent: one"),
     key!(WINDOW count "core.store_queue", core.store_queue, Kind::Count(0, 4096),
-        "stores under way before they retire; 0 or absent: one"),
+        "stores of the buffer whose lines are asked for at once; 0 or absent: one"),
     key!(WINDOW count "core.width", core.width, Kind::Count(0, 64),
         "instructions a cycle between guest operations; 0 or absent: they cost nothing"),
     key!(WINDOW cycles "core.flush", core.flush,
