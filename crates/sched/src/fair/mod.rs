@@ -255,13 +255,19 @@ impl Scheduler for Fair {
             Some(at) => Some(self.queue(cpu).ready.swap_remove(at)),
             None => self.steal(cpu, now.0),
         };
+        let stolen = first.is_none() && next.is_some();
         if let Some(id) = next {
             let thread = self.thread_mut(id);
             (thread.state, thread.fresh) = (State::Running, false);
             self.busy += 1;
         }
         self.queue(cpu).current = next;
-        self.offer(cpu, out);
+        if stolen {
+            // Others may have counted on this CPU; what is left of them can go to the next idle one.
+            self.cpus.ids().for_each(|other| self.offer(other, out));
+        } else {
+            self.offer(cpu, out);
+        }
         next
     }
 
