@@ -181,7 +181,7 @@ const fn joined<const N: usize>(parts: &[&[Key]]) -> [Key; N] {
     all
 }
 
-const ALL: [Key; common::KEYS.len()
+static ALL: [Key; common::KEYS.len()
     + os::KEYS.len()
     + coherent::KEYS.len()
     + ocor::KEYS.len()
