@@ -82,7 +82,10 @@ fn a_walk_takes_what_its_entries_allow() {
 
 fn switch(outcome: &Outcome) -> u64 {
     let thread = &outcome.threads[0];
-    [Reason::Switch, Reason::Asleep, Reason::Ready, Reason::Kernel].iter().map(|&why| thread.time(why).0).sum()
+    [Reason::Switch, Reason::Asleep, Reason::Waking, Reason::Ready, Reason::Kernel]
+        .iter()
+        .map(|&why| thread.time(why).0)
+        .sum()
 }
 
 #[test]

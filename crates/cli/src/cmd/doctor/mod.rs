@@ -27,7 +27,7 @@ Examples:
   baton doctor                        a look, some three seconds
   baton doctor --json | jq .waits     which wait policies are here, and why not
   baton doctor --calibrate            measure longer, and write chips/this-host.toml for `whatif`
-  baton doctor --calibrate --fixed -o chips/this-host-fixed.toml    the same machine, caches at fixed latencies")]
+  baton doctor --calibrate --fixed -o chips/this-host-fixed.toml    the same, fixed latencies")]
 pub(crate) struct Args {
     /// Measure longer and write a chip file of this machine.
     #[arg(long)]
