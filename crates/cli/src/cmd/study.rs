@@ -12,12 +12,14 @@ use std::process::ExitCode;
 /// Which study, and how much of it.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Studies: ocor (docs/studies/ocor.md). A study that was interrupted goes on where it was: what was run lies in DIR/cache.
+Studies: ocor (docs/studies/ocor.md). A study that was interrupted goes on where it was: what was
+run lies in DIR/cache.
 
 Examples:
-  baton study ocor --quick
-  baton study ocor --quick --json --out /tmp/ocor
-  baton study ocor --chip chips/ocor64.toml --profiles profiles/ocor")]
+  baton study ocor --quick                    five programs, some minutes: study-ocor/report.html
+  baton study ocor --quick --json             what docs/studies.md describes
+  baton study ocor --out DIR                  every program and experiment
+  baton study ocor --chip my.toml --profiles mine    another chip, other programs")]
 pub(crate) struct Args {
     /// Which study.
     #[arg(value_name = "NAME")]
