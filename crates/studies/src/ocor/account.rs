@@ -68,7 +68,7 @@ impl Cause {
             // Its own earlier stores on their way.
             "store_buffer" => Some(Cause::Network),
             "kernel" => Some(Cause::SleepPreparation),
-            "asleep" | "ready" | "switch" => Some(Cause::WakeUp),
+            "asleep" | "ready" | "switch" | "waking" => Some(Cause::WakeUp),
             _ => None,
         }
     }

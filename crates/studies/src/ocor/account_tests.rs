@@ -88,4 +88,8 @@ fn what_has_no_cause_is_an_error_and_not_a_rest() {
         assert!(Account::of(&log, &requests).unwrap_err().contains(strange.name()));
     }
     assert!(MEMORY_PARTS.iter().all(|part| Cause::of_part(part).is_some()));
+    // Whatever a thread may do while it waits for a lock has one: all but the devices' reasons, and memory's parts.
+    let without: Vec<&str> =
+        Reason::ALL.into_iter().filter(|reason| Cause::of(*reason).is_none()).map(Reason::name).collect();
+    assert_eq!(without, ["memory", "device", "queue_full", "queue_empty"]);
 }
