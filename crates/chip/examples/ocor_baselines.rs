@@ -8,40 +8,22 @@
 //!
 //! Nothing here knows of priorities in the network: profiles are made on the baseline.
 
-use baton_chip::account::{LockRecorder, Shares};
+#[path = "../tests/common/recorder.rs"]
+mod recorder;
+
+use baton_chip::account::Shares;
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
 use baton_machine::Wait;
 use baton_machine::wait::SPIN_TRIES;
 use baton_sync::lock::spin_park::SpinPark;
-use baton_workloads::Probe;
 use baton_workloads::profile::fit::{Fitted, Shown, fit, off};
 use baton_workloads::profile::{Draw, Profile, Run, set};
+use recorder::Recorder;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;
-
-#[derive(Clone, Default)]
-struct Recorder(LockRecorder);
-
-impl Probe for Recorder {
-    fn request(&self, lock: u32) -> u64 {
-        self.0.request(lock)
-    }
-    fn acquired(&self, lock: u32, requested: u64) {
-        self.0.acquired(lock, requested);
-    }
-    fn release(&self, lock: u32) {
-        self.0.release(lock);
-    }
-    fn begin(&self) {
-        self.0.begin();
-    }
-    fn end(&self) {
-        self.0.end();
-    }
-}
 
 struct Args {
     files: Vec<PathBuf>,

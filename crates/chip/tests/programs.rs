@@ -1,36 +1,19 @@
 //! The real programs and a profile's draw on a small simulated chip: results are right with 1, 4 and 16 threads, the same
 //! run comes out the same, and what is recorded of the locks adds up.
 
+#[path = "common/recorder.rs"]
+mod recorder;
+
 use baton_chip::account::{LockRecorder, Shares};
 use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn};
 use baton_machine::Wait;
 use baton_sync::lock::{RawLock, mcs::Mcs, spin_park::SpinPark};
+use baton_workloads::Team;
 use baton_workloads::monitor::Locks;
 use baton_workloads::profile::{Draw, Run};
 use baton_workloads::programs::{Program, Scale};
-use baton_workloads::{Probe, Team};
+use recorder::Recorder;
 use std::num::NonZeroU32;
-
-#[derive(Clone, Default)]
-struct Recorder(LockRecorder);
-
-impl Probe for Recorder {
-    fn request(&self, lock: u32) -> u64 {
-        self.0.request(lock)
-    }
-    fn acquired(&self, lock: u32, requested: u64) {
-        self.0.acquired(lock, requested);
-    }
-    fn release(&self, lock: u32) {
-        self.0.release(lock);
-    }
-    fn begin(&self) {
-        self.0.begin();
-    }
-    fn end(&self) {
-        self.0.end();
-    }
-}
 
 fn chip(cores: u32) -> Chip {
     let text = include_str!("../../../chips/ocor64.toml");

@@ -146,20 +146,10 @@ impl<S: CoreSet> Coherent<S> {
         };
         let table = &self.protocol.cache;
         let mut effects = CacheEffects {
-            chip: self,
-            core,
-            line,
-            way,
-            slot,
-            now,
             delay: lookup,
             parts,
-            charged: true,
-            deferred: false,
-            version: 0,
             mark: request.mark,
-            hit: false,
-            failed: false,
+            ..CacheEffects::at(self, (core, line), (way, slot), now)
         };
         let step =
             cache::step(table, request.core, &mut state, &mut transaction, Presented { event, to }, &mut effects);
@@ -251,22 +241,7 @@ impl<S: CoreSet> Coherent<S> {
         let mut transaction = Transaction::default();
         let table = &self.protocol.cache;
         let presented = Presented { event: Event::Evict, to: CoreId(core) };
-        let mut effects = CacheEffects {
-            delay: self.own[core as usize].lookup,
-            chip: self,
-            core,
-            line,
-            way: Some(way),
-            slot: Some(slot),
-            now,
-            parts: Parts::default(),
-            charged: true,
-            deferred: false,
-            version: 0,
-            mark: Default::default(),
-            hit: false,
-            failed: false,
-        };
+        let mut effects = CacheEffects::at(self, (core, line), (Some(way), Some(slot)), now);
         if let Err(hole) = cache::step(table, CoreId(core), &mut state, &mut transaction, presented, &mut effects) {
             panic!("line {line} at core {core}: {hole}");
         }
@@ -317,21 +292,13 @@ impl<S: CoreSet> Coherent<S> {
         let mut transaction = slot.map_or_else(Transaction::default, |slot| self.slots[slot].transaction);
         let table = &self.protocol.cache;
         let mut effects = CacheEffects {
-            delay: self.own[core as usize].lookup,
-            chip: self,
-            core,
-            line,
-            way,
-            slot,
-            now,
             parts: flight.parts,
             charged: false,
             deferred,
             version: flight.version,
             // What answers a forward that came before serves another request, whose mark is not kept.
             mark: if deferred { Default::default() } else { flight.mark },
-            hit: false,
-            failed: false,
+            ..CacheEffects::at(self, (core, line), (way, slot), now)
         };
         let step = cache::deliver(table, CoreId(core), &mut state, &mut transaction, &message, room, &mut effects);
         if let Err(hole) = step {

@@ -33,7 +33,33 @@ pub(super) struct CacheEffects<'a, S: CoreSet> {
     pub(super) failed: bool,
 }
 
-impl<S: CoreSet> CacheEffects<'_, S> {
+impl<'a, S: CoreSet> CacheEffects<'a, S> {
+    /// At a line's place in a core, now: after a look into all private levels, for nobody's request.
+    #[inline(always)]
+    pub(super) fn at(
+        chip: &'a mut Coherent<S>,
+        (core, line): (u32, u32),
+        (way, slot): (Option<usize>, Option<u32>),
+        now: u64,
+    ) -> Self {
+        CacheEffects {
+            delay: chip.own[core as usize].lookup,
+            chip,
+            core,
+            line,
+            way,
+            slot,
+            now,
+            parts: Parts::default(),
+            charged: true,
+            deferred: false,
+            version: 0,
+            mark: Header::default(),
+            hit: false,
+            failed: false,
+        }
+    }
+
     /// The version of the data here.
     fn data(&self) -> u32 {
         match (self.way, self.slot) {

@@ -208,16 +208,21 @@ fn take<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>, mut wants: impl FnMut(u32,
     taken
 }
 
-/// Takes up to `n` sleepers of a cell out of its locked bucket and marks them.
-fn take_sleepers<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>, key: u64, n: u32) -> Vec<u32> {
+/// Takes up to `n` sleepers of a cell out of its locked bucket.
+fn take_first<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>, key: u64, n: u32) -> Vec<u32> {
     let mut left = n;
-    let taken = take(kernel, bucket, |_, other| {
+    take(kernel, bucket, |_, other| {
         (left != 0).then(|| {
             let takes = other == key;
             left -= u32::from(takes);
             takes
         })
-    });
+    })
+}
+
+/// Takes up to `n` sleepers of a cell out of its locked bucket and marks them.
+fn take_sleepers<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>, key: u64, n: u32) -> Vec<u32> {
+    let taken = take_first(kernel, bucket, key, n);
     for &number in &taken {
         // Release: whoever reads it may use its node again.
         kernel.node(number).state.store(OUT, Release);
@@ -332,14 +337,7 @@ pub fn requeue<K: Kernel, T: Word>(
     let mut woken = None;
     if from.load(SeqCst) == value {
         let taken = take_sleepers(kernel, source, key, n);
-        let mut left = more;
-        let moved = take(kernel, source, |_, held| {
-            (left != 0).then(|| {
-                let takes = held == key;
-                left -= u32::from(takes);
-                takes
-            })
-        });
+        let moved = take_first(kernel, source, key, more);
         for &number in &moved {
             let node = kernel.node(number);
             node.key.store(other, Relaxed);
