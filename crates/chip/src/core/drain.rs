@@ -102,10 +102,7 @@ fn wait_for(most: usize) {
         thread.waits_for_room = Some(most);
     });
     suspend();
-    with(|engine| {
-        let now = engine.now;
-        engine.threads[engine.running as usize].charge(Reason::StoreBuffer, now);
-    });
+    with(|engine| engine.charge_running(Reason::StoreBuffer));
 }
 
 #[inline(always)]

@@ -103,10 +103,7 @@ fn answer() {
         owed != 0
     }) {
         suspend();
-        with(|engine| {
-            let now = engine.now;
-            engine.threads[engine.running as usize].charge(Reason::Mode, now);
-        });
+        with(|engine| engine.charge_running(Reason::Mode));
     }
 }
 
@@ -132,10 +129,7 @@ pub(crate) fn give_up_core() {
         if !over {
             suspend();
         }
-        with(|engine| {
-            let now = engine.now;
-            engine.threads[engine.running as usize].charge(Reason::Kernel, now);
-        });
+        with(|engine| engine.charge_running(Reason::Kernel));
     }
     let leaves = with(|engine| {
         let id = engine.running;

@@ -52,7 +52,7 @@ impl Device {
         kernel(with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.config.call.0)));
         let ticket = self.send(op, words, true, Reason::Kernel);
         ticket.arrive();
-        with(|engine| engine.threads[engine.running as usize].charge(Reason::Kernel, engine.now));
+        with(|engine| engine.charge_running(Reason::Kernel));
         ticket.take()
     }
 

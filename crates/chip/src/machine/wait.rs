@@ -420,8 +420,5 @@ pub(super) fn give_way() -> bool {
 }
 
 pub(super) fn charge(reason: Reason) {
-    with(|engine| {
-        let now = engine.now;
-        engine.threads[engine.running as usize].charge(reason, now);
-    });
+    with(|engine| engine.charge_running(reason));
 }
