@@ -227,6 +227,7 @@ impl Simulation {
             cpus: contexts.iter().map(|&core| Cpu::new(core)).collect(),
             policy: Policy::new(chip, &contexts),
             apps: vec![AppState::new(String::new(), Runs::Times(1), None)],
+            quiet: None,
             memory,
             clocks,
             meter: Default::default(),

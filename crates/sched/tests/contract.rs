@@ -260,7 +260,7 @@ fn play(world: &mut World, acts: &[Act], steals: bool) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::default())]
     /// Nobody is lost, run twice, or run where it must not; nobody waits for ever while others run.
     #[test]
     fn every_policy_keeps_every_thread(n in 1u32..9, acts in acts(8)) {

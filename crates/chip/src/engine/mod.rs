@@ -34,7 +34,7 @@ use crate::guest::heap::Heap;
 use crate::memory::lines::Sparse;
 use crate::memory::{Access, Answer, Line, Memory, MemorySystem, Notice, Part, Request, Served};
 use crate::os::futex::{Futexes, layout::Layout};
-use crate::os::{Cpu, app::AppState, policy::Policy};
+use crate::os::{Cpu, app::AppState, hang::Quiet, policy::Policy};
 use crate::random::Random;
 use baton_machine::Local;
 use baton_trace::{Event, What};
@@ -77,6 +77,8 @@ pub(crate) struct Engine {
     pub(crate) cpus: Vec<Cpu>,
     pub(crate) policy: Policy,
     pub(crate) apps: Vec<AppState>,
+    /// Every thread waits, as the last timer found.
+    pub(crate) quiet: Option<Quiet>,
     pub(crate) memory: MemorySystem,
     /// Which contexts of the cores are active.
     pub(crate) contexts: Contexts,

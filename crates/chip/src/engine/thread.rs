@@ -223,6 +223,10 @@ pub(crate) struct Thread {
 
     /// The cell that it waits on, and since when: for the report of a deadlock.
     pub(crate) waits_on: Option<(Waited, u64)>,
+    /// That wait has a deadline.
+    pub(crate) bounded: bool,
+    /// When it last began to look at the cell that it waits on.
+    pub(crate) looked: u64,
     pub(crate) joiners: Vec<ThreadId>,
     /// Number of its sleep in a futex queue, so that a wake-up cannot meet a later one.
     pub(crate) futex_sleep: u64,
@@ -301,6 +305,8 @@ impl Thread {
             watch_before: 0,
             watches: false,
             waits_on: None,
+            bounded: false,
+            looked: 0,
             joiners: Vec::new(),
             futex_sleep: 0,
             woken_early: false,

@@ -108,6 +108,7 @@ impl<T: Word> Waiting<'_, T> {
     fn halt_once(&self, price: Halt) -> Ended {
         let (offset, counter) = with(|engine| {
             let offset = engine.offset_of(self.cell.address());
+            engine.threads[engine.running as usize].looked = engine.now;
             (offset, Layout::counter(offset))
         });
         add(counter, 1);

@@ -111,7 +111,8 @@ pub(super) fn wait_while<T: Word>(
         let clock = engine.chip.core.clock;
         let until = deadline;
         let deadline = deadline.map_or(u64::MAX, |deadline| clock.cycles(deadline.at).0);
-        engine.threads[engine.running as usize].waits_on = Some((Waited::Cell(offset), engine.now));
+        let thread = &mut engine.threads[engine.running as usize];
+        (thread.waits_on, thread.bounded) = (Some((Waited::Cell(offset), engine.now)), deadline != u64::MAX);
         let line = Line((offset >> engine.line_shift) as u32);
         let between = between(&engine.chip, wait);
         let reason = if matches!(between, Ok(Between::Tries { .. })) { Reason::Spin } else { Reason::Monitor };
@@ -139,7 +140,7 @@ pub(super) fn wait_while<T: Word>(
     };
     with(|engine| {
         let thread = &mut engine.threads[engine.running as usize];
-        thread.waits_on = None;
+        (thread.waits_on, thread.bounded) = (None, false);
         thread.paused();
     });
     ended
@@ -148,7 +149,10 @@ pub(super) fn wait_while<T: Word>(
 impl<T: Word> Waiting<'_, T> {
     /// One try: a load, first among the events of its moment if it hits.
     pub(super) fn try_load(&self) -> T {
-        with(|engine| engine.threads[engine.running as usize].tries += 1);
+        with(|engine| {
+            let thread = &mut engine.threads[engine.running as usize];
+            (thread.tries, thread.looked) = (thread.tries + 1, engine.now);
+        });
         let line = self.line;
         let (over, hits) = {
             give_way();

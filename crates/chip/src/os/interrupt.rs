@@ -89,6 +89,9 @@ impl Engine {
     /// The timer of that CPU has come: the policy's own, or the periodic tick.
     pub(crate) fn timer_came(&mut self, cpu: u32) -> Step {
         self.cpus[cpu as usize].timer = false;
+        if self.hangs() {
+            return Step::Silence;
+        }
         self.interrupt_cpu(cpu, if self.chip.os.tick.0 == 0 { 0 } else { self.chip.os.tick_cost.0 });
         self.tell(|policy, now, out| policy.tick(now, CpuId(cpu), out));
         self.decide();

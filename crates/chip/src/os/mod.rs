@@ -13,12 +13,14 @@
 //! | [`cpu`] | a CPU, and where its cycles go |
 //! | [`online`] | cores switched off and on, and affinity that changes |
 //! | [`interrupt`] | ticks, and calls from CPU to CPU |
+//! | [`hang`] | runs in which nobody gets anywhere, though timers come |
 //! | [`futex`] | who sleeps on which cell |
 
 pub(crate) mod app;
 pub(crate) mod birth;
 pub(crate) mod cpu;
 pub(crate) mod futex;
+pub(crate) mod hang;
 pub(crate) mod interrupt;
 pub(crate) mod online;
 pub(crate) mod policy;
