@@ -242,6 +242,7 @@ impl Simulation {
             watchers: watchers.map_err(no_memory)?,
             writers: writers.map_err(no_memory)?,
             futexes: Futexes::new(),
+            wake_up: None,
             layout,
             numbers: Vec::new(),
             start_noise: Random::new(options.seed, Purpose::Start),

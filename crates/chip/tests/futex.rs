@@ -206,6 +206,13 @@ fn the_locks_home_needs_lines_that_go_round() {
             "{error}"
         );
     }
+    let cut: String =
+        OCOR.lines().filter(|line| !line.starts_with("futex_home")).map(|line| format!("{line}\n")).collect();
+    let error = set(&cut, &[]);
+    assert!(
+        error.contains("key `os.ipi` is \"home\"; expected \"price\" or \"packet\" without os.futex_home"),
+        "{error}"
+    );
 }
 
 /// A long time asleep is one event.

@@ -62,7 +62,7 @@ impl Kernel for As<'_> {
     fn block(&self, _: u64, state: &Cell, deadline: Option<Deadline>) -> bool {
         M::wait_while(state, QUEUED, Wait::Futex, deadline) == WaitResult::Expired
     }
-    fn unblock(&self, number: u32) {
+    fn unblock(&self, number: u32, _: u32) {
         M::wake(self.node(number).state(), 1, Wait::Futex);
     }
 }

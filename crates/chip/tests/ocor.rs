@@ -4,7 +4,7 @@ mod common;
 
 use baton_chip::{Chip, LockLog, Options, Outcome, Simulated, Simulation, Spawn, act};
 use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use baton_machine::{Atomic, LockHint, Machine, Owned, Wait};
+use baton_machine::{Atomic, LockHint, Machine, Owned, Wait, WaitResult};
 use baton_sync::lock::{RawLock, spin_park::SpinPark};
 use baton_units::{CoreId, Cycles};
 use common::Cell;
@@ -194,4 +194,45 @@ fn waits_are_tiled_and_the_word_tells_who_held_it() {
             }
         }
     }
+}
+
+/// A thread on core 0 whose lock has given a hint wakes a sleeper on core 63; how many lock and wake-up packets there were.
+fn wake_up_packets(ipi: &str, marked: &str) -> u64 {
+    let chip = chip(&["ocor.enabled=true", ipi, &format!("ocor.wake_up={marked}")]);
+    let mut simulation = simulation(&chip);
+    // Neither core has the home of line 20.
+    let lines = cells(&mut simulation, 64);
+    let at = (0..64).find(|&line| (&raw const *lines[line]).addr() / 128 % 64 == 20).unwrap();
+    let sleepers = lines.clone();
+    simulation
+        .spawn(
+            on(63, 0),
+            move || while Simulated::wait_while(&sleepers[at].0, 0, Wait::Futex, None) == WaitResult::Expired {},
+        )
+        .unwrap();
+    simulation
+        .spawn(on(0, 100_000), move || {
+            Simulated::hint(LockHint { retries_left: 5, progress: 0 });
+            lines[at].0.fetch_add(1, SeqCst);
+            Simulated::wake::<u32>(&raw const lines[at].0, 1, Wait::Futex);
+        })
+        .unwrap();
+    simulation.run().unwrap().memory.lock_packets
+}
+
+#[test]
+fn a_home_s_wake_up_is_two_messages_and_either_can_be_marked() {
+    let by = |marked| ["os.ipi=price", "os.ipi=packet", "os.ipi=home"].map(|ipi| wake_up_packets(ipi, marked));
+    let none = by("none");
+    assert_eq!(none, [none[0]; 3], "marks are counted, not packets");
+    let more = |marked| {
+        let counts = by(marked);
+        [0, 1, 2].map(|ipi| counts[ipi] - none[ipi])
+    };
+    // The unlocker's requests: to the bucket, and, by way of the home, for the wake-up.
+    let [bucket, same, unlocker] = more("unlocker");
+    assert!(bucket != 0 && same == bucket && unlocker == bucket + 1, "{bucket}, {same}, {unlocker}");
+    // The message that comes to the sleeper, as a price none.
+    assert_eq!(more("home"), [0, 1, 1]);
+    assert_eq!(more("both"), [bucket, bucket + 1, bucket + 2]);
 }

@@ -177,11 +177,13 @@ fn mesh(settings: &[&str]) -> Chip {
     Chip::from_toml_with(include_str!("../../../chips/ocor64.toml"), "ocor64.toml", &all).unwrap()
 }
 
-/// From the call to the sleeper's first step, for a waker on core 0.
-fn woken_on(core: u32, ipi: &str) -> u64 {
-    let ipi = format!("os.ipi={ipi}");
-    let mut simulation = simulation(&mesh(&[&ipi]));
+/// From the call to the sleeper's first step, for a waker on core 0, and the home of the cell.
+fn woken_on(core: u32, settings: &[&str]) -> (u64, u32) {
+    let chip = mesh(settings);
+    let mut simulation = simulation(&chip);
     let cell = cell(&mut simulation, 0u32);
+    // Guest memory begins on a page, and lines go round the homes.
+    let home = (&raw const cell.0).addr() as u32 / chip.cache.line_bytes % 16;
     let times = Rc::new(Cell::new([0; 2]));
     let (sleeper, woken, call) = (cell.clone(), times.clone(), times.clone());
     simulation
@@ -201,15 +203,41 @@ fn woken_on(core: u32, ipi: &str) -> u64 {
         .unwrap();
     check(&simulation.run().unwrap());
     let [call, woken] = times.get();
-    woken - call
+    (woken - call, home)
+}
+
+/// What a control packet takes between two nodes of the 4x4 mesh: into the network, two cycles a router, one a link, out of
+/// it; within a node one cycle.
+fn way(from: u32, to: u32) -> u64 {
+    let routers = u64::from(1 + (from % 4).abs_diff(to % 4) + (from / 4).abs_diff(to / 4));
+    if from == to { 1 } else { 1 + 1 + 2 * routers + (routers - 1) + 1 + 1 }
 }
 
 #[test]
 fn an_interrupt_from_cpu_to_cpu_is_a_packet() {
-    for (core, routers) in [(1, 2), (5, 3), (15, 7)] {
-        // A control packet: into the network, two cycles a router, one a link, out of it.
-        let way = 1 + 1 + 2 * routers + (routers - 1) + 1 + 1;
-        assert_eq!(woken_on(core, "packet") - woken_on(core, "price"), way, "to core {core}");
+    for core in [1, 5, 15] {
+        let by = |ipi: &str| woken_on(core, &[&format!("os.ipi={ipi}")]).0;
+        assert_eq!(by("packet") - by("price"), way(0, core), "to core {core}");
+    }
+}
+
+#[test]
+fn a_wake_up_goes_by_way_of_the_home() {
+    for futex_home in ["os.futex_home=lock", "os.futex_home=bucket"] {
+        // Halted and polling CPUs alike.
+        for idle in ["os.idle_poll=0", "os.idle_poll=1000000"] {
+            for core in [1, 5, 15] {
+                let by = |ipi: &str| woken_on(core, &[futex_home, idle, ipi]);
+                let ((home_takes, home), (price, _)) = (by("os.ipi=home"), by("os.ipi=price"));
+                let took = home_takes - price;
+                if futex_home.ends_with("lock") {
+                    assert_eq!(took, way(0, home) + way(home, core), "{idle}: by home {home} to core {core}");
+                } else {
+                    // The bucket's own home, wherever it is.
+                    assert!((0..16).any(|home| took == way(0, home) + way(home, core)), "{took} to core {core}");
+                }
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! needs to look again.
 
 use super::coherent::{Coherent, HomePlacement, HomePolicy, Level, Placement, Topology};
-use super::{Chip, FutexHome, keys::MOST_CORES};
+use super::{Chip, FutexHome, Ipi, keys::MOST_CORES};
 use crate::clock::change::SLOWEST;
 use baton_noc::routing::RoutingKind;
 use baton_units::Cycles;
@@ -80,6 +80,8 @@ fn system(chip: &Chip) -> Fits {
         let expected = "\"bucket\" where lines do not go round all homes (home.placement = \"interleaved\")";
         ensure(fits, "os.futex_home", "\"lock\"", expected)?;
     }
+    let expected = "\"price\" or \"packet\" without os.futex_home: no home has the sleepers' queue";
+    ensure(os.ipi != Ipi::Home || os.futex_home.is_some(), "os.ipi", "\"home\"", expected)?;
     if os.tick.0 != 0 {
         let expected = format!("less than os.tick, {}: a thread must get on", os.tick.0);
         ensure(os.tick_cost < os.tick, "os.tick_cost", os.tick_cost.0, expected)?;

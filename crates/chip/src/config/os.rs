@@ -61,11 +61,14 @@ pub enum Ipi {
     Price,
     /// As a packet of the chip's network; what it takes comes on top.
     Packet,
+    /// The same; and a wake-up from a futex goes to the home of its bucket, which sends one on to the sleeper (OCOR, sections
+    /// 4.1 and 3.3), whether its CPU has halted or polls.
+    Home,
 }
 
 impl Ipi {
     /// Their names in a chip file.
-    pub const NAMES: &[&str] = &["price", "packet"];
+    pub const NAMES: &[&str] = &["price", "packet", "home"];
 
     /// The name in a chip file.
     pub fn name(self) -> &'static str {
@@ -74,7 +77,7 @@ impl Ipi {
 
     /// The one of that name; [`Ipi::Price`] if there is none.
     pub fn named(name: &str) -> Ipi {
-        if name == Ipi::Packet.name() { Ipi::Packet } else { Ipi::Price }
+        [Ipi::Packet, Ipi::Home].into_iter().find(|ipi| ipi.name() == name).unwrap_or_default()
     }
 }
 

@@ -19,7 +19,6 @@ pub(crate) enum Sort {
     /// Who unlocks looks for a sleeper at the queue's home.
     WakeUp(LockHint),
     /// The home of the queue wakes a sleeper.
-    #[allow(dead_code, reason = "the wake-up itself is a price of the operating system, not yet a packet")]
     Woken(LockHint),
 }
 

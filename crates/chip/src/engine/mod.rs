@@ -34,7 +34,7 @@ use crate::guest::heap::Heap;
 use crate::memory::lines::Sparse;
 use crate::memory::{Access, Answer, Line, Memory, MemorySystem, Notice, Part, Request, Served};
 use crate::os::futex::{Futexes, layout::Layout};
-use crate::os::{Cpu, app::AppState, hang::Quiet, policy::Policy};
+use crate::os::{Cpu, app::AppState, hang::Quiet, interrupt::WakeUp, policy::Policy};
 use crate::random::Random;
 use baton_machine::Local;
 use baton_trace::{Event, What};
@@ -111,6 +111,8 @@ pub(crate) struct Engine {
     /// Last writer of each eight bytes, plus one.
     pub(crate) writers: Sparse<u32>,
     pub(crate) futexes: Futexes,
+    /// The futex wake-up that is being carried out.
+    pub(crate) wake_up: Option<WakeUp>,
     /// Where the kernel's memory is.
     pub(crate) layout: Layout,
     /// The thread that has each number ([`Local::index`]), or had it last.

@@ -12,6 +12,7 @@ use crate::energy::meter::Finer;
 use crate::engine::locks::Timeline;
 use crate::memory::{Access, Line, PARTS};
 use crate::os::app::App;
+use baton_machine::local::Use;
 use baton_machine::{Local, LockHint};
 use baton_noc::Header;
 use baton_sched::Affinity;
@@ -342,6 +343,12 @@ impl Thread {
             self.timeline.note(reason, self.since, now, &self.parts);
         }
         self.since = now;
+    }
+
+    /// The last hint that a lock gave, if one did, with the newest progress: the section that has just ended counts.
+    pub(crate) fn newest_hint(&self) -> Option<LockHint> {
+        let progress = self.local.get(Use::Progress) as u32;
+        self.last_hint.map(|hint| LockHint { progress, ..hint })
     }
 
     /// The mark of its next access. One instruction takes a hint: of a load-linked and store-conditional both halves have

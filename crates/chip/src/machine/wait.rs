@@ -17,7 +17,6 @@ use crate::memory::{Access, Line, Memory};
 use crate::os::futex::layout::Layout;
 use crate::os::futex::memory::SimulatedKernel;
 use crate::os::futex::protocol::{self, Slept};
-use baton_machine::local::Use;
 use baton_machine::{Deadline, LockHint, Unavailable, Wait, WaitResult, Word};
 use baton_units::Cycles;
 
@@ -354,9 +353,7 @@ pub(super) fn add(counter: usize, value: u32) {
 pub(crate) fn mark_next(sort: fn(LockHint) -> Sort) {
     with(|engine| {
         let thread = &mut engine.threads[engine.running as usize];
-        // The progress is the newest: the section that has just ended counts.
-        let progress = thread.local.get(Use::Progress) as u32;
-        thread.hint = thread.last_hint.map(|hint| sort(LockHint { progress, ..hint }));
+        thread.hint = thread.newest_hint().map(sort);
     });
 }
 

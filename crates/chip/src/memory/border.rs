@@ -90,7 +90,7 @@ pub(crate) enum Notice {
         /// The one it was given with.
         tag: u32,
     },
-    /// An interrupt has come to its core.
+    /// An interrupt has come to its place.
     Interrupt {
         /// The one it was sent with.
         tag: u32,
@@ -122,15 +122,24 @@ pub(crate) struct Carried {
     pub(crate) to_core: bool,
 }
 
-/// An interrupt from one core to another: a packet of its own.
+/// Where an interrupt comes from, or goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A core.
+    Core(CoreId),
+    /// The home of a line.
+    HomeOf(Line),
+}
+
+/// An interrupt from one core to another, or a part of its way: a packet of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Interrupt {
     /// Comes back with the notice that it has arrived.
     pub(crate) tag: u32,
     /// Who sends it.
-    pub(crate) from: CoreId,
+    pub(crate) from: Place,
     /// Whom it is for.
-    pub(crate) to: CoreId,
+    pub(crate) to: Place,
     /// What the sender's network interface writes into its header.
     pub(crate) mark: Header,
 }

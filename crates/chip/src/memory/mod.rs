@@ -18,7 +18,7 @@ pub(crate) mod fixed;
 pub(crate) mod lines;
 
 pub use border::MEMORY_PARTS;
-pub(crate) use border::{Access, Answer, Carried, Interrupt, Line, Notice, PARTS, Part, Parts, Request, Served};
+pub(crate) use border::{Access, Answer, Carried, Interrupt, Line, Notice, PARTS, Part, Parts, Place, Request, Served};
 
 use crate::clock::Ratio;
 use crate::config::Chip;

@@ -2,6 +2,8 @@
 
 use crate::config::Os;
 use crate::engine::thread::ThreadId;
+use crate::memory::Line;
+use baton_noc::Header;
 use baton_units::{CoreId, CpuId, Cycles};
 
 /// What a CPU does. Every cycle of a run is one of these.
@@ -35,6 +37,8 @@ pub(crate) struct Cpu {
     pub(super) timer: bool,
     /// An interrupt is on its way here.
     pub(super) interrupt_comes: bool,
+    /// That interrupt goes to a line's home first, which sends it on with this mark.
+    pub(super) by_way_of: Option<(Line, Header)>,
     /// That interrupt wakes it, and then it takes so long until its thread runs.
     pub(super) wakes: Option<u64>,
     /// Cycles so far: waking, switching, busy, off; then idle, by state.
@@ -78,6 +82,7 @@ impl Cpu {
             since: 0,
             timer: false,
             interrupt_comes: false,
+            by_way_of: None,
             wakes: None,
             times: [0; 4],
             idle: Vec::new(),

@@ -3,16 +3,40 @@
 //! A handler takes its cycles from the thread that runs on the CPU. A computation is put off by them; a thread that spins
 //! on a line does not try meanwhile; an operation that is under way ends first, and the thread pays before its next one. An idle
 //! CPU gets no ticks.
+//!
+//! A call goes by `os.ipi`: as a price, as a packet from core to core, or, if it wakes a futex's sleeper, as two packets: from
+//! who wakes to the home of the futex's bucket, and from there to the sleeper.
 
 use crate::config::Ipi;
 use crate::core::mark::Sort;
 use crate::engine::queue::Rank;
-use crate::engine::thread::{Ended, OUTSIDE, Reason, State};
+use crate::engine::thread::{Ended, OUTSIDE, Reason, State, ThreadId};
 use crate::engine::{Engine, Step, own, slice};
-use crate::memory::{Interrupt, Memory};
+use crate::memory::{Interrupt, Line, Memory, Place};
+use baton_machine::LockHint;
+use baton_noc::Header;
 use baton_units::{CpuId, Cycles};
 
+/// A futex's wake-up while it is carried out: what interrupts that it causes are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WakeUp {
+    /// The waker's newest hint, if its locks give hints.
+    hint: Option<LockHint>,
+    /// The line of the futex's bucket, if futexes live in memory.
+    bucket: Option<Line>,
+}
+
 impl Engine {
+    /// A futex with that bucket, if it lives in memory, wakes a thread. Whether that roused an idle CPU.
+    pub(crate) fn wake_sleeper(&mut self, id: ThreadId, bucket: Option<Line>) -> bool {
+        self.tell_waker();
+        let hint = self.threads.get(self.running as usize).and_then(|waker| waker.newest_hint());
+        self.wake_up = Some(WakeUp { hint, bucket });
+        let roused = self.make_ready(id, Reason::Asleep);
+        self.wake_up = None;
+        roused
+    }
+
     /// A handler takes `cost` cycles on that CPU.
     pub(crate) fn interrupt_cpu(&mut self, cpu: u32, cost: u64) {
         let (now, current) = (self.now, self.cpus[cpu as usize].current);
@@ -57,23 +81,44 @@ impl Engine {
         (id != OUTSIDE).then(|| self.threads[id as usize].cpu).filter(|&from| from != cpu)
     }
 
+    /// Whether an idle CPU that polls is called, too: a home's wake-up is a message in any case.
+    pub(super) fn calls_pollers(&self) -> bool {
+        self.chip.os.ipi == Ipi::Home && self.wake_up.is_some()
+    }
+
     /// Sends an interrupt from one CPU to another as a packet, if the chip has it so; [`Engine::interrupt_came`] goes on.
     pub(super) fn send_interrupt(&mut self, from: u32, cpu: u32) -> bool {
         if self.chip.os.ipi == Ipi::Price {
             return false;
         }
-        if !std::mem::replace(&mut self.cpus[cpu as usize].interrupt_comes, true) {
-            let hint = self.threads[self.running as usize].last_hint;
-            let mark = hint.map(|hint| Sort::Woken(hint).header(&self.ocor)).unwrap_or_default();
-            let (from, to) = (self.cpus[from as usize].core, self.cpus[cpu as usize].core);
-            self.memory.interrupt(Interrupt { tag: cpu, from, to, mark }, Cycles(self.now));
+        if std::mem::replace(&mut self.cpus[cpu as usize].interrupt_comes, true) {
+            return true;
         }
+        let hint = self.wake_up.and_then(|wake_up| wake_up.hint);
+        let mark = |sort: fn(LockHint) -> Sort| hint.map_or(Header::default(), |hint| sort(hint).header(&self.ocor));
+        let (waker, home) = (mark(Sort::WakeUp), mark(Sort::Woken));
+        let bucket = self.wake_up.and_then(|wake_up| wake_up.bucket).filter(|_| self.chip.os.ipi == Ipi::Home);
+        let core = |cpu: u32| Place::Core(self.cpus[cpu as usize].core);
+        let from = core(from);
+        let (to, mark) = match bucket {
+            Some(line) => (Place::HomeOf(line), waker),
+            // No home has a part in it: the message that comes to the sleeper.
+            None => (core(cpu), home),
+        };
+        self.cpus[cpu as usize].by_way_of = bucket.map(|line| (line, home));
+        self.memory.interrupt(Interrupt { tag: cpu, from, to, mark }, Cycles(self.now));
         true
     }
 
-    /// An interrupt has come to a CPU, as a packet: it wakes up for the thread that it was given, or its thread loses it.
+    /// An interrupt has come to the home that sends it on, or to its CPU: that wakes up for the thread that it was given, or
+    /// its thread loses it.
     pub(crate) fn interrupt_came(&mut self, cpu: u32) {
         let here = &mut self.cpus[cpu as usize];
+        if let Some((line, mark)) = here.by_way_of.take() {
+            let (from, to) = (Place::HomeOf(line), Place::Core(here.core));
+            self.memory.interrupt(Interrupt { tag: cpu, from, to, mark }, Cycles(self.now));
+            return;
+        }
         here.interrupt_comes = false;
         if let Some(latency) = here.wakes.take() {
             if let Some(id) = here.current {

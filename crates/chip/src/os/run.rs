@@ -33,7 +33,8 @@ impl Engine {
         let (latency, polls) = self.cpus[cpu as usize].wake_latency(self.now, os);
         let event = self.start(cpu, id, Doing::Waking, latency);
         // A CPU that polls sees that there is work; one that has halted is called.
-        let called = self.other_than(cpu).filter(|_| !polls).is_some_and(|from| self.send_interrupt(from, cpu));
+        let is_called = !polls || self.calls_pollers();
+        let called = self.other_than(cpu).filter(|_| is_called).is_some_and(|from| self.send_interrupt(from, cpu));
         if called {
             self.cpus[cpu as usize].wakes = Some(event - self.now);
         } else {
@@ -205,8 +206,7 @@ impl Engine {
         } else if thread.state == State::Asleep {
             thread.ended = Ended::Woken;
             self.queue.cancel(timeout(id));
-            self.tell_waker();
-            self.make_ready(id, Reason::Asleep)
+            self.wake_sleeper(id, None)
         } else {
             // Still on its way to sleep: it will find that it need not.
             thread.woken_early = true;

@@ -129,7 +129,7 @@ impl Study for Ocor {
 
     fn version(&self) -> &'static str {
         // Raised whenever the simulator or the account gives other figures for the same inputs.
-        "ocor 1"
+        "ocor 2"
     }
 
     fn runs(&self, extent: Extent) -> Vec<(String, Self::Run)> {

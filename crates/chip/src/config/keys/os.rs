@@ -86,7 +86,7 @@ pub(super) const KEYS: &[Key] = &[
         kind: Kind::Choice(Ipi::NAMES),
         fixed: Need::No,
         coherent: Need::May,
-        what: "an interrupt from CPU to CPU: within the price of a wake-up, or a packet whose way comes on top; absent: price",
+        what: "an interrupt from CPU to CPU: within the price of a wake-up, a packet whose way comes on top, or for a futex's wake-up two, by way of its bucket's home; absent: price",
         get: |chip| Some(Value::Text(chip.os.ipi.name().into())),
         set: |chip, value| chip.os.ipi = Ipi::named(&text(value)),
     },

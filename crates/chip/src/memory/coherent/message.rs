@@ -31,7 +31,7 @@ pub(super) enum What {
     Line,
     /// A packet to a device, or from one, by its tag.
     Carried(u32),
-    /// An interrupt for a core.
+    /// An interrupt for a core, on its way there or to the home that sends it on.
     Interrupt(u32),
 }
 

@@ -41,7 +41,7 @@ mod private;
 #[cfg(test)]
 mod tests;
 
-use super::border::{Answer, Carried, Interrupt, Line, Notice, Part, Request};
+use super::border::{Answer, Carried, Interrupt, Line, Notice, Part, Place, Request};
 use super::lines::Sparse;
 use super::{CoreCounts, Memory, MemoryCounts};
 use crate::clock::Ratio;
@@ -321,7 +321,7 @@ impl<S: CoreSet> Coherent<S> {
             What::Read => (baton_coherence::Class::Forward as u8, short),
             What::Write => (baton_coherence::Class::Forward as u8, long),
             What::Line => (baton_coherence::Class::Response as u8, long),
-            // Its core always takes it.
+            // Cores and homes always take it.
             What::Interrupt(_) => (baton_coherence::Class::Response as u8, short),
             What::Carried(_) => {
                 let answer = matches!(flight.to, Unit::Core(_));
@@ -331,8 +331,9 @@ impl<S: CoreSet> Coherent<S> {
         if self.no_contention {
             flight.stage = Stage::Deliver;
             let took = self.net.alone_between(src, dst, flits);
+            let request = class == REQUESTS || matches!(flight.what, What::Interrupt(_));
             self.counts.packets += 1;
-            self.counts.lock_packets += u64::from(flight.mark.marked && class == REQUESTS);
+            self.counts.lock_packets += u64::from(flight.mark.marked && request);
             self.events.put(id, now + took, Rank::Next);
             return;
         }
@@ -340,11 +341,11 @@ impl<S: CoreSet> Coherent<S> {
         flight.placed = class == REQUESTS && self.bounded;
         let mark = flight.mark;
         // An interrupt answers nobody: its mark is its sender's own.
-        let own = matches!(flight.what, What::Interrupt(_)) && self.marks[usize::from(REQUESTS)];
-        let marked = own || self.marks.get(usize::from(class)).is_some_and(|&marked| marked);
+        let rules = if matches!(flight.what, What::Interrupt(_)) { REQUESTS } else { class };
+        let marked = self.marks.get(usize::from(rules)).is_some_and(|&marked| marked);
         let header = if marked { Header { class, ..mark } } else { Header::of_class(class) };
         self.counts.packets += 1;
-        self.counts.lock_packets += u64::from(mark.marked && class == REQUESTS);
+        self.counts.lock_packets += u64::from(mark.marked && rules == REQUESTS);
         self.net.send(now, src, dst, flits, header, id);
         self.net_next = self.net_next.min(self.net.next());
     }
@@ -362,7 +363,7 @@ impl<S: CoreSet> Coherent<S> {
                 self.flights.take(id);
                 self.out.push(Notice::Carried { tag });
             }
-            (Unit::Core(_), What::Interrupt(tag)) => {
+            (Unit::Core(_) | Unit::Home(_), What::Interrupt(tag)) => {
                 self.flights.take(id);
                 self.out.push(Notice::Interrupt { tag });
             }
@@ -458,7 +459,12 @@ impl<S: CoreSet> Memory for Coherent<S> {
 
     fn interrupt(&mut self, interrupt: Interrupt, now: Cycles) {
         let Interrupt { tag, from, to, mark } = interrupt;
-        self.depart(What::Interrupt(tag), Unit::Core(from.0), Unit::Core(to.0), mark, now);
+        let unit = |place| match place {
+            Place::Core(core) => Unit::Core(core.0),
+            Place::HomeOf(line) => Unit::Home(self.plan.home(line.0).0),
+        };
+        let (from, to) = (unit(from), unit(to));
+        self.depart(What::Interrupt(tag), from, to, mark, now);
     }
 
     fn count_hits(&mut self, core: CoreId, n: u64) {

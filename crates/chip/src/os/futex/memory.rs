@@ -12,6 +12,7 @@ use crate::machine::Simulated;
 use crate::machine::cell::SimulatedAtomic;
 use crate::machine::kernel::enter_kernel;
 use crate::machine::wait::mark_next;
+use crate::memory::Line;
 use baton_machine::{Deadline, Word};
 use std::cell::Cell;
 
@@ -127,12 +128,13 @@ impl Kernel for SimulatedKernel {
         }
     }
 
-    fn unblock(&self, number: u32) {
+    fn unblock(&self, number: u32, bucket: u32) {
         // The mark on the node is there before its thread can look.
         drain();
         let (roused, os) = with(|engine| {
             let id = engine.numbers[number as usize];
-            (engine.unblock(id), engine.chip.os.clone())
+            let line = Line((self.layout.bucket(bucket) >> engine.line_shift) as u32);
+            (engine.unblock(id, line), engine.chip.os.clone())
         });
         // An idle CPU is roused by an interrupt, once for all; the queue of a busy one just grows.
         let interrupt = os.futex_wake.0.saturating_sub(os.futex_wake_none.0);
@@ -142,14 +144,13 @@ impl Kernel for SimulatedKernel {
 
 impl Engine {
     /// Rouses a thread that sleeps on a cell, and leaves any other alone. Whether that roused an idle CPU.
-    fn unblock(&mut self, id: ThreadId) -> bool {
+    fn unblock(&mut self, id: ThreadId, bucket: Line) -> bool {
         let thread = &mut self.threads[id as usize];
         if thread.state != State::Asleep || !matches!(thread.waits_on, Some((Waited::Cell(_), _))) {
             return false;
         }
         thread.ended = Ended::Woken;
         self.queue.cancel(crate::engine::timeout(id));
-        self.tell_waker();
-        self.make_ready(id, crate::engine::thread::Reason::Asleep)
+        self.wake_sleeper(id, Some(bucket))
     }
 }

@@ -142,8 +142,8 @@ pub trait Kernel {
     /// Sleeps until somebody rouses this thread, or the deadline comes; returns at once if the node's state is no longer
     /// [`QUEUED`]. May return for no reason. Whether the deadline has come.
     fn block(&self, key: u64, state: &<Self::M as Machine>::Atomic<u32>, deadline: Option<Deadline>) -> bool;
-    /// Rouses the thread whose node has that number, if it sleeps.
-    fn unblock(&self, number: u32);
+    /// Rouses the thread whose node has that number, which was taken out of that bucket, if it sleeps.
+    fn unblock(&self, number: u32, bucket: u32);
 }
 
 /// How a kernel's spin lock waits.
@@ -307,10 +307,11 @@ pub fn wake<K: Kernel, T: Word>(kernel: &K, cell: *const <K::M as Machine>::Atom
         return 0;
     }
     kernel.path(Path::Wake);
-    let bucket = lock(kernel, kernel.bucket_of(key));
+    let here = kernel.bucket_of(key);
+    let bucket = lock(kernel, here);
     let taken = take_sleepers(kernel, bucket, key, n);
     unlock(kernel, bucket);
-    taken.iter().for_each(|&number| kernel.unblock(number));
+    taken.iter().for_each(|&number| kernel.unblock(number, here));
     taken.len() as u32
 }
 
@@ -352,7 +353,7 @@ pub fn requeue<K: Kernel, T: Word>(
     }
     unlock(kernel, first);
     let (taken, moved) = woken?;
-    taken.iter().for_each(|&number| kernel.unblock(number));
+    taken.iter().for_each(|&number| kernel.unblock(number, here));
     Some((taken.len() as u32, moved))
 }
 
@@ -361,9 +362,10 @@ pub fn wake_moved<K: Kernel, T: Word>(kernel: &K, cell: *const <K::M as Machine>
     let key = kernel.key(cell);
     K::M::fence(SeqCst);
     kernel.path(Path::Wake);
-    let bucket = lock(kernel, kernel.bucket_of(key));
+    let here = kernel.bucket_of(key);
+    let bucket = lock(kernel, here);
     let taken = take_sleepers(kernel, bucket, key, n);
     unlock(kernel, bucket);
-    taken.iter().for_each(|&number| kernel.unblock(number));
+    taken.iter().for_each(|&number| kernel.unblock(number, here));
     taken.len() as u32
 }
