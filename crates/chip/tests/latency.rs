@@ -321,22 +321,51 @@ fn links() {
 
 #[test]
 fn prices_are_the_formulas() {
-    let chip = chip(&[]);
-    let f = Formula::of(&chip);
-    let prices = Prices::of(&chip).unwrap();
-    let mean = |way: &dyn Fn(u64) -> u64| Cycles(((0..16).map(way).sum::<u64>() + 8) / 16);
-    assert_eq!((prices.hit, prices.l2), (Cycles(f.l1), None));
-    let bank = mean(&|home| f.l1 + f.ask(0, home) + f.bank + f.line(home, 0));
-    assert_eq!(prices.bank, Some(bank));
-    let transfer = mean(&|home| f.l1 + f.ask(0, home) + f.directory + f.ask(home, 1) + f.lookup + f.line(1, 0));
-    assert_eq!(prices.transfer.same_cluster, transfer);
-    let upgrade = mean(&|home| {
-        let second = u64::from(home > 1);
-        let acknowledged = second + f.ask(home, 1) + f.lookup + f.ask(1, 0);
-        f.l1 + f.ask(0, home) + f.directory + f.ask(home, 0).max(acknowledged)
-    });
-    assert_eq!(prices.upgrade.same_cluster, upgrade);
-    // What the file of the coherent sample says in its comments, and what the fixed one has as keys.
+    for chip in &both(&[]) {
+        let f = Formula::of(chip);
+        let prices = Prices::of(chip).unwrap();
+        let mean = |way: &dyn Fn(u64) -> u64| Cycles(((0..16).map(way).sum::<u64>() + 8) / 16);
+        assert_eq!((prices.hit, prices.l2), (Cycles(f.l1), (f.lookup > f.l1).then_some(Cycles(f.lookup))));
+        let bank = mean(&|home| f.lookup + f.ask(0, home) + f.bank + f.line(home, 0));
+        assert_eq!(prices.bank, Some(bank));
+        let transfer = mean(&|home| f.lookup + f.ask(0, home) + f.directory + f.ask(home, 1) + f.lookup + f.line(1, 0));
+        assert_eq!(prices.transfer.same_cluster, transfer);
+        let upgrade = mean(&|home| {
+            let second = u64::from(home > 1);
+            let acknowledged = second + f.ask(home, 1) + f.lookup + f.ask(1, 0);
+            f.l1 + f.ask(0, home) + f.directory + f.ask(home, 0).max(acknowledged)
+        });
+        assert_eq!(prices.upgrade.same_cluster, upgrade);
+    }
+}
+
+/// The prices of transfer and upgrade are what the simulation takes, with one private level and with two: the mean over all homes.
+#[test]
+fn prices_are_what_the_simulation_takes() {
+    thread_local!(static TOOK: Cell<u64> = const { Cell::new(0) });
+    let loads: fn(&[Apart], usize) = load;
+    let upgrades: fn(&[Apart], usize) = |cells, at| {
+        load_twice(cells, at);
+        let start = act::time();
+        store(cells, at);
+        TOOK.set((act::time() - start).0);
+    };
+    for chip in &both(&[]) {
+        let prices = Prices::of(chip).unwrap();
+        let (mut transfer, mut upgrade) = (0, 0);
+        for home in 0..16 {
+            transfer += timed(chip, home, &[(1, load)], (0, loads)).0;
+            timed(chip, home, &[(1, load)], (0, upgrades));
+            upgrade += TOOK.get();
+        }
+        let simulated = (Cycles((transfer + 8) / 16), Cycles((upgrade + 8) / 16));
+        assert_eq!((prices.transfer.same_cluster, prices.upgrade.same_cluster), simulated);
+    }
+}
+
+/// What the file of the coherent sample says in its comments, and what the fixed one has as keys.
+#[test]
+fn prices_of_the_samples() {
     let text = |name| std::fs::read_to_string(format!("{}/../../chips/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let sample = |name| Prices::of(&Chip::from_toml(&text(name), name).unwrap()).unwrap();
     let (coherent, fixed) = (sample("sample-host-coherent.toml"), sample("sample-host.toml"));

@@ -19,7 +19,7 @@ pub struct Prices {
     pub memory: Cycles,
     /// A line that another core's cache owns. 0 where no two cores are that far apart.
     pub transfer: ByDistance,
-    /// Writing a line of which the core and one other core have copies.
+    /// Writing a line of which the core, in its nearest cache, and one other core have copies.
     pub upgrade: ByDistance,
 }
 
@@ -74,7 +74,8 @@ impl Prices {
                 // A node sends a flit a cycle: the count first, then the invalidation.
                 let second = if home != core && home != other { ways.ratio } else { 0 };
                 let acknowledged = second + ways.ask(home, other) + lookup + ways.ask(other, core);
-                lookup + ways.ask(core, home) + directory + ways.ask(home, core).max(acknowledged)
+                // Who has the line looks no further than the level that has it.
+                l1 + ways.ask(core, home) + directory + ways.ask(home, core).max(acknowledged)
             });
         }
         let l2 = coherent.l2.map(|_| Cycles(lookup));
