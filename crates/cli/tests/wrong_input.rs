@@ -109,6 +109,15 @@ const CASES: &[(&[&str], &str)] = &[
         "has 2 CPUs (core.count, core.contexts)",
     ),
     (&["whatif", "x", "--threads", "0"], "--threads"),
+    (&["whatif", "x", "--chip", "../../chips/ocor64.toml", "--network", "ocro"], "did you mean `ocor`?"),
+    (
+        &["whatif", "x", "--chip", "../../chips/sample-host.toml", "--network", "round-robin,ocor"],
+        "has fixed latencies (memory.model = \"fixed\") and no network whose routers could arbitrate",
+    ),
+    (
+        &["whatif", "x", "--chip", "../../chips/ocor64.toml", "--set", "network.contention=none", "--network", "ocor"],
+        "packets never meet",
+    ),
     (&["noc", "--topology", "mseh"], "mesh"),
     (&["noc", "--rate", "2x"], "2x"),
     (&["noc", "replay", "/no/such/file"], "/no/such/file"),

@@ -7,6 +7,7 @@
 //! | [`compile`](mod@compile) | from a trace to a program |
 //! | [`run`](mod@run) | a program on a chip under one lock |
 //! | [`predict`](mod@predict) | many locks and seeds side by side, after a check against the recorded run |
+//! | [`network`] | other networks for the same chip, and what they do |
 //! | [`disturbance`] | whether others used the CPUs while it was recorded |
 //! | [`scale`] | more threads than were recorded |
 //!
@@ -14,6 +15,7 @@
 
 pub mod compile;
 pub mod disturbance;
+pub mod network;
 pub mod predict;
 pub mod program;
 pub mod run;

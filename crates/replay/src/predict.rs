@@ -3,6 +3,7 @@
 
 use crate::compile::{Probes, compile, cpus};
 use crate::disturbance::disturbed;
+use crate::network::{Network, NoNetwork, OnNetwork};
 use crate::program::{LockSpec, Probe, Program, Replayability};
 use crate::run::{Choice, Ran, RunError, Setup, run};
 use crate::scale::{self, ScaleError};
@@ -28,6 +29,8 @@ pub const COLLAPSE: u64 = 100;
 pub struct Ask {
     /// Locks and policies.
     pub choices: Vec<Choice>,
+    /// Networks, each with every lock; none: the chip's own, as it is.
+    pub networks: Vec<Network>,
     /// Seeds: 1 to so many.
     pub seeds: u32,
     /// Cores in use; `None`: as many as the recorded run had, as far as the chip has them.
@@ -45,6 +48,9 @@ pub enum PredictError {
     /// It cannot be scaled.
     #[error(transparent)]
     Scale(#[from] ScaleError),
+    /// The chip cannot have a network that was asked for.
+    #[error(transparent)]
+    Network(#[from] NoNetwork),
     /// A run failed.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -78,8 +84,11 @@ pub struct Predicted {
     pub lock: String,
     /// How its waiters wait.
     pub wait: String,
-    /// It is the replay of the recorded run's lock, which the others are compared with.
+    /// It is the replay of the recorded run's lock, which the others are compared with. Its network is the chip's own.
     pub recorded: bool,
+    /// Which network it ran on, and what that did, where networks were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<OnNetwork>,
     /// The program's time.
     pub time_ns: Spread,
     /// The recorded lock's predicted time over this one's: above 1 is faster.
@@ -163,7 +172,7 @@ fn recorded(trace: &Trace) -> (String, Choice) {
 
 /// How many runs [`predict`] makes, for a progress bar.
 pub fn runs(ask: &Ask) -> u64 {
-    u64::from(ask.seeds) * (ask.choices.len() as u64 + 2)
+    u64::from(ask.seeds) * ((ask.choices.len() * ask.networks.len().max(1)) as u64 + 2)
 }
 
 /// Predicts. `done` is called after each run, from any worker. The result does not depend on the number of workers.
@@ -171,6 +180,7 @@ pub fn predict(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     if trace.is_empty() {
         return Err(PredictError::Empty);
     }
+    let networks: Vec<Chip> = ask.networks.iter().map(|network| network.on(chip)).collect::<Result<_, _>>()?;
     let (name, own) = recorded(trace);
     let cpus = ask.cpus.unwrap_or_else(|| cpus(trace, chip));
     let kept = Arc::new(compile(trace, chip, Probes::Kept));
@@ -204,9 +214,11 @@ pub fn predict(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     });
     let base: Vec<Ran> = base.collect::<Result<_, _>>()?;
     let limit = Cycles(base.iter().map(|ran| ran.time.0).max().unwrap_or(0).saturating_mul(COLLAPSE));
-    let work: Vec<(&Choice, u64)> =
-        ask.choices.iter().flat_map(|choice| seeds.clone().map(move |seed| (choice, seed))).collect();
-    let ran = work.into_par_iter().map(|(choice, seed)| {
+    let chips = if networks.is_empty() { std::slice::from_ref(chip) } else { &networks };
+    let places = ask.choices.iter().flat_map(|choice| chips.iter().map(move |chip| (choice, chip)));
+    let work: Vec<(&Choice, &Chip, u64)> =
+        places.flat_map(|(choice, chip)| seeds.clone().map(move |seed| (choice, chip, seed))).collect();
+    let ran = work.into_par_iter().map(|(choice, chip, seed)| {
         let ran = run(&program, chip, &setup(choice, seed, Some(limit)));
         done();
         ran
@@ -215,8 +227,16 @@ pub fn predict(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     let base = predicted(&own, true, &base, chip, 0);
     let reference = base.time_ns.median;
     let mut results = vec![Predicted { speedup: 1.0, ..base }];
-    for (choice, ran) in ask.choices.iter().zip(ran.chunks(ask.seeds.max(1) as usize)) {
-        results.push(predicted(choice, false, ran, chip, reference));
+    let each = ask.seeds.max(1) as usize;
+    for (choice, ran) in ask.choices.iter().zip(ran.chunks(each * chips.len())) {
+        if ask.networks.is_empty() {
+            results.push(predicted(choice, false, ran, chip, reference));
+        }
+        for (place, (network, here)) in ask.networks.iter().zip(ran.chunks(each)).enumerate() {
+            let first = (place != 0).then_some(&ran[..each]);
+            let network = Some(OnNetwork::of(network.name, here, first));
+            results.push(Predicted { network, ..predicted(choice, false, here, chip, reference) });
+        }
     }
     let share = program.replayability.share();
     let mut reasons = reasons(&check, &program, share);
@@ -286,6 +306,7 @@ fn predicted(choice: &Choice, recorded: bool, ran: &[Ran], chip: &Chip, referenc
         lock: choice.lock.clone(),
         wait: choice.wait.to_string(),
         recorded,
+        network: None,
         speedup: reference as f64 / time_ns.median.max(1) as f64,
         time_ns,
         blocked_ns: spread(|ran| ran.totals.blocked()),

@@ -264,7 +264,7 @@ fn barriers_semaphores_and_families_are_replayed() {
     assert_eq!((&program.barriers, &program.semaphores), (&vec![2], &vec![1]));
     assert!(program.threads[0].ops.contains(&Op::Spawn(1)) && program.threads[0].ops.contains(&Op::Join(1)));
     assert_eq!((program.threads[0].at.is_some(), program.threads[1].at), (true, None));
-    let ask = Ask { choices: Vec::new(), seeds: 1, cpus: None, threads: None };
+    let ask = Ask { choices: Vec::new(), networks: Vec::new(), seeds: 1, cpus: None, threads: None };
     let prediction = predict(&trace, &chip(), &ask, &|| {}).unwrap();
     assert_eq!(prediction.results.len(), 1);
     let depends = scale::to(program, 8).unwrap_err();
@@ -291,7 +291,7 @@ fn a_semaphore_that_signals_is_a_token_a_unit() {
         program.threads[thread].ops.iter().copied().filter(|op| !matches!(op, Op::Work(_))).collect()
     };
     assert_eq!((steps(0), steps(1)), (vec![Op::TokenWait(0)], vec![Op::TokenPost(0)]), "the first unit was there");
-    let ask = Ask { choices: Vec::new(), seeds: 1, cpus: None, threads: None };
+    let ask = Ask { choices: Vec::new(), networks: Vec::new(), seeds: 1, cpus: None, threads: None };
     let prediction = predict(&trace, &chip(), &ask, &|| {}).unwrap();
     assert!(prediction.check.replayed_ns.median >= 300, "the wait ends after the post");
 }
@@ -315,7 +315,7 @@ fn a_spin_lock_stays_one_whatever_lock_is_asked_for() {
         lock: lock.into(),
         wait: baton_sync::lock::info(lock).unwrap().wait(None).unwrap(),
     });
-    let ask = Ask { choices: choices.into(), seeds: 1, cpus: None, threads: None };
+    let ask = Ask { choices: choices.into(), networks: Vec::new(), seeds: 1, cpus: None, threads: None };
     let prediction = predict(&trace, &chip(), &ask, &|| {}).unwrap();
     let [_, futex, mcs] = &prediction.results[..] else { panic!("three rows") };
     assert_eq!((futex.time_ns, futex.spin_ns), (mcs.time_ns, mcs.spin_ns));
@@ -347,7 +347,7 @@ fn more_threads_repeat_the_recorded_ones() {
 
 #[test]
 fn an_empty_trace_is_refused() {
-    let ask = Ask { choices: Vec::new(), seeds: 1, cpus: None, threads: None };
+    let ask = Ask { choices: Vec::new(), networks: Vec::new(), seeds: 1, cpus: None, threads: None };
     let refused = predict(&trace(&[]), &chip(), &ask, &|| {}).unwrap_err();
     assert_eq!(refused.to_string(), "the trace is empty: there is nothing to replay");
 }

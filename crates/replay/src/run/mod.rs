@@ -13,7 +13,7 @@ mod world;
 pub use account::Totals;
 
 use crate::program::Program;
-use baton_chip::{Chip, Instructions, Options, Reason, Refused, Simulated, Simulation, Stuck};
+use baton_chip::{Chip, Instructions, Options, Outcome, Reason, Refused, Simulated, Simulation, Stuck};
 use baton_machine::Wait;
 use baton_sync::lock::{LockVisitor, RawLock, UnknownLock, ZeroInit};
 use baton_trace::Trace;
@@ -55,6 +55,8 @@ pub struct Ran {
     pub totals: Totals,
     /// Cycles that threads spent spinning, added up.
     pub spin: Cycles,
+    /// Packets that carried a mark: the requests of locks that give hints, on a chip with OCOR enabled.
+    pub marked_packets: u64,
     /// Operations of the guests, for the speed of the simulation.
     pub operations: u64,
 }
@@ -89,6 +91,12 @@ pub fn run(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Result<Ran, Ru
 /// As [`run`](fn@run), with the events of its locks as a trace.
 pub fn run_recorded(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Result<(Ran, Trace), RunError> {
     baton_sync::lock::visit(&setup.choice.lock, Run { program, chip, setup, record: true })?
+}
+
+/// Lock requests are counted on every coherent chip; only one with OCOR enabled writes marks into them.
+fn marked(chip: &Chip, outcome: &Outcome) -> u64 {
+    let marks = chip.coherent.as_ref().is_some_and(|coherent| coherent.ocor.enabled);
+    if marks { outcome.memory.lock_packets } else { 0 }
 }
 
 struct Run<'a> {
@@ -137,6 +145,7 @@ impl LockVisitor<Simulated> for Run<'_> {
             cut_off: !outcome.finished,
             totals,
             spin: Cycles(spin),
+            marked_packets: marked(chip, &outcome),
             operations: outcome.guest_operations,
         };
         Ok((ran, simulation.into_trace()))

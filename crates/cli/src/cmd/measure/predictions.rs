@@ -18,9 +18,18 @@ pub(super) struct Said {
     /// Seeds whose run was cut off, as it took so much longer than the recorded one.
     #[serde(default)]
     pub(super) cut_off: u32,
+    /// The network of the simulated chip, where several were asked for.
+    #[serde(default)]
+    network: Option<Named>,
     /// Why the whole prediction should not be trusted; set from the document.
     #[serde(skip)]
     doubt: Option<String>,
+}
+
+/// A network, by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+struct Named {
+    name: String,
 }
 
 /// Over seeds.
@@ -52,7 +61,10 @@ pub(super) fn read(path: &Path) -> Result<Vec<Said>, BadInput> {
 fn parse(text: &[u8]) -> serde_json::Result<Vec<Said>> {
     let document: Document = serde_json::from_slice(text)?;
     let doubt = (!document.trustworthy).then(|| format!("untrustworthy: {}", document.reasons.join("; ")));
-    Ok(document.results.into_iter().map(|said| Said { doubt: doubt.clone(), ..said }).collect())
+    // This machine has one network: of several, the first stands for it.
+    let first = document.results.iter().find_map(|said| said.network.clone());
+    let here = document.results.into_iter().filter(|said| said.network.is_none() || said.network == first);
+    Ok(here.map(|said| Said { doubt: doubt.clone(), ..said }).collect())
 }
 
 impl Said {

@@ -1,9 +1,10 @@
-//! The locks and policies that were asked for, each pair that goes together.
+//! The locks and policies that were asked for, each pair that goes together, and the networks.
 
 use crate::error::BadInput;
 use crate::ui;
 use baton_chip::Chip;
 use baton_machine::Wait;
+use baton_replay::network::{NETWORKS, Network};
 use baton_replay::run::Choice;
 use baton_sync::lock::{self, LOCKS, LockInfo, Posix};
 
@@ -48,4 +49,21 @@ pub(crate) fn choose(locks: &[String], waits: &[String], chip: &Chip) -> anyhow:
             Ok(choices)
         }
     }
+}
+
+/// The networks, in the order asked. Each must go with the chip.
+pub(crate) fn networks(names: &[String], chip: &Chip) -> anyhow::Result<Vec<Network>> {
+    let mut networks: Vec<Network> = Vec::new();
+    for name in names {
+        let known = || NETWORKS.iter().map(|network| network.name);
+        let network = Network::named(name.trim()).ok_or_else(|| BadInput::unknown("network", name, known()))?;
+        network.on(chip).map_err(|why| {
+            BadInput::new(format!("--network {}: {why}", network.name))
+                .hint("name a chip whose packets meet in routers, as in --chip ocor64")
+        })?;
+        if !networks.contains(&network) {
+            networks.push(network);
+        }
+    }
+    Ok(networks)
 }

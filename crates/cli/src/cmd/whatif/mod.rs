@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`choices`] | the locks and policies that were asked for |
+//! | [`choices`] | the locks, policies and networks that were asked for |
 //! | [`text`] | the table on a terminal |
 //! | [`page`] | the plot, one self-contained HTML file |
 
@@ -36,7 +36,9 @@ Examples:
   baton whatif before --lock mcs,ticket,spin-park --html whatif.html
   baton whatif before --lock mcs,clh --wait pause,spin-park --seeds 9 --json
   baton whatif before --chip chips/sample-host.toml --set core.count=8 \\
-      --set core.per_cluster=8 --cpus 8 --threads 8")]
+      --set core.per_cluster=8 --cpus 8 --threads 8
+  baton whatif before --chip ocor64 --cpus 64 --threads 64 --lock spin-park,mcs \\
+      --network round-robin,ocor       would OCOR's hardware help? (docs/whatif.md)")]
 pub(crate) struct Args {
     /// The directory that `baton profile` left.
     #[arg(value_name = "DIR")]
@@ -47,6 +49,10 @@ pub(crate) struct Args {
     /// Wait policies, with commas (`baton list waits`). Left out: each lock's own, as `run` has it.
     #[arg(long, value_name = "POLICIES", value_delimiter = ',')]
     wait: Vec<String>,
+    /// Networks, with commas, each with every lock: round-robin; ocor, which marks the requests of locks that give hints and
+    /// serves those first; age, matrix, fixed. The chip must have routers. Left out: the chip's own, as it is.
+    #[arg(long, value_name = "NETWORKS", value_delimiter = ',')]
+    network: Vec<String>,
     #[command(flatten)]
     chip: ChipArgs,
     /// Threads that the program starts, if more than were recorded.
@@ -83,6 +89,7 @@ struct Output<'a> {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let chip = args.chip.open()?;
+    let networks = choices::networks(&args.network, &chip)?;
     let choices = choices::choose(&args.lock, &args.wait, &chip)?;
     if let Some(cpus) = args.cpus.filter(|&cpus| cpus > chip.cpus()) {
         let has = chip.cpus();
@@ -94,12 +101,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let trace = open(&args.directory)?;
     fewer_cores(&trace, &chip, args.cpus);
-    let ask = Ask { choices, seeds: args.seeds, cpus: args.cpus, threads: args.threads };
+    let ask = Ask { choices, networks, seeds: args.seeds, cpus: args.cpus, threads: args.threads };
     let bar = progress(runs(&ask));
     let prediction = predict(&trace, &chip, &ask, &|| bar.inc(1));
     bar.finish_and_clear();
     let prediction = prediction.map_err(|error| match error {
-        PredictError::Empty | PredictError::Scale(_) => BadInput::new(error).into(),
+        PredictError::Empty | PredictError::Scale(_) | PredictError::Network(_) => BadInput::new(error).into(),
         PredictError::Run(_) => anyhow::Error::new(error),
     })?;
     let command = trace.meta.as_ref().map(|meta| meta.command.clone()).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The plot: one self-contained HTML file. Bars for the predicted time and competition overhead of each lock, with
 //! whiskers over seeds, and the same figures as a table. No script, no network; light and dark by the reader's choice.
 
-use super::text::{ms, range, remark};
+use super::text::{has_networks, less, ms, network, range, remark};
 use baton_chip::Chip;
 use baton_replay::Prediction;
 use baton_replay::predict::{Predicted, Spread};
@@ -94,7 +94,11 @@ fn plot(title: &str, rows: &[Predicted], value: fn(&Predicted) -> Spread) -> Str
             _ if on_scale(row) => "bar",
             _ => "beyond",
         };
-        let label = if i == 0 { "recorded".to_owned() } else { format!("{} · {}", row.lock, row.wait) };
+        let label = match &row.network {
+            _ if i == 0 => "recorded".to_owned(),
+            None => format!("{} · {}", row.lock, row.wait),
+            Some(network) => format!("{} · {} · {}", row.lock, row.wait, network.name),
+        };
         let end = if on_scale(row) { x(spread.median) } else { LEFT + WIDTH };
         let _ = write!(
             out,
@@ -134,14 +138,19 @@ fn step(most: f64) -> f64 {
 }
 
 fn table(rows: &[Predicted]) -> String {
+    let networks = has_networks(rows);
     let mut out = String::from(
         "<h2>Figures</h2><div class=scroll><table><tr><th>lock<th>wait<th>time ms<th>over seeds<th>speed-up\
-         <th>waiting ms<th>critical sections ms<th>overhead ms<th>over seeds<th>acquisitions<th>contended<th>remark",
+         <th>waiting ms<th>critical sections ms<th>overhead ms<th>over seeds<th>acquisitions<th>contended",
     );
-    for (i, row) in rows.iter().enumerate() {
+    if networks {
+        out += "<th>network<th>less time<th>less overhead";
+    }
+    out += "<th>remark";
+    for row in rows {
         let _ = write!(
             out,
-            "<tr><td>{}<td>{}<td>{}<td>{}<td>{:.2}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}",
+            "<tr><td>{}<td>{}<td>{}<td>{}<td>{:.2}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}",
             escape(&row.lock),
             escape(&row.wait),
             ms(row.time_ns.median),
@@ -153,8 +162,13 @@ fn table(rows: &[Predicted]) -> String {
             range(row.overhead_ns),
             row.acquisitions,
             row.contended,
-            remark(row, i == 0),
         );
+        if networks {
+            let (time, overhead) =
+                row.network.as_ref().map_or((None, None), |network| (network.less_time, network.less_overhead));
+            let _ = write!(out, "<td>{}<td>{}<td>{}", escape(network(row)), less(time), less(overhead));
+        }
+        let _ = write!(out, "<td>{}", remark(row));
     }
     out + "</table></div>\n"
 }

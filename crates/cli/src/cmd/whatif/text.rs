@@ -3,6 +3,7 @@
 use crate::ui;
 use baton_chip::Chip;
 use baton_replay::Prediction;
+use baton_replay::network::{OnNetwork, Percent};
 use baton_replay::predict::{Predicted, Spread};
 
 /// Nanoseconds as milliseconds.
@@ -23,12 +24,33 @@ pub(crate) fn range(spread: Spread) -> String {
 }
 
 /// What is to be said of a row.
-pub(crate) fn remark(row: &Predicted, first: bool) -> &'static str {
-    match (first, row.cut_off) {
-        (true, _) => "recorded lock",
-        (false, 0) => "",
-        (false, _) => "collapse: cut off, at least this",
-    }
+pub(crate) fn remark(row: &Predicted) -> String {
+    let all = [
+        if row.recorded { "recorded lock" } else { "" },
+        if row.cut_off == 0 { "" } else { "collapse: cut off, at least this" },
+        // Only OCOR marks, and only what a lock gives hints for.
+        if row.network.as_ref().is_some_and(|network| network.name == "ocor" && network.marked_packets == 0) {
+            "carries no marks: this lock gives no hints"
+        } else {
+            ""
+        },
+    ];
+    all.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+/// The network of a row; of the recorded lock's: the chip's own.
+pub(crate) fn network(row: &Predicted) -> &str {
+    row.network.as_ref().map_or("as it is", |network| network.name.as_str())
+}
+
+/// How much less than on the first network, with its range over seeds.
+pub(crate) fn less(percent: Option<Percent>) -> String {
+    percent.map_or_else(|| "-".to_owned(), |p| format!("{:.1}% ({:.1}…{:.1})", p.median, p.low, p.high))
+}
+
+/// Whether networks were asked for: only then they are columns.
+pub(crate) fn has_networks(rows: &[Predicted]) -> bool {
+    rows.iter().any(|row| row.network.is_some())
 }
 
 pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
@@ -48,9 +70,10 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
         out += &format!("{} {reason}\n", ui::paint("not trustworthy:", ui::RED));
     }
     out.push('\n');
-    let rows = prediction.results.iter().enumerate().map(|(i, row)| {
+    let networks = has_networks(&prediction.results);
+    let rows = prediction.results.iter().map(|row| {
         let share = 100.0 * row.contended as f64 / row.acquisitions.max(1) as f64;
-        vec![
+        let mut cells = vec![
             row.lock.clone(),
             row.wait.clone(),
             ms(row.time_ns.median),
@@ -59,12 +82,25 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
             ms(row.overhead_ns.median),
             range(row.overhead_ns),
             format!("{share:.0}%"),
-            remark(row, i == 0).to_owned(),
-        ]
+            remark(row),
+        ];
+        if networks {
+            let of = |value: fn(&OnNetwork) -> Option<Percent>| less(row.network.as_ref().and_then(value));
+            cells.insert(2, network(row).to_owned());
+            cells.splice(9..9, [of(|network| network.less_time), of(|network| network.less_overhead)]);
+        }
+        cells
     });
-    let header =
-        ["lock", "wait", "time ms", "over seeds", "speed-up", "overhead ms", "over seeds", "contended", "remark"];
+    let mut header =
+        vec!["lock", "wait", "time ms", "over seeds", "speed-up", "overhead ms", "over seeds", "contended", "remark"];
+    if networks {
+        header.insert(2, "network");
+        header.splice(9..9, ["less time", "less overhead"]);
+    }
     out += &ui::table(&header, &rows.collect::<Vec<_>>());
+    if let Some(first) = prediction.results.iter().find_map(|row| row.network.as_ref()) {
+        out += &format!("less time, less overhead: against the same lock on network {}, seed by seed\n", first.name);
+    }
     for note in &prediction.notes {
         out += &format!("note: {note}\n");
     }

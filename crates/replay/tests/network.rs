@@ -1,0 +1,89 @@
+//! A recording is replayed on other networks: OCOR's marks change what a lock does that gives hints, and nothing else.
+
+mod common;
+
+use baton_chip::Chip;
+use baton_machine::Wait;
+use baton_replay::network::{NETWORKS, Network, NoNetwork};
+use baton_replay::predict::{PredictError, Predicted};
+use baton_replay::run::Choice;
+use baton_replay::{Ask, predict};
+use baton_trace::Trace;
+use common::{Work, record};
+
+const THREADS: u32 = 16;
+
+/// Sixteen cores of the paper's chip.
+fn ocor16(settings: &[&str]) -> Chip {
+    let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
+    let text = include_str!("../../../chips/ocor64.toml");
+    Chip::from_toml_at(text, "ocor64.toml", Some(THREADS), &settings).expect("the chip and the settings are right")
+}
+
+/// Threads that meet at one lock most of the time, recorded on the sample host.
+fn contended() -> Trace {
+    let chip = common::chip(&["core.count=16", "core.per_cluster=16"]);
+    let work = Work { threads: THREADS, rounds: 12, think: 1500, critical: 100, lines: 2, sleep: None };
+    record(&chip, work, 1).0
+}
+
+fn rows(chip: &Chip, locks: &[(&str, Wait)], networks: &[&str]) -> Vec<Predicted> {
+    let choices = locks.iter().map(|&(lock, wait)| Choice { lock: lock.into(), wait }).collect();
+    let networks = networks.iter().map(|name| Network::named(name).expect("a name of the list")).collect();
+    // The recorded run had as many CPUs as this chip, but its trace does not say so.
+    let ask = Ask { choices, networks, seeds: 2, cpus: Some(THREADS), threads: None };
+    predict(&contended(), chip, &ask, &|| {}).unwrap().results
+}
+
+/// Without what is said of the network.
+fn figures(row: &Predicted) -> Predicted {
+    Predicted { network: None, ..row.clone() }
+}
+
+#[test]
+fn marks_serve_the_lock_that_gives_hints_and_no_other() {
+    let chip = ocor16(&[]);
+    let locks = [("spin-park", Wait::SpinPark(128)), ("mcs", Wait::SpinPark(128)), ("futex", Wait::Futex)];
+    let asked = rows(&chip, &locks, &["round-robin", "ocor"]);
+    let plain = rows(&chip, &locks, &[]);
+    assert_eq!((asked.len(), plain.len()), (7, 4));
+    assert_eq!(figures(&asked[0]), plain[0], "the recorded lock");
+    for (of, plain) in asked[1..].chunks(2).zip(&plain[1..]) {
+        let [off, on] = [&of[0], &of[1]].map(|row| row.network.as_ref().expect("networks were asked for"));
+        assert_eq!((off.name.as_str(), on.name.as_str(), off.marked_packets), ("round-robin", "ocor", 0));
+        assert_eq!(figures(&of[0]), *plain, "{}: the chip's own network is round robin", plain.lock);
+        assert!(off.less_time.is_none() && off.less_overhead.is_none());
+        let (time, overhead) = (on.less_time.unwrap(), on.less_overhead.unwrap());
+        if plain.lock == "spin-park" {
+            assert!(on.marked_packets > 0, "a try that misses in its cache is a marked packet");
+            assert_ne!(of[1].by_seed_ns, of[0].by_seed_ns, "marks change who goes first");
+            assert!(time.low <= time.median && time.median <= time.high && overhead.low <= overhead.high);
+            let [before, after] = [0, 1].map(|i| of[i].by_seed_ns[0] as f64);
+            let first = 100.0 * (before - after) / before;
+            assert!(time.low - 1e-2 <= first && first <= time.high + 1e-2, "{first} of {time:?}");
+        } else {
+            assert_eq!(on.marked_packets, 0, "{} gives no hints", plain.lock);
+            assert_eq!(figures(&of[1]), figures(&of[0]));
+            assert_eq!((time.low, time.high, overhead.median), (0.0, 0.0, 0.0));
+        }
+    }
+}
+
+#[test]
+fn every_network_goes_on_a_chip_with_routers_and_none_on_others() {
+    let own = ocor16(&[]);
+    for network in NETWORKS {
+        let chip = network.on(&own).unwrap();
+        let there = chip.coherent.as_ref().unwrap();
+        assert_eq!(there.ocor.enabled, network.name == "ocor");
+        let differs = chip != own;
+        assert_eq!(differs, network.name != "round-robin", "{}", network.name);
+    }
+    let ocor = Network::named("ocor").unwrap();
+    assert!(matches!(ocor.on(&common::chip(&[])), Err(NoNetwork::Fixed(_))));
+    let free = ocor16(&["network.contention=none"]);
+    assert!(matches!(ocor.on(&free), Err(NoNetwork::Free(_))));
+    let ask = Ask { choices: Vec::new(), networks: vec![ocor], seeds: 1, cpus: None, threads: None };
+    let refused = predict(&contended(), &common::chip(&[]), &ask, &|| {});
+    assert!(matches!(refused, Err(PredictError::Network(NoNetwork::Fixed(_)))));
+}
