@@ -179,12 +179,15 @@ proptest! {
         tick in prop_oneof![Just(0u64), 5_000u64..50_000],
         policy in prop_oneof![Just("fair"), Just("sticky"), Just("eevdf"), Just("eevdf-guest")],
         balance in prop_oneof![Just(0u64), 20_000u64..200_000],
+        lines in prop_oneof![Just(0u32), 1u32..5],
     ) {
         let settings = [
             format!("os.time_slice={slice}"),
             format!("os.scheduler={policy}"),
             format!("os.balance_interval={balance}"),
             format!("os.tick={tick}"),
+            format!("os.interrupt_lines={lines}"),
+            format!("os.queue_lines={}", lines / 2),
             "os.tick_cost=321".into(),
             "os.interrupt=99".into(),
             "os.migrate=1234".into(),

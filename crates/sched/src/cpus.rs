@@ -42,6 +42,20 @@ impl Cpus {
         if a.socket != b.socket { 2 } else { u32::from(a.cluster != b.cluster) }
     }
 
+    /// The nearest CPU to `home` that idles and that `may` be had: a core that idles as a whole before a sibling of a busy one, then
+    /// the one with the least `load`, then the lowest number.
+    pub fn idle_near(
+        &self,
+        home: CpuId,
+        idle: impl Fn(CpuId) -> bool,
+        may: impl Fn(CpuId) -> bool,
+        load: impl Fn(CpuId) -> usize,
+    ) -> Option<CpuId> {
+        let busy = |cpu: CpuId| self.ids().filter(|&other| self.siblings(cpu, other) && !idle(other)).count();
+        let free = self.ids().filter(|&cpu| idle(cpu) && may(cpu));
+        free.min_by_key(|&cpu| (self.distance(home, cpu), busy(cpu), load(cpu)))
+    }
+
     /// The CPU of that number.
     ///
     /// # Panics

@@ -10,6 +10,7 @@
 //! | [`scheduler`] | the contract: what a policy is told, what it answers |
 //! | [`cpus`] | CPUs, the cores that they belong to, and how far they are apart |
 //! | [`affinity`] | CPUs that a thread may run on |
+//! | [`nice`] | how much more of a CPU one thread gets than another |
 //! | [`fair`] | run time shared out evenly, in the manner of Linux |
 //! | [`eevdf`] | earliest eligible virtual deadline first: Linux since 6.6 |
 //! | [`sticky`] | threads stay where they were born and take turns |
@@ -22,11 +23,13 @@ pub mod affinity;
 pub mod cpus;
 pub mod eevdf;
 pub mod fair;
+pub mod nice;
 pub mod registry;
 pub mod scheduler;
 pub mod sticky;
 
 pub use affinity::Affinity;
 pub use cpus::{Cpu, Cpus};
+pub use nice::Nice;
 pub use registry::{NAMES, POLICIES, Policy, find};
 pub use scheduler::{AppId, Born, Decision, Notice, Params, Scheduler, ThreadId};

@@ -3,7 +3,7 @@
 //! The policy owns the run queues. The operating system owns the CPUs: it calls [`Scheduler::pick`] when one is free,
 //! and carries [`Decision`]s out in their order, before it says anything else to the policy.
 
-use crate::Affinity;
+use crate::{Affinity, Nice};
 use baton_units::{CpuId, Cycles};
 
 /// A thread, by a dense number that is never given again.
@@ -23,6 +23,8 @@ pub struct Born {
     pub affinity: Affinity,
     /// A CPU to begin the search for a first place at: the affinity has it, and it is on.
     pub near: CpuId,
+    /// How much of a CPU it gets beside others, on policies that know weights.
+    pub nice: Nice,
 }
 
 /// What a thread says of itself (Saez and others, section 2.2: the run-time extensions, PA-RTX).

@@ -1,6 +1,6 @@
 //! The contract suite: every policy of the registry on a machine of the test's own, under random histories.
 
-use baton_sched::{Affinity, AppId, Born, Cpu, Cpus, Decision, POLICIES, Params, Policy, Scheduler, ThreadId};
+use baton_sched::{Affinity, AppId, Born, Cpu, Cpus, Decision, Nice, POLICIES, Params, Policy, Scheduler, ThreadId};
 use baton_units::{CoreId, CpuId, Cycles};
 use proptest::prelude::*;
 
@@ -111,9 +111,14 @@ impl World {
     }
 
     fn born(&mut self, affinity: Affinity) -> ThreadId {
+        self.born_nice(affinity, 0)
+    }
+
+    fn born_nice(&mut self, affinity: Affinity, nice: i64) -> ThreadId {
         let id = ThreadId(self.threads.len() as u32);
         let near = (0..self.on.len() as u32).map(CpuId).find(|&cpu| self.on[cpu.0 as usize] && affinity.has(cpu));
-        let born = Born { app: AppId(0), affinity: affinity.clone(), near: near.unwrap() };
+        let nice = Nice::new(nice).unwrap();
+        let born = Born { app: AppId(0), affinity: affinity.clone(), near: near.unwrap(), nice };
         self.policy.fork(Cycles(self.now), id, &born);
         self.threads.push(Thread { affinity, state: State::Ready, ran: 0, since: 0 });
         self.told(|policy, now, out| policy.wake(now, id, out));
@@ -165,7 +170,7 @@ impl World {
 
 #[derive(Clone, Debug)]
 enum Act {
-    Born(Option<Vec<u32>>),
+    Born(Option<Vec<u32>>, i64),
     Block(usize),
     Wake(usize),
     Exit(usize),
@@ -177,7 +182,7 @@ enum Act {
 fn acts(cpus: u32) -> impl Strategy<Value = Vec<Act>> {
     let set = move || prop::option::of(prop::collection::vec(0..cpus, 1..3));
     let act = prop_oneof![
-        2 => set().prop_map(Act::Born),
+        2 => (set(), -1i64..2).prop_map(|(set, nice)| Act::Born(set, nice)),
         4 => any::<usize>().prop_map(Act::Block),
         4 => any::<usize>().prop_map(Act::Wake),
         1 => any::<usize>().prop_map(Act::Exit),
@@ -201,10 +206,10 @@ fn play(world: &mut World, acts: &[Act], steals: bool) {
         };
         let running = |state: &State| matches!(state, State::Running(_));
         match act {
-            Act::Born(set) => {
+            Act::Born(set, nice) => {
                 let set = affinity(set);
                 if world.usable(&set, &world.on) {
-                    world.born(set);
+                    world.born_nice(set, *nice);
                 }
             }
             Act::Block(at) | Act::Exit(at) => {
@@ -267,7 +272,7 @@ proptest! {
         for policy in POLICIES {
             let n = n.max(1);
             let acts: Vec<Act> = acts.iter().filter(|act| match act {
-                Act::Born(Some(set)) | Act::Affinity(_, Some(set)) => set.iter().all(|&cpu| cpu < n),
+                Act::Born(Some(set), _) | Act::Affinity(_, Some(set)) => set.iter().all(|&cpu| cpu < n),
                 _ => true,
             }).cloned().collect();
             let mut world = World::new(policy, n, PARAMS);
@@ -313,6 +318,42 @@ fn the_fair_policy_shares_evenly_in_the_long_run() {
     for (cpus, threads) in [(1, 3), (2, 4), (2, 3), (4, 5), (4, 7), (8, 13), (3, 100), (8, 8)] {
         let shares = shares("fair", cpus, threads);
         assert!(shares.iter().all(|&share| share >= 980), "{threads} threads on {cpus} CPUs: {shares:?} thousandths");
+    }
+}
+
+/// The largest deviation of a share from its weight's, in thousandths, on CPUs for which no thread weighs too much.
+fn weighted(policy: &str, cpus: u32, nices: &[i64], time: u64) -> u64 {
+    let mut world = World::new(baton_sched::find(policy).unwrap(), cpus, PARAMS);
+    let weight = |nice: i64| Nice::new(nice).unwrap().weight() as f64;
+    let all: f64 = nices.iter().map(|&nice| weight(nice)).sum();
+    for &nice in nices {
+        assert!(weight(nice) * f64::from(cpus) <= all, "{nices:?}: one cannot have more than a CPU");
+        world.born_nice(Affinity::ALL, nice);
+    }
+    world.pass(time);
+    let own = |nice: i64| time as f64 * f64::from(cpus) * weight(nice) / all;
+    let beside = nices.iter().zip(world.ran()).map(|(&nice, ran)| (ran as f64 / own(nice) - 1.0).abs());
+    (beside.fold(0.0, f64::max) * 1000.0) as u64
+}
+
+#[test]
+fn shares_go_by_weights() {
+    for policy in ["fair", "eevdf", "eevdf-guest"] {
+        for nices in [&[0, 5][..], &[-5, 0], &[0, 0, 3], &[-10, -9, 0, 4], &[19, 0], &[-20, -15, -10]] {
+            let beside = weighted(policy, 1, nices, 30_000_000);
+            assert!(beside <= 20, "{policy}, nice {nices:?}: {beside} thousandths beside the weights");
+        }
+    }
+}
+
+/// Moves that even queues out level a thread with its new neighbours, so weights are kept less closely than on one CPU.
+#[test]
+fn shares_go_by_weights_over_several_cpus() {
+    for (cpus, nices) in
+        [(2, &[0, 0, 5, 5, 5][..]), (2, &[-2, 0, 0, 2]), (4, &[0, 1, 2, 3, 0, 1, 2, 3, 4]), (3, &[5, 0, 0, 0, 0])]
+    {
+        let beside = weighted("fair", cpus, nices, 10_000_000);
+        assert!(beside <= 50, "{cpus} CPUs, nice {nices:?}: {beside} thousandths beside the weights");
     }
 }
 

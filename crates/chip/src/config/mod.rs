@@ -201,6 +201,10 @@ pub struct Os {
     pub syscall: Cycles,
     /// Lines of its CPU's kernel data that a system call reads.
     pub kernel_lines: u32,
+    /// Lines of its CPU's kernel data that an interrupt's handler reads.
+    pub interrupt_lines: u32,
+    /// Lines of a CPU's run queue that handlers, sleepers and wakers write.
+    pub queue_lines: u32,
     /// What an interrupt from another CPU takes from the thread that it hits.
     pub interrupt: Cycles,
     /// Period of the timer tick on a CPU that is not idle; 0: none.

@@ -99,7 +99,7 @@ impl Engine {
             State::Working(until) => {
                 let left = self.rest_of(id, until);
                 let thread = &mut self.threads[id as usize];
-                thread.still_until = thread.still_until.max(self.now) + cycles;
+                thread.put_off(self.now, cycles);
                 thread.changing += cycles;
                 self.compute_on(id, left);
             }
@@ -110,11 +110,15 @@ impl Engine {
         }
     }
 
-    /// A computation loses its CPU: what it had still to stand still, it need not.
+    /// A computation loses its CPU: what it had still to stand still for a change of mode, it need not; what is left of a handler
+    /// it pays when it goes on.
     pub(crate) fn forget_still(&mut self, id: ThreadId) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
-        thread.changing -= thread.still_until.saturating_sub(now).min(thread.changing);
+        let still = thread.still_until.saturating_sub(now);
+        let handler = still.min(std::mem::take(&mut thread.handling));
+        (thread.due, thread.stolen) = (thread.due + handler, thread.stolen - handler);
+        thread.changing -= (still - handler).min(thread.changing);
         thread.still_until = 0;
     }
 
@@ -170,7 +174,7 @@ impl Engine {
     }
 
     /// A computation that was taken out of the queue's order goes on with what is left of it.
-    fn compute_on(&mut self, id: ThreadId, left: crate::clock::Remaining) {
+    pub(crate) fn compute_on(&mut self, id: ThreadId, left: crate::clock::Remaining) {
         let until = self.end_of(id, left);
         self.threads[id as usize].state = State::Working(until);
         self.queue.cancel(own(id));

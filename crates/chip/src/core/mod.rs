@@ -46,5 +46,7 @@ const PART_SHIFT: u32 = 22;
 pub(crate) const HEAD: u32 = 1;
 /// A hint, which nobody waits for.
 pub(crate) const HINT: u32 = 2;
+/// An access of an interrupt's handler.
+pub(crate) const HANDLER: u32 = 3;
 /// From here on: a load of a walk, by its number.
 pub(crate) const WALK: u32 = 512;

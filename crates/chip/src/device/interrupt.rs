@@ -111,10 +111,7 @@ impl Engine {
             && let State::Working(until) = self.threads[id as usize].state
         {
             let price = self.clocks.whole(self.core_of(id), price);
-            self.queue.cancel(own(id));
-            self.queue.put(own(id), until + price, Rank::Next);
-            let thread = &mut self.threads[id as usize];
-            (thread.state, thread.stolen) = (State::Working(until + price), thread.stolen + price);
+            self.steal(id, until, price);
         }
     }
 

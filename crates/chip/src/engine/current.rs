@@ -111,14 +111,17 @@ fn answer() {
 /// queue if the CPU is wanted.
 #[cold]
 pub(crate) fn give_up_core() {
-    let due = with(|engine| {
+    let (due, handlers) = with(|engine| {
         // Another thread's instructions, or the kernel's, disarm a monitor.
         engine.unwatch(engine.running);
         let thread = &mut engine.threads[engine.running as usize];
         thread.preempt = false;
-        std::mem::take(&mut thread.due)
+        (std::mem::take(&mut thread.due), std::mem::take(&mut thread.handlers))
     });
-    if due != 0 {
+    if handlers != 0 {
+        with(|engine| engine.begin_handlers(engine.running, handlers, due));
+        suspend();
+    } else if due != 0 {
         let over = with(|engine| {
             let over = engine.over(engine.now + due, Rank::Next);
             if !over {
@@ -135,7 +138,8 @@ pub(crate) fn give_up_core() {
         let id = engine.running;
         let leaves = std::mem::take(&mut engine.threads[id as usize].leaves);
         if leaves {
-            engine.threads[id as usize].preempt = engine.threads[id as usize].due != 0;
+            let thread = &mut engine.threads[id as usize];
+            thread.preempt = thread.is_due();
             engine.step_aside(id, Resume::Guest, Reason::Work);
         }
         leaves

@@ -177,7 +177,6 @@ impl Engine {
 
     #[inline]
     fn own_event(&mut self, id: ThreadId) -> Step {
-        let now = self.now;
         let thread = &mut self.threads[id as usize];
         match thread.state {
             State::Running => {}
@@ -192,8 +191,9 @@ impl Engine {
                 }
             }
             State::Interrupted => {
-                thread.charge(Reason::Kernel, now);
-                thread.state = State::Running;
+                if !self.handler_event(id) {
+                    return Step::Handled;
+                }
             }
             State::Starting => {
                 if !self.started(id) {
@@ -201,7 +201,7 @@ impl Engine {
                 }
             }
             State::Ready | State::Asleep | State::Done => {
-                unreachable!("thread {id} has an event at {now} in state {:?}", thread.state)
+                unreachable!("thread {id} has an event at {} in state {:?}", self.now, thread.state)
             }
         }
         Step::Resume(id)
@@ -303,6 +303,11 @@ impl Engine {
                     if part == core::HEAD {
                         // Nobody waits for it as such: it has no place in the thread's cycles.
                         self.queue.put(buffer(id), at, Rank::Next);
+                        continue;
+                    }
+                    if part == core::HANDLER {
+                        // The handler's time is the kernel's.
+                        self.queue.put(own(id), at, Rank::Next);
                         continue;
                     }
                     if part >= core::WALK {

@@ -12,10 +12,11 @@ use crate::energy::meter::Finer;
 use crate::engine::locks::Timeline;
 use crate::memory::{Access, Line, PARTS};
 use crate::os::app::App;
+use crate::os::handler::Handler;
 use baton_machine::local::Use;
 use baton_machine::{Local, LockHint};
 use baton_noc::Header;
-use baton_sched::Affinity;
+use baton_sched::{Affinity, Nice};
 use baton_units::CoreId;
 use corosensei::Yielder;
 
@@ -186,6 +187,10 @@ pub(crate) struct Thread {
     pub(crate) leaves: bool,
     /// Cycles of interrupt handlers that it has yet to pay, before its next operation.
     pub(crate) due: u64,
+    /// So many handlers are among them that touch memory (`os.interrupt_lines`, `os.queue_lines`).
+    pub(crate) handlers: u32,
+    /// The handlers that run now.
+    pub(crate) handler: Handler,
     /// It has run before.
     pub(crate) has_run: bool,
     /// Spin locks of the kernel that it holds or waits for: it cannot be preempted.
@@ -206,6 +211,8 @@ pub(crate) struct Thread {
     pub(crate) timeline: Timeline,
     /// Its application.
     pub(crate) app: App,
+    /// How much of a CPU it gets beside others.
+    pub(crate) nice: Nice,
     /// CPUs that it may run on.
     pub(crate) affinity: Affinity,
 
@@ -251,8 +258,10 @@ pub(crate) struct Thread {
     pub(crate) stolen: u64,
     /// What it asks of its core.
     pub(crate) demand: Demand,
-    /// Its computation goes on at this moment, if that is not past: its core changes its mode.
+    /// Its computation goes on at this moment, if that is not past: its core changes its mode, or a handler runs.
     pub(crate) still_until: u64,
+    /// Of what it has still to stand still, what handlers take: they come last.
+    pub(crate) handling: u64,
     /// Cycles of its computation in which it stood still for that.
     pub(crate) changing: u64,
     /// Cycles for which it must stand still before its next operation.
@@ -283,6 +292,8 @@ impl Thread {
             preempt: false,
             leaves: false,
             due: 0,
+            handlers: 0,
+            handler: Handler::default(),
             has_run: false,
             holds: 0,
             wanted: false,
@@ -295,6 +306,7 @@ impl Thread {
             far: None,
             timeline: Timeline::default(),
             app: App(0),
+            nice: Nice::default(),
             affinity,
             buffer: StoreBuffer::default(),
             walk: Walk::default(),
@@ -324,6 +336,7 @@ impl Thread {
             stolen: 0,
             demand: Demand::default(),
             still_until: 0,
+            handling: 0,
             changing: 0,
             owed: 0,
         }
@@ -333,6 +346,19 @@ impl Thread {
     #[inline(always)]
     pub(crate) fn is_called(&self) -> bool {
         self.preempt | (self.owed != 0)
+    }
+
+    /// Handlers have run on its account, or are to, that it has yet to pay for.
+    pub(crate) fn is_due(&self) -> bool {
+        self.due != 0 || self.handlers != 0
+    }
+
+    /// Its computation stands still for so long, behind what it stands still for already.
+    pub(crate) fn put_off(&mut self, now: u64, cycles: u64) {
+        if self.still_until <= now {
+            self.handling = 0;
+        }
+        self.still_until = self.still_until.max(now) + cycles;
     }
 
     /// All time since the last charge had this reason.

@@ -1,13 +1,13 @@
 //! What a simulated guest can do beside the verbs of [`Machine`](baton_machine::Machine).
 
 pub use super::futex::{requeue, wake_moved};
-use super::kernel::{enter_kernel, system_call};
+use super::kernel::{enter_kernel, leave_queue, system_call};
 use crate::engine::current::{kernel, operate, running, suspend, with};
 use crate::engine::thread::{OUTSIDE, Reason, State, Waited};
 use crate::memory::Memory;
 use crate::os::app::App;
 use crate::simulation::{self, Refused};
-pub use baton_sched::Notice;
+pub use baton_sched::{Nice, Notice};
 use baton_trace::What;
 use baton_units::{CoreId, CpuId, Cycles, Hertz};
 
@@ -22,6 +22,8 @@ pub struct Spawn {
     pub cpus: Vec<CpuId>,
     /// Its application; `None`: its creator's.
     pub app: Option<App>,
+    /// How much of a CPU it gets beside others (policies `fair` and `eevdf`); `None`: what its creator has.
+    pub nice: Option<Nice>,
     /// When it can run first, after the moment of its creation.
     pub after: Cycles,
 }
@@ -62,6 +64,7 @@ pub fn join(guest: Guest) {
     // The look at the thread is an operation, so that a loop of joins takes time.
     enter_kernel();
     operate(Reason::Kernel, |engine| engine.after(engine.chip.os.futex_wait_changed.0.max(1)));
+    leave_queue();
     let sleeps = with(|engine| {
         let id = engine.running;
         let other = &mut engine.threads[guest.0 as usize];
@@ -136,6 +139,7 @@ pub fn delay(cycles: Cycles) {
     assert_guest("delay");
     system_call();
     if cycles.0 != 0 {
+        leave_queue();
         with(|engine| {
             let until = engine.now + cycles.0;
             engine.sleep(Waited::Time, until);

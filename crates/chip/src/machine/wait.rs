@@ -2,7 +2,7 @@
 //! something between them, then, where the policy parks, the futex protocol with its table of sleepers.
 
 use super::cell::SimulatedAtomic;
-use super::kernel::enter_kernel;
+use super::kernel::{enter_kernel, enter_queue, leave_queue};
 use super::rest::Watch;
 use super::{access, running};
 use crate::config::{Chip, Halt, Monitor, SystemCall};
@@ -287,6 +287,7 @@ impl<T: Word> Waiting<'_, T> {
                 let thread = &mut engine.threads[id as usize];
                 (thread.woken_early, thread.futex_sleep) = (false, thread.futex_sleep + 1);
             });
+            leave_queue();
             kernel(long);
             self.fall_asleep(offset)
         };
@@ -396,7 +397,9 @@ pub(super) fn wake_queued(offset: usize, n: u32) -> u32 {
     // An idle core is roused by an interrupt, once for all; the queue of a busy one just grows.
     let mut interrupt = first;
     for (id, sleep) in sleepers {
-        let price = match with(|engine| engine.wake(id, sleep)) {
+        let roused = with(|engine| engine.wake(id, sleep));
+        enter_queue(id);
+        let price = match roused {
             true => std::mem::replace(&mut interrupt, more),
             false => more,
         };

@@ -25,11 +25,13 @@ impl Engine {
             self.numbers.resize(number as usize + 1, id);
         }
         self.numbers[number as usize] = id;
-        let creators = if self.running == OUTSIDE { App(0) } else { self.threads[self.running as usize].app };
-        let app = spawn.app.unwrap_or(creators);
-        let born = Born { app: AppId(app.0), affinity: affinity.clone(), near };
+        let creator = self.threads.get(self.running as usize).filter(|_| self.running != OUTSIDE);
+        let app = spawn.app.or(creator.map(|creator| creator.app)).unwrap_or(App(0));
+        let nice = spawn.nice.or(creator.map(|creator| creator.nice)).unwrap_or_default();
+        let born = Born { app: AppId(app.0), affinity: affinity.clone(), near, nice };
         let mut thread = Thread::new(name, number, affinity, self.now);
-        (thread.app, thread.cpu, thread.core) = (app, near.0, self.chip.core_of(near.0));
+        (thread.app, thread.nice) = (app, nice);
+        (thread.cpu, thread.core) = (near.0, self.chip.core_of(near.0));
         self.threads.push(thread);
         self.tell(|policy, now, _| policy.fork(now, ThreadId(id), &born));
         let noise = self.start_noise.below(self.chip.noise.start.0 + 1);

@@ -44,7 +44,7 @@ impl Engine {
             return false;
         };
         let os = &self.chip.os;
-        let undisturbed = (os.tick.0 == 0 || os.tick_cost.0 == 0)
+        let undisturbed = (os.tick.0 == 0 || os.tick_cost.0 == 0 && self.handler_lines() == 0)
             && !self.threads.iter().any(|thread| matches!(thread.state, State::Ready | State::Starting));
         self.threads.iter().all(|thread| match thread.state {
             State::Done | State::Asleep => true,

@@ -10,7 +10,7 @@
 use crate::config::Ipi;
 use crate::core::mark::Sort;
 use crate::engine::queue::Rank;
-use crate::engine::thread::{Ended, OUTSIDE, Reason, State, ThreadId};
+use crate::engine::thread::{Ended, OUTSIDE, Reason, Resume, State, ThreadId};
 use crate::engine::{Engine, Step, own, slice};
 use crate::memory::{Interrupt, Line, Memory, Place};
 use baton_machine::LockHint;
@@ -37,24 +37,29 @@ impl Engine {
         roused
     }
 
-    /// A handler takes `cost` cycles on that CPU.
+    /// A handler takes `cost` cycles on that CPU, and its accesses where handlers touch memory.
     pub(crate) fn interrupt_cpu(&mut self, cpu: u32, cost: u64) {
         let (now, current) = (self.now, self.cpus[cpu as usize].current);
-        let Some(id) = current.filter(|_| cost != 0) else { return };
+        let touches = self.handler_lines() != 0;
+        let Some(id) = current.filter(|_| cost != 0 || touches) else { return };
         let cost = self.clocks.whole(self.cpus[cpu as usize].core, cost);
         match self.threads[id as usize].state {
-            State::Working(until) => {
+            State::Working(until) if touches => {
                 self.queue.cancel(own(id));
-                self.queue.put(own(id), until + cost, Rank::Next);
+                let left = self.rest_of(id, until);
+                self.forget_still(id);
                 let thread = &mut self.threads[id as usize];
-                (thread.state, thread.stolen) = (State::Working(until + cost), thread.stolen + cost);
+                thread.charge(Reason::Work, now);
+                thread.resume = Resume::Work(left);
+                self.begin_handlers(id, 1, cost);
+                self.share_core(self.core_of(id));
             }
+            State::Working(until) => self.steal(id, until, cost),
             State::Spinning => {
                 if self.interrupt_spin(id) {
                     let thread = &mut self.threads[id as usize];
                     thread.charge(Reason::Spin, now);
-                    thread.state = State::Interrupted;
-                    self.queue.put(own(id), now + cost, Rank::Next);
+                    self.begin_handlers(id, u32::from(touches), cost);
                 } else {
                     self.owes(id, cost);
                 }
@@ -70,9 +75,20 @@ impl Engine {
         }
     }
 
-    fn owes(&mut self, id: u32, cost: u64) {
+    /// A handler takes so many cycles of the reference from a computation: it stands still for them, from now on.
+    pub(crate) fn steal(&mut self, id: u32, until: u64, cost: u64) {
+        let left = self.rest_of(id, until);
         let thread = &mut self.threads[id as usize];
-        (thread.due, thread.preempt) = (thread.due + cost, true);
+        thread.put_off(self.now, cost);
+        (thread.handling, thread.stolen) = (thread.handling + cost, thread.stolen + cost);
+        self.compute_on(id, left);
+    }
+
+    /// The thread has a handler's cycles, and its accesses, before it: it pays before its next operation.
+    pub(super) fn owes(&mut self, id: u32, cost: u64) {
+        let touches = u32::from(self.handler_lines() != 0);
+        let thread = &mut self.threads[id as usize];
+        (thread.due, thread.handlers, thread.preempt) = (thread.due + cost, thread.handlers + touches, true);
     }
 
     /// The thread that acts now, if it runs on another CPU than this one: who an interrupt comes from.
@@ -137,7 +153,9 @@ impl Engine {
         if self.hangs() {
             return Step::Silence;
         }
-        self.interrupt_cpu(cpu, if self.chip.os.tick.0 == 0 { 0 } else { self.chip.os.tick_cost.0 });
+        if self.chip.os.tick.0 != 0 {
+            self.interrupt_cpu(cpu, self.chip.os.tick_cost.0);
+        }
         self.tell(|policy, now, out| policy.tick(now, CpuId(cpu), out));
         self.decide();
         self.arm_tick(cpu);

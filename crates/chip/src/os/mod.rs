@@ -13,6 +13,7 @@
 //! | [`cpu`] | a CPU, and where its cycles go |
 //! | [`online`] | cores switched off and on, and affinity that changes |
 //! | [`interrupt`] | ticks, and calls from CPU to CPU |
+//! | [`handler`] | what their handlers do in memory |
 //! | [`hang`] | runs in which nobody gets anywhere, though timers come |
 //! | [`futex`] | who sleeps on which cell |
 
@@ -20,6 +21,7 @@ pub(crate) mod app;
 pub(crate) mod birth;
 pub(crate) mod cpu;
 pub(crate) mod futex;
+pub(crate) mod handler;
 pub(crate) mod hang;
 pub(crate) mod interrupt;
 pub(crate) mod online;

@@ -1,5 +1,6 @@
 //! Threads come onto CPUs and leave them.
 
+use crate::clock::Remaining;
 use crate::engine::queue::Rank;
 use crate::engine::thread::{Ended, Reason, Resume, State, ThreadId, Waited};
 use crate::engine::{Engine, own, timeout};
@@ -35,6 +36,10 @@ impl Engine {
         // A CPU that polls sees that there is work; one that has halted is called.
         let is_called = !polls || self.calls_pollers();
         let called = self.other_than(cpu).filter(|_| is_called).is_some_and(|from| self.send_interrupt(from, cpu));
+        if is_called && self.handler_lines() != 0 {
+            // The interrupt's handler comes before the thread.
+            self.owes(id, 0);
+        }
         if called {
             self.cpus[cpu as usize].wakes = Some(event - self.now);
         } else {
@@ -172,20 +177,35 @@ impl Engine {
             self.decide();
             return true;
         };
-        // Handlers that came while it was switched to.
-        let due = std::mem::take(&mut thread.due);
-        thread.stolen += due;
-        let leaves = std::mem::take(&mut thread.leaves);
-        thread.preempt = false;
-        let until = self.end_of(id, left) + due;
-        self.threads[id as usize].state = State::Working(until);
-        self.queue.put(own(id), until, Rank::Next);
+        let leaves = self.computes_on(id, left);
         self.tell(|policy, now, out| policy.runs(now, CpuId(cpu), out));
         self.decide();
         if leaves {
             self.preempt(cpu);
         }
         false
+    }
+
+    /// A thread goes on with what is left of its computation, behind the handlers that came while it could not. Whether it is to
+    /// leave its CPU at once.
+    pub(super) fn computes_on(&mut self, id: ThreadId, left: Remaining) -> bool {
+        let thread = &mut self.threads[id as usize];
+        let (due, handlers) = (std::mem::take(&mut thread.due), std::mem::take(&mut thread.handlers));
+        if handlers != 0 {
+            thread.resume = Resume::Work(left);
+            self.begin_handlers(id, handlers, due);
+            return false;
+        }
+        thread.stolen += due;
+        (thread.still_until, thread.handling) = (self.now + due, due);
+        let leaves = std::mem::take(&mut thread.leaves);
+        thread.preempt = false;
+        let until = self.end_of(id, left);
+        self.threads[id as usize].state = State::Working(until);
+        self.queue.put(own(id), until, Rank::Next);
+        // It asks for its part of the core again.
+        self.share_core(self.core_of(id));
+        leaves
     }
 
     /// A new thread, which has no CPU yet, can run from `at` on.
@@ -228,7 +248,7 @@ impl Engine {
         thread.state = State::Asleep;
         thread.waits_on = Some((on, now));
         (thread.leaves, thread.wanted) = (false, false);
-        thread.preempt = thread.due != 0;
+        thread.preempt = thread.is_due();
         thread.ended = Ended::Woken;
         thread.resume = Resume::Guest;
         thread.sleeps += 1;

@@ -1,6 +1,7 @@
 //! Earliest eligible virtual deadline first, as Linux has it since 6.6, with the delayed dequeue of 6.12.
 //!
-//! Each thread has a virtual run time and a deadline, one request of run time further on. A thread is eligible while it has
+//! Each thread has a virtual run time, which grows the slower the more it weighs ([`Nice`](crate::Nice)), and a deadline, one
+//! request of run time further on. A thread is eligible while it has
 //! run no longer than the mean of its queue; the eligible one with the earliest deadline runs next, and runs undisturbed up to
 //! its deadline as long as it is eligible. Two consequences decide how locks fare that hand over to sleepers:
 //!
@@ -19,7 +20,7 @@
 //! under KVM that has steal time takes a CPU that has halted for one that the host has preempted, and avoids it.
 //!
 //! After Stoica and Abdel-Wahab (Old Dominion University, TR-95-22) and Linux's `kernel/sched/fair.c` as its documentation
-//! (`Documentation/scheduler/sched-eevdf.rst`) describes it, without weights and groups. The request is Linux's base slice,
+//! (`Documentation/scheduler/sched-eevdf.rst`) describes it, without groups. The request is Linux's base slice,
 //! 0.7 ms by 1 + log2 of the CPUs, in units of `time_slice`, which stands for its tick of 4 ms.
 
 mod place;
@@ -33,7 +34,7 @@ use queue::{Entity, Queue, State};
 pub const POLICY: Policy = Policy {
     name: "eevdf",
     what: "the eligible thread with the earliest deadline runs next; who sleeps in debt stays queued; wake-ups seek idle CPUs",
-    source: "Stoica and Abdel-Wahab 1995; Linux 6.12 and later, without weights and groups",
+    source: "Stoica and Abdel-Wahab 1995; Linux 6.12 and later, without groups",
     make: |cpus, params| Box::new(Eevdf::new(cpus, params, true)),
 };
 

@@ -20,11 +20,9 @@ impl Eevdf {
         self.waiting(cpu).count() + usize::from(!self.idle(cpu))
     }
 
-    /// The nearest idle CPU that the thread may run on; a core that idles as a whole before a sibling of a busy one.
+    /// The nearest idle CPU that the thread may run on.
     fn idle_near(&self, home: CpuId, id: ThreadId) -> Option<CpuId> {
-        let free = self.cpus.ids().filter(|&cpu| self.idle(cpu) && self.may_have(cpu, id));
-        let busy = |cpu: CpuId| self.cpus.ids().filter(|&o| self.cpus.siblings(cpu, o) && !self.idle(o)).count();
-        free.min_by_key(|&cpu| (self.cpus.distance(home, cpu), busy(cpu), self.load(cpu)))
+        self.cpus.idle_near(home, |cpu| self.idle(cpu), |cpu| self.may_have(cpu, id), |cpu| self.load(cpu))
     }
 
     /// The CPU for a thread that can run from now on.

@@ -1,7 +1,8 @@
 //! Virtual time: who is how far beside the mean of its queue, and who runs next.
 
 use super::Eevdf;
-use crate::{Affinity, Born, ThreadId};
+use crate::nice::ONE;
+use crate::{Affinity, Born, Nice, ThreadId};
 use baton_units::CpuId;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +20,10 @@ pub(super) struct Entity {
     pub(super) affinity: Affinity,
     pub(super) cpu: CpuId,
     pub(super) state: State,
-    /// Virtual run time, within its queue.
+    pub(super) nice: Nice,
+    /// Virtual run time, within its queue, and what is not a whole cycle of it yet.
     pub(super) virtual_time: i64,
+    left: u64,
     pub(super) deadline: i64,
     /// Up to this virtual time nobody takes its CPU while it is eligible: the deadline that it had when it was picked.
     pub(super) protected: i64,
@@ -40,7 +43,9 @@ impl Entity {
             affinity: born.affinity.clone(),
             cpu: born.near,
             state: State::Blocked,
+            nice: born.nice,
             virtual_time: 0,
+            left: 0,
             deadline: 0,
             protected: 0,
             lag: 0,
@@ -67,29 +72,44 @@ pub(super) struct Queue {
     pub(super) pulls: bool,
 }
 
+impl Entity {
+    fn weight(&self) -> i128 {
+        i128::from(self.nice.weight())
+    }
+
+    /// What so much run time is to it; never nothing, where there is some.
+    fn scaled(&self, run_time: i64) -> i64 {
+        let scaled = (i128::from(run_time) * i128::from(ONE) / self.weight()) as i64;
+        scaled.max(run_time.min(1))
+    }
+}
+
 impl Eevdf {
-    /// Sum of the virtual times of all in the queue, and their number.
+    /// Sum of the virtual times of all in the queue, each by its weight, and of the weights.
     fn sum(&self, cpu: CpuId) -> (i128, i128) {
         let queue = &self.queues[cpu.0 as usize];
-        let all = queue.members.iter().chain(&queue.current);
-        all.fold((0, 0), |(sum, n), &id| (sum + i128::from(self.thread(id).virtual_time), n + 1))
+        let all = queue.members.iter().chain(&queue.current).map(|&id| self.thread(id));
+        all.fold((0, 0), |(sum, weight), thread| {
+            (sum + i128::from(thread.virtual_time) * thread.weight(), weight + thread.weight())
+        })
     }
 
     /// The mean of the queue.
     pub(super) fn mean(&self, cpu: CpuId) -> i64 {
         match self.sum(cpu) {
             (_, 0) => self.queues[cpu.0 as usize].last,
-            (sum, n) => sum.div_euclid(n) as i64,
+            (sum, weight) => sum.div_euclid(weight) as i64,
         }
     }
 
     /// How far a thread that is in its queue is behind the mean; below 0 it is ahead, and not eligible.
     pub(super) fn lag(&self, id: ThreadId) -> i64 {
-        let (sum, n) = self.sum(self.thread(id).cpu);
+        let thread = self.thread(id);
+        let (sum, weight) = self.sum(thread.cpu);
         // Exact where the mean is no whole number.
-        let ahead = i128::from(self.thread(id).virtual_time) * n - sum;
-        let lag = (-ahead).div_euclid(n.max(1)) as i64;
-        lag.clamp(-2 * self.request, 2 * self.request)
+        let ahead = i128::from(thread.virtual_time) * weight - sum;
+        let (lag, most) = ((-ahead).div_euclid(weight.max(1)) as i64, thread.scaled(2 * self.request));
+        lag.clamp(-most, most)
     }
 
     /// Counts the run time of the current thread up to now; one whose deadline has come gets the next one.
@@ -98,9 +118,9 @@ impl Eevdf {
         if let (Some(current), Some(since)) = (queue.current, queue.since) {
             queue.since = Some(now);
             let thread = self.thread_mut(current);
-            thread.virtual_time += (now - since) as i64;
+            thread.virtual_time += thread.nice.virtual_time(now - since, &mut thread.left) as i64;
             if thread.virtual_time >= thread.deadline {
-                thread.deadline = thread.virtual_time + request;
+                thread.deadline = thread.virtual_time + thread.scaled(request);
             }
         }
         self.queue(cpu).last = self.mean(cpu);
@@ -123,15 +143,16 @@ impl Eevdf {
     /// Puts the thread's virtual time into another queue, or its own after a sleep: as far from the mean as it was.
     pub(super) fn enter(&mut self, id: ThreadId, cpu: CpuId, now: u64) {
         self.charge(cpu, now);
-        let (_, n) = self.sum(cpu);
+        let (_, weight) = self.sum(cpu);
         let mean = self.mean(cpu);
-        let (lag, fresh, request) = (self.thread(id).lag, self.thread(id).fresh, self.request);
-        // Joining moves the mean towards it: after that it is as far away as it was.
-        let lag = if n == 0 { 0 } else { (i128::from(lag) * (n + 1) / n) as i64 };
+        let request = self.request;
         let thread = self.thread_mut(id);
+        // Joining moves the mean towards it: after that it is as far away as it was.
+        let lag = i128::from(thread.lag) * (weight + thread.weight());
+        let lag = if weight == 0 { 0 } else { (lag / weight) as i64 };
         thread.cpu = cpu;
         thread.virtual_time = mean - lag;
-        thread.deadline = thread.virtual_time + if fresh { request / 2 } else { request };
+        thread.deadline = thread.virtual_time + thread.scaled(if thread.fresh { request / 2 } else { request });
     }
 
     /// Takes the thread out of its queue, and notes how far it was from the mean.

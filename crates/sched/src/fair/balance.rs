@@ -1,10 +1,10 @@
 //! Balancing while all CPUs are busy, so that threads that wait in long queues are not worse off for ever.
 //!
 //! Every `balance_interval` three things happen. A queue whose least run time has fallen far behind the others' is
-//! brought forward: old debts are forgiven. While one queue is longer by two or more than one that may have its thread,
-//! a thread moves. Where queues differ by one, threads of the shorter one get on faster: as soon as its least run time is a slice
-//! ahead of the longer one's, the thread that is furthest behind moves over and keeps its debt, so it runs there first. That
-//! keeps all threads within some slices of each other, whatever their number.
+//! brought forward: old debts are forgiven. While one queue is heavier than one that may have its thread by twice what the thread
+//! weighs, or more, the thread moves. Where queues differ by less, threads of the lighter one get on faster: as soon as its
+//! least run time is a slice ahead of the heavier one's, the thread that is furthest behind moves over and keeps its debt, so it
+//! runs there first. That keeps all threads within some slices of each other, whatever their number.
 
 use super::{Fair, State};
 use crate::{Decision, ThreadId};
@@ -67,21 +67,25 @@ impl Fair {
     fn best_move(&mut self, now: u64, began: u64) -> Option<(ThreadId, CpuId, bool)> {
         let slice = self.params.time_slice.0;
         let leasts: Vec<u64> = self.cpus.ids().map(|cpu| self.least(cpu, now)).collect();
-        let load = |cpu: CpuId| self.queues[cpu.0 as usize].load();
-        let mut best: Option<((usize, u64), ThreadId, CpuId, bool)> = None;
+        let load = |cpu: CpuId| {
+            let queue = &self.queues[cpu.0 as usize];
+            queue.ready.iter().chain(&queue.current).map(|&id| self.thread(id).nice.weight()).sum::<u64>()
+        };
+        let mut best: Option<((u64, u64), ThreadId, CpuId, bool)> = None;
         for from in self.cpus.ids() {
             // Nobody moves twice.
             let ready = self.queues[from.0 as usize].ready.iter().filter(|&&id| self.thread(id).order <= began);
             for &id in ready {
                 let may = self.cpus.ids().filter(|&cpu| cpu != from && self.may_have(cpu, id));
-                // Of the shortest queues the one that got furthest.
+                // Of the lightest queues the one that got furthest.
                 let short = may.min_by_key(|&cpu| (load(cpu), std::cmp::Reverse(leasts[cpu.0 as usize])));
                 let Some(to) = short else { continue };
                 let more = load(from).saturating_sub(load(to));
                 let debt = leasts[to.0 as usize].saturating_sub(self.thread(id).run_time);
-                let moves = more >= 2 || more == 1 && debt > slice;
+                let evens = more >= 2 * self.thread(id).nice.weight();
+                let moves = evens || more != 0 && debt > slice;
                 if moves && best.as_ref().is_none_or(|(most, ..)| (more, debt) > *most) {
-                    best = Some(((more, debt), id, to, more == 1));
+                    best = Some(((more, debt), id, to, !evens));
                 }
             }
         }

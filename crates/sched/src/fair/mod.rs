@@ -8,19 +8,20 @@
 //! busy ([`balance`]).
 //!
 //! After the completely fair scheduler of Linux 2.6.23 and later (`Documentation/scheduler/sched-design-CFS.rst`),
-//! without weights and groups.
+//! without groups. A thread's
+//! run time counts the less the more it weighs ([`Nice`]), so that shares go by weights.
 
 mod balance;
 mod place;
 
-use crate::{Affinity, Born, Cpus, Decision, Params, Policy, Scheduler, ThreadId};
+use crate::{Affinity, Born, Cpus, Decision, Nice, Params, Policy, Scheduler, ThreadId};
 use baton_units::{CpuId, Cycles};
 
 /// Its row in the registry.
 pub const POLICY: Policy = Policy {
     name: "fair",
     what: "the thread with the least run time runs next; wake-ups seek idle CPUs, idle CPUs steal",
-    source: "Linux's completely fair scheduler (2.6.23 and later), without weights and groups",
+    source: "Linux's completely fair scheduler (2.6.23 and later), without groups",
     make: |cpus, params| Box::new(Fair::new(cpus, params)),
 };
 
@@ -35,8 +36,10 @@ struct Thread {
     affinity: Affinity,
     cpu: CpuId,
     state: State,
-    /// Run time, beside the queue's least.
+    nice: Nice,
+    /// Run time by its weight, beside the queue's least, and what is not a whole cycle of it yet.
     run_time: u64,
+    left: u64,
     /// It has never run.
     fresh: bool,
     /// When it last entered a queue, to break ties.
@@ -53,13 +56,6 @@ struct Queue {
     least: u64,
     off: bool,
     timer: bool,
-}
-
-impl Queue {
-    /// Threads that run or wait here.
-    fn load(&self) -> usize {
-        self.ready.len() + usize::from(self.current.is_some())
-    }
 }
 
 struct Fair {
@@ -99,14 +95,19 @@ impl Fair {
         &mut self.queues[cpu.0 as usize]
     }
 
-    /// Run time of the thread so far.
-    fn run_time(&self, id: ThreadId, now: u64) -> u64 {
+    /// Run time of the thread so far, and what is not a whole cycle of it.
+    fn exact_run_time(&self, id: ThreadId, now: u64) -> (u64, u64) {
         let thread = self.thread(id);
+        let (mut run_time, mut left) = (thread.run_time, thread.left);
         let queue = &self.queues[thread.cpu.0 as usize];
-        match queue.since {
-            Some(since) if queue.current == Some(id) => thread.run_time + (now - since),
-            _ => thread.run_time,
+        if let Some(since) = queue.since.filter(|_| queue.current == Some(id)) {
+            run_time += thread.nice.virtual_time(now - since, &mut left);
         }
+        (run_time, left)
+    }
+
+    fn run_time(&self, id: ThreadId, now: u64) -> u64 {
+        self.exact_run_time(id, now).0
     }
 
     /// The least run time on a CPU, which never falls.
@@ -170,9 +171,9 @@ impl Fair {
 
     /// The thread leaves its CPU.
     fn leave(&mut self, id: ThreadId, state: State, now: u64, out: &mut Vec<Decision>) -> CpuId {
-        let run_time = self.run_time(id, now);
+        let run_time = self.exact_run_time(id, now);
         let thread = self.thread_mut(id);
-        (thread.run_time, thread.state) = (run_time, state);
+        ((thread.run_time, thread.left), thread.state) = (run_time, state);
         let cpu = thread.cpu;
         // It counts for the least once more, so that nobody who is far behind comes in below it.
         self.least(cpu, now);
@@ -214,7 +215,9 @@ impl Scheduler for Fair {
             affinity: born.affinity.clone(),
             cpu: born.near,
             state: State::Blocked,
+            nice: born.nice,
             run_time: 0,
+            left: 0,
             fresh: true,
             order: 0,
         });

@@ -15,16 +15,9 @@ impl Fair {
         self.queues[cpu.0 as usize].current.is_none()
     }
 
-    /// Busy contexts of that CPU's core.
-    fn busy_siblings(&self, cpu: CpuId) -> usize {
-        let cpus = &self.cpus;
-        cpus.ids().filter(|&other| cpus.siblings(cpu, other) && !self.idle(other)).count()
-    }
-
-    /// The nearest idle CPU that the thread may run on; a core that idles as a whole before a sibling of a busy one.
+    /// The nearest idle CPU that the thread may run on.
     fn idle_near(&self, home: CpuId, id: ThreadId) -> Option<CpuId> {
-        let free = self.cpus.ids().filter(|&cpu| self.idle(cpu) && self.may_have(cpu, id));
-        free.min_by_key(|&cpu| (self.cpus.distance(home, cpu), self.busy_siblings(cpu)))
+        self.cpus.idle_near(home, |cpu| self.idle(cpu), |cpu| self.may_have(cpu, id), |_| 0)
     }
 
     /// The CPU for a thread that can run from now on.

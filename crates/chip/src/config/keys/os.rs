@@ -76,6 +76,26 @@ pub(super) const KEYS: &[Key] = &[
         get: |chip| Some(Value::Whole(u64::from(chip.os.kernel_lines))),
         set: |chip, value| chip.os.kernel_lines = whole(value) as u32,
     },
+    Key {
+        path: "os.interrupt_lines",
+        kind: Kind::Count(0, 64),
+        fixed: Need::May,
+        coherent: Need::May,
+        what: "lines of its CPU's kernel data that the handler of a tick or of an interrupt from another CPU reads, each in memory; \
+               0 or absent: none",
+        get: |chip| (chip.os.interrupt_lines != 0).then_some(Value::Whole(u64::from(chip.os.interrupt_lines))),
+        set: |chip, value| chip.os.interrupt_lines = whole(value) as u32,
+    },
+    Key {
+        path: "os.queue_lines",
+        kind: Kind::Count(0, 16),
+        fixed: Need::May,
+        coherent: Need::May,
+        what: "lines of a CPU's run queue that its handlers write, and whoever goes to sleep there or wakes a thread for it, each in \
+               memory; 0 or absent: none",
+        get: |chip| (chip.os.queue_lines != 0).then_some(Value::Whole(u64::from(chip.os.queue_lines))),
+        set: |chip, value| chip.os.queue_lines = whole(value) as u32,
+    },
     key!(MAY "os.interrupt", os.interrupt,
         "what an interrupt from another CPU takes from the thread that it hits; absent: nothing"),
     key!(MAY "os.tick", os.tick,

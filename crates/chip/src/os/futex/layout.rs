@@ -1,7 +1,7 @@
 //! Where the kernel's memory is, at the start of the arena, and which bucket a cell has.
 //!
-//! The counters of sleepers come first, which belong to the program and lie as in the native table. Kernel data of each CPU comes last (`os.kernel_lines`). Between them, if futexes live in memory,
-//! the hash buckets, each alone in a line, and the nodes, one for each thread that can live at a time.
+//! The counters of sleepers come first, which belong to the program and lie as in the native table. Kernel data and the run queue of
+//! each CPU come last (`os.kernel_lines`, `os.interrupt_lines`, `os.queue_lines`). Between them, if futexes live in memory, the hash buckets, each alone in a line, and the nodes, one for each thread that can live at a time.
 //!
 //! With `os.futex_home = "lock"` a cell's bucket is one whose line has the cell's own home (OCOR, section 4.1: a sleeper
 //! registers "into the lock queue in the home node where the lock variable locates"). Lines go round the homes, so buckets
@@ -21,8 +21,9 @@ pub(crate) struct Layout {
     nodes_at: usize,
     node_bytes: usize,
     cpus_at: usize,
-    /// Kernel lines of a CPU.
+    /// Lines of a CPU: its kernel data, then its run queue.
     cpu_lines: usize,
+    data_lines: usize,
     /// Where the heap can begin.
     pub(crate) end: usize,
     /// How many homes lines go round; 1 where there are none.
@@ -41,7 +42,8 @@ impl Layout {
         let buckets_at = (BUCKETS * BUCKET_BYTES).next_multiple_of(line);
         let nodes_at = (buckets_at + buckets * line).next_multiple_of(node_bytes);
         let cpus_at = nodes_at + nodes * node_bytes;
-        let cpu_lines = chip.os.kernel_lines as usize;
+        let data_lines = chip.os.kernel_lines.max(chip.os.interrupt_lines) as usize;
+        let cpu_lines = data_lines + chip.os.queue_lines as usize;
         let end = (cpus_at + chip.cpus() as usize * cpu_lines * line).next_multiple_of(PAGE);
         let line_shift = line.trailing_zeros();
         Layout {
@@ -52,6 +54,7 @@ impl Layout {
             node_bytes,
             cpus_at,
             cpu_lines,
+            data_lines,
             end,
             homes,
             line_shift,
@@ -92,6 +95,11 @@ impl Layout {
     /// Where that line of a CPU's kernel data is.
     pub(crate) fn cpu_line(&self, cpu: u32, number: u32) -> usize {
         self.cpus_at + ((cpu as usize * self.cpu_lines + number as usize) << self.line_shift)
+    }
+
+    /// Where that line of a CPU's run queue is.
+    pub(crate) fn queue_line(&self, cpu: u32, number: u32) -> usize {
+        self.cpu_line(cpu, self.data_lines as u32 + number)
     }
 
     /// Where that node is.

@@ -10,7 +10,7 @@ use crate::engine::current::{give_up_core, kernel, suspend, with};
 use crate::engine::thread::{Ended, State, ThreadId, Waited};
 use crate::machine::Simulated;
 use crate::machine::cell::SimulatedAtomic;
-use crate::machine::kernel::enter_kernel;
+use crate::machine::kernel::{enter_kernel, enter_queue, leave_queue};
 use crate::machine::wait::mark_next;
 use crate::memory::Line;
 use baton_machine::{Deadline, Word};
@@ -65,8 +65,9 @@ impl Kernel for SimulatedKernel {
     }
 
     fn path(&self, path: Path) {
-        if path != Path::Sleep {
-            enter_kernel();
+        match path {
+            Path::Wait | Path::Wake => enter_kernel(),
+            Path::Sleep => leave_queue(),
         }
         kernel(with(|engine| {
             let os = &engine.chip.os;
@@ -131,11 +132,12 @@ impl Kernel for SimulatedKernel {
     fn unblock(&self, number: u32, bucket: u32) {
         // The mark on the node is there before its thread can look.
         drain();
-        let (roused, os) = with(|engine| {
+        let (id, roused, os) = with(|engine| {
             let id = engine.numbers[number as usize];
             let line = Line((self.layout.bucket(bucket) >> engine.line_shift) as u32);
-            (engine.unblock(id, line), engine.chip.os.clone())
+            (id, engine.unblock(id, line), engine.chip.os.clone())
         });
+        enter_queue(id);
         // An idle CPU is roused by an interrupt, once for all; the queue of a busy one just grows.
         let interrupt = os.futex_wake.0.saturating_sub(os.futex_wake_none.0);
         kernel(if roused && !self.roused.replace(true) { interrupt } else { os.futex_wake_more.0 });
