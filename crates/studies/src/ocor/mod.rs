@@ -9,6 +9,8 @@
 //! | [`program`] | a draw of a profile, as something that runs |
 //! | [`run`] | one run, and what it shows |
 //! | [`account`] | blocked time, critical sections, competition overhead and its causes, to the cycle |
+//! | [`window`] | what threads do in the first cycles: figure 10 |
+//! | [`real`] | real programs on the same chip |
 //! | `experiments` | what is run: the pairs, as data |
 //! | `results` | what came out, ready to be asked |
 //! | `claims` | O1 to O21 with their rules |
@@ -21,16 +23,22 @@ mod experiments;
 mod figures;
 mod open;
 pub mod program;
+pub mod real;
 mod results;
 pub mod run;
+pub mod window;
 
 use crate::{Extent, Findings, Frozen, Study, StudyError, hash};
 use baton_chip::Chip;
+use baton_chip::config::coherent::Topology;
+use baton_workloads::profile::Profile;
 use baton_workloads::profile::set::Set;
 use experiments::{DRAWS, DRAWS_BESIDE, Experiment, QUICK, Who};
 use program::Program;
+use real::RealPair;
 use results::{Pair, Results};
 use run::{Figures, Run};
+use serde::Serialize;
 use std::path::Path;
 
 /// Acquisitions a thread: the fixed work.
@@ -40,10 +48,34 @@ const ACQUISITIONS: u64 = 30;
 pub struct Ocor {
     chip_file: String,
     chip_text: String,
+    /// Routers on the longest way of its mesh; of another topology it is not known here.
+    routers: Option<u32>,
+    profiles: Vec<Profile>,
     programs: Vec<Program>,
     /// Profiles that have no draw yet.
     without: Vec<String>,
     frozen: Frozen,
+}
+
+/// The program whose first cycles figure 10 shows.
+const WINDOW: &str = "bodytrack";
+
+/// A run of the study. Its serialised form is its address in the cache.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Job {
+    /// A stand-in.
+    StandIn(Run),
+    /// A stand-in, watched for figure 10.
+    Window {
+        /// The run.
+        window: Run,
+    },
+    /// A real program.
+    Real {
+        /// The run.
+        real: real::Run,
+    },
 }
 
 /// One run of an experiment.
@@ -64,9 +96,11 @@ impl Ocor {
         let chip_file = chip.display().to_string();
         let chip_text = std::fs::read_to_string(chip).map_err(|error| input(&format!("{chip_file}: {error}")))?;
         let checked = Chip::from_toml(&chip_text, &chip_file).map_err(|error| input(&error))?;
-        if checked.coherent.is_none() {
+        let Some(coherent) = &checked.coherent else {
             return Err(input(&format!("{chip_file}: key `memory.model` is \"fixed\"; this study needs \"coherent\"")));
-        }
+        };
+        let (width, height) = (coherent.network.width, coherent.network.height);
+        let routers = (coherent.network.topology == Topology::Mesh).then_some(width + height - 1);
         let set = Set::open(profiles).map_err(|error| input(&error))?;
         let programs: Vec<Program> = set.profiles.iter().flat_map(Program::of).collect();
         if programs.is_empty() {
@@ -84,7 +118,8 @@ impl Ocor {
                 .short(),
             commit: option_env!("BATON_COMMIT").unwrap_or("").to_owned(),
         };
-        Ok(Ocor { chip_file, chip_text, programs, without, frozen })
+        let profiles = set.profiles;
+        Ok(Ocor { chip_file, chip_text, routers, profiles, programs, without, frozen })
     }
 
     fn cases(&self, extent: Extent) -> (Vec<Experiment>, Vec<Case>) {
@@ -117,14 +152,58 @@ impl Ocor {
         if marked {
             settings.extend(experiment.marked.iter().cloned());
         }
-        let cores = Some(experiment.threads.max(4));
-        let chip = Chip::from_toml_at(&self.chip_text, &self.chip_file, cores, &settings);
+        self.chip_with(experiment.threads, &settings)
+    }
+
+    fn chip_with(&self, threads: u32, settings: &[String]) -> Result<String, String> {
+        let chip = Chip::from_toml_at(&self.chip_text, &self.chip_file, Some(threads.max(4)), settings);
         Ok(chip.map_err(|error| error.to_string())?.to_toml())
+    }
+
+    fn stand_in(&self, experiment: &Experiment, case: &Case) -> Result<Run, String> {
+        Ok(Run {
+            chip: self.chip(experiment, case.marked)?,
+            program: self.programs[case.program].clone(),
+            lock: experiment.lock,
+            tries: experiment.tries,
+            threads: experiment.threads,
+            acquisitions: ACQUISITIONS,
+            seed: case.seed,
+        })
+    }
+
+    /// Both arms of figure 10's run: the first draw of its program, if it has one.
+    fn window(&self, experiments: &[Experiment]) -> Vec<(String, Result<Job, String>)> {
+        let program = self.programs.iter().position(|of| of.name == WINDOW && of.number == 0);
+        let Some((program, main)) = program.zip(experiments.first()) else { return Vec::new() };
+        let arm = |marked| {
+            let case = Case { experiment: 0, program, seed: 1, marked };
+            let run = self.stand_in(main, &case).map(|window| Job::Window { window });
+            (format!("{WINDOW} 0, seed 1, figure 10, {}", arm(marked)), run)
+        };
+        [false, true].map(arm).into()
+    }
+
+    fn real(&self, extent: Extent) -> Vec<(String, Result<Job, String>)> {
+        let both = |case: &real::Case| {
+            let real::Case { what, threads, seed } = *case;
+            [false, true].map(|marked| {
+                let chip = self.chip_with(threads, &[format!("ocor.enabled={marked}")]);
+                let run = chip.map(|chip| Job::Real { real: real::Run { chip, what, threads, seed } });
+                let name = what.program.info().name;
+                (format!("{name}, {threads} threads, seed {seed}, real program, {}", arm(marked)), run)
+            })
+        };
+        real::cases(extent == Extent::Full).iter().flat_map(both).collect()
     }
 }
 
+fn arm(marked: bool) -> &'static str {
+    if marked { "marked" } else { "original" }
+}
+
 impl Study for Ocor {
-    type Run = Result<Run, String>;
+    type Run = Result<Job, String>;
     type Figures = Figures;
 
     fn version(&self) -> &'static str {
@@ -137,24 +216,20 @@ impl Study for Ocor {
         let run = |case: &Case| {
             let (experiment, program) = (&experiments[case.experiment], &self.programs[case.program]);
             let (group, place) = &experiment.id;
-            let arm = if case.marked { "marked" } else { "original" };
+            let arm = arm(case.marked);
             let name = format!("{} {}, seed {}, {group} {place}, {arm}", program.name, program.number, case.seed);
-            let run = self.chip(experiment, case.marked).map(|chip| Run {
-                chip,
-                program: program.clone(),
-                lock: experiment.lock,
-                tries: experiment.tries,
-                threads: experiment.threads,
-                acquisitions: ACQUISITIONS,
-                seed: case.seed,
-            });
-            (name, run)
+            (name, self.stand_in(experiment, case).map(Job::StandIn))
         };
-        cases.iter().map(run).collect()
+        let stand_ins = cases.iter().map(run);
+        stand_ins.chain(self.window(&experiments)).chain(self.real(extent)).collect()
     }
 
     fn run(&self, run: &Self::Run) -> Result<Figures, String> {
-        run.as_ref().map_err(Clone::clone)?.figures()
+        match run.as_ref().map_err(Clone::clone)? {
+            Job::StandIn(run) => run.figures(),
+            Job::Window { window } => window.with_window(),
+            Job::Real { real } => real.figures(),
+        }
     }
 
     fn judge(&self, extent: Extent, done: &[(Self::Run, Figures)]) -> Findings {
@@ -166,13 +241,22 @@ impl Study for Ocor {
             let (program, seed) = (&self.programs[cases[0].program], cases[0].seed);
             pairs.push((id, Pair { program, seed, off: &done[0].1, on: &done[1].1 }));
         }
-        let results = Results::new(pairs);
+        let mut results = Results::new(pairs, &self.profiles).with_routers(self.routers);
+        let mut rest = &done[cases.len()..];
+        if let [(Ok(Job::Window { .. }), off), (Ok(Job::Window { .. }), on), others @ ..] = rest {
+            (results, rest) = (results.with_window(off, on), others);
+        }
+        let real: Vec<RealPair<'_>> = real::cases(extent == Extent::Full)
+            .into_iter()
+            .zip(rest.chunks_exact(2))
+            .map(|(case, arms)| RealPair { case, off: &arms[0].1, on: &arms[1].1 })
+            .collect();
         let full = extent == Extent::Full;
-        let mut notes = vec![
-            "The programs are synthetic stand-ins: drawn so that they show, without OCOR, what the paper prints of its \
-             programs. They are not PARSEC or SPEC."
-                .to_owned(),
-        ];
+        let mut notes = vec![format!(
+            "The programs are synthetic stand-ins, drawn towards what the paper prints of its programs without OCOR. They \
+                 are not PARSEC or SPEC. {}",
+            figures::shown(&results)
+        )];
         if !full {
             notes.push(format!(
                 "A quick study: the first draw of {} programs at full length, three seeds each. Claims over all programs, and all \
@@ -191,10 +275,10 @@ impl Study for Ocor {
             full,
             // Means over all programs need all of them.
             claims: claims::all(&results, full && self.without.is_empty()),
-            falsifiers: open::falsifiers(&results),
+            falsifiers: open::falsifiers(&results).into_iter().chain(figures::starvation(&results)).collect(),
             unspecified: open::unspecified(&results),
             frozen: self.frozen.clone(),
-            figures: figures::all(&results),
+            figures: figures::all(&results, &real),
             notes,
         }
     }

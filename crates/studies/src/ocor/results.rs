@@ -2,7 +2,9 @@
 
 use super::program::Program;
 use super::run::Figures;
+use super::window::Window;
 use crate::Interval;
+use baton_workloads::profile::Profile;
 use std::collections::BTreeMap;
 
 /// A program's two runs in one experiment.
@@ -43,11 +45,42 @@ pub(super) fn sections(pair: &Pair<'_>) -> f64 {
 /// All pairs, by experiment.
 pub(super) struct Results<'a> {
     pairs: Vec<((&'static str, String), Pair<'a>)>,
+    profiles: &'a [Profile],
+    window: Option<(&'a Window, &'a Window)>,
+    routers: Option<u32>,
 }
 
 impl<'a> Results<'a> {
-    pub(super) fn new(pairs: Vec<((&'static str, String), Pair<'a>)>) -> Results<'a> {
-        Results { pairs }
+    pub(super) fn new(pairs: Vec<((&'static str, String), Pair<'a>)>, profiles: &'a [Profile]) -> Results<'a> {
+        Results { pairs, profiles, window: None, routers: None }
+    }
+
+    /// With what the first threads of figure 10's program did over time, without marks and with them.
+    pub(super) fn with_window(mut self, off: &'a Figures, on: &'a Figures) -> Results<'a> {
+        self.window = off.window.as_ref().zip(on.window.as_ref());
+        self
+    }
+
+    /// With the routers on the longest way through the network.
+    pub(super) fn with_routers(mut self, routers: Option<u32>) -> Results<'a> {
+        self.routers = routers;
+        self
+    }
+
+    /// See [`Results::with_routers`].
+    pub(super) fn routers(&self) -> Option<u32> {
+        self.routers
+    }
+
+    /// The profile of a program that ran.
+    pub(super) fn profile(&self, name: &str) -> &'a Profile {
+        let found = self.profiles.iter().find(|profile| profile.name == name);
+        found.unwrap_or_else(|| unreachable!("`{name}` ran, so it has a profile"))
+    }
+
+    /// See [`Results::with_window`].
+    pub(super) fn window(&self) -> Option<(&'a Window, &'a Window)> {
+        self.window
     }
 
     /// The pairs of an experiment.

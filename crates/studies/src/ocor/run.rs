@@ -2,9 +2,12 @@
 
 use super::account::{Account, Requests};
 use super::program::Program;
-use baton_chip::{Chip, Options, Simulated, Simulation, Spawn, act};
+use super::window::Window;
+use baton_chip::{Chip, LockLog, Options, Simulated, Simulation, Spawn, act};
 use baton_machine::Wait;
 use baton_sync::lock::{self, LockVisitor, RawLock, ZeroInit};
+use baton_workloads::profile::Profile;
+use baton_workloads::profile::fit::{self, Shown};
 use baton_workloads::{Probe, Team};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,9 +48,29 @@ pub struct Figures {
     pub longest: [u64; 2],
     /// One for each flit and router passed.
     pub flit_hops: u64,
+    /// What the first threads did over time, in the run that figure 10 is drawn from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
 }
 
 impl Figures {
+    /// Whether it shows what is printed of its program without marks.
+    pub fn meets(&self, profile: &Profile) -> bool {
+        let shown = Shown {
+            cs_share: self.cs_share() / 100.0,
+            coh_share: self.coh_share() / 100.0,
+            entered_spinning: self.entered_spinning() / 100.0,
+            rate: self.acquisition_rate(),
+            packets: self.packet_rate(),
+        };
+        fit::off(profile, &shown) == 0.0
+    }
+
+    /// Acquisitions, a thousand cycles and thread.
+    pub fn acquisition_rate(&self) -> f64 {
+        1000.0 * self.account.acquisitions as f64 / (self.cycles.max(1) as f64 * f64::from(self.threads))
+    }
+
     fn over_thread_time(&self, cycles: u64) -> f64 {
         100.0 * cycles as f64 / (self.cycles.max(1) as f64 * f64::from(self.threads))
     }
@@ -80,7 +103,7 @@ impl Figures {
 
 /// Notes when threads ask for locks, and the part that counts.
 #[derive(Clone, Default)]
-struct Notes(Arc<Mutex<Noted>>);
+pub(super) struct Notes(Arc<Mutex<Noted>>);
 
 #[derive(Default)]
 struct Noted {
@@ -141,20 +164,41 @@ struct Make<'a> {
 }
 
 impl LockVisitor<Simulated> for Make<'_> {
-    type Out = Team;
-    fn visit<L: RawLock<Simulated> + ZeroInit>(self) -> Team {
-        self.run.program.team::<L, _>(self.run, self.line_bytes, self.wait, self.notes)
+    type Out = Result<Team, String>;
+    fn visit<L: RawLock<Simulated> + ZeroInit>(self) -> Self::Out {
+        Ok(self.run.program.team::<L, _>(self.run, self.line_bytes, self.wait, self.notes))
     }
 }
 
-impl Run {
-    /// Does it.
+/// What every run needs, whatever its threads do.
+pub(super) struct Setup<'a> {
+    /// The chip, whole.
+    pub(super) chip: &'a str,
+    pub(super) lock: &'a str,
+    pub(super) tries: u32,
+    pub(super) threads: u32,
+    pub(super) seed: u64,
+}
+
+/// What was watched in a run, beside its figures.
+pub(super) struct Watched {
+    pub(super) log: LockLog,
+    pub(super) requests: Requests,
+    /// The region's beginning and end.
+    pub(super) region: (u64, u64),
+}
+
+impl Setup<'_> {
+    /// Runs a team; `bytes` says what it needs of guest memory on lines of so many bytes, `make` makes it.
     ///
     /// # Errors
-    /// With why there are no figures: a chip or lock that cannot be, a run that hangs, wrong results, or an account that does
-    /// not add up.
-    pub fn figures(&self) -> Result<Figures, String> {
-        let chip = Chip::from_toml(&self.chip, "the study's chip").map_err(|error| error.to_string())?;
+    /// As [`Run::figures`].
+    pub(super) fn measure<V: LockVisitor<Simulated, Out = Result<Team, String>>>(
+        &self,
+        bytes: impl FnOnce(usize) -> usize,
+        make: impl FnOnce(usize, Wait, Notes) -> V,
+    ) -> Result<(Figures, Watched), String> {
+        let chip = Chip::from_toml(self.chip, "the study's chip").map_err(|error| error.to_string())?;
         let info = lock::info(self.lock).map_err(|error| error.to_string())?;
         let wait = info.wait(Some(Wait::SpinPark(self.tries)))?;
         let line_bytes = chip.cache.line_bytes as usize;
@@ -162,13 +206,13 @@ impl Run {
             seed: self.seed,
             watch_locks: true,
             threads: self.threads as usize,
-            heap_bytes: (16 << 20) + self.program.bytes(self.threads, line_bytes),
+            heap_bytes: (16 << 20) + bytes(line_bytes),
             ..Options::default()
         };
         let mut simulation = Simulation::new(&chip, &options).map_err(|error| error.to_string())?;
         let notes = Notes::default();
-        let make = Make { run: self, line_bytes, wait, notes: notes.clone() };
-        let team = simulation.outside(|| lock::visit::<Simulated, _>(self.lock, make)).map_err(|e| e.to_string())?;
+        let make = make(line_bytes, wait, notes.clone());
+        let team = simulation.outside(|| lock::visit::<Simulated, _>(self.lock, make)).map_err(|e| e.to_string())??;
         for body in team.bodies {
             simulation.spawn(Spawn::default(), body).map_err(|error| error.to_string())?;
         }
@@ -180,19 +224,51 @@ impl Run {
         if account.residual() != 0 {
             return Err(format!("{} cycles of waiting have no cause", account.residual()));
         }
-        let expected = u64::from(self.threads) * self.acquisitions;
-        if account.acquisitions != expected {
-            return Err(format!("{} acquisitions were seen, {expected} were made", account.acquisitions));
-        }
         let memory = outcome.memory;
-        Ok(Figures {
-            cycles: counted.map_or(outcome.cycles.0, |(from, to)| to - from),
+        let region = counted.unwrap_or((0, outcome.cycles.0));
+        let figures = Figures {
+            cycles: region.1 - region.0,
             threads: self.threads,
             account,
             packets: memory.packets,
             lock_packets: memory.lock_packets,
             longest: [memory.longest_marked, memory.longest_unmarked],
             flit_hops: memory.flit_hops,
-        })
+            window: None,
+        };
+        Ok((figures, Watched { log, requests, region }))
+    }
+}
+
+impl Run {
+    /// Does it.
+    ///
+    /// # Errors
+    /// With why there are no figures: a chip or lock that cannot be, a run that hangs, wrong results, or an account that does
+    /// not add up.
+    pub fn figures(&self) -> Result<Figures, String> {
+        Ok(self.watched()?.0)
+    }
+
+    /// As [`Run::figures`], with what the first threads did over time.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn with_window(&self) -> Result<Figures, String> {
+        let (figures, watched) = self.watched()?;
+        let window = Window::of(&watched.log, &watched.requests, watched.region)?;
+        Ok(Figures { window: Some(window), ..figures })
+    }
+
+    fn watched(&self) -> Result<(Figures, Watched), String> {
+        let Run { ref chip, lock, tries, threads, seed, .. } = *self;
+        let setup = Setup { chip, lock, tries, threads, seed };
+        let make = |line_bytes, wait, notes| Make { run: self, line_bytes, wait, notes };
+        let (figures, watched) = setup.measure(|line| self.program.bytes(threads, line), make)?;
+        let expected = u64::from(threads) * self.acquisitions;
+        if figures.account.acquisitions != expected {
+            return Err(format!("{} acquisitions were seen, {expected} were made", figures.account.acquisitions));
+        }
+        Ok((figures, watched))
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{Args, draw, one, workload};
 use crate::error::BadInput;
-use crate::plot::Matrix;
 use crate::{chips, ui};
 use baton_chip::Chip;
+use baton_plot::Matrix;
 use rayon::prelude::*;
 use std::process::ExitCode;
 
@@ -28,9 +28,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             title: format!("{}: a line from core to core and into its hands", chip.name),
             what: "cycles a pass".to_owned(),
             rows: rows.clone(),
-            made_from: chip.to_toml(),
         };
-        draw(path, &matrix.page())?;
+        draw(path, &crate::plot::page(&matrix.title, &matrix.svg(), "", &chip.to_toml()))?;
     }
     if args.json {
         let whole = serde_json::json!({

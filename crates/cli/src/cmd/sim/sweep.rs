@@ -3,9 +3,9 @@
 
 use super::{Args, draw, one, workload};
 use crate::error::BadInput;
-use crate::plot::{Lines, Series};
 use crate::ui;
 use anyhow::Context;
+use baton_plot::{Lines, Point, Series};
 use clap::ValueEnum;
 use rayon::prelude::*;
 use serde_json::Value;
@@ -102,8 +102,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.plot {
         let series = lines.iter().enumerate().map(|(line, name)| {
             let of = points.iter().zip(&values).filter(|((at, _), _)| *at == line);
-            let points = of.filter_map(|((_, at), value)| Some((axes[0].place(*at), (*value)?))).collect();
-            Series { name: name.clone(), points }
+            let points = of.filter_map(|((_, at), value)| Some(Point::new(axes[0].place(*at), (*value)?))).collect();
+            Series { name: name.clone(), points, theirs: false }
         });
         let chip = &prepared[0].1;
         let picture = Lines {
@@ -112,9 +112,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             y: figure.replace(['_', '.'], " "),
             names: (!axes[0].numbers()).then(|| axes[0].values.clone()),
             series: series.collect(),
-            made_from: chip.to_toml(),
         };
-        draw(path, &picture.page())?;
+        let page = crate::plot::page(&picture.title, &picture.svg(), &picture.table(), &chip.to_toml());
+        draw(path, &page)?;
     }
     if args.json {
         println!("{}", serde_json::to_string_pretty(&results)?);

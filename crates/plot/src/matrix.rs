@@ -1,21 +1,22 @@
 //! A value for each pair, as colours.
 
-use super::{number, page};
+use crate::{escape, number};
 use std::fmt::Write;
 
 /// The picture: rows of values; a pair without one stays empty.
-pub(crate) struct Matrix {
-    pub(crate) title: String,
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Matrix {
+    /// What stands over it.
+    pub title: String,
     /// What the values are, with their unit.
-    pub(crate) what: String,
-    pub(crate) rows: Vec<Vec<Option<f64>>>,
-    /// What it was made from, as text.
-    pub(crate) made_from: String,
+    pub what: String,
+    /// The values.
+    pub rows: Vec<Vec<Option<f64>>>,
 }
 
 impl Matrix {
-    /// The page.
-    pub(crate) fn page(&self) -> String {
+    /// As SVG, with the key to its colours above.
+    pub fn svg(&self) -> String {
         let values = || self.rows.iter().flatten().flatten().copied();
         let low = values().fold(f64::INFINITY, f64::min);
         let high = values().fold(f64::NEG_INFINITY, f64::max);
@@ -45,16 +46,15 @@ impl Matrix {
             }
         }
         let (width, height) = (left + n as f64 * cell + 8.0, top + n as f64 * cell + 8.0);
-        let svg = format!(
-            "<svg viewBox=\"0 0 {width:.0} {height:.0}\" style=\"max-width:{width:.0}px\" role=img>{svg}</svg>"
-        );
-        let key = format!(
+        format!(
             "<p>{}: {} <span style=\"display:inline-block;width:12em;height:1em;vertical-align:middle;\
-             background:linear-gradient(to right in oklab,var(--low),var(--high))\"></span> {}</p>",
-            super::escape(&self.what),
+             background:linear-gradient(to right in oklab,var(--low),var(--high))\"></span> {}</p>\
+             <svg viewBox=\"0 0 {width:.0} {height:.0}\" style=\"max-width:{width:.0}px\" role=img \
+             aria-label=\"{}\">{svg}</svg>",
+            escape(&self.what),
             number(low),
-            number(high)
-        );
-        page(&self.title, &format!("{key}{svg}"), "", &self.made_from)
+            number(high),
+            escape(&self.title)
+        )
     }
 }

@@ -1,0 +1,183 @@
+//! Rows of bars. A bar may have an interval, and somebody else's value as a mark beside it. Values below 0 go to the left.
+
+use crate::axis::Axis;
+use crate::{colour, escape, number};
+use std::fmt::Write;
+
+/// A bar.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Bar {
+    /// Its value; `None`: there is only somebody else's.
+    pub value: Option<f64>,
+    /// The ends of the value's interval.
+    pub ends: Option<[f64; 2]>,
+    /// Somebody else's value: the paper's.
+    pub theirs: Option<f64>,
+}
+
+/// The picture: rows from top to bottom, in each a bar a series.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bars {
+    /// What stands over it.
+    pub title: String,
+    /// What the values are, with their unit.
+    pub x: String,
+    /// The names of the bars of a row.
+    pub series: Vec<String>,
+    /// Whose the marks are, where there are any.
+    pub theirs: String,
+    /// A row: its name, and its bars.
+    pub rows: Vec<(String, Vec<Bar>)>,
+}
+
+const WIDTH: f64 = 960.0;
+const RIGHT: f64 = 64.0;
+const BAR: f64 = 12.0;
+const GAP: f64 = 9.0;
+const TOP: f64 = 28.0;
+const BOTTOM: f64 = 40.0;
+/// About what a letter of a name takes.
+const LETTER: f64 = 6.6;
+
+impl Bars {
+    /// As SVG; a sentence where there is no bar.
+    pub fn svg(&self) -> String {
+        let bars = || self.rows.iter().flat_map(|(_, bars)| bars);
+        let all = |bar: &Bar| [bar.value, bar.theirs, bar.ends.map(|e| e[0]), bar.ends.map(|e| e[1])];
+        let values: Vec<f64> = bars().flat_map(all).flatten().collect();
+        if values.is_empty() {
+            return "<p>No run has this figure.</p>".to_owned();
+        }
+        let longest = self.rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        let left = (longest as f64 * LETTER + 16.0).clamp(80.0, 320.0);
+        let x = Axis::linear(&values, left, WIDTH - RIGHT, true);
+        let row = BAR * self.series.len().max(1) as f64 + GAP;
+        let bottom = TOP + row * self.rows.len() as f64 + 4.0;
+        let mut svg = self.legend(left);
+        for tick in x.ticks() {
+            let (at, class) = (x.at(tick), if tick == 0.0 { "zero" } else { "grid" });
+            let _ = write!(
+                svg,
+                "<line class={class} x1={at:.1} x2={at:.1} y1={TOP} y2={bottom} />\
+                 <text class=dim x={at:.1} y={} text-anchor=middle>{}</text>",
+                bottom + 15.0,
+                number(tick)
+            );
+        }
+        for (r, (name, bars)) in self.rows.iter().enumerate() {
+            let y = TOP + row * r as f64 + 4.0;
+            let middle = y + (row - GAP) / 2.0 + 4.0;
+            let _ = write!(svg, "<text x={} y={middle:.1} text-anchor=end>{}</text>", left - 8.0, escape(name));
+            for (b, bar) in bars.iter().enumerate() {
+                draw(&mut svg, &x, bar, y + BAR * b as f64, colour(b));
+            }
+        }
+        format!(
+            "<svg viewBox=\"0 0 {WIDTH} {:.0}\" role=img aria-label=\"{}\">{svg}\
+             <text x={:.1} y={:.1} text-anchor=middle>{}</text></svg>",
+            bottom + BOTTOM,
+            escape(&self.title),
+            (left + WIDTH - RIGHT) / 2.0,
+            bottom + 33.0,
+            escape(&self.x)
+        )
+    }
+
+    fn legend(&self, left: f64) -> String {
+        let mut svg = String::new();
+        let mut at = left;
+        let mut put = |svg: &mut String, mark: String, name: &str| {
+            let _ = write!(svg, "{mark}<text x={:.1} y=15>{}</text>", at + 17.0, escape(name));
+            at += 36.0 + LETTER * name.chars().count() as f64;
+            at
+        };
+        let mut next = left;
+        for (s, name) in self.series.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+            let mark = format!("<rect x={next:.1} y=5 width=11 height=11 fill=\"{}\" />", colour(s));
+            next = put(&mut svg, mark, name);
+        }
+        let bars = || self.rows.iter().flat_map(|(_, bars)| bars);
+        if bars().any(|bar| bar.theirs.is_some()) {
+            let mark = diamond(next + 6.0, 10.5);
+            next = put(&mut svg, mark, &self.theirs);
+        }
+        if bars().any(|bar| bar.ends.is_some()) {
+            let mark = format!("<path class=whisker d=\"{}\" />", whisker(next, next + 12.0, 10.5));
+            put(&mut svg, mark, "95% interval");
+        }
+        svg
+    }
+}
+
+fn draw(svg: &mut String, x: &Axis, bar: &Bar, top: f64, colour: &str) {
+    let middle = top + (BAR - 1.0) / 2.0;
+    let mut end = x.at(0.0);
+    if let Some(value) = bar.value {
+        let (from, to) = (x.at(value.min(0.0)), x.at(value.max(0.0)));
+        let _ = write!(
+            svg,
+            "<rect x={from:.1} y={top:.1} width={:.1} height={} fill=\"{colour}\" />",
+            (to - from).max(0.8),
+            BAR - 1.0
+        );
+        end = end.max(to);
+    }
+    if let Some(ends) = bar.ends {
+        let [low, high] = ends.map(|end| x.at(end));
+        let _ = write!(svg, "<path class=whisker d=\"{}\" />", whisker(low, high, middle));
+        end = end.max(high);
+    }
+    if let Some(theirs) = bar.theirs {
+        svg.push_str(&diamond(x.at(theirs), middle));
+        end = end.max(x.at(theirs) + 5.0);
+    }
+    if let Some(value) = bar.value {
+        let _ = write!(svg, "<text class=dim x={:.1} y={:.1}>{}</text>", end + 5.0, middle + 4.0, number(value));
+    }
+}
+
+fn whisker(low: f64, high: f64, y: f64) -> String {
+    format!("M{low:.1} {y:.1}H{high:.1}M{low:.1} {0:.1}V{1:.1}M{high:.1} {0:.1}V{1:.1}", y - 3.5, y + 3.5)
+}
+
+fn diamond(x: f64, y: f64) -> String {
+    format!(
+        "<path class=theirs d=\"M{0:.1} {y:.1}L{x:.1} {1:.1}L{2:.1} {y:.1}L{x:.1} {3:.1}Z\" />",
+        x - 5.0,
+        y - 5.0,
+        x + 5.0,
+        y + 5.0
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_intervals_and_marks_are_drawn() {
+        let bars = Bars {
+            title: "t".into(),
+            x: "share, %".into(),
+            series: vec!["off".into(), "on".into()],
+            theirs: "paper".into(),
+            rows: vec![
+                (
+                    "a".into(),
+                    vec![Bar { value: Some(30.0), ends: Some([28.0, 33.0]), theirs: Some(35.1) }, Bar::default()],
+                ),
+                (
+                    "b".into(),
+                    vec![Bar { value: Some(-2.0), ..Bar::default() }, Bar { theirs: Some(9.0), ..Bar::default() }],
+                ),
+            ],
+        };
+        let svg = bars.svg();
+        // Two in the legend.
+        assert_eq!(svg.matches("<rect").count(), 2 + 2);
+        // One of each in the legend.
+        assert_eq!((svg.matches("class=whisker").count(), svg.matches("class=theirs").count()), (1 + 1, 2 + 1));
+        assert!(svg.contains(">paper<") && svg.contains("share, %") && !svg.contains("NaN"));
+        assert!(Bars::default().svg().contains("No run"));
+    }
+}

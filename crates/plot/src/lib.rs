@@ -1,0 +1,83 @@
+//! Pictures for pages: SVG and tables as text, to be put into one HTML file that needs no script and no network. Who draws
+//! a page (a sweep, a study) brings figures; how they look is here, once.
+//!
+//! | file | picture |
+//! | --- | --- |
+//! | [`lines`] | series over an axis |
+//! | [`bars`] | rows of bars, with intervals and somebody else's values as marks beside them |
+//! | [`spans`] | rows of ranges around a value: a tornado |
+//! | [`timeline`] | what each of several threads does over time |
+//! | [`matrix`] | a value for each pair, as colours |
+//! | [`table`] | rows of text and numbers |
+//! | [`axis`] | from data to places, and the ticks |
+//!
+//! Colours that a picture does not give itself come from [`STYLE`], light and dark by the reader's choice.
+
+pub mod axis;
+pub mod bars;
+pub mod lines;
+pub mod matrix;
+pub mod spans;
+pub mod table;
+pub mod timeline;
+
+pub use bars::{Bar, Bars};
+pub use lines::{Lines, Point, Series};
+pub use matrix::Matrix;
+pub use spans::{Span, Spans};
+pub use table::Table;
+pub use timeline::{Lane, Piece, Timeline};
+
+/// Text inside of HTML, attributes included.
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// A number with three or four digits that count.
+pub fn number(value: f64) -> String {
+    let text = match value.abs() {
+        a if a >= 1000.0 => format!("{value:.0}"),
+        a if a >= 100.0 => format!("{value:.1}"),
+        a if a >= 1.0 || a == 0.0 => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
+    };
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// Colours that stay apart for most readers (Okabe and Ito).
+pub const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"];
+
+/// The colour of a series, by its number.
+pub fn colour(series: usize) -> &'static str {
+    COLOURS[series % COLOURS.len()]
+}
+
+/// What pages with these pictures begin their style with.
+pub const STYLE: &str = "\
+:root{color-scheme:light dark;--ink:#1b1f24;--dim:#59636e;--soft:#d0d7de;--paper:#fff;--low:#eef4fb;--high:#0b4f9e}\
+@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--dim:#9aa4af;--soft:#3a424c;--paper:#0d1117;--low:#16202c;--high:#79b8ff}}\
+body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);margin:2rem auto;padding:0 1rem}\
+svg{width:100%;height:auto}svg text{font-size:12px;fill:var(--ink)}svg .dim{fill:var(--dim)}\
+.grid{stroke:var(--soft)}.zero{stroke:var(--dim)}.whisker{stroke:var(--ink);stroke-width:1.2;fill:none}\
+.theirs{fill:var(--paper);stroke:var(--ink);stroke-width:1.4}polyline{fill:none;stroke-width:2}\
+table{border-collapse:collapse}td,th{text-align:left;vertical-align:top;padding:.15rem .6rem;border-bottom:1px solid var(--soft)}\
+td.n,th.n{text-align:right;white-space:nowrap}pre{overflow-x:auto}.scroll{overflow-x:auto}";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            [39.9, 0.0, -0.00001, 1234.5, 2.0, 0.0123, 102.5].map(number),
+            ["39.9", "0", "0", "1234", "2", "0.0123", "102.5"].map(str::to_owned)
+        );
+    }
+
+    #[test]
+    fn text_stays_text() {
+        assert_eq!(escape("<a b=\"c\">&"), "&lt;a b=&quot;c&quot;&gt;&amp;");
+    }
+}

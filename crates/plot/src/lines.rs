@@ -1,0 +1,242 @@
+//! Series over an axis, as lines.
+
+use crate::axis::Axis;
+use crate::{colour, escape, number};
+use std::fmt::Write;
+
+const WIDTH: f64 = 860.0;
+const HEIGHT: f64 = 420.0;
+const LEFT: f64 = 72.0;
+const BOTTOM: f64 = 48.0;
+const TOP: f64 = 16.0;
+/// Room for the names at the lines' ends.
+const RIGHT: f64 = 150.0;
+
+/// A point of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Point {
+    /// Where it is.
+    pub x: f64,
+    /// Its value.
+    pub y: f64,
+    /// The ends of the value's interval, if it has one.
+    pub ends: Option<[f64; 2]>,
+}
+
+impl Point {
+    /// Without an interval.
+    pub fn new(x: f64, y: f64) -> Point {
+        Point { x, y, ends: None }
+    }
+}
+
+/// A line: its name, and its points.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// What it is called.
+    pub name: String,
+    /// In the order of x.
+    pub points: Vec<Point>,
+    /// Somebody else's figures: drawn with dashes, in the colour of the line before it.
+    pub theirs: bool,
+}
+
+/// The picture.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lines {
+    /// What stands over it.
+    pub title: String,
+    /// What the x axis is, with its unit.
+    pub x: String,
+    /// What the values are, with their unit.
+    pub y: String,
+    /// What stands at each place of the x axis; `None`: the numbers themselves.
+    pub names: Option<Vec<String>>,
+    /// The lines.
+    pub series: Vec<Series>,
+}
+
+impl Lines {
+    /// As SVG; a sentence where no line has a point.
+    pub fn svg(&self) -> String {
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        let xs: Vec<f64> = points().map(|point| point.x).collect();
+        let ys: Vec<f64> =
+            points().flat_map(|p| [Some(p.y), p.ends.map(|e| e[0]), p.ends.map(|e| e[1])]).flatten().collect();
+        if xs.is_empty() {
+            return "<p>No point has this figure.</p>".to_owned();
+        }
+        let x = Axis::new(&xs, LEFT, WIDTH - RIGHT, false);
+        let y = Axis::new(&ys, HEIGHT - BOTTOM, TOP, true);
+        let mut svg = String::new();
+        for tick in y.ticks() {
+            let at = y.at(tick);
+            let class = if tick == 0.0 { "zero" } else { "grid" };
+            let _ = write!(
+                svg,
+                "<line class={class} x1={LEFT} x2={} y1={at:.1} y2={at:.1} />\
+                 <text x={} y={:.1} text-anchor=end>{}</text>",
+                WIDTH - RIGHT,
+                LEFT - 8.0,
+                at + 4.0,
+                number(tick)
+            );
+        }
+        let bottom = HEIGHT - BOTTOM + 18.0;
+        let mut last = f64::NEG_INFINITY;
+        for place in self.places() {
+            let at = x.at(place);
+            if at - last >= 34.0 {
+                last = at;
+                let text = self.place(place);
+                let _ = write!(svg, "<text x={at:.1} y={bottom} text-anchor=middle>{text}</text>");
+            }
+        }
+        self.draw(&mut svg, &x, &y);
+        format!(
+            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=img aria-label=\"{}\">{svg}\
+             <text x={:.1} y={} text-anchor=middle>{}</text>\
+             <text transform=\"translate(16 {:.1}) rotate(-90)\" text-anchor=middle>{}</text></svg>",
+            escape(&self.title),
+            (LEFT + WIDTH - RIGHT) / 2.0,
+            HEIGHT - 8.0,
+            escape(&self.x),
+            (HEIGHT - BOTTOM + TOP) / 2.0,
+            escape(&self.y)
+        )
+    }
+
+    fn draw(&self, svg: &mut String, x: &Axis, y: &Axis) {
+        let mut labels: Vec<(f64, usize)> = Vec::new();
+        for (i, series) in self.series.iter().enumerate() {
+            let (colour, dash) = self.look(i);
+            let at = |p: &Point| format!("{:.1},{:.1}", x.at(p.x), y.at(p.y));
+            let line: Vec<String> = series.points.iter().map(at).collect();
+            let _ = write!(svg, "<polyline points=\"{}\" stroke=\"{colour}\"{dash} />", line.join(" "));
+            for point in &series.points {
+                let (px, py) = (x.at(point.x), y.at(point.y));
+                if let Some(ends) = point.ends {
+                    let [low, high] = ends.map(|end| y.at(end));
+                    let _ = write!(
+                        svg,
+                        "<path class=whisker d=\"M{px:.1} {low:.1}V{high:.1}M{0:.1} {low:.1}H{1:.1}M{0:.1} {high:.1}H{1:.1}\" />",
+                        px - 4.0,
+                        px + 4.0
+                    );
+                }
+                let _ = write!(
+                    svg,
+                    "<circle cx={px:.1} cy={py:.1} r=3 fill=\"{colour}\"><title>{}: {} at {}</title></circle>",
+                    escape(&series.name),
+                    number(point.y),
+                    number(point.x)
+                );
+            }
+            // A single line needs no name.
+            if let Some(end) = series.points.last().filter(|_| !series.name.is_empty()) {
+                labels.push((y.at(end.y), i));
+            }
+        }
+        self.names(svg, labels);
+    }
+
+    /// Names beside the ends, pushed apart where they would cover each other, then back into the picture.
+    fn names(&self, svg: &mut String, mut labels: Vec<(f64, usize)>) {
+        labels.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut free = f64::NEG_INFINITY;
+        for (at, _) in &mut labels {
+            *at = at.max(free);
+            free = *at + 15.0;
+        }
+        let mut most = HEIGHT - BOTTOM;
+        for (at, _) in labels.iter_mut().rev() {
+            *at = at.min(most);
+            most = *at - 15.0;
+        }
+        for (at, i) in labels {
+            let (colour, dash) = self.look(i);
+            let _ = write!(
+                svg,
+                "<line x1={0} x2={1} y1={at:.1} y2={at:.1} stroke=\"{colour}\" stroke-width=2{dash} />\
+                 <text x={2} y={3:.1}>{4}</text>",
+                WIDTH - RIGHT + 8.0,
+                WIDTH - RIGHT + 28.0,
+                WIDTH - RIGHT + 34.0,
+                at + 4.0,
+                escape(&self.series[i].name)
+            );
+        }
+    }
+
+    /// A line's colour and dashes: each its own colour, then again with dashes; somebody else's as ours before it.
+    fn look(&self, line: usize) -> (&'static str, &'static str) {
+        let ours = self.series[..=line].iter().filter(|series| !series.theirs).count();
+        let place = ours.saturating_sub(1);
+        let dash = match (self.series[line].theirs, place / crate::COLOURS.len()) {
+            (true, _) => " stroke-dasharray=\"3 4\"",
+            (false, 0) => "",
+            (false, _) => " stroke-dasharray=\"8 4\"",
+        };
+        (colour(place), dash)
+    }
+
+    fn places(&self) -> Vec<f64> {
+        let mut places: Vec<f64> = self.series.iter().flat_map(|series| series.points.iter().map(|p| p.x)).collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        places
+    }
+
+    /// What a place of the x axis is called.
+    fn place(&self, place: f64) -> String {
+        match &self.names {
+            Some(names) => names.get(place as usize).map_or_else(String::new, |name| escape(name)),
+            // As on the command line, and short enough to stand beside its neighbours.
+            None if place >= 1_048_576.0 && place % 1_048_576.0 == 0.0 => format!("{}M", place / 1_048_576.0),
+            None if place >= 4096.0 && place % 1024.0 == 0.0 => format!("{}K", place / 1024.0),
+            None => number(place),
+        }
+    }
+
+    /// The same figures as a table.
+    pub fn table(&self) -> String {
+        let mut out = format!("<table><tr><th>{}", escape(&self.x));
+        for series in &self.series {
+            let _ = write!(out, "<th class=n>{}", escape(&series.name));
+        }
+        for place in self.places() {
+            let _ = write!(out, "<tr><td>{}", self.place(place));
+            for series in &self.series {
+                let value = series.points.iter().find(|p| p.x == place);
+                let _ = write!(out, "<td class=n>{}", value.map_or_else(|| "–".to_owned(), |p| number(p.y)));
+            }
+        }
+        out + "</table>"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_point_and_interval_is_drawn() {
+        let ours = Series {
+            name: "ours".into(),
+            points: vec![Point { x: 4.0, y: 1.0, ends: Some([0.5, 1.5]) }, Point::new(64.0, 12.5)],
+            theirs: false,
+        };
+        let theirs = Series { name: "paper".into(), theirs: true, ..ours.clone() };
+        let lines = Lines { series: vec![ours, theirs], y: "gain, %".into(), ..Lines::default() };
+        let svg = lines.svg();
+        assert_eq!((svg.matches("<circle").count(), svg.matches("class=whisker").count()), (4, 2));
+        assert_eq!(
+            svg.matches(&format!("stroke=\"{}\"", colour(0))).count(),
+            4,
+            "both lines and both names: one colour"
+        );
+        assert!(svg.contains("gain, %") && !svg.contains("NaN"));
+        assert!(Lines::default().svg().contains("No point"));
+        assert_eq!(lines.table().matches("<td class=n>12.5").count(), 2);
+    }
+}

@@ -1,0 +1,124 @@
+//! Rows of ranges on one axis, with a line at the value that they are ranges around: a tornado.
+
+use crate::axis::Axis;
+use crate::{colour, escape, number};
+use std::fmt::Write;
+
+/// A row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Span {
+    /// What is varied.
+    pub name: String,
+    /// The least value, and what gives it.
+    pub least: (f64, String),
+    /// The greatest value, and what gives it.
+    pub greatest: (f64, String),
+}
+
+/// The picture.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Spans {
+    /// What stands over it.
+    pub title: String,
+    /// What the values are, with their unit.
+    pub x: String,
+    /// The value that the ranges are around.
+    pub usual: Option<f64>,
+    /// Values of others to compare with, each with its name.
+    pub others: Vec<(f64, String)>,
+    /// The rows, in the order in which they are drawn.
+    pub rows: Vec<Span>,
+}
+
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 190.0;
+const RIGHT: f64 = 40.0;
+const ROW: f64 = 30.0;
+const TOP: f64 = 28.0;
+
+impl Spans {
+    /// As SVG; a sentence where there is no row.
+    pub fn svg(&self) -> String {
+        if self.rows.is_empty() {
+            return "<p>No run has this figure.</p>".to_owned();
+        }
+        let ends = self.rows.iter().flat_map(|row| [row.least.0, row.greatest.0]);
+        let values: Vec<f64> = ends.chain(self.usual).chain(self.others.iter().map(|other| other.0)).collect();
+        let x = Axis::linear(&values, LEFT, WIDTH - RIGHT, true);
+        let bottom = TOP + ROW * self.rows.len() as f64 + 4.0;
+        let mut svg = String::new();
+        for tick in x.ticks() {
+            let (at, class) = (x.at(tick), if tick == 0.0 { "zero" } else { "grid" });
+            let _ = write!(
+                svg,
+                "<line class={class} x1={at:.1} x2={at:.1} y1={TOP} y2={bottom} />\
+                 <text class=dim x={at:.1} y={} text-anchor=middle>{}</text>",
+                bottom + 15.0,
+                number(tick)
+            );
+        }
+        for (r, row) in self.rows.iter().enumerate() {
+            let y = TOP + ROW * r as f64 + 4.0;
+            let (from, to) = (x.at(row.least.0), x.at(row.greatest.0));
+            let _ = write!(
+                svg,
+                "<text x={} y={:.1} text-anchor=end>{}</text>\
+                 <rect x={from:.1} y={y:.1} width={:.1} height=11 fill=\"{}\"><title>{} to {}</title></rect>\
+                 <text class=dim x={from:.1} y={:.1} text-anchor=end>{}&#160;</text>\
+                 <text class=dim x={to:.1} y={:.1}>&#160;{}</text>",
+                LEFT - 8.0,
+                y + 10.0,
+                escape(&row.name),
+                (to - from).max(1.0),
+                colour(0),
+                number(row.least.0),
+                number(row.greatest.0),
+                y + 22.0,
+                end(&row.least),
+                y + 22.0,
+                end(&row.greatest),
+            );
+        }
+        let usual = self.usual.map(|value| (value, "as chosen".to_owned()));
+        for (i, (value, name)) in usual.iter().chain(&self.others).enumerate() {
+            let (at, colour) = (x.at(*value), colour(i + 1));
+            let _ = write!(
+                svg,
+                "<line x1={at:.1} x2={at:.1} y1={} y2={bottom} stroke=\"{colour}\" stroke-width=1.6 stroke-dasharray=\"5 4\" />\
+                 <text x={at:.1} y=16 text-anchor=middle>{} {}</text>",
+                TOP - 6.0,
+                escape(name),
+                number(*value)
+            );
+        }
+        format!(
+            "<svg viewBox=\"0 0 {WIDTH} {:.0}\" role=img aria-label=\"{}\">{svg}\
+             <text x={:.1} y={:.1} text-anchor=middle>{}</text></svg>",
+            bottom + 40.0,
+            escape(&self.title),
+            (LEFT + WIDTH - RIGHT) / 2.0,
+            bottom + 33.0,
+            escape(&self.x)
+        )
+    }
+}
+
+fn end((value, name): &(f64, String)) -> String {
+    if name.is_empty() { number(*value) } else { format!("{} ({})", number(*value), escape(name)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_lines_are_drawn() {
+        let row = Span { name: "tries".into(), least: (3.0, "8".into()), greatest: (41.0, "1024".into()) };
+        let spans =
+            Spans { usual: Some(13.0), others: vec![(39.9, "paper".into())], rows: vec![row], ..Spans::default() };
+        let svg = spans.svg();
+        assert_eq!((svg.matches("<rect").count(), svg.matches("stroke-dasharray").count()), (1, 2));
+        assert!(svg.contains("41 (1024)") && svg.contains("paper 39.9"));
+        assert!(Spans::default().svg().contains("No run"));
+    }
+}

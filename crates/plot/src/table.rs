@@ -1,0 +1,63 @@
+//! Rows of text and numbers.
+
+use crate::escape;
+use std::fmt::Write;
+
+/// The table. Cells that hold numbers are put to the right by their column.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// What stands over it.
+    pub title: String,
+    /// What must be known to read it; empty if nothing.
+    pub note: String,
+    /// The columns.
+    pub header: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// As HTML.
+    pub fn html(&self) -> String {
+        let numeric: Vec<bool> = (0..self.header.len()).map(|column| self.numeric(column)).collect();
+        let class = |column: usize| if numeric.get(column) == Some(&true) { " class=n" } else { "" };
+        let mut out = String::from("<div class=scroll><table><tr>");
+        for (column, name) in self.header.iter().enumerate() {
+            let _ = write!(out, "<th{}>{}", class(column), escape(name));
+        }
+        for row in &self.rows {
+            out += "<tr>";
+            for (column, cell) in row.iter().enumerate() {
+                let _ = write!(out, "<td{}>{}", class(column), escape(cell));
+            }
+        }
+        out += "</table></div>";
+        if !self.note.is_empty() {
+            let _ = write!(out, "<p>{}</p>", escape(&self.note));
+        }
+        out
+    }
+
+    /// Whether a column begins with a digit or a sign in every cell, or says that there is nothing.
+    fn numeric(&self, column: usize) -> bool {
+        let cells =
+            || self.rows.iter().filter_map(|row| row.get(column)).filter(|cell| !matches!(cell.as_str(), "" | "-"));
+        let number =
+            |cell: &String| cell.trim_start_matches(['-', '+', '≥', ' ']).starts_with(|c: char| c.is_ascii_digit());
+        cells().next().is_some() && cells().all(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_on_the_right() {
+        let rows = vec![vec!["a<b".into(), "1.5".into()], vec!["2 threads".into(), "-".into()]];
+        let table = Table { header: vec!["what".into(), "%".into()], rows, ..Table::default() };
+        let html = table.html();
+        assert_eq!(html.matches("class=n").count(), 3);
+        assert!(html.contains("a&lt;b"));
+    }
+}

@@ -1,0 +1,165 @@
+//! What each of several threads does over time: a lane a thread, pieces of it in the colour of what it does.
+
+use crate::axis::Axis;
+use crate::{colour, escape, number};
+use std::fmt::Write;
+
+/// A piece of a lane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Piece {
+    /// When it begins.
+    pub from: f64,
+    /// When it ends.
+    pub to: f64,
+    /// What is done: a place in [`Timeline::kinds`].
+    pub kind: usize,
+}
+
+/// A thread.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lane {
+    /// Its name.
+    pub name: String,
+    /// Its pieces, in order.
+    pub pieces: Vec<Piece>,
+}
+
+/// The picture.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Timeline {
+    /// What stands over it.
+    pub title: String,
+    /// What the x axis is, with its unit.
+    pub x: String,
+    /// The axis goes from 0 to here.
+    pub end: f64,
+    /// What a thread may do; what no piece says is left empty.
+    pub kinds: Vec<String>,
+    /// Moments that are marked, each with its name.
+    pub marks: Vec<(f64, String)>,
+    /// Threads, in groups that are drawn below each other with a title each.
+    pub groups: Vec<(String, Vec<Lane>)>,
+}
+
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 90.0;
+const RIGHT: f64 = 20.0;
+const LANE: f64 = 11.0;
+const TOP: f64 = 30.0;
+/// Above each group, for its title and the marks' names.
+const HEAD: f64 = 34.0;
+
+impl Timeline {
+    /// As SVG; a sentence where there is no lane.
+    pub fn svg(&self) -> String {
+        if self.groups.iter().all(|(_, lanes)| lanes.is_empty()) {
+            return "<p>No run has this figure.</p>".to_owned();
+        }
+        let x = Axis::linear(&[0.0, self.end.max(1.0) / 1.05], LEFT, WIDTH - RIGHT, true);
+        let mut svg = String::new();
+        let mut at = LEFT;
+        for (kind, name) in self.kinds.iter().enumerate() {
+            let _ = write!(
+                svg,
+                "<rect x={at:.1} y=5 width=11 height=11 fill=\"{}\" /><text x={:.1} y=15>{}</text>",
+                shade(kind),
+                at + 17.0,
+                escape(name)
+            );
+            at += 36.0 + 6.6 * name.chars().count() as f64;
+        }
+        let mut y = TOP;
+        for (title, lanes) in &self.groups {
+            let (top, bottom) = (y + HEAD, y + HEAD + LANE * lanes.len() as f64);
+            let _ = write!(svg, "<text x={LEFT} y={:.1} font-weight=bold>{}</text>", y + 12.0, escape(title));
+            for (i, lane) in lanes.iter().enumerate() {
+                let lane_top = top + LANE * i as f64;
+                let _ = write!(
+                    svg,
+                    "<text x={} y={:.1} text-anchor=end>{}</text>",
+                    LEFT - 6.0,
+                    lane_top + LANE - 2.0,
+                    escape(&lane.name)
+                );
+                for piece in &lane.pieces {
+                    let (from, to) = (x.at(piece.from.clamp(0.0, self.end)), x.at(piece.to.clamp(0.0, self.end)));
+                    if to > from {
+                        let _ = write!(
+                            svg,
+                            "<rect x={from:.1} y={lane_top:.1} width={:.2} height={} fill=\"{}\" />",
+                            to - from,
+                            LANE - 1.5,
+                            shade(piece.kind)
+                        );
+                    }
+                }
+            }
+            for tick in x.ticks() {
+                let place = x.at(tick);
+                let _ = write!(
+                    svg,
+                    "<line class=grid x1={place:.1} x2={place:.1} y1={bottom:.1} y2={:.1} />\
+                     <text class=dim x={place:.1} y={:.1} text-anchor=middle>{}</text>",
+                    bottom + 5.0,
+                    bottom + 18.0,
+                    number(tick)
+                );
+            }
+            for (moment, name) in &self.marks {
+                let place = x.at(moment.clamp(0.0, self.end));
+                let _ = write!(
+                    svg,
+                    "<line class=whisker x1={place:.1} x2={place:.1} y1={:.1} y2={bottom:.1} stroke-dasharray=\"4 3\" />\
+                     <text x={place:.1} y={:.1} text-anchor=middle>{}</text>",
+                    top - 4.0,
+                    top - 7.0,
+                    escape(name)
+                );
+            }
+            y = bottom + 26.0;
+        }
+        format!(
+            "<svg viewBox=\"0 0 {WIDTH} {:.0}\" role=img aria-label=\"{}\">{svg}\
+             <text x={:.1} y={:.1} text-anchor=middle>{}</text></svg>",
+            y + 16.0,
+            escape(&self.title),
+            (LEFT + WIDTH - RIGHT) / 2.0,
+            y + 8.0,
+            escape(&self.x)
+        )
+    }
+}
+
+/// The first kind is what a thread should do, and stays in the background.
+fn shade(kind: usize) -> &'static str {
+    if kind == 0 { "var(--soft)" } else { colour(kind) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_cut_at_the_end() {
+        let lane = Lane {
+            name: "0".into(),
+            pieces: vec![
+                Piece { from: 0.0, to: 10.0, kind: 0 },
+                Piece { from: 10.0, to: 200.0, kind: 1 },
+                Piece { from: 200.0, to: 300.0, kind: 0 },
+            ],
+        };
+        let timeline = Timeline {
+            end: 100.0,
+            kinds: vec!["works".into(), "waits".into()],
+            marks: vec![(50.0, "half".into())],
+            groups: vec![("before".into(), vec![lane])],
+            ..Timeline::default()
+        };
+        let svg = timeline.svg();
+        assert_eq!(svg.matches("<rect").count(), 2 + 2, "the third begins behind the end");
+        // 10 to 100 of 100, over the width of the axis.
+        assert!(svg.contains(&format!("width={:.2}", (WIDTH - LEFT - RIGHT) * 0.9)), "{svg}");
+        assert!(Timeline::default().svg().contains("No run"));
+    }
+}

@@ -1,0 +1,64 @@
+//! The study's real programs by themselves, both arms, with checked results:
+//! `cargo run --release -p baton-studies --example real_programs -- [THREADS...]` (left out: all counts of the study).
+//!
+//! Prints cycles, shares and what marks save, one line a program and count, and the host's seconds for both runs.
+
+use baton_chip::Chip;
+use baton_studies::ocor::real::{self, Run, What};
+use baton_studies::ocor::run::Figures;
+use baton_workloads::programs::Program;
+use std::time::Instant;
+
+fn main() -> Result<(), String> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let count = |word: &String| {
+        let count = word.parse().ok().filter(|count| (1..=1024).contains(count));
+        count.ok_or_else(|| format!("`{word}`: expected a number of threads, 1 to 1024"))
+    };
+    let mut threads: Vec<u32> = words.iter().map(count).collect::<Result<_, _>>()?;
+    if threads.is_empty() {
+        threads = real::THREADS.into();
+    }
+    let text = std::fs::read_to_string("chips/ocor64.toml").map_err(|error| format!("chips/ocor64.toml: {error}"))?;
+    println!(
+        "{:13} {:>7} {:>10} {:>8} {:>7} {:>7} {:>9} {:>9} {:>9} {:>9} {:>7}",
+        "program",
+        "threads",
+        "cycles",
+        "sections",
+        "cs %",
+        "coh %",
+        "spin %",
+        "marked",
+        "less coh",
+        "less time",
+        "host s"
+    );
+    for program in Program::ALL {
+        for &threads in &threads {
+            let start = Instant::now();
+            let arm = |marked: bool| -> Result<Figures, String> {
+                let settings = [format!("ocor.enabled={marked}")];
+                let chip = Chip::from_toml_at(&text, "chips/ocor64.toml", Some(threads.max(4)), &settings);
+                let chip = chip.map_err(|error| error.to_string())?.to_toml();
+                Run { chip, what: What { program, scale: real::scale(program, 1) }, threads, seed: 1 }.figures()
+            };
+            let (off, on) = (arm(false)?, arm(true)?);
+            let less = |off: u64, on: u64| 100.0 * (off as f64 - on as f64) / off.max(1) as f64;
+            println!(
+                "{:13} {threads:>7} {:>10} {:>8} {:>7.2} {:>7.2} {:>9.1} {:>9.1} {:>9.1} {:>9.2} {:>7.1}",
+                program.info().name,
+                off.cycles,
+                off.account.acquisitions,
+                off.cs_share(),
+                off.coh_share(),
+                off.entered_spinning(),
+                on.entered_spinning(),
+                less(off.account.overhead, on.account.overhead),
+                less(off.cycles, on.cycles),
+                start.elapsed().as_secs_f64()
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! The paper's figures, redrawn beside ours. Bars of the paper whose values are not in its text are left out.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `paper` | the values that the paper's text prints |
+//! | `programs` | figures 2, 11 to 14: a row a program |
+//! | `window` | figure 10: what threads do in the first cycles of bodytrack's region |
+//! | `trends` | figures 15 and 16, and the tornado |
+//! | `starvation` | the longest waits, beside what can be said of them beforehand |
+//! | `real` | real programs with the same lock on the same chip |
+
+mod paper;
+mod programs;
+mod real;
+mod starvation;
+mod trends;
+mod window;
+
+use super::real::RealPair;
+use super::results::{Pair, Results};
+use crate::Interval;
+use crate::page::Figure;
+use baton_plot::Bar;
+
+pub(super) use programs::shown;
+pub(super) use starvation::judge as starvation;
+pub(super) use window::{CYCLES, Segment, blocked};
+
+/// All of them that there are runs for.
+pub(super) fn all(results: &Results<'_>, real: &[RealPair<'_>]) -> Vec<Figure> {
+    let mut figures = vec![programs::baseline(results)];
+    figures.extend(programs::figure_2(results));
+    figures.extend(window::figure_10(results));
+    figures.extend(programs::rest(results));
+    figures.extend(trends::all(results));
+    figures.extend(starvation::table(results));
+    figures.extend(real::all(real));
+    figures
+}
+
+/// Something of a pair of runs.
+type Value = fn(&Pair<'_>) -> f64;
+
+/// A bar of ours with the paper's value.
+fn bar(ours: Option<Interval>, paper: Option<f64>) -> Bar {
+    Bar { value: ours.map(|ours| ours.mean), ends: ours.and_then(Interval::ends), theirs: paper }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! Real programs with the same lock on the same chip, by threads.
+
+use super::bar;
+use crate::Interval;
+use crate::ocor::real::{RealPair, THREADS};
+use crate::page::Figure;
+use baton_plot::{Bars, Lines, Point, Series, Table, number};
+use baton_workloads::programs::Program;
+
+type Value = fn(&RealPair<'_>) -> f64;
+
+fn less(off: f64, on: f64) -> f64 {
+    if off == 0.0 { 0.0 } else { 100.0 * (off - on) / off }
+}
+
+fn coh(pair: &RealPair<'_>) -> f64 {
+    less(pair.off.account.overhead as f64, pair.on.account.overhead as f64)
+}
+
+fn roi(pair: &RealPair<'_>) -> f64 {
+    less(pair.off.cycles as f64, pair.on.cycles as f64)
+}
+
+/// A program's pairs at one number of threads.
+fn at<'a, 'b>(real: &'a [RealPair<'b>], program: Program, threads: u32) -> impl Iterator<Item = &'a RealPair<'b>> {
+    real.iter().filter(move |pair| pair.case.what.program == program && pair.case.threads == threads)
+}
+
+fn over_seeds(real: &[RealPair<'_>], program: Program, threads: u32, value: Value) -> Option<Interval> {
+    Interval::of(&at(real, program, threads).map(value).collect::<Vec<_>>())
+}
+
+/// Programs and thread counts that were run.
+fn places(real: &[RealPair<'_>]) -> Vec<(Program, u32)> {
+    let mut places: Vec<(Program, u32)> = real.iter().map(|pair| (pair.case.what.program, pair.case.threads)).collect();
+    places.dedup();
+    places
+}
+
+pub(super) fn all(real: &[RealPair<'_>]) -> Vec<Figure> {
+    if real.is_empty() {
+        return Vec::new();
+    }
+    let note = "Programs of this project with their own accesses and a checked result, on the study's chip with as many cores \
+                as threads. They are no stand-ins: nothing of them was fitted, and the paper has no figure of them.";
+    let mut figures = vec![Figure::from(table(real)).noted(note), shares(real).into()];
+    let counts = |program| THREADS.iter().filter(|&&threads| at(real, program, threads).next().is_some()).count();
+    if Program::ALL.into_iter().any(|program| counts(program) > 1) {
+        let titles = [("less competition overhead", "reduction of competition overhead, %", coh as Value)];
+        let all = titles.into_iter().chain([("a shorter run", "reduction of the run's time, %", roi as Value)]);
+        figures.extend(all.map(|(title, y, value)| Figure::from(trend(real, title, y, value))));
+    }
+    figures
+}
+
+fn shares(real: &[RealPair<'_>]) -> Bars {
+    let row = |(program, threads): (Program, u32)| {
+        let values: [Value; 3] = [|pair| pair.off.cs_share(), |pair| pair.off.coh_share(), |pair| pair.on.coh_share()];
+        let bars = values.map(|value| bar(over_seeds(real, program, threads, value), None));
+        (format!("{}, {threads} threads", program.info().name), bars.into())
+    };
+    Bars {
+        title: "Real programs: where the time goes".to_owned(),
+        x: "share of the run's thread-time, %".to_owned(),
+        series: ["critical sections", "competition overhead, original", "with marks"].map(str::to_owned).into(),
+        theirs: String::new(),
+        rows: places(real).into_iter().map(row).collect(),
+    }
+}
+
+fn trend(real: &[RealPair<'_>], title: &str, y: &str, value: Value) -> Lines {
+    let line = |program: Program| {
+        let point = |(place, &threads): (usize, &u32)| {
+            let ours = over_seeds(real, program, threads, value)?;
+            Some(Point { x: place as f64, y: ours.mean, ends: ours.ends() })
+        };
+        let points = THREADS.iter().enumerate().filter_map(point).collect();
+        Series { name: program.info().name.to_owned(), points, theirs: false }
+    };
+    Lines {
+        title: format!("Real programs: {title}, by threads"),
+        x: "threads, and cores".to_owned(),
+        y: y.to_owned(),
+        names: Some(THREADS.map(|n| n.to_string()).into()),
+        series: Program::ALL.map(line).into(),
+    }
+}
+
+fn table(real: &[RealPair<'_>]) -> Table {
+    let row = |(program, threads): (Program, u32)| {
+        let of = |value: Value| over_seeds(real, program, threads, value);
+        let cell = |value: Value| of(value).map_or_else(|| "-".to_owned(), |ours| number(ours.mean));
+        let ends = |value: Value| {
+            of(value)
+                .and_then(Interval::ends)
+                .map_or_else(|| "-".to_owned(), |e| format!("{} – {}", number(e[0]), number(e[1])))
+        };
+        vec![
+            program.info().name.to_owned(),
+            threads.to_string(),
+            cell(|pair| pair.off.cycles as f64),
+            cell(|pair| pair.off.account.acquisitions as f64),
+            cell(|pair| pair.off.cs_share()),
+            cell(|pair| pair.off.coh_share()),
+            cell(|pair| pair.off.entered_spinning()),
+            cell(|pair| pair.on.entered_spinning()),
+            cell(coh),
+            ends(coh),
+            cell(roi),
+            ends(roi),
+        ]
+    };
+    let header = [
+        "program",
+        "threads",
+        "cycles, original",
+        "critical sections",
+        "sections %",
+        "overhead %",
+        "spinning %: original",
+        "with marks",
+        "less overhead %",
+        "95%",
+        "less time %",
+        "95%",
+    ];
+    Table {
+        title: "Real programs, without marks and with them".to_owned(),
+        note: String::new(),
+        header: header.map(str::to_owned).into(),
+        rows: places(real).into_iter().map(row).collect(),
+    }
+}

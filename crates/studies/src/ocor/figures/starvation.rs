@@ -1,0 +1,145 @@
+//! Starvation: the longest wait of a thread and the longest way of a packet, without marks and with them, beside what can
+//! be said of them beforehand.
+//!
+//! **A packet.** Queues are first in, first out, and no packet is preempted, so an unmarked packet at the head of its channel
+//! waits only for marked ones that win the port. Each of `T` threads can send one for each of its tries and one wake-up, and then
+//! sleeps or has its lock: `T · (tries + 1)` packets of one flit, at each router of the way. That is the bound here. It holds from the
+//! moment in which no thread begins a new round of tries: a thread that got its lock, left and asks again has all its tries anew,
+//! so that first in, first out alone bounds nothing for ever. What does is that locks are handed over one at a time.
+//!
+//! **A thread.** By rule 1 a waiting thread is passed in the network only by threads of the same progress value or a lower
+//! one, each for at most `ocor.progress_step` sections of a value. Asleep, it is in no queue of the network, and nothing bounds it but
+//! the order of the kernel's queue. So no bound in cycles follows; what is judged is that marks do not make the longest wait longer.
+
+use crate::Falsifier;
+use crate::ocor::results::{Pair, Results};
+use crate::page::Figure;
+use baton_plot::{Table, number};
+
+/// How much longer the longest wait of a thread may be with marks, in the mean over programs.
+const LONGER: f64 = 1.25;
+
+/// The longest that an unmarked packet can wait for marked ones on a way over so many routers, in cycles of the network.
+pub(crate) fn packet_bound(threads: u32, tries: u32, routers: u32) -> u64 {
+    u64::from(threads) * u64::from(tries + 1) * u64::from(routers)
+}
+
+fn greatest(pairs: &[Pair<'_>], value: impl Fn(&Pair<'_>) -> u64) -> u64 {
+    pairs.iter().map(value).max().unwrap_or(0)
+}
+
+fn ratio(pairs: &[Pair<'_>]) -> f64 {
+    let off = greatest(pairs, |pair| pair.off.account.longest_wait);
+    greatest(pairs, |pair| pair.on.account.longest_wait) as f64 / off.max(1) as f64
+}
+
+pub(super) fn table(results: &Results<'_>) -> Option<Figure> {
+    let programs = results.programs();
+    if programs.is_empty() {
+        return None;
+    }
+    let row = |name: &str| {
+        let pairs = results.program(name);
+        let count = |value: fn(&Pair<'_>) -> u64| greatest(&pairs, value).to_string();
+        vec![
+            name.to_owned(),
+            count(|pair| pair.off.account.longest_wait),
+            count(|pair| pair.on.account.longest_wait),
+            number(ratio(&pairs)),
+            count(|pair| pair.off.longest[1]),
+            count(|pair| pair.on.longest[1]),
+            count(|pair| pair.on.longest[0]),
+        ]
+    };
+    let header = [
+        "program",
+        "a thread's longest wait: original",
+        "with marks",
+        "times",
+        "a packet's longest way: original",
+        "unmarked, with marks",
+        "marked",
+    ];
+    let note = results.routers().map_or_else(String::new, |routers| {
+        let bound = packet_bound(64, 128, routers);
+        format!(
+            "An unmarked packet waits at most {bound} cycles for marked ones on its way, as long as no thread begins a new \
+             round of tries: 64 threads with 128 tries and a wake-up each, one flit each, at {routers} routers."
+        )
+    });
+    let table = Table {
+        title: "Starvation: the longest waits, in cycles".to_owned(),
+        note,
+        header: header.map(str::to_owned).into(),
+        rows: programs.into_iter().map(row).collect(),
+    };
+    Some(
+        Figure::from(table)
+            .noted("The greatest of all draws and seeds. The paper bounds starvation by first in, first out alone."),
+    )
+}
+
+/// Both rules, as what must be seen.
+pub(crate) fn judge(results: &Results<'_>) -> Vec<Falsifier> {
+    let pairs = results.main();
+    let (packets, threads) = (
+        "no unmarked packet waits longer for marked ones than one round of all threads' tries on its way",
+        "marks make the longest wait of a thread at most a quarter longer, in the mean over programs",
+    );
+    let not_run = |id, what: &str, why: &str| Falsifier {
+        id,
+        what: what.to_owned(),
+        holds: None,
+        figures: Vec::new(),
+        why: why.to_owned(),
+    };
+    if pairs.is_empty() {
+        return vec![not_run("starved packets", packets, "not run"), not_run("starved threads", threads, "not run")];
+    }
+    let longest = greatest(&pairs, |pair| pair.on.longest[1]);
+    let before = greatest(&pairs, |pair| pair.off.longest[1]);
+    let of_packets = match results.routers() {
+        None => not_run("starved packets", packets, "the network is no mesh: its longest way is not known here"),
+        Some(routers) => {
+            let bound = packet_bound(64, 128, routers);
+            // What it waits for marked packets is no more than what it took longer than the longest without marks.
+            let holds = longest <= before + bound;
+            Falsifier {
+                id: "starved packets",
+                what: packets.to_owned(),
+                holds: Some(holds),
+                figures: vec![
+                    ("longest without marks, cycles".to_owned(), before as f64),
+                    ("longest unmarked with marks".to_owned(), longest as f64),
+                    ("bound on what marks add".to_owned(), bound as f64),
+                ],
+                why: if holds { "" } else { "threads began new rounds of tries while it waited" }.to_owned(),
+            }
+        }
+    };
+    let programs = results.programs();
+    let ratios: Vec<f64> = programs.iter().map(|name| ratio(&results.program(name))).collect();
+    let mean = ratios.iter().sum::<f64>() / ratios.len().max(1) as f64;
+    let worst = ratios.iter().copied().fold(0.0, f64::max);
+    let holds = mean <= LONGER;
+    let of_threads = Falsifier {
+        id: "starved threads",
+        what: threads.to_owned(),
+        holds: Some(holds),
+        figures: vec![
+            ("longest wait with marks over without, mean".to_owned(), mean),
+            ("greatest of a program".to_owned(), worst),
+        ],
+        why: if holds { "" } else { "threads with more tries left, or asleep, are passed again and again" }.to_owned(),
+    };
+    vec![of_packets, of_threads]
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_round_of_tries_bounds_a_packet() {
+        assert_eq!(super::packet_bound(64, 128, 15), 123_840);
+        assert_eq!(super::packet_bound(1, 1, 1), 2);
+    }
+}
