@@ -64,7 +64,7 @@ check_charged() {
     fi
 }
 
-[ $# -ne 0 ] || set -- tas ttas ticket ticket-prop mcs clh k42 hemlock cohort spin-park spin-park-wakes spin-park-once futex
+[ $# -ne 0 ] || set -- tas ttas ticket ticket-prop mcs clh k42 hemlock cohort spin-park spin-park-wakes spin-park-once adaptive futex
 for lock in generic hand "$@"; do
     counted=$(pair "$lock")
     most=$(documented "$lock")

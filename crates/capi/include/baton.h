@@ -41,7 +41,8 @@ typedef enum baton_lock_kind {
     BATON_HEMLOCK,     /* HemLock */
     BATON_COHORT,      /* ticket over NUMA nodes */
     BATON_SPIN_PARK_WAKES, /* spin-park whose every unlock wakes a sleeper */
-    BATON_SPIN_PARK_ONCE   /* spin-park in which a woken thread has one try */
+    BATON_SPIN_PARK_ONCE,  /* spin-park in which a woken thread has one try */
+    BATON_ADAPTIVE         /* as many tries as waiters before have needed, then sleep */
 } baton_lock_kind;
 
 /* A free lock, or NULL. `wait` is how its waiters wait (`baton list waits`): "pause", "spin-park", "futex", ..., several

@@ -161,6 +161,7 @@ const KINDS: &[&str] = &[
     "cohort",
     "spin-park-wakes",
     "spin-park-once",
+    "adaptive",
 ];
 
 /// A lock by its number in [`KINDS`].

@@ -31,6 +31,7 @@ macro_rules! every_lock {
             spin_park::SpinPark [tries gives_up],
             spin_park_wakes::SpinParkWakes [tries gives_up],
             spin_park_once::SpinParkOnce [tries gives_up],
+            adaptive::Adaptive [tries gives_up],
             futex::Futex [tries gives_up],
         }
     };

@@ -1,7 +1,7 @@
 //! A machine that tells when a guest has begun to wait: the test for "first come, first served" needs to know who came.
 
 use baton_machine::units::{Cycles, Nanos};
-use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Wait, WaitResult, Word};
+use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Section, Wait, WaitResult, Word};
 use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -85,6 +85,10 @@ unsafe impl<M: Machine> Machine for Watched<M> {
 
     fn hint(hint: LockHint) {
         M::hint(hint);
+    }
+
+    fn section(section: Section) {
+        M::section(section);
     }
 
     fn local() -> &'static Local {

@@ -4,7 +4,7 @@ mod common;
 
 use baton_chip::{Chip, LockLog, Options, Outcome, Simulated, Simulation, Spawn, act};
 use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use baton_machine::{Atomic, LockHint, Machine, Owned, Wait, WaitResult};
+use baton_machine::{Atomic, LockHint, Machine, Owned, Section, Wait, WaitResult};
 use baton_sync::lock::{RawLock, spin_park::SpinPark};
 use baton_units::{CoreId, Cycles};
 use common::Cell;
@@ -235,4 +235,49 @@ fn a_home_s_wake_up_is_two_messages_and_either_can_be_marked() {
     // The message that comes to the sleeper, as a price none.
     assert_eq!(more("home"), [0, 1, 1]);
     assert_eq!(more("both"), [bucket, bucket + 1, bucket + 2]);
+}
+
+/// A thread takes a lock, reads and writes two lines each that nobody has, and releases it; how many marked requests there
+/// were, and the longest way of a marked packet.
+fn section_under(rule: &str) -> (u64, u64) {
+    let rule = format!("ocor.rule={rule}");
+    let chip = chip(&["core.atomics=far", "ocor.enabled=true", &rule]);
+    let mut simulation = simulation(&chip);
+    let lines = cells(&mut simulation, 7 * 64);
+    simulation
+        .spawn(on(63, 0), move || {
+            // All at the home in the other corner.
+            let far = |n: usize| {
+                (0..lines.len()).filter(|&at| (&raw const *lines[at]).addr() / 128 % 64 == 0).nth(n).unwrap()
+            };
+            let lock = &lines[far(0)].0;
+            Simulated::hint(LockHint { retries_left: 5, progress: 0 });
+            let _ = lock.compare_exchange(0, 1, Acquire, Relaxed);
+            Simulated::section(Section::Entered);
+            for n in 1..3 {
+                lines[far(n)].0.load(Relaxed);
+                lines[far(n + 2)].0.store(1, Relaxed);
+            }
+            Simulated::hint(LockHint { retries_left: 0, progress: 0 });
+            lock.swap(0, Release);
+            Simulated::section(Section::Left);
+            lines[far(5)].0.load(Relaxed);
+            lines[far(6)].0.store(1, Relaxed);
+        })
+        .unwrap();
+    let memory = simulation.run().unwrap().memory;
+    (memory.lock_packets, memory.longest_marked)
+}
+
+#[test]
+fn rules_say_whose_packets_go_first() {
+    let (paper, way) = section_under("paper");
+    let (oldest, _) = section_under("oldest-first");
+    // The release is marked as a request under every rule; whether its header says so is the rule's.
+    let (release, answers) = section_under("release-first");
+    let (holder, data) = section_under("holder-first");
+    assert_eq!((oldest, release), (paper, paper + 1));
+    assert_eq!(holder, release + 4, "two loads and two stores of the section, and none behind it");
+    // An answer to a release is one flit, as its request; a holder's line is eight.
+    assert!(answers == way && data >= way + 7, "{way}, {answers}, {data}");
 }

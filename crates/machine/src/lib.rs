@@ -41,6 +41,17 @@ pub struct LockHint {
     pub progress: u32,
 }
 
+/// What a lock tells the machine about its thread beside hints, for hardware that serves holders before others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// The thread has taken a lock.
+    Entered,
+    /// It has released one.
+    Left,
+    /// It has tried to take one, and tries no more.
+    GivenUp,
+}
+
 /// Where pushed lines go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PushTo {
@@ -97,6 +108,12 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
 
     /// Tells the machine about the next locking attempt. Nothing on real machines.
     fn hint(hint: LockHint);
+
+    /// Tells the machine that the calling thread holds a lock from now on, or one less. Nothing on real machines.
+    #[inline(always)]
+    fn section(section: Section) {
+        let _ = section;
+    }
 
     /// Storage of the calling guest thread (never Rust's `thread_local!`: coroutines share it).
     fn local() -> &'static Local;

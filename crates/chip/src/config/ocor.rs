@@ -10,6 +10,8 @@ use baton_units::Cycles;
 pub struct Ocor {
     /// Interfaces mark, and routers arbitrate by OCOR's rules, whatever `network.arbiter` says.
     pub enabled: bool,
+    /// Whose packets go first.
+    pub rule: Rule,
     /// Tries that a thread has before it sleeps, as the interfaces take it: what they divide into segments.
     pub tries: u32,
     /// Segments of remaining tries; each is a level. 1: rule 3 is off.
@@ -46,6 +48,7 @@ impl Default for Ocor {
     fn default() -> Ocor {
         Ocor {
             enabled: false,
+            rule: Rule::Paper,
             tries: 128,
             levels: 8,
             progress_levels: 8,
@@ -96,5 +99,32 @@ super::coherent::choice! {
         #[default] Random = "random",
         /// In turn.
         RoundRobin = "round-robin",
+    }
+}
+
+super::coherent::choice! {
+    /// Whose packets go first. The paper's rule, and others beside it; routers compare the same header fields under all.
+    Rule {
+        /// Tries by what is left of them, as the paper has it.
+        #[default] Paper = "paper",
+        /// Releases before all tries, with what they cause; then as the paper.
+        ReleaseFirst = "release-first",
+        /// Every request of a thread that holds a lock before all tries, its release among them, with what they cause; then as
+        /// the paper.
+        HolderFirst = "holder-first",
+        /// Tries by how long their threads have waited, sleep included, in the place of what is left of them.
+        OldestFirst = "oldest-first",
+    }
+}
+
+impl Rule {
+    /// Some packets go before all tries.
+    pub fn has_urgent(self) -> bool {
+        matches!(self, Rule::ReleaseFirst | Rule::HolderFirst)
+    }
+
+    /// The hardware must know which threads hold a lock: a register more, written when one is taken and released.
+    pub fn asks_for_sections(self) -> bool {
+        matches!(self, Rule::HolderFirst | Rule::OldestFirst)
     }
 }

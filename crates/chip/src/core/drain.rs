@@ -30,8 +30,9 @@ impl Engine {
 
     /// The oldest store asks for its line.
     fn ask(&mut self, id: ThreadId) {
-        let Some(&Store { core, line, access, .. }) = self.threads[id as usize].buffer.head() else { return };
-        let request = Request { token: token(id, HEAD), core, line, access, mark: Default::default() };
+        let thread = &self.threads[id as usize];
+        let Some(&Store { core, line, access, .. }) = thread.buffer.head() else { return };
+        let request = Request { token: token(id, HEAD), core, line, access, mark: thread.standing };
         if let Answer::Served(served) = self.memory.request(request, Cycles(self.now)) {
             if served.invalidates && self.watchers[line.0 as usize] != 0 {
                 self.invalidated(line);
@@ -48,8 +49,8 @@ impl Engine {
             return;
         }
         let Some(&Store { core, line, .. }) = thread.buffer.behind(place) else { return };
-        let request =
-            Request { token: token(id, HINT), core, line, access: Access::PrefetchExclusive, mark: Default::default() };
+        let mark = thread.standing;
+        let request = Request { token: token(id, HINT), core, line, access: Access::PrefetchExclusive, mark };
         let answer = self.memory.request(request, Cycles(self.now));
         debug_assert!(matches!(answer, Answer::Served(_)), "a hint is never waited for");
     }

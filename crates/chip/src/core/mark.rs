@@ -3,15 +3,15 @@
 //!
 //! A hint is for one instruction: the next atomic takes it, and what comes after is unmarked.
 
-use crate::config::ocor::{Full, Ocor, WakeUp};
+use crate::config::ocor::{Full, Ocor, Rule, WakeUp};
 use baton_machine::LockHint;
 use baton_noc::Header;
 
 /// What a thread's next marked access is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sort {
-    /// A try to take a lock.
-    Try(LockHint),
+    /// A try to take a lock, and for how many cycles its thread has waited for it.
+    Try(LockHint, u64),
     /// The release of one.
     Release(LockHint),
     /// A sleeper enters the lock's queue.
@@ -23,9 +23,9 @@ pub(crate) enum Sort {
 }
 
 impl Sort {
-    /// What a hint from a lock is for: tries have at least one left, the one that is made.
-    pub(crate) fn of(hint: LockHint) -> Sort {
-        if hint.retries_left == 0 { Sort::Release(hint) } else { Sort::Try(hint) }
+    /// What a hint from a lock is for: tries have at least one left, the one that is made. `waited`: the thread's wait so far.
+    pub(crate) fn of(hint: LockHint, waited: u64) -> Sort {
+        if hint.retries_left == 0 { Sort::Release(hint) } else { Sort::Try(hint, waited) }
     }
 
     /// The header fields, by the chip's rules. The class is filled in when the packet is made.
@@ -34,11 +34,14 @@ impl Sort {
             class: 0,
             marked: true,
             level: level as u8,
-            progress: progress(hint.progress, ocor),
+            // Behind what goes before all tries.
+            progress: progress(hint.progress, ocor).saturating_add(u16::from(ocor.rule.has_urgent())),
         };
         let wake = |hint| mark(if ocor.wake_up_last { ocor.levels } else { 0 }, hint);
         match (self, ocor.wake_up) {
-            (Sort::Try(hint), _) => mark(segment(hint.retries_left, ocor), hint),
+            (Sort::Try(hint, waited), _) if ocor.rule == Rule::OldestFirst => mark(age(waited, ocor), hint),
+            (Sort::Try(hint, _), _) => mark(segment(hint.retries_left, ocor), hint),
+            (Sort::Release(_), _) if ocor.rule.has_urgent() => URGENT,
             (Sort::Release(hint), _) if ocor.mark_release => mark(0, hint),
             (Sort::Registration(hint), _) if ocor.mark_registration => mark(segment(hint.retries_left, ocor), hint),
             (Sort::WakeUp(hint), WakeUp::Unlocker | WakeUp::Both) => wake(hint),
@@ -46,6 +49,19 @@ impl Sort {
             _ => Header::default(),
         }
     }
+}
+
+/// The header of what goes before all tries and wake-ups: slowest progress, highest level, which no other packet has then.
+pub(crate) const URGENT: Header = Header { class: 0, marked: true, level: 0, progress: 0 };
+
+/// A wait shorter than this is in the lowest segment of ages, [`Rule::OldestFirst`]; each doubling is one higher. Ours: about as long
+/// as eight tries.
+const YOUNG: u64 = 512;
+
+/// The segment of a wait: 0, the highest, for the longest.
+fn age(waited: u64, ocor: &Ocor) -> u32 {
+    let doublings = (waited / YOUNG).checked_ilog2().map_or(0, |n| n + 1);
+    (ocor.levels - 1).saturating_sub(doublings)
 }
 
 /// The segment of a number of remaining tries: 0, the highest, for the last ones.
@@ -70,7 +86,7 @@ mod tests {
 
     fn level(left: u32, levels: u32) -> u8 {
         let ocor = Ocor { levels, ..Ocor::default() };
-        Sort::of(LockHint { retries_left: left, progress: 0 }).header(&ocor).level
+        Sort::of(LockHint { retries_left: left, progress: 0 }, 0).header(&ocor).level
     }
 
     #[test]
@@ -94,6 +110,30 @@ mod tests {
     }
 
     #[test]
+    fn waits_fall_into_segments() {
+        let level = |waited| {
+            let ocor = Ocor { rule: Rule::OldestFirst, ..Ocor::default() };
+            Sort::Try(LockHint { retries_left: 1, progress: 0 }, waited).header(&ocor).level
+        };
+        assert_eq!([0, 511, 512, 1023, 1024, 32_767, 32_768, u64::MAX].map(level), [7, 7, 6, 6, 5, 1, 0, 0]);
+    }
+
+    #[test]
+    fn nothing_else_is_urgent() {
+        let hint = |retries_left| LockHint { retries_left, progress: 0 };
+        for rule in [Rule::ReleaseFirst, Rule::HolderFirst] {
+            let ocor = Ocor { rule, wake_up_last: false, ..Ocor::default() };
+            assert_eq!(Sort::of(hint(0), 0).header(&ocor), URGENT);
+            let others =
+                [Sort::of(hint(1), 0), Sort::WakeUp(hint(1)), Sort::Woken(hint(1)), Sort::Registration(hint(1))];
+            for other in others {
+                assert_ne!(other.header(&Ocor { mark_registration: true, ..ocor }), URGENT, "{other:?}");
+            }
+        }
+        assert!(!Sort::of(hint(0), 0).header(&Ocor::default()).marked, "the paper's rule marks no release");
+    }
+
+    #[test]
     fn what_is_marked_is_chosen() {
         let hint = LockHint { retries_left: 3, progress: 40 };
         let off = Ocor::default();
@@ -105,7 +145,7 @@ mod tests {
             Sort::Woken(hint).header(&off).marked
                 && !Sort::Woken(hint).header(&Ocor { wake_up: WakeUp::Unlocker, ..off }).marked
         );
-        let release = Sort::of(LockHint { retries_left: 0, progress: 40 });
+        let release = Sort::of(LockHint { retries_left: 0, progress: 40 }, 0);
         assert!(!release.header(&off).marked);
         assert_eq!(release.header(&Ocor { mark_release: true, ..off }), Header { level: 0, ..wake });
         assert!(!Sort::Registration(hint).header(&off).marked);

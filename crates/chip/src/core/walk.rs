@@ -80,8 +80,8 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         thread.operations += 1;
         let number = (thread.walk.first + thread.walk.loads.len() as u32) % MOST;
-        let request =
-            Request { token: token(id, WALK | number), core, line, access: Access::Load, mark: Default::default() };
+        let mark = thread.standing;
+        let request = Request { token: token(id, WALK | number), core, line, access: Access::Load, mark };
         let load = match self.memory.request(request, Cycles(now)) {
             Answer::Served(served) => {
                 let mut parts = Parts::default();

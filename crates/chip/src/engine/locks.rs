@@ -128,7 +128,7 @@ impl Engine {
     #[inline]
     pub(crate) fn note_lock_word(&mut self, offset: usize) {
         let hint = self.threads[self.running as usize].hint;
-        if self.watch.on && matches!(hint, Some(Sort::Try(_) | Sort::Release(_))) {
+        if self.watch.on && matches!(hint, Some(Sort::Try(..) | Sort::Release(_))) {
             // SAFETY: the cell is alive, as an atomic is being done on it, and nobody else runs now.
             let value = || unsafe { self.arena.at(offset).cast::<u32>().read() };
             self.watch.add(offset, value);

@@ -203,6 +203,11 @@ pub(crate) struct Thread {
     pub(crate) local: Box<Local>,
     /// What its next marked access is.
     pub(crate) hint: Option<Sort>,
+    /// The mark of all its requests, hint or not: of a thread whose packets go before others'.
+    pub(crate) standing: Header,
+    /// Locks that it holds, and since when it has waited for one.
+    pub(crate) locks_held: u32,
+    pub(crate) waits_since: Option<u64>,
     /// The last hint that a lock gave: what its sleep and its wake-ups are marked by.
     pub(crate) last_hint: Option<LockHint>,
     /// The far atomic that it waits for.
@@ -303,6 +308,9 @@ impl Thread {
             local: Box::new(Local::new(number)),
             hint: None,
             last_hint: None,
+            standing: Header::default(),
+            locks_held: 0,
+            waits_since: None,
             far: None,
             timeline: Timeline::default(),
             app: App(0),
@@ -381,7 +389,7 @@ impl Thread {
     /// it, and the instruction's end takes it away.
     #[inline(always)]
     pub(crate) fn mark(&mut self, access: Access, ocor: &Ocor) -> Header {
-        let Some(sort) = self.hint else { return Header::default() };
+        let Some(sort) = self.hint else { return self.standing };
         let (takes, ends) = match (sort, access) {
             (_, Access::LoadLinked | Access::StoreConditional) => (true, false),
             (_, Access::Atomic) | (Sort::WakeUp(_) | Sort::Woken(_), Access::Load) => (true, true),
@@ -390,6 +398,7 @@ impl Thread {
         if ends {
             self.hint = None;
         }
-        if takes { sort.header(ocor) } else { Header::default() }
+        // Who holds a lock is urgent whatever it asks for.
+        if takes && !self.standing.marked { sort.header(ocor) } else { self.standing }
     }
 }

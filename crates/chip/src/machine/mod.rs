@@ -22,16 +22,18 @@ pub(crate) mod kernel;
 pub(crate) mod rest;
 pub(crate) mod wait;
 
+use crate::config::ocor::Rule;
 use crate::core::buffer::Store;
 use crate::core::drain::{self, drain};
 use crate::core::instructions::{A_LINE, UNIT, execute};
-use crate::core::mark::Sort;
+use crate::core::mark::{Sort, URGENT};
 use crate::core::{hints, walk};
 use crate::engine::current::{operate, running, with, work};
 use crate::engine::thread::{OUTSIDE, Reason};
 use crate::memory::{Access, Line, Memory};
 use baton_machine::units::{Cycles, Nanos};
-use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Wait, WaitResult, Word};
+use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Section, Wait, WaitResult, Word};
+use baton_noc::Header;
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
@@ -194,14 +196,56 @@ unsafe impl Machine for Simulated {
         if running() == OUTSIDE {
             return;
         }
-        let (sort, price) = (Sort::of(hint), with(|engine| if engine.ocor.enabled { engine.ocor.hint.0 } else { 0 }));
+        let price = with(|engine| {
+            let (now, price) = (engine.now, if engine.ocor.enabled { engine.ocor.hint.0 } else { 0 });
+            let since = &mut engine.threads[engine.running as usize].waits_since;
+            if hint.retries_left != 0 && since.is_none() {
+                *since = Some(now);
+            }
+            price
+        });
         if price != 0 {
-            let reason = if matches!(sort, Sort::Try(_)) { Reason::Spin } else { Reason::Work };
+            let reason = if hint.retries_left != 0 { Reason::Spin } else { Reason::Work };
             operate(reason, |engine| engine.after(price));
         }
         with(|engine| {
+            let (now, urgent) = (engine.now, engine.ocor.enabled && engine.ocor.rule.has_urgent());
             let thread = &mut engine.threads[engine.running as usize];
+            let sort = Sort::of(hint, now - thread.waits_since.unwrap_or(now));
+            if urgent && matches!(sort, Sort::Release(_)) {
+                // Until it has left: a release may be a plain store, which takes no hint.
+                thread.standing = URGENT;
+            }
             (thread.hint, thread.last_hint) = (Some(sort), Some(hint));
+        });
+    }
+
+    #[inline]
+    fn section(section: Section) {
+        if running() == OUTSIDE {
+            return;
+        }
+        let price = with(|engine| {
+            let ocor = &engine.ocor;
+            if ocor.enabled && ocor.rule.asks_for_sections() { ocor.hint.0 } else { 0 }
+        });
+        if price != 0 {
+            operate(Reason::Work, |engine| engine.after(price));
+        }
+        with(|engine| {
+            let holder_first = engine.ocor.enabled && engine.ocor.rule == Rule::HolderFirst;
+            let thread = &mut engine.threads[engine.running as usize];
+            thread.waits_since = None;
+            match section {
+                Section::Entered => thread.locks_held += 1,
+                Section::Left => {
+                    thread.locks_held = thread.locks_held.saturating_sub(1);
+                    // A release that was no atomic has not taken its hint.
+                    thread.hint = None;
+                }
+                Section::GivenUp => {}
+            }
+            thread.standing = if holder_first && thread.locks_held != 0 { URGENT } else { Header::default() };
         });
     }
 

@@ -25,7 +25,7 @@ mod condvar;
 pub use condvar::Condvar;
 
 use crate::lock::{
-    Fifo, RawLock, TimedLock, TryLock, Waits, ZeroInit, clh, cohort, futex, hemlock, k42, mcs, spin_park,
+    Fifo, RawLock, TimedLock, TryLock, Waits, ZeroInit, adaptive, clh, cohort, futex, hemlock, k42, mcs, spin_park,
     spin_park_once, spin_park_wakes, tas, ticket, ticket_prop, ttas,
 };
 use baton_machine::units::Nanos;
@@ -196,6 +196,8 @@ mutexes! {
     SpinParkWakesMutex: spin_park_wakes::SpinParkWakes,
     /// A mutex by [`spin_park_once`]: woken threads have one try.
     SpinParkOnceMutex: spin_park_once::SpinParkOnce,
+    /// A mutex by [`adaptive`].
+    AdaptiveMutex: adaptive::Adaptive,
     /// A mutex by [`futex`].
     FutexMutex: futex::Futex,
 }

@@ -1,5 +1,6 @@
 //! Locks: the contract, and the registry by which tools find an algorithm.
 
+pub mod adaptive;
 pub mod clh;
 pub mod cohort;
 pub mod futex;
@@ -12,6 +13,7 @@ pub mod spin_park_wakes;
 pub mod tas;
 pub mod ticket;
 pub mod ticket_prop;
+pub mod told;
 pub mod ttas;
 
 mod backoff;

@@ -4,7 +4,7 @@
 //! an ability is called only with locks that have it; of the others the error says what they cannot do.
 
 use super::{
-    LockInfo, Posix, RawLock, TimedLock, TryLock, ZeroInit, clh, cohort, futex, hemlock, k42, mcs, spin_park,
+    LockInfo, Posix, RawLock, TimedLock, TryLock, ZeroInit, adaptive, clh, cohort, futex, hemlock, k42, mcs, spin_park,
     spin_park_once, spin_park_wakes, tas, ticket, ticket_prop, ttas,
 };
 use baton_machine::{Machine, Native};
@@ -180,6 +180,7 @@ locks! {
     spin_park::SpinPark timed,
     spin_park_wakes::SpinParkWakes timed,
     spin_park_once::SpinParkOnce timed,
+    adaptive::Adaptive timed,
     futex::Futex timed,
 }
 

@@ -23,7 +23,7 @@ use super::{LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::local::Use;
 use baton_machine::wait::SPIN_TRIES;
-use baton_machine::{Atomic, Deadline, LockHint, Machine, Wait, WaitResult};
+use baton_machine::{Atomic, Deadline, LockHint, Machine, Section, Wait, WaitResult};
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
@@ -53,7 +53,11 @@ impl<M: Machine, const EVERY: bool, const ONCE: bool> Variant<M, EVERY, ONCE> {
         }
         // Acquire: see the last holder's writes. An exchange that compares, so that on a machine with LL/SC a try
         // that cannot succeed only reads (section 3.2 speaks of such sharers).
-        self.word.compare_exchange(FREE, held, Acquire, Relaxed).is_ok()
+        let taken = self.word.compare_exchange(FREE, held, Acquire, Relaxed).is_ok();
+        if M::HINTS && taken {
+            M::section(Section::Entered);
+        }
+        taken
     }
 
     /// The tries after the first one of `n`, and sleep between rounds of `n`.
@@ -145,6 +149,7 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> RawLock<M> for Vari
         if M::HINTS {
             let local = M::local();
             local.set(Use::Progress, local.get(Use::Progress).wrapping_add(1));
+            M::section(Section::Left);
         }
         if EVERY || was == AWAITED {
             // After the release, so that a spinner may take the lock before the sleeper is up: OCOR lives from that.
@@ -160,7 +165,7 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> RawLock<M> for Vari
 unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> TryLock<M> for Variant<M, EVERY, ONCE> {
     #[inline]
     fn try_lock(&self) -> Option<()> {
-        self.attempt(1, HELD).then_some(())
+        self.attempt(1, HELD).then_some(()).or_else(given_up::<M>)
     }
 }
 
@@ -172,6 +177,14 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> TimedLock<M> for Va
         if self.attempt(n, HELD) {
             return Some(());
         }
-        self.contend(n, Some(deadline))
+        self.contend(n, Some(deadline)).or_else(given_up::<M>)
     }
+}
+
+/// Tells the machine so; no lock was taken.
+fn given_up<M: Machine>() -> Option<()> {
+    if M::HINTS {
+        M::section(Section::GivenUp);
+    }
+    None
 }

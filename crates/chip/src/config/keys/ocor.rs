@@ -2,7 +2,7 @@
 
 use super::{Key, Kind, Need, Value, text, whole};
 use crate::config::Chip;
-use crate::config::ocor::{Full, Ocor, Ties, WakeUp};
+use crate::config::ocor::{Full, Ocor, Rule, Ties, WakeUp};
 use baton_units::Cycles;
 
 fn of(chip: &mut Chip) -> &mut Ocor {
@@ -42,6 +42,7 @@ macro_rules! key {
 pub(super) const KEYS: &[Key] = &[
     key!(switch "ocor.enabled", enabled,
         "network interfaces mark lock and wake-up requests, and routers arbitrate by the marks"),
+    key!(choice "ocor.rule", rule, Rule, "whose packets go first"),
     key!(count "ocor.tries", tries, 1, 65_536, "tries before a thread sleeps, which the levels divide"),
     key!(count "ocor.levels", levels, 1, 128, "segments of the tries that are left, each a priority; wake-ups have one more"),
     key!(count "ocor.progress_levels", progress_levels, 0, 65_536,

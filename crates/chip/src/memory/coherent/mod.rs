@@ -49,6 +49,7 @@ use crate::config::Chip;
 use crate::config::coherent::{self, Atomics, Contention, DirectoryKind, HomePolicy, Inclusion};
 use crate::config::ocor::{Ocor, Ties};
 use crate::config::plan::{CLASSES, DEVICE_CLASS};
+use crate::core::mark::URGENT;
 use crate::engine::queue::{EventQueue, Rank};
 use crate::random::Random;
 use array::Array;
@@ -104,6 +105,8 @@ pub(crate) struct Coherent<S: CoreSet> {
     no_contention: bool,
     /// By class: whether a message takes over its request's mark; and whether marks are there at all.
     marks: [bool; CLASSES as usize],
+    /// Some requests go before all others, and all that they cause.
+    urgent: bool,
     protocol: &'static Protocol,
     plan: Places,
     net: Net,
@@ -215,6 +218,7 @@ impl<S: CoreSet> Coherent<S> {
             },
             no_contention: network.contention == Contention::None,
             marks: [ocor.enabled, ocor.enabled && ocor.mark_forwards, ocor.enabled && ocor.mark_responses],
+            urgent: ocor.enabled && ocor.rule.has_urgent(),
             protocol: policy.protocol(),
             plan: Places::new(chip, config, floor, lines),
             net,
@@ -342,7 +346,8 @@ impl<S: CoreSet> Coherent<S> {
         let mark = flight.mark;
         // An interrupt answers nobody: its mark is its sender's own.
         let rules = if matches!(flight.what, What::Interrupt(_)) { REQUESTS } else { class };
-        let marked = self.marks.get(usize::from(rules)).is_some_and(|&marked| marked);
+        let marked = self.marks.get(usize::from(rules)).is_some_and(|&marked| marked)
+            || (self.urgent && mark == Header { class: mark.class, ..URGENT });
         let header = if marked { Header { class, ..mark } } else { Header::of_class(class) };
         self.counts.packets += 1;
         self.counts.lock_packets += u64::from(mark.marked && rules == REQUESTS);

@@ -1,0 +1,176 @@
+//! A mutex that learns how many tries are worth while: glibc's PTHREAD_MUTEX_ADAPTIVE_NP.
+//!
+//! A waiter tries up to twice as often as the mean of its predecessors, and a few times more, at most [`MOST`] times or as its
+//! policy says; then it sleeps as under [`futex`](super::futex). How often it has tried goes into the mean, by an eighth.
+//!
+//! | word | meaning |
+//! | --- | --- |
+//! | 0 `FREE` | free |
+//! | 1 `HELD` | held, nobody sleeps |
+//! | 2 `AWAITED` | held, somebody may sleep |
+//!
+//! `mean` is a guess that nobody's safety depends on: it is written by whoever holds the lock after waiting, and read by
+//! waiters at any time.
+
+use super::{LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
+use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::local::Use;
+use baton_machine::{Atomic, Deadline, LockHint, Machine, Section, Wait, WaitResult};
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+const AWAITED: u32 = 2;
+
+/// The most tries of a waiter before it sleeps (glibc's MAX_ADAPTIVE_COUNT).
+const MOST: u32 = 100;
+/// Tries of a waiter beyond twice the mean (glibc).
+const MORE: u32 = 10;
+
+/// The lock: its word, and the mean number of tries that waiters have needed.
+#[repr(C)]
+pub struct Adaptive<M: Machine> {
+    word: M::Atomic<u32>,
+    mean: M::Atomic<u32>,
+}
+
+impl<M: Machine> Adaptive<M> {
+    /// One atomic try, told to the machine beforehand with the tries that are left, this one included.
+    #[inline(always)]
+    fn attempt(&self, retries_left: u32) -> bool {
+        if M::HINTS {
+            M::hint(LockHint { retries_left, progress: M::local().get(Use::Progress) as u32 });
+        }
+        // Acquire: see the last holder's writes.
+        let taken = self.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok();
+        if M::HINTS && taken {
+            M::section(Section::Entered);
+        }
+        taken
+    }
+
+    /// The tries after the first one, and then sleep.
+    #[cold]
+    fn contend(&self, bound: u32, deadline: Option<Deadline>) -> Option<()> {
+        // Relaxed, here and below: a guess.
+        let mean = self.mean.load(Relaxed).min(bound);
+        let most = (2 * mean + MORE).min(bound);
+        let mut tried = 0;
+        let taken = loop {
+            if tried == most {
+                break self.sleep(deadline);
+            }
+            tried += 1;
+            M::relax();
+            // A look first, as glibc has it: a try that cannot succeed leaves the line where it is.
+            if self.word.load(Relaxed) == FREE && self.attempt(most + 1 - tried) {
+                break true;
+            }
+        };
+        if taken {
+            let next = mean as i32 + (tried as i32 - mean as i32) / 8;
+            self.mean.store(next as u32, Relaxed);
+        } else if M::HINTS {
+            M::section(Section::GivenUp);
+        }
+        taken.then_some(())
+    }
+
+    fn sleep(&self, deadline: Option<Deadline>) -> bool {
+        loop {
+            if M::HINTS {
+                M::hint(LockHint { retries_left: 1, progress: M::local().get(Use::Progress) as u32 });
+            }
+            // Acquire: see the last holder's writes, if the lock was free.
+            if self.word.swap(AWAITED, Acquire) == FREE {
+                if M::HINTS {
+                    M::section(Section::Entered);
+                }
+                return true;
+            }
+            if M::wait_while(&self.word, AWAITED, Wait::Futex, deadline) == WaitResult::Expired {
+                return false;
+            }
+        }
+    }
+}
+
+/// The most tries that `wait` allows: at least one.
+#[inline(always)]
+fn bound(wait: Wait) -> u32 {
+    match wait {
+        Wait::SpinPark(n) => n.max(1),
+        _ => MOST,
+    }
+}
+
+// SAFETY: a zero word is `FREE`, and a mean of zero is any guess.
+unsafe impl<M: Machine> ZeroInit for Adaptive<M> {}
+
+// SAFETY: only the thread whose exchange found FREE holds the lock, and only the holder stores FREE.
+unsafe impl<M: Machine> RawLock<M> for Adaptive<M> {
+    type Token = ();
+    const INFO: LockInfo = LockInfo {
+        name: "adaptive",
+        what: "mutex: up to n tries (100), fewer where waiters before needed few, then sleep in the kernel",
+        source: "glibc, PTHREAD_MUTEX_ADAPTIVE_NP",
+        limits: "no order among waiters",
+        fifo: false,
+        try_lock: true,
+        timed: true,
+        posix: Posix::Yes,
+        waits: Waits::Fixed(Wait::SpinPark(MOST)),
+    };
+
+    fn new() -> Self {
+        Adaptive { word: M::Atomic::new(FREE), mean: M::Atomic::new(0) }
+    }
+
+    #[inline]
+    fn lock(&self, wait: Wait) {
+        let bound = bound(wait);
+        if !self.attempt(bound) {
+            let taken = self.contend(bound, None);
+            debug_assert!(taken.is_some(), "a wait without a deadline expired");
+        }
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, (): (), _: Wait) {
+        let word: *const M::Atomic<u32> = &self.word;
+        if M::HINTS {
+            M::hint(LockHint { retries_left: 0, progress: M::local().get(Use::Progress) as u32 });
+        }
+        // Release: the next holder sees our writes. Nothing is read through what was there but whether to wake.
+        let was = self.word.swap(FREE, Release);
+        if M::HINTS {
+            let local = M::local();
+            local.set(Use::Progress, local.get(Use::Progress).wrapping_add(1));
+            M::section(Section::Left);
+        }
+        if was == AWAITED {
+            // One is enough: it takes the lock as AWAITED and wakes the next on leaving.
+            M::wake::<u32>(word, 1, Wait::Futex);
+        }
+    }
+}
+
+// SAFETY: as `lock`; a failed exchange writes nothing.
+unsafe impl<M: Machine> TryLock<M> for Adaptive<M> {
+    #[inline]
+    fn try_lock(&self) -> Option<()> {
+        let taken = self.attempt(1);
+        if M::HINTS && !taken {
+            M::section(Section::GivenUp);
+        }
+        taken.then_some(())
+    }
+}
+
+// SAFETY: as `lock`. Who gives up leaves AWAITED behind: at worst one wake-up for nobody. If it was woken and found
+// the lock taken again, it has set AWAITED since, so that the holder wakes the next sleeper.
+unsafe impl<M: Machine> TimedLock<M> for Adaptive<M> {
+    fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {
+        let bound = bound(wait);
+        if self.attempt(bound) { Some(()) } else { self.contend(bound, Some(deadline)) }
+    }
+}
