@@ -46,9 +46,6 @@ pub(super) fn check(chip: &Chip) -> Fits {
         ensure(chip.wait.mwait.c1.is_some(), "wait.mwmon.call", mwmon.call.0, expected)?;
     }
     let core = &chip.core;
-    let links = chip.coherent.as_ref().is_some_and(|coherent| coherent.atomics == super::coherent::Atomics::LlSc);
-    let expected = "1 with core.atomics = \"llsc\": a core has one link, which siblings would break for each other";
-    ensure(core.contexts == 1 || !links, "core.contexts", core.contexts, expected)?;
     if core.contexts != 1 && core.rob != 0 && core.width != 0 {
         let expected =
             "more than 0 with core.contexts, core.rob and core.width: how much of a window computations need";

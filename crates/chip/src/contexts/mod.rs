@@ -21,6 +21,7 @@ use crate::core::window::Share;
 use crate::engine::queue::Rank;
 use crate::engine::thread::{State, ThreadId};
 use crate::engine::{Engine, own};
+use crate::memory::Memory;
 use baton_units::CoreId;
 use share::{Demand, MOST, ONE, Shares};
 
@@ -45,6 +46,19 @@ impl Engine {
     fn contexts_of(&self, core: CoreId) -> impl Iterator<Item = u32> + use<> {
         let count = self.chip.core.count;
         (0..self.chip.core.contexts).map(move |context| core.0 + context * count)
+    }
+
+    /// Which context of its core the running thread is on.
+    #[inline]
+    pub(crate) fn context(&self) -> u8 {
+        (self.threads[self.running as usize].cpu / self.chip.core.count) as u8
+    }
+
+    /// The running thread leaves its CPU: a link that it has set breaks, as a switch of threads breaks one on real cores.
+    pub(crate) fn unlink(&mut self) {
+        if self.links {
+            self.memory.unlink(self.core_of(self.running), self.context());
+        }
     }
 
     /// The thread on a CPU.

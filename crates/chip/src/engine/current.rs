@@ -138,6 +138,7 @@ pub(crate) fn give_up_core() {
         let id = engine.running;
         let leaves = std::mem::take(&mut engine.threads[id as usize].leaves);
         if leaves {
+            engine.unlink();
             let thread = &mut engine.threads[id as usize];
             thread.preempt = thread.is_due();
             engine.step_aside(id, Resume::Guest, Reason::Work);

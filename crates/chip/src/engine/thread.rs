@@ -391,7 +391,7 @@ impl Thread {
     pub(crate) fn mark(&mut self, access: Access, ocor: &Ocor) -> Header {
         let Some(sort) = self.hint else { return self.standing };
         let (takes, ends) = match (sort, access) {
-            (_, Access::LoadLinked | Access::StoreConditional) => (true, false),
+            (_, Access::LoadLinked(_) | Access::StoreConditional(_)) => (true, false),
             (_, Access::Atomic) | (Sort::WakeUp(_) | Sort::Woken(_), Access::Load) => (true, true),
             _ => (false, false),
         };

@@ -1,6 +1,6 @@
 //! Cells and slots of the simulated machine: the layout of the value itself, in guest memory.
 
-use super::{access, access_range, by_links, conditional, end_hint, far, one, place};
+use super::{LOAD_LINKED, access, access_range, by_links, conditional, end_hint, far, one, place};
 use crate::core::buffer::{Store, Write};
 use crate::core::drain::{self, drain};
 use crate::core::instructions::{before_access, execute};
@@ -61,7 +61,7 @@ impl<T: Word> SimulatedAtomic<T> {
         drain();
         note_lock_word(self.address());
         loop {
-            access(self.address(), Access::LoadLinked);
+            access(self.address(), LOAD_LINKED);
             let old = self.peek();
             if old != current {
                 end_hint();

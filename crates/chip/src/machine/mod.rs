@@ -55,7 +55,7 @@ fn access(address: usize, access: Access) {
     }
     if links {
         while {
-            one(address, Access::LoadLinked);
+            one(address, LOAD_LINKED);
             !conditional(address)
         } {}
         end_hint();
@@ -69,9 +69,15 @@ fn access(address: usize, access: Access) {
 fn one(address: usize, access: Access) {
     operate(Reason::Memory, |engine| {
         let line = Line((engine.offset_of(address) >> engine.line_shift) as u32);
+        // The thread may have come to another CPU on its way here.
+        let access = match access {
+            Access::LoadLinked(_) => Access::LoadLinked(engine.context()),
+            Access::StoreConditional(_) => Access::StoreConditional(engine.context()),
+            other => other,
+        };
         engine.access(line, access).0
     });
-    if matches!(access, Access::Store | Access::Atomic | Access::StoreConditional) {
+    if matches!(access, Access::Store | Access::Atomic | Access::StoreConditional(_)) {
         with(|engine| engine.stored_beside(Line((engine.offset_of(address) >> engine.line_shift) as u32)));
     }
 }
@@ -98,10 +104,13 @@ fn far() -> bool {
     with(|engine| engine.far && engine.running != OUTSIDE)
 }
 
+/// By the context on which it is done.
+const LOAD_LINKED: Access = Access::LoadLinked(0);
+
 /// A store-conditional; whether the line has not been lost since the load-linked, so that it writes.
 fn conditional(address: usize) -> bool {
-    one(address, Access::StoreConditional);
-    with(|engine| !engine.memory.failed(engine.core_of(engine.running)))
+    one(address, Access::StoreConditional(0));
+    with(|engine| !engine.memory.failed(engine.core_of(engine.running), engine.context()))
 }
 
 /// One access to each line of a range whose data is read or written directly. Loads do not wait for each other as far as

@@ -17,10 +17,11 @@ pub(crate) enum Access {
     Store,
     /// Read and write it as one.
     Atomic,
-    /// Read it and set the core's link, which breaks when the line is lost.
-    LoadLinked,
-    /// Write it if the link still stands.
-    StoreConditional,
+    /// Read it and set the link of this context of the core. It breaks when the line is lost and when anybody writes it in
+    /// the core's cache.
+    LoadLinked(u8),
+    /// Write it if that context's link still stands.
+    StoreConditional(u8),
     /// A hint, which nobody waits for: it will be read.
     Prefetch,
     /// A hint: it will be written.
@@ -30,6 +31,16 @@ pub(crate) enum Access {
         /// Who is to have it; `None`: its home.
         to: Option<CoreId>,
     },
+}
+
+impl Access {
+    /// The context of the core whose link it is about.
+    pub(crate) fn context(self) -> usize {
+        match self {
+            Access::LoadLinked(context) | Access::StoreConditional(context) => usize::from(context),
+            _ => 0,
+        }
+    }
 }
 
 /// A core asks for a line.

@@ -181,9 +181,9 @@ impl Memory for FixedMemory {
     #[inline]
     fn request(&mut self, request: Request, now: Cycles) -> Answer {
         let access = match request.access {
-            Access::LoadLinked => Access::Load,
+            Access::LoadLinked(_) => Access::Load,
             // The link cannot break: time stands still between the two.
-            Access::StoreConditional => Access::Store,
+            Access::StoreConditional(_) => Access::Store,
             Access::Prefetch | Access::PrefetchExclusive | Access::Push { .. } => {
                 let at = now + self.own[request.core.0 as usize].hit;
                 return Answer::Served(Served { at, hit: true, beyond: Part::L1, failed: false, invalidates: false });
@@ -216,9 +216,11 @@ impl Memory for FixedMemory {
         self.own[core.0 as usize] = Own::new(&self.chip, ratio);
     }
 
-    fn failed(&self, _: CoreId) -> bool {
+    fn failed(&self, _: CoreId, _: u8) -> bool {
         false
     }
+
+    fn unlink(&mut self, _: CoreId, _: u8) {}
 
     fn interrupt(&mut self, _: Interrupt, _: Cycles) {
         unreachable!("chips of fixed latencies are refused interrupts as packets");

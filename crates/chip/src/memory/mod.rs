@@ -53,8 +53,11 @@ pub(crate) trait Memory {
     /// A core's clock is this fraction of the reference from now on, and that of its private caches.
     fn set_clock(&mut self, core: CoreId, ratio: Ratio);
 
-    /// Whether the last store-conditional of `core` that was served failed.
-    fn failed(&self, core: CoreId) -> bool;
+    /// Whether the last store-conditional of that context of `core` that was served failed.
+    fn failed(&self, core: CoreId, context: u8) -> bool;
+
+    /// The context's link breaks.
+    fn unlink(&mut self, core: CoreId, context: u8);
 
     /// Carries a packet to or from a device; a notice says when it has arrived. Only where devices hang on the network.
     fn carry(&mut self, packet: Carried, now: Cycles);
@@ -231,8 +234,11 @@ impl Memory for MemorySystem {
     fn set_clock(&mut self, core: CoreId, ratio: Ratio) {
         each!(self, memory => memory.set_clock(core, ratio));
     }
-    fn failed(&self, core: CoreId) -> bool {
-        each!(self, memory => memory.failed(core))
+    fn failed(&self, core: CoreId, context: u8) -> bool {
+        each!(self, memory => memory.failed(core, context))
+    }
+    fn unlink(&mut self, core: CoreId, context: u8) {
+        each!(self, memory => memory.unlink(core, context));
     }
     fn carry(&mut self, packet: Carried, now: Cycles) {
         each!(self, memory => memory.carry(packet, now));

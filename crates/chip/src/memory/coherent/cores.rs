@@ -56,8 +56,8 @@ impl<S: CoreSet> Coherent<S> {
             Access::Store => Event::Store,
             Access::Atomic if self.atomics == Atomics::Far => Event::FarAtomic,
             Access::Atomic => Event::Store,
-            Access::LoadLinked => Event::LoadLinked,
-            Access::StoreConditional => Event::StoreConditional,
+            Access::LoadLinked(_) => Event::LoadLinked,
+            Access::StoreConditional(_) => Event::StoreConditional,
             Access::Prefetch => Event::PrefetchS,
             Access::PrefetchExclusive => Event::PrefetchM,
             Access::Push { to: None } => Event::PushHome,
@@ -84,11 +84,12 @@ impl<S: CoreSet> Coherent<S> {
         let (core, line) = (request.core.0, request.line.0);
         let event = self.event(request.access);
         let hint = matches!(event, Event::PrefetchS | Event::PrefetchM | Event::PushHome | Event::PushTo);
-        let linked = self.cores[core as usize].link == line + 1;
+        let context = request.access.context();
+        let linked = self.cores[core as usize].links[context] == line + 1;
         let mut parts = Parts::default();
         parts.add(Part::L1, now - issued + self.own[core as usize].l1);
         if event == Event::StoreConditional {
-            self.cores[core as usize].failed = !linked;
+            self.cores[core as usize].failed[context] = !linked;
         }
         if event == Event::StoreConditional && !linked {
             return served(now + self.own[core as usize].l1, true, true, parts);
@@ -171,12 +172,21 @@ impl<S: CoreSet> Coherent<S> {
             return Begun::Pending;
         }
         let mut at = now + lookup;
+        if self.siblings
+            && (writes || event == Event::LoadLinked)
+            && let Some(until) = self.cores[core as usize].pinned_until(line, now)
+        {
+            // A sibling's write has its value first, though this one found the line nearer.
+            let waits = (until + 1).saturating_sub(at);
+            parts.add(Part::L1, waits);
+            at += waits;
+        }
         if request.access == Access::Atomic {
             at += self.own[core as usize].atomic;
             parts.add(Part::Atomic, self.own[core as usize].atomic);
         }
         if event == Event::LoadLinked {
-            self.cores[core as usize].link = line + 1;
+            self.cores[core as usize].links[context] = line + 1;
         }
         if let Some(way) = way.filter(|_| hit) {
             self.performed(core, line, way, event, at, now);
@@ -203,6 +213,7 @@ impl<S: CoreSet> Coherent<S> {
         } else {
             self.golden.write(line, way);
             let own = &mut self.cores[core as usize];
+            own.unlink(line);
             own.pins.retain(|&(_, until)| until > now);
             own.pins.push((line, at));
         }

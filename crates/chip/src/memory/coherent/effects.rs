@@ -113,10 +113,13 @@ impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
         let own = &mut self.chip.cores[self.core as usize];
         let mut failed = false;
         match event {
-            Event::LoadLinked => own.link = if once { 0 } else { self.line + 1 },
+            Event::LoadLinked => {
+                own.links[request.access.context()] = if once { 0 } else { self.line + 1 };
+            }
             Event::StoreConditional => {
-                failed = own.link != self.line + 1;
-                own.failed = failed;
+                let context = request.access.context();
+                failed = own.links[context] != self.line + 1;
+                own.failed[context] = failed;
             }
             _ => {}
         }
@@ -145,9 +148,7 @@ impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
 
     fn lost(&mut self) {
         let core = &mut self.chip.cores[self.core as usize];
-        if core.link == self.line + 1 {
-            core.link = 0;
-        }
+        core.unlink(self.line);
         if let Some(l1) = &mut self.chip.l1
             && let Some(way) = l1.find(self.core, self.line, self.line)
         {

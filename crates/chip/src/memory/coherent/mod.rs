@@ -33,6 +33,8 @@ mod effects;
 mod golden;
 mod homes;
 mod inspect;
+#[cfg(test)]
+mod link_tests;
 mod message;
 mod net;
 mod own;
@@ -93,6 +95,8 @@ pub(crate) struct Coherent<S: CoreSet> {
     own: Box<[OwnTimes]>,
     at_reference: OwnTimes,
     atomics: Atomics,
+    /// Cores have several contexts.
+    siblings: bool,
     mshrs: u32,
     control_flits: u32,
     data_flits: u32,
@@ -206,6 +210,7 @@ impl<S: CoreSet> Coherent<S> {
                 local: network.local.0,
             },
             atomics: config.atomics,
+            siblings: chip.core.contexts != 1,
             mshrs: outer.mshrs,
             control_flits: network.control_flits,
             data_flits: network.data_flits,
@@ -451,8 +456,12 @@ impl<S: CoreSet> Memory for Coherent<S> {
         self.own[core.0 as usize] = self.at_reference.scaled(ratio);
     }
 
-    fn failed(&self, core: CoreId) -> bool {
-        self.cores[core.0 as usize].failed
+    fn failed(&self, core: CoreId, context: u8) -> bool {
+        self.cores[core.0 as usize].failed[usize::from(context)]
+    }
+
+    fn unlink(&mut self, core: CoreId, context: u8) {
+        self.cores[core.0 as usize].links[usize::from(context)] = 0;
     }
 
     fn carry(&mut self, packet: Carried, now: Cycles) {

@@ -1,6 +1,7 @@
 //! What a core's caches keep beside their arrays: transactions under way, accesses that wait, lines that a write pins.
 
 use super::message::NONE;
+use crate::contexts::share::MOST as CONTEXTS;
 use crate::memory::border::Request;
 use baton_coherence::cache::{State, Transaction};
 use std::collections::VecDeque;
@@ -136,13 +137,19 @@ pub(super) struct Own {
     pub(super) awaited: Vec<u32>,
     /// Accesses that found no MSHR or no way free, or a forward before them, in order.
     pub(super) blocked: VecDeque<u32>,
-    /// The line of the link of load-linked, plus one.
-    pub(super) link: u32,
-    /// The last store-conditional that was served failed.
-    pub(super) failed: bool,
+    /// By context: the line of the link of load-linked, plus one.
+    pub(super) links: [u32; CONTEXTS],
+    /// By context: the last store-conditional that was served failed.
+    pub(super) failed: [bool; CONTEXTS],
 }
 
 impl Own {
+    /// The line is lost, or written here: every context's link to it breaks.
+    #[inline]
+    pub(super) fn unlink(&mut self, line: u32) {
+        self.links.iter_mut().filter(|link| **link == line + 1).for_each(|link| *link = 0);
+    }
+
     /// Until when a write keeps the line here, if it is still going on.
     #[inline]
     pub(super) fn pinned_until(&self, line: u32, now: u64) -> Option<u64> {

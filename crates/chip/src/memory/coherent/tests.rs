@@ -69,7 +69,7 @@ impl Driver {
                 let (access, issued) = self.under_way[token as usize].take().expect("served once");
                 assert!(at >= self.now);
                 assert_eq!(parts.total(), at - issued, "{access:?}: a request's parts sum to its time");
-                assert!(!failed || access == Access::StoreConditional);
+                assert!(!failed || matches!(access, Access::StoreConditional(_)));
                 self.served += 1;
             }
         }
@@ -87,8 +87,8 @@ impl Driver {
             0..5 => Access::Load,
             5..8 => Access::Store,
             8..11 => Access::Atomic,
-            11 => Access::LoadLinked,
-            12 => Access::StoreConditional,
+            11 => Access::LoadLinked(self.random.below(2) as u8),
+            12 => Access::StoreConditional(self.random.below(2) as u8),
             13 => Access::Prefetch,
             14 => Access::PrefetchExclusive,
             _ if other.0 == core => Access::Push { to: None },
