@@ -3,7 +3,7 @@
 
 use baton_chip::device::mailbox::{NO_ROOM, OPEN, RECEIVE, REFUSED, SEND};
 use baton_chip::{Chip, Options, Outcome, Reason, Simulated, Simulation, Spawn, Stuck, act};
-use baton_machine::{Machine, units::Cycles};
+use baton_machine::{Atomic, Machine, Ordering::Release, Owned, Wait, units::Cycles};
 use baton_units::CoreId;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -252,6 +252,36 @@ fn an_interrupt_wakes_who_waits_and_takes_its_time_from_its_core() {
     assert_eq!(busy(&rung), (busy(&quiet).0 + 2 * 700, 2 * 700), "two interrupts on the core that computes");
     let way = 1 + 25 + (sent + 1 + 25) % 2 + 25;
     assert_eq!(woken, sent + way + 700 + 3000);
+}
+
+/// The CPU that a device interrupts stands still with a monitor: it looks again, and goes on waiting.
+#[test]
+fn a_devices_interrupt_ends_a_rest() {
+    let looks = |rings: bool| {
+        let settings = ["device.clock_hz=1_000_000_000", "device.link=dedicated", "device.way=25"];
+        let chip = chip(SAMPLE, &[&settings[..], &["wait.umwait.enter=31", "wait.umwait.exit=61"]].concat());
+        let mut simulation = Simulation::new(&chip, &Options::default()).expect("the host has memory");
+        type Word = <Simulated as Machine>::Atomic<u32>;
+        let word = simulation.outside(|| Rc::new(Owned::<Simulated, Word>::new(Atomic::new(0))));
+        let waits = word.clone();
+        let core = |core| Spawn { affinity: vec![CoreId(core)], ..Spawn::default() };
+        let waiter = move || _ = Simulated::wait_while(&**waits, 0, Wait::Umwait, None);
+        simulation.spawn(core(1), waiter).expect("there is a core");
+        let sender = move || {
+            let here = open(4, rings.then_some(1));
+            for letter in 0..3 {
+                Simulated::work(Cycles(20_000));
+                Simulated::device(0).expect("a device").request(SEND, [here, letter]).wait();
+            }
+            Simulated::work(Cycles(20_000));
+            word.store(1, Release);
+        };
+        simulation.spawn(core(0), sender).expect("there is a core");
+        let outcome = simulation.run().expect("it ends");
+        sums(&outcome);
+        outcome.threads[0].tries
+    };
+    assert_eq!(looks(true), looks(false) + 3 * 3, "each interrupt: MONITOR's load and two looks");
 }
 
 #[test]

@@ -187,6 +187,31 @@ fn a_time_limit_and_spurious_ends_look_again() {
     assert!(spurious("0", 1) < 5);
 }
 
+/// A tick in every 2,000 cycles ends the rest, whatever its handler costs, and the waiter looks again; the wait goes on.
+#[test]
+fn every_tick_ends_a_rest() {
+    for wait in EVERY {
+        for cost in [0, 120] {
+            let cost = format!("os.tick_cost={cost}");
+            let ticking = |tick: &str| {
+                let (_, outcome) = against(&fixed(&[tick, &cost]), wait, None, move |cell| {
+                    Simulated::work(Cycles(60_000));
+                    cell.0.store(1, Release);
+                    Simulated::wake(&raw const cell.0, 1, wait);
+                });
+                (outcome.threads[0].tries, outcome.threads[0].time(Reason::Kernel).0)
+            };
+            let ((quiet, kernel), (tries, handlers)) = (ticking("os.tick=0"), ticking("os.tick=6000"));
+            if wait == Wait::Halt {
+                // Its looks are the kernel's: it goes into it again, for 900 cycles each time.
+                assert!((handlers - kernel) / 900 >= 7, "{wait}, {cost}: {kernel} and {handlers} cycles in the kernel");
+            } else {
+                assert!((quiet + 2 * 7..=quiet + 3 * 11).contains(&tries), "{wait}, {cost}: {quiet} and {tries} looks");
+            }
+        }
+    }
+}
+
 /// Two contexts on a core: the other one can evict the line from the caches that they share.
 #[test]
 fn losing_the_line_to_others_ends_a_rest() {

@@ -2,6 +2,8 @@
 
 pub use super::futex::{requeue, wake_moved};
 use super::kernel::{enter_kernel, leave_queue, system_call};
+use super::place;
+use crate::core::walk;
 use crate::engine::current::{kernel, operate, running, suspend, with};
 use crate::engine::thread::{OUTSIDE, Reason, State, Waited};
 use crate::memory::Memory;
@@ -146,6 +148,17 @@ pub fn delay(cycles: Cycles) {
         });
         suspend();
     }
+}
+
+/// Loads these cells of guest memory, each with `instructions` of its own beside it; ends when all have come. They do not
+/// depend on each other: as many are under way as the thread's part of its core's window has room for, as in a loop over an
+/// array in any order of its elements.
+///
+/// # Panics
+/// Outside of guest code, or a cell that is not in guest memory.
+pub fn load_all<T>(cells: impl IntoIterator<Item = *const T>, instructions: u32) {
+    assert_guest("load_all");
+    walk::load_all(cells.into_iter().map(|cell| place(cell.addr()).1), instructions);
 }
 
 /// Records an act of the calling thread, which happened at `at`, no later than now. Takes no time; does nothing where

@@ -148,6 +148,11 @@ pub(super) fn wait_while<T: Word>(
 impl<T: Word> Waiting<'_, T> {
     /// One try: a load, first among the events of its moment if it hits.
     pub(super) fn try_load(&self) -> T {
+        self.try_once().0
+    }
+
+    /// The same, and whether it hits.
+    fn try_once(&self) -> (T, bool) {
         with(|engine| {
             let thread = &mut engine.threads[engine.running as usize];
             (thread.tries, thread.looked) = (thread.tries + 1, engine.now);
@@ -168,7 +173,7 @@ impl<T: Word> Waiting<'_, T> {
             suspend();
         }
         charge(if hits { self.reason } else { Reason::Memory });
-        self.cell.peek()
+        (self.cell.peek(), hits)
     }
 
     /// Tries until the value changes; `Expired` also says that the tries are used up.
@@ -218,25 +223,27 @@ impl<T: Word> Waiting<'_, T> {
                 // A try that was read just now is counted by the next turn of this loop.
                 done += tried - u64::from(read);
             }
-            seen = if read {
-                self.cell.peek()
+            let ahead = speculates && preemptions == self::preemptions();
+            let hit;
+            (seen, hit) = if read {
+                (self.cell.peek(), true)
             } else {
-                if speculates && preemptions == self::preemptions() {
+                if ahead && !with(|engine| engine.memory.holds(engine.core_of(engine.running), self.line)) {
                     self.flush();
                 }
-                self.try_load()
+                self.try_once()
             };
+            // A new value in a line that has not gone is a sibling's store into the cache that they share.
+            if ahead && hit && seen != self.value && with(|engine| engine.chip.core.contexts != 1) {
+                self.flush();
+            }
         }
     }
 
-    /// The core was ahead of its tries: later loads were done with the line that it had. If that has gone, they are thrown
-    /// away (a memory-order violation; Intel Optimization Reference Manual, "Pipelined spin-wait loops").
+    /// The core was ahead of its tries: later loads were done with the line, or the value, that it had. If that has gone,
+    /// they are thrown away (a memory-order violation; Intel Optimization Reference Manual, "Pipelined spin-wait loops").
     fn flush(&self) {
-        let price = with(|engine| {
-            let core = engine.core_of(engine.running);
-            let price = engine.chip.core.flush.0;
-            if price != 0 && !engine.memory.holds(core, self.line) { price } else { 0 }
-        });
+        let price = with(|engine| engine.chip.core.flush.0);
         if price != 0 {
             operate(Reason::Flush, |engine| engine.after(price));
         }

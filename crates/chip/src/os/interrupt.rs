@@ -37,11 +37,15 @@ impl Engine {
         roused
     }
 
-    /// A handler takes `cost` cycles on that CPU, and its accesses where handlers touch memory.
+    /// A handler takes `cost` cycles on that CPU, and its accesses where handlers touch memory. Whatever it costs, it ends a
+    /// rest.
     pub(crate) fn interrupt_cpu(&mut self, cpu: u32, cost: u64) {
         let (now, current) = (self.now, self.cpus[cpu as usize].current);
         let touches = self.handler_lines() != 0;
-        let Some(id) = current.filter(|_| cost != 0 || touches) else { return };
+        let Some(id) = current else { return };
+        if cost == 0 && !touches {
+            return self.end_rest(id, Ended::Interrupted);
+        }
         let cost = self.clocks.whole(self.cpus[cpu as usize].core, cost);
         match self.threads[id as usize].state {
             State::Working(until) if touches => {
@@ -153,6 +157,7 @@ impl Engine {
         if self.hangs() {
             return Step::Silence;
         }
+        // The policy's own timer is as free as the end of a slice; it ends no rest by itself.
         if self.chip.os.tick.0 != 0 {
             self.interrupt_cpu(cpu, self.chip.os.tick_cost.0);
         }
