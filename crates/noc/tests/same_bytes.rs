@@ -13,18 +13,20 @@ fn deliveries<A: Arbiter>(mut net: Network<A>, flows: &[Flow], cycles: u64, shuf
     }
     let mut injectors: Vec<Injector> =
         (0..).zip(flows).map(|(i, f)| Injector::new(f, net.graph(), net.config().classes, 11, i).unwrap()).collect();
-    let mut got = vec![];
-    for _ in 0..cycles {
-        for injector in &mut injectors {
-            injector.poll(&mut net);
-        }
-        net.step(&mut got);
-    }
-    for _ in 0..20_000 {
-        if net.in_flight() == 0 {
+    let mut got: Vec<Delivered> = vec![];
+    // Bounded endpoints have a place again four cycles after each arrival.
+    let mut released = 0;
+    for cycle in 0..cycles + 20_000 {
+        if cycle < cycles {
+            injectors.iter_mut().for_each(|injector| _ = injector.poll(&mut net));
+        } else if net.in_flight() == 0 {
             break;
         }
         net.step(&mut got);
+        while let Some(d) = got.get(released).filter(|d| d.arrived.0 + 4 <= cycle) {
+            net.release(d.dst, d.header.class);
+            released += 1;
+        }
     }
     assert_eq!(net.in_flight(), 0, "everything arrives");
     got.sort_by_key(|d| (d.arrived, d.id));
@@ -53,6 +55,8 @@ fn set_ups() -> Vec<(Config, Vec<Flow>)> {
         (Config { pipeline: Pipeline::Nonspeculative, ..mesh(6) }, vec![flow(0.1, 2)]),
         (Config { vcs: 12, ..mesh(4) }, vec![flow(0.6, 1)]),
         (Config { classes: 2, ..mesh(4) }, vec![two(0), two(1)]),
+        // A chip's: bounded endpoints, and responses that need no place.
+        (Config { classes: 2, endpoint_places: 1, response_class: 1, ..mesh(4) }, vec![two(0), two(1)]),
         (Config { buffer: 1, shared_buffer: 8, ..mesh(4) }, vec![flow(0.06, 4)]),
         (
             Config { topology: TopologyConfig::Torus { size: [5, 4] }, ..Config::default() },

@@ -56,8 +56,9 @@ pub(crate) struct EventQueue {
     far: BinaryHeap<Reverse<(u64, u64, EventId)>>,
     /// Nothing is earlier than this.
     now: u64,
-    /// Nothing is queued earlier than this: exact after `pop`, and never too late.
+    /// Nothing is queued earlier than this: never too late, and exact unless `early` says that it may be too early.
     earliest: u64,
+    early: bool,
     sequence: u64,
     near: u32,
 }
@@ -75,6 +76,7 @@ impl EventQueue {
             far: BinaryHeap::new(),
             now: 0,
             earliest: u64::MAX,
+            early: false,
             sequence: FIRST_SEQUENCE,
             near: 0,
         }
@@ -87,8 +89,14 @@ impl EventQueue {
     }
 
     /// When the next event is, exactly; [`u64::MAX`]: never.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn first(&mut self) -> u64 {
+        if self.early { self.look() } else { self.earliest }
+    }
+
+    #[inline(never)]
+    fn look(&mut self) -> u64 {
+        self.early = false;
         let far = if self.far.is_empty() { None } else { self.first_far() };
         let near = self.first_near().map_or(u64::MAX, |id| self.nodes[id as usize].time);
         self.earliest = near.min(far.map_or(u64::MAX, |(time, ..)| time));
@@ -157,6 +165,7 @@ impl EventQueue {
             Place::Heap => {}
         }
         self.nodes[id as usize].place = Place::Nowhere;
+        self.early |= node.time == self.earliest;
         true
     }
 
@@ -220,13 +229,19 @@ impl EventQueue {
     #[inline]
     fn first_far(&mut self) -> Option<(u64, u64, EventId)> {
         while let Some(&Reverse((time, order, id))) = self.far.peek() {
-            let node = &self.nodes[id as usize];
-            if node.place == Place::Heap && node.time == time && node.order == order {
+            if self.is_alive((time, order, id)) {
                 return Some((time, order, id));
             }
             self.far.pop();
         }
         None
+    }
+
+    /// Whether an entry of the heap was not cancelled.
+    #[inline]
+    fn is_alive(&self, (time, order, id): (u64, u64, EventId)) -> bool {
+        let node = &self.nodes[id as usize];
+        node.place == Place::Heap && node.time == time && node.order == order
     }
 
     /// Takes the next event out, with its time; the queue's present is then that time.
@@ -285,8 +300,9 @@ impl EventQueue {
         self.nodes[id as usize].place = Place::Nowhere;
         self.now = time;
         let near = self.first_near().map_or(u64::MAX, |id| self.nodes[id as usize].time);
-        let far = self.far.peek().map_or(u64::MAX, |&Reverse((time, ..))| time);
+        let (far, alive) = self.far.peek().map_or((u64::MAX, true), |&Reverse(top)| (top.0, self.is_alive(top)));
         self.earliest = near.min(far);
+        self.early = !alive;
         Some((time, id))
     }
 
@@ -337,7 +353,7 @@ mod tests {
                 }
                 let first = model.first_key_value().map_or(u64::MAX, |(key, _)| key.0);
                 prop_assert!(queue.earliest() <= first);
-                if act == 1 {
+                if delay % 3 != 0 {
                     prop_assert_eq!(queue.first(), first);
                 }
                 prop_assert!(queue.earliest() <= model.first_key_value().map_or(u64::MAX, |(key, _)| key.0));

@@ -51,17 +51,7 @@ pub trait Arbiter: Clone + Send + 'static {
     /// The bit of `set`, which is not empty, whose bid wins: that of requester `bit >> shift`. `who` gives the packet
     /// of a bit.
     fn pick(&self, state: &Self::State, set: u64, shift: u32, who: impl Fn(u32) -> Contender) -> u32 {
-        let mut best = (u64::MAX, set.trailing_zeros());
-        let mut rest = set;
-        while rest != 0 {
-            let bit = rest.trailing_zeros();
-            rest &= rest - 1;
-            let key = self.key(state, bit >> shift, || who(bit));
-            if key < best.0 {
-                best = (key, bit);
-            }
-        }
-        best.1
+        smallest(set, |bit| self.key(state, bit >> shift, || who(bit)))
     }
 
     /// Whether keys depend on nothing but the state and the requester's number: a port's output may then be chosen
@@ -76,6 +66,22 @@ pub trait Arbiter: Clone + Send + 'static {
     fn rank(&self, _who: Contender) -> u64 {
         0
     }
+}
+
+/// The bit of `set`, which is not empty, with the smallest key; of equal keys the lowest bit.
+#[inline]
+fn smallest(set: u64, key: impl Fn(u32) -> u64) -> u32 {
+    let mut best = (u64::MAX, set.trailing_zeros());
+    let mut rest = set;
+    while rest != 0 {
+        let bit = rest.trailing_zeros();
+        rest &= rest - 1;
+        let key = key(bit);
+        if key < best.0 {
+            best = (key, bit);
+        }
+    }
+    best.1
 }
 
 /// The registry: every arbiter that a configuration can name.

@@ -8,7 +8,7 @@
 //! Rules 1, 3 and 4 are switched off where packets are marked: no progress, one level, no level of their own for wake-ups.
 //! Rule 2 is the arbiter's own.
 
-use super::{Arbiter, Contender, RoundRobin};
+use super::{Arbiter, Contender, RoundRobin, smallest};
 use crate::packet::Header;
 
 /// The priority arbiter.
@@ -66,6 +66,25 @@ impl Arbiter for Ocor {
             // Without rule 2 a coin says whether an unmarked packet stands before all marked ones or behind.
             (false, _) if !self.marked_first && c.draw & 1 == 0 => turn,
             (false, _) => UNMARKED | turn,
+        }
+    }
+
+    #[inline]
+    fn pick(&self, pointer: &u16, set: u64, shift: u32, who: impl Fn(u32) -> Contender) -> u32 {
+        // Nearly always nobody is marked, or one is; neither needs a key.
+        let (mut marked, mut rest) = (0, set);
+        while rest != 0 {
+            let bit = rest.trailing_zeros();
+            rest &= rest - 1;
+            marked |= u64::from(who(bit).header.marked) << bit;
+        }
+        if !self.marked_first {
+            return smallest(set, |bit| self.key(pointer, bit >> shift, || who(bit)));
+        }
+        match (marked, marked & marked.wrapping_sub(1)) {
+            (0, _) => RoundRobin.pick(pointer, set, shift, who),
+            (_, 0) => marked.trailing_zeros(),
+            _ => smallest(marked, |bit| self.key(pointer, bit >> shift, || who(bit))),
         }
     }
 

@@ -107,7 +107,8 @@ impl<A: Arbiter> Network<A> {
             winner: [[0; 64]; 2],
             best: [0; 64],
         };
-        let endpoint = Endpoint { holding: 0, last: 0, places: vec![config.endpoint_places; config.classes as usize] };
+        let places = vec![config.endpoint_places; config.classes as usize];
+        let endpoint = Endpoint { holding: 0, open: 0, may: u64::MAX, last: 0, places };
         let bounded = config.endpoint_places > 0;
         let lean = if is_lean {
             let wiring = Wiring {
@@ -157,6 +158,7 @@ impl<A: Arbiter> Network<A> {
             flits: vec![Default::default(); vcs.len() << depth_shift].into(),
             queues: vec![queue; nodes * config.classes as usize].into(),
             turns: vec![0; nodes].into(),
+            pending: vec![0; nodes].into(),
             sending: Set::new(nodes),
             endpoints: if bounded { vec![endpoint; nodes] } else { vec![] },
             receiving: Set::new(nodes),

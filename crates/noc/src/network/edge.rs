@@ -23,26 +23,24 @@ impl<A: Arbiter> Network<A> {
 
     /// True while the source has a packet.
     #[inline]
-    pub(super) fn send_from(&mut self, node: usize) -> bool {
+    fn send_from(&mut self, node: usize) -> bool {
         let classes = self.classes as usize;
-        let turn = usize::from(self.turns[node]);
-        let mut class = turn;
-        for _ in 0..classes {
-            if self.queues[node * classes + class].head != u32::MAX && self.send_one(node, class) {
-                self.turns[node] = if class + 1 == classes { 0 } else { class as u8 + 1 };
+        let mut rest = Turns::new(self.pending[node], self.turns[node]);
+        while let Some(class) = rest.next() {
+            if self.send_one(node, class) {
+                self.turns[node] = next_class(class, classes);
+                if self.queues[node * classes + class].head == u32::MAX {
+                    self.pending[node] &= !(1 << class);
+                }
                 break;
             }
-            class = if class + 1 == classes { 0 } else { class + 1 };
         }
-        (0..classes).any(|c| self.queues[node * classes + c].head != u32::MAX)
+        self.pending[node] != 0
     }
 
     /// Sends a flit of the front packet of a class, if there is a virtual channel with a credit.
     #[inline]
     fn send_one(&mut self, node: usize, class: usize) -> bool {
-        if self.is_lean {
-            return self.send_one_lean(node, class);
-        }
         let shift = self.shift;
         let q = node * self.classes as usize + class;
         let queue = self.queues[q];
@@ -113,15 +111,21 @@ impl<A: Arbiter> Network<A> {
     /// The endpoint takes the front flit of `vc` and returns its credit.
     #[inline]
     pub(super) fn take_flit<S: Sink>(&mut self, vc: usize, sink: &mut S) {
-        let shift = self.shift;
-        let flit = self.front(vc);
-        let state = &mut self.vcs[vc];
-        state.head = (state.head + 1) & self.depth_mask;
-        let delay = u64::from(self.channels[vc >> shift].credit_delay);
-        self.credits.push(self.now + delay, vc as u32);
+        let flit = self.free_place(vc);
         if flit.tail() {
             self.deliver(flit, sink);
         }
+    }
+
+    /// The front flit of `vc`, which stands before an endpoint, leaves it, and its credit goes back. Gives the flit.
+    #[inline]
+    pub(super) fn free_place(&mut self, vc: usize) -> Flit {
+        let flit = self.front(vc);
+        let state = &mut self.vcs[vc];
+        state.head = (state.head + 1) & self.depth_mask;
+        let delay = u64::from(self.channels[vc >> self.shift].credit_delay);
+        self.credits.push(self.now + delay, vc as u32);
+        flit
     }
 
     #[inline]
@@ -132,6 +136,38 @@ impl<A: Arbiter> Network<A> {
         }
         sink.delivered(&delivered);
     }
+}
+
+/// Classes of a source that have a packet, in turn.
+pub(super) struct Turns {
+    /// Those from the one whose turn it is on.
+    now: u8,
+    /// Those before it.
+    later: u8,
+}
+
+impl Turns {
+    #[inline(always)]
+    pub(super) fn new(pending: u8, turn: u8) -> Turns {
+        let from = u8::MAX << turn;
+        Turns { now: pending & from, later: pending & !from }
+    }
+
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Option<usize> {
+        if self.now == 0 {
+            self.now = std::mem::take(&mut self.later);
+        }
+        let class = self.now.trailing_zeros() as usize;
+        self.now &= self.now.wrapping_sub(1);
+        (class < 8).then_some(class)
+    }
+}
+
+/// Whose turn it is after `class`.
+#[inline(always)]
+pub(super) fn next_class(class: usize, classes: usize) -> u8 {
+    if class + 1 == classes { 0 } else { class as u8 + 1 }
 }
 
 /// What a routing chooses at the source: a table, or an intermediate node.

@@ -119,7 +119,7 @@ impl<A: Arbiter> Network<A> {
 
     /// Follows packets `first` to `last` from now on.
     pub fn follow(&mut self, first: PacketId, last: PacketId) {
-        self.lean.leave_common(self.masks[0]);
+        self.lean.leave_kind(self.masks[0]);
         self.journeys = Some(Box::new(Journey { packets: (first.0, last.0), ..Journey::default() }));
     }
 

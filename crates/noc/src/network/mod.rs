@@ -108,6 +108,8 @@ pub struct Network<A: Arbiter> {
     lean: Lean<A::State>,
     queues: Table<Queue>,
     turns: Table<u8>,
+    /// By node: classes with a packet in their queue.
+    pending: Table<u8>,
     sending: Set,
     endpoints: Vec<Endpoint>,
     receiving: Set,
@@ -167,6 +169,7 @@ impl<A: Arbiter> Network<A> {
             self.slots.get_mut(queue.tail as usize).next = slot;
         }
         queue.tail = slot;
+        self.pending[node] |= 1 << packet.header.class;
         self.sending.insert(node);
         PacketId(id)
     }
@@ -200,6 +203,22 @@ impl<A: Arbiter> Network<A> {
                 _ => self.now = cycle.0,
             }
         }
+    }
+
+    /// Steps until packets arrive or `last` was the last cycle, skipping cycles in which nothing can happen. Gives the last
+    /// cycle that was simulated; `None` where nothing can happen up to `last`.
+    pub fn run_to_arrival<S: Sink>(&mut self, last: Cycles, sink: &mut S) -> Option<Cycles> {
+        let inside = self.in_flight();
+        let mut stepped = None;
+        while let Some(at) = self.next_activity().filter(|at| *at <= last) {
+            self.now = at.0;
+            self.step(sink);
+            stepped = Some(at);
+            if self.in_flight() != inside {
+                break;
+            }
+        }
+        stepped
     }
 
     /// The first cycle, from the current one on, in which something can happen without another injection; `None`
@@ -250,16 +269,12 @@ impl<A: Arbiter> Network<A> {
 
     /// Gives a place of a bounded endpoint back: it may take one more packet of `class`. Without a bound, nothing.
     pub fn release(&mut self, node: NodeId, class: u8) {
-        let n = node.0 as usize;
-        if let Some(places) = self.endpoints.get_mut(n).and_then(|e| e.places.get_mut(usize::from(class))) {
-            *places += 1;
-            self.receiving.insert(n);
-        }
+        self.give_place(node.0 as usize, usize::from(class));
     }
 
     /// Steps routers in an order drawn anew each cycle. It must change no result: a test holds that.
     pub fn shuffle_step_order(&mut self, seed: u64) {
-        self.lean.leave_common(self.masks[0]);
+        self.lean.leave_kind(self.masks[0]);
         self.step_order = Some(Rng::new(seed, 0x6f72_6465, 0));
     }
 

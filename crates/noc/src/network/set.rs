@@ -1,107 +1,101 @@
 //! A set of small numbers (routers, nodes) that is scanned in order, and whose emptiness is seen at once.
 //!
-//! A byte a number: to insert is one store. A second row of bytes stands for runs of 64 numbers, so that a scan of a
-//! large idle network looks at little.
+//! A bit a number. A second row of bits stands for words of the first, so that a scan of a large idle network looks at
+//! little; a network of 64 routers is one word of each.
 
 use super::table::Table;
-
-/// Numbers that a byte of `runs` stands for.
-const RUN: usize = 64;
 
 /// Numbers from 0 to a bound.
 #[derive(Clone, Debug)]
 pub(super) struct Set {
-    members: Table<u8>,
-    /// Runs that may hold a member; exact outside a scan.
-    runs: Table<u8>,
+    members: Table<u64>,
+    /// Words of `members` that are not 0; exact outside a scan.
+    words: Table<u64>,
 }
 
 impl Set {
     /// An empty set of numbers below `bound`.
     pub(super) fn new(bound: usize) -> Set {
-        let runs = bound.div_ceil(RUN).next_multiple_of(8).max(8);
-        Set { members: vec![0; runs * RUN].into(), runs: vec![0; runs].into() }
+        let words = bound.div_ceil(64).max(1);
+        Set { members: vec![0; words].into(), words: vec![0; words.div_ceil(64)].into() }
     }
 
     #[inline(always)]
     pub(super) fn insert(&mut self, n: usize) {
-        self.members[n] = 1;
-        self.runs[n / RUN] = 1;
+        self.members[n >> 6] |= 1 << (n & 63);
+        self.words[n >> 12] |= 1 << (n >> 6 & 63);
     }
 
+    #[inline]
     pub(super) fn contains(&self, n: usize) -> bool {
-        self.members[n] != 0
+        self.members[n >> 6] >> (n & 63) & 1 == 1
     }
 
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        let (words, _) = self.runs.as_slice().as_chunks::<8>();
-        words.iter().all(|w| u64::from_ne_bytes(*w) == 0)
+        self.words.as_slice().iter().all(|w| *w == 0)
     }
 
     /// Calls `stays` with each member in order; where it says false, the number is taken out.
     #[inline(always)]
     pub(super) fn retain(&mut self, mut stays: impl FnMut(usize) -> bool) {
-        for k in 0..self.runs.len() / 8 {
-            let mut set = eight(&self.runs, k);
-            while set != 0 {
-                let run = k * 8 + take_first(&mut set);
-                for k in run * (RUN / 8)..(run + 1) * (RUN / 8) {
-                    let mut set = eight(&self.members, k);
-                    while set != 0 {
-                        let n = k * 8 + take_first(&mut set);
-                        if !stays(n) {
-                            self.members[n] = 0;
-                        }
+        for k in 0..self.words.len() {
+            let mut words = self.words[k];
+            while words != 0 {
+                let w = k << 6 | words.trailing_zeros() as usize;
+                words &= words - 1;
+                let mut left = self.members[w];
+                let mut rest = left;
+                while rest != 0 {
+                    let n = w << 6 | rest.trailing_zeros() as usize;
+                    let others = rest & (rest - 1);
+                    if !stays(n) {
+                        left &= !(rest ^ others);
                     }
+                    rest = others;
                 }
-                self.runs[run] = u8::from(self.any_in_run(run));
+                self.members[w] = left;
+                if left == 0 {
+                    self.words[k] &= !(1 << (w & 63));
+                }
             }
         }
-    }
-
-    #[inline(always)]
-    fn any_in_run(&self, run: usize) -> bool {
-        (run * (RUN / 8)..(run + 1) * (RUN / 8)).fold(0, |all, k| all | eight(&self.members, k)) != 0
     }
 
     /// The first member from `n` on.
-    pub(super) fn next(&self, mut n: usize) -> Option<usize> {
-        while n < self.members.len() {
-            if n.is_multiple_of(RUN) && self.runs[n / RUN] == 0 {
-                n += RUN;
-            } else if n.is_multiple_of(8) && eight(&self.members, n / 8) == 0 {
-                n += 8;
-            } else if self.contains(n) {
-                return Some(n);
-            } else {
-                n += 1;
-            }
+    #[inline]
+    pub(super) fn next(&self, n: usize) -> Option<usize> {
+        let w = n >> 6;
+        if w >= self.members.len() {
+            return None;
         }
-        None
+        let here = self.members[w] & u64::MAX << (n & 63);
+        if here != 0 {
+            return Some(w << 6 | here.trailing_zeros() as usize);
+        }
+        let w = self.next_word(w + 1)?;
+        Some(w << 6 | self.members[w].trailing_zeros() as usize)
     }
 
+    /// The first word from `w` on with a member.
+    #[inline]
+    fn next_word(&self, w: usize) -> Option<usize> {
+        let mut k = w >> 6;
+        let mut words = self.words.as_slice().get(k)? & u64::MAX << (w & 63);
+        while words == 0 {
+            k += 1;
+            words = *self.words.as_slice().get(k)?;
+        }
+        Some(k << 6 | words.trailing_zeros() as usize)
+    }
+
+    #[inline]
     pub(super) fn remove(&mut self, n: usize) {
-        self.members[n] = 0;
-        let run = n / RUN;
-        self.runs[run] = u8::from(self.any_in_run(run));
+        self.members[n >> 6] &= !(1 << (n & 63));
+        if self.members[n >> 6] == 0 {
+            self.words[n >> 12] &= !(1 << (n >> 6 & 63));
+        }
     }
-}
-
-/// Bytes `8 k` to `8 k + 7`, the first one lowest.
-#[inline(always)]
-fn eight(bytes: &Table<u8>, k: usize) -> u64 {
-    let (words, _) = bytes.as_slice().as_chunks::<8>();
-    debug_assert!(k < words.len(), "word {k} of {}", words.len());
-    // SAFETY: there are a multiple of eight numbers, and every caller's word is that of a run or number of the set.
-    u64::from_le_bytes(unsafe { *words.get_unchecked(k) })
-}
-
-/// The place of the lowest byte that is 1, which is cleared.
-#[inline(always)]
-fn take_first(set: &mut u64) -> usize {
-    let first = (set.trailing_zeros() >> 3) as usize;
-    *set &= *set - 1;
-    first
 }
 
 #[cfg(test)]

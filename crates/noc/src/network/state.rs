@@ -207,6 +207,10 @@ impl Slots {
 pub(super) struct Endpoint {
     /// Virtual channels of its ejection channel that hold flits.
     pub(super) holding: u64,
+    /// Those whose packet was begun: it is taken to its end.
+    pub(super) open: u64,
+    /// Those of classes that have a place, or need none.
+    pub(super) may: u64,
     /// Virtual channel that it took a flit from last.
     pub(super) last: u32,
     /// Free places by class.

@@ -2,7 +2,7 @@
 
 use super::Network;
 use super::flit::Flit;
-use super::lean::{SOURCE, TO_ENDPOINT};
+use super::lean::{Kind, SOURCE, TO_ENDPOINT};
 use super::state::{Channel, NONE};
 use crate::arbiter::Arbiter;
 
@@ -34,7 +34,7 @@ impl<A: Arbiter> Network<A> {
                 count: s.count,
                 out: s.out,
                 output: s.output,
-                given: s.given,
+                given: if n >> self.shift >= self.router_inputs as usize { self.begun_at(n) } else { s.given },
                 mask: s.mask,
                 credits: s.credits,
                 owner: s.owner,
@@ -58,14 +58,20 @@ impl<A: Arbiter> Network<A> {
             view.output = self.outputs[(n >> 6) << 3 | usize::from(node.out[i])];
             let holds = node.wait >> i & 1 == 0 && self.holder(view.output as usize, node.given[i]) == Some(i);
             view.given = if holds { u16::from(node.given[i]) } else { NONE };
-            view.mask = if self.lean.common { self.masks[0] } else { u64::from(node.mask[i]) };
+            view.mask = if self.lean.kind == Kind::Plain { self.masks[0] } else { u64::from(node.mask[i]) };
         }
         if c >= self.router_inputs as usize {
             let end = n - ((self.router_inputs as usize) << 3);
             view.count = u16::from(self.lean.ejected.count(end));
-            view.given = if self.lean.ejected.open(end) { 0 } else { NONE };
+            view.given = self.begun_at(n);
         }
         view
+    }
+
+    /// 0 where the packet at the front of `n`, before an endpoint, was begun.
+    fn begun_at(&self, n: usize) -> u16 {
+        let v = n & ((1 << self.shift) - 1);
+        if self.begun((n >> self.shift) - self.router_inputs as usize, v) { 0 } else { NONE }
     }
 
     /// The input of its upstream router that holds virtual channel `v` of channel `c`, in the lean state.

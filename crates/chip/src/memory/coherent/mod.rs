@@ -258,14 +258,18 @@ impl<S: CoreSet> Coherent<S> {
         self.events.put(id, at, Rank::Next);
     }
 
-    /// Everything that happens at `now`.
-    fn moment(&mut self, now: u64) {
-        self.now = now;
-        self.events.advance(now);
-        if self.net_next <= now {
+    /// Everything that happens at the next moment, which is not after `to`. Moments in which nothing happens but that flits
+    /// move on are passed at once.
+    fn moment(&mut self, to: u64) {
+        let message = self.events.first();
+        let mut now = message;
+        if self.net_next <= message {
             let mut arrived = std::mem::take(&mut self.arrived);
-            self.net.step(now, &mut arrived);
+            let until = message.min(to).min(self.hangs_after().max(self.net_next));
+            now = self.net.run(until, &mut arrived).unwrap_or(self.net_next);
             self.net_next = self.net.next();
+            self.now = now;
+            self.events.advance(now);
             for packet in arrived.drain(..) {
                 let alone = self.net.alone(&packet);
                 let id = packet.message;
@@ -280,6 +284,8 @@ impl<S: CoreSet> Coherent<S> {
             }
             self.arrived = arrived;
         }
+        self.now = now;
+        self.events.advance(now);
         while self.events.first() == now {
             let Some((_, id)) = self.events.pop() else { break };
             self.happen(id, now);
@@ -383,7 +389,12 @@ impl<S: CoreSet> Coherent<S> {
 
     /// Requests are under way, and none has been served for so long that none ever will be.
     pub(crate) fn is_hung(&self) -> bool {
-        self.outstanding != 0 && self.now.saturating_sub(self.progress) > PATIENCE
+        self.now > self.hangs_after()
+    }
+
+    /// The last moment at which it is not hung, if no request is served until then.
+    fn hangs_after(&self) -> u64 {
+        if self.outstanding == 0 { u64::MAX } else { self.progress.saturating_add(PATIENCE) }
     }
 
     fn refresh(&mut self) {
@@ -432,7 +443,7 @@ impl<S: CoreSet> Memory for Coherent<S> {
 
     fn advance(&mut self, to: u64, out: &mut Vec<Notice>) -> u64 {
         while self.out.is_empty() && self.next <= to && self.next != u64::MAX && !self.is_hung() {
-            self.moment(self.next);
+            self.moment(to);
             self.refresh();
         }
         out.append(&mut self.out);

@@ -96,16 +96,13 @@ impl Net {
         }
     }
 
-    /// Lets the moment `now` pass, at which it has something to do.
+    /// Lets moments pass in which it has something to do, until packets arrive or the next one would come after `until`. Gives
+    /// the last of them, if there was one.
     #[inline]
-    pub(super) fn step(&mut self, now: u64, arrived: &mut Vec<Arrived>) {
-        let cycle = Cycles(now / self.ratio);
-        each!(&mut self.kind, network => {
-            if network.now() < cycle {
-                network.run_to(cycle, &mut Nobody);
-            }
-            network.step(&mut Arrivals(arrived));
-        });
+    pub(super) fn run(&mut self, until: u64, arrived: &mut Vec<Arrived>) -> Option<u64> {
+        let last = Cycles(until / self.ratio);
+        let stepped = each!(&mut self.kind, network => network.run_to_arrival(last, &mut Arrivals(arrived)));
+        stepped.map(|cycle| cycle.0 * self.ratio)
     }
 
     /// A home has one place more, from `now` on.

@@ -5,7 +5,7 @@ use super::super::Network;
 use super::super::table::Reading;
 use super::node::{Node, lowest, next_of_eight, port_of};
 use super::send::{ByDelay, Outbox, Rows, give, send_at_once, send_given};
-use super::{Context, Way};
+use super::{Context, ONE_HOP, TO_SOURCE, Way};
 use crate::arbiter::Arbiter;
 use crate::routing::Choice;
 
@@ -32,16 +32,16 @@ macro_rules! context {
 }
 
 impl<A: Arbiter> Network<A> {
-    /// Steps every router that has something to do, in networks of the commonest kind.
+    /// Steps every router that has something to do, in uniform networks.
     #[inline(never)]
-    pub(super) fn step_common_nodes(&mut self) {
+    pub(super) fn step_uniform_nodes<const PLAIN: bool>(&mut self) {
         let cx = context!(self);
         let mut nodes = self.lean.nodes.view();
         let wheels = &mut self.lean.wheels;
-        let mut io = Rows {
-            moves: wheels.moves.open(self.now + 3),
-            arrivals: wheels.arrivals.open(self.now + 3),
-            credits: wheels.credits.open(self.now + 2),
+        let mut io = Rows::<PLAIN> {
+            moves: wheels.moves.open(self.now + ONE_HOP),
+            arrivals: wheels.arrivals.open(self.now + ONE_HOP),
+            credits: wheels.credits.open(self.now + TO_SOURCE),
         };
         self.active.retain(|r| {
             let node = &mut nodes[r];
@@ -49,9 +49,9 @@ impl<A: Arbiter> Network<A> {
             node.wait | node.ready != 0
         });
         let (moves, arrivals, credits) = (io.moves.len(), io.arrivals.len(), io.credits.len());
-        wheels.moves.close(self.now + 3, moves);
-        wheels.arrivals.close(self.now + 3, arrivals);
-        wheels.credits.close(self.now + 2, credits);
+        wheels.moves.close(self.now + ONE_HOP, moves);
+        wheels.arrivals.close(self.now + ONE_HOP, arrivals);
+        wheels.credits.close(self.now + TO_SOURCE, credits);
     }
 
     /// The same in others, and where routers are stepped in another order.
@@ -86,7 +86,7 @@ impl<A: Arbiter> Network<A> {
 
 #[inline(always)]
 fn step_node<O: Outbox, A: Arbiter>(node: &mut Node<A::State>, r: usize, io: &mut O, cx: &Context<A>) {
-    if !O::COMMON {
+    if !O::UNIFORM {
         // A slow router ticks `ticks` times in `cycles` cycles, evenly spread.
         let (ticks, cycles) = node.clock;
         if ticks != cycles && cx.now * u64::from(ticks) % u64::from(cycles) >= u64::from(ticks) {
@@ -149,7 +149,7 @@ pub(super) fn bid_start(bid_from: u8, out: usize) -> u32 {
 #[inline(always)]
 fn lone_head<O: Outbox, A: Arbiter>(node: &mut Node<A::State>, n: usize, out: usize, io: &mut O, cx: &Context<A>) {
     let i = n & 63;
-    let free = node.free.of(out) & if O::COMMON { u8::MAX } else { node.mask[i] };
+    let free = node.free.of(out) & if O::PLAIN { u8::MAX } else { node.mask[i] };
     if free == 0 {
         return;
     }
@@ -158,7 +158,7 @@ fn lone_head<O: Outbox, A: Arbiter>(node: &mut Node<A::State>, n: usize, out: us
     cx.arbiter.won(&mut node.by_head[out << 3 | v], i as u32);
     node.wait &= !(1 << i);
     let credit = node.credit.of(out);
-    if (O::COMMON || cx.speculative) && free & credit != 0 {
+    if (O::UNIFORM || cx.speculative) && free & credit != 0 {
         cx.arbiter.won(&mut node.by_input[1][out], (i >> 3) as u32);
         cx.arbiter.won(&mut node.by_output[1][i >> 3], out as u32);
         if credit >> v & 1 == 1 {

@@ -10,7 +10,7 @@ use super::super::wheel::{Row, Wheel};
 use super::ejected::Ejected;
 use super::node::{Node, SOURCE, Source, TO_ENDPOINT};
 use super::send::head_at_front;
-use super::{Queues, Way, Wheels};
+use super::{ONE_HOP, Queues, Way, Wheels};
 use crate::arbiter::Arbiter;
 use crate::network::inspect::Journey;
 use crate::packet::Sink;
@@ -18,7 +18,7 @@ use crate::routing::Choice;
 
 impl<A: Arbiter> Network<A> {
     #[inline(never)]
-    pub(super) fn arrive_lean<const COMMON: bool, S: Sink>(&mut self, sink: &mut S) {
+    pub(super) fn arrive_lean<const UNIFORM: bool, const PLAIN: bool, S: Sink>(&mut self, sink: &mut S) {
         let lean = &mut self.lean;
         let Wheels { moves, arrivals, credits, injected, returned } = &mut lean.wheels;
         let mut at = Arriving {
@@ -47,19 +47,19 @@ impl<A: Arbiter> Network<A> {
             sink,
         };
         credits.drain(self.now).iter().for_each(|c| at.credit_arrives(*c));
-        if COMMON {
+        if UNIFORM {
             returned.drain(self.now).iter().for_each(|c| at.credit_arrives_at_router(*c as usize));
-            let mut back = ByRow(returned.open(self.now + 3));
+            let mut back = ByRow(returned.open(self.now + ONE_HOP));
             for m in moves.drain(self.now) {
                 at.credit_arrives_at_router(m.credit as usize);
-                at.flit_arrives::<true, _>(m.flit, m.to, &mut back);
+                at.flit_arrives::<PLAIN, _>(m.flit, m.to, &mut back);
             }
-            arrivals.drain(self.now).iter().for_each(|a| at.flit_arrives::<true, _>(a.flit, a.to, &mut back));
-            injected.drain(self.now).iter().for_each(|a| at.flit_arrives::<true, _>(a.flit, a.to, &mut back));
+            arrivals.drain(self.now).iter().for_each(|a| at.flit_arrives::<PLAIN, _>(a.flit, a.to, &mut back));
+            injected.drain(self.now).iter().for_each(|a| at.flit_arrives::<PLAIN, _>(a.flit, a.to, &mut back));
             let n = back.0.len();
-            returned.close(self.now + 3, n);
+            returned.close(self.now + ONE_HOP, n);
         } else {
-            // Followed from the middle of a run on, a network of the commonest kind still has events in the others.
+            // Followed from the middle of a run on, a uniform network still has events in the others.
             returned.drain(self.now).iter().for_each(|c| at.credit_arrives(*c));
             let mut back = ByDelay { credits, now: self.now };
             for m in moves.drain(self.now) {
@@ -158,9 +158,9 @@ impl<A, S: Sink> Arriving<'_, A, S> {
     }
 
     #[inline(always)]
-    fn flit_arrives<const COMMON: bool, B: Back>(&mut self, flit: Flit, to: u32, back: &mut B) {
+    fn flit_arrives<const PLAIN: bool, B: Back>(&mut self, flit: Flit, to: u32, back: &mut B) {
         if to & TO_ENDPOINT != 0 {
-            return self.leaves::<COMMON, _>(flit, to & !TO_ENDPOINT, back);
+            return self.leaves::<PLAIN, _>(flit, to & !TO_ENDPOINT, back);
         }
         let (n, i) = (to as usize, to as usize & 63);
         let node = &mut self.nodes[n >> 6];
@@ -171,7 +171,7 @@ impl<A, S: Sink> Arriving<'_, A, S> {
         }
         node.front[i] = flit;
         if flit.head() {
-            head_at_front::<COMMON, _>(node, i, flit, &self.way, self.slots);
+            head_at_front::<PLAIN, _>(node, i, flit, &self.way, self.slots);
             return self.active.insert(n >> 6);
         }
         // A body flit: its packet holds a channel, and needs a credit.
@@ -183,8 +183,8 @@ impl<A, S: Sink> Arriving<'_, A, S> {
 
     /// A flit has left the network by output virtual channel `m`: an unbounded endpoint frees its place at once.
     #[inline(always)]
-    fn leaves<const COMMON: bool, B: Back>(&mut self, flit: Flit, m: u32, back: &mut B) {
-        if !COMMON && let Some(bounded) = &mut self.bounded {
+    fn leaves<const PLAIN: bool, B: Back>(&mut self, flit: Flit, m: u32, back: &mut B) {
+        if !PLAIN && let Some(bounded) = &mut self.bounded {
             return bounded.hold(flit, m);
         }
         back.put(&self.nodes[(m >> 6) as usize], m);

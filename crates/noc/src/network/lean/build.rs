@@ -5,7 +5,7 @@ use super::super::state::{Channel, Router};
 use super::super::wheel::Wheel;
 use super::ejected::Ejected;
 use super::node::{Fixed, Lanes, Node, Octets, Ports, SOURCE, Source, TO_ENDPOINT};
-use super::{Lean, Queues, Wheels};
+use super::{FROM_SOURCE, Kind, Lean, ONE_HOP, Queues, TO_SOURCE, Wheels};
 use crate::allocator::AllocatorKind;
 use crate::arbiter::Arbiter;
 use crate::config::{Config, Pipeline};
@@ -62,7 +62,7 @@ impl<S: Clone> Lean<S> {
             queues,
             wheels: Wheels::new(1, 0),
             ejected: Ejected::new(vec![], 0),
-            common: false,
+            kind: Kind::Any,
         }
     }
 
@@ -84,14 +84,14 @@ impl<S: Clone> Lean<S> {
         let bounded = config.endpoint_places > 0;
         let ways = if bounded { ways_to_endpoints(w) } else { vec![] };
         let ejected = Ejected::new(ways, depth_shift);
-        let common = !bounded && common(config, routes, w);
-        Lean { nodes: nodes.into(), sources: sources.into(), queues, wheels, ejected, common }
+        let kind = kind(config, routes, w);
+        Lean { nodes: nodes.into(), sources: sources.into(), queues, wheels, ejected, kind }
     }
 
-    /// From now on not of the commonest kind, as something is wanted that its code leaves out. `mask` is the one of all
-    /// heads, which it does not keep.
-    pub(in super::super) fn leave_common(&mut self, mask: u64) {
-        if std::mem::take(&mut self.common) {
+    /// From now on of no kind, as something is wanted that their code leaves out. `mask` is the one of all heads of a
+    /// plain network, which does not keep it.
+    pub(in super::super) fn leave_kind(&mut self, mask: u64) {
+        if std::mem::replace(&mut self.kind, Kind::Any) == Kind::Plain {
             for r in 0..self.nodes.len() {
                 self.nodes[r].mask = Fixed([mask as u8; 64]);
             }
@@ -105,16 +105,21 @@ fn ways_to_endpoints<S>(w: &Wiring<S>) -> Vec<u32> {
     ends.iter().map(|c| c.from << 6 | u32::from(c.out_port) << 3).collect()
 }
 
-/// See the documentation of the module.
-fn common<S>(config: &Config, routes: &Routes, w: &Wiring<S>) -> bool {
-    let delays = |c: &Channel<S>| (c.flit_delay, c.credit_delay) == if c.from_source { (2, 2) } else { (3, 3) };
+fn kind<S>(config: &Config, routes: &Routes, w: &Wiring<S>) -> Kind {
+    let delays = |c: &Channel<S>| {
+        let expected = if c.from_source { (FROM_SOURCE, TO_SOURCE) } else { (ONE_HOP, ONE_HOP) };
+        (u64::from(c.flit_delay), u64::from(c.credit_delay)) == expected
+    };
     let connected = w.outputs.iter().chain(w.sources).filter(|c| **c != u32::MAX);
-    config.classes == 1
-        && routes.classes == 1
-        && routes.choice == Choice::None
-        && config.pipeline == Pipeline::Speculative
+    let uniform = config.pipeline == Pipeline::Speculative
         && w.routers.iter().all(|r| r.clock == (1, 1))
-        && connected.map(|c| &w.channels[*c as usize]).all(delays)
+        && connected.map(|c| &w.channels[*c as usize]).all(delays);
+    let one_class = config.classes == 1 && routes.classes == 1 && routes.choice == Choice::None;
+    match (uniform, one_class && config.endpoint_places == 0) {
+        (true, true) => Kind::Plain,
+        (true, false) => Kind::Uniform,
+        (false, _) => Kind::Any,
+    }
 }
 
 fn all_of(config: &Config) -> u8 {

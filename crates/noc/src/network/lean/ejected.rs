@@ -18,8 +18,6 @@ pub(in super::super) struct Ejected {
 struct Ends {
     count: u8,
     head: u8,
-    /// A packet was begun.
-    open: bool,
 }
 
 impl Ejected {
@@ -46,23 +44,18 @@ impl Ejected {
         (n << self.depth_shift) + ((usize::from(self.vcs[n].head) + usize::from(k)) & mask)
     }
 
-    /// Takes the front flit of channel `n`. Gives the output virtual channel that has a place again, and whether flits
-    /// are left.
-    pub(in super::super) fn take(&mut self, n: usize) -> (u32, bool) {
+    /// Takes the front flit of channel `n`. Gives it, the output virtual channel that has a place again, and whether
+    /// flits are left.
+    #[inline(always)]
+    pub(in super::super) fn take(&mut self, n: usize) -> (Flit, u32, bool) {
         let flit = self.flit(n, 0);
         let vc = &mut self.vcs[n];
-        vc.open = !flit.tail();
         vc.head = vc.head.wrapping_add(1) & ((1u32 << self.depth_shift) - 1) as u8;
         vc.count -= 1;
-        (self.ways[n >> 3] | (n & 7) as u32, vc.count > 0)
+        (flit, self.ways[n >> 3] | (n & 7) as u32, vc.count > 0)
     }
 
     pub(in super::super) fn count(&self, n: usize) -> u8 {
         if self.vcs.len() == 0 { 0 } else { self.vcs[n].count }
-    }
-
-    /// Whether the packet at the front of channel `n` was begun.
-    pub(in super::super) fn open(&self, n: usize) -> bool {
-        self.vcs.len() != 0 && self.vcs[n].open
     }
 }

@@ -8,8 +8,7 @@
 //! empty; the numbers that travel through the timing wheels are already those of the other end.
 //!
 //! Numbers: input virtual channel `v` of port `p` of router `r` is `r << 6 | p << 3 | v`; output virtual channels have
-//! the same form. `COMMON` marks code compiled for the commonest kind: one class, no virtual-channel masks, one clock, the
-//! reference's latencies, links of length one, speculative, endpoints that take every flit, nobody followed.
+//! the same form. Code is compiled for three [`Kind`]s of network, and branches on none of what its kind rules out.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -75,9 +74,26 @@ pub(super) struct Lean<S> {
     pub(super) queues: Queues,
     pub(super) wheels: Wheels,
     pub(super) ejected: Ejected,
-    /// Of the commonest kind; see above.
-    pub(super) common: bool,
+    pub(super) kind: Kind,
 }
+
+/// What holds for a network and its code need not look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Uniform, and moreover: one class, no virtual-channel masks, endpoints that take every flit.
+    Plain,
+    /// One clock, the reference's latencies, links of length one, speculative, nobody followed, routers in order. A chip's
+    /// mesh, with classes and bounded endpoints.
+    Uniform,
+    /// Nothing.
+    Any,
+}
+
+/// Delays of a uniform network, in cycles: a source's flit, a flit or credit between routers or to an endpoint, a
+/// credit to a source.
+const FROM_SOURCE: u64 = 2;
+const ONE_HOP: u64 = 3;
+const TO_SOURCE: u64 = 2;
 
 /// Flits behind the front one: a ring for each input virtual channel.
 #[derive(Clone, Debug)]
@@ -87,15 +103,15 @@ pub(super) struct Queues {
     pub(super) depth_mask: u8,
 }
 
-/// What is under way. The commonest kind, whose delays are constant, keeps a wheel for each of its five; the others use
-/// the first three.
+/// What is under way. A uniform network, whose delays are constant, keeps a wheel for each of its five; the others use the
+/// first three.
 #[derive(Clone, Debug)]
 pub(super) struct Wheels {
     /// From router to router or endpoint, with the credit to the router before.
     pub(super) moves: Wheel<Move>,
     /// From a router, where the credit goes apart.
     pub(super) arrivals: Wheel<Arrival>,
-    /// Credits, as in [`Move::credit`]; in the commonest kind those for sources.
+    /// Credits, as in [`Move::credit`]; in uniform networks those for sources.
     pub(super) credits: Wheel<u32>,
     /// From a source.
     pub(super) injected: Wheel<Arrival>,
@@ -115,6 +131,17 @@ impl Wheels {
 }
 
 impl<S> Lean<S> {
+    /// An endpoint has taken a flit: output virtual channel `m` has a place again.
+    #[inline(always)]
+    pub(super) fn credit_from_endpoint(&mut self, now: u64, m: u32) {
+        if self.kind == Kind::Any {
+            let delay = self.nodes[(m >> 6) as usize].return_delay[(m >> 3 & 7) as usize];
+            self.wheels.credits.push(now + u64::from(delay), m);
+        } else {
+            self.wheels.returned.push(now + ONE_HOP, m);
+        }
+    }
+
     /// See [`Network::flit_hops`].
     pub(super) fn flit_hops(&self) -> u64 {
         self.nodes.iter().flat_map(|n| &n.sent.0).sum()
@@ -157,18 +184,30 @@ impl<A: Arbiter> Network<A> {
     /// A cycle's first three parts.
     #[inline]
     pub(super) fn advance_lean<S: Sink>(&mut self, sink: &mut S) {
-        if self.lean.common {
-            self.arrive_lean::<true, S>(sink);
-            if !self.sending.is_empty() {
-                self.send_from_lean_sources::<true>();
+        match self.lean.kind {
+            Kind::Plain => {
+                self.arrive_lean::<true, true, S>(sink);
+                if !self.sending.is_empty() {
+                    self.send_from_plain_sources();
+                }
+                if !self.active.is_empty() {
+                    self.step_uniform_nodes::<true>();
+                }
             }
-            if !self.active.is_empty() {
-                self.step_common_nodes();
+            Kind::Uniform => {
+                self.arrive_lean::<true, false, S>(sink);
+                if !self.sending.is_empty() {
+                    self.send_from_lean_sources::<true>();
+                }
+                if !self.active.is_empty() {
+                    self.step_uniform_nodes::<false>();
+                }
             }
-        } else {
-            self.arrive_lean::<false, S>(sink);
-            self.send_from_lean_sources::<false>();
-            self.step_other_nodes();
+            Kind::Any => {
+                self.arrive_lean::<false, false, S>(sink);
+                self.send_from_lean_sources::<false>();
+                self.step_other_nodes();
+            }
         }
     }
 }

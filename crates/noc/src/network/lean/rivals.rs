@@ -45,7 +45,7 @@ pub(super) fn allocate<O: Outbox, A: Arbiter>(
             }
         }
     }
-    if !(O::COMMON || cx.speculative) {
+    if !(O::UNIFORM || cx.speculative) {
         speculative = 0;
     }
     let mut bids = Grants::default();
@@ -94,7 +94,7 @@ fn win<A: Arbiter>(node: &mut Node<A::State>, i: usize, out: usize, v: usize, cx
 /// Virtual-channel allocation of output `out` for the only head that wants it. Gives its bid for the switch.
 #[inline(always)]
 fn bid_alone<O: Outbox, A: Arbiter>(node: &mut Node<A::State>, i: usize, out: usize, cx: &Context<A>) -> u64 {
-    let usable = node.free.of(out) & if O::COMMON { u8::MAX } else { node.mask[i] };
+    let usable = node.free.of(out) & if O::PLAIN { u8::MAX } else { node.mask[i] };
     if usable == 0 {
         return 0;
     }
@@ -122,7 +122,7 @@ fn bid_for_channels<O: Outbox, A: Arbiter>(
     while rest != 0 {
         let i = lowest(rest);
         rest &= rest - 1;
-        let usable = free & if O::COMMON { u8::MAX } else { node.mask[i] };
+        let usable = free & if O::PLAIN { u8::MAX } else { node.mask[i] };
         if usable == 0 {
             continue;
         }

@@ -12,22 +12,25 @@ use baton_units::Cycles;
 
 /// Where a router puts what it sends.
 pub(super) trait Outbox {
-    /// Of the commonest kind; see the documentation of the folder.
-    const COMMON: bool;
+    /// The network is uniform; see [`super::Kind`].
+    const UNIFORM: bool;
+    /// It is plain.
+    const PLAIN: bool;
 
     /// Takes what left by output `out` from input port `port`.
     fn put<S>(&mut self, node: &Node<S>, out: usize, port: usize, m: Move);
 }
 
 /// The rows for what is sent in this cycle, as all delays are the same.
-pub(super) struct Rows<'a> {
+pub(super) struct Rows<'a, const ONE_CLASS: bool> {
     pub(super) moves: Row<'a, Move>,
     pub(super) arrivals: Row<'a, Arrival>,
     pub(super) credits: Row<'a, u32>,
 }
 
-impl Outbox for Rows<'_> {
-    const COMMON: bool = true;
+impl<const ONE_CLASS: bool> Outbox for Rows<'_, ONE_CLASS> {
+    const UNIFORM: bool = true;
+    const PLAIN: bool = ONE_CLASS;
 
     #[inline(always)]
     fn put<S>(&mut self, _node: &Node<S>, _out: usize, _port: usize, m: Move) {
@@ -50,7 +53,8 @@ pub(super) struct ByDelay<'a> {
 }
 
 impl Outbox for ByDelay<'_> {
-    const COMMON: bool = false;
+    const UNIFORM: bool = false;
+    const PLAIN: bool = false;
 
     fn put<S>(&mut self, node: &Node<S>, out: usize, port: usize, m: Move) {
         let (flit_delay, credit_delay) = (u64::from(node.flit_delay[out]), u64::from(node.credit_delay[port]));
@@ -87,7 +91,7 @@ impl Queues {
 
 /// A packet's head flit stands at the front of input `i`: from now on it bids for an output virtual channel.
 #[inline(always)]
-pub(super) fn head_at_front<const COMMON: bool, S>(
+pub(super) fn head_at_front<const PLAIN: bool, S>(
     node: &mut Node<S>,
     i: usize,
     mut flit: Flit,
@@ -95,16 +99,16 @@ pub(super) fn head_at_front<const COMMON: bool, S>(
     slots: &Slots,
 ) {
     debug_assert!(flit.head(), "the first flit of a packet is its head");
-    if !COMMON && way.turns && !flit.second_phase() {
+    if !PLAIN && way.turns && !flit.second_phase() {
         flit = turn_at_intermediate(node, i, flit, way, slots);
     }
-    let table = node.route + if !COMMON && flit.second_phase() { way.table_two } else { 0 };
+    let table = node.route + if !PLAIN && flit.second_phase() { way.table_two } else { 0 };
     let entry = way.route[table + flit.dest()];
     let out = entry as u8;
     node.out[i] = out;
     node.want[usize::from(out)] |= 1 << i;
     node.wait |= 1 << i;
-    if !COMMON {
+    if !PLAIN {
         node.mask[i] = way.masks[flit.network() * way.lanes + usize::from(entry >> 8)] as u8;
     }
 }
@@ -169,7 +173,7 @@ fn next_packet<O: Outbox, A: Arbiter>(node: &mut Node<A::State>, i: usize, out: 
     node.want[out] &= !(1 << i);
     if node.count[i] > 0 {
         let flit = node.front[i];
-        if O::COMMON {
+        if O::PLAIN {
             head_at_front::<true, _>(node, i, flit, &cx.way, cx.slots);
         } else {
             head_at_front::<false, _>(node, i, flit, &cx.way, cx.slots);

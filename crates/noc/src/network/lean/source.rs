@@ -1,50 +1,67 @@
 //! A flit leaves a source. The rules are those of `edge.rs`.
 
 use super::super::Network;
-use super::super::edge::choose_way;
+use super::super::edge::{Turns, choose_way, next_class};
 use super::super::flit::Flit;
 use super::super::state::{Queue, Slots};
-use super::Arrival;
 use super::node::{Source, next_of_eight};
+use super::{Arrival, FROM_SOURCE};
 use crate::arbiter::Arbiter;
+use crate::routing::Choice;
 
 impl<A: Arbiter> Network<A> {
-    /// Every source with a packet sends one flit, if it can.
+    /// Every source with a packet sends one flit, if it can, in plain networks.
     #[inline(never)]
-    pub(super) fn send_from_lean_sources<const COMMON: bool>(&mut self) {
-        if !COMMON {
-            return self.send_from_sources();
-        }
+    pub(super) fn send_from_plain_sources(&mut self) {
         let mut sources = self.lean.sources.view();
-        let mut queues = self.queues.view();
+        let (mut queues, mut pending) = (self.queues.view(), self.pending.view());
         let (slots, now) = (&mut self.slots, self.now);
-        let mut out = self.lean.wheels.injected.open(now + 2);
+        let mut out = self.lean.wheels.injected.open(now + FROM_SOURCE);
         self.sending.retain(|node| {
             let (source, queue) = (&mut sources[node], &mut queues[node]);
             if let Some(arrival) = send_one(source, queue, slots, now, 0, u8::MAX, |flit| flit) {
                 out.push(arrival);
             }
-            queue.head != u32::MAX
+            let more = queue.head != u32::MAX;
+            if !more {
+                pending[node] = 0;
+            }
+            more
         });
         let n = out.len();
-        self.lean.wheels.injected.close(now + 2, n);
+        self.lean.wheels.injected.close(now + FROM_SOURCE, n);
     }
 
-    /// Sends a flit of the front packet of a class, if it can.
-    pub(in super::super) fn send_one_lean(&mut self, node: usize, class: usize) -> bool {
-        let q = node * self.classes as usize + class;
-        let lanes = self.channels_of_class(class) as u8;
-        let (nodes, choice, rng) = (self.nodes, self.routes.choice, &mut self.rng[node]);
-        let (source, queue) = (&mut self.lean.sources[node], &mut self.queues[q]);
-        let way = |flit| choose_way(flit, choice, rng, nodes);
-        match send_one(source, queue, &mut self.slots, self.now, class as u8, lanes, way) {
-            None => false,
-            Some(arrival) => {
-                let at = self.now + u64::from(self.lean.sources[node].delay);
-                self.lean.wheels.arrivals.push(at, arrival);
-                true
+    /// The same in others: classes take turns.
+    #[inline(never)]
+    pub(super) fn send_from_lean_sources<const UNIFORM: bool>(&mut self) {
+        let (classes, lanes, a_class) = (self.classes as usize, self.channels_of_class(0) as u8, self.vcs_a_class);
+        let (nodes, choice) = (self.nodes, self.routes.choice);
+        let mut sources = self.lean.sources.view();
+        let (mut queues, mut pending, mut turns) = (self.queues.view(), self.pending.view(), self.turns.view());
+        let (slots, now, rng, wheels) = (&mut self.slots, self.now, &mut self.rng, &mut self.lean.wheels);
+        self.sending.retain(|node| {
+            let source = &mut sources[node];
+            let mut rest = Turns::new(pending[node], turns[node]);
+            while let Some(class) = rest.next() {
+                let queue = &mut queues[node * classes + class];
+                let lanes = lanes << (class as u32 * a_class);
+                let way =
+                    |flit| if choice == Choice::None { flit } else { choose_way(flit, choice, &mut rng[node], nodes) };
+                let Some(arrival) = send_one(source, queue, slots, now, class as u8, lanes, way) else { continue };
+                if UNIFORM {
+                    wheels.injected.push(now + FROM_SOURCE, arrival);
+                } else {
+                    wheels.arrivals.push(now + u64::from(source.delay), arrival);
+                }
+                turns[node] = next_class(class, classes);
+                if queue.head == u32::MAX {
+                    pending[node] &= !(1 << class);
+                }
+                break;
             }
-        }
+            pending[node] != 0
+        });
     }
 }
 
