@@ -5,7 +5,7 @@ use super::flit::{MAX_HOPS, MAX_NODES};
 use super::lean::{self, Lean, Wiring};
 use super::matching::Matchers;
 use super::set::Set;
-use super::state::{Channel, Endpoint, NONE, Queue, Router, Scratch, Slots, Vc};
+use super::state::{Channel, Endpoint, MAX_CLASSES, NONE, Queue, Router, Scratch, Slots, Vc};
 use super::wheel::Wheel;
 use crate::allocator::AllocatorKind;
 use crate::arbiter::Arbiter;
@@ -107,7 +107,7 @@ impl<A: Arbiter> Network<A> {
             winner: [[0; 64]; 2],
             best: [0; 64],
         };
-        let places = vec![config.endpoint_places; config.classes as usize];
+        let places = [config.endpoint_places; MAX_CLASSES];
         let endpoint = Endpoint { holding: 0, open: 0, may: u64::MAX, last: 0, places };
         let bounded = config.endpoint_places > 0;
         let lean = if is_lean {

@@ -92,7 +92,7 @@ impl<A: Arbiter> Network<A> {
     /// Virtual channels of a class.
     #[inline]
     pub(super) fn channels_of_class(&self, class: usize) -> u64 {
-        (u64::MAX >> (64 - self.vcs_a_class)) << (class as u32 * self.vcs_a_class)
+        channels_of(class, self.vcs_a_class)
     }
 
     /// A flit stands at the end of an ejection channel.
@@ -136,6 +136,12 @@ impl<A: Arbiter> Network<A> {
         }
         sink.delivered(&delivered);
     }
+}
+
+/// Virtual channels of a class, of which each has `a_class`.
+#[inline(always)]
+pub(super) fn channels_of(class: usize, a_class: u32) -> u64 {
+    (u64::MAX >> (64 - a_class)) << (class as u32 * a_class)
 }
 
 /// Classes of a source that have a packet, in turn.

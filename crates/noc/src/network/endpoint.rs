@@ -2,79 +2,96 @@
 //! [`Network::release`]; responses need none.
 
 use super::Network;
+use super::edge::channels_of;
 use super::flit::Flit;
+use super::state::Endpoint;
 use super::vc_alloc::next_in_turn;
 use crate::arbiter::Arbiter;
 use crate::packet::Sink;
 
 impl<A: Arbiter> Network<A> {
-    /// Every endpoint with a flit that it may take takes one.
+    /// Every endpoint with a flit that it may take takes one. One that has taken none is looked at again when the next flit
+    /// comes, or the next release.
     pub(super) fn take_at_endpoints<S: Sink>(&mut self, sink: &mut S) {
+        if self.is_lean {
+            return self.take_at_lean_endpoints(sink);
+        }
         let mut from = 0;
         while let Some(node) = self.receiving.next(from) {
-            if !self.take_at(node, sink) {
-                self.receiving.remove(node);
+            match self.endpoints[node].choose() {
+                None => self.receiving.remove(node),
+                Some(v) => {
+                    let vc = ((self.router_inputs as usize + node) << self.shift) + v;
+                    let flit = self.free_place(vc);
+                    let state = &mut self.vcs[vc];
+                    state.count -= 1;
+                    let more = state.count > 0;
+                    self.endpoints[node].took(v, flit, more, self.response_class, self.vcs_a_class);
+                    if flit.tail() {
+                        self.deliver(flit, sink);
+                    }
+                }
             }
             from = node + 1;
         }
     }
 
-    /// False where it has nothing that it may take: the next flit or the next release wakes it.
-    #[inline(always)]
-    fn take_at<S: Sink>(&mut self, node: usize, sink: &mut S) -> bool {
-        let end = &mut self.endpoints[node];
-        let takable = end.holding & (end.open | end.may);
-        if takable == 0 {
-            return false;
-        }
-        let v = next_in_turn(takable, end.last + 1);
-        end.last = v as u32;
-        let (flit, more) = self.take_from(node, v);
-        let class = flit.network();
-        let of_class = self.channels_of_class(class);
-        let end = &mut self.endpoints[node];
-        if flit.head() && (class as u32) < self.response_class {
-            end.places[class] -= 1;
-            if end.places[class] == 0 {
-                end.may &= !of_class;
+    fn take_at_lean_endpoints<S: Sink>(&mut self, sink: &mut S) {
+        let (now, response_class, a_class) = (self.now, self.response_class, self.vcs_a_class);
+        let (lean, endpoints, slots) = (&mut self.lean, &mut self.endpoints, &mut self.slots);
+        let journeys = &mut self.journeys;
+        self.receiving.retain(|node| {
+            let end = &mut endpoints[node];
+            let Some(v) = end.choose() else { return false };
+            let (flit, m, more) = lean.ejected.take(node << 3 | v);
+            lean.credit_from_endpoint(now, m);
+            end.took(v, flit, more, response_class, a_class);
+            if flit.tail() {
+                let delivered = slots.deliver(flit, now);
+                if let Some(j) = journeys {
+                    j.note_arrival(&delivered);
+                }
+                sink.delivered(&delivered);
             }
-        }
-        end.open = end.open & !(1 << v) | u64::from(!flit.tail()) << v;
-        end.holding &= !(u64::from(!more) << v);
-        if flit.tail() {
-            self.deliver(flit, sink);
-        }
-        true
-    }
-
-    /// Takes the front flit of virtual channel `v` before the endpoint of `node`. Gives it, and whether another one stands
-    /// behind it.
-    #[inline(always)]
-    fn take_from(&mut self, node: usize, v: usize) -> (Flit, bool) {
-        if self.is_lean {
-            let (flit, m, more) = self.lean.ejected.take(node << 3 | v);
-            self.lean.credit_from_endpoint(self.now, m);
-            return (flit, more);
-        }
-        let vc = ((self.router_inputs as usize + node) << self.shift) + v;
-        let flit = self.free_place(vc);
-        let state = &mut self.vcs[vc];
-        state.count -= 1;
-        (flit, state.count > 0)
+            true
+        });
     }
 
     /// A place for one more packet of `class`; see [`Network::release`].
     pub(super) fn give_place(&mut self, node: usize, class: usize) {
-        let of_class = self.channels_of_class(class);
-        let Some(end) = self.endpoints.get_mut(node) else { return };
-        let Some(places) = end.places.get_mut(class) else { return };
-        *places += 1;
-        end.may |= of_class;
+        let (a_class, classes) = (self.vcs_a_class, self.classes as usize);
+        let Some(end) = self.endpoints.get_mut(node).filter(|_| class < classes) else { return };
+        end.places[class] += 1;
+        end.may |= channels_of(class, a_class);
         self.receiving.insert(node);
     }
 
     /// Whether the packet at the front of virtual channel `v` before the endpoint of `node` was begun.
     pub(super) fn begun(&self, node: usize, v: usize) -> bool {
         self.endpoints.get(node).is_some_and(|end| end.open >> v & 1 == 1)
+    }
+}
+
+impl Endpoint {
+    /// The virtual channel whose front flit it takes now, in turn.
+    #[inline(always)]
+    fn choose(&self) -> Option<usize> {
+        let takable = self.holding & (self.open | self.may);
+        (takable != 0).then(|| next_in_turn(takable, self.last + 1))
+    }
+
+    /// It has taken `flit` from virtual channel `v`, behind which there are `more` or not.
+    #[inline(always)]
+    fn took(&mut self, v: usize, flit: Flit, more: bool, response_class: u32, a_class: u32) {
+        let class = flit.network();
+        if flit.head() && (class as u32) < response_class {
+            self.places[class] -= 1;
+            if self.places[class] == 0 {
+                self.may &= !channels_of(class, a_class);
+            }
+        }
+        self.last = v as u32;
+        self.open = self.open & !(1 << v) | u64::from(!flit.tail()) << v;
+        self.holding &= !(u64::from(!more) << v);
     }
 }

@@ -223,6 +223,7 @@ impl<A: Arbiter> Network<A> {
 
     /// The first cycle, from the current one on, in which something can happen without another injection; `None`
     /// when the network is empty.
+    #[inline]
     pub fn next_activity(&self) -> Option<Cycles> {
         if !(self.sending.is_empty() && self.active.is_empty() && self.receiving.is_empty()) {
             return Some(Cycles(self.now));

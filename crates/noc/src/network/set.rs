@@ -22,8 +22,11 @@ impl Set {
 
     #[inline(always)]
     pub(super) fn insert(&mut self, n: usize) {
-        self.members[n >> 6] |= 1 << (n & 63);
-        self.words[n >> 12] |= 1 << (n >> 6 & 63);
+        let word = &mut self.members[n >> 6];
+        if *word == 0 {
+            self.words[n >> 12] |= 1 << (n >> 6 & 63);
+        }
+        *word |= 1 << (n & 63);
     }
 
     #[inline]

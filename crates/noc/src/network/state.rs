@@ -12,6 +12,8 @@ use super::table::Table;
 use crate::packet::{Delivered, PacketId};
 use baton_units::{Cycles, NodeId};
 
+/// Most classes that a configuration can have.
+pub(super) const MAX_CLASSES: usize = 8;
 /// No owner, no virtual channel.
 pub(super) const NONE: u16 = u16::MAX;
 
@@ -214,5 +216,5 @@ pub(super) struct Endpoint {
     /// Virtual channel that it took a flit from last.
     pub(super) last: u32,
     /// Free places by class.
-    pub(super) places: Vec<u32>,
+    pub(super) places: [u32; MAX_CLASSES],
 }

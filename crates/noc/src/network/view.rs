@@ -47,18 +47,18 @@ impl<A: Arbiter> Network<A> {
             view.credits = i16::from(self.lean.sources[channel.from as usize].credits[v]);
         } else {
             let (up, m) = (&self.lean.nodes[channel.from as usize], usize::from(channel.out_port) << 3 | v);
-            view.credits = i16::from(up.credits[m]);
+            view.credits = i16::from(up.lanes[m].credits);
             if !up.free.has(m) {
-                view.owner = u16::from(up.owner[m]);
+                view.owner = u16::from(up.lanes[m].owner);
             }
         }
         if c < self.router_inputs as usize {
             let (node, i) = (&self.lean.nodes[n >> 6], n & 63);
-            (view.count, view.out) = (u16::from(node.count[i]), u16::from(node.out[i]));
-            view.output = self.outputs[(n >> 6) << 3 | usize::from(node.out[i])];
-            let holds = node.wait >> i & 1 == 0 && self.holder(view.output as usize, node.given[i]) == Some(i);
-            view.given = if holds { u16::from(node.given[i]) } else { NONE };
-            view.mask = if self.lean.kind == Kind::Plain { self.masks[0] } else { u64::from(node.mask[i]) };
+            (view.count, view.out) = (u16::from(node.lanes[i].count), u16::from(node.lanes[i].out));
+            view.output = self.outputs[(n >> 6) << 3 | usize::from(node.lanes[i].out)];
+            let holds = node.wait >> i & 1 == 0 && self.holder(view.output as usize, node.lanes[i].given) == Some(i);
+            view.given = if holds { u16::from(node.lanes[i].given) } else { NONE };
+            view.mask = if self.lean.kind == Kind::Plain { self.masks[0] } else { u64::from(node.lanes[i].mask) };
         }
         if c >= self.router_inputs as usize {
             let end = n - ((self.router_inputs as usize) << 3);
@@ -79,7 +79,7 @@ impl<A: Arbiter> Network<A> {
         let channel = &self.channels[c];
         let (up, out) = (&self.lean.nodes[channel.from as usize], usize::from(channel.out_port));
         let m = out << 3 | usize::from(v);
-        (!up.free.has(m)).then(|| usize::from(up.owner[m]))
+        (!up.free.has(m)).then(|| usize::from(up.lanes[m].owner))
     }
 
     /// The flits that stand in virtual channel `n`, first one first.
@@ -99,10 +99,10 @@ impl<A: Arbiter> Network<A> {
         }
         let (node, i) = (&self.lean.nodes[n >> 6], n & 63);
         if k == 0 {
-            return node.front[i];
+            return node.lanes[i].front;
         }
         let queues = &self.lean.queues;
-        let place = node.head[i].wrapping_add(k as u8 - 1) & queues.depth_mask;
+        let place = node.lanes[i].head.wrapping_add(k as u8 - 1) & queues.depth_mask;
         queues.flits[(n << queues.depth_shift) + usize::from(place)]
     }
 
@@ -111,7 +111,7 @@ impl<A: Arbiter> Network<A> {
         match (self.is_lean, channel.from_source) {
             (false, _) => channel.flits,
             (true, true) => self.lean.sources[channel.from as usize].sent,
-            (true, false) => self.lean.nodes[channel.from as usize].sent[usize::from(channel.out_port)],
+            (true, false) => self.lean.nodes[channel.from as usize].ports[usize::from(channel.out_port)].sent,
         }
     }
 

@@ -99,10 +99,10 @@ fn step_node<O: Outbox, A: Arbiter>(node: &mut Node<A::State>, r: usize, io: &mu
     }
     if node.wait != 0 {
         let i = lowest(node.wait);
-        lone_head::<O, A>(node, r << 6 | i, usize::from(node.out[i]), io, cx);
+        lone_head::<O, A>(node, r << 6 | i, usize::from(node.lanes[i].out), io, cx);
     } else if node.ready != 0 {
         let i = lowest(node.ready);
-        lone_body::<O, A>(node, r << 6 | i, usize::from(node.out[i]), io, cx);
+        lone_body::<O, A>(node, r << 6 | i, usize::from(node.lanes[i].out), io, cx);
     }
 }
 
@@ -116,8 +116,8 @@ fn several<O: Outbox, A: Arbiter>(node: &mut Node<A::State>, r: usize, io: &mut 
     while rest != 0 {
         let i = lowest(rest);
         let bit = 1 << i;
-        let out = usize::from(node.out[i]);
-        let want = node.want[out] & all;
+        let out = usize::from(node.lanes[i].out);
+        let want = node.ports[out].want & all;
         if want == bit && all & port_of(i) == bit {
             rest &= rest - 1;
             // What is sent now may bring the next packet to the front; it takes part from the next cycle on.
@@ -149,18 +149,18 @@ pub(super) fn bid_start(bid_from: u8, out: usize) -> u32 {
 #[inline(always)]
 fn lone_head<O: Outbox, A: Arbiter>(node: &mut Node<A::State>, n: usize, out: usize, io: &mut O, cx: &Context<A>) {
     let i = n & 63;
-    let free = node.free.of(out) & if O::PLAIN { u8::MAX } else { node.mask[i] };
+    let free = node.free.of(out) & if O::PLAIN { u8::MAX } else { node.lanes[i].mask };
     if free == 0 {
         return;
     }
-    let v = next_of_eight(free, bid_start(node.bid_from[i], out));
-    node.bid_from[i] = ((out << 3 | v) + 1) as u8;
+    let v = next_of_eight(free, bid_start(node.lanes[i].bid_from, out));
+    node.lanes[i].bid_from = ((out << 3 | v) + 1) as u8;
     cx.arbiter.won(&mut node.by_head[out << 3 | v], i as u32);
     node.wait &= !(1 << i);
     let credit = node.credit.of(out);
     if (O::UNIFORM || cx.speculative) && free & credit != 0 {
-        cx.arbiter.won(&mut node.by_input[1][out], (i >> 3) as u32);
-        cx.arbiter.won(&mut node.by_output[1][i >> 3], out as u32);
+        cx.arbiter.won(&mut node.ports[out].by_input[1], (i >> 3) as u32);
+        cx.arbiter.won(&mut node.ports[i >> 3].by_output[1], out as u32);
         if credit >> v & 1 == 1 {
             return send_at_once::<O, A>(node, n, (out, v), io, cx);
         }
@@ -172,7 +172,7 @@ fn lone_head<O: Outbox, A: Arbiter>(node: &mut Node<A::State>, n: usize, out: us
 #[inline(always)]
 fn lone_body<O: Outbox, A: Arbiter>(node: &mut Node<A::State>, n: usize, out: usize, io: &mut O, cx: &Context<A>) {
     let port = (n & 63) >> 3;
-    cx.arbiter.won(&mut node.by_input[0][out], port as u32);
-    cx.arbiter.won(&mut node.by_output[0][port], out as u32);
+    cx.arbiter.won(&mut node.ports[out].by_input[0], port as u32);
+    cx.arbiter.won(&mut node.ports[port].by_output[0], out as u32);
     send_given::<O, A>(node, n, out, io, cx);
 }

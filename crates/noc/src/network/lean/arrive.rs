@@ -146,11 +146,11 @@ impl<A, S: Sink> Arriving<'_, A, S> {
     #[inline(always)]
     fn credit_arrives_at_router(&mut self, m: usize) {
         let node = &mut self.nodes[m >> 6];
-        node.credits[m & 63] += 1;
+        node.lanes[m & 63].credits += 1;
         node.credit.set(m);
         if !node.free.has(m) {
-            let i = usize::from(node.owner[m & 63]);
-            if node.count[i] > 0 {
+            let i = usize::from(node.lanes[m & 63].owner);
+            if node.lanes[i].count > 0 {
                 node.ready |= 1 << i;
                 self.active.insert(m >> 6);
             }
@@ -164,18 +164,18 @@ impl<A, S: Sink> Arriving<'_, A, S> {
         }
         let (n, i) = (to as usize, to as usize & 63);
         let node = &mut self.nodes[n >> 6];
-        let count = node.count[i];
-        node.count[i] = count + 1;
+        let count = node.lanes[i].count;
+        node.lanes[i].count = count + 1;
         if count > 0 {
             return self.queues.put(node, n, count, flit);
         }
-        node.front[i] = flit;
+        node.lanes[i].front = flit;
         if flit.head() {
             head_at_front::<PLAIN, _>(node, i, flit, &self.way, self.slots);
             return self.active.insert(n >> 6);
         }
         // A body flit: its packet holds a channel, and needs a credit.
-        if node.credit.has(usize::from(node.out[i]) << 3 | usize::from(node.given[i])) {
+        if node.credit.has(usize::from(node.lanes[i].out) << 3 | usize::from(node.lanes[i].given)) {
             node.ready |= 1 << i;
             self.active.insert(n >> 6);
         }

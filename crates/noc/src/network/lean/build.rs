@@ -4,7 +4,7 @@ use super::super::flit::Flit;
 use super::super::state::{Channel, Router};
 use super::super::wheel::Wheel;
 use super::ejected::Ejected;
-use super::node::{Fixed, Lanes, Node, Octets, Ports, SOURCE, Source, TO_ENDPOINT};
+use super::node::{Fixed, Lane, Node, Octets, Port, SOURCE, Source, TO_ENDPOINT};
 use super::{FROM_SOURCE, Kind, Lean, ONE_HOP, Queues, TO_SOURCE, Wheels};
 use crate::allocator::AllocatorKind;
 use crate::arbiter::Arbiter;
@@ -93,7 +93,7 @@ impl<S: Clone> Lean<S> {
     pub(in super::super) fn leave_kind(&mut self, mask: u64) {
         if std::mem::replace(&mut self.kind, Kind::Any) == Kind::Plain {
             for r in 0..self.nodes.len() {
-                self.nodes[r].mask = Fixed([mask as u8; 64]);
+                self.nodes[r].lanes.0.iter_mut().for_each(|lane| lane.mask = mask as u8);
             }
         }
     }
@@ -153,10 +153,27 @@ fn node<A: Arbiter>(config: &Config, routes: &Routes, a: &A, w: &Wiring<A::State
     };
     let behind = |out: usize| &w.channels[w.outputs[r << 3 | out] as usize];
     // Ports that do not exist are never looked at.
-    let ports = |n: usize, f: &dyn Fn(usize) -> u32| Fixed(std::array::from_fn(|p| if p < n { f(p) } else { 0 }));
     let delays = |n: usize, f: &dyn Fn(usize) -> u16| Fixed(std::array::from_fn(|p| if p < n { f(p) } else { 0 }));
-    let states = |requesters: usize| -> Ports<A::State> { Fixed(std::array::from_fn(|_| a.state(requesters))) };
-    let lanes = || -> Lanes<u8> { Fixed([0; 64]) };
+    let port = |p: usize| Port {
+        want: 0,
+        sent: 0,
+        down: if p < outs { down(p) } else { 0 },
+        up: if p < ins { up(p) } else { 0 },
+        by_vc: a.state(8),
+        by_output: [a.state(outs), a.state(outs)],
+        by_input: [a.state(ins), a.state(ins)],
+    };
+    let lane = Lane {
+        front: Flit::default(),
+        out: 0,
+        count: 0,
+        bid_from: 0,
+        given: 0,
+        head: 0,
+        mask: 0,
+        credits: config.buffer as u8,
+        owner: 0,
+    };
     Node {
         wait: 0,
         ready: 0,
@@ -165,23 +182,9 @@ fn node<A: Arbiter>(config: &Config, routes: &Routes, a: &A, w: &Wiring<A::State
         number: r as u32,
         route: r * routes.nodes,
         clock: router.clock,
-        want: Fixed([0; 8]),
-        down: ports(outs, &down),
-        up: ports(ins, &up),
-        sent: Fixed([0; 8]),
-        out: lanes(),
-        count: lanes(),
-        bid_from: lanes(),
-        given: lanes(),
-        head: lanes(),
-        mask: lanes(),
-        credits: Fixed([config.buffer as u8; 64]),
-        owner: lanes(),
-        by_vc: states(8),
-        by_output: [states(outs), states(outs)],
-        by_input: [states(ins), states(ins)],
+        ports: Fixed(std::array::from_fn(port)),
         by_head: Fixed(std::array::from_fn(|_| a.state(ins << 3))),
-        front: Fixed([Flit::default(); 64]),
+        lanes: Fixed([lane; 64]),
         flit_delay: delays(outs, &|out| behind(out).flit_delay),
         credit_delay: delays(ins, &|port| into(port).credit_delay),
         return_delay: delays(outs, &|out| behind(out).credit_delay),

@@ -144,7 +144,7 @@ impl<S> Lean<S> {
 
     /// See [`Network::flit_hops`].
     pub(super) fn flit_hops(&self) -> u64 {
-        self.nodes.iter().flat_map(|n| &n.sent.0).sum()
+        self.nodes.iter().flat_map(|n| &n.ports.0).map(|p| p.sent).sum()
     }
 }
 
@@ -174,7 +174,7 @@ impl<A: Arbiter> Context<'_, A> {
     /// What the arbiter may know of the packet at the front of input `i` of router `r`.
     #[inline]
     fn contender(&self, node: &Node<A::State>, r: usize, i: usize) -> Contender {
-        let slot = self.slots.get(node.front[i].slot());
+        let slot = self.slots.get(node.lanes[i].front.slot());
         let draw = mix(self.seed ^ mix(self.now).wrapping_add(((r << 6 | i) as u64) << 20));
         Contender { header: slot.header, created: slot.created, id: slot.id, draw }
     }

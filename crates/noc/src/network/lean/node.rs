@@ -73,7 +73,8 @@ impl Octets {
     }
 }
 
-/// A router. Fields say whether they belong to its inputs or to its outputs.
+/// A router. What one flit touches lies together, as all routers do not fit into a host's nearest cache: the whole, a
+/// port, a virtual channel. Fields say whether they belong to the inputs or to the outputs.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(in super::super) struct Node<S> {
@@ -85,52 +86,65 @@ pub(in super::super) struct Node<S> {
     pub(in super::super) free: Octets,
     /// By output: virtual channels with a credit.
     pub(in super::super) credit: Octets,
-    /// Which router.
-    pub(super) number: u32,
     /// First entry of its row in the routing table.
     pub(super) route: usize,
+    /// Which router.
+    pub(super) number: u32,
     /// Ticks `clock.0` times in `clock.1` cycles.
     pub(super) clock: (u32, u32),
-    /// By output: inputs whose packet at the front goes there.
-    pub(super) want: Ports<u64>,
-    /// By output: where its flits go, less the output's own number; an output virtual channel's number is added.
-    pub(super) down: Ports<u32>,
-    /// By input port: where its credits go, less the port's own number; an input's number is added.
-    pub(super) up: Ports<u32>,
-    /// By output: flits that were sent.
-    pub(in super::super) sent: Ports<u64>,
-    /// By input: output of the packet at the front.
-    pub(in super::super) out: Lanes<u8>,
-    /// By input: flits that have arrived and not left.
-    pub(in super::super) count: Lanes<u8>,
-    /// By input: where its next bid for an output virtual channel starts.
-    pub(super) bid_from: Lanes<u8>,
-    /// By input: output virtual channel that it was given.
-    pub(in super::super) given: Lanes<u8>,
-    /// By input: position of the second flit in its queue.
-    pub(in super::super) head: Lanes<u8>,
-    /// By input: virtual channels that the head flit may be given; not kept in the commonest kind.
-    pub(in super::super) mask: Lanes<u8>,
-    /// By output virtual channel: free places behind it.
-    pub(in super::super) credits: Lanes<u8>,
-    /// By output virtual channel that is not free: the input that holds it.
-    pub(in super::super) owner: Lanes<u8>,
-    /// By input: over its virtual channels.
-    pub(super) by_vc: Ports<S>,
-    /// By kind of bid and input: over the outputs that it bids for.
-    pub(super) by_output: [Ports<S>; 2],
-    /// By kind of bid and output: over the inputs that bid for it.
-    pub(super) by_input: [Ports<S>; 2],
+    pub(in super::super) ports: Ports<Port<S>>,
     /// By output virtual channel: over the inputs that bid for it.
     pub(super) by_head: Lanes<S>,
-    /// By input: the front flit.
-    pub(in super::super) front: Lanes<Flit>,
+    pub(in super::super) lanes: Lanes<Lane>,
     /// By output: cycles from a grant to the flit's next bid.
     pub(super) flit_delay: Ports<u16>,
     /// By input: cycles from a grant to the credit's use upstream.
     pub(super) credit_delay: Ports<u16>,
     /// By output: cycles from an endpoint's taking a flit to the credit's use.
     pub(super) return_delay: Ports<u16>,
+}
+
+/// One port, as an input and as an output.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Port<S> {
+    /// Output: inputs whose packet at the front goes there.
+    pub(super) want: u64,
+    /// Output: flits that were sent.
+    pub(in super::super) sent: u64,
+    /// Output: where its flits go, less the output's own number; an output virtual channel's number is added.
+    pub(super) down: u32,
+    /// Input: where its credits go, less the port's own number; an input's number is added.
+    pub(super) up: u32,
+    /// Input: over its virtual channels.
+    pub(super) by_vc: S,
+    /// Input, by kind of bid: over the outputs that it bids for.
+    pub(super) by_output: [S; 2],
+    /// Output, by kind of bid: over the inputs that bid for it.
+    pub(super) by_input: [S; 2],
+}
+
+/// One virtual channel of a port, as an input and as an output.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(in super::super) struct Lane {
+    /// Input: the front flit.
+    pub(in super::super) front: Flit,
+    /// Input: output of the packet at the front.
+    pub(in super::super) out: u8,
+    /// Input: flits that have arrived and not left.
+    pub(in super::super) count: u8,
+    /// Input: where its next bid for an output virtual channel starts.
+    pub(super) bid_from: u8,
+    /// Input: output virtual channel that it was given.
+    pub(in super::super) given: u8,
+    /// Input: position of the second flit in its queue.
+    pub(in super::super) head: u8,
+    /// Input: virtual channels that the head flit may be given; not kept in plain networks.
+    pub(in super::super) mask: u8,
+    /// Output: free places behind it.
+    pub(in super::super) credits: u8,
+    /// Output that is not free: the input that holds it.
+    pub(in super::super) owner: u8,
 }
 
 /// A node's way into the network.

@@ -21,8 +21,8 @@ pub(super) fn allocate<O: Outbox, A: Arbiter>(
     let (mut speculative, mut rest) = (0, heads);
     while rest != 0 {
         let i = lowest(rest);
-        let out = usize::from(node.out[i]);
-        let here = node.want[out] & rest;
+        let out = usize::from(node.lanes[i].out);
+        let here = node.ports[out].want & rest;
         rest &= !here;
         if here & (here - 1) == 0 {
             speculative |= bid_alone::<O, A>(node, i, out, cx);
@@ -35,8 +35,8 @@ pub(super) fn allocate<O: Outbox, A: Arbiter>(
     if bodies != 0 {
         let mut rest = one_a_port::<0, A>(node, r, bodies, cx);
         while rest != 0 {
-            let out = usize::from(node.out[lowest(rest)]);
-            let here = node.want[out] & rest;
+            let out = usize::from(node.lanes[lowest(rest)].out);
+            let here = node.ports[out].want & rest;
             rest &= !here;
             let i = pick_input::<0, A>(node, (r, out), here, cx);
             grants.take(i, out);
@@ -53,8 +53,8 @@ pub(super) fn allocate<O: Outbox, A: Arbiter>(
     if speculative != 0 {
         let mut rest = one_a_port::<1, A>(node, r, speculative, cx);
         while rest != 0 {
-            let out = usize::from(node.out[lowest(rest)]);
-            let here = node.want[out] & rest;
+            let out = usize::from(node.lanes[lowest(rest)].out);
+            let here = node.ports[out].want & rest;
             rest &= !here;
             let i = pick_input::<1, A>(node, (r, out), here, cx);
             if A::RANKS {
@@ -78,7 +78,7 @@ pub(super) fn allocate<O: Outbox, A: Arbiter>(
     while go != 0 {
         let i = lowest(go);
         go &= go - 1;
-        send_given::<O, A>(node, r << 6 | i, usize::from(node.out[i]), io, cx);
+        send_given::<O, A>(node, r << 6 | i, usize::from(node.lanes[i].out), io, cx);
     }
 }
 
@@ -86,7 +86,7 @@ pub(super) fn allocate<O: Outbox, A: Arbiter>(
 #[inline(always)]
 fn win<A: Arbiter>(node: &mut Node<A::State>, i: usize, out: usize, v: usize, cx: &Context<A>) {
     cx.arbiter.won(&mut node.by_head[out << 3 | v], i as u32);
-    node.bid_from[i] = ((out << 3 | v) + 1) as u8;
+    node.lanes[i].bid_from = ((out << 3 | v) + 1) as u8;
     node.wait &= !(1 << i);
     give(node, i, out, v);
 }
@@ -94,12 +94,12 @@ fn win<A: Arbiter>(node: &mut Node<A::State>, i: usize, out: usize, v: usize, cx
 /// Virtual-channel allocation of output `out` for the only head that wants it. Gives its bid for the switch.
 #[inline(always)]
 fn bid_alone<O: Outbox, A: Arbiter>(node: &mut Node<A::State>, i: usize, out: usize, cx: &Context<A>) -> u64 {
-    let usable = node.free.of(out) & if O::PLAIN { u8::MAX } else { node.mask[i] };
+    let usable = node.free.of(out) & if O::PLAIN { u8::MAX } else { node.lanes[i].mask };
     if usable == 0 {
         return 0;
     }
     let bid = u64::from(usable & node.credit.of(out) != 0) << i;
-    win(node, i, out, next_of_eight(usable, bid_start(node.bid_from[i], out)), cx);
+    win(node, i, out, next_of_eight(usable, bid_start(node.lanes[i].bid_from, out)), cx);
     bid
 }
 
@@ -122,12 +122,12 @@ fn bid_for_channels<O: Outbox, A: Arbiter>(
     while rest != 0 {
         let i = lowest(rest);
         rest &= rest - 1;
-        let usable = free & if O::PLAIN { u8::MAX } else { node.mask[i] };
+        let usable = free & if O::PLAIN { u8::MAX } else { node.lanes[i].mask };
         if usable == 0 {
             continue;
         }
         speculative |= u64::from(usable & credit != 0) << i;
-        let v = next_of_eight(usable, bid_start(node.bid_from[i], out));
+        let v = next_of_eight(usable, bid_start(node.lanes[i].bid_from, out));
         bidders[v & 7] |= 1 << i;
         wanted |= 1 << v;
     }
@@ -183,12 +183,12 @@ fn pick_bid<const K: usize, A: Arbiter>(node: &Node<A::State>, r: usize, bids: u
     let port = base >> 3;
     let (mut wanted, mut rest) = (0u64, bids);
     while rest != 0 {
-        wanted |= 1 << node.out[lowest(rest)];
+        wanted |= 1 << node.lanes[lowest(rest)].out;
         rest &= rest - 1;
     }
     let by_vc = |out: usize| {
-        let there = (node.want[out] & bids) >> base;
-        base + cx.arbiter.pick(&node.by_vc[port], there, 0, |v| cx.contender(node, r, base + v as usize)) as usize
+        let there = (node.ports[out].want & bids) >> base;
+        base + cx.arbiter.pick(&node.ports[port].by_vc, there, 0, |v| cx.contender(node, r, base + v as usize)) as usize
     };
     if wanted & (wanted - 1) == 0 {
         return by_vc(lowest(wanted));
@@ -196,7 +196,7 @@ fn pick_bid<const K: usize, A: Arbiter>(node: &Node<A::State>, r: usize, bids: u
     if A::POSITIONAL {
         // The output may be chosen first.
         let who = |_| cx.contender(node, r, base);
-        return by_vc(cx.arbiter.pick(&node.by_output[K][port], wanted, 0, who) as usize);
+        return by_vc(cx.arbiter.pick(&node.ports[port].by_output[K], wanted, 0, who) as usize);
     }
     let mut best = [0u8; 8];
     let mut rest = wanted;
@@ -206,7 +206,7 @@ fn pick_bid<const K: usize, A: Arbiter>(node: &Node<A::State>, r: usize, bids: u
         best[out & 7] = by_vc(out) as u8;
     }
     let who = |out: u32| cx.contender(node, r, usize::from(best[out as usize & 7]));
-    usize::from(best[cx.arbiter.pick(&node.by_output[K][port], wanted, 0, who) as usize & 7])
+    usize::from(best[cx.arbiter.pick(&node.ports[port].by_output[K], wanted, 0, who) as usize & 7])
 }
 
 /// Step three: the input that output `out` picks of `bids`, one a port. Both pointers move.
@@ -219,9 +219,9 @@ fn pick_input<const K: usize, A: Arbiter>(
 ) -> usize {
     let mut i = lowest(bids);
     if bids & (bids - 1) != 0 {
-        i = cx.arbiter.pick(&node.by_input[K][out], bids, 3, |bit| cx.contender(node, r, bit as usize)) as usize;
+        i = cx.arbiter.pick(&node.ports[out].by_input[K], bids, 3, |bit| cx.contender(node, r, bit as usize)) as usize;
     }
-    cx.arbiter.won(&mut node.by_input[K][out], (i >> 3) as u32);
-    cx.arbiter.won(&mut node.by_output[K][i >> 3], out as u32);
+    cx.arbiter.won(&mut node.ports[out].by_input[K], (i >> 3) as u32);
+    cx.arbiter.won(&mut node.ports[i >> 3].by_output[K], out as u32);
     i
 }

@@ -76,16 +76,16 @@ impl Queues {
     #[inline(always)]
     pub(super) fn put<S>(&mut self, node: &Node<S>, n: usize, count: u8, flit: Flit) {
         // The front flit is not in the ring.
-        let place = node.head[n & 63].wrapping_add(count - 1) & self.depth_mask;
+        let place = node.lanes[n & 63].head.wrapping_add(count - 1) & self.depth_mask;
         self.flits[(n << self.depth_shift) + usize::from(place)] = flit;
     }
 
     /// Takes the second flit of input virtual channel `n` to the front.
     #[inline(always)]
     fn advance<S>(&self, node: &mut Node<S>, n: usize) {
-        let head = node.head[n & 63];
-        node.front[n & 63] = self.flits[(n << self.depth_shift) + usize::from(head)];
-        node.head[n & 63] = head.wrapping_add(1) & self.depth_mask;
+        let head = node.lanes[n & 63].head;
+        node.lanes[n & 63].front = self.flits[(n << self.depth_shift) + usize::from(head)];
+        node.lanes[n & 63].head = head.wrapping_add(1) & self.depth_mask;
     }
 }
 
@@ -105,11 +105,11 @@ pub(super) fn head_at_front<const PLAIN: bool, S>(
     let table = node.route + if !PLAIN && flit.second_phase() { way.table_two } else { 0 };
     let entry = way.route[table + flit.dest()];
     let out = entry as u8;
-    node.out[i] = out;
-    node.want[usize::from(out)] |= 1 << i;
+    node.lanes[i].out = out;
+    node.ports[usize::from(out)].want |= 1 << i;
     node.wait |= 1 << i;
     if !PLAIN {
-        node.mask[i] = way.masks[flit.network() * way.lanes + usize::from(entry >> 8)] as u8;
+        node.lanes[i].mask = way.masks[flit.network() * way.lanes + usize::from(entry >> 8)] as u8;
     }
 }
 
@@ -120,7 +120,7 @@ fn turn_at_intermediate<S>(node: &mut Node<S>, i: usize, flit: Flit, way: &Way, 
         return flit;
     }
     let turned = flit.turned(slots.get(flit.slot()).dst);
-    node.front[i] = turned;
+    node.lanes[i].front = turned;
     turned
 }
 
@@ -140,7 +140,7 @@ pub(super) fn send_at_once<O: Outbox, A: Arbiter>(
         next_packet::<O, A>(node, i, out, cx);
     } else {
         hold(node, i, out, v);
-        if node.count[i] > 0 && node.credit.has(out << 3 | v) {
+        if node.lanes[i].count > 0 && node.credit.has(out << 3 | v) {
             node.ready |= 1 << i;
         }
     }
@@ -156,13 +156,13 @@ pub(super) fn send_given<O: Outbox, A: Arbiter>(
     cx: &Context<A>,
 ) {
     let i = n & 63;
-    let v = usize::from(node.given[i]);
+    let v = usize::from(node.lanes[i].given);
     let flit = send(node, n, (out, v), io, cx);
     if flit.tail() {
         node.ready &= !(1 << i);
         node.free.set(out << 3 | v);
         next_packet::<O, A>(node, i, out, cx);
-    } else if node.count[i] == 0 || !node.credit.has(out << 3 | v) {
+    } else if node.lanes[i].count == 0 || !node.credit.has(out << 3 | v) {
         node.ready &= !(1 << i);
     }
 }
@@ -170,9 +170,9 @@ pub(super) fn send_given<O: Outbox, A: Arbiter>(
 /// The packet at the front of input `i` has left for `out`.
 #[inline(always)]
 fn next_packet<O: Outbox, A: Arbiter>(node: &mut Node<A::State>, i: usize, out: usize, cx: &Context<A>) {
-    node.want[out] &= !(1 << i);
-    if node.count[i] > 0 {
-        let flit = node.front[i];
+    node.ports[out].want &= !(1 << i);
+    if node.lanes[i].count > 0 {
+        let flit = node.lanes[i].front;
         if O::PLAIN {
             head_at_front::<true, _>(node, i, flit, &cx.way, cx.slots);
         } else {
@@ -194,9 +194,9 @@ pub(super) fn give<S>(node: &mut Node<S>, i: usize, out: usize, v: usize) {
 /// Input `i` holds virtual channel `v` of `out` from now on.
 #[inline(always)]
 fn hold<S>(node: &mut Node<S>, i: usize, out: usize, v: usize) {
-    node.given[i] = v as u8;
+    node.lanes[i].given = v as u8;
     node.free.clear(out << 3 | v);
-    node.owner[out << 3 | v] = i as u8;
+    node.lanes[out << 3 | v].owner = i as u8;
 }
 
 /// Moves the front flit of input virtual channel `n` to virtual channel `v` of `out`: it will be there, and its credit
@@ -210,21 +210,21 @@ fn send<O: Outbox, A: Arbiter>(
     cx: &Context<A>,
 ) -> Flit {
     let (i, port, m) = (n & 63, (n & 63) >> 3, out << 3 | v);
-    let flit = node.front[i].one_hop_on();
-    let left = node.count[i] - 1;
-    node.count[i] = left;
+    let flit = node.lanes[i].front.one_hop_on();
+    let left = node.lanes[i].count - 1;
+    node.lanes[i].count = left;
     if left > 0 {
         cx.queues.advance(node, n);
     }
-    let places = node.credits[m] - 1;
-    node.credits[m] = places;
+    let places = node.lanes[m].credits - 1;
+    node.lanes[m].credits = places;
     if places == 0 {
         node.credit.clear(m);
     }
-    node.sent[out] += 1;
-    cx.arbiter.won(&mut node.by_vc[port], (i & 7) as u32);
-    let to = node.down[out].wrapping_add(m as u32);
-    let credit = node.up[port].wrapping_add(i as u32);
+    node.ports[out].sent += 1;
+    cx.arbiter.won(&mut node.ports[port].by_vc, (i & 7) as u32);
+    let to = node.ports[out].down.wrapping_add(m as u32);
+    let credit = node.ports[port].up.wrapping_add(i as u32);
     io.put(node, out, port, Move { flit, to, credit });
     flit
 }
