@@ -1,7 +1,7 @@
 //! Many locks and seeds side by side, after a check: the recorded lock is replayed first and compared with the recorded
 //! run's own time. Nothing is fitted to the trace: the chip's figures come from its file.
 
-use crate::compile::{Probes, compile, cpus};
+use crate::compile::{Probes, Work, compile, compile_with, cpus};
 use crate::disturbance::disturbed;
 use crate::network::{Network, NoNetwork, OnNetwork};
 use crate::program::{LockSpec, Probe, Program, Replayability};
@@ -184,7 +184,9 @@ pub fn predict(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     let (name, own) = recorded(trace);
     let cpus = ask.cpus.unwrap_or_else(|| cpus(trace, chip));
     let kept = Arc::new(compile(trace, chip, Probes::Kept));
-    let program = compile(trace, chip, Probes::Subtracted);
+    // Threads that repeat recorded ones repeat their shares, too.
+    let work = if ask.threads.is_some() { Work::AsRecorded } else { Work::Shared };
+    let program = compile_with(trace, chip, Probes::Subtracted, work);
     let mut notes = program.notes.clone();
     if !program.probe.recorded {
         let assumed = program.probe.event_ns;

@@ -32,6 +32,8 @@ pub enum Op {
     Spawn(u32),
     /// Waits until a thread has ended.
     Join(u32),
+    /// Takes items from a store and does them, until there are none.
+    Share(u32),
 }
 
 /// A thread.
@@ -89,7 +91,8 @@ pub struct Replayability {
     pub unmatched_waits: u64,
     /// Waits for a lock or semaphore that ended by a time-out or a cancellation.
     pub expired_waits: u64,
-    /// Acquisitions by which threads of one kind shared out work among themselves, each as much as it could.
+    /// Acquisitions by which threads of one kind shared out work among themselves, each as much as it could, and which are
+    /// replayed as recorded: those that could be made a store are not among them.
     pub dynamic: u64,
     /// Events that the trace lost.
     pub lost: u64,
@@ -114,6 +117,8 @@ impl Replayability {
 pub struct Program {
     /// Its threads. The first one is there from the start.
     pub threads: Vec<Script>,
+    /// What threads take from when they come to [`Op::Share`]: items, in the order in which they are taken.
+    pub stores: Vec<Vec<Vec<Op>>>,
     /// Its locks, by the numbers in [`Op::Lock`].
     pub locks: Vec<LockSpec>,
     /// How many reader-writer locks it has.

@@ -4,7 +4,7 @@
 mod common;
 
 use baton_chip::Chip;
-use baton_replay::compile::{Probes, compile};
+use baton_replay::compile::{Probes, Work, compile, compile_with};
 use baton_replay::program::{Op, Program};
 use baton_replay::scale::{self, ScaleError};
 use baton_replay::{Ask, predict};
@@ -209,11 +209,77 @@ fn unequal_shares_of_threads_of_one_kind_are_dynamic_work() {
                 events.extend([(t, i + 1, acquire()), (t + 10, i + 1, release())]);
             }
         }
-        program(&events).replayability.dynamic
+        let trace = trace(&events);
+        let recorded = compile_with(&trace, &chip(), Probes::Kept, Work::AsRecorded);
+        (recorded.replayability.dynamic, program(&events))
     };
-    assert_eq!(shares([100, 100]), 0);
-    assert_eq!(shares([100, 101]), 0);
-    assert_eq!(shares([150, 50]), 200);
+    for (counts, dynamic, items) in [([100, 100], 0, None), ([100, 101], 0, None), ([150, 50], 200, Some(149 + 49))] {
+        let (recorded, shared) = shares(counts);
+        assert_eq!((recorded, shared.replayability.dynamic), (dynamic, 0));
+        assert_eq!(shared.stores.first().map(Vec::len), items);
+        let takes = |thread: usize| shared.threads[thread].ops.iter().filter(|op| **op == Op::Share(0)).count();
+        assert_eq!((takes(1), takes(2)), if items.is_some() { (1, 1) } else { (0, 0) });
+        // What each thread's last acquisition is followed by stays its own.
+        let own = |thread: usize| shared.threads[thread].ops.iter().filter(|op| matches!(op, Op::Lock(_))).count();
+        assert_eq!([own(1), own(2)], if items.is_some() { [1, 1] } else { counts.map(|n| n as usize) });
+    }
+}
+
+/// Two threads of one kind; the events of each are given.
+fn kind(first: &[(u64, What)], second: &[(u64, What)]) -> Program {
+    let mut events = vec![(0, 0, START)];
+    for (thread, of) in [(1, first), (2, second)] {
+        let handle = 10 + u64::from(thread);
+        events.push((10 * handle, 0, What::Create { site: SiteId(5) }));
+        events.push((10 * handle + 1, 0, What::Created { handle, error: 0 }));
+        events.push((10 * handle + 2, thread, What::ThreadStart { handle }));
+        events.extend(of.iter().map(|&(time, what)| (time, thread, what)));
+    }
+    events.sort_by_key(|event| event.0);
+    program(&events)
+}
+
+/// So many acquisitions from a time on, and something at the end of each.
+fn takes(n: u64, from: u64, each: &[What]) -> Vec<(u64, What)> {
+    let one = |i: u64| {
+        let t = from + 100 * i;
+        [(t, acquire()), (t + 10, release())].into_iter().chain(each.iter().map(move |&what| (t + 20, what)))
+    };
+    (0..n).flat_map(one).collect()
+}
+
+#[test]
+fn items_are_in_the_order_in_which_they_were_taken() {
+    let program = kind(&takes(30, 1000, &[]), &takes(10, 1050, &[]));
+    let work = |item: &Vec<Op>| item.iter().map(|op| if let Op::Work(cycles) = op { *cycles } else { 0 }).sum::<u64>();
+    let works: Vec<u64> = program.stores[0].iter().map(work).collect();
+    // One thread's items and the other's by turns, then those of the first alone: 100 ticks each.
+    assert_eq!(works.len(), 29 + 9);
+    // Less what taking the lock costs.
+    assert!(works.iter().all(|work| (90..=100).contains(work)), "{works:?}");
+    assert!(
+        program.notes.iter().any(|note| note.contains("38 items are replayed by whoever comes first")),
+        "{:?}",
+        program.notes
+    );
+}
+
+#[test]
+fn what_depends_on_who_does_it_is_left_as_recorded() {
+    let other = Lock::mutex(640);
+    let holds = [What::Acquire { lock: other, mode: MODE, site: SiteId(2) }];
+    let meets = [What::BarrierArrive { barrier: 512, site: SITE }, What::BarrierLeave { barrier: 512, serial: false }];
+    for each in [&holds[..1], &meets[..]] {
+        let program = kind(&takes(30, 1000, each), &takes(10, 1050, each));
+        assert!(
+            program.stores.is_empty() && program.replayability.dynamic >= 40,
+            "{each:?}: {:?}",
+            program.replayability
+        );
+    }
+    // One after the other: they have nothing in common.
+    let program = kind(&takes(30, 1000, &[]), &[]);
+    assert!(program.stores.is_empty());
 }
 
 #[test]

@@ -9,28 +9,36 @@ const UNEQUAL: f64 = 0.02;
 /// And by more than so many acquisitions.
 const LEAST: u64 = 8;
 
-/// Acquisitions at places where threads of one kind differ in how often they come.
-pub(crate) fn count(trace: &Trace, sites: &BTreeMap<(u32, Address), BTreeMap<u32, u64>>) -> u64 {
+/// A place in the code at which threads of one kind take a lock, not equally often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) lock: u32,
+    pub(crate) site: Address,
+    /// Threads of the kind that come there.
+    pub(crate) threads: Vec<u32>,
+}
+
+/// All such places.
+pub(crate) fn places(trace: &Trace, sites: &BTreeMap<(u32, Address), BTreeMap<u32, u64>>) -> Vec<Place> {
     let kinds = kinds(trace);
-    let mut dynamic = 0;
-    for ((_, site), threads) in sites {
-        if *site == 0 {
-            continue;
+    let mut places = Vec::new();
+    for (&(lock, site), threads) in sites.iter().filter(|((_, site), _)| *site != 0) {
+        let mut by_kind: BTreeMap<_, Vec<(u32, u64)>> = BTreeMap::new();
+        for (&thread, &count) in threads {
+            by_kind.entry(kinds[thread as usize]).or_default().push((thread, count));
         }
-        let mut by_kind: BTreeMap<_, Vec<u64>> = BTreeMap::new();
-        for (thread, &count) in threads {
-            by_kind.entry(kinds[*thread as usize]).or_default().push(count);
-        }
-        for counts in by_kind.values().filter(|counts| counts.len() >= 2) {
-            let (least, most) = (counts.iter().min().unwrap_or(&0), counts.iter().max().unwrap_or(&0));
-            let sum: u64 = counts.iter().sum();
-            let mean = sum as f64 / counts.len() as f64;
-            if most - least > LEAST && (most - least) as f64 > UNEQUAL * mean {
-                dynamic += sum;
-            }
+        for counts in by_kind.values().filter(|counts| unequal(counts.iter().map(|of| of.1))) {
+            places.push(Place { lock, site, threads: counts.iter().map(|of| of.0).collect() });
         }
     }
-    dynamic
+    places
+}
+
+/// Whether two or more threads differ in how often they come.
+pub(crate) fn unequal(counts: impl Iterator<Item = u64> + Clone) -> bool {
+    let (least, most) = (counts.clone().min().unwrap_or(0), counts.clone().max().unwrap_or(0));
+    let (sum, n) = counts.fold((0, 0u64), |(sum, n), count| (sum + count, n + 1));
+    most - least > LEAST && (most - least) as f64 > UNEQUAL * sum as f64 / n.max(1) as f64
 }
 
 /// Threads that were created at one call site are of one kind; others are alone in theirs.

@@ -6,6 +6,7 @@
 //! simulated scheduler makes its own.
 
 use super::lines::after_foreign;
+use super::stores::{Mark, Steps};
 use super::walk::Gap;
 use super::{Probes, Raw, RawThread, Scale};
 use crate::program::{Lines, Op};
@@ -149,9 +150,10 @@ fn by_cpu_time(thread: &mut RawThread, measures: &Measures, crowd: &Crowd) {
     }
 }
 
-/// The steps in cycles.
-pub(crate) fn ops(thread: &RawThread, measures: &Measures, lines: &[Lines], chip: &Chip, prices: &Prices) -> Vec<Op> {
+/// The steps in cycles, and which of them are acquisitions at known places in the code.
+pub(crate) fn ops(thread: &RawThread, measures: &Measures, lines: &[Lines], chip: &Chip, prices: &Prices) -> Steps {
     let mut ops = Vec::with_capacity(thread.steps.len());
+    let (mut marks, mut asked) = (Vec::new(), None);
     let mut work = 0u64;
     let put = |ops: &mut Vec<Op>, work: &mut u64, op: Op| {
         if *work != 0 {
@@ -169,7 +171,17 @@ pub(crate) fn ops(thread: &RawThread, measures: &Measures, lines: &[Lines], chip
                     put(&mut ops, &mut work, Op::Delay(asleep.saturating_sub(chip.os.wake_idle.0).max(1)));
                 }
             }
-            Raw::Op(op) => put(&mut ops, &mut work, op),
+            Raw::Op(op) => {
+                put(&mut ops, &mut work, op);
+                // The acquisition itself comes behind the work up to it. One of a lock that the thread has is none.
+                if let (Op::Lock(taken), Some((lock, site, time))) = (op, asked)
+                    && taken == lock
+                {
+                    marks.push(Mark { at: ops.len() - 1, lock, site, time });
+                    asked = None;
+                }
+            }
+            Raw::Site(lock, site, time) => asked = Some((lock, site, time)),
             Raw::Away(ticks) => {
                 let away = measures.scale.cycles(ticks as f64) as u64;
                 put(&mut ops, &mut work, Op::Delay(away.saturating_sub(chip.os.wake_idle.0).max(1)));
@@ -181,7 +193,7 @@ pub(crate) fn ops(thread: &RawThread, measures: &Measures, lines: &[Lines], chip
     if work != 0 {
         ops.push(Op::Work(work));
     }
-    ops
+    Steps { ops, marks, life: (thread.first, thread.last) }
 }
 
 impl Measures {

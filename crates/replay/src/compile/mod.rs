@@ -9,7 +9,8 @@
 //! | [`tokens`] | which signal ended which condition wait |
 //! | [`gaps`] | what a thread did between two events: computed, slept, or waited for a core |
 //! | [`lines`] | how much data moves with a lock |
-//! | [`dynamic`] | work that threads share out among themselves |
+//! | [`dynamic`] | where threads share out work among themselves |
+//! | [`stores`] | such work as a store, from which whoever comes first takes the next item |
 
 mod affinity;
 mod dynamic;
@@ -17,13 +18,14 @@ mod gaps;
 mod lines;
 mod objects;
 mod semaphores;
+mod stores;
 mod tokens;
 mod walk;
 
 use self::semaphores::Unit;
 use crate::program::{LockSpec, Op, Probe, Program, Script};
 use baton_chip::{Chip, Prices};
-use baton_trace::{ThreadIndex, Trace};
+use baton_trace::{Address, ThreadIndex, Trace};
 use baton_units::Cycles;
 
 /// Whether the cost of recording is taken out of what threads computed.
@@ -33,6 +35,15 @@ pub enum Probes {
     Kept,
     /// Taken out: to predict a run that is not recorded.
     Subtracted,
+}
+
+/// Who does the work that threads shared out among themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Whoever comes first, where that can be.
+    Shared,
+    /// Whoever did it in the recorded run.
+    AsRecorded,
 }
 
 /// Ticks of a trace as cycles of a chip. A computation takes the time that it took.
@@ -62,6 +73,11 @@ const ASSUMED_PROBE_NS: f64 = 25.0;
 
 /// Makes a program of a trace, for a chip.
 pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
+    compile_with(trace, chip, probes, Work::Shared)
+}
+
+/// As [`compile`], with a choice of who does the work that was shared out.
+pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -> Program {
     let scale = Scale::new(trace, chip);
     // A chip whose network cannot be built is refused when it is run, with the error.
     let prices = Prices::of(chip).unwrap_or_default();
@@ -77,26 +93,41 @@ pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
     let crowd = gaps::Crowd::of(&walked.waiting, trace.threads.len());
     let mut notes = std::mem::take(&mut walked.notes);
     let mut told = gaps::Told::default();
-    let threads: Vec<Script> = walked
+    let mut steps: Vec<stores::Steps> = walked
         .threads
         .iter_mut()
-        .enumerate()
-        .map(|(i, thread)| {
+        .map(|thread| {
             gaps::classify(thread, &measures, &crowd, &mut told);
-            let ops = gaps::ops(thread, &measures, &lines, chip, &prices);
-            let name = trace.threads[i].name.clone().unwrap_or_else(|| format!("thread {i}"));
-            let started = walked.started[i];
-            let at = (!started).then(|| Cycles(scale.cycles((thread.first - walked.first) as f64) as u64));
-            Script { name, at, cpus: affinities.threads[i].clone(), ops }
+            gaps::ops(thread, &measures, &lines, chip, &prices)
         })
         .collect();
+    let places = dynamic::places(trace, &walked.sites);
+    let all: u64 = places.iter().map(|place| walked.acquisitions(place)).sum();
+    let stores = match sharing {
+        Work::Shared => stores::make(&mut steps, places),
+        Work::AsRecorded => stores::Stores { left: all, ..stores::Stores::default() },
+    };
+    let script = |(i, steps): (usize, stores::Steps)| {
+        let name = trace.threads[i].name.clone().unwrap_or_else(|| format!("thread {i}"));
+        let started = walked.started[i];
+        let at = (!started).then(|| Cycles(scale.cycles((steps.life.0 - walked.first) as f64) as u64));
+        Script { name, at, cpus: affinities.threads[i].clone(), ops: steps.ops }
+    };
+    let threads: Vec<Script> = steps.into_iter().enumerate().map(script).collect();
     notes.extend(told.notes());
     notes.extend(affinities.notes());
     let (begin, end) = trace.span();
     let mut replayability = walked.replayability;
     replayability.lost = trace.losses.iter().map(|loss| loss.events).sum();
-    replayability.dynamic = dynamic::count(trace, &walked.sites);
-    if replayability.dynamic != 0 {
+    replayability.dynamic = stores.left;
+    let items: usize = stores.stores.iter().map(Vec::len).sum();
+    if items != 0 {
+        notes.push(format!(
+            "threads share out work among themselves: {items} items are replayed by whoever comes first, in the order in which \
+             they were taken"
+        ));
+    }
+    if stores.left != 0 {
         notes.push("threads share out work among themselves under a lock; the recorded shares are replayed".into());
     }
     let locks = walked.objects.locks.iter().zip(&lines).map(|(lock, lines)| LockSpec {
@@ -107,6 +138,7 @@ pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
     });
     Program {
         threads,
+        stores: stores.stores,
         locks: locks.collect(),
         rwlocks: walked.objects.rwlocks,
         semaphores: walked.semaphores.initial(&walked.objects.semaphores),
@@ -151,12 +183,16 @@ pub(crate) enum Raw {
     Post(Unit),
     /// So long away from the core, in ticks.
     Away(u64),
+    /// The next acquisition of this lock is at this place in the code, asked for at this time.
+    Site(u32, Address, u64),
 }
 
 /// A thread as the walk saw it.
 #[derive(Default)]
 pub(crate) struct RawThread {
     pub(crate) first: u64,
+    /// Its last event.
+    pub(crate) last: u64,
     pub(crate) steps: Vec<Raw>,
     /// Its CPU time at some moments: place in `steps`, nanoseconds.
     pub(crate) cpu: Vec<(usize, u64)>,

@@ -50,6 +50,8 @@ pub(crate) struct World<L> {
     barriers: Vec<Owned<Simulated, Central<Simulated>>>,
     tokens: Vec<Owned<Simulated, <Simulated as Machine>::Atomic<u32>>>,
     books: RefCell<Vec<Book>>,
+    /// Items taken from each store.
+    taken: RefCell<Vec<usize>>,
     guests: RefCell<Vec<Option<Guest>>>,
 }
 
@@ -89,6 +91,7 @@ impl<L: RawLock<Simulated>> World<L> {
             barriers: program.barriers.iter().map(|&n| Owned::new(Central::new(participants(n)))).collect(),
             tokens: (0..program.tokens).map(|_| Owned::new(Atomic::new(0))).collect(),
             books: RefCell::new(vec![Book::default(); program.locks.len()]),
+            taken: RefCell::new(vec![0; program.stores.len()]),
             guests: RefCell::new(vec![None; program.threads.len()]),
             program,
         })
@@ -144,7 +147,22 @@ impl<L: RawLock<Simulated>> World<L> {
                     act::join(guest);
                 }
             }
+            Op::Share(store) => {
+                while let Some(item) = self.take(store) {
+                    for &op in &self.program.stores[store as usize][item] {
+                        self.follow(op, held);
+                    }
+                }
+            }
         }
+    }
+
+    /// The number of the store's next item, if it has one left. Which thread has it is settled when it asks for the lock.
+    fn take(&self, store: u32) -> Option<usize> {
+        let taken = &mut self.taken.borrow_mut()[store as usize];
+        let item = (*taken < self.program.stores[store as usize].len()).then_some(*taken);
+        *taken += usize::from(item.is_some());
+        item
     }
 
     fn lock(&self, lock: u32) -> usize {

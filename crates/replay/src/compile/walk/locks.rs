@@ -7,7 +7,7 @@ use baton_trace::{Address, Lock, LockKind, Mode as Holding, ProcessIndex, SiteId
 use baton_units::CoreId;
 
 impl Walk<'_> {
-    pub(super) fn counted(&mut self, id: usize, lock: Lock, process: ProcessIndex, site: SiteId) {
+    pub(super) fn counted(&mut self, id: usize, t: u64, lock: Lock, process: ProcessIndex, site: SiteId) {
         if lock.kind != LockKind::RwLock && self.states[id].mode == Mode::Running {
             let lock = self.objects.lock((process, lock.address), lock.kind);
             // A wait is recorded with its whole stack, another acquisition with its innermost frame: one place in the code.
@@ -17,6 +17,7 @@ impl Walk<'_> {
                 [] => Address::MAX - Address::from(site.0),
             };
             *self.sites.entry((lock, place)).or_default().entry(id as u32).or_default() += 1;
+            self.threads[id].steps.push(Raw::Site(lock, place, t));
         }
     }
 

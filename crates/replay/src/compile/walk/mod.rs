@@ -18,6 +18,7 @@ mod locks;
 mod meetings;
 mod processor;
 
+use super::dynamic::Place;
 use super::objects::Objects;
 use super::semaphores::Semaphores;
 use super::tokens::Tokens;
@@ -168,7 +169,17 @@ impl<'a> Walk<'a> {
         walk
     }
 
+    /// Acquisitions at a place.
+    pub(crate) fn acquisitions(&self, place: &Place) -> u64 {
+        let counts = self.sites.get(&(place.lock, place.site));
+        let of = |thread: &u32| counts.and_then(|counts| counts.get(thread)).copied().unwrap_or(0);
+        place.threads.iter().map(of).sum()
+    }
+
     fn finish(&mut self) {
+        for (thread, state) in self.threads.iter_mut().zip(&self.states) {
+            thread.last = state.last;
+        }
         // Tokens are known only now: a wake-up comes after its signal, a take after its post.
         self.semaphores.settle(&mut self.tokens);
         for thread in &mut self.threads {
@@ -218,11 +229,11 @@ impl<'a> Walk<'a> {
             What::Pause { ticks } => self.states[id].pause += ticks,
             What::Attribute { address, value } => self.objects.attribute((process, address), value),
             What::Acquire { lock, mode, site } => {
-                self.counted(id, lock, process, site);
+                self.counted(id, t, lock, process, site);
                 self.acquire(id, t, lock, mode, process);
             }
             What::Request { lock, mode: _, site } => {
-                self.counted(id, lock, process, site);
+                self.counted(id, t, lock, process, site);
                 self.request(id, t, lock, process);
             }
             What::Acquired { lock, mode, .. } => self.acquired(id, t, lock, mode, process),

@@ -1,0 +1,104 @@
+//! Threads that share out work among themselves: on a chip that starts threads later, the first ones do more of it. The replay of
+//! a recording from another chip foretells that; the recorded shares would not.
+
+mod common;
+
+use baton_chip::{Chip, Options, Simulated, Simulation, Spawn, act};
+use baton_machine::units::Cycles;
+use baton_machine::{Machine, Owned, Wait};
+use baton_replay::compile::{Probes, Work, compile_with};
+use baton_replay::run::{Choice, Setup, run};
+use baton_sync::lock::RawLock;
+use baton_sync::lock::futex::Futex;
+use baton_trace::{Lock, Mode, SiteId, Trace, What};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+const THREADS: u64 = 4;
+const ITEMS: u64 = 240;
+const WAIT: Wait = Wait::Futex;
+
+fn note(what: What) {
+    act::record(act::time(), what);
+}
+
+/// A few long items among many short ones.
+fn length(item: u64) -> u64 {
+    if item.is_multiple_of(12) { 30_000 } else { 2000 + 37 * (item % 11) }
+}
+
+/// Takes items until there are none. The lock's wait is short beside an item, so that its requests are not told apart.
+fn worker(handle: u64, lock: &Futex<Simulated>, next: &Cell<u64>) {
+    note(What::ThreadStart { handle });
+    loop {
+        let (name, mode, site) = (Lock::mutex(0x1000), Mode::Exclusive, SiteId(1));
+        lock.lock(WAIT);
+        note(What::Acquire { lock: name, mode, site });
+        let item = next.get();
+        next.set(item + 1);
+        Simulated::work(Cycles(50));
+        note(What::Release { lock: name, mode, site });
+        // SAFETY: locked above with the same policy.
+        unsafe { lock.unlock((), WAIT) };
+        if item >= ITEMS {
+            break;
+        }
+        Simulated::work(Cycles(length(item)));
+    }
+    note(What::ThreadEnd { handle });
+}
+
+/// The program itself on a chip.
+fn direct(chip: &Chip) -> (Trace, u64) {
+    let mut simulation = Simulation::new(chip, &Options { record: true, ..Options::default() }).unwrap();
+    let lock = simulation.outside(|| Rc::new(Owned::<Simulated, Futex<Simulated>>::new(Futex::new())));
+    let next = Rc::new(Cell::new(0));
+    let main = move || {
+        note(What::ThreadStart { handle: 1 });
+        let mut guests = Vec::new();
+        for handle in 2..2 + THREADS {
+            note(What::Create { site: SiteId(9) });
+            let (lock, next) = (lock.clone(), next.clone());
+            guests.push(act::spawn(Spawn::default(), move || worker(handle, &lock, &next)));
+            note(What::Created { handle, error: 0 });
+        }
+        for (handle, guest) in (2..).zip(guests) {
+            note(What::JoinBegin { handle, site: SiteId::UNKNOWN });
+            act::join(guest);
+            note(What::JoinEnd { handle, error: 0 });
+        }
+        note(What::ThreadEnd { handle: 1 });
+    };
+    simulation.spawn(Spawn::default(), main).unwrap();
+    let outcome = simulation.run().unwrap();
+    (simulation.into_trace(), outcome.cycles.0)
+}
+
+fn replayed(trace: &Trace, chip: &Chip, work: Work) -> u64 {
+    let program = Arc::new(compile_with(trace, chip, Probes::Kept, work));
+    assert_eq!(program.stores.len(), usize::from(work == Work::Shared));
+    assert_eq!(program.replayability.dynamic == 0, work == Work::Shared);
+    let setup = Setup { choice: Choice { lock: "futex".into(), wait: WAIT }, seed: 1, cpus: chip.cpus(), limit: None };
+    run(&program, chip, &setup).unwrap().time.0
+}
+
+#[test]
+fn who_comes_first_takes_the_next_item() {
+    let cores = ["core.count=5", "core.per_cluster=5"];
+    let here = common::chip(&cores);
+    // Threads that are started half a million cycles apart: the program is half over when the last one comes.
+    let there = common::chip(&[cores[0], cores[1], "os.thread_create=400000"]);
+    let (trace, _) = direct(&here);
+    let (_, truth) = direct(&there);
+    let error = |work| replayed(&trace, &there, work) as f64 / truth as f64 - 1.0;
+    let (shared, recorded) = (error(Work::Shared), error(Work::AsRecorded));
+    assert!(shared.abs() < 0.05, "{shared:+.3} shared");
+    assert!(recorded > 0.1, "{recorded:+.3} as recorded: the last thread has its whole share before it");
+    // On its own chip both are right.
+    let (_, own) = direct(&here);
+    for work in [Work::Shared, Work::AsRecorded] {
+        let error = replayed(&trace, &here, work) as f64 / own as f64 - 1.0;
+        assert!(error.abs() < 0.05, "{error:+.3} on the recorded chip, {work:?}");
+    }
+}
