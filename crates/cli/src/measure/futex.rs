@@ -31,6 +31,16 @@ pub(crate) fn wait_changed(budget: Budget) -> Spread {
     batches(budget.short, |n| (0..n).for_each(|_| wait(&word, 1)))
 }
 
+/// A system call that does next to nothing: what entering and leaving the kernel takes.
+pub(crate) fn system_call(budget: Budget) -> Spread {
+    batches(budget.short, |n| {
+        for _ in 0..n {
+            // SAFETY: the call takes nothing; made by number, it is no copy that the C library keeps.
+            unsafe { libc::syscall(libc::SYS_getppid) };
+        }
+    })
+}
+
 /// Whether the budget is used up and there is a sample to speak of; on CPUs that others keep busy, ten times the
 /// budget is enough in any case.
 fn enough(begin: Instant, budget: Duration, samples: usize) -> bool {

@@ -40,13 +40,13 @@ pub(crate) fn line_rate(cpus: &[u32], line_bytes: u32, last_level: u64, budget: 
     Spread::of(passes.into_iter().flatten().map(|time| time / lines).collect())
 }
 
-/// Stores that a CPU takes in while the first of them misses: then the next one has to wait. `None` where no such step is seen, or
-/// no time-stamp counter can see it.
+/// Stores that a CPU takes in while the first of them misses: then the next one has to wait. Told by several passes; or why it
+/// cannot be told.
 #[cfg(target_arch = "x86_64")]
-pub(crate) fn store_buffer(cpu: u32) -> Option<u32> {
+pub(crate) fn store_buffer(cpu: u32, budget: Budget) -> Result<u32, String> {
     const MOST: usize = 160;
-    const STEP: usize = 2;
     const SAMPLES: usize = 300;
+    let passes = if budget.long < Budget::CALIBRATE.long { 3 } else { 11 };
     std::thread::spawn(move || {
         pin(cpu);
         let cold = Ring::new(RANGE / 64, 64);
@@ -72,20 +72,39 @@ pub(crate) fn store_buffer(cpu: u32) -> Option<u32> {
                 (_rdtsc() - start) as f64
             }
         };
-        let steps: Vec<(usize, f64)> = (STEP..=MOST)
-            .step_by(STEP)
-            .filter_map(|n| Some((n, Spread::of((0..SAMPLES).map(|_| time(n)).collect())?.low)))
-            .collect();
-        step(&steps)
+        let mut pass = || -> Vec<(usize, f64)> {
+            let numbers = (STEP..=MOST).step_by(STEP);
+            numbers.filter_map(|n| Some((n, Spread::of((0..SAMPLES).map(|_| time(n)).collect())?.low))).collect()
+        };
+        agreed(&(0..passes).map(|_| step(&pass())).collect::<Vec<_>>())
     })
     .join()
     .expect("the measuring thread does not panic")
 }
 
+/// From one tried number of stores to the next.
+const STEP: usize = 2;
+
+/// The middle of what the passes found. Refused if a third of them found nothing, or the middle half of the others are further apart
+/// than two steps, or an eighth, of it.
+fn agreed(passes: &[Option<u32>]) -> Result<u32, String> {
+    let mut found: Vec<u32> = passes.iter().copied().flatten().collect();
+    found.sort_unstable();
+    let n = found.len();
+    if n == 0 || n * 3 < passes.len() * 2 {
+        return Err(format!("{n} of {} passes found a step", passes.len()));
+    }
+    let (low, middle, high) = (found[n / 4], found[n / 2], found[n * 3 / 4]);
+    if high - low > (2 * STEP as u32).max(middle / 8) {
+        return Err(format!("from {} to {} by pass: too far apart", found[0], found[n - 1]));
+    }
+    Ok(middle)
+}
+
 /// Elsewhere nothing is precise enough.
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) fn store_buffer(_: u32) -> Option<u32> {
-    None
+pub(crate) fn store_buffer(_: u32, _: Budget) -> Result<u32, String> {
+    Err("no time-stamp counter that is precise enough".into())
 }
 
 /// Where times by number of stores go up for good: the number before the middle between the least and the last is passed. A step must
@@ -112,6 +131,17 @@ mod tests {
         assert_eq!(step(&(2..=160).step_by(2).map(stair).collect::<Vec<_>>()), Some(56));
         assert_eq!(step(&(2..=160).step_by(2).map(|n| (n, 30.0 + n as f64)).collect::<Vec<_>>()), None);
         assert_eq!(step(&[]), None);
+    }
+
+    #[test]
+    fn passes_agree_or_are_refused() {
+        let all = |found: &[u32]| agreed(&found.iter().map(|&n| Some(n)).collect::<Vec<_>>());
+        // One pass in seven was disturbed.
+        assert_eq!(all(&[64, 62, 64, 64, 2, 64, 66]), Ok(64));
+        assert!(all(&[64, 30, 12, 64, 100, 44, 66]).unwrap_err().contains("from 12 to 100"));
+        assert_eq!(agreed(&[Some(64), None, Some(64)]), Ok(64));
+        assert_eq!(agreed(&[Some(64), None, None]), Err("1 of 3 passes found a step".into()));
+        assert!(agreed(&[]).is_err());
     }
 
     #[test]

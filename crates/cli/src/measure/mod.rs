@@ -8,6 +8,8 @@
 //! | [`memory`] | memory's rate, the store buffer's depth |
 //! | [`lines`] | two cores: handing a cache line over, invalidating a copy |
 //! | [`futex`] | sleeping and waking in the kernel |
+//! | [`gaps`] | ticks and interrupts, as gaps in a loop that reads the clock |
+//! | [`moving`] | waking a thread on another CPU than its last |
 //! | [`place`] | where woken threads go |
 //! | [`sched`] | context switches, time slices, preemption, thread creation |
 //! | [`instructions`] | wait instructions, tried in a child process |
@@ -16,10 +18,12 @@
 pub(crate) mod chain;
 pub(crate) mod core;
 pub(crate) mod futex;
+pub(crate) mod gaps;
 pub(crate) mod instructions;
 pub(crate) mod kernel;
 pub(crate) mod lines;
 pub(crate) mod memory;
+pub(crate) mod moving;
 pub(crate) mod place;
 pub(crate) mod sched;
 pub(crate) mod spread;

@@ -10,19 +10,54 @@ use std::time::{Duration, Instant};
 /// What became of threads that might have gone to another CPU.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Places {
-    /// Woken by a thread on the CPU where it was last, while another CPU idled: the share that went to the idle one.
-    pub(crate) sought_idle: f64,
-    /// Woken from another CPU while its own idled: the share that came to the waker's.
-    pub(crate) pulled: f64,
-    /// Wake-ups of each kind.
+    /// Woken by a thread on the CPU where it was last, while another CPU idled: those that went to the idle one.
+    pub(crate) sought_idle: Share,
+    /// Woken from another CPU, which has had little to do, while its own idled after much work: those that came to the waker's.
+    pub(crate) pulled: Share,
+}
+
+/// A share of wake-ups, by batches.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Share {
+    /// Of all of them; none where batches differ by more than chance: then there is no such share.
+    pub(crate) share: Option<f64>,
+    /// The lowest of a batch.
+    pub(crate) low: f64,
+    /// The highest of a batch.
+    pub(crate) high: f64,
+    /// Wake-ups in all.
     pub(crate) samples: u32,
 }
 
-/// Wakes a thread that may run on both CPUs, each time after it was on the one and on the other of them. Other CPUs are left out of it.
+impl Share {
+    /// Batches of so many hits of so many. Chance is three standard deviations of a batch, and a twentieth for what the rest of the
+    /// machine does. `None` if there are none.
+    fn of(batches: &[(u32, u32)]) -> Option<Share> {
+        let (hits, samples) = batches.iter().fold((0, 0), |(hits, all), batch| (hits + batch.0, all + batch.1));
+        let share = f64::from(hits) / f64::from(samples);
+        let each = || batches.iter().map(|&(hits, all)| (f64::from(hits) / f64::from(all), f64::from(all)));
+        let chance = |all: f64| 3.0 * (share * (1.0 - share) / all).sqrt() + 0.05;
+        let steady = each().all(|(own, all)| (own - share).abs() <= chance(all));
+        let (low, high) = each().fold((1.0, 0.0), |(low, high), (own, _)| (own.min(low), own.max(high)));
+        (samples != 0).then_some(Share { share: steady.then_some(share), low, high, samples })
+    }
+}
+
+/// How long the sleeper's CPU works before each wake-up: next to nothing else happens between two of them, so its load is high.
+const WORK: Duration = Duration::from_millis(3);
+
+/// Wakes a thread that may run on both CPUs, each time after it was on the one and on the other of them, in batches by turns. Other CPUs
+/// are left out of it.
 pub(crate) fn places(cpus: (u32, u32), budget: Duration) -> Option<Places> {
-    let (same, samples) = ended_elsewhere(cpus, cpus.0, cpus.1, budget / 2)?;
-    let (other, more) = ended_elsewhere(cpus, cpus.1, cpus.0, budget / 2)?;
-    Some(Places { sought_idle: same, pulled: other, samples: samples.min(more) })
+    const BATCH: Duration = Duration::from_millis(60);
+    let rounds = (budget.as_millis() / (2 * BATCH).as_millis()).clamp(2, 10);
+    let (mut sought, mut pulled) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let each = budget / (2 * rounds as u32);
+        sought.push(ended_elsewhere(cpus, cpus.0, cpus.1, None, each)?);
+        pulled.push(ended_elsewhere(cpus, cpus.1, cpus.0, Some(WORK), each)?);
+    }
+    Some(Places { sought_idle: Share::of(&sought)?, pulled: Share::of(&pulled)? })
 }
 
 /// Allows the calling thread both CPUs; whether the kernel did.
@@ -41,15 +76,37 @@ fn here() -> u32 {
     unsafe { libc::sched_getcpu() as u32 }
 }
 
-/// A waker on `cpus.0`, and a sleeper whose last CPU was `last`: how often it ran on `counts` first, and of how many.
-fn ended_elsewhere(cpus: (u32, u32), last: u32, counts: u32, budget: Duration) -> Option<(f64, u32)> {
+/// A waker on `cpus.0`, and a sleeper whose last CPU was `last`: how often it ran on `counts` first, and of how many. With `work`, a third
+/// thread works at `last` for so long before each wake-up, while the waker sleeps.
+fn ended_elsewhere(
+    cpus: (u32, u32),
+    last: u32,
+    counts: u32,
+    work: Option<Duration>,
+    budget: Duration,
+) -> Option<(u32, u32)> {
     // Fewer than this say nothing.
-    const LEAST: u32 = 20;
+    const LEAST: u32 = 12;
     if !allowed_cpus().contains(&cpus.1) {
         return None;
     }
     let (word, ran_on) = (Alone(AtomicU32::new(0)), Alone(AtomicU32::new(u32::MAX)));
     let (asleep, stop) = (Alone(AtomicU32::new(0)), AtomicBool::new(false));
+    let works = Alone(AtomicU32::new(0));
+    let worker = || {
+        pin(last);
+        loop {
+            while works.0.load(Ordering::Acquire) == IDLE {
+                wait(&works.0, IDLE);
+            }
+            while works.0.load(Ordering::Acquire) == BUSY {
+                std::hint::spin_loop();
+            }
+            if works.0.load(Ordering::Acquire) == OVER {
+                return;
+            }
+        }
+    };
     let sleeper = || {
         for generation in 0.. {
             pin(last);
@@ -68,6 +125,9 @@ fn ended_elsewhere(cpus: (u32, u32), last: u32, counts: u32, budget: Duration) -
     };
     let (there, all) = std::thread::scope(|s| {
         s.spawn(sleeper);
+        if work.is_some() {
+            s.spawn(worker);
+        }
         let waker = s.spawn(|| {
             pin(cpus.0);
             let (begin, mut there, mut all) = (Instant::now(), 0u32, 0u32);
@@ -77,6 +137,12 @@ fn ended_elsewhere(cpus: (u32, u32), last: u32, counts: u32, budget: Duration) -
                 }
                 // The sleeper is on its way, or asleep; this thread has run for a while when it wakes it, so it owes the
                 // sleeper nothing.
+                if let Some(work) = work {
+                    works.0.store(BUSY, Ordering::Release);
+                    wake(&works.0, 1);
+                    std::thread::sleep(work);
+                    works.0.store(IDLE, Ordering::Release);
+                }
                 std::thread::sleep(Duration::from_micros(300));
                 spin(Duration::from_micros(100));
                 let stops = begin.elapsed() > budget || stop.load(Ordering::Acquire);
@@ -93,6 +159,8 @@ fn ended_elsewhere(cpus: (u32, u32), last: u32, counts: u32, budget: Duration) -
                     std::thread::sleep(Duration::from_micros(50));
                 }
                 if stops {
+                    works.0.store(OVER, Ordering::Release);
+                    wake(&works.0, 1);
                     return (there, all);
                 }
                 all += 1;
@@ -102,8 +170,13 @@ fn ended_elsewhere(cpus: (u32, u32), last: u32, counts: u32, budget: Duration) -
         });
         waker.join().expect("the waker does not panic")
     });
-    (all >= LEAST).then(|| (f64::from(there) / f64::from(all), all))
+    (all >= LEAST).then_some((there, all))
 }
+
+/// What the third thread is to do.
+const IDLE: u32 = 0;
+const BUSY: u32 = 1;
+const OVER: u32 = 2;
 
 fn spin(time: Duration) {
     let from = Instant::now();
@@ -121,7 +194,17 @@ mod tests {
         let cpus = allowed_cpus();
         let Some(&second) = cpus.get(1) else { return };
         if let Some(places) = places((cpus[0], second), Duration::from_millis(100)) {
-            assert!((0.0..=1.0).contains(&places.sought_idle) && (0.0..=1.0).contains(&places.pulled), "{places:?}");
+            let fits = |s: Share| 0.0 <= s.low && s.low <= s.high && s.high <= 1.0 && s.samples > 0;
+            assert!(fits(places.sought_idle) && fits(places.pulled), "{places:?}");
         }
+    }
+
+    #[test]
+    fn a_share_that_moves_is_none() {
+        let steady = Share::of(&[(24, 100), (28, 100), (22, 100), (26, 100)]).unwrap();
+        assert_eq!((steady.share, steady.low, steady.high, steady.samples), (Some(0.25), 0.22, 0.28, 400));
+        assert_eq!(Share::of(&[(0, 100), (60, 100), (0, 100), (40, 100)]).unwrap().share, None);
+        assert_eq!(Share::of(&[(0, 100), (0, 90)]).unwrap().share, Some(0.0));
+        assert_eq!(Share::of(&[]), None);
     }
 }

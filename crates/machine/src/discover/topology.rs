@@ -77,6 +77,29 @@ impl Topology {
         self.cpus.iter().map(|c| c.siblings.len()).max().unwrap_or(1)
     }
 
+    /// How many of these CPUs each of their cores has; `None` where cores have unequal numbers.
+    pub fn contexts(&self, cpus: &[u32]) -> Option<u32> {
+        let mut each = std::collections::BTreeMap::<u32, u32>::new();
+        for &cpu in cpus {
+            *each.entry(self.core(cpu)).or_default() += 1;
+        }
+        let first = *each.values().next()?;
+        each.values().all(|&n| n == first).then_some(first)
+    }
+
+    /// The first of these CPUs, and the first one on another core; on the same if there is no other.
+    pub fn two(&self, cpus: &[u32]) -> Option<(u32, u32)> {
+        let &[first, second, ..] = cpus else { return None };
+        let other = cpus.iter().copied().find(|&cpu| self.core(cpu) != self.core(first));
+        Some((first, other.unwrap_or(second)))
+    }
+
+    /// A name for the CPU's core: its lowest CPU.
+    fn core(&self, cpu: u32) -> u32 {
+        let siblings = self.cpus.iter().find(|c| c.id == cpu).map(|c| &c.siblings);
+        siblings.and_then(|siblings| siblings.first().copied()).unwrap_or(cpu)
+    }
+
     /// How many cores there are.
     pub fn cores(&self) -> usize {
         self.count(|c| c.siblings.first().copied())
@@ -193,6 +216,23 @@ mod tests {
         let expected = Cpu { id: 6, siblings: vec![2, 6], socket: 1, node: 1, cluster: vec![2, 3, 6, 7] };
         assert_eq!(t.cpus[6], expected);
         assert_eq!(t.caches[2].bytes, 16 << 20);
+    }
+
+    #[test]
+    fn siblings_are_contexts_of_a_core() {
+        let dir = tempfile::tempdir().unwrap();
+        two_sockets(dir.path());
+        let t = Topology::read(dir.path());
+        let all: Vec<u32> = (0..8).collect();
+        assert_eq!((t.contexts(&all), t.two(&all)), (Some(2), Some((0, 1))));
+        // Only one of each core may be used.
+        assert_eq!((t.contexts(&[0, 1, 2, 3]), t.two(&[4, 1])), (Some(1), Some((4, 1))));
+        // Siblings first: the other one is on another core, if any is.
+        assert_eq!((t.contexts(&[0, 4, 1, 5]), t.two(&[0, 4, 1, 5])), (Some(2), Some((0, 1))));
+        assert_eq!((t.contexts(&[0, 4]), t.two(&[0, 4])), (Some(2), Some((0, 4))));
+        // Both of one core and one of another.
+        assert_eq!((t.contexts(&[0, 4, 1]), t.two(&[3])), (None, None));
+        assert_eq!(t.contexts(&[]), None);
     }
 
     #[test]

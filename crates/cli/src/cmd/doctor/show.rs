@@ -3,6 +3,7 @@
 use super::findings::{Apart, Findings};
 use crate::measure::Spread;
 use crate::measure::instructions::Outcome;
+use crate::measure::place::Share;
 use crate::ui;
 use std::fmt::Write;
 
@@ -71,12 +72,14 @@ pub(crate) fn text(f: &Findings) -> String {
     if let Some(places) = f.places {
         let _ = writeln!(
             out,
-            "woken where it ran last, by that CPU's thread: {:.0}% go to an idle CPU; woken from another CPU while its own \
-             idles: {:.0}% come to the waker's ({} wake-ups each)",
-            places.sought_idle * 100.0,
-            places.pulled * 100.0,
-            places.samples,
+            "woken where it ran last, by that CPU's thread: {} go to an idle CPU; woken from another, quiet CPU while \
+             its own idles after work: {} come to the waker's",
+            share(places.sought_idle),
+            share(places.pulled),
         );
+    }
+    for left in &f.left_out {
+        let _ = writeln!(out, "not told: {}: {}", left.what, left.why);
     }
     out += &pairs(f);
     out += &remote(f);
@@ -86,6 +89,15 @@ pub(crate) fn text(f: &Findings) -> String {
         out += &ui::table(&["woken after sleeping", "first instruction", "(four fifths within)", "cycles", ""], &rows);
     }
     out
+}
+
+/// A share of wake-ups, or that it is none.
+fn share(share: Share) -> String {
+    let percent = |x: f64| format!("{:.0}%", x * 100.0);
+    match share.share {
+        Some(x) => format!("{} of {}", percent(x), share.samples),
+        None => format!("no steady share, {} to {} by batch,", percent(share.low), percent(share.high)),
+    }
 }
 
 fn count(n: usize, of: &str) -> String {

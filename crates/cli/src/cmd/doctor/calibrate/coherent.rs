@@ -74,9 +74,13 @@ impl Sheet<'_> {
             let how = "one router: what is far stands in the latencies of caches, directory and memory";
             self.put("network.topology", Value::Text("crossbar".into()), how);
         }
-        if let Some(depth) = self.found.store_buffer {
-            let how = "stores that a core takes in while the first of them misses";
-            self.put("core.store_buffer", Value::Whole(depth.into()), how);
+        let how = "stores that a core takes in while the first of them misses, middle of the passes";
+        match self.found.store_buffer {
+            Some(depth) => self.put("core.store_buffer", Value::Whole(depth.into()), how),
+            None => {
+                let why = self.found.why_not("store-buffer").unwrap_or("not measured");
+                self.comments.insert("core.store_buffer", format!("{why}: the sample host's"));
+            }
         }
         if let Some(rate) = self.found.figure("line-rate") {
             let (line, how) = (f64::from(self.chip.cache.line_bytes), rate.how);

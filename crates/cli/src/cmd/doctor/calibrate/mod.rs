@@ -3,12 +3,16 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`prices`] | prices of a core, of waiting, of the kernel; fixed latencies |
+//! | [`prices`] | prices of a core, of waiting, of futexes and switches; fixed latencies |
+//! | [`system`] | the kernel's other prices, and its policy |
+//! | [`idle`] | idle states, by how long wake-ups take |
 //! | [`coherent`] | caches, home, memory and network, solved so that the latencies come out as measured |
 //! | [`mod@verify`] | the chip simulated, beside what was measured |
 
 mod coherent;
+mod idle;
 mod prices;
+mod system;
 mod verify;
 
 pub(super) use verify::verify;
@@ -40,6 +44,7 @@ pub(crate) fn chip_file(findings: &Findings, fixed: bool) -> anyhow::Result<Stri
     }
     sheet.waits();
     sheet.kernel();
+    sheet.system();
     sheet.policy();
     sheet.wakes();
     sheet.noise();
@@ -47,6 +52,11 @@ pub(crate) fn chip_file(findings: &Findings, fixed: bool) -> anyhow::Result<Stri
     // What we write, everyone must be able to read.
     Chip::from_toml(&text, "the calibrated chip").context("the measured numbers make no valid chip")?;
     Ok(text)
+}
+
+/// The comment of a key that nothing was put to.
+fn not_measured() -> String {
+    "not measured: the sample host's".to_owned()
 }
 
 /// The chip in the making.
@@ -63,7 +73,6 @@ impl<'a> Sheet<'a> {
     }
 
     fn comment(&self, path: &str) -> String {
-        let not_measured = || "not measured: the sample host's".to_owned();
         self.comments.get(path).cloned().unwrap_or_else(not_measured)
     }
 
@@ -121,10 +130,17 @@ impl<'a> Sheet<'a> {
         self.put("chip.name", Value::Text("this-host".into()), from);
         let cpus = &self.found.cpus;
         let allowed = cpus.allowed.len() as u64;
-        self.put("core.count", Value::Whole(allowed), "CPUs that this process may run on (sched_getaffinity)");
+        let (cores, contexts, how) = cores(allowed, cpus.contexts);
+        self.put("core.count", Value::Whole(cores), how);
+        if contexts > 1 {
+            let how = "CPUs of a core (/sys: thread_siblings). CPU n of the chip is on core n mod core.count";
+            self.put("core.contexts", Value::Whole(contexts), how);
+            let how = "not measured, and only asked for with core.contexts: the latency of most additions and shifts";
+            self.put("core.result_latency", Value::Share(1.0), how);
+        }
         let clusters = cpus.clusters.max(1) as u64;
-        let per_cluster = allowed.div_ceil(clusters);
-        self.put("core.per_cluster", Value::Whole(per_cluster), "CPUs by groups under one last-level cache (/sys)");
+        let per_cluster = cores.div_ceil(clusters);
+        self.put("core.per_cluster", Value::Whole(per_cluster), "cores by groups under one last-level cache (/sys)");
         let sockets = cpus.sockets.max(1) as u64;
         self.put("core.clusters_per_socket", Value::Whole(clusters.div_ceil(sockets)), "such groups by sockets (/sys)");
         let clock = match self.found.tsc_hz {
@@ -133,5 +149,33 @@ impl<'a> Sheet<'a> {
         };
         self.put("core.clock_hz", Value::Whole(self.hz), clock);
         self.put("cache.line_bytes", Value::Whole(u64::from(cpus.line_bytes)), "/sys/devices/system/cpu");
+    }
+}
+
+/// Cores and contexts of each, of so many CPUs of which each core has so many; with the words of `core.count`.
+fn cores(allowed: u64, of_a_core: Option<u32>) -> (u64, u64, String) {
+    let what = "CPUs that this process may run on (sched_getaffinity)";
+    match of_a_core.map(u64::from) {
+        Some(n) if n > 1 && n.is_power_of_two() => (allowed / n, n, format!("{what}, by core.contexts")),
+        Some(1) => (allowed, 1, what.into()),
+        _ => (allowed, 1, format!("{what}; cores have unequal numbers of them, so each is taken as a core")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cores;
+
+    #[test]
+    fn siblings_make_contexts() {
+        assert_eq!(cores(8, Some(1)).0, 8);
+        let (count, contexts, how) = cores(8, Some(2));
+        assert_eq!((count, contexts), (4, 2));
+        assert!(how.contains("core.contexts"), "{how}");
+        for odd in [None, Some(3)] {
+            let (count, contexts, how) = cores(6, odd);
+            assert_eq!((count, contexts), (6, 1));
+            assert!(how.contains("unequal") || odd.is_some(), "{how}");
+        }
     }
 }

@@ -1,6 +1,6 @@
-//! What was measured as prices: of a core by itself, of lines between cores at fixed latencies, of waiting and of the kernel.
+//! What was measured as prices: of a core by itself, of lines between cores at fixed latencies, of waiting, and of futexes and switches.
 
-use super::super::findings::{Apart, Findings, Pair};
+use super::super::findings::{Apart, Pair};
 use super::super::show;
 use super::Sheet;
 use crate::measure::{Spread, lines};
@@ -61,8 +61,8 @@ impl Sheet<'_> {
 
     /// Monitors: what a call costs by its trial, and what waking takes by round trips beside spinning.
     pub(super) fn waits(&mut self) {
-        let [one, other, ..] = *self.found.cpus.allowed else { return };
-        let trip = |wait| lines::round_trip((one, other), wait, Duration::from_millis(100)).map(|s| s.median);
+        let Some(two) = self.found.cpus.two else { return };
+        let trip = |wait| lines::round_trip(two, wait, Duration::from_millis(100)).map(|s| s.median);
         let spinning = trip(Wait::Spin);
         for (wait, enter, exit) in [
             (Wait::Umwait, "wait.umwait.enter", "wait.umwait.exit"),
@@ -134,50 +134,6 @@ impl Sheet<'_> {
         self.figure("os.thread_create", "thread-create", 0.0, "");
     }
 
-    /// Which scheduling policy is the kernel's: by its version, and by where it puts woken threads.
-    pub(super) fn policy(&mut self) {
-        let kernel = &self.found.kernel.name;
-        // Linux 6.6 brought the policy, 6.12 the delayed dequeue that decides where woken threads are.
-        if version(kernel).is_none_or(|version| version < (6, 12)) {
-            let how = format!("{kernel}: before Linux 6.12, or no Linux");
-            self.put("os.scheduler", Value::Text("fair".into()), how);
-            return;
-        }
-        let (name, how) = match self.found.places {
-            Some(places) if places.sought_idle < 0.5 => {
-                ("eevdf-guest", format!("{:.0}% of woken threads seek an idle CPU", places.sought_idle * 100.0))
-            }
-            Some(places) => ("eevdf", format!("{:.0}% of woken threads seek an idle CPU", places.sought_idle * 100.0)),
-            None => ("eevdf", "not measured where woken threads go: to idle CPUs, as Linux means them to".into()),
-        };
-        self.put("os.scheduler", Value::Text(name.into()), format!("{kernel}; {how}"));
-        if let Some(places) = self.found.places {
-            let share = (places.pulled * 1000.0).round() / 1000.0;
-            let how = format!("of {} threads woken from another CPU while theirs idled", places.samples);
-            self.put("os.wake_pull", Value::Share(share), how);
-        }
-    }
-
-    /// Wake-ups of CPUs that still poll for work, and of halted ones.
-    pub(super) fn wakes(&mut self) {
-        let call = self.median("futex-wake-none");
-        let by_sleep = &self.found.wake_by_sleep;
-        let (Some(short), Some(long)) = (by_sleep.first(), by_sleep.last()) else { return };
-        let (polling, halted) = (short.latency.less(call), long.latency.less(call));
-        self.price("os.wake_polling", &polling, "wake of a sleeper that has just gone to sleep, less the call");
-        self.price("os.wake_idle", &halted, "wake of a sleeper after 5 ms, less the call");
-        let middle = (polling.median + halted.median) / 2.0;
-        // Noise alone makes some difference; below a quarter there is no polling to speak of.
-        let (ns, how) = if halted.median < polling.median * 1.25 {
-            (0, "wake-ups take as long after a short sleep as after a long one: no polling seen".to_owned())
-        } else {
-            let last = by_sleep.iter().take_while(|w| w.latency.less(call).median < middle).last().unwrap_or(short);
-            let how = format!("the longest of the sleeps {} whose wake-up was still fast", steps(self.found));
-            (last.slept_ns, how)
-        };
-        self.put("os.idle_poll", Value::Whole(self.cycles(ns as f64)), how);
-    }
-
     pub(super) fn noise(&mut self) {
         if let Some(s) = [Apart::SameCluster, Apart::SameSocket, Apart::CrossSocket]
             .iter()
@@ -192,29 +148,5 @@ impl Sheet<'_> {
             let how = "creating a thread takes up to this long (nine tenths)";
             self.put("noise.start", Value::Whole(self.cycles(create.spread.high)), how);
         }
-    }
-}
-
-/// Linux's version, from its name.
-fn version(kernel: &str) -> Option<(u32, u32)> {
-    let mut numbers = kernel.strip_prefix("Linux ")?.split(['.', '-', ' ']).map(str::parse::<u32>);
-    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
-}
-
-/// How long the sleeps were, as text.
-fn steps(found: &Findings) -> String {
-    let all: Vec<String> = found.wake_by_sleep.iter().map(|w| format!("{}", w.slept_ns / 1_000)).collect();
-    format!("{} µs", all.join(", "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::version;
-
-    #[test]
-    fn kernels_have_versions() {
-        assert_eq!(version("Linux 6.18.44-x"), Some((6, 18)));
-        assert_eq!(version("Linux 5.4-rc1"), Some((5, 4)));
-        assert_eq!(version("Darwin 23"), None);
     }
 }

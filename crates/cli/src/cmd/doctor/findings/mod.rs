@@ -1,8 +1,14 @@
 //! What was found, and how it is measured, step by step.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`figures`] | one time after the other, each with how it is measured, or why it cannot be |
+
+mod figures;
 
 use crate::measure::instructions::{self, Verdict};
 use crate::measure::kernel::{self, Kernel};
-use crate::measure::{Budget, Spread, core, futex, lines, memory, place, sched};
+use crate::measure::{Budget, Spread, core, futex, lines, memory, place};
 use baton_machine::Wait;
 use baton_machine::discover::{self, Processor, Topology};
 use serde::Serialize;
@@ -22,7 +28,9 @@ pub(crate) struct Findings {
     pub(crate) figures: Vec<Figure>,
     /// Round trips of a line between each pair of CPUs.
     pub(crate) line_round_trips: Vec<Pair>,
-    /// Stores that wait while one misses; none where no step is seen.
+    /// What could not be told, or not well enough to be a price.
+    pub(crate) left_out: Vec<LeftOut>,
+    /// Stores that wait while one misses; none where that cannot be told.
     pub(crate) store_buffer: Option<u32>,
     /// Where woken threads go; none where it cannot be told.
     pub(crate) places: Option<place::Places>,
@@ -53,6 +61,10 @@ pub(crate) struct Cpus {
     pub(crate) online: usize,
     /// Those that this process may run on.
     pub(crate) allowed: Vec<u32>,
+    /// Two of them, on different cores if there are such: what takes two CPUs is measured there.
+    pub(crate) two: Option<(u32, u32)>,
+    /// How many of them each core has; none where cores have unequal numbers.
+    pub(crate) contexts: Option<u32>,
     pub(crate) cores: usize,
     pub(crate) threads_per_core: usize,
     pub(crate) sockets: usize,
@@ -82,6 +94,17 @@ pub(crate) struct Figure {
     pub(crate) how: &'static str,
     #[serde(flatten)]
     pub(crate) spread: Spread,
+}
+
+/// One thing that was not.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct LeftOut {
+    /// The figure's name for programs.
+    pub(crate) id: &'static str,
+    /// Its name for people.
+    pub(crate) what: &'static str,
+    /// Why not.
+    pub(crate) why: String,
 }
 
 /// How far two CPUs are apart.
@@ -118,10 +141,16 @@ impl Findings {
     pub(crate) fn figure(&self, id: &str) -> Option<&Figure> {
         self.figures.iter().find(|f| f.id == id)
     }
+
+    /// Why there is no such figure, if that is known.
+    pub(crate) fn why_not(&self, id: &str) -> Option<&str> {
+        self.left_out.iter().find(|left| left.id == id).map(|left| &*left.why)
+    }
 }
 
-/// How long a sleeper sleeps before it is woken: from one whose CPU may still poll for work to one whose CPU has halted.
-const SLEEPS_US: [u64; 8] = [20, 50, 100, 200, 500, 1_000, 2_000, 5_000];
+/// How long a sleeper sleeps before it is woken: from one whose CPU may still poll for work to one whose CPU is as deep asleep as it
+/// gets.
+const SLEEPS_US: [u64; 10] = [20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000];
 
 /// Measuring each pair takes no longer than this in all.
 const PAIRS_AT_MOST: Duration = Duration::from_secs(20);
@@ -137,16 +166,16 @@ pub(crate) fn find(budget: Budget, progress: Progress) -> Findings {
     let waits = instructions::verdicts();
     progress.step("the time-stamp counter");
     let tsc_hz = core::ticks_a_second(budget);
-    let figures = figures(budget, &progress, &topology, &cpus.allowed);
+    let figures::Taken { figures, mut left_out, .. } = figures::take(budget, &progress, &topology, &cpus, &kernel);
     let line_round_trips = pairs(budget, &progress, &topology, &cpus.allowed);
     progress.step("the store buffer");
-    let store_buffer = memory::store_buffer(cpus.allowed[0]);
+    let store_buffer = memory::store_buffer(cpus.allowed[0], budget);
+    let store_buffer = store_buffer
+        .map_err(|why| left_out.push(LeftOut { id: "store-buffer", what: "stores that wait while one misses", why }))
+        .ok();
     progress.step("where woken threads go");
-    let places = match cpus.allowed[..] {
-        [one, other, ..] => place::places((one, other), budget.long),
-        _ => None,
-    };
-    let wake_by_sleep = wake_by_sleep(budget, &progress, &cpus.allowed);
+    let places = cpus.two.and_then(|two| place::places(two, budget.long * 3));
+    let wake_by_sleep = wake_by_sleep(budget, &progress, cpus.two);
     progress.done();
     let features = processor.features.iter().map(|f| Feature { name: f.name, what: f.what, offered: f.offered });
     let processor = Proc {
@@ -155,7 +184,19 @@ pub(crate) fn find(budget: Budget, progress: Progress) -> Findings {
         architecture: processor.architecture,
         hypervisor: processor.hypervisor,
     };
-    Findings { processor, cpus, kernel, waits, tsc_hz, figures, line_round_trips, store_buffer, places, wake_by_sleep }
+    Findings {
+        processor,
+        cpus,
+        kernel,
+        waits,
+        tsc_hz,
+        figures,
+        left_out,
+        line_round_trips,
+        store_buffer,
+        places,
+        wake_by_sleep,
+    }
 }
 
 fn cpus(topology: &Topology) -> Cpus {
@@ -165,9 +206,12 @@ fn cpus(topology: &Topology) -> Cpus {
         bytes: c.bytes,
         shared_by: c.shared_by.len(),
     };
+    let allowed = discover::allowed_cpus();
     Cpus {
         online: topology.cpus.len(),
-        allowed: discover::allowed_cpus(),
+        two: topology.two(&allowed),
+        contexts: topology.contexts(&allowed),
+        allowed,
         cores: topology.cores(),
         threads_per_core: topology.threads_per_core(),
         sockets: topology.sockets(),
@@ -176,83 +220,6 @@ fn cpus(topology: &Topology) -> Cpus {
         line_bytes: topology.caches.first().map_or(64, |c| c.line),
         caches: topology.caches.iter().map(cache).collect(),
     }
-}
-
-fn figures(budget: Budget, progress: &Progress, topology: &Topology, allowed: &[u32]) -> Vec<Figure> {
-    let mut figures = Vec::new();
-    let mut add = |id, what, how, measure: &dyn Fn() -> Option<Spread>| {
-        progress.step(what);
-        figures.extend(measure().map(|spread| Figure { id, what, how, spread }));
-    };
-    let last_level = topology.caches.iter().map(|c| c.bytes).max().unwrap_or(0);
-    let one = allowed[0];
-    let two = allowed.get(1).map(|&other| (one, other));
-
-    add("hit", "first-level cache hit", "a chain of dependent loads over 2 KiB", &|| Some(core::hit(budget)));
-    add("spin-turn", "turn of a spinning wait", "load, compare, branch on an own line", &|| {
-        Some(core::spin_turn(budget))
-    });
-    add("pause", "PAUSE", "a loop of them", &|| Some(core::pause(budget)));
-    add("atomic", "uncontended atomic add", "a loop of them on an own line", &|| Some(core::atomic(budget)));
-    add("fence", "sequentially consistent fence", "a loop of them", &|| Some(core::sequential_fence(budget)));
-    add("memory", "memory latency", "a chain of dependent loads, four times the last-level cache", &|| {
-        Some(core::memory(budget, last_level))
-    });
-    let levels = Levels::of(&topology.caches, topology.threads_per_core());
-    if let Some(l2) = levels.second {
-        add("l2", "second-level cache", "a chain of dependent loads, half of it", &|| {
-            Some(core::level(budget, l2.bytes / 2))
-        });
-    }
-    if let Some(shared) = levels.last {
-        let below = levels.second.map_or(0, |l2| 2 * l2.bytes);
-        let bytes = (shared.bytes / 4).max(below).min(shared.bytes / 2);
-        add("last-level", "last-level cache", "a chain of dependent loads, a quarter of it", &|| {
-            Some(core::level(budget, bytes))
-        });
-    }
-    let line = topology.caches.first().map_or(64, |c| c.line);
-    add("line-rate", "memory, a line, all CPUs reading", "long ranges, wall-clock time by lines", &|| {
-        memory::line_rate(allowed, line, last_level, budget)
-    });
-    add("clock", "reading the clock", "a loop of clock_gettime", &|| Some(core::clock(budget)));
-    add("work", "a cycle of Native::work", "the calibrated loop, by its iterations", &|| Some(core::work(budget)));
-    add("futex-wake-none", "futex wake, nobody asleep", "a loop of them", &|| Some(futex::wake_none(budget)));
-    add("futex-wait-changed", "futex wait, value changed", "a loop of them", &|| Some(futex::wait_changed(budget)));
-    if let Some(two) = two {
-        let woken = |n, idle, pick: fn(futex::Woken) -> Spread| {
-            futex::wake_sleepers(two, n, Duration::from_micros(idle), budget.long).map(pick)
-        };
-        add("futex-wake", "futex wake of a sleeper, at the waker", "sleeper on another CPU, asleep for 1 ms", &|| {
-            woken(1, 1_000, |w| w.call)
-        });
-        add("futex-wake-8", "futex wake of 8 sleepers, at the waker", "sleepers on one other CPU", &|| {
-            woken(8, 1_000, |w| w.call)
-        });
-        add("futex-round-trip", "futex round trip, two CPUs", "two threads that wake each other and sleep", &|| {
-            futex::round_trip(two, budget.long)
-        });
-    }
-    add("futex-round-trip-one", "futex round trip, one CPU", "the same, both on one CPU", &|| {
-        futex::round_trip((one, one), budget.long)
-    });
-    add(
-        "context-switch",
-        "context switch",
-        "two threads on one CPU that yield, by the kernel's count of switches",
-        &|| sched::context_switch(one, budget),
-    );
-    add("time-slice", "time slice", "run lengths of two busy threads on one CPU", &|| sched::time_slice(one, budget));
-    add(
-        "preemption",
-        "busy thread runs on while one wakes",
-        "beyond the wake-up time of one that sleeps 20 µs at a time",
-        &|| sched::preemption(one, budget),
-    );
-    add("thread-create", "creating a thread, at its creator", "pthread_create, joined outside of the time", &|| {
-        sched::thread_create(budget)
-    });
-    figures
 }
 
 /// Which of the machine's caches stands for which level of a chip.
@@ -303,12 +270,12 @@ fn apart(topology: &Topology, a: u32, b: u32) -> Apart {
     }
 }
 
-fn wake_by_sleep(budget: Budget, progress: &Progress, allowed: &[u32]) -> Vec<WakeBySleep> {
+fn wake_by_sleep(budget: Budget, progress: &Progress, two: Option<(u32, u32)>) -> Vec<WakeBySleep> {
     progress.step("waking a sleeper, by how long it has slept");
-    let [one, other, ..] = *allowed else { return Vec::new() };
+    let Some(two) = two else { return Vec::new() };
     let measure = |us: &u64| {
         let slept = Duration::from_micros(*us);
-        let woken = futex::wake_sleepers((one, other), 1, slept, budget.long / 2)?;
+        let woken = futex::wake_sleepers(two, 1, slept, budget.long / 2)?;
         Some(WakeBySleep { slept_ns: us * 1_000, latency: woken.latency })
     };
     SLEEPS_US.iter().filter_map(measure).collect()
@@ -319,7 +286,7 @@ pub(crate) struct Progress(indicatif::ProgressBar);
 
 impl Progress {
     /// As many as [`find`] takes on a machine with more than one CPU.
-    const STEPS: u64 = 28;
+    const STEPS: u64 = 32;
 
     /// A bar on standard error; none where that is no terminal.
     pub(crate) fn new() -> Progress {

@@ -1,0 +1,109 @@
+//! Idle states, as wake-ups show them: the longer a CPU has idled, the longer it takes to wake it. Where the times go up for good, a
+//! deeper state begins: first it polls, then it has halted, then come the states beyond.
+
+use super::Sheet;
+use super::system::steps;
+use crate::measure::Spread;
+use baton_chip::config::keys::Value;
+
+/// Sleeps whose wake-ups take about as long.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Level {
+    /// The longest of the sleeps, in nanoseconds.
+    last: u64,
+    latency: Spread,
+}
+
+/// A level begins where this and all later wake-ups take a quarter longer than the level before: noise alone makes some difference, and
+/// goes down again.
+const STEP: f64 = 1.25;
+
+/// Levels of wake-ups by sleep, in order.
+fn levels(wakes: &[(u64, Spread)]) -> Vec<Level> {
+    let middle = |wakes: &[(u64, Spread)], pick: fn(&Spread) -> f64| {
+        let mut all: Vec<f64> = wakes.iter().map(|(_, s)| pick(s)).collect();
+        all.sort_by(f64::total_cmp);
+        all[all.len() / 2]
+    };
+    let mut found: Vec<Level> = Vec::new();
+    let mut from = 0;
+    while from < wakes.len() {
+        let rises = |at: usize| {
+            let before = middle(&wakes[from..at], |s| s.median);
+            wakes[at..].iter().all(|(_, later)| later.median > STEP * before)
+        };
+        let end = (from + 1..wakes.len()).find(|&at| rises(at)).unwrap_or(wakes.len());
+        let level = &wakes[from..end];
+        let latency = Spread {
+            median: middle(level, |s| s.median),
+            low: middle(level, |s| s.low),
+            high: middle(level, |s| s.high),
+            samples: level.iter().map(|(_, s)| s.samples).sum(),
+        };
+        found.push(Level { last: level[level.len() - 1].0, latency });
+        from = end;
+    }
+    found
+}
+
+impl Sheet<'_> {
+    /// Wake-ups of CPUs that still poll for work, of halted ones, and of those that have idled for longer.
+    pub(super) fn wakes(&mut self) {
+        let call = self.median("futex-wake-none");
+        let wakes: Vec<(u64, Spread)> =
+            self.found.wake_by_sleep.iter().map(|w| (w.slept_ns, w.latency.less(call))).collect();
+        let levels = levels(&wakes);
+        let tried = steps(self.found);
+        let [first, deeper @ ..] = &levels[..] else { return };
+        let Some(halted) = deeper.first() else {
+            let how = format!("wake of a sleeper, after any of the sleeps {tried}, less the call");
+            self.price("os.wake_polling", &first.latency, &how);
+            self.price("os.wake_idle", &first.latency, &how);
+            let how = "wake-ups take as long after a short sleep as after a long one: no polling seen";
+            self.put("os.idle_poll", Value::Whole(0), how);
+            return;
+        };
+        let up_to = |ns: u64| format!("up to {} µs", ns / 1_000);
+        let how = format!("wake of a sleeper that has slept {}, less the call", up_to(first.last));
+        self.price("os.wake_polling", &first.latency, &how);
+        let how = format!("wake of a sleeper that has slept longer, {}, less the call", up_to(halted.last));
+        self.price("os.wake_idle", &halted.latency, &how);
+        let how = format!("the longest of the sleeps {tried} whose wake-up was still fast");
+        self.put("os.idle_poll", Value::Whole(self.cycles(first.last as f64)), how);
+        let states: Vec<String> = deeper
+            .windows(2)
+            .map(|pair| format!("{}:{}", self.cycles(pair[0].last as f64), self.cycles(pair[1].latency.median)))
+            .collect();
+        if !states.is_empty() {
+            let how = format!("sleeps, of {tried}, behind which wake-ups take a quarter longer for good");
+            self.put("os.idle_states", Value::Text(states.join(" ")), how);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(medians: &[f64]) -> Vec<(u64, Spread)> {
+        let spread = |us: f64| Spread { median: us * 1e3, low: us * 900.0, high: us * 1_200.0, samples: 50 };
+        medians.iter().enumerate().map(|(i, &us)| (20_000 << i, spread(us))).collect()
+    }
+
+    fn shown(medians: &[f64]) -> Vec<(u64, f64)> {
+        levels(&recorded(medians)).iter().map(|level| (level.last / 1_000, level.latency.median / 1e3)).collect()
+    }
+
+    #[test]
+    fn a_level_begins_where_wake_ups_are_slower_for_good() {
+        // Polls up to 80 µs, has halted up to 640 µs, and is deep asleep behind that.
+        assert_eq!(shown(&[5.0, 5.2, 5.1, 20.0, 21.0, 19.0, 90.0, 88.0]), [(80, 5.1), (640, 20.0), (2_560, 90.0)]);
+    }
+
+    #[test]
+    fn one_slow_wake_up_is_no_level() {
+        assert_eq!(shown(&[15.0, 29.0, 16.0, 15.5, 17.0]), [(320, 16.0)]);
+        assert_eq!(shown(&[15.0]), [(20, 15.0)]);
+        assert_eq!(shown(&[]), []);
+    }
+}
