@@ -64,7 +64,8 @@ pub struct Params {
     pub sleeper_credit: Cycles,
     /// How often queues are balanced while all CPUs are busy; 0: never.
     pub balance_interval: Cycles,
-    /// Of a thousand threads that are woken from another CPU while theirs idles, so many come to the waker's CPU.
+    /// Of a thousand threads that are woken from another CPU while theirs idles and has had more to do of late, so many come to the
+    /// waker's CPU.
     pub wake_pull: u32,
 }
 

@@ -435,34 +435,51 @@ fn eevdf_leaves_sleepers_in_debt_where_they_are() {
     assert!(world.current[1].is_some());
 }
 
-/// Of the wake-ups of an idle CPU's thread, the stated share brings it to the waker's CPU.
+/// How many of 40 wake-ups of an idle CPU's thread bring it to the waker's CPU, where `others` more have had to do at its own.
+fn pulled(pull: u32, others: u32) -> u32 {
+    let policy = baton_sched::find("eevdf-guest").unwrap();
+    let mut world = World::new(policy, 2, Params { time_slice: Cycles(1_000_000), wake_pull: pull, ..PARAMS });
+    let sleeps = |world: &mut World, id: ThreadId| {
+        world.leaves(id, State::Blocked);
+        world.told(|policy, now, out| policy.block(now, id, out));
+        world.free(CpuId(1));
+    };
+    let waker = world.born(Affinity::to([CpuId(0)]));
+    for _ in 0..others {
+        let other = world.born(Affinity::to([CpuId(1)]));
+        sleeps(&mut world, other);
+    }
+    let sleeper = world.born(Affinity::to([CpuId(1)]));
+    assert_eq!(world.current, [Some(waker), Some(sleeper)]);
+    let mut pulled = 0;
+    for _ in 0..40 {
+        world.pass(world.now + 10);
+        sleeps(&mut world, sleeper);
+        let at = sleeper.0 as usize;
+        world.threads[at].affinity = Affinity::ALL;
+        world.told(|policy, now, out| policy.set_affinity(now, sleeper, &Affinity::ALL, out));
+        world.threads[at].state = State::Ready;
+        world.policy.waker(CpuId(0));
+        world.told(|policy, now, out| policy.wake(now, sleeper, out));
+        pulled += u32::from(world.policy.place(sleeper) == CpuId(0));
+        // Back again.
+        let back = Affinity::to([CpuId(1)]);
+        world.threads[at].affinity = back.clone();
+        world.told(|policy, now, out| policy.set_affinity(now, sleeper, &back, out));
+        assert_eq!(world.current, [Some(waker), Some(sleeper)]);
+    }
+    pulled
+}
+
+/// Of the wake-ups of an idle CPU's thread, the stated share brings it to the waker's CPU, if that has had less to do.
 #[test]
 fn eevdf_pulls_the_stated_share() {
     for (pull, expected) in [(0, 0), (250, 10), (1000, 40)] {
-        let policy = baton_sched::find("eevdf-guest").unwrap();
-        let mut world = World::new(policy, 2, Params { time_slice: Cycles(1_000_000), wake_pull: pull, ..PARAMS });
-        let waker = world.born(Affinity::to([CpuId(0)]));
-        let sleeper = world.born(Affinity::to([CpuId(1)]));
-        assert_eq!(world.current, [Some(waker), Some(sleeper)]);
-        let mut pulled = 0;
-        for _ in 0..40 {
-            world.pass(world.now + 10);
-            world.leaves(sleeper, State::Blocked);
-            world.told(|policy, now, out| policy.block(now, sleeper, out));
-            world.free(CpuId(1));
-            world.threads[1].affinity = Affinity::ALL;
-            world.told(|policy, now, out| policy.set_affinity(now, sleeper, &Affinity::ALL, out));
-            world.threads[1].state = State::Ready;
-            world.policy.waker(CpuId(0));
-            world.told(|policy, now, out| policy.wake(now, sleeper, out));
-            pulled += u32::from(world.policy.place(sleeper) == CpuId(0));
-            // Back again.
-            let back = Affinity::to([CpuId(1)]);
-            world.threads[1].affinity = back.clone();
-            world.told(|policy, now, out| policy.set_affinity(now, sleeper, &back, out));
-            assert_eq!(world.current, [Some(waker), Some(sleeper)]);
+        // Its own CPU had two threads' work, the waker's would have two with it: 8% are put up with.
+        assert_eq!(pulled(pull, 2), expected, "{pull} in a thousand");
+        for others in [0, 1] {
+            assert_eq!(pulled(pull, others), 0, "{pull} in a thousand, beside {others}");
         }
-        assert_eq!(pulled, expected, "{pull} in a thousand");
     }
 }
 

@@ -12,8 +12,9 @@
 //!   about to queue up for the lock again is then not in the queue: that is how a convoy of threads that hand a lock to
 //!   sleepers comes to an end.
 //!
-//! A thread that is woken from another CPU while its own idles goes back to its own, but for a share (`wake_pull`) that comes to
-//! the waker's: Linux compares what both CPUs had to do of late (`wake_affine`); here the share is a measured one, every so many.
+//! A thread that is woken from another CPU while its own idles goes back to its own, unless its own has had more to do of late than the
+//! waker's would have with it, by 8% at least (Linux: `wake_affine_weight`): of those a share (`wake_pull`) comes to
+//! the waker's. Linux pulls them all where it takes no idle CPU for free, and none where it does; the share is a measured one.
 //!
 //! A CPU that runs dry takes a waiting thread only if that has not run for a while (its cache is cold); ticks move threads to
 //! CPUs that idle on. `eevdf` has woken threads seek idle CPUs; `eevdf-guest` leaves them where they ran: a Linux guest
@@ -23,11 +24,13 @@
 //! (`Documentation/scheduler/sched-eevdf.rst`) describes it, without groups. The request is Linux's base slice,
 //! 0.7 ms by 1 + log2 of the CPUs, in units of `time_slice`, which stands for its tick of 4 ms.
 
+mod load;
 mod place;
 mod queue;
 
 use crate::{Affinity, Born, Cpus, Decision, Params, Policy, Scheduler, ThreadId};
 use baton_units::{CpuId, Cycles};
+use load::Load;
 use queue::{Entity, Queue, State};
 
 /// Its row in the registry.
@@ -54,6 +57,8 @@ struct Eevdf {
     request: i64,
     /// Who ran within this time is not taken by a CPU that has only just run dry.
     hot: u64,
+    /// In so long a load halves.
+    half: u64,
     seeks_idle: bool,
     /// In a thousand, and what of it has come together since the last one that was pulled.
     pull: u32,
@@ -74,6 +79,8 @@ impl Eevdf {
             request: (tick * 7 * doublings / 40).clamp(1, tick) as i64,
             // Linux: 0.5 ms.
             hot: tick / 8,
+            // 32 periods of 1.024 ms.
+            half: (tick * 8192 / 1000).max(1),
             seeks_idle,
             pull: params.wake_pull.min(1000),
             pulls: 0,
@@ -100,9 +107,9 @@ impl Eevdf {
     fn arrive(&mut self, id: ThreadId, now: u64, out: &mut Vec<Decision>) {
         self.order += 1;
         let order = self.order;
-        let thread = self.thread_mut(id);
-        (thread.order, thread.state) = (order, State::Ready);
-        let cpu = thread.cpu;
+        self.thread_mut(id).order = order;
+        self.turn(id, State::Ready, now);
+        let cpu = self.thread(id).cpu;
         if !self.queue(cpu).members.contains(&id) {
             self.queue(cpu).members.push(id);
         }
@@ -144,7 +151,7 @@ impl Eevdf {
     /// Moves a thread that can run, and is in no queue, to the CPU that suits it.
     fn moves(&mut self, id: ThreadId, now: u64, out: &mut Vec<Decision>) {
         let to = self.choose(id);
-        let to = self.pulled(id, to);
+        let to = self.pulled(id, to, now);
         self.enter(id, to, now);
         self.arrive(id, now, out);
     }
@@ -200,20 +207,21 @@ impl Scheduler for Eevdf {
         let cpu = self.leave(id, now.0, out);
         self.queue(cpu).members.push(id);
         match self.lag(id) {
-            ..0 => self.thread_mut(id).state = State::Delayed,
+            ..0 => self.turn(id, State::Delayed, now.0),
             _ => self.remove(id, now.0),
         }
     }
 
     fn exit(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
         self.leave(id, now.0, out);
-        self.thread_mut(id).state = State::Blocked;
+        self.turn(id, State::Blocked, now.0);
+        self.thread_mut(id).load = Load::GONE;
     }
 
     fn yields(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
         let cpu = self.leave(id, now.0, out);
         self.queue(cpu).members.push(id);
-        self.thread_mut(id).state = State::Ready;
+        self.turn(id, State::Ready, now.0);
         if !self.may_have(cpu, id) {
             self.remove(id, now.0);
             self.moves(id, now.0, out);
@@ -237,8 +245,9 @@ impl Scheduler for Eevdf {
             }
         };
         if let Some(id) = next {
+            self.turn(id, State::Running, now.0);
             let thread = self.thread_mut(id);
-            (thread.state, thread.fresh, thread.protected) = (State::Running, false, thread.deadline);
+            (thread.fresh, thread.protected) = (false, thread.deadline);
         }
         let queue = self.queue(cpu);
         (queue.current, queue.pulls) = (next, false);

@@ -42,10 +42,13 @@ impl Eevdf {
         may.min_by_key(|&cpu| self.load(cpu)).unwrap_or(home)
     }
 
-    /// Where a woken thread goes that was to go to an idle CPU: one in so many to the waker's.
-    pub(super) fn pulled(&mut self, id: ThreadId, to: CpuId) -> CpuId {
+    /// Where a woken thread goes that was to go to an idle CPU: to the waker's, if that has had less to do, and then one in so many.
+    pub(super) fn pulled(&mut self, id: ThreadId, to: CpuId, now: u64) -> CpuId {
         let Some(waker) = self.waker.take() else { return to };
         if waker == to || !self.idle(to) || self.idle(waker) || !self.may_have(waker, id) || self.thread(id).fresh {
+            return to;
+        }
+        if self.pull == 0 || !self.has_less_to_do(waker, to, id, now) {
             return to;
         }
         self.pulls += self.pull;
@@ -54,6 +57,15 @@ impl Eevdf {
         }
         self.pulls -= 1000;
         waker
+    }
+
+    /// Whether the waker's CPU, with the thread, has had less to do of late than the other one without it, and half of the imbalance that
+    /// Linux puts up with among CPUs of a last-level cache (17%).
+    fn has_less_to_do(&self, waker: CpuId, other: CpuId, id: ThreadId, now: u64) -> bool {
+        let thread = self.thread(id);
+        let own = self.worked(thread, now);
+        let there = self.all_worked(other, now).saturating_sub(if thread.cpu == other { own } else { 0 });
+        (self.all_worked(waker, now) + own) * 100 < there * 108
     }
 
     /// A thread from the longest queue for a CPU that has run dry: the one that has waited longest, if it has not run for a while, or

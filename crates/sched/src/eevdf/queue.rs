@@ -1,6 +1,7 @@
 //! Virtual time: who is how far beside the mean of its queue, and who runs next.
 
 use super::Eevdf;
+use super::load::Load;
 use crate::nice::ONE;
 use crate::{Affinity, Born, Nice, ThreadId};
 use baton_units::CpuId;
@@ -19,7 +20,9 @@ pub(super) enum State {
 pub(super) struct Entity {
     pub(super) affinity: Affinity,
     pub(super) cpu: CpuId,
+    /// Set by [`Eevdf::turn`] alone.
     pub(super) state: State,
+    pub(super) load: Load,
     pub(super) nice: Nice,
     /// Virtual run time, within its queue, and what is not a whole cycle of it yet.
     pub(super) virtual_time: i64,
@@ -43,6 +46,7 @@ impl Entity {
             affinity: born.affinity.clone(),
             cpu: born.near,
             state: State::Blocked,
+            load: Load::NEW,
             nice: born.nice,
             virtual_time: 0,
             left: 0,
@@ -161,8 +165,28 @@ impl Eevdf {
         self.charge(cpu, now);
         let lag = self.lag(id);
         self.queue(cpu).members.retain(|&other| other != id);
+        self.thread_mut(id).lag = lag;
+        self.turn(id, State::Blocked, now);
+    }
+
+    /// Notes what the thread does from now on, and what it had to do up to now.
+    pub(super) fn turn(&mut self, id: ThreadId, state: State, now: u64) {
+        let half = self.half;
         let thread = self.thread_mut(id);
-        (thread.lag, thread.state) = (lag, State::Blocked);
+        // Linux counts the debtor that stays queued as one that wants to run.
+        thread.load.turns(now, half, state != State::Blocked);
+        thread.state = state;
+    }
+
+    /// What threads that were there last have had to do of late.
+    pub(super) fn all_worked(&self, cpu: CpuId, now: u64) -> u128 {
+        let there = self.threads.iter().flatten().filter(|thread| thread.cpu == cpu);
+        there.map(|thread| self.worked(thread, now)).sum()
+    }
+
+    /// What the thread has had to do of late, by its weight.
+    pub(super) fn worked(&self, thread: &Entity, now: u64) -> u128 {
+        u128::from(thread.load.at(now, self.half)) * u128::from(thread.nice.weight())
     }
 
     /// Threads that wait here for the CPU.

@@ -62,7 +62,7 @@ pub(super) const KEYS: &[Key] = &[
         kind: Kind::Share(0.0, 1.0),
         fixed: Need::May,
         coherent: Need::May,
-        what: "share of threads woken from another CPU while theirs idles that come to the waker's; absent: none",
+        what: "share of threads woken from another CPU while theirs idles, and has had more to do of late, that come to the waker's; absent: none",
         get: |chip| (chip.os.wake_pull != 0.0).then_some(Value::Share(chip.os.wake_pull)),
         set: |chip, value| chip.os.wake_pull = share(value),
     },
