@@ -101,6 +101,10 @@ pub struct Predicted {
     pub overhead_ns: Spread,
     /// Time spent spinning.
     pub spin_ns: Spread,
+    /// Ready to run without a CPU, added over threads.
+    pub ready_ns: Spread,
+    /// CPUs without a thread, or waking up for one, added over CPUs. Beside ready threads it shows where the policy left some.
+    pub idle_ns: Spread,
     /// Acquisitions, and those that waited, in the first seed's run.
     pub acquisitions: u64,
     /// See `acquisitions`.
@@ -315,6 +319,8 @@ fn predicted(choice: &Choice, recorded: bool, ran: &[Ran], chip: &Chip, referenc
         sections_ns: spread(|ran| ran.totals.sections),
         overhead_ns: spread(|ran| ran.totals.overhead),
         spin_ns: spread(|ran| ran.spin),
+        ready_ns: spread(|ran| ran.ready),
+        idle_ns: spread(|ran| ran.idle),
         acquisitions: first.map_or(0, |ran| ran.totals.acquisitions),
         contended: first.map_or(0, |ran| ran.totals.contended),
         cut_off: ran.iter().filter(|ran| ran.cut_off).count() as u32,

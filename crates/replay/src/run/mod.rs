@@ -55,6 +55,10 @@ pub struct Ran {
     pub totals: Totals,
     /// Cycles that threads spent spinning, added up.
     pub spin: Cycles,
+    /// Cycles that threads spent ready to run without a CPU, added up.
+    pub ready: Cycles,
+    /// Cycles that CPUs spent without a thread, or waking up for one, added up.
+    pub idle: Cycles,
     /// Packets that carried a mark: the requests of locks that give hints, on a chip with OCOR enabled.
     pub marked_packets: u64,
     /// Operations of the guests, for the speed of the simulation.
@@ -139,12 +143,16 @@ impl LockVisitor<Simulated> for Run<'_> {
         // Its objects go inside the simulation, as they came.
         simulation.outside(|| drop(shared));
         let outcome = outcome?;
-        let spin = outcome.threads.iter().map(|thread| thread.time(Reason::Spin).0).sum();
+        let all = |reason| Cycles(outcome.threads.iter().map(|thread| thread.time(reason).0).sum());
+        let works = |name: &str| matches!(name, "busy" | "switching" | "off");
+        let idle = outcome.cpus.iter().flat_map(|cpu| &cpu.times).filter(|(name, _)| !works(name));
         let ran = Ran {
             time: outcome.cycles,
             cut_off: !outcome.finished,
             totals,
-            spin: Cycles(spin),
+            spin: all(Reason::Spin),
+            ready: all(Reason::Ready),
+            idle: Cycles(idle.map(|(_, time)| time.0).sum()),
             marked_packets: marked(chip, &outcome),
             operations: outcome.guest_operations,
         };
