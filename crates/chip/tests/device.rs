@@ -1,6 +1,7 @@
 //! Devices: latencies to the cycle on wires of their own, on a mesh and on a bus; order, stalls, system calls and
 //! interrupts; all with the mailbox.
 
+use baton_chip::device::alarm;
 use baton_chip::device::mailbox::{NO_ROOM, OPEN, RECEIVE, REFUSED, SEND};
 use baton_chip::{Chip, Options, Outcome, Reason, Simulated, Simulation, Spawn, Stuck, act};
 use baton_machine::{Atomic, Machine, Ordering::Release, Owned, Wait, units::Cycles};
@@ -284,6 +285,37 @@ fn a_devices_interrupt_ends_a_rest() {
     assert_eq!(looks(true), looks(false) + 3 * 3, "each interrupt: MONITOR's load and two looks");
 }
 
+/// A mailbox and an alarm on one chip: the alarm rings to the cycle, and each counts for itself.
+#[test]
+fn a_chip_has_devices_of_several_kinds() {
+    let settings = ["device.count=2", "device.link=dedicated", "device.way=25", "device.kind=mailbox alarm"];
+    let chip = chip(SAMPLE, &[&settings[..], &[&format!("device.clock_hz={}", wired().core.clock.0)]].concat());
+    let times = Rc::new(RefCell::new(Vec::new()));
+    let out = times.clone();
+    let sleeper = move || {
+        let here = open(4, None);
+        assert_eq!(Simulated::device(0).expect("a mailbox").request(SEND, [here, 7]).wait().status, 0);
+        let alarm = Simulated::device(1).expect("an alarm");
+        assert_eq!(alarm.request(alarm::SET, [0, 0]).wait().status, alarm::REFUSED);
+        // One behind the other, set in the other order.
+        for after in [9_000, 4_000] {
+            out.borrow_mut().push(act::time().0 + after);
+            drop(alarm.request(alarm::SET, [after, 0]));
+        }
+        for _ in 0..2 {
+            alarm.interrupt();
+            out.borrow_mut().push(act::time().0);
+        }
+    };
+    let outcome = run(&chip, vec![Box::new(sleeper)]).expect("it ends");
+    sums(&outcome);
+    let (times, devices) = (times.take(), &outcome.devices);
+    // A cycle to set out, the way there, the way back, the handler, and the CPU out of its idling.
+    let rings = |set: u64| set + 1 + 25 + 25 + 700 + 3_000;
+    assert_eq!(times[2..], [rings(times[1]), rings(times[0])], "{times:?}");
+    assert_eq!((&devices[0].counts, &devices[1].counts), (&vec![("sent", 1), ("received", 0)], &vec![("rung", 2)]));
+}
+
 #[test]
 fn a_wait_that_never_ends_is_reported() {
     let stuck = run(
@@ -324,6 +356,11 @@ fn what_does_not_fit_is_refused() {
         (SAMPLE, &["device.link=dedicated"], "key `device.way` is missing; expected a value"),
         (SAMPLE, &["device.link=dedicated", "device.way=1", "device.clock_hz=99_000_000_000"], "at most core.clock_hz"),
         (SAMPLE, &["device.link=dedicated", "device.way=1", "device.kind=post"], "expected \"mailbox\""),
+        (
+            SAMPLE,
+            &["device.link=dedicated", "device.way=1", "device.count=3", "device.kind=mailbox alarm"],
+            "key `device.kind` is \"mailbox alarm\"; expected one kind for all, or one for each of device.count, 3",
+        ),
         (OCOR, &["device.link=network", "device.flits=1", "device.placement=64"], "different nodes from 0 to 63"),
         (OCOR, &["device.link=network", "device.flits=1", "device.count=65"], "at most core.count, 64"),
         (OCOR, &["device.link=network"], "key `device.flits` is missing; expected a value"),

@@ -1,14 +1,14 @@
-//! Devices of a chip: what kind, how many, where they hang and how packets reach them.
+//! Devices of a chip: of what kinds, how many, where they hang and how packets reach them.
 
 use super::Chip;
 use super::coherent::{Placement, Topology};
 use super::geometry::{Fits, ensure};
 use baton_units::{Cycles, Hertz};
 
-/// The devices; all of one kind.
+/// The devices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Devices {
-    /// Its name in [`crate::device::KINDS`].
+    /// Names in [`crate::device::KINDS`], with spaces between: one for all, or one a device, in the order of their numbers.
     pub kind: String,
     /// How many.
     pub count: u32,
@@ -59,6 +59,27 @@ impl Link {
     }
 }
 
+/// What `device.kind` may be.
+pub const KINDS: &str = "\"mailbox\", \"alarm\", or one of them for each device as in \"mailbox alarm\"";
+
+/// Whether these are names of kinds.
+pub fn are_kinds(text: &str) -> bool {
+    let mut words = text.split_whitespace().peekable();
+    words.peek().is_some() && words.all(|word| crate::device::KINDS.iter().any(|(name, _)| *name == word))
+}
+
+impl Devices {
+    /// The kind of a device.
+    pub fn kind_of(&self, device: u32) -> &str {
+        let mut kinds = self.kind.split_whitespace();
+        let first = kinds.next().unwrap_or_default();
+        match device {
+            0 => first,
+            _ => kinds.nth(device as usize - 1).unwrap_or(first),
+        }
+    }
+}
+
 impl Default for Devices {
     fn default() -> Devices {
         Devices {
@@ -88,6 +109,9 @@ pub fn placement(text: &str) -> Option<Placement> {
 
 /// Checks what must fit together.
 pub(super) fn check(devices: &Devices, chip: &Chip) -> Fits {
+    let kinds = devices.kind.split_whitespace().count();
+    let expected = format!("one kind for all, or one for each of device.count, {}", devices.count);
+    ensure(kinds == 1 || kinds == devices.count as usize, "device.kind", format!("\"{}\"", devices.kind), expected)?;
     let (clock, core) = (devices.clock, chip.core.clock);
     ensure(clock <= core, "device.clock_hz", clock.0, format!("at most core.clock_hz, {}", core.0))?;
     let given = |here: bool| if here { "given" } else { "missing" };

@@ -124,7 +124,6 @@ impl Devices {
     /// The devices of a chip, if it has any.
     pub(crate) fn of(chip: &Chip) -> Option<Box<Devices>> {
         let config = chip.devices.clone()?;
-        let make = KINDS.iter().find(|(name, _)| *name == config.kind).map_or(KINDS[0].1, |(_, make)| *make);
         let count = config.count as usize;
         let mut devices = Devices {
             ratio: Ratio::of(config.clock, chip.core.clock),
@@ -141,7 +140,12 @@ impl Devices {
             scheduled: u64::MAX,
             config,
         };
-        devices.replace((0..count).map(|_| make(&devices.config)).collect());
+        let make = |device| {
+            let kind = devices.config.kind_of(device);
+            let make = KINDS.iter().find(|(name, _)| *name == kind).map_or(KINDS[0].1, |(_, make)| *make);
+            make(&devices.config)
+        };
+        devices.replace((0..count as u32).map(make).collect());
         Some(Box::new(devices))
     }
 

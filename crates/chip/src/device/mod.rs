@@ -11,7 +11,9 @@
 //! | `attached` | packets under way, and the devices' clocks |
 //! | `interrupt` | what an interrupt does at its core |
 //! | [`mailbox`] | the simplest one: boxes of words that block when full or empty |
+//! | [`alarm`] | interrupts a CPU at a time |
 
+pub mod alarm;
 pub(crate) mod attached;
 mod interrupt;
 pub mod mailbox;
@@ -20,6 +22,7 @@ pub mod port;
 pub use crate::config::device::Devices as Config;
 pub use port::{Hold, Port, Request};
 
+use alarm::Alarm;
 use mailbox::Mailbox;
 
 /// A device. Its time is the cycle of its own clock; each call stands at an edge of it, and takes no time by itself.
@@ -42,15 +45,5 @@ pub trait Device {
 pub type Make = fn(&Config) -> Box<dyn Device>;
 
 /// The kinds of devices, by `device.kind`. A new one is a file here and a line in this table.
-pub const KINDS: [(&str, Make); 1] = [("mailbox", |config| Box::new(Mailbox::new(config)))];
-
-/// Their names.
-pub(crate) const KIND_NAMES: [&str; KINDS.len()] = {
-    let mut names = [""; KINDS.len()];
-    let mut i = 0;
-    while i < KINDS.len() {
-        names[i] = KINDS[i].0;
-        i += 1;
-    }
-    names
-};
+pub const KINDS: [(&str, Make); 2] =
+    [("mailbox", |config| Box::new(Mailbox::new(config))), ("alarm", |config| Box::new(Alarm::new(config)))];

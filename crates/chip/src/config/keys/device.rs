@@ -3,8 +3,7 @@
 use super::{Key, Kind, Need, Value, text, whole};
 use crate::config::Chip;
 use crate::config::coherent::Placement;
-use crate::config::device::{Devices, Link, PLACEMENT, placement};
-use crate::device::KIND_NAMES;
+use crate::config::device::{Devices, KINDS, Link, PLACEMENT, are_kinds, placement};
 use baton_units::{Cycles, Hertz};
 
 fn of(chip: &mut Chip) -> &mut Devices {
@@ -37,8 +36,8 @@ macro_rules! key {
 pub(super) const KEYS: &[Key] = &[
     key!(
         "device.kind",
-        Kind::Choice(&KIND_NAMES),
-        "what the devices are; without [device] there is none",
+        Kind::Parsed(KINDS, are_kinds),
+        "what the devices are: one kind for all, or one for each; without [device] there is none",
         |d| Value::Text(d.kind.clone()),
         |d, value| d.kind = text(value)
     ),
