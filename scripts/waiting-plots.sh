@@ -22,3 +22,10 @@ mkdir -p "$out"
 "$baton" sim --chip opteron6272x4 --cores 8 --set core.contexts=2 --set core.result_latency=4 --workload lock \
     --threads 16 --pin --cs 2000 --think 8000 --spread 0.5 --lines 2 --cycles 300000 \
     --sweep lock=tas,ttas,ticket,mcs,clh,cohort --sweep wait=spin,pause,mwait --plot "$out/sibling-zoo.html"
+
+# Energy of the same number of acquisitions by who waits how, with the platform's base and without it.
+for figure in total without_base; do
+    "$baton" sim --chip opteron6272x4 --cores 8 --workload lock --lock mcs --threads 8 --think 2000 --spread 0.5 --iterations 50 \
+        --energy --figure "energy.${figure}_joules" --sweep cs=1000,10000,100000 --sweep wait=spin,pause,mwait,futex \
+        --plot "$out/energy-$figure.html"
+done
