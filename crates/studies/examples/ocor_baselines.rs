@@ -1,6 +1,6 @@
 //! What OCOR's profiles show without OCOR, beside what the paper prints; and the fit that finds their draws.
 //!
-//! `cargo run --release -p baton-chip --example ocor_baselines -- [OPTIONS] [profiles/ocor/NAME.toml ...]`
+//! `cargo run --release -p baton-studies --example ocor_baselines -- [OPTIONS] [profiles/ocor/NAME.toml ...]`
 //!
 //! Without files: all of `profiles/ocor`. `--fit N` finds N draws a file and writes them into it; `--draws N` looks at the
 //! first N only; `--acquisitions N` (30) a thread, `--threads N` (64), `--steps N` (10) runs a fit, `--seed N` (1),
@@ -8,18 +8,12 @@
 //!
 //! Nothing here knows of priorities in the network: profiles are made on the baseline.
 
-#[path = "../tests/common/recorder.rs"]
-mod recorder;
-
-use baton_chip::account::Shares;
-use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
-use baton_machine::Wait;
+use baton_chip::Chip;
 use baton_machine::wait::SPIN_TRIES;
-use baton_sync::lock::spin_park::SpinPark;
+use baton_studies::ocor::program::Program;
+use baton_studies::ocor::run::Run;
 use baton_workloads::profile::fit::{Fitted, Shown, fit, off};
-use baton_workloads::profile::{Draw, Profile, Run, set};
-use recorder::Recorder;
-use std::num::NonZeroU32;
+use baton_workloads::profile::{Draw, Profile, set};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -30,11 +24,12 @@ struct Args {
     fit: Option<u32>,
     draws: usize,
     acquisitions: u64,
-    threads: NonZeroU32,
+    threads: u32,
     steps: u32,
     seed: u64,
     chip: PathBuf,
     set: Vec<String>,
+    lock: &'static str,
     jobs: usize,
 }
 
@@ -44,11 +39,12 @@ fn arguments() -> Result<Args, Failed> {
         fit: None,
         draws: usize::MAX,
         acquisitions: 30,
-        threads: NonZeroU32::new(64).ok_or("64 is not 0")?,
+        threads: 64,
         steps: 10,
         seed: 1,
         chip: "chips/ocor64.toml".into(),
         set: Vec::new(),
+        lock: "spin-park",
         jobs: 1,
     };
     let mut words = std::env::args().skip(1);
@@ -68,6 +64,7 @@ fn arguments() -> Result<Args, Failed> {
             "--seed" => args.seed = value.parse().map_err(|_| bad())?,
             "--jobs" => args.jobs = value.parse().map_err(|_| bad())?,
             "--chip" => args.chip = value.into(),
+            "--lock" => args.lock = baton_sync::lock::info(&value)?.name,
             "--set" => args.set.push(value),
             _ => return Err(format!("unknown option {word}; the file's head names those that there are").into()),
         }
@@ -82,36 +79,26 @@ fn arguments() -> Result<Args, Failed> {
     Ok(args)
 }
 
-/// One run of a draw without any priority in the network.
-fn measure(args: &Args, chip: &Chip, draw: &Draw) -> Result<Shown, Failed> {
-    let run = Run {
-        threads: args.threads,
-        acquisitions: args.acquisitions,
-        line_bytes: chip.cache.line_bytes as usize,
-        seed: args.seed,
-    };
-    let threads = args.threads.get();
-    let heap_bytes = (16 << 20) + draw.bytes(threads, run.line_bytes);
-    let options =
-        Options { record: true, seed: args.seed, threads: threads as usize, heap_bytes, ..Options::default() };
-    let mut simulation = Simulation::new(chip, &options)?;
-    let recorder = Recorder::default();
-    let wait = Wait::SpinPark(SPIN_TRIES);
-    let team = simulation.outside(|| draw.team::<Simulated, SpinPark<Simulated>, _>(run, wait, recorder.clone()));
-    for body in team.bodies {
-        simulation.spawn(Spawn::default(), body)?;
+/// One run of a draw without any priority in the network, accounted for as the study does.
+fn measure(args: &Args, chip: &str, draw: &Draw) -> Result<Shown, Failed> {
+    let (name, draw) = (String::new(), *draw);
+    let program = Program { name, number: 0, draw, high_cs_rate: false, high_network: false };
+    let (lock, tries, threads) = (args.lock, SPIN_TRIES, args.threads);
+    let run = Run { chip: chip.to_owned(), program, lock, tries, threads, acquisitions: args.acquisitions, seed: args.seed };
+    let figures = run.figures()?;
+    if std::env::var_os("DIAG").is_some() {
+        let a = &figures.account;
+        let of = |x: u64| 100.0 * x as f64 / (figures.cycles as f64 * f64::from(threads));
+        println!("   blocked {:.1} causes spin {:.1} net {:.1} home {:.1} queue {:.1} sleep {:.1} wake {:.1} per acq CS {:.0} COH {:.0} longest {} cycles {}", of(a.blocked), of(a.by_cause[0]), of(a.by_cause[1]), of(a.by_cause[2]), of(a.by_cause[3]), of(a.by_cause[4]), of(a.by_cause[5]),
+          a.sections as f64 / a.acquisitions as f64, a.overhead as f64 / a.acquisitions as f64, a.longest_wait, figures.cycles);
     }
-    simulation.run()?;
-    simulation.outside(team.verify)?;
-    let trace = simulation.into_trace();
-    let shares = Shares::of(&trace, recorder.0.counted(&trace), threads);
-    let thread_kilocycles = shares.cycles as f64 * f64::from(threads) / 1000.0;
+    let thread_kilocycles = figures.cycles as f64 * f64::from(threads) / 1000.0;
     Ok(Shown {
-        cs_share: shares.sections,
-        coh_share: shares.overhead,
-        entered_spinning: shares.entered_spinning,
-        rate: shares.rate,
-        packets: recorder.0.messages().unwrap_or(0) as f64 / thread_kilocycles.max(1.0),
+        cs_share: figures.cs_share() / 100.0,
+        coh_share: figures.coh_share() / 100.0,
+        entered_spinning: figures.entered_spinning() / 100.0,
+        rate: figures.account.acquisitions as f64 / thread_kilocycles.max(1.0),
+        packets: figures.packet_rate(),
     })
 }
 
@@ -135,7 +122,7 @@ fn print(name: &str, which: &str, draw: &Draw, shown: &Shown) {
     );
 }
 
-fn one(args: &Args, chip: &Chip, path: &Path) -> Result<(), Failed> {
+fn one(args: &Args, chip: &str, path: &Path) -> Result<(), Failed> {
     let profile = Profile::open(path)?;
     let printed = profile.printed;
     let percent = |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1}", 100.0 * share));
@@ -188,7 +175,7 @@ fn one(args: &Args, chip: &Chip, path: &Path) -> Result<(), Failed> {
 
 fn main() -> Result<(), Failed> {
     let args = arguments()?;
-    let chip = Chip::open(&args.chip, &args.set)?;
+    let chip = Chip::open(&args.chip, &args.set)?.to_toml();
     println!(
         "{:12} {:>9} {:>6} {:>6} {:>8} {:>7} {:>8}",
         "program", "draw", "CS %", "COH %", "spinning", "rate", "packets"
