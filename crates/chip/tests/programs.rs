@@ -96,8 +96,10 @@ fn the_same_run_comes_out_the_same() {
 }
 
 const DRAW: Draw = Draw {
+    acquisitions: 30,
     locks: 2,
     hot: 0.2,
+    even: 0.0,
     section_cycles: 200,
     section_lines: 2,
     think_cycles: 1000,

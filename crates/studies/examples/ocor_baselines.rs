@@ -3,8 +3,9 @@
 //! `cargo run --release -p baton-studies --example ocor_baselines -- [OPTIONS] [profiles/ocor/NAME.toml ...]`
 //!
 //! Without files: all of `profiles/ocor`. `--fit N` finds N draws a file and writes them into it; `--draws N` looks at the
-//! first N only; `--acquisitions N` (30) a thread, `--threads N` (64), `--steps N` (10) runs a fit, `--seed N` (1),
-//! `--chip FILE` (`chips/ocor64.toml`), `--set KEY=VALUE` of it, `--jobs N` files side by side (1).
+//! first N only; `--acquisitions N` a thread in the place of the draw's, `--threads N` (64), `--steps N` (10) runs a
+//! candidate, `--candidates N` (3) a draw, `--seed N` (1) of the candidates, `--chip FILE` (`chips/ocor64.toml`),
+//! `--set KEY=VALUE` of it, `--lock NAME` (`spin-park`), `--jobs N` files side by side (1).
 //!
 //! Nothing here knows of priorities in the network: profiles are made on the baseline.
 
@@ -12,7 +13,7 @@ use baton_chip::Chip;
 use baton_machine::wait::SPIN_TRIES;
 use baton_studies::ocor::program::Program;
 use baton_studies::ocor::run::Run;
-use baton_workloads::profile::fit::{Fitted, Shown, fit, off};
+use baton_workloads::profile::fit::{Fitted, Shown, alike, fit, off};
 use baton_workloads::profile::{Draw, Profile, set};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -23,9 +24,10 @@ struct Args {
     files: Vec<PathBuf>,
     fit: Option<u32>,
     draws: usize,
-    acquisitions: u64,
+    acquisitions: Option<u64>,
     threads: u32,
     steps: u32,
+    candidates: u64,
     seed: u64,
     chip: PathBuf,
     set: Vec<String>,
@@ -38,9 +40,10 @@ fn arguments() -> Result<Args, Failed> {
         files: Vec::new(),
         fit: None,
         draws: usize::MAX,
-        acquisitions: 30,
+        acquisitions: None,
         threads: 64,
         steps: 10,
+        candidates: 3,
         seed: 1,
         chip: "chips/ocor64.toml".into(),
         set: Vec::new(),
@@ -58,9 +61,10 @@ fn arguments() -> Result<Args, Failed> {
         match word.as_str() {
             "--fit" => args.fit = Some(value.parse().map_err(|_| bad())?),
             "--draws" => args.draws = value.parse().map_err(|_| bad())?,
-            "--acquisitions" => args.acquisitions = value.parse().map_err(|_| bad())?,
+            "--acquisitions" => args.acquisitions = Some(value.parse().map_err(|_| bad())?),
             "--threads" => args.threads = value.parse().map_err(|_| bad())?,
             "--steps" => args.steps = value.parse().map_err(|_| bad())?,
+            "--candidates" => args.candidates = value.parse().map_err(|_| bad())?,
             "--seed" => args.seed = value.parse().map_err(|_| bad())?,
             "--jobs" => args.jobs = value.parse().map_err(|_| bad())?,
             "--chip" => args.chip = value.into(),
@@ -80,18 +84,20 @@ fn arguments() -> Result<Args, Failed> {
 }
 
 /// One run of a draw without any priority in the network, accounted for as the study does.
-fn measure(args: &Args, chip: &str, draw: &Draw) -> Result<Shown, Failed> {
+fn measure(args: &Args, chip: &str, draw: &Draw, seed: u64) -> Result<Shown, Failed> {
     let (name, draw) = (String::new(), *draw);
     let program = Program { name, number: 0, draw, high_cs_rate: false, high_network: false };
     let (lock, tries, threads) = (args.lock, SPIN_TRIES, args.threads);
-    let run = Run { chip: chip.to_owned(), program, lock, tries, threads, acquisitions: args.acquisitions, seed: args.seed };
+    let run = Run {
+        chip: chip.to_owned(),
+        program,
+        lock,
+        tries,
+        threads,
+        acquisitions: args.acquisitions.unwrap_or(draw.acquisitions),
+        seed,
+    };
     let figures = run.figures()?;
-    if std::env::var_os("DIAG").is_some() {
-        let a = &figures.account;
-        let of = |x: u64| 100.0 * x as f64 / (figures.cycles as f64 * f64::from(threads));
-        println!("   blocked {:.1} causes spin {:.1} net {:.1} home {:.1} queue {:.1} sleep {:.1} wake {:.1} per acq CS {:.0} COH {:.0} longest {} cycles {}", of(a.blocked), of(a.by_cause[0]), of(a.by_cause[1]), of(a.by_cause[2]), of(a.by_cause[3]), of(a.by_cause[4]), of(a.by_cause[5]),
-          a.sections as f64 / a.acquisitions as f64, a.overhead as f64 / a.acquisitions as f64, a.longest_wait, figures.cycles);
-    }
     let thread_kilocycles = figures.cycles as f64 * f64::from(threads) / 1000.0;
     Ok(Shown {
         cs_share: figures.cs_share() / 100.0,
@@ -137,36 +143,39 @@ fn one(args: &Args, chip: &str, path: &Path) -> Result<(), Failed> {
     );
     let Some(wanted) = args.fit else {
         for (number, draw) in profile.draws.iter().take(args.draws).enumerate() {
-            let shown = measure(args, chip, draw)?;
+            let shown = measure(args, chip, draw, 1 + number as u64)?;
             let met = if off(&profile, &shown) == 0.0 { "" } else { " not met" };
             print(&profile.name, &format!("{number}{met}"), draw, &shown);
         }
         return Ok(());
     };
-    let mut draws = Vec::new();
+    let mut draws: Vec<(Draw, String)> = Vec::new();
     for stratum in 0..wanted {
-        // A candidate that cannot be moved to what is printed is replaced by another one of its stratum, once.
-        let mut best: Option<Fitted> = None;
-        for again in 0..2 {
-            if best.is_some_and(|best| best.off == 0.0) {
+        // A candidate that cannot be moved to what is printed, or is one that there is, is replaced by another one of its
+        // stratum. What is not met is left out.
+        for again in 0..args.candidates {
+            // A study runs a draw with its number as the seed.
+            let seed = 1 + draws.len() as u64;
+            let found = fit(&profile, (stratum, wanted), args.seed + again, args.steps, |draw| {
+                measure(args, chip, draw, seed)
+            })?;
+            let Some(Fitted { draw, shown, off }) = found else { continue };
+            let alike = draws.iter().any(|(other, _)| alike(other, &draw));
+            let met = if off == 0.0 { if alike { "alike" } else { "met" } } else { "not met" };
+            print(&profile.name, met, &draw, &shown);
+            if met == "met" {
+                let remark = format!(
+                    "critical sections {:.1}%, overhead {:.1}%, spinning {:.1}%, rate {:.3}, packets {:.1}",
+                    100.0 * shown.cs_share,
+                    100.0 * shown.coh_share,
+                    100.0 * shown.entered_spinning,
+                    shown.rate,
+                    shown.packets,
+                );
+                draws.push((draw, remark));
                 break;
             }
-            let seed = args.seed + again;
-            let found = fit(&profile, (stratum, wanted), seed, args.steps, |draw| measure(args, chip, draw))?;
-            best = [best, found].into_iter().flatten().min_by(|a, b| a.off.total_cmp(&b.off));
         }
-        let Some(Fitted { draw, shown, off }) = best else { continue };
-        let met = if off == 0.0 { "met" } else { "not met" };
-        print(&profile.name, met, &draw, &shown);
-        let remark = format!(
-            "{met}: critical sections {:.1}%, overhead {:.1}%, spinning {:.1}%, rate {:.3}, packets {:.1}",
-            100.0 * shown.cs_share,
-            100.0 * shown.coh_share,
-            100.0 * shown.entered_spinning,
-            shown.rate,
-            shown.packets,
-        );
-        draws.push((draw, remark));
     }
     let text = std::fs::read_to_string(path)?;
     std::fs::write(path, set::with_draws(&text, &draws))?;

@@ -50,10 +50,14 @@ suite = "y"
 cs_rate = "high"
 network = "low"
 cs_share = 0.05
-[ranges]
+[[ranges]]
+acquisitions = [30, 30]
 locks = [1, 8]
 hot = [0, 0.5]
+even = [0, 1]
+section_cycles = [10, 20]
 section_lines = [1, 2]
+think_cycles = [10, 20]
 phase = [0, 0]
 spread = [0, 1]
 misses = [0, 4]
@@ -77,10 +81,14 @@ fn wrong_files_are_refused_clearly() {
         (
             "locks = [1, 8]",
             "locks = [8, 1]",
-            "x.toml:9: key `ranges.locks` is a list of 2; expected [least, most], each a whole number from 1 to 1024",
+            "x.toml:10: key `ranges.locks` is a list of 2; expected [least, most], each a whole number from 1 to 1024",
         ),
-        ("locks = [1, 8]", "lokcs = [1, 8]", "x.toml:9: unknown key `ranges.lokcs`; expected one of locks, hot"),
-        ("[ranges]", "[ranges", "x.toml:8: not TOML"),
+        (
+            "locks = [1, 8]",
+            "lokcs = [1, 8]",
+            "x.toml:10: unknown key `ranges.lokcs`; expected one of acquisitions, locks, hot, even",
+        ),
+        ("[[ranges]]", "[[ranges", "x.toml:8: not TOML"),
         ("[printed]", "[print]", "unknown key `print`; expected one of profile, printed, ranges, draw"),
         ("name = \"x\"", "name = 3", "x.toml:2: key `profile.name` is 3; expected a name"),
     ];
@@ -98,8 +106,10 @@ fn wrong_files_are_refused_clearly() {
 }
 
 const DRAW: Draw = Draw {
+    acquisitions: 30,
     locks: 3,
     hot: 0.25,
+    even: 0.5,
     section_cycles: 20,
     section_lines: 2,
     think_cycles: 100,

@@ -69,7 +69,7 @@ const SLEEP: [(&str, u64); 6] = [
     ("os.futex_wake", 2000),
     ("os.futex_wake_more", 1000),
     ("os.context_switch", 2000),
-    ("os.wake_idle", 4000),
+    ("os.wake_idle", 16_000),
     ("os.wake_polling", 2000),
 ];
 
@@ -179,7 +179,7 @@ mod tests {
             assert!(chip.contains(&grouped), "{grouped}");
         }
         assert!(
-            sleep(0, 1).contains(&"os.wake_idle=0".to_owned()) && sleep(2, 1).contains(&"os.wake_idle=8000".to_owned())
+            sleep(0, 1).contains(&"os.wake_idle=0".to_owned()) && sleep(2, 1).contains(&"os.wake_idle=32000".to_owned())
         );
     }
 }

@@ -41,9 +41,6 @@ use run::{Figures, Run};
 use serde::Serialize;
 use std::path::Path;
 
-/// Acquisitions a thread: the fixed work.
-const ACQUISITIONS: u64 = 30;
-
 /// The study.
 pub struct Ocor {
     chip_file: String,
@@ -161,13 +158,14 @@ impl Ocor {
     }
 
     fn stand_in(&self, experiment: &Experiment, case: &Case) -> Result<Run, String> {
+        let program = &self.programs[case.program];
         Ok(Run {
             chip: self.chip(experiment, case.marked)?,
-            program: self.programs[case.program].clone(),
+            program: program.clone(),
             lock: experiment.lock,
             tries: experiment.tries,
             threads: experiment.threads,
-            acquisitions: ACQUISITIONS,
+            acquisitions: program.draw.acquisitions,
             seed: case.seed,
         })
     }

@@ -40,7 +40,7 @@ pub struct Figures {
     pub threads: u32,
     /// Where blocked time went.
     pub account: Account,
-    /// Packets given to the network.
+    /// Packets given to the network in the region of interest.
     pub packets: u64,
     /// Those that carried a lock or wake-up request.
     pub lock_packets: u64,
@@ -108,8 +108,8 @@ pub(super) struct Notes(Arc<Mutex<Noted>>);
 #[derive(Default)]
 struct Noted {
     requests: Requests,
-    /// The first beginning of a part that counts, and the last end of one.
-    counted: Option<(u64, u64)>,
+    /// The first beginning of a part that counts, and the last end of one; and the network's packets until then.
+    counted: Option<[(u64, u64); 2]>,
 }
 
 impl Notes {
@@ -118,10 +118,10 @@ impl Notes {
     }
 
     fn moment(&self) {
-        let now = act::time().0;
+        let now = (act::time().0, act::messages());
         self.with(|noted| {
-            let (from, to) = noted.counted.unwrap_or((now, now));
-            noted.counted = Some((from.min(now), to.max(now)));
+            let [from, to] = noted.counted.unwrap_or([now, now]);
+            noted.counted = Some([from.min(now), to.max(now)]);
         });
     }
 }
@@ -225,12 +225,13 @@ impl Setup<'_> {
             return Err(format!("{} cycles of waiting have no cause", account.residual()));
         }
         let memory = outcome.memory;
-        let region = counted.unwrap_or((0, outcome.cycles.0));
+        let [from, to] = counted.unwrap_or([(0, 0), (outcome.cycles.0, memory.packets)]);
+        let region = (from.0, to.0);
         let figures = Figures {
             cycles: region.1 - region.0,
             threads: self.threads,
             account,
-            packets: memory.packets,
+            packets: to.1 - from.1,
             lock_packets: memory.lock_packets,
             longest: [memory.longest_marked, memory.longest_unmarked],
             flit_hops: memory.flit_hops,

@@ -1,10 +1,11 @@
 //! From what is printed of a program to draws that show it, on the baseline alone.
 //!
-//! A candidate's locks, lines and misses are drawn from the profile's ranges. The length of its critical sections and of
-//! its own work are then moved until the shares of critical sections and of competition overhead are what is printed, or,
+//! A candidate is drawn from one of the profile's tables of ranges. The length of its critical sections and of its own
+//! work are then moved until the shares of critical sections and of competition overhead are what is printed, or,
 //! where nothing is printed, what was drawn from the ranges. Broyden's method does it, in logarithms: it needs one run a step.
 
-use super::{Draw, Printed, Profile, Range};
+use super::keys::DRAW;
+use super::{Draw, Printed, Profile, Range, Ranges};
 use crate::xorshift;
 
 /// What a run of a draw showed.
@@ -62,12 +63,13 @@ pub fn fit<E>(
     let seed =
         profile.name.bytes().fold(seed, |seed, byte| (seed ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
     let mut dice = Dice::new(stratum, strata, seed);
-    let (mut draw, aim) = candidate(profile, &mut dice);
-    let mut solver = Solver::default();
+    let ranges = profile.ranges[stratum as usize % profile.ranges.len().max(1)];
+    let (mut draw, aim) = candidate(profile, &ranges, &mut dice);
+    let mut solver: Option<Solver> = None;
     let mut nearest: Option<Fitted> = None;
     for _ in 0..steps {
         let shown = measure(&draw)?;
-        let fitted = Fitted { draw, shown, off: off(profile, &shown) };
+        let fitted = Fitted { draw, shown, off: off_in(profile, &ranges, &shown) };
         if fitted.off == 0.0 {
             return Ok(Some(fitted));
         }
@@ -75,10 +77,11 @@ pub fn fit<E>(
             nearest = Some(fitted);
         }
         let missed = [(shown.cs_share, aim.cs_share), (shown.coh_share, aim.coh_share)];
+        let solver = solver.get_or_insert_with(|| Solver::expecting(&draw, &shown));
         let [section, think] = solver.step(missed.map(|(is, should)| (is.max(1e-4) / should.max(1e-4)).ln()));
         // A section that is shorter than what its lines take cannot be had.
-        draw.section_cycles = scaled(draw.section_cycles, section).clamp(10, 1_000_000);
-        draw.think_cycles = scaled(draw.think_cycles, think).clamp(50, 10_000_000);
+        draw.section_cycles = scaled(draw.section_cycles, section).clamp(5, 1_000_000);
+        draw.think_cycles = scaled(draw.think_cycles, think).clamp(10, 10_000_000);
     }
     Ok(nearest)
 }
@@ -86,6 +89,11 @@ pub fn fit<E>(
 /// How far a run is off what is printed, and off the ranges where nothing is: the sum of what is too much or too little,
 /// each relative to what it should be. 0: it shows all of it.
 pub fn off(profile: &Profile, shown: &Shown) -> f64 {
+    profile.ranges.iter().map(|ranges| off_in(profile, ranges, shown)).fold(f64::INFINITY, f64::min)
+}
+
+/// The same, of a draw from these ranges.
+fn off_in(profile: &Profile, ranges: &Ranges, shown: &Shown) -> f64 {
     let Printed { cs_share, coh_share, entered_spinning, .. } = profile.printed;
     let within = |is: f64, Range { least, most }: Range| {
         let beyond = (least - is).max(is - most).max(0.0);
@@ -99,11 +107,11 @@ pub fn off(profile: &Profile, shown: &Shown) -> f64 {
         least: printed - NEAR_POINTS,
         most: printed + NEAR_POINTS,
     });
-    within(shown.cs_share, near(cs_share, profile.ranges.cs_share))
-        + within(shown.coh_share, near(coh_share, profile.ranges.coh_share))
+    within(shown.cs_share, near(cs_share, ranges.cs_share))
+        + within(shown.coh_share, near(coh_share, ranges.coh_share))
         + within(shown.entered_spinning, spinning)
-        + within(shown.rate, profile.ranges.rate)
-        + within(shown.packets, profile.ranges.packets)
+        + within(shown.rate, ranges.rate)
+        + within(shown.packets, ranges.packets)
 }
 
 fn scaled(cycles: u64, logarithm: f64) -> u64 {
@@ -111,29 +119,38 @@ fn scaled(cycles: u64, logarithm: f64) -> u64 {
 }
 
 /// A draw to begin with, and what it is moved to.
-fn candidate(profile: &Profile, dice: &mut Dice) -> (Draw, Aim) {
+fn candidate(profile: &Profile, ranges: &Ranges, dice: &mut Dice) -> (Draw, Aim) {
     let Printed { cs_share, coh_share, .. } = profile.printed;
-    let ranges = &profile.ranges;
     let aim = Aim {
         cs_share: cs_share.unwrap_or_else(|| dice.within(ranges.cs_share)),
         coh_share: coh_share.unwrap_or_else(|| dice.within(ranges.coh_share)),
     };
-    // A period at the middle of the rates; half of it waits.
-    let period = 1000.0 / dice.within(ranges.rate).max(1e-3);
+    let misses = dice.within(ranges.misses);
     let draw = Draw {
+        acquisitions: dice.within(ranges.acquisitions).round() as u64,
         locks: dice.within(ranges.locks).round() as u32,
         hot: dice.within(ranges.hot),
-        section_cycles: (period * aim.cs_share / 2.0) as u64,
+        even: dice.within(ranges.even),
+        section_cycles: dice.within(ranges.section_cycles) as u64,
         section_lines: dice.within(ranges.section_lines).round() as u32,
-        think_cycles: (period * (1.0 - aim.cs_share - aim.coh_share) * 0.7) as u64,
+        think_cycles: dice.within(ranges.think_cycles) as u64,
         spread: dice.within(ranges.spread),
         phase: dice.within(ranges.phase).round() as u32,
-        misses: dice.within(ranges.misses),
-        burst: 2,
+        misses,
+        // Who asks for much asks for much at a time, as far as its outstanding misses go.
+        burst: (misses / 8.0).clamp(1.0, 16.0) as u32,
         writes: 0.3,
         own_lines: 384,
     };
     (draw, aim)
+}
+
+/// Whether two draws are the same program: every parameter within a twentieth.
+pub fn alike(a: &Draw, b: &Draw) -> bool {
+    DRAW.iter().all(|key| {
+        let (a, b) = ((key.get)(a), (key.get)(b));
+        (a - b).abs() <= 0.05 * a.abs().max(b.abs())
+    })
 }
 
 /// Draws from strata of ranges, each parameter's strata in an order of its own.
@@ -169,19 +186,26 @@ impl Dice {
 
 /// Broyden's method for two unknowns: logarithms of section and think time against those of the two shares.
 struct Solver {
-    /// How the shares answer to the times; corrected with every step.
+    /// How the shares answer to the times at the beginning.
+    expected: [[f64; 2]; 2],
+    /// The same, corrected with every step.
     jacobian: [[f64; 2]; 2],
     last: Option<([f64; 2], [f64; 2])>,
 }
 
-impl Default for Solver {
-    fn default() -> Self {
-        // Longer sections make both shares grow, longer own work makes both shrink.
-        Solver { jacobian: [[0.7, -0.6], [0.2, -1.0]], last: None }
-    }
-}
-
 impl Solver {
+    /// From what the first run showed: both shares shrink with own work by its share of the run; that of critical
+    /// sections grows with what is computed in them; overhead grows with longer sections where threads come together and sleep,
+    /// and shrinks where they come one by one.
+    fn expecting(draw: &Draw, shown: &Shown) -> Solver {
+        let share = |cycles: u64| cycles as f64 * shown.rate / 1000.0;
+        let think = share(draw.think_cycles).clamp(0.05, 1.0);
+        let section = (share(draw.section_cycles) / shown.cs_share.max(1e-3)).clamp(0.3, 1.0);
+        let overhead = if draw.phase == 0 { -0.3 } else { 0.2 };
+        let expected = [[section, -think], [overhead * section, -think]];
+        Solver { expected, jacobian: expected, last: None }
+    }
+
     /// By how much to move both, when they are off by so much.
     fn step(&mut self, off: [f64; 2]) -> [f64; 2] {
         if let Some((moved, before)) = self.last {
@@ -198,12 +222,15 @@ impl Solver {
         let [[a, b], [c, d]] = self.jacobian;
         let determinant = a * d - b * c;
         // A Jacobian that has become useless is begun anew.
-        if determinant.abs() < 0.05 {
-            self.jacobian = Solver::default().jacobian;
+        if determinant.abs() < 0.01 {
             self.last = None;
-            return self.step(off);
+            if self.jacobian != self.expected {
+                self.jacobian = self.expected;
+                return self.step(off);
+            }
         }
-        let clamp = |x: f64| x.clamp(-0.7, 0.7);
+        let determinant = if determinant.abs() < 0.01 { 0.01f64.copysign(determinant) } else { determinant };
+        let clamp = |x: f64| x.clamp(-0.6, 0.6);
         let moved = [clamp((b * off[1] - d * off[0]) / determinant), clamp((c * off[0] - a * off[1]) / determinant)];
         self.last = Some((moved, off));
         moved
@@ -227,10 +254,14 @@ mod tests {
                 coh_share: Some(0.3),
                 entered_spinning: None,
             },
-            ranges: Ranges {
+            ranges: vec![Ranges {
+                acquisitions: range(30.0, 30.0),
                 locks: range(2.0, 8.0),
                 hot: range(0.0, 0.5),
+                even: range(0.0, 1.0),
+                section_cycles: range(200.0, 400.0),
                 section_lines: range(1.0, 4.0),
+                think_cycles: range(3000.0, 6000.0),
                 phase: range(0.0, 2.0),
                 spread: range(0.0, 1.0),
                 misses: range(1.0, 10.0),
@@ -238,7 +269,7 @@ mod tests {
                 coh_share: range(0.0, 1.0),
                 rate: range(0.01, 10.0),
                 packets: range(0.0, 1000.0),
-            },
+            }],
             draws: Vec::new(),
         }
     }
@@ -269,7 +300,7 @@ mod tests {
     #[test]
     fn of_what_cannot_be_the_nearest_is_kept() {
         let mut profile = profile();
-        profile.ranges.rate = Range { least: 9.0, most: 10.0 };
+        profile.ranges[0].rate = Range { least: 9.0, most: 10.0 };
         let mut runs = 0;
         let fitted = fit(&profile, (0, 10), 1, 6, |draw| {
             runs += 1;

@@ -53,10 +53,12 @@ macro_rules! draw_keys {
     };
 }
 draw_keys! {
+    acquisitions: u64, whole(1.0, 1e6);
     locks: u32, whole(1.0, 1024.0);
     hot: f64, number(0.0, 1.0);
+    even: f64, number(0.0, 1.0);
     section_cycles: u64, whole(0.0, 1e7);
-    section_lines: u32, whole(1.0, 64.0);
+    section_lines: u32, whole(0.0, 64.0);
     think_cycles: u64, whole(0.0, 1e8);
     spread: f64, number(0.0, 1.0);
     phase: u32, whole(0.0, 1e6);
@@ -66,7 +68,7 @@ draw_keys! {
     own_lines: u32, whole(1.0, 65536.0);
 }
 
-/// A key of `[ranges]`.
+/// A key of `[[ranges]]`.
 pub(super) struct RangeKey {
     pub(super) name: &'static str,
     pub(super) limits: Limits,
@@ -75,7 +77,7 @@ pub(super) struct RangeKey {
 
 macro_rules! range_keys {
     ($($name:ident, $limits:expr;)*) => {
-        /// Every key of `[ranges]`.
+        /// Every key of `[[ranges]]`.
         pub(super) const RANGES: &[RangeKey] = &[$(RangeKey {
             name: stringify!($name),
             limits: $limits,
@@ -84,9 +86,13 @@ macro_rules! range_keys {
     };
 }
 range_keys! {
+    acquisitions, whole(1.0, 1e6);
     locks, whole(1.0, 1024.0);
     hot, number(0.0, 1.0);
-    section_lines, whole(1.0, 64.0);
+    even, number(0.0, 1.0);
+    section_cycles, whole(0.0, 1e7);
+    section_lines, whole(0.0, 64.0);
+    think_cycles, whole(0.0, 1e8);
     phase, whole(0.0, 1e6);
     spread, number(0.0, 1.0);
     misses, number(0.0, 1000.0);

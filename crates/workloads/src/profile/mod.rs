@@ -57,7 +57,7 @@ pub struct Printed {
 }
 
 /// A parameter's least and greatest value. A fit draws from between them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Range {
     /// The least.
     pub least: f64,
@@ -73,14 +73,22 @@ impl Range {
 }
 
 /// What draws are drawn from. Parameters first, then what a draw must show where nothing sharper is printed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ranges {
+    /// Acquisitions a thread.
+    pub acquisitions: Range,
     /// Locks.
     pub locks: Range,
     /// Share of acquisitions that go to the first lock, beside its even share of the others.
     pub hot: Range,
+    /// Share of the other acquisitions that go round the locks in turn.
+    pub even: Range,
+    /// Cycles computed in a critical section, to begin with: the fit moves them.
+    pub section_cycles: Range,
     /// Lines that a critical section reads and writes.
     pub section_lines: Range,
+    /// Cycles of a thread's own work between two critical sections, to begin with: the fit moves them.
+    pub think_cycles: Range,
     /// Acquisitions from one meeting of all threads to the next.
     pub phase: Range,
     /// How far think times lie from their mean.
@@ -100,13 +108,18 @@ pub struct Ranges {
 /// One stand-in: a program of threads that compute, walk over lines of their own, and take locks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Draw {
+    /// Acquisitions a thread: its fixed work.
+    pub acquisitions: u64,
     /// Locks.
     pub locks: u32,
     /// Share of acquisitions that go to the first lock, beside its even share of the others.
     pub hot: f64,
+    /// Of the other acquisitions, the share that go round the locks in turn, so that as many threads come to each, as where
+    /// data are divided among threads. The rest go by chance.
+    pub even: f64,
     /// Cycles computed in a critical section, beside what its lines take.
     pub section_cycles: u64,
-    /// Lines that a critical section reads and writes; each lock guards its own.
+    /// Lines that a critical section reads and writes; each lock guards its own. 0: its data stand in the lock's line.
     pub section_lines: u32,
     /// Cycles of a thread's own work between two critical sections, in the mean.
     pub think_cycles: u64,
@@ -149,8 +162,8 @@ pub struct Profile {
     pub suite: String,
     /// What is printed of it.
     pub printed: Printed,
-    /// What its draws are drawn from.
-    pub ranges: Ranges,
+    /// What its draws are drawn from, in turn: one shape of program each.
+    pub ranges: Vec<Ranges>,
     /// The stand-ins; none in a file that was not fitted yet.
     pub draws: Vec<Draw>,
 }

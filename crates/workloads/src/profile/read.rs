@@ -238,7 +238,7 @@ impl Profile {
             name: profile.text("name")?,
             suite: profile.text("suite")?,
             printed: printed(&table("printed", "printed.")?)?,
-            ranges: ranges(&table("ranges", "ranges.")?)?,
+            ranges: ranges(&reading, &top)?,
             draws: draws(&reading, &top)?,
         })
     }
@@ -255,32 +255,34 @@ fn printed(table: &Table<'_>) -> Result<Printed> {
     })
 }
 
-fn ranges(table: &Table<'_>) -> Result<Ranges> {
-    table.only(&RANGES.iter().map(|key| key.name).collect::<Vec<_>>())?;
-    let nothing = Range { least: 0.0, most: 0.0 };
-    let mut ranges = Ranges {
-        locks: nothing,
-        hot: nothing,
-        section_lines: nothing,
-        phase: nothing,
-        spread: nothing,
-        misses: nothing,
-        cs_share: nothing,
-        coh_share: nothing,
-        rate: nothing,
-        packets: nothing,
+fn ranges(reading: &Reading<'_>, top: &Table<'_>) -> Result<Vec<Ranges>> {
+    let expected = "one or more tables of this name: [[ranges]]";
+    top.must("ranges", expected)?;
+    let items = tables(top, "ranges", expected)?;
+    let names: Vec<&str> = RANGES.iter().map(|key| key.name).collect();
+    let one = |item| {
+        let table = Table::new(reading, "ranges.", item)?;
+        table.only(&names)?;
+        let mut ranges = Ranges::default();
+        for key in RANGES {
+            (key.set)(&mut ranges, table.range(key.name, key.limits)?);
+        }
+        Ok(ranges)
     };
-    for key in RANGES {
-        (key.set)(&mut ranges, table.range(key.name, key.limits)?);
+    items.iter().map(one).collect()
+}
+
+/// The tables of an array of that name; none where it is absent.
+fn tables<'a>(top: &Table<'a>, name: &str, expected: &str) -> Result<&'a [Spanned<DeValue<'a>>]> {
+    match top.entries.get(name).map(|value| (value, value.get_ref())) {
+        None => Ok(&[]),
+        Some((_, DeValue::Array(items))) => Ok(items),
+        Some((value, _)) => top.wrong(name, value, expected.to_owned()),
     }
-    Ok(ranges)
 }
 
 fn draws(reading: &Reading<'_>, top: &Table<'_>) -> Result<Vec<Draw>> {
-    let Some(value) = top.entries.get("draw") else { return Ok(Vec::new()) };
-    let DeValue::Array(items) = value.get_ref() else {
-        return top.wrong("draw", value, "tables of this name: [[draw]]".to_owned());
-    };
+    let items = tables(top, "draw", "tables of this name: [[draw]]")?;
     let names: Vec<&str> = DRAW.iter().map(|key| key.name).collect();
     let one = |item| {
         let table = Table::new(reading, "draw.", item)?;

@@ -25,9 +25,17 @@ pub struct Run {
 /// Bytes of the longest lines that the data is laid out for.
 const LONGEST_LINE: usize = 256;
 
-/// A lock alone in its lines.
+/// A lock, and the count that it guards in its own line, as where a mutex stands in the structure that it guards.
 #[repr(C, align(256))]
-struct Alone<L>(L);
+struct Alone<M: Machine, L> {
+    lock: L,
+    beside: M::Slot<u64>,
+}
+
+// SAFETY: the slot is accessed under its lock, or when the threads have ended.
+unsafe impl<M: Machine, L: Sync> Sync for Alone<M, L> {}
+// SAFETY: as above.
+unsafe impl<M: Machine, L: Send> Send for Alone<M, L> {}
 
 /// A count that a lock guards, alone in its line.
 #[repr(C, align(256))]
@@ -44,8 +52,8 @@ struct Own([u8; LONGEST_LINE]);
 
 /// What the threads share.
 struct Data<M: Machine, L> {
-    locks: Vec<Shared<M, Alone<L>>>,
-    /// By lock, its lines.
+    locks: Vec<Shared<M, Alone<M, L>>>,
+    /// By lock, its lines beyond its own.
     guarded: Vec<Arc<OwnedSlice<M, Guarded<M>>>>,
     meeting: Shared<M, Central<M>>,
 }
@@ -55,7 +63,7 @@ impl Draw {
     /// each lock's lines counted the same, and all together every acquisition.
     pub fn team<M: Machine, L: RawLock<M>, P: Probe>(self, run: Run, wait: Wait, probe: P) -> Team {
         let data = Arc::new(Data {
-            locks: (0..self.locks).map(|_| share::<M, _>(Alone(L::new()))).collect(),
+            locks: (0..self.locks).map(|_| share::<M, _>(Alone { lock: L::new(), beside: M::Slot::new(0) })).collect(),
             guarded: (0..self.locks)
                 .map(|_| Arc::new(OwnedSlice::new(self.section_lines as usize, |_| Guarded(M::Slot::new(0)))))
                 .collect(),
@@ -81,16 +89,16 @@ impl Draw {
         };
         let bodies = (0..run.threads.get()).map(body).collect();
         let expected = u64::from(run.threads.get()).saturating_mul(run.acquisitions);
-        let lines = data.guarded.clone();
+        let locks = data.clone();
         let verify = Box::new(move || {
             let mut sum = 0;
-            for lines in &lines {
+            for (lock, lines) in locks.locks.iter().zip(&locks.guarded) {
                 // SAFETY: the threads have ended.
-                let count = |line: &Guarded<M>| unsafe { line.0.read(|count| *count) };
-                let first = count(&lines[0]);
+                let count = |slot: &M::Slot<u64>| unsafe { slot.read(|count| *count) };
+                let first = lines.first().map_or_else(|| count(&lock.beside), |line| count(&line.0));
                 lines
                     .iter()
-                    .try_for_each(|line| expect("acquisitions that a guarded line counted", count(line), first))?;
+                    .try_for_each(|line| expect("acquisitions that a guarded line counted", count(&line.0), first))?;
                 sum += first;
             }
             expect("acquisitions that all locks' lines counted", sum, expected)
@@ -119,15 +127,16 @@ impl Draw {
                 cycles = (cycles as f64 * unit(&mut state)) as u64;
             }
             walk.compute(self, cycles, &mut state);
-            let number = self.choose(&mut state);
+            let number = self.choose(thread, round, &mut state);
             let requested = probe.request(number);
-            let lock = &data.locks[number as usize].0;
+            let Alone { lock, beside }: &Alone<M, L> = &data.locks[number as usize];
             let token = lock.lock(wait);
             probe.acquired(number, requested);
             M::work(Cycles(self.section_cycles));
-            for line in data.guarded[number as usize].iter() {
+            let lines = data.guarded[number as usize].iter().map(|line| &line.0);
+            for count in lines.chain((self.section_lines == 0).then_some(beside)) {
                 // SAFETY: the lock is held, so nobody else accesses the count meanwhile.
-                unsafe { line.0.write(|count| *count += 1) };
+                unsafe { count.write(|count| *count += 1) };
             }
             probe.release(number);
             // SAFETY: locked above, with the same policy.
@@ -135,9 +144,19 @@ impl Draw {
         }
     }
 
-    /// The lock of the next critical section.
-    fn choose(self, state: &mut u64) -> u32 {
-        if unit(state) < self.hot { 0 } else { (xorshift(state) >> 33) as u32 % self.locks.max(1) }
+    /// The lock of the thread's next critical section, its `round`th.
+    fn choose(self, thread: u32, round: u64, state: &mut u64) -> u32 {
+        let locks = self.locks.max(1);
+        let by_chance = unit(state);
+        if by_chance < self.hot {
+            0
+        } else if unit(state) < self.even {
+            // Of each `locks` threads in a row, each takes another lock, and meets others with every round.
+            let (row, place) = (u64::from(thread / locks), u64::from(thread % locks));
+            ((place + round % u64::from(locks) * (1 + row)) % u64::from(locks)) as u32
+        } else {
+            (xorshift(state) >> 33) as u32 % locks
+        }
     }
 }
 

@@ -20,9 +20,6 @@ pub(super) enum Whole {
     Profile(Draw, Run),
 }
 
-/// Acquisitions a thread of a profile where none were asked for: enough for shares that hold.
-const ACQUISITIONS: u64 = 30;
-
 impl Whole {
     /// A program in the scale that was asked for.
     pub(super) fn program(program: Program, args: &Args) -> anyhow::Result<Whole> {
@@ -46,7 +43,7 @@ impl Whole {
         let threads = args.threads.unwrap_or(chip.core.count);
         let run = Run {
             threads: NonZeroU32::new(threads).context("a profile needs a thread")?,
-            acquisitions: args.iterations.unwrap_or(if args.cycles.is_some() { u64::MAX } else { ACQUISITIONS }),
+            acquisitions: args.iterations.unwrap_or(if args.cycles.is_some() { u64::MAX } else { draw.acquisitions }),
             line_bytes: chip.cache.line_bytes as usize,
             seed: args.seed,
         };
