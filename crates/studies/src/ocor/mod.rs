@@ -206,7 +206,7 @@ impl Study for Ocor {
 
     fn version(&self) -> &'static str {
         // Raised whenever the simulator or the account gives other figures for the same inputs.
-        "ocor 2"
+        "ocor 3"
     }
 
     fn runs(&self, extent: Extent) -> Vec<(String, Self::Run)> {
