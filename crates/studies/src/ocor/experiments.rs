@@ -179,7 +179,8 @@ mod tests {
             assert!(chip.contains(&grouped), "{grouped}");
         }
         assert!(
-            sleep(0, 1).contains(&"os.wake_idle=0".to_owned()) && sleep(2, 1).contains(&"os.wake_idle=32000".to_owned())
+            sleep(0, 1).contains(&"os.wake_idle=0".to_owned())
+                && sleep(2, 1).contains(&"os.wake_idle=32000".to_owned())
         );
     }
 }
