@@ -117,11 +117,13 @@ pub(crate) fn interrupt((from, hit): (u32, u32), budget: Budget) -> Result<Sprea
     caused(&calls, &gaps)
 }
 
-/// The longest gap in each call, which is over when all CPUs have answered.
+/// The longest gap that begins in each call, which is over when all CPUs have answered. A gap that began before was no interrupt:
+/// another thread had the CPU, and the call had nobody to stop.
 fn caused(calls: &[(u64, u64)], gaps: &[Gap]) -> Result<Spread, String> {
+    // A gap begins at the last reading of the clock before it.
+    const TURN: u64 = 1_000;
     let longest = |&(start, end): &(u64, u64)| {
-        // In order of time, and apart: those that begin before the call's end and end behind its start.
-        let first = gaps.partition_point(|gap| gap.at + gap.length < start);
+        let first = gaps.partition_point(|gap| gap.at + TURN < start);
         let hit = gaps[first..].iter().take_while(|gap| gap.at < end).map(|gap| gap.length).max();
         hit.map(|length| length as f64)
     };
@@ -178,6 +180,9 @@ mod tests {
         assert_eq!((cost.samples, cost.median), (90, 1_546.0));
         assert!(caused(&calls, &gaps[..40]).unwrap_err().starts_with("only"));
         assert!(caused(&[], &[]).is_err());
+        // Another thread has the CPU all the time but for moments: nothing begins within a call.
+        let away: Vec<Gap> = (1..=100).map(|n| Gap { at: n * 200_000 - 150_000, length: 180_000 }).collect();
+        assert!(caused(&calls, &away).unwrap_err().starts_with("only 0"));
     }
 
     #[test]
