@@ -31,7 +31,8 @@ pub struct Bars {
 }
 
 const WIDTH: f64 = 960.0;
-const RIGHT: f64 = 64.0;
+/// Room for the values behind the longest bar.
+const RIGHT: f64 = 130.0;
 const BAR: f64 = 12.0;
 const GAP: f64 = 9.0;
 const TOP: f64 = 28.0;
@@ -69,7 +70,7 @@ impl Bars {
             let middle = y + (row - GAP) / 2.0 + 4.0;
             let _ = write!(svg, "<text x={} y={middle:.1} text-anchor=end>{}</text>", left - 8.0, escape(name));
             for (b, bar) in bars.iter().enumerate() {
-                draw(&mut svg, &x, bar, y + BAR * b as f64, colour(b));
+                self.draw(&mut svg, &x, bar, y + BAR * b as f64, colour(b));
             }
         }
         format!(
@@ -81,6 +82,42 @@ impl Bars {
             bottom + 33.0,
             escape(&self.x)
         )
+    }
+
+    fn draw(&self, svg: &mut String, x: &Axis, bar: &Bar, top: f64, colour: &str) {
+        let middle = top + (BAR - 1.0) / 2.0;
+        let mut end = x.at(0.0);
+        if let Some(value) = bar.value {
+            let (from, to) = (x.at(value.min(0.0)), x.at(value.max(0.0)));
+            let _ = write!(
+                svg,
+                "<rect x={from:.1} y={top:.1} width={:.1} height={} fill=\"{colour}\" />",
+                (to - from).max(0.8),
+                BAR - 1.0
+            );
+            end = end.max(to);
+        }
+        if let Some(ends) = bar.ends {
+            let [low, high] = ends.map(|end| x.at(end));
+            let _ = write!(svg, "<path class=whisker d=\"{}\" />", whisker(low, high, middle));
+            end = end.max(high);
+        }
+        if let Some(theirs) = bar.theirs {
+            svg.push_str(&diamond(x.at(theirs), middle));
+            end = end.max(x.at(theirs) + 5.0);
+        }
+        if let Some(value) = bar.value {
+            // The mark may lie anywhere along the bar, so both values are said behind all of it.
+            let theirs =
+                bar.theirs.map_or_else(String::new, |theirs| format!(" ({} {})", escape(&self.theirs), number(theirs)));
+            let _ = write!(
+                svg,
+                "<text class=dim x={:.1} y={:.1}>{}{theirs}</text>",
+                end + 5.0,
+                middle + 4.0,
+                number(value)
+            );
+        }
     }
 
     fn legend(&self, left: f64) -> String {
@@ -106,33 +143,6 @@ impl Bars {
             put(&mut svg, mark, "95% interval");
         }
         svg
-    }
-}
-
-fn draw(svg: &mut String, x: &Axis, bar: &Bar, top: f64, colour: &str) {
-    let middle = top + (BAR - 1.0) / 2.0;
-    let mut end = x.at(0.0);
-    if let Some(value) = bar.value {
-        let (from, to) = (x.at(value.min(0.0)), x.at(value.max(0.0)));
-        let _ = write!(
-            svg,
-            "<rect x={from:.1} y={top:.1} width={:.1} height={} fill=\"{colour}\" />",
-            (to - from).max(0.8),
-            BAR - 1.0
-        );
-        end = end.max(to);
-    }
-    if let Some(ends) = bar.ends {
-        let [low, high] = ends.map(|end| x.at(end));
-        let _ = write!(svg, "<path class=whisker d=\"{}\" />", whisker(low, high, middle));
-        end = end.max(high);
-    }
-    if let Some(theirs) = bar.theirs {
-        svg.push_str(&diamond(x.at(theirs), middle));
-        end = end.max(x.at(theirs) + 5.0);
-    }
-    if let Some(value) = bar.value {
-        let _ = write!(svg, "<text class=dim x={:.1} y={:.1}>{}</text>", end + 5.0, middle + 4.0, number(value));
     }
 }
 
@@ -177,6 +187,7 @@ mod tests {
         assert_eq!(svg.matches("<rect").count(), 2 + 2);
         // One of each in the legend.
         assert_eq!((svg.matches("class=whisker").count(), svg.matches("class=theirs").count()), (1 + 1, 2 + 1));
+        assert!(svg.contains(">30 (paper 35.1)<"), "both values behind the bar");
         assert!(svg.contains(">paper<") && svg.contains("share, %") && !svg.contains("NaN"));
         assert!(Bars::default().svg().contains("No run"));
     }

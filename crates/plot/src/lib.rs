@@ -26,7 +26,7 @@ pub use lines::{Lines, Point, Series};
 pub use matrix::Matrix;
 pub use spans::{Span, Spans};
 pub use table::Table;
-pub use timeline::{Lane, Piece, Timeline};
+pub use timeline::{Group, Lane, Piece, Timeline};
 
 /// Text inside of HTML, attributes included.
 pub fn escape(text: &str) -> String {
@@ -62,7 +62,7 @@ svg{width:100%;height:auto}svg text{font-size:12px;fill:var(--ink)}svg .dim{fill
 .grid{stroke:var(--soft)}.zero{stroke:var(--dim)}.whisker{stroke:var(--ink);stroke-width:1.2;fill:none}\
 .theirs{fill:var(--paper);stroke:var(--ink);stroke-width:1.4}polyline{fill:none;stroke-width:2}\
 table{border-collapse:collapse}td,th{text-align:left;vertical-align:top;padding:.15rem .6rem;border-bottom:1px solid var(--soft)}\
-td.n,th.n{text-align:right;white-space:nowrap}pre{overflow-x:auto}.scroll{overflow-x:auto}";
+td.n,th.n{text-align:right}td.n,.scroll td:first-child{white-space:nowrap}pre{overflow-x:auto}.scroll{overflow-x:auto}";
 
 #[cfg(test)]
 mod tests {

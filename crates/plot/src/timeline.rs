@@ -35,10 +35,19 @@ pub struct Timeline {
     pub end: f64,
     /// What a thread may do; what no piece says is left empty.
     pub kinds: Vec<String>,
-    /// Moments that are marked, each with its name.
-    pub marks: Vec<(f64, String)>,
-    /// Threads, in groups that are drawn below each other with a title each.
-    pub groups: Vec<(String, Vec<Lane>)>,
+    /// Threads, in groups that are drawn below each other.
+    pub groups: Vec<Group>,
+}
+
+/// Threads that are drawn together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Group {
+    /// What stands over them.
+    pub title: String,
+    /// The threads.
+    pub lanes: Vec<Lane>,
+    /// A moment that is marked, with its name.
+    pub mark: Option<(f64, String)>,
 }
 
 const WIDTH: f64 = 960.0;
@@ -52,7 +61,7 @@ const HEAD: f64 = 34.0;
 impl Timeline {
     /// As SVG; a sentence where there is no lane.
     pub fn svg(&self) -> String {
-        if self.groups.iter().all(|(_, lanes)| lanes.is_empty()) {
+        if self.groups.iter().all(|group| group.lanes.is_empty()) {
             return "<p>No run has this figure.</p>".to_owned();
         }
         let x = Axis::linear(&[0.0, self.end.max(1.0) / 1.05], LEFT, WIDTH - RIGHT, true);
@@ -69,7 +78,7 @@ impl Timeline {
             at += 36.0 + 6.6 * name.chars().count() as f64;
         }
         let mut y = TOP;
-        for (title, lanes) in &self.groups {
+        for Group { title, lanes, mark } in &self.groups {
             let (top, bottom) = (y + HEAD, y + HEAD + LANE * lanes.len() as f64);
             let _ = write!(svg, "<text x={LEFT} y={:.1} font-weight=bold>{}</text>", y + 12.0, escape(title));
             for (i, lane) in lanes.iter().enumerate() {
@@ -105,12 +114,13 @@ impl Timeline {
                     number(tick)
                 );
             }
-            for (moment, name) in &self.marks {
+            if let Some((moment, name)) = mark {
                 let place = x.at(moment.clamp(0.0, self.end));
+                let anchor = if place > (LEFT + WIDTH) / 2.0 { "end" } else { "start" };
                 let _ = write!(
                     svg,
                     "<line class=whisker x1={place:.1} x2={place:.1} y1={:.1} y2={bottom:.1} stroke-dasharray=\"4 3\" />\
-                     <text x={place:.1} y={:.1} text-anchor=middle>{}</text>",
+                     <text x={place:.1} y={:.1} text-anchor={anchor}>{}</text>",
                     top - 4.0,
                     top - 7.0,
                     escape(name)
@@ -152,8 +162,7 @@ mod tests {
         let timeline = Timeline {
             end: 100.0,
             kinds: vec!["works".into(), "waits".into()],
-            marks: vec![(50.0, "half".into())],
-            groups: vec![("before".into(), vec![lane])],
+            groups: vec![Group { title: "before".into(), lanes: vec![lane], mark: Some((50.0, "half".into())) }],
             ..Timeline::default()
         };
         let svg = timeline.svg();

@@ -193,7 +193,7 @@ pub(crate) fn ops(thread: &RawThread, measures: &Measures, lines: &[Lines], chip
     if work != 0 {
         ops.push(Op::Work(work));
     }
-    Steps { ops, marks, life: (thread.first, thread.last) }
+    Steps { ops, marks, life: (thread.first, thread.last.max(thread.joined)) }
 }
 
 impl Measures {

@@ -193,6 +193,8 @@ pub(crate) struct RawThread {
     pub(crate) first: u64,
     /// Its last event.
     pub(crate) last: u64,
+    /// When somebody had waited for its end; 0: nobody did.
+    pub(crate) joined: u64,
     pub(crate) steps: Vec<Raw>,
     /// Its CPU time at some moments: place in `steps`, nanoseconds.
     pub(crate) cpu: Vec<(usize, u64)>,

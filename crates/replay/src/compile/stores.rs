@@ -11,7 +11,8 @@
 //! under way and a thread more. What a thread puts down after its last acquisition may come later than recorded, as it goes on
 //! taking; a store whose items wait for such a thing is not made.
 //!
-//! Threads that are not there at the same time have nothing in common: a store is made for those whose lives overlap. Items may hold
+//! Threads that cannot be there at the same time have nothing in common: a store is made for those whose lives overlap. A life
+//! lasts until the thread was joined: one that had done all before the next one was started might have met it. Items may hold
 //! no lock at their ends, and neither start nor join threads nor meet at a barrier: what is theirs must not depend on who they are.
 
 use super::dynamic::{Place, unequal};
@@ -35,7 +36,7 @@ pub(crate) struct Mark {
 pub(crate) struct Steps {
     pub(crate) ops: Vec<Op>,
     pub(crate) marks: Vec<Mark>,
-    /// Its first and last event, in ticks.
+    /// From its first event to its last, or to the end of the join that waited for it; in ticks.
     pub(crate) life: (u64, u64),
 }
 

@@ -34,6 +34,7 @@ impl Walk<'_> {
             What::JoinEnd { handle, error } => {
                 if let Some(&child) = self.by_handle.get(&(process, handle)).filter(|_| error == 0) {
                     self.op(id, Op::Join(child));
+                    self.threads[child as usize].joined = t;
                 }
                 self.resume(id, t, Mode::Running);
             }

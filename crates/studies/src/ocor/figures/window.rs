@@ -3,7 +3,7 @@
 use crate::ocor::results::Results;
 use crate::ocor::window::{DOINGS, Shares, Window};
 use crate::page::Figure;
-use baton_plot::{Lane, Piece, Table, Timeline, number};
+use baton_plot::{Group, Lane, Piece, Table, Timeline, number};
 
 /// The paper's window, in cycles.
 pub(crate) const CYCLES: u64 = 3000;
@@ -38,7 +38,7 @@ pub(crate) fn blocked(shares: &Shares) -> f64 {
 pub(super) fn figure_10(results: &Results<'_>) -> Vec<Figure> {
     let Some((off, on)) = results.window() else { return Vec::new() };
     let Some(segment) = Segment::of(off, on, CYCLES) else { return Vec::new() };
-    let group = |title: &str, window: &Window| {
+    let group = |title: &str, window: &Window, mark: Option<(f64, String)>| {
         let lane = |(thread, pieces): (usize, &Vec<crate::ocor::window::Piece>)| {
             let seen = pieces.iter().filter(|piece| piece.from < LONGER);
             let piece = |piece: &crate::ocor::window::Piece| Piece {
@@ -48,23 +48,29 @@ pub(super) fn figure_10(results: &Results<'_>) -> Vec<Figure> {
             };
             Lane { name: format!("thread {thread}"), pieces: seen.map(piece).collect() }
         };
-        (title.to_owned(), window.threads.iter().enumerate().map(lane).collect())
+        Group { title: title.to_owned(), lanes: window.threads.iter().enumerate().map(lane).collect(), mark }
     };
-    let picture = |end: u64, marks: Vec<(f64, String)>| Timeline {
-        title: format!("Figure 10: the first {end} cycles of bodytrack's region, 16 of its threads"),
+    let picture = |title: &str, end: u64, marks: [Option<(f64, String)>; 2]| Timeline {
+        title: format!("Figure 10: {title} of bodytrack's region, 16 of its threads"),
         x: "cycles from the beginning of the region".to_owned(),
         end: end as f64,
         kinds: DOINGS.map(|(_, name)| name.to_owned()).into(),
-        marks,
-        groups: vec![group("original", off), group("with marks", on)],
+        groups: [("original", off), ("with marks", on)]
+            .into_iter()
+            .zip(marks)
+            .map(|((title, window), mark)| group(title, window, mark))
+            .collect(),
     };
-    let marks = vec![(segment.cycles as f64, format!("the original's work of {CYCLES} cycles is done"))];
+    let marks = [
+        Some((CYCLES as f64, format!("{CYCLES} cycles"))),
+        Some((segment.cycles as f64, format!("as much work is done: {} cycles", segment.cycles))),
+    ];
     vec![
-        Figure::from(picture(CYCLES.max(segment.cycles), marks)).noted(
+        Figure::from(picture("the beginning", CYCLES.max(segment.cycles), marks)).noted(
             "The stand-in's own beginning: its threads leave a barrier together and work until they first ask for a lock. The \
              paper shows the program's. They can be compared in kind, not number by number.",
         ),
-        picture(LONGER, Vec::new()).into(),
+        picture("a longer beginning", LONGER, [None, None]).into(),
         table(off, on).into(),
     ]
 }
