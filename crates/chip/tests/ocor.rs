@@ -248,7 +248,7 @@ fn section_under(rule: &str) -> (u64, u64) {
         .spawn(on(63, 0), move || {
             // All at the home in the other corner.
             let far = |n: usize| {
-                (0..lines.len()).filter(|&at| (&raw const *lines[at]).addr() / 128 % 64 == 0).nth(n).unwrap()
+                (0..lines.len()).filter(|&at| ((&raw const *lines[at]).addr() / 128).is_multiple_of(64)).nth(n).unwrap()
             };
             let lock = &lines[far(0)].0;
             Simulated::hint(LockHint { retries_left: 5, progress: 0 });

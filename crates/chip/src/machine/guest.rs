@@ -194,6 +194,11 @@ pub fn messages() -> u64 {
     with(|engine| engine.memory.counts().messages)
 }
 
+/// What is measured begins now: the longest ways of packets so far do not count. Takes no time.
+pub fn forget_longest() {
+    with(|engine| engine.memory.forget_longest());
+}
+
 /// The core that the calling thread is on.
 pub fn core() -> CoreId {
     with(|engine| match engine.running {

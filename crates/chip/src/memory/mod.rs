@@ -188,6 +188,16 @@ impl MemorySystem {
         }
     }
 
+    /// What is measured begins now: the longest ways of packets so far do not count.
+    pub(crate) fn forget_longest(&mut self) {
+        match self {
+            MemorySystem::Fixed(_) => {}
+            MemorySystem::Small(memory) => memory.forget_longest(),
+            MemorySystem::Middle(memory) => memory.forget_longest(),
+            MemorySystem::Large(memory) => memory.forget_longest(),
+        }
+    }
+
     /// Who waits for what inside, a line each: for the report of a run that hangs.
     pub(crate) fn explain(&self) -> Vec<String> {
         match self {

@@ -1,5 +1,6 @@
 //! What the coherent memory system counts.
 
+use super::Coherent;
 use crate::memory::{CoreCounts, MemoryCounts};
 use baton_coherence::Kind;
 use baton_coherence::cache::{Event, State};
@@ -19,6 +20,13 @@ pub(super) struct Counts {
     pub(super) lock_packets: u64,
     /// The longest that a packet took, marked and not.
     pub(super) longest: [u64; 2],
+}
+
+impl<S: super::CoreSet> Coherent<S> {
+    /// The longest ways of packets so far do not count.
+    pub(crate) fn forget_longest(&mut self) {
+        self.counts.longest = [0; 2];
+    }
 }
 
 impl Counts {
