@@ -152,7 +152,8 @@ fn a_far_atomic_takes_effect_in_the_order_of_the_home() {
         let lines = cells(&mut simulation, 64);
         let warm = lines.clone();
         simulation.spawn(on(63, 0), move || warm[line].0.store(0, SeqCst)).unwrap();
-        for (core, after) in [(63, 5000), (1, 5000 + later)] {
+        // Long after the first access, whose core had to wake up for it.
+        for (core, after) in [(63, 100_000), (1, 100_000 + later)] {
             let lines = lines.clone();
             simulation
                 .spawn(on(core, after), move || {
