@@ -159,7 +159,6 @@ fn node<A: Arbiter>(config: &Config, routes: &Routes, a: &A, w: &Wiring<A::State
         sent: 0,
         down: if p < outs { down(p) } else { 0 },
         up: if p < ins { up(p) } else { 0 },
-        by_vc: a.state(8),
         by_output: [a.state(outs), a.state(outs)],
         by_input: [a.state(ins), a.state(ins)],
     };
@@ -182,6 +181,7 @@ fn node<A: Arbiter>(config: &Config, routes: &Routes, a: &A, w: &Wiring<A::State
         number: r as u32,
         route: r * routes.nodes,
         clock: router.clock,
+        by_vc: Fixed(std::array::from_fn(|_| a.state(8))),
         ports: Fixed(std::array::from_fn(port)),
         by_head: Fixed(std::array::from_fn(|_| a.state(ins << 3))),
         lanes: Fixed([lane; 64]),

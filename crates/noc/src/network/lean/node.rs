@@ -90,8 +90,8 @@ pub(in super::super) struct Node<S> {
     pub(super) route: usize,
     /// Which router.
     pub(super) number: u32,
-    /// Ticks `clock.0` times in `clock.1` cycles.
-    pub(super) clock: (u32, u32),
+    /// By input: over its virtual channels.
+    pub(super) by_vc: Ports<S>,
     pub(in super::super) ports: Ports<Port<S>>,
     /// By output virtual channel: over the inputs that bid for it.
     pub(super) by_head: Lanes<S>,
@@ -102,9 +102,11 @@ pub(in super::super) struct Node<S> {
     pub(super) credit_delay: Ports<u16>,
     /// By output: cycles from an endpoint's taking a flit to the credit's use.
     pub(super) return_delay: Ports<u16>,
+    /// Ticks `clock.0` times in `clock.1` cycles.
+    pub(super) clock: (u32, u32),
 }
 
-/// One port, as an input and as an output.
+/// One port, as an input and as an output. With states of two bytes it is half a cache line.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Port<S> {
     /// Output: inputs whose packet at the front goes there.
@@ -115,8 +117,6 @@ pub(in super::super) struct Port<S> {
     pub(super) down: u32,
     /// Input: where its credits go, less the port's own number; an input's number is added.
     pub(super) up: u32,
-    /// Input: over its virtual channels.
-    pub(super) by_vc: S,
     /// Input, by kind of bid: over the outputs that it bids for.
     pub(super) by_output: [S; 2],
     /// Output, by kind of bid: over the inputs that bid for it.

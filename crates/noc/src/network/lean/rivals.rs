@@ -188,7 +188,7 @@ fn pick_bid<const K: usize, A: Arbiter>(node: &Node<A::State>, r: usize, bids: u
     }
     let by_vc = |out: usize| {
         let there = (node.ports[out].want & bids) >> base;
-        base + cx.arbiter.pick(&node.ports[port].by_vc, there, 0, |v| cx.contender(node, r, base + v as usize)) as usize
+        base + cx.arbiter.pick(&node.by_vc[port], there, 0, |v| cx.contender(node, r, base + v as usize)) as usize
     };
     if wanted & (wanted - 1) == 0 {
         return by_vc(lowest(wanted));

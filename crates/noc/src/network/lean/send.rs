@@ -222,7 +222,7 @@ fn send<O: Outbox, A: Arbiter>(
         node.credit.clear(m);
     }
     node.ports[out].sent += 1;
-    cx.arbiter.won(&mut node.ports[port].by_vc, (i & 7) as u32);
+    cx.arbiter.won(&mut node.by_vc[port], (i & 7) as u32);
     let to = node.ports[out].down.wrapping_add(m as u32);
     let credit = node.ports[port].up.wrapping_add(i as u32);
     io.put(node, out, port, Move { flit, to, credit });
