@@ -6,11 +6,11 @@ set -eu
 cd "$(dirname "$0")/.."
 
 # chip  lock  wait  threads  settings  instructions a guest operation when this was last measured
-table='sample-host mcs pause 64 core.count=64,core.per_cluster=64 783
-sample-host spin-park spin-park 64 core.count=64,core.per_cluster=64 955
-sample-host tas pause 64 core.count=64,core.per_cluster=64 872
-ocor64 mcs spin 64 core.atomics=near 39420
-ocor64 spin-park spin-park 64 core.atomics=far 14631'
+table='sample-host mcs pause 64 core.count=64,core.per_cluster=64 780
+sample-host spin-park spin-park 64 core.count=64,core.per_cluster=64 1038
+sample-host tas pause 64 core.count=64,core.per_cluster=64 881
+ocor64 mcs spin 64 core.atomics=near 32387
+ocor64 spin-park spin-park 64 core.atomics=far 12720'
 
 command -v valgrind >/dev/null || { echo "chip-instructions: valgrind is missing" >&2; exit 2; }
 cargo build --quiet --release -p baton-chip --example speed

@@ -10,11 +10,11 @@ cd "$(dirname "$0")/.."
 # what  load  instructions a flit-hop when this was last measured
 table='baton 0.1 277
 baton 0.4 352
-network 8:0.1 239
-network 8:0.4 324
-network 8:0.05 247
-network 32:0.001 249
-network 32:idle 801'
+network 8:0.1 277
+network 8:0.4 374
+network 8:0.05 280
+network 32:0.001 244
+network 32:idle 736'
 
 command -v valgrind >/dev/null || { echo "noc-instructions: valgrind is missing" >&2; exit 2; }
 out=$(mktemp -d)
