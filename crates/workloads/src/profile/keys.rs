@@ -41,6 +41,14 @@ pub(super) struct DrawKey {
     pub(super) set: fn(&mut Draw, f64),
 }
 
+impl DrawKey {
+    /// Its value as it stands in a file: four digits are enough, and the file stays readable.
+    pub(super) fn written(&self, draw: &Draw) -> f64 {
+        let value = (self.get)(draw);
+        if self.limits.whole { value } else { (value * 1e4).round() / 1e4 }
+    }
+}
+
 macro_rules! draw_keys {
     ($($name:ident: $type:ty, $limits:expr;)*) => {
         /// Every key of `[[draw]]`, in the order in which it is written.

@@ -91,9 +91,7 @@ pub fn with_draws(text: &str, draws: &[(Draw, String)]) -> String {
     for (draw, remark) in draws {
         out += &format!("\n# {remark}\n[[draw]]\n");
         for key in DRAW {
-            // Four digits are enough, and the file stays readable.
-            let value = (key.get)(draw);
-            let value = if key.limits.whole { value } else { (value * 1e4).round() / 1e4 };
+            let value = key.written(draw);
             out += &format!("{} = {value}\n", key.name);
         }
     }
