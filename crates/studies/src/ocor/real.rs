@@ -63,10 +63,11 @@ pub(super) struct Case {
     pub(super) seed: u64,
 }
 
-/// The study's scale of a program, in which 64 threads have at least 30 critical sections each.
+/// The study's scale of a program, in which 64 threads have at least 30 critical sections each; of the image filter, whose rows cost
+/// the simulation most, 8.
 pub fn scale(program: Program, seed: u64) -> Scale {
     let (size, grain) = match program {
-        Program::ImageFilter => (1024, 1),
+        Program::ImageFilter => (256, 1),
         Program::Dedup => (1 << 18, 512),
         Program::KdTree => (1 << 14, 16),
         Program::Sort => (1 << 15, 32),
