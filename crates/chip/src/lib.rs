@@ -70,7 +70,7 @@ pub use machine::device::{Device as DeviceVerbs, Ticket};
 pub use machine::guest::{self as act, Guest, Spawn};
 pub use memory::{CoreCounts, MEMORY_PARTS, MemoryCounts};
 pub use os::app::{App, AppFigures, Application, Runs};
-pub use os::cpu::CpuFigures;
+pub use os::cpu::{CpuCounts, CpuFigures};
 pub use os::futex::protocol as futex;
 pub use outcome::{Outcome, Stuck, ThreadFigures};
 pub use simulation::{Options, Refused, Simulation};

@@ -9,7 +9,8 @@ use crate::engine::thread::{REASONS, Reason, State, Thread, Waited};
 use crate::memory::{CoreCounts, Memory, MemoryCounts, PARTS, Part};
 use crate::os::app::AppFigures;
 use crate::os::cpu::{CpuFigures, Doing};
-use baton_units::Cycles;
+use crate::simulation::Refused;
+use baton_units::{CpuId, Cycles};
 use std::fmt;
 
 /// The figures of a run.
@@ -41,6 +42,8 @@ pub struct Outcome {
     pub apps: Vec<AppFigures>,
     /// What each CPU did, cycle by cycle.
     pub cpus: Vec<CpuFigures>,
+    /// Cores that were to be switched off at a time and could not be: when, and why.
+    pub refused: Vec<(Cycles, Refused)>,
     /// By thread, in the order of their creation.
     pub threads: Vec<ThreadFigures>,
 }
@@ -147,6 +150,9 @@ impl Outcome {
             .collect();
         let cycles = threads.iter().map(|thread| thread.ended).max().unwrap_or_default();
         // Messages may still have moved after the last thread's end.
+        for (cpu, number) in engine.cpus.iter_mut().zip(0..) {
+            cpu.counts.steals = engine.policy.scheduler.steals(CpuId(number));
+        }
         let cpus = (0..).zip(&mut engine.cpus);
         let cpus: Vec<CpuFigures> = cpus.map(|(number, cpu)| cpu.figures(number, cycles.0, &engine.chip.os)).collect();
         let spent = engine.metered(cycles, &cpus);
@@ -164,6 +170,7 @@ impl Outcome {
             cpus,
             apps: engine.app_figures(),
             migrations: engine.counts.migrations,
+            refused: std::mem::take(&mut engine.switches.refused),
             threads,
         }
     }

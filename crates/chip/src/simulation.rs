@@ -227,6 +227,7 @@ impl Simulation {
             cpus: contexts.iter().map(|&core| Cpu::new(core)).collect(),
             policy: Policy::new(chip, &contexts),
             apps: vec![AppState::new(String::new(), Runs::Times(1), None)],
+            switches: Default::default(),
             quiet: None,
             memory,
             clocks,
@@ -285,6 +286,22 @@ impl Simulation {
         let engine = unsafe { self.engine.as_mut() };
         engine.chip.check_clock(core, clock)?;
         engine.change_clock_at(at.0, core, clock);
+        Ok(())
+    }
+
+    /// Has all contexts of a core switched off or on at a time; threads that run or wait there go elsewhere. What would leave a
+    /// thread without a CPU when the time comes is not done, and stands in [`Outcome::refused`].
+    ///
+    /// # Errors
+    /// [`Refused::Cores`] for a core that is not in use.
+    pub fn set_online(&mut self, at: Cycles, core: CoreId, online: bool) -> Result<(), Refused> {
+        // SAFETY: the engine lives as long as `self`, and no guest runs.
+        let engine = unsafe { self.engine.as_mut() };
+        if !engine.cpus.iter().any(|cpu| cpu.core == core) {
+            let (chip, asked) = (engine.chip.name.clone(), core.0.saturating_add(1));
+            return Err(Refused::Cores { chip, asked, has: engine.cpus.len() as u32 });
+        }
+        engine.switch_at(at.0, core, online);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 
 mod common;
 
-use baton_chip::{Chip, Outcome, Reason, Simulated, Spawn, act};
+use baton_chip::{Chip, Outcome, Reason, Simulated, Simulation, Spawn, act};
 use baton_machine::{Atomic, Machine, Ordering::*, Owned, Wait, units::Cycles};
 use baton_units::CoreId;
 use common::{Alone, cell, simulation};
@@ -116,29 +116,50 @@ fn small(settings: &[&str]) -> Chip {
     Chip::from_toml_with(include_str!("../../../chips/ocor64.toml"), "ocor64.toml", &all).unwrap()
 }
 
+/// A thread that reads as many lines as its core's cache has, again and again, and computes between.
+fn loops(simulation: &mut Simulation, chip: &Chip) -> impl FnOnce() + use<> {
+    let lines = chip.coherent.as_ref().map_or(0, |coherent| coherent.l1.size_bytes / u64::from(chip.cache.line_bytes));
+    let cells: Vec<Owned<Simulated, Alone<u32>>> =
+        simulation.outside(|| (0..lines).map(|_| Owned::new(Alone(Atomic::new(0)))).collect());
+    move || {
+        for _ in 0..60 {
+            cells.iter().for_each(|cell| _ = cell.0.load(Relaxed));
+            Simulated::work(Cycles(3000));
+        }
+    }
+}
+
+fn misses(outcome: &Outcome) -> u64 {
+    outcome.cores[0].misses + outcome.cores[0].l2_hits
+}
+
+#[test]
+fn a_switch_finds_what_the_other_has_left() {
+    let run = |threads: u32| {
+        let chip = small(&["os.time_slice=40000"]);
+        let mut simulation = simulation(&chip);
+        for _ in 0..threads {
+            let body = loops(&mut simulation, &chip);
+            simulation.spawn(on(0, 0), body).unwrap();
+        }
+        misses(&simulation.run().unwrap())
+    };
+    let (alone, both) = (run(1), run(2));
+    assert!(both > 3 * alone, "{alone} misses alone, {both} of two that take turns");
+}
+
 #[test]
 fn handlers_take_cache_lines_from_the_thread() {
-    let misses = |settings: &[&str]| {
+    let run = |settings: &[&str]| {
         let chip = small(settings);
-        let lines =
-            chip.coherent.as_ref().map_or(0, |coherent| coherent.l1.size_bytes / u64::from(chip.cache.line_bytes));
         let mut simulation = simulation(&chip);
-        let cells: Rc<Vec<Owned<Simulated, Alone<u32>>>> =
-            simulation.outside(|| Rc::new((0..lines).map(|_| Owned::new(Alone(Atomic::new(0)))).collect()));
-        simulation
-            .spawn(on(0, 0), move || {
-                for _ in 0..60 {
-                    cells.iter().for_each(|cell| _ = cell.0.load(Relaxed));
-                    Simulated::work(Cycles(3000));
-                }
-            })
-            .unwrap();
+        let body = loops(&mut simulation, &chip);
+        simulation.spawn(on(0, 0), body).unwrap();
         let outcome = simulation.run().unwrap();
-        let core = &outcome.cores[0];
-        (core.misses + core.l2_hits, outcome.memory.messages, outcome.threads[0].time(Reason::Kernel).0)
+        (misses(&outcome), outcome.memory.messages, outcome.threads[0].time(Reason::Kernel).0)
     };
-    let (plain, messages, kernel) = misses(&[]);
-    let (with, more, longer) = misses(&["os.interrupt_lines=64", "os.queue_lines=16"]);
+    let (plain, messages, kernel) = run(&[]);
+    let (with, more, longer) = run(&["os.interrupt_lines=64", "os.queue_lines=16"]);
     // The handlers' own 80 lines miss once; whatever is beyond that are lines that they have pushed out.
     assert!(with > plain + 2 * 80, "{plain} misses without, {with} with them");
     assert!(more > messages && longer > kernel, "{messages} and {more} messages, {kernel} and {longer} cycles");

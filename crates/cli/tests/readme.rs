@@ -124,18 +124,25 @@ fn holds(folder: &Path, name: &str) -> bool {
 }
 
 #[test]
-fn the_tests_that_the_spine_names_are_there() {
-    let tests = named_tests(&text("docs/spine.md"));
-    assert!(tests.len() > 50, "{} tests named", tests.len());
-    for (package, file, name) in tests {
-        let home = root().join("crates").join(package.strip_prefix("baton-").unwrap());
-        let there = match &file {
-            Some(file) => {
-                let path = home.join("tests").join(format!("{file}.rs"));
-                std::fs::read_to_string(path).is_ok_and(|text| text.contains(&format!("fn {name}()")))
-            }
-            None => holds(&home.join("src"), &name),
-        };
-        assert!(there, "docs/spine.md names {name} of {package}, {file:?}: there is none");
+fn the_tests_that_pages_of_promises_name_are_there() {
+    for (page, least) in [("docs/spine.md", 51), ("docs/os-promises.md", 40)] {
+        let tests = named_tests(&text(page));
+        assert!(tests.len() >= least, "{page}: {} tests named", tests.len());
+        tests.into_iter().for_each(|test| is_there(page, test));
     }
+}
+
+fn is_there(page: &str, (package, file, name): (String, Option<String>, String)) {
+    // In `proptest!` a test has arguments.
+    let (plain, with) = (format!("fn {name}()"), format!("fn {name}("));
+    let source = |text: String| text.contains(&plain) || text.contains("proptest!") && text.contains(&with);
+    let home = root().join("crates").join(package.strip_prefix("baton-").unwrap());
+    let there = match &file {
+        Some(file) => {
+            let path = home.join("tests").join(format!("{file}.rs"));
+            std::fs::read_to_string(path).is_ok_and(source)
+        }
+        None => holds(&home.join("src"), &name),
+    };
+    assert!(there, "{page} names {name} of {package}, {file:?}: there is none");
 }

@@ -69,6 +69,56 @@ fn results_keep_their_published_form() {
 }
 
 #[test]
+fn applications_cpus_and_cores_that_are_off_have_their_figures() {
+    let schema: Value = serde_json::from_str(include_str!("../../../docs/schema/sim.schema.json")).unwrap();
+    let args = ["sim", "--chip", "../../chips/sample-host.toml", "--cores", "4", "--set", "noise.start=0"];
+    let more = [
+        "--threads",
+        "6",
+        "--iterations",
+        "60",
+        "--lock",
+        "futex",
+        "--think",
+        "50000",
+        "--off",
+        "3",
+        "--off",
+        "2@900000",
+    ];
+    let apps = ["--on", "2@1500000", "--app", "barrier,threads=2,iterations=5,runs=3", "--app"];
+    let last = ["lock,name=noise,threads=2,lock=ticket,nice=10,runs=background", "--set", "os.time_slice=50000"];
+    let all: Vec<&str> = args.into_iter().chain(more).chain(apps).chain(last).collect();
+    let text = baton(&all, "1");
+    let all: Vec<&str> = all.into_iter().chain(["--json"]).collect();
+    let result = json(&all, "1");
+    assert_eq!(schema::violations(&schema, &result), Vec::<String>::new());
+    let number = |value: &Value| value.as_u64().unwrap();
+    let cycles = number(&result["cycles"]);
+    let [lock, barrier, noise] = &result["by_app"].as_array().unwrap()[..] else { panic!("{}", result["by_app"]) };
+    assert_eq!((number(&lock["forks"]), number(&lock["exits"]), number(&lock["acquisitions"])), (6, 6, 360));
+    assert_eq!((number(&barrier["forks"]), number(&barrier["restarts"])), (6, 2));
+    assert_eq!(barrier["run_cycles"].as_array().unwrap().len(), 3);
+    assert!(noise["name"] == "noise" && number(&noise["forks"]) >= 2 && number(&noise["acquisitions"]) > 0);
+    let by_app: u64 = [lock, barrier, noise].map(|app| number(&app["on_cpu_cycles"])).iter().sum();
+    let cpus = result["by_cpu"].as_array().unwrap();
+    assert_eq!(cpus.iter().map(|cpu| number(&cpu["cycles"]["busy"])).sum::<u64>(), by_app);
+    for cpu in cpus {
+        assert_eq!(cpu["cycles"].as_object().unwrap().values().map(number).sum::<u64>(), cycles, "{cpu}");
+    }
+    // Off from the beginning, and for 600,000 cycles but for what leaving it took.
+    assert_eq!(number(&cpus[3]["cycles"]["off"]), cycles);
+    let off = number(&cpus[2]["cycles"]["off"]);
+    assert!(cycles > 1_500_000 && (500_000..=600_000).contains(&off), "{off} of {cycles}");
+    assert!(cpus.iter().map(|cpu| number(&cpu["migrations"])).sum::<u64>() > 0);
+    assert!(text.contains("application") && text.contains("migrations in") && text.contains("1 were off"), "{text}");
+    // A figure of an application, swept.
+    let swept = ["sim", "--chip", "../../chips/sample-host.toml", "--iterations", "20", "--sweep", "threads=2,4"];
+    let table = baton(&swept.into_iter().chain(["--figure", "by_app.0.forks"]).collect::<Vec<_>>(), "1");
+    assert!(table.contains("4.0000"), "{table}");
+}
+
+#[test]
 fn the_energy_account_is_the_sum_of_its_lines() {
     let schema: Value = serde_json::from_str(include_str!("../../../docs/schema/sim.schema.json")).unwrap();
     let args = ["sim", "--energy", "--chip", "../../chips/opteron6272x4.toml", "--cores", "8", "--iterations", "20"];

@@ -4,6 +4,8 @@
 use assert_cmd::Command;
 use std::collections::BTreeSet;
 
+const SAMPLE: &str = "../../chips/sample-host.toml";
+
 /// Arguments, and what standard error must say.
 const CASES: &[(&[&str], &str)] = &[
     (&["profil"], "a similar subcommand exists: 'profile'"),
@@ -91,6 +93,51 @@ const CASES: &[(&[&str], &str)] = &[
     (&["sim", "--pin", "--threads", "3", "--chip", "../../chips/sample-host.toml"], "3 threads cannot be pinned"),
     (&["sim", "--at", "0,1,1"], "--at names 3 cores for 2 threads"),
     (&["sim", "--at", "0,9", "--chip", "../../chips/sample-host.toml"], "may run only on cores [] and CPUs [9]"),
+    (
+        &["sim", "--chip", SAMPLE, "--wait", "mwait"],
+        "sample-host.toml: wait policy `mwait` is not available here: the chip file has no wait.mwait.c1",
+    ),
+    (&["sim", "--chip", SAMPLE, "--wait", "halt"], "the chip file has no wait.halt"),
+    (
+        &["sim", "--chip", SAMPLE, "--set", "os.scheduler=fairer"],
+        "key `os.scheduler` is the text \"fairer\"; expected \"fair\" or",
+    ),
+    (&["sim", "--chip", SAMPLE, "--set", "os.time_slice=0"], "key `os.time_slice` is 0; expected at least 1"),
+    (
+        &["sim", "--chip", SAMPLE, "--set", "os.wake_pull=1.5"],
+        "key `os.wake_pull` is 1.5; expected a number from 0 to 1",
+    ),
+    (
+        &["sim", "--chip", SAMPLE, "--set", "os.tick=100", "--set", "os.tick_cost=200"],
+        "expected less than os.tick, 100",
+    ),
+    (&["sim", "--chip", SAMPLE, "--set", "os.interrupt_lines=65"], "expected a whole number from 0 to 64"),
+    (&["sim", "--chip", SAMPLE, "--set", "os.queue_lines=-2"], "expected a whole number from 0 to 16"),
+    (
+        &["sim", "--chip", SAMPLE, "--at", "0,1", "--off", "1"],
+        "thread `thread 1` may run only on cores [1], which are off: ",
+    ),
+    (
+        &["sim", "--chip", SAMPLE, "--at", "0,1", "--off", "1@500"],
+        "--off 1@500: thread `thread 1` may run only on CPU 1",
+    ),
+    (&["sim", "--chip", SAMPLE, "--off", "0@5", "--off", "1@9"], "--off 1@9: no core would be on"),
+    (&["sim", "--chip", SAMPLE, "--off", "0,1"], "key `os.off` is 0 1; expected fewer cores than core.count, 2"),
+    (&["sim", "--chip", SAMPLE, "--off", "9@5"], "--off 9@5: 10 CPUs asked for"),
+    (&["sim", "--off", "x"], "--off x: expected 3,5 or 3-5, or CORES@CYCLE"),
+    (&["sim", "--on", "3"], "--on 3: expected CORES@CYCLE, as in 3,5@100000"),
+    (&["sim", "--nice", "20"], "--nice 20: expected a whole number from -20 to 19"),
+    (&["sim", "--nice", "1,2,3"], "--nice has 3 values for 2 threads; expected one, or one a thread"),
+    (&["sim", "--app", "lok"], "invalid value 'lok' for '--workload"),
+    (&["sim", "--app", "lock,threads"], "`threads`: expected NAME=VALUE"),
+    (&["sim", "--app", "lock,lock=tiket"], "did you mean `ticket`?"),
+    (&["sim", "--app", "lock,seed=3"], "`seed` is the whole run's; give it as --seed"),
+    (&["sim", "--app", "lock,runs=0"], "`runs=0`: expected a number from 1, or background"),
+    (&["sim", "--app", "lock,at=0+1+2"], "--at names 3 cores for 2 threads"),
+    (
+        &["sim", "--chip", SAMPLE, "--app", "lock,at=1+1", "--off", "1@7"],
+        "--off 1@7: thread `lock 0` may run only on CPU 1",
+    ),
     (&["chips", "show"], "<CHIP>"),
     (&["chips", "show", "/no/such/file"], "/no/such/file: cannot be read"),
     (&["chips", "show", "../../chips/ocor64.toml", "--set", "l1.ways=3"], "l1.ways times cache.line_bytes, 384 bytes"),
@@ -195,6 +242,39 @@ fn subcommands() -> BTreeSet<String> {
         line.strip_prefix("  ").filter(|l| !l.starts_with(' ')).map(|l| l.split(' ').next().unwrap().to_owned())
     };
     list.lines().filter_map(name).filter(|name| name != "help").collect()
+}
+
+/// A chip file with `line` put in behind its line `[os]`, and what a run on it must say, file and line included.
+#[test]
+fn what_a_chip_file_says_wrong_about_the_system_is_named_with_file_and_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("my.toml");
+    let sample = std::fs::read_to_string(SAMPLE).unwrap();
+    let at = sample.lines().position(|line| line == "[os]").unwrap() + 2;
+    for (line, options, says) in [
+        (
+            "off = \"1\"",
+            &["--pin"][..],
+            "thread `thread 1` may run only on cores [1], which are off: FILE:LINE: key `os.off` is 1",
+        ),
+        ("off = \"1\"", &["--at", "0,1"], "FILE:LINE: key `os.off` is 1; expected one of them to be on"),
+        ("scheduler = \"fairer\"", &[], "FILE:LINE: key `os.scheduler` is the text \"fairer\""),
+        ("wake_pull = 1.5", &[], "FILE:LINE: key `os.wake_pull` is 1.5; expected a number from 0 to 1"),
+        ("queue_lines = 17", &[], "FILE:LINE: key `os.queue_lines` is 17"),
+        ("schedular = \"fair\"", &[], "FILE:LINE: unknown key `os.schedular`; did you mean `os.scheduler`?"),
+    ] {
+        std::fs::write(&file, sample.replace("[os]\n", &format!("[os]\n{line}\n"))).unwrap();
+        let output = baton(&["sim", "--iterations", "2", "--chip"]).arg(&file).args(options).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let says = says.replace("FILE", file.to_str().unwrap()).replace("LINE", &at.to_string());
+        assert!(said.contains(&says) && output.status.code() == Some(2), "{line}: expected `{says}`, heard:\n{said}");
+    }
+    // A price that is missing.
+    std::fs::write(&file, sample.replace("context_switch = 3_000\n", "")).unwrap();
+    let output = baton(&["sim", "--iterations", "2", "--chip"]).arg(&file).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let says = format!("{}: key `os.context_switch` is missing (from one thread to the next", file.display());
+    assert!(said.contains(&says) && output.status.code() == Some(2), "{said}");
 }
 
 #[test]

@@ -116,6 +116,11 @@ pub trait Scheduler {
     ) {
     }
 
+    /// How many threads the CPU has taken from other queues when it ran dry; 0 under a policy that does not.
+    fn steals(&self, _cpu: CpuId) -> u64 {
+        0
+    }
+
     /// The CPU in whose queue the thread is, that it runs on, or that it ran on last.
     fn place(&self, thread: ThreadId) -> CpuId;
 }

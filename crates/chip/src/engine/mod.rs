@@ -34,7 +34,7 @@ use crate::guest::heap::Heap;
 use crate::memory::lines::Sparse;
 use crate::memory::{Access, Answer, Line, Memory, MemorySystem, Notice, Part, Request, Served};
 use crate::os::futex::{Futexes, layout::Layout};
-use crate::os::{Cpu, app::AppState, hang::Quiet, interrupt::WakeUp, policy::Policy};
+use crate::os::{Cpu, app::AppState, hang::Quiet, interrupt::WakeUp, online::Switches, policy::Policy};
 use crate::random::Random;
 use baton_machine::Local;
 use baton_trace::{Event, What};
@@ -77,6 +77,8 @@ pub(crate) struct Engine {
     pub(crate) cpus: Vec<Cpu>,
     pub(crate) policy: Policy,
     pub(crate) apps: Vec<AppState>,
+    /// Cores that are to be switched off or on.
+    pub(crate) switches: Switches,
     /// Every thread waits, as the last timer found.
     pub(crate) quiet: Option<Quiet>,
     pub(crate) memory: MemorySystem,
@@ -170,6 +172,7 @@ impl Engine {
             1 => self.timed_out(id / 4),
             2 if self.is_devices(id / 4) => self.devices_step(),
             2 if self.is_clocks(id / 4) => self.clocks_step(),
+            2 if self.is_switches(id / 4) => self.switches_step(),
             2 => self.timer_came(id / 4),
             _ => self.drained(id / 4),
         }

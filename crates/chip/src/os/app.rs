@@ -39,12 +39,22 @@ pub struct AppFigures {
     pub runs: Vec<Cycles>,
     /// Threads that it started, in all runs.
     pub forks: u64,
+    /// Threads of it that ended.
+    pub exits: u64,
+    /// How often it was started anew.
+    pub restarts: u64,
     /// Most threads that could run at one moment.
     pub most_runnable: u32,
     /// Threads that could run, summed over the cycles: over the length of the run it is their mean number.
     pub runnable: Cycles,
     /// Cycles of its threads on CPUs.
     pub cpu_time: Cycles,
+    /// Cycles in which they could run and had no CPU.
+    pub ready: Cycles,
+    /// Cycles in which a CPU switched to them, or woke up for them.
+    pub switching: Cycles,
+    /// Cycles in which they slept.
+    pub asleep: Cycles,
 }
 
 type Main = Rc<dyn Fn()>;
@@ -58,6 +68,8 @@ pub(crate) struct AppState {
     began: u64,
     alive: u32,
     forks: u64,
+    exits: u64,
+    restarts: u64,
     runnable: u32,
     most_runnable: u32,
     /// The sum of runnable threads over time, up to `since`.
@@ -76,6 +88,8 @@ impl AppState {
             began: 0,
             alive: 0,
             forks: 0,
+            exits: 0,
+            restarts: 0,
             runnable: 0,
             most_runnable: 0,
             sum: 0,
@@ -130,7 +144,7 @@ impl Engine {
     pub(crate) fn app_exits(&mut self, thread: ThreadId) -> Option<(Spawn, Main)> {
         let now = self.now;
         let app = &mut self.apps[self.threads[thread as usize].app.0 as usize];
-        app.alive -= 1;
+        (app.alive, app.exits) = (app.alive - 1, app.exits + 1);
         if app.alive != 0 || app.main.is_none() {
             return None;
         }
@@ -139,7 +153,8 @@ impl Engine {
             Runs::Times(n) => app.done.len() < n as usize,
             Runs::Background => !self.apps_are_through(),
         };
-        let app = &self.apps[self.threads[thread as usize].app.0 as usize];
+        let app = &mut self.apps[self.threads[thread as usize].app.0 as usize];
+        app.restarts += u64::from(again);
         app.main.clone().filter(|_| again)
     }
 
@@ -151,14 +166,20 @@ impl Engine {
     /// The figures of all applications; the first one only if it had threads.
     pub(crate) fn app_figures(&mut self) -> Vec<AppFigures> {
         let now = self.now;
-        let counted = [Reason::Asleep, Reason::Ready, Reason::Switch, Reason::Waking];
-        let mut cpu_times = vec![0; self.apps.len()];
+        // On CPUs, ready, switched to, asleep.
+        let mut times = vec![[0; 4]; self.apps.len()];
         for thread in &self.threads {
-            let whole: u64 = thread.times.iter().sum();
-            let off: u64 = counted.iter().map(|&reason| thread.times[reason as usize]).sum();
-            cpu_times[thread.app.0 as usize] += whole - off;
+            for reason in Reason::ALL {
+                let kind = match reason {
+                    Reason::Ready => 1,
+                    Reason::Switch | Reason::Waking => 2,
+                    Reason::Asleep => 3,
+                    _ => 0,
+                };
+                times[thread.app.0 as usize][kind] += thread.times[reason as usize];
+            }
         }
-        let figures = self.apps.iter_mut().zip(cpu_times).map(|(app, cpu_time)| {
+        let figures = self.apps.iter_mut().zip(times).map(|(app, [cpu_time, ready, switching, asleep])| {
             app.count(app.runnable, now);
             AppFigures {
                 name: app.name.clone(),
@@ -166,7 +187,12 @@ impl Engine {
                 forks: app.forks,
                 most_runnable: app.most_runnable,
                 runnable: Cycles(app.sum),
+                exits: app.exits,
+                restarts: app.restarts,
                 cpu_time: Cycles(cpu_time),
+                ready: Cycles(ready),
+                switching: Cycles(switching),
+                asleep: Cycles(asleep),
             }
         });
         figures.filter(|app| app.forks != 0).collect()

@@ -41,9 +41,24 @@ pub(crate) struct Cpu {
     pub(super) by_way_of: Option<(Line, Header)>,
     /// That interrupt wakes it, and then it takes so long until its thread runs.
     pub(super) wakes: Option<u64>,
+    /// Threads that came onto it, those of them that had run on another core last, and timer interrupts.
+    pub(crate) counts: CpuCounts,
     /// Cycles so far: waking, switching, busy, off; then idle, by state.
     times: [u64; 4],
     idle: Vec<u64>,
+}
+
+/// What a CPU counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuCounts {
+    /// Threads that it was given to.
+    pub switches: u64,
+    /// Those of them that had run on another core last.
+    pub migrations: u64,
+    /// Timer interrupts: ticks, or ends of time slices.
+    pub ticks: u64,
+    /// Threads that its policy took for it from other queues when it ran dry.
+    pub steals: u64,
 }
 
 /// Where a CPU's cycles went.
@@ -56,6 +71,8 @@ pub struct CpuFigures {
     /// Every cycle of the run by what the CPU did: `busy`, `switching`, `waking`, `polling`, `halted`, `idle_1` and deeper,
     /// `off`. Sums to the run.
     pub times: Vec<(String, Cycles)>,
+    /// What it counted.
+    pub counts: CpuCounts,
 }
 
 impl CpuFigures {
@@ -84,6 +101,7 @@ impl Cpu {
             interrupt_comes: false,
             by_way_of: None,
             wakes: None,
+            counts: CpuCounts::default(),
             times: [0; 4],
             idle: Vec::new(),
         }
@@ -142,6 +160,6 @@ impl Cpu {
             };
             times.push((name, Cycles(time)));
         }
-        CpuFigures { cpu: CpuId(number), core: self.core, times }
+        CpuFigures { cpu: CpuId(number), core: self.core, times, counts: self.counts }
     }
 }

@@ -154,6 +154,7 @@ impl Engine {
     /// The timer of that CPU has come: the policy's own, or the periodic tick.
     pub(crate) fn timer_came(&mut self, cpu: u32) -> Step {
         self.cpus[cpu as usize].timer = false;
+        self.cpus[cpu as usize].counts.ticks += 1;
         if self.hangs() {
             return Step::Silence;
         }

@@ -1,14 +1,74 @@
 //! Cores that are switched off and on while the chip runs, and threads that change where they may run.
 
 use super::cpu::Doing;
-use crate::engine::Engine;
+use crate::engine::queue::Rank;
 use crate::engine::thread::{State, ThreadId};
+use crate::engine::{Engine, Step, slice};
 use crate::simulation::Refused;
 use baton_sched as sched;
 use baton_sched::Affinity;
-use baton_units::{CoreId, CpuId};
+use baton_units::{CoreId, CpuId, Cycles};
+use std::collections::BTreeMap;
+
+/// Cores that are to be switched off or on, in order of time.
+#[derive(Default)]
+pub(crate) struct Switches {
+    to_come: BTreeMap<(u64, u64), (CoreId, bool)>,
+    /// Given so far, to keep the order of those of one moment.
+    given: u64,
+    scheduled: bool,
+    /// What could not be when its time came.
+    pub(crate) refused: Vec<(Cycles, Refused)>,
+}
 
 impl Engine {
+    /// The event of all switches to come: behind those of the CPUs' time slices, the devices' and the clocks'.
+    fn switches_event(&self) -> u32 {
+        slice(self.chip.cpus() + 2)
+    }
+
+    /// Whether an event of a CPU's number is that of cores switched off or on.
+    #[inline]
+    pub(crate) fn is_switches(&self, cpu: u32) -> bool {
+        cpu == self.chip.cpus() + 2
+    }
+
+    /// Has a core switched off or on at a time that is not past.
+    pub(crate) fn switch_at(&mut self, at: u64, core: CoreId, online: bool) {
+        let switches = &mut self.switches;
+        switches.given += 1;
+        switches.to_come.insert((at.max(self.now), switches.given), (core, online));
+        self.schedule_switch();
+    }
+
+    fn schedule_switch(&mut self) {
+        let event = self.switches_event();
+        if std::mem::take(&mut self.switches.scheduled) {
+            self.queue.cancel(event);
+        }
+        if let Some((&(at, _), _)) = self.switches.to_come.first_key_value() {
+            self.switches.scheduled = true;
+            self.queue.put(event, at, Rank::Next);
+        }
+    }
+
+    /// The time of a switch has come.
+    pub(crate) fn switches_step(&mut self) -> Step {
+        self.switches.scheduled = false;
+        if self.alive == 0 {
+            // The run is over.
+            return Step::Handled;
+        }
+        while let Some(entry) = self.switches.to_come.first_entry().filter(|entry| entry.key().0 <= self.now) {
+            let (core, online) = entry.remove();
+            if let Err(refused) = self.set_online(core, online) {
+                self.switches.refused.push((Cycles(self.now), refused));
+            }
+        }
+        self.schedule_switch();
+        Step::Handled
+    }
+
     fn cpus_of(&self, core: CoreId) -> Vec<CpuId> {
         let all = (0..).map(CpuId).zip(&self.cpus);
         all.filter(|(_, cpu)| cpu.core == core).map(|(id, _)| id).collect()

@@ -155,6 +155,8 @@ impl Engine {
         (thread.cpu, thread.core, thread.has_run) = (cpu, core, true);
         self.counts.switches += 1;
         self.counts.migrations += u64::from(moved);
+        let counts = &mut self.cpus[cpu as usize].counts;
+        (counts.switches, counts.migrations) = (counts.switches + 1, counts.migrations + u64::from(moved));
         self.arm_tick(cpu);
         let latency = latency + if moved { self.chip.os.migrate.0 } else { 0 };
         let mode = self.activate(cpu);

@@ -287,6 +287,10 @@ impl Scheduler for Eevdf {
         }
     }
 
+    fn steals(&self, cpu: CpuId) -> u64 {
+        self.queues[cpu.0 as usize].steals
+    }
+
     fn place(&self, id: ThreadId) -> CpuId {
         self.threads[id.0 as usize].as_ref().map_or(CpuId(0), |thread| thread.cpu)
     }

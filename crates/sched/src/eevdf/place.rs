@@ -85,6 +85,7 @@ impl Eevdf {
         let id = self.waiting(from).filter(|&id| fits(id)).min_by_key(|&id| (self.thread(id).ran_at, id))?;
         self.remove(id, now);
         self.enter(id, cpu, now);
+        self.queue(cpu).steals += 1;
         Some(id)
     }
 

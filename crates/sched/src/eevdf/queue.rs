@@ -74,6 +74,7 @@ pub(super) struct Queue {
     pub(super) timer: bool,
     /// A tick found that it idles while threads wait elsewhere: it takes one, hot or not.
     pub(super) pulls: bool,
+    pub(super) steals: u64,
 }
 
 impl Entity {

@@ -56,6 +56,7 @@ struct Queue {
     least: u64,
     off: bool,
     timer: bool,
+    steals: u64,
 }
 
 struct Fair {
@@ -266,6 +267,7 @@ impl Scheduler for Fair {
         }
         self.queue(cpu).current = next;
         if stolen {
+            self.queue(cpu).steals += 1;
             // Others may have counted on this CPU; what is left of them can go to the next idle one.
             self.cpus.ids().for_each(|other| self.offer(other, out));
         } else {
@@ -308,6 +310,10 @@ impl Scheduler for Fair {
         } else if self.longest_for(cpu).is_some() {
             out.push(Decision::Start(cpu));
         }
+    }
+
+    fn steals(&self, cpu: CpuId) -> u64 {
+        self.queues[cpu.0 as usize].steals
     }
 
     fn place(&self, id: ThreadId) -> CpuId {

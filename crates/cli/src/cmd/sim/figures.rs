@@ -2,6 +2,7 @@
 
 use super::Args;
 use super::energy::EnergyFigures;
+use super::system::{self, Known};
 use super::workload::Chosen;
 use crate::{chips, ui};
 use baton_chip::account::{LockRecorder, Shares};
@@ -52,6 +53,8 @@ pub(crate) struct Figures {
     lock: Option<LockFigures>,
     #[serde(skip_serializing_if = "Option::is_none")]
     shares: Option<ShareFigures>,
+    by_app: Vec<system::Application>,
+    by_cpu: Vec<system::Cpu>,
     by_thread: Vec<ThreadFigures>,
     workload_options: serde_json::Value,
     chip: serde_json::Value,
@@ -270,7 +273,7 @@ impl Figures {
             guest_operations: outcome.guest_operations,
             guest_operations_per_second: rate(outcome.guest_operations),
             events: outcome.events,
-            acquisitions: chosen.recorder.0.acquisitions(),
+            acquisitions: chosen.recorder.acquisitions(),
             context_switches: outcome.switches,
             memory: Memory::new(&outcome.memory),
             flit_hops: outcome.memory.flit_hops,
@@ -281,16 +284,23 @@ impl Figures {
             measured: measured.iter().map(|figure| in_cycles(figure, chip)).collect(),
             lock: None,
             shares: None,
+            by_app: Vec::new(),
+            by_cpu: Vec::new(),
             by_thread: by_thread.collect(),
             workload_options: serde_json::json!({
                 "cs_cycles": args.cs, "think_cycles": args.think, "spread": args.spread, "lines": args.lines,
                 "capacity": args.capacity, "iterations": args.iterations, "limit_cycles": args.cycles, "cpus": args.cpus,
                 "bytes": args.bytes, "spacing_bytes": args.spacing, "one_write_in": args.one_write_in, "at": args.at,
                 "pin": args.pin, "size": args.size, "grain": args.grain, "profile": args.profile, "draw": args.draw,
-                "load": args.load,
+                "load": args.load, "nice": args.nice, "off": args.off, "on": args.on, "app": args.app,
             }),
             chip: chips::echo(chip),
         }
+    }
+
+    /// Adds what applications and CPUs did.
+    pub(crate) fn with_system(self, known: &[Known], outcome: &Outcome) -> Figures {
+        Figures { by_app: system::applications(known, outcome), by_cpu: system::cpus(outcome), ..self }
     }
 
     /// Adds the locks' account, from the recorded events.
@@ -362,6 +372,7 @@ impl Figures {
             row
         });
         out += &ui::table(&header, &rows.collect::<Vec<_>>());
+        out += &system::text(&self.by_app, &self.by_cpu);
         if let Some(energy) = &self.energy {
             out += &energy.text();
         }

@@ -7,17 +7,23 @@
 //! | [`pairs`] | ping-pong between all pairs of cores |
 //! | [`workload`] | from the command line to guest threads |
 //! | [`program`] | the real programs and the profiles among them |
+//! | [`apps`] | applications beside the main one |
+//! | [`places`] | where threads may run, and cores that are off |
 //! | [`probe`] | what guests record about their lock |
 //! | [`figures`] | from what came out to JSON and a table |
+//! | [`system`] | what applications and CPUs did, in both |
 //! | [`energy`] | the energy account in both |
 
+mod apps;
 mod energy;
 mod figures;
 mod one;
 mod pairs;
+mod places;
 mod probe;
 mod program;
 mod sweep;
+mod system;
 mod workload;
 
 use crate::chips::ChipArgs;
@@ -43,7 +49,9 @@ Examples:
       --sweep lock=tas,ticket,mcs --plot zoo.html
   baton sim --chip opteron6272x4 --workload pingpong --pairs --iterations 20 --plot distance.html
   baton sim --chip ocor64 --workload dedup --threads 16 --size 65536 --grain 512
-  baton sim --chip ocor64 --profile profiles/ocor/imag.toml --draw 3 --load 2 --json")]
+  baton sim --chip ocor64 --profile profiles/ocor/imag.toml --draw 3 --load 2 --json
+  baton sim --chip ocor64 --cores 8 --workload lock --lock futex --threads 8 --off 6-7 --off 5@200000 --on 5@900000 \\
+      --app kdtree,threads=4,runs=3 --app lock,name=noise,threads=2,lock=ticket,nice=10,runs=background")]
 pub(crate) struct Args {
     #[command(flatten)]
     chip: ChipArgs,
@@ -72,6 +80,20 @@ pub(crate) struct Args {
     /// Thread N runs on CPU N and stays there.
     #[arg(long, conflicts_with = "at")]
     pin: bool,
+    /// The threads' nice values, from -20 to 19: one for all, or one each, as in 0,5,-3. Left out: 0. Policies fair and eevdf.
+    #[arg(long, value_name = "NICE", value_delimiter = ',', allow_hyphen_values = true)]
+    nice: Vec<i64>,
+    /// Cores that are off: from the beginning, as in 3,5-7, or from a cycle on, as in 3@100000. May be given several times.
+    #[arg(long, value_name = "CORES[@CYCLE]")]
+    off: Vec<String>,
+    /// Cores that are switched on again at a cycle, as in 3@200000. May be given several times.
+    #[arg(long, value_name = "CORES@CYCLE")]
+    on: Vec<String>,
+    /// Another application on the same chip: a workload and options of this command, as in lock,threads=4,lock=ticket. Beside them:
+    /// name=NAME, and runs=N or runs=background (until all others are through). Its at and nice have + between values. May be
+    /// given several times. The account of locks is the first application's.
+    #[arg(long, value_name = "WORKLOAD,NAME=VALUE,…")]
+    app: Vec<String>,
     /// Cycles computed with the lock held.
     #[arg(long, value_name = "CYCLES", default_value_t = 100)]
     cs: u64,
@@ -171,7 +193,8 @@ fn size(text: &str) -> Result<u64, String> {
     if bytes <= 1 << 32 { Ok(bytes) } else { Err(format!("`{text}` is too large; expected at most 4G")) }
 }
 
-pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
+    places::settle(&mut args)?;
     if args.pairs {
         return pairs::run(&args);
     }

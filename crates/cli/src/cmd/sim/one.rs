@@ -1,13 +1,12 @@
 //! One run.
 
 use super::figures::Figures;
-use super::workload;
-use super::{Args, energy};
+use super::system::Known;
+use super::{Args, apps, energy, places, workload};
 use crate::error::BadInput;
 use anyhow::Context;
-use baton_chip::{Chip, Options, Simulation, Spawn};
+use baton_chip::{Chip, Options, Simulation};
 use baton_machine::units::Cycles;
-use baton_units::CpuId;
 use std::time::Instant;
 
 /// Guest heap beside the data of the workload.
@@ -17,51 +16,50 @@ const HEAP: usize = 64 << 20;
 pub(super) fn run(args: &Args, chip: &Chip) -> anyhow::Result<Figures> {
     let chosen = workload::choose(args, chip)?;
     let threads = chosen.threads();
-    let cpus = places(args, threads, chip)?;
+    let cpus = places::cpus(args, threads, chip)?;
+    let nice = places::nice(args, threads)?;
+    let others = apps::choose(args, chip)?;
+    let pinned = places::pinned(&cpus, &others);
+    let mut known = vec![Known::new(args.workload.text(), args.workload.text(), &chosen)];
+    known.extend(others.iter().map(Known::of));
+    let of_others = |what: fn(&apps::App) -> usize| others.iter().map(what).sum::<usize>();
     let options = Options {
         seed: args.seed,
         cpus: args.cpus,
         limit: args.cycles.map(Cycles),
         record: !args.no_trace && args.workload.has_locks(),
-        threads: threads as usize,
-        heap_bytes: HEAP + chosen.bytes().saturating_mul(2),
+        threads: threads as usize + of_others(|app| app.chosen.threads() as usize),
+        heap_bytes: HEAP + (chosen.bytes() + of_others(|app| app.chosen.bytes())).saturating_mul(2),
         instructions: chosen.instructions(),
         ..Options::default()
     };
     let mut simulation = Simulation::new(chip, &options).map_err(BadInput::new)?;
     let team = simulation.outside(|| chosen.team())?;
     for (thread, body) in team.bodies.into_iter().enumerate() {
-        let cpus = cpus.get(thread).map(|&cpu| vec![CpuId(cpu)]).unwrap_or_default();
-        simulation.spawn(Spawn { cpus, ..Spawn::default() }, body).map_err(BadInput::new)?;
+        let spawn = apps::placed(String::new(), thread, &cpus, &nice);
+        simulation.spawn(spawn, body).map_err(BadInput::new)?;
     }
+    places::switch(&mut simulation, args, chip, &pinned)?;
+    let errors = others.into_iter().map(|app| apps::start(&mut simulation, app)).collect::<anyhow::Result<Vec<_>>>()?;
     let start = Instant::now();
     let outcome = simulation.run()?;
     let host_seconds = start.elapsed().as_secs_f64();
+    if let Some((at, refused)) = outcome.refused.first() {
+        return Err(BadInput::new(format!("at {at}: {refused}")).into());
+    }
+    if let Some(error) = errors.iter().find_map(|error| error.borrow().clone()) {
+        return Err(anyhow::Error::msg(error).context("the threads of an --app computed something wrong"));
+    }
     let mut measured = Vec::new();
     if outcome.finished {
         let verified = simulation.outside(team.verify);
         verified.map_err(anyhow::Error::msg).context("the threads computed something wrong")?;
         measured = simulation.outside(team.figures);
     }
-    let mut figures = Figures::new(args, &chosen, chip, &outcome, &measured, host_seconds);
+    let mut figures =
+        Figures::new(args, &chosen, chip, &outcome, &measured, host_seconds).with_system(&known, &outcome);
     if args.energy {
         figures.energy = Some(energy::figures(args, chip, &outcome)?);
     }
-    Ok(if options.record { figures.with_trace(&simulation.into_trace(), &chosen.recorder.0) } else { figures })
-}
-
-/// The CPU of each thread; none where the system places them.
-fn places(args: &Args, threads: u32, chip: &Chip) -> anyhow::Result<Vec<u32>> {
-    let has = args.cpus.unwrap_or(chip.cpus());
-    if args.pin {
-        if threads > has {
-            let more = format!("{threads} threads cannot be pinned to a core each: {has} cores are in use");
-            return Err(BadInput::new(more).hint("fewer --threads, more --cores, or no --pin").into());
-        }
-        return Ok((0..threads).collect());
-    }
-    if !args.at.is_empty() && args.at.len() != threads as usize {
-        return Err(BadInput::new(format!("--at names {} cores for {threads} threads", args.at.len())).into());
-    }
-    Ok(args.at.clone())
+    Ok(if options.record { figures.with_trace(&simulation.into_trace(), &chosen.recorder.events) } else { figures })
 }

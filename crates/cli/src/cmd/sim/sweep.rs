@@ -153,9 +153,13 @@ fn about(name: workload::Name) -> &'static str {
     }
 }
 
-/// The number at a dotted path.
+/// The number at a dotted path; of a list, by its place from 0: `by_app.1.ready_cycles`.
 fn find(result: &Value, path: &str) -> Option<f64> {
-    path.split('.').try_fold(result, |at, name| at.get(name))?.as_f64()
+    let step = |at, name: &str| -> Option<&Value> {
+        let at: &Value = at;
+        name.parse::<usize>().map_or_else(|_| at.get(name), |place| at.get(place))
+    };
+    path.split('.').try_fold(result, step)?.as_f64()
 }
 
 /// The dotted paths of all numbers in a result, its configuration aside.

@@ -206,7 +206,7 @@ pub(crate) fn choose(args: &Args, chip: &Chip) -> anyhow::Result<Chosen> {
         Name::Sort => Workload::Whole(named()?.name, Whole::program(Program::Sort, args)?),
         Name::Align => Workload::Whole(named()?.name, Whole::program(Program::Align, args)?),
     };
-    chip.check_wait(wait).map_err(|missing| BadInput::new(format!("chip `{}`: {missing}", chip.name)))?;
+    chip.check_wait(wait).map_err(|missing| BadInput::new(format!("{}: {missing}", args.chip.name())))?;
     Ok(Chosen { workload, wait, recorder: Recorder::default() })
 }
 

@@ -1,0 +1,124 @@
+//! Applications beside the one that the command line describes: `--app`.
+//!
+//! An application is said as the command itself would say it, with commas: `--app lock,threads=4,lock=ticket,runs=background`
+//! is `--workload lock --threads 4 --lock ticket`, again and again. It is made of the same workloads, each run with data of its
+//! own, whose results are checked like those of the main one.
+
+use super::Args;
+use super::places;
+use super::probe::Recorder;
+use super::workload::{self, Chosen};
+use crate::error::BadInput;
+use anyhow::Context;
+use baton_chip::act::{self, Nice};
+use baton_chip::{Application, Chip, Runs, Simulation, Spawn};
+use baton_units::CpuId;
+use clap::FromArgMatches;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What an application cannot say, as it is the whole run's.
+const WHOLE_RUNS: [&str; 16] = [
+    "chip", "cores", "set", "window", "app", "off", "on", "pin", "cycles", "cpus", "seed", "no-trace", "sweep",
+    "pairs", "energy", "json",
+];
+
+/// An application that was asked for.
+pub(super) struct App {
+    /// As on the command line.
+    pub(super) name: String,
+    pub(super) args: Args,
+    runs: Runs,
+    /// The CPUs of its threads, in order, if they were given.
+    pub(super) cpus: Vec<u32>,
+    nice: Vec<Nice>,
+    pub(super) chosen: Chosen,
+}
+
+/// All of them; what cannot be is refused before anything runs.
+pub(super) fn choose(args: &Args, chip: &Chip) -> anyhow::Result<Vec<App>> {
+    args.app.iter().map(|text| App::parse(text, chip).with_context(|| format!("--app {text}"))).collect()
+}
+
+impl App {
+    fn parse(text: &str, chip: &Chip) -> anyhow::Result<App> {
+        let (mut name, mut runs, mut options) = (None, Runs::Times(1), Vec::new());
+        for (turn, word) in text.split(',').map(str::trim).enumerate() {
+            match word.split_once('=') {
+                None if turn == 0 => options.push(format!("--workload={word}")),
+                None => return Err(BadInput::new(format!("`{word}`: expected NAME=VALUE")).into()),
+                Some(("name", value)) => name = Some(value.to_owned()),
+                Some(("runs", value)) => runs = parse_runs(value)?,
+                Some((key, _)) if WHOLE_RUNS.contains(&key) => {
+                    return Err(BadInput::new(format!("`{key}` is the whole run's; give it as --{key}")).into());
+                }
+                // Lists within a list.
+                Some((key @ ("at" | "nice"), value)) => options.push(format!("--{key}={}", value.replace('+', ","))),
+                Some(_) => options.push(format!("--{word}")),
+            }
+        }
+        let command = <Args as clap::Args>::augment_args(clap::Command::new("--app").no_binary_name(true));
+        let parsed = command.disable_help_flag(true).try_get_matches_from(options);
+        let args = parsed.and_then(|matches| Args::from_arg_matches(&matches)).map_err(|error| {
+            let said = error.to_string();
+            let said = said.lines().take_while(|line| !line.trim().is_empty()).collect::<Vec<_>>().join(" ");
+            BadInput::new(said.trim_start_matches("error: "))
+        })?;
+        let mut chosen = workload::choose(&args, chip)?;
+        // The account of locks is the main application's: both number their locks from 0.
+        chosen.recorder = Recorder::quiet();
+        let threads = chosen.threads();
+        Ok(App {
+            name: name.unwrap_or_else(|| args.workload.text().to_owned()),
+            runs,
+            cpus: places::cpus(&args, threads, chip)?,
+            nice: places::nice(&args, threads)?,
+            args,
+            chosen,
+        })
+    }
+}
+
+fn parse_runs(text: &str) -> Result<Runs, BadInput> {
+    let times = text.parse().ok().filter(|&times| times >= 1).map(Runs::Times);
+    let runs = if text == "background" { Some(Runs::Background) } else { times };
+    runs.ok_or_else(|| BadInput::new(format!("`runs={text}`: expected a number from 1, or background")))
+}
+
+/// What was wrong with the first of an application's runs with which anything was.
+pub(super) type Error = Rc<RefCell<Option<String>>>;
+
+/// Puts an application into the simulation.
+pub(super) fn start(simulation: &mut Simulation, app: App) -> anyhow::Result<Error> {
+    let error = Error::default();
+    let result = error.clone();
+    let App { name, runs, cpus, nice, chosen, .. } = app;
+    let spawn = {
+        let name = name.clone();
+        move |thread: usize| placed(format!("{name} {thread}"), thread, &cpus, &nice)
+    };
+    let main = spawn(0);
+    let body = move || {
+        let fail = |what: String| _ = error.borrow_mut().get_or_insert(what);
+        let team = match act::outside(|| chosen.team()) {
+            Ok(team) => team,
+            Err(error) => return fail(format!("{error:#}")),
+        };
+        let mut bodies = team.bodies.into_iter();
+        let Some(first) = bodies.next() else { return };
+        let others: Vec<_> = bodies.enumerate().map(|(turn, body)| act::spawn(spawn(turn + 1), body)).collect();
+        first();
+        others.into_iter().for_each(act::join);
+        if let Err(error) = act::outside(team.verify) {
+            fail(error);
+        }
+    };
+    simulation.application(Application { name, runs, main }, body).map_err(BadInput::new)?;
+    Ok(result)
+}
+
+/// A thread as it is to be started; an empty name: the simulation's own.
+pub(super) fn placed(name: String, thread: usize, cpus: &[u32], nice: &[Nice]) -> Spawn {
+    let cpus = cpus.get(thread).map(|&cpu| vec![CpuId(cpu)]).unwrap_or_default();
+    Spawn { name, cpus, nice: nice.get(thread).copied(), ..Spawn::default() }
+}
