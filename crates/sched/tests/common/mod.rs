@@ -1,0 +1,169 @@
+//! A machine of the tests' own that policies run on.
+#![allow(dead_code, unreachable_pub, reason = "each test program uses a part")]
+
+use baton_sched::{Affinity, AppId, Born, Cpu, Cpus, Decision, Nice, Params, Policy, Scheduler, ThreadId};
+use baton_units::{CoreId, CpuId, Cycles};
+
+/// A machine whose switches take no time; it checks what it is told.
+pub struct World {
+    pub policy: Box<dyn Scheduler>,
+    pub now: u64,
+    pub current: Vec<Option<ThreadId>>,
+    pub on: Vec<bool>,
+    pub timers: Vec<Option<u64>>,
+    pub threads: Vec<Thread>,
+    pub out: Vec<Decision>,
+}
+
+pub struct Thread {
+    pub affinity: Affinity,
+    pub state: State,
+    pub ran: u64,
+    pub since: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Blocked,
+    Ready,
+    Running(CpuId),
+    Gone,
+}
+
+fn cpus(n: u32) -> Cpus {
+    // Two contexts a core, two cores a cluster.
+    let cpu = |i: u32| Cpu { core: CoreId(i / 2), cluster: i / 4, socket: i / 8, speed: 1 };
+    Cpus((0..n).map(cpu).collect())
+}
+
+pub const PARAMS: Params = Params {
+    time_slice: Cycles(100),
+    wakeup_granularity: Cycles(30),
+    sleeper_credit: Cycles(40),
+    balance_interval: Cycles(50),
+    wake_pull: 300,
+};
+
+impl World {
+    pub fn new(policy: &Policy, n: u32, params: Params) -> World {
+        World {
+            policy: (policy.make)(&cpus(n), &params),
+            now: 0,
+            current: vec![None; n as usize],
+            on: vec![true; n as usize],
+            timers: vec![None; n as usize],
+            threads: Vec::new(),
+            out: Vec::new(),
+        }
+    }
+
+    pub fn told(&mut self, f: impl FnOnce(&mut dyn Scheduler, Cycles, &mut Vec<Decision>)) {
+        f(&mut *self.policy, Cycles(self.now), &mut self.out);
+        while !self.out.is_empty() {
+            for decision in std::mem::take(&mut self.out) {
+                self.carry_out(decision);
+            }
+        }
+    }
+
+    pub fn carry_out(&mut self, decision: Decision) {
+        match decision {
+            Decision::Start(cpu) => {
+                if self.current[cpu.0 as usize].is_none() && self.on[cpu.0 as usize] {
+                    self.free(cpu);
+                }
+            }
+            Decision::Preempt(cpu) => {
+                if let Some(id) = self.current[cpu.0 as usize] {
+                    self.leaves(id, State::Ready);
+                    self.policy.yields(Cycles(self.now), id, &mut self.out);
+                    self.free(cpu);
+                }
+            }
+            Decision::Timer(cpu, at) => {
+                assert!(at.0 >= self.now, "a timer in the past");
+                self.timers[cpu.0 as usize] = Some(at.0);
+            }
+            Decision::NoTimer(cpu) => self.timers[cpu.0 as usize] = None,
+        }
+    }
+
+    pub fn leaves(&mut self, id: ThreadId, to: State) {
+        let thread = &mut self.threads[id.0 as usize];
+        let State::Running(cpu) = thread.state else { panic!("{id:?} leaves and is {:?}", thread.state) };
+        thread.ran += self.now - thread.since;
+        thread.state = to;
+        self.current[cpu.0 as usize] = None;
+    }
+
+    pub fn free(&mut self, cpu: CpuId) {
+        if !self.on[cpu.0 as usize] {
+            return;
+        }
+        let Some(id) = self.policy.pick(Cycles(self.now), cpu, &mut self.out) else { return };
+        let thread = &mut self.threads[id.0 as usize];
+        assert_eq!(thread.state, State::Ready, "{id:?} is picked");
+        assert!(thread.affinity.has(cpu), "{id:?} must not run on {cpu}");
+        assert_eq!(self.policy.place(id), cpu);
+        (thread.state, thread.since) = (State::Running(cpu), self.now);
+        self.current[cpu.0 as usize] = Some(id);
+        self.policy.runs(Cycles(self.now), cpu, &mut self.out);
+    }
+
+    pub fn born(&mut self, affinity: Affinity) -> ThreadId {
+        self.born_nice(affinity, 0)
+    }
+
+    pub fn born_nice(&mut self, affinity: Affinity, nice: i64) -> ThreadId {
+        let id = ThreadId(self.threads.len() as u32);
+        let near = (0..self.on.len() as u32).map(CpuId).find(|&cpu| self.on[cpu.0 as usize] && affinity.has(cpu));
+        let nice = Nice::new(nice).unwrap();
+        let born = Born { app: AppId(0), affinity: affinity.clone(), near: near.unwrap(), nice };
+        self.policy.fork(Cycles(self.now), id, &born);
+        self.threads.push(Thread { affinity, state: State::Ready, ran: 0, since: 0 });
+        self.told(|policy, now, out| policy.wake(now, id, out));
+        id
+    }
+
+    /// Lets time pass, with the timers that come.
+    pub fn pass(&mut self, to: u64) {
+        loop {
+            let next = (0..self.timers.len()).filter_map(|cpu| Some((self.timers[cpu]?, cpu))).min();
+            match next {
+                Some((at, cpu)) if at <= to => {
+                    self.now = at;
+                    self.timers[cpu] = None;
+                    self.told(|policy, now, out| policy.tick(now, CpuId(cpu as u32), out));
+                }
+                _ => break,
+            }
+        }
+        self.now = to;
+    }
+
+    /// Run time of every thread so far.
+    pub fn ran(&self) -> Vec<u64> {
+        let running =
+            |thread: &Thread| if matches!(thread.state, State::Running(_)) { self.now - thread.since } else { 0 };
+        self.threads.iter().map(|thread| thread.ran + running(thread)).collect()
+    }
+
+    pub fn usable(&self, affinity: &Affinity, on: &[bool]) -> bool {
+        (0..on.len()).any(|cpu| on[cpu] && affinity.has(CpuId(cpu as u32)))
+    }
+
+    /// No CPU idles while a thread waits that it may have; off ones run nothing.
+    pub fn check(&self, steals: bool) {
+        for cpu in 0..self.on.len() {
+            let here = CpuId(cpu as u32);
+            assert!(self.on[cpu] || self.current[cpu].is_none(), "{here} is off and runs a thread");
+            if self.on[cpu] && self.current[cpu].is_none() {
+                let waits = self.threads.iter().enumerate().find(|(id, thread)| {
+                    let placed = steals || self.policy.place(ThreadId(*id as u32)) == here;
+                    thread.state == State::Ready && placed && thread.affinity.has(here)
+                });
+                assert!(waits.is_none(), "CPU {cpu} idles and thread {} waits", waits.unwrap().0);
+            }
+        }
+    }
+}

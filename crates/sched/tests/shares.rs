@@ -1,0 +1,80 @@
+//! Who gets how much of the CPUs in the long run.
+
+mod common;
+
+use baton_sched::{Affinity, Nice};
+use common::{PARAMS, World};
+
+/// Shares of endless computations after a long time, in percent of the largest.
+fn shares(policy: &str, cpus: u32, threads: usize) -> Vec<u64> {
+    let mut world = World::new(baton_sched::find(policy).unwrap(), cpus, PARAMS);
+    for _ in 0..threads {
+        world.born(Affinity::ALL);
+    }
+    world.pass(1_000_000);
+    let ran = world.ran();
+    let most = ran.iter().max().unwrap();
+    ran.iter().map(|ran| ran * 1000 / most).collect()
+}
+
+#[test]
+fn the_fair_policy_shares_evenly_in_the_long_run() {
+    for (cpus, threads) in [(1, 3), (2, 4), (2, 3), (4, 5), (4, 7), (8, 13), (3, 100), (8, 8)] {
+        let shares = shares("fair", cpus, threads);
+        assert!(shares.iter().all(|&share| share >= 980), "{threads} threads on {cpus} CPUs: {shares:?} thousandths");
+    }
+}
+
+/// The largest deviation of a share from its weight's, in thousandths, on CPUs for which no thread weighs too much.
+fn weighted(policy: &str, cpus: u32, nices: &[i64], time: u64) -> u64 {
+    let mut world = World::new(baton_sched::find(policy).unwrap(), cpus, PARAMS);
+    let weight = |nice: i64| Nice::new(nice).unwrap().weight() as f64;
+    let all: f64 = nices.iter().map(|&nice| weight(nice)).sum();
+    for &nice in nices {
+        assert!(weight(nice) * f64::from(cpus) <= all, "{nices:?}: one cannot have more than a CPU");
+        world.born_nice(Affinity::ALL, nice);
+    }
+    world.pass(time);
+    let own = |nice: i64| time as f64 * f64::from(cpus) * weight(nice) / all;
+    let beside = nices.iter().zip(world.ran()).map(|(&nice, ran)| (ran as f64 / own(nice) - 1.0).abs());
+    (beside.fold(0.0, f64::max) * 1000.0) as u64
+}
+
+#[test]
+fn shares_go_by_weights() {
+    for policy in ["fair", "eevdf", "eevdf-guest"] {
+        for nices in [&[0, 5][..], &[-5, 0], &[0, 0, 3], &[-10, -9, 0, 4], &[19, 0], &[-20, -15, -10]] {
+            let beside = weighted(policy, 1, nices, 30_000_000);
+            assert!(beside <= 20, "{policy}, nice {nices:?}: {beside} thousandths beside the weights");
+        }
+    }
+}
+
+/// Moves that even queues out level a thread with its new neighbours, so weights are kept less closely than on one CPU.
+#[test]
+fn shares_go_by_weights_over_several_cpus() {
+    for (cpus, nices) in
+        [(2, &[0, 0, 5, 5, 5][..]), (2, &[-2, 0, 0, 2]), (4, &[0, 1, 2, 3, 0, 1, 2, 3, 4]), (3, &[5, 0, 0, 0, 0])]
+    {
+        let beside = weighted("fair", cpus, nices, 10_000_000);
+        assert!(beside <= 50, "{cpus} CPUs, nice {nices:?}: {beside} thousandths beside the weights");
+    }
+}
+
+#[test]
+fn the_sticky_policy_shares_evenly_where_queues_are_equal() {
+    for (cpus, threads) in [(1, 3), (2, 4), (4, 12)] {
+        let shares = shares("sticky", cpus, threads);
+        assert!(shares.iter().all(|&share| share >= 980), "{threads} threads on {cpus} CPUs: {shares:?} thousandths");
+    }
+    // And only there: threads stay.
+    assert!(shares("sticky", 2, 3).iter().any(|&share| share < 600));
+}
+
+#[test]
+fn eevdf_shares_a_cpu_evenly() {
+    for (policy, threads) in [("eevdf", 2), ("eevdf", 5), ("eevdf-guest", 3)] {
+        let shares = shares(policy, 1, threads);
+        assert!(shares.iter().all(|&share| share >= 980), "{policy}, {threads} threads: {shares:?} thousandths");
+    }
+}
