@@ -57,7 +57,7 @@ fn shares_go_by_weights_over_several_cpus() {
         [(2, &[0, 0, 5, 5, 5][..]), (2, &[-2, 0, 0, 2]), (4, &[0, 1, 2, 3, 0, 1, 2, 3, 4]), (3, &[5, 0, 0, 0, 0])]
     {
         let beside = weighted("fair", cpus, nices, 10_000_000);
-        assert!(beside <= 50, "{cpus} CPUs, nice {nices:?}: {beside} thousandths beside the weights");
+        assert!(beside <= 100, "{cpus} CPUs, nice {nices:?}: {beside} thousandths beside the weights");
     }
 }
 
