@@ -2,6 +2,7 @@
 //! where it was.
 
 use crate::{Cache, Study, StudyError};
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
@@ -26,7 +27,7 @@ impl Progress for Quiet {
 pub struct Work {
     /// Runs that were done.
     pub run: usize,
-    /// Runs that were in the cache.
+    /// Runs that were in the cache, or the same as another.
     pub cached: usize,
     /// Files in the cache that were damaged, and done again.
     pub damaged: u64,
@@ -50,7 +51,11 @@ pub fn all<S: Study>(
 ) -> Result<(Done<S>, Work), StudyError> {
     let inputs = |run: &S::Run| serde_json::to_string(run).unwrap_or_default();
     let mut figures: Vec<Option<S::Figures>> = runs.iter().map(|(_, run)| cache.get(&inputs(run))).collect();
-    let open: Vec<usize> = (0..runs.len()).filter(|&i| figures[i].is_none()).collect();
+    // Experiments share arms: the same inputs are run once.
+    let mut first: BTreeMap<String, usize> = BTreeMap::new();
+    let same: Vec<usize> =
+        runs.iter().enumerate().map(|(i, (_, run))| *first.entry(inputs(run)).or_insert(i)).collect();
+    let open: Vec<usize> = (0..runs.len()).filter(|&i| figures[i].is_none() && same[i] == i).collect();
     let cached = runs.len() - open.len();
     progress.begin(runs.len(), cached);
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -75,6 +80,11 @@ pub fn all<S: Study>(
     results.sort_by_key(|(i, _)| *i);
     for (i, result) in results {
         figures[i] = Some(result?);
+    }
+    for i in 0..runs.len() {
+        if figures[i].is_none() {
+            figures[i] = figures[same[i]].clone();
+        }
     }
     let work = Work { run: open.len(), cached, damaged: cache.damaged() };
     let done = runs.into_iter().zip(figures).filter_map(|((_, run), figures)| Some((run, figures?))).collect();

@@ -202,7 +202,7 @@ fn holders(changes: &[WordChange]) -> Result<Vec<(u64, u64)>, String> {
 }
 
 /// Cycles of `intervals`, which are in order and apart, between `from` and `to`.
-fn within(intervals: &[(u64, u64)], from: u64, to: u64) -> u64 {
+pub(super) fn within(intervals: &[(u64, u64)], from: u64, to: u64) -> u64 {
     let first = intervals.partition_point(|interval| interval.1 <= from);
     intervals[first..].iter().take_while(|i| i.0 < to).map(|i| i.1.min(to) - i.0.max(from)).sum()
 }

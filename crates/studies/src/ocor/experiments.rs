@@ -19,6 +19,10 @@ pub(super) struct Experiment {
     pub(super) both: Vec<String>,
     /// Settings of the arm with marks.
     pub(super) marked: Vec<String>,
+    /// The other arm has marks as well, under this rule: two rules are compared.
+    pub(super) against: Option<&'static str>,
+    /// Lines of each section, in the place of the draw's.
+    pub(super) lines: Option<u32>,
     /// The lock.
     pub(super) lock: &'static str,
     /// Tries before a thread sleeps.
@@ -41,7 +45,7 @@ pub(super) const DRAWS_BESIDE: usize = 3;
 /// The two extremes of figures 15 and 16.
 const EXTREMES: Who = Who::First(&["botss", "ilbdc", "imag"]);
 /// Seeds of what must show no gain: enough for an interval below a percent.
-const SEEDS: [u64; 2] = [6, 6];
+const SEEDS: [u64; 2] = [8, 8];
 /// For falsifiers: the program with the greatest gain.
 const STRONGEST: Who = Who::First(&["ilbdc"]);
 
@@ -50,6 +54,8 @@ fn experiment(group: &'static str, place: impl ToString) -> Experiment {
         id: (group, place.to_string()),
         both: Vec::new(),
         marked: Vec::new(),
+        against: None,
+        lines: None,
         lock: "spin-park",
         tries: 128,
         threads: 64,
@@ -101,6 +107,42 @@ pub(super) fn all() -> Vec<Experiment> {
         Experiment { threads: 1, marked: free(), who: STRONGEST, quick: true, ..experiment("one-thread", "") },
         Experiment { both: sleep(0, 1), who: STRONGEST, seeds: SEEDS, quick: true, ..experiment("cheap-sleep", "") },
     ]);
+    // Other rules, and what must show no gain if each is what it says.
+    for rule in ["release-first", "holder-first", "oldest-first"] {
+        let rule = format!("ocor.rule={rule}");
+        let marked = vec![rule.clone(), "ocor.hint=0".to_owned()];
+        let both = settings(["network.contention=none".to_owned()]);
+        let name = rule.trim_start_matches("ocor.rule=").to_owned();
+        all.push(Experiment { both, marked, who: STRONGEST, quick: true, ..experiment("free-network, rules", &name) });
+        all.push(Experiment { marked: vec![rule], ..experiment("rule", &name) });
+    }
+    all.extend([
+        Experiment {
+            marked: settings(["ocor.rule=holder-first".to_owned()]),
+            against: Some("release-first"),
+            lines: Some(1),
+            who: STRONGEST,
+            seeds: SEEDS,
+            quick: true,
+            ..experiment("few-misses", "")
+        },
+        Experiment {
+            marked: settings(["ocor.rule=holder-first".to_owned()]),
+            against: Some("release-first"),
+            lines: Some(16),
+            who: STRONGEST,
+            ..experiment("many-misses", "")
+        },
+        Experiment {
+            marked: settings(["ocor.rule=oldest-first".to_owned()]),
+            against: Some("paper"),
+            threads: 2,
+            who: STRONGEST,
+            seeds: SEEDS,
+            quick: true,
+            ..experiment("one-waiter", "")
+        },
+    ]);
     // Figure 15.
     all.extend([4, 16, 32].map(|threads| Experiment { threads, ..experiment("threads", threads) }));
     // Figure 16.
@@ -117,6 +159,7 @@ pub(super) fn all() -> Vec<Experiment> {
     marked("rule 4, wake-up last", "off", "ocor.wake_up_last=false");
     marked("wake-up marks", "none", "ocor.wake_up=none");
     marked("wake-up marks", "unlocker's", "ocor.wake_up=unlocker");
+    marked("wake-up marks", "home's", "ocor.wake_up=home");
     marked("release", "marked", "ocor.mark_release=true");
     marked("sleep registration", "marked", "ocor.mark_registration=true");
     marked("forwards", "marked", "ocor.mark_forwards=true");
@@ -132,20 +175,25 @@ pub(super) fn all() -> Vec<Experiment> {
     for atomics in ["near", "far"] {
         both("a try", atomics, settings([format!("core.atomics={atomics}")]));
     }
-    for (place, numerator, denominator) in [("quarter", 1, 4), ("twice", 2, 1), ("four times", 4, 1)] {
+    for (place, numerator, denominator) in
+        [("quarter", 1, 4), ("twice", 2, 1), ("four times", 4, 1), ("ten times", 10, 1)]
+    {
         both("sleep and wake-up", place, sleep(numerator, denominator));
+    }
+    for (place, ipi) in [("a price", "price"), ("a packet from the waker", "packet")] {
+        both("who wakes", place, settings([format!("os.ipi={ipi}")]));
     }
     for pause in [10, 40, 140] {
         both("cpu_relax", &pause.to_string(), settings([format!("wait.pause={pause}")]));
     }
-    for places in [2, 4, 8, 16, 128, 0] {
+    for places in [1, 2, 4, 8, 16, 64, 0] {
         let place = if places == 0 { "unbounded".to_owned() } else { places.to_string() };
         both("home's places", &place, settings([format!("home.places={places}")]));
     }
     for vcs in [1, 4] {
         both("channels a class", &vcs.to_string(), settings([format!("network.vcs={vcs}")]));
     }
-    for tries in [8, 32, 512, 1024] {
+    for tries in [8, 16, 32, 64, 256, 512, 1024] {
         // Segments divide the tries that there are.
         let marked = vec![format!("ocor.tries={tries}")];
         all.push(Experiment { tries, marked, ..experiment("spin count", tries) });
@@ -166,6 +214,18 @@ mod tests {
         assert_eq!(all[0].id.0, "main");
         for (i, experiment) in all.iter().enumerate() {
             assert!(all[..i].iter().all(|other| other.id != experiment.id), "{:?}", experiment.id);
+        }
+    }
+
+    #[test]
+    fn settings_are_keys_and_rules_are_rules() {
+        let chip = include_str!("../../../../chips/ocor64.toml");
+        for experiment in all() {
+            let mut settings = experiment.both.clone();
+            settings.extend(experiment.marked.iter().cloned());
+            settings.extend(experiment.against.map(|rule| format!("ocor.rule={rule}")));
+            let made = baton_chip::Chip::from_toml_at(chip, "ocor64.toml", Some(experiment.threads.max(4)), &settings);
+            assert!(made.is_ok(), "{:?}: {}", experiment.id, made.unwrap_err());
         }
     }
 

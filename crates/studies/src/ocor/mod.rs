@@ -11,6 +11,7 @@
 //! | [`account`] | blocked time, critical sections, competition overhead and its causes, to the cycle |
 //! | [`window`] | what threads do in the first cycles: figure 10 |
 //! | [`real`] | real programs on the same chip |
+//! | [`table`] | locks by networks, at several numbers of cores |
 //! | `experiments` | what is run: the pairs, as data |
 //! | `results` | what came out, ready to be asked |
 //! | `claims` | O1 to O21 with their rules |
@@ -26,6 +27,7 @@ pub mod program;
 pub mod real;
 mod results;
 pub mod run;
+pub mod table;
 pub mod window;
 
 use crate::{Extent, Findings, Frozen, Study, StudyError, hash};
@@ -72,6 +74,11 @@ pub enum Job {
     Real {
         /// The run.
         real: real::Run,
+    },
+    /// A cell of the table of locks and networks.
+    Table {
+        /// The run.
+        table: table::Run,
     },
 }
 
@@ -145,9 +152,11 @@ impl Ocor {
 
     fn chip(&self, experiment: &Experiment, marked: bool) -> Result<String, String> {
         let mut settings = experiment.both.clone();
-        settings.push(format!("ocor.enabled={marked}"));
-        if marked {
-            settings.extend(experiment.marked.iter().cloned());
+        settings.push(format!("ocor.enabled={}", marked || experiment.against.is_some()));
+        match experiment.against {
+            _ if marked => settings.extend(experiment.marked.iter().cloned()),
+            Some(rule) => settings.push(format!("ocor.rule={rule}")),
+            None => {}
         }
         self.chip_with(experiment.threads, &settings)
     }
@@ -158,10 +167,11 @@ impl Ocor {
     }
 
     fn stand_in(&self, experiment: &Experiment, case: &Case) -> Result<Run, String> {
-        let program = &self.programs[case.program];
+        let mut program = self.programs[case.program].clone();
+        program.draw.section_lines = experiment.lines.unwrap_or(program.draw.section_lines);
         Ok(Run {
             chip: self.chip(experiment, case.marked)?,
-            program: program.clone(),
+            program,
             lock: experiment.lock,
             tries: experiment.tries,
             threads: experiment.threads,
@@ -194,6 +204,19 @@ impl Ocor {
         };
         real::cases(extent == Extent::Full).iter().flat_map(both).collect()
     }
+
+    /// Cells of the table of locks and networks: none without its program.
+    fn table(&self, extent: Extent) -> (Vec<table::Case>, Vec<(String, Result<Job, String>)>) {
+        let program = self.programs.iter().find(|of| of.name == table::PROGRAM && of.number == 0);
+        let Some(program) = program else { return (Vec::new(), Vec::new()) };
+        let cases = table::cases(extent == Extent::Full);
+        let run = |case: &table::Case| {
+            let chip = self.chip_with(case.threads(), &case.settings());
+            (case.name(), chip.map(|chip| Job::Table { table: case.run(chip, program) }))
+        };
+        let runs = cases.iter().map(run).collect();
+        (cases, runs)
+    }
 }
 
 fn arm(marked: bool) -> &'static str {
@@ -219,7 +242,7 @@ impl Study for Ocor {
             (name, self.stand_in(experiment, case).map(Job::StandIn))
         };
         let stand_ins = cases.iter().map(run);
-        stand_ins.chain(self.window(&experiments)).chain(self.real(extent)).collect()
+        stand_ins.chain(self.window(&experiments)).chain(self.real(extent)).chain(self.table(extent).1).collect()
     }
 
     fn run(&self, run: &Self::Run) -> Result<Figures, String> {
@@ -227,6 +250,7 @@ impl Study for Ocor {
             Job::StandIn(run) => run.figures(),
             Job::Window { window } => window.with_window(),
             Job::Real { real } => real.figures(),
+            Job::Table { table } => table.figures(),
         }
     }
 
@@ -244,9 +268,13 @@ impl Study for Ocor {
         if let [(Ok(Job::Window { .. }), off), (Ok(Job::Window { .. }), on), others @ ..] = rest {
             (results, rest) = (results.with_window(off, on), others);
         }
-        let real: Vec<RealPair<'_>> = real::cases(extent == Extent::Full)
+        let real = real::cases(extent == Extent::Full);
+        let (real_runs, rest) = rest.split_at(2 * real.len());
+        let cells: Vec<figures::Cell<'_>> =
+            self.table(extent).0.into_iter().zip(rest.iter().map(|(_, figures)| figures)).collect();
+        let real: Vec<RealPair<'_>> = real
             .into_iter()
-            .zip(rest.chunks_exact(2))
+            .zip(real_runs.chunks_exact(2))
             .map(|(case, arms)| RealPair { case, off: &arms[0].1, on: &arms[1].1 })
             .collect();
         let full = extent == Extent::Full;
@@ -276,7 +304,7 @@ impl Study for Ocor {
             falsifiers: open::falsifiers(&results).into_iter().chain(figures::starvation(&results)).collect(),
             unspecified: open::unspecified(&results),
             frozen: self.frozen.clone(),
-            figures: figures::all(&results, &real),
+            figures: figures::all(&results, &real, &cells),
             notes,
         }
     }

@@ -48,6 +48,9 @@ pub struct Figures {
     pub longest: [u64; 2],
     /// One for each flit and router passed.
     pub flit_hops: u64,
+    /// Thread-time in the region: of each thread from its own beginning to its own end. 0 where it was not noted.
+    #[serde(default)]
+    pub active: u64,
     /// What the first threads did over time, in the run that figure 10 is drawn from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
@@ -110,6 +113,8 @@ struct Noted {
     requests: Requests,
     /// The first beginning of a part that counts, and the last end of one; and the network's packets until then.
     counted: Option<[(u64, u64); 2]>,
+    /// Ends less beginnings, of all threads.
+    active: i64,
 }
 
 impl Notes {
@@ -117,11 +122,12 @@ impl Notes {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn moment(&self) {
+    fn moment(&self, sign: i64) {
         let now = (act::time().0, act::messages());
         self.with(|noted| {
             let [from, to] = noted.counted.unwrap_or([now, now]);
             noted.counted = Some([from.min(now), to.max(now)]);
+            noted.active += sign * now.0 as i64;
         });
     }
 }
@@ -149,11 +155,11 @@ impl Probe for Notes {
     fn begin(&self) {
         // Threads warm their caches at once, and that is no part of the region.
         act::forget_longest();
-        self.moment();
+        self.moment(-1);
     }
 
     fn end(&self) {
-        self.moment();
+        self.moment(1);
     }
 }
 
@@ -221,7 +227,8 @@ impl Setup<'_> {
         let outcome = simulation.run().map_err(|stuck| stuck.to_string())?;
         simulation.outside(team.verify)?;
         let log = simulation.lock_log();
-        let (requests, counted) = notes.with(|noted| (std::mem::take(&mut noted.requests), noted.counted));
+        let (requests, counted, active) =
+            notes.with(|noted| (std::mem::take(&mut noted.requests), noted.counted, noted.active));
         let account = Account::of(&log, &requests)?;
         if account.residual() != 0 {
             return Err(format!("{} cycles of waiting have no cause", account.residual()));
@@ -237,6 +244,7 @@ impl Setup<'_> {
             lock_packets: memory.lock_packets,
             longest: [memory.longest_marked, memory.longest_unmarked],
             flit_hops: memory.flit_hops,
+            active: active.max(0) as u64,
             window: None,
         };
         Ok((figures, Watched { log, requests, region }))

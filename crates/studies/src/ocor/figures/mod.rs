@@ -8,7 +8,9 @@
 //! | `trends` | figures 15 and 16, and the tornado |
 //! | `starvation` | the longest waits, beside what can be said of them beforehand |
 //! | `real` | real programs with the same lock on the same chip |
+//! | `locks` | locks by networks, at several numbers of cores |
 
+mod locks;
 mod paper;
 mod programs;
 mod real;
@@ -22,18 +24,20 @@ use crate::Interval;
 use crate::page::Figure;
 use baton_plot::Bar;
 
+pub(super) use locks::Cell;
 pub(super) use programs::shown;
 pub(super) use starvation::judge as starvation;
 pub(super) use window::{CYCLES, Segment, blocked};
 
 /// All of them that there are runs for.
-pub(super) fn all(results: &Results<'_>, real: &[RealPair<'_>]) -> Vec<Figure> {
+pub(super) fn all(results: &Results<'_>, real: &[RealPair<'_>], locks: &[Cell<'_>]) -> Vec<Figure> {
     let mut figures = vec![programs::baseline(results)];
     figures.extend(programs::figure_2(results));
     figures.extend(window::figure_10(results));
     figures.extend(programs::rest(results));
     figures.extend(trends::all(results));
     figures.extend(starvation::table(results));
+    figures.extend(locks::all(locks));
     figures.extend(real::all(real));
     figures
 }

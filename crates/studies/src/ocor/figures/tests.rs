@@ -34,6 +34,7 @@ fn figures(cycles: u64, overhead: u64, window: Option<Window>) -> Figures {
         lock_packets: 4000,
         longest: [80, 900],
         flit_hops: 1,
+        active: 64 * cycles,
         window,
     }
 }
@@ -69,7 +70,7 @@ fn every_figure_of_the_paper_is_there() {
     }
     let results = Results::new(pairs, &profiles).with_window(&off, &on).with_routers(Some(15));
     let case = real::cases(false)[0];
-    let figures = all(&results, &[RealPair { case, off: &off, on: &on }]);
+    let figures = all(&results, &[RealPair { case, off: &off, on: &on }], &[]);
     let titles: Vec<&str> = figures.iter().map(super::Figure::title).collect();
     for wanted in [
         "What the paper prints",

@@ -1,0 +1,327 @@
+//! Lock by network: what a designer should build. One workload on each lock and each network, at several numbers of cores.
+//!
+//! Locks other than `spin-park` and `adaptive` give no hints, so they are told of from outside
+//! ([`Told`](baton_sync::lock::told::Told)), in all arms alike. Overhead is what threads see: from the request to the moment
+//! at which `lock` returns, less others' sections in between; the account by lock words ([`super::account`]) reads words of
+//! `spin-park` alone.
+
+use super::account::{Account, within};
+use super::program::Program;
+use super::run::Figures;
+use baton_chip::{Chip, Options, Simulated, Simulation, Spawn, act};
+use baton_machine::Wait;
+use baton_sync::lock::told::Told;
+use baton_sync::lock::{self, LockVisitor, RawLock, ZeroInit};
+use baton_workloads::profile::{self, Draw};
+use baton_workloads::{Probe, Team};
+use serde::Serialize;
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A lock of the table: its name in the registry, how it waits, and what it stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kind {
+    /// Its name in the registry.
+    pub lock: &'static str,
+    /// How it waits.
+    pub wait: Wait,
+    /// What stands in the table.
+    pub what: &'static str,
+    /// It is part of a quick study, and of the greatest chip's.
+    pub chosen: [bool; 2],
+}
+
+const fn kind(lock: &'static str, wait: Wait, what: &'static str, chosen: [bool; 2]) -> Kind {
+    Kind { lock, wait, what, chosen }
+}
+
+/// The locks.
+pub const KINDS: [Kind; 9] = [
+    kind("spin-park", Wait::SpinPark(128), "spin-park, 128 tries: the paper's", [true, true]),
+    kind(
+        "spin-park",
+        Wait::SpinPark(10),
+        "spin-park, 10 tries: parking_lot's budget, without its growing pauses",
+        [false; 2],
+    ),
+    kind("adaptive", Wait::SpinPark(100), "adaptive, up to 100 tries: glibc's adaptive mutex", [false, true]),
+    kind("futex", Wait::Futex, "futex: glibc's default mutex", [true, true]),
+    kind("ttas", Wait::Pause, "ttas, back-off", [false; 2]),
+    kind("mcs", Wait::Pause, "mcs, spinning", [true, true]),
+    kind("mcs", Wait::Mwait(1), "mcs, MWAIT", [false, true]),
+    kind("mcs", Wait::SpinPark(128), "mcs, 128 looks, then asleep", [false; 2]),
+    kind("clh", Wait::Pause, "clh, spinning", [false; 2]),
+];
+
+/// A network of the table, and the settings that make it.
+pub const NETWORKS: [(&str, &[&str]); 3] = [
+    ("round robin", &["ocor.enabled=false"]),
+    ("OCOR", &["ocor.enabled=true"]),
+    ("holder first", &["ocor.enabled=true", "ocor.rule=holder-first"]),
+];
+
+/// Prices of MWAIT in user code, which `ocor64` has not: those of `opteron6272x4.toml`.
+const MWAIT: [&str; 4] =
+    ["wait.monitor=40", "wait.mwait.level=user", "wait.mwait.c1.enter=80", "wait.mwait.c1.exit=1000"];
+
+/// Threads (and cores), acquisitions a thread, seeds. Fewer acquisitions on great chips, so that a run stays below a minute.
+pub const SIZES: [(u32, u64, u64); 4] = [(16, 30, 3), (64, 30, 3), (256, 10, 1), (1024, 4, 1)];
+
+/// The program whose first draw is the workload: the greatest rate of critical sections.
+pub const PROGRAM: &str = "ilbdc";
+
+/// A cell of the table, for one seed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Case {
+    pub(super) kind: usize,
+    pub(super) network: usize,
+    pub(super) size: usize,
+    pub(super) seed: u64,
+}
+
+/// All cells.
+pub(super) fn cases(full: bool) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let last = SIZES.len() - 1;
+    for size in 0..if full { SIZES.len() } else { 1 } {
+        for (kind, of) in KINDS.iter().enumerate() {
+            if if full { size == last && !of.chosen[1] } else { !of.chosen[0] } {
+                continue;
+            }
+            for network in 0..NETWORKS.len() {
+                let seeds = if full { SIZES[size].2 } else { 1 };
+                cases.extend((1..=seeds).map(|seed| Case { kind, network, size, seed }));
+            }
+        }
+    }
+    cases
+}
+
+impl Case {
+    pub(super) fn threads(&self) -> u32 {
+        SIZES[self.size].0
+    }
+
+    /// Settings of the chip.
+    pub(super) fn settings(&self) -> Vec<String> {
+        let monitors = if matches!(KINDS[self.kind].wait, Wait::Mwait(_)) { &MWAIT[..] } else { &[] };
+        NETWORKS[self.network].1.iter().chain(monitors).map(|&setting| setting.to_owned()).collect()
+    }
+
+    /// The run, on that chip.
+    pub(super) fn run(&self, chip: String, program: &Program) -> Run {
+        let (threads, acquisitions, _) = SIZES[self.size];
+        let Kind { lock, wait, .. } = KINDS[self.kind];
+        let mut program = program.clone();
+        // As much contention a lock, whatever the number of threads.
+        let locks = (u64::from(program.draw.locks) * u64::from(threads)).div_ceil(64) as u32;
+        program.draw = Draw { locks, hot: 0.0, ..program.draw };
+        Run { chip, program, lock, wait: wait.to_string(), threads, acquisitions, seed: self.seed }
+    }
+
+    pub(super) fn name(&self) -> String {
+        let Case { kind, network, seed, .. } = *self;
+        format!("{}, {}, {} threads, seed {seed}", KINDS[kind].what, NETWORKS[network].0, self.threads())
+    }
+}
+
+/// The inputs of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// The chip, whole.
+    pub chip: String,
+    /// The workload.
+    pub program: Program,
+    /// Its lock.
+    pub lock: &'static str,
+    /// How waiters wait.
+    pub wait: String,
+    /// Threads, one a core.
+    pub threads: u32,
+    /// Acquisitions a thread.
+    pub acquisitions: u64,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// What threads see at one lock.
+#[derive(Clone, Debug, Default)]
+struct AtLock {
+    /// From each request to the moment at which its thread has the lock.
+    waits: Vec<(u64, u64)>,
+    /// From there to the release.
+    held: Vec<(u64, u64)>,
+}
+
+#[derive(Default)]
+struct Seen {
+    locks: Vec<AtLock>,
+    region: Option<(u64, u64)>,
+}
+
+/// Notes what threads see.
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<Seen>>);
+
+impl Notes {
+    fn with<R>(&self, f: impl FnOnce(&mut Seen, u64) -> R) -> R {
+        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner), act::time().0)
+    }
+
+    fn at_lock(&self, lock: u32, f: impl FnOnce(&mut AtLock, u64)) {
+        self.with(|seen, now| {
+            let at = lock as usize;
+            if seen.locks.len() <= at {
+                seen.locks.resize(at + 1, AtLock::default());
+            }
+            f(&mut seen.locks[at], now);
+        });
+    }
+
+    fn moment(&self) {
+        self.with(|seen, now| {
+            let (from, to) = seen.region.unwrap_or((now, now));
+            seen.region = Some((from.min(now), to.max(now)));
+        });
+    }
+}
+
+impl Probe for Notes {
+    fn request(&self, _: u32) -> u64 {
+        act::time().0
+    }
+    fn acquired(&self, lock: u32, requested: u64) {
+        self.at_lock(lock, |here, now| {
+            here.waits.push((requested, now));
+            here.held.push((now, now));
+        });
+    }
+    fn release(&self, lock: u32) {
+        // Whoever holds it took it last.
+        self.at_lock(lock, |here, now| {
+            if let Some(last) = here.held.last_mut() {
+                last.1 = now;
+            }
+        });
+    }
+    fn begin(&self) {
+        self.moment();
+    }
+    fn end(&self) {
+        self.moment();
+    }
+}
+
+/// Makes the threads once the lock's type is known.
+struct Make<'a> {
+    run: &'a Run,
+    line_bytes: usize,
+    wait: Wait,
+    notes: Notes,
+}
+
+impl LockVisitor<Simulated> for Make<'_> {
+    type Out = Team;
+    fn visit<L: RawLock<Simulated> + ZeroInit>(self) -> Team {
+        let Run { threads, acquisitions, seed, .. } = *self.run;
+        let threads = NonZeroU32::new(threads).unwrap_or(NonZeroU32::MIN);
+        let how = profile::Run { threads, acquisitions, line_bytes: self.line_bytes, seed };
+        let draw = self.run.program.draw;
+        if tells(self.run.lock) {
+            draw.team::<Simulated, L, _>(how, self.wait, self.notes)
+        } else {
+            draw.team::<Simulated, Told<Simulated, L>, _>(how, self.wait, self.notes)
+        }
+    }
+}
+
+/// Whether a lock tells the machine what it does by itself.
+fn tells(lock: &str) -> bool {
+    lock.starts_with("spin-park") || lock == "adaptive"
+}
+
+impl Run {
+    /// Does it. Of the account there are acquisitions, sections, blocked time and overhead; not its causes.
+    ///
+    /// # Errors
+    /// With why there are no figures: a chip or lock that cannot be, a run that hangs, or wrong results.
+    pub fn figures(&self) -> Result<Figures, String> {
+        let chip = Chip::from_toml(&self.chip, "the study's chip").map_err(|error| error.to_string())?;
+        let asked: Wait = self.wait.parse().map_err(|error| format!("{error}"))?;
+        let wait = lock::info(self.lock).map_err(|error| error.to_string())?.wait(Some(asked))?;
+        let line_bytes = chip.cache.line_bytes as usize;
+        let options = Options {
+            seed: self.seed,
+            threads: self.threads as usize,
+            heap_bytes: (16 << 20) + self.program.bytes(self.threads, line_bytes),
+            ..Options::default()
+        };
+        let mut simulation = Simulation::new(&chip, &options).map_err(|error| error.to_string())?;
+        let notes = Notes::default();
+        let make = Make { run: self, line_bytes, wait, notes: notes.clone() };
+        let team = simulation.outside(|| lock::visit::<Simulated, _>(self.lock, make)).map_err(|e| e.to_string())?;
+        for body in team.bodies {
+            simulation.spawn(Spawn::default(), body).map_err(|error| error.to_string())?;
+        }
+        let outcome = simulation.run().map_err(|stuck| stuck.to_string())?;
+        simulation.outside(team.verify)?;
+        let (account, region) = {
+            let seen = notes.0.lock().unwrap_or_else(PoisonError::into_inner);
+            (account(&seen.locks), seen.region.unwrap_or((0, outcome.cycles.0)))
+        };
+        let slept: u64 = outcome.threads.iter().map(|thread| thread.sleeps).sum();
+        let memory = outcome.memory;
+        Ok(Figures {
+            cycles: region.1 - region.0,
+            threads: self.threads,
+            account: Account { entered_spinning: account.acquisitions.saturating_sub(slept), ..account },
+            packets: memory.packets,
+            lock_packets: memory.lock_packets,
+            longest: [memory.longest_marked, memory.longest_unmarked],
+            flit_hops: memory.flit_hops,
+            active: 0,
+            window: None,
+        })
+    }
+}
+
+/// What threads saw at all locks.
+fn account(locks: &[AtLock]) -> Account {
+    let mut account = Account::default();
+    for lock in locks {
+        // Sections exclude each other, so they are in order as they were noted.
+        account.sections += lock.held.iter().map(|(from, to)| to - from).sum::<u64>();
+        for &(from, to) in &lock.waits {
+            let in_sections = within(&lock.held, from, to);
+            account.acquisitions += 1;
+            account.blocked += to - from;
+            account.in_sections += in_sections;
+            account.overhead += to - from - in_sections;
+            account.longest_wait = account.longest_wait.max(to - from);
+        }
+    }
+    account
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overhead_is_waiting_while_nobody_is_inside() {
+        // The second asks at 5, while the first is inside up to 20, and comes in at 30; the third waits from 25 to 60.
+        let lock = AtLock { waits: vec![(0, 10), (5, 30), (25, 60)], held: vec![(10, 20), (30, 50), (60, 70)] };
+        let account = account(&[lock]);
+        assert_eq!((account.acquisitions, account.sections, account.blocked), (3, 40, 70));
+        assert_eq!((account.in_sections, account.overhead, account.longest_wait), (30, 40, 35));
+    }
+
+    #[test]
+    fn a_quick_table_is_small_and_a_full_one_whole() {
+        assert_eq!(cases(false).len(), 3 * NETWORKS.len());
+        let full = cases(true);
+        let of = |size: usize| full.iter().filter(|case| case.size == size).count();
+        assert_eq!([0, 1, 2, 3].map(of), [81, 81, 27, 15]);
+        assert!(full.iter().all(|case| case.size != 3 || KINDS[case.kind].chosen[1]));
+    }
+}
