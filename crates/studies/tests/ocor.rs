@@ -2,6 +2,8 @@
 //! exact.
 
 use baton_chip::Chip;
+use baton_studies::Extent;
+use baton_studies::ocor::Ocor;
 use baton_studies::ocor::program::Program;
 use baton_studies::ocor::run::{Figures, Run};
 use baton_workloads::profile::Profile;
@@ -46,4 +48,13 @@ fn exact_falsifiers_are_exact() {
     assert_eq!((off.cycles, &off.account), (on.cycles, &on.account));
     let (off, on) = pair(1, "network.contention=routers");
     assert_eq!((off.cycles, &off.account), (on.cycles, &on.account));
+}
+
+#[test]
+fn a_full_study_is_estimated_below_an_hour() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let study = Ocor::open(&root.join("chips/ocor64.toml"), &root.join("profiles/ocor")).unwrap();
+    let [(quick, soon), (full, later)] = [Extent::Quick, Extent::Full].map(|extent| study.estimate(extent));
+    println!("quick: {quick} runs, {soon:.1} minutes; full: {full} runs, {later:.1} minutes");
+    assert!(quick < full && soon < 3.0 && later < 60.0, "{quick} runs, {soon} minutes; {full} runs, {later} minutes");
 }

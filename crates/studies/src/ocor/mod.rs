@@ -41,6 +41,7 @@ use real::RealPair;
 use results::{Pair, Results};
 use run::{Figures, Run};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The study.
@@ -80,6 +81,25 @@ pub enum Job {
         /// The run.
         table: table::Run,
     },
+}
+
+/// Seconds of one core for an acquisition of a stand-in on 64 cores: from the quick study, as measured with sections of a
+/// few hundred cycles and waits of some thousand.
+const SECONDS: f64 = 0.000_5;
+
+impl Job {
+    /// About how long it takes on one core. Events of an acquisition grow with the ways on the chip.
+    fn seconds(&self) -> f64 {
+        let of = |threads: u32, acquisitions: u64| {
+            SECONDS * f64::from(threads) * acquisitions as f64 * (f64::from(threads) / 64.0).sqrt()
+        };
+        match self {
+            Job::StandIn(run) | Job::Window { window: run } => of(run.threads, run.acquisitions),
+            Job::Table { table: run } => of(run.threads, run.acquisitions),
+            // As a stand-in of so many threads.
+            Job::Real { real } => of(real.threads, ACQUISITIONS),
+        }
+    }
 }
 
 /// One run of an experiment.
@@ -171,11 +191,11 @@ impl Ocor {
         program.draw.section_lines = experiment.lines.unwrap_or(program.draw.section_lines);
         Ok(Run {
             chip: self.chip(experiment, case.marked)?,
-            program,
             lock: experiment.lock,
             tries: experiment.tries,
             threads: experiment.threads,
             acquisitions: program.draw.acquisitions,
+            program,
             seed: case.seed,
         })
     }
@@ -206,16 +226,27 @@ impl Ocor {
     }
 
     /// Cells of the table of locks and networks: none without its program.
-    fn table(&self, extent: Extent) -> (Vec<table::Case>, Vec<(String, Result<Job, String>)>) {
+    fn cells(&self, extent: Extent) -> Vec<(table::Case, &Program)> {
         let program = self.programs.iter().find(|of| of.name == table::PROGRAM && of.number == 0);
-        let Some(program) = program else { return (Vec::new(), Vec::new()) };
-        let cases = table::cases(extent == Extent::Full);
-        let run = |case: &table::Case| {
+        let of = |program| table::cases(extent == Extent::Full).into_iter().map(move |case| (case, program));
+        program.into_iter().flat_map(of).collect()
+    }
+
+    fn table(&self, extent: Extent) -> Vec<(String, Result<Job, String>)> {
+        let run = |(case, program): (table::Case, &Program)| {
             let chip = self.chip_with(case.threads(), &case.settings());
             (case.name(), chip.map(|chip| Job::Table { table: case.run(chip, program) }))
         };
-        let runs = cases.iter().map(run).collect();
-        (cases, runs)
+        self.cells(extent).into_iter().map(run).collect()
+    }
+
+    /// How many different runs it is, and about how long they take on two cores, in minutes.
+    pub fn estimate(&self, extent: Extent) -> (usize, f64) {
+        let runs = self.runs(extent);
+        let jobs = runs.iter().filter_map(|(_, job)| job.as_ref().ok());
+        let different: BTreeMap<String, &Job> =
+            jobs.map(|job| (serde_json::to_string(job).unwrap_or_default(), job)).collect();
+        (different.len(), different.values().map(|job| job.seconds()).sum::<f64>() / 120.0)
     }
 }
 
@@ -242,7 +273,7 @@ impl Study for Ocor {
             (name, self.stand_in(experiment, case).map(Job::StandIn))
         };
         let stand_ins = cases.iter().map(run);
-        stand_ins.chain(self.window(&experiments)).chain(self.real(extent)).chain(self.table(extent).1).collect()
+        stand_ins.chain(self.window(&experiments)).chain(self.real(extent)).chain(self.table(extent)).collect()
     }
 
     fn run(&self, run: &Self::Run) -> Result<Figures, String> {
@@ -271,7 +302,7 @@ impl Study for Ocor {
         let real = real::cases(extent == Extent::Full);
         let (real_runs, rest) = rest.split_at(2 * real.len());
         let cells: Vec<figures::Cell<'_>> =
-            self.table(extent).0.into_iter().zip(rest.iter().map(|(_, figures)| figures)).collect();
+            self.cells(extent).into_iter().zip(rest).map(|((case, _), (_, figures))| (case, figures)).collect();
         let real: Vec<RealPair<'_>> = real
             .into_iter()
             .zip(real_runs.chunks_exact(2))
@@ -283,6 +314,11 @@ impl Study for Ocor {
                  are not PARSEC or SPEC. {}",
             figures::shown(&results)
         )];
+        let (different, minutes) = self.estimate(extent);
+        notes.push(format!(
+            "{different} different runs, about {minutes:.0} minutes on two quiet cores, by threads and acquisitions; what is in the \
+             cache takes none."
+        ));
         if !full {
             notes.push(format!(
                 "A quick study: the first draw of {} programs at full length, three seeds each. Claims over all programs, and all \

@@ -83,13 +83,11 @@ pub(super) struct Case {
 pub(super) fn cases(full: bool) -> Vec<Case> {
     let mut cases = Vec::new();
     let last = SIZES.len() - 1;
-    for size in 0..if full { SIZES.len() } else { 1 } {
-        for (kind, of) in KINDS.iter().enumerate() {
-            if if full { size == last && !of.chosen[1] } else { !of.chosen[0] } {
-                continue;
-            }
+    for (size, &(_, _, seeds)) in SIZES.iter().enumerate().take(if full { SIZES.len() } else { 1 }) {
+        let wanted = |kind: &Kind| if full { size != last || kind.chosen[1] } else { kind.chosen[0] };
+        for (kind, _) in KINDS.iter().enumerate().filter(|(_, kind)| wanted(kind)) {
             for network in 0..NETWORKS.len() {
-                let seeds = if full { SIZES[size].2 } else { 1 };
+                let seeds = if full { seeds } else { 1 };
                 cases.extend((1..=seeds).map(|seed| Case { kind, network, size, seed }));
             }
         }

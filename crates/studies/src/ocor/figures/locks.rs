@@ -39,12 +39,12 @@ fn table(cells: &[Cell<'_>], size: usize) -> Option<Figure> {
     for (kind, of) in KINDS.iter().enumerate() {
         let Some((round_robin, overhead)) = cell(cells, size, kind, 0) else { continue };
         let mut row = vec![of.what.to_owned(), number(round_robin), number(round_robin / usual), number(overhead)];
-        for network in 0..NETWORKS.len() {
+        for (network, (on, _)) in NETWORKS.iter().enumerate() {
             let Some((cycles, overhead)) = cell(cells, size, kind, network) else { continue };
             if network != 0 {
                 row.extend([number(100.0 * (round_robin - cycles) / round_robin), number(overhead)]);
             }
-            let named = || (cycles, format!("{} on {}", of.what, NETWORKS[network].0));
+            let named = || (cycles, format!("{} on {on}", of.what));
             if best.as_ref().is_none_or(|best| cycles < best.0) {
                 best = Some(named());
             }
