@@ -96,8 +96,8 @@ impl Job {
         match self {
             Job::StandIn(run) | Job::Window { window: run } => of(run.threads, run.acquisitions),
             Job::Table { table: run } => of(run.threads, run.acquisitions),
-            // As a stand-in of so many threads.
-            Job::Real { real } => of(real.threads, ACQUISITIONS),
+            // About as a stand-in with the fewest acquisitions.
+            Job::Real { real } => of(real.threads, 30),
         }
     }
 }

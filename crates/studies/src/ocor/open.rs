@@ -136,8 +136,8 @@ const ITEMS: &[(&str, &str, &str)] = &[
     ("a try", "LL/SC, as an Alpha has it: a try that cannot succeed reads, and may hit", "near, far, LL/SC"),
     (
         "sleep and wake-up",
-        "2,000 cycles to sleep, 2,000 to wake, 4,000 until the sleeper runs: Linux on servers of the time",
-        "a quarter to ten times (20 us: a deep idle state)",
+        "2,000 cycles to sleep, 2,000 to wake, 16,000 until the sleeper runs, chosen on the baseline",
+        "a quarter to ten times",
     ),
     (
         "who wakes",
