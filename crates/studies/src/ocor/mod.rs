@@ -186,11 +186,12 @@ impl Ocor {
         Ok(chip.map_err(|error| error.to_string())?.to_toml())
     }
 
-    fn stand_in(&self, experiment: &Experiment, case: &Case) -> Result<Run, String> {
+    /// A run of a case on the chip of its arm.
+    fn stand_in(&self, experiment: &Experiment, case: &Case, chip: Result<String, String>) -> Result<Run, String> {
         let mut program = self.programs[case.program].clone();
         program.draw.section_lines = experiment.lines.unwrap_or(program.draw.section_lines);
         Ok(Run {
-            chip: self.chip(experiment, case.marked)?,
+            chip: chip?,
             lock: experiment.lock,
             tries: experiment.tries,
             threads: experiment.threads,
@@ -206,7 +207,7 @@ impl Ocor {
         let Some((program, main)) = program.zip(experiments.first()) else { return Vec::new() };
         let arm = |marked| {
             let case = Case { experiment: 0, program, seed: 1, marked };
-            let run = self.stand_in(main, &case).map(|window| Job::Window { window });
+            let run = self.stand_in(main, &case, self.chip(main, marked)).map(|window| Job::Window { window });
             (format!("{WINDOW} 0, seed 1, figure 10, {}", arm(marked)), run)
         };
         [false, true].map(arm).into()
@@ -265,12 +266,15 @@ impl Study for Ocor {
 
     fn runs(&self, extent: Extent) -> Vec<(String, Self::Run)> {
         let (experiments, cases) = self.cases(extent);
+        // Programs and seeds share a chip.
+        let chips: Vec<_> = experiments.iter().map(|of| [false, true].map(|marked| self.chip(of, marked))).collect();
         let run = |case: &Case| {
             let (experiment, program) = (&experiments[case.experiment], &self.programs[case.program]);
             let (group, place) = &experiment.id;
             let arm = arm(case.marked);
             let name = format!("{} {}, seed {}, {group} {place}, {arm}", program.name, program.number, case.seed);
-            (name, self.stand_in(experiment, case).map(Job::StandIn))
+            let chip = chips[case.experiment][usize::from(case.marked)].clone();
+            (name, self.stand_in(experiment, case, chip).map(Job::StandIn))
         };
         let stand_ins = cases.iter().map(run);
         stand_ins.chain(self.window(&experiments)).chain(self.real(extent)).chain(self.table(extent)).collect()
