@@ -245,12 +245,11 @@ fn section_under(rule: &str) -> (u64, u64) {
     let chip = chip(&["core.atomics=far", "ocor.enabled=true", &rule]);
     let mut simulation = simulation(&chip);
     let lines = cells(&mut simulation, 7 * 64);
+    let first = simulation.outside(|| act::offset_of(&raw const *lines[0])) / 128;
     simulation
         .spawn(on(63, 0), move || {
             // All at the home in the other corner.
-            let far = |n: usize| {
-                (0..lines.len()).filter(|&at| ((&raw const *lines[at]).addr() / 128).is_multiple_of(64)).nth(n).unwrap()
-            };
+            let far = |n: usize| (0..lines.len()).filter(|&at| (first + at as u64).is_multiple_of(64)).nth(n).unwrap();
             let lock = &lines[far(0)].0;
             Simulated::hint(LockHint { retries_left: 5, progress: 0 });
             let _ = lock.compare_exchange(0, 1, Acquire, Relaxed);

@@ -33,6 +33,7 @@ pub mod window;
 use crate::{Extent, Findings, Frozen, Study, StudyError, hash};
 use baton_chip::Chip;
 use baton_chip::config::coherent::Topology;
+use baton_workloads::profile::Draw;
 use baton_workloads::profile::Profile;
 use baton_workloads::profile::set::Set;
 use experiments::{DRAWS, DRAWS_BESIDE, Experiment, QUICK, Who};
@@ -190,6 +191,12 @@ impl Ocor {
     fn stand_in(&self, experiment: &Experiment, case: &Case, chip: Result<String, String>) -> Result<Run, String> {
         let mut program = self.programs[case.program].clone();
         program.draw.section_lines = experiment.lines.unwrap_or(program.draw.section_lines);
+        if let Some(crowd) = experiment.crowd {
+            let (hot, even, phase, section_lines) = (0.0, 1.0, 0, 0);
+            let (locks, section_cycles, think_cycles) = (crowd.locks, crowd.section, crowd.think);
+            program.draw =
+                Draw { locks, hot, even, section_cycles, section_lines, think_cycles, phase, ..program.draw };
+        }
         Ok(Run {
             chip: chip?,
             lock: experiment.lock,

@@ -144,6 +144,11 @@ const ITEMS: &[(&str, &str, &str)] = &[
         "the home of the lock's queue, by a packet, asked by another (sections 3.3, 4.1)",
         "within the price; a packet from the waker",
     ),
+    (
+        "program's shape",
+        "the two that show what is printed: short sections behind many locks, or all threads at once (docs/workloads.md)",
+        "crowds of 8 to 32 threads at a lock, which show a third of the printed overhead",
+    ),
     ("home's places", "32, a bank's MSHRs: beyond them requests wait in routers", "1 to unbounded"),
     (
         "cpu_relax",
