@@ -50,7 +50,8 @@ fn shares_go_by_weights() {
     }
 }
 
-/// Moves that even queues out level a thread with its new neighbours, so weights are kept less closely than on one CPU.
+/// Less closely than on one CPU; why was not found out. (A thread that is moved to even queues out is levelled with its new
+/// neighbours, which may be it.)
 #[test]
 fn shares_go_by_weights_over_several_cpus() {
     for (cpus, nices) in

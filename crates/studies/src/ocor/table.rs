@@ -1,7 +1,7 @@
 //! Lock by network: what a designer should build. One workload on each lock and each network, at several numbers of cores.
 //!
 //! Locks other than `spin-park` and `adaptive` give no hints, so they are told of from outside
-//! ([`Told`](baton_sync::lock::told::Told)), in all arms alike. Overhead is what threads see: from the request to the moment
+//! ([`Told`]), in all arms alike. Overhead is what threads see: from the request to the moment
 //! at which `lock` returns, less others' sections in between; the account by lock words ([`super::account`]) reads words of
 //! `spin-park` alone.
 
