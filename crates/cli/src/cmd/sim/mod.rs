@@ -52,7 +52,8 @@ Examples:
   baton sim --chip ocor64 --profile profiles/ocor/imag.toml --draw 3 --load 2 --json
   baton sim --chip ocor64 --cores 8 --workload lock --lock futex --threads 8 \\
       --off 6-7 --off 5@200000 --on 5@900000 \\
-      --app kdtree,threads=4,runs=3 --app lock,name=noise,threads=2,lock=ticket,nice=10,runs=background")]
+      --app kdtree,threads=4,runs=3 \\
+      --app lock,name=noise,threads=2,lock=ticket,nice=10,runs=background")]
 pub(crate) struct Args {
     #[command(flatten)]
     chip: ChipArgs,
