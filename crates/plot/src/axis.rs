@@ -1,5 +1,7 @@
 //! An axis: from the data to places in a picture, and where its ticks are.
 
+use crate::number;
+
 /// From the data to the picture, by the logarithm where the data spans more than a factor of 30.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis {
@@ -45,6 +47,20 @@ impl Axis {
             (value - self.low) / (self.high - self.low)
         };
         self.from + share * (self.to - self.from)
+    }
+
+    /// Of a horizontal axis: a line from top to bottom at each tick, the one at 0 its own class, and the tick's value below.
+    pub(crate) fn grid(&self, top: f64, bottom: f64) -> String {
+        let line = |tick: f64| {
+            let (at, class) = (self.at(tick), if tick == 0.0 { "zero" } else { "grid" });
+            format!(
+                "<line class={class} x1={at:.1} x2={at:.1} y1={top} y2={bottom} />\
+                 <text class=dim x={at:.1} y={} text-anchor=middle>{}</text>",
+                bottom + 15.0,
+                number(tick)
+            )
+        };
+        self.ticks().into_iter().map(line).collect()
     }
 
     /// Round values, four to twelve of them.

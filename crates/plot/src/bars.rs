@@ -55,16 +55,7 @@ impl Bars {
         let row = BAR * self.series.len().max(1) as f64 + GAP;
         let bottom = TOP + row * self.rows.len() as f64 + 4.0;
         let mut svg = self.legend(left);
-        for tick in x.ticks() {
-            let (at, class) = (x.at(tick), if tick == 0.0 { "zero" } else { "grid" });
-            let _ = write!(
-                svg,
-                "<line class={class} x1={at:.1} x2={at:.1} y1={TOP} y2={bottom} />\
-                 <text class=dim x={at:.1} y={} text-anchor=middle>{}</text>",
-                bottom + 15.0,
-                number(tick)
-            );
-        }
+        svg.push_str(&x.grid(TOP, bottom));
         for (r, (name, bars)) in self.rows.iter().enumerate() {
             let y = TOP + row * r as f64 + 4.0;
             let middle = y + (row - GAP) / 2.0 + 4.0;

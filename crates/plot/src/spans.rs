@@ -47,16 +47,7 @@ impl Spans {
         let x = Axis::linear(&values, LEFT, WIDTH - RIGHT, true);
         let bottom = TOP + ROW * self.rows.len() as f64 + 4.0;
         let mut svg = String::new();
-        for tick in x.ticks() {
-            let (at, class) = (x.at(tick), if tick == 0.0 { "zero" } else { "grid" });
-            let _ = write!(
-                svg,
-                "<line class={class} x1={at:.1} x2={at:.1} y1={TOP} y2={bottom} />\
-                 <text class=dim x={at:.1} y={} text-anchor=middle>{}</text>",
-                bottom + 15.0,
-                number(tick)
-            );
-        }
+        svg.push_str(&x.grid(TOP, bottom));
         for (r, row) in self.rows.iter().enumerate() {
             let y = TOP + ROW * r as f64 + 4.0;
             let (from, to) = (x.at(row.least.0), x.at(row.greatest.0));
