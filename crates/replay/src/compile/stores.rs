@@ -109,7 +109,7 @@ fn store(place: &Place, team: &[usize], threads: &[Steps]) -> Option<Vec<Vec<Op>
     for &thread in team {
         let Steps { ops, marks, .. } = &threads[thread];
         let cuts: Vec<&Mark> = marks.iter().filter(|mark| of(mark, place)).collect();
-        if cuts.iter().any(|mark| held(&ops[..mark.at]) != 0) {
+        if holds_at_any(&cuts, ops) {
             return None;
         }
         items.extend(cuts.windows(2).map(|cut| (cut[0].time, &ops[cut[0].at..cut[1].at])));
@@ -130,13 +130,23 @@ fn store(place: &Place, team: &[usize], threads: &[Steps]) -> Option<Vec<Vec<Op>
     Some(items.into_iter().map(|(_, ops)| ops.to_vec()).collect())
 }
 
-/// Locks held after these steps.
-fn held(ops: &[Op]) -> i64 {
-    ops.iter().fold(0, |held, op| match op {
-        Op::Lock(_) | Op::RwLock(..) => held + 1,
-        Op::Unlock(_) | Op::RwUnlock(..) => held - 1,
-        _ => held,
+/// Whether the thread holds a lock where it comes to one of these; they are in the order of the steps.
+fn holds_at_any(cuts: &[&Mark], ops: &[Op]) -> bool {
+    let (mut held, mut from) = (0i64, 0);
+    cuts.iter().any(|mark| {
+        held += ops[from..mark.at].iter().map(taken).sum::<i64>();
+        from = mark.at;
+        held != 0
     })
+}
+
+/// Locks that a thread holds more after a step than before.
+fn taken(op: &Op) -> i64 {
+    match op {
+        Op::Lock(_) | Op::RwLock(..) => 1,
+        Op::Unlock(_) | Op::RwUnlock(..) => -1,
+        _ => 0,
+    }
 }
 
 /// Puts the store in the place of a thread's items.
