@@ -3,23 +3,13 @@
 //! A waiter tries up to twice as often as the mean of its predecessors, and a few times more, at most [`MOST`] times or as its
 //! policy says; then it sleeps as under [`futex`](super::futex). How often it has tried goes into the mean, by an eighth.
 //!
-//! | word | meaning |
-//! | --- | --- |
-//! | 0 `FREE` | free |
-//! | 1 `HELD` | held, nobody sleeps |
-//! | 2 `AWAITED` | held, somebody may sleep |
-//!
-//! `mean` is a guess that nobody's safety depends on: it is written by whoever holds the lock after waiting, and read by
-//! waiters at any time.
+//! The word is that of `told_word.rs`. `mean` is a guess that nobody's safety depends on: it is written by whoever holds the
+//! lock after waiting, and read by waiters at any time.
 
+use super::told_word::{AWAITED, FREE, HELD, announce, attempt, entered, given_up, release};
 use super::{LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
-use baton_machine::Ordering::{Acquire, Relaxed, Release};
-use baton_machine::local::Use;
-use baton_machine::{Atomic, Deadline, LockHint, Machine, Section, Wait, WaitResult};
-
-const FREE: u32 = 0;
-const HELD: u32 = 1;
-const AWAITED: u32 = 2;
+use baton_machine::Ordering::{Acquire, Relaxed};
+use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
 
 /// The most tries of a waiter before it sleeps (glibc's MAX_ADAPTIVE_COUNT).
 const MOST: u32 = 100;
@@ -34,20 +24,6 @@ pub struct Adaptive<M: Machine> {
 }
 
 impl<M: Machine> Adaptive<M> {
-    /// One atomic try, told to the machine beforehand with the tries that are left, this one included.
-    #[inline(always)]
-    fn attempt(&self, retries_left: u32) -> bool {
-        if M::HINTS {
-            M::hint(LockHint { retries_left, progress: M::local().get(Use::Progress) as u32 });
-        }
-        // Acquire: see the last holder's writes.
-        let taken = self.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok();
-        if M::HINTS && taken {
-            M::section(Section::Entered);
-        }
-        taken
-    }
-
     /// The tries after the first one, and then sleep.
     #[cold]
     fn contend(&self, bound: u32, deadline: Option<Deadline>) -> Option<()> {
@@ -62,29 +38,25 @@ impl<M: Machine> Adaptive<M> {
             tried += 1;
             M::relax();
             // A look first, as glibc has it: a try that cannot succeed leaves the line where it is.
-            if self.word.load(Relaxed) == FREE && self.attempt(most + 1 - tried) {
+            if self.word.load(Relaxed) == FREE && attempt::<M>(&self.word, most + 1 - tried, HELD) {
                 break true;
             }
         };
         if taken {
             let next = mean as i32 + (tried as i32 - mean as i32) / 8;
             self.mean.store(next as u32, Relaxed);
-        } else if M::HINTS {
-            M::section(Section::GivenUp);
+        } else {
+            given_up::<M>();
         }
         taken.then_some(())
     }
 
     fn sleep(&self, deadline: Option<Deadline>) -> bool {
         loop {
-            if M::HINTS {
-                M::hint(LockHint { retries_left: 1, progress: M::local().get(Use::Progress) as u32 });
-            }
+            announce::<M>(1);
             // Acquire: see the last holder's writes, if the lock was free.
             if self.word.swap(AWAITED, Acquire) == FREE {
-                if M::HINTS {
-                    M::section(Section::Entered);
-                }
+                entered::<M>();
                 return true;
             }
             if M::wait_while(&self.word, AWAITED, Wait::Futex, deadline) == WaitResult::Expired {
@@ -128,7 +100,7 @@ unsafe impl<M: Machine> RawLock<M> for Adaptive<M> {
     #[inline]
     fn lock(&self, wait: Wait) {
         let bound = bound(wait);
-        if !self.attempt(bound) {
+        if !attempt::<M>(&self.word, bound, HELD) {
             let taken = self.contend(bound, None);
             debug_assert!(taken.is_some(), "a wait without a deadline expired");
         }
@@ -137,17 +109,7 @@ unsafe impl<M: Machine> RawLock<M> for Adaptive<M> {
     #[inline]
     unsafe fn unlock(&self, (): (), _: Wait) {
         let word: *const M::Atomic<u32> = &self.word;
-        if M::HINTS {
-            M::hint(LockHint { retries_left: 0, progress: M::local().get(Use::Progress) as u32 });
-        }
-        // Release: the next holder sees our writes. Nothing is read through what was there but whether to wake.
-        let was = self.word.swap(FREE, Release);
-        if M::HINTS {
-            let local = M::local();
-            local.set(Use::Progress, local.get(Use::Progress).wrapping_add(1));
-            M::section(Section::Left);
-        }
-        if was == AWAITED {
+        if release::<M>(&self.word) {
             // One is enough: it takes the lock as AWAITED and wakes the next on leaving.
             M::wake::<u32>(word, 1, Wait::Futex);
         }
@@ -158,9 +120,9 @@ unsafe impl<M: Machine> RawLock<M> for Adaptive<M> {
 unsafe impl<M: Machine> TryLock<M> for Adaptive<M> {
     #[inline]
     fn try_lock(&self) -> Option<()> {
-        let taken = self.attempt(1);
-        if M::HINTS && !taken {
-            M::section(Section::GivenUp);
+        let taken = attempt::<M>(&self.word, 1, HELD);
+        if !taken {
+            given_up::<M>();
         }
         taken.then_some(())
     }
@@ -171,6 +133,6 @@ unsafe impl<M: Machine> TryLock<M> for Adaptive<M> {
 unsafe impl<M: Machine> TimedLock<M> for Adaptive<M> {
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {
         let bound = bound(wait);
-        if self.attempt(bound) { Some(()) } else { self.contend(bound, Some(deadline)) }
+        if attempt::<M>(&self.word, bound, HELD) { Some(()) } else { self.contend(bound, Some(deadline)) }
     }
 }

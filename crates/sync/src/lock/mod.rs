@@ -19,6 +19,7 @@ pub mod ttas;
 mod backoff;
 mod info;
 mod registry;
+mod told_word;
 
 pub use info::{LockInfo, Posix, Waits};
 pub use registry::{

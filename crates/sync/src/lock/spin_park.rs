@@ -9,25 +9,15 @@
 //! | [`spin_park_wakes`](super::spin_park_wakes) | a sleeper at every unlock, as algorithm 2 is printed, if any sleeps | all |
 //! | [`spin_park_once`](super::spin_park_once) | as the first | one |
 //!
-//! | word | meaning |
-//! | --- | --- |
-//! | 0 `FREE` | free |
-//! | 1 `HELD` | held, nobody sleeps |
-//! | 2 `AWAITED` | held, somebody may sleep |
-//!
-//! Who has slept takes the lock as `AWAITED`, or has the word say so before it sleeps again or gives up: so the wake-up
-//! that it had goes on to the next sleeper.
+//! The word is that of `told_word.rs`. Who has slept takes the lock as `AWAITED`, or has the word say so before it sleeps
+//! again or gives up: so the wake-up that it had goes on to the next sleeper.
 
 use super::backoff::passed;
+use super::told_word::{AWAITED, FREE, HELD, attempt, given_up, release};
 use super::{LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
-use baton_machine::Ordering::{Acquire, Relaxed, Release};
-use baton_machine::local::Use;
+use baton_machine::Ordering::Relaxed;
 use baton_machine::wait::SPIN_TRIES;
-use baton_machine::{Atomic, Deadline, LockHint, Machine, Section, Wait, WaitResult};
-
-const FREE: u32 = 0;
-const HELD: u32 = 1;
-const AWAITED: u32 = 2;
+use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
 
 /// Tries between two looks at the clock of a timed lock.
 const TRIES_A_LOOK: u32 = 64;
@@ -45,21 +35,6 @@ pub struct Variant<M: Machine, const EVERY: bool, const ONCE: bool> {
 pub type SpinPark<M> = Variant<M, false, false>;
 
 impl<M: Machine, const EVERY: bool, const ONCE: bool> Variant<M, EVERY, ONCE> {
-    /// One atomic try, told to the machine beforehand with the tries that are left, this one included.
-    #[inline(always)]
-    fn attempt(&self, retries_left: u32, held: u32) -> bool {
-        if M::HINTS {
-            M::hint(LockHint { retries_left, progress: M::local().get(Use::Progress) as u32 });
-        }
-        // Acquire: see the last holder's writes. An exchange that compares, so that on a machine with LL/SC a try
-        // that cannot succeed only reads (section 3.2 speaks of such sharers).
-        let taken = self.word.compare_exchange(FREE, held, Acquire, Relaxed).is_ok();
-        if M::HINTS && taken {
-            M::section(Section::Entered);
-        }
-        taken
-    }
-
     /// The tries after the first one of `n`, and sleep between rounds of `n`.
     #[cold]
     fn contend(&self, n: u32, deadline: Option<Deadline>) -> Option<()> {
@@ -69,7 +44,7 @@ impl<M: Machine, const EVERY: bool, const ONCE: bool> Variant<M, EVERY, ONCE> {
         loop {
             while left != 0 && !(left.is_multiple_of(TRIES_A_LOOK) && deadline.is_some_and(passed::<M>)) {
                 M::relax();
-                if self.attempt(left, held) {
+                if attempt::<M>(&self.word, left, held) {
                     return Some(());
                 }
                 left -= 1;
@@ -81,7 +56,7 @@ impl<M: Machine, const EVERY: bool, const ONCE: bool> Variant<M, EVERY, ONCE> {
                 _ if M::wait_while(&self.word, AWAITED, SLEEP, deadline) == WaitResult::Expired => return None,
                 _ => held = AWAITED,
             }
-            if self.attempt(again, held) {
+            if attempt::<M>(&self.word, again, held) {
                 return Some(());
             }
             left = again - 1;
@@ -131,7 +106,7 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> RawLock<M> for Vari
     #[inline]
     fn lock(&self, wait: Wait) {
         let n = tries(wait);
-        if !self.attempt(n, HELD) {
+        if !attempt::<M>(&self.word, n, HELD) {
             let taken = self.contend(n, None);
             debug_assert!(taken.is_some(), "a wait without a deadline expired");
         }
@@ -140,18 +115,7 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> RawLock<M> for Vari
     #[inline]
     unsafe fn unlock(&self, (): (), _: Wait) {
         let word: *const M::Atomic<u32> = &self.word;
-        if M::HINTS {
-            // No tries left: it is a release.
-            M::hint(LockHint { retries_left: 0, progress: M::local().get(Use::Progress) as u32 });
-        }
-        // Release: the next holder sees our writes. Nothing is read through what was there but whether to wake.
-        let was = self.word.swap(FREE, Release);
-        if M::HINTS {
-            let local = M::local();
-            local.set(Use::Progress, local.get(Use::Progress).wrapping_add(1));
-            M::section(Section::Left);
-        }
-        if EVERY || was == AWAITED {
+        if release::<M>(&self.word) || EVERY {
             // After the release, so that a spinner may take the lock before the sleeper is up: OCOR lives from that.
             // One sleeper is enough, as it passes the word on; a spinner that took the lock meanwhile wakes nobody, but where
             // every unlock does. The lock's own policy, not the caller's: its waiters
@@ -165,7 +129,11 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> RawLock<M> for Vari
 unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> TryLock<M> for Variant<M, EVERY, ONCE> {
     #[inline]
     fn try_lock(&self) -> Option<()> {
-        self.attempt(1, HELD).then_some(()).or_else(given_up::<M>)
+        let taken = attempt::<M>(&self.word, 1, HELD);
+        if !taken {
+            given_up::<M>();
+        }
+        taken.then_some(())
     }
 }
 
@@ -174,17 +142,10 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> TryLock<M> for Vari
 unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> TimedLock<M> for Variant<M, EVERY, ONCE> {
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {
         let n = tries(wait);
-        if self.attempt(n, HELD) {
-            return Some(());
+        let taken = attempt::<M>(&self.word, n, HELD) || self.contend(n, Some(deadline)).is_some();
+        if !taken {
+            given_up::<M>();
         }
-        self.contend(n, Some(deadline)).or_else(given_up::<M>)
+        taken.then_some(())
     }
-}
-
-/// Tells the machine so; no lock was taken.
-fn given_up<M: Machine>() -> Option<()> {
-    if M::HINTS {
-        M::section(Section::GivenUp);
-    }
-    None
 }
