@@ -75,8 +75,8 @@ pub fn waits<W: World>(info: &LockInfo) -> Vec<Wait> {
     match info.waits {
         Waits::Any => W::WAITS.to_vec(),
         Waits::Spinning => W::WAITS.iter().copied().filter(|wait| !wait.parks()).collect(),
-        // A few tries show both of its sides, spinning and sleeping.
-        Waits::Fixed(Wait::SpinPark(_)) => vec![Wait::SpinPark(2)],
+        // A few tries show both of its sides, spinning and sleeping; with one the way to sleep takes no preemption.
+        Waits::Fixed(Wait::SpinPark(_)) => vec![Wait::SpinPark(2), Wait::SpinPark(1)],
         Waits::Fixed(own) => vec![own],
     }
 }
