@@ -45,6 +45,9 @@ pub struct Config {
     pub endpoint_places: u32,
     /// Classes from this one on are responses: an endpoint always takes them.
     pub response_class: u32,
+    /// Bounds of single endpoints on single classes, which go before the two keys above.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<Places>,
     /// Clock of each router as a fraction of the fastest clock; routers not named run at the fastest.
     pub clocks: Vec<ClockDomain>,
     /// Run even where the channel dependency graph has a cycle.
@@ -53,6 +56,18 @@ pub struct Config {
     pub memory_limit_mib: u64,
     /// Seed of every random choice inside the network.
     pub seed: u64,
+}
+
+/// So many packets of a class that each of these endpoints holds before it refuses more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Places {
+    /// The endpoints' nodes.
+    pub nodes: Vec<u32>,
+    /// The class.
+    pub class: u32,
+    /// Packets, at least 1.
+    pub places: u32,
 }
 
 /// Routers that run at `numerator / denominator` of the fastest clock.
@@ -133,6 +148,7 @@ impl Default for Config {
             random_ties: true,
             endpoint_places: 0,
             response_class: u32::MAX,
+            places: Vec::new(),
             clocks: Vec::new(),
             allow_deadlock: false,
             memory_limit_mib: 4096,
@@ -145,6 +161,17 @@ impl Config {
     /// Reads a configuration from TOML; an error names `file`, line and key.
     pub fn from_toml(file: &str, text: &str) -> Result<Config, NocError> {
         toml::from_str(text).map_err(|e| parse_error(file, text, &e))
+    }
+
+    /// Whether some endpoint may refuse some class.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.endpoint_places > 0 || !self.places.is_empty()
+    }
+
+    /// Whether packets of `class` hold a place of the endpoint of `node`.
+    pub(crate) fn bounds(&self, node: u32, class: u32) -> bool {
+        self.endpoint_places > 0 && class < self.response_class
+            || self.places.iter().any(|own| own.class == class && own.nodes.contains(&node))
     }
 
     /// Checks every value that does not depend on the topology's graph.
@@ -188,6 +215,16 @@ impl Config {
         let mib = (routers.saturating_mul(nodes).saturating_mul(10) + 64 * (routers + nodes + links)) >> 20;
         if mib > self.memory_limit_mib {
             return Err(NocError::TooLarge { mib, limit: self.memory_limit_mib });
+        }
+        for (i, own) in self.places.iter().enumerate() {
+            let key = |name: &str| format!("places[{i}].{name}");
+            if let Some(node) = own.nodes.iter().find(|node| u64::from(**node) >= nodes) {
+                return Err(bad(&key("nodes"), node, format!("nodes from 0 to {}", nodes - 1)));
+            }
+            if own.class >= self.classes {
+                return Err(bad(&key("class"), own.class, format!("a class from 0 to {}", self.classes - 1)));
+            }
+            range(&key("places"), own.places, 1, 1 << 20)?;
         }
         for (i, d) in self.clocks.iter().enumerate() {
             if let Some(r) = d.routers.iter().find(|r| u64::from(**r) >= routers) {

@@ -19,7 +19,7 @@ pub mod topology;
 pub mod trace;
 pub mod traffic;
 
-pub use config::{ClockDomain, Config, Latencies, Pipeline};
+pub use config::{ClockDomain, Config, Latencies, Pipeline, Places};
 pub use error::NocError;
 pub use network::{ChannelView, Journey, JourneyStep, Loops, Network, Stuck};
 pub use packet::{Delivered, Header, Packet, PacketId, Sink};

@@ -1,10 +1,12 @@
 //! Requests and replies, bounds on what is under way, batches, and endpoints that take their time: exact where nothing
 //! is in the way, conserved everywhere.
 
+use baton_noc::arbiter::RoundRobin;
 use baton_noc::experiment::{Experiment, Outcome, RunResult};
 use baton_noc::topology::TopologyConfig;
 use baton_noc::traffic::{Flow, Pattern, Reply};
-use baton_noc::{Config, Header};
+use baton_noc::{Config, Delivered, Header, Network, Packet, Pipeline, Places};
+use baton_units::{Cycles, NodeId};
 use proptest::prelude::*;
 
 /// Two neighbours that ask each other. Buffers are deep enough that no packet waits for a credit.
@@ -119,7 +121,87 @@ fn what_is_wrong_is_said() {
     says(two.clone(), asks(1, 0, 0), 0, "`reply.packet` = 0");
     says(two.clone(), Flow { rate: 0.0, ..asks(1, 5, 1) }, 0, "`rate` = 0: expected above 0 for a batch");
     says(Config { endpoint_places: 1, ..two.clone() }, asks(1, 0, 1), 0, "`response_class` = 4294967295");
+    let own = |nodes: &[u32], class, places| Config {
+        places: vec![Places { nodes: nodes.to_vec(), class, places }],
+        ..two.clone()
+    };
+    says(own(&[64], 0, 1), asks(1, 0, 1), 0, "`places[0].nodes` = 64: expected nodes from 0 to 63");
+    says(own(&[0], 2, 1), asks(1, 0, 1), 0, "`places[0].class` = 2: expected a class from 0 to 1");
+    says(own(&[0], 0, 0), asks(1, 0, 1), 0, "`places[0].places` = 0");
+    says(own(&[0], 1, 1), asks(1, 0, 1), 0, "`places[0].class` = 1: expected a class without replies");
     says(two, asks(1, 0, 1), 20_000, "`endpoint_service` = 20000");
+}
+
+/// One endpoint of sixteen is bounded, in one class of two; everything else stays as it was.
+fn one_bounded(pipeline: Pipeline, places: u32) -> Network<RoundRobin> {
+    let own = Places { nodes: vec![5], class: 0, places };
+    let topology = TopologyConfig::Mesh { size: [4, 4] };
+    let config = Config { topology, classes: 2, vcs: 2, pipeline, places: vec![own], ..Config::default() };
+    Network::with_arbiter(&config, RoundRobin).unwrap()
+}
+
+fn packet(src: u32, dst: u32, class: u8) -> Packet {
+    Packet { src: NodeId(src), dst: NodeId(dst), flits: 2, header: Header::of_class(class), tag: u64::from(src) }
+}
+
+#[test]
+fn a_full_endpoint_backs_up_into_routers_and_comes_to_rest() {
+    for pipeline in [Pipeline::Speculative, Pipeline::Nonspeculative] {
+        let mut network = one_bounded(pipeline, 3);
+        for src in (0..16).filter(|src| *src != 5) {
+            for _ in 0..4 {
+                network.inject(packet(src, 5, 0)).unwrap();
+            }
+        }
+        let mut came: Vec<Delivered> = vec![];
+        let last = network.run_to_arrival(Cycles(1 << 40), &mut came);
+        assert!(last.is_some() && came.len() == 1);
+        // Two more have a place; the others stand in routers and sources, and then nothing has anything to do.
+        while let Some(at) = network.next_activity() {
+            network.run_to(Cycles(at.0 + 1), &mut came);
+            assert!(at.0 < 1 << 16, "it does not come to rest");
+        }
+        assert_eq!((came.len(), network.in_flight()), (3, 57), "{pipeline:?}");
+        let in_routers: u32 = network.channel_views().filter(|view| !view.to_endpoint).map(|view| view.held).sum();
+        assert!(in_routers > 20, "{in_routers} flits wait in routers");
+        network.conserved().unwrap();
+        // The other class, and the same class to others from where ways do not cross, go on.
+        network.inject(packet(4, 5, 1)).unwrap();
+        network.inject(packet(15, 14, 0)).unwrap();
+        network.run_to(Cycles(network.now().0 + 100), &mut came);
+        assert_eq!(came.len(), 4, "to node 5 in class 1, while node 15's own queue has its packets for node 5 before");
+        // Each place that is given back lets one packet in; at the end all have come.
+        for n in 5..62 {
+            network.release(NodeId(5), 0);
+            network.run_to(Cycles(network.now().0 + 100), &mut came);
+            let bounded = came.iter().filter(|packet| packet.dst == NodeId(5) && packet.header.class == 0).count();
+            assert_eq!(bounded, n - 1, "{pipeline:?}");
+        }
+        assert_eq!(network.in_flight(), 0);
+        let mut seen = [0; 16];
+        came.iter().filter(|packet| packet.header.class == 0).for_each(|packet| seen[packet.src.0 as usize] += 1);
+        assert_eq!(seen[15], 5);
+    }
+}
+
+#[test]
+fn a_bound_that_is_never_reached_changes_nothing() {
+    let base = Experiment { cycles: 3_000, ..Experiment::default() };
+    let places = vec![Places { nodes: vec![0, 9], class: 0, places: 1000 }];
+    let bounded = Config { places, ..base.network.clone() };
+    let (a, b) = (base.run().unwrap(), Experiment { network: bounded, ..base }.run().unwrap());
+    assert_eq!((a.packet_latency.mean, a.packets, a.flit_hops), (b.packet_latency.mean, b.packets, b.flit_hops));
+    // Where all are bounded one by one, that is the bound of all.
+    let all = |network: Config| {
+        let flow = Flow { pattern: Pattern::Uniform, ..asks(3, 0, 2) };
+        let e = Experiment { network, traffic: vec![flow], endpoint_service: 9, cycles: 2_000, seed: 5 };
+        let r = e.run().unwrap();
+        (r.packets, r.packet_latency.mean, r.flit_hops)
+    };
+    let network = Config { topology: TopologyConfig::Mesh { size: [4, 4] }, classes: 2, ..Config::default() };
+    let own = vec![Places { nodes: (0..16).collect(), class: 0, places: 2 }];
+    let one_by_one = all(Config { places: own, response_class: 1, ..network.clone() });
+    assert_eq!(one_by_one, all(Config { endpoint_places: 2, response_class: 1, ..network }));
 }
 
 proptest! {

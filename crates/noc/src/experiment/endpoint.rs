@@ -13,8 +13,8 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoints {
     service: u64,
-    /// Packets of classes below this one hold a place.
-    bounded: u32,
+    /// Some packets hold a place.
+    bounded: bool,
     /// Packets of classes from this one on need no service.
     response_class: u32,
     /// Cycle in which each endpoint is done with what it has.
@@ -32,7 +32,7 @@ impl Endpoints {
         let config = network.config();
         Endpoints {
             service: service.into(),
-            bounded: if config.endpoint_places > 0 { config.response_class } else { 0 },
+            bounded: config.is_bounded(),
             response_class: config.response_class,
             busy_until: vec![0; network.nodes() as usize],
             due: BinaryHeap::new(),
@@ -44,7 +44,7 @@ impl Endpoints {
 
     /// Whether they have anything to do with packets that arrive.
     pub(crate) fn listen(&self) -> bool {
-        self.service > 0 || self.bounded > 0
+        self.service > 0 || self.bounded
     }
 
     /// A packet has arrived that is no reply.
@@ -74,7 +74,7 @@ impl Endpoints {
         self.due.pop();
         self.free.push(place);
         let packet = self.served[place];
-        if u32::from(packet.header.class) < self.bounded {
+        if self.bounded && network.config().bounds(packet.dst.0, packet.header.class.into()) {
             network.release(packet.dst, packet.header.class);
         }
         Some(packet)

@@ -62,6 +62,11 @@ impl Load {
             let expected = format!("at most the replies' class {}: an endpoint must always take them", reply.class);
             return Err(bad("response_class", config.response_class, expected));
         }
+        let replied = |class: u32| replies.iter().flatten().any(|reply| u32::from(reply.class) == class);
+        if let Some(i) = config.places.iter().position(|own| replied(own.class)) {
+            let expected = "a class without replies: an endpoint must always take them";
+            return Err(bad(&format!("places[{i}].class"), config.places[i].class, expected));
+        }
         let endpoints = Endpoints::new(experiment.endpoint_service, network);
         let mut listens = false;
         for ((i, flow), injector) in (0u64..).zip(flows).zip(&mut injectors) {

@@ -5,7 +5,7 @@ use super::flit::{MAX_HOPS, MAX_NODES};
 use super::lean::{self, Lean, Wiring};
 use super::matching::Matchers;
 use super::set::Set;
-use super::state::{Channel, Endpoint, MAX_CLASSES, NONE, Queue, Router, Scratch, Slots, Vc};
+use super::state::{Channel, Endpoint, NONE, Queue, Router, Scratch, Slots, Vc};
 use super::wheel::Wheel;
 use crate::allocator::AllocatorKind;
 use crate::arbiter::Arbiter;
@@ -107,9 +107,7 @@ impl<A: Arbiter> Network<A> {
             winner: [[0; 64]; 2],
             best: [0; 64],
         };
-        let places = [config.endpoint_places; MAX_CLASSES];
-        let endpoint = Endpoint { holding: 0, open: 0, may: u64::MAX, last: 0, places };
-        let bounded = config.endpoint_places > 0;
+        let bounded = config.is_bounded();
         let lean = if is_lean {
             let wiring = Wiring {
                 routers: &routers,
@@ -141,7 +139,8 @@ impl<A: Arbiter> Network<A> {
             clocked: clocks.iter().any(|c| *c != (1, 1)),
             shared: config.shared_buffer > 0,
             bounded,
-            response_class: config.response_class,
+            still: false,
+            sent_before: u64::MAX,
             table_two: if routes.table.len() > routes.routers * nodes { routes.routers * nodes } else { 0 },
             lanes: routes.classes,
             masks: routes.masks.clone().into(),
@@ -160,7 +159,7 @@ impl<A: Arbiter> Network<A> {
             turns: vec![0; nodes].into(),
             pending: vec![0; nodes].into(),
             sending: Set::new(nodes),
-            endpoints: if bounded { vec![endpoint; nodes] } else { vec![] },
+            endpoints: if bounded { Endpoint::all_of(config, nodes) } else { vec![] },
             receiving: Set::new(nodes),
             slots: Slots::new(nodes * 16),
             rng: (0..nodes as u64).map(|n| crate::rng::Rng::new(config.seed, 0x6e6f_6465, n)).collect(),

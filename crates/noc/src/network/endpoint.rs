@@ -1,12 +1,13 @@
 //! Bounded endpoints: each takes one flit a cycle, if the class of its packet has a place. A packet keeps its place until
-//! [`Network::release`]; responses need none.
+//! [`Network::release`]; of classes that are not bounded, responses above all, it needs none.
 
 use super::Network;
 use super::edge::channels_of;
 use super::flit::Flit;
-use super::state::Endpoint;
+use super::state::{Endpoint, MAX_CLASSES};
 use super::vc_alloc::next_in_turn;
 use crate::arbiter::Arbiter;
+use crate::config::Config;
 use crate::packet::Sink;
 
 impl<A: Arbiter> Network<A> {
@@ -26,7 +27,7 @@ impl<A: Arbiter> Network<A> {
                     let state = &mut self.vcs[vc];
                     state.count -= 1;
                     let more = state.count > 0;
-                    self.endpoints[node].took(v, flit, more, self.response_class, self.vcs_a_class);
+                    self.endpoints[node].took(v, flit, more, self.vcs_a_class);
                     if flit.tail() {
                         self.deliver(flit, sink);
                     }
@@ -37,7 +38,7 @@ impl<A: Arbiter> Network<A> {
     }
 
     fn take_at_lean_endpoints<S: Sink>(&mut self, sink: &mut S) {
-        let (now, response_class, a_class) = (self.now, self.response_class, self.vcs_a_class);
+        let (now, a_class) = (self.now, self.vcs_a_class);
         let (lean, endpoints, slots) = (&mut self.lean, &mut self.endpoints, &mut self.slots);
         let journeys = &mut self.journeys;
         self.receiving.retain(|node| {
@@ -45,7 +46,7 @@ impl<A: Arbiter> Network<A> {
             let Some(v) = end.choose() else { return false };
             let (flit, m, more) = lean.ejected.take(node << 3 | v);
             lean.credit_from_endpoint(now, m);
-            end.took(v, flit, more, response_class, a_class);
+            end.took(v, flit, more, a_class);
             if flit.tail() {
                 let delivered = slots.deliver(flit, now);
                 if let Some(j) = journeys {
@@ -64,6 +65,7 @@ impl<A: Arbiter> Network<A> {
         end.places[class] += 1;
         end.may |= channels_of(class, a_class);
         self.receiving.insert(node);
+        self.stirs();
     }
 
     /// Whether the packet at the front of virtual channel `v` before the endpoint of `node` was begun.
@@ -73,6 +75,22 @@ impl<A: Arbiter> Network<A> {
 }
 
 impl Endpoint {
+    /// The endpoints of a network in which some are bounded.
+    pub(super) fn all_of(config: &Config, nodes: usize) -> Vec<Endpoint> {
+        let requests = (1u32 << config.response_class.min(MAX_CLASSES as u32)) - 1;
+        let bounded = if config.endpoint_places > 0 { requests as u8 } else { 0 };
+        let places = [config.endpoint_places; MAX_CLASSES];
+        let mut all = vec![Endpoint { holding: 0, open: 0, may: u64::MAX, last: 0, bounded, places }; nodes];
+        for own in &config.places {
+            for node in &own.nodes {
+                let end = &mut all[*node as usize];
+                end.bounded |= 1 << own.class;
+                end.places[own.class as usize] = own.places;
+            }
+        }
+        all
+    }
+
     /// The virtual channel whose front flit it takes now, in turn.
     #[inline(always)]
     fn choose(&self) -> Option<usize> {
@@ -82,9 +100,9 @@ impl Endpoint {
 
     /// It has taken `flit` from virtual channel `v`, behind which there are `more` or not.
     #[inline(always)]
-    fn took(&mut self, v: usize, flit: Flit, more: bool, response_class: u32, a_class: u32) {
+    fn took(&mut self, v: usize, flit: Flit, more: bool, a_class: u32) {
         let class = flit.network();
-        if flit.head() && (class as u32) < response_class {
+        if flit.head() && self.bounded >> class & 1 == 1 {
             self.places[class] -= 1;
             if self.places[class] == 0 {
                 self.may &= !channels_of(class, a_class);

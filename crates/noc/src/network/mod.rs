@@ -54,6 +54,10 @@ use state::{Channel, Endpoint, Queue, Router, Scratch, Slot, Slots, Vc};
 use table::Table;
 use wheel::Wheel;
 
+/// Cycles between two looks whether anything moves: far more than the longest link and the slowest clock's cycle together,
+/// so that what set out before the first look has had its turn before the second.
+const LOOK: u64 = 1 << 14;
+
 /// A network whose routers arbitrate by `A`.
 #[derive(Clone)]
 pub struct Network<A: Arbiter> {
@@ -81,7 +85,6 @@ pub struct Network<A: Arbiter> {
     is_lean: bool,
     shared: bool,
     bounded: bool,
-    response_class: u32,
     table_two: usize,
     lanes: usize,
     route: Table<u16>,
@@ -113,6 +116,10 @@ pub struct Network<A: Arbiter> {
     sending: Set,
     endpoints: Vec<Endpoint>,
     receiving: Set,
+    /// Nothing moves, and nothing will before a packet is put in or a place is given back.
+    still: bool,
+    /// [`Network::flit_hops`] when that was looked for last.
+    sent_before: u64,
     slots: Slots,
     rng: Vec<Rng>,
     scratch: Scratch,
@@ -170,6 +177,7 @@ impl<A: Arbiter> Network<A> {
         }
         queue.tail = slot;
         self.pending[node] |= 1 << packet.header.class;
+        self.stirs();
         self.sending.insert(node);
         PacketId(id)
     }
@@ -186,6 +194,9 @@ impl<A: Arbiter> Network<A> {
         }
         if self.bounded {
             self.take_at_endpoints(sink);
+            if self.now.is_multiple_of(LOOK) {
+                self.look_for_stillness();
+            }
         }
         #[cfg(debug_assertions)]
         self.check_conservation();
@@ -222,17 +233,41 @@ impl<A: Arbiter> Network<A> {
     }
 
     /// The first cycle, from the current one on, in which something can happen without another injection; `None`
-    /// when the network is empty.
+    /// when the network is empty, or when every packet in it has long stood still before endpoints that have no place.
     #[inline]
     pub fn next_activity(&self) -> Option<Cycles> {
+        if self.still {
+            return None;
+        }
         if !(self.sending.is_empty() && self.active.is_empty() && self.receiving.is_empty()) {
             return Some(Cycles(self.now));
         }
+        self.next_under_way().map(Cycles)
+    }
+
+    /// The first cycle, from the current one on, in which something that is under way arrives.
+    #[inline]
+    fn next_under_way(&self) -> Option<u64> {
         if self.is_lean {
-            return self.lean.wheels.next(self.now).map(Cycles);
+            return self.lean.wheels.next(self.now);
         }
         let next = [self.arrivals.next(self.now), self.credits.next(self.now), self.moves.next(self.now)];
-        next.into_iter().chain([self.wakes.next(self.now)]).flatten().min().map(Cycles)
+        next.into_iter().chain([self.wakes.next(self.now)]).flatten().min()
+    }
+
+    /// Something has come from outside: it is looked anew whether anything moves.
+    #[inline]
+    fn stirs(&mut self) {
+        (self.still, self.sent_before) = (false, u64::MAX);
+    }
+
+    /// No router has sent a flit since the last look, and nothing is under way: all that is left waits for a place at an
+    /// endpoint, or behind what does. Routers that bid in vain then keep nobody busy.
+    #[cold]
+    fn look_for_stillness(&mut self) {
+        let sent = self.flit_hops();
+        let moves = std::mem::replace(&mut self.sent_before, sent) != sent;
+        self.still = !moves && self.receiving.is_empty() && self.next_under_way().is_none();
     }
 
     /// The cycle that the next [`Network::step`] simulates.

@@ -215,6 +215,8 @@ pub(super) struct Endpoint {
     pub(super) may: u64,
     /// Virtual channel that it took a flit from last.
     pub(super) last: u32,
+    /// Classes whose packets need a place, a bit each.
+    pub(super) bounded: u8,
     /// Free places by class.
     pub(super) places: [u32; MAX_CLASSES],
 }

@@ -81,7 +81,7 @@ impl<S: Clone> Lean<S> {
         let wheels = Wheels::new(w.horizon, w.channels.len());
         let nodes: Vec<Node<S>> = (0..w.routers.len()).map(|r| node(config, routes, arbiter, w, r)).collect();
         let sources: Vec<Source> = w.sources.iter().map(|c| source(config, &w.channels[*c as usize], *c)).collect();
-        let bounded = config.endpoint_places > 0;
+        let bounded = config.is_bounded();
         let ways = if bounded { ways_to_endpoints(w) } else { vec![] };
         let ejected = Ejected::new(ways, depth_shift);
         let kind = kind(config, routes, w);
@@ -115,7 +115,7 @@ fn kind<S>(config: &Config, routes: &Routes, w: &Wiring<S>) -> Kind {
         && w.routers.iter().all(|r| r.clock == (1, 1))
         && connected.map(|c| &w.channels[*c as usize]).all(delays);
     let one_class = config.classes == 1 && routes.classes == 1 && routes.choice == Choice::None;
-    match (uniform, one_class && config.endpoint_places == 0) {
+    match (uniform, one_class && !config.is_bounded()) {
         (true, true) => Kind::Plain,
         (true, false) => Kind::Uniform,
         (false, _) => Kind::Any,
