@@ -271,7 +271,10 @@ impl Stuck {
             };
             Waiting { thread: id as u32, name: thread.name.clone(), how, since: Cycles(since), on }
         });
-        Stuck { at: Cycles(engine.now), waiting: waiting.collect(), memory: engine.memory.explain() }
+        let waiting = waiting.collect();
+        let devices = engine.devices.iter().flat_map(|devices| devices.explain());
+        let memory = engine.memory.explain().into_iter().chain(devices).collect();
+        Stuck { at: Cycles(engine.now), waiting, memory }
     }
 }
 

@@ -232,7 +232,7 @@ impl Simulation {
             memory,
             clocks,
             meter: Default::default(),
-            devices: Devices::of(chip),
+            devices: Devices::of(chip, cpus),
             notices: Vec::new(),
             limit: options.limit.map_or(u64::MAX, |limit| limit.0),
             run_ahead: options.run_ahead,

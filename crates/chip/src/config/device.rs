@@ -3,6 +3,7 @@
 use super::Chip;
 use super::coherent::{Placement, Topology};
 use super::geometry::{Fits, ensure};
+use super::keys::KEYS;
 use baton_units::{Cycles, Hertz};
 
 /// The devices.
@@ -18,7 +19,9 @@ pub struct Devices {
     pub latency: Cycles,
     /// Words of eight bytes that each keeps.
     pub words: u64,
-    /// Requests that a hardware thread has under way at once.
+    /// Requests that have come and that the device has not taken yet, at most; `None`: without bound.
+    pub places: Option<u32>,
+    /// Requests that a hardware thread has under way at once, to all devices together.
     pub outstanding: u32,
     /// How packets reach it.
     pub link: Link,
@@ -32,6 +35,23 @@ pub struct Devices {
     pub call: Cycles,
     /// Taking its interrupt, on the core.
     pub interrupt: Cycles,
+    /// What kinds have of their own, in the order of [`crate::device::KINDS`].
+    pub own: [Own; crate::device::KINDS.len()],
+}
+
+/// What a kind of device has of its own: `[device.mailbox]` beside `[device]`. The fields are those of [`Devices`]; what is
+/// absent is as it stands there.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[expect(missing_docs, reason = "they are those of `Devices`")]
+pub struct Own {
+    pub clock: Option<Hertz>,
+    pub latency: Option<Cycles>,
+    pub words: Option<u64>,
+    pub places: Option<u32>,
+    pub way: Option<Cycles>,
+    pub flits: Option<u32>,
+    pub call: Option<Cycles>,
+    pub interrupt: Option<Cycles>,
 }
 
 /// How packets reach a device.
@@ -78,6 +98,27 @@ impl Devices {
             _ => kinds.nth(device as usize - 1).unwrap_or(first),
         }
     }
+
+    /// This with what one device has: the values of its kind where those of all differ.
+    pub fn one(&self, device: u32) -> Devices {
+        let mut one = self.clone();
+        let kind = crate::device::KINDS.iter().position(|(name, _)| *name == self.kind_of(device));
+        let Some(own) = kind.map(|kind| &self.own[kind]) else { return one };
+        one.clock = own.clock.unwrap_or(one.clock);
+        one.latency = own.latency.unwrap_or(one.latency);
+        one.words = own.words.unwrap_or(one.words);
+        one.places = own.places.or(one.places);
+        one.way = own.way.or(one.way);
+        one.flits = own.flits.or(one.flits);
+        one.call = own.call.unwrap_or(one.call);
+        one.interrupt = own.interrupt.unwrap_or(one.interrupt);
+        one
+    }
+
+    /// [`Devices::one`] of each, in the order of their numbers.
+    pub fn each(&self) -> impl Iterator<Item = Devices> + '_ {
+        (0..self.count).map(|device| self.one(device))
+    }
 }
 
 impl Default for Devices {
@@ -88,6 +129,7 @@ impl Default for Devices {
             clock: Hertz(1_000_000_000),
             latency: Cycles(1),
             words: 0,
+            places: None,
             outstanding: 1,
             link: Link::default(),
             way: None,
@@ -95,6 +137,7 @@ impl Default for Devices {
             placement: Placement::default(),
             call: Cycles(0),
             interrupt: Cycles(0),
+            own: Default::default(),
         }
     }
 }
@@ -107,11 +150,34 @@ pub fn placement(text: &str) -> Option<Placement> {
     Placement::parse(text).filter(|placement| matches!(placement, Placement::All | Placement::Nodes(_)))
 }
 
+/// Checks what kinds have of their own: the kind is there, and each value goes with the rest of the chip.
+fn check_own(devices: &Devices, chip: &Chip) -> Fits {
+    let core = chip.core.clock;
+    for ((kind, _), own) in crate::device::KINDS.iter().zip(&devices.own) {
+        let table = format!("device.{kind}.");
+        let given = KEYS.iter().find(|key| key.path.starts_with(&table) && (key.get)(chip).is_some());
+        let Some(given) = given else { continue };
+        let is_there = (0..devices.count).any(|device| devices.kind_of(device) == *kind);
+        let expected = format!("no [device.{kind}]: device.kind, \"{}\", has no such device", devices.kind);
+        ensure(is_there, given.path, "given", expected)?;
+        let key =
+            |name: &str| KEYS.iter().find(|key| key.path == format!("{table}{name}")).map_or("device", |key| key.path);
+        let clock = own.clock.unwrap_or(devices.clock);
+        ensure(clock <= core, key("clock_hz"), clock.0, format!("at most core.clock_hz, {}", core.0))?;
+        let expected = |link: Link| format!("none with device.link \"{}\"", link.name());
+        let network = devices.link == Link::Network;
+        ensure(own.way.is_none() || !network, key("way"), "given", expected(devices.link))?;
+        ensure(own.flits.is_none() || network, key("flits"), "given", expected(devices.link))?;
+    }
+    Ok(())
+}
+
 /// Checks what must fit together.
 pub(super) fn check(devices: &Devices, chip: &Chip) -> Fits {
     let kinds = devices.kind.split_whitespace().count();
     let expected = format!("one kind for all, or one for each of device.count, {}", devices.count);
     ensure(kinds == 1 || kinds == devices.count as usize, "device.kind", format!("\"{}\"", devices.kind), expected)?;
+    check_own(devices, chip)?;
     let (clock, core) = (devices.clock, chip.core.clock);
     ensure(clock <= core, "device.clock_hz", clock.0, format!("at most core.clock_hz, {}", core.0))?;
     let given = |here: bool| if here { "given" } else { "missing" };

@@ -105,7 +105,7 @@ struct Ways {
 
 impl Ways {
     fn new(chip: &Chip, coherent: &Coherent, plan: &Plan) -> Result<Ways, NocError> {
-        let config = Config { endpoint_places: 0, ..plan.network.clone() };
+        let config = Config { endpoint_places: 0, places: Vec::new(), ..plan.network.clone() };
         Ok(Ways {
             empty: Network::with_arbiter(&config, RoundRobin)?,
             ratio: chip.network_period().unwrap_or(1),

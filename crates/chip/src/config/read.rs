@@ -237,9 +237,11 @@ impl Reading {
                 }
                 (Need::Must, None) => return Err((None, missing())),
                 (Need::Table, None) => {
-                    // One key of its table was given: the others are needed, too.
-                    let table = key.parts().0;
-                    if let Some((_, line)) = keys().find(|(other, line)| other.parts().0 == table && line.is_some()) {
+                    // One key of its table, or of a table within it, was given: the others are needed, too.
+                    let (table, within) = (key.parts().0, format!("{}.", key.parts().0));
+                    if let Some((_, line)) = keys().find(|(other, line)| {
+                        line.is_some() && (other.parts().0 == table || other.parts().0.starts_with(&within))
+                    }) {
                         return Err((line.and_then(shown_line), missing()));
                     }
                 }

@@ -4,19 +4,23 @@
 //! Alarms of one moment ring in the order in which they were set.
 
 use super::port::Answer;
-use super::{Config, Device, Port, Request};
+use super::{Config, Cpu, Device, Port, Request, Taken};
 use std::collections::BTreeMap;
 
 /// Sets an alarm: after so many cycles of the device, for a CPU.
 pub const SET: u32 = 0;
-/// There is no such request, or the alarm would ring at once.
+/// There is no such request, or the alarm would ring at once or in more than [`FARTHEST`] cycles.
 pub const REFUSED: u32 = 1;
+/// There is no such CPU to interrupt.
+pub const NO_CPU: u32 = 2;
+/// Cycles of the device within which an alarm rings: a quarter of an hour at 1 GHz.
+pub const FARTHEST: u64 = 1 << 40;
 
 /// The device.
 pub struct Alarm {
     latency: u64,
     /// Whom to call, by the cycle.
-    due: BTreeMap<u64, Vec<u32>>,
+    due: BTreeMap<u64, Vec<Cpu>>,
     rung: u64,
 }
 
@@ -28,16 +32,21 @@ impl Alarm {
 }
 
 impl Device for Alarm {
-    fn take(&mut self, request: Request, port: &mut Port<'_>) {
+    fn take(&mut self, request: Request, port: &mut Port<'_>) -> Taken {
         let now = port.now();
         let [after, cpu] = request.words;
-        if request.op != SET || after == 0 {
-            return port.answer(&request, now + self.latency, Answer::refused(REFUSED));
-        }
-        let at = now.saturating_add(after);
-        self.due.entry(at).or_default().push(cpu as u32);
-        port.tick_at(at);
-        port.answer(&request, now + self.latency, Answer::done(at));
+        let answer = match port.cpu(cpu) {
+            _ if request.op != SET || !(1..=FARTHEST).contains(&after) => Answer::refused(REFUSED),
+            None => Answer::refused(NO_CPU),
+            Some(cpu) => {
+                let at = now + after;
+                self.due.entry(at).or_default().push(cpu);
+                port.tick_at(at);
+                Answer::done(at)
+            }
+        };
+        port.answer(&request, now + self.latency, answer);
+        Taken::Yes
     }
 
     fn tick(&mut self, port: &mut Port<'_>) {

@@ -1,13 +1,12 @@
 //! The devices of a simulation: packets under way to them and from them, and the edges of their clocks.
-//!
-//! Requests of one thread reach a device in the order in which it made them, whatever way they took: one that comes early
-//! waits at the port for those before it.
 
-use super::port::{Answer, Effect, Hold, Port, Request};
+use super::entry::{Entry, Holds, Standing};
+use super::port::{Answer, Effect, Hold, Port, Request, Taken};
 use super::{Config, Device, KINDS};
 use crate::clock::Ratio;
 use crate::config::Chip;
 use crate::engine::thread::ThreadId;
+use baton_units::Hertz;
 use std::collections::BTreeMap;
 
 /// Where a packet is.
@@ -63,27 +62,46 @@ pub(crate) enum Upshot {
     Carry { packet: u32, to_core: bool },
     /// An answer is here.
     Here(u32),
+    /// A device's endpoint has a place in the network again.
+    Place(u32),
     /// A device interrupts a CPU.
     Interrupt { device: u32, cpu: u32 },
 }
 
-/// A thread's requests to one device.
-#[derive(Clone, Default)]
-struct Order {
-    sent: u64,
-    taken: u64,
-    early: Vec<u32>,
-}
-
 struct Attached {
     device: Box<dyn Device>,
-    inbox: Vec<u32>,
+    /// What the chip file says of it.
+    config: Config,
+    ratio: Ratio,
+    entry: Entry,
+    /// It has left the first request in its port, and nothing has happened to it since.
+    leaves: bool,
+    /// It has done something that can make room.
+    stirs: bool,
     /// Its next edge that is in the list of events, by cycle.
     next: u64,
     tick: u64,
-    orders: BTreeMap<ThreadId, Order>,
     requests: u64,
+    waited: u64,
     held: [u64; 2],
+}
+
+impl Attached {
+    fn new(device: Box<dyn Device>, config: Config, core: Hertz) -> Attached {
+        Attached {
+            ratio: Ratio::of(config.clock, core),
+            entry: Entry::new(config.places),
+            device,
+            config,
+            leaves: false,
+            stirs: false,
+            next: u64::MAX,
+            tick: u64::MAX,
+            requests: 0,
+            waited: 0,
+            held: [0; 2],
+        }
+    }
 }
 
 /// What a device did in a run.
@@ -91,6 +109,9 @@ struct Attached {
 pub struct DeviceFigures {
     /// Requests that it took.
     pub requests: u64,
+    /// Cycles from a request's coming to the device's taking it, all together: in its port, or on wires of its own before
+    /// that. What waits in the network has not come.
+    pub waited: u64,
     /// Cycles that requests were kept waiting for want of room, all together.
     pub full: u64,
     /// The same for want of what they asked for.
@@ -102,7 +123,9 @@ pub struct DeviceFigures {
 /// They all.
 pub(crate) struct Devices {
     pub(crate) config: Config,
-    ratio: Ratio,
+    /// The reference clock, and CPUs in use.
+    core: Hertz,
+    cpus: u32,
     all: Vec<Attached>,
     packets: Vec<Packet>,
     free: Vec<u32>,
@@ -121,12 +144,13 @@ pub(crate) struct Devices {
 }
 
 impl Devices {
-    /// The devices of a chip, if it has any.
-    pub(crate) fn of(chip: &Chip) -> Option<Box<Devices>> {
+    /// The devices of a chip of which so many CPUs are in use, if it has any.
+    pub(crate) fn of(chip: &Chip, cpus: u32) -> Option<Box<Devices>> {
         let config = chip.devices.clone()?;
         let count = config.count as usize;
         let mut devices = Devices {
-            ratio: Ratio::of(config.clock, chip.core.clock),
+            core: chip.core.clock,
+            cpus,
             all: Vec::new(),
             packets: Vec::new(),
             free: Vec::new(),
@@ -140,27 +164,24 @@ impl Devices {
             scheduled: u64::MAX,
             config,
         };
-        let make = |device| {
-            let kind = devices.config.kind_of(device);
+        let make = |(number, config): (u32, Config)| {
+            let kind = config.kind_of(number);
             let make = KINDS.iter().find(|(name, _)| *name == kind).map_or(KINDS[0].1, |(_, make)| *make);
-            make(&devices.config)
+            make(&config)
         };
-        devices.replace((0..count as u32).map(make).collect());
+        devices.replace((0..).zip(devices.config.each()).map(make).collect());
         Some(Box::new(devices))
     }
 
     /// Puts these in the place of those that there are.
     pub(crate) fn replace(&mut self, devices: Vec<Box<dyn Device>>) {
-        let attached = |device| Attached {
-            device,
-            inbox: Vec::new(),
-            next: u64::MAX,
-            tick: u64::MAX,
-            orders: BTreeMap::new(),
-            requests: 0,
-            held: [0; 2],
-        };
-        self.all = devices.into_iter().map(attached).collect();
+        let attached = |(device, config)| Attached::new(device, config, self.core);
+        self.all = devices.into_iter().zip(self.config.each()).map(attached).collect();
+    }
+
+    /// What the chip file says of one device.
+    pub(crate) fn of_one(&self, device: u32) -> &Config {
+        &self.all[device as usize].config
     }
 
     /// When something happens next.
@@ -204,16 +225,14 @@ impl Devices {
     pub(crate) fn send(
         &mut self,
         device: u32,
-        (thread, cpu): (ThreadId, u32),
+        thread: ThreadId,
         request: Request,
         now: u64,
         out: &mut Vec<Upshot>,
     ) -> u32 {
-        let order = self.all[device as usize].orders.entry(thread).or_default();
-        order.sent += 1;
-        let order = order.sent;
+        let order = self.all[device as usize].entry.send(thread);
         *self.outstanding.entry(thread).or_default() += 1;
-        let answer = Answer::done(0);
+        let (cpu, answer) = (request.cpu, Answer::done(0));
         let (place, held) = (Place::Going, None);
         let packet = Packet { device, thread, cpu, place, request, answer, stalls: false, wanted: true, order, held };
         let id = self.keep(packet);
@@ -222,33 +241,28 @@ impl Devices {
     }
 
     fn depart(&mut self, packet: u32, to_core: bool, now: u64, out: &mut Vec<Upshot>) {
-        match self.config.way {
+        match self.of_one(self.packets[packet as usize].device).way {
             Some(way) => self.put(now + way.0, Event::Arrives(packet)),
             None => out.push(Upshot::Carry { packet, to_core }),
         }
     }
 
-    /// A packet has come to its end of the way.
-    pub(crate) fn arrives(&mut self, id: u32, now: u64, out: &mut Vec<Upshot>) {
+    /// A packet has come to its end of the way; `placed`: to a place of a device's endpoint in the network.
+    pub(crate) fn arrives(&mut self, id: u32, placed: bool, now: u64, out: &mut Vec<Upshot>) {
         let packet = &mut self.packets[id as usize];
         let (device, cpu) = (packet.device, packet.cpu);
         match packet.place {
             Place::Going => {
                 packet.place = Place::There;
+                let holds = if placed { Holds::Networks } else { Holds::Nothing };
                 let (thread, order) = (packet.thread, packet.order);
                 let at = &mut self.all[device as usize];
-                let orders = at.orders.entry(thread).or_default();
-                if order != orders.taken + 1 {
-                    return orders.early.push(id);
+                let free = at.entry.come(Standing { packet: id, thread, order, since: now, holds });
+                out.extend((0..free).map(|_| Upshot::Place(device)));
+                if at.entry.first().is_some() && !at.leaves {
+                    let cycle = at.ratio.cycle_at(now);
+                    self.edge(device, cycle);
                 }
-                let mut next = Some(id);
-                while let Some(id) = next {
-                    at.inbox.push(id);
-                    orders.taken += 1;
-                    let due = |&early: &u32| self.packets[early as usize].order == orders.taken + 1;
-                    next = orders.early.iter().position(due).map(|at| orders.early.swap_remove(at));
-                }
-                self.edge(device, self.ratio.cycle_at(now));
             }
             Place::Coming => {
                 packet.place = Place::Here;
@@ -267,32 +281,63 @@ impl Devices {
         let at = &mut self.all[device as usize];
         if cycle < at.next {
             at.next = cycle;
-            self.put(self.ratio.edge(cycle), Event::Edge(device, cycle));
+            let time = at.ratio.edge(cycle);
+            self.put(time, Event::Edge(device, cycle));
         }
     }
 
-    /// A device's edge: requests that have come are handed over, then its own tick.
+    /// A device's edge: it is offered the requests that stand in its port, then has its own tick.
     pub(crate) fn at_edge(&mut self, device: u32, cycle: u64, now: u64, out: &mut Vec<Upshot>) {
         let at = &mut self.all[device as usize];
         if at.next != cycle {
             // An earlier edge was asked for meanwhile, and has seen to everything.
             return;
         }
-        at.next = u64::MAX;
-        let mut effects = std::mem::take(&mut self.effects);
-        for id in std::mem::take(&mut at.inbox) {
+        (at.next, at.leaves) = (u64::MAX, false);
+        let mut port = Port { now: cycle, cpus: self.cpus, effects: &mut self.effects };
+        let mut ours = 0;
+        while let Some(id) = at.entry.first() {
+            if at.device.take(self.packets[id as usize].request, &mut port) == Taken::Later {
+                at.leaves = true;
+                break;
+            }
+            let Some(taken) = at.entry.take() else { break };
             at.requests += 1;
-            at.device.take(self.packets[id as usize].request, &mut Port { now: cycle, effects: &mut effects });
+            at.waited += now - taken.since;
+            match taken.holds {
+                Holds::Nothing => {}
+                Holds::Ours => ours += 1,
+                Holds::Networks => out.push(Upshot::Place(device)),
+            }
+            at.stirs = true;
         }
         if at.tick <= cycle {
             at.tick = u64::MAX;
-            at.device.tick(&mut Port { now: cycle, effects: &mut effects });
+            at.device.tick(&mut port);
+            at.stirs = true;
         }
+        // Who gets a place now has come too late for this edge.
+        for _ in 0..ours {
+            let free = at.entry.give_back(Holds::Ours);
+            out.extend((0..free).map(|_| Upshot::Place(device)));
+        }
+        self.settle(device, cycle, now, out);
+    }
+
+    /// After the device has acted: what it did, and its next edge.
+    fn settle(&mut self, device: u32, cycle: u64, now: u64, out: &mut Vec<Upshot>) {
+        let mut effects = std::mem::take(&mut self.effects);
         for effect in effects.drain(..) {
             self.take_effect(device, effect, now, out);
         }
         self.effects = effects;
-        let tick = self.all[device as usize].tick;
+        let at = &mut self.all[device as usize];
+        let stirs = std::mem::replace(&mut at.stirs, false);
+        let tick = at.tick;
+        if at.entry.first().is_some() && (stirs || !at.leaves) {
+            at.leaves = false;
+            self.edge(device, cycle + 1);
+        }
         if tick != u64::MAX {
             self.edge(device, tick);
         }
@@ -311,7 +356,8 @@ impl Devices {
                     *until = now;
                     self.all[device as usize].held[*why as usize] += now - *from;
                 }
-                self.put(self.ratio.edge(at), Event::Leaves(id));
+                let time = self.all[device as usize].ratio.edge(at);
+                self.put(time, Event::Leaves(id));
             }
             Effect::Hold { packet, why } => {
                 self.packets[packet as usize].held.get_or_insert((why, now, u64::MAX));
@@ -321,7 +367,7 @@ impl Devices {
                 *tick = at.min(*tick);
             }
             Effect::Interrupt { cpu } => {
-                let request = Request { packet: 0, op: 0, words: [0; 2], privileged: false };
+                let request = Request { packet: 0, op: 0, words: [0; 2], privileged: false, cpu };
                 let (thread, place, answer) = (0, Place::Interrupt, Answer::done(0));
                 let packet = Packet {
                     device,
@@ -343,7 +389,24 @@ impl Devices {
 
     /// An answer leaves its device.
     pub(crate) fn leaves(&mut self, id: u32, now: u64, out: &mut Vec<Upshot>) {
+        let Packet { device, request, .. } = self.packets[id as usize];
         self.depart(id, true, now, out);
+        let at = &mut self.all[device as usize];
+        let cycle = at.ratio.cycle_at(now);
+        at.device.left(&request, &mut Port { now: cycle, cpus: self.cpus, effects: &mut self.effects });
+        at.stirs = at.leaves;
+        self.settle(device, cycle, now, out);
+    }
+
+    /// Devices that leave requests standing before them, a line each.
+    pub(crate) fn explain(&self) -> Vec<String> {
+        let standing = self.all.iter().map(|at| (at.entry.standing(), at.config.places));
+        let shown = (0..).zip(standing).filter(|(_, (standing, _))| *standing != (0, 0));
+        let line = |(device, ((inside, before), places)): (u32, ((usize, usize), Option<u32>))| {
+            let bound = places.map_or(String::new(), |places| format!(" of {places} place(s)"));
+            format!("device {device} leaves {inside} request(s) standing in its port{bound}, {before} before it")
+        };
+        shown.map(line).collect()
     }
 
     /// Packets that a thread stalls for.
@@ -355,6 +418,7 @@ impl Devices {
     pub(crate) fn figures(&self) -> Vec<DeviceFigures> {
         let figures = |at: &Attached| DeviceFigures {
             requests: at.requests,
+            waited: at.waited,
             full: at.held[Hold::Full as usize],
             empty: at.held[Hold::Empty as usize],
             counts: at.device.counts(),

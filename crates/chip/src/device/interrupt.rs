@@ -3,7 +3,7 @@
 use super::attached::{Event, Upshot};
 use super::port::Hold;
 use crate::engine::queue::Rank;
-use crate::engine::thread::{Ended, Reason, State, ThreadId};
+use crate::engine::thread::{Reason, ThreadId};
 use crate::engine::{Engine, Step, own, slice, timeout};
 use crate::memory::{Carried, Memory};
 use baton_units::Cycles;
@@ -28,7 +28,7 @@ impl Engine {
         let mut upshots = Vec::new();
         while let Some(event) = devices.pop(now) {
             match event {
-                Event::Arrives(packet) => devices.arrives(packet, now, &mut upshots),
+                Event::Arrives(packet) => devices.arrives(packet, false, now, &mut upshots),
                 Event::Edge(device, cycle) => devices.at_edge(device, cycle, now, &mut upshots),
                 Event::Leaves(packet) => devices.leaves(packet, now, &mut upshots),
             }
@@ -38,12 +38,12 @@ impl Engine {
         Step::Handled
     }
 
-    /// The network has carried a packet to its end.
-    pub(crate) fn carried(&mut self, packet: u32) {
+    /// The network has carried a packet to its end; `placed`: to a place of a device's endpoint.
+    pub(crate) fn carried(&mut self, packet: u32, placed: bool) {
         let now = self.now;
         let mut upshots = Vec::new();
         if let Some(devices) = &mut self.devices {
-            devices.arrives(packet, now, &mut upshots);
+            devices.arrives(packet, placed, now, &mut upshots);
         }
         self.devices_did(upshots);
     }
@@ -58,6 +58,7 @@ impl Engine {
                     let (core, device) = (self.chip.core_of(there.cpu), there.device);
                     self.memory.carry(Carried { tag: packet, core, device, to_core }, Cycles(self.now));
                 }
+                Upshot::Place(device) => self.memory.place(device, Cycles(self.now)),
                 Upshot::Here(packet) => self.answer_here(packet),
                 Upshot::Interrupt { device, cpu } => self.interrupt(device, cpu),
             }
@@ -92,27 +93,21 @@ impl Engine {
         }
     }
 
-    /// A device interrupts a CPU: its handler takes `device.interrupt` cycles there, and then wakes the thread that waits
-    /// for the device longest; without one the interrupt is kept for the next that asks.
+    /// A device interrupts a CPU: its handler takes `device.interrupt` cycles there, as those of ticks and of calls between
+    /// CPUs take theirs, and wakes the thread that waits for the device longest; without one the interrupt is kept for
+    /// the next that asks.
     fn interrupt(&mut self, device: u32, cpu: u32) {
+        // A device can name only CPUs that there are.
+        let Some(core) = self.cpus.get(cpu as usize).map(|cpu| cpu.core) else { return };
         let Some(devices) = &mut self.devices else { return };
-        let price = devices.config.interrupt.0;
+        let cost = devices.of_one(device).interrupt.0;
         let waiting = &mut devices.waiting[device as usize];
         let waiter = (!waiting.is_empty()).then(|| waiting.remove(0));
         match waiter {
-            Some(thread) => self.queue.put(timeout(thread), self.now + price, Rank::Next),
+            Some(thread) => self.queue.put(timeout(thread), self.now + self.clocks.whole(core, cost), Rank::Next),
             None => devices.pending[device as usize] += 1,
         }
-        let running = self.cpus.get(cpu as usize).and_then(|cpu| cpu.current);
-        if let Some(id) = running {
-            self.end_rest(id, Ended::Interrupted);
-        }
-        if let Some(id) = running
-            && let State::Working(until) = self.threads[id as usize].state
-        {
-            let price = self.clocks.whole(self.core_of(id), price);
-            self.steal(id, until, price);
-        }
+        self.interrupt_cpu(cpu, cost);
     }
 
     /// Charges the time that a thread has stalled for a device: what it was held there has its own reasons.

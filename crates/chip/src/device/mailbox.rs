@@ -3,9 +3,12 @@
 //!
 //! A box is opened by system call. It takes `device.words` at most, all boxes together. One request has its turn in a cycle
 //! of the device's clock, and its answer leaves `device.latency` cycles later. A box can interrupt a CPU with each letter.
+//!
+//! A request that waits for room or for a letter keeps no place in the port: the mailbox has room for all that can be under
+//! way. Otherwise letters for a full box would bar the way to the wish that makes room, and nobody would go on.
 
 use super::port::Answer;
-use super::{Config, Device, Hold, Port, Request};
+use super::{Config, Cpu, Device, Hold, Port, Request, Taken};
 use std::collections::VecDeque;
 
 /// Opens a box for so many letters; the second word is a CPU to interrupt with each letter, plus one. Gives its number.
@@ -18,11 +21,13 @@ pub const RECEIVE: u32 = 2;
 pub const REFUSED: u32 = 1;
 /// There is no room for the box.
 pub const NO_ROOM: u32 = 2;
+/// There is no such CPU to interrupt.
+pub const NO_CPU: u32 = 3;
 
 /// A box: its letters, and who waits for room or for a letter.
 struct Place {
     room: u64,
-    rings: Option<u32>,
+    rings: Option<Cpu>,
     letters: VecDeque<u64>,
     senders: VecDeque<Request>,
     receivers: VecDeque<Request>,
@@ -44,29 +49,38 @@ impl Mailbox {
         Mailbox { latency: config.latency.0, words: config.words, free_at: 0, boxes: Vec::new(), sent: 0, received: 0 }
     }
 
-    fn open(&mut self, room: u64, rings: u64) -> Answer {
+    fn open(&mut self, room: u64, rings: u64, port: &Port<'_>) -> Answer {
+        let cpu = rings.checked_sub(1).map(|cpu| port.cpu(cpu));
+        if cpu == Some(None) {
+            return Answer::refused(NO_CPU);
+        }
         if room == 0 || room > self.words {
             return Answer::refused(NO_ROOM);
         }
         self.words -= room;
-        let rings = rings.checked_sub(1).map(|cpu| cpu as u32);
         let (letters, senders, receivers) = Default::default();
-        self.boxes.push(Place { room, rings, letters, senders, receivers });
+        self.boxes.push(Place { room, rings: cpu.flatten(), letters, senders, receivers });
         Answer::done(self.boxes.len() as u64 - 1)
     }
 }
 
 impl Device for Mailbox {
-    fn take(&mut self, request: Request, port: &mut Port<'_>) {
-        let turn = self.free_at.max(port.now());
-        self.free_at = turn + 1;
-        let at = turn + self.latency;
+    fn take(&mut self, request: Request, port: &mut Port<'_>) -> Taken {
+        if port.now() < self.free_at {
+            return Taken::Later;
+        }
+        self.free_at = port.now() + 1;
+        let at = port.now() + self.latency;
         if request.op == OPEN && request.privileged {
-            let answer = self.open(request.words[0], request.words[1]);
-            return port.answer(&request, at, answer);
+            let answer = self.open(request.words[0], request.words[1], port);
+            port.answer(&request, at, answer);
+            return Taken::Yes;
         }
         let here = self.boxes.get_mut(request.words[0] as usize).filter(|_| matches!(request.op, SEND | RECEIVE));
-        let Some(here) = here else { return port.answer(&request, at, Answer::refused(REFUSED)) };
+        let Some(here) = here else {
+            port.answer(&request, at, Answer::refused(REFUSED));
+            return Taken::Yes;
+        };
         match request.op {
             SEND => here.senders.push_back(request),
             _ => here.receivers.push_back(request),
@@ -98,6 +112,7 @@ impl Device for Mailbox {
         } else if waits(&here.receivers) {
             port.hold(&request, Hold::Empty);
         }
+        Taken::Yes
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

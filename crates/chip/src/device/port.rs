@@ -10,7 +10,23 @@ pub struct Request {
     pub words: [u64; 2],
     /// It comes from a system call: only such may configure.
     pub privileged: bool,
+    /// The CPU that it comes from: a hardware thread.
+    pub cpu: u32,
 }
+
+/// What a device does with a request that it is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It has taken the request out of its port, whose place is free.
+    Yes,
+    /// The request stays where it is, and those behind it: the device has no room for it. It is offered again at the next edge
+    /// of its clock, if it has taken another one meanwhile, had a tick or seen an answer leave: otherwise it would say the same.
+    Later,
+}
+
+/// A CPU that the chip has, and that can be interrupted: [`Port::cpu`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cpu(pub(crate) u32);
 
 /// What keeps a request waiting at its device; the thread that stalls for it has this in its cycle stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +74,8 @@ impl Answer {
 /// A device's side of its link.
 pub struct Port<'a> {
     pub(crate) now: u64,
+    /// CPUs in use.
+    pub(crate) cpus: u32,
     pub(crate) effects: &'a mut Vec<Effect>,
 }
 
@@ -73,7 +91,8 @@ impl Port<'_> {
         self.effects.push(Effect::Answer { packet: request.packet, at: at.max(self.now), answer });
     }
 
-    /// From now until its answer the request is kept waiting, for this reason.
+    /// From now until its answer the request is kept waiting, for this reason: inside the device, which has taken it, or in
+    /// its port, if it takes it later.
     pub fn hold(&mut self, request: &Request, why: Hold) {
         self.effects.push(Effect::Hold { packet: request.packet, why });
     }
@@ -83,8 +102,13 @@ impl Port<'_> {
         self.effects.push(Effect::Tick { at: at.max(self.now + 1) });
     }
 
-    /// Interrupts a CPU, by the number that the operating system has for it.
-    pub fn interrupt(&mut self, cpu: u32) {
-        self.effects.push(Effect::Interrupt { cpu });
+    /// The CPU of that number, if the chip has so many in use. Who names another is refused by the device.
+    pub fn cpu(&self, number: u64) -> Option<Cpu> {
+        u32::try_from(number).ok().filter(|&number| number < self.cpus).map(Cpu)
+    }
+
+    /// Interrupts a CPU.
+    pub fn interrupt(&mut self, cpu: Cpu) {
+        self.effects.push(Effect::Interrupt { cpu: cpu.0 });
     }
 }

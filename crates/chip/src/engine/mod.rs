@@ -321,7 +321,7 @@ impl Engine {
                     sums.iter_mut().zip(parts.0).for_each(|(sum, part)| *sum += u64::from(part));
                     self.queue.put(own(id), at, Rank::Next);
                 }
-                Notice::Carried { tag } => self.carried(tag),
+                Notice::Carried { tag, placed } => self.carried(tag, placed),
                 Notice::Interrupt { tag } => self.interrupt_came(tag),
                 Notice::Performed { token } => self.performed(core::parts(token).0),
                 Notice::Lost { core, line } => self.lost(core, line),

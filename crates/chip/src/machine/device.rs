@@ -49,7 +49,7 @@ impl Device {
     /// # Panics
     /// Outside of guest code.
     pub fn call(self, op: u32, words: [u64; 2]) -> Answer {
-        kernel(with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.config.call.0)));
+        kernel(with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.of_one(self.0).call.0)));
         let ticket = self.send(op, words, true, Reason::Kernel);
         ticket.arrive();
         with(|engine| engine.charge_running(Reason::Kernel));
@@ -61,7 +61,7 @@ impl Device {
     /// # Panics
     /// Outside of guest code.
     pub fn interrupt(self) {
-        kernel(with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.config.call.0)));
+        kernel(with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.of_one(self.0).call.0)));
         let sleeps = with(|engine| {
             let id = engine.running;
             let Some(devices) = &mut engine.devices else { return false };
@@ -104,10 +104,10 @@ impl Device {
             let thread = &mut engine.threads[id as usize];
             thread.operations += 1;
             let cpu = thread.cpu;
-            let request = Request { packet: 0, op, words, privileged };
+            let request = Request { packet: 0, op, words, privileged, cpu };
             let mut upshots = Vec::new();
             let Some(devices) = &mut engine.devices else { unreachable!("a device of a chip without devices") };
-            let packet = devices.send(self.0, (id, cpu), request, now, &mut upshots);
+            let packet = devices.send(self.0, id, request, now, &mut upshots);
             engine.devices_did(upshots);
             Ticket(packet)
         })

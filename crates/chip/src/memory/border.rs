@@ -100,6 +100,8 @@ pub(crate) enum Notice {
     Carried {
         /// The one it was given with.
         tag: u32,
+        /// It has one of the places that the device's endpoint has in the network.
+        placed: bool,
     },
     /// An interrupt has come to its place.
     Interrupt {

@@ -226,6 +226,10 @@ impl Memory for FixedMemory {
         unreachable!("chips of fixed latencies are refused interrupts as packets");
     }
 
+    fn place(&mut self, _: u32, _: Cycles) {
+        unreachable!("a chip file that hangs devices on a network that is not there is refused")
+    }
+
     fn carry(&mut self, _: Carried, _: Cycles) {
         unreachable!("a chip file that hangs devices on a network that is not there is refused")
     }

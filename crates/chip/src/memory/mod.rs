@@ -62,6 +62,9 @@ pub(crate) trait Memory {
     /// Carries a packet to or from a device; a notice says when it has arrived. Only where devices hang on the network.
     fn carry(&mut self, packet: Carried, now: Cycles);
 
+    /// A device's endpoint has a place in the network again, which a packet had ([`Notice::Carried`]).
+    fn place(&mut self, device: u32, now: Cycles);
+
     /// Sends an interrupt; a [`Notice::Interrupt`] says when it has arrived. A memory system without a network has no such
     /// packets, and the chip file asks for none.
     fn interrupt(&mut self, interrupt: Interrupt, now: Cycles);
@@ -252,6 +255,9 @@ impl Memory for MemorySystem {
     }
     fn carry(&mut self, packet: Carried, now: Cycles) {
         each!(self, memory => memory.carry(packet, now));
+    }
+    fn place(&mut self, device: u32, now: Cycles) {
+        each!(self, memory => memory.place(device, now));
     }
     fn interrupt(&mut self, interrupt: Interrupt, now: Cycles) {
         each!(self, memory => memory.interrupt(interrupt, now));

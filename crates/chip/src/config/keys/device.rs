@@ -1,4 +1,4 @@
-//! The keys of a chip's devices.
+//! The keys of a chip's devices, and those that kinds of devices have of their own.
 
 use super::{Key, Kind, Need, Value, text, whole};
 use crate::config::Chip;
@@ -65,10 +65,13 @@ pub(super) const KEYS: &[Key] = &[
         |d| Value::Whole(d.words),
         |d, value| d.words = whole(value)
     ),
+    key!(may "device.places", Kind::Count(1, 65536),
+        "requests that have come and that it has not taken; more wait in the network, or on its wires; absent: no bound",
+        |d| d.places.map(|places| Value::Whole(places.into())), |d, value| d.places = Some(whole(value) as u32)),
     key!(
         "device.outstanding",
         Kind::Count(1, 1024),
-        "requests that a hardware thread has under way at once",
+        "requests that a hardware thread has under way at once, to all devices together",
         |d| Value::Whole(d.outstanding.into()),
         |d, value| d.outstanding = whole(value) as u32
     ),
@@ -102,3 +105,33 @@ pub(super) const KEYS: &[Key] = &[
         |d, value| d.interrupt = Cycles(whole(value))
     ),
 ];
+
+/// What one kind has of its own: its place in [`crate::device::KINDS`], and its name there.
+macro_rules! kind {
+    ($at:literal, $kind:literal) => {
+        [
+            kind!(@ $at, $kind, "clock_hz", Kind::Count(1_000_000, 100_000_000_000), clock, |it| it.0, |n| Hertz(n)),
+            kind!(@ $at, $kind, "latency", Kind::Cycles, latency, |it| it.0, |n| Cycles(n)),
+            kind!(@ $at, $kind, "words", Kind::Count(1, 1 << 32), words, |it| it, |n| n),
+            kind!(@ $at, $kind, "places", Kind::Count(1, 65536), places, |it| it.into(), |n| n as u32),
+            kind!(@ $at, $kind, "way", Kind::Cycles, way, |it| it.0, |n| Cycles(n)),
+            kind!(@ $at, $kind, "flits", Kind::Count(1, 64), flits, |it| it.into(), |n| n as u32),
+            kind!(@ $at, $kind, "call", Kind::Cycles, call, |it| it.0, |n| Cycles(n)),
+            kind!(@ $at, $kind, "interrupt", Kind::Cycles, interrupt, |it| it.0, |n| Cycles(n)),
+        ]
+    };
+    (@ $at:literal, $kind:literal, $name:literal, $takes:expr, $field:ident, |$it:ident| $whole:expr, |$n:ident| $made:expr) => {
+        Key {
+            path: concat!("device.", $kind, ".", $name), kind: $takes, fixed: Need::May, coherent: Need::May,
+            what: concat!("device.", $name, " of each ", $kind, "; absent: as in [device]"),
+            get: |chip| chip.devices.as_ref()?.own[$at].$field.map(|$it| Value::Whole($whole)),
+            set: |chip, value| {
+                let $n = whole(value);
+                of(chip).own[$at].$field = Some($made);
+            },
+        }
+    };
+}
+
+/// Of each kind, in the order of [`crate::device::KINDS`]: a new one is a line here.
+pub(super) const OF_KINDS: [[Key; 8]; crate::device::KINDS.len()] = [kind!(0, "mailbox"), kind!(1, "alarm")];

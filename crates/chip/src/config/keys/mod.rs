@@ -186,7 +186,16 @@ static ALL: [Key; common::KEYS.len()
     + coherent::KEYS.len()
     + ocor::KEYS.len()
     + device::KEYS.len()
-    + energy::KEYS.len()] = joined(&[common::KEYS, os::KEYS, &coherent::KEYS, ocor::KEYS, device::KEYS, &energy::KEYS]);
+    + device::OF_KINDS.as_flattened().len()
+    + energy::KEYS.len()] = joined(&[
+    common::KEYS,
+    os::KEYS,
+    &coherent::KEYS,
+    ocor::KEYS,
+    device::KEYS,
+    device::OF_KINDS.as_flattened(),
+    &energy::KEYS,
+]);
 
 /// Every key, in the order in which a chip file is written.
 pub const KEYS: &[Key] = &ALL;

@@ -8,18 +8,19 @@ use super::homes::Home;
 use super::message::Flights;
 use super::net::Net;
 use super::own::OwnTimes;
-use super::places::{Places, REQUESTS};
+use super::places::{Places as Plan, REQUESTS};
 use super::private::{Own, Slab};
 use super::{Coherent, Times};
 use crate::config::Chip;
 use crate::config::coherent::{self, Contention, DirectoryKind, HomePolicy, Inclusion};
 use crate::config::ocor::{Ocor, Ties};
+use crate::config::plan::DEVICE_CLASS;
 use crate::engine::queue::EventQueue;
 use crate::memory::lines::Sparse;
 use crate::random::Random;
 use baton_coherence::{CoreSet, Policy};
-use baton_noc::NocError;
 use baton_noc::arbiter::ArbiterKind;
+use baton_noc::{NocError, Places};
 use thiserror::Error;
 
 /// A coherent chip that cannot be built.
@@ -57,13 +58,24 @@ impl<S: CoreSet> Coherent<S> {
         let count = chip.core.count;
         let network = &config.network;
         let Some(floor) = chip.plan() else { unreachable!("a coherent chip has a floor plan") };
-        // A home may refuse requests for a while; forwards and responses are always taken.
+        // A home may refuse requests for a while, and a device; forwards, responses and answers are always taken.
         let response_class = u32::from(REQUESTS) + 1;
-        let router = baton_noc::Config { endpoint_places: config.home.places, response_class, ..floor.network.clone() };
+        let devices: Vec<_> = chip.devices.iter().flat_map(|devices| devices.each()).collect();
+        let own = floor.devices.iter().zip(&devices).filter_map(|(&node, device)| {
+            device.places.map(|places| Places { nodes: vec![node], class: DEVICE_CLASS, places })
+        });
+        let router = baton_noc::Config {
+            endpoint_places: config.home.places,
+            response_class,
+            places: own.collect(),
+            ..floor.network.clone()
+        };
         let ocor = config.ocor;
         let router = if ocor.enabled { marked_network(router, &ocor, &mut random) } else { router };
-        let device_flits = chip.devices.as_ref().and_then(|devices| devices.flits).unwrap_or(0);
-        let longest = network.data_flits.max(network.control_flits).max(device_flits);
+        let devices: Box<[_]> =
+            devices.iter().map(|device| (device.flits.unwrap_or(0), device.places.is_some())).collect();
+        let longest = devices.iter().map(|device| device.0).max().unwrap_or(0);
+        let longest = network.data_flits.max(network.control_flits).max(longest);
         let net = Net::new(&router, chip.network_period().unwrap_or(1), longest)?;
         // SAFETY: an array of integers.
         let entry_of = unsafe { Sparse::new(lines) }.map_err(|error| Unbuilt::Memory(error.to_string()))?;
@@ -93,7 +105,7 @@ impl<S: CoreSet> Coherent<S> {
             mshrs: outer.mshrs,
             control_flits: network.control_flits,
             data_flits: network.data_flits,
-            device_flits,
+            devices,
             bounded: config.home.places != 0,
             inclusive: config.shared.is_some_and(|shared| shared.inclusion == Inclusion::Inclusive),
             pointers: match config.directory.kind {
@@ -104,7 +116,7 @@ impl<S: CoreSet> Coherent<S> {
             marks: [ocor.enabled, ocor.enabled && ocor.mark_forwards, ocor.enabled && ocor.mark_responses],
             urgent: ocor.enabled && ocor.rule.has_urgent(),
             protocol: policy.protocol(),
-            plan: Places::new(chip, config, floor, lines),
+            plan: Plan::new(chip, config, floor, lines),
             net,
             arrived: Vec::new(),
             flights,

@@ -1,7 +1,7 @@
 //! Looking inside: what must hold when nothing is under way, and, when a run hangs, who waits for what.
 
 use super::Coherent;
-use super::message::{Stage, What};
+use super::message::{Flight, Stage, Unit, What};
 use super::net::Net;
 use baton_coherence::CoreSet;
 use baton_coherence::cache::State;
@@ -14,8 +14,10 @@ impl<S: CoreSet> Coherent<S> {
     /// # Panics
     /// If it does not hold.
     pub(crate) fn check_idle(&self) {
-        assert_eq!(self.net.in_flight(), 0, "packets are left in the network");
-        assert_eq!(self.flights.used() as usize, self.memories.all.len(), "messages are left");
+        // What a device has no place for stays in the network for ever, if nobody waits for its answer.
+        let left = self.travelling_to_devices().count();
+        assert_eq!(self.net.in_flight(), left, "packets are left in the network");
+        assert_eq!(self.flights.used() as usize, self.memories.all.len() + left, "messages are left");
         assert_eq!((self.slots.used(), self.waiters.used(), self.outstanding), (0, 0, 0), "requests are left");
         let mut held = 0;
         for (core, own) in self.cores.iter().enumerate() {
@@ -106,9 +108,29 @@ impl<S: CoreSet> Coherent<S> {
         if self.net.in_flight() != 0 {
             lines.push(format!("{} packet(s) are in the network", self.net.in_flight()));
             lines.extend(self.refused());
+            lines.extend(self.refused_by_devices());
             lines.extend(Net::explain(&self.net));
         }
         lines
+    }
+
+    /// Packets on their way to devices that may refuse them, by device.
+    fn travelling_to_devices(&self) -> impl Iterator<Item = u32> + '_ {
+        self.flights.iter().filter(|flight| flight.stage == Stage::Travel && flight.placed).filter_map(|flight| match (
+            flight.what,
+            flight.to,
+        ) {
+            (What::Carried(_), Unit::Device(device)) => Some(device),
+            _ => None,
+        })
+    }
+
+    /// Devices that have no place left, while requests travel to them.
+    fn refused_by_devices(&self) -> impl Iterator<Item = String> + '_ {
+        (0..self.devices.len() as u32).filter_map(|device| {
+            let n = self.travelling_to_devices().filter(|&to| to == device).count();
+            (n != 0).then(|| format!("  {n} request(s) for device {device} wait for a place at its port"))
+        })
     }
 
     /// Homes that have no place left, while requests travel to them.
@@ -116,7 +138,9 @@ impl<S: CoreSet> Coherent<S> {
         if !self.bounded {
             return Vec::new();
         }
+        let to_home = |flight: &&Flight| matches!(flight.to, Unit::Home(_));
         let travelling = self.flights.iter().filter(|flight| flight.stage == Stage::Travel && flight.placed);
+        let travelling = travelling.filter(to_home);
         travelling
             .map(|flight| match self.entry_of[flight.line as usize].checked_sub(1) {
                 Some(entry) if self.entries[entry as usize].directory.state != home::State::I => {

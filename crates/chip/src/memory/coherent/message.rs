@@ -67,7 +67,7 @@ pub(super) struct Flight {
     pub(super) line: u32,
     pub(super) from: Unit,
     pub(super) to: Unit,
-    /// It came through the network, and takes one of its home's places.
+    /// It comes through the network, and takes one of its home's places, or of its device's.
     pub(super) placed: bool,
     /// The next in the list that it is in.
     pub(super) next: u32,

@@ -98,7 +98,8 @@ pub(crate) struct Coherent<S: CoreSet> {
     mshrs: u32,
     control_flits: u32,
     data_flits: u32,
-    device_flits: u32,
+    /// By device: flits of its packets, and whether its endpoint has a bound.
+    devices: Box<[(u32, bool)]>,
     bounded: bool,
     inclusive: bool,
     /// How many cores a directory entry can name.
@@ -220,9 +221,12 @@ impl<S: CoreSet> Coherent<S> {
             return;
         }
         let (short, long) = (self.control_flits, self.data_flits);
+        let mut placed = false;
         let (class, flits) = match flight.what {
             What::Protocol(message) => {
-                (message.kind.class() as u8, if message.kind.carries_line() { long } else { short })
+                let class = message.kind.class() as u8;
+                placed = class == REQUESTS && self.bounded;
+                (class, if message.kind.carries_line() { long } else { short })
             }
             What::Read => (baton_coherence::Class::Forward as u8, short),
             What::Write => (baton_coherence::Class::Forward as u8, long),
@@ -230,8 +234,14 @@ impl<S: CoreSet> Coherent<S> {
             // Cores and homes always take it.
             What::Interrupt(_) => (baton_coherence::Class::Response as u8, short),
             What::Carried(_) => {
-                let answer = matches!(flight.to, Unit::Core(_));
-                (DEVICE_CLASS as u8 + u8::from(answer), self.device_flits)
+                let (device, answer) = match (flight.from, flight.to) {
+                    (Unit::Device(device), _) => (device, true),
+                    (_, Unit::Device(device)) => (device, false),
+                    (from, to) => unreachable!("a packet of no device goes from {from:?} to {to:?}"),
+                };
+                let (flits, bounded) = self.devices[device as usize];
+                placed = bounded && !answer;
+                (DEVICE_CLASS as u8 + u8::from(answer), flits)
             }
         };
         if self.no_contention {
@@ -244,7 +254,7 @@ impl<S: CoreSet> Coherent<S> {
             return;
         }
         flight.stage = Stage::Travel;
-        flight.placed = class == REQUESTS && self.bounded;
+        flight.placed = placed;
         let mark = flight.mark;
         // An interrupt answers nobody: its mark is its sender's own.
         let rules = if matches!(flight.what, What::Interrupt(_)) { REQUESTS } else { class };
@@ -267,8 +277,8 @@ impl<S: CoreSet> Coherent<S> {
             (Unit::Home(home), What::Line) => self.line_comes_home(id, home, now),
             (Unit::Controller(number), What::Read | What::Write) => self.controller_takes(id, number, now),
             (Unit::Device(_) | Unit::Core(_), What::Carried(tag)) => {
-                self.flights.take(id);
-                self.out.push(Notice::Carried { tag });
+                let placed = self.flights.take(id).placed;
+                self.out.push(Notice::Carried { tag, placed });
             }
             (Unit::Core(_) | Unit::Home(_), What::Interrupt(tag)) => {
                 self.flights.take(id);
@@ -371,6 +381,13 @@ impl<S: CoreSet> Memory for Coherent<S> {
         let (core, device) = (Unit::Core(core.0), Unit::Device(device));
         let (from, to) = if to_core { (device, core) } else { (core, device) };
         self.depart(What::Carried(tag), from, to, Header::default(), now);
+    }
+
+    fn place(&mut self, device: u32, now: Cycles) {
+        let node = self.plan.node(Unit::Device(device));
+        self.net.release(now.0, node, DEVICE_CLASS as u8);
+        self.net_next = self.net.next();
+        self.refresh();
     }
 
     fn interrupt(&mut self, interrupt: Interrupt, now: Cycles) {

@@ -105,7 +105,7 @@ impl Net {
         stepped.map(|cycle| cycle.0 * self.ratio)
     }
 
-    /// A home has one place more, from `now` on.
+    /// An endpoint has one place more for a class, from `now` on.
     #[inline]
     pub(super) fn release(&mut self, now: u64, node: u32, class: u8) {
         let cycle = Cycles(now / self.ratio + 1);
@@ -164,7 +164,7 @@ impl Net {
             self.alone.resize(at + 1, 0);
         }
         if self.empty.is_none() {
-            let config = Config { endpoint_places: 0, ..self.config.clone() };
+            let config = Config { endpoint_places: 0, places: Vec::new(), ..self.config.clone() };
             self.empty = Network::with_arbiter(&config, RoundRobin).ok().map(Box::new);
         }
         let mut took = 0;

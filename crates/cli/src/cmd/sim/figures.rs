@@ -131,6 +131,7 @@ impl CoreFigures {
 #[derive(Serialize)]
 struct DeviceFigures {
     requests: u64,
+    waited_cycles: u64,
     full_cycles: u64,
     empty_cycles: u64,
     counts: std::collections::BTreeMap<&'static str, u64>,
@@ -140,6 +141,7 @@ impl DeviceFigures {
     fn new(device: &baton_chip::DeviceFigures) -> DeviceFigures {
         DeviceFigures {
             requests: device.requests,
+            waited_cycles: device.waited,
             full_cycles: device.full,
             empty_cycles: device.empty,
             counts: device.counts.iter().copied().collect(),

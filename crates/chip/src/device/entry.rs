@@ -1,0 +1,192 @@
+//! The way into a device: its port, with a number of places.
+//!
+//! A request that has come takes a place and gives it back when the device takes the request: what it does with that from
+//! then on, and how long, is the device's. Until there is a place, a request on wires of its own stands at their end, in
+//! the order in which they came; one on the network stays there, as the endpoint takes no flit of it.
+//!
+//! The device is offered requests one behind the other, each thread's in the order in which it made them. One that comes
+//! before an older one of its thread, by another way, stands aside and holds no place: otherwise it could bar the way
+//! to the one that it waits for. A thread has `device.outstanding` under way at most, so that is what aside has room for.
+
+use crate::engine::thread::ThreadId;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Whose place a request holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// None.
+    Nothing,
+    /// One that is counted here.
+    Ours,
+    /// One that the network counts, for its endpoint.
+    Networks,
+}
+
+/// A request before the device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    pub(super) packet: u32,
+    pub(super) thread: ThreadId,
+    /// Its number among the thread's requests to the device.
+    pub(super) order: u64,
+    /// When it came.
+    pub(super) since: u64,
+    pub(super) holds: Holds,
+}
+
+/// A thread's requests to the device.
+#[derive(Default)]
+struct Order {
+    sent: u64,
+    /// So many have come in turn.
+    came: u64,
+    early: Vec<Standing>,
+}
+
+/// The port.
+pub(super) struct Entry {
+    /// Places that are free; `None`: without bound.
+    free: Option<u32>,
+    outside: VecDeque<Standing>,
+    queue: VecDeque<Standing>,
+    orders: BTreeMap<ThreadId, Order>,
+}
+
+impl Entry {
+    /// An empty one.
+    pub(super) fn new(places: Option<u32>) -> Entry {
+        Entry { free: places, outside: VecDeque::new(), queue: VecDeque::new(), orders: BTreeMap::new() }
+    }
+
+    /// A thread sends a request; its number.
+    pub(super) fn send(&mut self, thread: ThreadId) -> u64 {
+        let order = self.orders.entry(thread).or_default();
+        order.sent += 1;
+        order.sent
+    }
+
+    /// A request has come, to a place of the network or to none. Gives how many of the network's places are free again.
+    pub(super) fn come(&mut self, mut request: Standing) -> u32 {
+        if request.holds == Holds::Nothing
+            && let Some(free) = &mut self.free
+        {
+            if *free == 0 {
+                self.outside.push_back(request);
+                return 0;
+            }
+            *free -= 1;
+            request.holds = Holds::Ours;
+        }
+        let holds = self.enter(request);
+        self.give_back(holds)
+    }
+
+    /// The request that the device is offered next.
+    pub(super) fn first(&self) -> Option<u32> {
+        self.queue.front().map(|request| request.packet)
+    }
+
+    /// The device takes it; [`Entry::give_back`] gives its place back.
+    pub(super) fn take(&mut self) -> Option<Standing> {
+        self.queue.pop_front()
+    }
+
+    /// A place is free, and goes to whoever stands outside longest. Gives how many of the network's places are free again.
+    pub(super) fn give_back(&mut self, mut holds: Holds) -> u32 {
+        while holds == Holds::Ours {
+            let Some(mut next) = self.outside.pop_front() else {
+                self.free = self.free.map(|free| free + 1);
+                return 0;
+            };
+            next.holds = Holds::Ours;
+            holds = self.enter(next);
+        }
+        u32::from(holds == Holds::Networks)
+    }
+
+    /// How many stand in the port, and how many outside of it or aside.
+    pub(super) fn standing(&self) -> (usize, usize) {
+        let aside: usize = self.orders.values().map(|order| order.early.len()).sum();
+        (self.queue.len(), self.outside.len() + aside)
+    }
+
+    /// A request stands in the port from now on, and those of its thread that have waited for it; or it stands aside. Gives
+    /// the place that it has no use for.
+    fn enter(&mut self, mut request: Standing) -> Holds {
+        let order = self.orders.entry(request.thread).or_default();
+        if request.order != order.came + 1 {
+            let holds = std::mem::replace(&mut request.holds, Holds::Nothing);
+            order.early.push(request);
+            return holds;
+        }
+        let mut next = Some(request);
+        while let Some(request) = next {
+            self.queue.push_back(request);
+            order.came += 1;
+            let due = |early: &Standing| early.order == order.came + 1;
+            next = order.early.iter().position(due).map(|at| order.early.swap_remove(at));
+        }
+        Holds::Nothing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(packet: u32, thread: ThreadId, order: u64, holds: Holds) -> Standing {
+        Standing { packet, thread, order, since: 0, holds }
+    }
+
+    fn taken(entry: &mut Entry) -> Option<u32> {
+        let request = entry.take()?;
+        entry.give_back(request.holds);
+        Some(request.packet)
+    }
+
+    #[test]
+    fn who_comes_early_stands_aside_without_a_place() {
+        let mut entry = Entry::new(Some(1));
+        // The second request of thread 1 comes first: it does not bar the way.
+        assert_eq!(entry.come(request(11, 1, 2, Holds::Networks)), 1, "its place goes back to the network");
+        assert_eq!(entry.come(request(12, 1, 3, Holds::Nothing)), 0);
+        assert_eq!((entry.first(), entry.standing()), (None, (0, 2)));
+        assert_eq!(entry.come(request(10, 1, 1, Holds::Nothing)), 0);
+        assert_eq!(entry.standing(), (3, 0));
+        // The place is the first one's; another thread's request stands outside until that is taken.
+        assert_eq!(entry.come(request(20, 2, 1, Holds::Nothing)), 0);
+        assert_eq!(entry.standing(), (3, 1));
+        assert_eq!(taken(&mut entry), Some(10));
+        assert_eq!(entry.standing(), (3, 0));
+        let rest: Vec<u32> = std::iter::from_fn(|| taken(&mut entry)).collect();
+        assert_eq!(rest, [11, 12, 20]);
+    }
+
+    #[test]
+    fn outside_they_keep_their_order_and_those_aside_make_room() {
+        let mut entry = Entry::new(Some(2));
+        for n in 0..2 {
+            entry.come(request(n, n, 1, Holds::Nothing));
+        }
+        // Outside: an early one of thread 5, then the one that it waits for, then another thread's.
+        for (packet, thread, order) in [(51, 5, 2), (50, 5, 1), (60, 6, 1)] {
+            assert_eq!(entry.come(request(packet, thread, order, Holds::Nothing)), 0);
+        }
+        assert_eq!(entry.standing(), (2, 3));
+        // One place: the early one goes aside and leaves it to the next, behind which it follows.
+        assert_eq!(taken(&mut entry), Some(0));
+        assert_eq!(entry.standing(), (3, 1));
+        let rest: Vec<u32> = std::iter::from_fn(|| taken(&mut entry)).collect();
+        assert_eq!(rest, [1, 50, 51, 60]);
+        assert_eq!(entry.free, Some(2), "all places are back");
+    }
+
+    #[test]
+    fn without_a_bound_nobody_stands_outside() {
+        let mut entry = Entry::new(None);
+        for n in 0..100 {
+            assert_eq!(entry.come(request(n, n, 1, Holds::Nothing)), 0);
+        }
+        assert_eq!(entry.standing(), (100, 0));
+    }
+}
