@@ -2,10 +2,11 @@
 //!
 //! `cargo run --release -p baton-studies --example ocor_baselines -- [OPTIONS] [profiles/ocor/NAME.toml ...]`
 //!
-//! Without files: all of `profiles/ocor`. `--fit N` finds N draws a file and writes them into it; `--draws N` looks at the
-//! first N only; `--acquisitions N` a thread in the place of the draw's, `--threads N` (64), `--steps N` (10) runs a
-//! candidate, `--candidates N` (3) a draw, `--seed N` (1) of the candidates, `--chip FILE` (`chips/ocor64.toml`),
-//! `--set KEY=VALUE` of it, `--lock NAME` (`spin-park`), `--jobs N` files side by side (1).
+//! Without files: all of `profiles/ocor`. `--fit N` finds draws until a file has N, and writes each into it as it is found;
+//! `--draws N` looks at the first N only; `--acquisitions N` a thread in the place of the draw's, `--threads N` (64),
+//! `--steps N` (10) runs a candidate at most, `--candidates N` (6) in a row that lead to nothing, `--table N` of ranges, from 0
+//! (in turn), `--seed N` (1) of the candidates, `--again N` (0): with the seed of a study's run after so many, `--chip FILE` (`chips/ocor64.toml`), `--set KEY=VALUE` of it, `--lock NAME`
+//! (`spin-park`), `--jobs N` files side by side (1).
 //!
 //! Nothing here knows of priorities in the network: profiles are made on the baseline.
 
@@ -13,8 +14,8 @@ use baton_chip::Chip;
 use baton_machine::wait::SPIN_TRIES;
 use baton_studies::ocor::program::Program;
 use baton_studies::ocor::run::Run;
-use baton_workloads::profile::fit::{Fitted, Shown, alike, fit, off};
-use baton_workloads::profile::{Draw, Profile, set};
+use baton_workloads::profile::fit::{Fitted, Shown, Source, alike, fit, off};
+use baton_workloads::profile::{Draw, Numbered, Profile, set};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -28,7 +29,9 @@ struct Args {
     threads: u32,
     steps: u32,
     candidates: u64,
+    table: Option<u32>,
     seed: u64,
+    again: u64,
     chip: PathBuf,
     set: Vec<String>,
     lock: &'static str,
@@ -43,8 +46,10 @@ fn arguments() -> Result<Args, Failed> {
         acquisitions: None,
         threads: 64,
         steps: 10,
-        candidates: 3,
+        candidates: 6,
+        table: None,
         seed: 1,
+        again: 0,
         chip: "chips/ocor64.toml".into(),
         set: Vec::new(),
         lock: "spin-park",
@@ -65,7 +70,9 @@ fn arguments() -> Result<Args, Failed> {
             "--threads" => args.threads = value.parse().map_err(|_| bad())?,
             "--steps" => args.steps = value.parse().map_err(|_| bad())?,
             "--candidates" => args.candidates = value.parse().map_err(|_| bad())?,
+            "--table" => args.table = Some(value.parse().map_err(|_| bad())?),
             "--seed" => args.seed = value.parse().map_err(|_| bad())?,
+            "--again" => args.again = value.parse().map_err(|_| bad())?,
             "--jobs" => args.jobs = value.parse().map_err(|_| bad())?,
             "--chip" => args.chip = value.into(),
             "--lock" => args.lock = baton_sync::lock::info(&value)?.name,
@@ -84,9 +91,10 @@ fn arguments() -> Result<Args, Failed> {
 }
 
 /// One run of a draw without any priority in the network, accounted for as the study does.
-fn measure(args: &Args, chip: &str, draw: &Draw, seed: u64) -> Result<Shown, Failed> {
-    let (name, draw) = (String::new(), *draw);
-    let program = Program { name, number: 0, draw, high_cs_rate: false, high_network: false };
+fn measure(args: &Args, chip: &str, drawn: &Numbered) -> Result<Shown, Failed> {
+    let (name, Numbered { number, draw }) = (String::new(), *drawn);
+    let program = Program { name, place: 0, number, draw, high_cs_rate: false, high_network: false };
+    let seed = program.seed(args.again);
     let (lock, tries, threads) = (args.lock, SPIN_TRIES, args.threads);
     let run = Run {
         chip: chip.to_owned(),
@@ -142,44 +150,58 @@ fn one(args: &Args, chip: &str, path: &Path) -> Result<(), Failed> {
         printed.network.name(),
     );
     let Some(wanted) = args.fit else {
-        for (number, draw) in profile.draws.iter().take(args.draws).enumerate() {
-            let shown = measure(args, chip, draw, 1 + number as u64)?;
+        for drawn in profile.draws.iter().take(args.draws) {
+            let shown = measure(args, chip, drawn)?;
             let met = if off(&profile, &shown) == 0.0 { "" } else { " not met" };
-            print(&profile.name, &format!("{number}{met}"), draw, &shown);
+            print(&profile.name, &format!("{}{met}", drawn.number), &drawn.draw, &shown);
         }
         return Ok(());
     };
-    let mut draws: Vec<(Draw, String)> = Vec::new();
-    for stratum in 0..wanted {
-        // A candidate that cannot be moved to what is printed, or is one that there is, is replaced by another one of its
-        // stratum. What is not met is left out.
-        for again in 0..args.candidates {
-            // A study runs a draw with its number as the seed.
-            let seed = 1 + draws.len() as u64;
-            let found = fit(&profile, (stratum, wanted), args.seed + again, args.steps, |draw| {
-                measure(args, chip, draw, seed)
-            })?;
-            let Some(Fitted { draw, shown, off }) = found else { continue };
-            let alike = draws.iter().any(|(other, _)| alike(other, &draw));
-            let met = if off == 0.0 { if alike { "alike" } else { "met" } } else { "not met" };
-            print(&profile.name, met, &draw, &shown);
-            if met == "met" {
-                let remark = format!(
-                    "critical sections {:.1}%, overhead {:.1}%, spinning {:.1}%, rate {:.3}, packets {:.1}",
-                    100.0 * shown.cs_share,
-                    100.0 * shown.coh_share,
-                    100.0 * shown.entered_spinning,
-                    shown.rate,
-                    shown.packets,
-                );
-                draws.push((draw, remark));
-                break;
-            }
+    let mut profile = profile;
+    let (mut runs, mut tries) = (0, 0);
+    while profile.draws.len() < wanted as usize && tries < args.candidates {
+        let number = profile.next_number();
+        let drawn = |draw| Numbered { number, draw };
+        let candidate = u64::from(number) + tries;
+        let source = Source {
+            stratum: (candidate % u64::from(wanted)) as u32,
+            strata: wanted,
+            table: args.table,
+            seed: args.seed + 1000 * u64::from(number) + tries,
+        };
+        let found = fit(&profile, source, args.steps, |draw| {
+            runs += 1;
+            measure(args, chip, &drawn(*draw))
+        })?;
+        tries += 1;
+        let Some(Fitted { draw, shown, off }) = found else { continue };
+        let alike = profile.draws.iter().any(|other| alike(&other.draw, &draw));
+        let met = if off == 0.0 { if alike { "alike" } else { "met" } } else { "not met" };
+        print(&profile.name, &format!("{number} {met}"), &draw, &shown);
+        if met == "met" {
+            // At once, so that whoever interrupts the fit loses one candidate, and the same command goes on from here.
+            let text = set::with_draw(&std::fs::read_to_string(path)?, &drawn(draw), &remark(&shown));
+            let beside = path.with_extension("toml.new");
+            std::fs::write(&beside, text)?;
+            std::fs::rename(&beside, path)?;
+            profile.draws.push(drawn(draw));
+            tries = 0;
         }
     }
-    let text = std::fs::read_to_string(path)?;
-    std::fs::write(path, set::with_draws(&text, &draws))?;
+    println!("{:12} {} draws after {runs} runs", profile.name, profile.draws.len());
     Ok(())
+}
+
+/// What a draw showed when it was found.
+fn remark(shown: &Shown) -> String {
+    format!(
+        "critical sections {:.1}%, overhead {:.1}%, spinning {:.1}%, rate {:.3}, packets {:.1}",
+        100.0 * shown.cs_share,
+        100.0 * shown.coh_share,
+        100.0 * shown.entered_spinning,
+        shown.rate,
+        shown.packets,
+    )
 }
 
 fn main() -> Result<(), Failed> {

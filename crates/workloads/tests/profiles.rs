@@ -3,8 +3,9 @@
 
 use baton_machine::{Native, Wait};
 use baton_sync::lock::{mcs::Mcs, spin_park::SpinPark};
-use baton_workloads::profile::set::{Set, with_draws};
-use baton_workloads::profile::{Class, Draw, Profile, Run};
+use baton_workloads::profile::fit::alike;
+use baton_workloads::profile::set::{Set, with_draw};
+use baton_workloads::profile::{Class, Draw, Numbered, Profile, Run};
 use baton_workloads::{Silent, Team};
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -96,8 +97,14 @@ fn wrong_files_are_refused_clearly() {
         let error = Profile::from_toml(&GOOD.replacen(from, to, 1), "x.toml").unwrap_err().to_string();
         assert!(error.contains(why), "{error}\nexpected {why}");
     }
-    let draw = with_draws(GOOD, &[(DRAW, "a remark".to_owned())]);
-    assert_eq!(Profile::from_toml(&draw, "x.toml").unwrap().draws, [DRAW]);
+    let draw = with_draw(GOOD, &Numbered { number: 3, draw: DRAW }, "a remark");
+    assert_eq!(Profile::from_toml(&draw, "x.toml").unwrap().draws, [Numbered { number: 3, draw: DRAW }]);
+    let (line, unnumbered) = (draw.lines().count() - 14, draw.replace("number = 3\n", ""));
+    let error = Profile::from_toml(&unnumbered, "x.toml").unwrap_err().to_string();
+    assert_eq!(error, format!("x.toml:{line}: key `draw.number` is missing; expected a whole number from 0 to 999"));
+    let twice = with_draw(&draw, &Numbered { number: 3, draw: DRAW }, "another");
+    let error = Profile::from_toml(&twice, "x.toml").unwrap_err().to_string();
+    assert!(error.contains("key `draw.number` is 3; expected a whole number from 4 to 999"), "{error}");
     let line = 1 + draw.lines().position(|line| line.starts_with("burst")).unwrap();
     let error = Profile::from_toml(&draw.replace("burst = 2", "burst = 2.5"), "x.toml").unwrap_err().to_string();
     assert_eq!(error, format!("x.toml:{line}: key `draw.burst` is 2.5; expected a whole number from 1 to 64"));
@@ -122,12 +129,26 @@ const DRAW: Draw = Draw {
 };
 
 #[test]
-fn other_draws_replace_those_that_there_are() {
-    let other = Draw { locks: 7, ..DRAW };
-    let once = with_draws(GOOD, &[(DRAW, "first".to_owned()), (DRAW, "second".to_owned())]);
-    let again = with_draws(&once, &[(other, "third".to_owned())]);
-    assert_eq!(again, with_draws(GOOD, &[(other, "third".to_owned())]));
-    assert_eq!(Profile::from_toml(&again, "x.toml").unwrap().draws, [other]);
+fn a_draw_keeps_its_number_and_seed_when_another_is_taken_out() {
+    let [first, second] = [0, 1].map(|number| Numbered { number, draw: Draw { locks: 7 + number, ..DRAW } });
+    let once = with_draw(GOOD, &first, "first");
+    let twice = with_draw(&once, &second, "second");
+    let read = |text: &str| Profile::from_toml(text, "x.toml").unwrap();
+    assert!(twice.starts_with(&once) && read(&twice).draws == [first, second]);
+    let without = read(&twice.replace(&once[GOOD.len()..], ""));
+    assert_eq!(without.draws, [second]);
+    assert_eq!((without.draws[0].seed(0), without.draws[0].seed(2)), (2, 2002));
+    assert_eq!((without.next_number(), read(GOOD).next_number()), (2, 0));
+}
+
+#[test]
+fn the_trees_draws_differ() {
+    for profile in Set::open(Path::new(OCOR)).unwrap().profiles {
+        for (at, one) in profile.draws.iter().enumerate() {
+            let same = profile.draws[..at].iter().find(|other| alike(&other.draw, &one.draw));
+            assert!(same.is_none(), "{}: draws {:?} and {} are the same", profile.name, same, one.number);
+        }
+    }
 }
 
 fn run(team: Team) -> Result<(), String> {

@@ -154,16 +154,15 @@ impl Ocor {
         for (experiment, what) in experiments.iter().enumerate() {
             for (program, of) in self.programs.iter().enumerate() {
                 let wanted = match what.who {
-                    Who::All if full => of.number < DRAWS,
-                    Who::All => of.number == 0 && QUICK.contains(&of.name.as_str()),
+                    Who::All if full => of.place < DRAWS,
+                    Who::All => of.place == 0 && QUICK.contains(&of.name.as_str()),
                     Who::First(names) => {
-                        names.contains(&of.name.as_str()) && of.number < if full { DRAWS_BESIDE } else { 1 }
+                        names.contains(&of.name.as_str()) && of.place < if full { DRAWS_BESIDE } else { 1 }
                     }
                 };
                 let seeds = if wanted { what.seeds[usize::from(full)] } else { 0 };
-                for seed in 0..seeds {
-                    // A draw is a program of its own; its number is its first seed as well.
-                    let seed = 1 + of.number as u64 + 1000 * seed;
+                for again in 0..seeds {
+                    let seed = of.seed(again);
                     cases.extend([false, true].map(|marked| Case { experiment, program, seed, marked }));
                 }
             }
@@ -210,12 +209,13 @@ impl Ocor {
 
     /// Both arms of figure 10's run: the first draw of its program, if it has one.
     fn window(&self, experiments: &[Experiment]) -> Vec<(String, Result<Job, String>)> {
-        let program = self.programs.iter().position(|of| of.name == WINDOW && of.number == 0);
+        let program = self.programs.iter().position(|of| of.name == WINDOW && of.place == 0);
         let Some((program, main)) = program.zip(experiments.first()) else { return Vec::new() };
         let arm = |marked| {
-            let case = Case { experiment: 0, program, seed: 1, marked };
+            let seed = self.programs[program].seed(0);
+            let case = Case { experiment: 0, program, seed, marked };
             let run = self.stand_in(main, &case, self.chip(main, marked)).map(|window| Job::Window { window });
-            (format!("{WINDOW} 0, seed 1, figure 10, {}", arm(marked)), run)
+            (format!("{WINDOW} {}, seed {seed}, figure 10, {}", self.programs[program].number, arm(marked)), run)
         };
         [false, true].map(arm).into()
     }
@@ -235,7 +235,7 @@ impl Ocor {
 
     /// Cells of the table of locks and networks: none without its program.
     fn cells(&self, extent: Extent) -> Vec<(table::Case, &Program)> {
-        let program = self.programs.iter().find(|of| of.name == table::PROGRAM && of.number == 0);
+        let program = self.programs.iter().find(|of| of.name == table::PROGRAM && of.place == 0);
         let of = |program| table::cases(extent == Extent::Full).into_iter().map(move |case| (case, program));
         program.into_iter().flat_map(of).collect()
     }

@@ -4,7 +4,7 @@ use super::run::Run;
 use baton_chip::Simulated;
 use baton_machine::Wait;
 use baton_sync::lock::RawLock;
-use baton_workloads::profile::{self, Class, Draw, Profile};
+use baton_workloads::profile::{self, Class, Draw, Numbered, Profile};
 use baton_workloads::{Probe, Team};
 use serde::{Serialize, Serializer};
 use std::num::NonZeroU32;
@@ -14,8 +14,10 @@ use std::num::NonZeroU32;
 pub struct Program {
     /// The profile's name.
     pub name: String,
-    /// Which of its draws.
-    pub number: usize,
+    /// Its place among the profile's draws, from 0: a study takes the first ones.
+    pub place: usize,
+    /// Its number, on which its seeds hang.
+    pub number: u32,
     /// The draw.
     pub draw: Draw,
     /// The paper prints a high rate of critical sections.
@@ -35,14 +37,20 @@ impl Program {
     /// The draws of a profile.
     pub fn of(profile: &Profile) -> Vec<Program> {
         let all = profile.draws.iter().enumerate();
-        let program = |(number, draw): (usize, &Draw)| Program {
+        let program = |(place, &Numbered { number, draw }): (usize, &Numbered)| Program {
             name: profile.name.clone(),
+            place,
             number,
-            draw: *draw,
+            draw,
             high_cs_rate: profile.printed.cs_rate == Class::High,
             high_network: profile.printed.network == Class::High,
         };
         all.map(program).collect()
+    }
+
+    /// The seed of its `again`th run, from 0.
+    pub fn seed(&self, again: u64) -> u64 {
+        Numbered { number: self.number, draw: self.draw }.seed(again)
     }
 
     /// Bytes of guest memory that it needs.

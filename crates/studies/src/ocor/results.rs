@@ -130,7 +130,9 @@ pub(super) fn over_draws(pairs: &[Pair<'_>], what: impl Fn(&Pair<'_>) -> f64) ->
 pub(super) fn over_programs(pairs: &[Pair<'_>], what: impl Fn(&Pair<'_>) -> f64) -> Option<Interval> {
     let mut values: BTreeMap<(usize, u64), Vec<f64>> = BTreeMap::new();
     for pair in pairs {
-        values.entry((pair.program.number, pair.seed)).or_default().push(what(pair));
+        // Draws that were taken out leave gaps in the numbers, and each program others.
+        let again = pair.seed - u64::from(pair.program.number);
+        values.entry((pair.program.place, again)).or_default().push(what(pair));
     }
     let means: Vec<f64> = values.values().map(|of| of.iter().sum::<f64>() / of.len() as f64).collect();
     Interval::of(&means)

@@ -110,5 +110,8 @@ range_keys! {
     packets, number(0.0, 1000.0);
 }
 
+/// What a draw's number may be: seeds of further runs are a thousand apart.
+pub(super) const NUMBER: Limits = whole(0.0, 999.0);
+
 /// A share that may be printed.
 pub(super) const SHARE: Limits = number(0.0, 1.0);

@@ -11,11 +11,15 @@
 //! | [`set`] | all profiles of a folder, and one hash over them |
 //! | [`team`] | a draw's threads |
 //! | [`fit`] | from what is printed to draws that show it |
+//! | `dice` | where a candidate's parameters come from |
+//! | `solver` | how it is moved to what is printed |
 
+mod dice;
 pub mod fit;
 mod keys;
 pub mod read;
 pub mod set;
+mod solver;
 mod team;
 
 pub use keys::Limits;
@@ -164,6 +168,30 @@ pub struct Profile {
     pub printed: Printed,
     /// What its draws are drawn from, in turn: one shape of program each.
     pub ranges: Vec<Ranges>,
-    /// The stand-ins; none in a file that was not fitted yet.
-    pub draws: Vec<Draw>,
+    /// The stand-ins, by number; none in a file that was not fitted yet.
+    pub draws: Vec<Numbered>,
+}
+
+impl Profile {
+    /// The number of the next draw that is found.
+    pub fn next_number(&self) -> u32 {
+        self.draws.last().map_or(0, |last| last.number + 1)
+    }
+}
+
+/// A draw as it stands in a file. Its number stays its own when another one is taken out, as its seed hangs on it: the
+/// draws are so sensitive that another seed moves what one shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Numbered {
+    /// Its number.
+    pub number: u32,
+    /// What it is.
+    pub draw: Draw,
+}
+
+impl Numbered {
+    /// The seed that it was found with, and that a study's `again`th run of it takes, from 0.
+    pub fn seed(&self, again: u64) -> u64 {
+        1 + u64::from(self.number) + 1000 * again
+    }
 }

@@ -1,7 +1,7 @@
 //! Reading a profile file: strict, and every problem says file, line, key and what was expected.
 
-use super::keys::{DRAW, Limits, RANGES, SHARE};
-use super::{Class, Draw, Printed, Profile, Range, Ranges};
+use super::keys::{DRAW, Limits, NUMBER, RANGES, SHARE};
+use super::{Class, Draw, Numbered, Printed, Profile, Range, Ranges};
 use std::path::Path;
 use thiserror::Error;
 use toml::Spanned;
@@ -281,17 +281,21 @@ fn tables<'a>(top: &Table<'a>, name: &str, expected: &str) -> Result<&'a [Spanne
     }
 }
 
-fn draws(reading: &Reading<'_>, top: &Table<'_>) -> Result<Vec<Draw>> {
+fn draws(reading: &Reading<'_>, top: &Table<'_>) -> Result<Vec<Numbered>> {
     let items = tables(top, "draw", "tables of this name: [[draw]]")?;
-    let names: Vec<&str> = DRAW.iter().map(|key| key.name).collect();
-    let one = |item| {
+    let names: Vec<&str> = ["number"].into_iter().chain(DRAW.iter().map(|key| key.name)).collect();
+    let mut draws: Vec<Numbered> = Vec::new();
+    for item in items {
         let table = Table::new(reading, "draw.", item)?;
         table.only(&names)?;
+        // One number names one draw, and numbers go up, so that none is given twice.
+        let least = draws.last().map_or(NUMBER.least, |last| f64::from(last.number) + 1.0);
+        let number = table.number("number", Limits { least, ..NUMBER })? as u32;
         let mut draw = Draw::default();
         for key in DRAW {
             (key.set)(&mut draw, table.number(key.name, key.limits)?);
         }
-        Ok(draw)
-    };
-    items.iter().map(one).collect()
+        draws.push(Numbered { number, draw });
+    }
+    Ok(draws)
 }

@@ -2,7 +2,7 @@
 
 use super::keys::DRAW;
 use super::read::Problem;
-use super::{Draw, Profile, ProfileError};
+use super::{Numbered, Profile, ProfileError};
 use std::path::Path;
 
 /// The profiles of a folder, by name.
@@ -81,19 +81,17 @@ impl Fnv {
 }
 
 /// Where the draws of a profile file begin.
-const DRAWS: &str = "\n# Draws, as the fit found them.";
+const DRAWS: &str = "\n# Draws, as the fit found them.\n";
 
-/// The text of a profile file with other draws, each with a remark of one line: everything before its draws stays as it is.
-pub fn with_draws(text: &str, draws: &[(Draw, String)]) -> String {
-    let begin = text.find(DRAWS).or_else(|| text.find("\n[[draw]]"));
-    let head = begin.map_or(text, |at| &text[..at]).trim_end();
-    let mut out = format!("{head}\n{DRAWS}\n");
-    for (draw, remark) in draws {
-        out += &format!("\n# {remark}\n[[draw]]\n");
-        for key in DRAW {
-            let value = key.written(draw);
-            out += &format!("{} = {value}\n", key.name);
-        }
+/// The text of a profile file with one more draw at its end, and a remark of one line.
+pub fn with_draw(text: &str, drawn: &Numbered, remark: &str) -> String {
+    let mut out = text.trim_end().to_owned() + "\n";
+    if !text.contains("\n[[draw]]") {
+        out += DRAWS;
+    }
+    out += &format!("\n# {remark}\n[[draw]]\nnumber = {}\n", drawn.number);
+    for key in DRAW {
+        out += &format!("{} = {}\n", key.name, key.written(&drawn.draw));
     }
     out
 }

@@ -133,7 +133,7 @@ pub(crate) struct Args {
     /// A profile file, as profiles/ocor/imag.toml (docs/workloads.md).
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
-    /// Which of the profile's draws.
+    /// The number of one of the profile's draws.
     #[arg(long, value_name = "N", default_value_t = 0)]
     draw: u32,
     /// A profile's own misses, as a multiple of what its draw says.

@@ -36,10 +36,12 @@ impl Whole {
             return Err(BadInput::new("--workload profile needs --profile FILE").into());
         };
         let profile = Profile::open(file).map_err(BadInput::new)?;
-        let draw = profile.draws.get(args.draw as usize).ok_or_else(|| {
-            let has = profile.draws.len();
-            BadInput::new(format!("--draw {}: {} has {has} draws, from 0", args.draw, file.display()))
+        let drawn = profile.draws.iter().find(|drawn| drawn.number == args.draw).ok_or_else(|| {
+            let has: Vec<String> = profile.draws.iter().map(|drawn| drawn.number.to_string()).collect();
+            let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
+            BadInput::new(format!("--draw {}: no draw of {} has this number; it has {has}", args.draw, file.display()))
         })?;
+        let draw = drawn.draw;
         let threads = args.threads.unwrap_or(chip.core.count);
         let run = Run {
             threads: NonZeroU32::new(threads).context("a profile needs a thread")?,
