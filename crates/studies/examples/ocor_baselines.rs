@@ -5,8 +5,8 @@
 //! Without files: all of `profiles/ocor`. `--fit N` finds draws until a file has N, and writes each into it as it is found;
 //! `--draws N` looks at the first N only; `--acquisitions N` a thread in the place of the draw's, `--threads N` (64),
 //! `--steps N` (10) runs a candidate at most, `--candidates N` (6) in a row that lead to nothing, `--table N` of ranges, from 0
-//! (in turn), `--seed N` (1) of the candidates, `--again N` (0): with the seed of a study's run after so many, `--chip FILE` (`chips/ocor64.toml`), `--set KEY=VALUE` of it, `--lock NAME`
-//! (`spin-park`), `--jobs N` files side by side (1).
+//! (in turn), `--seed N` (1) of the candidates, `--again N` (0): with the seed of a study's run after so many, `--chip FILE`
+//! (`chips/ocor64.toml`), `--set KEY=VALUE` of it, `--lock NAME` (`spin-park`), `--jobs N` files side by side (1).
 //!
 //! Nothing here knows of priorities in the network: profiles are made on the baseline.
 

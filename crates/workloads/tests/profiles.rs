@@ -142,8 +142,9 @@ fn a_draw_keeps_its_number_and_seed_when_another_is_taken_out() {
 }
 
 #[test]
-fn the_trees_draws_differ() {
+fn every_program_has_ten_draws_that_differ() {
     for profile in Set::open(Path::new(OCOR)).unwrap().profiles {
+        assert!(profile.draws.len() >= 10, "{} has {}", profile.name, profile.draws.len());
         for (at, one) in profile.draws.iter().enumerate() {
             let same = profile.draws[..at].iter().find(|other| alike(&other.draw, &one.draw));
             assert!(same.is_none(), "{}: draws {:?} and {} are the same", profile.name, same, one.number);
