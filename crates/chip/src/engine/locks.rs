@@ -7,7 +7,7 @@ use crate::core::mark::Sort;
 use crate::engine::Engine;
 use crate::engine::thread::{Reason, ThreadId};
 use crate::memory::PARTS;
-use baton_units::Cycles;
+use baton_units::{CpuId, Cycles};
 
 /// A watched word has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub struct Stretch {
     pub to: Cycles,
     /// What it went to.
     pub reason: Reason,
+    /// The CPU that the thread had, or had last.
+    pub cpu: CpuId,
     /// If that is memory: what the cycles went to, in the order of [`MEMORY_PARTS`](crate::MEMORY_PARTS); what is left of
     /// the stretch were hits.
     pub parts: [u32; PARTS],
@@ -61,7 +63,7 @@ impl Timeline {
         (self.open, self.before) = (true, *parts);
     }
 
-    pub(crate) fn note(&mut self, reason: Reason, from: u64, to: u64, parts: &[u64; PARTS]) {
+    pub(crate) fn note(&mut self, reason: Reason, cpu: u32, from: u64, to: u64, parts: &[u64; PARTS]) {
         if !self.open || from == to {
             return;
         }
@@ -72,7 +74,7 @@ impl Timeline {
             }
             self.before = *parts;
         }
-        self.stretches.push(Stretch { from: Cycles(from), to: Cycles(to), reason, parts: own });
+        self.stretches.push(Stretch { from: Cycles(from), to: Cycles(to), reason, cpu: CpuId(cpu), parts: own });
     }
 }
 

@@ -374,7 +374,7 @@ impl Thread {
     pub(crate) fn charge(&mut self, reason: Reason, now: u64) {
         self.times[reason as usize] += now - self.since;
         if self.timeline.open {
-            self.timeline.note(reason, self.since, now, &self.parts);
+            self.timeline.note(reason, self.cpu, self.since, now, &self.parts);
         }
         self.since = now;
     }

@@ -20,6 +20,12 @@ impl Eevdf {
         self.waiting(cpu).count() + usize::from(!self.idle(cpu))
     }
 
+    /// What they weigh.
+    fn weight(&self, cpu: CpuId) -> u64 {
+        let all = self.waiting(cpu).chain(self.queues[cpu.0 as usize].current);
+        all.map(|id| self.thread(id).nice.weight()).sum()
+    }
+
     /// The nearest idle CPU that the thread may run on.
     fn idle_near(&self, home: CpuId, id: ThreadId) -> Option<CpuId> {
         self.cpus.idle_near(home, |cpu| self.idle(cpu), |cpu| self.may_have(cpu, id), |cpu| self.load(cpu))
@@ -89,7 +95,8 @@ impl Eevdf {
         Some(id)
     }
 
-    /// At a tick of a CPU where threads wait: an idle CPU is to take one; a busy one gets one if it has fewer by two.
+    /// At a tick of a CPU where threads wait: an idle CPU is to take one; a busy one gets one if that evens out what their threads
+    /// weigh, as in Linux once balancing has failed (`detach_tasks`, `kernel/sched/fair.c`).
     pub(super) fn balance(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
         let mut waiting: Vec<ThreadId> = self.waiting(cpu).collect();
         waiting.sort_by_key(|&id| (self.thread(id).ran_at, id));
@@ -100,8 +107,8 @@ impl Eevdf {
                 return;
             }
             let may = self.cpus.ids().filter(|&other| other != cpu && self.may_have(other, id));
-            let Some(to) = may.min_by_key(|&other| self.load(other)) else { continue };
-            if self.load(cpu) >= self.load(to) + 2 {
+            let Some(to) = may.min_by_key(|&other| self.weight(other)) else { continue };
+            if self.weight(cpu) > self.weight(to) + self.thread(id).nice.weight() {
                 self.remove(id, now);
                 self.enter(id, to, now);
                 self.arrive(id, now, out);

@@ -2,11 +2,15 @@
 //!
 //! Every `balance_interval` three things happen. A queue whose least run time has fallen far behind the others' is
 //! brought forward: old debts are forgiven. While one queue is heavier than one that may have its thread by twice what the thread
-//! weighs, or more, the thread moves. Where queues differ by less, threads of the lighter one get on faster: as soon as its
-//! least run time is a slice ahead of the heavier one's, the thread that is furthest behind moves over and keeps its debt, so it
-//! runs there first. That keeps all threads within some slices of each other, whatever their number.
+//! weighs, or more, the thread moves, as in Linux (`detach_tasks`, `kernel/sched/fair.c`). Where queues differ by less, threads
+//! of the lighter ones get on faster: as soon as the least run time of one is a slice ahead of a thread in a heavier one, the
+//! thread that is furthest behind moves over, and runs there first. Linux has no such rule: it moves
+//! threads that weigh too much after balancing has failed several times.
+//!
+//! Whoever moves keeps its run time, by which it is compared with all others. So all threads stay within some slices of each
+//! other, whatever their number and their weights, unless one is due more than a CPU.
 
-use super::{Fair, State};
+use super::{Fair, Queue, State};
 use crate::{Decision, ThreadId};
 use baton_units::CpuId;
 
@@ -48,47 +52,47 @@ impl Fair {
         }
     }
 
-    /// Moves one thread from a long queue to a short one; whether there was one to move.
+    /// Moves one thread from a heavy queue to a light one; whether there was one to move.
     fn move_one(&mut self, now: u64, began: u64, out: &mut Vec<Decision>) -> bool {
-        let Some((id, to, keeps_debt)) = self.best_move(now, began) else { return false };
+        let Some((id, to)) = self.best_move(now, began) else { return false };
         let from = self.thread(id).cpu;
         self.queue(from).ready.retain(|&other| other != id);
-        if keeps_debt {
-            self.thread_mut(id).cpu = to;
-        } else {
-            self.settle(id, to, now);
-        }
-        self.thread_mut(id).state = State::Blocked;
+        // It keeps its run time: levelled with its new neighbours, it would lose what it is owed, or owes.
+        let thread = self.thread_mut(id);
+        (thread.cpu, thread.state) = (to, State::Blocked);
         self.arrive(id, now, out);
         true
     }
 
-    /// The thread to move, of those that were queued when balancing began, where to, and whether its run time stays as it is.
-    fn best_move(&mut self, now: u64, began: u64) -> Option<(ThreadId, CpuId, bool)> {
+    /// The thread to move, of those that were queued when balancing began, and where to: first what evens out the most, then who
+    /// is furthest behind.
+    fn best_move(&mut self, now: u64, began: u64) -> Option<(ThreadId, CpuId)> {
         let slice = self.params.time_slice.0;
         let leasts: Vec<u64> = self.cpus.ids().map(|cpu| self.least(cpu, now)).collect();
-        let load = |cpu: CpuId| {
-            let queue = &self.queues[cpu.0 as usize];
+        let load = |queue: &Queue| {
             queue.ready.iter().chain(&queue.current).map(|&id| self.thread(id).nice.weight()).sum::<u64>()
         };
-        let mut best: Option<((u64, u64), ThreadId, CpuId, bool)> = None;
+        let loads: Vec<u64> = self.queues.iter().map(load).collect();
+        let mut best: Option<((u64, u64), ThreadId, CpuId)> = None;
         for from in self.cpus.ids() {
             // Nobody moves twice.
             let ready = self.queues[from.0 as usize].ready.iter().filter(|&&id| self.thread(id).order <= began);
             for &id in ready {
-                let may = self.cpus.ids().filter(|&cpu| cpu != from && self.may_have(cpu, id));
-                // Of the lightest queues the one that got furthest.
-                let short = may.min_by_key(|&cpu| (load(cpu), std::cmp::Reverse(leasts[cpu.0 as usize])));
-                let Some(to) = short else { continue };
-                let more = load(from).saturating_sub(load(to));
-                let debt = leasts[to.0 as usize].saturating_sub(self.thread(id).run_time);
-                let evens = more >= 2 * self.thread(id).nice.weight();
-                let moves = evens || more != 0 && debt > slice;
-                if moves && best.as_ref().is_none_or(|(most, ..)| (more, debt) > *most) {
-                    best = Some(((more, debt), id, to, !evens));
+                let thread = self.thread(id);
+                for to in self.cpus.ids().filter(|&cpu| cpu != from && self.may_have(cpu, id)) {
+                    let more = loads[from.0 as usize].saturating_sub(loads[to.0 as usize]);
+                    let debt = leasts[to.0 as usize].saturating_sub(thread.run_time);
+                    let score = match more {
+                        _ if more >= 2 * thread.nice.weight() => (more, debt),
+                        1.. if debt > slice => (0, debt),
+                        _ => continue,
+                    };
+                    if best.as_ref().is_none_or(|(most, ..)| score > *most) {
+                        best = Some((score, id, to));
+                    }
                 }
             }
         }
-        best.map(|(_, id, to, keeps_debt)| (id, to, keeps_debt))
+        best.map(|(_, id, to)| (id, to))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use baton_chip::{LockLog, Reason, Stretch, WordChange};
-use baton_units::Cycles;
+use baton_units::{CpuId, Cycles};
 
 const PARTS: usize = MEMORY_PARTS.len();
 
@@ -11,7 +11,7 @@ fn change(at: u64, thread: u32, from: u32, to: u32) -> WordChange {
 }
 
 fn stretch(from: u64, to: u64, reason: Reason) -> Stretch {
-    Stretch { from: Cycles(from), to: Cycles(to), reason, parts: [0; PARTS] }
+    Stretch { from: Cycles(from), to: Cycles(to), reason, cpu: CpuId(0), parts: [0; PARTS] }
 }
 
 /// Thread 0 has the lock from 0 to 200. Thread 1 asks at 100, goes to sleep and has it at 700; thread 2 asks at 150, has it
