@@ -277,7 +277,7 @@ impl Simulation {
         })
     }
 
-    /// Has a core's clock change at a time.
+    /// Has a core's clock change at a time: it is asked for then, and the core has it `core.clock_latency` later.
     ///
     /// # Errors
     /// [`Refused::Clock`] for a core that is not there, or a clock that is not from a megahertz to the chip's.

@@ -271,6 +271,36 @@ fn a_guest_changes_a_clock_by_system_call() {
     assert_eq!(worked, 1000);
 }
 
+/// Until voltage and clock generator are through, the core goes on at its old clock; asked by a thread or by the host.
+#[test]
+fn a_change_takes_effect_after_its_latency() {
+    let ends = |latency: u64, by_guest: bool| {
+        let latency = format!("core.clock_latency={latency}");
+        let settings = ["core.clock_hz=2000000000", "core.clock_change=500", "os.wake_polling=0", &latency];
+        let chip = common::cores(1, &settings);
+        let mut simulation = common::simulation(&chip);
+        let half = Hertz(1_000_000_000);
+        if !by_guest {
+            simulation.set_clock(Cycles(500), CoreId(0), half).expect("a clock that it can have");
+        }
+        simulation
+            .spawn(Spawn::default(), move || {
+                match by_guest {
+                    true => act::set_clock(CoreId(0), half).expect("a clock that it can have"),
+                    false => Simulated::work(Cycles(500)),
+                }
+                Simulated::work(Cycles(20_000));
+            })
+            .expect("there is a core");
+        simulation.run().expect("it ends").cycles.0
+    };
+    for by_guest in [true, false] {
+        assert_eq!(ends(0, by_guest), 500 + 40_000);
+        assert_eq!(ends(12_345, by_guest), 500 + 12_345 + 2 * (20_000 - 12_345));
+        assert_eq!(ends(20_000, by_guest), 500 + 20_000, "not before its time");
+    }
+}
+
 #[test]
 fn a_clock_out_of_range_is_refused() {
     let refused = |line: &str| {

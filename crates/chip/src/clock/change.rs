@@ -65,8 +65,20 @@ impl Engine {
         cpu == self.chip.cpus() + 1
     }
 
-    /// Has a core's clock change at a time that is not past.
+    /// Somebody asks now for another clock of a core, which has it `core.clock_latency` later.
+    pub(crate) fn ask_for_clock(&mut self, core: CoreId, clock: Hertz) {
+        match self.chip.core.clock_latency.0 {
+            0 => self.set_clock(core, clock),
+            latency => self.schedule_clock(self.now + latency, core, clock),
+        }
+    }
+
+    /// Somebody is to ask for another clock of a core at a time that is not past.
     pub(crate) fn change_clock_at(&mut self, at: u64, core: CoreId, clock: Hertz) {
+        self.schedule_clock(at.saturating_add(self.chip.core.clock_latency.0), core, clock);
+    }
+
+    fn schedule_clock(&mut self, at: u64, core: CoreId, clock: Hertz) {
         let number = self.clocks.changes.len() as u64;
         self.clocks.changes.insert((at.max(self.now), number), (core, clock));
         self.schedule_change();

@@ -103,6 +103,9 @@ pub struct Core {
     pub clocks: CoreClocks,
     /// Changing a core's clock by system call, at its caller; `None`: only the host can.
     pub clock_change: Option<Cycles>,
+    /// From a request for another clock until the core has it: what voltage and clock generator take. The core goes on at its old
+    /// clock meanwhile.
+    pub clock_latency: Cycles,
     /// Cores that share a last-level cache.
     pub per_cluster: u32,
     /// Clusters in a socket, which is also a NUMA node.

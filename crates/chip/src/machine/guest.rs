@@ -221,7 +221,7 @@ pub fn core() -> CoreId {
     })
 }
 
-/// Has a core's clock change, from now on: a system call.
+/// Has a core's clock change, `core.clock_latency` from now on: a system call.
 ///
 /// # Errors
 /// [`Refused::ClockIsFixed`] on a chip without `core.clock_change`,
@@ -236,7 +236,7 @@ pub fn set_clock(core: CoreId, clock: Hertz) -> Result<(), Refused> {
         engine.chip.core.clock_change.ok_or_else(|| Refused::ClockIsFixed(engine.chip.name.clone()))
     })?;
     kernel(price.0);
-    with(|engine| engine.set_clock(core, clock));
+    with(|engine| engine.ask_for_clock(core, clock));
     Ok(())
 }
 
