@@ -43,6 +43,7 @@ unsafe impl<M: Machine, const F: Fault> RawLock<M> for Faulty<M, F> {
         fifo: true,
         try_lock: true,
         timed: false,
+        hints: false,
         posix: Posix::No("faulty"),
         waits: Waits::Any,
     };

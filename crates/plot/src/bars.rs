@@ -138,17 +138,11 @@ impl Bars {
 }
 
 fn whisker(low: f64, high: f64, y: f64) -> String {
-    format!("M{low:.1} {y:.1}H{high:.1}M{low:.1} {0:.1}V{1:.1}M{high:.1} {0:.1}V{1:.1}", y - 3.5, y + 3.5)
+    format!("M{low:.1} {:.1}v7m0-3.5H{high:.1}m0-3.5v7", y - 3.5)
 }
 
 fn diamond(x: f64, y: f64) -> String {
-    format!(
-        "<path class=theirs d=\"M{0:.1} {y:.1}L{x:.1} {1:.1}L{2:.1} {y:.1}L{x:.1} {3:.1}Z\" />",
-        x - 5.0,
-        y - 5.0,
-        x + 5.0,
-        y + 5.0
-    )
+    format!("<path class=theirs d=\"M{:.1} {y:.1}l5-5 5 5-5 5z\" />", x - 5.0)
 }
 
 #[cfg(test)]

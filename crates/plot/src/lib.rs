@@ -1,4 +1,4 @@
-//! Pictures for pages: SVG and tables as text, to be put into one HTML file that needs no script and no network. Who draws
+//! Pictures for pages: SVG and tables as text, to be put into one HTML file that needs no script and no network, or each into a file. Who draws
 //! a page (a sweep, a study) brings figures; how they look is here, once.
 //!
 //! | file | picture |
@@ -9,12 +9,14 @@
 //! | [`timeline`] | what each of several threads does over time |
 //! | [`matrix`] | a value for each pair, as colours |
 //! | [`table`] | rows of text and numbers |
+//! | [`mod@file`] | a picture as a file of its own, for a page that links it |
 //! | [`axis`] | from data to places, and the ticks |
 //!
 //! Colours that a picture does not give itself come from [`STYLE`], light and dark by the reader's choice.
 
 pub mod axis;
 pub mod bars;
+pub mod file;
 pub mod lines;
 pub mod matrix;
 pub mod spans;
@@ -22,6 +24,7 @@ pub mod table;
 pub mod timeline;
 
 pub use bars::{Bar, Bars};
+pub use file::file;
 pub use lines::{Lines, Point, Series};
 pub use matrix::Matrix;
 pub use spans::{Span, Spans};
@@ -53,16 +56,36 @@ pub fn colour(series: usize) -> &'static str {
     COLOURS[series % COLOURS.len()]
 }
 
+macro_rules! palette {
+    () => {
+        ":root{color-scheme:light dark;--ink:#1b1f24;--dim:#59636e;--soft:#d0d7de;--paper:#fff;--low:#eef4fb;--high:#0b4f9e}\
+         @media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--dim:#9aa4af;--soft:#3a424c;--paper:#0d1117;--low:#16202c;--high:#79b8ff}}"
+    };
+}
+
+macro_rules! parts {
+    () => {
+        "svg text{font-size:12px;fill:var(--ink)}svg .dim{fill:var(--dim)}\
+         .grid{stroke:var(--soft)}.zero{stroke:var(--dim)}.whisker{stroke:var(--ink);stroke-width:1.2;fill:none}\
+         .theirs{fill:var(--paper);stroke:var(--ink);stroke-width:1.4}polyline{fill:none;stroke-width:2}"
+    };
+}
+
+/// The colours, light and dark.
+const PALETTE: &str = palette!();
+
+/// How the parts of a picture look.
+const PARTS: &str = parts!();
+
 /// What pages with these pictures begin their style with.
-pub const STYLE: &str = "\
-:root{color-scheme:light dark;--ink:#1b1f24;--dim:#59636e;--soft:#d0d7de;--paper:#fff;--low:#eef4fb;--high:#0b4f9e}\
-@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--dim:#9aa4af;--soft:#3a424c;--paper:#0d1117;--low:#16202c;--high:#79b8ff}}\
-body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);margin:2rem auto;padding:0 1rem}\
-svg{width:100%;height:auto}svg text{font-size:12px;fill:var(--ink)}svg .dim{fill:var(--dim)}\
-.grid{stroke:var(--soft)}.zero{stroke:var(--dim)}.whisker{stroke:var(--ink);stroke-width:1.2;fill:none}\
-.theirs{fill:var(--paper);stroke:var(--ink);stroke-width:1.4}polyline{fill:none;stroke-width:2}\
-table{border-collapse:collapse}td,th{text-align:left;vertical-align:top;padding:.15rem .6rem;border-bottom:1px solid var(--soft)}\
-td.n,th.n{text-align:right}td.n,.scroll td:first-child{white-space:nowrap}pre{overflow-x:auto}.scroll{overflow-x:auto}";
+pub const STYLE: &str = concat!(
+    palette!(),
+    "body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);margin:2rem auto;padding:0 1rem}\
+     svg{width:100%;height:auto}",
+    parts!(),
+    "table{border-collapse:collapse}td,th{text-align:left;vertical-align:top;padding:.15rem .6rem;border-bottom:1px solid var(--soft)}\
+     td.n,th.n{text-align:right}td.n,.scroll td:first-child{white-space:nowrap}pre{overflow-x:auto}.scroll{overflow-x:auto}"
+);
 
 #[cfg(test)]
 mod tests {

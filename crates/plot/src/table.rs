@@ -38,6 +38,22 @@ impl Table {
         out
     }
 
+    /// As Markdown, without its title.
+    pub fn markdown(&self) -> String {
+        let cell = |text: &String| text.replace('|', "\\|").replace('<', "&lt;").replace('\n', " ");
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let rule = |column: usize| if self.numeric(column) { "--:" } else { "---" }.to_owned();
+        let mut out = line(self.header.iter().map(cell).collect());
+        out += &line((0..self.header.len()).map(rule).collect());
+        for row in &self.rows {
+            out += &line(row.iter().map(cell).collect());
+        }
+        if !self.note.is_empty() {
+            let _ = write!(out, "\n{}\n", self.note);
+        }
+        out
+    }
+
     /// Whether a column begins with a digit or a sign in every cell, or says that there is nothing.
     fn numeric(&self, column: usize) -> bool {
         let cells =
@@ -59,5 +75,7 @@ mod tests {
         let html = table.html();
         assert_eq!(html.matches("class=n").count(), 3);
         assert!(html.contains("a&lt;b"));
+        let lines = "| what | % |\n| --- | --: |\n| a&lt;b | 1.5 |\n| 2 threads | - |\n";
+        assert_eq!(table.markdown(), lines);
     }
 }

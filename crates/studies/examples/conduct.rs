@@ -24,6 +24,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let study = Ocor::open("chips/ocor64.toml".as_ref(), &profiles)?;
     let (findings, work) = conduct(&study, extent, &folder, &Said)?;
     std::fs::write(folder.join("report.html"), page::html(&findings))?;
+    let page = page::markdown(&findings, "");
+    for (name, text) in page.pictures.iter().chain([&("report.md".to_owned(), page.page.clone())]) {
+        std::fs::write(folder.join(name), text)?;
+    }
     println!("{}", serde_json::to_string_pretty(&findings)?);
     eprintln!("{work:?}");
     Ok(())

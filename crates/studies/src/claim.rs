@@ -121,7 +121,7 @@ pub struct Frozen {
     pub profiles: String,
     /// The rules.
     pub rules: String,
-    /// The commit that the binary was built from, where the build knew it.
+    /// The commit that the binary was built from: [`crate::COMMIT`].
     pub commit: String,
 }
 

@@ -36,6 +36,10 @@ use serde::de::DeserializeOwned;
 use std::path::Path;
 use thiserror::Error;
 
+/// The commit that this was built from, with a word if files differed from it; `unknown` where the build was outside of a checkout
+/// (`build.rs`).
+pub const COMMIT: &str = env!("BATON_COMMIT");
+
 /// How much of a study is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
@@ -91,13 +95,19 @@ pub trait Study: Sync {
     /// The runs that are needed, each named for people.
     fn runs(&self, extent: Extent) -> Vec<(String, Self::Run)>;
 
+    /// Runs that follow from what others showed: asked for until there are none. `done` has all so far, in the order in which
+    /// they were asked for.
+    fn more(&self, _extent: Extent, _done: &[(Self::Run, Self::Figures)]) -> Vec<(String, Self::Run)> {
+        Vec::new()
+    }
+
     /// Does one.
     ///
     /// # Errors
     /// With why it has no figures.
     fn run(&self, run: &Self::Run) -> Result<Self::Figures, String>;
 
-    /// What came out. `done` is in the order of [`Study::runs`].
+    /// What came out. `done` is in the order of [`Study::runs`], then of [`Study::more`].
     fn judge(&self, extent: Extent, done: &[(Self::Run, Self::Figures)]) -> Findings;
 }
 
@@ -112,6 +122,14 @@ pub fn conduct<S: Study>(
     progress: &dyn Progress,
 ) -> Result<(Findings, Work), StudyError> {
     let cache = Cache::open(&folder.join("cache"), study.version())?;
-    let (done, work) = pool::all(study, study.runs(extent), &cache, progress)?;
-    Ok((study.judge(extent, &done), work))
+    let (mut done, mut work) = pool::all(study, study.runs(extent), &cache, progress)?;
+    loop {
+        let more = study.more(extent, &done);
+        if more.is_empty() {
+            return Ok((study.judge(extent, &done), work));
+        }
+        let (more, of_these) = pool::all(study, more, &cache, progress)?;
+        done.extend(more);
+        work = Work { run: work.run + of_these.run, cached: work.cached + of_these.cached, damaged: of_these.damaged };
+    }
 }

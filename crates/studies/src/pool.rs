@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 /// Who shows how far a study is.
 pub trait Progress: Sync {
-    /// So many runs are to be done, and so many of them are in the cache.
+    /// So many more runs are to be done, and so many of them are in the cache.
     fn begin(&self, runs: usize, cached: usize);
     /// A run was done.
     fn done(&self, name: &str);

@@ -8,8 +8,11 @@ use baton_units::Cycles;
 /// OCOR on a chip. The default is off, with the paper's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ocor {
-    /// Interfaces mark, and routers arbitrate by OCOR's rules, whatever `network.arbiter` says.
+    /// Interfaces mark, and routers arbitrate by OCOR's rules, whatever `network.arbiter` says (but see `heeded`).
     pub enabled: bool,
+    /// Routers heed the marks. Off: the registers are written and paid for, and the network is as without marks, so that what
+    /// they cost can be told from what they do.
+    pub heeded: bool,
     /// Whose packets go first.
     pub rule: Rule,
     /// Tries that a thread has before it sleeps, as the interfaces take it: what they divide into segments.
@@ -48,6 +51,7 @@ impl Default for Ocor {
     fn default() -> Ocor {
         Ocor {
             enabled: false,
+            heeded: true,
             rule: Rule::Paper,
             tries: 128,
             levels: 8,

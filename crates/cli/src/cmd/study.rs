@@ -1,12 +1,13 @@
 //! `baton study`: one paper's claims beside what this system shows.
 
 use crate::error::BadInput;
+use crate::launch::folder::write_whole;
 use crate::ui;
 use anyhow::Context;
 use baton_studies::ocor::Ocor;
 use baton_studies::{Extent, Findings, Progress, StudyError, conduct, page};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Which study, and how much of it.
@@ -19,6 +20,7 @@ Examples:
   baton study ocor --quick                    five programs, some minutes: study-ocor/report.html
   baton study ocor --quick --json             what docs/studies.md describes
   baton study ocor --out DIR                  every program and experiment
+  baton study ocor --out DIR --markdown page.md    the same, and a page with its pictures in page/
   baton study ocor --chip my.toml --profiles mine    another chip, other programs")]
 pub(crate) struct Args {
     /// Which study.
@@ -33,6 +35,12 @@ pub(crate) struct Args {
     /// Where the report and the cache go. Left out: `study-NAME`.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Also as a page of Markdown that links its pictures.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Where the page's pictures go. Left out: a folder beside the page, of its name.
+    #[arg(long, value_name = "DIR", requires = "markdown")]
+    figures: Option<PathBuf>,
     /// The chip file.
     #[arg(long, value_name = "FILE", default_value = "chips/ocor64.toml")]
     chip: PathBuf,
@@ -48,8 +56,8 @@ struct Bar(ProgressBar);
 
 impl Progress for Bar {
     fn begin(&self, runs: usize, cached: usize) {
-        self.0.set_length(runs as u64);
-        self.0.set_position(cached as u64);
+        self.0.inc_length(runs as u64);
+        self.0.inc(cached as u64);
     }
 
     fn done(&self, name: &str) {
@@ -64,6 +72,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Err(BadInput::unknown("study", &args.name, STUDIES).into());
     }
     let study = Ocor::open(&args.chip, &args.profiles).map_err(bad)?;
+    let page = args.markdown.as_deref().map(|file| pictures(file, args.figures.as_deref())).transpose()?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("study-{}", args.name)));
     let bar = ProgressBar::new(0);
     bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {eta} {msg}").context("progress bar")?);
@@ -78,7 +87,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         ));
     }
     let report = out.join("report.html");
-    std::fs::write(&report, page::html(&findings)).with_context(|| format!("cannot write {}", report.display()))?;
+    write(&report, &page::html(&findings))?;
+    if let Some((file, figures)) = &page {
+        markdown(&findings, file, figures)?;
+    }
     if args.json {
         println!("{}", serde_json::to_string_pretty(&findings).context("the findings as JSON")?);
     } else {
@@ -86,6 +98,43 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     eprintln!("{} runs, {} from the cache; report: {}", work.run + work.cached, work.cached, report.display());
     Ok(ExitCode::SUCCESS)
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    write_whole(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Where a page goes, and its pictures: known to be right before a study begins.
+fn pictures(file: &Path, figures: Option<&Path>) -> anyhow::Result<(PathBuf, PathBuf)> {
+    let figures = figures.map_or_else(|| file.with_extension(""), Path::to_owned);
+    if figures == file {
+        let why = "its pictures would lie in a folder of the same name";
+        let what =
+            format!("--markdown {}: {why}; expected a name that ends with .md, or --figures DIR", file.display());
+        return Err(BadInput::new(what).into());
+    }
+    Ok((file.to_owned(), figures))
+}
+
+/// Writes the page and its pictures, the page last: what it links is there.
+fn markdown(findings: &Findings, file: &Path, figures: &Path) -> anyhow::Result<()> {
+    let page = page::markdown(findings, &link(file, figures)?);
+    for (name, svg) in &page.pictures {
+        write(&figures.join(name), svg)?;
+    }
+    write(file, &page.page)
+}
+
+/// A folder as a page links it: relative to where the page is.
+fn link(page: &Path, folder: &Path) -> anyhow::Result<String> {
+    let whole = |path: &Path| std::path::absolute(path).with_context(|| path.display().to_string());
+    let (page, folder) = (whole(page)?, whole(folder)?);
+    let from: Vec<_> = page.parent().map_or_else(Vec::new, |parent| parent.components().collect());
+    let to: Vec<_> = folder.components().collect();
+    let same = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let up = std::iter::repeat_n("..".to_owned(), from.len() - same);
+    let down = to[same..].iter().map(|part| part.as_os_str().to_string_lossy().into_owned());
+    Ok(up.chain(down).collect::<Vec<_>>().join("/"))
 }
 
 fn bad(error: StudyError) -> anyhow::Error {
@@ -121,5 +170,56 @@ fn print(findings: &Findings) {
         for (name, value) in &falsifier.figures {
             println!("{:29} {name} {value:.2}", "");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_links_a_folder_from_where_it_is() {
+        let of = |page: &str, folder: &str| link(Path::new(page), Path::new(folder)).unwrap();
+        assert_eq!(of("docs/page.md", "docs/page"), "page");
+        assert_eq!(of("docs/page.md", "docs"), "");
+        assert_eq!(of("docs/studies/page.md", "pictures/a"), "../../pictures/a");
+        assert_eq!(of("/a/page.md", "/b"), "../b");
+    }
+
+    fn findings() -> Findings {
+        let figure = baton_studies::page::Figure::from(baton_plot::Bars {
+            rows: vec![("a".into(), vec![baton_plot::Bar { value: Some(1.0), ..Default::default() }])],
+            ..Default::default()
+        });
+        Findings {
+            study: "ocor",
+            full: false,
+            claims: Vec::new(),
+            falsifiers: Vec::new(),
+            unspecified: Vec::new(),
+            frozen: Default::default(),
+            figures: vec![figure.named("figure-2")],
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_page_is_written_whole_with_its_pictures() {
+        let folder = tempfile::tempdir().unwrap();
+        let page = folder.path().join("new/page.md");
+        let (page, figures) = pictures(&page, None).unwrap();
+        markdown(&findings(), &page, &figures).unwrap();
+        let text = std::fs::read_to_string(&page).unwrap();
+        assert!(text.contains("](page/figure-2.svg)"), "{text}");
+        let picture = std::fs::read_to_string(folder.path().join("new/page/figure-2.svg")).unwrap();
+        assert!(picture.starts_with("<svg xmlns="), "{picture}");
+        // Nothing beside them, and nothing half written.
+        assert_eq!(std::fs::read_dir(folder.path().join("new")).unwrap().count(), 2);
+        // A picture that cannot be written is named, and the page stays as it was.
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let error = markdown(&Findings { full: true, ..findings() }, &page, &file).unwrap_err();
+        assert!(format!("{error:#}").contains("file/figure-2.svg"), "{error:#}");
+        assert_eq!(std::fs::read_to_string(&page).unwrap(), text);
     }
 }

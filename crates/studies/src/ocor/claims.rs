@@ -4,6 +4,7 @@
 
 use super::figures::{CYCLES, Segment, blocked};
 use super::results::{Pair, Results, coh, over_draws, over_programs, roi, sections, spinning};
+use super::why::{Why, said};
 use crate::{Basis, Claim, Interval, Rule};
 
 /// The tolerance of every figure that has one.
@@ -22,6 +23,7 @@ enum Needs {
 
 struct Judge<'a> {
     results: &'a Results<'a>,
+    why: &'a Why<'a>,
     full: bool,
     claims: Vec<Claim>,
 }
@@ -32,8 +34,7 @@ fn rule(paper: f64) -> Rule {
 }
 
 impl Judge<'_> {
-    fn push(&mut self, claim: Claim, paper: f64, ours: Option<Interval>, rule: Rule, needs: &Needs) {
-        let missed = "see the causes of overhead and the experiments in docs/studies/ocor.md";
+    fn push(&mut self, claim: Claim, paper: f64, ours: Option<Interval>, rule: Rule, needs: &Needs, missed: String) {
         let Some(ours) = ours else {
             self.claims.push(claim.open(
                 Some(paper),
@@ -52,8 +53,9 @@ impl Judge<'_> {
 
     /// A reduction of a program's in the main experiment.
     fn program(&mut self, id: &'static str, name: &str, what: &str, paper: f64, figure: fn(&Pair<'_>) -> f64) {
-        let ours = over_draws(&self.results.program(name), figure);
-        self.push(Claim::new(id, name, what, "%"), paper, ours, rule(paper), &Needs::Draws);
+        let pairs = self.results.program(name);
+        let (ours, why) = (over_draws(&pairs, figure), self.why.causes("main", &pairs));
+        self.push(Claim::new(id, name, what, "%"), paper, ours, rule(paper), &Needs::Draws, why);
     }
 
     /// A mean over programs.
@@ -65,22 +67,24 @@ impl Judge<'_> {
         };
         let main = self.results.main();
         let pairs: Vec<Pair<'_>> = main.iter().filter(suite).copied().collect();
-        let ours = over_programs(&pairs, figure);
-        self.push(Claim::new(id, part, what, "%"), paper, ours, rule(paper), &Needs::All);
+        let (ours, why) = (over_programs(&pairs, figure), self.why.headline(&pairs));
+        self.push(Claim::new(id, part, what, "%"), paper, ours, rule(paper), &Needs::All, why);
     }
 
     /// The greatest (or least) over programs of the mean over draws.
     fn extreme(&mut self, claim: Claim, paper: f64, figure: fn(&Pair<'_>) -> f64, greatest: bool) {
-        let of = |name: &&str| over_draws(&self.results.program(name), figure);
-        let all = self.results.programs();
-        let means = all.iter().filter_map(of);
-        let ours = means.reduce(|a, b| if (b.mean > a.mean) == greatest { b } else { a });
-        self.push(claim, paper, ours, rule(paper), &Needs::All);
+        let of = |name: &'_ str| over_draws(&self.results.program(name), figure).map(|ours| (ours, name.to_owned()));
+        let means = self.results.programs().into_iter().filter_map(of);
+        let ours = means.reduce(|a, b| if (b.0.mean > a.0.mean) == greatest { b } else { a });
+        let why = ours.as_ref().map_or_else(String::new, |(_, name)| {
+            format!("ours is {name}. {}", self.why.causes("main", &self.results.program(name)))
+        });
+        self.push(claim, paper, ours.map(|ours| ours.0), rule(paper), &Needs::All, why);
     }
 
-    fn condition(&mut self, claim: Claim, rule: &'static str, holds: Option<bool>, needs: &Needs) {
+    fn condition(&mut self, claim: Claim, rule: &'static str, holds: Option<bool>, needs: &Needs, why: String) {
         let ours = holds.map(|holds| Interval { mean: f64::from(u8::from(holds)), half: None });
-        self.push(claim, 1.0, ours, Rule::Condition(rule), needs);
+        self.push(claim, 1.0, ours, Rule::Condition(rule), needs, why);
     }
 }
 
@@ -100,8 +104,8 @@ const PARSEC: [&str; 11] = [
 ];
 
 /// Every claim, every part.
-pub(super) fn all(results: &Results<'_>, full: bool) -> Vec<Claim> {
-    let mut judge = Judge { results, full, claims: Vec::new() };
+pub(super) fn all(results: &Results<'_>, why: &Why<'_>, full: bool) -> Vec<Claim> {
+    let mut judge = Judge { results, why, full, claims: Vec::new() };
     headline(&mut judge);
     shares(&mut judge);
     entered(&mut judge);
@@ -154,10 +158,14 @@ fn shares(judge: &mut Judge<'_>) {
     window(judge);
     // The change that is farthest from 0, over programs.
     let changes = judge.results.programs().into_iter();
-    let changes = changes.filter_map(|name| over_draws(&judge.results.program(name), sections));
-    let worst = changes.reduce(|a, b| if b.mean.abs() > a.mean.abs() { b } else { a });
+    let changes = changes.filter_map(|name| Some((over_draws(&judge.results.program(name), sections)?, name)));
+    let worst = changes.reduce(|a, b| if b.0.mean.abs() > a.0.mean.abs() { b } else { a });
     let claim = Claim::new("O15", "", "change of the time in critical sections, the greatest of all programs", "%");
-    judge.push(claim, 0.0, worst, Rule::AtMost(2.0), &Needs::All);
+    let free = said(over_programs(&judge.results.of("hint", "free"), sections));
+    let why = worst.map_or_else(String::new, |(_, name)| {
+        format!("`main`: of {name}; `hint`, free registers, botss, ilbdc and imag: {free}%")
+    });
+    judge.push(claim, 0.0, worst.map(|worst| worst.0), Rule::AtMost(2.0), &Needs::All, why);
     for (part, paper, greatest) in [("largest (paper: kdtree)", 39.8, true), ("smallest (paper: ferret)", 26.1, false)]
     {
         let mut claim = Claim::new("O16", part, "share of competition overhead, original", "%");
@@ -201,28 +209,36 @@ fn entered(judge: &mut Judge<'_>) {
     };
     judge.claims.push(original);
     let marked = over_draws(&botss, |pair| pair.on.entered_spinning());
-    judge.push(Claim::new("O12", "botss, with marks", what, "%"), 79.2, marked, rule(79.2), &Needs::Draws);
+    let why = judge.why.entries("botss");
+    let claim = Claim::new("O12", "botss, with marks", what, "%");
+    judge.push(claim, 79.2, marked, rule(79.2), &Needs::Draws, why.clone());
     let more = over_draws(&botss, spinning);
-    judge.push(Claim::new("O12", "botss, more", what, "points"), 53.5, more, rule(53.5), &Needs::Draws);
+    judge.push(Claim::new("O12", "botss, more", what, "points"), 53.5, more, rule(53.5), &Needs::Draws, why);
     let least = Claim::new("O13", "least gain (paper: imag)", what, "points");
     judge.extreme(least, 9.5, spinning, false);
     judge.mean("O13", "mean gain", what, 33.1, spinning);
+    // Both are of entries: the price and the number of tries say why.
+    let entries = judge.why.entries("");
+    let missed = judge.claims.iter_mut().filter(|claim| claim.id == "O13" && claim.holds == Some(false));
+    missed.for_each(|claim| claim.why.clone_from(&entries));
 }
 
 /// O18 to O20.
 fn scaling(judge: &mut Judge<'_>) {
-    let at = |results: &Results<'_>, threads: u32, name: &str| {
+    let (results, whys) = (judge.results, judge.why);
+    let at = |threads: u32, name: &str| {
         let (group, place) = if threads == 64 { ("main", String::new()) } else { ("threads", threads.to_string()) };
         let pairs: Vec<Pair<'_>> =
             results.of(group, &place).into_iter().filter(|pair| pair.program.name == name).collect();
-        over_draws(&pairs, coh)
+        let experiment = if place.is_empty() { group.to_owned() } else { format!("{group}, {place}") };
+        (over_draws(&pairs, coh), whys.causes(&experiment, &pairs))
     };
     let printed = [("imag", [1.7, 4.9, 9.2, 12.5]), ("ilbdc", [5.0, 18.3, 43.5, 61.5])];
     let mut grows = Some(true);
     for (name, papers) in printed {
         let mut before = f64::NEG_INFINITY;
         for (threads, paper) in [4, 16, 32, 64].into_iter().zip(papers) {
-            let ours = at(judge.results, threads, name);
+            let (ours, why) = at(threads, name);
             grows = ours.and_then(|ours| grows.map(|grows| grows && ours.mean > before));
             before = ours.map_or(before, |ours| ours.mean);
             let part = format!("{name}, {threads} threads");
@@ -232,14 +248,17 @@ fn scaling(judge: &mut Judge<'_>) {
                 ours,
                 rule(paper),
                 &Needs::Draws,
+                why,
             );
         }
     }
+    let by_threads = judge.why.places("threads", &["4", "16", "32", "64"], &["imag", "ilbdc"]);
     judge.condition(
         Claim::new("O19", "", "the more threads, the larger the reduction", "1 if so"),
         "of imag and of ilbdc, greater at each of 4, 16, 32, 64 threads than at the one before",
         grows,
         &Needs::Draws,
+        by_threads,
     );
     let level = |levels: u32| {
         let pairs = if levels == 8 { judge.results.main() } else { judge.results.of("levels", &levels.to_string()) };
@@ -249,11 +268,13 @@ fn scaling(judge: &mut Judge<'_>) {
     let saturates =
         || Some((level(1)?, level(8)?, level(128)?)).map(|(one, eight, all)| eight > one && all - eight < eight - one);
     let holds = saturates();
+    let by_levels = judge.why.places("levels", &["1", "8", "128"], &["botss"]);
     judge.condition(
         Claim::new("O20", "botss", "the reduction grows with the levels, and saturates", "1 if so"),
         "more at 8 levels than at 1, and less from 8 to 128 than from 1 to 8",
         holds,
         &Needs::Draws,
+        by_levels,
     );
 }
 
@@ -273,11 +294,13 @@ fn correlation(judge: &mut Judge<'_>) {
         "greater where both are high than where both are low",
         both,
         &Needs::All,
+        judge.why.classes(),
     );
     judge.condition(
         Claim::new("O21", "rate weighs more", what, "1 if so"),
         "greater where only the rate is high than where only the network is",
         rate,
         &Needs::All,
+        judge.why.classes(),
     );
 }

@@ -10,6 +10,41 @@ pub(super) enum Who {
     First(&'static [&'static str]),
 }
 
+/// What the arm without marks has in their place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Other {
+    /// Nothing: no registers, no marks.
+    Nothing,
+    /// Marks under this rule: two rules are compared.
+    Rule(&'static str),
+    /// The same registers at the same price, and routers that heed no marks: what differs is what the network does alone.
+    Unheeded,
+}
+
+impl Other {
+    /// Settings of that arm, where the one with marks has `marked`.
+    pub(super) fn settings(self, marked: &[String]) -> Vec<String> {
+        match self {
+            Other::Nothing => vec!["ocor.enabled=false".to_owned()],
+            Other::Rule(rule) => vec!["ocor.enabled=true".to_owned(), format!("ocor.rule={rule}")],
+            Other::Unheeded => {
+                let own = ["ocor.enabled=true", "ocor.heeded=false"].map(str::to_owned).into_iter();
+                own.chain(marked.iter().cloned()).collect()
+            }
+        }
+    }
+}
+
+/// The group of experiments whose arm without marks pays for the registers as well.
+pub(super) const PRICED: &str = "price in both arms";
+/// The group of experiments whose registers cost nothing.
+pub(super) const FREE: &str = "free registers";
+
+/// The place in [`PRICED`] and [`FREE`] of an experiment.
+pub(super) fn beside(group: &str, place: &str) -> String {
+    if place.is_empty() { group.to_owned() } else { format!("{group}: {place}") }
+}
+
 /// An experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Experiment {
@@ -19,8 +54,8 @@ pub(super) struct Experiment {
     pub(super) both: Vec<String>,
     /// Settings of the arm with marks.
     pub(super) marked: Vec<String>,
-    /// The other arm has marks as well, under this rule: two rules are compared.
-    pub(super) against: Option<&'static str>,
+    /// What the other arm has in their place.
+    pub(super) other: Other,
     /// Lines of each section, in the place of the draw's.
     pub(super) lines: Option<u32>,
     /// A crowd in the place of the draw's locks, sections and meetings.
@@ -53,7 +88,7 @@ pub(super) const QUICK: [&str; 5] = ["bodytrack", "botss", "canneal", "ilbdc", "
 /// Draws of a program in a full study; a quick one has the first only.
 pub(super) const DRAWS: usize = 10;
 /// Draws of a program in experiments beside the main one.
-pub(super) const DRAWS_BESIDE: usize = 2;
+pub(super) const DRAWS_BESIDE: usize = 3;
 /// The two extremes of figures 15 and 16.
 const EXTREMES: Who = Who::First(&["botss", "ilbdc", "imag"]);
 /// Seeds of what must show no gain. A region ends with its last thread, so that a pair of runs differs by some 7% either way
@@ -71,7 +106,7 @@ fn experiment(group: &'static str, place: impl ToString) -> Experiment {
         id: (group, place.to_string()),
         both: Vec::new(),
         marked: Vec::new(),
-        against: None,
+        other: Other::Nothing,
         lines: None,
         crowd: None,
         lock: "spin-park",
@@ -81,6 +116,11 @@ fn experiment(group: &'static str, place: impl ToString) -> Experiment {
         seeds: [1, 1],
         quick: false,
     }
+}
+
+/// The main experiment on the programs of those beside it.
+pub(super) fn extremes() -> Experiment {
+    experiment("main", "")
 }
 
 fn settings<const N: usize>(list: [String; N]) -> Vec<String> {
@@ -98,7 +138,7 @@ const SLEEP: [(&str, u64); 6] = [
 ];
 
 /// Sleep and wake-up prices times `numerator / denominator`; never below what a system call that does nothing takes.
-fn sleep(numerator: u64, denominator: u64) -> Vec<String> {
+pub(super) fn sleep(numerator: u64, denominator: u64) -> Vec<String> {
     let price = |(key, price): (&str, u64)| {
         let least = if key.starts_with("os.futex_wa") { 1 } else { 0 };
         format!("{key}={}", (price * numerator / denominator).max(least))
@@ -108,7 +148,7 @@ fn sleep(numerator: u64, denominator: u64) -> Vec<String> {
     SLEEP.into_iter().map(price).chain(calls.into_iter().filter(|_| cheap)).collect()
 }
 
-/// All experiments; the main one first.
+/// All experiments; the main one first. Those of `joint` follow from what these show.
 pub(super) fn all() -> Vec<Experiment> {
     let mut all = vec![Experiment { who: Who::All, seeds: [3, 1], quick: true, ..experiment("main", "") }];
     // Falsifiers.
@@ -150,17 +190,28 @@ pub(super) fn all() -> Vec<Experiment> {
         Experiment {
             both: free(),
             marked: settings(["ocor.rule=holder-first".to_owned()]),
-            against: Some("release-first"),
+            other: Other::Rule("release-first"),
             lines: Some(1),
             who: STRONGEST,
             seeds: SEEDS,
             quick: true,
             ..experiment("few-misses", "")
         },
+        // The same where nobody sleeps, so that the region's end hangs on no sleeper.
         Experiment {
             both: free(),
             marked: settings(["ocor.rule=holder-first".to_owned()]),
-            against: Some("release-first"),
+            other: Other::Rule("release-first"),
+            lines: Some(1),
+            tries: 1_000_000,
+            who: STRONGEST,
+            seeds: SEEDS,
+            ..experiment("few-misses", "nobody sleeps")
+        },
+        Experiment {
+            both: free(),
+            marked: settings(["ocor.rule=holder-first".to_owned()]),
+            other: Other::Rule("release-first"),
             lines: Some(16),
             who: STRONGEST,
             ..experiment("many-misses", "")
@@ -168,7 +219,7 @@ pub(super) fn all() -> Vec<Experiment> {
         Experiment {
             both: free(),
             marked: settings(["ocor.rule=oldest-first".to_owned()]),
-            against: Some("paper"),
+            other: Other::Rule("paper"),
             threads: 2,
             who: STRONGEST,
             seeds: [8, 8],
@@ -240,7 +291,32 @@ pub(super) fn all() -> Vec<Experiment> {
     for lock in ["spin-park-wakes", "spin-park-once"] {
         all.push(Experiment { lock, ..experiment("woken threads", lock) });
     }
+    all.extend(controls(&all));
     all
+}
+
+/// Whether an experiment is done once more with the registers' price in both arms: what lengthens a loop of tries, and crowds.
+fn priced(experiment: &Experiment) -> bool {
+    let (group, place) = (experiment.id.0, experiment.id.1.as_str());
+    match group {
+        "main" | "cpu_relax" | "program's shape" => true,
+        "hint" => place != "free",
+        "spin count" => experiment.tries > 128,
+        _ => false,
+    }
+}
+
+/// What tells the price of the registers from what the network does: both arms pay, or none.
+fn controls(all: &[Experiment]) -> Vec<Experiment> {
+    let three = |of: &Experiment, group| {
+        let place = beside(of.id.0, &of.id.1);
+        Experiment { id: (group, place), who: EXTREMES, seeds: [1, 1], quick: false, ..of.clone() }
+    };
+    let both = all.iter().filter(|of| priced(of));
+    let both = both.map(|of| Experiment { other: Other::Unheeded, ..three(of, PRICED) });
+    let crowds = all.iter().filter(|of| of.crowd.is_some());
+    let free = crowds.map(|of| Experiment { marked: settings(["ocor.hint=0".to_owned()]), ..three(of, FREE) });
+    both.chain(free).collect()
 }
 
 #[cfg(test)]
@@ -262,10 +338,23 @@ mod tests {
         for experiment in all() {
             let mut settings = experiment.both.clone();
             settings.extend(experiment.marked.iter().cloned());
-            settings.extend(experiment.against.map(|rule| format!("ocor.rule={rule}")));
+            settings.extend(experiment.other.settings(&experiment.marked));
             let made = baton_chip::Chip::from_toml_at(chip, "ocor64.toml", Some(experiment.threads.max(4)), &settings);
             assert!(made.is_ok(), "{:?}: {}", experiment.id, made.unwrap_err());
         }
+    }
+
+    #[test]
+    fn the_price_is_paid_in_both_arms_of_a_control() {
+        let all = all();
+        let control = all.iter().find(|of| of.id == (PRICED, "hint: 20 cycles".to_owned())).unwrap();
+        let [other, marked] = [control.other.settings(&control.marked), control.marked.clone()];
+        let price = |settings: &[String]| settings.iter().any(|setting| setting == "ocor.hint=20");
+        assert!(price(&other) && price(&marked) && other.contains(&"ocor.heeded=false".to_owned()), "{other:?}");
+        assert_eq!(
+            all.iter().filter(|of| of.id.0 == FREE).count(),
+            all.iter().filter(|of| of.id.0 == "program's shape").count()
+        );
     }
 
     #[test]

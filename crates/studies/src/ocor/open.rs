@@ -1,7 +1,7 @@
 //! Falsifiers, and what the paper leaves open with its effect on the headline.
 
 use super::results::{Pair, Results, coh, over_draws, over_programs, roi, spinning};
-use super::run::Figures;
+use super::why::{PARTS, change, part, said};
 use crate::{Falsifier, Interval, Unspecified};
 
 /// A gain below this share of the run, in percent, whose interval includes 0 is none.
@@ -47,8 +47,18 @@ fn gain(results: &Results<'_>, id: &'static str, what: &str) -> Falsifier {
     let mut figures = named(&pairs);
     figures.push(("half the region's 95% interval, points".to_owned(), roi.half.unwrap_or(0.0)));
     figures.push(("acquisitions after a sleep".to_owned(), slept as f64));
-    let why = if none { "" } else { "marks change the order in which waiters get the lock; see docs/studies/ocor.md" };
-    Falsifier { id, what: what.to_owned(), holds: Some(none), figures, why: why.to_owned() }
+    let why = if none {
+        String::new()
+    } else {
+        let awake = results.of(id, "nobody sleeps");
+        let beside = if awake.is_empty() {
+            String::new()
+        } else {
+            format!(". `{id}`, nobody sleeps (1,000,000 tries): {}", change(&awake))
+        };
+        format!("`{id}`: {}{beside}", change(&pairs))
+    };
+    Falsifier { id, what: what.to_owned(), holds: Some(none), figures, why }
 }
 
 fn exact(results: &Results<'_>, id: &'static str, what: &str) -> Falsifier {
@@ -65,35 +75,13 @@ fn exact_at(results: &Results<'_>, id: &'static str, place: &str, what: &str) ->
     Falsifier { id, what: what.to_owned(), holds: Some(same), figures: named(&pairs), why: why.to_owned() }
 }
 
-/// Thread-time of a region has these parts, to the cycle: overhead, waiting in others' sections, own sections, everything
-/// else of a thread's own (computing, misses, system calls that wake), and threads that have ended, or have not begun.
-fn parts(figures: &Figures) -> [f64; 5] {
-    let account = &figures.account;
-    let whole = figures.cycles as f64 * f64::from(figures.threads);
-    let [overhead, inside, sections] = [account.overhead, account.in_sections, account.sections].map(|n| n as f64);
-    let active = figures.active as f64;
-    [overhead, inside, sections, active - overhead - inside - sections, whole - active]
-}
-
-const PARTS: [&str; 5] = [
-    "overhead",
-    "waiting in others' sections",
-    "own sections",
-    "own work, misses and calls",
-    "before begin, after end",
-];
-
 /// The paper's own: its gains contain nothing beyond overhead that was removed. Each part of thread-time says what it adds
 /// to the region's reduction, in points; those beside overhead are the difference.
 fn identity(results: &Results<'_>) -> Falsifier {
     let id = "identity";
     let what = "the region's reduction is overhead's share times overhead's reduction, within a point, as in table 3";
     let pairs = results.main();
-    let share = |pair: &Pair<'_>, part: usize| {
-        let whole = pair.off.cycles.max(1) as f64 * f64::from(pair.off.threads);
-        100.0 * (parts(pair.off)[part] - parts(pair.on)[part]) / whole
-    };
-    let beyond = |pair: &Pair<'_>| roi(pair) - share(pair, 0);
+    let beyond = |pair: &Pair<'_>| roi(pair) - part(pair, 0);
     let Some(over) = over_programs(&pairs, beyond) else { return not_run(id, what) };
     let means =
         results.programs().into_iter().filter_map(|name| Some((over_draws(&results.program(name), beyond)?, name)));
@@ -104,15 +92,29 @@ fn identity(results: &Results<'_>) -> Falsifier {
         vec![("mean difference, points".to_owned(), over.mean), ("greatest of a program, points".to_owned(), worst)];
     let there = if name.is_empty() { pairs } else { results.program(name) };
     let mut largest = (0.0f64, "");
-    for (part, called) in PARTS.iter().enumerate().skip(1) {
-        let Some(of) = over_draws(&there, |pair| share(pair, part)) else { continue };
+    for (n, called) in PARTS.iter().enumerate().skip(1) {
+        let Some(of) = over_draws(&there, |pair| part(pair, n)) else { continue };
         figures.push((format!("of {name}: {called}, points"), of.mean));
         largest = if of.mean.abs() > largest.0.abs() { (of.mean, called) } else { largest };
     }
+    // Where all threads meet before each section, who waits less for a lock waits longer for the others.
+    let meets = |meeting: bool| -> Vec<Pair<'_>> {
+        results.main().into_iter().filter(|pair| (pair.program.draw.phase != 0) == meeting).collect()
+    };
+    let free = results.of("hint", "free");
+    let of = |pairs: &[Pair<'_>], what: &dyn Fn(&Pair<'_>) -> f64| said(over_programs(pairs, what));
     let why = if holds {
         String::new()
     } else {
-        format!("thread-time adds up to the cycle: of {name} most of the difference is in `{}`", largest.1)
+        format!(
+            "`main`: of {name} most of the difference is in `{}`. Programs whose threads meet before each section: overhead gives {}              points, `{}` takes {}: what a thread waits less for its lock it waits longer for the others. Programs that do not: beyond overhead              {} points. `hint`, free registers, botss, ilbdc and imag: {} points",
+            largest.1,
+            of(&meets(true), &|pair| part(pair, 0)),
+            PARTS[3],
+            of(&meets(true), &|pair| part(pair, 3)),
+            of(&meets(false), &beyond),
+            of(&free, &beyond)
+        )
     };
     Falsifier { id, what: what.to_owned(), holds: Some(holds), figures, why }
 }
@@ -180,6 +182,11 @@ const ITEMS: &[(&str, &str, &str)] = &[
     ("channels a class", "2: six virtual channels over three message classes", "1 to 4"),
 ];
 
+/// The groups of experiments that vary what the paper leaves open, in the order of the report.
+pub(super) fn groups() -> impl Iterator<Item = &'static str> {
+    ITEMS.iter().map(|item| item.0)
+}
+
 /// Everything that is left open.
 pub(super) fn unspecified(results: &Results<'_>) -> Vec<Unspecified> {
     let groups = results.groups();
@@ -211,13 +218,7 @@ pub(super) fn effect(results: &Results<'_>, group: &str, places: &[String]) -> O
         return None;
     }
     let of = |pairs: &[Pair<'_>]| over_programs(pairs, coh).map(|ours| ours.mean);
-    let same: Vec<Pair<'_>> = {
-        let there = results.of(group, &places[0]);
-        let among = |pair: &Pair<'_>| {
-            there.iter().any(|p| p.program.name == pair.program.name && p.program.number == pair.program.number)
-        };
-        results.main().into_iter().filter(among).collect()
-    };
-    let values = places.iter().filter_map(|place| of(&results.of(group, place))).chain(of(&same));
+    let usual = of(&results.beside(group, &places[0]));
+    let values = places.iter().filter_map(|place| of(&results.of(group, place))).chain(usual);
     values.fold(None, |ends: Option<[f64; 2]>, v| Some(ends.map_or([v, v], |[a, b]| [a.min(v), b.max(v)])))
 }

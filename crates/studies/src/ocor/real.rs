@@ -1,7 +1,8 @@
 //! Real programs with the same lock on the same chip: what marks do where the accesses are a program's own, and its result is
 //! checked. They stand for nobody else's program (`docs/workloads.md`).
 
-use super::run::{Figures, Notes, Setup};
+use super::notes::Notes;
+use super::run::{Figures, Setup};
 use baton_chip::Simulated;
 use baton_machine::Wait;
 use baton_sync::lock::{LockVisitor, RawLock, ZeroInit};
@@ -55,9 +56,48 @@ pub(super) struct RealPair<'a> {
     pub(super) on: &'a Figures,
 }
 
+/// Who pays for the registers that tell the network of tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Price {
+    /// The arm with marks, as the chip has it.
+    Marked,
+    /// Nobody: they are free.
+    Free,
+    /// Both arms: without marks they are written, and routers do not heed them.
+    Both,
+}
+
+impl Price {
+    /// All of them.
+    pub const ALL: [Price; 3] = [Price::Marked, Price::Free, Price::Both];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Price::Marked => "paid with marks",
+            Price::Free => "free",
+            Price::Both => "paid in both arms",
+        }
+    }
+
+    /// Settings of the arm without marks, and of the one with them.
+    pub fn settings(self) -> [Vec<String>; 2] {
+        let arms: [&[&str]; 2] = match self {
+            Price::Marked => [&["ocor.enabled=false"], &["ocor.enabled=true"]],
+            Price::Free => [&["ocor.enabled=false"], &["ocor.enabled=true", "ocor.hint=0"]],
+            Price::Both => [&["ocor.enabled=true", "ocor.heeded=false"], &["ocor.enabled=true"]],
+        };
+        arms.map(|arm| arm.iter().map(|&setting| setting.to_owned()).collect())
+    }
+}
+
+/// Thread counts at which it is asked what the registers' price does: where marks make programs slower.
+const PRICED: [u32; 3] = [8, 16, 32];
+
 /// A pair of runs to be made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Case {
+    pub(super) price: Price,
     pub(super) what: What,
     pub(super) threads: u32,
     pub(super) seed: u64,
@@ -76,15 +116,28 @@ pub fn scale(program: Program, seed: u64) -> Scale {
     Scale { size, grain, seed }
 }
 
-/// All pairs.
+/// All pairs. What the price does is asked of all programs but `dedup`, whose runs are the longest and where nobody waits.
 pub(super) fn cases(full: bool) -> Vec<Case> {
-    let case = |program, threads, seed| Case { what: What { program, scale: scale(program, seed) }, threads, seed };
+    let case = |price, program, threads, seed| {
+        let what = What { program, scale: scale(program, seed) };
+        Case { price, what, threads, seed }
+    };
     if !full {
-        return vec![case(QUICK.0, QUICK.1, 1)];
+        return vec![case(Price::Marked, QUICK.0, QUICK.1, 1)];
     }
-    let programs = Program::ALL.into_iter();
-    let all = programs.flat_map(|program| THREADS.map(|threads| (program, threads)));
-    all.flat_map(|(program, threads)| (1..=SEEDS).map(move |seed| case(program, threads, seed))).collect()
+    let mut cases = Vec::new();
+    for price in Price::ALL {
+        for program in Program::ALL.into_iter().filter(|program| price == Price::Marked || *program != Program::Dedup) {
+            let counts = if price == Price::Marked { &THREADS[..] } else { &PRICED[..] };
+            cases.extend(
+                counts
+                    .iter()
+                    .flat_map(|&count| (1..=SEEDS).map(move |seed| (count, seed)))
+                    .map(|(count, seed)| case(price, program, count, seed)),
+            );
+        }
+    }
+    cases
 }
 
 /// Makes the threads once the lock's type is known.
@@ -109,7 +162,13 @@ impl Run {
     /// # Errors
     /// As [`super::run::Run::figures`]; a result that is not what one thread computes is one.
     pub fn figures(&self) -> Result<Figures, String> {
-        let setup = Setup { chip: &self.chip, lock: "spin-park", tries: TRIES, threads: self.threads, seed: self.seed };
+        let setup = Setup {
+            chip: &self.chip,
+            lock: "spin-park",
+            wait: Wait::SpinPark(TRIES),
+            threads: self.threads,
+            seed: self.seed,
+        };
         let make = |_, wait, notes| Make { run: self, wait, notes };
         Ok(setup.measure(|_| self.bytes(), make)?.0)
     }

@@ -93,6 +93,20 @@ impl<'a> Results<'a> {
         self.of("main", "")
     }
 
+    /// Those of it with the programs and draws that an experiment has: what that is beside.
+    pub(super) fn beside(&self, group: &str, place: &str) -> Vec<Pair<'a>> {
+        let there = self.of(group, place);
+        let same = |pair: &Pair<'_>, other: &Pair<'_>| {
+            (&other.program.name, other.program.number) == (&pair.program.name, pair.program.number)
+        };
+        self.main().into_iter().filter(|pair| there.iter().any(|other| same(pair, other))).collect()
+    }
+
+    /// One more.
+    pub(super) fn push(&mut self, id: (&'static str, String), pair: Pair<'a>) {
+        self.pairs.push((id, pair));
+    }
+
     /// Those of one program.
     pub(super) fn program(&self, name: &str) -> Vec<Pair<'a>> {
         self.main().into_iter().filter(|pair| pair.program.name == name).collect()

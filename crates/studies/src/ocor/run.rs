@@ -1,16 +1,16 @@
 //! One run: a program's threads on the chip, with or without marks, and what it showed.
 
 use super::account::{Account, Requests};
+use super::notes::Notes;
 use super::program::Program;
 use super::window::Window;
-use baton_chip::{Chip, LockLog, Options, Simulated, Simulation, Spawn, act};
+use baton_chip::{Chip, LockLog, Options, Outcome, Simulated, Simulation, Spawn};
 use baton_machine::Wait;
 use baton_sync::lock::{self, LockVisitor, RawLock, ZeroInit};
+use baton_workloads::Team;
 use baton_workloads::profile::Profile;
 use baton_workloads::profile::fit::{self, Shown};
-use baton_workloads::{Probe, Team};
 use serde::{Deserialize, Serialize};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// The inputs of a run. Everything that its figures depend on, but for the code.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -48,8 +48,7 @@ pub struct Figures {
     pub longest: [u64; 2],
     /// One for each flit and router passed.
     pub flit_hops: u64,
-    /// Thread-time in the region: of each thread from its own beginning to its own end. 0 where it was not noted.
-    #[serde(default)]
+    /// Thread-time in the region: of each thread from its own beginning to its own end.
     pub active: u64,
     /// What the first threads did over time, in the run that figure 10 is drawn from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,65 +103,6 @@ impl Figures {
     }
 }
 
-/// Notes when threads ask for locks, and the part that counts.
-#[derive(Clone, Default)]
-pub(super) struct Notes(Arc<Mutex<Noted>>);
-
-#[derive(Default)]
-struct Noted {
-    requests: Requests,
-    /// The first beginning of a part that counts, and the last end of one; and the network's packets until then.
-    counted: Option<[(u64, u64); 2]>,
-    /// Ends less beginnings, of all threads.
-    active: i64,
-}
-
-impl Notes {
-    fn with<R>(&self, f: impl FnOnce(&mut Noted) -> R) -> R {
-        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn moment(&self, sign: i64) {
-        let now = (act::time().0, act::messages());
-        self.with(|noted| {
-            let [from, to] = noted.counted.unwrap_or([now, now]);
-            noted.counted = Some([from.min(now), to.max(now)]);
-            noted.active += sign * now.0 as i64;
-        });
-    }
-}
-
-impl Probe for Notes {
-    fn request(&self, _: u32) -> u64 {
-        let now = act::time().0;
-        let thread = act::this().map_or(0, |guest| guest.number() as usize);
-        self.with(|noted| {
-            if noted.requests.len() <= thread {
-                noted.requests.resize(thread + 1, Vec::new());
-            }
-            noted.requests[thread].push(now);
-        });
-        act::wait_begins();
-        now
-    }
-
-    fn acquired(&self, _: u32, _: u64) {
-        act::wait_ends();
-    }
-
-    fn release(&self, _: u32) {}
-
-    fn begin(&self) {
-        // Threads warm their caches at once, and that is no part of the region.
-        act::forget_longest();
-        self.moment(-1);
-    }
-
-    fn end(&self) {
-        self.moment(1);
-    }
-}
-
 /// Makes the threads once the lock's type is known.
 struct Make<'a> {
     run: &'a Run,
@@ -183,7 +123,7 @@ pub(super) struct Setup<'a> {
     /// The chip, whole.
     pub(super) chip: &'a str,
     pub(super) lock: &'a str,
-    pub(super) tries: u32,
+    pub(super) wait: Wait,
     pub(super) threads: u32,
     pub(super) seed: u64,
 }
@@ -197,57 +137,59 @@ pub(super) struct Watched {
 }
 
 impl Setup<'_> {
-    /// Runs a team; `bytes` says what it needs of guest memory on lines of so many bytes, `make` makes it.
+    /// Runs a team and checks its result; `bytes` says what it needs of guest memory on lines of so many bytes, `make` makes it.
+    /// With `watch` the simulation keeps a log of the locks' words.
     ///
     /// # Errors
     /// As [`Run::figures`].
-    pub(super) fn measure<V: LockVisitor<Simulated, Out = Result<Team, String>>>(
+    pub(super) fn run<V: LockVisitor<Simulated, Out = Result<Team, String>>>(
         &self,
+        watch: bool,
         bytes: impl FnOnce(usize) -> usize,
-        make: impl FnOnce(usize, Wait, Notes) -> V,
-    ) -> Result<(Figures, Watched), String> {
+        make: impl FnOnce(usize, Wait) -> V,
+    ) -> Result<(Simulation, Outcome), String> {
         let chip = Chip::from_toml(self.chip, "the study's chip").map_err(|error| error.to_string())?;
         let info = lock::info(self.lock).map_err(|error| error.to_string())?;
-        let wait = info.wait(Some(Wait::SpinPark(self.tries)))?;
+        let wait = info.wait(Some(self.wait))?;
         let line_bytes = chip.cache.line_bytes as usize;
         let options = Options {
             seed: self.seed,
-            watch_locks: true,
+            watch_locks: watch,
             threads: self.threads as usize,
             heap_bytes: (16 << 20) + bytes(line_bytes),
             ..Options::default()
         };
         let mut simulation = Simulation::new(&chip, &options).map_err(|error| error.to_string())?;
-        let notes = Notes::default();
-        let make = make(line_bytes, wait, notes.clone());
+        let make = make(line_bytes, wait);
         let team = simulation.outside(|| lock::visit::<Simulated, _>(self.lock, make)).map_err(|e| e.to_string())??;
         for body in team.bodies {
             simulation.spawn(Spawn::default(), body).map_err(|error| error.to_string())?;
         }
         let outcome = simulation.run().map_err(|stuck| stuck.to_string())?;
         simulation.outside(team.verify)?;
+        Ok((simulation, outcome))
+    }
+
+    /// As [`Setup::run`], accounted for by the locks' words.
+    ///
+    /// # Errors
+    /// The same, and an account that does not add up.
+    pub(super) fn measure<V: LockVisitor<Simulated, Out = Result<Team, String>>>(
+        &self,
+        bytes: impl FnOnce(usize) -> usize,
+        make: impl FnOnce(usize, Wait, Notes) -> V,
+    ) -> Result<(Figures, Watched), String> {
+        let notes = Notes::default();
+        let noted = notes.clone();
+        let (mut simulation, outcome) = self.run(true, bytes, |line, wait| make(line, wait, notes))?;
         let log = simulation.lock_log();
-        let (requests, counted, active) =
-            notes.with(|noted| (std::mem::take(&mut noted.requests), noted.counted, noted.active));
+        let (requests, region) = noted.take();
         let account = Account::of(&log, &requests)?;
         if account.residual() != 0 {
             return Err(format!("{} cycles of waiting have no cause", account.residual()));
         }
-        let memory = outcome.memory;
-        let [from, to] = counted.unwrap_or([(0, 0), (outcome.cycles.0, memory.packets)]);
-        let region = (from.0, to.0);
-        let figures = Figures {
-            cycles: region.1 - region.0,
-            threads: self.threads,
-            account,
-            packets: to.1 - from.1,
-            lock_packets: memory.lock_packets,
-            longest: [memory.longest_marked, memory.longest_unmarked],
-            flit_hops: memory.flit_hops,
-            active: active.max(0) as u64,
-            window: None,
-        };
-        Ok((figures, Watched { log, requests, region }))
+        let figures = region.figures(&outcome, self.threads, account);
+        Ok((figures, Watched { log, requests, region: region.times(&outcome) }))
     }
 }
 
@@ -273,7 +215,7 @@ impl Run {
 
     fn watched(&self) -> Result<(Figures, Watched), String> {
         let Run { ref chip, lock, tries, threads, seed, .. } = *self;
-        let setup = Setup { chip, lock, tries, threads, seed };
+        let setup = Setup { chip, lock, wait: Wait::SpinPark(tries), threads, seed };
         let make = |line_bytes, wait, notes| Make { run: self, line_bytes, wait, notes };
         let (figures, watched) = setup.measure(|line| self.program.bytes(threads, line), make)?;
         let expected = u64::from(threads) * self.acquisitions;

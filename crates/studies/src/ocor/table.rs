@@ -6,12 +6,14 @@
 //! `spin-park` alone.
 
 use super::account::{Account, within};
+use super::experiments::sleep;
+use super::notes::Region;
 use super::program::Program;
-use super::run::Figures;
-use baton_chip::{Chip, Options, Simulated, Simulation, Spawn, act};
+use super::run::{Figures, Setup};
+use baton_chip::{Simulated, act};
 use baton_machine::Wait;
 use baton_sync::lock::told::Told;
-use baton_sync::lock::{self, LockVisitor, RawLock, ZeroInit};
+use baton_sync::lock::{LockVisitor, RawLock, ZeroInit};
 use baton_workloads::profile::{self, Draw};
 use baton_workloads::{Probe, Team};
 use serde::Serialize;
@@ -29,14 +31,16 @@ pub struct Kind {
     pub what: &'static str,
     /// It is part of a quick study, and of the greatest chip's.
     pub chosen: [bool; 2],
+    /// Sleeping and waking cost nothing: what a lock's row is without it.
+    pub free_sleep: bool,
 }
 
 const fn kind(lock: &'static str, wait: Wait, what: &'static str, chosen: [bool; 2]) -> Kind {
-    Kind { lock, wait, what, chosen }
+    Kind { lock, wait, what, chosen, free_sleep: false }
 }
 
 /// The locks.
-pub const KINDS: [Kind; 9] = [
+pub const KINDS: [Kind; 10] = [
     kind("spin-park", Wait::SpinPark(128), "spin-park, 128 tries: the paper's", [true, true]),
     kind(
         "spin-park",
@@ -50,6 +54,8 @@ pub const KINDS: [Kind; 9] = [
     kind("mcs", Wait::Pause, "mcs, spinning", [true, true]),
     kind("mcs", Wait::Mwait(1), "mcs, MWAIT", [false, true]),
     kind("mcs", Wait::SpinPark(128), "mcs, 128 looks, then asleep", [false; 2]),
+    // Whether it is the sleep that its hand-offs wait for.
+    Kind { free_sleep: true, ..kind("mcs", Wait::SpinPark(128), "mcs, 128 looks, then asleep at no cost", [false; 2]) },
     kind("clh", Wait::Pause, "clh, spinning", [false; 2]),
 ];
 
@@ -64,10 +70,27 @@ pub const NETWORKS: [(&str, &[&str]); 3] = [
 const MWAIT: [&str; 4] =
     ["wait.monitor=40", "wait.mwait.level=user", "wait.mwait.c1.enter=80", "wait.mwait.c1.exit=1000"];
 
-/// Threads (and cores), acquisitions a thread, seeds. Fewer acquisitions on great chips, so that a run stays below a minute.
-pub const SIZES: [(u32, u64, u64); 4] = [(16, 30, 3), (64, 30, 3), (256, 10, 1), (1024, 4, 1)];
+/// A number of threads, and of cores, and what is run there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Threads, and cores.
+    pub threads: u32,
+    /// Acquisitions a thread; fewer on great chips, so that a run stays below a minute.
+    pub acquisitions: u64,
+    /// Draws of the program, and seeds of each.
+    pub draws: usize,
+    /// See there.
+    pub seeds: u64,
+}
 
-/// The program whose first draw is the workload: the greatest rate of critical sections.
+const fn size(threads: u32, acquisitions: u64, draws: usize, seeds: u64) -> Size {
+    Size { threads, acquisitions, draws, seeds }
+}
+
+/// The sizes.
+pub const SIZES: [Size; 4] = [size(16, 30, 3, 2), size(64, 30, 3, 1), size(256, 20, 1, 1), size(1024, 8, 1, 1)];
+
+/// The program whose first draws are the workload: the greatest rate of critical sections.
 pub const PROGRAM: &str = "ilbdc";
 
 /// A cell of the table, for one seed.
@@ -76,6 +99,7 @@ pub(super) struct Case {
     pub(super) kind: usize,
     pub(super) network: usize,
     pub(super) size: usize,
+    pub(super) draw: usize,
     pub(super) seed: u64,
 }
 
@@ -83,12 +107,13 @@ pub(super) struct Case {
 pub(super) fn cases(full: bool) -> Vec<Case> {
     let mut cases = Vec::new();
     let last = SIZES.len() - 1;
-    for (size, &(_, _, seeds)) in SIZES.iter().enumerate().take(if full { SIZES.len() } else { 1 }) {
+    for (size, of) in SIZES.iter().enumerate().take(if full { SIZES.len() } else { 1 }) {
         let wanted = |kind: &Kind| if full { size != last || kind.chosen[1] } else { kind.chosen[0] };
         for (kind, _) in KINDS.iter().enumerate().filter(|(_, kind)| wanted(kind)) {
             for network in 0..NETWORKS.len() {
-                let seeds = if full { seeds } else { 1 };
-                cases.extend((1..=seeds).map(|seed| Case { kind, network, size, seed }));
+                let (draws, seeds) = if full { (of.draws, of.seeds) } else { (1, 1) };
+                let all = (0..draws).flat_map(|draw| (1..=seeds).map(move |seed| (draw, seed)));
+                cases.extend(all.map(|(draw, seed)| Case { kind, network, size, draw, seed }));
             }
         }
     }
@@ -97,18 +122,20 @@ pub(super) fn cases(full: bool) -> Vec<Case> {
 
 impl Case {
     pub(super) fn threads(&self) -> u32 {
-        SIZES[self.size].0
+        SIZES[self.size].threads
     }
 
     /// Settings of the chip.
     pub(super) fn settings(&self) -> Vec<String> {
-        let monitors = if matches!(KINDS[self.kind].wait, Wait::Mwait(_)) { &MWAIT[..] } else { &[] };
-        NETWORKS[self.network].1.iter().chain(monitors).map(|&setting| setting.to_owned()).collect()
+        let kind = &KINDS[self.kind];
+        let monitors = if matches!(kind.wait, Wait::Mwait(_)) { &MWAIT[..] } else { &[] };
+        let own = NETWORKS[self.network].1.iter().chain(monitors).map(|&setting| setting.to_owned());
+        own.chain(if kind.free_sleep { sleep(0, 1) } else { Vec::new() }).collect()
     }
 
     /// The run, on that chip.
     pub(super) fn run(&self, chip: String, program: &Program) -> Run {
-        let (threads, acquisitions, _) = SIZES[self.size];
+        let Size { threads, acquisitions, .. } = SIZES[self.size];
         let Kind { lock, wait, .. } = KINDS[self.kind];
         let mut program = program.clone();
         // As much contention a lock, whatever the number of threads.
@@ -118,8 +145,8 @@ impl Case {
     }
 
     pub(super) fn name(&self) -> String {
-        let Case { kind, network, seed, .. } = *self;
-        format!("{}, {}, {} threads, seed {seed}", KINDS[kind].what, NETWORKS[network].0, self.threads())
+        let Case { kind, network, draw, seed, .. } = *self;
+        format!("{}, {}, {} threads, draw {draw}, seed {seed}", KINDS[kind].what, NETWORKS[network].0, self.threads())
     }
 }
 
@@ -154,7 +181,7 @@ struct AtLock {
 #[derive(Default)]
 struct Seen {
     locks: Vec<AtLock>,
-    region: Option<(u64, u64)>,
+    region: Region,
 }
 
 /// Notes what threads see.
@@ -173,13 +200,6 @@ impl Notes {
                 seen.locks.resize(at + 1, AtLock::default());
             }
             f(&mut seen.locks[at], now);
-        });
-    }
-
-    fn moment(&self) {
-        self.with(|seen, now| {
-            let (from, to) = seen.region.unwrap_or((now, now));
-            seen.region = Some((from.min(now), to.max(now)));
         });
     }
 }
@@ -203,10 +223,10 @@ impl Probe for Notes {
         });
     }
     fn begin(&self) {
-        self.moment();
+        self.with(|seen, _| seen.region.begin());
     }
     fn end(&self) {
-        self.moment();
+        self.with(|seen, _| seen.region.end());
     }
 }
 
@@ -219,23 +239,18 @@ struct Make<'a> {
 }
 
 impl LockVisitor<Simulated> for Make<'_> {
-    type Out = Team;
-    fn visit<L: RawLock<Simulated> + ZeroInit>(self) -> Team {
+    type Out = Result<Team, String>;
+    fn visit<L: RawLock<Simulated> + ZeroInit>(self) -> Self::Out {
         let Run { threads, acquisitions, seed, .. } = *self.run;
         let threads = NonZeroU32::new(threads).unwrap_or(NonZeroU32::MIN);
         let how = profile::Run { threads, acquisitions, line_bytes: self.line_bytes, seed };
         let draw = self.run.program.draw;
-        if tells(self.run.lock) {
+        Ok(if L::INFO.hints {
             draw.team::<Simulated, L, _>(how, self.wait, self.notes)
         } else {
             draw.team::<Simulated, Told<Simulated, L>, _>(how, self.wait, self.notes)
-        }
+        })
     }
-}
-
-/// Whether a lock tells the machine what it does by itself.
-fn tells(lock: &str) -> bool {
-    lock.starts_with("spin-park") || lock == "adaptive"
 }
 
 impl Run {
@@ -244,42 +259,17 @@ impl Run {
     /// # Errors
     /// With why there are no figures: a chip or lock that cannot be, a run that hangs, or wrong results.
     pub fn figures(&self) -> Result<Figures, String> {
-        let chip = Chip::from_toml(&self.chip, "the study's chip").map_err(|error| error.to_string())?;
-        let asked: Wait = self.wait.parse().map_err(|error| format!("{error}"))?;
-        let wait = lock::info(self.lock).map_err(|error| error.to_string())?.wait(Some(asked))?;
-        let line_bytes = chip.cache.line_bytes as usize;
-        let options = Options {
-            seed: self.seed,
-            threads: self.threads as usize,
-            heap_bytes: (16 << 20) + self.program.bytes(self.threads, line_bytes),
-            ..Options::default()
-        };
-        let mut simulation = Simulation::new(&chip, &options).map_err(|error| error.to_string())?;
+        let Run { ref chip, lock, threads, seed, .. } = *self;
+        let wait: Wait = self.wait.parse().map_err(|error| format!("{error}"))?;
         let notes = Notes::default();
-        let make = Make { run: self, line_bytes, wait, notes: notes.clone() };
-        let team = simulation.outside(|| lock::visit::<Simulated, _>(self.lock, make)).map_err(|e| e.to_string())?;
-        for body in team.bodies {
-            simulation.spawn(Spawn::default(), body).map_err(|error| error.to_string())?;
-        }
-        let outcome = simulation.run().map_err(|stuck| stuck.to_string())?;
-        simulation.outside(team.verify)?;
-        let (account, region) = {
-            let seen = notes.0.lock().unwrap_or_else(PoisonError::into_inner);
-            (account(&seen.locks), seen.region.unwrap_or((0, outcome.cycles.0)))
-        };
+        let make = |line_bytes, wait| Make { run: self, line_bytes, wait, notes: notes.clone() };
+        let setup = Setup { chip, lock, wait, threads, seed };
+        let (_simulation, outcome) = setup.run(false, |line| self.program.bytes(threads, line), make)?;
+        let seen = notes.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let account = account(&seen.locks);
         let slept: u64 = outcome.threads.iter().map(|thread| thread.sleeps).sum();
-        let memory = outcome.memory;
-        Ok(Figures {
-            cycles: region.1 - region.0,
-            threads: self.threads,
-            account: Account { entered_spinning: account.acquisitions.saturating_sub(slept), ..account },
-            packets: memory.packets,
-            lock_packets: memory.lock_packets,
-            longest: [memory.longest_marked, memory.longest_unmarked],
-            flit_hops: memory.flit_hops,
-            active: 0,
-            window: None,
-        })
+        let account = Account { entered_spinning: account.acquisitions.saturating_sub(slept), ..account };
+        Ok(seen.region.figures(&outcome, threads, account))
     }
 }
 
@@ -319,7 +309,7 @@ mod tests {
         assert_eq!(cases(false).len(), 3 * NETWORKS.len());
         let full = cases(true);
         let of = |size: usize| full.iter().filter(|case| case.size == size).count();
-        assert_eq!([0, 1, 2, 3].map(of), [81, 81, 27, 15]);
+        assert_eq!([0, 1, 2, 3].map(of), [180, 90, 30, 15]);
         assert!(full.iter().all(|case| case.size != 3 || KINDS[case.kind].chosen[1]));
     }
 }

@@ -1,11 +1,13 @@
 //! `report.html`: claims, falsifiers, what is left open, and the paper's figures redrawn beside ours. One file, no script, no
-//! network; light and dark.
+//! network; light and dark. The same as Markdown with a file a picture: [`markdown()`].
 
+mod markdown;
 mod tables;
 
 use crate::Findings;
 use baton_plot::{Bars, Lines, STYLE, Spans, Table, Timeline};
 pub use baton_plot::{escape, number};
+pub use markdown::{Markdown, markdown};
 use std::fmt::Write;
 
 /// What a figure is drawn as.
@@ -30,11 +32,13 @@ pub struct Figure {
     pub drawing: Drawing,
     /// What must be known to read it; empty if nothing.
     pub note: String,
+    /// Its file's name on a page of the documentation, without the ending; `None`: it is only on the HTML page.
+    pub file: Option<&'static str>,
 }
 
 impl<T: Into<Drawing>> From<T> for Figure {
     fn from(drawing: T) -> Figure {
-        Figure { drawing: drawing.into(), note: String::new() }
+        Figure { drawing: drawing.into(), note: String::new(), file: None }
     }
 }
 
@@ -54,6 +58,13 @@ impl Figure {
     #[must_use]
     pub fn noted(mut self, note: impl Into<String>) -> Figure {
         self.note = note.into();
+        self
+    }
+
+    /// With a file on a page of the documentation.
+    #[must_use]
+    pub fn named(mut self, file: &'static str) -> Figure {
+        self.file = Some(file);
         self
     }
 

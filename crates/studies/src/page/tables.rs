@@ -96,12 +96,11 @@ pub(super) fn unspecified(findings: &Findings) -> String {
 
 pub(super) fn frozen(findings: &Findings) -> String {
     let f = &findings.frozen;
-    let commit = if f.commit.is_empty() { "not known to this build" } else { &f.commit };
     format!(
         "<h2>Frozen</h2><p>Chip <code>{}</code>, profiles <code>{}</code>, rules <code>{}</code>, commit <code>{}</code>.</p>",
         escape(&f.chip),
         escape(&f.profiles),
         escape(&f.rules),
-        escape(commit)
+        escape(&f.commit)
     )
 }

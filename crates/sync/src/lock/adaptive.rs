@@ -89,6 +89,7 @@ unsafe impl<M: Machine> RawLock<M> for Adaptive<M> {
         fifo: false,
         try_lock: true,
         timed: true,
+        hints: true,
         posix: Posix::Yes,
         waits: Waits::Fixed(Wait::SpinPark(MOST)),
     };

@@ -34,6 +34,7 @@ unsafe impl<M: Machine> RawLock<M> for Clh<M> {
         fifo: true,
         try_lock: true,
         timed: false,
+        hints: false,
         posix: Posix::Yes,
         waits: Waits::Any,
     };

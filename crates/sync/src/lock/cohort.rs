@@ -59,6 +59,7 @@ unsafe impl<M: Machine> RawLock<M> for CohortLock<M> {
         fifo: false,
         try_lock: true,
         timed: false,
+        hints: false,
         posix: Posix::Yes,
         waits: Waits::Any,
     };

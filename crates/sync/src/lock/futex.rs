@@ -49,6 +49,7 @@ unsafe impl<M: Machine> RawLock<M> for Futex<M> {
         fifo: false,
         try_lock: true,
         timed: true,
+        hints: false,
         posix: Posix::Yes,
         waits: Waits::Fixed(Wait::Futex),
     };

@@ -131,6 +131,7 @@ unsafe impl<M: Machine> RawLock<M> for Hemlock<M> {
         fifo: true,
         try_lock: true,
         timed: false,
+        hints: false,
         posix: Posix::Yes,
         waits: Waits::Any,
     };

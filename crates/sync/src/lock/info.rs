@@ -40,6 +40,8 @@ pub struct LockInfo {
     pub try_lock: bool,
     /// Has [`super::TimedLock`].
     pub timed: bool,
+    /// Tells the machine of its tries and releases by itself ([`baton_machine::Machine::hint`]).
+    pub hints: bool,
     /// Can stand in for a `pthread_mutex_t`.
     pub posix: Posix,
     /// Wait policies that it takes.

@@ -110,6 +110,7 @@ unsafe impl<M: Machine> RawLock<M> for K42<M> {
         fifo: true,
         try_lock: true,
         timed: false,
+        hints: false,
         posix: Posix::Yes,
         waits: Waits::Any,
     };

@@ -85,6 +85,7 @@ unsafe impl<M: Machine> RawLock<M> for Mcs<M> {
         fifo: true,
         try_lock: true,
         timed: false,
+        hints: false,
         posix: Posix::Yes,
         waits: Waits::Any,
     };

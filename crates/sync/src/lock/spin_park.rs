@@ -95,6 +95,7 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> RawLock<M> for Vari
         fifo: false,
         try_lock: true,
         timed: true,
+        hints: true,
         posix: Posix::Yes,
         waits: Waits::Fixed(Wait::SpinPark(SPIN_TRIES)),
     };

@@ -38,6 +38,7 @@ unsafe impl<M: Machine> RawLock<M> for Tas<M> {
         fifo: false,
         try_lock: true,
         timed: true,
+        hints: false,
         posix: Posix::Yes,
         waits: Waits::Any,
     };

@@ -53,6 +53,7 @@ unsafe impl<M: Machine> RawLock<M> for Ticket<M> {
         fifo: true,
         try_lock: true,
         timed: false,
+        hints: false,
         posix: Posix::Yes,
         waits: Waits::Any,
     };

@@ -49,6 +49,7 @@ unsafe impl<M: Machine> RawLock<M> for TicketProp<M> {
         fifo: true,
         try_lock: true,
         timed: false,
+        hints: false,
         posix: Posix::Yes,
         waits: Waits::Any,
     };

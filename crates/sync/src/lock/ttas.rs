@@ -41,6 +41,7 @@ unsafe impl<M: Machine> RawLock<M> for Ttas<M> {
         fifo: false,
         try_lock: true,
         timed: true,
+        hints: false,
         posix: Posix::Yes,
         waits: Waits::Any,
     };

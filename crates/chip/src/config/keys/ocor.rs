@@ -42,6 +42,7 @@ macro_rules! key {
 pub(super) const KEYS: &[Key] = &[
     key!(switch "ocor.enabled", enabled,
         "network interfaces mark lock and wake-up requests, and routers arbitrate by the marks"),
+    key!(switch "ocor.heeded", heeded, "routers arbitrate by the marks; otherwise they are written and paid for alone"),
     key!(choice "ocor.rule", rule, Rule, "whose packets go first"),
     key!(count "ocor.tries", tries, 1, 65_536, "tries before a thread sleeps, which the levels divide"),
     key!(count "ocor.levels", levels, 1, 128, "segments of the tries that are left, each a priority; wake-ups have one more"),

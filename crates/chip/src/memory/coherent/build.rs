@@ -71,7 +71,7 @@ impl<S: CoreSet> Coherent<S> {
             ..floor.network.clone()
         };
         let ocor = config.ocor;
-        let router = if ocor.enabled { marked_network(router, &ocor, &mut random) } else { router };
+        let router = if ocor.enabled && ocor.heeded { marked_network(router, &ocor, &mut random) } else { router };
         let devices: Box<[_]> =
             devices.iter().map(|device| (device.flits.unwrap_or(0), device.places.is_some())).collect();
         let longest = devices.iter().map(|device| device.0).max().unwrap_or(0);

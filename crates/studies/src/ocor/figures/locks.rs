@@ -2,74 +2,137 @@
 
 use crate::Interval;
 use crate::ocor::run::Figures;
-use crate::ocor::table::{Case, KINDS, NETWORKS, SIZES};
+use crate::ocor::table::{Case, KINDS, NETWORKS, PROGRAM, SIZES, Size};
+use crate::ocor::why::said;
 use crate::page::Figure;
 use baton_plot::{Table, number};
 
 /// A cell of the table: a run of it.
 pub(crate) type Cell<'a> = (Case, &'a Figures);
 
-/// Mean thousands of cycles, and mean share of overhead, over the seeds of a cell.
-fn cell(cells: &[Cell<'_>], size: usize, kind: usize, network: usize) -> Option<(f64, f64)> {
-    let of = |value: fn(&Figures) -> f64| {
-        let here = |case: &Case| (case.size, case.kind, case.network) == (size, kind, network);
-        let values: Vec<f64> = cells.iter().filter(|(case, _)| here(case)).map(|(_, figures)| value(figures)).collect();
-        Interval::of(&values).map(|over| over.mean)
-    };
-    of(|figures| figures.cycles as f64 / 1000.0).zip(of(Figures::coh_share))
-}
-
 /// A table for each number of cores that was run.
 pub(super) fn all(cells: &[Cell<'_>]) -> Vec<Figure> {
-    (0..SIZES.len()).filter_map(|size| table(cells, size)).collect()
+    (0..SIZES.len()).filter_map(|size| At { cells, size }.table()).collect()
 }
 
-fn table(cells: &[Cell<'_>], size: usize) -> Option<Figure> {
-    let (threads, acquisitions, _) = SIZES[size];
-    let (usual, _) = cell(cells, size, 0, 0)?;
-    let mut header = vec!["lock".to_owned()];
-    for (at, (name, _)) in NETWORKS.iter().enumerate() {
-        let first = if at == 0 { "thousand cycles" } else { "less time than round robin, %" };
-        header.extend([format!("{name}: {first}"), format!("{name}: overhead, %")]);
+/// The cells of one size.
+struct At<'a> {
+    cells: &'a [Cell<'a>],
+    size: usize,
+}
+
+impl At<'_> {
+    fn runs(&self, kind: usize, network: usize) -> impl Iterator<Item = &Cell<'_>> {
+        self.cells.iter().filter(move |(case, _)| (case.size, case.kind, case.network) == (self.size, kind, network))
     }
-    header.insert(2, "times the paper's lock".to_owned());
-    let mut rows = Vec::new();
-    let mut best: Option<(f64, String)> = None;
-    let mut plain: Option<(f64, String)> = None;
-    for (kind, of) in KINDS.iter().enumerate() {
-        let Some((round_robin, overhead)) = cell(cells, size, kind, 0) else { continue };
-        let mut row = vec![of.what.to_owned(), number(round_robin), number(round_robin / usual), number(overhead)];
-        for (network, (on, _)) in NETWORKS.iter().enumerate() {
-            let Some((cycles, overhead)) = cell(cells, size, kind, network) else { continue };
-            if network != 0 {
-                row.extend([number(100.0 * (round_robin - cycles) / round_robin), number(overhead)]);
-            }
-            let named = || (cycles, format!("{} on {on}", of.what));
-            if best.as_ref().is_none_or(|best| cycles < best.0) {
-                best = Some(named());
-            }
-            if network == 0 && plain.as_ref().is_none_or(|plain| cycles < plain.0) {
-                plain = Some(named());
-            }
+
+    /// The mean over draws and seeds.
+    fn mean(&self, kind: usize, network: usize, value: fn(&Figures) -> f64) -> Option<f64> {
+        let values: Vec<f64> = self.runs(kind, network).map(|(_, figures)| value(figures)).collect();
+        Interval::of(&values).map(|over| over.mean)
+    }
+
+    /// How much less time than round robin a network takes, in percent, draw by draw and seed by seed.
+    fn less(&self, kind: usize, network: usize) -> Option<Interval> {
+        let of = |(case, on): &Cell<'_>| {
+            let same = |(other, _): &&Cell<'_>| (other.draw, other.seed) == (case.draw, case.seed);
+            let off = self.runs(kind, 0).find(same)?.1.cycles as f64;
+            Some(100.0 * (off - on.cycles as f64) / off.max(1.0))
+        };
+        Interval::of(&self.runs(kind, network).filter_map(of).collect::<Vec<_>>())
+    }
+
+    fn row(&self, kind: usize, usual: f64) -> Option<Vec<String>> {
+        let cycles = self.mean(kind, 0, thousand_cycles)?;
+        let of = |value: fn(&Figures) -> f64| self.mean(kind, 0, value).map_or_else(|| "-".to_owned(), number);
+        let mut row = vec![KINDS[kind].what.to_owned(), number(cycles), number(cycles / usual)];
+        row.extend([of(Figures::coh_share), of(asleep), of(longest)]);
+        for network in 1..NETWORKS.len() {
+            row.push(said(self.less(kind, network)));
+            row.push(self.mean(kind, network, Figures::coh_share).map_or_else(|| "-".to_owned(), number));
         }
-        rows.push(row);
+        Some(row)
     }
-    let said = |what: &str, of: Option<(f64, String)>| {
-        of.map_or_else(String::new, |(cycles, name)| format!(" {what}: {name}, {} thousand cycles.", number(cycles)))
-    };
-    let note = format!(
-        "{acquisitions} acquisitions a thread, as many locks a thread as in the first draw of {}, means over seeds. Overhead as threads see \
-         it, of all thread-time.{}{}",
-        crate::ocor::table::PROGRAM,
-        said("The fastest of all", best),
-        said("The fastest without any hardware", plain)
-    );
-    Some(Figure::from(Table {
-        title: format!("Locks and networks, {threads} threads on {threads} cores"),
-        note,
-        header,
-        rows,
-    }))
+
+    /// The fastest, of these networks.
+    fn fastest(&self, networks: std::ops::Range<usize>) -> Option<(f64, String)> {
+        let all = (0..KINDS.len()).filter(|&kind| !KINDS[kind].free_sleep);
+        let all = all.flat_map(|kind| networks.clone().map(move |network| (kind, network)));
+        let of = |(kind, network): (usize, usize)| {
+            let named = format!("{} on {}", KINDS[kind].what, NETWORKS[network].0);
+            Some((self.mean(kind, network, thousand_cycles)?, named))
+        };
+        all.filter_map(of).min_by(|a, b| a.0.total_cmp(&b.0))
+    }
+
+    /// What a lock's sleep does to it: beside the same lock whose sleep is free.
+    fn convoy(&self) -> String {
+        let free = KINDS.iter().position(|kind| kind.free_sleep);
+        let of = |free: usize| {
+            let same = |kind: &usize| (KINDS[*kind].lock, KINDS[*kind].wait) == (KINDS[free].lock, KINDS[free].wait);
+            let paid = (0..free).find(same)?;
+            let [with, without] = [paid, free].map(|kind| self.mean(kind, 0, thousand_cycles));
+            Some(format!(
+                " {}: {} thousand cycles, of which {} are the longest wait of one thread, and {}% of acquisitions sleep: who waits behind a \
+                 sleeper in the queue sleeps as well, and each hand-off is a wake-up. At no cost of sleep: {} thousand cycles.",
+                KINDS[paid].what,
+                number(with?),
+                number(self.mean(paid, 0, longest)?),
+                number(self.mean(paid, 0, asleep)?),
+                number(without?)
+            ))
+        };
+        free.and_then(of).unwrap_or_default()
+    }
+
+    fn table(&self) -> Option<Figure> {
+        let Size { threads, acquisitions, draws, seeds } = SIZES[self.size];
+        let usual = self.mean(0, 0, thousand_cycles)?;
+        let mut header: Vec<String> = [
+            "lock",
+            "round robin: thousand cycles",
+            "times the paper's lock",
+            "overhead, %",
+            "asleep, %",
+            "longest wait, thousand cycles",
+        ]
+        .map(str::to_owned)
+        .into();
+        for (name, _) in &NETWORKS[1..] {
+            header.extend([format!("{name}: less time than round robin, %"), format!("{name}: overhead, %")]);
+        }
+        let said = |what: &str, of: Option<(f64, String)>| {
+            of.map_or_else(String::new, |(cycles, name)| {
+                format!(" {what}: {name}, {} thousand cycles.", number(cycles))
+            })
+        };
+        let note = format!(
+            "{acquisitions} acquisitions a thread, as many locks a thread as in {PROGRAM}, {draws} draws of it at most with {seeds} seeds each; \
+             differences are between runs of the same draw and seed, with their 95% intervals. Overhead as threads see it, of all \
+             thread-time.{}{}{}",
+            said("The fastest of all", self.fastest(0..NETWORKS.len())),
+            said("The fastest without any hardware", self.fastest(0..1)),
+            self.convoy()
+        );
+        Some(Figure::from(Table {
+            title: format!("Locks and networks, {threads} threads on {threads} cores"),
+            note,
+            header,
+            rows: (0..KINDS.len()).filter_map(|kind| self.row(kind, usual)).collect(),
+        }))
+    }
+}
+
+fn thousand_cycles(figures: &Figures) -> f64 {
+    figures.cycles as f64 / 1000.0
+}
+
+fn asleep(figures: &Figures) -> f64 {
+    100.0 - figures.entered_spinning()
+}
+
+fn longest(figures: &Figures) -> f64 {
+    figures.account.longest_wait as f64 / 1000.0
 }
 
 #[cfg(test)]
@@ -99,8 +162,13 @@ mod tests {
         assert_eq!(tables.len(), 4);
         let crate::page::Drawing::Table(first) = &tables[0].drawing else { panic!("a table") };
         assert_eq!(first.rows.len(), KINDS.len());
-        assert_eq!(first.header.len(), first.rows[0].len());
-        assert_eq!(first.rows[0][4], number(1.0), "{:?}", first.rows[0]);
+        assert!(first.rows.iter().all(|row| row.len() == first.header.len()));
+        assert_eq!(first.rows[0][6], "1.0 ± 0.0", "{:?}", first.rows[0]);
         assert!(first.note.contains("128 tries: the paper's on holder first, 98 thousand"), "{}", first.note);
+        assert!(
+            first.note.contains("then asleep: 170 thousand") && first.note.contains("of sleep: 180 thousand"),
+            "{}",
+            first.note
+        );
     }
 }

@@ -8,10 +8,14 @@
 //! | `trends` | figures 15 and 16, and the tornado |
 //! | `starvation` | the longest waits, beside what can be said of them beforehand |
 //! | `real` | real programs with the same lock on the same chip |
+//! | `price` | what overhead consists of where the registers' price, not the network, changes it |
+//! | `joint` | several open choices at once |
 //! | `locks` | locks by networks, at several numbers of cores |
 
+mod joint;
 mod locks;
 mod paper;
+mod price;
 mod programs;
 mod real;
 mod starvation;
@@ -24,18 +28,26 @@ use crate::Interval;
 use crate::page::Figure;
 use baton_plot::Bar;
 
+pub(super) use joint::table as joint;
 pub(super) use locks::Cell;
 pub(super) use programs::shown;
 pub(super) use starvation::judge as starvation;
 pub(super) use window::{CYCLES, Segment, blocked};
 
-/// All of them that there are runs for.
-pub(super) fn all(results: &Results<'_>, real: &[RealPair<'_>], locks: &[Cell<'_>]) -> Vec<Figure> {
+/// All of them that there are runs for; `joint` is the table of sets of open choices.
+pub(super) fn all(
+    results: &Results<'_>,
+    joint: Option<Figure>,
+    real: &[RealPair<'_>],
+    locks: &[Cell<'_>],
+) -> Vec<Figure> {
     let mut figures = vec![programs::baseline(results)];
     figures.extend(programs::figure_2(results));
     figures.extend(window::figure_10(results));
     figures.extend(programs::rest(results));
     figures.extend(trends::all(results));
+    figures.extend(joint);
+    figures.extend(price::table(results));
     figures.extend(starvation::table(results));
     figures.extend(locks::all(locks));
     figures.extend(real::all(real));

@@ -122,6 +122,7 @@ pub(super) fn figure_2(results: &Results<'_>) -> Option<Figure> {
     (!results.programs().is_empty()).then(|| {
         let title = "Figure 2: where the time goes without marks";
         Figure::from(figure(results, title, SHARE, &series))
+            .named("figure-2")
             .noted("The paper's text prints these shares for four programs, and overhead for two more (section 5.2.3).")
     })
 }
@@ -133,20 +134,20 @@ pub(super) fn rest(results: &Results<'_>) -> Vec<Figure> {
     };
     let spinning: [Printed; 2] = [|name| Some(paper::spinning(name)?[0]), |name| Some(paper::spinning(name)?[1])];
     vec![
-        figure(
+        Figure::from(figure(
             results,
             "Figure 11a and table 3: how much of the competition overhead goes",
             "reduction of competition overhead, %",
             &[("ours", coh, |name| Some(paper::table_3(name)?.coh))],
-        )
-        .into(),
-        figure(
+        ))
+        .named("figure-11a"),
+        Figure::from(figure(
             results,
             "Figure 11b: critical sections that were entered while spinning",
             "share of all acquisitions, %",
             &arms(|pair| pair.off.entered_spinning(), |pair| pair.on.entered_spinning(), spinning),
-        )
-        .into(),
+        ))
+        .named("figure-11b"),
         Figure::from(normalised(
             results,
             "Figure 12a: rate of critical sections",
@@ -155,6 +156,7 @@ pub(super) fn rest(results: &Results<'_>) -> Vec<Figure> {
             |name| (name == "ilbdc").then_some(100.0),
             |profile| profile.printed.cs_rate.name(),
         ))
+        .named("figure-12a")
         .noted("In brackets: what table 3 prints. The paper's greatest is ilbdc, its least imag."),
         Figure::from(normalised(
             results,
@@ -164,6 +166,7 @@ pub(super) fn rest(results: &Results<'_>) -> Vec<Figure> {
             |name| (name == "botss").then_some(100.0),
             |profile| profile.printed.network.name(),
         ))
+        .named("figure-12b")
         .noted("In brackets: what table 3 prints. The paper's greatest is botss, its least kdtree."),
         Figure::from(figure(
             results,
@@ -171,24 +174,25 @@ pub(super) fn rest(results: &Results<'_>) -> Vec<Figure> {
             SHARE,
             &arms(|pair| pair.off.cs_share(), |pair| pair.on.cs_share(), [paper::cs_share, none]),
         ))
+        .named("figure-13")
         .noted(
             "A share rises where the region gets shorter, with the same time in sections. The paper speaks of a negligible \
              change; the change of the time itself is claim O15.",
         ),
-        figure(
+        Figure::from(figure(
             results,
             "Figure 14a: competition overhead's share of the region",
             SHARE,
             &arms(|pair| pair.off.coh_share(), |pair| pair.on.coh_share(), [paper::coh_share, none]),
-        )
-        .into(),
-        figure(
+        ))
+        .named("figure-14a"),
+        Figure::from(figure(
             results,
             "Figure 14b and table 3: how much shorter the region gets",
             "reduction of the region's time, %",
             &[("ours", roi, |name| Some(paper::table_3(name)?.roi))],
-        )
-        .into(),
+        ))
+        .named("figure-14b"),
         causes(results),
     ]
 }

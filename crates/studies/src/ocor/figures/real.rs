@@ -2,7 +2,8 @@
 
 use super::bar;
 use crate::Interval;
-use crate::ocor::real::{RealPair, THREADS};
+use crate::ocor::real::{Price, RealPair, THREADS};
+use crate::ocor::why::said;
 use crate::page::Figure;
 use baton_plot::{Bars, Lines, Point, Series, Table, number};
 use baton_workloads::programs::Program;
@@ -21,20 +22,72 @@ fn roi(pair: &RealPair<'_>) -> f64 {
     less(pair.off.cycles as f64, pair.on.cycles as f64)
 }
 
-/// A program's pairs at one number of threads.
+/// A program's pairs at one number of threads, the registers paid for as the chip has it.
 fn at<'a, 'b>(real: &'a [RealPair<'b>], program: Program, threads: u32) -> impl Iterator<Item = &'a RealPair<'b>> {
-    real.iter().filter(move |pair| pair.case.what.program == program && pair.case.threads == threads)
+    paid(real, Price::Marked, program, threads)
+}
+
+fn paid<'a, 'b>(
+    real: &'a [RealPair<'b>],
+    price: Price,
+    program: Program,
+    threads: u32,
+) -> impl Iterator<Item = &'a RealPair<'b>> {
+    real.iter()
+        .filter(move |pair| (pair.case.price, pair.case.what.program, pair.case.threads) == (price, program, threads))
 }
 
 fn over_seeds(real: &[RealPair<'_>], program: Program, threads: u32, value: Value) -> Option<Interval> {
     Interval::of(&at(real, program, threads).map(value).collect::<Vec<_>>())
 }
 
-/// Programs and thread counts that were run.
-fn places(real: &[RealPair<'_>]) -> Vec<(Program, u32)> {
-    let mut places: Vec<(Program, u32)> = real.iter().map(|pair| (pair.case.what.program, pair.case.threads)).collect();
+/// Programs and thread counts that were run with registers paid for like this.
+fn places_of(real: &[RealPair<'_>], price: Price) -> Vec<(Program, u32)> {
+    let those = real.iter().filter(|pair| pair.case.price == price);
+    let mut places: Vec<(Program, u32)> = those.map(|pair| (pair.case.what.program, pair.case.threads)).collect();
     places.dedup();
     places
+}
+
+fn places(real: &[RealPair<'_>]) -> Vec<(Program, u32)> {
+    places_of(real, Price::Marked)
+}
+
+/// Whether the price of the registers makes a program slower, or the network: the same with free ones, and with both arms paying.
+fn prices(real: &[RealPair<'_>]) -> Option<Table> {
+    let row = |(program, threads): (Program, u32)| {
+        let mut cells = vec![program.info().name.to_owned(), threads.to_string()];
+        for value in [roi as Value, coh] {
+            for price in Price::ALL {
+                let values: Vec<f64> = paid(real, price, program, threads).map(value).collect();
+                cells.push(said(Interval::of(&values)));
+            }
+        }
+        cells
+    };
+    let rows: Vec<Vec<String>> = places_of(real, Price::Both).into_iter().map(row).collect();
+    let mut header = vec!["program".to_owned(), "threads".to_owned()];
+    for what in ["less time", "less overhead"] {
+        header.extend(Price::ALL.map(|price| format!("{what}, registers {}, %", price.name())));
+    }
+    let beyond = |price: Price, slower: bool| {
+        let out = |(program, threads): &(Program, u32)| {
+            let values: Vec<f64> = paid(real, price, *program, *threads).map(roi).collect();
+            Interval::of(&values)
+                .and_then(Interval::ends)
+                .is_some_and(|[low, high]| if slower { high < 0.0 } else { low > 0.0 })
+        };
+        places_of(real, Price::Both).iter().filter(|place| out(place)).count()
+    };
+    let counts =
+        Price::ALL.map(|price| format!("{}: {} and {}", price.name(), beyond(price, true), beyond(price, false)));
+    let note = format!(
+        "Of {} places, slower and faster beyond their 95% intervals, registers {}.",
+        rows.len(),
+        counts.join("; registers ")
+    );
+    let title = "Real programs: is it the registers' price?".to_owned();
+    (!rows.is_empty()).then_some(Table { title, note, header, rows })
 }
 
 pub(super) fn all(real: &[RealPair<'_>]) -> Vec<Figure> {
@@ -44,6 +97,7 @@ pub(super) fn all(real: &[RealPair<'_>]) -> Vec<Figure> {
     let note = "Programs of this project with their own accesses and a checked result, on the study's chip with as many cores \
                 as threads. They are no stand-ins: nothing of them was fitted, and the paper has no figure of them.";
     let mut figures = vec![Figure::from(table(real)).noted(note), shares(real).into()];
+    figures.extend(prices(real).map(Figure::from));
     let counts = |program| THREADS.iter().filter(|&&threads| at(real, program, threads).next().is_some()).count();
     if Program::ALL.into_iter().any(|program| counts(program) > 1) {
         let titles = [("less competition overhead", "reduction of competition overhead, %", coh as Value)];

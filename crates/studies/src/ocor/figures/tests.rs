@@ -70,7 +70,7 @@ fn every_figure_of_the_paper_is_there() {
     }
     let results = Results::new(pairs, &profiles).with_window(&off, &on).with_routers(Some(15));
     let case = real::cases(false)[0];
-    let figures = all(&results, &[RealPair { case, off: &off, on: &on }], &[]);
+    let figures = all(&results, None, &[RealPair { case, off: &off, on: &on }], &[]);
     let titles: Vec<&str> = figures.iter().map(super::Figure::title).collect();
     for wanted in [
         "What the paper prints",
@@ -95,6 +95,23 @@ fn every_figure_of_the_paper_is_there() {
         assert!(!html.contains("No run has") && !html.contains("No point has") && !html.contains("NaN"), "{wanted}");
         assert!(html.contains('%') || html.contains("cycles"), "{wanted} has no unit");
     }
+    let mut files: Vec<&str> = figures.iter().filter_map(|figure| figure.file).collect();
+    for file in [
+        "figure-2",
+        "figure-10",
+        "figure-11a",
+        "figure-12b",
+        "figure-13",
+        "figure-14b",
+        "figure-15",
+        "figure-16",
+        "tornado",
+    ] {
+        assert!(files.contains(&file), "{file} of {files:?}");
+    }
+    files.sort_unstable();
+    files.dedup();
+    assert_eq!(files.len(), figures.iter().filter(|figure| figure.file.is_some()).count(), "{files:?}");
     // Half of the overhead's reduction of a quarter: the same work is done 500 cycles sooner.
     let table = figures.iter().find(|figure| figure.title() == "Figure 10 in numbers (claims O9 to O11)").unwrap();
     assert!(table.html().contains("2500") && table.html().contains("2570"), "{}", table.html());

@@ -2,6 +2,7 @@
 
 use super::paper::FIGURE_15;
 use crate::Interval;
+use crate::ocor::open::groups;
 use crate::ocor::results::{Pair, Results, coh, over_draws, over_programs};
 use crate::page::Figure;
 use baton_plot::{Lines, Point, Series, Span, Spans};
@@ -10,21 +11,6 @@ const Y: &str = "reduction of competition overhead, %";
 
 /// The paper's mean reduction of overhead.
 const HEADLINE: f64 = 39.9;
-
-/// Groups of experiments that vary nothing which the paper leaves open.
-const NOT_OPEN: [&str; 11] = [
-    "main",
-    "threads",
-    "never-sleep",
-    "free-network",
-    "one-thread",
-    "cheap-sleep",
-    "free-network, rules",
-    "rule",
-    "few-misses",
-    "many-misses",
-    "one-waiter",
-];
 
 /// Those that there are runs for.
 pub(super) fn all(results: &Results<'_>) -> Vec<Figure> {
@@ -55,13 +41,14 @@ fn scaling(results: &Results<'_>) -> Option<Figure> {
         let points = printed.iter().enumerate().map(|(x, y)| Point::new(x as f64, *y)).collect();
         [ours, Series { name: format!("{name}, paper"), points, theirs: true }]
     });
-    Some(Figure::from(Lines {
+    let lines = Lines {
         title: "Figure 15: reduction of competition overhead by threads".to_owned(),
         x: "threads, and cores".to_owned(),
         y: Y.to_owned(),
         names: Some(counts.map(|n| n.to_string()).into()),
         series: both.collect(),
-    }))
+    };
+    Some(Figure::from(lines).named("figure-15"))
 }
 
 fn levels(results: &Results<'_>) -> Option<Figure> {
@@ -78,28 +65,23 @@ fn levels(results: &Results<'_>) -> Option<Figure> {
         names: Some(counts.map(|n| n.to_string()).into()),
         series: lines.into(),
     });
-    Some(figure.noted("The paper's curves are not in its text: they grow, then saturate, and 8 levels were chosen."))
-}
-
-/// The pairs of the main experiment with the programs and draws that a group has: what its places are beside.
-fn usual<'a>(results: &Results<'a>, group: &str, place: &str) -> Vec<Pair<'a>> {
-    let there = results.of(group, place);
-    let among = |pair: &Pair<'_>| {
-        there.iter().any(|p| p.program.name == pair.program.name && p.program.number == pair.program.number)
-    };
-    results.main().into_iter().filter(among).collect()
+    Some(
+        figure
+            .named("figure-16")
+            .noted("The paper's curves are not in its text: they grow, then saturate, and 8 levels were chosen."),
+    )
 }
 
 /// Effects of what is left open on the headline, the greatest first.
 fn tornado(results: &Results<'_>) -> Option<Figure> {
-    let groups = results.groups().into_iter().filter(|(group, _)| !NOT_OPEN.contains(group));
+    let groups = results.groups().into_iter().filter(|(group, _)| groups().any(|open| open == *group));
     let row = |(group, places): (&str, Vec<String>)| {
         let of = |place: &String| {
             let mean = over_programs(&results.of(group, place), coh)?.mean;
             Some((mean, place.clone()))
         };
         let mut values: Vec<(f64, String)> = places.iter().filter_map(of).collect();
-        let usual = over_programs(&usual(results, group, places.first()?), coh);
+        let usual = over_programs(&results.beside(group, places.first()?), coh);
         values.extend(usual.map(|usual| (usual.mean, "as chosen".to_owned())));
         values.sort_by(|a, b| a.0.total_cmp(&b.0));
         Some(Span { name: group.to_owned(), least: values.first()?.clone(), greatest: values.last()?.clone() })
@@ -120,6 +102,8 @@ fn tornado(results: &Results<'_>) -> Option<Figure> {
         rows,
     });
     Some(
-        figure.noted("One thing at a time, from its least to its greatest effect, each with the choice that gives it."),
+        figure
+            .named("tornado")
+            .noted("One thing at a time, from its least to its greatest effect, each with the choice that gives it."),
     )
 }

@@ -66,7 +66,7 @@ pub(super) fn figure_10(results: &Results<'_>) -> Vec<Figure> {
         Some((segment.cycles as f64, format!("as much work is done: {} cycles", segment.cycles))),
     ];
     vec![
-        Figure::from(picture("the beginning", CYCLES.max(segment.cycles), marks)).noted(
+        Figure::from(picture("the beginning", CYCLES.max(segment.cycles), marks)).named("figure-10").noted(
             "The stand-in's own beginning: its threads leave a barrier together and work until they first ask for a lock. The \
              paper shows the program's. They can be compared in kind, not number by number.",
         ),

@@ -1,0 +1,31 @@
+//! Several open choices at once: what each set does.
+
+use crate::ocor::joint::{Item, Seen, Trial, text};
+use crate::page::Figure;
+use baton_plot::{Table, number};
+
+/// The table, with the answer in front of it.
+pub(crate) fn table(items: &[Item], trials: &[(Trial, Seen)], answer: Option<&str>) -> Option<Figure> {
+    if trials.is_empty() {
+        return None;
+    }
+    let row = |(trial, seen): &(Trial, Seen)| {
+        vec![
+            trial.name.clone(),
+            text(items, &trial.set),
+            number(seen.coh),
+            number(seen.roi),
+            if seen.plausible { "yes" } else { "no" }.to_owned(),
+        ]
+    };
+    let header = ["set", "otherwise than chosen", "less overhead, %", "less time, %", "plausible"];
+    let table = Table {
+        title: "Several open choices at once".to_owned(),
+        note: "Means over botss, ilbdc and imag, one draw each where the name says nothing else. Plausible: without marks the runs still \
+               show what is printed, wherever they do as chosen."
+            .to_owned(),
+        header: header.map(str::to_owned).into(),
+        rows: trials.iter().map(row).collect(),
+    };
+    Some(Figure::from(table).noted(answer.unwrap_or_default()))
+}

@@ -1,0 +1,103 @@
+//! What a run's threads note while they run: the part that counts, and when they ask for locks.
+
+use super::account::{Account, Requests};
+use super::run::Figures;
+use baton_chip::{Outcome, act};
+use baton_workloads::Probe;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The part of a run that counts, from the first thread's beginning to the last one's end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Region {
+    /// Its ends, and the network's packets until then.
+    ends: Option<[(u64, u64); 2]>,
+    /// Ends less beginnings, of all threads.
+    active: i64,
+}
+
+impl Region {
+    /// A thread begins with what counts.
+    pub(super) fn begin(&mut self) {
+        // Threads warm their caches at once, and that is no part of the region.
+        act::forget_longest();
+        self.moment(-1);
+    }
+
+    /// A thread has done what counts.
+    pub(super) fn end(&mut self) {
+        self.moment(1);
+    }
+
+    fn moment(&mut self, sign: i64) {
+        let now = (act::time().0, act::messages());
+        let [from, to] = self.ends.unwrap_or([now, now]);
+        self.ends = Some([from.min(now), to.max(now)]);
+        self.active += sign * now.0 as i64;
+    }
+
+    /// Its beginning and end; the whole run where no thread said.
+    pub(super) fn times(&self, outcome: &Outcome) -> (u64, u64) {
+        self.ends.map_or((0, outcome.cycles.0), |[from, to]| (from.0, to.0))
+    }
+
+    /// A run's figures, of this part of it.
+    pub(super) fn figures(&self, outcome: &Outcome, threads: u32, account: Account) -> Figures {
+        let memory = &outcome.memory;
+        let (from, to) = self.times(outcome);
+        Figures {
+            cycles: to - from,
+            threads,
+            account,
+            packets: self.ends.map_or(memory.packets, |[from, to]| to.1 - from.1),
+            lock_packets: memory.lock_packets,
+            longest: [memory.longest_marked, memory.longest_unmarked],
+            flit_hops: memory.flit_hops,
+            active: self.active.max(0) as u64,
+            window: None,
+        }
+    }
+}
+
+/// Notes when threads ask for locks; who has one, the lock words say.
+#[derive(Clone, Default)]
+pub(super) struct Notes(Arc<Mutex<(Requests, Region)>>);
+
+impl Notes {
+    fn with<R>(&self, f: impl FnOnce(&mut (Requests, Region)) -> R) -> R {
+        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What was noted.
+    pub(super) fn take(&self) -> (Requests, Region) {
+        self.with(std::mem::take)
+    }
+}
+
+impl Probe for Notes {
+    fn request(&self, _: u32) -> u64 {
+        let now = act::time().0;
+        let thread = act::this().map_or(0, |guest| guest.number() as usize);
+        self.with(|(requests, _)| {
+            if requests.len() <= thread {
+                requests.resize(thread + 1, Vec::new());
+            }
+            requests[thread].push(now);
+        });
+        act::wait_begins();
+        now
+    }
+
+    fn acquired(&self, _: u32, _: u64) {
+        act::wait_ends();
+    }
+
+    fn release(&self, _: u32) {}
+
+    fn begin(&self) {
+        self.with(|(_, region)| region.begin());
+    }
+
+    fn end(&self) {
+        self.with(|(_, region)| region.end());
+    }
+}

@@ -1,0 +1,93 @@
+//! The whole way from runs to findings, on figures that were made up: every round of runs is asked for, sorted and judged.
+
+use super::*;
+use crate::Extent;
+use crate::claim::Findings;
+use std::path::Path;
+
+/// Figures that hang on a run's inputs: the arm with marks has less overhead, by how much its chip's text says.
+fn made_up(run: &Result<Job, String>) -> Figures {
+    let text = serde_json::to_string(run).unwrap();
+    assert!(run.is_ok(), "{text}");
+    let chance = u64::from_str_radix(&hash::of(&text).short()[..4], 16).unwrap();
+    let overhead =
+        if text.contains("enabled = true") && !text.contains("heeded = false") { 1500 } else { 2000 } + chance / 100;
+    let account = account::Account {
+        acquisitions: 1920,
+        entered_spinning: 500 + chance % 100,
+        sections: 300,
+        blocked: 2 * overhead,
+        in_sections: overhead,
+        overhead,
+        by_hand_offs: overhead,
+        by_cause: [overhead / 10, 0, 0, overhead / 10, 0, overhead - 2 * (overhead / 10)],
+        longest_wait: 900,
+    };
+    let lanes = vec![vec![window::Piece { from: 0, to: 9000, doing: window::Doing::Own }]];
+    let watched = text.contains("\"window\"").then_some(window::Window { threads: lanes });
+    Figures {
+        cycles: 5000 + overhead,
+        threads: 64,
+        account,
+        packets: 50_000,
+        lock_packets: 4000,
+        longest: [80, 900],
+        flit_hops: 1,
+        active: 3 * overhead,
+        window: watched,
+    }
+}
+
+/// The study with these profiles, all rounds of it: how many runs there were in each, and what came out.
+fn findings(extent: Extent) -> (Vec<usize>, Findings) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let study = Ocor::open(&root.join("../../chips/ocor64.toml"), &root.join("tests/profiles")).unwrap();
+    let mut done: Vec<(Result<Job, String>, Figures)> = Vec::new();
+    let mut next = study.runs(extent);
+    let mut rounds = Vec::new();
+    while !next.is_empty() {
+        rounds.push(next.len());
+        done.extend(next.into_iter().map(|(_, run)| {
+            let figures = made_up(&run);
+            (run, figures)
+        }));
+        next = study.more(extent, &done);
+    }
+    let findings = study.judge(extent, &done);
+    (rounds, findings)
+}
+
+#[test]
+fn a_full_study_searches_sets_of_choices_and_explains_every_miss() {
+    let (rounds, findings) = findings(Extent::Full);
+    assert!((4..=6).contains(&rounds.len()), "{rounds:?}");
+    let later: usize = rounds[1..].iter().sum();
+    assert!(later <= joint::most_runs(experiments::DRAWS_BESIDE), "{rounds:?}");
+    let answer = findings.notes.iter().find(|note| note.contains("plausible set")).expect("an answer");
+    assert!(answer.contains("39.9") && answer.contains("both arms pay"), "{answer}");
+    for claim in findings.claims.iter().filter(|claim| claim.holds == Some(false)) {
+        let named = claim.why.split('`').nth(1).is_some_and(|name| !name.is_empty());
+        let figure = claim.why.chars().any(|letter| letter.is_ascii_digit());
+        assert!(named && figure && !claim.why.contains("NaN"), "{} {}: {}", claim.id, claim.part, claim.why);
+    }
+    for falsifier in findings.falsifiers.iter().filter(|falsifier| falsifier.holds == Some(false)) {
+        assert!(!falsifier.why.is_empty() && !falsifier.why.contains("NaN"), "{}: {}", falsifier.id, falsifier.why);
+    }
+    for title in ["Several open choices at once", "What shrinks", "Real programs: is it the registers' price?"] {
+        let figure = findings.figures.iter().find(|figure| figure.title().starts_with(title));
+        let html = figure.unwrap_or_else(|| panic!("{title}")).html();
+        assert!(!html.contains("NaN") && html.matches("<tr>").count() > 5, "{title}: {html}");
+    }
+    let page = crate::page::markdown(&findings, "pictures");
+    for (name, text) in &page.pictures {
+        assert!(text.len() < 15_000 && page.page.contains(name.as_str()), "{name}: {} bytes", text.len());
+    }
+    assert_eq!(page.pictures.len(), 12, "{:?}", page.pictures.iter().map(|(name, _)| name).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_quick_study_is_one_round() {
+    let (rounds, findings) = findings(Extent::Quick);
+    assert_eq!(rounds.len(), 1);
+    assert!(findings.claims.iter().all(|claim| claim.holds.is_none()));
+}

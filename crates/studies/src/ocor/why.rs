@@ -1,0 +1,228 @@
+//! Why a claim or a falsifier came out as it did: sentences that name an experiment and quote its figure, computed from what was
+//! run. No figure is written here.
+
+use super::account::CAUSES;
+use super::experiments::{PRICED, beside};
+use super::joint::{self, Item, Seen, Trial};
+use super::results::{Pair, Results, coh, over_draws, over_programs, roi, spinning};
+use super::run::Figures;
+use crate::Interval;
+use baton_plot::number;
+
+/// Who knows why.
+pub(super) struct Why<'a> {
+    results: &'a Results<'a>,
+    trials: &'a [(Trial, Seen)],
+}
+
+/// The paper's mean reductions: what the question about sets of choices is about.
+const HEADLINE: [f64; 2] = [39.9, 14.4];
+
+/// A mean with half its interval.
+pub(super) fn said(of: Option<Interval>) -> String {
+    let Some(Interval { mean, half }) = of else { return "not run".to_owned() };
+    half.map_or_else(|| format!("{mean:.1}"), |half| format!("{mean:.1} ± {half:.1}"))
+}
+
+/// Each cause's share of the overhead without marks, in percent, the largest first; and what the two that a network's order
+/// shortens at once are.
+fn largest(pairs: &[Pair<'_>]) -> Option<(usize, f64)> {
+    let share = |cause: usize| {
+        let of =
+            |pair: &Pair<'_>| 100.0 * pair.off.account.by_cause[cause] as f64 / pair.off.account.overhead.max(1) as f64;
+        over_programs(pairs, of).map(|of| of.mean)
+    };
+    let all = (0..CAUSES.len()).filter_map(|cause| Some((cause, share(cause)?)));
+    all.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn queueing(pairs: &[Pair<'_>]) -> Option<f64> {
+    let cause = super::account::Cause::Queueing as usize;
+    let of =
+        |pair: &Pair<'_>| 100.0 * pair.off.account.by_cause[cause] as f64 / pair.off.account.overhead.max(1) as f64;
+    over_programs(pairs, of).map(|of| of.mean)
+}
+
+impl<'a> Why<'a> {
+    pub(super) fn new(results: &'a Results<'a>, trials: &'a [(Trial, Seen)]) -> Why<'a> {
+        Why { results, trials }
+    }
+
+    /// What overhead consists of there, and what marks changed of how threads enter.
+    pub(super) fn causes(&self, experiment: &str, pairs: &[Pair<'_>]) -> String {
+        let Some(((cause, share), queueing)) = largest(pairs).zip(queueing(pairs)) else { return "not run".to_owned() };
+        format!(
+            "`{experiment}`: {share:.0}% of the overhead is {}, {queueing:.0}% queueing behind others, which alone an order shortens at \
+             once; marks change entries while spinning by {} points",
+            CAUSES[cause].name(),
+            said(over_programs(pairs, spinning))
+        )
+    }
+
+    /// What the order alone does to the three programs of the experiments beside the main one, and what sets of choices do.
+    pub(super) fn headline(&self, pairs: &[Pair<'_>]) -> String {
+        let free = over_programs(&self.results.of("hint", "free"), coh);
+        format!(
+            "{}. `hint`, free registers: overhead of botss, ilbdc and imag less by {}%. {}",
+            self.causes("main", pairs),
+            said(free),
+            self.joint()
+        )
+    }
+
+    /// The best plausible set of open choices, in short.
+    fn joint(&self) -> String {
+        let of = |priced: bool| {
+            let named = |(trial, _): &&(Trial, Seen)| trial.draws > 1 && trial.priced == priced;
+            self.trials.iter().rfind(named).map(|(_, seen)| seen)
+        };
+        match of(false).zip(of(true)) {
+            Some((best, both)) => format!(
+                "`joint`: the best plausible set of open choices {:.1}%, and {:.1}% if both arms pay for the registers",
+                best.coh, both.coh
+            ),
+            None => "`joint`: not run".to_owned(),
+        }
+    }
+
+    /// More entries while spinning: by the order alone, and by tries that last longer.
+    pub(super) fn entries(&self, name: &str) -> String {
+        let of = |group: &str, place: &str| -> Vec<Pair<'a>> {
+            let all = self.results.of(group, place).into_iter();
+            all.filter(|pair| name.is_empty() || pair.program.name == name).collect()
+        };
+        let tries = of("spin count", "1024");
+        let entered = |value: fn(&Pair<'_>) -> f64| said(over_programs(&tries, value));
+        let more = |group: &str, place: &str| said(over_programs(&of(group, place), spinning));
+        let longer = beside("hint", "20 cycles");
+        format!(
+            "`{PRICED}`, as chosen: the order alone gives {} points; where a try takes longer, `hint`, 20 cycles in the arm with marks \
+             alone: {} points, in both arms: {}; `spin count`, 1,024 tries: {}% without marks, {}% with them",
+            more(PRICED, &beside("main", "")),
+            more("hint", "20 cycles"),
+            more(PRICED, &longer),
+            entered(|pair| pair.off.entered_spinning()),
+            entered(|pair| pair.on.entered_spinning()),
+        )
+    }
+
+    /// Reductions at several places of a group, one after the other.
+    pub(super) fn places(&self, group: &str, places: &[&str], names: &[&str]) -> String {
+        let of = |place: &&str| {
+            let pairs = if self.results.of(group, place).is_empty() {
+                self.results.main()
+            } else {
+                self.results.of(group, place)
+            };
+            let each = names.iter().map(|name| {
+                let mine: Vec<Pair<'_>> = pairs.iter().filter(|pair| pair.program.name == *name).copied().collect();
+                said(over_draws(&mine, coh))
+            });
+            format!("{place}: {}", each.collect::<Vec<_>>().join(", "))
+        };
+        let all: Vec<String> = places.iter().map(of).collect();
+        format!("`{group}`, less overhead in percent of {}: {}", names.join(", "), all.join("; "))
+    }
+
+    /// Mean reductions of overhead by what table 3 prints of rate and network.
+    pub(super) fn classes(&self) -> String {
+        let main = self.results.main();
+        let of = |(name, cs, network): (&str, bool, bool)| {
+            let class = |pair: &&Pair<'_>| (pair.program.high_cs_rate, pair.program.high_network) == (cs, network);
+            let pairs: Vec<Pair<'_>> = main.iter().filter(class).copied().collect();
+            format!("{name} {}", said(over_programs(&pairs, coh)))
+        };
+        let all = [
+            ("both high", true, true),
+            ("rate alone", true, false),
+            ("network alone", false, true),
+            ("both low", false, false),
+        ];
+        format!("`main`, less overhead in percent: {}", all.map(of).join(", "))
+    }
+
+    /// The answer to the question whether any plausible set of open choices reaches the paper's headline; nothing without trials.
+    pub(super) fn answer(&self, items: &[Item]) -> Option<String> {
+        let alone = || self.trials.iter().filter(|(trial, _)| trial.draws == 1);
+        let again = |name: &str, priced: bool| {
+            let mine =
+                |(trial, _): &&(Trial, Seen)| trial.draws > 1 && trial.priced == priced && trial.name.starts_with(name);
+            self.trials.iter().find(mine)
+        };
+        let reaches = |seen: &Seen| seen.coh >= HEADLINE[0] && seen.roi >= HEADLINE[1];
+        let count = |wanted: &dyn Fn(&Seen) -> bool| alone().filter(|(_, seen)| wanted(seen)).count();
+        let (best, both) = (again("the best plausible,", false)?, again("the best plausible,", true)?);
+        let (any, any_both) = (again("the best,", false)?, again("the best,", true)?);
+        let two = |seen: &Seen| format!("{:.1}% of the overhead and {:.1}% of the time", seen.coh, seen.roi);
+        Some(format!(
+            "Does any plausible set of open choices reach {}% and {}%? {}. Of {} sets, one draw of botss, ilbdc and imag each, {} are \
+             plausible (their runs without marks still show what is printed); of these {} reach both, of all {}. The best plausible one ({}) \
+             takes {} over every draw; {} if both arms pay for the registers, so that only the network differs. The best of all ({}): {}; {} \
+             if both pay.",
+            HEADLINE[0],
+            HEADLINE[1],
+            if reaches(&both.1) {
+                "Yes"
+            } else if reaches(&best.1) {
+                "Only by the price of the registers"
+            } else {
+                "No"
+            },
+            alone().count(),
+            count(&|seen| seen.plausible),
+            count(&|seen| seen.plausible && reaches(seen)),
+            count(&reaches),
+            joint::text(items, &best.0.set),
+            two(&best.1),
+            two(&both.1),
+            joint::text(items, &any.0.set),
+            two(&any.1),
+            two(&any_both.1),
+        ))
+    }
+}
+
+/// Thread-time of a region has these parts, to the cycle: overhead, waiting in others' sections, own sections, everything
+/// else of a thread's own (computing, misses, system calls that wake), and threads that have ended, or have not begun.
+pub(super) fn parts(figures: &Figures) -> [f64; 5] {
+    let account = &figures.account;
+    let whole = figures.cycles as f64 * f64::from(figures.threads);
+    let [overhead, inside, sections] = [account.overhead, account.in_sections, account.sections].map(|n| n as f64);
+    let active = figures.active as f64;
+    [overhead, inside, sections, active - overhead - inside - sections, whole - active]
+}
+
+/// What they are called.
+pub(super) const PARTS: [&str; 5] = [
+    "overhead",
+    "waiting in others' sections",
+    "own sections",
+    "own work, misses, calls and waiting at meetings",
+    "threads that have not begun or have ended",
+];
+
+/// What a part of thread-time adds to the region's reduction, in points.
+pub(super) fn part(pair: &Pair<'_>, part: usize) -> f64 {
+    let whole = pair.off.cycles.max(1) as f64 * f64::from(pair.off.threads);
+    100.0 * (parts(pair.off)[part] - parts(pair.on)[part]) / whole
+}
+
+/// Where a change of the region comes from: its largest part, and the longest wait.
+pub(super) fn change(pairs: &[Pair<'_>]) -> String {
+    let of = |n: usize| over_draws(pairs, |pair| part(pair, n)).map(|of| (n, of));
+    let Some((largest, points)) =
+        (0..PARTS.len()).filter_map(of).max_by(|a, b| a.1.mean.abs().total_cmp(&b.1.mean.abs()))
+    else {
+        return "not run".to_owned();
+    };
+    let longer = |pair: &Pair<'_>| {
+        100.0 * (pair.on.account.longest_wait as f64 / pair.off.account.longest_wait.max(1) as f64 - 1.0)
+    };
+    format!(
+        "of the region's change of {}% {} points are in `{}`; the longest wait of a thread is longer by {}%",
+        said(over_draws(pairs, roi)),
+        number(points.mean),
+        PARTS[largest],
+        said(over_draws(pairs, longer))
+    )
+}

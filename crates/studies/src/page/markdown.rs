@@ -1,0 +1,187 @@
+//! A study as a page of the documentation: Markdown that links its pictures, each a file of its own.
+
+use super::{Drawing, Figure, number};
+use crate::{Basis, Findings};
+use baton_plot::{Table, file};
+use std::fmt::Write;
+
+/// A page and its pictures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Markdown {
+    /// The page's text.
+    pub page: String,
+    /// The pictures that it links: file names and texts.
+    pub pictures: Vec<(String, String)>,
+}
+
+/// The page. `folder` is where the pictures will be, as the page links it; empty: beside it.
+pub fn markdown(findings: &Findings, folder: &str) -> Markdown {
+    let mut page = format!("# {}: what the study came out at\n\n", findings.study.to_uppercase());
+    let f = &findings.frozen;
+    let _ = write!(
+        page,
+        "Written by `baton study {} {}--markdown FILE`; not to be edited. Chip {}, profiles {}, rules {}, commit {}.\n\n",
+        findings.study,
+        if findings.full { "" } else { "--quick " },
+        f.chip,
+        f.profiles,
+        f.rules,
+        f.commit
+    );
+    for note in &findings.notes {
+        let _ = write!(page, "> {}\n\n", plain(note));
+    }
+    page += &format!("## Claims\n\n{}\n", claims(findings).markdown());
+    page += &format!("## Falsifiers\n\n{}\n", falsifiers(findings).markdown());
+    page += &format!("## What the paper leaves open\n\n{}\n", unspecified(findings).markdown());
+    let mut pictures = Vec::new();
+    let mut elsewhere = Vec::new();
+    for figure in &findings.figures {
+        let heading = format!("## {}\n\n{}", plain(figure.title()), paragraph(&figure.note));
+        if let Drawing::Table(table) = &figure.drawing {
+            page += &format!("{heading}{}\n", table.markdown());
+            continue;
+        }
+        let Some((name, svg)) = picture(figure) else {
+            elsewhere.push(plain(figure.title()));
+            continue;
+        };
+        let place = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+        let _ = write!(page, "{heading}![{}]({place})\n\n", plain(figure.title()).replace(['[', ']'], ""));
+        pictures.push((name, svg));
+    }
+    if !elsewhere.is_empty() {
+        let _ = writeln!(page, "Only in `report.html`: {}.", elsewhere.join("; "));
+    }
+    // One line break at the end.
+    page.truncate(page.trim_end().len());
+    page.push('\n');
+    Markdown { page, pictures }
+}
+
+/// A figure's file, if it has a name and something to draw.
+fn picture(figure: &Figure) -> Option<(String, String)> {
+    let name = figure.file?;
+    Some((format!("{name}.svg"), file(&figure.html())?))
+}
+
+fn plain(text: &str) -> String {
+    text.replace('<', "&lt;").replace('\n', " ")
+}
+
+fn paragraph(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("{}\n\n", plain(text)) }
+}
+
+fn verdict(holds: Option<bool>) -> String {
+    match holds {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "–",
+    }
+    .to_owned()
+}
+
+fn cell(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), number)
+}
+
+fn table(header: &[&str], rows: Vec<Vec<String>>) -> Table {
+    let header = header.iter().map(|&name| name.to_owned()).collect();
+    Table { header, rows, ..Table::default() }
+}
+
+fn claims(findings: &Findings) -> Table {
+    let row = |claim: &crate::Claim| {
+        let part = if claim.part.is_empty() { String::new() } else { format!(": {}", claim.part) };
+        let basis = match claim.basis {
+            Basis::Predicted => "predicted",
+            Basis::Calibrated => "calibrated",
+            Basis::Derived => "derived",
+            Basis::NotComparable => "not comparable",
+        };
+        vec![
+            claim.id.to_owned(),
+            format!("{}{part} ({})", claim.what, claim.unit),
+            cell(claim.paper),
+            cell(claim.ours),
+            claim.interval.map_or_else(|| "-".to_owned(), |[a, b]| format!("{} to {}", number(a), number(b))),
+            basis.to_owned(),
+            verdict(claim.holds),
+            if claim.why.is_empty() { claim.rule.clone() } else { format!("{}; {}", claim.rule, claim.why) },
+        ]
+    };
+    let header = ["claim", "what", "paper", "ours", "95% interval", "basis", "holds", "rule; why"];
+    table(&header, findings.claims.iter().map(row).collect())
+}
+
+fn falsifiers(findings: &Findings) -> Table {
+    let row = |falsifier: &crate::Falsifier| {
+        let seen = falsifier.figures.iter().map(|(name, value)| format!("{name} {}", number(*value)));
+        vec![
+            falsifier.id.to_owned(),
+            falsifier.what.clone(),
+            verdict(falsifier.holds),
+            seen.collect::<Vec<_>>().join("; "),
+            falsifier.why.clone(),
+        ]
+    };
+    let header = ["falsifier", "what must be seen", "holds", "figures", "why"];
+    table(&header, findings.falsifiers.iter().map(row).collect())
+}
+
+fn unspecified(findings: &Findings) -> Table {
+    let row = |item: &crate::Unspecified| {
+        let [least, greatest] = item.effect.map_or([None, None], |ends| ends.map(Some)).map(cell);
+        vec![item.what.clone(), item.chosen.clone(), item.range.clone(), least, greatest, item.note.clone()]
+    };
+    let header = ["item", "chosen", "range", "least", "greatest", "of what"];
+    table(&header, findings.unspecified.iter().map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Claim, Frozen, Interval, Rule};
+    use baton_plot::{Bar, Bars};
+
+    fn findings() -> Findings {
+        let bars = Bars {
+            title: "Figure 2: a <share>".into(),
+            rows: vec![("a".into(), vec![Bar { value: Some(1.0), ..Bar::default() }])],
+            ..Bars::default()
+        };
+        let rows = vec![vec!["a|b".into(), "1".into()]];
+        let table = Table { title: "Numbers".into(), header: vec!["x".into(), "y".into()], rows, ..Table::default() };
+        let ours = Interval { mean: 2.0, half: Some(1.0) };
+        let claim = Claim::new("O1", "", "mean", "%").judged(39.9, ours, Rule::Within(0.25), "`main`: 2 | 3");
+        Findings {
+            study: "ocor",
+            full: true,
+            claims: vec![claim],
+            falsifiers: Vec::new(),
+            unspecified: Vec::new(),
+            frozen: Frozen { commit: "abc".into(), ..Frozen::default() },
+            figures: vec![
+                Figure::from(bars.clone()).named("figure-2").noted("of all"),
+                table.into(),
+                Figure::from(bars),
+            ],
+            notes: vec!["stand-ins".into()],
+        }
+    }
+
+    #[test]
+    fn a_page_links_its_pictures_and_has_its_tables() {
+        let Markdown { page, pictures } = markdown(&findings(), "pictures");
+        assert_eq!(pictures.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["figure-2.svg"]);
+        assert!(page.starts_with("# OCOR") && page.contains("commit abc") && page.contains("> stand-ins"), "{page}");
+        assert!(
+            page.contains("## Figure 2: a &lt;share>\n\nof all\n\n![Figure 2: a &lt;share>](pictures/figure-2.svg)\n"),
+            "{page}"
+        );
+        assert!(page.contains("| a\\|b | 1 |") && page.contains("`main`: 2 \\| 3"), "{page}");
+        assert!(page.ends_with("Only in `report.html`: Figure 2: a &lt;share>.\n"), "{page}");
+        assert!(markdown(&findings(), "").page.contains("](figure-2.svg)"));
+    }
+}
