@@ -126,6 +126,10 @@ fn marks_change_what_contends_and_nothing_else() {
         // The hint has its price.
         let priced = contend(&[&atomics, on, "ocor.hint=30", routers], 1, TRIES).0;
         assert!(priced.cycles > run(on, routers, 1).cycles);
+        // Registers that nobody heeds cost the same, and the network is as without them.
+        let unheeded = |price: &str| contend(&[&atomics, on, price, "ocor.heeded=false", routers], 8, TRIES).0.cycles;
+        assert_eq!(unheeded(free), run(off, routers, 8).cycles, "{atomics}");
+        assert_ne!(unheeded("ocor.hint=30"), run(off, routers, 8).cycles, "{atomics}");
         // OCOR's arbiter without marks is round robin.
         let arbiter = run(off, "network.arbiter=ocor", 8);
         assert_eq!(arbiter.cycles, run(off, routers, 8).cycles, "{atomics}");
