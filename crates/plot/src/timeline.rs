@@ -54,6 +54,8 @@ const WIDTH: f64 = 960.0;
 const LEFT: f64 = 90.0;
 const RIGHT: f64 = 20.0;
 const LANE: f64 = 11.0;
+/// Between two lanes.
+const GAP: f64 = 1.5;
 const TOP: f64 = 30.0;
 /// Above each group, for its title and the marks' names.
 const HEAD: f64 = 34.0;
@@ -78,6 +80,8 @@ impl Timeline {
             at += 36.0 + 6.6 * name.chars().count() as f64;
         }
         let mut y = TOP;
+        // One line of many strokes a kind.
+        let mut pieces = vec![String::new(); self.kinds.len()];
         for Group { title, lanes, mark } in &self.groups {
             let (top, bottom) = (y + HEAD, y + HEAD + LANE * lanes.len() as f64);
             let _ = write!(svg, "<text x={LEFT} y={:.1} font-weight=bold>{}</text>", y + 12.0, escape(title));
@@ -90,16 +94,13 @@ impl Timeline {
                     lane_top + LANE - 2.0,
                     escape(&lane.name)
                 );
+                let middle = lane_top + (LANE - GAP) / 2.0;
                 for piece in &lane.pieces {
-                    let (from, to) = (x.at(piece.from.clamp(0.0, self.end)), x.at(piece.to.clamp(0.0, self.end)));
+                    let Some(strokes) = pieces.get_mut(piece.kind) else { continue };
+                    // In whole places of the picture, so that hundreds of pieces stay a small file.
+                    let [from, to] = [piece.from, piece.to].map(|at| x.at(at.clamp(0.0, self.end)).round());
                     if to > from {
-                        let _ = write!(
-                            svg,
-                            "<rect x={from:.1} y={lane_top:.1} width={:.2} height={} fill=\"{}\" />",
-                            to - from,
-                            LANE - 1.5,
-                            shade(piece.kind)
-                        );
+                        let _ = write!(strokes, "M{from} {middle:.1}H{to}");
                     }
                 }
             }
@@ -128,6 +129,11 @@ impl Timeline {
             }
             y = bottom + 26.0;
         }
+        // Below the marks, which are in front.
+        let strokes = pieces.iter().enumerate().filter(|(_, strokes)| !strokes.is_empty()).map(|(kind, strokes)| {
+            format!("<path d=\"{strokes}\" stroke=\"{}\" stroke-width={} />", shade(kind), LANE - GAP)
+        });
+        let svg = strokes.collect::<String>() + &svg;
         format!(
             "<svg viewBox=\"0 0 {WIDTH} {:.0}\" role=img aria-label=\"{}\">{svg}\
              <text x={:.1} y={:.1} text-anchor=middle>{}</text></svg>",
@@ -166,9 +172,20 @@ mod tests {
             ..Timeline::default()
         };
         let svg = timeline.svg();
-        assert_eq!(svg.matches("<rect").count(), 2 + 2, "the third begins behind the end");
+        let strokes = |kind| {
+            svg.split_once(&format!("stroke=\"{}\"", shade(kind)))
+                .unwrap()
+                .0
+                .rsplit("<path")
+                .next()
+                .unwrap()
+                .matches('M')
+                .count()
+        };
+        assert_eq!([0, 1].map(strokes), [1, 1], "the third begins behind the end");
         // 10 to 100 of 100, over the width of the axis.
-        assert!(svg.contains(&format!("width={:.2}", (WIDTH - LEFT - RIGHT) * 0.9)), "{svg}");
+        let wide = WIDTH - LEFT - RIGHT;
+        assert!(svg.contains(&format!("M{} 68.8H{}", LEFT + wide * 0.1, LEFT + wide)), "{svg}");
         assert!(Timeline::default().svg().contains("No run"));
     }
 }
