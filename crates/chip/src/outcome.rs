@@ -1,6 +1,7 @@
 //! What comes out of a run: figures, or why it can never end.
 
-use crate::device::attached::{DeviceFigures, Packet};
+use crate::device::attached::DeviceFigures;
+use crate::device::packet::Packet;
 use crate::device::port::Hold;
 use crate::energy::Spent;
 use crate::engine::Engine;

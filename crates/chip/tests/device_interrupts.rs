@@ -80,6 +80,42 @@ fn a_computation_pays_for_each() {
     assert_eq!(three.threads[0].time(Reason::Work), Cycles(100_000));
 }
 
+/// Two interrupts of a CPU that computes: the second one's handler runs behind the first one's, and each wakes a thread at its
+/// end.
+#[test]
+fn handlers_of_a_cpu_follow_each_other() {
+    let woken = Rc::new(Cell::new([0; 2]));
+    let mut simulation = Simulation::new(&chip(&[]), &Options::default()).expect("the host has memory");
+    simulation.spawn(on(1), || Simulated::work(Cycles(100_000))).expect("there is a core");
+    for n in 0..2 {
+        let out = woken.clone();
+        let waits = move || {
+            Simulated::work(Cycles(1_000 * n as u64));
+            Simulated::device(0).expect("an alarm").interrupt();
+            let mut times = out.get();
+            times[n] = act::time().0;
+            out.set(times);
+        };
+        simulation.spawn(on(2 + n as u32), waits).expect("there is a core");
+    }
+    let came = Rc::new(Cell::new(0));
+    let out = came.clone();
+    let sets = move || {
+        let clock = Simulated::device(0).expect("an alarm");
+        Simulated::work(Cycles(10_000));
+        let began = act::time().0;
+        drop(clock.request(alarm::SET, [20_000, 1]));
+        Simulated::work(Cycles(50));
+        drop(clock.request(alarm::SET, [20_000 + 300 - (act::time().0 - began), 1]));
+        out.set(began + 1 + 25 + 20_000 + 25);
+    };
+    simulation.spawn(on(0), sets).expect("there is a core");
+    let outcome = simulation.run().expect("it ends");
+    assert_eq!(outcome.threads[0].time(Reason::Kernel), Cycles(2 * 700));
+    let [first, second] = woken.get();
+    assert_eq!([first, second], [came.get() + 700 + 3_000, came.get() + 2 * 700 + 3_000]);
+}
+
 #[test]
 fn a_spinner_does_not_try_while_a_handler_runs() {
     let run = |at, skip_tries| {

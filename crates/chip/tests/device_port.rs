@@ -3,7 +3,7 @@
 
 use baton_chip::device::mailbox::{OPEN, RECEIVE, SEND};
 use baton_chip::device::{Device, Hold, Port, Request, Taken};
-use baton_chip::{Answer, Chip, Options, Outcome, Simulated, Simulation, Spawn, Stuck, act};
+use baton_chip::{Answer, Chip, Options, Outcome, Reason, Simulated, Simulation, Spawn, Stuck, act};
 use baton_machine::{Machine, units::Cycles};
 use baton_units::CoreId;
 use std::cell::{Cell, RefCell};
@@ -109,7 +109,15 @@ fn crowd(settings: &[&str]) -> (u64, Outcome) {
             victim.set(victim.get().max(act::time().0 - began));
         }
     };
-    let threads = senders.into_iter().chain([(0, Box::new(ask) as Box<dyn FnOnce()>)]).collect();
+    // Lines from homes on all nodes, over the same links.
+    let touch = || {
+        let layout = std::alloc::Layout::from_size_align(1 << 15, 128).expect("a layout");
+        let memory = Simulated::alloc(layout);
+        // SAFETY: just allocated, as large.
+        unsafe { Simulated::touch(memory.as_ptr(), 1 << 15, true) };
+    };
+    let others: [(u32, Box<dyn FnOnce()>); 2] = [(0, Box::new(ask)), (4, Box::new(touch))];
+    let threads = senders.into_iter().chain(others).collect();
     let outcome = run(&chip, vec![Slow::boxed(100, &logs[0]), Slow::boxed(1, &logs[1])], threads).expect("it ends");
     assert_eq!(logs[0].borrow().values().map(Vec::len).collect::<Vec<_>>(), [100, 100], "nothing is lost");
     (most.get(), outcome)
@@ -130,6 +138,9 @@ fn a_full_device_backs_up_into_the_routers() {
     assert!(longest(&wide) < 100 && longest(&narrow) > 1_000, "{} {}", longest(&wide), longest(&narrow));
     // The way of core 0's requests to the other device goes through the same routers.
     assert!(free < 100 && blocked > 1_000, "{free} {blocked}");
+    // The coherence protocol has virtual networks of its own, and goes on.
+    let memory = |outcome: &Outcome| outcome.threads[3].time(Reason::Memory).0 as f64;
+    assert!((memory(&narrow) / memory(&wide) - 1.0).abs() < 0.05, "{} {}", memory(&narrow), memory(&wide));
     // The device works as fast as before, and all requests have come.
     assert_eq!(wide.devices[0].requests, narrow.devices[0].requests);
     assert_eq!(wide.threads[1].operations, narrow.threads[1].operations);
@@ -180,6 +191,30 @@ fn nothing_is_lost_and_no_request_overtakes_one_of_its_thread() {
             flood(&chip(CAF, 16, &[&link[..], &["device.places=1"]].concat()), 16, &Options::default());
         assert_eq!((came, outcome.devices[0].requests), (all.clone(), 16 * 30), "{link:?}");
     }
+}
+
+/// A thread that moves with requests in the network to the device's own node, past whose network the next ones come first:
+/// they stand aside, and hold no place.
+#[test]
+fn a_thread_that_moves_keeps_its_order() {
+    let settings = ["device.link=network", "device.flits=2", "device.placement=3", "device.count=1"];
+    let clock = ["device.clock_hz=2_000_000_000", "device.places=1", "os.off=3"];
+    let log = Log::default();
+    let chip = chip(OCOR, 4, &[&settings[..], &clock].concat());
+    let mut simulation = Simulation::new(&chip, &Options::default()).expect("the host has memory");
+    simulation.replace_devices(vec![Slow::boxed(100, &log)]);
+    let sends = || (0..60).for_each(|n| drop(device(0).request(SEND, [0, n])));
+    let both = Spawn { affinity: vec![CoreId(0), CoreId(3)], ..Spawn::default() };
+    simulation.spawn(both, sends).expect("there is a core");
+    for (at, core, online) in [(6_000, 3, true), (6_001, 0, false)] {
+        simulation.set_online(Cycles(at), CoreId(core), online).expect("it is there");
+    }
+    let outcome = simulation.run().expect("nobody waits for ever");
+    assert_eq!(outcome.migrations, 1);
+    let log = log.borrow();
+    let came: Vec<u64> = log.values().flatten().copied().collect();
+    assert!(log[&0].len() > 20 && log[&3].len() > 10, "from both cores: {log:?}");
+    assert_eq!(came, (0..60).collect::<Vec<u64>>());
 }
 
 #[test]

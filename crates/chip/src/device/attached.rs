@@ -1,6 +1,7 @@
 //! The devices of a simulation: packets under way to them and from them, and the edges of their clocks.
 
 use super::entry::{Entry, Holds, Standing};
+use super::packet::{Packet, Packets, Place};
 use super::port::{Answer, Effect, Hold, Port, Request, Taken};
 use super::{Config, Device, KINDS};
 use crate::clock::Ratio;
@@ -8,41 +9,6 @@ use crate::config::Chip;
 use crate::engine::thread::ThreadId;
 use baton_units::Hertz;
 use std::collections::BTreeMap;
-
-/// Where a packet is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// On its way to the device.
-    Going,
-    /// At the device.
-    There,
-    /// On its way to the core.
-    Coming,
-    /// At the core: its ticket can be cashed.
-    Here,
-    /// On its way to the core; nobody's ticket.
-    Interrupt,
-}
-
-/// A request with its answer, or an interrupt.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Packet {
-    pub(crate) device: u32,
-    pub(crate) thread: ThreadId,
-    /// Where the answer goes, or the interrupt.
-    pub(crate) cpu: u32,
-    pub(crate) place: Place,
-    pub(crate) request: Request,
-    pub(crate) answer: Answer,
-    /// The thread stalls for it.
-    pub(crate) stalls: bool,
-    /// Its ticket is still there.
-    pub(crate) wanted: bool,
-    /// Its number among the thread's requests to the device.
-    order: u64,
-    /// Why the device kept it, from when and until when.
-    pub(crate) held: Option<(Hold, u64, u64)>,
-}
 
 /// What happens at a time.
 #[derive(Clone, Copy, Debug)]
@@ -127,8 +93,7 @@ pub(crate) struct Devices {
     core: Hertz,
     cpus: u32,
     all: Vec<Attached>,
-    packets: Vec<Packet>,
-    free: Vec<u32>,
+    packets: Packets,
     events: BTreeMap<(u64, u64), Event>,
     sequence: u64,
     effects: Vec<Effect>,
@@ -152,8 +117,7 @@ impl Devices {
             core: chip.core.clock,
             cpus,
             all: Vec::new(),
-            packets: Vec::new(),
-            free: Vec::new(),
+            packets: Packets::default(),
             events: BTreeMap::new(),
             sequence: 0,
             effects: Vec::new(),
@@ -201,24 +165,12 @@ impl Devices {
     }
 
     pub(crate) fn packet(&mut self, id: u32) -> &mut Packet {
-        &mut self.packets[id as usize]
-    }
-
-    fn keep(&mut self, packet: Packet) -> u32 {
-        let id = self.free.pop().unwrap_or(self.packets.len() as u32);
-        if id as usize == self.packets.len() {
-            self.packets.push(packet);
-        } else {
-            self.packets[id as usize] = packet;
-        }
-        self.packets[id as usize].request.packet = id;
-        id
+        self.packets.get_mut(id)
     }
 
     /// Nobody will ask for the packet any more.
     pub(crate) fn drop_packet(&mut self, id: u32) {
-        self.packets[id as usize].stalls = false;
-        self.free.push(id);
+        self.packets.forget(id);
     }
 
     /// A thread's request sets out.
@@ -235,13 +187,13 @@ impl Devices {
         let (cpu, answer) = (request.cpu, Answer::done(0));
         let (place, held) = (Place::Going, None);
         let packet = Packet { device, thread, cpu, place, request, answer, stalls: false, wanted: true, order, held };
-        let id = self.keep(packet);
+        let id = self.packets.put(packet);
         self.depart(id, false, now, out);
         id
     }
 
     fn depart(&mut self, packet: u32, to_core: bool, now: u64, out: &mut Vec<Upshot>) {
-        match self.of_one(self.packets[packet as usize].device).way {
+        match self.of_one(self.packets.get(packet).device).way {
             Some(way) => self.put(now + way.0, Event::Arrives(packet)),
             None => out.push(Upshot::Carry { packet, to_core }),
         }
@@ -249,7 +201,7 @@ impl Devices {
 
     /// A packet has come to its end of the way; `placed`: to a place of a device's endpoint in the network.
     pub(crate) fn arrives(&mut self, id: u32, placed: bool, now: u64, out: &mut Vec<Upshot>) {
-        let packet = &mut self.packets[id as usize];
+        let packet = self.packets.get_mut(id);
         let (device, cpu) = (packet.device, packet.cpu);
         match packet.place {
             Place::Going => {
@@ -269,7 +221,7 @@ impl Devices {
                 out.push(Upshot::Here(id));
             }
             Place::Interrupt => {
-                self.drop_packet(id);
+                self.packets.forget(id);
                 out.push(Upshot::Interrupt { device, cpu });
             }
             Place::There | Place::Here => unreachable!("packet {id} arrives twice"),
@@ -297,7 +249,7 @@ impl Devices {
         let mut port = Port { now: cycle, cpus: self.cpus, effects: &mut self.effects };
         let mut ours = 0;
         while let Some(id) = at.entry.first() {
-            if at.device.take(self.packets[id as usize].request, &mut port) == Taken::Later {
+            if at.device.take(self.packets.get(id).request, &mut port) == Taken::Later {
                 at.leaves = true;
                 break;
             }
@@ -346,7 +298,7 @@ impl Devices {
     fn take_effect(&mut self, device: u32, effect: Effect, now: u64, out: &mut Vec<Upshot>) {
         match effect {
             Effect::Answer { packet: id, at, answer } => {
-                let packet = &mut self.packets[id as usize];
+                let packet = self.packets.get_mut(id);
                 assert!(
                     packet.place == Place::There && packet.device == device,
                     "device {device} answers a request twice"
@@ -360,28 +312,14 @@ impl Devices {
                 self.put(time, Event::Leaves(id));
             }
             Effect::Hold { packet, why } => {
-                self.packets[packet as usize].held.get_or_insert((why, now, u64::MAX));
+                self.packets.get_mut(packet).held.get_or_insert((why, now, u64::MAX));
             }
             Effect::Tick { at } => {
                 let tick = &mut self.all[device as usize].tick;
                 *tick = at.min(*tick);
             }
             Effect::Interrupt { cpu } => {
-                let request = Request { packet: 0, op: 0, words: [0; 2], privileged: false, cpu };
-                let (thread, place, answer) = (0, Place::Interrupt, Answer::done(0));
-                let packet = Packet {
-                    device,
-                    thread,
-                    cpu,
-                    place,
-                    request,
-                    answer,
-                    stalls: false,
-                    wanted: false,
-                    order: 0,
-                    held: None,
-                };
-                let id = self.keep(packet);
+                let id = self.packets.put(Packet::interrupt(device, cpu));
                 self.depart(id, true, now, out);
             }
         }
@@ -389,7 +327,7 @@ impl Devices {
 
     /// An answer leaves its device.
     pub(crate) fn leaves(&mut self, id: u32, now: u64, out: &mut Vec<Upshot>) {
-        let Packet { device, request, .. } = self.packets[id as usize];
+        let Packet { device, request, .. } = *self.packets.get(id);
         self.depart(id, true, now, out);
         let at = &mut self.all[device as usize];
         let cycle = at.ratio.cycle_at(now);
@@ -411,7 +349,7 @@ impl Devices {
 
     /// Packets that a thread stalls for.
     pub(crate) fn stalls(&self) -> impl Iterator<Item = &Packet> {
-        self.packets.iter().filter(|packet| packet.stalls)
+        self.packets.stalls()
     }
 
     /// What each did.

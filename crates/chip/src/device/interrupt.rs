@@ -3,7 +3,7 @@
 use super::attached::{Event, Upshot};
 use super::port::Hold;
 use crate::engine::queue::Rank;
-use crate::engine::thread::{Reason, ThreadId};
+use crate::engine::thread::{Reason, State, ThreadId};
 use crate::engine::{Engine, Step, own, slice, timeout};
 use crate::memory::{Carried, Memory};
 use baton_units::Cycles;
@@ -103,11 +103,16 @@ impl Engine {
         let cost = devices.of_one(device).interrupt.0;
         let waiting = &mut devices.waiting[device as usize];
         let waiter = (!waiting.is_empty()).then(|| waiting.remove(0));
-        match waiter {
-            Some(thread) => self.queue.put(timeout(thread), self.now + self.clocks.whole(core, cost), Rank::Next),
-            None => devices.pending[device as usize] += 1,
-        }
+        devices.pending[device as usize] += u64::from(waiter.is_none());
         self.interrupt_cpu(cpu, cost);
+        let Some(waiter) = waiter else { return };
+        let running = self.cpus[cpu as usize].current.map(|id| &self.threads[id as usize]);
+        let ends = match running {
+            // Behind the handlers that have put the computation off already.
+            Some(thread) if matches!(thread.state, State::Working(_)) => thread.still_until.max(self.now),
+            _ => self.now + self.clocks.whole(core, cost),
+        };
+        self.queue.put(timeout(waiter), ends, Rank::Next);
     }
 
     /// Charges the time that a thread has stalled for a device: what it was held there has its own reasons.

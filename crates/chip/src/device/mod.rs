@@ -9,7 +9,8 @@
 //! | --- | --- |
 //! | [`port`](mod@port) | what a device sees and does: requests, answers, holding, interrupts |
 //! | `entry` | the way into a device: places, and requests that wait for one |
-//! | `attached` | packets under way, and the devices' clocks |
+//! | `packet` | requests with their answers, and interrupts, while they are under way |
+//! | `attached` | what happens to packets, and the devices' clocks |
 //! | `interrupt` | what an interrupt does at its core |
 //! | [`mailbox`] | the simplest one: boxes of words that block when full or empty |
 //! | [`alarm`] | interrupts a CPU at a time |
@@ -19,6 +20,7 @@ pub(crate) mod attached;
 mod entry;
 mod interrupt;
 pub mod mailbox;
+pub(crate) mod packet;
 pub mod port;
 
 pub use crate::config::device::Devices as Config;

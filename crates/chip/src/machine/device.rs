@@ -3,7 +3,7 @@
 
 use super::Simulated;
 use crate::core::drain::drain;
-use crate::device::attached::Place;
+use crate::device::packet::Place;
 use crate::device::port::{Answer, Request};
 use crate::engine::current::{is_any, kernel, operate, running, suspend, with};
 use crate::engine::thread::{OUTSIDE, Reason, Waited};

@@ -1,0 +1,97 @@
+//! Packets under way between cores and devices: a slab of them, so that a ticket is a number.
+
+use super::port::{Answer, Hold, Request};
+use crate::engine::thread::ThreadId;
+
+/// Where a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// On its way to the device.
+    Going,
+    /// At the device.
+    There,
+    /// On its way to the core.
+    Coming,
+    /// At the core: its ticket can be cashed.
+    Here,
+    /// On its way to the core; nobody's ticket.
+    Interrupt,
+}
+
+/// A request with its answer, or an interrupt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    pub(crate) device: u32,
+    pub(crate) thread: ThreadId,
+    /// Where the answer goes, or the interrupt.
+    pub(crate) cpu: u32,
+    pub(crate) place: Place,
+    pub(crate) request: Request,
+    pub(crate) answer: Answer,
+    /// The thread stalls for it.
+    pub(crate) stalls: bool,
+    /// Its ticket is still there.
+    pub(crate) wanted: bool,
+    /// Its number among the thread's requests to the device.
+    pub(super) order: u64,
+    /// Why the device kept it, from when and until when.
+    pub(crate) held: Option<(Hold, u64, u64)>,
+}
+
+impl Packet {
+    /// A device's interrupt of a CPU: no thread's.
+    pub(super) fn interrupt(device: u32, cpu: u32) -> Packet {
+        Packet {
+            device,
+            thread: 0,
+            cpu,
+            place: Place::Interrupt,
+            request: Request { packet: 0, op: 0, words: [0; 2], privileged: false, cpu },
+            answer: Answer::done(0),
+            stalls: false,
+            wanted: false,
+            order: 0,
+            held: None,
+        }
+    }
+}
+
+/// They all.
+#[derive(Default)]
+pub(super) struct Packets {
+    all: Vec<Packet>,
+    free: Vec<u32>,
+}
+
+impl Packets {
+    /// A packet sets out; its number, which its request has from now on.
+    pub(super) fn put(&mut self, packet: Packet) -> u32 {
+        let id = self.free.pop().unwrap_or(self.all.len() as u32);
+        if id as usize == self.all.len() {
+            self.all.push(packet);
+        } else {
+            self.all[id as usize] = packet;
+        }
+        self.all[id as usize].request.packet = id;
+        id
+    }
+
+    pub(super) fn get(&self, id: u32) -> &Packet {
+        &self.all[id as usize]
+    }
+
+    pub(super) fn get_mut(&mut self, id: u32) -> &mut Packet {
+        &mut self.all[id as usize]
+    }
+
+    /// Nobody asks for the packet any more; its number is another's next.
+    pub(super) fn forget(&mut self, id: u32) {
+        self.all[id as usize].stalls = false;
+        self.free.push(id);
+    }
+
+    /// Those that a thread stalls for.
+    pub(super) fn stalls(&self) -> impl Iterator<Item = &Packet> {
+        self.all.iter().filter(|packet| packet.stalls)
+    }
+}
