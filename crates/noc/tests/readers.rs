@@ -116,6 +116,10 @@ fn what_is_wrong_with_a_configuration_is_said() {
     says("[[traffic]]\nrate = nan", "`rate` = NaN");
     says("[[traffic]]\npattern = 'hotspot'\nhot_nodes = [64]", "nodes from 0 to 63");
     says("cycles = 0", "`cycles` = 0");
+    let places = |keys: &str| format!("[[network.places]]\n{keys}");
+    says(&places("nodes = [3, 64]\nclass = 0\nplaces = 2"), "`places[0].nodes` = 64: expected nodes from 0 to 63");
+    says(&places("nodes = [3]\nclass = 0\nplace = 2"), "unknown field `place`");
+    says(&places("nodes = [3]\nclass = 0"), "missing field `places`");
     let clocks = "[[network.clocks]]\nrouters = [3, 64]\nnumerator = 1\ndenominator = 2";
     says(clocks, "`clocks[0].routers` = 64: expected routers from 0 to 63");
     says(&clocks.replace("64", "6").replace("numerator = 1", "numerator = 3"), "a fraction from 1/64 to 1");
