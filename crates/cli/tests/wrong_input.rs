@@ -158,6 +158,10 @@ const CASES: &[(&[&str], &str)] = &[
     (&["whatif", "x", "--threads", "0"], "--threads"),
     (&["whatif", "x", "--chip", "../../chips/ocor64.toml", "--network", "ocro"], "did you mean `ocor`?"),
     (
+        &["whatif", "x", "--chip", "../../chips/ocor64.toml", "--network", "ocor,youngest-first"],
+        "unknown network `youngest-first`; expected one of round-robin, ocor, release-first, holder-first, oldest-first, age,",
+    ),
+    (
         &["whatif", "x", "--chip", "../../chips/sample-host.toml", "--network", "round-robin,ocor"],
         "has fixed latencies (memory.model = \"fixed\") and no network whose routers could arbitrate",
     ),

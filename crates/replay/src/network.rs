@@ -16,8 +16,8 @@ pub struct Network {
     settings: &'static [&'static str],
 }
 
-/// All of them.
-pub const NETWORKS: [Network; 5] = [
+/// All of them. Those with OCOR name its rule, so that a name means the same whatever the chip file says.
+pub const NETWORKS: [Network; 8] = [
     Network {
         name: "round-robin",
         what: "routers serve in turns; no packet is marked",
@@ -26,7 +26,22 @@ pub const NETWORKS: [Network; 5] = [
     Network {
         name: "ocor",
         what: "lock and wake-up requests are marked, and the one with the fewest tries left goes first",
-        settings: &["ocor.enabled=true"],
+        settings: &["ocor.enabled=true", "ocor.rule=paper"],
+    },
+    Network {
+        name: "release-first",
+        what: "ocor, but releases go before all tries",
+        settings: &["ocor.enabled=true", "ocor.rule=release-first"],
+    },
+    Network {
+        name: "holder-first",
+        what: "ocor, but every request of a thread that holds a lock goes before all tries",
+        settings: &["ocor.enabled=true", "ocor.rule=holder-first"],
+    },
+    Network {
+        name: "oldest-first",
+        what: "ocor, but the try goes first whose thread has waited longest",
+        settings: &["ocor.enabled=true", "ocor.rule=oldest-first"],
     },
     Network {
         name: "age",
@@ -65,6 +80,11 @@ impl Network {
         NETWORKS.into_iter().find(|network| network.name == name)
     }
 
+    /// It marks the requests of locks that give hints.
+    pub fn marks(&self) -> bool {
+        self.settings.contains(&"ocor.enabled=true")
+    }
+
     /// The chip with this network.
     ///
     /// # Errors
@@ -95,6 +115,9 @@ pub struct Percent {
 pub struct OnNetwork {
     /// Its name.
     pub name: String,
+    /// It marks something: see [`Network::marks`].
+    #[serde(skip)]
+    pub marks: bool,
     /// Packets that carried a mark, in the first seed's run. 0: the lock gives no hints, or the network marks nothing.
     pub marked_packets: u64,
     /// Time saved against the first network with the same lock and seed, as a share of that network's; `None` of the first.
@@ -105,13 +128,14 @@ pub struct OnNetwork {
 
 impl OnNetwork {
     /// Of a lock's runs, seed by seed, and those on the first network.
-    pub(crate) fn of(name: &str, ran: &[Ran], first: Option<&[Ran]>) -> OnNetwork {
+    pub(crate) fn of(network: &Network, ran: &[Ran], first: Option<&[Ran]>) -> OnNetwork {
         let less = |value: fn(&Ran) -> u64| {
             let pairs = ran.iter().zip(first?);
             Some(Percent::of(pairs.map(|(here, there)| less(value(there), value(here))).collect()))
         };
         OnNetwork {
-            name: name.to_owned(),
+            name: network.name.to_owned(),
+            marks: network.marks(),
             marked_packets: ran.first().map_or(0, |ran| ran.marked_packets),
             less_time: less(|ran| ran.time.0),
             less_overhead: less(|ran| ran.totals.overhead.0),

@@ -91,6 +91,8 @@ pub struct Predicted {
     pub network: Option<OnNetwork>,
     /// The program's time.
     pub time_ns: Spread,
+    /// Of it, while two or more threads lived: what the first thread does alone is left out.
+    pub concurrent_ns: Spread,
     /// The recorded lock's predicted time over this one's: above 1 is faster.
     pub speedup: f64,
     /// Waiting in all.
@@ -124,6 +126,10 @@ pub struct Check {
     pub replayed_ns: Spread,
     /// (replayed − measured) / measured.
     pub error: f64,
+    /// How long of the recorded run two or more threads lived.
+    pub measured_concurrent_ns: u64,
+    /// The same of its replay.
+    pub replayed_concurrent_ns: Spread,
 }
 
 /// What would be.
@@ -240,7 +246,7 @@ pub fn predict(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
         }
         for (place, (network, here)) in ask.networks.iter().zip(ran.chunks(each)).enumerate() {
             let first = (place != 0).then_some(&ran[..each]);
-            let network = Some(OnNetwork::of(network.name, here, first));
+            let network = Some(OnNetwork::of(network, here, first));
             results.push(Predicted { network, ..predicted(choice, false, here, chip, reference) });
         }
     }
@@ -269,9 +275,16 @@ pub fn predict(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
 fn check_of(program: &Program, chip: &Chip, ran: &[Ran]) -> Check {
     let ns = |cycles: Cycles| chip.core.clock.nanos(cycles).0;
     let measured_ns = ns(program.measured);
-    let replayed_ns = Spread::of(ran.iter().map(|ran| ns(ran.time)).collect());
+    let spread = |value: fn(&Ran) -> Cycles| Spread::of(ran.iter().map(|ran| ns(value(ran))).collect());
+    let replayed_ns = spread(|ran| ran.time);
     let error = (replayed_ns.median as f64 - measured_ns as f64) / measured_ns.max(1) as f64;
-    Check { measured_ns, replayed_ns, error }
+    Check {
+        measured_ns,
+        replayed_ns,
+        error,
+        measured_concurrent_ns: ns(program.concurrent),
+        replayed_concurrent_ns: spread(|ran| ran.concurrent),
+    }
 }
 
 fn reasons(check: &Check, program: &Program, share: f64) -> Vec<String> {
@@ -315,6 +328,7 @@ fn predicted(choice: &Choice, recorded: bool, ran: &[Ran], chip: &Chip, referenc
         network: None,
         speedup: reference as f64 / time_ns.median.max(1) as f64,
         time_ns,
+        concurrent_ns: spread(|ran| ran.concurrent),
         blocked_ns: spread(|ran| ran.totals.blocked()),
         sections_ns: spread(|ran| ran.totals.sections),
         overhead_ns: spread(|ran| ran.totals.overhead),

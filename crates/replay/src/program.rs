@@ -131,12 +131,25 @@ pub struct Program {
     pub tokens: u32,
     /// How long the recorded run took.
     pub measured: Cycles,
+    /// How long of it two or more threads lived.
+    pub concurrent: Cycles,
     /// What of it cannot be replayed.
     pub replayability: Replayability,
     /// What the recording of one event costs.
     pub probe: Probe,
+    /// What recording does around a wait for a lock, where the recording is replayed, too.
+    pub around: Around,
     /// What is assumed, in sentences for people.
     pub notes: Vec<String>,
+}
+
+/// What the recording does around a wait for a lock: it reads the thread's CPU time. The lock may be free again when it has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Around {
+    /// Between the try that failed and the wait.
+    pub before: Cycles,
+    /// Behind the wait, with the lock held.
+    pub behind: Cycles,
 }
 
 /// The cost of recording.

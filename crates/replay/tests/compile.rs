@@ -64,6 +64,7 @@ fn gaps_are_work_and_waits_are_not() {
         (1001, 0, acquire()),
         (1500, 0, release()),
         (3001, 0, request()),
+        (3601, 0, What::CpuTime { ns: 0 }),
         (9000, 0, acquired()),
         (9200, 0, What::CpuTime { ns: 1 }),
         (9700, 0, release()),
@@ -72,16 +73,30 @@ fn gaps_are_work_and_waits_are_not() {
     let ops = [
         Op::Work(1000), // less the acquisition's own hit
         Op::Lock(0),
-        Op::Work(499),
+        Op::Work(499 + 25), // writing the release down, at the assumed price
         Op::Unlock(0),
-        Op::Work(1500), // less the release's
+        Op::Work(1500 - 25), // less the release's
         Op::Lock(0),
-        Op::Work(700), // reading the CPU time is kept with the recording
+        Op::Work(500 + 25), // less reading the CPU time, which is charged behind the waits of the replay
         Op::Unlock(0),
-        Op::Work(100),
+        Op::Work(100 - 25),
     ];
     assert_eq!(program.threads[0].ops, ops);
     assert_eq!(program.measured.0, 9801);
+    assert_eq!((program.around.before.0, program.around.behind.0), (600, 200));
+}
+
+#[test]
+fn what_writes_a_release_down_still_holds_the_lock() {
+    let program = program(&[
+        (0, 0, START),
+        (0, 0, What::ProbeCost { probe: 0, picoseconds: 30_000 }),
+        (1001, 0, acquire()),
+        (1500, 0, release()),
+        (1601, 0, END),
+    ]);
+    let ops = [Op::Work(1000), Op::Lock(0), Op::Work(499 + 30), Op::Unlock(0), Op::Work(100 - 30)];
+    assert_eq!(program.threads[0].ops, ops);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod common;
 
 use baton_chip::Chip;
+use baton_chip::config::ocor::Rule;
 use baton_machine::Wait;
 use baton_replay::network::{NETWORKS, Network, NoNetwork};
 use baton_replay::predict::{PredictError, Predicted};
@@ -12,6 +13,8 @@ use baton_trace::Trace;
 use common::{Work, record};
 
 const THREADS: u32 = 16;
+/// Networks with OCOR, by its rules.
+const RULES: [&str; 4] = ["ocor", "holder-first", "release-first", "oldest-first"];
 
 /// Sixteen cores of the paper's chip.
 fn ocor16(settings: &[&str]) -> Chip {
@@ -20,19 +23,19 @@ fn ocor16(settings: &[&str]) -> Chip {
     Chip::from_toml_at(text, "ocor64.toml", Some(THREADS), &settings).expect("the chip and the settings are right")
 }
 
-/// Threads that meet at one lock most of the time, recorded on the sample host.
-fn contended() -> Trace {
+/// Threads that take one lock so often and compute so long in between, recorded on the sample host.
+fn contended(rounds: u32, think: u64) -> Trace {
     let chip = common::chip(&["core.count=16", "core.per_cluster=16"]);
-    let work = Work { threads: THREADS, rounds: 12, think: 1500, critical: 100, lines: 2, sleep: None };
+    let work = Work { threads: THREADS, rounds, think, critical: 100, lines: 2, sleep: None };
     record(&chip, work, 1).0
 }
 
-fn rows(chip: &Chip, locks: &[(&str, Wait)], networks: &[&str]) -> Vec<Predicted> {
+fn rows(chip: &Chip, trace: &Trace, locks: &[(&str, Wait)], networks: &[&str], seeds: u32) -> Vec<Predicted> {
     let choices = locks.iter().map(|&(lock, wait)| Choice { lock: lock.into(), wait }).collect();
     let networks = networks.iter().map(|name| Network::named(name).expect("a name of the list")).collect();
     // The recorded run had as many CPUs as this chip, but its trace does not say so.
-    let ask = Ask { choices, networks, seeds: 2, cpus: Some(THREADS), threads: None };
-    predict(&contended(), chip, &ask, &|| {}).unwrap().results
+    let ask = Ask { choices, networks, seeds, cpus: Some(THREADS), threads: None };
+    predict(trace, chip, &ask, &|| {}).unwrap().results
 }
 
 /// Without what is said of the network.
@@ -44,8 +47,9 @@ fn figures(row: &Predicted) -> Predicted {
 fn marks_serve_the_lock_that_gives_hints_and_no_other() {
     let chip = ocor16(&[]);
     let locks = [("spin-park", Wait::SpinPark(128)), ("mcs", Wait::SpinPark(128)), ("futex", Wait::Futex)];
-    let asked = rows(&chip, &locks, &["round-robin", "ocor"]);
-    let plain = rows(&chip, &locks, &[]);
+    let trace = contended(12, 1500);
+    let asked = rows(&chip, &trace, &locks, &["round-robin", "ocor"], 2);
+    let plain = rows(&chip, &trace, &locks, &[], 2);
     assert_eq!((asked.len(), plain.len()), (7, 4));
     assert_eq!(figures(&asked[0]), plain[0], "the recorded lock");
     for (of, plain) in asked[1..].chunks(2).zip(&plain[1..]) {
@@ -70,20 +74,48 @@ fn marks_serve_the_lock_that_gives_hints_and_no_other() {
 }
 
 #[test]
+fn rules_serve_others_first_and_tell_a_lock_without_hints_nothing() {
+    // Threads that all begin at once.
+    let chip = ocor16(&["os.thread_create=0"]);
+    // Hardly anything between two acquisitions, so that tries are on their way while others hold the lock.
+    let trace = contended(5, 100);
+    let all = rows(&chip, &trace, &[("spin-park", Wait::SpinPark(128))], &RULES, 1);
+    for other in &all[2..] {
+        let network = other.network.as_ref().unwrap();
+        assert!(network.marks && network.marked_packets > 0, "{}", network.name);
+        assert_ne!(other.by_seed_ns, all[1].by_seed_ns, "{}: others go first than under ocor", network.name);
+    }
+    let mcs = rows(&chip, &trace, &[("mcs", Wait::SpinPark(128))], &RULES[..2], 1);
+    assert!(mcs[1..].iter().all(|row| row.network.as_ref().is_some_and(|network| network.marked_packets == 0)));
+    assert_eq!(figures(&mcs[1]), figures(&mcs[2]));
+}
+
+#[test]
 fn every_network_goes_on_a_chip_with_routers_and_none_on_others() {
     let own = ocor16(&[]);
     for network in NETWORKS {
         let chip = network.on(&own).unwrap();
         let there = chip.coherent.as_ref().unwrap();
-        assert_eq!(there.ocor.enabled, network.name == "ocor");
+        assert_eq!(there.ocor.enabled, network.marks());
         let differs = chip != own;
         assert_eq!(differs, network.name != "round-robin", "{}", network.name);
+    }
+    // A network means its own rule, whatever the chip has.
+    let other = ocor16(&["ocor.enabled=true", "ocor.rule=holder-first"]);
+    for (name, rule) in [
+        ("ocor", Rule::Paper),
+        ("release-first", Rule::ReleaseFirst),
+        ("holder-first", Rule::HolderFirst),
+        ("oldest-first", Rule::OldestFirst),
+    ] {
+        let chip = Network::named(name).unwrap().on(&other).unwrap();
+        assert_eq!(chip.coherent.unwrap().ocor.rule, rule, "{name}");
     }
     let ocor = Network::named("ocor").unwrap();
     assert!(matches!(ocor.on(&common::chip(&[])), Err(NoNetwork::Fixed(_))));
     let free = ocor16(&["network.contention=none"]);
     assert!(matches!(ocor.on(&free), Err(NoNetwork::Free(_))));
     let ask = Ask { choices: Vec::new(), networks: vec![ocor], seeds: 1, cpus: None, threads: None };
-    let refused = predict(&contended(), &common::chip(&[]), &ask, &|| {});
+    let refused = predict(&contended(12, 1500), &common::chip(&[]), &ask, &|| {});
     assert!(matches!(refused, Err(PredictError::Network(NoNetwork::Fixed(_)))));
 }

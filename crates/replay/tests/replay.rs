@@ -4,8 +4,10 @@
 mod common;
 
 use baton_machine::Wait;
+use baton_machine::units::Cycles;
 use baton_replay::compile::{Probes, compile};
-use baton_replay::run::{Choice, Setup, run_recorded};
+use baton_replay::program::{Around, LockSpec, Op, Program, Script};
+use baton_replay::run::{Choice, Setup, run, run_recorded};
 use baton_replay::{Ask, predict};
 use baton_trace::analysis::{Analysis, Window};
 use common::{Work, chip, record};
@@ -85,6 +87,33 @@ fn the_result_does_not_depend_on_the_number_of_workers() {
     assert!(one == with(3));
     assert_eq!(one.results.len(), 4);
     assert!(one.results.iter().all(|row| row.by_seed_ns.len() == 4));
+}
+
+#[test]
+fn a_recorded_wait_begins_when_it_has_been_written_down() {
+    let hold = |at, cycles| Script {
+        at: Some(Cycles(at)),
+        ops: vec![Op::Lock(0), Op::Work(cycles), Op::Unlock(0)],
+        ..Script::default()
+    };
+    let program = Program {
+        threads: vec![hold(0, 10_000), hold(1000, 100)],
+        locks: vec![LockSpec::default()],
+        ..Program::default()
+    };
+    let time = |around| {
+        let choice = Choice { lock: "futex".into(), wait: Wait::Futex };
+        let program = Arc::new(Program { around, ..program.clone() });
+        let chip = chip(&["noise.start=0"]);
+        run(&program, &chip, &Setup { choice, seed: 1, cpus: 2, limit: None }).unwrap().time.0
+    };
+    // The second thread finds the lock taken. When it has read its CPU time, the lock is free: nobody sleeps.
+    let around = |before, behind| Around { before: Cycles(before), behind: Cycles(behind) };
+    let free = time(around(50_000, 0));
+    assert_eq!(time(around(50_007, 0)), free + 7);
+    assert_eq!(time(around(50_000, 500)), free + 500, "and behind it, with the lock held");
+    let asleep = time(Around::default());
+    assert!((10_000..50_000).contains(&asleep), "{asleep}: it sleeps until the first one is through");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 mod common;
 
-use baton_chip::{Chip, Options, Simulated, Simulation, Spawn, act};
+use baton_chip::{Chip, Options, Simulated, Simulation};
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Owned, Wait};
 use baton_replay::compile::{Probes, Work, compile_with};
@@ -11,17 +11,14 @@ use baton_replay::run::{Choice, Setup, run};
 use baton_sync::lock::RawLock;
 use baton_sync::lock::futex::Futex;
 use baton_trace::{Lock, Mode, SiteId, Trace, What};
+use common::note;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-const THREADS: u64 = 4;
+const THREADS: u32 = 4;
 const ITEMS: u64 = 240;
 const WAIT: Wait = Wait::Futex;
-
-fn note(what: What) {
-    act::record(act::time(), what);
-}
 
 /// A few long items among many short ones.
 fn length(item: u64) -> u64 {
@@ -29,8 +26,7 @@ fn length(item: u64) -> u64 {
 }
 
 /// Takes items until there are none. The lock's wait is short beside an item, so that its requests are not told apart.
-fn worker(handle: u64, lock: &Futex<Simulated>, next: &Cell<u64>) {
-    note(What::ThreadStart { handle });
+fn worker(lock: &Futex<Simulated>, next: &Cell<u64>) {
     loop {
         let (name, mode, site) = (Lock::mutex(0x1000), Mode::Exclusive, SiteId(1));
         lock.lock(WAIT);
@@ -46,7 +42,6 @@ fn worker(handle: u64, lock: &Futex<Simulated>, next: &Cell<u64>) {
         }
         Simulated::work(Cycles(length(item)));
     }
-    note(What::ThreadEnd { handle });
 }
 
 /// The program itself on a chip.
@@ -54,25 +49,11 @@ fn direct(chip: &Chip) -> (Trace, u64) {
     let mut simulation = Simulation::new(chip, &Options { record: true, ..Options::default() }).unwrap();
     let lock = simulation.outside(|| Rc::new(Owned::<Simulated, Futex<Simulated>>::new(Futex::new())));
     let next = Rc::new(Cell::new(0));
-    let main = move || {
-        note(What::ThreadStart { handle: 1 });
-        let mut guests = Vec::new();
-        for handle in 2..2 + THREADS {
-            note(What::Create { site: SiteId(9) });
-            let (lock, next) = (lock.clone(), next.clone());
-            guests.push(act::spawn(Spawn::default(), move || worker(handle, &lock, &next)));
-            note(What::Created { handle, error: 0 });
-        }
-        for (handle, guest) in (2..).zip(guests) {
-            note(What::JoinBegin { handle, site: SiteId::UNKNOWN });
-            act::join(guest);
-            note(What::JoinEnd { handle, error: 0 });
-        }
-        note(What::ThreadEnd { handle: 1 });
-    };
-    simulation.spawn(Spawn::default(), main).unwrap();
-    let outcome = simulation.run().unwrap();
-    (simulation.into_trace(), outcome.cycles.0)
+    let (trace, time) = common::in_threads(simulation, THREADS, move |_| {
+        let (lock, next) = (lock.clone(), next.clone());
+        move || worker(&lock, &next)
+    });
+    (trace, time.0)
 }
 
 fn replayed(trace: &Trace, chip: &Chip, work: Work) -> u64 {

@@ -199,9 +199,10 @@ pub(crate) fn ops(thread: &RawThread, measures: &Measures, lines: &[Lines], chip
 impl Measures {
     /// Cycles of the program's own work in a gap.
     fn work(&self, gap: &Gap, lines: &[Lines], prices: &Prices) -> u64 {
-        let ticks = (gap.to - gap.from).saturating_sub(gap.asleep + gap.ready);
+        let ticks = (gap.to - gap.from).saturating_sub(gap.asleep + gap.ready + gap.read);
         let (ticks, probe) = match self.probes {
-            Probes::Kept => (ticks, 0.0),
+            // What writes a release down still holds the lock.
+            Probes::Kept => (ticks, self.probe * (f64::from(gap.from_release) - f64::from(gap.to_release))),
             Probes::Subtracted => (ticks.saturating_sub(gap.pause), self.probe),
         };
         let moved = gap.after_foreign.map_or(0, |lock| after_foreign(&lines[lock as usize], prices));

@@ -23,7 +23,7 @@ mod tokens;
 mod walk;
 
 use self::semaphores::Unit;
-use crate::program::{LockSpec, Op, Probe, Program, Script};
+use crate::program::{Around, LockSpec, Op, Probe, Program, Script};
 use baton_chip::{Chip, Prices};
 use baton_trace::{Address, ThreadIndex, Trace};
 use baton_units::Cycles;
@@ -116,7 +116,15 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -
     let threads: Vec<Script> = steps.into_iter().enumerate().map(script).collect();
     notes.extend(told.notes());
     notes.extend(affinities.notes());
+    let around = match probes {
+        Probes::Kept => Around {
+            before: Cycles(scale.cycles(middle(walked.around.0) as f64) as u64),
+            behind: Cycles(scale.cycles(middle(walked.around.1) as f64) as u64),
+        },
+        Probes::Subtracted => Around::default(),
+    };
     let (begin, end) = trace.span();
+    let together = crate::lives::together(walked.threads.iter().map(|thread| (thread.first, thread.last)));
     let mut replayability = walked.replayability;
     replayability.lost = trace.losses.iter().map(|loss| loss.events).sum();
     replayability.dynamic = stores.left;
@@ -145,10 +153,18 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -
         barriers: walked.objects.barriers.iter().map(|barrier| barrier.participants()).collect(),
         tokens: walked.tokens.count(),
         measured: Cycles(scale.cycles(end.0.saturating_sub(begin.0) as f64) as u64),
+        concurrent: Cycles(scale.cycles(together as f64) as u64),
         replayability,
         probe,
+        around,
         notes,
     }
+}
+
+/// The median; 0 of none.
+fn middle(mut ticks: Vec<u64>) -> u64 {
+    ticks.sort_unstable();
+    ticks.get(ticks.len() / 2).copied().unwrap_or(0)
 }
 
 /// How many CPUs the recorded program could use; 0: not recorded.

@@ -12,6 +12,7 @@ mod world;
 
 pub use account::Totals;
 
+use crate::lives::together;
 use crate::program::Program;
 use baton_chip::{Chip, Instructions, Options, Outcome, Reason, Refused, Simulated, Simulation, Stuck};
 use baton_machine::Wait;
@@ -49,6 +50,8 @@ pub struct Setup {
 pub struct Ran {
     /// When the last thread ended, or the limit.
     pub time: Cycles,
+    /// Of it, while two or more threads lived.
+    pub concurrent: Cycles,
     /// The run was cut off.
     pub cut_off: bool,
     /// All locks together.
@@ -148,6 +151,7 @@ impl LockVisitor<Simulated> for Run<'_> {
         let idle = outcome.cpus.iter().flat_map(|cpu| &cpu.times).filter(|(name, _)| !works(name));
         let ran = Ran {
             time: outcome.cycles,
+            concurrent: Cycles(together(outcome.threads.iter().map(|thread| (thread.born.0, thread.ended.0)))),
             cut_off: !outcome.finished,
             totals,
             spin: all(Reason::Spin),

@@ -3,7 +3,7 @@
 use super::Setup;
 use super::account::{Book, Totals};
 use super::objects::{RwLock, Semaphore, SpinLock, token_post, token_wait};
-use crate::program::{Op, Program};
+use crate::program::{Around, Op, Program};
 use baton_chip::{Guest, Simulated, Spawn, act};
 use baton_machine::{Atomic, Machine, Owned, Wait};
 use baton_sync::barrier::RawBarrier;
@@ -166,6 +166,7 @@ impl<L: RawLock<Simulated>> World<L> {
     }
 
     fn lock(&self, lock: u32) -> usize {
+        let fails = self.books.borrow()[lock as usize].held();
         let waits = self.books.borrow_mut()[lock as usize].request(act::time());
         let guarded = &self.locks[lock as usize];
         let (name, mode, site) =
@@ -173,6 +174,9 @@ impl<L: RawLock<Simulated>> World<L> {
         if waits {
             act::record(act::time(), What::Request { lock: name, mode, site });
         }
+        // The recording tries first, and writes the wait down before it begins.
+        let around = if fails { self.program.around } else { Around::default() };
+        compute(around.before);
         let token = match &guarded.lock {
             Served::Replaced(lock) => lock.0.lock(self.wait).to_word(),
             Served::Spins(lock) => {
@@ -185,6 +189,7 @@ impl<L: RawLock<Simulated>> World<L> {
         let what =
             if waits { What::Acquired { lock: name, mode, how } } else { What::Acquire { lock: name, mode, site } };
         act::record(act::time(), what);
+        compute(around.behind);
         if let Some((data, _)) = guarded.data {
             for line in 0..guarded.lines {
                 // SAFETY: the line lies inside the lock's own data, which lives as long as the world and is touched
@@ -224,6 +229,12 @@ impl<L> Drop for World<L> {
                 unsafe { Simulated::dealloc(data, layout) };
             }
         }
+    }
+}
+
+fn compute(cycles: Cycles) {
+    if cycles != Cycles(0) {
+        Simulated::work(cycles);
     }
 }
 

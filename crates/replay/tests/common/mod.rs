@@ -44,18 +44,34 @@ pub fn record(chip: &Chip, work: Work, seed: u64) -> (Trace, Cycles) {
         .outside(|| Rc::new(Owned::<Simulated, Data>::new(Data(std::array::from_fn(|_| Slot::new([0; 128]))))));
     let busy = Rc::new(Cell::new(0));
     let chip_hz = chip.core.clock;
+    in_threads(simulation, work.threads, move |i| {
+        let (lock, data, busy) = (lock.clone(), data.clone(), busy.clone());
+        move || worker(chip_hz, work, i, &lock, &data, &busy)
+    })
+}
+
+/// Runs a program whose first thread starts so many others, at one place, and waits for their ends: its trace, and the time that it
+/// took. `body` makes what the thread of a number does.
+pub fn in_threads<F: FnOnce() + 'static>(
+    mut simulation: Simulation,
+    threads: u32,
+    body: impl Fn(u32) -> F + 'static,
+) -> (Trace, Cycles) {
     let main = move || {
         note(What::ThreadStart { handle: 1 });
-        let mut guests = Vec::new();
-        for i in 0..work.threads {
-            let handle = 2 + u64::from(i);
+        let start = |number| {
+            let (handle, body) = (2 + u64::from(number), body(number));
             note(What::Create { site: SiteId(9) });
-            let (lock, data, busy) = (lock.clone(), data.clone(), busy.clone());
-            guests.push(act::spawn(Spawn::default(), move || worker(chip_hz, work, i, handle, &lock, &data, &busy)));
+            let guest = act::spawn(Spawn::default(), move || {
+                note(What::ThreadStart { handle });
+                body();
+                note(What::ThreadEnd { handle });
+            });
             note(What::Created { handle, error: 0 });
-        }
-        for (i, guest) in guests.into_iter().enumerate() {
-            let handle = 2 + i as u64;
+            (handle, guest)
+        };
+        let guests: Vec<_> = (0..threads).map(start).collect();
+        for (handle, guest) in guests {
             note(What::JoinBegin { handle, site: SiteId::UNKNOWN });
             act::join(guest);
             note(What::JoinEnd { handle, error: 0 });
@@ -67,7 +83,8 @@ pub fn record(chip: &Chip, work: Work, seed: u64) -> (Trace, Cycles) {
     (simulation.into_trace(), outcome.cycles)
 }
 
-fn note(what: What) {
+/// Leaves an event of the running thread, now.
+pub fn note(what: What) {
     act::record(act::time(), what);
 }
 
@@ -75,8 +92,7 @@ fn cpu_ns(hertz: Hertz) -> u64 {
     hertz.nanos(act::cpu_time()).0
 }
 
-fn worker(chip_hz: Hertz, work: Work, i: u32, handle: u64, lock: &Futex<Simulated>, data: &Data, busy: &Cell<u32>) {
-    note(What::ThreadStart { handle });
+fn worker(chip_hz: Hertz, work: Work, i: u32, lock: &Futex<Simulated>, data: &Data, busy: &Cell<u32>) {
     for round in 0..work.rounds {
         Simulated::work(Cycles(work.think + u64::from((i * 7 + round * 13) % 50)));
         if let Some((every, cycles)) = work.sleep
@@ -114,5 +130,4 @@ fn worker(chip_hz: Hertz, work: Work, i: u32, handle: u64, lock: &Futex<Simulate
         unsafe { lock.unlock((), WAIT) };
     }
     note(What::CpuTime { ns: cpu_ns(chip_hz) });
-    note(What::ThreadEnd { handle });
 }

@@ -28,8 +28,8 @@ pub(crate) fn remark(row: &Predicted) -> String {
     let all = [
         if row.recorded { "recorded lock" } else { "" },
         if row.cut_off == 0 { "" } else { "collapse: cut off, at least this" },
-        // Only OCOR marks, and only what a lock gives hints for.
-        if row.network.as_ref().is_some_and(|network| network.name == "ocor" && network.marked_packets == 0) {
+        // OCOR marks only what a lock gives hints for.
+        if row.network.as_ref().is_some_and(|network| network.marks && network.marked_packets == 0) {
             "carries no marks: this lock gives no hints"
         } else {
             ""

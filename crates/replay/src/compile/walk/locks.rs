@@ -139,6 +139,10 @@ impl Walk<'_> {
         let pause = self.states[id].pause;
         if !waits {
             self.gap(id, t);
+            if let Some(Raw::Gap(gap)) = self.threads[id].steps.last_mut() {
+                gap.to_release = true;
+            }
+            self.states[id].from_release = true;
         }
         if lock.kind == LockKind::RwLock {
             let number = self.objects.rwlock((process, lock.address));

@@ -35,6 +35,11 @@ pub(crate) struct Gap {
     pub(crate) to: u64,
     /// Ticks in it that the recording took for itself.
     pub(crate) pause: u64,
+    /// Ticks of reading the CPU time at its start, behind a wait for a lock. A replay with the recording charges them behind its own waits.
+    pub(crate) read: u64,
+    /// It ends at a release, or begins at one: a release is stamped, then written down, and then done.
+    pub(crate) to_release: bool,
+    pub(crate) from_release: bool,
     /// Cycles in it of lock operations that the simulation charges again.
     pub(crate) priced: u64,
     /// Cycles that waking a sleeper at its start would take, if one was asleep: there is no telling.
@@ -81,6 +86,8 @@ struct State {
     mode: Mode,
     last: u64,
     pause: u64,
+    read: u64,
+    from_release: bool,
     priced: u64,
     woke: u64,
     after_foreign: Option<u32>,
@@ -112,6 +119,8 @@ pub(crate) struct Walk<'a> {
     pub(crate) waiting: Vec<(u64, i32)>,
     pub(crate) replayability: Replayability,
     pub(crate) probe_ps: Option<u64>,
+    /// Ticks that the recording took between tries that failed and their waits, and behind the waits.
+    pub(crate) around: (Vec<u64>, Vec<u64>),
     /// Acquisitions by lock, place in the code (0: not known) and thread.
     pub(crate) sites: BTreeMap<(u32, Address), BTreeMap<u32, u64>>,
     semaphore_waiters: BTreeMap<u32, u32>,
@@ -124,6 +133,8 @@ impl<'a> Walk<'a> {
             mode: Mode::Out,
             last: 0,
             pause: 0,
+            read: 0,
+            from_release: false,
             priced: 0,
             woke: 0,
             after_foreign: None,
@@ -158,6 +169,7 @@ impl<'a> Walk<'a> {
             waiting: Vec::new(),
             replayability: Replayability::default(),
             probe_ps: None,
+            around: (Vec::new(), Vec::new()),
             sites: BTreeMap::new(),
             semaphore_waiters: BTreeMap::new(),
             notes: Vec::new(),
@@ -288,12 +300,13 @@ impl<'a> Walk<'a> {
         let state = &mut self.states[id];
         let (from, pause, priced) = (state.last, std::mem::take(&mut state.pause), std::mem::take(&mut state.priced));
         let (after_foreign, woke) = (state.after_foreign.take(), std::mem::take(&mut state.woke));
+        let (read, from_release) = (std::mem::take(&mut state.read), std::mem::take(&mut state.from_release));
         state.last = t;
         state.leaf = None;
         state.after_wait = false;
         if matches!(state.mode, Mode::Running | Mode::Relock) {
             state.mode = Mode::Running;
-            let gap = Gap { from, to: t, pause, priced, woke, after_foreign, ..Gap::default() };
+            let gap = Gap { from, to: t, pause, read, from_release, priced, woke, after_foreign, ..Gap::default() };
             self.threads[id].steps.push(Raw::Gap(gap));
         } else {
             // An event that does not fit what the thread was doing: its wait's end is missing.
@@ -313,7 +326,7 @@ impl<'a> Walk<'a> {
     fn resume(&mut self, id: usize, t: u64, mode: Mode) {
         let state = &mut self.states[id];
         (state.mode, state.last, state.pause, state.leaf) = (mode, t, 0, None);
-        (state.priced, state.woke) = (0, 0);
+        (state.read, state.from_release, state.priced, state.woke) = (0, false, 0, 0);
         state.after_wait = true;
         self.waiting.push((t, 1));
     }

@@ -28,17 +28,24 @@ impl Walk<'_> {
     }
 
     pub(super) fn cpu_time(&mut self, id: usize, t: u64, ns: u64) {
-        if self.states[id].mode == Mode::Running && !self.states[id].after_wait {
-            self.gap(id, t);
+        match self.states[id].mode {
+            Mode::Running if !self.states[id].after_wait => self.gap(id, t),
+            Mode::LockWait(since) => self.around.0.push(t - since),
+            _ => {}
         }
         let at = self.threads[id].steps.len();
         self.threads[id].cpu.push((at, ns));
         let state = &mut self.states[id];
         if state.mode == Mode::Running && state.after_wait {
             // Reading the CPU time is the recording's, not the program's.
-            state.pause += t - state.last;
-            if let Some(leaf) = &mut state.leaf {
-                (leaf.since, leaf.pause) = (t, state.pause);
+            let read = t - state.last;
+            match &mut state.leaf {
+                Some(leaf) => {
+                    (leaf.since, leaf.pause) = (t, state.pause);
+                    state.read += read;
+                    self.around.1.push(read);
+                }
+                None => state.pause += read,
             }
         }
     }
