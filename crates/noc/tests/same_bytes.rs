@@ -4,7 +4,7 @@
 use baton_noc::arbiter::{Age, Arbiter, Fixed, Matrix, Ocor, RoundRobin};
 use baton_noc::topology::TopologyConfig;
 use baton_noc::traffic::{Flow, Injector, Pattern};
-use baton_noc::{Config, Delivered, Header, Loops, Network, Pipeline};
+use baton_noc::{Config, Delivered, Header, Loops, Network, Pipeline, Places};
 
 /// Runs `cycles` of `flows`, then drains; gives every delivery, by (arrival, packet).
 fn deliveries<A: Arbiter>(mut net: Network<A>, flows: &[Flow], cycles: u64, shuffle: Option<u64>) -> Vec<Delivered> {
@@ -57,6 +57,11 @@ fn set_ups() -> Vec<(Config, Vec<Flow>)> {
         (Config { classes: 2, ..mesh(4) }, vec![two(0), two(1)]),
         // A chip's: bounded endpoints, and responses that need no place.
         (Config { classes: 2, endpoint_places: 1, response_class: 1, ..mesh(4) }, vec![two(0), two(1)]),
+        // A chip's with devices: some endpoints are bounded for a class of their own.
+        (
+            Config { classes: 2, places: vec![Places { nodes: vec![3, 9], class: 0, places: 1 }], ..mesh(4) },
+            vec![two(0), two(1)],
+        ),
         (Config { buffer: 1, shared_buffer: 8, ..mesh(4) }, vec![flow(0.06, 4)]),
         (
             Config { topology: TopologyConfig::Torus { size: [5, 4] }, ..Config::default() },
