@@ -21,7 +21,7 @@ pub struct Devices {
     pub words: u64,
     /// Requests that have come and that the device has not taken yet, at most; `None`: without bound.
     pub places: Option<u32>,
-    /// Requests that a hardware thread has under way at once, to all devices together.
+    /// Requests that a thread has under way at once, to all devices together.
     pub outstanding: u32,
     /// How packets reach it.
     pub link: Link,

@@ -71,7 +71,7 @@ pub(super) const KEYS: &[Key] = &[
     key!(
         "device.outstanding",
         Kind::Count(1, 1024),
-        "requests that a hardware thread has under way at once, to all devices together",
+        "requests that a thread has under way at once, to all devices together",
         |d| Value::Whole(d.outstanding.into()),
         |d, value| d.outstanding = whole(value) as u32
     ),
