@@ -1,6 +1,6 @@
 //! An axis: from the data to places in a picture, and where its ticks are.
 
-use crate::number;
+use crate::short;
 
 /// From the data to the picture, by the logarithm where the data spans more than a factor of 30.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ impl Axis {
                 "<line class={class} x1={at:.1} x2={at:.1} y1={top} y2={bottom} />\
                  <text class=dim x={at:.1} y={} text-anchor=middle>{}</text>",
                 bottom + 15.0,
-                number(tick)
+                short(tick)
             )
         };
         self.ticks().into_iter().map(line).collect()

@@ -48,6 +48,17 @@ pub fn number(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
+/// A round number for the place of a tick: 20k, 100M.
+pub fn short(value: f64) -> String {
+    let (unit, name) = match value.abs() {
+        a if a >= 1e9 => (1e9, "G"),
+        a if a >= 1e6 => (1e6, "M"),
+        a if a >= 1e4 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    number(value / unit) + name
+}
+
 /// Colours that stay apart for most readers (Okabe and Ito).
 pub const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"];
 
@@ -97,6 +108,11 @@ mod tests {
             [39.9, 0.0, -0.00001, 1234.5, 2.0, 0.0123, 102.5].map(number),
             ["39.9", "0", "0", "1234", "2", "0.0123", "102.5"].map(str::to_owned)
         );
+    }
+
+    #[test]
+    fn ticks_fit_beside_an_axis() {
+        assert_eq!([500.0, 20_000.0, 1e8, 2.5e9].map(short), ["500", "20k", "100M", "2.5G"].map(str::to_owned));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Series over an axis, as lines.
 
 use crate::axis::Axis;
-use crate::{colour, escape, number};
+use crate::{colour, escape, number, short};
 use std::fmt::Write;
 
 const WIDTH: f64 = 860.0;
@@ -79,7 +79,7 @@ impl Lines {
                 WIDTH - RIGHT,
                 LEFT - 8.0,
                 at + 4.0,
-                number(tick)
+                short(tick)
             );
         }
         let bottom = HEIGHT - BOTTOM + 18.0;

@@ -28,6 +28,8 @@ mod workload;
 
 use crate::chips::ChipArgs;
 use crate::error::BadInput;
+use crate::launch::folder::write_whole;
+use baton_chip::config::Chip;
 use baton_machine::Wait;
 use clap::builder::ArgPredicate;
 use std::path::PathBuf;
@@ -167,8 +169,8 @@ pub(crate) struct Args {
     /// Say what the run took, at the prices of the chip file ([energy]); refused if one that it needs is missing.
     #[arg(long)]
     energy: bool,
-    /// Draw the sweep, or the pairs, into this page.
-    #[arg(long, value_name = "PAGE.html")]
+    /// Draw the sweep, or the pairs, into this page; the picture alone if the name ends with .svg.
+    #[arg(long, value_name = "FILE.html|svg")]
     plot: Option<PathBuf>,
     /// As JSON.
     #[arg(long)]
@@ -216,9 +218,13 @@ pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a page.
-fn draw(path: &std::path::Path, page: &str) -> anyhow::Result<()> {
-    std::fs::write(path, page).map_err(|e| BadInput::new(format!("cannot write {}: {e}", path.display())))?;
+/// Writes a page, or the picture alone where the name ends with `.svg`; whole or not at all.
+fn draw(path: &std::path::Path, title: &str, svg: &str, table: &str, chip: &Chip) -> anyhow::Result<()> {
+    let text = match path.extension().is_some_and(|ending| ending == "svg") {
+        true => baton_plot::file(svg).ok_or_else(|| BadInput::new("there is nothing to draw"))?,
+        false => crate::plot::page(title, svg, table, &chip.to_toml()),
+    };
+    write_whole(path, text.as_bytes()).map_err(|e| BadInput::new(format!("cannot write {}: {e}", path.display())))?;
     crate::ui::note(format_args!("drew {}", path.display()));
     Ok(())
 }

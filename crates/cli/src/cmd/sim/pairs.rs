@@ -29,7 +29,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             what: "cycles a pass".to_owned(),
             rows: rows.clone(),
         };
-        draw(path, &crate::plot::page(&matrix.title, &matrix.svg(), "", &chip.to_toml()))?;
+        draw(path, &matrix.title, &matrix.svg(), "", &chip)?;
     }
     if args.json {
         let whole = serde_json::json!({

@@ -113,8 +113,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             names: (!axes[0].numbers()).then(|| axes[0].values.clone()),
             series: series.collect(),
         };
-        let page = crate::plot::page(&picture.title, &picture.svg(), &picture.table(), &chip.to_toml());
-        draw(path, &page)?;
+        draw(path, &picture.title, &picture.svg(), &picture.table(), chip)?;
     }
     if args.json {
         println!("{}", serde_json::to_string_pretty(&results)?);
