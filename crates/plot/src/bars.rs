@@ -30,6 +30,17 @@ pub struct Bars {
     pub rows: Vec<(String, Vec<Bar>)>,
 }
 
+/// What the rows draw, each sort of it as one path: a picture with hundreds of bars stays a small file.
+#[derive(Default)]
+struct Drawn {
+    /// By series.
+    bars: Vec<String>,
+    whiskers: String,
+    theirs: String,
+    /// The values as text.
+    values: String,
+}
+
 const WIDTH: f64 = 960.0;
 /// Room for the values behind the longest bar.
 const RIGHT: f64 = 130.0;
@@ -56,14 +67,26 @@ impl Bars {
         let bottom = TOP + row * self.rows.len() as f64 + 4.0;
         let mut svg = self.legend(left);
         svg.push_str(&x.grid(TOP, bottom));
+        let mut drawn = Drawn { bars: vec![String::new(); self.series.len()], ..Drawn::default() };
+        svg.push_str("<g text-anchor=end>");
         for (r, (name, bars)) in self.rows.iter().enumerate() {
             let y = TOP + row * r as f64 + 4.0;
             let middle = y + (row - GAP) / 2.0 + 4.0;
-            let _ = write!(svg, "<text x={} y={middle:.1} text-anchor=end>{}</text>", left - 8.0, escape(name));
+            let _ = write!(svg, "<text x={} y={middle:.1}>{}</text>", left - 8.0, escape(name));
             for (b, bar) in bars.iter().enumerate() {
-                self.draw(&mut svg, &x, bar, y + BAR * b as f64, colour(b));
+                self.draw(&mut drawn, &x, bar, y + BAR * b as f64, b);
             }
         }
+        svg.push_str("</g>");
+        for (b, strokes) in drawn.bars.iter().enumerate().filter(|(_, strokes)| !strokes.is_empty()) {
+            let _ = write!(svg, "<path d=\"{strokes}\" stroke=\"{}\" stroke-width={} />", colour(b), BAR - 1.0);
+        }
+        for (class, d) in
+            [("whisker", &drawn.whiskers), ("theirs", &drawn.theirs)].iter().filter(|(_, d)| !d.is_empty())
+        {
+            let _ = write!(svg, "<path class={class} d=\"{d}\" />");
+        }
+        let _ = write!(svg, "<g class=dim>{}</g>", drawn.values);
         format!(
             "<svg viewBox=\"0 0 {WIDTH} {:.0}\" role=img aria-label=\"{}\">{svg}\
              <text x={:.1} y={:.1} text-anchor=middle>{}</text></svg>",
@@ -75,39 +98,29 @@ impl Bars {
         )
     }
 
-    fn draw(&self, svg: &mut String, x: &Axis, bar: &Bar, top: f64, colour: &str) {
+    fn draw(&self, drawn: &mut Drawn, x: &Axis, bar: &Bar, top: f64, series: usize) {
         let middle = top + (BAR - 1.0) / 2.0;
         let mut end = x.at(0.0);
-        if let Some(value) = bar.value {
+        if let Some((value, strokes)) = bar.value.zip(drawn.bars.get_mut(series)) {
             let (from, to) = (x.at(value.min(0.0)), x.at(value.max(0.0)));
-            let _ = write!(
-                svg,
-                "<rect x={from:.1} y={top:.1} width={:.1} height={} fill=\"{colour}\" />",
-                (to - from).max(0.8),
-                BAR - 1.0
-            );
+            let _ = write!(strokes, "M{from:.1} {middle:.1}H{:.1}", to.max(from + 0.8));
             end = end.max(to);
         }
         if let Some(ends) = bar.ends {
             let [low, high] = ends.map(|end| x.at(end));
-            let _ = write!(svg, "<path class=whisker d=\"{}\" />", whisker(low, high, middle));
+            drawn.whiskers += &whisker(low, high, middle);
             end = end.max(high);
         }
         if let Some(theirs) = bar.theirs {
-            svg.push_str(&diamond(x.at(theirs), middle));
+            drawn.theirs += &diamond(x.at(theirs), middle);
             end = end.max(x.at(theirs) + 5.0);
         }
         if let Some(value) = bar.value {
             // The mark may lie anywhere along the bar, so both values are said behind all of it.
             let theirs =
                 bar.theirs.map_or_else(String::new, |theirs| format!(" ({} {})", escape(&self.theirs), number(theirs)));
-            let _ = write!(
-                svg,
-                "<text class=dim x={:.1} y={:.1}>{}{theirs}</text>",
-                end + 5.0,
-                middle + 4.0,
-                number(value)
-            );
+            let (at, below, value) = (end + 5.0, middle + 4.0, number(value));
+            let _ = write!(drawn.values, "<text x={at:.1} y={below:.1}>{value}{theirs}</text>");
         }
     }
 
@@ -126,7 +139,7 @@ impl Bars {
         }
         let bars = || self.rows.iter().flat_map(|(_, bars)| bars);
         if bars().any(|bar| bar.theirs.is_some()) {
-            let mark = diamond(next + 6.0, 10.5);
+            let mark = format!("<path class=theirs d=\"{}\" />", diamond(next + 6.0, 10.5));
             next = put(&mut svg, mark, &self.theirs);
         }
         if bars().any(|bar| bar.ends.is_some()) {
@@ -142,7 +155,7 @@ fn whisker(low: f64, high: f64, y: f64) -> String {
 }
 
 fn diamond(x: f64, y: f64) -> String {
-    format!("<path class=theirs d=\"M{:.1} {y:.1}l5-5 5 5-5 5z\" />", x - 5.0)
+    format!("M{:.1} {y:.1}l5-5 5 5-5 5z", x - 5.0)
 }
 
 #[cfg(test)]
@@ -168,10 +181,15 @@ mod tests {
             ],
         };
         let svg = bars.svg();
-        // Two in the legend.
-        assert_eq!(svg.matches("<rect").count(), 2 + 2);
+        assert_eq!(svg.matches("<rect").count(), 2, "the legend");
+        let bars = svg.split("<path d=\"").nth(1).unwrap().split('"').next().unwrap();
+        assert_eq!(
+            (svg.matches("<path d=").count(), bars.matches('M').count()),
+            (1, 2),
+            "both are of one series: {bars}"
+        );
         // One of each in the legend.
-        assert_eq!((svg.matches("class=whisker").count(), svg.matches("class=theirs").count()), (1 + 1, 2 + 1));
+        assert_eq!((svg.matches("v7m0-3.5H").count(), svg.matches("l5-5 5 5-5 5z").count()), (1 + 1, 2 + 1));
         assert!(svg.contains(">30 (paper 35.1)<"), "both values behind the bar");
         assert!(svg.contains(">paper<") && svg.contains("share, %") && !svg.contains("NaN"));
         assert!(Bars::default().svg().contains("No run"));

@@ -76,7 +76,7 @@ macro_rules! palette {
 
 macro_rules! parts {
     () => {
-        "svg text{font-size:12px;fill:var(--ink)}svg .dim{fill:var(--dim)}\
+        "svg text{font-size:12px;fill:var(--ink)}svg .dim,svg .dim text{fill:var(--dim)}\
          .grid{stroke:var(--soft)}.zero{stroke:var(--dim)}.whisker{stroke:var(--ink);stroke-width:1.2;fill:none}\
          .theirs{fill:var(--paper);stroke:var(--ink);stroke-width:1.4}polyline{fill:none;stroke-width:2}"
     };

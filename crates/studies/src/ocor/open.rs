@@ -107,7 +107,10 @@ fn identity(results: &Results<'_>) -> Falsifier {
         String::new()
     } else {
         format!(
-            "`main`: of {name} most of the difference is in `{}`. Programs whose threads meet before each section: overhead gives {}              points, `{}` takes {}: what a thread waits less for its lock it waits longer for the others. Programs that do not: beyond overhead              {} points. `hint`, free registers, botss, ilbdc and imag: {} points",
+            "`main`: of {name} most of the difference is in `{}`. Programs whose threads meet before each section: \
+             overhead gives {} points, `{}` gives {}: what a thread waits less for its lock it waits longer for the \
+             others. Programs that do not: beyond overhead {} points. `hint`, free registers, botss, ilbdc and imag: {} \
+             points",
             largest.1,
             of(&meets(true), &|pair| part(pair, 0)),
             PARTS[3],

@@ -64,11 +64,7 @@ impl Ocor {
         }
         let items = joint::items();
         let singles = joint::singles(&sorted.results, &items);
-        let trial = |set: &Set| Trial { name: String::new(), set: set.clone(), priced: false, draws: 1 };
-        let valid = |set: &Set| {
-            let experiment = joint::experiment(&items, &trial(set));
-            [false, true].into_iter().all(|marked| self.chip(&experiment, marked).is_ok())
-        };
+        let valid = |set: &Set| self.is_chip(&items, set);
         let search = Search { items: &items, singles: &singles, draws: DRAWS_BESIDE, valid: &valid };
         while sorted.next.is_empty() {
             let seen: Vec<Seen> = sorted.trials.iter().map(|(_, seen)| *seen).collect();
@@ -99,6 +95,13 @@ impl Ocor {
                 sorted.trials.push((trial, seen));
             }
         }
+    }
+
+    /// Whether a set's settings are a chip, in both arms.
+    pub(super) fn is_chip(&self, items: &[joint::Item], set: &Set) -> bool {
+        let trial = Trial { name: String::new(), set: set.clone(), priced: false, draws: 1 };
+        let experiment = joint::experiment(items, &trial);
+        [false, true].into_iter().all(|marked| self.chip(&experiment, marked).is_ok())
     }
 
     /// The runs of a trial, the arm without marks first.

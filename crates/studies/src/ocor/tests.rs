@@ -38,10 +38,14 @@ fn made_up(run: &Result<Job, String>) -> Figures {
     }
 }
 
+fn study() -> Ocor {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    Ocor::open(&root.join("../../chips/ocor64.toml"), &root.join("tests/profiles")).unwrap()
+}
+
 /// The study with these profiles, all rounds of it: how many runs there were in each, and what came out.
 fn findings(extent: Extent) -> (Vec<usize>, Findings) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let study = Ocor::open(&root.join("../../chips/ocor64.toml"), &root.join("tests/profiles")).unwrap();
+    let study = study();
     let mut done: Vec<(Result<Job, String>, Figures)> = Vec::new();
     let mut next = study.runs(extent);
     let mut rounds = Vec::new();
@@ -90,4 +94,23 @@ fn a_quick_study_is_one_round() {
     let (rounds, findings) = findings(Extent::Quick);
     assert_eq!(rounds.len(), 1);
     assert!(findings.claims.iter().all(|claim| claim.holds.is_none()));
+}
+
+/// A search's runs come last, after many minutes: that each is one that works is seen here, on a small chip.
+#[test]
+fn every_set_of_the_sample_runs() {
+    let (study, items) = (study(), joint::items());
+    let singles: Vec<_> = items.iter().map(|_| Vec::new()).collect();
+    let search = joint::Search { items: &items, singles: &singles, draws: 1, valid: &|set| study.is_chip(&items, set) };
+    let trials = search.trials(&[]);
+    let program = study.programs.iter().position(|of| of.name == "ilbdc").unwrap();
+    for trial in &trials {
+        let experiment = experiments::Experiment { threads: 16, ..joint::experiment(&items, trial) };
+        for marked in [false, true] {
+            let case = Case { experiment: 0, program, seed: 1, marked };
+            let run = study.stand_in(&experiment, &case, study.chip(&experiment, marked)).unwrap();
+            let figures = run::Run { acquisitions: 3, threads: 8, ..run }.figures();
+            assert!(figures.is_ok(), "{}: {}: {figures:?}", trial.name, joint::text(&items, &trial.set));
+        }
+    }
 }

@@ -77,8 +77,9 @@ fn tornado(results: &Results<'_>) -> Option<Figure> {
     let groups = results.groups().into_iter().filter(|(group, _)| groups().any(|open| open == *group));
     let row = |(group, places): (&str, Vec<String>)| {
         let of = |place: &String| {
-            let mean = over_programs(&results.of(group, place), coh)?.mean;
-            Some((mean, place.clone()))
+            let ours = over_programs(&results.of(group, place), coh)?;
+            let half = ours.half.map_or_else(String::new, |half| format!(", ± {half:.1}"));
+            Some((ours.mean, format!("{place}{half}")))
         };
         let mut values: Vec<(f64, String)> = places.iter().filter_map(of).collect();
         let usual = over_programs(&results.beside(group, places.first()?), coh);
