@@ -82,7 +82,7 @@ impl Ocor {
                     Who::All if full => of.place < DRAWS,
                     Who::All => of.place == 0 && QUICK.contains(&of.name.as_str()),
                     Who::First(names) => {
-                        names.contains(&of.name.as_str()) && of.place < if full { DRAWS_BESIDE } else { 1 }
+                        names.contains(&of.name.as_str()) && of.place < if full { what.draws } else { 1 }
                     }
                 };
                 let seeds = if wanted { what.seeds[usize::from(full)] } else { 0 };

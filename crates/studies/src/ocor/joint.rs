@@ -48,7 +48,7 @@ pub(super) const GROUP: &str = "joint";
 /// Sets of the sample.
 const SAMPLE: usize = 24;
 /// Items that the improvement looks at.
-const WIDEST: usize = 5;
+const WIDEST: usize = 4;
 /// Runs of a trial with one draw.
 const RUNS: usize = 6;
 
