@@ -106,7 +106,7 @@ impl Ocor {
         self.chip_with(experiment.threads, &settings)
     }
 
-    fn chip_with(&self, threads: u32, settings: &[String]) -> Result<String, String> {
+    pub(super) fn chip_with(&self, threads: u32, settings: &[String]) -> Result<String, String> {
         let chip = Chip::from_toml_at(&self.chip_text, &self.chip_file, Some(threads.max(4)), settings);
         Ok(chip.map_err(|error| error.to_string())?.to_toml())
     }

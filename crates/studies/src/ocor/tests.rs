@@ -114,3 +114,21 @@ fn every_set_of_the_sample_runs() {
         }
     }
 }
+
+/// The same of every lock of the table.
+#[test]
+fn every_lock_of_the_table_runs() {
+    let study = study();
+    let cells = study.cells(Extent::Full);
+    let wanted = |case: &table::Case| case.size == 0 && case.network == 2 && case.draw == 0 && case.seed == 1;
+    let mut locks = 0;
+    for (case, program) in cells.into_iter().filter(|(case, _)| wanted(case)) {
+        let chip = study.chip_with(case.threads(), &case.settings()).unwrap();
+        let run = table::Run { acquisitions: 3, threads: 8, ..case.run(chip, program) };
+        let figures = run.figures().unwrap_or_else(|error| panic!("{}: {error}", case.name()));
+        // Packets are the region's, and every thread's time in it is known.
+        assert!(figures.account.acquisitions == 24 && figures.active > 0 && figures.packets > 0, "{}", case.name());
+        locks += 1;
+    }
+    assert_eq!(locks, table::KINDS.len());
+}
