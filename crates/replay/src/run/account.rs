@@ -44,11 +44,6 @@ impl Book {
         self.since = now.0;
     }
 
-    /// Somebody holds the lock: a try would fail.
-    pub(crate) fn held(&self) -> bool {
-        self.held
-    }
-
     /// A thread wants the lock; whether it has to wait.
     pub(crate) fn request(&mut self, now: Cycles) -> bool {
         let waits = self.held || self.waiters != 0;

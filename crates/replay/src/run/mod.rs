@@ -16,7 +16,7 @@ use crate::lives::together;
 use crate::program::Program;
 use baton_chip::{Chip, Instructions, Options, Outcome, Reason, Refused, Simulated, Simulation, Stuck};
 use baton_machine::Wait;
-use baton_sync::lock::{LockVisitor, RawLock, UnknownLock, ZeroInit};
+use baton_sync::lock::{LockError, TryLock, TryVisitor, ZeroInit};
 use baton_trace::Trace;
 use baton_units::Cycles;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ pub struct Ran {
 pub enum RunError {
     /// No such lock.
     #[error(transparent)]
-    Lock(#[from] UnknownLock),
+    Lock(#[from] LockError),
     /// The chip cannot be simulated so.
     #[error(transparent)]
     Refused(#[from] Refused),
@@ -92,12 +92,12 @@ pub enum RunError {
 /// Runs the program once.
 pub fn run(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Result<Ran, RunError> {
     let run = Run { program, chip, setup, record: false };
-    baton_sync::lock::visit(&setup.choice.lock, run)?.map(|(ran, _)| ran)
+    baton_sync::lock::visit_try(&setup.choice.lock, run)?.map(|(ran, _)| ran)
 }
 
 /// As [`run`](fn@run), with the events of its locks as a trace.
 pub fn run_recorded(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Result<(Ran, Trace), RunError> {
-    baton_sync::lock::visit(&setup.choice.lock, Run { program, chip, setup, record: true })?
+    baton_sync::lock::visit_try(&setup.choice.lock, Run { program, chip, setup, record: true })?
 }
 
 /// Lock requests are counted on every coherent chip; only one with OCOR enabled writes marks into them.
@@ -113,10 +113,10 @@ struct Run<'a> {
     record: bool,
 }
 
-impl LockVisitor<Simulated> for Run<'_> {
+impl TryVisitor<Simulated> for Run<'_> {
     type Out = Result<(Ran, Trace), RunError>;
 
-    fn visit<L: RawLock<Simulated> + ZeroInit>(self) -> Self::Out {
+    fn visit<L: TryLock<Simulated> + ZeroInit>(self) -> Self::Out {
         let Run { program, chip, setup, record } = self;
         let options = Options {
             seed: setup.seed,

@@ -90,6 +90,11 @@ impl SpinLock {
         }
     }
 
+    pub(crate) fn try_lock(&self) -> Option<()> {
+        // Acquire: what the last holder wrote.
+        (self.0.swap(1, Acquire) == 0).then_some(())
+    }
+
     pub(crate) fn unlock(&self) {
         self.0.store(0, Release);
     }

@@ -8,7 +8,7 @@ use baton_chip::{Guest, Simulated, Spawn, act};
 use baton_machine::{Atomic, Machine, Owned, Wait};
 use baton_sync::barrier::RawBarrier;
 use baton_sync::barrier::central::Central;
-use baton_sync::lock::{RawLock, Token};
+use baton_sync::lock::{Token, TryLock};
 use baton_trace::{How, Lock, Mode, SiteId, What};
 use baton_units::{CpuId, Cycles};
 use std::alloc::Layout;
@@ -62,7 +62,7 @@ pub(crate) fn heap_bytes(program: &Program) -> usize {
     (8 << 20) + lines as usize * PAIR + objects * 4096 + program.tokens as usize * 16 + program.threads.len() * 16_384
 }
 
-impl<L: RawLock<Simulated>> World<L> {
+impl<L: TryLock<Simulated>> World<L> {
     /// All objects, free and empty.
     pub(crate) fn new(program: Arc<Program>, setup: &Setup) -> Rc<World<L>> {
         let mut place = setup.seed;
@@ -166,7 +166,6 @@ impl<L: RawLock<Simulated>> World<L> {
     }
 
     fn lock(&self, lock: u32) -> usize {
-        let fails = self.books.borrow()[lock as usize].held();
         let waits = self.books.borrow_mut()[lock as usize].request(act::time());
         let guarded = &self.locks[lock as usize];
         let (name, mode, site) =
@@ -174,22 +173,19 @@ impl<L: RawLock<Simulated>> World<L> {
         if waits {
             act::record(act::time(), What::Request { lock: name, mode, site });
         }
-        // The recording tries first, and writes the wait down before it begins.
-        let around = if fails { self.program.around } else { Around::default() };
-        compute(around.before);
-        let token = match &guarded.lock {
-            Served::Replaced(lock) => lock.0.lock(self.wait).to_word(),
-            Served::Spins(lock) => {
-                lock.lock();
-                0
+        let (token, behind) = match &guarded.lock {
+            Served::Replaced(lock) => {
+                let (token, behind) = self.waited_for(|| lock.0.try_lock(), || lock.0.lock(self.wait));
+                (token.to_word(), behind)
             }
+            Served::Spins(lock) => (0, self.waited_for(|| lock.try_lock(), || lock.lock()).1),
         };
         self.books.borrow_mut()[lock as usize].acquired(act::time(), waits);
         let how = How { slept: false, known: false, tries: 0 };
         let what =
             if waits { What::Acquired { lock: name, mode, how } } else { What::Acquire { lock: name, mode, site } };
         act::record(act::time(), what);
-        compute(around.behind);
+        compute(behind);
         if let Some((data, _)) = guarded.data {
             for line in 0..guarded.lines {
                 // SAFETY: the line lies inside the lock's own data, which lives as long as the world and is touched
@@ -198,6 +194,20 @@ impl<L: RawLock<Simulated>> World<L> {
             }
         }
         token
+    }
+
+    /// Takes a lock; and what recording does behind the wait. Where a recording is replayed, who asks tries first, as the
+    /// recorder does, and writes a wait down before it begins.
+    fn waited_for<T>(&self, attempt: impl FnOnce() -> Option<T>, wait: impl FnOnce() -> T) -> (T, Cycles) {
+        let around = self.program.around;
+        if around == Around::default() {
+            return (wait(), Cycles(0));
+        }
+        if let Some(token) = attempt() {
+            return (token, Cycles(0));
+        }
+        compute(around.before);
+        (wait(), around.behind)
     }
 
     fn unlock(&self, lock: u32, token: usize) {
