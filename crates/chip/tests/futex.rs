@@ -184,6 +184,24 @@ fn a_holder_of_a_buckets_lock_is_not_preempted() {
     }
 }
 
+/// Behind the bucket's lock it can be preempted again.
+#[test]
+fn who_has_held_a_buckets_lock_is_preempted_again() {
+    let chip = common::cores(1, &["os.time_slice=10000", "os.futex_home=bucket"]);
+    let mut simulation = simulation(&chip);
+    let cell = cell(&mut simulation, 0u32);
+    for _ in 0..2 {
+        let cell = cell.clone();
+        let body = move || {
+            assert_eq!(act::wake_moved(&cell.0, 1), 0);
+            Simulated::work(Cycles(100_000));
+        };
+        simulation.spawn(Spawn::default(), body).unwrap();
+    }
+    let outcome = simulation.run().unwrap();
+    assert!(outcome.threads.iter().all(|thread| thread.preemptions > 5), "{:?}", outcome.threads);
+}
+
 fn chip_time() -> baton_units::Nanos {
     Simulated::now(Default::default())
 }
@@ -213,6 +231,64 @@ fn the_locks_home_needs_lines_that_go_round() {
         error.contains("key `os.ipi` is \"home\"; expected \"price\" or \"packet\" without os.futex_home"),
         "{error}"
     );
+}
+
+/// Nobody is announced: a fence and a look at the counter, and no way into the kernel.
+#[test]
+fn a_wake_up_of_nobody_stays_out_of_the_kernel() {
+    let chip = common::cores(2, &["os.futex_home=bucket"]);
+    let mut simulation = simulation(&chip);
+    let cell = cell(&mut simulation, 0u32);
+    let body = move || {
+        Simulated::wake::<u32>(&cell.0, 1, Wait::Futex);
+        let began = act::time();
+        Simulated::wake::<u32>(&cell.0, 1, Wait::Futex);
+        // The counter is in the cache by now.
+        assert_eq!(act::time() - began, chip.core.fence + chip.cache.hit);
+    };
+    simulation.spawn(Spawn::default(), body).unwrap();
+    assert_eq!(total(&simulation.run().unwrap(), Reason::Kernel), 0);
+}
+
+/// A waker that wakes several rouses the last one late. If that has gone on meanwhile, as its deadline came, and sleeps for another
+/// reason, it sleeps on.
+#[test]
+fn a_late_rousing_leaves_another_sleep_alone() {
+    let chip = common::cores(8, &["os.futex_home=bucket", "os.wake_polling=100", "os.idle_poll=9000000"]);
+    let clock = chip.core.clock;
+    let mut gone_on = 0;
+    for deadline in (1_000_200..1_014_000).step_by(400) {
+        let mut simulation = simulation(&chip);
+        let cell = cell(&mut simulation, 0u32);
+        let slept = Rc::new(RefCell::new((0, 0)));
+        for core in 1..6 {
+            let (cell, slept) = (cell.clone(), slept.clone());
+            let sleeper = move || {
+                // The last one gives up at a time.
+                let until = Deadline { at: clock.nanos(Cycles(deadline)), clock: Default::default() };
+                let _ = Simulated::wait_while(&cell.0, 0, Wait::Futex, (core == 5).then_some(until));
+                let began = act::time();
+                act::delay(Cycles(700_000));
+                if core == 5 {
+                    *slept.borrow_mut() = (began.0, (act::time() - began).0);
+                }
+            };
+            simulation.spawn(on(core, u64::from(core) * 100_000), sleeper).unwrap();
+        }
+        let roused = Rc::new(RefCell::new(0));
+        let end = roused.clone();
+        let waker = move || {
+            cell.0.store(1, Release);
+            Simulated::wake::<u32>(&cell.0, 9, Wait::Futex);
+            *end.borrow_mut() = act::time().0;
+        };
+        simulation.spawn(on(0, 1_000_000), waker).unwrap();
+        simulation.run().unwrap();
+        let (began, slept) = *slept.borrow();
+        assert!(slept >= 700_000, "deadline {deadline}: it slept {slept} from {began} on");
+        gone_on += u32::from(began < *roused.borrow() - chip.os.futex_wake_more.0);
+    }
+    assert!(gone_on > 3, "in too few runs it had gone on before it was roused: {gone_on}");
 }
 
 /// A long time asleep is one event.

@@ -103,6 +103,9 @@ impl Model {
     fn nobody_is_left(&self) {
         assert!(self.nodes.iter().all(|node| node.state().load(Relaxed) == OUT));
         assert_eq!(self.counters[0].sleepers.load(Relaxed), 0);
+        for cell in &self.cells {
+            assert_eq!(futex::wake_moved::<_, u32>(&As(self, true), cell, u32::MAX), 0, "in a queue still");
+        }
     }
 }
 
@@ -167,16 +170,18 @@ fn moved_sleepers_are_woken_where_they_are() {
     for shares in [true, false] {
         Shuttle::run(move || {
             let model = Model::new(shares, false);
-            let (mover, end) = (model.clone(), model.clone());
+            let (mover, there, end) = (model.clone(), model.clone(), model.clone());
             Scenario::new()
                 .guests(2, move |_| {
                     let model = model.clone();
                     // The value that it waits on never changes at its own cell: only a wake-up ends its sleep.
                     move || _ = futex::wait(&As(&model, false), &model.cells[0], 0, None)
                 })
+                // One has come to where they are moved to.
+                .guest(move || _ = futex::wait(&As(&there, false), &there.cells[1], 0, None))
                 .guest(move || {
                     let mut gone = 0;
-                    while gone < 2 {
+                    while gone < 3 {
                         let kernel = As(&mover, true);
                         let [from, to] = &mover.cells;
                         let (woken, _) = futex::requeue(&kernel, from, 0, to, 0, u32::MAX).expect("nobody changes it");
@@ -206,5 +211,41 @@ fn a_moved_sleeper_can_still_give_up() {
                 futex::requeue(&As(&mover, true), to, 0, from, 0, 1);
             })
             .finally(move || end.nobody_is_left())
+    });
+}
+
+/// Whoever was taken out says so, though its time is up as well.
+#[test]
+fn a_wake_up_and_a_sleeper_agree() {
+    Shuttle::run(|| {
+        let model = Model::new(true, false);
+        let (sleeper, waker, end) = (model.clone(), model.clone(), model);
+        Scenario::new()
+            .with_deadlines()
+            .guest(move || {
+                let slept = futex::wait(&As(&sleeper, false), &sleeper.cells[0], 0, soon());
+                sleeper.cells[1].fetch_add(u32::from(slept == Slept::Woken), Relaxed);
+            })
+            .guest(move || {
+                let woken = futex::wake_moved::<_, u32>(&As(&waker, true), &raw const waker.cells[0], 1);
+                waker.cells[1].fetch_add(woken.wrapping_neg(), Relaxed);
+            })
+            .finally(move || assert_eq!(end.cells[1].load(Relaxed), 0))
+    });
+}
+
+/// Two move sleepers the other way round, each with both buckets' locks.
+#[test]
+fn movers_do_not_wait_for_each_other() {
+    Shuttle::run(|| {
+        let model = Model::new(false, false);
+        let mover = model.clone();
+        Scenario::new().guests(2, move |i| {
+            let model = mover.clone();
+            move || {
+                let (from, to) = (&model.cells[i % 2], &model.cells[1 - i % 2]);
+                assert_eq!(futex::requeue(&As(&model, true), from, 0, to, 1, 1), Some((0, 0)));
+            }
+        })
     });
 }

@@ -1,10 +1,9 @@
 //! A computation that is preempted, moved, interrupted, re-rated by changes of clock and slowed down by a sibling ends at the cycle
 //! that arithmetic says: over random schedules ([`model`] is the arithmetic), and for two exact ones.
 
-mod model;
-
-#[path = "../common/mod.rs"]
 mod common;
+#[path = "re_rated/model.rs"]
+mod model;
 
 use baton_chip::{Chip, Options, Reason, Simulated, Simulation, Spawn, Stretch, act};
 use baton_machine::{Machine as _, units::Cycles};
