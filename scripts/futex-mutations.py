@@ -45,9 +45,12 @@ fn broken(number: usize) -> bool {
 def copy(files):
     """Brings the copy of the tree up to date but for `files`; what has not changed keeps its time, so that little is built."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout.split(b"\0")
-    for name in filter(None, map(os.fsdecode, names)):
-        if (ROOT / name).is_file():
-            write(name, files.get(name, (ROOT / name).read_bytes()))
+    kept = {name for name in map(os.fsdecode, names) if (ROOT / name).is_file()}
+    for path in TREE.rglob("*"):
+        if path.is_file() and str(path.relative_to(TREE)) not in kept | {"Cargo.lock"}:
+            path.unlink()
+    for name in sorted(kept):
+        write(name, files.get(name, (ROOT / name).read_bytes()))
 
 
 def write(name, content):
