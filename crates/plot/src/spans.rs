@@ -55,8 +55,7 @@ impl Spans {
                 svg,
                 "<text x={} y={:.1} text-anchor=end>{}</text>\
                  <rect x={from:.1} y={y:.1} width={:.1} height=11 fill=\"{}\"><title>{} to {}</title></rect>\
-                 <text class=dim x={from:.1} y={:.1} text-anchor=end>{}&#160;</text>\
-                 <text class=dim x={to:.1} y={:.1}>&#160;{}</text>",
+                 {}{}",
                 LEFT - 8.0,
                 y + 10.0,
                 escape(&row.name),
@@ -64,22 +63,22 @@ impl Spans {
                 colour(0),
                 number(row.least.0),
                 number(row.greatest.0),
-                y + 22.0,
-                end(&row.least),
-                y + 22.0,
-                end(&row.greatest),
+                before(from - 4.0, y + 22.0, &end(&row.least)),
+                behind(to + 4.0, y + 22.0, &end(&row.greatest)),
             );
         }
         let usual = self.usual.map(|value| (value, "as chosen".to_owned()));
         for (i, (value, name)) in usual.iter().chain(&self.others).enumerate() {
             let (at, colour) = (x.at(*value), colour(i + 1));
+            let text = format!("{name} {}", number(*value));
+            let half = width(&text) / 2.0;
             let _ = write!(
                 svg,
                 "<line x1={at:.1} x2={at:.1} y1={} y2={bottom} stroke=\"{colour}\" stroke-width=1.6 stroke-dasharray=\"5 4\" />\
-                 <text x={at:.1} y=16 text-anchor=middle>{} {}</text>",
+                 <text x={:.1} y=16 text-anchor=middle>{}</text>",
                 TOP - 6.0,
-                escape(name),
-                number(*value)
+                at.clamp(half, WIDTH - half),
+                escape(&text)
             );
         }
         format!(
@@ -95,7 +94,24 @@ impl Spans {
 }
 
 fn end((value, name): &(f64, String)) -> String {
-    if name.is_empty() { number(*value) } else { format!("{} ({})", number(*value), escape(name)) }
+    if name.is_empty() { number(*value) } else { format!("{} ({name})", number(*value)) }
+}
+
+/// About how wide a text is.
+fn width(text: &str) -> f64 {
+    6.6 * text.chars().count() as f64
+}
+
+/// A text that ends there, or begins at the picture's edge if it is too long for that.
+fn before(x: f64, y: f64, text: &str) -> String {
+    let (x, anchor) = if width(text) > x { (2.0, "start") } else { (x, "end") };
+    format!("<text class=dim x={x:.1} y={y:.1} text-anchor={anchor}>{}</text>", escape(text))
+}
+
+/// A text that begins there, or ends at the picture's edge.
+fn behind(x: f64, y: f64, text: &str) -> String {
+    let (x, anchor) = if x + width(text) > WIDTH { (WIDTH - 2.0, "end") } else { (x, "start") };
+    format!("<text class=dim x={x:.1} y={y:.1} text-anchor={anchor}>{}</text>", escape(text))
 }
 
 #[cfg(test)]
@@ -111,5 +127,14 @@ mod tests {
         assert_eq!((svg.matches("<rect").count(), svg.matches("stroke-dasharray").count()), (1, 2));
         assert!(svg.contains("41 (1024)") && svg.contains("paper 39.9"));
         assert!(Spans::default().svg().contains("No run"));
+    }
+
+    #[test]
+    fn long_names_stay_in_the_picture() {
+        let long = "8 locks, sections of 250 cycles, 0 between".to_owned();
+        let row = Span { name: "shape".into(), least: (-20.0, long.clone()), greatest: (40.0, long) };
+        let others = vec![(40.0, "a name that is long".into())];
+        let svg = Spans { others, rows: vec![row], ..Spans::default() }.svg();
+        assert!(svg.contains("x=2.0") && svg.contains("x=958.0 y=54.0 text-anchor=end"), "{svg}");
     }
 }
