@@ -13,9 +13,9 @@ BUILT   ?= target/release
 # What the demo does: an index of this tree by more threads than a small machine has CPUs.
 DEMO         ?= demo
 DEMO_THREADS ?= 4
-DEMO_ROUNDS  ?= 3
+DEMO_ROUNDS  ?= 1
 DEMO_RUNS    ?= 5
-DEMO_SEEDS   ?= 3
+DEMO_SEEDS   ?= 1
 # Every lock, with waiters that sleep: there are more threads than a small machine has CPUs.
 DEMO_WAITS   ?= spin-park,futex
 
