@@ -1,9 +1,9 @@
 #!/bin/sh
 # Counts the instructions of an uncontended lock-unlock pair of every lock under callgrind, and those of an item's way
-# through every queue, and fails if a lock takes more than the table in docs/locks.md says, the generic MCS lock more than
-# a hand-written one, or if what the simulated chip charges (crates/chip/data/instructions.toml) is stale: off by more than
-# an instruction and a twentieth. Counts do not vary between runs; another compiler may give others, and then both are to
-# be written anew.
+# through every queue. Fails if a lock takes more than its file says (`counted`, which docs/reference/locks.md shows and the simulated
+# chip charges), if that figure is stale (off by more than an instruction and a twentieth), or if the generic MCS lock takes
+# more than docs/reference/locks.md says or more than a hand-written one. Counts do not vary between runs; another compiler may give
+# others, and then the figures are to be written anew.
 # Arguments: the locks to count (all of them if none is named; `generic`, `hand` and the queues always are).
 set -eu
 cd "$(dirname "$0")/.."
@@ -33,47 +33,50 @@ tenths() {
     echo "$(($1 / 10)).$(($1 % 10))"
 }
 
-# The table's figure for a lock.
+# What the files of the algorithms say: kind, name, tenths of an instruction.
+"$examples/mcs_pair" list >"$scratch/registry"
+
+# What a file says, in tenths: kind, name.
+said() {
+    sed -n "s/^$1 $2 //p" "$scratch/registry"
+}
+
+# The most that a lock may take, in whole instructions.
 documented() {
     case "$1" in
         hand) row='| MCS with the caller.s node, hand-written' ;;
         generic) row='| MCS with the caller.s node, generic' ;;
-        *) row="| \`$1\`" ;;
+        *)
+            tenths=$(said lock "$1")
+            echo "${tenths:+$(((tenths + 5) / 10))}"
+            return
+            ;;
     esac
-    sed -n '/^| lock | instructions |/,/^$/p' docs/locks.md | grep "^$row" | sed 's/.*| \([0-9]*\)[^0-9|]*|$/\1/'
-}
-
-# What the simulated chip charges, in tenths.
-charged() {
-    sed -n "/^\\[$1\\]$/,/^\$/s/^instructions = \\([0-9]*\\)\\.\\([0-9]\\)\$/\\1\\2/p" crates/chip/data/instructions.toml
+    sed -n '/^| lock | instructions |/,/^$/p' docs/reference/locks.md | grep "^$row" | sed 's/.*| \([0-9]*\) |$/\1/'
 }
 
 status=0
-# Kind and name, and what was counted.
-check_charged() {
-    have=$(charged "$1")
-    if [ -z "$have" ]; then
-        echo "sync-instructions: crates/chip/data/instructions.toml has no [$1]: $(tenths "$2") were counted" >&2
-        status=1
-        return
-    fi
-    off=$(($2 > have ? $2 - have : have - $2))
-    if [ "$off" -gt 10 ] && [ $((off * 20)) -gt "$2" ]; then
-        echo "sync-instructions: [$1] in crates/chip/data/instructions.toml is stale: $(tenths "$2") were counted" >&2
+# Kind, name, and what was counted.
+check_file() {
+    have=$(said "$1" "$2")
+    off=$(($3 > have ? $3 - have : have - $3))
+    if [ "$off" -gt 10 ] && [ $((off * 20)) -gt "$3" ]; then
+        echo "sync-instructions: \`counted\` of the $1 $2 is stale in its file: $(tenths "$3") were counted" >&2
         status=1
     fi
 }
 
-[ $# -ne 0 ] || set -- tas ttas ticket ticket-prop mcs clh k42 hemlock cohort spin-park spin-park-wakes spin-park-once adaptive futex
+# Names have no blanks.
+[ $# -ne 0 ] || set -- $(sed -n 's/^lock \([^ ]*\) .*/\1/p' "$scratch/registry")
 for lock in generic hand "$@"; do
     counted=$(pair "$lock")
     most=$(documented "$lock")
     echo "$lock $(tenths "$counted"), documented ${most:-nothing}"
     if [ -z "$most" ] || [ $(((counted + 5) / 10)) -gt "$most" ]; then
-        echo "sync-instructions: $lock costs more than docs/locks.md says" >&2
+        echo "sync-instructions: $lock costs more than is documented" >&2
         status=1
     fi
-    case "$lock" in generic | hand) ;; *) check_charged "lock.$lock" "$counted" ;; esac
+    case "$lock" in generic | hand) ;; *) check_file lock "$lock" "$counted" ;; esac
     case "$lock" in
         generic) generic=$counted ;;
         hand)
@@ -86,9 +89,9 @@ for lock in generic hand "$@"; do
 done
 program=queue_pair
 rest=$(count spsc 0)
-for queue in spsc ring mpmc; do
+for queue in $(sed -n 's/^queue \([^ ]*\) .*/\1/p' "$scratch/registry"); do
     counted=$(pair "$queue")
     echo "$queue $(tenths "$counted")"
-    check_charged "queue.$queue" "$counted"
+    check_file queue "$queue" "$counted"
 done
 exit $status

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The plots of docs/waiting.md: what a waiting thread costs its sibling, and in joules.
+# The plots of docs/results/waiting.md: what a waiting thread costs its sibling, and in joules.
 #
 #   scripts/waiting-plots.sh [FOLDER]        pages; default: target/waiting-plots
 #   scripts/waiting-plots.sh docs/img svg    pictures alone

@@ -2,7 +2,7 @@
 """Runs real programs unmodified under every lock, and recorded, and says what came of it.
 
     cargo build --release --package baton-preload
-    python3 scripts/compat > docs/compat.md
+    python3 scripts/compat > docs/results/compat.md
 
 A program passes if its output equals that of a run without the library, or its health check holds. Its exit counters say how
 many of its mutex acquisitions the named lock served. A run that takes longer than the limit is a collapse, which is a result:

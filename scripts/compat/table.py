@@ -30,7 +30,7 @@ def cell(run, bare):
 
 PAGE = """# Real programs, unmodified
 
-Made by `python3 scripts/compat > docs/compat.md` on {processor}, {cpus} CPUs, {system}.
+Made by `python3 scripts/compat > docs/results/compat.md` on {processor}, {cpus} CPUs, {system}.
 
 Each program ran without the library, recorded, and under every lock that `baton run` offers: first as the lock waits when
 nothing is said, then asleep in the kernel (`--wait futex`). All of them gave the same output as without the library, or passed

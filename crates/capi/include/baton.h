@@ -29,20 +29,20 @@ typedef struct baton_lock baton_lock;
 
 /* Every lock. `baton list locks` says what each is and what it cannot do. */
 typedef enum baton_lock_kind {
-    BATON_TAS,         /* test-and-set */
-    BATON_TTAS,        /* test-and-test-and-set with exponential backoff */
-    BATON_TICKET,      /* ticket */
-    BATON_TICKET_PROP, /* ticket with proportional backoff */
-    BATON_MCS,         /* queue: each waiter waits on its own flag */
-    BATON_CLH,         /* queue: each waiter waits on the one before it */
-    BATON_K42,         /* MCS without a queue node to pass */
-    BATON_SPIN_PARK,   /* 128 tries, then sleep */
-    BATON_FUTEX,       /* three states, sleeps at once */
-    BATON_HEMLOCK,     /* HemLock */
-    BATON_COHORT,      /* ticket over NUMA nodes */
-    BATON_SPIN_PARK_WAKES, /* spin-park whose every unlock wakes a sleeper */
-    BATON_SPIN_PARK_ONCE,  /* spin-park in which a woken thread has one try */
-    BATON_ADAPTIVE         /* as many tries as waiters before have needed, then sleep */
+    BATON_TAS = 0, /* test-and-set: every try is an atomic exchange */
+    BATON_TTAS = 1, /* test-and-test-and-set: read until free, try, back off exponentially */
+    BATON_TICKET = 2, /* take a number, wait until it is served */
+    BATON_TICKET_PROP = 3, /* ticket lock; a waiter stays away in proportion to those before it */
+    BATON_MCS = 4, /* queue lock: each waiter waits on its own flag */
+    BATON_CLH = 5, /* queue lock: each waiter waits on the flag of the one in front */
+    BATON_K42 = 6, /* MCS without a node to pass: the holder keeps its place in the lock itself */
+    BATON_HEMLOCK = 9, /* queue lock of one word; each thread grants all of its locks by one cell of its own */
+    BATON_COHORT = 10, /* a ticket lock for each NUMA node under a global one, handed on inside the node up to 64 times */
+    BATON_SPIN_PARK = 7, /* mutex: n tries (128), then sleep in the kernel */
+    BATON_SPIN_PARK_WAKES = 11, /* the same, and every unlock wakes a sleeper */
+    BATON_SPIN_PARK_ONCE = 12, /* the same, and who was woken has one try */
+    BATON_ADAPTIVE = 13, /* mutex: up to n tries (100), fewer where waiters before needed few, then sleep in the kernel */
+    BATON_FUTEX = 8 /* mutex of three states: sleep in the kernel at once */
 } baton_lock_kind;
 
 /* A free lock, or NULL. `wait` is how its waiters wait (`baton list waits`): "pause", "spin-park", "futex", ..., several

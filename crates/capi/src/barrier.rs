@@ -68,7 +68,7 @@ pub unsafe extern "C" fn baton_barrier_new(
 /// Frees a barrier.
 ///
 /// # Safety
-/// It came from this library, and nobody uses it any more; null is allowed.
+/// It came from this library, and no thread uses it any more; null is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_barrier_free(barrier: *mut BatonBarrier) {
     if !barrier.is_null() {

@@ -12,7 +12,7 @@ pub(crate) fn set(why: impl Into<String>) {
     let mut why: Vec<u8> = why.into().into_bytes();
     why.retain(|&b| b != 0);
     let why = CString::new(why).unwrap_or_default();
-    // A thread whose storage is gone already (a destructor of a thread-local) has nobody left to tell.
+    // A thread whose storage is gone already (a destructor of a thread-local) has no place for the message.
     let _ = LAST.try_with(|last| *last.borrow_mut() = why);
 }
 

@@ -4,7 +4,8 @@ use crate::{error, first_wait, text};
 use baton_machine::units::Nanos;
 use baton_machine::{Clock, Deadline, Native, Wait};
 use baton_sync::lock::{
-    self, LockError, LockInfo, LockVisitor, RawLock, TimedLock, TimedVisitor, Token, TryLock, TryVisitor, ZeroInit,
+    self, LOCKS, LockError, LockInfo, LockVisitor, RawLock, TimedLock, TimedVisitor, Token, TryLock, TryVisitor,
+    ZeroInit,
 };
 use std::cell::UnsafeCell;
 use std::ffi::{CString, c_char, c_int};
@@ -146,25 +147,12 @@ fn boxed(made: Result<BatonLock, String>) -> *mut BatonLock {
     }
 }
 
-/// The names of `enum baton_lock_kind`, in its order, which programs have compiled in: a new lock goes to the end.
-const KINDS: &[&str] = &[
-    "tas",
-    "ttas",
-    "ticket",
-    "ticket-prop",
-    "mcs",
-    "clh",
-    "k42",
-    "spin-park",
-    "futex",
-    "hemlock",
-    "cohort",
-    "spin-park-wakes",
-    "spin-park-once",
-    "adaptive",
-];
+/// The lock that has this number in `enum baton_lock_kind`.
+fn of_number(number: c_int) -> Option<&'static LockInfo> {
+    LOCKS.iter().find(|lock| i64::from(lock.c_number) == i64::from(number))
+}
 
-/// A lock by its number in [`KINDS`].
+/// A lock by its number in `enum baton_lock_kind`.
 ///
 /// # Safety
 /// `wait` is null or a string.
@@ -172,9 +160,8 @@ const KINDS: &[&str] = &[
 pub unsafe extern "C" fn baton_lock_new(kind: c_int, wait: *const c_char) -> *mut BatonLock {
     // SAFETY: by contract.
     let wait = unsafe { text(wait) };
-    let name = usize::try_from(kind).ok().and_then(|kind| KINDS.get(kind));
-    let name = name.ok_or_else(|| format!("no lock has the number {kind}; expected one of enum baton_lock_kind"));
-    boxed(name.and_then(|name| by_name(name, wait)))
+    let unknown = || format!("no lock has the number {kind}; expected one of enum baton_lock_kind");
+    boxed(of_number(kind).ok_or_else(unknown).and_then(|info| make(info, wait)))
 }
 
 /// A lock by its name.
@@ -191,7 +178,7 @@ pub unsafe extern "C" fn baton_lock_new_named(name: *const c_char, wait: *const 
 /// Frees a lock.
 ///
 /// # Safety
-/// It came from this library, and nobody uses it any more; null is allowed.
+/// It came from this library, and no thread uses it any more; null is allowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn baton_lock_free(lock: *mut BatonLock) {
     if !lock.is_null() {
@@ -290,28 +277,44 @@ pub unsafe extern "C" fn baton_lock_name(lock: *const BatonLock) -> *const c_cha
 #[cfg(test)]
 mod tests {
     use super::*;
-    use baton_sync::lock::LOCKS;
+    /// The numbers of the locks, as the header has them.
+    fn numbers() -> String {
+        let line = |(i, lock): (usize, &LockInfo)| {
+            let name = lock.name.to_uppercase().replace('-', "_");
+            let comma = if i + 1 == LOCKS.len() { "" } else { "," };
+            format!("    BATON_{name} = {}{comma} /* {} */\n", lock.c_number, lock.what)
+        };
+        LOCKS.iter().enumerate().map(line).collect()
+    }
 
+    /// `BLESS=1 cargo test -p baton-capi --lib` writes the numbers into the header.
     #[test]
-    fn the_header_and_the_registry_have_the_same_locks() {
-        let header = include_str!("../include/baton.h");
-        let body = header.split_once("typedef enum baton_lock_kind {").unwrap().1.split_once('}').unwrap().0;
-        let in_header: Vec<String> = body
-            .lines()
-            .filter_map(|line| line.trim().strip_prefix("BATON_"))
-            .map(|rest| rest.split([',', ' ']).next().unwrap().to_lowercase().replace('_', "-"))
-            .collect();
-        assert_eq!(in_header, KINDS);
-        let mut registry: Vec<&str> = LOCKS.iter().map(|l| l.name).collect();
-        let mut kinds = KINDS.to_vec();
-        registry.sort_unstable();
-        kinds.sort_unstable();
-        assert_eq!(kinds, registry);
+    fn the_header_has_the_locks_of_the_registry() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/include/baton.h");
+        let header = std::fs::read_to_string(path).unwrap();
+        let (before, rest) = header.split_once("typedef enum baton_lock_kind {\n").unwrap();
+        let (_, after) = rest.split_once("} baton_lock_kind;").unwrap();
+        let wanted = format!("{before}typedef enum baton_lock_kind {{\n{}}} baton_lock_kind;{after}", numbers());
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(path, wanted).unwrap();
+        } else {
+            assert!(header == wanted, "baton.h is stale: BLESS=1 cargo test -p baton-capi --lib\n{}", numbers());
+        }
+    }
+
+    /// Programs have the numbers compiled in.
+    #[test]
+    fn a_number_never_changes() {
+        let first = ["tas", "ttas", "ticket", "ticket-prop", "mcs", "clh", "k42", "spin-park", "futex", "hemlock"];
+        for (number, name) in first.into_iter().enumerate() {
+            assert_eq!(of_number(number as c_int).map(|lock| lock.name), Some(name));
+        }
+        assert!(of_number(-1).is_none() && of_number(LOCKS.len() as c_int).is_none());
     }
 
     #[test]
     fn every_lock_excludes_through_the_c_interface() {
-        for name in KINDS {
+        for name in LOCKS.iter().map(|lock| lock.name) {
             let lock = by_name(name, None).unwrap();
             let (count, lock) = (&UnsafeShared(UnsafeCell::new(0u32)), &lock);
             std::thread::scope(|s| {

@@ -1,9 +1,8 @@
-//! Every algorithm with its abilities, and the macros that make a test of each contract.
+//! The macros that make a test of each contract for every algorithm of the registries of `sync`, with its abilities.
 //!
-//! A test file calls [`lock_suite!`](crate::lock_suite) with its world. Whoever adds an algorithm adds a line here; a
-//! test compares these lines with the registries, so that one that is in no suite is found.
+//! A test file calls [`lock_suite!`](crate::lock_suite) with its world.
 
-/// A line of the catalogue: a name in a registry, and the abilities that are tested.
+/// An algorithm of a registry, and the abilities that are tested.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The algorithm's room in `baton_sync`; its name in the registry, with `_` for `-`.
@@ -13,72 +12,10 @@ pub struct Entry {
     pub abilities: &'static [&'static str],
 }
 
-/// Passes every lock to the macro `$then`.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! every_lock {
-    ($then:ident ! { $($before:tt)* }) => {
-        $crate::$then! { $($before)*
-            tas::Tas [tries gives_up],
-            ttas::Ttas [tries gives_up],
-            ticket::Ticket [tries in_order],
-            ticket_prop::TicketProp [tries in_order],
-            mcs::Mcs [tries in_order],
-            clh::Clh [tries in_order],
-            k42::K42 [tries in_order],
-            hemlock::Hemlock [tries in_order],
-            cohort::CohortLock [tries],
-            spin_park::SpinPark [tries gives_up],
-            spin_park_wakes::SpinParkWakes [tries gives_up],
-            spin_park_once::SpinParkOnce [tries gives_up],
-            adaptive::Adaptive [tries gives_up],
-            futex::Futex [tries gives_up],
-        }
-    };
-}
-
-/// Passes every barrier to the macro `$then`.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! every_barrier {
-    ($then:ident ! { $($before:tt)* }) => {
-        $crate::$then! { $($before)*
-            central::Central [],
-            tree::Tree [],
-            dissemination::Dissemination [],
-        }
-    };
-}
-
-/// Passes every event to the macro `$then`.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! every_event {
-    ($then:ident ! { $($before:tt)* }) => {
-        $crate::$then! { $($before)*
-            queue::QueueEvent [oldest_first],
-            count::EventCount [],
-        }
-    };
-}
-
-/// Passes every queue to the macro `$then`.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! every_queue {
-    ($then:ident ! { $($before:tt)* }) => {
-        $crate::$then! { $($before)*
-            spsc::Spsc [],
-            ring::Ring [shared in_bulk],
-            mpmc::Mpmc [shared],
-        }
-    };
-}
-
 #[doc(hidden)]
 #[macro_export]
 macro_rules! catalogue_of {
-    ($(#[$doc:meta])* $name:ident; $($room:ident :: $type:ident [$($ability:ident)*],)*) => {
+    ($(#[$doc:meta])* $name:ident; $($room:ident :: $type:ident $($mutex:ident)? [$($ability:ident)*],)*) => {
         $(#[$doc])*
         pub const $name: &[$crate::catalogue::Entry] = &[$(
             $crate::catalogue::Entry { room: stringify!($room), abilities: &[$(stringify!($ability)),*] }
@@ -86,38 +23,54 @@ macro_rules! catalogue_of {
     };
 }
 
-every_lock!(catalogue_of! {
+baton_sync::every_lock! {
+    [catalogue_of]
     /// Every lock whose contract is tested.
     LOCKS;
-});
+}
 
-every_barrier!(catalogue_of! {
+baton_sync::every_barrier! {
+    [catalogue_of]
     /// Every barrier whose contract is tested.
     BARRIERS;
-});
+}
 
-every_event!(catalogue_of! {
+baton_sync::every_event! {
+    [catalogue_of]
     /// Every event whose contract is tested.
     EVENTS;
-});
+}
 
-every_queue!(catalogue_of! {
+baton_sync::every_queue! {
+    [catalogue_of]
     /// Every queue whose contract is tested.
     QUEUES;
-});
+}
+
+baton_sync::every_rwlock! {
+    [catalogue_of]
+    /// Every reader-writer lock whose contract is tested.
+    RWLOCKS;
+}
+
+baton_sync::every_semaphore! {
+    [catalogue_of]
+    /// Every semaphore whose contract is tested.
+    SEMAPHORES;
+}
 
 /// The contracts of every lock in the world `$world`, as tests.
 #[macro_export]
 macro_rules! lock_suite {
     ($world:ty) => {
-        $crate::every_lock!(lock_suites! { $world; });
+        ::baton_sync::every_lock!([$crate::lock_suites] $world;);
     };
 }
 
 #[doc(hidden)]
 #[macro_export]
 macro_rules! lock_suites {
-    ($world:ty; $($room:ident :: $type:ident [$($ability:ident)*],)*) => {$(
+    ($world:ty; $($room:ident :: $type:ident $mutex:ident [$($ability:ident)*],)*) => {$(
         mod $room {
             #[allow(unused_imports)]
             use super::*;
@@ -135,7 +88,7 @@ macro_rules! lock_suites {
 #[macro_export]
 macro_rules! barrier_suite {
     ($world:ty) => {
-        $crate::every_barrier!(barrier_suites! { $world; });
+        ::baton_sync::every_barrier!([$crate::barrier_suites] $world;);
     };
 }
 
@@ -156,7 +109,7 @@ macro_rules! barrier_suites {
 #[macro_export]
 macro_rules! event_suite {
     ($world:ty) => {
-        $crate::every_event!(event_suites! { $world; });
+        ::baton_sync::every_event!([$crate::event_suites] $world;);
     };
 }
 
@@ -178,7 +131,7 @@ macro_rules! event_suites {
 #[macro_export]
 macro_rules! queue_suite {
     ($world:ty) => {
-        $crate::every_queue!(queue_suites! { $world; });
+        ::baton_sync::every_queue!([$crate::queue_suites] $world;);
     };
 }
 
@@ -196,12 +149,56 @@ macro_rules! queue_suites {
     )*};
 }
 
+/// The contracts of every reader-writer lock in the world `$world`, as tests.
+#[macro_export]
+macro_rules! rwlock_suite {
+    ($world:ty) => {
+        ::baton_sync::every_rwlock!([$crate::rwlock_suites] $world;);
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! rwlock_suites {
+    ($world:ty; $($room:ident :: $type:ident [],)*) => {$(
+        mod $room {
+            use super::*;
+            type Lock = ::baton_sync::rwlock::$room::$type<<$world as $crate::world::World>::M>;
+
+            $crate::contract_tests! { rwlock, $world, Lock: exclusion readers_and_writers readers_together
+                freed_by_the_last }
+        }
+    )*};
+}
+
+/// The contracts of every semaphore in the world `$world`, as tests.
+#[macro_export]
+macro_rules! semaphore_suite {
+    ($world:ty) => {
+        ::baton_sync::every_semaphore!([$crate::semaphore_suites] $world;);
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! semaphore_suites {
+    ($world:ty; $($room:ident :: $type:ident [],)*) => {$(
+        mod $room {
+            use super::*;
+            type Semaphore = ::baton_sync::semaphore::$room::$type<<$world as $crate::world::World>::M>;
+
+            $crate::contract_tests! { semaphore, $world, Semaphore: one_permit no_more_than_there_are message posts_together }
+        }
+    )*};
+}
+
 #[doc(hidden)]
 #[macro_export]
 macro_rules! contract_tests {
     ($contract:ident, $world:ty, $type:ty: $($test:ident)*) => {$(
         #[test]
         fn $test() {
+            let _command = $crate::on_failure();
             $crate::contract::$contract::$test::<$world, $type>();
         }
     )*};
@@ -241,6 +238,7 @@ macro_rules! machine_tests {
     ($world:ty: $($test:ident)*) => {$(
         #[test]
         fn $test() {
+            let _command = $crate::on_failure();
             $crate::contract::machine::$test::<$world>();
         }
     )*};

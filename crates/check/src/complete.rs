@@ -5,6 +5,8 @@ use baton_sync::barrier::BARRIERS;
 use baton_sync::event::EVENTS;
 use baton_sync::lock::LOCKS;
 use baton_sync::queue::QUEUES;
+use baton_sync::rwlock::RWLOCKS;
+use baton_sync::semaphore::SEMAPHORES;
 use std::process::Command;
 
 /// Panics if the running test program has no contract of some algorithm of the registries, or none of the machine.
@@ -25,6 +27,8 @@ fn absent(listing: &str) -> Vec<String> {
     expected.extend(rooms("barriers", BARRIERS.iter().map(|barrier| barrier.name).collect()));
     expected.extend(rooms("events", EVENTS.iter().map(|event| event.name).collect()));
     expected.extend(rooms("queues", QUEUES.iter().map(|queue| queue.name).collect()));
+    expected.extend(rooms("rwlocks", RWLOCKS.iter().map(|lock| lock.name).collect()));
+    expected.extend(rooms("semaphores", SEMAPHORES.iter().map(|semaphore| semaphore.name).collect()));
     expected.retain(|room| !listing.lines().any(|test| test.starts_with(room.as_str())));
     expected
 }

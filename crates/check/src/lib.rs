@@ -12,7 +12,10 @@
 //! | [`mutant`] | weakens one ordering, or drops one fence or wake-up, at one place: does the suite object? |
 //! | [`watch`] | a machine that tells when a guest has begun to wait |
 //!
-//! What the two tools cannot see is written down in `docs/checking.md`.
+//! What the two tools cannot see is written down in `docs/reference/checking.md`.
+
+#[doc(hidden)]
+pub use baton_needs::repeat::on_failure;
 
 pub mod catalogue;
 pub mod complete;

@@ -5,13 +5,15 @@ use baton_sync::barrier::BARRIERS;
 use baton_sync::event::EVENTS;
 use baton_sync::lock::LOCKS;
 use baton_sync::queue::{QUEUES, Side};
+use baton_sync::rwlock::RWLOCKS;
+use baton_sync::semaphore::SEMAPHORES;
 
 fn entry<'a>(catalogue: &'a [Entry], name: &str) -> &'a Entry {
     let room = name.replace('-', "_");
     catalogue
         .iter()
         .find(|entry| entry.room == room)
-        .unwrap_or_else(|| panic!("`{name}` is in no contract suite: give it a line in crates/check/src/catalogue.rs"))
+        .unwrap_or_else(|| panic!("`{name}` is in no contract suite: its module must have its name, with _ for -"))
 }
 
 #[test]
@@ -55,4 +57,24 @@ fn every_queue_is_in_the_suite() {
         }
     }
     assert_eq!(catalogue::QUEUES.len(), QUEUES.len(), "a queue is in the suite that is not in the registry");
+}
+
+#[test]
+fn every_rwlock_is_in_the_suite() {
+    for lock in RWLOCKS {
+        entry(catalogue::RWLOCKS, lock.name);
+    }
+    assert_eq!(catalogue::RWLOCKS.len(), RWLOCKS.len(), "a lock is in the suite that is not in the registry");
+}
+
+#[test]
+fn every_semaphore_is_in_the_suite() {
+    for semaphore in SEMAPHORES {
+        entry(catalogue::SEMAPHORES, semaphore.name);
+    }
+    assert_eq!(
+        catalogue::SEMAPHORES.len(),
+        SEMAPHORES.len(),
+        "a semaphore is in the suite that is not in the registry"
+    );
 }

@@ -32,6 +32,14 @@ mod queues {
     baton_check::queue_suite!(baton_check::world::Loom);
 }
 
+mod rwlocks {
+    baton_check::rwlock_suite!(baton_check::world::Loom);
+}
+
+mod semaphores {
+    baton_check::semaphore_suite!(baton_check::world::Loom);
+}
+
 #[test]
 fn every_algorithm_is_in_a_suite_here() {
     baton_check::complete::assert_complete();

@@ -3,14 +3,15 @@
 mod machine {
     baton_check::machine_suite!(baton_check::world::Native);
 
-    /// The policies that need instructions which not every processor has: those that this one has.
+    /// Every policy that this processor has.
     #[test]
     fn policies_of_this_processor() {
         use baton_check::contract::machine::deliver;
-        use baton_machine::{Native, Ordering, Wait};
-        for wait in [Wait::Spin, Wait::Umwait, Wait::Tpause, Wait::Mwaitx, Wait::Wfe] {
-            match Native::check(wait) {
-                Ok(()) => deliver::<baton_check::world::Native>(wait, Ordering::Release),
+        use baton_machine::wait::POLICIES;
+        use baton_machine::{Native, Ordering};
+        for (wait, _) in POLICIES {
+            match Native::check(*wait) {
+                Ok(()) => deliver::<baton_check::world::Native>(*wait, Ordering::Release),
                 Err(missing) => println!("not tested: {missing}"),
             }
         }
@@ -40,6 +41,14 @@ mod events {
 
 mod queues {
     baton_check::queue_suite!(baton_check::world::Native);
+}
+
+mod rwlocks {
+    baton_check::rwlock_suite!(baton_check::world::Native);
+}
+
+mod semaphores {
+    baton_check::semaphore_suite!(baton_check::world::Native);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use baton_check::contract::{ability, lock, machine};
 use baton_check::world::{Loom, Shuttle, World};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
-use baton_machine::{Atomic, Machine, Ordering, Wait, WaitResult};
+use baton_machine::{Atomic, Counted, Machine, Ordering, Wait, WaitResult};
 use baton_sync::lock::{Fifo, LockInfo, Posix, RawLock, TryLock, Waits};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -46,6 +46,8 @@ unsafe impl<M: Machine, const F: Fault> RawLock<M> for Faulty<M, F> {
         hints: false,
         posix: Posix::No("faulty"),
         waits: Waits::Any,
+        counted: Counted { instructions: 12.0, accesses: 4 },
+        c_number: u32::MAX,
     };
 
     fn new() -> Self {
@@ -139,7 +141,7 @@ fn loom_finds_both_loads_before_both_stores() {
 
 #[test]
 fn shuttle_knows_no_orderings() {
-    // A limit, written down in docs/checking.md: if this fails, shuttle has learnt something.
+    // A limit, written down in docs/reference/checking.md: if this fails, shuttle has learnt something.
     machine::deliver::<Shuttle>(Wait::Pause, Relaxed);
     machine::store_buffer::<Shuttle>(false);
 }

@@ -41,6 +41,14 @@ mod queues {
     baton_check::queue_suite!(baton_check::world::Shuttle);
 }
 
+mod rwlocks {
+    baton_check::rwlock_suite!(baton_check::world::Shuttle);
+}
+
+mod semaphores {
+    baton_check::semaphore_suite!(baton_check::world::Shuttle);
+}
+
 #[test]
 fn every_algorithm_is_in_a_suite_here() {
     baton_check::complete::assert_complete();

@@ -2,6 +2,7 @@
 //! time. `scripts/chip-instructions.sh` counts its instructions.
 //!
 //! `cargo run --release -p baton-chip --example speed -- CHIP LOCK WAIT THREADS ITERATIONS [KEY=VALUE…]`
+#![expect(clippy::disallowed_types, reason = "the speed of the host is what is measured")]
 
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
 use baton_machine::{Machine, Owned, Wait, units::Cycles};

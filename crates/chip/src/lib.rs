@@ -25,23 +25,29 @@
 //!
 //! | room | holds |
 //! | --- | --- |
+//! | `base` | events and their order, request tokens, clock ratios, random numbers: uses no other room |
+//! | [`peripheral`] | kinds of devices: protocols, keys, what each does |
 //! | [`config`] | what a chip is: the chip file |
-//! | `clock` | clocks that differ from the reference |
-//! | `core` | what a core keeps to itself: store buffers, its window, the guest's own instructions |
-//! | [`device`] | devices on the network or on wires of their own |
-//! | [`energy`] | states times watts and events times joules |
-//! | `engine` | time, threads, the event queue, waits that watch a line |
-//! | `memory` | the memory system behind one trait; now caches of fixed latencies |
-//! | `os` | cores with run queues, time slices, futexes |
+//! | `memory` | the memory system: caches of fixed latencies, or coherent ones on a network |
 //! | `guest` | guest memory: heap and stacks in one arena |
+//! | `contexts`, `clock`, `core` | what hardware contexts have of a core, its clock, its store buffer and window |
+//! | [`device`] | devices on the network or on wires of their own |
+//! | `power` | states of CPUs, as their power has them |
+//! | `os` | the operating system's state: CPUs, applications, futexes, the policy |
+//! | `engine` | the simulated machine as one state, its threads, and its next event |
+//! | `rate`, `issue`, `waits`, `kernel` | what happens to it: clocks and modes change, cores issue accesses, waits, scheduling |
 //! | [`machine`] | the machine trait's verbs |
-//! | [`account`] | what a run's locks cost |
-//! | [`simulation`] | a simulation from the host's side |
 //! | [`outcome`] | what comes out |
+//! | [`simulation`] | a simulation from the host's side |
+//! | [`energy`] | states times watts and events times joules |
+//! | [`account`] | what a run's locks cost |
 //!
-//! `docs/chip.md` tells what is modelled and what is not.
+//! Arrows between rooms run only downward: the table in `docs/architecture.md`, held by `crates/cli/tests/floors.rs`.
+//!
+//! `docs/reference/chip.md` tells what is modelled and what is not.
 
 pub mod account;
+mod base;
 mod clock;
 pub mod config;
 mod contexts;
@@ -50,27 +56,35 @@ pub mod device;
 pub mod energy;
 mod engine;
 mod guest;
+mod issue;
+mod kernel;
 pub mod machine;
 mod memory;
 mod os;
 pub mod outcome;
-mod random;
+pub mod peripheral;
+mod power;
+mod rate;
 pub mod simulation;
+mod waits;
 
-pub use self::core::instructions::{self, Instructions};
+pub use self::core::instructions::Instructions;
 pub use self::core::size::WindowSize;
 pub use self::core::window::{Share, Window};
+pub use crate::machine::guest as act;
+pub use crate::machine::guest::Guest;
+pub use crate::os::app::Spawn;
 pub use config::{Chip, ChipError, Prices};
 pub use device::attached::DeviceFigures;
-pub use device::port::Answer;
 pub use engine::locks::{LockLog, Stretch, WordChange};
-pub use engine::thread::{REASONS, Reason};
+pub use engine::reason::{REASONS, Reason};
 pub use machine::Simulated;
-pub use machine::device::{Device as DeviceVerbs, Ticket};
-pub use machine::guest::{self as act, Guest, Spawn};
+pub use machine::device::{Device as DeviceVerbs, DeviceOf, Ticket, TicketOf};
 pub use memory::{CoreCounts, MEMORY_PARTS, MemoryCounts};
 pub use os::app::{App, AppFigures, Application, Runs};
 pub use os::cpu::{CpuCounts, CpuFigures};
 pub use os::futex::protocol as futex;
+pub use os::refused::Refused;
 pub use outcome::{Outcome, Stuck, ThreadFigures};
-pub use simulation::{Options, Refused, Simulation};
+pub use peripheral::port::Answer;
+pub use simulation::{Options, Simulation};

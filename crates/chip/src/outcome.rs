@@ -3,14 +3,16 @@
 use crate::device::attached::DeviceFigures;
 use crate::device::packet::Packet;
 use crate::device::port::Hold;
-use crate::energy::Spent;
-use crate::engine::Engine;
+use crate::engine::reason::{REASONS, Reason};
 use crate::engine::rest::Still;
-use crate::engine::thread::{REASONS, Reason, State, Thread, Waited};
+use crate::engine::state::Engine;
+use crate::engine::thread::{State, Thread};
+use crate::engine::waiting::Waited;
 use crate::memory::{CoreCounts, Memory, MemoryCounts, PARTS, Part};
 use crate::os::app::AppFigures;
 use crate::os::cpu::{CpuFigures, Doing};
-use crate::simulation::Refused;
+use crate::os::refused::Refused;
+use crate::power::Spent;
 use baton_units::{CpuId, Cycles};
 use std::fmt;
 
@@ -105,7 +107,7 @@ impl Outcome {
     pub(crate) fn read(engine: &mut Engine, finished: bool) -> Outcome {
         let now = engine.now;
         engine.charge_stalls();
-        let waking: Vec<bool> = engine.cpus.iter().map(|cpu| cpu.doing == Doing::Waking).collect();
+        let waking: Vec<bool> = engine.os.cpus.iter().map(|cpu| cpu.doing == Doing::Waking).collect();
         let threads: Vec<ThreadFigures> = engine
             .threads
             .iter_mut()
@@ -124,37 +126,36 @@ impl Outcome {
                         State::Resting => Reason::Monitor,
                         State::Asleep | State::Done => Reason::Asleep,
                     };
-                    if thread.since < now {
+                    if thread.stats.since < now {
                         if reason == Reason::Memory {
-                            under_way = now - thread.since;
+                            under_way = now - thread.stats.since;
                         }
                         thread.charge(reason, now);
                     }
                 }
                 // Handlers that came into a computation that was cut off.
-                let stolen = thread.stolen.min(thread.times[Reason::Work as usize]);
-                thread.times[Reason::Work as usize] -= stolen;
-                thread.times[Reason::Kernel as usize] += stolen;
+                let stolen = thread.pace.stolen.min(thread.stats.times[Reason::Work as usize]);
+                thread.stats.shift(Reason::Work, Reason::Kernel, stolen);
                 ThreadFigures {
                     name: thread.name.clone(),
-                    born: Cycles(thread.born),
-                    ended: Cycles(thread.since),
-                    times: Reason::ALL.map(|reason| (reason, Cycles(thread.times[reason as usize]))),
+                    born: Cycles(thread.stats.born),
+                    ended: Cycles(thread.stats.since),
+                    times: Reason::ALL.map(|reason| (reason, Cycles(thread.stats.times[reason as usize]))),
                     memory: memory_parts(thread, under_way),
                     under_way: Cycles(under_way),
-                    operations: thread.operations,
-                    tries: thread.tries,
-                    sleeps: thread.sleeps,
-                    preemptions: thread.preemptions,
+                    operations: thread.stats.operations,
+                    tries: thread.stats.tries,
+                    sleeps: thread.stats.sleeps,
+                    preemptions: thread.stats.preemptions,
                 }
             })
             .collect();
         let cycles = threads.iter().map(|thread| thread.ended).max().unwrap_or_default();
         // Messages may still have moved after the last thread's end.
-        for (cpu, number) in engine.cpus.iter_mut().zip(0..) {
-            cpu.counts.steals = engine.policy.scheduler.steals(CpuId(number));
+        for (cpu, number) in engine.os.cpus.iter_mut().zip(0..) {
+            cpu.counts.steals = engine.os.policy.scheduler.steals(CpuId(number));
         }
-        let cpus = (0..).zip(&mut engine.cpus);
+        let cpus = (0..).zip(&mut engine.os.cpus);
         let cpus: Vec<CpuFigures> = cpus.map(|(number, cpu)| cpu.figures(number, cycles.0, &engine.chip.os)).collect();
         let spent = engine.metered(cycles, &cpus);
         Outcome {
@@ -171,7 +172,7 @@ impl Outcome {
             cpus,
             apps: engine.app_figures(),
             migrations: engine.counts.migrations,
-            refused: std::mem::take(&mut engine.switches.refused),
+            refused: std::mem::take(&mut engine.os.switches.refused),
             threads,
         }
     }
@@ -180,9 +181,9 @@ impl Outcome {
 /// What a thread's time in the memory system went to. The parts of requests that it waited for are known; what is left
 /// were hits in the nearest cache, whose time is not noted one by one.
 fn memory_parts(thread: &Thread, under_way: u64) -> [(&'static str, Cycles); PARTS] {
-    let mut parts = Part::ALL.map(|part| (part.name(), Cycles(thread.parts[part as usize])));
-    let known: u64 = thread.parts.iter().sum();
-    let whole = thread.times[Reason::Memory as usize] - under_way;
+    let mut parts = Part::ALL.map(|part| (part.name(), Cycles(thread.stats.parts[part as usize])));
+    let known: u64 = thread.stats.parts.iter().sum();
+    let whole = thread.stats.times[Reason::Memory as usize] - under_way;
     // A request whose end was known when the run was cut off has its parts, but not yet its time.
     let mut early = known.saturating_sub(whole);
     debug_assert!(early == 0 || under_way != 0, "{}: {known} cycles of parts in {whole} of waiting", thread.name);
@@ -245,10 +246,10 @@ impl Stuck {
         let name = |id: u32| (id, engine.threads[id as usize].name.clone());
         let waiting = engine.threads.iter().enumerate().filter(|(_, thread)| thread.state != State::Done);
         let waiting = waiting.map(|(id, thread)| {
-            let (on, since) = match thread.waits_on {
+            let (on, since) = match thread.wait.waits_on {
                 Some((Waited::Cell(offset), since)) => {
-                    let writer = engine.writers[offset / 8].checked_sub(1).map(name);
-                    let line = (offset >> engine.line_shift) as u64;
+                    let writer = engine.guest.writers[offset / 8].checked_sub(1).map(name);
+                    let line = (offset >> engine.guest.line_shift) as u64;
                     (WaitingOn::Cell { offset: offset as u64, line, writer }, since)
                 }
                 Some((Waited::Thread(other), since)) => {
@@ -261,12 +262,12 @@ impl Stuck {
                     (WaitingOn::Device(device, held.map(|(why, ..)| why)), since)
                 }
                 Some((Waited::Time, since)) => (WaitingOn::Unknown, since),
-                None => (WaitingOn::Unknown, thread.since),
+                None => (WaitingOn::Unknown, thread.stats.since),
             };
             let how = match thread.state {
                 State::Asleep => "sleeps",
                 State::Spinning => "spins",
-                State::Resting if thread.rest.still == Still::Halted => "is halted",
+                State::Resting if thread.wait.rest.still == Still::Halted => "is halted",
                 State::Resting => "waits with its monitor",
                 _ => "waits",
             };

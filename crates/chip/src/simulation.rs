@@ -1,43 +1,41 @@
 //! A simulation from the host's side: make it, set up guest data, start guest threads, run, read what came out.
 
-use crate::clock::Clocks;
-use crate::clock::change::SLOWEST;
-use crate::config::Chip;
+use crate::base::queue::EventQueue;
+use crate::base::random::{Purpose, Random};
+use crate::base::thread::OUTSIDE;
+use crate::clock::domain::Clocks;
 use crate::config::coherent::Atomics;
-use crate::config::ocor::Ocor;
+use crate::config::limits::SLOWEST;
+use crate::config::mechanism::Mechanisms;
+use crate::config::{Chip, CoresByKind};
 use crate::contexts::Contexts;
-use crate::core::drain::drain;
 use crate::core::instructions::Instructions;
 use crate::core::window::Window;
 use crate::device::Device;
 use crate::device::attached::Devices;
 use crate::engine::current::{Entered, with};
 use crate::engine::locks::{LockLog, Watch};
-use crate::engine::queue::EventQueue;
-use crate::engine::thread::OUTSIDE;
-use crate::engine::{Engine, EngineCounts, Step};
-use crate::guest::arena::{Arena, PAGE};
-use crate::guest::heap::Heap;
-use crate::guest::stack::{GuestStack, STACK};
-use crate::machine::guest::{Guest, Spawn};
-use crate::memory::lines::Sparse;
+use crate::engine::state::{Bounds, Cores, Engine, EngineCounts, Log, Step};
+use crate::guest::memory::GuestMemory;
+use crate::guest::stack::STACK;
+use crate::machine::guest::Guest;
+use crate::machine::routines::{ROUTINES, Routines, create};
 use crate::memory::{Memory, MemorySystem};
-use crate::os::Cpu;
-use crate::os::app::{App, AppState, Application, Runs};
-use crate::os::futex::{Futexes, layout::Layout};
-use crate::os::policy::Policy;
+use crate::os::app::Spawn;
+use crate::os::app::{App, AppState, Application};
+use crate::os::futex::layout::Layout;
+use crate::os::refused::Refused;
+use crate::os::state::Os;
 use crate::outcome::{Outcome, Stuck};
-use crate::random::{Purpose, Random};
 use baton_machine::Local;
+use baton_sched::{Cpus, Params, Scheduler};
 use baton_trace::TraceBuilder;
 use baton_units::{CoreId, Cycles, Hertz};
-use corosensei::{Coroutine, CoroutineResult};
+use corosensei::CoroutineResult;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
-use thiserror::Error;
 
 /// What a simulation is, beside its chip.
 #[derive(Clone, Debug)]
@@ -81,96 +79,10 @@ impl Default for Options {
     }
 }
 
-/// A simulation that cannot be made, or a thread that cannot be added.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum Refused {
-    /// More cores asked for than there are.
-    #[error("{asked} CPUs asked for; chip `{chip}` has {has} (core.count times core.contexts)")]
-    Cores {
-        /// The chip.
-        chip: String,
-        /// How many were asked for.
-        asked: u32,
-        /// How many it has.
-        has: u32,
-    },
-    /// A thread that may run nowhere.
-    #[error("thread `{thread}` may run only on cores {cores:?} and CPUs {cpus:?}; {has} CPUs are in use")]
-    Affinity {
-        /// The thread.
-        thread: String,
-        /// Cores that it may run on.
-        cores: Vec<u32>,
-        /// CPUs that it may run on beside these.
-        cpus: Vec<u32>,
-        /// CPUs in use.
-        has: u32,
-    },
-    /// A clock that a core cannot have.
-    #[error(
-        "core {core} cannot have a clock of {clock}; expected a core from 0 to {last} and from {SLOWEST} to {most} (core.clock_hz)"
-    )]
-    Clock {
-        /// The core.
-        core: u32,
-        /// What was asked for.
-        clock: Hertz,
-        /// The last core.
-        last: u32,
-        /// The fastest.
-        most: Hertz,
-    },
-    /// A thread cannot change clocks.
-    #[error("chip `{0}` has no core.clock_change: no thread can change a core's clock")]
-    ClockIsFixed(String),
-    /// A thread that may run only where cores are off.
-    #[error("thread `{thread}` may run only on cores {cores:?}, which are off: {place}")]
-    Off {
-        /// The thread.
-        thread: String,
-        /// Cores that it may run on.
-        cores: Vec<u32>,
-        /// Who switched them off: file, line and key, where it was the chip file.
-        place: String,
-    },
-    /// All CPUs in use are off.
-    #[error("all of the {cpus} CPUs in use are off: {place}: key `os.off` is {off}; expected one of them to be on")]
-    AllOff {
-        /// How many are in use.
-        cpus: u32,
-        /// File and line.
-        place: String,
-        /// What stands there.
-        off: String,
-    },
-    /// No room for another stack.
-    #[error("no room for more than {0} guest threads (Options::threads)")]
-    Threads(usize),
-    /// The chip's memory system cannot be built.
-    #[error("the chip's memory system cannot be built: {0}")]
-    Chip(String),
-    /// The host gave no address space.
-    #[error("the host has no address space for the simulated memory: {0}")]
-    Memory(String),
-}
-
-type Routine = Coroutine<(), (), (), GuestStack>;
-
-/// Coroutines and stacks; apart from the engine, as guests run while these are in use.
-struct Routines {
-    all: Vec<Option<NonNull<Routine>>>,
-    free_stacks: Vec<usize>,
-    next_stack: usize,
-}
-
 /// A simulated chip with its guests.
 pub struct Simulation {
     engine: NonNull<Engine>,
     routines: RefCell<Routines>,
-}
-
-thread_local! {
-    static ROUTINES: std::cell::Cell<Option<NonNull<RefCell<Routines>>>> = const { std::cell::Cell::new(None) };
 }
 
 /// Makes a simulation current on this host thread.
@@ -204,76 +116,65 @@ impl Simulation {
         }
         let no_memory = |error: std::io::Error| Refused::Memory(error.to_string());
         let layout = Layout::new(chip, options.threads);
-        let heap = layout.end + options.heap_bytes.next_multiple_of(PAGE);
-        let arena = Arena::reserve(heap + options.threads * STACK).map_err(no_memory)?;
-        arena.open(0, heap).map_err(no_memory)?;
-        let line_shift = chip.cache.line_bytes.trailing_zeros();
-        let lines = (arena.size() >> line_shift) + 1;
-        // SAFETY: both are arrays of integers.
-        let (watchers, writers) = unsafe { (Sparse::new(lines), Sparse::new(arena.size() / 8 + 1)) };
+        let stacks = options.threads * STACK;
+        let guest =
+            GuestMemory::reserve(layout.end, options.heap_bytes, stacks, chip.cache.line_bytes.trailing_zeros())
+                .map_err(no_memory)?;
+        let first_stack = guest.arena.size() - stacks;
         let random = Random::new(options.seed, Purpose::Latency);
-        let mut memory = MemorySystem::new(chip, lines, random).map_err(|error| Refused::Chip(error.to_string()))?;
+        let mut memory =
+            MemorySystem::new(chip, guest.lines(), random).map_err(|error| Refused::Chip(error.to_string()))?;
         let contexts: Vec<CoreId> = (0..cpus).map(|cpu| chip.core_of(cpu)).collect();
-        let clocks = Clocks::of(chip);
+        let kinds = CoresByKind::new(chip);
+        let clocks = Clocks::of(chip, &kinds);
         for core in (0..chip.core.count).map(CoreId) {
             memory.set_clock(core, clocks.ratio(core));
         }
         let atomics = chip.coherent.as_ref().map(|coherent| coherent.atomics);
+        let cores = Cores {
+            contexts: Contexts::of(chip, &kinds),
+            clocks,
+            windows: contexts.iter().map(|&core| Window::of_core(chip, kinds.of(core))).collect(),
+            own_instructions: Engine::charge_of(&kinds, options.instructions),
+            kinds,
+            links: atomics == Some(Atomics::LlSc),
+            far: atomics == Some(Atomics::Far),
+        };
+        let bounds = Bounds {
+            limit: options.limit.map_or(u64::MAX, |limit| limit.0),
+            run_ahead: options.run_ahead,
+            skip_tries: options.skip_tries,
+        };
         let mut engine = Engine {
             now: 0,
             running: OUTSIDE,
             queue: EventQueue::new(),
             threads: Vec::new(),
-            cpus: contexts.iter().map(|&core| Cpu::new(core)).collect(),
-            policy: Policy::new(chip, &contexts),
-            apps: vec![AppState::new(String::new(), Runs::Times(1), None)],
-            switches: Default::default(),
-            quiet: None,
+            bounds,
             memory,
-            clocks,
-            meter: Default::default(),
-            devices: Devices::of(chip, cpus),
             notices: Vec::new(),
-            limit: options.limit.map_or(u64::MAX, |limit| limit.0),
-            run_ahead: options.run_ahead,
-            skip_tries: options.skip_tries,
-            base: arena.start(),
-            line_shift,
-            heap: Heap::new(layout.end, heap),
-            watchers: watchers.map_err(no_memory)?,
-            writers: writers.map_err(no_memory)?,
-            futexes: Futexes::new(),
-            wake_up: None,
-            layout,
-            numbers: Vec::new(),
-            start_noise: Random::new(options.seed, Purpose::Start),
-            spurious: Random::new(options.seed, Purpose::Spurious),
-            halted: Vec::new(),
-            contexts: Contexts::of(chip),
-            outside: Box::new(Local::new(0)),
-            free_numbers: BTreeSet::new(),
-            alive: 0,
-            counts: EngineCounts::default(),
-            record: options.record.then(Vec::new),
-            watch: Watch::new(options.watch_locks),
-            ocor: chip.coherent.as_ref().map_or_else(Ocor::default, |coherent| coherent.ocor),
-            windows: vec![Window::of(chip); cpus as usize],
-            links: atomics == Some(Atomics::LlSc),
-            far: atomics == Some(Atomics::Far),
-            own_instructions: Engine::charge_of(chip.core.width, options.instructions),
+            os: Os::new(chip, &cores.kinds, &contexts, layout, options.seed),
+            cores,
+            guest,
+            devices: Devices::of(chip, cpus),
+            meter: Default::default(),
             chip: chip.clone(),
-            arena,
+            log: Log { record: options.record.then(Vec::new), watch: Watch::new(options.watch_locks) },
+            counts: EngineCounts::default(),
+            spurious: Random::new(options.seed, Purpose::Spurious),
+            outside: Box::new(Local::new(0)),
+            mechanism: chip.coherent.as_ref().map_or_else(Mechanisms::default, |coherent| coherent.mechanisms).active(),
         };
         for &core in chip.os.off.cores.iter().filter(|&&core| core < cpus) {
-            // No thread lives yet: nobody can be left without a CPU.
+            // No thread lives yet, so none can be left without a CPU.
             engine.set_online(CoreId(core), false)?;
         }
-        if !engine.cpus.iter().any(|cpu| cpu.online) {
+        if !engine.os.cpus.iter().any(|cpu| cpu.online) {
             return Err(Refused::AllOff { cpus, place: chip.os.off.place.clone(), off: chip.os.off.text() });
         }
         Ok(Simulation {
             engine: NonNull::from(Box::leak(Box::new(engine))),
-            routines: RefCell::new(Routines { all: Vec::new(), free_stacks: Vec::new(), next_stack: heap }),
+            routines: RefCell::new(Routines { all: Vec::new(), free_stacks: Vec::new(), next_stack: first_stack }),
         })
     }
 
@@ -297,9 +198,9 @@ impl Simulation {
     pub fn set_online(&mut self, at: Cycles, core: CoreId, online: bool) -> Result<(), Refused> {
         // SAFETY: the engine lives as long as `self`, and no guest runs.
         let engine = unsafe { self.engine.as_mut() };
-        if !engine.cpus.iter().any(|cpu| cpu.core == core) {
+        if !engine.os.cpus.iter().any(|cpu| cpu.core == core) {
             let (chip, asked) = (engine.chip.name.clone(), core.0.saturating_add(1));
-            return Err(Refused::Cores { chip, asked, has: engine.cpus.len() as u32 });
+            return Err(Refused::Cores { chip, asked, has: engine.os.cpus.len() as u32 });
         }
         engine.switch_at(at.0, core, online);
         Ok(())
@@ -318,6 +219,15 @@ impl Simulation {
         if let Some(attached) = &mut engine.devices {
             attached.replace(devices);
         }
+    }
+
+    /// Puts a scheduling policy of the caller's own in the place of the one that the chip file names.
+    ///
+    /// # Panics
+    /// If a guest thread has been spawned: the other policy knows of it.
+    pub fn replace_policy(&mut self, make: &dyn Fn(&Cpus, &Params) -> Box<dyn Scheduler>) {
+        // SAFETY: the engine lives as long as `self`, and no guest runs.
+        unsafe { self.engine.as_mut() }.replace_policy(make);
     }
 
     /// The memory system, for tests that break it.
@@ -351,7 +261,7 @@ impl Simulation {
         let Application { name, runs, main: spawn } = application;
         let main: Rc<dyn Fn()> = Rc::new(main);
         let app = with(|engine| {
-            let app = App(engine.apps.len() as u32);
+            let app = App(engine.os.apps.len() as u32);
             let spawn = Spawn { app: Some(app), ..spawn };
             engine.add_app(AppState::new(name, runs, Some((spawn.clone(), main.clone()))));
             (app, spawn)
@@ -374,13 +284,13 @@ impl Simulation {
                 Step::Handled => {}
                 Step::Resume(id) => {
                     // Only background applications are left.
-                    let through = |engine: &mut Engine| engine.alive != 0 && engine.apps_are_through();
+                    let through = |engine: &mut Engine| engine.os.alive != 0 && engine.apps_are_through();
                     if self.resume(id) && with(through) {
                         return Ok(with(|engine| Outcome::read(engine, true)));
                     }
                 }
                 Step::Limit => return Ok(with(|engine| Outcome::read(engine, false))),
-                Step::Silence if with(|engine| engine.alive) == 0 => {
+                Step::Silence if with(|engine| engine.os.alive) == 0 => {
                     if cfg!(debug_assertions) {
                         with(|engine| engine.memory.check_idle());
                     }
@@ -407,7 +317,7 @@ impl Simulation {
             });
             let mut routines = self.routines.borrow_mut();
             routines.all[id as usize] = None;
-            // SAFETY: it came from a leaked box, has returned, and nobody refers to it any more.
+            // SAFETY: it came from a leaked box, has returned, and nothing refers to it any more.
             let routine = unsafe { Box::from_raw(routine.as_ptr()) };
             routines.free_stacks.push(routine.into_stack().offset);
             drop(routines);
@@ -427,8 +337,9 @@ impl Simulation {
     pub fn lock_log(&mut self) -> LockLog {
         // SAFETY: the engine lives as long as `self`, and no guest runs.
         let engine = unsafe { self.engine.as_mut() };
-        let waits = engine.threads.iter_mut().map(|thread| std::mem::take(&mut thread.timeline.stretches)).collect();
-        LockLog { changes: engine.watch.take(), waits }
+        let waits =
+            engine.threads.iter_mut().map(|thread| std::mem::take(&mut thread.stats.timeline.stretches)).collect();
+        LockLog { changes: engine.log.watch.take(), waits }
     }
 
     /// The recorded events as a trace. Threads are numbered as they were created.
@@ -439,41 +350,11 @@ impl Simulation {
         for thread in &engine.threads {
             trace.thread(&thread.name);
         }
-        for event in engine.record.take().into_iter().flatten() {
+        for event in engine.log.record.take().into_iter().flatten() {
             trace.push(event.time, event.thread, event.what);
         }
         trace.build()
     }
-}
-
-/// Adds a thread to the current simulation.
-pub(crate) fn create(spawn: Spawn, f: Box<dyn FnOnce()>) -> Result<Guest, Refused> {
-    let Some(routines) = ROUTINES.get() else { panic!("a guest thread was started outside of a simulation") };
-    // SAFETY: `Inside` keeps the simulation alive; the run loop does not borrow while guests run.
-    let routines = unsafe { routines.as_ref() };
-    let mut routines = routines.borrow_mut();
-    let id = routines.all.len() as u32;
-    let (arena, most) = with(|engine| (engine.arena.clone(), engine.arena.size()));
-    let offset = match routines.free_stacks.pop() {
-        Some(offset) => offset,
-        None if routines.next_stack + STACK <= most => {
-            routines.next_stack += STACK;
-            routines.next_stack - STACK
-        }
-        None => return Err(Refused::Threads(routines.all.iter().flatten().count())),
-    };
-    let stack = GuestStack::open(&arena, offset).map_err(|error| Refused::Memory(error.to_string()))?;
-    with(|engine| engine.add_thread(id, spawn))?;
-    let routine = Routine::with_stack(stack, move |yielder, ()| {
-        with(|engine| engine.threads[id as usize].yielder = yielder);
-        f();
-        drain();
-        let local: *const Local = with(|engine| &raw const *engine.threads[id as usize].local);
-        // SAFETY: boxed, and kept as long as the engine.
-        unsafe { (*local).finish() };
-    });
-    routines.all.push(Some(NonNull::from(Box::leak(Box::new(routine)))));
-    Ok(Guest(id))
 }
 
 impl Drop for Simulation {
@@ -487,9 +368,9 @@ impl Drop for Simulation {
         }
         // SAFETY: it came from a leaked box; no guest is left to use it.
         let engine = unsafe { Box::from_raw(self.engine.as_ptr()) };
-        if engine.heap.live != 0 {
-            // Somebody may still hold guest memory: it stays mapped for ever rather than dangle.
-            std::mem::forget(Arc::clone(&engine.arena));
+        if engine.guest.heap.live != 0 {
+            // Guest memory may still be held elsewhere: it stays mapped for ever rather than dangle.
+            std::mem::forget(Arc::clone(&engine.guest.arena));
         }
     }
 }

@@ -168,7 +168,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(baton_needs::property!(96))]
     /// Computations that are preempted, moved, interrupted and driven off their cores take exactly their cycles, on every
     /// policy; and every cycle of every thread and CPU has a reason.
     #[test]

@@ -1,13 +1,12 @@
-//! The algorithm's own instructions: charged as the data file says, and the data file's accesses are those that the
-//! algorithms make. (`scripts/sync-instructions.sh`, which `cargo test -p baton-sync` runs, holds its instructions against
-//! callgrind.)
+//! The algorithm's own instructions: charged as its registry says, and the registry's accesses are those that the algorithm
+//! makes. (`scripts/sync-instructions.sh`, which `cargo test -p baton-sync` runs, compares the instructions with callgrind's.)
 
 mod common;
 
-use baton_chip::{Instructions, Options, Reason, Simulated, Simulation, Spawn, instructions};
+use baton_chip::{Instructions, Options, Reason, Simulated, Simulation, Spawn};
 use baton_machine::units::Nanos;
-use baton_machine::{Atomic, Clock, Deadline, Machine, Ordering::*, Owned, Wait};
-use baton_sync::lock::{LOCKS, LockVisitor, RawLock};
+use baton_machine::{Atomic, Clock, Counted, Deadline, Machine, Ordering::*, Owned, Wait};
+use baton_sync::lock::{self, LOCKS, LockVisitor, RawLock};
 use baton_sync::queue::{QUEUES, QueueVisitor, RawQueue};
 
 /// Accesses of so many operations of one guest that is alone.
@@ -64,20 +63,35 @@ impl QueueVisitor<Simulated> for Pairs {
 }
 
 #[test]
-fn the_table_has_the_accesses_that_algorithms_make() {
-    let table = instructions::table();
-    let check = |kind: &str, name: &str, made: f64| {
-        let counted = table[kind].get(name).unwrap_or_else(|| panic!("data/instructions.toml has no [{kind}.{name}]"));
-        assert_eq!(made.round() as u32, counted.accesses, "[{kind}.{name}] in data/instructions.toml is stale");
+fn the_registries_have_the_accesses_that_algorithms_make() {
+    let check = |name: &str, made: f64, counted: Counted| {
+        assert_eq!(made.round() as u32, counted.accesses, "`{name}`: `counted` in its file is stale");
+        assert!(counted.instructions > f64::from(counted.accesses), "{name}");
+        let whole = (Instructions::of(counted).an_access() + 1.0) * f64::from(counted.accesses);
+        assert!((whole - counted.instructions).abs() < 0.1, "{name}: {whole}");
     };
     for lock in LOCKS {
-        check("lock", lock.name, baton_sync::lock::visit::<Simulated, _>(lock.name, Pairs).unwrap());
+        check(lock.name, baton_sync::lock::visit::<Simulated, _>(lock.name, Pairs).unwrap(), lock.counted);
     }
     for queue in QUEUES {
-        check("queue", queue.name, baton_sync::queue::visit::<Simulated, _>(queue.name, Pairs).unwrap());
+        check(queue.name, baton_sync::queue::visit::<Simulated, _>(queue.name, Pairs).unwrap(), queue.counted);
     }
-    // And nothing that is no algorithm any more.
-    assert_eq!((table["lock"].len(), table["queue"].len()), (LOCKS.len(), QUEUES.len()));
+}
+
+/// What is typical lies in the middle of what was counted: a quarter of the algorithms have less, a quarter have more.
+#[test]
+fn the_typical_charge_is_typical() {
+    let counted = LOCKS.iter().map(|lock| lock.counted).chain(QUEUES.iter().map(|queue| queue.counted));
+    let mut all: Vec<f64> = counted.map(|counted| Instructions::of(counted).an_access()).collect();
+    all.sort_by(f64::total_cmp);
+    let typical = Instructions::TYPICAL.an_access();
+    assert!(all[all.len() / 4] <= typical && typical <= all[all.len() * 3 / 4], "{typical} of {all:?}");
+    assert_eq!(Instructions::default(), Instructions::TYPICAL);
+}
+
+/// The instructions of a lock.
+fn of_lock(name: &str) -> Instructions {
+    Instructions::of(lock::info(name).expect("a lock of the registry").counted)
 }
 
 /// Loads that hit, on a chip of that width; what the thread computed, and how long all took.
@@ -94,7 +108,7 @@ fn hits(width: u32, charge: Instructions, loads: u64) -> (u64, u64) {
 #[test]
 fn instructions_take_their_width_to_the_cycle() {
     for name in ["tas", "mcs", "cohort"] {
-        let charge = Instructions::of("lock", name);
+        let charge = of_lock(name);
         for width in [1, 2, 3, 8] {
             for loads in [1, 7, 1000] {
                 let (work, _) = hits(width, charge, loads);
@@ -108,7 +122,7 @@ fn instructions_take_their_width_to_the_cycle() {
 
 #[test]
 fn nothing_is_charged_where_nothing_is_to_be() {
-    let charge = Instructions::of("lock", "mcs");
+    let charge = of_lock("mcs");
     let (work, plain) = hits(0, charge, 100);
     assert_eq!(work, 0, "a chip without a width");
     assert_eq!(hits(4, Instructions::NONE, 100), (0, plain));
@@ -131,7 +145,7 @@ fn tries_are_not_charged() {
         let outcome = simulation.run().unwrap();
         (outcome.threads[0].tries, outcome.threads[0].time(Reason::Spin))
     };
-    let charged = run(Instructions::of("lock", "cohort"));
+    let charged = run(of_lock("cohort"));
     assert_eq!(charged, run(Instructions::NONE));
     assert_eq!(charged.0, 40);
 }

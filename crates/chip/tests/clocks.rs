@@ -142,7 +142,7 @@ fn a_migrated_computation_goes_on_at_the_other_clock() {
     let (reference, slow) = (chip.core.clock.0, 1_000_000_000);
     let mut simulation = common::simulation(&chip);
     let on = |core| Spawn { affinity: vec![CoreId(core)], ..Spawn::default() };
-    let work = chip.os.time_slice.0 * 4;
+    let work = chip.os.sched.time_slice.0 * 4;
     simulation.spawn(Spawn::default(), move || Simulated::work(Cycles(work))).expect("a core");
     // Core 1 runs dry after it has been at work for a while; core 0 is wanted by another meanwhile.
     simulation.spawn(on(1), move || Simulated::work(Cycles(work / 7))).expect("a core");

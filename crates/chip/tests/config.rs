@@ -1,7 +1,7 @@
 //! Chip files: they read back as written, and a mistake is answered with file, line, key and what was expected.
 
 use baton_chip::Chip;
-use baton_chip::config::keys::{KEYS, Key, Kind, Need, Value};
+use baton_chip::config::keys::{KEYS, Key, Need, Value, ValueKind};
 
 const SAMPLE: &str = include_str!("../../../chips/sample-host.toml");
 const OCOR: &str = include_str!("../../../chips/ocor64.toml");
@@ -18,7 +18,7 @@ fn refused(text: &str) -> String {
 fn a_chip_reads_back_as_it_was_written() {
     let mut chip = sample();
     assert_eq!(Chip::from_toml(&chip.to_toml(), "again"), Ok(chip.clone()));
-    let numbers = |key: &&Key| matches!(key.kind, Kind::Cycles | Kind::Count(..));
+    let numbers = |key: &&Key| matches!(key.kind, ValueKind::Cycles | ValueKind::Count(..));
     // What only devices on a network have does not go with wires of their own, nor what a kind has that is not there, nor a tick
     // that takes all of its period.
     let fits = |key: &&Key| {
@@ -26,8 +26,8 @@ fn a_chip_reads_back_as_it_was_written() {
         !not.contains(&key.path) && !key.path.starts_with("device.alarm.")
     };
     for key in KEYS.iter().filter(|key| matches!(key.fixed, Need::May | Need::Table)).filter(numbers).filter(fits) {
-        let least = if let Kind::Count(least, _) = key.kind { least } else { 0 };
-        (key.set)(&mut chip, Value::Whole(least.max(7)));
+        let least = if let ValueKind::Count(least, _) = key.kind { least } else { 0 };
+        key.set(&mut chip, Value::Whole(least.max(7)));
     }
     chip.name = "odd \"name\" \\".into();
     assert_eq!(Chip::from_toml(&chip.to_toml(), "again"), Ok(chip));
@@ -111,11 +111,11 @@ fn the_command_line_replaces_keys() {
 
 #[test]
 fn the_docs_name_every_key() {
-    let docs = include_str!("../../../docs/chip-file.md");
-    for key in KEYS {
+    let docs = include_str!("../../../docs/reference/chip-file.md");
+    for key in KEYS.iter() {
         let (_, name) = key.parts();
         let line = format!("| `{}` |", key.path);
-        assert!(docs.contains(&line), "docs/chip-file.md has no line for {} ({name})", key.path);
+        assert!(docs.contains(&line), "docs/reference/chip-file.md has no line for {} ({name})", key.path);
     }
 }
 
@@ -267,10 +267,10 @@ fn marks_are_off_and_checked() {
         let settings: Vec<_> = settings.iter().map(|s| (*s).to_owned()).collect();
         Chip::from_toml_with(OCOR, "ocor64.toml", &settings)
     };
-    let off = set(&[]).unwrap().coherent.unwrap().ocor;
+    let off = set(&[]).unwrap().coherent.unwrap().mechanisms.ocor;
     assert!(!off.enabled && (off.levels, off.tries) == (8, 128));
     let on = set(&["ocor.enabled=true", "ocor.levels=128", "ocor.progress_full=saturate"]).unwrap();
-    assert!(on.coherent.as_ref().unwrap().ocor.enabled);
+    assert!(on.coherent.as_ref().unwrap().mechanisms.ocor.enabled);
     assert_eq!(Chip::from_toml(&on.to_toml(), "again"), Ok(on));
     let error = |setting: &[&str]| set(setting).unwrap_err().to_string();
     assert!(error(&["ocor.levels=9", "ocor.tries=8"]).contains("at most ocor.tries, 8"));

@@ -140,7 +140,7 @@ fn a_siblings_spin_slows_down_as_long_as_it_lasts() {
         let sibling = &outcome.threads[1];
         let awake = (sibling.ended - sibling.born).0 - sibling.time(Reason::Asleep).0;
         // Its first start came before the computation.
-        let active = awake - chip.os.wake_polling.0;
+        let active = awake - chip.os.idle.wake_polling.0;
         let (lost, expected) = (took - 1_000_000, active as f64 * (1.0 - HALF as f64 / ONE as f64));
         assert!(active > lasts && (lost as f64 - expected).abs() < 300.0, "{lost} of {expected}");
     }
@@ -190,7 +190,7 @@ fn a_change_of_mode_costs_both_sides_its_price() {
         assert_eq!(changes, 4 * mode, "the waiter comes, stands still, wakes and ends: {:?}", outcome.threads[1]);
         assert_eq!(waiter.time(Reason::Mode).0, mode);
         assert!(worked > 1_000_000 + 2 * mode, "{worked}");
-        assert!(worked < 1_000_000 + 2 * mode + (chip.os.wake_idle.0 + 1_000 + enter), "{worked}");
+        assert!(worked < 1_000_000 + 2 * mode + (chip.os.idle.wake.0 + 1_000 + enter), "{worked}");
     }
 }
 

@@ -36,6 +36,12 @@ impl World for Simulated {
             "os.time_slice=15000",
             "os.wakeup_granularity=4000",
             "wait.tpause=60",
+            "wait.umwait.enter=20",
+            "wait.umwait.exit=50",
+            "wait.mwaitx.enter=20",
+            "wait.mwaitx.exit=50",
+            "wait.wfe.enter=20",
+            "wait.wfe.exit=50",
             "wait.spurious=50",
             "wait.mwait.c1.enter=20",
             "wait.mwait.c1.exit=50",
@@ -74,6 +80,14 @@ mod locks {
 
 mod machine {
     baton_check::machine_suite!(super::Simulated);
+
+    /// Every policy of the registry: the chip has a price for each.
+    #[test]
+    fn every_policy() {
+        for (wait, _) in baton_machine::wait::POLICIES {
+            baton_check::contract::machine::deliver::<super::Simulated>(*wait, baton_machine::Ordering::Release);
+        }
+    }
 }
 
 mod barriers {
@@ -89,6 +103,16 @@ mod events {
 mod queues {
     use super::Simulated;
     baton_check::queue_suite!(Simulated);
+}
+
+mod rwlocks {
+    use super::Simulated;
+    baton_check::rwlock_suite!(Simulated);
+}
+
+mod semaphores {
+    use super::Simulated;
+    baton_check::semaphore_suite!(Simulated);
 }
 
 #[test]

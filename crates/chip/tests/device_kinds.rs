@@ -1,6 +1,6 @@
 //! Devices of several kinds with keys of their own, what does not fit, and CPUs that are not there.
 
-use baton_chip::config::keys::find;
+use baton_chip::config::keys::{Value, find};
 use baton_chip::device::{KINDS, alarm, mailbox};
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn, act};
 use baton_machine::{Machine, units::Cycles};
@@ -60,8 +60,14 @@ fn a_kind_has_its_own_and_inherits_the_rest() {
     assert_eq!(Chip::from_toml(&chip.to_toml(), "again"), Ok(chip.clone()));
     let devices = chip.devices.clone().expect("devices");
     let (letters, clocks) = (devices.one(2), devices.one(1));
-    assert_eq!((letters.latency, letters.places, letters.way), (Cycles(10), None, Some(Cycles(25))));
-    assert_eq!((clocks.latency, clocks.places, clocks.words), (Cycles(7), Some(2), 64));
+    assert_eq!(
+        (letters.settings.whole("latency"), letters.attachment.places, letters.attachment.way),
+        (Some(10), None, Some(Cycles(25)))
+    );
+    assert_eq!(
+        (clocks.settings.whole("latency"), clocks.attachment.places, clocks.settings.whole("words")),
+        (Some(7), Some(2), None)
+    );
     let times = Rc::new(RefCell::new(Vec::new()));
     let out = times.clone();
     on_core_0(&chip, None, move || {
@@ -91,18 +97,30 @@ fn a_kind_has_its_own_and_inherits_the_rest() {
 }
 
 #[test]
-fn every_kind_has_every_key_of_its_own() {
-    for (kind, _) in KINDS {
-        for name in ["clock_hz", "latency", "words", "places", "way", "flits", "call", "interrupt"] {
-            let [own, all] = [format!("device.{kind}.{name}"), format!("device.{name}")].map(|path| find(&path));
-            let (own, all) = (own.expect(kind), all.expect(name));
-            assert_eq!(format!("{:?}", own.kind), format!("{:?}", all.kind), "{kind} {name}");
+fn every_kind_has_the_keys_of_a_link_and_its_own() {
+    for kind in KINDS {
+        let link = ["clock_hz", "places", "way", "flits", "call", "interrupt"];
+        for name in link.into_iter().chain(kind.keys.iter().map(|key| key.name)) {
+            let [own, all] =
+                [format!("device.{}.{name}", kind.name), format!("device.{name}")].map(|path| find(&path).expect(name));
+            assert_eq!(format!("{:?}", own.kind), format!("{:?}", all.kind), "{} {name}", kind.name);
             let mut chip = chip(&[]);
-            (own.set)(&mut chip, baton_chip::config::keys::Value::Whole(7_000_000));
-            assert_eq!((own.get)(&chip), Some(baton_chip::config::keys::Value::Whole(7_000_000)), "{kind} {name}");
-            assert_ne!((all.get)(&chip), (own.get)(&chip), "{kind} {name} is its own");
+            own.set(&mut chip, Value::Whole(7_000_000));
+            assert_eq!(own.get(&chip), Some(Value::Whole(7_000_000)), "{} {name}", kind.name);
+            assert_ne!(all.get(&chip), own.get(&chip), "{} {name} is its own", kind.name);
         }
     }
+    assert!(find("device.alarm.words").is_none(), "an alarm keeps no words");
+}
+
+/// What a device's kind asks for must be given; what no device's kind asks for may be left out.
+#[test]
+fn a_kinds_keys_are_asked_of_chips_that_have_one() {
+    let without = |line: &str, kind: &str| text().replace(line, "").replace("mailbox alarm mailbox", kind);
+    let error = Chip::from_toml(&without("words = 64\n", "mailbox alarm mailbox"), "x.toml").expect_err("no words");
+    assert!(error.to_string().contains("key `device.words` is missing (words of eight bytes"), "{error}");
+    let alarms = Chip::from_toml(&without("words = 64\n", "alarm"), "x.toml").expect("an alarm needs no words");
+    assert!(!alarms.to_toml().contains("words ="));
 }
 
 #[test]

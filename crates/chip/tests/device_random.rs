@@ -86,7 +86,7 @@ fn run(chip: &Chip, seed: u64, count: u64, asks: u64) -> (BTreeMap<u32, Vec<u64>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(baton_needs::property!(24))]
 
     #[test]
     fn every_request_is_answered_once(

@@ -286,7 +286,7 @@ fn a_late_rousing_leaves_another_sleep_alone() {
         simulation.run().unwrap();
         let (began, slept) = *slept.borrow();
         assert!(slept >= 700_000, "deadline {deadline}: it slept {slept} from {began} on");
-        gone_on += u32::from(began < *roused.borrow() - chip.os.futex_wake_more.0);
+        gone_on += u32::from(began < *roused.borrow() - chip.os.futex.wake_more.0);
     }
     assert!(gone_on > 3, "in too few runs it had gone on before it was roused: {gone_on}");
 }

@@ -139,7 +139,7 @@ fn who_comes_too_late_does_not_sleep() {
     let chip = common::cores(2, &["os.futex_home=bucket"]);
     let mut simulation = simulation(&chip);
     let cell = cell(&mut simulation, 0u32);
-    let soon = until(&chip, 50_000 + chip.os.wake_polling.0 + 1_500);
+    let soon = until(&chip, 50_000 + chip.os.idle.wake_polling.0 + 1_500);
     simulation
         .spawn(on(0, 50_000), move || {
             assert_eq!(Simulated::wait_while(&cell.0, 0, Wait::Futex, soon), WaitResult::Expired);

@@ -1,6 +1,6 @@
 //! Each kind of transaction takes, on an idle chip, exactly the cycles that the chip file and the distance say.
 //!
-//! The formulas stand here once more, written out by hand; `docs/chip.md` has them as a table.
+//! The formulas stand here once more, written out by hand; `docs/reference/chip.md` has them as a table.
 
 mod common;
 

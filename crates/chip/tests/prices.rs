@@ -120,10 +120,10 @@ fn a_wake_up_costs_what_the_chip_file_says() {
         let (os, cache) = (&chip.os, &chip.cache);
         // The waker's fence and look at the table of sleepers, then the kernel.
         let look = chip.core.fence + cache.transfer.same_cluster;
-        assert_eq!(waker_went_on.get() - at_call.get(), (look + os.futex_wake).0);
+        assert_eq!(waker_went_on.get() - at_call.get(), (look + os.futex.wake).0);
         // The sleeper takes itself off the table, whose line the waker has read, and reads its cell.
         let after = cache.upgrade.same_cluster + cache.atomic + cache.transfer.same_cluster;
-        let runnable = at_call.get() + (look + os.futex_wake_none).0;
+        let runnable = at_call.get() + (look + os.futex.wake_none).0;
         assert_eq!(woken_at.get(), runnable + latency + after.0);
     }
 }
@@ -159,7 +159,7 @@ fn a_sleeper_expires_at_its_deadline() {
         let outcome = simulation.run().unwrap();
         let thread = &outcome.threads[0];
         let os = &chip.os;
-        let latency = if until < 100_000 { os.wake_polling } else { os.wake_idle };
+        let latency = if until < 100_000 { os.idle.wake_polling } else { os.idle.wake };
         // The table of sleepers, an own line, and the last look at the cell.
         let after = chip.cache.hit + chip.cache.atomic + chip.cache.hit;
         assert_eq!(thread.ended, Cycles(until) + latency + after);

@@ -76,7 +76,7 @@ fn check(chip: &Chip, works: &[Vec<Op>], events: &Events) -> Result<(), TestCase
     let reference = chip.core.clock.0;
     let mut simulation =
         Simulation::new(chip, &Options { limit: Some(Cycles(500_000_000)), ..Options::default() }).unwrap();
-    let (tick, tick_cost) = (chip.os.tick.0, chip.os.tick_cost.0);
+    let (tick, tick_cost) = (chip.os.interrupt.tick.0, chip.os.interrupt.tick_cost.0);
     let (mut changes, mut at) = (Vec::new(), 0);
     for &(after, core, percent) in &events.clocks {
         // Never at the moment of a tick, as it matters which of the two comes first.
@@ -113,7 +113,7 @@ fn check(chip: &Chip, works: &[Vec<Op>], events: &Events) -> Result<(), TestCase
     };
     simulation.spawn(Spawn::default(), body).unwrap();
     prop_assert!(simulation.run().unwrap().finished, "it goes on for ever");
-    let interrupt = (chip.os.interrupt.0, moments.take());
+    let interrupt = (chip.os.interrupt.cost.0, moments.take());
     let machine = Machine { reference, cores: chip.core.count, cpus, changes, tick: (tick, tick_cost), interrupt };
     let log: Vec<_> = simulation.lock_log().waits.iter().map(|log| machine.joined(log)).collect();
     prop_assume!(is_plain(&machine, &log));

@@ -121,7 +121,7 @@ fn what_drains_waits_and_what_does_not_goes_on() {
             cells[0].0.store(1, Relaxed);
             timed(|| act(cells))
         });
-        let extra = if what == "sleep" { chip.os.wake_polling.0 } else { 0 };
+        let extra = if what == "sleep" { chip.os.idle.wake_polling.0 } else { 0 };
         assert_eq!(took, expected + extra, "{what}");
     }
 }

@@ -200,7 +200,7 @@ fn a_cell_outside_guest_memory_is_refused() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(baton_needs::property!(64))]
     /// A computation takes its cycles whatever happens around it, and every cycle of every thread has a reason.
     #[test]
     fn work_is_neither_lost_nor_made(

@@ -47,7 +47,7 @@ fn measured(wait: Wait) -> (u64, u64, u64) {
     figures.get()
 }
 
-/// The table of `docs/waiting.md`, and that it stands there.
+/// The table of `docs/results/waiting.md`, and that it stands there.
 #[test]
 fn the_docs_show_what_is_measured() {
     let paper = [
@@ -64,7 +64,7 @@ fn the_docs_show_what_is_measured() {
         format!("| `{wait}` | {wake_up} | {woken} | {call} | {called} | {theirs:.2} | {ours:.2} |\n")
     });
     let rows: String = rows.collect();
-    assert!(include_str!("../../../docs/waiting.md").contains(&rows), "docs/waiting.md has no\n{rows}");
+    assert!(include_str!("../../../docs/results/waiting.md").contains(&rows), "docs/results/waiting.md has no\n{rows}");
 }
 
 #[test]

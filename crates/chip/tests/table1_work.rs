@@ -1,6 +1,6 @@
 //! Where the spin row of table 1 of Anastopoulos and Koziris comes from: the paper's own work, a matrix multiplication
 //! whose loads are made here one by one, and what each mechanism has to do with the worker's slowdown and with the spinner's
-//! wake-up. Nothing here is fitted; `docs/waiting.md` shows the tables and says what they rule out.
+//! wake-up. Nothing here is fitted; `docs/results/waiting.md` shows the tables and says what they rule out.
 
 mod common;
 
@@ -72,7 +72,7 @@ fn the_papers_work_is_slowed_down_by_what_it_needs_of_the_window() {
         slowdowns.push(pause);
     }
     println!("{rows}");
-    assert!(include_str!("../../../docs/waiting.md").contains(&rows), "docs/waiting.md has no\n{rows}");
+    assert!(include_str!("../../../docs/results/waiting.md").contains(&rows), "docs/results/waiting.md has no\n{rows}");
     // What the window alone bounds loses the root of two; the paper's work, less, and more the larger its loop is.
     assert!(slowdowns.is_sorted() && slowdowns.iter().all(|&slowdown| slowdown < 1.41), "{slowdowns:?}");
     // A column in the very set of the monitored line evicts it: the rest ends, again and again, and the core changes its mode.
@@ -118,7 +118,7 @@ fn wake_up(wait: Wait, stamps: bool, cold: usize) -> (u64, u64) {
 fn what_a_wake_up_of_584_cycles_is_made_of() {
     let rows: String = [
         ("as modelled", Wait::Pause, false, 0),
-        ("both read the clock, as who measures must", Wait::Pause, true, 0),
+        ("both read the clock, as a measurement must", Wait::Pause, true, 0),
         ("and PAUSE does not prevent the flush (Intel: it does)", Wait::Spin, true, 0),
         ("one line behind the wait that no cache has", Wait::Pause, true, 1),
         ("two such lines", Wait::Pause, true, 2),
@@ -127,7 +127,7 @@ fn what_a_wake_up_of_584_cycles_is_made_of() {
     .map(|(what, wait, stamps, cold)| format!("| {what} | {} |\n", wake_up(wait, stamps, cold).0))
     .collect();
     println!("{rows}");
-    assert!(include_str!("../../../docs/waiting.md").contains(&rows), "docs/waiting.md has no\n{rows}");
+    assert!(include_str!("../../../docs/results/waiting.md").contains(&rows), "docs/results/waiting.md has no\n{rows}");
     // A sibling's store empties the pipeline of one that spins without PAUSE, and of no other.
     let flush = chip(&[]).core.flush.0;
     assert_eq!((wake_up(Wait::Spin, false, 0).1, wake_up(Wait::Pause, false, 0).1), (flush, 0));

@@ -1,5 +1,5 @@
 //! What a waiting thread costs: to itself, to who wakes it, to the network and in energy, one wait of a millisecond by every
-//! policy. The table of `docs/waiting.md`, and that it stands there.
+//! policy. The table of `docs/results/waiting.md`, and that it stands there.
 
 mod common;
 
@@ -88,7 +88,7 @@ fn the_docs_show_what_each_policy_costs() {
     };
     let rows: String = waits.iter().zip(&costs).map(row).collect();
     println!("{rows}");
-    assert!(include_str!("../../../docs/waiting.md").contains(&rows), "docs/waiting.md has no\n{rows}");
+    assert!(include_str!("../../../docs/results/waiting.md").contains(&rows), "docs/results/waiting.md has no\n{rows}");
     // Spinners notice first; who stands still takes less, deeper states less and later; a sleeper's CPU least.
     let [spin, pause, shallow, deep, halt, futex] = costs.as_slice() else { unreachable!("six") };
     assert!(spin.late < shallow.late && shallow.late < deep.late && halt.call > pause.call && futex.call > pause.call);

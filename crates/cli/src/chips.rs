@@ -23,7 +23,7 @@ pub(crate) struct ChipArgs {
 /// What is changed of a chip file.
 #[derive(Clone, clap::Args)]
 pub(crate) struct Change {
-    /// The chip with this many cores; docs/chip-file.md says what shrinks and grows with them.
+    /// The chip with this many cores; docs/reference/chip-file.md says what shrinks and grows with them.
     #[arg(long, value_name = "N")]
     cores: Option<u32>,
     /// Replace one key of the chip file, as in cache.hit=3. May be given several times.
@@ -121,7 +121,7 @@ pub(crate) fn echo(chip: &Chip) -> serde_json::Value {
     };
     chip.expanded()
         .into_iter()
-        .map(|(key, found)| (key.to_owned(), value(found)))
+        .map(|(key, found)| (key.into_owned(), value(found)))
         .collect::<serde_json::Map<_, _>>()
         .into()
 }

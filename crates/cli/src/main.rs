@@ -5,10 +5,9 @@
 //! | [`chips`] | which chip a simulation runs on |
 //! | [`cmd`] | the command line's one definition, and the subcommands |
 //! | [`error`] | bad input against failure, and hints at the nearest known name |
-//! | [`launch`] | starting a program under the preload library |
-//! | [`measure`] | what things cost on this machine |
+//! | [`folder`] | directories and files that have their name only when they are whole |
 //! | [`plot`] | pages with one picture each |
-//! | [`values`] | sizes and durations
+//! | [`values`] | sizes and durations |
 //! | [`ui`] | tables on standard output, notes on standard error, colour |
 
 // First: its macros stand in for those of `std`.
@@ -18,8 +17,7 @@ mod ui;
 mod chips;
 mod cmd;
 mod error;
-mod launch;
-mod measure;
+mod folder;
 mod plot;
 mod values;
 

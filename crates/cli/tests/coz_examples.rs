@@ -1,5 +1,5 @@
 //! The programs that are compared with Coz: they build without a warning, and every variant has the right result. And the
-//! comparison itself: it names what it misses. (Its figures, from a run by hand, stand in `docs/coz.md`; Coz needs minutes.)
+//! comparison itself: it names what it misses. (Its figures, from a run by hand, stand in `docs/results/coz.md`; Coz needs minutes.)
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

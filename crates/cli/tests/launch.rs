@@ -1,33 +1,15 @@
 //! `run` and `profile` on real programs, with the preload library of this build.
 
+mod common;
+
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// `baton` and its library as they are installed: under `bin` and `lib/baton`. The library is the one that ships, in
-/// release form; cargo builds none for a test, as no test can link it.
 fn baton() -> Command {
-    static INSTALLED: OnceLock<tempfile::TempDir> = OnceLock::new();
-    let prefix = INSTALLED.get_or_init(|| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let mut build = Command::new(cargo);
-        build.current_dir(&root).args(["build", "--quiet", "--release", "--package", "baton-preload"]);
-        assert!(build.status().unwrap().success());
-        let prefix = tempfile::tempdir().unwrap();
-        let put = |from: &Path, to: &str| {
-            let to = prefix.path().join(to);
-            std::fs::create_dir_all(to.parent().unwrap()).unwrap();
-            std::fs::copy(from, to).unwrap();
-        };
-        put(Path::new(env!("CARGO_BIN_EXE_baton")), "bin/baton");
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-        put(&target.join("release/libbaton_preload.so"), "lib/baton/libbaton_preload.so");
-        prefix
-    });
-    let mut command = Command::new(prefix.path().join("bin/baton"));
+    let mut command = Command::new(common::installed().join("bin/baton"));
     command.env("NO_COLOR", "1").env_remove("LD_PRELOAD");
     command
 }
@@ -140,6 +122,27 @@ fn a_program_killed_or_interrupted_still_has_a_report() {
     assert!(start.elapsed() < Duration::from_secs(60));
     assert_eq!((status.code(), status.signal()), (Some(128 + 2), None));
     assert!(place.join("report.html").is_file());
+}
+
+#[test]
+fn an_ignored_sigpipe_is_inherited_and_other_signals_are_passed_on() {
+    let baton = common::installed().join("bin/baton");
+    let baton = baton.display().to_string();
+    let ended = |trap: &str, command: &str| {
+        let script = format!("{trap} {{ {command}; echo $? >&2; }} | head -1 >/dev/null");
+        let shell = Command::new("bash").args(["-c", &script]).output().unwrap();
+        text(&shell.stderr).lines().last().unwrap_or_default().to_owned()
+    };
+    for trap in ["", "trap '' PIPE;"] {
+        // `yes` writes on: killed by the signal, or told of an error where it is ignored.
+        let wrapped = format!("{baton} run --quiet -- yes 2>/dev/null");
+        assert_eq!(ended(trap, &wrapped), ended(trap, "yes 2>/dev/null"), "{trap}");
+    }
+    for signal in ["USR1", "USR2"] {
+        let program = format!("trap 'echo got; exit 7' {signal}; kill -{signal} $PPID; sleep 10 & wait");
+        let ran = Command::new(&baton).args(["run", "--quiet", "--", "sh", "-c", &program]).output().unwrap();
+        assert_eq!((ran.status.code(), text(&ran.stdout).as_str()), (Some(7), "got\n"), "{signal}");
+    }
 }
 
 #[test]

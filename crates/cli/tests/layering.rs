@@ -76,3 +76,34 @@ fn nothing_depends_on_the_preload_library() {
         assert!(!uses.contains(&"preload".to_owned()), "`{name}` would be interposed itself");
     }
 }
+
+/// The paths of the modules called `name` below a folder.
+fn modules(folder: &std::path::Path, name: &str) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in folder.read_dir().unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
+        let path = entry.unwrap().path();
+        if path.file_stem().is_some_and(|stem| stem == name) {
+            found.push(path);
+        } else if path.is_dir() {
+            found.extend(modules(&path, name));
+        }
+    }
+    found
+}
+
+#[test]
+fn one_module_is_called_measure() {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let found: Vec<_> = crates
+        .read_dir()
+        .unwrap()
+        .map(|entry| entry.unwrap().path().join("src"))
+        .filter(|src| src.is_dir())
+        .flat_map(|src| modules(&src, "measure"))
+        .collect();
+    assert_eq!(
+        found,
+        [crates.join("cli/src/cmd/measure")],
+        "a module called `measure` says nothing of what is measured"
+    );
+}

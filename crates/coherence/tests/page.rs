@@ -1,11 +1,11 @@
-//! `docs/protocol.md` shows the tables as they are. `BLESS=1 cargo test -p baton-coherence --test page` writes them anew.
+//! `docs/reference/protocol.md` shows the tables as they are. `BLESS=1 cargo test -p baton-coherence --test page` writes them anew.
 
 mod common;
 
 use baton_coherence::model::chart;
 use baton_coherence::render;
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/protocol.md");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/protocol.md");
 
 #[test]
 fn the_page_is_not_stale() {
@@ -13,16 +13,19 @@ fn the_page_is_not_stale() {
     for (name, policy, scenes) in common::scenes::SCENES {
         parts.push((name, chart::draw(*policy, scenes).unwrap_or_else(|why| panic!("{name}: {why}"))));
     }
-    let page = std::fs::read_to_string(PAGE).expect("docs/protocol.md");
+    let page = std::fs::read_to_string(PAGE).expect("docs/reference/protocol.md");
     for (name, _) in &parts {
-        assert!(page.contains(&format!("<!-- begin {name} -->")), "docs/protocol.md has no part {name}");
+        assert!(page.contains(&format!("<!-- begin {name} -->")), "docs/reference/protocol.md has no part {name}");
     }
-    let filled = render::filled(&page, &parts).unwrap_or_else(|why| panic!("docs/protocol.md: {why}"));
+    let filled = render::filled(&page, &parts).unwrap_or_else(|why| panic!("docs/reference/protocol.md: {why}"));
     if std::env::var_os("BLESS").is_some() {
-        std::fs::write(PAGE, &filled).expect("docs/protocol.md can be written");
+        std::fs::write(PAGE, &filled).expect("docs/reference/protocol.md can be written");
     } else if filled != page {
         let (line, _) = filled.lines().zip(page.lines()).enumerate().find(|(_, (a, b))| a != b).unwrap_or_default();
-        panic!("docs/protocol.md is stale from line {}: BLESS=1 cargo test -p baton-coherence --test page", line + 1);
+        panic!(
+            "docs/reference/protocol.md is stale from line {}: BLESS=1 cargo test -p baton-coherence --test page",
+            line + 1
+        );
     }
 }
 

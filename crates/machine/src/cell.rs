@@ -64,7 +64,7 @@ impl<T> core::fmt::Debug for Ptr<T> {
         self.0.fmt(f)
     }
 }
-// SAFETY: an address may travel between threads; whoever dereferences it answers for what it points to.
+// SAFETY: an address may travel between threads; the thread that dereferences it answers for what it points to.
 unsafe impl<T> Send for Ptr<T> {}
 // SAFETY: as above, sharing the address shares nothing of what it points to.
 unsafe impl<T> Sync for Ptr<T> {}
@@ -107,11 +107,11 @@ pub trait Slot<T>: 'static {
     /// Calls `f` with a pointer for reading.
     ///
     /// # Safety
-    /// Nobody writes the slot meanwhile; everything before the last write happened before this call.
+    /// No thread writes the slot meanwhile; everything before the last write happened before this call.
     unsafe fn read<R>(&self, f: impl FnOnce(*const T) -> R) -> R;
     /// Calls `f` with a pointer for reading and writing.
     ///
     /// # Safety
-    /// Nobody else accesses the slot meanwhile, and earlier accesses happened before this call.
+    /// No other thread accesses the slot meanwhile, and earlier accesses happened before this call.
     unsafe fn write<R>(&self, f: impl FnOnce(*mut T) -> R) -> R;
 }

@@ -9,12 +9,15 @@
 //! | [`Machine`] | the verbs |
 //! | [`cell`] | what can stand in an atomic cell, and the cell's and slot's contracts |
 //! | [`wait`] | wait policies, deadlines |
+//! | [`device`] | devices, for machines that have some: an extension of [`Machine`] |
 //! | [`local`] | storage of a guest thread |
 //! | [`memory`] | guest memory: [`Owned`] values with the layout they have on the host |
 //! | [`native`] | the machine that this program runs on |
 //! | [`discover`] | what the processor and the kernel say of that machine |
 
 pub mod cell;
+mod counted;
+pub mod device;
 pub mod discover;
 pub mod local;
 pub mod memory;
@@ -23,6 +26,7 @@ pub mod wait;
 
 pub use cell::{Atomic, Slot, Word};
 pub use core::sync::atomic::Ordering;
+pub use counted::Counted;
 pub use local::Local;
 pub use memory::{Owned, OwnedSlice};
 pub use native::Native;
@@ -91,7 +95,7 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// Waits while `cell` holds `value`, as `wait` says, at the latest until `deadline`.
     ///
     /// Returns [`WaitResult::Changed`] with the last value read, which differs from `value` and was read with
-    /// acquire ordering, or [`WaitResult::Expired`]. Wake-ups that find the value unchanged wait on. Whoever
+    /// acquire ordering, or [`WaitResult::Expired`]. Wake-ups that find the value unchanged wait on. The thread that
     /// changes the cell must call [`Machine::wake`] afterwards with a policy that parks if waiters may park.
     /// At least one read of the cell comes before any expiry.
     fn wait_while<T: Word>(cell: &Self::Atomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T>;
@@ -127,7 +131,7 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// Gives back what [`Machine::alloc`] returned.
     ///
     /// # Safety
-    /// `memory` came from `alloc` with the same layout and nobody uses it any more.
+    /// `memory` came from `alloc` with the same layout and no thread uses it any more.
     unsafe fn dealloc(memory: NonNull<u8>, layout: Layout);
 
     /// Computes for `cycles` without touching memory.
@@ -137,10 +141,10 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// On `Native` a write stores back the byte that it read, so the range must be the caller's.
     ///
     /// # Safety
-    /// The range is guest memory that is alive, and with `write` nobody else accesses it meanwhile.
+    /// The range is guest memory that is alive, and with `write` no other thread accesses it meanwhile.
     unsafe fn touch(start: *mut u8, bytes: usize, write: bool);
 
-    /// A hint: the lines of `bytes` bytes at `start` will be read, or, with `write`, written. Nobody waits for them.
+    /// A hint: the lines of `bytes` bytes at `start` will be read, or, with `write`, written. No thread waits for them.
     /// Any address will do; memory that is not there is not fetched.
     fn prefetch(start: *const u8, bytes: usize, write: bool);
 

@@ -5,7 +5,7 @@ use core::cell::Cell;
 /// How many words a thread has.
 pub const WORDS: usize = 8;
 
-/// Who uses which word.
+/// Which algorithm uses which word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// `sync`: head of the thread's free list of queue nodes.

@@ -16,7 +16,7 @@ impl<M: Machine, T> Owned<M, T> {
     /// Puts `value` into the machine's memory, at the alignment that its type asks for.
     pub fn new(value: T) -> Self {
         let at = M::alloc(Layout::new::<T>()).cast::<T>();
-        // SAFETY: alloc returned memory for one T, and nobody else has it.
+        // SAFETY: alloc returned memory for one T, and no other thread has it.
         unsafe { at.write(value) };
         Owned { at, machine: PhantomData }
     }
@@ -38,7 +38,7 @@ impl<M: Machine, T> Deref for Owned<M, T> {
 
 impl<M: Machine, T> Drop for Owned<M, T> {
     fn drop(&mut self) {
-        // SAFETY: the owner goes, so nobody uses the value any more; alloc had the same layout.
+        // SAFETY: the owner goes, so no thread uses the value any more; alloc had the same layout.
         unsafe {
             self.at.drop_in_place();
             M::dealloc(self.at.cast(), Layout::new::<T>());
@@ -66,7 +66,7 @@ impl<M: Machine, T> OwnedSlice<M, T> {
     pub fn new(len: usize, mut value: impl FnMut(usize) -> T) -> Self {
         let at = M::alloc(Self::layout(len)).cast::<T>();
         for i in 0..len {
-            // SAFETY: alloc returned memory for `len` values, and nobody else has it.
+            // SAFETY: alloc returned memory for `len` values, and no other thread has it.
             unsafe { at.add(i).write(value(i)) };
         }
         OwnedSlice { at, len, machine: PhantomData }
@@ -88,7 +88,7 @@ impl<M: Machine, T> Deref for OwnedSlice<M, T> {
 
 impl<M: Machine, T> Drop for OwnedSlice<M, T> {
     fn drop(&mut self) {
-        // SAFETY: the owner goes, so nobody uses the values any more; alloc had the same layout.
+        // SAFETY: the owner goes, so no thread uses the values any more; alloc had the same layout.
         unsafe {
             NonNull::slice_from_raw_parts(self.at, self.len).drop_in_place();
             M::dealloc(self.at.cast(), Self::layout(self.len));

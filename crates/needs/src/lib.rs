@@ -1,12 +1,29 @@
-//! What a test needs that may not be there: a browser, a compressor, a second compiler.
+//! What tests share: what they need that may not be there (a browser, a compressor, a second compiler), and the one command that
+//! [repeats](repeat) a test that failed.
 //!
 //! A test that cannot run says so: it prints `SKIP <test>: no <what>`, appends the same line to the file that `BATON_SKIPPED`
 //! names (`make test` prints that file at its end), and returns. With `CI=true` it fails instead. Every test that
-//! skips does so through here: `crates/cli/tests/skips.rs` looks for others. A dev-dependency, never a normal one.
+//! skips does so through here: `crates/cli/tests/skips.rs` looks for others. A dev-dependency; a normal one only of `check`, whose suites are tests.
+
+pub mod repeat;
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::process::{Command, Stdio};
+
+/// A configuration of proptest's for so many draws, whose failure prints the command that repeats it. (A macro, as this crate knows
+/// nothing of proptest.)
+#[macro_export]
+macro_rules! property {
+    ($cases:expr) => {
+        ::proptest::test_runner::Config {
+            cases: $cases,
+            rng_seed: ::proptest::test_runner::RngSeed::Fixed($crate::repeat::seed()),
+            failure_persistence: None,
+            ..Default::default()
+        }
+    };
+}
 
 /// Whether a program answers to `--version`; if not, the test is [`missing`] it.
 pub fn has(program: &str, test: &str) -> bool {

@@ -3,7 +3,7 @@
 //! The arbiter lets the packet with the longest way go first, and is compared with round robin.
 
 use baton_noc::arbiter::{Arbiter, Contender, RoundRobin};
-use baton_noc::{Config, Delivered, Header, Network, NocError, Packet, Rng};
+use baton_noc::{Config, Delivered, Header, Network, NocError, Packet, Rank, Rng};
 use baton_units::{Cycles, NodeId};
 
 /// Far first: senders write the distance into the header, where every router can read it.
@@ -19,7 +19,8 @@ impl Arbiter for FarFirst {
     }
 
     fn key(&self, pointer: &u16, requester: u32, who: impl FnOnce() -> Contender) -> u64 {
-        u64::from(who().header.level) << 32 | RoundRobin.key(pointer, requester, || unreachable!("by position only"))
+        u64::from(who().header.rank.get().unwrap_or(Rank::LAST)) << 32
+            | RoundRobin.key(pointer, requester, || unreachable!("by position only"))
     }
 
     fn won(&self, pointer: &mut u16, requester: u32) {
@@ -36,7 +37,7 @@ fn measure<A: Arbiter>(arbiter: A) -> Result<f64, NocError> {
             if rng.below(10) < 4 {
                 let dst = rng.below(64) as u32;
                 let far = (src % 8).abs_diff(dst % 8) + (src / 8).abs_diff(dst / 8);
-                let header = Header { level: 14 - far as u8, ..Header::default() };
+                let header = Header { rank: Rank::new(14 - far), ..Header::default() };
                 network.inject(Packet { src: NodeId(src), dst: NodeId(dst), flits: 1, header, tag: 0 })?;
             }
         }

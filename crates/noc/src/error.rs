@@ -74,6 +74,12 @@ pub enum NocError {
 }
 
 impl NocError {
+    /// A TOML error with file and line.
+    pub(crate) fn toml(file: &str, text: &str, e: &toml::de::Error) -> NocError {
+        let line = e.span().map_or(1, |s| text[..s.start.min(text.len())].matches('\n').count() + 1);
+        NocError::Parse { file: file.into(), line, message: e.message().replace('\n', " ") }
+    }
+
     /// The same error with the place in `file`, where its key stands there with the value that is refused. An error
     /// that has a place already, or whose value comes from elsewhere, stays as it is.
     pub fn in_file(self, file: &str, text: &str) -> NocError {

@@ -1,33 +1,48 @@
 //! What travels: a packet with its header, as the network's users see it.
 
+use crate::ocor::Mark;
+use crate::rank::Rank;
 use baton_units::{Cycles, NodeId};
 use serde::{Deserialize, Serialize};
 
 /// The fields of a packet's header that routers may read when they arbitrate.
-///
-/// The mark is OCOR's (paper 1, section 4): a priority check bit, a one-hot level and the progress of the thread
-/// that sent the packet. Packets that nobody marked have `marked` false, and the other two are not looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Keys", into = "Keys")]
 pub struct Header {
     /// Message class: chooses the virtual network. Below [`crate::Config::classes`].
     pub class: u8,
-    /// Priority check bit: set for lock and wake-up requests only.
-    pub marked: bool,
-    /// Position of the one bit of the one-hot level; 0 is the highest priority.
-    pub level: u8,
-    /// Progress of the sending thread; smaller (slower) goes first.
-    pub progress: u16,
+    /// How urgent the packet is, as the mechanism that writes headers has it.
+    pub rank: Rank,
 }
 
 impl Header {
-    /// An unmarked header of `class`.
+    /// A header of `class` without a rank.
     pub fn of_class(class: u8) -> Header {
         Header { class, ..Header::default() }
     }
+}
 
-    /// The level as OCOR's paper writes it: `levels` bits, highest priority leftmost, e.g. `"010"`.
-    pub fn one_hot(self, levels: u8) -> String {
-        (0..levels).map(|l| if self.marked && l == self.level { '1' } else { '0' }).collect()
+/// A header in a file. The keys of its rank are those of the first mechanism that made ranks.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename = "Header")]
+struct Keys {
+    class: u8,
+    marked: bool,
+    level: u8,
+    progress: u16,
+}
+
+impl From<Keys> for Header {
+    fn from(Keys { class, marked, level, progress }: Keys) -> Header {
+        Header { class, rank: if marked { Mark { level, progress }.rank() } else { Rank::NONE } }
+    }
+}
+
+impl From<Header> for Keys {
+    fn from(Header { class, rank }: Header) -> Keys {
+        let mark = Mark::of(rank);
+        let Mark { level, progress } = mark.unwrap_or(Mark { level: 0, progress: 0 });
+        Keys { class, marked: mark.is_some(), level, progress }
     }
 }
 

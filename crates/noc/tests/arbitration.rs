@@ -1,10 +1,11 @@
 //! Who goes first: OCOR's figures 8 and 9, ages, starvation.
 
-use baton_noc::arbiter::{Age, Arbiter, ArbiterKind, Fixed, Matrix, Ocor, RoundRobin, local_priority};
+use baton_noc::arbiter::{Age, Arbiter, ArbiterKind, Fixed, Matrix, Ranked, RoundRobin};
 use baton_noc::experiment::Experiment;
+use baton_noc::ocor::{Mark, local_priority};
 use baton_noc::topology::{GraphFile, GraphLink, TopologyConfig};
 use baton_noc::traffic::{Flow, Pattern};
-use baton_noc::{Config, Delivered, Header, Network, Packet};
+use baton_noc::{Config, Delivered, Header, Network, Packet, Rank, with_arbiter};
 use baton_units::NodeId;
 
 /// Many nodes on one router that all send to one node behind a single link.
@@ -17,7 +18,7 @@ fn funnel(senders: u32) -> Config {
 }
 
 fn marked(level: u8, progress: u16) -> Header {
-    Header { class: 0, marked: true, level, progress }
+    Header { class: 0, rank: Mark { level, progress }.rank() }
 }
 
 fn order<A: Arbiter>(arbiter: A, headers: &[Header]) -> Vec<u64> {
@@ -47,7 +48,7 @@ fn figure_8_order_of_departure() {
         marked(1, a),       // θ2
         marked(0, b),       // η1
     ];
-    let ocor = order(Ocor { outranks_speculation: true, ..Ocor::default() }, &arriving);
+    let ocor = order(Ranked { outranks_speculation: true, ..Ranked::default() }, &arriving);
     assert_eq!(ocor, [3, 5, 1, 6, 0, 4, 2]);
     // The baseline lets them go in turn.
     assert_eq!(order(RoundRobin, &arriving), [0, 1, 2, 3, 4, 5, 6]);
@@ -57,17 +58,18 @@ fn figure_8_order_of_departure() {
 fn marked_go_before_unmarked() {
     let all = [Header::default(), marked(8, 900), Header::default(), marked(0, 900)];
     // Among the unmarked the turn goes on behind the last winner.
-    assert_eq!(order(Ocor { outranks_speculation: false, ..Ocor::default() }, &all), [3, 1, 2, 0]);
+    assert_eq!(order(Ranked { outranks_speculation: false, ..Ranked::default() }, &all), [3, 1, 2, 0]);
 }
 
 #[test]
 fn figure_9_local_priority() {
     // Levels "100", "100" and "010" in: level "100" and index "110" out.
-    let channel = [Some(marked(0, 7)), Some(marked(0, 7)), Some(marked(1, 7))];
+    let mark = |level| Some(Mark { level, progress: 7 });
+    let channel = [mark(0), mark(0), mark(1)];
     assert_eq!(local_priority(&channel, 3), Some(("100".into(), "110".into())));
-    // The check bit enables it: an unmarked packet's level is not looked at, and without marks nothing comes out.
-    let unmarked = Some(Header { level: 0, ..Header::default() });
-    assert_eq!(local_priority(&[unmarked, None, Some(marked(2, 7))], 3), Some(("001".into(), "001".into())));
+    // The check bit enables it: without marks nothing comes out.
+    let unmarked = Mark::of(Header::default().rank);
+    assert_eq!(local_priority(&[unmarked, None, mark(2)], 3), Some(("001".into(), "001".into())));
     assert_eq!(local_priority(&[unmarked, None], 3), None);
 }
 
@@ -75,7 +77,7 @@ fn figure_9_local_priority() {
 fn a_marked_first_bid_outranks_a_body_only_if_asked_to() {
     // Node 0 sends a long packet; node 1's marked single flit comes when the body holds the switch every cycle.
     let late = |outranks_speculation| {
-        let mut net = Network::with_arbiter(&funnel(2), Ocor { outranks_speculation, ..Ocor::default() }).unwrap();
+        let mut net = Network::with_arbiter(&funnel(2), Ranked { outranks_speculation, ..Ranked::default() }).unwrap();
         let mut got: Vec<Delivered> = vec![];
         let long = Packet { src: NodeId(0), dst: NodeId(2), flits: 4, header: Header::default(), tag: 0 };
         net.inject(long).unwrap();
@@ -119,22 +121,32 @@ fn who_can_starve() {
     }
     assert_eq!(longest_wait(Fixed), 3000, "the highest input starves");
     assert_eq!(
-        longest_wait(Ocor { outranks_speculation: true, ..Ocor::default() }),
+        longest_wait(Ranked { outranks_speculation: true, ..Ranked::default() }),
         3000,
         "unmarked packets starve behind marked ones"
     );
     // Rule 2 off: a coin a cycle. Seven waits of one coin each, and the turns among those that have won it.
-    let fair = longest_wait(Ocor { marked_first: false, ..Ocor::default() });
+    let fair = longest_wait(Ranked { ranked_first: false, ..Ranked::default() });
     assert!(fair < 600, "without rule 2: {fair}");
+}
+
+/// A mechanism beside OCOR: it writes ranks and names their arbiter, and the network knows nothing else of it.
+#[test]
+fn another_mechanism_brings_its_own_ranks() {
+    // Deadlines, the nearest first.
+    let headers = [50, 10, 30].map(|deadline| Header { rank: Rank::new(deadline), ..Header::default() });
+    let departures = |config: Config| with_arbiter!(config, |arbiter| order(arbiter, &headers));
+    assert_eq!(departures(Config { arbiter: ArbiterKind::Ranked, ..Config::default() }), [1, 2, 0]);
+    assert_eq!(departures(Config::default()), [0, 1, 2], "in turn");
 }
 
 #[test]
 fn ties_go_by_chance_or_in_turn() {
     let same = [marked(1, 7); 6];
-    assert_eq!(order(Ocor { random_ties: false, ..Ocor::default() }, &same), [0, 1, 2, 3, 4, 5]);
-    let by_chance = order(Ocor::default(), &same);
+    assert_eq!(order(Ranked { random_ties: false, ..Ranked::default() }, &same), [0, 1, 2, 3, 4, 5]);
+    let by_chance = order(Ranked::default(), &same);
     assert_ne!(by_chance, [0, 1, 2, 3, 4, 5]);
-    assert_eq!(by_chance, order(Ocor::default(), &same), "the seed decides");
+    assert_eq!(by_chance, order(Ranked::default(), &same), "the seed decides");
 }
 
 /// Age of the oldest packet of a run of `cycles`: six nodes with four packets under way each send all they can over
@@ -154,7 +166,7 @@ fn the_oldest_packet_is_reported_and_its_age_is_bounded_where_nobody_starves() {
         // Seven nodes with eight packets each wait for one link: all are served within some rounds of 56.
         assert!(short < 300 && long < 300, "{arbiter:?}: {short}, then {long}");
     }
-    for arbiter in [ArbiterKind::Fixed, ArbiterKind::Ocor] {
+    for arbiter in [ArbiterKind::Fixed, ArbiterKind::Ranked] {
         let (short, long) = (oldest(arbiter, 4_000), oldest(arbiter, 40_000));
         assert!(short > 3_000 && long > 30_000, "{arbiter:?} starves: {short}, then {long}");
     }

@@ -5,7 +5,7 @@ use baton_noc::arbiter::RoundRobin;
 use baton_noc::experiment::{Experiment, Outcome, RunResult};
 use baton_noc::topology::TopologyConfig;
 use baton_noc::traffic::{Flow, Pattern, Reply};
-use baton_noc::{Config, Delivered, Header, Network, Packet, Pipeline, Places};
+use baton_noc::{Config, Delivered, EndpointBound, Header, Network, Packet, Pipeline};
 use baton_units::{Cycles, NodeId};
 use proptest::prelude::*;
 
@@ -122,7 +122,7 @@ fn what_is_wrong_is_said() {
     says(two.clone(), Flow { rate: 0.0, ..asks(1, 5, 1) }, 0, "`rate` = 0: expected above 0 for a batch");
     says(Config { endpoint_places: 1, ..two.clone() }, asks(1, 0, 1), 0, "`response_class` = 4294967295");
     let own = |nodes: &[u32], class, places| Config {
-        places: vec![Places { nodes: nodes.to_vec(), class, places }],
+        places: vec![EndpointBound { nodes: nodes.to_vec(), class, places }],
         ..two.clone()
     };
     says(own(&[64], 0, 1), asks(1, 0, 1), 0, "`places[0].nodes` = 64: expected nodes from 0 to 63");
@@ -134,7 +134,7 @@ fn what_is_wrong_is_said() {
 
 /// One endpoint of sixteen is bounded, in one class of two; everything else stays as it was.
 fn one_bounded(pipeline: Pipeline, places: u32) -> Network<RoundRobin> {
-    let own = Places { nodes: vec![5], class: 0, places };
+    let own = EndpointBound { nodes: vec![5], class: 0, places };
     let topology = TopologyConfig::Mesh { size: [4, 4] };
     let config = Config { topology, classes: 2, vcs: 2, pipeline, places: vec![own], ..Config::default() };
     Network::with_arbiter(&config, RoundRobin).unwrap()
@@ -187,7 +187,7 @@ fn a_full_endpoint_backs_up_into_routers_and_comes_to_rest() {
 #[test]
 fn a_bound_that_is_never_reached_changes_nothing() {
     let base = Experiment { cycles: 3_000, ..Experiment::default() };
-    let places = vec![Places { nodes: vec![0, 9], class: 0, places: 1000 }];
+    let places = vec![EndpointBound { nodes: vec![0, 9], class: 0, places: 1000 }];
     let bounded = Config { places, ..base.network.clone() };
     let (a, b) = (base.run().unwrap(), Experiment { network: bounded, ..base }.run().unwrap());
     assert_eq!((a.packet_latency.mean, a.packets, a.flit_hops), (b.packet_latency.mean, b.packets, b.flit_hops));
@@ -199,13 +199,13 @@ fn a_bound_that_is_never_reached_changes_nothing() {
         (r.packets, r.packet_latency.mean, r.flit_hops)
     };
     let network = Config { topology: TopologyConfig::Mesh { size: [4, 4] }, classes: 2, ..Config::default() };
-    let own = vec![Places { nodes: (0..16).collect(), class: 0, places: 2 }];
+    let own = vec![EndpointBound { nodes: (0..16).collect(), class: 0, places: 2 }];
     let one_by_one = all(Config { places: own, response_class: 1, ..network.clone() });
     assert_eq!(one_by_one, all(Config { endpoint_places: 2, response_class: 1, ..network }));
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(baton_needs::property!(24))]
 
     /// Whatever the network, every request of a batch has its reply, and the run ends.
     #[test]

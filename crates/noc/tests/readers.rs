@@ -1,5 +1,6 @@
 //! Input from outside: what is wrong is said with file, place and key, and nothing that can be fed in panics.
 
+use baton_noc::allocator::AllocatorKind;
 use baton_noc::energy::Technology;
 use baton_noc::experiment::Experiment;
 use baton_noc::routing::RouteFile;
@@ -131,6 +132,22 @@ fn what_is_wrong_with_a_configuration_is_said() {
     assert!(error.contains("did you mean `round-robin`?"), "{error}");
 }
 
+/// The keys of the arbiter of ranks stand among the network's own, when read and when written.
+#[test]
+fn a_configuration_is_read_as_it_was_written() {
+    let text = "[network]\nallocator = 'islip'\nmarked_first = false\nrandom_ties = false\nendpoint_places = 3";
+    let read = Experiment::from_toml("c.toml", text).unwrap().network;
+    assert!(read.ranked.outranks_speculation && !read.ranked.ranked_first && !read.ranked.random_ties);
+    assert_eq!((read.allocator, read.endpoint_places), (AllocatorKind::Islip, 3));
+    let written = toml::to_string(&read).unwrap();
+    assert_eq!(Config::from_toml("written.toml", &written).unwrap(), read, "{written}");
+    let in_order =
+        "allocator = \"islip\"\nmark_outranks_speculation = true\nmarked_first = false\nrandom_ties = false\n";
+    assert!(written.contains(in_order), "{written}");
+    let unknown = Config::from_toml("c.toml", "marked_last = true").unwrap_err().to_string();
+    assert!(unknown.contains("expected one of `topology`") && unknown.contains("`marked_first`"), "{unknown}");
+}
+
 #[test]
 fn values_of_a_file_are_refused_with_their_line() {
     let says = |text: &str, what: &str| {
@@ -164,7 +181,7 @@ fn some_toml() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(baton_needs::property!(300))]
 
     #[test]
     fn no_trace_panics(mut cut in 0usize..400, edits in proptest::collection::vec((0usize..400, any::<u8>()), 0..6)) {

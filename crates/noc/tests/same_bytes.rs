@@ -1,10 +1,10 @@
 //! What must change nothing: the order in which routers are stepped, the inner loop that steps them, an arbiter
 //! of priorities without marks, a copy of a network.
 
-use baton_noc::arbiter::{Age, Arbiter, Fixed, Matrix, Ocor, RoundRobin};
+use baton_noc::arbiter::{Age, Arbiter, Fixed, Matrix, Ranked, RoundRobin};
 use baton_noc::topology::TopologyConfig;
 use baton_noc::traffic::{Flow, Injector, Pattern};
-use baton_noc::{Config, Delivered, Header, Loops, Network, Pipeline, Places};
+use baton_noc::{Config, Delivered, EndpointBound, Header, Loops, Network, Pipeline, Rank};
 
 /// Runs `cycles` of `flows`, then drains; gives every delivery, by (arrival, packet).
 fn deliveries<A: Arbiter>(mut net: Network<A>, flows: &[Flow], cycles: u64, shuffle: Option<u64>) -> Vec<Delivered> {
@@ -59,7 +59,7 @@ fn set_ups() -> Vec<(Config, Vec<Flow>)> {
         (Config { classes: 2, endpoint_places: 1, response_class: 1, ..mesh(4) }, vec![two(0), two(1)]),
         // A chip's with devices: some endpoints are bounded for a class of their own.
         (
-            Config { classes: 2, places: vec![Places { nodes: vec![3, 9], class: 0, places: 1 }], ..mesh(4) },
+            Config { classes: 2, places: vec![EndpointBound { nodes: vec![3, 9], class: 0, places: 1 }], ..mesh(4) },
             vec![two(0), two(1)],
         ),
         (Config { buffer: 1, shared_buffer: 8, ..mesh(4) }, vec![flow(0.06, 4)]),
@@ -95,22 +95,22 @@ fn both_loops_agree() {
         check(&config, Age, &flows);
         check(&config, Fixed, &flows);
         let class = (config.classes - 1) as u8;
-        let marked = Header { class, marked: true, level: 1, progress: 3 };
+        let marked = Header { class, rank: Rank::new(3 << 8 | 1) };
         flows.push(Flow { header: marked, ..flow(0.01, 2) });
-        check(&config, Ocor { outranks_speculation: true, ..Ocor::default() }, &flows);
-        check(&config, Ocor { outranks_speculation: false, ..Ocor::default() }, &flows);
+        check(&config, Ranked { outranks_speculation: true, ..Ranked::default() }, &flows);
+        check(&config, Ranked { outranks_speculation: false, ..Ranked::default() }, &flows);
     }
 }
 
 #[test]
-fn ocor_without_marks_is_round_robin() {
+fn ranked_without_ranks_is_round_robin() {
     for (config, flows) in set_ups() {
         let plain = deliveries(round_robin(&config), &flows, 1500, None);
         for outranks_speculation in [false, true] {
-            let ocor = Ocor { outranks_speculation, ..Ocor::default() };
+            let ranked = Ranked { outranks_speculation, ..Ranked::default() };
             assert_eq!(
                 plain,
-                deliveries(Network::with_arbiter(&config, ocor).unwrap(), &flows, 1500, None),
+                deliveries(Network::with_arbiter(&config, ranked).unwrap(), &flows, 1500, None),
                 "{config:?}"
             );
         }

@@ -166,7 +166,7 @@ fn a_full_endpoint_refuses_requests_and_takes_responses() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(baton_needs::property!(40))]
 
     #[test]
     fn every_packet_arrives_on_random_networks(

@@ -67,67 +67,12 @@ impl Timeline {
             return "<p>No run has this figure.</p>".to_owned();
         }
         let x = Axis::linear(&[0.0, self.end.max(1.0) / 1.05], LEFT, WIDTH - RIGHT, true);
-        let mut svg = String::new();
-        let mut at = LEFT;
-        for (kind, name) in self.kinds.iter().enumerate() {
-            let _ = write!(
-                svg,
-                "<rect x={at:.1} y=5 width=11 height=11 fill=\"{}\" /><text x={:.1} y=15>{}</text>",
-                shade(kind),
-                at + 17.0,
-                escape(name)
-            );
-            at += 36.0 + 6.6 * name.chars().count() as f64;
-        }
+        let mut svg = self.legend();
         let mut y = TOP;
         // One line of many strokes a kind.
         let mut pieces = vec![String::new(); self.kinds.len()];
-        for Group { title, lanes, mark } in &self.groups {
-            let (top, bottom) = (y + HEAD, y + HEAD + LANE * lanes.len() as f64);
-            let _ = write!(svg, "<text x={LEFT} y={:.1} font-weight=bold>{}</text>", y + 12.0, escape(title));
-            for (i, lane) in lanes.iter().enumerate() {
-                let lane_top = top + LANE * i as f64;
-                let _ = write!(
-                    svg,
-                    "<text x={} y={:.1} text-anchor=end>{}</text>",
-                    LEFT - 6.0,
-                    lane_top + LANE - 2.0,
-                    escape(&lane.name)
-                );
-                let middle = lane_top + (LANE - GAP) / 2.0;
-                for piece in &lane.pieces {
-                    let Some(strokes) = pieces.get_mut(piece.kind) else { continue };
-                    // In whole places of the picture, so that hundreds of pieces stay a small file.
-                    let [from, to] = [piece.from, piece.to].map(|at| x.at(at.clamp(0.0, self.end)).round());
-                    if to > from {
-                        let _ = write!(strokes, "M{from} {middle:.1}H{to}");
-                    }
-                }
-            }
-            for tick in x.ticks() {
-                let place = x.at(tick);
-                let _ = write!(
-                    svg,
-                    "<line class=grid x1={place:.1} x2={place:.1} y1={bottom:.1} y2={:.1} />\
-                     <text class=dim x={place:.1} y={:.1} text-anchor=middle>{}</text>",
-                    bottom + 5.0,
-                    bottom + 18.0,
-                    number(tick)
-                );
-            }
-            if let Some((moment, name)) = mark {
-                let place = x.at(moment.clamp(0.0, self.end));
-                let anchor = if place > (LEFT + WIDTH) / 2.0 { "end" } else { "start" };
-                let _ = write!(
-                    svg,
-                    "<line class=whisker x1={place:.1} x2={place:.1} y1={:.1} y2={bottom:.1} stroke-dasharray=\"4 3\" />\
-                     <text x={place:.1} y={:.1} text-anchor={anchor}>{}</text>",
-                    top - 4.0,
-                    top - 7.0,
-                    escape(name)
-                );
-            }
-            y = bottom + 26.0;
+        for group in &self.groups {
+            y = self.draw(group, y, &x, &mut svg, &mut pieces);
         }
         // Below the marks, which are in front.
         let strokes = pieces.iter().enumerate().filter(|(_, strokes)| !strokes.is_empty()).map(|(kind, strokes)| {
@@ -143,6 +88,74 @@ impl Timeline {
             y + 8.0,
             escape(&self.x)
         )
+    }
+
+    /// The kinds with their colours, above the groups.
+    fn legend(&self) -> String {
+        let mut svg = String::new();
+        let mut at = LEFT;
+        for (kind, name) in self.kinds.iter().enumerate() {
+            let _ = write!(
+                svg,
+                "<rect x={at:.1} y=5 width=11 height=11 fill=\"{}\" /><text x={:.1} y=15>{}</text>",
+                shade(kind),
+                at + 17.0,
+                escape(name)
+            );
+            at += 36.0 + 6.6 * name.chars().count() as f64;
+        }
+        svg
+    }
+
+    /// Draws a group from `y` on: text and marks into `svg`, its pieces into the strokes of their kinds. Gives where the next
+    /// group begins.
+    fn draw(&self, group: &Group, y: f64, x: &Axis, svg: &mut String, pieces: &mut [String]) -> f64 {
+        let Group { title, lanes, mark } = group;
+        let (top, bottom) = (y + HEAD, y + HEAD + LANE * lanes.len() as f64);
+        let _ = write!(svg, "<text x={LEFT} y={:.1} font-weight=bold>{}</text>", y + 12.0, escape(title));
+        for (i, lane) in lanes.iter().enumerate() {
+            let lane_top = top + LANE * i as f64;
+            let _ = write!(
+                svg,
+                "<text x={} y={:.1} text-anchor=end>{}</text>",
+                LEFT - 6.0,
+                lane_top + LANE - 2.0,
+                escape(&lane.name)
+            );
+            let middle = lane_top + (LANE - GAP) / 2.0;
+            for piece in &lane.pieces {
+                let Some(strokes) = pieces.get_mut(piece.kind) else { continue };
+                // In whole places of the picture, so that hundreds of pieces stay a small file.
+                let [from, to] = [piece.from, piece.to].map(|at| x.at(at.clamp(0.0, self.end)).round());
+                if to > from {
+                    let _ = write!(strokes, "M{from} {middle:.1}H{to}");
+                }
+            }
+        }
+        for tick in x.ticks() {
+            let place = x.at(tick);
+            let _ = write!(
+                svg,
+                "<line class=grid x1={place:.1} x2={place:.1} y1={bottom:.1} y2={:.1} />\
+                 <text class=dim x={place:.1} y={:.1} text-anchor=middle>{}</text>",
+                bottom + 5.0,
+                bottom + 18.0,
+                number(tick)
+            );
+        }
+        if let Some((moment, name)) = mark {
+            let place = x.at(moment.clamp(0.0, self.end));
+            let anchor = if place > (LEFT + WIDTH) / 2.0 { "end" } else { "start" };
+            let _ = write!(
+                svg,
+                "<line class=whisker x1={place:.1} x2={place:.1} y1={:.1} y2={bottom:.1} stroke-dasharray=\"4 3\" />\
+                 <text x={place:.1} y={:.1} text-anchor={anchor}>{}</text>",
+                top - 4.0,
+                top - 7.0,
+                escape(name)
+            );
+        }
+        bottom + 26.0
     }
 }
 

@@ -1,11 +1,11 @@
-//! The environment variables: read once, at start. `docs/preload.md` says what each means.
+//! The environment variables: read once, at start. `docs/reference/preload.md` says what each means.
 
+use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Native, Wait};
 use baton_sync::barrier::{BARRIERS, UnknownBarrier};
 use baton_sync::lock::{LockInfo, info};
 use std::ffi::{CString, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::os::unix::ffi::OsStringExt;
 
 /// What was asked for.
 #[derive(Debug, Default)]
@@ -54,12 +54,13 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
     let asked = text("BATON_WAIT")?;
     if let Some(name) = text("BATON_LOCK")? {
         let lock = info(&name).map_err(|unknown| format!("BATON_LOCK: {unknown}"))?;
-        config.lock = Some((lock, wait(asked.as_deref(), |policy| lock.wait(policy))?));
+        config.lock = Some((lock, wait(asked.as_deref(), |policy| lock.wait_of_a_mutex(policy))?));
     }
     if let Some(name) = text("BATON_BARRIER")? {
         let barrier = BARRIERS.iter().find(|barrier| barrier.name == name);
         let barrier = barrier.ok_or_else(|| format!("BATON_BARRIER: {}", UnknownBarrier(name)))?;
-        config.barrier = Some((barrier.name, wait(asked.as_deref(), |policy| Ok(policy.unwrap_or_default()))?));
+        config.barrier =
+            Some((barrier.name, wait(asked.as_deref(), |policy| Ok(policy.unwrap_or(Wait::SpinPark(SPIN_TRIES))))?));
     }
     if let (Some(wait), None, None) = (asked, config.lock, config.barrier) {
         return Err(format!(
@@ -67,17 +68,32 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
         ));
     }
     config.trace = file("BATON_TRACE")?;
-    if let Some(directory) = &config.trace {
-        let path = Path::new(std::ffi::OsStr::from_bytes(directory.as_bytes()));
-        if !path.is_dir() {
-            return Err(format!("BATON_TRACE={}: not a directory", path.display()));
-        }
-    }
     config.trace_max = text("BATON_TRACE_MAX")?.map(|value| size(&value)).transpose()?;
     config.stacks = on(text("BATON_STACKS")?, "BATON_STACKS")?;
     config.switches = on(text("BATON_SWITCHES")?, "BATON_SWITCHES")?;
     config.stats = file("BATON_STATS")?;
     Ok(config)
+}
+
+/// Empties `BATON_TRACE` for what this process executes: an empty value counts as unset.
+pub fn forget_trace() {
+    unsafe extern "C" {
+        static environ: *const *mut u8;
+    }
+    const NAME: &[u8] = b"BATON_TRACE=";
+    // SAFETY: called before `main`, with one thread: the C library's array of strings, which ends with a null pointer. Each
+    // string ends with a zero, so that the comparison stays inside of it; the byte behind the name is the value's first, or
+    // that zero.
+    unsafe {
+        let mut entry = environ;
+        while !entry.is_null() && !(*entry).is_null() {
+            let string = *entry;
+            if NAME.iter().enumerate().all(|(i, byte)| *string.add(i) == *byte) {
+                *string.add(NAME.len()) = 0;
+            }
+            entry = entry.add(1);
+        }
+    }
 }
 
 /// The first policy of the list that this machine has; the lock's own if there is no list. `take` says which policies the
@@ -140,7 +156,7 @@ mod tests {
     #[test]
     fn a_lock_brings_its_own_wait_or_takes_one() {
         let lock = |variables| with(variables).unwrap().lock.map(|(lock, wait)| (lock.name, wait));
-        assert_eq!(lock(&[("BATON_LOCK", "mcs")]), Some(("mcs", Wait::Pause)));
+        assert_eq!(lock(&[("BATON_LOCK", "mcs")]), Some(("mcs", Wait::SpinPark(128))));
         assert_eq!(lock(&[("BATON_LOCK", "mcs"), ("BATON_WAIT", "futex")]), Some(("mcs", Wait::Futex)));
         assert_eq!(lock(&[("BATON_LOCK", "spin-park")]), Some(("spin-park", Wait::SpinPark(128))));
     }
@@ -148,7 +164,7 @@ mod tests {
     #[test]
     fn a_barrier_takes_any_wait() {
         let barrier = |variables| with(variables).unwrap().barrier;
-        assert_eq!(barrier(&[("BATON_BARRIER", "central")]), Some(("central", Wait::Pause)));
+        assert_eq!(barrier(&[("BATON_BARRIER", "central")]), Some(("central", Wait::SpinPark(128))));
         assert_eq!(barrier(&[("BATON_BARRIER", "tree"), ("BATON_WAIT", "futex")]), Some(("tree", Wait::Futex)));
     }
 
@@ -165,7 +181,6 @@ mod tests {
             ("BATON_LOCK", "msc", "expected one of"),
             ("BATON_WAIT", "pause", "only with BATON_LOCK"),
             ("BATON_BARRIER", "fence", "expected one of"),
-            ("BATON_TRACE", "/nonexistent", "not a directory"),
             ("BATON_TRACE_MAX", "2T", "K, M or G"),
             ("BATON_SWITCHES", "yes", "on or off"),
             ("BATON_STACKS", "1", "on or off"),

@@ -1,6 +1,6 @@
 //! `libbaton_preload.so`: stands between an unmodified program and glibc, replaces its locks, records what its threads do.
 //!
-//! The program is told nothing; the library is told everything by environment variables (`docs/preload.md`), which
+//! The program is told nothing; the library is told everything by environment variables (`docs/reference/preload.md`), which
 //! `baton run` and `baton profile` set.
 //!
 //! | room | holds |

@@ -93,10 +93,8 @@ fn set_up(config: &Config) {
     stats::start(config, follow);
     // Its key is made now, while few exist, so that no thread's first lock has to allocate a table of keys.
     Native::local();
-    if let Err(error) = capture::start(config, follow) {
-        message::refuse(format_args!("{error}"));
-    }
-    if config.trace.is_some() {
+    let recorded = config.trace.is_some() && start_recording(config, follow);
+    if recorded {
         watch::install();
         install::<Recorded>(config);
         if config.lock.is_none() {
@@ -109,6 +107,15 @@ fn set_up(config: &Config) {
     slot::_exit.set(exit_now as Code);
     slot::_Exit.set(exit_now as Code);
     capture::begin();
+}
+
+/// Opens the trace. Where that cannot be (a folder that has gone, rights that were given up, a full disk), the program runs
+/// all the same: the process says so, and what it executes does not try again.
+fn start_recording(config: &Config, follow: bool) -> bool {
+    let Err(error) = capture::start(config, follow) else { return true };
+    message::say(format_args!("{error}; process {} runs unrecorded", std::process::id()));
+    config::forget_trace();
+    false
 }
 
 fn install<P: Probe>(config: &Config) {

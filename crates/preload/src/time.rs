@@ -27,6 +27,15 @@ impl Time {
     }
 }
 
+/// Whether glibc waits until `at` on `id`; otherwise a timed wait is EINVAL, even for what is free.
+///
+/// # Safety
+/// `at` points to a time.
+pub unsafe fn is_valid(id: clockid_t, at: *const timespec) -> bool {
+    // SAFETY: as the caller says.
+    clock(id).is_some_and(|clock| Time(unsafe { *at }).on(clock).is_some())
+}
+
 /// Pauses that grow, for what has to be polled: a few on the CPU, then asleep, from 10 µs up to a millisecond.
 pub struct Backoff(u32);
 

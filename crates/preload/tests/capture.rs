@@ -242,6 +242,41 @@ fn closed_descriptors_limits_and_privileges() {
 }
 
 #[test]
+fn the_edges_of_posix() {
+    recorded("edges.c", &[], |trace| {
+        balanced(trace, true);
+    });
+}
+
+/// A shell under the library, recorded; what it executes cannot be.
+fn unrecorded(script: &str, directory: &Path) {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).arg(directory);
+    let ran = Run::of(command, script).set("BATON_TRACE", directory).run();
+    let (out, err) = (String::from_utf8_lossy(&ran.output.stdout), String::from_utf8_lossy(&ran.output.stderr));
+    assert!(ran.output.status.success() && out == "ran\n", "{}: {}\n{out}{err}", ran.what, ran.output.status);
+    assert_eq!(err.matches("runs unrecorded").count(), 1, "{}: {err}", ran.what);
+}
+
+#[test]
+fn a_program_that_cannot_be_recorded_runs() {
+    // The folder is renamed when Baton ends, and other processes live on; they say so once, not at each program.
+    let directory = folder("gone");
+    unrecorded("rm -r \"$0\"; exec env sh -c 'env echo ran'", &directory);
+    // A file-size limit under which there is no room for the first page.
+    let directory = folder("limit");
+    unrecorded("ulimit -f 1; exec env echo ran", &directory);
+    std::fs::remove_dir_all(&directory).unwrap();
+    // Rights that are given up, where this test has some to give up.
+    // SAFETY: takes no argument.
+    if unsafe { libc::geteuid() } == 0 && baton_needs::has("setpriv", "a_program_that_cannot_be_recorded_runs") {
+        let directory = folder("rights");
+        unrecorded("exec setpriv --reuid=65534 --regid=65534 --clear-groups /bin/echo ran", &directory);
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+}
+
+#[test]
 fn a_full_trace_leaves_the_program_alone() {
     let directory = folder("full");
     let run =

@@ -1,6 +1,7 @@
 //! Every lock that can stand in for a mutex, under programs that use it in every way.
 
 mod common;
+use baton_sync::lock::Waits;
 use common::{Run, compiles, locks, program, sleeping};
 
 /// Runs `name` under every lock, its waiters asleep where it can.
@@ -24,7 +25,8 @@ fn exclusion_and_memory_freed_after_unlock() {
 fn waiters_that_spin() {
     for lock in locks() {
         // Few rounds: with another process on the machine each hand-off may take a time slice.
-        Run::new("counter.c", &["2", "200"]).set("BATON_LOCK", lock.name).ok();
+        let spins = if lock.waits == Waits::Any { "pause" } else { "" };
+        Run::new("counter.c", &["2", "200"]).set("BATON_LOCK", lock.name).set("BATON_WAIT", spins).ok();
     }
 }
 
@@ -36,6 +38,11 @@ fn conditions() {
 #[test]
 fn cancellation() {
     under_every_lock("cancel.c", &["20"]);
+}
+
+#[test]
+fn the_edges_of_posix() {
+    under_every_lock("edges.c", &[]);
 }
 
 #[test]

@@ -12,7 +12,7 @@
 //! | [`lives`] | when a program has more than one thread |
 //! | [`scale`] | more threads than were recorded |
 //!
-//! `docs/whatif.md` tells what is assumed and what is not replayed.
+//! `docs/reference/whatif.md` tells what is assumed and what is not replayed.
 
 pub mod compile;
 pub mod disturbance;

@@ -3,7 +3,7 @@
 
 /// How long two or more lived at the same time, of lives from a beginning to an end.
 pub(crate) fn together(lives: impl IntoIterator<Item = (u64, u64)>) -> u64 {
-    // Ends before beginnings of the same moment: who leaves as another comes does not meet it.
+    // Ends before beginnings of the same moment: a thread that leaves as another comes does not meet it.
     let mut turns: Vec<(u64, i64)> = lives.into_iter().flat_map(|(from, to)| [(from, 1), (to.max(from), -1)]).collect();
     turns.sort_unstable();
     let (mut alive, mut since, mut sum) = (0, 0, 0);

@@ -1,8 +1,10 @@
-//! Networks to replay on: the chip's own, with other arbiters in its routers, or with OCOR's marks and arbiters (Yao and
-//! Lu, ISCA 2016). What a network does to a lock is told against the first one that was asked for, seed by seed.
+//! Networks to replay on: the chip's own, with other arbiters in its routers, or with a mechanism's marks and arbiters.
+//! What a network does to a lock is compared with the first one that was asked for, seed by seed.
 
 use crate::run::Ran;
-use baton_chip::{Chip, ChipError, config::coherent::Contention};
+use baton_chip::config::coherent::Contention;
+use baton_chip::config::mechanism;
+use baton_chip::{Chip, ChipError};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -16,49 +18,37 @@ pub struct Network {
     settings: &'static [&'static str],
 }
 
-/// All of them. Those with OCOR name its rule, so that a name means the same whatever the chip file says.
-pub const NETWORKS: [Network; 8] = [
+/// The networks without a mechanism, by their arbiter.
+const ARBITERS: [Network; 4] = [
     Network {
         name: "round-robin",
         what: "routers serve in turns; no packet is marked",
-        settings: &["ocor.enabled=false", "network.arbiter=round-robin"],
-    },
-    Network {
-        name: "ocor",
-        what: "lock and wake-up requests are marked, and the one with the fewest tries left goes first",
-        settings: &["ocor.enabled=true", "ocor.rule=paper"],
-    },
-    Network {
-        name: "release-first",
-        what: "ocor, but releases go before all tries",
-        settings: &["ocor.enabled=true", "ocor.rule=release-first"],
-    },
-    Network {
-        name: "holder-first",
-        what: "ocor, but every request of a thread that holds a lock goes before all tries",
-        settings: &["ocor.enabled=true", "ocor.rule=holder-first"],
-    },
-    Network {
-        name: "oldest-first",
-        what: "ocor, but the try goes first whose thread has waited longest",
-        settings: &["ocor.enabled=true", "ocor.rule=oldest-first"],
+        settings: &["network.arbiter=round-robin"],
     },
     Network {
         name: "age",
         what: "the oldest packet goes first; no packet is marked",
-        settings: &["ocor.enabled=false", "network.arbiter=age"],
+        settings: &["network.arbiter=age"],
     },
     Network {
         name: "matrix",
         what: "the least recently served goes first; no packet is marked",
-        settings: &["ocor.enabled=false", "network.arbiter=matrix"],
+        settings: &["network.arbiter=matrix"],
     },
     Network {
         name: "fixed",
         what: "the lowest port goes first, and can starve others; no packet is marked",
-        settings: &["ocor.enabled=false", "network.arbiter=fixed"],
+        settings: &["network.arbiter=fixed"],
     },
 ];
+
+/// Every network: routers that serve in turns, the mechanisms of a chip ([`mechanism`]), and the other arbiters.
+pub fn all() -> Vec<Network> {
+    let of_mechanism = |v: &mechanism::Variant| Network { name: v.name, what: v.what, settings: v.settings };
+    let mut all = ARBITERS.to_vec();
+    all.splice(1..1, mechanism::variants().map(of_mechanism));
+    all
+}
 
 /// Why a chip cannot have another network.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -77,12 +67,12 @@ pub enum NoNetwork {
 impl Network {
     /// The network of that name.
     pub fn named(name: &str) -> Option<Network> {
-        NETWORKS.into_iter().find(|network| network.name == name)
+        all().into_iter().find(|network| network.name == name)
     }
 
     /// It marks the requests of locks that give hints.
     pub fn marks(&self) -> bool {
-        self.settings.contains(&"ocor.enabled=true")
+        self.settings.iter().any(|setting| setting.ends_with(".enabled=true"))
     }
 
     /// The chip with this network.
@@ -94,7 +84,10 @@ impl Network {
         if coherent.network.contention == Contention::None {
             return Err(NoNetwork::Free(chip.name.clone()));
         }
-        let settings: Vec<String> = self.settings.iter().map(|&setting| setting.to_owned()).collect();
+        // Mechanisms that the network does not name are off.
+        let named = |switch: &str| self.settings.iter().any(|setting| setting.starts_with(switch));
+        let off = mechanism::SWITCHES.iter().filter(|switch| !named(switch)).map(|switch| format!("{switch}=false"));
+        let settings: Vec<String> = off.chain(self.settings.iter().map(|&setting| setting.to_owned())).collect();
         Ok(Chip::from_toml_with(&chip.to_toml(), &chip.name, &settings)?)
     }
 }

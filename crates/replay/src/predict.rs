@@ -13,6 +13,7 @@ use baton_trace::Trace;
 use baton_units::{Cycles, Nanos};
 use rayon::prelude::*;
 use serde::Serialize;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -194,62 +195,17 @@ pub fn predict(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     let (name, own) = recorded(trace);
     let cpus = ask.cpus.unwrap_or_else(|| cpus(trace, chip));
     let kept = Arc::new(compile(trace, chip, Probes::Kept));
-    // Threads that repeat recorded ones repeat their shares, too.
-    let work = if ask.threads.is_some() { Work::AsRecorded } else { Work::Shared };
-    let program = compile_with(trace, chip, Probes::Subtracted, work);
-    let mut notes = program.notes.clone();
-    if !program.probe.recorded {
-        let assumed = program.probe.event_ns;
-        notes.push(format!("the trace does not say what recording an event cost: {assumed} ns are assumed"));
-    }
-    let program = match ask.threads {
-        None => program,
-        Some(threads) => {
-            let (program, model) = scale::to(program, threads)?;
-            notes.push(model);
-            program
-        }
-    };
+    let (program, notes) = unrecorded(trace, chip, ask.threads)?;
     let program = Arc::new(program);
-    let setup = |choice: &Choice, seed, limit| Setup { choice: choice.clone(), seed, cpus, limit };
-    let seeds = 1..=u64::from(ask.seeds.max(1));
-    let check = seeds.clone().into_par_iter().map(|seed| {
-        let ran = run(&kept, chip, &setup(&own, seed, Some(Cycles(kept.measured.0.saturating_mul(COLLAPSE)))));
-        done();
-        ran
-    });
-    let check = check_of(&kept, chip, &check.collect::<Result<Vec<_>, _>>()?);
-    let base = seeds.clone().into_par_iter().map(|seed| {
-        let ran = run(&program, chip, &setup(&own, seed, None));
-        done();
-        ran
-    });
-    let base: Vec<Ran> = base.collect::<Result<_, _>>()?;
+    let runs = Runs { cpus, seeds: 1..=u64::from(ask.seeds.max(1)), done };
+    let limit = kept.measured.0.saturating_mul(COLLAPSE);
+    let check = check_of(&kept, chip, &runs.of(&kept, &[(&own, chip)], Some(Cycles(limit)))?);
+    let base = runs.of(&program, &[(&own, chip)], None)?;
     let limit = Cycles(base.iter().map(|ran| ran.time.0).max().unwrap_or(0).saturating_mul(COLLAPSE));
     let chips = if networks.is_empty() { std::slice::from_ref(chip) } else { &networks };
     let places = ask.choices.iter().flat_map(|choice| chips.iter().map(move |chip| (choice, chip)));
-    let work: Vec<(&Choice, &Chip, u64)> =
-        places.flat_map(|(choice, chip)| seeds.clone().map(move |seed| (choice, chip, seed))).collect();
-    let ran = work.into_par_iter().map(|(choice, chip, seed)| {
-        let ran = run(&program, chip, &setup(choice, seed, Some(limit)));
-        done();
-        ran
-    });
-    let ran: Vec<Ran> = ran.collect::<Result<_, _>>()?;
+    let ran = runs.of(&program, &places.collect::<Vec<_>>(), Some(limit))?;
     let base = predicted(&own, true, &base, chip, 0);
-    let reference = base.time_ns.median;
-    let mut results = vec![Predicted { speedup: 1.0, ..base }];
-    let each = ask.seeds.max(1) as usize;
-    for (choice, ran) in ask.choices.iter().zip(ran.chunks(each * chips.len())) {
-        if ask.networks.is_empty() {
-            results.push(predicted(choice, false, ran, chip, reference));
-        }
-        for (place, (network, here)) in ask.networks.iter().zip(ran.chunks(each)).enumerate() {
-            let first = (place != 0).then_some(&ran[..each]);
-            let network = Some(OnNetwork::of(network, here, first));
-            results.push(Predicted { network, ..predicted(choice, false, here, chip, reference) });
-        }
-    }
     let share = program.replayability.share();
     let mut reasons = reasons(&check, &program, share);
     reasons.extend(trace.meta.as_ref().and_then(disturbed));
@@ -267,9 +223,71 @@ pub fn predict(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
         cpus,
         threads: program.threads.len() as u32,
         locks,
-        results,
+        results: results(ask, chip, base, &ran),
         notes,
     })
+}
+
+/// The program as it would run without recording, with so many threads where a number is given; and what is assumed, in
+/// sentences.
+fn unrecorded(trace: &Trace, chip: &Chip, threads: Option<u32>) -> Result<(Program, Vec<String>), PredictError> {
+    // Threads that repeat recorded ones repeat their shares, too.
+    let work = if threads.is_some() { Work::AsRecorded } else { Work::Shared };
+    let program = compile_with(trace, chip, Probes::Subtracted, work);
+    let mut notes = program.notes.clone();
+    if !program.probe.recorded {
+        let assumed = program.probe.event_ns;
+        notes.push(format!("the trace does not say what recording an event cost: {assumed} ns are assumed"));
+    }
+    let Some(threads) = threads else { return Ok((program, notes)) };
+    let (program, model) = scale::to(program, threads)?;
+    notes.push(model);
+    Ok((program, notes))
+}
+
+/// What all runs of a prediction have in common.
+struct Runs<'a> {
+    cpus: u32,
+    seeds: RangeInclusive<u64>,
+    done: &'a (dyn Fn() + Sync),
+}
+
+impl Runs<'_> {
+    /// Runs a program with each lock on its chip, with each seed: the runs of the first lock first.
+    fn of(
+        &self,
+        program: &Arc<Program>,
+        places: &[(&Choice, &Chip)],
+        limit: Option<Cycles>,
+    ) -> Result<Vec<Ran>, RunError> {
+        let each = |&(choice, chip)| self.seeds.clone().map(move |seed| (choice, chip, seed));
+        let work: Vec<(&Choice, &Chip, u64)> = places.iter().flat_map(each).collect();
+        let ran = work.into_par_iter().map(|(choice, chip, seed)| {
+            let setup = Setup { choice: choice.clone(), seed, cpus: self.cpus, limit };
+            let ran = run(program, chip, &setup);
+            (self.done)();
+            ran
+        });
+        ran.collect()
+    }
+}
+
+/// The recorded lock's figures, then those of the locks asked for, from their runs in the order asked.
+fn results(ask: &Ask, chip: &Chip, base: Predicted, ran: &[Ran]) -> Vec<Predicted> {
+    let reference = base.time_ns.median;
+    let mut results = vec![Predicted { speedup: 1.0, ..base }];
+    let each = ask.seeds.max(1) as usize;
+    for (choice, ran) in ask.choices.iter().zip(ran.chunks(each * ask.networks.len().max(1))) {
+        if ask.networks.is_empty() {
+            results.push(predicted(choice, false, ran, chip, reference));
+        }
+        for (place, (network, here)) in ask.networks.iter().zip(ran.chunks(each)).enumerate() {
+            let first = (place != 0).then_some(&ran[..each]);
+            let network = Some(OnNetwork::of(network, here, first));
+            results.push(Predicted { network, ..predicted(choice, false, here, chip, reference) });
+        }
+    }
+    results
 }
 
 fn check_of(program: &Program, chip: &Chip, ran: &[Ran]) -> Check {

@@ -57,13 +57,13 @@ pub struct LockSpec {
     pub address: u64,
     /// How often it was taken.
     pub acquisitions: u64,
-    /// It spins in the recorded program and nobody replaces it (`pthread_spinlock_t`).
+    /// It spins in the recorded program and is not replaced (`pthread_spinlock_t`).
     pub spins: bool,
     /// Data lines that hop with it.
     pub lines: Lines,
 }
 
-/// How many lines of data move from one holder's core to the next's, told by how much longer a hold takes when the lock
+/// How many lines of data move from one holder's core to the next's, inferred from how much longer a hold takes when the lock
 /// was last held elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Lines {
@@ -96,7 +96,7 @@ pub struct Replayability {
     pub dynamic: u64,
     /// Events that the trace lost.
     pub lost: u64,
-    /// Threads that nobody in the trace started, beside the first: they arrive from outside.
+    /// Threads that no thread in the trace started, beside the first: they arrive from outside.
     pub from_outside: u64,
 }
 

@@ -8,7 +8,7 @@ use thiserror::Error;
 /// Why a program cannot be scaled.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ScaleError {
-    /// The first thread starts nobody.
+    /// The first thread starts no other.
     #[error("--threads: the recorded program's first thread starts no other, so there is nothing to repeat")]
     Alone,
     /// Fewer than recorded.

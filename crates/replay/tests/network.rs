@@ -3,9 +3,9 @@
 mod common;
 
 use baton_chip::Chip;
-use baton_chip::config::ocor::Rule;
+use baton_chip::config::mechanism::ocor::Rule;
 use baton_machine::Wait;
-use baton_replay::network::{NETWORKS, Network, NoNetwork};
+use baton_replay::network::{Network, NoNetwork, all};
 use baton_replay::predict::{PredictError, Predicted};
 use baton_replay::run::Choice;
 use baton_replay::{Ask, predict};
@@ -93,10 +93,10 @@ fn rules_serve_others_first_and_tell_a_lock_without_hints_nothing() {
 #[test]
 fn every_network_goes_on_a_chip_with_routers_and_none_on_others() {
     let own = ocor16(&[]);
-    for network in NETWORKS {
+    for network in all() {
         let chip = network.on(&own).unwrap();
         let there = chip.coherent.as_ref().unwrap();
-        assert_eq!(there.ocor.enabled, network.marks());
+        assert_eq!(there.mechanisms.ocor.enabled, network.marks());
         let differs = chip != own;
         assert_eq!(differs, network.name != "round-robin", "{}", network.name);
     }
@@ -109,7 +109,7 @@ fn every_network_goes_on_a_chip_with_routers_and_none_on_others() {
         ("oldest-first", Rule::OldestFirst),
     ] {
         let chip = Network::named(name).unwrap().on(&other).unwrap();
-        assert_eq!(chip.coherent.unwrap().ocor.rule, rule, "{name}");
+        assert_eq!(chip.coherent.unwrap().mechanisms.ocor.rule, rule, "{name}");
     }
     let ocor = Network::named("ocor").unwrap();
     assert!(matches!(ocor.on(&common::chip(&[])), Err(NoNetwork::Fixed(_))));

@@ -2,6 +2,9 @@
 
 use baton_units::{CoreId, CpuId};
 
+/// The speed of a core that has the fastest clock of the machine.
+pub const FULL_SPEED: u32 = 1024;
+
 /// A CPU and where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cpu {
@@ -11,8 +14,10 @@ pub struct Cpu {
     pub cluster: u32,
     /// The socket, and NUMA node.
     pub socket: u32,
-    /// How fast its core is beside others; all the same on a symmetric chip. Policies for asymmetric chips tell kinds of
-    /// cores by it.
+    /// Which kind of core: cores of one kind differ in nothing but their speed. 0 on a symmetric chip.
+    pub kind: u32,
+    /// How fast its core is when the policy is made, in 1024ths ([`FULL_SPEED`]) of the fastest clock of the machine. A change
+    /// comes by [`Scheduler::set_speed`](crate::Scheduler::set_speed).
     pub speed: u32,
 }
 
@@ -71,7 +76,7 @@ mod tests {
 
     #[test]
     fn distances_are_by_cluster_and_socket() {
-        let cpu = |core, cluster, socket| Cpu { core: CoreId(core), cluster, socket, speed: 1 };
+        let cpu = |core, cluster, socket| Cpu { core: CoreId(core), cluster, socket, kind: 0, speed: FULL_SPEED };
         let cpus = Cpus(vec![cpu(0, 0, 0), cpu(0, 0, 0), cpu(1, 0, 0), cpu(2, 1, 0), cpu(4, 2, 1)]);
         let from_first: Vec<u32> = cpus.ids().map(|cpu| cpus.distance(CpuId(0), cpu)).collect();
         assert_eq!(from_first, [0, 0, 0, 1, 2]);

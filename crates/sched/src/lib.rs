@@ -17,19 +17,31 @@
 //! | [`registry`] | the policies by name |
 //!
 //! **A new policy is one file** with a type that implements [`Scheduler`] and a constant of type [`Policy`], and one line
-//! in [`registry`]. From then on chip files, `--set os.scheduler=…` and the contract suite (`tests/contract.rs`) have it.
+//! in `policies!` below (`docs/extend.md`). From then on chip files, `--set os.scheduler=…` and the contract suite (`tests/contract.rs`) have it.
 
 pub mod affinity;
 pub mod cpus;
-pub mod eevdf;
-pub mod fair;
 pub mod nice;
 pub mod registry;
 pub mod scheduler;
-pub mod sticky;
 
 pub use affinity::Affinity;
-pub use cpus::{Cpu, Cpus};
+pub use cpus::{Cpu, Cpus, FULL_SPEED};
 pub use nice::Nice;
-pub use registry::{NAMES, POLICIES, Policy, find};
+pub use registry::{NAMES, Policy, find};
 pub use scheduler::{AppId, Born, Decision, Notice, Params, Scheduler, ThreadId};
+
+macro_rules! policies {
+    ($($room:ident :: $policy:ident $(and $more:ident)?,)*) => {
+        $(pub mod $room;)*
+
+        /// All policies; the first is the one of a machine that names none.
+        pub const POLICIES: &[Policy] = &[$($room::$policy, $($room::$more,)?)*];
+    };
+}
+
+policies! {
+    fair::POLICY,
+    sticky::POLICY,
+    eevdf::POLICY and GUEST,
+}

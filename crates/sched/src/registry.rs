@@ -1,6 +1,6 @@
-//! The policies by name. A new one is one file and one line here.
+//! The policies by name.
 
-use crate::{Cpus, Params, Scheduler, eevdf, fair, sticky};
+use crate::{Cpus, POLICIES, Params, Scheduler};
 
 /// A policy and what is said of it.
 #[derive(Clone, Copy, Debug)]
@@ -14,9 +14,6 @@ pub struct Policy {
     /// Makes one, for a machine on which all CPUs are on and no thread lives.
     pub make: fn(&Cpus, &Params) -> Box<dyn Scheduler>,
 }
-
-/// All of them; the first is the one of a machine that names none.
-pub const POLICIES: &[Policy] = &[fair::POLICY, sticky::POLICY, eevdf::POLICY, eevdf::GUEST];
 
 const fn names<const N: usize>() -> [&'static str; N] {
     let mut names = [""; N];

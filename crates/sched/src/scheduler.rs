@@ -104,6 +104,10 @@ pub trait Scheduler {
     /// The CPU is switched on or off. No living thread is left without a CPU that is on.
     fn set_online(&mut self, now: Cycles, cpu: CpuId, online: bool, out: &mut Vec<Decision>);
 
+    /// The CPU's core has another clock from now on: `speed` is what [`Cpu::speed`](crate::Cpu::speed) was before. Told of each CPU
+    /// of the core, whether it is on or not.
+    fn set_speed(&mut self, _now: Cycles, _cpu: CpuId, _speed: u32, _out: &mut Vec<Decision>) {}
+
     /// A thread says something of itself. `lock` and `holder` are what it waits for, where it knows.
     fn notify(
         &mut self,

@@ -2,10 +2,13 @@
 
 mod common;
 
-use baton_sched::{Affinity, POLICIES, Params, ThreadId};
+use baton_sched::{Affinity, FULL_SPEED, POLICIES, Params, ThreadId};
 use baton_units::{CpuId, Cycles};
 use common::{PARAMS, State, World};
 use proptest::prelude::*;
+
+/// Policies that make no use of how fast a CPU is.
+const IGNORE_SPEEDS: [&str; 4] = ["fair", "sticky", "eevdf", "eevdf-guest"];
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -16,6 +19,7 @@ enum Act {
     Pass(u64),
     Switch(usize),
     Affinity(usize, Option<Vec<u32>>),
+    Speed(usize, u32),
 }
 
 fn acts(cpus: u32) -> impl Strategy<Value = Vec<Act>> {
@@ -28,6 +32,7 @@ fn acts(cpus: u32) -> impl Strategy<Value = Vec<Act>> {
         6 => (0u64..150).prop_map(Act::Pass),
         1 => any::<usize>().prop_map(Act::Switch),
         1 => (any::<usize>(), set()).prop_map(|(id, set)| Act::Affinity(id, set)),
+        1 => (any::<usize>(), 1..=FULL_SPEED).prop_map(|(cpu, speed)| Act::Speed(cpu, speed)),
     ];
     prop::collection::vec(act, 0..120)
 }
@@ -84,6 +89,10 @@ fn play(world: &mut World, acts: &[Act], steals: bool) {
                     world.told(|policy, now, out| policy.set_online(now, CpuId(cpu as u32), online, out));
                 }
             }
+            Act::Speed(at, speed) => {
+                let cpu = CpuId((at % world.on.len()) as u32);
+                world.told(|policy, now, out| policy.set_speed(now, cpu, *speed, out));
+            }
             Act::Affinity(at, set) => {
                 let Some(id) = some(*at, |state| *state != State::Gone) else { continue };
                 let set = affinity(set);
@@ -104,7 +113,7 @@ fn play(world: &mut World, acts: &[Act], steals: bool) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::default())]
+    #![proptest_config(baton_needs::property!(256))]
     /// Nobody is lost, run twice, or run where it must not; nobody waits for ever while others run.
     #[test]
     fn every_policy_keeps_every_thread(n in 1u32..9, acts in acts(8)) {
@@ -123,6 +132,20 @@ proptest! {
             for (id, thread) in world.threads.iter().enumerate() {
                 prop_assert!(thread.state != State::Ready || later[id] > ran[id], "{}: thread {id} starves", policy.name);
             }
+        }
+    }
+
+    /// Every policy takes a change of clock at any moment; those that do not use speeds decide as if none had come.
+    #[test]
+    fn policies_that_ignore_speeds_decide_the_same(acts in acts(4)) {
+        let no_speeds: Vec<Act> = acts.iter().filter(|act| !matches!(act, Act::Speed(..))).cloned().collect();
+        for policy in POLICIES.iter().filter(|policy| IGNORE_SPEEDS.contains(&policy.name)) {
+            let run = |acts: &[Act]| {
+                let mut world = World::new(policy, 4, PARAMS);
+                play(&mut world, acts, policy.name == "fair");
+                (world.current.clone(), world.threads.iter().map(|thread| (thread.ran, thread.state)).collect::<Vec<_>>())
+            };
+            prop_assert_eq!(run(&acts), run(&no_speeds));
         }
     }
 

@@ -1,7 +1,6 @@
-//! A study from a program of one's own: `cargo run --release -p baton-studies --example conduct -- [DIR [PROFILES [full]]]`.
+//! A study from a program of one's own: `cargo run --release -p baton-studies --example conduct -- [NAME [DIR [full]]]`.
 
-use baton_studies::ocor::Ocor;
-use baton_studies::{Extent, Progress, conduct, page};
+use baton_studies::{Extent, Progress, STUDIES, page};
 use std::path::PathBuf;
 
 /// Says on standard error what was done.
@@ -18,11 +17,11 @@ impl Progress for Said {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1);
-    let folder = PathBuf::from(words.next().unwrap_or_else(|| "study-ocor".to_owned()));
-    let profiles = PathBuf::from(words.next().unwrap_or_else(|| "profiles/ocor".to_owned()));
+    let name = words.next().unwrap_or_else(|| "ocor".to_owned());
+    let folder = words.next().map_or_else(|| PathBuf::from(format!("study-{name}")), PathBuf::from);
     let extent = if words.next().is_some() { Extent::Full } else { Extent::Quick };
-    let study = Ocor::open("chips/ocor64.toml".as_ref(), &profiles)?;
-    let (findings, work) = conduct(&study, extent, &folder, &Said)?;
+    let study = STUDIES.find(&name).ok_or_else(|| format!("no study is called `{name}`"))?.open(&[], &[])?;
+    let (findings, work) = study.conduct(extent, &folder, &Said)?;
     std::fs::write(folder.join("report.html"), page::html(&findings))?;
     let page = page::markdown(&findings, "");
     for (name, text) in page.pictures.iter().chain([&("report.md".to_owned(), page.page.clone())]) {

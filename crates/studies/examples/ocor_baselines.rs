@@ -12,6 +12,7 @@
 
 use baton_chip::Chip;
 use baton_machine::wait::SPIN_TRIES;
+use baton_studies::kit::Draw as _;
 use baton_studies::ocor::program::Program;
 use baton_studies::ocor::run::Run;
 use baton_workloads::profile::fit::{Fitted, Shown, Source, alike, fit, off};
@@ -179,7 +180,7 @@ fn one(args: &Args, chip: &str, path: &Path) -> Result<(), Failed> {
         let met = if off == 0.0 { if alike { "alike" } else { "met" } } else { "not met" };
         print(&profile.name, &format!("{number} {met}"), &draw, &shown);
         if met == "met" {
-            // At once, so that whoever interrupts the fit loses one candidate, and the same command goes on from here.
+            // At once, so that an interruption of the fit loses one candidate, and the same command goes on from here.
             let text = set::with_draw(&std::fs::read_to_string(path)?, &drawn(draw), &remark(&shown));
             let beside = path.with_extension("toml.new");
             std::fs::write(&beside, text)?;

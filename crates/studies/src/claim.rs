@@ -1,6 +1,6 @@
 //! What a study says in the end: the object that `--json` prints.
 
-use crate::{Interval, Rule};
+use crate::{Extent, Interval, Rule};
 use serde::Serialize;
 
 /// What a figure of ours rests on.
@@ -28,7 +28,7 @@ pub struct Claim {
     pub what: String,
     /// The paper's figure.
     pub paper: Option<f64>,
-    /// Ours.
+    /// This system's figure.
     pub ours: Option<f64>,
     /// Of both.
     pub unit: &'static str,
@@ -42,6 +42,18 @@ pub struct Claim {
     pub rule: String,
     /// Why it does not hold, or is not judged.
     pub why: String,
+}
+
+impl Basis {
+    /// Its name on pages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Basis::Predicted => "predicted",
+            Basis::Calibrated => "calibrated",
+            Basis::Derived => "derived",
+            Basis::NotComparable => "not comparable",
+        }
+    }
 }
 
 impl Claim {
@@ -62,6 +74,16 @@ impl Claim {
     pub fn open(mut self, paper: Option<f64>, rule: Rule, why: impl Into<String>) -> Claim {
         (self.paper, self.rule, self.holds, self.why) = (paper, rule.to_string(), None, why.into());
         self
+    }
+
+    /// A claim whose figure, or one that it follows from, was used to set a parameter: nothing is predicted, so nothing can hold.
+    #[must_use]
+    pub fn calibrated(self, paper: f64, ours: Option<Interval>, rule: Rule, why: impl Into<String>) -> Claim {
+        let claim = Claim { basis: Basis::Calibrated, ..self };
+        match ours {
+            Some(ours) => claim.judged(paper, ours, rule, why),
+            None => claim.open(Some(paper), rule, "not run"),
+        }
     }
 
     /// A claim without figures.
@@ -147,17 +169,76 @@ pub struct Findings {
     pub notes: Vec<String>,
 }
 
+impl Findings {
+    /// Of a study of this extent, with nothing in them yet.
+    pub fn of(study: &'static str, extent: Extent, frozen: Frozen) -> Findings {
+        Findings {
+            study,
+            full: extent == Extent::Full,
+            claims: Vec::new(),
+            falsifiers: Vec::new(),
+            unspecified: Vec::new(),
+            frozen,
+            figures: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Whether this is a result: each verdict but a claim or falsifier that holds has its reason, only predicted claims are judged,
+    /// every claim has its rule, and there is a falsifier.
+    ///
+    /// # Errors
+    /// With the first that is not so.
+    pub fn check(&self) -> Result<(), String> {
+        for Claim { id, part, basis, holds, rule, why, .. } in &self.claims {
+            let wrong = [
+                (*holds != Some(true) && why.is_empty(), "has no reason"),
+                (holds.is_some() && *basis != Basis::Predicted, "is judged, and was not predicted"),
+                (rule.is_empty(), "has no rule"),
+            ];
+            if let Some((_, what)) = wrong.iter().find(|(wrong, _)| *wrong) {
+                return Err(format!("claim {id} {part} {what}"));
+            }
+        }
+        match self.falsifiers.iter().find(|of| of.holds != Some(true) && of.why.is_empty()) {
+            Some(of) => Err(format!("falsifier `{}` has no reason", of.id)),
+            None if self.falsifiers.is_empty() => {
+                Err("no run could show that the mechanism is another: no falsifier".to_owned())
+            }
+            None => Ok(()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn findings_without_a_reason_or_a_falsifier_are_no_result() {
+        let ours = Interval { mean: 10.0, half: None };
+        let falsifier = Falsifier::not_run("f", "no gain", "not run");
+        let of = |claim: Claim, falsifiers: Vec<Falsifier>| {
+            Findings { claims: vec![claim], falsifiers, ..Findings::of("s", Extent::Full, Frozen::default()) }.check()
+        };
+        let claim = |why: &str| Claim::new("A1", "", "gain", "%").judged(39.9, ours, Rule::Within(0.25), why);
+        assert_eq!(of(claim("why"), vec![falsifier.clone()]), Ok(()));
+        assert!(of(claim(""), vec![falsifier.clone()]).unwrap_err().contains("A1  has no reason"));
+        assert!(of(claim("why"), Vec::new()).unwrap_err().contains("no falsifier"));
+        assert!(
+            of(claim("why"), vec![Falsifier { why: String::new(), ..falsifier.clone() }]).unwrap_err().contains("`f`")
+        );
+        let judged = Claim { basis: Basis::Derived, ..claim("why") };
+        assert!(of(judged, vec![falsifier]).unwrap_err().contains("not predicted"));
+    }
 
     #[test]
     fn only_a_predicted_claim_can_hold() {
         let ours = Interval { mean: 40.0, half: Some(1.0) };
         let claim = Claim::new("O1", "", "mean", "%").judged(39.9, ours, Rule::Within(0.25), "unused");
         assert_eq!((claim.holds, claim.why.as_str(), claim.interval), (Some(true), "", Some([39.0, 41.0])));
-        let calibrated = Claim { basis: Basis::Calibrated, ..Claim::new("O8", "", "share", "%") };
-        let calibrated = calibrated.judged(40.0, ours, Rule::Within(0.25), "set by it");
+        let calibrated =
+            Claim::new("O8", "", "share", "%").calibrated(40.0, Some(ours), Rule::Within(0.25), "set by it");
         assert_eq!((calibrated.holds, calibrated.why.as_str()), (None, "set by it"));
         let missed = Claim::new("O2", "", "greatest", "%").judged(61.8, ours, Rule::Within(0.25), "why");
         assert_eq!((missed.holds, missed.why.as_str()), (Some(false), "why"));

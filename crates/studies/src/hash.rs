@@ -1,4 +1,4 @@
-//! FNV-1a with 128 bits: for addresses in a cache and for showing that something has not changed. Nobody forges runs.
+//! FNV-1a with 128 bits: for addresses in a cache and for showing that something has not changed. It is no proof against forgery.
 
 /// A hash under way.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,12 @@
 //! Studies: a paper's claims, the runs that let the system speak to them, and what came out, side by side.
 //!
-//! A study is a module here. It says which runs it needs ([`Study::runs`]), does one of them ([`Study::run`]), and judges
-//! what came out ([`Study::judge`]). Everything else is the same for all studies:
+//! A study is a folder (or a file) here and a line in `studies!`. It says which runs it needs ([`Study::runs`]), does one of them
+//! ([`Study::run`]), and judges what came out ([`Study::judge`]). Everything else is the same for all studies:
 //!
 //! | room | holds |
 //! | --- | --- |
+//! | [`registry`] | the studies by name: what `baton study` knows of them |
+//! | [`kit`] | what they are made of: inputs, experiments, samples, sensitivity, figures |
 //! | [`claim`] | claims, falsifiers, what a paper leaves open: what `--json` prints |
 //! | [`rule`] | when a claim holds: direction, size, tolerance; as data, so that a rule is hashed with the study |
 //! | [`interval`] | means over seeds with their 95% intervals |
@@ -14,25 +16,42 @@
 //! | [`page`] | `report.html`, with its figures |
 //! | [`ocor`] | paper 1: retry-aware locks and a network that serves them first |
 //!
-//! `docs/studies.md` says how to add a study, a rule, a metric.
+//! `docs/reference/studies.md` says how to add a study, a rule, a metric.
 
 pub mod cache;
 pub mod claim;
 pub mod hash;
 pub mod interval;
-pub mod ocor;
+pub mod kit;
 pub mod page;
 pub mod pool;
+pub mod registry;
 pub mod rule;
 
 pub use cache::Cache;
 pub use claim::{Basis, Claim, Falsifier, Findings, Frozen, Unspecified};
 pub use interval::Interval;
 pub use pool::{Progress, Work};
+pub use registry::{Entry, Registry, STUDIES};
 pub use rule::Rule;
+
+/// The registry: a line for each study, its module.
+macro_rules! studies {
+    ($($study:ident,)*) => {
+        $(pub mod $study;)*
+
+        /// What each study says of itself.
+        const ENTRIES: &[Entry] = &[$($study::ENTRY,)*];
+    };
+}
+
+studies! {
+    ocor,
+}
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::fmt::Display;
 use std::path::Path;
 use thiserror::Error;
 
@@ -45,40 +64,42 @@ pub const COMMIT: &str = env!("BATON_COMMIT");
 pub enum Extent {
     /// Fewer seeds and programs, never shorter physics. What needs the full run is not judged.
     Quick,
-    /// All of it.
+    /// Every program, draw, seed and experiment.
     Full,
 }
 
 /// Why a study cannot be done.
 #[derive(Debug, Error)]
 pub enum StudyError {
-    /// There is none of that name.
-    #[error("unknown study `{name}`; expected one of {}", known.join(", "))]
-    Unknown {
-        /// What was asked for.
-        name: String,
-        /// Those that there are.
-        known: Vec<&'static str>,
-    },
-    /// A file of its inputs cannot be read or is wrong; the message names file, line and key.
+    /// A file of its inputs cannot be read or is wrong, or there are too many of them; the message names file, line and key.
     #[error("{0}")]
     Input(String),
     /// A run failed: its inputs, and why.
     #[error("run {run}: {why}")]
     Run {
-        /// Which.
+        /// The run's name.
         run: String,
-        /// Why.
+        /// Why it has no figures.
         why: String,
     },
     /// The folder of results cannot be used.
     #[error("{path}: {error}")]
     Folder {
-        /// Which path.
+        /// The path.
         path: String,
         /// What the system said.
         error: std::io::Error,
     },
+    /// What the study judged is no result: a verdict lacks its reason ([`Findings::check`]).
+    #[error("the study's findings: {0}")]
+    Findings(String),
+}
+
+impl StudyError {
+    /// An error about the study's inputs.
+    pub fn input(why: impl Display) -> StudyError {
+        StudyError::Input(why.to_string())
+    }
 }
 
 /// One paper's study.
@@ -101,7 +122,7 @@ pub trait Study: Sync {
         Vec::new()
     }
 
-    /// Does one.
+    /// Does one run.
     ///
     /// # Errors
     /// With why it has no figures.
@@ -114,7 +135,7 @@ pub trait Study: Sync {
 /// Does a study in `folder`: the cache is `folder/cache`.
 ///
 /// # Errors
-/// With the run that failed, or the folder that cannot be used.
+/// With the run that failed, the folder that cannot be used, or what is wrong with the findings.
 pub fn conduct<S: Study>(
     study: &S,
     extent: Extent,
@@ -126,7 +147,9 @@ pub fn conduct<S: Study>(
     loop {
         let more = study.more(extent, &done);
         if more.is_empty() {
-            return Ok((study.judge(extent, &done), work));
+            let findings = study.judge(extent, &done);
+            findings.check().map_err(StudyError::Findings)?;
+            return Ok((findings, work));
         }
         let (more, of_these) = pool::all(study, more, &cache, progress)?;
         done.extend(more);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-/// Who shows how far a study is.
+/// Shows how far a study is.
 pub trait Progress: Sync {
     /// So many more runs are to be done, and so many of them are in the cache.
     fn begin(&self, runs: usize, cached: usize);
@@ -14,7 +14,7 @@ pub trait Progress: Sync {
     fn done(&self, name: &str);
 }
 
-/// Nobody.
+/// Shows nothing.
 pub struct Quiet;
 
 impl Progress for Quiet {

@@ -1,11 +1,11 @@
 //! A study is resumable: what was run is kept, checked, and not run again; an order of work changes nothing.
 
 use baton_studies::pool::Quiet;
-use baton_studies::{Extent, Findings, Frozen, Study, StudyError, conduct};
+use baton_studies::{Extent, Falsifier, Findings, Frozen, Study, StudyError, conduct};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Squares numbers; fails at one of them, if it is told to.
+/// Squares numbers; fails at one of them, if it has one to fail at.
 struct Squares {
     fails_at: Option<u64>,
     runs: AtomicU64,
@@ -26,20 +26,15 @@ impl Study for Squares {
 
     fn run(&self, run: &u64) -> Result<u64, String> {
         self.runs.fetch_add(1, Relaxed);
-        if self.fails_at == Some(*run) { Err("it was told to".to_owned()) } else { Ok(run * run) }
+        if self.fails_at == Some(*run) { Err("it fails here".to_owned()) } else { Ok(run * run) }
     }
 
     fn judge(&self, extent: Extent, done: &[(u64, u64)]) -> Findings {
         assert!(done.iter().enumerate().all(|(i, (run, square))| *run == i as u64 && *square == run * run));
         Findings {
-            study: "squares",
-            full: extent == Extent::Full,
-            claims: Vec::new(),
-            falsifiers: Vec::new(),
-            unspecified: Vec::new(),
-            frozen: Frozen::default(),
-            figures: Vec::new(),
+            falsifiers: vec![Falsifier::not_run("cubes", "a square is no cube", "not run")],
             notes: vec![done.len().to_string()],
+            ..Findings::of("squares", extent, Frozen::default())
         }
     }
 }
@@ -59,7 +54,7 @@ fn an_interrupted_study_goes_on() {
     let folder = folder("resumes");
     let failing = squares(Some(7));
     let error = conduct(&failing, Extent::Full, &folder, &Quiet).unwrap_err().to_string();
-    assert_eq!(error, "run square of 7: it was told to");
+    assert_eq!(error, "run square of 7: it fails here");
     let kept = failing.runs.load(Relaxed) - 1;
     let whole = squares(None);
     let (findings, work) = conduct(&whole, Extent::Full, &folder, &Quiet).unwrap();

@@ -3,6 +3,7 @@
 
 use baton_chip::Chip;
 use baton_studies::Extent;
+use baton_studies::kit::Inputs;
 use baton_studies::ocor::Ocor;
 use baton_studies::ocor::program::Program;
 use baton_studies::ocor::run::{Figures, Run};
@@ -53,7 +54,8 @@ fn exact_falsifiers_are_exact() {
 #[test]
 fn a_full_study_is_estimated_below_an_hour() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let study = Ocor::open(&root.join("chips/ocor64.toml"), &root.join("profiles/ocor")).unwrap();
+    let inputs = Inputs::open(&[root.join("chips/ocor64.toml")], vec![root.join("profiles/ocor")]).unwrap();
+    let study = Ocor::open(&inputs).unwrap();
     let [(quick, soon), (full, later)] = [Extent::Quick, Extent::Full].map(|extent| study.estimate(extent));
     println!("quick: {quick} runs, {soon:.1} minutes; full: {full} runs, {later:.1} minutes");
     assert!(quick < full && soon < 3.0 && later < 60.0, "{quick} runs, {soon} minutes; {full} runs, {later} minutes");

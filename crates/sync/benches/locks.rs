@@ -56,7 +56,7 @@ impl Counter {
     /// # Safety
     /// The caller holds the lock.
     unsafe fn add(&self) {
-        // SAFETY: by contract nobody else is here.
+        // SAFETY: by contract no other thread is here.
         unsafe { *self.0.get() = black_box(*self.0.get()) + 1 };
     }
 }
@@ -92,7 +92,7 @@ fn contend(threads: usize, acquisitions: u64, section: impl Fn() + Sync) -> Dura
         let end = ends.iter().map(|end| end.0).max().expect("there are threads");
         (end - start, ends.iter().map(|end| end.1).sum::<u64>())
     });
-    // Nobody may have come to its first one.
+    // No thread may have come to its first one.
     took.mul_f64(acquisitions as f64 / done.max(1) as f64)
 }
 

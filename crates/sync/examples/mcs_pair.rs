@@ -1,4 +1,5 @@
-//! Uncontended lock-unlock pairs, for counting instructions: `mcs_pair generic|hand|LOCK N`.
+//! Uncontended lock-unlock pairs, for counting instructions: `mcs_pair generic|hand|LOCK N`. `mcs_pair list` prints what
+//! the registries say of every lock and queue: the kind, the name, and tenths of an instruction.
 //!
 //! `generic` is this crate's lock on the native machine with a node that the caller brings; `hand` is the same algorithm
 //! written down for this program alone, over core's atomics. The abstraction must cost nothing:
@@ -13,8 +14,9 @@
 
 use baton_machine::{Native, Wait};
 use baton_sync::lock::mcs::Mcs;
-use baton_sync::lock::{self, LockVisitor, RawLock, ZeroInit};
+use baton_sync::lock::{self, LOCKS, LockVisitor, RawLock, ZeroInit};
 use baton_sync::nodes::Node;
+use baton_sync::queue::QUEUES;
 use std::hint::{black_box, spin_loop};
 use std::process::ExitCode;
 use std::ptr::{from_ref, null_mut};
@@ -22,19 +24,19 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// A hand-written MCS node.
 #[repr(align(128))]
-struct Place {
-    next: AtomicPtr<Place>,
+struct HandNode {
+    next: AtomicPtr<HandNode>,
     waiting: AtomicBool,
 }
 
 /// A hand-written MCS lock.
 struct Hand {
-    tail: AtomicPtr<Place>,
+    tail: AtomicPtr<HandNode>,
 }
 
 impl Hand {
     #[inline(always)]
-    fn lock(&self, place: &Place) {
+    fn lock(&self, place: &HandNode) {
         place.next.store(null_mut(), Ordering::Relaxed);
         let front = self.tail.swap(from_ref(place).cast_mut(), Ordering::AcqRel);
         if !front.is_null() {
@@ -45,7 +47,7 @@ impl Hand {
 
     #[cold]
     #[inline(never)]
-    fn queue(front: &Place, place: &Place) {
+    fn queue(front: &HandNode, place: &HandNode) {
         place.waiting.store(true, Ordering::Relaxed);
         front.next.store(from_ref(place).cast_mut(), Ordering::Release);
         while place.waiting.load(Ordering::Acquire) {
@@ -54,7 +56,7 @@ impl Hand {
     }
 
     #[inline(always)]
-    fn unlock(&self, place: &Place) {
+    fn unlock(&self, place: &HandNode) {
         let mut behind = place.next.load(Ordering::Acquire);
         if behind.is_null() {
             let me = from_ref(place).cast_mut();
@@ -87,7 +89,7 @@ fn generic(pairs: u64) {
 #[inline(never)]
 fn hand(pairs: u64) {
     let lock = Hand { tail: AtomicPtr::new(null_mut()) };
-    let place = Place { next: AtomicPtr::new(null_mut()), waiting: AtomicBool::new(false) };
+    let place = HandNode { next: AtomicPtr::new(null_mut()), waiting: AtomicBool::new(false) };
     for _ in 0..pairs {
         let (lock, place) = (black_box(&lock), black_box(&place));
         lock.lock(place);
@@ -115,6 +117,14 @@ impl LockVisitor<Native> for Named {
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
+    if arguments == ["list"] {
+        let locks = LOCKS.iter().map(|lock| ("lock", lock.name, lock.counted));
+        let queues = QUEUES.iter().map(|queue| ("queue", queue.name, queue.counted));
+        for (kind, name, counted) in locks.chain(queues) {
+            println!("{kind} {name} {}", (counted.instructions * 10.0).round());
+        }
+        return ExitCode::SUCCESS;
+    }
     let [kind, pairs] = arguments.as_slice() else { return usage() };
     let Ok(pairs) = pairs.parse() else { return usage() };
     match kind.as_str() {
@@ -131,6 +141,6 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: mcs_pair generic|hand|LOCK N");
+    eprintln!("usage: mcs_pair generic|hand|LOCK N, or mcs_pair list");
     ExitCode::FAILURE
 }

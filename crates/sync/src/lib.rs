@@ -1,4 +1,4 @@
-//! Locks, barriers, events and queues, each written once over [`Machine`](baton_machine::Machine): the source that
+//! Locks, barriers, events, queues, reader-writer locks and semaphores, each written once over [`Machine`](baton_machine::Machine): the source that
 //! is simulated is the source that ships, and it has been model-checked.
 //!
 //! A folder is a concept: `mod.rs` states the contract, each algorithm has a file of its own beside it, and one line
@@ -10,6 +10,8 @@
 //! | [`barrier`] | all arrive before any goes on |
 //! | [`event`] | wait for a condition, notify one or all |
 //! | [`queue`] | bounded queues |
+//! | [`rwlock`] | any number of readers at a time, or one writer |
+//! | [`semaphore`] | permits that are taken and posted |
 //! | [`api`] | the locks as mutexes for Rust programs |
 //! | [`nodes`] | queue nodes, which each thread keeps for all of these |
 //!
@@ -22,5 +24,7 @@ pub mod event;
 pub mod lock;
 pub mod nodes;
 pub mod queue;
+pub mod rwlock;
+pub mod semaphore;
 
 mod registry;

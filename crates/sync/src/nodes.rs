@@ -24,7 +24,7 @@ pub struct Node<M: Machine> {
 }
 
 impl<M: Machine> Node<M> {
-    /// A node that nobody waits behind.
+    /// A node that no thread waits behind.
     pub fn new() -> Self {
         Node {
             next: M::Atomic::new(Ptr::NULL),
@@ -81,7 +81,7 @@ pub(crate) fn take<M: Machine>() -> NonNull<Node<M>> {
     }
 }
 
-/// Puts a node that nobody refers to any more into the calling thread's list.
+/// Puts a node that no thread refers to any more into the calling thread's list.
 ///
 /// # Safety
 /// The node came from [`take`], and no other thread will touch it.
@@ -106,7 +106,7 @@ fn allocate<M: Machine>() -> NonNull<Node<M>> {
 fn free_list<M: Machine>(first: usize) {
     let mut next = first;
     while let Some(node) = NonNull::new(core::ptr::with_exposed_provenance_mut::<Node<M>>(next)) {
-        // SAFETY: the list's nodes came from `allocate`, belong to the ending thread, and nobody refers to them.
+        // SAFETY: the list's nodes came from `allocate`, belong to the ending thread, and no thread refers to them.
         unsafe {
             next = node.as_ref().below.get();
             node.drop_in_place();

@@ -1,16 +1,24 @@
-//! The shape of the registries of barriers, events and queues: a table of what is said, and a visitor that is called
-//! with the type that a name stands for.
+//! The shape of the registries of barriers, events, queues, reader-writer locks and semaphores: a table of what is
+//! said, and a visitor that is called with the type that a name stands for. Each registry's list stands in a macro that passes it to another macro:
+//! [`modules`] makes the modules of it, [`registry`] the table, `crates/check` the contract suites.
 
-/// Makes a registry: the table, the error for an unknown name, the visitor and `visit`.
+/// Declares the modules of a list.
+macro_rules! modules {
+    ($($room:ident :: $entry:ident $($mutex:ident)? [$($ability:ident)*],)*) => { $(pub mod $room;)* };
+}
+
+/// Makes a registry: the table, the error for an unknown name, the visitor and `visit`. What holds items is followed by
+/// their type in the list's header.
 macro_rules! registry {
     (
         $(#[$table_doc:meta])* $table:ident: $info:ty,
         $(#[$error_doc:meta])* $error:ident $noun:literal,
         $(#[$visitor_doc:meta])* $visitor:ident $contract:ident $([$($bound:tt)*])?,
-        $($room:ident :: $entry:ident),* $(,)?
+        $item:tt
+        $($room:ident :: $entry:ident [$($ability:ident)*],)*
     ) => {
         $(#[$table_doc])*
-        pub const $table: &[$info] = &[$(<$room::$entry<Native> as $contract<Native>>::INFO),*];
+        pub const $table: &[$info] = &[$(<$crate::registry::of!($room::$entry, Native, $item) as $contract<Native>>::INFO),*];
 
         $(#[$error_doc])*
         #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,12 +43,18 @@ macro_rules! registry {
 
         /// Calls `visitor` with the type that `name` stands for on machine `M`.
         pub fn visit<M: Machine, V: $visitor<M>>(name: &str, visitor: V) -> Result<V::Out, $error> {
-            $(if name == <$room::$entry<M> as $contract<M>>::INFO.name {
-                return Ok(visitor.visit::<$room::$entry<M>>());
+            $(if name == <$crate::registry::of!($room::$entry, M, $item) as $contract<M>>::INFO.name {
+                return Ok(visitor.visit::<$crate::registry::of!($room::$entry, M, $item)>());
             })*
             Err($error(name.to_owned()))
         }
     };
 }
 
-pub(crate) use registry;
+/// The type of an entry on a machine.
+macro_rules! of {
+    ($room:ident :: $entry:ident, $m:ty, ()) => { super::$room::$entry<$m> };
+    ($room:ident :: $entry:ident, $m:ty, ($item:ty)) => { super::$room::$entry<$m, $item> };
+}
+
+pub(crate) use {modules, of, registry};

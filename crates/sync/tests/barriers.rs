@@ -1,4 +1,4 @@
-//! Every barrier of the registry on the real machine: nobody passes early, what was written is seen, it can be used
+//! Every barrier of the registry on the real machine: no thread passes early, what was written is seen, it can be used
 //! again, by any number of participants.
 
 #![allow(clippy::disallowed_types, reason = "the tests stand outside of the algorithms")]

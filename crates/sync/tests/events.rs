@@ -109,7 +109,7 @@ fn no_notification_is_lost() {
     }
 }
 
-/// More waiters than a broadcast's batch all wake; a waiter that nobody notifies gives up at its deadline, not before.
+/// More waiters than a broadcast's batch all wake; a waiter that no thread notifies gives up at its deadline, not before.
 struct Broadcast(Wait);
 
 impl EventVisitor<Native> for Broadcast {

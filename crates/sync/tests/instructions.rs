@@ -1,4 +1,4 @@
-//! What an uncontended pair of each lock costs, in instructions: no more than `docs/locks.md` says, and the generic MCS lock
+//! What an uncontended pair of each lock costs, in instructions: no more than `docs/reference/locks.md` says, and the generic MCS lock
 //! no more than a hand-written one.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "the test starts a program")]

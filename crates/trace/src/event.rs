@@ -29,7 +29,7 @@ impl SiteId {
     pub const MAX: u32 = 0xff_ffff;
 }
 
-/// What sort of lock an event speaks of. It stands in every lock event, as a statically initialised lock has no
+/// What kind of lock an event speaks of. It stands in every lock event, as a statically initialised lock has no
 /// initialisation event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -138,7 +138,7 @@ pub enum OffReason {
     Preempted = 2,
 }
 
-/// Sort of a synchronization object that is not a lock.
+/// A kind of synchronization object that is not a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Waitable {
     /// `pthread_cond_t`, `cnd_t`.
@@ -163,7 +163,7 @@ pub enum What {
         lock: Lock,
         /// The mode.
         mode: Mode,
-        /// Who called.
+        /// The call site.
         site: SiteId,
     },
     /// The thread found the lock taken and starts to wait. Ends with `Acquired` or `Timeout` of the same lock.
@@ -172,7 +172,7 @@ pub enum What {
         lock: Lock,
         /// The mode.
         mode: Mode,
-        /// Who called.
+        /// The call site.
         site: SiteId,
     },
     /// The wait ended with the lock held.
@@ -190,7 +190,7 @@ pub enum What {
         lock: Lock,
         /// The mode.
         mode: Mode,
-        /// Who called.
+        /// The call site.
         site: SiteId,
     },
     /// The wait ended without the lock: a time-out, a cancellation, an error.
@@ -206,14 +206,14 @@ pub enum What {
         lock: Lock,
         /// The mode.
         mode: Mode,
-        /// Who called.
+        /// The call site.
         site: SiteId,
     },
     /// A lock was initialised: its address starts a new life.
     LockInit {
         /// The lock.
         lock: Lock,
-        /// Who called: locks of one site form a class.
+        /// The call site: locks of one site form a class.
         site: SiteId,
     },
     /// A lock was destroyed: its address may become another lock.
@@ -223,16 +223,16 @@ pub enum What {
     },
     /// A condition variable, barrier or semaphore was initialised.
     Init {
-        /// Its sort.
+        /// Its kind.
         sort: Waitable,
         /// Where it lies.
         address: Address,
-        /// Who called.
+        /// The call site.
         site: SiteId,
     },
     /// A condition variable, barrier or semaphore was destroyed.
     Destroy {
-        /// Its sort.
+        /// Its kind.
         sort: Waitable,
         /// Where it lies.
         address: Address,
@@ -248,7 +248,7 @@ pub enum What {
     CondWait {
         /// The condition variable.
         condition: Address,
-        /// Who called.
+        /// The call site.
         site: SiteId,
     },
     /// Names the mutex of the condition wait that this thread has just begun.
@@ -267,21 +267,21 @@ pub enum What {
     CondSignal {
         /// The condition variable.
         condition: Address,
-        /// Who called.
+        /// The call site.
         site: SiteId,
     },
     /// All waiters are about to be woken.
     CondBroadcast {
         /// The condition variable.
         condition: Address,
-        /// Who called.
+        /// The call site.
         site: SiteId,
     },
     /// The thread is about to enter a barrier.
     BarrierArrive {
         /// The barrier.
         barrier: Address,
-        /// Who called.
+        /// The call site.
         site: SiteId,
     },
     /// The thread has left the barrier.
@@ -295,14 +295,14 @@ pub enum What {
     SemTake {
         /// The semaphore.
         semaphore: Address,
-        /// Who called.
+        /// The call site.
         site: SiteId,
     },
     /// The semaphore was at zero: a wait begins. Ends with `SemTaken` or `SemTimeout`.
     SemWait {
         /// The semaphore.
         semaphore: Address,
-        /// Who called.
+        /// The call site.
         site: SiteId,
     },
     /// The wait ended with the semaphore taken.
@@ -321,14 +321,14 @@ pub enum What {
     SemTryFail {
         /// The semaphore.
         semaphore: Address,
-        /// Who called.
+        /// The call site.
         site: SiteId,
     },
     /// The semaphore is about to be raised.
     SemPost {
         /// The semaphore.
         semaphore: Address,
-        /// Who called.
+        /// The call site.
         site: SiteId,
     },
     /// The thread runs. `handle` is its `pthread_t` (or any number that its creator's `Created` also names).
@@ -343,7 +343,7 @@ pub enum What {
     },
     /// A thread is about to be created. `Created` follows in the same thread.
     Create {
-        /// Who called.
+        /// The call site.
         site: SiteId,
     },
     /// The creation returned. The child may have started before this.
@@ -357,7 +357,7 @@ pub enum What {
     JoinBegin {
         /// The awaited thread.
         handle: u64,
-        /// Who called.
+        /// The call site.
         site: SiteId,
     },
     /// The join returned.
@@ -443,7 +443,7 @@ pub enum What {
 }
 
 impl What {
-    /// A context switch of the writing thread itself. Such an event is written when the kernel has told of it, perhaps long
+    /// A context switch of the writing thread itself. Such an event is written when the kernel has reported it, perhaps long
     /// after its time, but in the order of these times.
     pub(crate) fn is_own_switch(&self) -> bool {
         matches!(self, What::OffCpu { tid: 0, .. } | What::OnCpu { tid: 0, .. })

@@ -1,4 +1,4 @@
-//! Where each field lies in an events file: the file header and the segment header. `docs/trace-format.md` has the same
+//! Where each field lies in an events file: the file header and the segment header. `docs/reference/trace-format.md` has the same
 //! in prose. All numbers are little-endian.
 
 use crate::clock::{Moment, Source};

@@ -49,7 +49,7 @@
 //! }
 //! # Ok::<(), baton_trace::ReadError>(())
 //! ```
-//! `docs/trace-format.md` describes the files byte by byte.
+//! `docs/reference/trace-format.md` describes the files byte by byte.
 
 mod affinity;
 pub mod analysis;

@@ -4,7 +4,7 @@
 //! word 0   bits 0–7 kind (0 = not written), 8–55 time since the segment's base, 56–63 argument, upper 8 bits
 //! word 1   bits 0–47 object, 48–63 argument, lower 16 bits
 //! ```
-//! `docs/trace-format.md` lists every kind. Numbers are never re-used for another meaning.
+//! `docs/reference/trace-format.md` lists every kind. Numbers are never re-used for another meaning.
 
 use crate::event::{How, Lock, LockKind, Mode, OffReason, SiteId, Waitable, WakeReason, What};
 
@@ -279,7 +279,7 @@ mod tests {
                 assert_eq!(What::decode(back), Some(what));
             }
         }
-        // 14 operations on 6 kinds of locks, and 37 others: whoever adds one updates the format's page.
+        // 14 operations on 6 kinds of locks, and 37 others: adding one changes the format's page, too.
         assert_eq!(known.len(), 6 * 14 + 37);
     }
 

@@ -1,4 +1,4 @@
-//! A whole trace: who took part, what things are called, what was lost, and its events in the order of time.
+//! A whole trace: which threads took part, what things are called, what was lost, and its events in the order of time.
 
 use crate::clock::{Clock, Ticks};
 use crate::event::{Address, Event, SiteId, ThreadIndex};
@@ -73,7 +73,7 @@ pub struct Thread {
     pub process: ProcessIndex,
     /// The kernel's number.
     pub tid: u32,
-    /// Its name, if it told one.
+    /// Its name, if it gave one.
     pub name: Option<String>,
     /// Its first event.
     pub first: Ticks,

@@ -332,7 +332,7 @@ fn check(events: Vec<(u64, ThreadIndex, What)>, windows: Vec<(u64, u64)>) -> Res
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(baton_needs::property!(300))]
 
     #[test]
     fn mutex_accounts_match_the_oracle(events in history(LockKind::Mutex)) {

@@ -165,7 +165,7 @@ fn no_directory_and_an_empty_one_are_errors_that_name_it() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(baton_needs::property!(100))]
 
     #[test]
     fn rubbish_is_no_trace_and_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..20_000)) {
@@ -187,7 +187,7 @@ proptest! {
     }
 }
 
-/// Where the header's checksum stands (`docs/trace-format.md`).
+/// Where the header's checksum stands (`docs/reference/trace-format.md`).
 const HEADER_CRC: usize = 72;
 
 #[test]

@@ -1,10 +1,10 @@
-//! `docs/trace-format.md` lists exactly the kinds of records that there are, under their names.
+//! `docs/reference/trace-format.md` lists exactly the kinds of records that there are, under their names.
 
 use baton_trace::What;
 use baton_trace::record::{LOCK, Raw};
 use std::collections::BTreeMap;
 
-const PAGE: &str = include_str!("../../../docs/trace-format.md");
+const PAGE: &str = include_str!("../../../docs/reference/trace-format.md");
 
 /// Number and event's name of each row of the table that begins under `heading`.
 fn rows(heading: &str) -> BTreeMap<u8, String> {

@@ -14,7 +14,7 @@ fn what() -> impl Strategy<Value = What> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(baton_needs::property!(1000))]
 
     #[test]
     fn nothing_panics_and_the_accounts_close(

@@ -299,7 +299,7 @@ fn programs() -> impl Strategy<Value = Vec<Program>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(baton_needs::property!(200))]
 
     #[test]
     fn the_path_covers_the_run_without_gap_or_overlap(programs in programs(), latency in 0u64..8) {

@@ -7,7 +7,11 @@
 //! spinners whose holder has lost its CPU would take long to come to an end by themselves. It prints the acquisitions and
 //! the window's length in nanoseconds.
 
-#![allow(clippy::disallowed_types, reason = "a run on the real machine: its threads and its clock")]
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "a run on the real machine: its threads and its clock"
+)]
 
 use baton_machine::units::Cycles;
 use baton_machine::{Native, Wait};
@@ -42,7 +46,7 @@ impl Probe for Counts {
         0
     }
     fn acquired(&self, _: u32, _: u64) {
-        // Nobody else writes there.
+        // No other thread writes there.
         let count = &self.0[NUMBER.get()].0;
         count.store(count.load(Relaxed) + 1, Relaxed);
     }

@@ -7,6 +7,7 @@
 //!
 //! `--size N`, `--grain N` and `--rounds N` (1) as `baton sim --workload sort --help` explains them. What the threads compute
 //! is compared with a plain run; a wrong result is exit code 1.
+#![expect(clippy::disallowed_methods, reason = "the workload runs on the native machine")]
 
 use baton_machine::{Native, Wait};
 use baton_workloads::monitor::Kit;

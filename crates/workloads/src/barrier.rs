@@ -1,9 +1,9 @@
 //! Threads that compute and meet at a barrier, again and again.
 
-use crate::{Team, Think, expect, share};
+use crate::{Charge, Knobs, Probe, Refused, Team, Think, Workload, WorkloadInfo, expect, share};
 use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
-use baton_sync::barrier::RawBarrier;
+use baton_sync::barrier::{self, BarrierInfo, BarrierVisitor, RawBarrier};
 use std::num::NonZeroU32;
 
 /// A thread's count of episodes, on a pair of lines of its own.
@@ -24,7 +24,7 @@ pub struct Meetings {
 }
 
 impl Meetings {
-    /// The threads, meeting at a `B`. The check: nobody ever ran ahead of the one that it looks at, everyone met as
+    /// The threads, meeting at a `B`. The check: no thread ran ahead of the one that it looks at, each met as
     /// often as asked, and each meeting had one serial thread.
     pub fn team<M: Machine, B: RawBarrier<M>>(self, wait: Wait) -> Team {
         let threads = self.threads.get();
@@ -58,5 +58,49 @@ impl Meetings {
             counts.iter().try_for_each(|count| expect("meetings", count.0.load(Relaxed), self.iterations))
         });
         Team::new(bodies, verify)
+    }
+}
+
+/// [`Meetings`] at a barrier of the registry.
+#[derive(Clone, Copy)]
+pub struct Meeting {
+    barrier: &'static BarrierInfo,
+    meetings: Meetings,
+}
+
+struct Make(Meetings, Wait);
+impl<M: Machine> BarrierVisitor<M> for Make {
+    type Out = Team;
+    fn visit<B: RawBarrier<M>>(self) -> Team {
+        self.0.team::<M, B>(self.1)
+    }
+}
+
+impl Workload for Meeting {
+    const INFO: WorkloadInfo =
+        WorkloadInfo { name: "barrier", what: "Compute and meet at a barrier", figure: "cycles", has_locks: false };
+
+    fn choose(knobs: &Knobs<'_>) -> Result<Meeting, Refused> {
+        let barrier = knobs.barrier()?;
+        let no_thread = || Refused::because("a barrier needs a thread");
+        let threads = NonZeroU32::new(knobs.threads_or_two()).ok_or_else(no_thread)?;
+        let (think, spread, iterations) = (Cycles(knobs.think), knobs.spread, knobs.iterations_or(1000));
+        Ok(Meeting { barrier, meetings: Meetings { threads, think, spread, iterations } })
+    }
+
+    fn threads(&self) -> u32 {
+        self.meetings.threads.get()
+    }
+
+    fn team<M: Machine, P: Probe>(&self, wait: Wait, _: P) -> Result<Team, Refused> {
+        barrier::visit::<M, _>(self.barrier.name, Make(self.meetings, wait)).map_err(Refused::because)
+    }
+
+    fn algorithm(&self) -> Option<&'static str> {
+        Some(self.barrier.name)
+    }
+
+    fn charge(&self) -> Charge {
+        Charge::Typical
     }
 }

@@ -1,9 +1,9 @@
 //! One load after another, each at the address that the one before has read: nothing overlaps, so the time a load is the
 //! latency of the level that the range fits into.
 
-use crate::measure::{Figure, Spans, blocks};
-use crate::{Team, expect, share, xorshift};
-use baton_machine::{Atomic, Machine, Ordering::Relaxed};
+use crate::timing::{Figure, Spans, blocks};
+use crate::{Knobs, Probe, Refused, Team, Workload, WorkloadInfo, expect, share, xorshift};
+use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
 
 /// The workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,34 @@ fn cycle(n: usize) -> Vec<u32> {
         next.swap(i, (xorshift(&mut state) % i as u64) as usize);
     }
     next
+}
+
+impl Workload for Chase {
+    const INFO: WorkloadInfo = WorkloadInfo {
+        name: "chase",
+        what: "One dependent load after another: the latency of the level that --bytes fit into",
+        figure: "measured.cycles_a_load",
+        has_locks: false,
+    };
+
+    fn choose(knobs: &Knobs<'_>) -> Result<Chase, Refused> {
+        if knobs.threads.is_some_and(|threads| threads != 1) {
+            return Err(Refused::because("chase is for 1 thread"));
+        }
+        Ok(Chase { bytes: knobs.bytes, stride: knobs.line_bytes, iterations: knobs.iterations_or(1000) })
+    }
+
+    fn threads(&self) -> u32 {
+        1
+    }
+
+    fn team<M: Machine, P: Probe>(&self, _: Wait, _: P) -> Result<Team, Refused> {
+        Ok(Chase::team::<M>(*self))
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! One word that all threads add to: how many requests a second one line takes.
 
-use crate::measure::{Figure, Spans};
-use crate::{Team, Think, expect, share};
+use crate::timing::{Figure, Spans};
+use crate::{Knobs, Probe, Refused, Team, Think, Workload, WorkloadInfo, expect, share};
 use baton_machine::units::Cycles;
-use baton_machine::{Atomic, Machine, Ordering::Relaxed};
+use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
 
 /// The word, on a pair of lines of its own.
 #[repr(C, align(128))]
@@ -50,5 +50,27 @@ impl Hot {
                 vec![Figure { name: "additions_a_nanosecond", value: expected as f64 / spans.whole().0.max(1) as f64 }]
             }),
         }
+    }
+}
+
+impl Workload for Hot {
+    const INFO: WorkloadInfo = WorkloadInfo {
+        name: "hot-line",
+        what: "One word that all add to",
+        figure: "measured.additions_a_kilocycle",
+        has_locks: false,
+    };
+
+    fn choose(knobs: &Knobs<'_>) -> Result<Hot, Refused> {
+        let (think, spread, iterations) = (Cycles(knobs.think), knobs.spread, knobs.iterations_or(1000));
+        Ok(Hot { threads: knobs.threads_or_two(), think, spread, iterations })
+    }
+
+    fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    fn team<M: Machine, P: Probe>(&self, _: Wait, _: P) -> Result<Team, Refused> {
+        Ok(Hot::team::<M>(*self))
     }
 }

@@ -1,7 +1,7 @@
 //! Micro-workloads over [`Machine`]: what a lock, a barrier or a queue is put through on any machine.
 //!
-//! A workload makes a [`Team`]: one body a thread, and a check of what they computed. Who runs the bodies is up to the
-//! machine: the simulator's guest threads, or the host's. A [`Probe`] hears when a lock is waited for, taken and given up.
+//! A workload makes a [`Team`]: one body a thread, and a check of what they computed. The machine's threads run the
+//! bodies: the simulator's guests, or the host's. A [`Probe`] hears when a lock is waited for, taken and given up.
 //!
 //! | room | holds |
 //! | --- | --- |
@@ -15,30 +15,63 @@
 //! | [`sharing`] | counters side by side in a line, or apart |
 //! | [`mostly`] | lines that all read and few write |
 //! | [`hot`] | one line that all want |
-//! | [`measure`] | what a workload times of itself |
+//! | [`timing`] | what a workload times of itself |
 //! | [`profile`] | synthetic programs that stand in for real ones of which a few figures are printed |
 //! | [`programs`] | real programs with checked results: a filter, a pipeline, a tree, a sort, an alignment |
 //! | [`monitor`] | what these share data under |
-//! | [`probe`] | who is told about locks |
+//! | [`probe`] | what hears about locks |
+//! | `registry` | every workload by name |
+//! | `knobs` | what can be set of a workload |
 
-pub mod barrier;
-pub mod chase;
-pub mod hot;
+mod knobs;
 pub mod litmus;
-pub mod lock;
-pub mod measure;
 pub mod monitor;
-pub mod mostly;
-pub mod pingpong;
 pub mod probe;
 pub mod profile;
 pub mod programs;
-pub mod ring;
-pub mod sharing;
-pub mod stream;
+mod registry;
+pub mod timing;
 
-pub use measure::Figure;
+/// Passes every workload to a macro: its module and its type, which implements [`Workload`]. Of those in files of their own the
+/// modules are declared here.
+macro_rules! every_workload {
+    ($then:ident) => {
+        $then! {
+            files {
+                lock::Contended,
+                barrier::Meeting,
+                pingpong::PingPong,
+                ring::Queueing,
+                chase::Chase,
+                stream::Stream,
+                sharing::Sharing,
+                mostly::Mostly,
+                hot::Hot,
+            }
+            of_folders {
+                programs::ImageFilter,
+                programs::Dedup,
+                programs::KdTree,
+                programs::Sort,
+                programs::Align,
+                profile::StandIn,
+            }
+        }
+    };
+}
+pub(crate) use every_workload;
+
+macro_rules! modules {
+    (files { $($room:ident :: $workload:ident,)* } of_folders { $($folder:ident :: $of_folder:ident,)* }) => {
+        $(pub mod $room;)*
+    };
+}
+every_workload!(modules);
+
+pub use knobs::{Knobs, Refused};
 pub use probe::{Probe, Silent};
+pub use registry::{Charge, Chosen, WORKLOADS, Workload, WorkloadInfo};
+pub use timing::Figure;
 
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Owned};
@@ -82,7 +115,7 @@ fn expect(what: &str, found: u64, expected: u64) -> Result<(), String> {
 }
 
 /// Marsaglia's xorshift64; the state is not 0.
-fn xorshift(state: &mut u64) -> u64 {
+pub fn xorshift(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     *state ^= *state << 17;

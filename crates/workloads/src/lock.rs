@@ -1,9 +1,9 @@
 //! Threads that contend for one lock: think, lock, compute and write shared lines, unlock.
 
-use crate::{Probe, Team, Think, expect, share};
+use crate::{Charge, Knobs, Probe, Refused, Team, Think, Workload, WorkloadInfo, expect, share};
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Slot, Wait};
-use baton_sync::lock::RawLock;
+use baton_sync::lock::{self, LockInfo, LockVisitor, RawLock, ZeroInit};
 
 /// One pair of cache lines (adjacent-line prefetch takes pairs) of the data that the lock guards.
 #[repr(C, align(128))]
@@ -43,7 +43,7 @@ impl Contention {
                     probe.acquired(0, requested);
                     M::work(self.critical);
                     for line in &lines {
-                        // SAFETY: the lock is held, so nobody else accesses the count meanwhile.
+                        // SAFETY: the lock is held, so no other thread accesses the count meanwhile.
                         unsafe { line.0.write(|count| *count += 1) };
                     }
                     probe.release(0);
@@ -68,3 +68,61 @@ impl Contention {
 unsafe impl<M: Machine> Sync for Line<M> {}
 // SAFETY: as above.
 unsafe impl<M: Machine> Send for Line<M> {}
+
+/// [`Contention`] for a lock of the registry.
+#[derive(Clone, Copy)]
+pub struct Contended {
+    lock: &'static LockInfo,
+    wait: Wait,
+    contention: Contention,
+}
+
+struct Make<P>(Contention, Wait, P);
+impl<M: Machine, P: Probe> LockVisitor<M> for Make<P> {
+    type Out = Team;
+    fn visit<L: RawLock<M> + ZeroInit>(self) -> Team {
+        self.0.team::<M, L, P>(self.1, self.2)
+    }
+}
+
+impl Workload for Contended {
+    const INFO: WorkloadInfo = WorkloadInfo {
+        name: "lock",
+        what: "Think, lock, compute, unlock",
+        figure: "lock.rate_per_kilocycle",
+        has_locks: true,
+    };
+
+    fn choose(knobs: &Knobs<'_>) -> Result<Contended, Refused> {
+        let (lock, wait) = knobs.lock()?;
+        let contention = Contention {
+            threads: knobs.threads_or_two(),
+            critical: Cycles(knobs.critical),
+            think: Cycles(knobs.think),
+            spread: knobs.spread,
+            lines: knobs.lines,
+            iterations: knobs.iterations_or(1000),
+        };
+        Ok(Contended { lock, wait, contention })
+    }
+
+    fn threads(&self) -> u32 {
+        self.contention.threads
+    }
+
+    fn wait(&self, _: Option<Wait>) -> Wait {
+        self.wait
+    }
+
+    fn team<M: Machine, P: Probe>(&self, wait: Wait, probe: P) -> Result<Team, Refused> {
+        lock::visit::<M, _>(self.lock.name, Make(self.contention, wait, probe)).map_err(Refused::because)
+    }
+
+    fn algorithm(&self) -> Option<&'static str> {
+        Some(self.lock.name)
+    }
+
+    fn charge(&self) -> Charge {
+        Charge::Counted(self.lock.counted)
+    }
+}

@@ -1,7 +1,7 @@
 //! Data that a program's threads share under a lock, with a condition to wait for: what the programs are written with.
 //!
 //! A program does not know how its locks are made. [`Kit`] makes them: of a lock and an event of `sync` ([`Locks`]), or of
-//! whatever else somebody brings, as `examples/program.rs` does with pthread mutexes and condition variables.
+//! whatever else a program brings, as `examples/program.rs` does with pthread mutexes and condition variables.
 
 use crate::Probe;
 use baton_machine::{Machine, Slot, Wait};
@@ -134,7 +134,7 @@ impl<M: Machine, K: Kit<M>, T: Send + 'static> Guarded<M, K, T> {
     /// Runs `f` in the monitor. The data's lines are read and written.
     pub(crate) fn with<R>(&self, kit: &K, f: impl FnOnce(&mut T) -> R) -> R {
         let token = kit.enter(&self.monitor);
-        // SAFETY: in the monitor nobody else accesses the data; it is left as it was entered.
+        // SAFETY: in the monitor no other thread accesses the data; it is left as it was entered.
         unsafe {
             let result = self.data.write(|data| f(&mut *data));
             kit.leave(&self.monitor, token);
@@ -151,11 +151,11 @@ impl<M: Machine, K: Kit<M>, T: Send + 'static> Guarded<M, K, T> {
         unsafe { self.data.read(|data| f(&*data)) }
     }
 
-    /// Runs `f` in the monitor until it returns something, sleeping in between until somebody has changed the data.
+    /// Runs `f` in the monitor until it returns something, sleeping in between until a thread has changed the data.
     pub(crate) fn when<R>(&self, kit: &K, mut f: impl FnMut(&mut T) -> Option<R>) -> R {
         let mut token = kit.enter(&self.monitor);
         loop {
-            // SAFETY: in the monitor nobody else accesses the data; it is left, or waited in, as it was entered.
+            // SAFETY: in the monitor no other thread accesses the data; it is left, or waited in, as it was entered.
             unsafe {
                 if let Some(result) = self.data.write(|data| f(&mut *data)) {
                     kit.leave(&self.monitor, token);

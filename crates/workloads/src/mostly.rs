@@ -1,9 +1,9 @@
 //! Lines that all threads read and one in so many accesses writes: what reading costs where a write takes all copies.
 
-use crate::measure::{Figure, Spans, blocks};
-use crate::{Team, Think, expect, share, xorshift};
+use crate::timing::{Figure, Spans, blocks};
+use crate::{Knobs, Probe, Refused, Team, Think, Workload, WorkloadInfo, expect, share, xorshift};
 use baton_machine::units::Cycles;
-use baton_machine::{Atomic, Machine, Ordering::Relaxed};
+use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
 
 /// The workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,5 +64,28 @@ impl Mostly {
                 vec![Figure { name: "nanoseconds_an_access", value: spans.whole().0 as f64 / iterations }]
             }),
         }
+    }
+}
+
+impl Workload for Mostly {
+    const INFO: WorkloadInfo = WorkloadInfo {
+        name: "read-mostly",
+        what: "--lines that all read, and one access in --one-write-in writes",
+        figure: "measured.cycles_an_access",
+        has_locks: false,
+    };
+
+    fn choose(knobs: &Knobs<'_>) -> Result<Mostly, Refused> {
+        let (think, spread, iterations) = (Cycles(knobs.think), knobs.spread, knobs.iterations_or(1000));
+        let (lines, one_write_in) = (knobs.lines.max(1), knobs.one_write_in);
+        Ok(Mostly { threads: knobs.threads_or_two(), lines, one_write_in, think, spread, iterations })
+    }
+
+    fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    fn team<M: Machine, P: Probe>(&self, _: Wait, _: P) -> Result<Team, Refused> {
+        Ok(Mostly::team::<M>(*self))
     }
 }

@@ -1,6 +1,6 @@
 //! Two threads that hand a line to and fro: the shortest way to see what a transfer costs.
 
-use crate::{Team, expect, share};
+use crate::{Knobs, Probe, Refused, Team, Workload, WorkloadInfo, expect, share};
 use baton_machine::{Atomic, Machine, Ordering, Wait};
 
 /// The line.
@@ -40,5 +40,29 @@ impl PingPong {
         let verify =
             Box::new(move || expect("passes", ball.0.load(Ordering::Acquire), self.iterations.saturating_mul(2)));
         Team::new(bodies, verify)
+    }
+}
+
+impl Workload for PingPong {
+    const INFO: WorkloadInfo = WorkloadInfo {
+        name: "pingpong",
+        what: "Two threads hand a line to and fro",
+        figure: "cycles",
+        has_locks: false,
+    };
+
+    fn choose(knobs: &Knobs<'_>) -> Result<PingPong, Refused> {
+        match knobs.threads_or_two() {
+            2 => Ok(PingPong { iterations: knobs.iterations_or(1000) }),
+            threads => Err(Refused::because(format!("pingpong is for 2 threads, not {threads}"))),
+        }
+    }
+
+    fn threads(&self) -> u32 {
+        2
+    }
+
+    fn team<M: Machine, P: Probe>(&self, wait: Wait, _: P) -> Result<Team, Refused> {
+        Ok(PingPong::team::<M>(*self, wait))
     }
 }

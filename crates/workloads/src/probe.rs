@@ -1,4 +1,4 @@
-//! Who is told about locks.
+//! What hears about locks.
 
 /// Hears what happens at a workload's locks, in the thread that it happens in. All threads share one, by copies. A
 /// workload numbers its locks from 0.
@@ -19,7 +19,7 @@ pub trait Probe: Clone + Send + 'static {
     fn end(&self) {}
 }
 
-/// Nobody is told.
+/// Hears nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -1,9 +1,9 @@
 //! Producers and consumers at a bounded queue.
 
-use crate::{Team, Think, expect, share};
+use crate::{Charge, Knobs, Probe, Refused, Team, Think, Workload, WorkloadInfo, expect, share};
 use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
-use baton_sync::queue::{BadCapacity, RawQueue, Side};
+use baton_sync::queue::{self, BadCapacity, QueueInfo, QueueVisitor, RawQueue, Side};
 
 /// A thread's sum, on a pair of lines of its own.
 #[repr(C, align(128))]
@@ -102,5 +102,59 @@ impl Transport {
             expect("sum of the items received", received, sent as u64)
         });
         Ok(Team::new(bodies, verify))
+    }
+}
+
+/// A [`Transport`] at a queue of the registry.
+#[derive(Clone, Copy)]
+pub struct Queueing {
+    queue: &'static QueueInfo,
+    transport: Transport,
+}
+
+struct Make(Transport, Wait);
+impl<M: Machine> QueueVisitor<M> for Make {
+    type Out = Result<Team, BadTransport>;
+    fn visit<Q: RawQueue<M, Item = u64>>(self) -> Self::Out {
+        self.0.team::<M, Q>(self.1)
+    }
+}
+
+impl Workload for Queueing {
+    const INFO: WorkloadInfo =
+        WorkloadInfo { name: "ring", what: "Producers and consumers at a queue", figure: "cycles", has_locks: false };
+
+    fn choose(knobs: &Knobs<'_>) -> Result<Queueing, Refused> {
+        let (queue, threads) = (knobs.queue()?, knobs.threads_or_two());
+        if threads < 2 {
+            return Err(Refused::because("a ring needs a producer and a consumer: at least 2 threads"));
+        }
+        let one_sided = |side, threads| if side == Side::Single { 1 } else { threads };
+        let producers = one_sided(queue.producers, threads / 2);
+        let consumers = one_sided(queue.consumers, threads - producers);
+        // Rounded up so that the items can be shared out evenly.
+        let (round, iterations) = (u64::from(consumers), knobs.iterations_or(1000));
+        let iterations =
+            if iterations == u64::MAX { u64::MAX / round * round } else { iterations.next_multiple_of(round) };
+        let (think, spread, capacity) = (Cycles(knobs.think), knobs.spread, knobs.capacity);
+        Ok(Queueing { queue, transport: Transport { producers, consumers, capacity, think, spread, iterations } })
+    }
+
+    /// Those that are really made: with one-sided queues they may be fewer than asked for.
+    fn threads(&self) -> u32 {
+        self.transport.producers + self.transport.consumers
+    }
+
+    fn team<M: Machine, P: Probe>(&self, wait: Wait, _: P) -> Result<Team, Refused> {
+        let made = queue::visit::<M, _>(self.queue.name, Make(self.transport, wait)).map_err(Refused::because)?;
+        made.map_err(Refused::because)
+    }
+
+    fn algorithm(&self) -> Option<&'static str> {
+        Some(self.queue.name)
+    }
+
+    fn charge(&self) -> Charge {
+        Charge::Counted(self.queue.counted)
     }
 }

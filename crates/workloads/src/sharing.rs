@@ -1,9 +1,9 @@
 //! Threads that each count in a word of their own: side by side in one line the words move together (false sharing),
 //! further apart they do not.
 
-use crate::measure::{Figure, Spans, WORDS, blocks};
-use crate::{Team, expect};
-use baton_machine::{Atomic, Machine, Ordering::Relaxed};
+use crate::timing::{Figure, Spans, WORDS, blocks};
+use crate::{Knobs, Probe, Refused, Team, Workload, WorkloadInfo, expect};
+use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
 
 /// The workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Sharing {
                 let mine = &counters[block].0[word];
                 spans.time(thread, || {
                     for _ in 0..self.iterations {
-                        // Nobody else writes it: a load and a store, as a thread's own statistics are kept.
+                        // No other thread writes it: a load and a store, as a thread's own statistics are kept.
                         mine.store(mine.load(Relaxed) + 1, Relaxed);
                     }
                 });
@@ -51,5 +51,31 @@ impl Sharing {
                 vec![Figure { name: "nanoseconds_an_addition", value }]
             }),
         }
+    }
+}
+
+impl Workload for Sharing {
+    const INFO: WorkloadInfo = WorkloadInfo {
+        name: "false-sharing",
+        what: "Each thread counts in a word of its own, --spacing bytes from the next",
+        figure: "measured.cycles_an_addition",
+        has_locks: false,
+    };
+
+    fn choose(knobs: &Knobs<'_>) -> Result<Sharing, Refused> {
+        let (threads, iterations) = (knobs.threads_or_two(), knobs.iterations_or(1000));
+        Ok(Sharing { threads, spacing: knobs.spacing, iterations })
+    }
+
+    fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    fn team<M: Machine, P: Probe>(&self, _: Wait, _: P) -> Result<Team, Refused> {
+        Ok(Sharing::team::<M>(*self))
+    }
+
+    fn bytes(&self) -> usize {
+        self.spacing.saturating_mul(self.threads as usize)
     }
 }

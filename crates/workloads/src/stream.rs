@@ -1,12 +1,12 @@
 //! Threads that read or write long ranges, each its own: how many bytes a second memory gives.
 
-use crate::measure::{Figure, Spans, blocks};
-use crate::{Team, expect, share};
-use baton_machine::{Atomic, Machine, Ordering::Relaxed};
+use crate::timing::{Figure, Spans, blocks};
+use crate::{Knobs, Probe, Refused, Team, Workload, WorkloadInfo, expect, share};
+use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
 
 /// What is done with the ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum StreamKind {
     /// Read.
     Read,
     /// Written.
@@ -21,7 +21,7 @@ pub struct Stream {
     /// Threads.
     pub threads: u32,
     /// What they do.
-    pub kind: Kind,
+    pub kind: StreamKind,
     /// Bytes of each thread's range; larger than its share of every cache, or it is the cache that is measured.
     pub bytes: usize,
     /// Times that it goes through its range.
@@ -46,9 +46,9 @@ impl Stream {
                 spans.time(thread, || {
                     for _ in 0..self.iterations {
                         let read = match self.kind {
-                            Kind::Read => bytes,
-                            Kind::Write => 0,
-                            Kind::Copy => bytes / 2,
+                            StreamKind::Read => bytes,
+                            StreamKind::Write => 0,
+                            StreamKind::Copy => bytes / 2,
                         };
                         let mut at = 0;
                         while at < read.max(bytes - read) {
@@ -77,5 +77,32 @@ impl Stream {
                 vec![Figure { name: "bytes_a_nanosecond", value: moved / (spans.whole().0.max(1) as f64) }]
             }),
         }
+    }
+}
+
+impl Workload for Stream {
+    const INFO: WorkloadInfo = WorkloadInfo {
+        name: "stream",
+        what: "Long ranges of --bytes a thread: bandwidth",
+        figure: "measured.bytes_a_cycle",
+        has_locks: false,
+    };
+
+    fn choose(knobs: &Knobs<'_>) -> Result<Stream, Refused> {
+        // A pass over a range is long: the default is a few.
+        let (threads, iterations) = (knobs.threads_or_two(), knobs.iterations_or(3));
+        Ok(Stream { threads, kind: knobs.stream, bytes: knobs.bytes, iterations })
+    }
+
+    fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    fn team<M: Machine, P: Probe>(&self, _: Wait, _: P) -> Result<Team, Refused> {
+        Ok(Stream::team::<M>(*self))
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes.saturating_mul(self.threads as usize)
     }
 }

@@ -1,5 +1,6 @@
 //! Litmus tests are read as herd reads them, wrong ones are explained, and the enumeration of x86-TSO gives the
 //! verdicts that are known.
+#![expect(clippy::disallowed_methods, reason = "the workload runs on the native machine")]
 
 use baton_machine::Native;
 use baton_machine::units::Cycles;

@@ -1,4 +1,5 @@
 //! Every workload, at small size, on the real machine: the checks pass, and what cannot be is refused.
+#![expect(clippy::disallowed_methods, reason = "the workload runs on the native machine")]
 
 use baton_machine::units::Cycles;
 use baton_machine::{Native, Wait};
@@ -13,7 +14,7 @@ use baton_workloads::mostly::Mostly;
 use baton_workloads::pingpong::PingPong;
 use baton_workloads::ring::{BadTransport, Transport};
 use baton_workloads::sharing::Sharing;
-use baton_workloads::stream::{Kind, Stream};
+use baton_workloads::stream::{Stream, StreamKind};
 use baton_workloads::{Silent, Team};
 use std::num::NonZeroU32;
 
@@ -100,7 +101,7 @@ fn memory_workloads_check_and_measure_themselves() {
     for stride in [64, 128] {
         measured(Chase { bytes: 64 << 10, stride, iterations: 20_000 }.team::<Native>());
     }
-    for kind in [Kind::Read, Kind::Write, Kind::Copy] {
+    for kind in [StreamKind::Read, StreamKind::Write, StreamKind::Copy] {
         measured(Stream { threads: 2, kind, bytes: 1 << 16, iterations: 20 }.team::<Native>());
     }
     for spacing in [8, 64, 200] {

@@ -1,5 +1,6 @@
 //! Profile files: those of the tree are read, wrong ones are refused with file, line, key and what was expected, and
 //! a draw's threads do what it says.
+#![expect(clippy::disallowed_methods, reason = "the workload runs on the native machine")]
 
 use baton_machine::{Native, Wait};
 use baton_sync::lock::{mcs::Mcs, spin_park::SpinPark};

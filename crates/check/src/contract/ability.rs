@@ -38,7 +38,7 @@ pub fn tries<W: World, L: TryLock<W::M>>() {
     }
 }
 
-/// Some guests wait, others only try: whoever got in is alone, and sees what the last one wrote.
+/// Some guests wait, others only try: the thread that got in is alone, and sees what the last one wrote.
 pub fn tries_among_waiters<W: World, L: TryLock<W::M>>() {
     for &crowd in W::CROWDS {
         for wait in waits::<W>(&L::INFO) {
@@ -128,7 +128,7 @@ pub fn giving_up<W: World, L: TimedLock<W::M>>() {
     }
 }
 
-/// Waiters with and without deadlines together: those that give up hold up nobody, and take no wake-up with them.
+/// Waiters with and without deadlines together: those that give up hold up no thread, and take no wake-up with them.
 pub fn giving_up_among_waiters<W: World, L: TimedLock<W::M>>() {
     for &crowd in W::CROWDS {
         for wait in waits::<W>(&L::INFO) {

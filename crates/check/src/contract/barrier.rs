@@ -5,7 +5,7 @@ use baton_machine::{Atomic, Machine, Ordering, OwnedSlice, Slot, Wait};
 use baton_sync::barrier::RawBarrier;
 use core::num::NonZeroU32;
 
-/// Nobody goes on before all have arrived, each sees what all did, and one of them is told that it is the one.
+/// No thread goes on before all have arrived, each sees what all did, and one of them is told that it is the one.
 pub fn meeting<W: World, B: RawBarrier<W::M>>() {
     for &crowd in W::CROWDS {
         for &wait in W::WAITS {
@@ -76,7 +76,7 @@ pub fn meet<W: World, B: RawBarrier<W::M>>(crowd: Crowd, wait: Wait, new: fn(Non
 struct Hall<M: Machine, B> {
     barrier: B,
     notes: OwnedSlice<M, M::Slot<u64>>,
-    /// How often somebody was told that it is the one.
+    /// How many threads heard that they are the one.
     chosen: M::Atomic<u64>,
 }
 

@@ -267,7 +267,7 @@ pub fn oldest_first<W: World, E: RawEvent<W::M>>() {
     }
 }
 
-/// A waiter that gives up leaves in the end: whoever settles the event waits for it, and is told.
+/// A waiter that gives up leaves in the end: the thread that settles the event waits for it, and is told.
 pub fn settled_by_leaving<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::run(move || {
@@ -333,7 +333,7 @@ pub fn freed_when_settled<W: World, E: RawEvent<W::M>>() {
                     let event = unsafe { &*notifier.at };
                     event.notify_all(wait);
                     event.settle(wait);
-                    // SAFETY: nobody else takes the owner.
+                    // SAFETY: no other thread takes the owner.
                     drop(unsafe { notifier.event.write(|event| (*event).take()) });
                 });
             scenario.finally(move || drop(all))

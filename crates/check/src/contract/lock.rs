@@ -94,7 +94,7 @@ pub fn freed_by_the_last<W: World, L: RawLock<W::M>>() {
                 let shared = shared.clone();
                 move || {
                     if shared.enter(wait) + 1 == guests as u64 {
-                        // SAFETY: every guest has been inside, so nobody needs the lock any more.
+                        // SAFETY: every guest has been inside, so no thread needs the lock any more.
                         unsafe { shared.free() };
                     }
                 }
@@ -138,9 +138,9 @@ impl<M: Machine, L: RawLock<M>> Mortal<M, L> {
     }
 
     /// # Safety
-    /// Nobody uses the lock any more, and this is called once.
+    /// No thread uses the lock any more, and this is called once.
     unsafe fn free(&self) {
-        // SAFETY: called once, so nobody else accesses the slot.
+        // SAFETY: called once, so no other thread accesses the slot.
         drop(unsafe { self.guarded.write(|guarded| (*guarded).take()) });
     }
 
@@ -150,7 +150,7 @@ impl<M: Machine, L: RawLock<M>> Mortal<M, L> {
     }
 }
 
-/// Wake-ups for no reason: somebody keeps waking whoever sleeps on a word of the lock.
+/// Wake-ups for no reason: one guest keeps waking those that sleep on a word of the lock.
 pub fn false_wakeups<W: World, L: RawLock<W::M>>() {
     const WAKES: usize = 20;
     let crowd = W::few();
@@ -176,7 +176,7 @@ pub fn false_wakeups<W: World, L: RawLock<W::M>>() {
     }
 }
 
-/// Wakes whoever sleeps on a word of `lock`.
+/// Wakes the thread that sleeps on a word of `lock`.
 fn wake_all<M: Machine, L>(lock: &L) {
     let start: *const u8 = core::ptr::from_ref(lock).cast();
     for offset in (0..size_of::<L>()).step_by(align_of::<u32>()) {

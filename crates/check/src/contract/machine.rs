@@ -41,7 +41,7 @@ pub fn deliver<W: World>(wait: Wait, order: baton_machine::Ordering) {
         let (sender, receiver) = (mail.clone(), mail);
         Scenario::new()
             .guest(move || {
-                // SAFETY: nobody reads before the flag is set.
+                // SAFETY: no thread reads before the flag is set.
                 unsafe { sender.letter.write(|letter| *letter = 42) };
                 sender.flag.store(1, order);
                 W::M::wake::<u32>(&sender.flag, 1, wait);

@@ -8,6 +8,8 @@
 //! | [`barrier`] | what every barrier must do |
 //! | [`event`] | what every event must do |
 //! | [`queue`] | what every queue must do |
+//! | [`rwlock`] | what every reader-writer lock must do |
+//! | [`semaphore`] | what every semaphore must do |
 //! | [`bulk`] | what a queue must do that moves items in bulk |
 
 pub mod ability;
@@ -17,6 +19,8 @@ pub mod event;
 pub mod lock;
 pub mod machine;
 pub mod queue;
+pub mod rwlock;
+pub mod semaphore;
 
 use crate::world::World;
 use baton_machine::{Machine, Slot, Wait};
@@ -40,7 +44,7 @@ impl<M: Machine, L: RawLock<M>> Guarded<M, L> {
     /// # Safety
     /// The calling guest holds the lock.
     pub unsafe fn count(&self) -> u64 {
-        // SAFETY: the caller holds the lock; that nobody else accesses the slot meanwhile is what is tested.
+        // SAFETY: the caller holds the lock; that no other thread accesses the slot meanwhile is what is tested.
         unsafe {
             let before = self.count.read(|count| *count);
             self.count.write(|count| *count = before + 1);

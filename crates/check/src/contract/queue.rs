@@ -184,7 +184,7 @@ pub(super) struct Market<M: Machine, Q> {
     each: usize,
 }
 
-// SAFETY: what is written for an item is read by whoever got the item, which is what is tested; a consumer's list is its
+// SAFETY: what is written for an item is read by the thread that got the item, which is what is tested; a consumer's list is its
 // own until the guests have ended.
 unsafe impl<M: Machine, Q: Sync> Sync for Market<M, Q> {}
 // SAFETY: as above.
@@ -204,7 +204,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Market<M, Q> {
     /// The producer's `i`th item, with what goes with it written.
     pub(super) fn write(&self, producer: usize, i: usize) -> u64 {
         let item = producer * self.each + i;
-        // SAFETY: whoever reads it got the item first, which is not in the queue yet.
+        // SAFETY: the thread that reads it got the item first, which is not in the queue yet.
         unsafe { self.written[item].write(|at| *at = !(item as u64)) };
         item as u64
     }

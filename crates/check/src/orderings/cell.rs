@@ -65,7 +65,7 @@ impl<T: Word> LoomAtomic<T> {
     /// A swap that leaves the cell alone if it holds `value` already.
     ///
     /// Loom may let a spinning test-and-set read its own last write for ever, as it does not put another guest's store
-    /// and that write in order. Without a release half nobody can tell the two apart: a read of the write that was
+    /// and that write in order. Without a release half no thread can tell the two apart: a read of the write that was
     /// left out would synchronise with what it read itself.
     fn swap_unless_equal(&self, value: u64, order: Ordering) -> u64 {
         let mut guess = if value == 0 { 1 << Self::SHIFT } else { 0 };

@@ -1,5 +1,5 @@
 //! The machine for memory orderings: loom explores every execution of two or three threads that C11 allows (with the
-//! gaps that `docs/checking.md` names), and reports a race on a slot.
+//! gaps that `docs/reference/checking.md` names), and reports a race on a slot.
 //!
 //! Every wait is yield and re-load and adds no happens-before edge but the acquire of the read that ends it; a wake-up
 //! is nothing. So a hand-off that is too weak is seen even where a real machine would sleep in between.

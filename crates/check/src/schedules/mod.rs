@@ -88,11 +88,7 @@ unsafe impl Machine for Shuttle {
     }
 
     fn wait_while<T: Word>(cell: &ShuttleAtomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T> {
-        let mut tries = match wait {
-            Wait::SpinPark(tries) => tries,
-            Wait::Futex => 0,
-            _ => u32::MAX,
-        };
+        let mut tries = if wait.parks() { wait.steps().tries } else { u32::MAX };
         loop {
             let seen = cell.load(Ordering::Acquire);
             if seen != value {

@@ -51,7 +51,7 @@ impl Bed {
     }
 }
 
-/// Whoever leaves without having been woken leaves the queue too.
+/// The thread that leaves without having been woken leaves the queue too.
 impl Drop for Bed {
     fn drop(&mut self) {
         SLEEPERS.with(|sleepers| sleepers.borrow_mut().retain(|s| !Rc::ptr_eq(&s.woken, &self.woken)));

@@ -1,4 +1,4 @@
-//! A world runs guest threads on one machine. Whoever brings a machine brings a world, some twenty lines, and the whole
+//! A world runs guest threads on one machine. A new machine needs a world of some twenty lines, and the whole
 //! contract suite runs on it.
 
 mod loom;

@@ -11,7 +11,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Nobody yet.
+    /// A scenario without guests.
     pub fn new() -> Self {
         Scenario { waves: vec![Vec::new()], finally: Box::new(|| {}), deadlines: false }
     }

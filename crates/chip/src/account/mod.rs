@@ -9,14 +9,14 @@ mod shares;
 
 pub use shares::Shares;
 
-use crate::act;
+use crate::machine::guest as act;
 use baton_trace::{Address, How, Lock, LockKind, Mode, SiteId, Ticks, Trace, What, analysis::Window};
 use baton_units::Cycles;
 use std::sync::{Arc, Mutex, PoisonError};
 
 const MODE: Mode = Mode::Exclusive;
 
-/// A request that found somebody there. Times stay far below the top bit.
+/// A request that found the lock busy. Times stay far below the top bit.
 const WAITED: u64 = 1 << 63;
 
 /// Records requests, acquisitions and releases of guests' locks, which are numbered from 0. Copies share what they keep.

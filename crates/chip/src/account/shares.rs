@@ -12,7 +12,7 @@ pub struct Shares {
     pub acquisitions: u64,
     /// Thread-time in critical sections.
     pub sections: f64,
-    /// Thread-time in competition overhead: waiting for a lock that nobody held.
+    /// Thread-time in competition overhead: waiting for a free lock.
     pub overhead: f64,
     /// Thread-time waiting for locks: others' critical sections and competition overhead.
     pub blocked: f64,

@@ -1,12 +1,12 @@
 //! The cores' clocks, and from their cycles to the reference's and back.
 
-use super::Ratio;
-use crate::config::Chip;
+use crate::base::ratio::Ratio;
+use crate::config::{Chip, CoresByKind};
 use crate::contexts::share::ONE;
 use baton_units::{CoreId, Hertz};
 use std::collections::BTreeMap;
 
-/// A computation's rest: core cycles times the reference's hertz, so that it is whole whatever clocks it ran at.
+/// What is left of a computation: core cycles times the reference's hertz, so that it is whole whatever clocks it ran at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Remaining(u128);
 
@@ -14,7 +14,7 @@ pub(crate) struct Remaining(u128);
 pub(crate) struct Clocks {
     reference: u64,
     /// By core, in hertz.
-    pub(super) clocks: Vec<u64>,
+    pub(crate) clocks: Vec<u64>,
     /// By CPU: what its computations have left of the last reference cycle, in core cycles times the reference's hertz.
     /// Less than the core's hertz.
     left: Vec<u64>,
@@ -23,16 +23,15 @@ pub(crate) struct Clocks {
     /// Every core has the reference.
     uniform: bool,
     /// Changes to come, in order of time.
-    pub(super) changes: BTreeMap<(u64, u64), (CoreId, Hertz)>,
-    pub(super) scheduled: u64,
+    pub(crate) changes: BTreeMap<(u64, u64), (CoreId, Hertz)>,
+    pub(crate) scheduled: u64,
 }
 
 impl Clocks {
     /// As the chip file has them.
-    pub(crate) fn of(chip: &Chip) -> Clocks {
+    pub(crate) fn of(chip: &Chip, cores: &CoresByKind) -> Clocks {
         let reference = chip.core.clock.0;
-        let clock = |core| chip.core.clocks.of(core).map_or(reference, |clock| clock.0);
-        let clocks: Vec<u64> = (0..chip.core.count).map(clock).collect();
+        let clocks: Vec<u64> = (0..chip.core.count).map(|core| cores.clock(CoreId(core)).0).collect();
         let uniform = clocks.iter().all(|&clock| clock == reference);
         let cpus = chip.cpus() as usize;
         let (left, speeds, changes) = (vec![0; cpus], vec![ONE; cpus], BTreeMap::new());
@@ -55,7 +54,7 @@ impl Clocks {
         self.uniform
     }
 
-    pub(super) fn set(&mut self, core: CoreId, clock: Hertz) {
+    pub(crate) fn set(&mut self, core: CoreId, clock: Hertz) {
         self.clocks[core.0 as usize] = clock.0;
         self.uniform = self.clocks.iter().all(|&clock| clock == self.reference);
     }
@@ -132,7 +131,7 @@ impl Clocks {
 
 /// `cycles` of a clock of `from` hertz in those of `to` of which the same number would take as long at the other rate,
 /// rounded up.
-pub(super) fn whole(cycles: u64, from: u64, to: u64) -> u64 {
+pub(crate) fn whole(cycles: u64, from: u64, to: u64) -> u64 {
     (u128::from(cycles) * u128::from(from)).div_ceil(u128::from(to)) as u64
 }
 
@@ -147,13 +146,14 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(baton_needs::property!(256))]
         /// A computation that is cut up anyhow, on any cores at any clocks, ends where the sum of what was done says; what is left of
         /// a cycle is never lost and never given twice.
         #[test]
         fn nothing_drifts(cycles in 1u64..1 << 40, cuts in prop::collection::vec((0u32..4, 1u64..1 << 34, 1u64..3_000_000_000), 1..20)) {
             let chip = chip();
             let reference = chip.core.clock.0;
-            let mut clocks = Clocks::of(&chip);
+            let mut clocks = Clocks::of(&chip, &CoresByKind::new(&chip));
             let whole = u128::from(cycles) * u128::from(reference);
             let (mut now, mut done) = (17, 0u128);
             let mut work = Remaining(whole);
@@ -177,7 +177,7 @@ mod tests {
         #[test]
         fn remainders_are_kept(parts in prop::collection::vec(1u64..100_000, 1..200), clock in 1u64..3_000_000_000) {
             let chip = chip();
-            let mut clocks = Clocks::of(&chip);
+            let mut clocks = Clocks::of(&chip, &CoresByKind::new(&chip));
             clocks.set(CoreId(0), Hertz(clock.min(chip.core.clock.0)));
             let here = (0, CoreId(0));
             let end = parts.iter().fold(0, |now, &cycles| clocks.after(here, now, cycles));

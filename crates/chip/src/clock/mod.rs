@@ -11,15 +11,6 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`ratio`] | edges of another clock among the reference's cycles |
 //! | [`domain`] | the cores' clocks, and from their cycles to the reference's and back |
-//! | [`change`] | what happens when a core's clock changes |
-//! | [`text`] | the clocks of a chip file: `core.clocks` |
 
-pub(crate) mod change;
 pub(crate) mod domain;
-pub(crate) mod ratio;
-pub(crate) mod text;
-
-pub(crate) use domain::{Clocks, Remaining};
-pub(crate) use ratio::Ratio;

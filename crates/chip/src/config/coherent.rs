@@ -4,7 +4,8 @@
 //! memory. A chip without `[l2]` has no private second level, one without `[shared]` has homes that keep the directory
 //! only. All latencies are in cycles of the core's clock; [`super::geometry`] checks what must fit together.
 
-use super::ocor::Ocor;
+use super::choice::choice;
+use super::mechanism::Mechanisms;
 pub use super::texts::{DieLink, DieLinks, DirectoryKind, Placement};
 use baton_noc::Config;
 use baton_units::{Cycles, Hertz};
@@ -28,8 +29,8 @@ pub struct Coherent {
     pub network: Network,
     /// Where an atomic read-modify-write is done.
     pub atomics: Atomics,
-    /// Marks on lock and wake-up requests.
-    pub ocor: Ocor,
+    /// Marks on lock and wake-up requests, by mechanism.
+    pub mechanisms: Mechanisms,
 }
 
 /// One cache: a core's L1 or L2, or the shared bank of one home.
@@ -141,28 +142,6 @@ pub struct Network {
     /// by [`super::Chip::plan`].
     pub router: Config,
 }
-
-macro_rules! choice {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub enum $name { $($(#[$doc])* $variant),+ }
-
-        impl $name {
-            /// Their names in a chip file.
-            pub const NAMES: &[&str] = &[$($text),+];
-            /// The name in a chip file.
-            pub fn name(self) -> &'static str {
-                match self { $($name::$variant => $text),+ }
-            }
-            /// The one of that name.
-            pub fn named(name: &str) -> Option<$name> {
-                match name { $($text => Some($name::$variant),)+ _ => None }
-            }
-        }
-    };
-}
-pub(super) use choice;
 
 choice! {
     /// Which line of a set goes.

@@ -4,7 +4,7 @@
 //! On a crossbar, on a bus and within a die each unit has a port of its own: nodes count cores first, then homes, then
 //! controllers.
 
-use super::Chip;
+use super::chip::Chip;
 use super::coherent::{Coherent, Placement, Topology};
 use super::device::{Devices, Link};
 use baton_noc::Config;

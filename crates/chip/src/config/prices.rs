@@ -1,7 +1,10 @@
 //! What single accesses cost on an idle chip, whatever its memory model: for who must price an access without running it.
-//! On a coherent chip these are the formulas of `docs/chip.md`, which `tests/latency.rs` holds the simulation to.
+//! On a coherent chip these are the formulas of `docs/reference/chip.md`, which `tests/latency.rs` holds the simulation to.
 
-use super::{ByDistance, Chip, Coherent, Distance, Plan};
+use super::cache::{ByDistance, Distance};
+use super::chip::Chip;
+use super::coherent::Coherent;
+use super::plan::Plan;
 use baton_noc::arbiter::RoundRobin;
 use baton_noc::{Config, Delivered, Header, Network, NocError, Packet};
 use baton_units::{CoreId, Cycles, NodeId};

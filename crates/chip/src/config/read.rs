@@ -1,8 +1,13 @@
 //! Reading a chip file: strict, and every problem says file, line, key and what was expected.
 
+mod kinds;
+
+use super::cache::{ByDistance, Cache};
+use super::chip::{Chip, MemoryModel};
+use super::cores::Core;
+use super::device::Devices;
 use super::geometry::{self, Misfit};
-use super::keys::{self, KEYS, Kind, Need, Value};
-use super::{ByDistance, Chip, MemoryModel};
+use super::keys::{self, KEYS, Need, Value, ValueKind};
 use std::path::Path;
 use thiserror::Error;
 use toml::Spanned;
@@ -35,23 +40,31 @@ pub enum Problem {
         /// The key, with its table.
         key: String,
         /// The known key that looks most like it.
-        nearest: &'static str,
+        nearest: String,
     },
     /// The value is not what the key takes.
     #[error("key `{key}` is {found}; expected {expected}")]
     Value {
         /// The key, with its table.
-        key: &'static str,
+        key: String,
         /// What stands there.
         found: String,
         /// What may stand there.
         expected: String,
     },
+    /// A key of a kind of cores that kinds share.
+    #[error("key `{key}` cannot differ from kind to kind; expected one of {allowed}")]
+    Common {
+        /// The key, with its table.
+        key: String,
+        /// Keys that can.
+        allowed: String,
+    },
     /// A key that every chip must give.
     #[error("key `{key}` is missing ({what}); expected {expected}")]
     Missing {
         /// The key, with its table.
-        key: &'static str,
+        key: String,
         /// What it is for.
         what: &'static str,
         /// What may stand there.
@@ -69,7 +82,7 @@ pub enum Problem {
     #[error("key `{key}` is {found}; expected {expected}")]
     Together {
         /// The key.
-        key: &'static str,
+        key: String,
         /// Its value.
         found: String,
         /// What it must be beside the others.
@@ -93,7 +106,7 @@ impl Chip {
         let table = DeTable::parse(text).map_err(|error| {
             failed(error.span().map(|span| line(span.start)), Problem::Syntax(error.message().to_owned()))
         })?;
-        let mut read = Reading { chip: empty(), lines: vec![None; KEYS.len()], model: None };
+        let mut read = Reading { chip: empty(), lines: vec![None; KEYS.len()], kind_lines: Vec::new(), model: None };
         read.table("", table.get_ref(), &line).map_err(|(line, problem)| failed(Some(line), problem))?;
         for setting in settings {
             read.setting(setting).map_err(|problem| ChipError { file: "--set".to_owned(), line: None, problem })?;
@@ -135,8 +148,8 @@ impl Chip {
 fn empty() -> Chip {
     Chip {
         name: String::new(),
-        core: super::Core { contexts: 1, ..Default::default() },
-        cache: super::Cache { transfer: ByDistance::default(), ..Default::default() },
+        core: Core { contexts: 1, ..Default::default() },
+        cache: Cache { transfer: ByDistance::default(), ..Default::default() },
         wait: Default::default(),
         os: Default::default(),
         noise: Default::default(),
@@ -150,6 +163,8 @@ struct Reading {
     chip: Chip,
     /// The line where each key was given; line 0 is the command line.
     lines: Vec<Option<usize>>,
+    /// The same of each kind's keys.
+    kind_lines: Vec<Vec<(String, usize)>>,
     /// What `memory.model` said; keys of the other model may stand before or behind it.
     model: Option<MemoryModel>,
 }
@@ -170,6 +185,7 @@ impl Reading {
             let here = line(name.span().start);
             let is_table = KEYS.iter().any(|key| key.path.starts_with(&format!("{path}.")));
             match value.get_ref() {
+                _ if path == "core.kind" => self.kinds(value, line)?,
                 DeValue::Table(inner) if is_table => self.table(&path, inner, line)?,
                 _ => self.key(&path, value, here).map_err(|problem| (here, problem))?,
             }
@@ -179,33 +195,24 @@ impl Reading {
 
     fn key(&mut self, path: &str, value: &Spanned<DeValue<'_>>, line: usize) -> Result<(), Problem> {
         let Some(at) = KEYS.iter().position(|key| key.path == path) else {
-            return Err(Problem::Unknown { key: path.to_owned(), nearest: nearest(path) });
+            return Err(Problem::Unknown { key: path.to_owned(), nearest: nearest(path).to_owned() });
         };
         let key = &KEYS[at];
-        let read = match value.get_ref() {
-            DeValue::String(text) => Some(Value::Text(text.to_string())),
-            DeValue::Integer(n) => {
-                u64::from_str_radix(n.as_str().trim_start_matches('+'), n.radix()).ok().map(Value::Whole)
-            }
-            DeValue::Float(x) => x.as_str().parse().ok().map(Value::Share),
-            DeValue::Boolean(on) => Some(Value::Switch(*on)),
-            _ => None,
-        };
-        let read = match (key.kind, read) {
-            // A share of 0 or 1 may be written as a whole number.
-            (Kind::Share(..), Some(Value::Whole(n))) => Some(Value::Share(n as f64)),
-            (_, read) => read,
-        };
+        let read = found_value(key.kind, value.get_ref());
         match read {
             Some(read) if key.takes(&read) => {
                 if let ("memory.model", Value::Text(name)) = (key.path, &read) {
                     self.model = MemoryModel::named(name);
                 }
-                (key.set)(&mut self.chip, read);
+                key.set(&mut self.chip, read);
                 self.lines[at] = Some(line);
                 Ok(())
             }
-            _ => Err(Problem::Value { key: key.path, found: shown(value.get_ref()), expected: key.expected() }),
+            _ => Err(Problem::Value {
+                key: key.path.to_owned(),
+                found: shown(value.get_ref()),
+                expected: key.expected(),
+            }),
         }
     }
 
@@ -214,23 +221,20 @@ impl Reading {
             return Err(Problem::Setting(setting.to_owned()));
         };
         let (path, value) = (path.trim(), value.trim());
-        let text =
-            keys::find(path).is_some_and(|key| matches!(key.kind, Kind::Text | Kind::Choice(_) | Kind::Parsed(..)));
-        let value = if text && !value.starts_with('"') { format!("{value:?}") } else { value.to_owned() };
-        let line = format!("value = {value}");
-        let table = DeTable::parse(&line).map_err(|error| Problem::Syntax(error.message().to_owned()))?;
-        match table.get_ref().get("value") {
-            Some(value) => self.key(path, value, 0),
-            None => Err(Problem::Setting(setting.to_owned())),
+        if let Some(of_kind) = path.strip_prefix("core.kind.") {
+            return self.kind_setting(of_kind, value);
         }
+        let text = keys::find(path)
+            .is_some_and(|key| matches!(key.kind, ValueKind::Text | ValueKind::Choice(_) | ValueKind::Parsed(..)));
+        text_value(text, value, &mut |value| self.key(path, value, 0))
     }
 
     fn finish(self) -> Result<Chip, (Option<usize>, Problem)> {
-        let Reading { chip, lines, model } = self;
+        let Reading { chip, lines, kind_lines, model } = self;
         let model = model.unwrap_or(chip.model());
         let keys = || KEYS.iter().zip(&lines);
         for (key, line) in keys() {
-            let missing = || Problem::Missing { key: key.path, what: key.what, expected: key.expected() };
+            let missing = || Problem::Missing { key: key.path.to_owned(), what: key.what, expected: key.expected() };
             match (key.need(model), line) {
                 (Need::No, Some(line)) => {
                     return Err((shown_line(*line), Problem::Model { key: key.path, model: model.name() }));
@@ -248,12 +252,55 @@ impl Reading {
                 _ => {}
             }
         }
+        if let Some((kind, own)) = chip.devices.as_ref().and_then(Devices::missing) {
+            let given = keys().find(|(key, line)| line.is_some() && key.path.starts_with("device."));
+            let common = format!("device.{}", own.name);
+            let key = if keys::find(&common).is_some() { common } else { format!("device.{}.{}", kind.name, own.name) };
+            let problem = Problem::Missing { key, what: own.what, expected: own.takes.expected() };
+            return Err((given.and_then(|(_, line)| *line).and_then(shown_line), problem));
+        }
         geometry::check(&chip).map_err(|misfit| {
-            let line = keys().find(|(key, _)| key.path == misfit.key).and_then(|(_, line)| *line);
-            let Misfit { key, found, expected } = misfit;
+            let Misfit { key, found, expected, kind } = misfit;
+            let line = match kind {
+                None => keys().find(|(known, _)| known.path == key).and_then(|(_, line)| *line),
+                Some(kind) => kind_lines[kind].iter().rev().find(|(known, _)| *known == key).map(|(_, line)| *line),
+            };
             (line.and_then(shown_line), Problem::Together { key, found, expected })
         })?;
         Ok(chip)
+    }
+}
+
+/// What stands in the file, as the value of a key that takes `takes`; `None`: no value of any key.
+fn found_value(takes: ValueKind, value: &DeValue<'_>) -> Option<Value> {
+    let read = match value {
+        DeValue::String(text) => Some(Value::Text(text.to_string())),
+        DeValue::Integer(n) => {
+            u64::from_str_radix(n.as_str().trim_start_matches('+'), n.radix()).ok().map(Value::Whole)
+        }
+        DeValue::Float(x) => x.as_str().parse().ok().map(Value::Share),
+        DeValue::Boolean(on) => Some(Value::Switch(*on)),
+        _ => None,
+    };
+    match (takes, read) {
+        // A share of 0 or 1 may be written as a whole number.
+        (ValueKind::Share(..), Some(Value::Whole(n))) => Some(Value::Share(n as f64)),
+        (_, read) => read,
+    }
+}
+
+/// Reads a setting's value as TOML, in quotes if it is a text, and passes it on.
+fn text_value(
+    is_text: bool,
+    value: &str,
+    take: &mut dyn FnMut(&Spanned<DeValue<'_>>) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    let value = if is_text && !value.starts_with('"') { format!("{value:?}") } else { value.to_owned() };
+    let line = format!("value = {value}");
+    let table = DeTable::parse(&line).map_err(|error| Problem::Syntax(error.message().to_owned()))?;
+    match table.get_ref().get("value") {
+        Some(value) => take(value),
+        None => Err(Problem::Setting(line)),
     }
 }
 
@@ -273,6 +320,12 @@ fn shown(value: &DeValue<'_>) -> String {
         DeValue::Array(_) => "a list".to_owned(),
         DeValue::Table(_) => "a table".to_owned(),
     }
+}
+
+/// The one of these that looks most like `name`.
+fn nearest_of<'a>(name: &str, known: &[&'a str]) -> &'a str {
+    let likeness = |known: &str| strsim::jaro_winkler(name, known);
+    known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b))).copied().unwrap_or_default()
 }
 
 /// The known key that looks most like `path`: whole paths first, then the names without their tables.

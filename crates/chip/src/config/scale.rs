@@ -7,10 +7,11 @@
 //! - Clusters (dies) stay whole: there are fewer or more of them. A chip smaller than one cluster has one small cluster.
 //!   Links between dies that are left stay; a chip cannot grow past the dies that its links reach.
 
+use super::chip::Chip;
 use super::coherent::{Coherent, Placement, Topology};
 use super::geometry::{self, Misfit};
+use super::limits::MOST_CORES;
 use super::read::{ChipError, Problem};
-use super::{Chip, keys};
 
 impl Chip {
     /// This chip with `cores` cores.
@@ -20,15 +21,17 @@ impl Chip {
     pub fn resized(&self, cores: u32) -> Result<Chip, ChipError> {
         let failed = |problem| ChipError { file: "--cores".to_owned(), line: None, problem };
         let was = self.core.count;
-        let wrong =
-            |expected: String| failed(Problem::Together { key: "core.count", found: cores.to_string(), expected });
-        if cores == 0 || u64::from(cores) > keys::MOST_CORES {
-            return Err(wrong(format!("1 to {}", keys::MOST_CORES)));
+        let wrong = |expected: String| {
+            failed(Problem::Together { key: "core.count".to_owned(), found: cores.to_string(), expected })
+        };
+        if cores == 0 || u64::from(cores) > MOST_CORES {
+            return Err(wrong(format!("1 to {}", MOST_CORES)));
         }
         let mut chip = self.clone();
         chip.core.count = cores;
         chip.core.clocks.0.retain(|one| one.from < cores);
         chip.core.clocks.0.iter_mut().for_each(|one| one.to = one.to.min(cores - 1));
+        chip.core.kinds.resize(was, cores);
         if cores != was {
             chip.name = format!("{} at {cores} cores", self.name);
         }
@@ -47,7 +50,7 @@ impl Chip {
         if let Some(coherent) = &mut chip.coherent {
             resize(coherent, was, cores, clusters);
         }
-        let misfit = |Misfit { key, found, expected }: Misfit| failed(Problem::Together { key, found, expected });
+        let misfit = |Misfit { key, found, expected, .. }: Misfit| failed(Problem::Together { key, found, expected });
         geometry::check(&chip).map_err(misfit)?;
         Ok(chip)
     }

@@ -1,5 +1,7 @@
 //! Keys whose value is a small text of its own: how it is read, and how it is written again.
 
+use super::limits::MOST_CORES;
+
 /// How a directory entry names sharers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DirectoryKind {
@@ -114,6 +116,33 @@ impl DieLinks {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// Reads cores as in `1 4-7`, in rising order.
+pub(super) fn core_list(text: &str) -> Option<Vec<u32>> {
+    let mut cores = Vec::new();
+    for word in words(text) {
+        let (first, last) = word.split_once('-').unwrap_or((word, word));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        if first > last || u64::from(last) >= MOST_CORES {
+            return None;
+        }
+        cores.extend(first..=last);
+    }
+    cores.sort_unstable();
+    cores.dedup();
+    (!cores.is_empty()).then_some(cores)
+}
+
+/// Cores in rising order, as [`core_list`] reads them, with neighbours in ranges.
+pub(super) fn core_ranges(cores: &[u32]) -> String {
+    let ranges = cores.chunk_by(|a, b| *b == a + 1);
+    let range = |range: &[u32]| match range {
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first}-{last}"),
+        [] => String::new(),
+    };
+    ranges.map(range).collect::<Vec<_>>().join(" ")
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

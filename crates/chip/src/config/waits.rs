@@ -1,39 +1,26 @@
 //! What waiting costs: the prices of the wait policies. One that is absent is a policy that the chip lacks.
 
+use super::choice::choice;
 use baton_machine::Wait;
+use baton_machine::wait::{Between, Idle, Monitor};
 use baton_units::Cycles;
 
 /// The price of watching a line with a monitor.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Monitor {
+pub struct MonitorPrice {
     /// From the instruction that waits until the context stands still.
     pub enter: Cycles,
     /// From whatever ends the wait to the first instruction after it.
     pub exit: Cycles,
 }
 
-/// Who may execute MONITOR and MWAIT.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Level {
-    /// User code, as in the HPC kernel of Akkan, Lang and Ionkov: policy `mwait`.
-    #[default]
-    User,
-    /// The kernel alone: policy `mwmon`, in a system call.
-    Kernel,
-}
-
-impl Level {
-    /// Their names in a chip file.
-    pub const NAMES: &[&str] = &["user", "kernel"];
-
-    /// The name in a chip file.
-    pub fn name(self) -> &'static str {
-        Level::NAMES[self as usize]
-    }
-
-    /// The one of that name.
-    pub fn named(name: &str) -> Option<Level> {
-        [Level::User, Level::Kernel].into_iter().find(|level| level.name() == name)
+choice! {
+    /// Who may execute MONITOR and MWAIT.
+    Level {
+        /// User code, as in the HPC kernel of Akkan, Lang and Ionkov: policy `mwait`.
+        #[default] User = "user",
+        /// The kernel alone: policy `mwmon`, in a system call.
+        Kernel = "kernel",
     }
 }
 
@@ -43,16 +30,16 @@ pub struct Mwait {
     /// Who may execute them.
     pub level: Level,
     /// Depth 1.
-    pub c1: Option<Monitor>,
+    pub c1: Option<MonitorPrice>,
     /// Depth 2.
-    pub c2: Option<Monitor>,
+    pub c2: Option<MonitorPrice>,
     /// Depth 3.
-    pub c3: Option<Monitor>,
+    pub c3: Option<MonitorPrice>,
 }
 
 impl Mwait {
     /// The prices of a depth, from 1; `None`: the chip has no such depth.
-    pub fn depth(&self, depth: u32) -> Option<Monitor> {
+    pub fn depth(&self, depth: u32) -> Option<MonitorPrice> {
         match depth {
             1 => self.c1,
             2 => self.c2,
@@ -96,13 +83,13 @@ pub struct WaitPrices {
     /// Wake-ups for no reason in a million cycles with a monitor.
     pub spurious: f64,
     /// UMONITOR and UMWAIT.
-    pub umwait: Option<Monitor>,
-    /// The longest that one UMWAIT rests; `None`: without bound.
+    pub umwait: Option<MonitorPrice>,
+    /// The longest that one UMWAIT waits; `None`: without bound.
     pub umwait_limit: Option<Cycles>,
     /// MONITORX and MWAITX.
-    pub mwaitx: Option<Monitor>,
+    pub mwaitx: Option<MonitorPrice>,
     /// Load-exclusive and WFE.
-    pub wfe: Option<Monitor>,
+    pub wfe: Option<MonitorPrice>,
     /// MONITOR and MWAIT.
     pub mwait: Mwait,
     /// The system call around them, where user code may not execute them.
@@ -118,15 +105,18 @@ impl WaitPrices {
     /// The key of the chip file that is missing, or that speaks against it.
     pub fn has(&self, wait: Wait) -> Result<(), &'static str> {
         let needs = |there: bool, missing| if there { Ok(()) } else { Err(missing) };
-        match wait {
-            Wait::Spin | Wait::Pause | Wait::Futex | Wait::SpinPark(_) => Ok(()),
-            Wait::Tpause => needs(self.tpause.is_some(), "the chip file has no wait.tpause"),
-            Wait::Umwait => needs(self.umwait.is_some(), "the chip file has no wait.umwait"),
-            Wait::Mwaitx => needs(self.mwaitx.is_some(), "the chip file has no wait.mwaitx"),
-            Wait::Wfe => needs(self.wfe.is_some(), "the chip file has no wait.wfe"),
-            Wait::Halt => needs(self.halt.is_some(), "the chip file has no wait.halt"),
-            Wait::Mwmon => needs(self.mwmon.is_some(), "the chip file has no wait.mwmon"),
-            Wait::Mwait(depth) => {
+        let steps = wait.steps();
+        if steps.between == Between::Tpause {
+            needs(self.tpause.is_some(), "the chip file has no wait.tpause")?;
+        }
+        match steps.idle {
+            None | Some(Idle::Futex) => Ok(()),
+            Some(Idle::Monitor(Monitor::Umwait)) => needs(self.umwait.is_some(), "the chip file has no wait.umwait"),
+            Some(Idle::Monitor(Monitor::Mwaitx)) => needs(self.mwaitx.is_some(), "the chip file has no wait.mwaitx"),
+            Some(Idle::Monitor(Monitor::Wfe)) => needs(self.wfe.is_some(), "the chip file has no wait.wfe"),
+            Some(Idle::Halt) => needs(self.halt.is_some(), "the chip file has no wait.halt"),
+            Some(Idle::SystemMonitor) => needs(self.mwmon.is_some(), "the chip file has no wait.mwmon"),
+            Some(Idle::Monitor(Monitor::Mwait(depth))) => {
                 let missing = match depth {
                     1 => "the chip file has no wait.mwait.c1",
                     2 => "the chip file has no wait.mwait.c2",
@@ -137,6 +127,16 @@ impl WaitPrices {
                 let user = self.mwait.level == Level::User;
                 needs(user, "key wait.mwait.level is \"kernel\": user code may not execute MWAIT (see policy mwmon)")
             }
+        }
+    }
+
+    /// The price of a monitor, by its instructions.
+    pub(crate) fn of_monitor(&self, monitor: Monitor) -> Option<MonitorPrice> {
+        match monitor {
+            Monitor::Umwait => self.umwait,
+            Monitor::Mwaitx => self.mwaitx,
+            Monitor::Wfe => self.wfe,
+            Monitor::Mwait(depth) => self.mwait.depth(depth),
         }
     }
 }

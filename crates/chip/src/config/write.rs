@@ -1,7 +1,8 @@
 //! A chip as a chip file again: every key, with what it is for, or with where its number comes from.
 
-use super::Chip;
+use super::chip::Chip;
 use super::keys::{KEYS, Key, Need, Value};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 impl Chip {
@@ -15,9 +16,12 @@ impl Chip {
         let mut out = String::new();
         let mut table = "";
         for key in KEYS.iter().filter(|key| key.need(self.model()) != Need::No) {
-            let Some(value) = (key.get)(self) else { continue };
+            let Some(value) = key.get(self) else { continue };
             let (in_table, name) = key.parts();
             if in_table != table {
+                if table == "core" {
+                    self.write_kinds(&mut out);
+                }
                 let gap = if table.is_empty() { "" } else { "\n" };
                 let _ = writeln!(out, "{gap}[{in_table}]");
                 table = in_table;
@@ -30,10 +34,24 @@ impl Chip {
         out
     }
 
-    /// Every key and its value, as text, in the order of the table: what results echo.
-    pub fn expanded(&self) -> Vec<(&'static str, Value)> {
+    fn write_kinds(&self, out: &mut String) {
+        for kind in &self.core.kinds.0 {
+            let _ = writeln!(out, "\n[[core.kind]]");
+            for (name, value) in kind.given() {
+                let _ = writeln!(out, "{name} = {}", value_text(&value));
+            }
+        }
+    }
+
+    /// Every key and its value, as text, in the order of the table: what results echo. A kind's keys have its name in their path,
+    /// and stand at the end.
+    pub fn expanded(&self) -> Vec<(Cow<'static, str>, Value)> {
         let keys = KEYS.iter().filter(|key| key.need(self.model()) != Need::No);
-        keys.filter_map(|key| Some((key.path, (key.get)(self)?))).collect()
+        let own = self.core.kinds.0.iter().flat_map(|kind| {
+            let keys = kind.given().into_iter().filter(|(name, _)| *name != "name");
+            keys.map(|(name, value)| (Cow::Owned(format!("core.kind.{}.{name}", kind.name)), value))
+        });
+        keys.filter_map(|key| Some((Cow::Borrowed(key.path), key.get(self)?))).chain(own).collect()
     }
 }
 

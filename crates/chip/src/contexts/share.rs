@@ -15,11 +15,10 @@
 //! Rates are instructions a cycle in 2^20ths, so that a run is the same on every host.
 
 use crate::config::Core;
+use crate::config::limits::MOST_CONTEXTS;
 
 /// One, in 2^20ths.
 pub(crate) const ONE: u64 = 1 << 20;
-/// Contexts of a core at most.
-pub(crate) const MOST: usize = 4;
 /// One instruction in so many loads, and one in so many stores.
 const LOADS: u64 = 4;
 const STORES: u64 = 8;
@@ -70,7 +69,7 @@ impl Shares {
     }
 
     /// The issue slots that each active context gets a cycle, when so many are.
-    pub(crate) fn slots(&self, active: u64, demands: &[Demand; MOST]) -> [u64; MOST] {
+    pub(crate) fn slots(&self, active: u64, demands: &[Demand; MOST_CONTEXTS]) -> [u64; MOST_CONTEXTS] {
         let asked = demands.map(|demand| match demand {
             Demand::Nothing => 0,
             Demand::Computes => self.sustained(active),
@@ -79,16 +78,16 @@ impl Shares {
         });
         let mut order = [0, 1, 2, 3];
         order.sort_by_key(|&context: &usize| asked[context]);
-        let (mut given, mut left) = ([0; MOST], self.width);
+        let (mut given, mut left) = ([0; MOST_CONTEXTS], self.width);
         for (turn, &context) in order.iter().enumerate() {
-            given[context] = asked[context].min(left / (MOST - turn) as u64);
+            given[context] = asked[context].min(left / (MOST_CONTEXTS - turn) as u64);
             left -= given[context];
         }
         given
     }
 
     /// How fast each context computes, in 2^20ths of a core of its own.
-    pub(crate) fn speeds(&self, active: u64, demands: &[Demand; MOST]) -> [u64; MOST] {
+    pub(crate) fn speeds(&self, active: u64, demands: &[Demand; MOST_CONTEXTS]) -> [u64; MOST_CONTEXTS] {
         let alone = self.sustained(1);
         self.slots(active, demands).map(|slots| (slots * ONE / alone).clamp(1, ONE))
     }
@@ -104,7 +103,7 @@ mod tests {
         Core { contexts: 2, rob, width, result_latency, load_queue: 48, store_queue: 24, ..Core::default() }
     }
 
-    fn speed(core: &Core, active: u64, demands: [Demand; MOST]) -> u64 {
+    fn speed(core: &Core, active: u64, demands: [Demand; MOST_CONTEXTS]) -> u64 {
         Shares::of(core).expect("two contexts").speeds(active, &demands)[0]
     }
 
@@ -151,7 +150,8 @@ mod tests {
     }
 
     proptest! {
-        /// No slot is given twice, none is left while somebody asks, and nobody gets more than it asks for.
+        #![proptest_config(baton_needs::property!(256))]
+        /// No slot is given twice, none is left while a context asks, and no context gets more than it asks for.
         #[test]
         fn slots_are_conserved(
             rob in 1u32..1024, width in 1u32..9, latency in 1.0f64..20.0, active in 1u64..5,
@@ -162,11 +162,11 @@ mod tests {
             let sum: u64 = given.iter().sum();
             prop_assert!(sum <= shares.width);
             let alone = |context: usize| {
-                let mut only = [Nothing; MOST];
+                let mut only = [Nothing; MOST_CONTEXTS];
                 only[context] = demands[context];
                 shares.slots(active, &only)[context]
             };
-            for context in 0..MOST {
+            for context in 0..MOST_CONTEXTS {
                 prop_assert!(given[context] <= alone(context));
                 if given[context] + 3 < alone(context) {
                     prop_assert!(sum + 3 >= shares.width, "{given:?} of {}", shares.width);

@@ -121,6 +121,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(baton_needs::property!(256))]
         /// Against bytes with the age of their last store.
         #[test]
         fn a_load_finds_its_newest_store(

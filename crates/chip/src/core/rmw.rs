@@ -1,9 +1,6 @@
 //! An atomic read-modify-write as a value, so that the home of a line can do it: a far atomic takes effect when it has its
 //! turn there, in the order in which the home takes requests, and not when its answer has come back.
 
-use crate::engine::Engine;
-use crate::engine::thread::ThreadId;
-
 /// What is done to a word, in its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rmw {
@@ -34,24 +31,4 @@ pub(crate) struct Far {
     pub(crate) what: Rmw,
     /// What the word held when the home did it; `None`: it has not had its turn.
     pub(crate) old: Option<u64>,
-}
-
-impl Engine {
-    /// The home performs the thread's far atomic now.
-    pub(crate) fn performed(&mut self, id: ThreadId) {
-        let Some(far) = &mut self.threads[id as usize].far else { return };
-        let Far { offset, bytes, what, .. } = *far;
-        let mut word = [0; 8];
-        let at = self.arena.at(offset).as_ptr();
-        // SAFETY: the cell of `bytes` bytes is alive, as its thread waits in an operation on it; nobody else runs now. The
-        // host, like the guest, keeps the low byte first.
-        unsafe { at.copy_to_nonoverlapping(word.as_mut_ptr(), bytes) };
-        let old = u64::from_le_bytes(word);
-        far.old = Some(old);
-        if let Some(new) = what.apply(old, bytes) {
-            // SAFETY: as above.
-            unsafe { at.copy_from_nonoverlapping(new.to_le_bytes().as_ptr(), bytes) };
-            self.wrote(offset, id);
-        }
-    }
 }

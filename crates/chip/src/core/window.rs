@@ -4,9 +4,8 @@
 //! Nothing here is a factor that slows a thread down. Each number is a count of entries that are taken and given back;
 //! a thread waits when there is none.
 
-use super::walk::MOST;
-use crate::config::Chip;
-use crate::engine::Engine;
+use crate::base::token::LOADS;
+use crate::config::{Chip, Core};
 
 /// Entries that one hardware context can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,14 +37,19 @@ impl Share {
 }
 
 impl Window {
-    /// What the chip file gives a context.
+    /// What the chip file gives a context of a core that no kind names.
     pub fn of(chip: &Chip) -> Window {
+        Window::of_core(chip, &chip.core)
+    }
+
+    /// What the chip file gives a context of such a core.
+    pub(crate) fn of_core(chip: &Chip, core: &Core) -> Window {
         let private = chip.coherent.as_ref().map(|coherent| coherent.l2.unwrap_or(coherent.l1));
         Window {
-            rob: chip.core.rob,
-            load_queue: chip.core.load_queue,
-            store_queue: chip.core.store_queue,
-            store_buffer: chip.core.store_buffer,
+            rob: core.rob,
+            load_queue: core.load_queue,
+            store_queue: core.store_queue,
+            store_buffer: core.store_buffer,
             mshrs: private.map_or(u32::MAX, |level| level.mshrs),
         }
     }
@@ -73,24 +77,12 @@ impl Window {
     /// (itself among them). 1: the next one waits for the one before.
     pub fn loads(&self, instructions: u32) -> usize {
         let in_rob = self.rob / instructions.max(1);
-        in_rob.min(self.load_queue).clamp(1, MOST) as usize
+        in_rob.min(self.load_queue).clamp(1, LOADS) as usize
     }
 
     /// Stores, the oldest first, whose lines are asked for at once.
     pub fn stores(&self) -> usize {
         self.store_queue.min(self.mshrs).max(1) as usize
-    }
-}
-
-impl Engine {
-    /// Gives a hardware context another share of its core's window, from the next access on. What it has under way
-    /// beyond its share stays under way.
-    pub(crate) fn set_share(&mut self, context: u32, share: Share) {
-        let window = Window::of(&self.chip).share(share);
-        // Fewer CPUs may be in use than the chip has.
-        if let Some(here) = self.windows.get_mut(context as usize) {
-            *here = window;
-        }
     }
 }
 
@@ -120,7 +112,7 @@ mod tests {
         assert_eq!(WINDOW.loads(1000), 1);
         assert_eq!(Window { rob: 0, ..WINDOW }.loads(4), 1);
         assert_eq!(Window { load_queue: 0, ..WINDOW }.loads(4), 1);
-        assert_eq!(Window { rob: u32::MAX, load_queue: u32::MAX, ..WINDOW }.loads(1), MOST as usize);
+        assert_eq!(Window { rob: u32::MAX, load_queue: u32::MAX, ..WINDOW }.loads(1), LOADS as usize);
         assert_eq!(WINDOW.stores(), 10);
         assert_eq!(Window { store_queue: 0, ..WINDOW }.stores(), 1);
     }

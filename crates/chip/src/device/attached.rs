@@ -1,18 +1,20 @@
 //! The devices of a simulation: packets under way to them and from them, and the edges of their clocks.
 
 use super::entry::{Entry, Holds, Standing};
-use super::packet::{Packet, Packets, Place};
-use super::port::{Answer, Effect, Hold, Port, Request, Taken};
-use super::{Config, Device, KINDS};
-use crate::clock::Ratio;
+use super::packet::{Packet, PacketAt, Packets};
+use crate::base::ratio::Ratio;
+use crate::base::thread::ThreadId;
 use crate::config::Chip;
-use crate::engine::thread::ThreadId;
+use crate::config::device::{Attachment, Devices as Config};
+use crate::peripheral::Device;
+use crate::peripheral::port::{Answer, Effect, Hold, Port, Request, Taken};
 use baton_units::Hertz;
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// What happens at a time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Event {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum DeviceEvent {
     /// A packet's time on its wires is over.
     Arrives(u32),
     /// A device has an edge.
@@ -21,9 +23,9 @@ pub(crate) enum Event {
     Leaves(u32),
 }
 
-/// What the engine is to do.
+/// What the engine is to do after a device, or a packet, has done something.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Upshot {
+pub(crate) enum Consequence {
     /// Carry the packet over the network.
     Carry { packet: u32, to_core: bool },
     /// An answer is here.
@@ -37,7 +39,7 @@ pub(crate) enum Upshot {
 struct Attached {
     device: Box<dyn Device>,
     /// What the chip file says of it.
-    config: Config,
+    config: Attachment,
     ratio: Ratio,
     entry: Entry,
     /// It has left the first request in its port, and nothing has happened to it since.
@@ -53,7 +55,7 @@ struct Attached {
 }
 
 impl Attached {
-    fn new(device: Box<dyn Device>, config: Config, core: Hertz) -> Attached {
+    fn new(device: Box<dyn Device>, config: Attachment, core: Hertz) -> Attached {
         Attached {
             ratio: Ratio::of(config.clock, core),
             entry: Entry::new(config.places),
@@ -86,7 +88,7 @@ pub struct DeviceFigures {
     pub counts: Vec<(&'static str, u64)>,
 }
 
-/// They all.
+/// The devices of a simulation.
 pub(crate) struct Devices {
     pub(crate) config: Config,
     /// The reference clock, and CPUs in use.
@@ -94,14 +96,17 @@ pub(crate) struct Devices {
     cpus: u32,
     all: Vec<Attached>,
     packets: Packets,
-    events: BTreeMap<(u64, u64), Event>,
+    /// By time, then in the order in which they were put in.
+    events: BinaryHeap<Reverse<(u64, u64, DeviceEvent)>>,
     sequence: u64,
     effects: Vec<Effect>,
+    /// What the engine is to do, in this order.
+    pub(crate) out: VecDeque<Consequence>,
     /// Requests under way, by thread.
-    pub(crate) outstanding: BTreeMap<ThreadId, u32>,
+    outstanding: Vec<u32>,
     /// Threads that wait until fewer of their requests are under way.
     pub(crate) crowded: Vec<ThreadId>,
-    /// By device: threads that wait for its interrupt, and interrupts that nobody waited for.
+    /// By device: threads that wait for its interrupt, and interrupts that came when no thread waited.
     pub(crate) waiting: Vec<Vec<ThreadId>>,
     pub(crate) pending: Vec<u64>,
     /// The time for which the engine has an event.
@@ -118,113 +123,120 @@ impl Devices {
             cpus,
             all: Vec::new(),
             packets: Packets::default(),
-            events: BTreeMap::new(),
+            events: BinaryHeap::new(),
             sequence: 0,
             effects: Vec::new(),
-            outstanding: BTreeMap::new(),
+            out: VecDeque::new(),
+            outstanding: Vec::new(),
             crowded: Vec::new(),
             waiting: vec![Vec::new(); count],
             pending: vec![0; count],
             scheduled: u64::MAX,
             config,
         };
-        let make = |(number, config): (u32, Config)| {
-            let kind = config.kind_of(number);
-            let make = KINDS.iter().find(|(name, _)| *name == kind).map_or(KINDS[0].1, |(_, make)| *make);
-            make(&config)
-        };
-        devices.replace((0..).zip(devices.config.each()).map(make).collect());
+        devices.replace(devices.config.each().map(|one| (one.kind.make)(&one.settings)).collect());
         Some(Box::new(devices))
     }
 
     /// Puts these in the place of those that there are.
     pub(crate) fn replace(&mut self, devices: Vec<Box<dyn Device>>) {
-        let attached = |(device, config)| Attached::new(device, config, self.core);
-        self.all = devices.into_iter().zip(self.config.each()).map(attached).collect();
+        let each = self.config.each().map(|one| one.attachment);
+        self.all = devices.into_iter().zip(each).map(|(device, at)| Attached::new(device, at, self.core)).collect();
     }
 
     /// What the chip file says of one device.
-    pub(crate) fn of_one(&self, device: u32) -> &Config {
+    pub(crate) fn of_one(&self, device: u32) -> &Attachment {
         &self.all[device as usize].config
     }
 
     /// When something happens next.
     pub(crate) fn next(&self) -> u64 {
-        self.events.first_key_value().map_or(u64::MAX, |(key, _)| key.0)
+        self.events.peek().map_or(u64::MAX, |Reverse((at, ..))| *at)
     }
 
     /// What happens now, one thing after the other; `None`: nothing more.
-    pub(crate) fn pop(&mut self, now: u64) -> Option<Event> {
-        let entry = self.events.first_entry().filter(|entry| entry.key().0 <= now)?;
-        Some(entry.remove())
+    pub(crate) fn pop(&mut self, now: u64) -> Option<DeviceEvent> {
+        self.events.peek().filter(|Reverse((at, ..))| *at <= now)?;
+        self.events.pop().map(|Reverse((_, _, event))| event)
     }
 
-    fn put(&mut self, at: u64, event: Event) {
+    fn put(&mut self, at: u64, event: DeviceEvent) {
         self.sequence += 1;
-        self.events.insert((at, self.sequence), event);
+        self.events.push(Reverse((at, self.sequence, event)));
     }
 
     pub(crate) fn packet(&mut self, id: u32) -> &mut Packet {
         self.packets.get_mut(id)
     }
 
-    /// Nobody will ask for the packet any more.
+    /// The packet's thread will not ask for it any more.
     pub(crate) fn drop_packet(&mut self, id: u32) {
         self.packets.forget(id);
     }
 
+    /// Requests that a thread has under way.
+    pub(crate) fn under_way(&self, thread: ThreadId) -> u32 {
+        self.outstanding.get(thread as usize).copied().unwrap_or(0)
+    }
+
+    /// One of a thread's requests has been answered.
+    pub(crate) fn is_answered(&mut self, thread: ThreadId) {
+        self.outstanding[thread as usize] -= 1;
+    }
+
+    /// The protocol that a device speaks.
+    pub(crate) fn protocol(&self, device: u32) -> &'static str {
+        self.all[device as usize].device.protocol()
+    }
+
     /// A thread's request sets out.
-    pub(crate) fn send(
-        &mut self,
-        device: u32,
-        thread: ThreadId,
-        request: Request,
-        now: u64,
-        out: &mut Vec<Upshot>,
-    ) -> u32 {
+    pub(crate) fn send(&mut self, device: u32, thread: ThreadId, request: Request, now: u64) -> u32 {
         let order = self.all[device as usize].entry.send(thread);
-        *self.outstanding.entry(thread).or_default() += 1;
+        if self.outstanding.len() <= thread as usize {
+            self.outstanding.resize(thread as usize + 1, 0);
+        }
+        self.outstanding[thread as usize] += 1;
         let (cpu, answer) = (request.cpu, Answer::done(0));
-        let (place, held) = (Place::Going, None);
+        let (place, held) = (PacketAt::Going, None);
         let packet = Packet { device, thread, cpu, place, request, answer, stalls: false, wanted: true, order, held };
         let id = self.packets.put(packet);
-        self.depart(id, false, now, out);
+        self.depart(id, false, now);
         id
     }
 
-    fn depart(&mut self, packet: u32, to_core: bool, now: u64, out: &mut Vec<Upshot>) {
+    fn depart(&mut self, packet: u32, to_core: bool, now: u64) {
         match self.of_one(self.packets.get(packet).device).way {
-            Some(way) => self.put(now + way.0, Event::Arrives(packet)),
-            None => out.push(Upshot::Carry { packet, to_core }),
+            Some(way) => self.put(now + way.0, DeviceEvent::Arrives(packet)),
+            None => self.out.push_back(Consequence::Carry { packet, to_core }),
         }
     }
 
     /// A packet has come to its end of the way; `placed`: to a place of a device's endpoint in the network.
-    pub(crate) fn arrives(&mut self, id: u32, placed: bool, now: u64, out: &mut Vec<Upshot>) {
+    pub(crate) fn arrives(&mut self, id: u32, placed: bool, now: u64) {
         let packet = self.packets.get_mut(id);
         let (device, cpu) = (packet.device, packet.cpu);
         match packet.place {
-            Place::Going => {
-                packet.place = Place::There;
+            PacketAt::Going => {
+                packet.place = PacketAt::There;
                 let holds = if placed { Holds::Networks } else { Holds::Nothing };
                 let (thread, order) = (packet.thread, packet.order);
                 let at = &mut self.all[device as usize];
                 let free = at.entry.come(Standing { packet: id, thread, order, since: now, holds });
-                out.extend((0..free).map(|_| Upshot::Place(device)));
+                self.out.extend((0..free).map(|_| Consequence::Place(device)));
                 if at.entry.first().is_some() && !at.leaves {
                     let cycle = at.ratio.cycle_at(now);
                     self.edge(device, cycle);
                 }
             }
-            Place::Coming => {
-                packet.place = Place::Here;
-                out.push(Upshot::Here(id));
+            PacketAt::Coming => {
+                packet.place = PacketAt::Here;
+                self.out.push_back(Consequence::Here(id));
             }
-            Place::Interrupt => {
+            PacketAt::Interrupt => {
                 self.packets.forget(id);
-                out.push(Upshot::Interrupt { device, cpu });
+                self.out.push_back(Consequence::Interrupt { device, cpu });
             }
-            Place::There | Place::Here => unreachable!("packet {id} arrives twice"),
+            PacketAt::There | PacketAt::Here => unreachable!("packet {id} arrives twice"),
         }
     }
 
@@ -234,12 +246,12 @@ impl Devices {
         if cycle < at.next {
             at.next = cycle;
             let time = at.ratio.edge(cycle);
-            self.put(time, Event::Edge(device, cycle));
+            self.put(time, DeviceEvent::Edge(device, cycle));
         }
     }
 
     /// A device's edge: it is offered the requests that stand in its port, then has its own tick.
-    pub(crate) fn at_edge(&mut self, device: u32, cycle: u64, now: u64, out: &mut Vec<Upshot>) {
+    pub(crate) fn at_edge(&mut self, device: u32, cycle: u64, now: u64) {
         let at = &mut self.all[device as usize];
         if at.next != cycle {
             // An earlier edge was asked for meanwhile, and has seen to everything.
@@ -259,7 +271,7 @@ impl Devices {
             match taken.holds {
                 Holds::Nothing => {}
                 Holds::Ours => ours += 1,
-                Holds::Networks => out.push(Upshot::Place(device)),
+                Holds::Networks => self.out.push_back(Consequence::Place(device)),
             }
             at.stirs = true;
         }
@@ -271,16 +283,16 @@ impl Devices {
         // Who gets a place now has come too late for this edge.
         for _ in 0..ours {
             let free = at.entry.give_back(Holds::Ours);
-            out.extend((0..free).map(|_| Upshot::Place(device)));
+            self.out.extend((0..free).map(|_| Consequence::Place(device)));
         }
-        self.settle(device, cycle, now, out);
+        self.settle(device, cycle, now);
     }
 
     /// After the device has acted: what it did, and its next edge.
-    fn settle(&mut self, device: u32, cycle: u64, now: u64, out: &mut Vec<Upshot>) {
+    fn settle(&mut self, device: u32, cycle: u64, now: u64) {
         let mut effects = std::mem::take(&mut self.effects);
         for effect in effects.drain(..) {
-            self.take_effect(device, effect, now, out);
+            self.take_effect(device, effect, now);
         }
         self.effects = effects;
         let at = &mut self.all[device as usize];
@@ -295,21 +307,21 @@ impl Devices {
         }
     }
 
-    fn take_effect(&mut self, device: u32, effect: Effect, now: u64, out: &mut Vec<Upshot>) {
+    fn take_effect(&mut self, device: u32, effect: Effect, now: u64) {
         match effect {
             Effect::Answer { packet: id, at, answer } => {
                 let packet = self.packets.get_mut(id);
                 assert!(
-                    packet.place == Place::There && packet.device == device,
+                    packet.place == PacketAt::There && packet.device == device,
                     "device {device} answers a request twice"
                 );
-                (packet.answer, packet.place) = (answer, Place::Coming);
+                (packet.answer, packet.place) = (answer, PacketAt::Coming);
                 if let Some((why, from, until)) = &mut packet.held {
                     *until = now;
                     self.all[device as usize].held[*why as usize] += now - *from;
                 }
                 let time = self.all[device as usize].ratio.edge(at);
-                self.put(time, Event::Leaves(id));
+                self.put(time, DeviceEvent::Leaves(id));
             }
             Effect::Hold { packet, why } => {
                 self.packets.get_mut(packet).held.get_or_insert((why, now, u64::MAX));
@@ -320,20 +332,20 @@ impl Devices {
             }
             Effect::Interrupt { cpu } => {
                 let id = self.packets.put(Packet::interrupt(device, cpu));
-                self.depart(id, true, now, out);
+                self.depart(id, true, now);
             }
         }
     }
 
     /// An answer leaves its device.
-    pub(crate) fn leaves(&mut self, id: u32, now: u64, out: &mut Vec<Upshot>) {
+    pub(crate) fn leaves(&mut self, id: u32, now: u64) {
         let Packet { device, request, .. } = *self.packets.get(id);
-        self.depart(id, true, now, out);
+        self.depart(id, true, now);
         let at = &mut self.all[device as usize];
         let cycle = at.ratio.cycle_at(now);
         at.device.left(&request, &mut Port { now: cycle, cpus: self.cpus, effects: &mut self.effects });
         at.stirs = at.leaves;
-        self.settle(device, cycle, now, out);
+        self.settle(device, cycle, now);
     }
 
     /// Devices that leave requests standing before them, a line each.

@@ -8,8 +8,8 @@
 //! before an older one of its thread, by another way, stands aside and holds no place: otherwise it could bar the way
 //! to the one that it waits for. A thread has `device.outstanding` under way at most, so that is what aside has room for.
 
-use crate::engine::thread::ThreadId;
-use std::collections::{BTreeMap, VecDeque};
+use crate::base::thread::ThreadId;
+use std::collections::VecDeque;
 
 /// Whose place a request holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,18 +49,26 @@ pub(super) struct Entry {
     free: Option<u32>,
     outside: VecDeque<Standing>,
     queue: VecDeque<Standing>,
-    orders: BTreeMap<ThreadId, Order>,
+    /// By thread.
+    orders: Vec<Order>,
 }
 
 impl Entry {
     /// An empty one.
     pub(super) fn new(places: Option<u32>) -> Entry {
-        Entry { free: places, outside: VecDeque::new(), queue: VecDeque::new(), orders: BTreeMap::new() }
+        Entry { free: places, outside: VecDeque::new(), queue: VecDeque::new(), orders: Vec::new() }
+    }
+
+    fn order(orders: &mut Vec<Order>, thread: ThreadId) -> &mut Order {
+        if orders.len() <= thread as usize {
+            orders.resize_with(thread as usize + 1, Order::default);
+        }
+        &mut orders[thread as usize]
     }
 
     /// A thread sends a request; its number.
     pub(super) fn send(&mut self, thread: ThreadId) -> u64 {
-        let order = self.orders.entry(thread).or_default();
+        let order = Entry::order(&mut self.orders, thread);
         order.sent += 1;
         order.sent
     }
@@ -91,7 +99,7 @@ impl Entry {
         self.queue.pop_front()
     }
 
-    /// A place is free, and goes to whoever stands outside longest. Gives how many of the network's places are free again.
+    /// A place is free, and goes to the request that stands outside longest. Gives how many of the network's places are free again.
     pub(super) fn give_back(&mut self, mut holds: Holds) -> u32 {
         while holds == Holds::Ours {
             let Some(mut next) = self.outside.pop_front() else {
@@ -106,14 +114,14 @@ impl Entry {
 
     /// How many stand in the port, and how many outside of it or aside.
     pub(super) fn standing(&self) -> (usize, usize) {
-        let aside: usize = self.orders.values().map(|order| order.early.len()).sum();
+        let aside: usize = self.orders.iter().map(|order| order.early.len()).sum();
         (self.queue.len(), self.outside.len() + aside)
     }
 
     /// A request stands in the port from now on, and those of its thread that have waited for it; or it stands aside. Gives
     /// the place that it has no use for.
     fn enter(&mut self, mut request: Standing) -> Holds {
-        let order = self.orders.entry(request.thread).or_default();
+        let order = Entry::order(&mut self.orders, request.thread);
         if request.order != order.came + 1 {
             let holds = std::mem::replace(&mut request.holds, Holds::Nothing);
             order.early.push(request);
@@ -145,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_early_stands_aside_without_a_place() {
+    fn an_early_request_waits_apart_without_a_place() {
         let mut entry = Entry::new(Some(1));
         // The second request of thread 1 comes first: it does not bar the way.
         assert_eq!(entry.come(request(11, 1, 2, Holds::Networks)), 1, "its place goes back to the network");
@@ -182,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_bound_nobody_stands_outside() {
+    fn without_a_bound_no_request_stands_outside() {
         let mut entry = Entry::new(None);
         for n in 0..100 {
             assert_eq!(entry.come(request(n, n, 1, Holds::Nothing)), 0);

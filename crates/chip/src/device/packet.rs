@@ -1,11 +1,11 @@
 //! Packets under way between cores and devices: a slab of them, so that a ticket is a number.
 
-use super::port::{Answer, Hold, Request};
-use crate::engine::thread::ThreadId;
+use crate::base::thread::ThreadId;
+use crate::peripheral::port::{Answer, Hold, Request};
 
 /// Where a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum PacketAt {
     /// On its way to the device.
     Going,
     /// At the device.
@@ -14,7 +14,7 @@ pub(crate) enum Place {
     Coming,
     /// At the core: its ticket can be cashed.
     Here,
-    /// On its way to the core; nobody's ticket.
+    /// An interrupt, on its way to the core.
     Interrupt,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Packet {
     pub(crate) thread: ThreadId,
     /// Where the answer goes, or the interrupt.
     pub(crate) cpu: u32,
-    pub(crate) place: Place,
+    pub(crate) place: PacketAt,
     pub(crate) request: Request,
     pub(crate) answer: Answer,
     /// The thread stalls for it.
@@ -39,14 +39,14 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
-    /// A device's interrupt of a CPU: no thread's.
+    /// A device's interrupt of a CPU: of no thread.
     pub(super) fn interrupt(device: u32, cpu: u32) -> Packet {
         Packet {
             device,
             thread: 0,
             cpu,
-            place: Place::Interrupt,
-            request: Request { packet: 0, op: 0, words: [0; 2], privileged: false, cpu },
+            place: PacketAt::Interrupt,
+            request: Request { packet: 0, op: 0, words: [0; 3], privileged: false, cpu },
             answer: Answer::done(0),
             stalls: false,
             wanted: false,
@@ -56,7 +56,7 @@ impl Packet {
     }
 }
 
-/// They all.
+/// All packets that are under way.
 #[derive(Default)]
 pub(super) struct Packets {
     all: Vec<Packet>,
@@ -84,7 +84,7 @@ impl Packets {
         &mut self.all[id as usize]
     }
 
-    /// Nobody asks for the packet any more; its number is another's next.
+    /// The packet has served its purpose; its number is another's next.
     pub(super) fn forget(&mut self, id: u32) {
         self.all[id as usize].stalls = false;
         self.free.push(id);

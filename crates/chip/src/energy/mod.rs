@@ -6,95 +6,10 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`prices`] | the prices of a chip file |
-//! | [`meter`] | the engine's part: how long CPUs were in which state, at which clock |
 //! | [`account`] | states times watts and events times joules, by component |
 
 pub mod account;
-pub(crate) mod meter;
-pub mod prices;
 
+pub use crate::config::energy::{self as prices, Price, Prices};
+pub use crate::power::{PowerState, STATES, Spent};
 pub use account::{Account, Component, Line, PriceMissing, Quantity};
-pub use prices::{Price, Prices};
-
-use baton_units::{Cycles, Hertz};
-
-/// What a CPU is doing, as its power has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PowerState {
-    /// Instructions are under way, or wait for memory or a device; system calls, switching and waking up included.
-    Active,
-    /// Tries of a spinning wait with nothing in between.
-    Spin,
-    /// The same with PAUSE or TPAUSE.
-    Pause,
-    /// Still, with a monitor, at the shallowest depth.
-    Monitor1,
-    /// At the second.
-    Monitor2,
-    /// At the third.
-    Monitor3,
-    /// Halted by its thread.
-    Halt,
-    /// No thread; the operating system polls for one.
-    IdlePoll,
-    /// No thread, halted.
-    Idle,
-    /// No thread, in one of `os.idle_states`.
-    IdleDeep,
-    /// Not in use.
-    Off,
-}
-
-/// How many there are.
-pub const STATES: usize = 11;
-
-impl PowerState {
-    /// All of them, in the order of their numbers.
-    pub const ALL: [PowerState; STATES] = [
-        PowerState::Active,
-        PowerState::Spin,
-        PowerState::Pause,
-        PowerState::Monitor1,
-        PowerState::Monitor2,
-        PowerState::Monitor3,
-        PowerState::Halt,
-        PowerState::IdlePoll,
-        PowerState::Idle,
-        PowerState::IdleDeep,
-        PowerState::Off,
-    ];
-
-    /// Its name in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            PowerState::Active => "active",
-            PowerState::Spin => "spin",
-            PowerState::Pause => "pause",
-            PowerState::Monitor1 => "monitor_c1",
-            PowerState::Monitor2 => "monitor_c2",
-            PowerState::Monitor3 => "monitor_c3",
-            PowerState::Halt => "halt",
-            PowerState::IdlePoll => "idle_poll",
-            PowerState::Idle => "idle",
-            PowerState::IdleDeep => "idle_deep",
-            PowerState::Off => "off",
-        }
-    }
-
-    /// Whether its power goes with the clock: nothing is clocked in the others, or what is does not matter.
-    pub fn is_clocked(self) -> bool {
-        matches!(self, PowerState::Active | PowerState::Spin | PowerState::Pause)
-    }
-}
-
-/// Time that CPUs spent in a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spent {
-    /// The state.
-    pub state: PowerState,
-    /// The clock that their cores had; `None` in a state without a thread.
-    pub clock: Option<Hertz>,
-    /// All CPUs together, in cycles of the reference.
-    pub cycles: Cycles,
-}

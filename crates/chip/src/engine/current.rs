@@ -4,11 +4,12 @@
 //! pointer. Guests and the run loop use it in turns, never at once: whoever holds a `&mut Engine` gives it up before
 //! the other side runs. That is why everything here takes the pointer anew.
 
-use super::queue::Rank;
-use super::thread::{Reason, Resume, State, ThreadId};
-use super::{Engine, own};
-use crate::contexts::share::Demand;
-use crate::core::drain::drain;
+use crate::base::event::Event;
+use crate::base::queue::Rank;
+use crate::base::thread::ThreadId;
+use crate::engine::reason::Reason;
+use crate::engine::state::Engine;
+use crate::engine::thread::{Resume, State};
 use std::cell::Cell;
 use std::ptr::NonNull;
 
@@ -21,7 +22,7 @@ pub(crate) struct Entered(Option<NonNull<Engine>>);
 
 impl Entered {
     /// # Safety
-    /// The engine stays alive, and nobody else holds a reference to it, while this exists.
+    /// The engine stays alive, and no other reference to it exists, while this exists.
     pub(crate) unsafe fn new(engine: NonNull<Engine>) -> Entered {
         Entered(CURRENT.replace(Some(engine)))
     }
@@ -53,7 +54,7 @@ fn none() -> ! {
     panic!("the simulated machine was used outside of a simulation: use Simulation::outside, spawn or run")
 }
 
-/// The thread that runs, or [`OUTSIDE`](super::thread::OUTSIDE).
+/// The thread that runs, or [`OUTSIDE`](crate::base::thread::OUTSIDE).
 #[inline(always)]
 pub(crate) fn running() -> ThreadId {
     with(|engine| engine.running)
@@ -91,14 +92,14 @@ pub(crate) fn operate(reason: Reason, f: impl FnOnce(&mut Engine) -> u64) {
 
 /// The running thread gives up the core that is asked for, and stands still while its core changes its mode.
 #[cold]
-fn answer() {
-    if with(|engine| engine.threads[engine.running as usize].preempt) {
+pub(crate) fn answer() {
+    if with(|engine| engine.threads[engine.running as usize].os.preempt) {
         give_up_core();
     }
     while with(|engine| {
-        let owed = std::mem::take(&mut engine.threads[engine.running as usize].owed);
+        let owed = std::mem::take(&mut engine.threads[engine.running as usize].pace.owed);
         if owed != 0 {
-            engine.queue.put(own(engine.running), engine.now + owed, Rank::Next);
+            engine.queue.put(Event::thread(engine.running), engine.now + owed, Rank::Next);
         }
         owed != 0
     }) {
@@ -115,8 +116,8 @@ pub(crate) fn give_up_core() {
         // Another thread's instructions, or the kernel's, disarm a monitor.
         engine.unwatch(engine.running);
         let thread = &mut engine.threads[engine.running as usize];
-        thread.preempt = false;
-        (std::mem::take(&mut thread.due), std::mem::take(&mut thread.handlers))
+        thread.os.preempt = false;
+        (std::mem::take(&mut thread.os.due), std::mem::take(&mut thread.os.handlers))
     });
     if handlers != 0 {
         with(|engine| engine.begin_handlers(engine.running, handlers, due));
@@ -136,11 +137,11 @@ pub(crate) fn give_up_core() {
     }
     let leaves = with(|engine| {
         let id = engine.running;
-        let leaves = std::mem::take(&mut engine.threads[id as usize].leaves);
+        let leaves = std::mem::take(&mut engine.threads[id as usize].os.leaves);
         if leaves {
             engine.unlink();
             let thread = &mut engine.threads[id as usize];
-            thread.preempt = thread.is_due();
+            thread.os.preempt = thread.os.is_due();
             engine.step_aside(id, Resume::Guest, Reason::Work);
         }
         leaves
@@ -148,50 +149,4 @@ pub(crate) fn give_up_core() {
     if leaves {
         suspend();
     }
-}
-
-/// In a system call, or any other stretch that cannot be interrupted. Stores leave their buffer first.
-pub(crate) fn kernel(cycles: u64) {
-    drain();
-    if cycles != 0 {
-        operate(Reason::Kernel, |engine| engine.after(cycles));
-    }
-}
-
-/// Computes; can be interrupted.
-pub(crate) fn work(cycles: u64) {
-    if cycles == 0 {
-        return;
-    }
-    if with(|engine| engine.threads[engine.running as usize].is_called()) {
-        answer();
-    }
-    let over = with(|engine| {
-        engine.demand(Demand::Computes);
-        let until = engine.computes(cycles);
-        let over = engine.over(until, Rank::Next);
-        if !over {
-            engine.threads[engine.running as usize].state = State::Working(until);
-        }
-        over
-    });
-    if !over {
-        suspend();
-    }
-    with(|engine| {
-        let now = engine.now;
-        let thread = &mut engine.threads[engine.running as usize];
-        thread.charge(Reason::Work, now);
-        if thread.stolen != 0 {
-            let stolen = std::mem::take(&mut thread.stolen);
-            thread.times[Reason::Work as usize] -= stolen;
-            thread.times[Reason::Kernel as usize] += stolen;
-        }
-        if thread.changing != 0 {
-            let changing = std::mem::take(&mut thread.changing);
-            thread.times[Reason::Work as usize] -= changing;
-            thread.times[Reason::Mode as usize] += changing;
-        }
-        engine.demand(Demand::Nothing);
-    });
 }

@@ -3,9 +3,8 @@
 //!
 //! From these two a study computes blocking, critical sections and competition overhead by two ways that share nothing.
 
-use crate::core::mark::Sort;
-use crate::engine::Engine;
-use crate::engine::thread::{Reason, ThreadId};
+use crate::base::thread::ThreadId;
+use crate::engine::reason::Reason;
 use crate::memory::PARTS;
 use baton_units::{CpuId, Cycles};
 
@@ -121,19 +120,5 @@ impl Watch {
 
     pub(crate) fn take(&mut self) -> Vec<WordChange> {
         std::mem::take(&mut self.changes)
-    }
-}
-
-impl Engine {
-    /// The running thread is about to do an atomic on the word at `offset`: if it follows a lock's hint, the word is a
-    /// lock's.
-    #[inline]
-    pub(crate) fn note_lock_word(&mut self, offset: usize) {
-        let hint = self.threads[self.running as usize].hint;
-        if self.watch.on && matches!(hint, Some(Sort::Try(..) | Sort::Release(_))) {
-            // SAFETY: the cell is alive, as an atomic is being done on it, and nobody else runs now.
-            let value = || unsafe { self.arena.at(offset).cast::<u32>().read() };
-            self.watch.add(offset, value);
-        }
     }
 }

@@ -7,8 +7,10 @@
 //! | --- | --- |
 //! | [`arena`] | the reservation, and where a byte of it is |
 //! | [`heap`] | a deterministic allocator |
+//! | [`memory`] | addresses and lines, and which threads watch and wrote them |
 //! | [`stack`] | stacks of coroutines, each behind a guard page |
 
 pub(crate) mod arena;
 pub(crate) mod heap;
+pub(crate) mod memory;
 pub(crate) mod stack;

@@ -1,12 +1,14 @@
 //! Cells and slots of the simulated machine: the layout of the value itself, in guest memory.
 
-use super::{LOAD_LINKED, access, access_range, by_links, conditional, end_hint, far, one, place};
+use super::access::{LOAD_LINKED, access, access_range, by_links, conditional, end_hint, far, one, place};
+use crate::base::thread::OUTSIDE;
 use crate::core::buffer::{Store, Write};
-use crate::core::drain::{self, drain};
-use crate::core::instructions::{before_access, execute};
 use crate::core::rmw::{Far, Rmw};
 use crate::engine::current::{operate, running, with};
-use crate::engine::thread::{OUTSIDE, Reason};
+use crate::engine::reason::Reason;
+use crate::issue::drain;
+use crate::issue::drain::drain;
+use crate::issue::instructions::{before_access, execute};
 use crate::memory::Access;
 use baton_machine::{Atomic, Ordering, Slot, Word};
 use core::cell::UnsafeCell;
@@ -28,7 +30,7 @@ impl<T: Word> SimulatedAtomic<T> {
     /// Reads without time: for values that a counted but unsimulated try has read.
     #[inline(always)]
     pub(crate) fn peek(&self) -> T {
-        // SAFETY: see `Sync`: nobody writes meanwhile; the cell is alive, as it is borrowed.
+        // SAFETY: see `Sync`: no other access happens meanwhile; the cell is alive, as it is borrowed.
         unsafe { self.0.get().read() }
     }
 
@@ -38,7 +40,7 @@ impl<T: Word> SimulatedAtomic<T> {
         // One look at the engine for what most loads need none of.
         let (outside, units, stores) = with(|engine| match engine.running {
             OUTSIDE => (true, 0, 0),
-            id => (false, engine.own_instructions, engine.threads[id as usize].buffer.len()),
+            id => (false, engine.cores.own_instructions, engine.threads[id as usize].pipeline.buffer.len()),
         });
         if outside {
             return self.peek();
@@ -68,7 +70,7 @@ impl<T: Word> SimulatedAtomic<T> {
                 return Err(old);
             }
             if conditional(self.address()) {
-                // The link stood, so nobody has written since.
+                // The link stood, so no other core has written since.
                 end_hint();
                 self.poke(new);
                 return Ok(old);
@@ -97,10 +99,10 @@ impl<T: Word> SimulatedAtomic<T> {
         if far() {
             let (offset, bytes) = (place(self.address()).0, T::BYTES);
             with(|engine| {
-                engine.threads[engine.running as usize].far = Some(Far { offset, bytes, what, old: None });
+                engine.threads[engine.running as usize].pipeline.far = Some(Far { offset, bytes, what, old: None });
             });
             access(self.address(), Access::Atomic);
-            let done = with(|engine| engine.threads[engine.running as usize].far.take());
+            let done = with(|engine| engine.threads[engine.running as usize].pipeline.far.take());
             if let Some(old) = done.and_then(|far| far.old) {
                 return T::from_bits(old);
             }
@@ -118,11 +120,11 @@ impl<T: Word> SimulatedAtomic<T> {
     /// Writes; time has passed already.
     #[inline(always)]
     fn poke(&self, value: T) {
-        // SAFETY: see `Sync`: nobody else accesses the cell meanwhile.
+        // SAFETY: see `Sync`: no other access happens meanwhile.
         unsafe { self.0.get().write(value) };
         with(|engine| {
             if engine.running != OUTSIDE {
-                engine.wrote(engine.offset_of(self.address()), engine.running);
+                engine.wrote(engine.guest.offset_of(self.address()), engine.running);
             }
         });
     }
@@ -141,7 +143,7 @@ impl<T> Drop for SimulatedAtomic<T> {
 fn forwarded(address: usize, bytes: usize) -> Option<u64> {
     let bits = drain::forward(place(address).0, bytes)?;
     operate(Reason::Memory, |engine| {
-        engine.threads[engine.running as usize].operations += 1;
+        engine.threads[engine.running as usize].stats.operations += 1;
         engine.now + engine.hit_here()
     });
     Some(bits)
@@ -151,8 +153,8 @@ fn forwarded(address: usize, bytes: usize) -> Option<u64> {
 #[inline]
 fn note_lock_word(address: usize) {
     with(|engine| {
-        if engine.watch.on && engine.running != OUTSIDE {
-            engine.note_lock_word(engine.offset_of(address));
+        if engine.log.watch.on && engine.running != OUTSIDE {
+            engine.note_lock_word(engine.guest.offset_of(address));
         }
     });
 }

@@ -1,20 +1,25 @@
-//! The verbs by which a guest reaches the devices of its chip. They are the simulated machine's alone: algorithms that use
-//! them through [`Machine`](baton_machine::Machine) do so behind a verb of that trait.
+//! The verbs by which a guest reaches the devices of its chip: [`Devices`], an extension of
+//! [`Machine`](baton_machine::Machine) with requests and answers of a protocol's types, and below it the words that travel.
 
 use super::Simulated;
-use crate::core::drain::drain;
-use crate::device::packet::Place;
-use crate::device::port::{Answer, Request};
-use crate::engine::current::{is_any, kernel, operate, running, suspend, with};
-use crate::engine::thread::{OUTSIDE, Reason, Waited};
+use crate::base::thread::OUTSIDE;
+use crate::device::packet::PacketAt;
+use crate::engine::current::{is_any, operate, running, suspend, with};
+use crate::engine::reason::Reason;
+use crate::engine::waiting::Waited;
+use crate::issue::drain::drain;
+use crate::machine::kernel::kernel;
+use crate::peripheral::port::{Answer, Request};
+use baton_machine::device::{self as verbs, Devices, Payload, Protocol, Words};
+use std::marker::PhantomData;
 
 /// A device of the chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device(u32);
 
-/// A request under way. Dropped, its answer is nobody's: it was posted.
+/// A request under way. Dropping it posts the request: its answer is discarded.
 #[derive(Debug)]
-#[must_use = "dropped, the request is posted: nobody hears of its answer"]
+#[must_use = "dropped, the request is posted and its answer discarded"]
 pub struct Ticket(u32);
 
 impl Simulated {
@@ -41,7 +46,7 @@ impl Device {
     /// # Panics
     /// Outside of guest code.
     pub fn request(self, op: u32, words: [u64; 2]) -> Ticket {
-        self.send(op, words, false, Reason::Device)
+        self.send(Words::new(op, words), false, Reason::Device)
     }
 
     /// A system call to the device: the request comes privileged, and the core waits for its answer in the kernel.
@@ -49,8 +54,12 @@ impl Device {
     /// # Panics
     /// Outside of guest code.
     pub fn call(self, op: u32, words: [u64; 2]) -> Answer {
+        self.call_with(Words::new(op, words))
+    }
+
+    fn call_with(self, words: Words) -> Answer {
         kernel(with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.of_one(self.0).call.0)));
-        let ticket = self.send(op, words, true, Reason::Kernel);
+        let ticket = self.send(words, true, Reason::Kernel);
         ticket.arrive();
         with(|engine| engine.charge_running(Reason::Kernel));
         ticket.take()
@@ -79,7 +88,7 @@ impl Device {
         }
     }
 
-    fn send(self, op: u32, words: [u64; 2], privileged: bool, reason: Reason) -> Ticket {
+    fn send(self, Words { tag: op, words }: Words, privileged: bool, reason: Reason) -> Ticket {
         assert!(running() != OUTSIDE, "devices are for guest threads");
         drain();
         operate(reason, |engine| engine.after(1));
@@ -87,37 +96,99 @@ impl Device {
             let id = engine.running;
             let devices = engine.devices.as_mut()?;
             let most = devices.config.outstanding;
-            (devices.outstanding.get(&id).is_some_and(|&n| n >= most)).then(|| {
+            (devices.under_way(id) >= most).then(|| {
                 devices.crowded.push(id);
-                engine.threads[id as usize].waits_on = Some((Waited::Device(self.0), engine.now));
+                engine.threads[id as usize].wait.waits_on = Some((Waited::Device(self.0), engine.now));
             })
         });
         if crowded.is_some() {
             suspend();
             with(|engine| {
                 engine.charge_stall(engine.running, None);
-                engine.threads[engine.running as usize].waits_on = None;
+                engine.threads[engine.running as usize].wait.waits_on = None;
             });
         }
         with(|engine| {
             let (id, now) = (engine.running, engine.now);
             let thread = &mut engine.threads[id as usize];
-            thread.operations += 1;
+            thread.stats.operations += 1;
             let cpu = thread.cpu;
             let request = Request { packet: 0, op, words, privileged, cpu };
-            let mut upshots = Vec::new();
             let Some(devices) = &mut engine.devices else { unreachable!("a device of a chip without devices") };
-            let packet = devices.send(self.0, id, request, now, &mut upshots);
-            engine.devices_did(upshots);
+            let packet = devices.send(self.0, id, request, now);
+            engine.devices_did();
             Ticket(packet)
         })
     }
 }
 
+/// A device of a protocol's kind.
+#[derive(Debug, PartialEq, Eq)]
+pub struct DeviceOf<P>(Device, PhantomData<P>);
+
+impl<P> Clone for DeviceOf<P> {
+    fn clone(&self) -> DeviceOf<P> {
+        *self
+    }
+}
+
+impl<P> Copy for DeviceOf<P> {}
+
+/// A request of a protocol, under way. Dropped, it is posted.
+#[derive(Debug)]
+#[must_use = "dropped, the request is posted: its answer is thrown away"]
+pub struct TicketOf<P>(Ticket, PhantomData<P>);
+
+impl Devices for Simulated {
+    type Device<P: Protocol> = DeviceOf<P>;
+
+    fn count() -> u32 {
+        Simulated::devices()
+    }
+
+    fn at<P: Protocol>(number: u32) -> Option<DeviceOf<P>> {
+        let device = Simulated::device(number)?;
+        let speaks = with(|engine| engine.devices.as_ref().is_some_and(|devices| devices.protocol(number) == P::KIND));
+        speaks.then_some(DeviceOf(device, PhantomData))
+    }
+}
+
+impl<P: Protocol> verbs::Device<P> for DeviceOf<P> {
+    type Ticket = TicketOf<P>;
+
+    fn request(self, request: P::Request) -> TicketOf<P> {
+        TicketOf(self.0.send(request.to_words(), false, Reason::Device), PhantomData)
+    }
+
+    fn call(self, request: P::Request) -> P::Answer {
+        value::<P>(self.0.call_with(request.to_words()))
+    }
+
+    fn interrupt(self) {
+        self.0.interrupt();
+    }
+}
+
+impl<P: Protocol> verbs::Ticket<P> for TicketOf<P> {
+    fn is_here(&self) -> bool {
+        self.0.is_here()
+    }
+
+    fn wait(self) -> P::Answer {
+        value::<P>(self.0.wait())
+    }
+}
+
+/// An answer as a value of its protocol.
+fn value<P: Protocol>(answer: Answer) -> P::Answer {
+    let value = P::Answer::from_words(answer.into());
+    value.unwrap_or_else(|| panic!("a device of kind {} gives {answer:?}, which is no answer of its protocol", P::KIND))
+}
+
 impl Ticket {
     /// Whether the answer is here. It costs nothing to look.
     pub fn is_here(&self) -> bool {
-        with(|engine| engine.devices.as_mut().is_none_or(|devices| devices.packet(self.0).place == Place::Here))
+        with(|engine| engine.devices.as_mut().is_none_or(|devices| devices.packet(self.0).place == PacketAt::Here))
     }
 
     /// Stalls the core until the answer is here.
@@ -139,10 +210,10 @@ impl Ticket {
             let Some(devices) = &mut engine.devices else { return };
             let packet = devices.packet(self.0);
             packet.stalls = true;
-            engine.threads[engine.running as usize].waits_on = Some((Waited::Device(packet.device), now));
+            engine.threads[engine.running as usize].wait.waits_on = Some((Waited::Device(packet.device), now));
         });
         suspend();
-        with(|engine| engine.threads[engine.running as usize].waits_on = None);
+        with(|engine| engine.threads[engine.running as usize].wait.waits_on = None);
     }
 
     fn take(self) -> Answer {
@@ -160,7 +231,7 @@ impl Drop for Ticket {
             let Some(devices) = &mut engine.devices else { return };
             let packet = devices.packet(self.0);
             packet.wanted = false;
-            if packet.place == Place::Here {
+            if packet.place == PacketAt::Here {
                 devices.drop_packet(self.0);
             }
         });

@@ -1,8 +1,9 @@
 //! What a guest can ask of futexes beside waiting and waking: moving sleepers from one cell to another.
 
 use super::cell::SimulatedAtomic;
-use crate::engine::current::{kernel, with};
-use crate::os::futex::memory::SimulatedKernel;
+use crate::engine::current::with;
+use crate::machine::futex_kernel::SimulatedKernel;
+use crate::machine::kernel::kernel;
 use crate::os::futex::protocol;
 use baton_machine::Word;
 
@@ -22,14 +23,14 @@ pub fn requeue<T: Word>(
     more: u32,
 ) -> Option<(u32, u32)> {
     super::guest::assert_guest("requeue");
-    if with(|engine| engine.layout.in_memory()) {
+    if with(|engine| engine.os.layout.in_memory()) {
         return protocol::requeue(&SimulatedKernel::new(), from, value, to, n, more);
     }
-    kernel(with(|engine| engine.chip.os.futex_wake_none.0));
+    kernel(with(|engine| engine.chip.os.futex.wake_none.0));
     if from.read() != value {
         return None;
     }
-    let (here, there) = with(|engine| (engine.offset_of(from.address()), engine.offset_of(to.address())));
+    let (here, there) = with(|engine| (engine.guest.offset_of(from.address()), engine.guest.offset_of(to.address())));
     let woken = super::wait::wake_queued(here, n);
     let moved = with(|engine| engine.move_sleepers(here, there, more));
     Some((woken, moved))
@@ -41,9 +42,9 @@ pub fn requeue<T: Word>(
 /// Outside of guest code.
 pub fn wake_moved<T: Word>(cell: &SimulatedAtomic<T>, n: u32) -> u32 {
     super::guest::assert_guest("wake_moved");
-    if with(|engine| engine.layout.in_memory()) {
+    if with(|engine| engine.os.layout.in_memory()) {
         return protocol::wake_moved(&SimulatedKernel::new(), core::ptr::from_ref(cell), n);
     }
-    kernel(with(|engine| engine.chip.os.futex_wake_none.0));
-    super::wait::wake_queued(with(|engine| engine.offset_of(cell.address())), n)
+    kernel(with(|engine| engine.chip.os.futex.wake_none.0));
+    super::wait::wake_queued(with(|engine| engine.guest.offset_of(cell.address())), n)
 }

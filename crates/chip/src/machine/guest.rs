@@ -1,34 +1,22 @@
 //! What a simulated guest can do beside the verbs of [`Machine`](baton_machine::Machine).
 
+use super::access::place;
 pub use super::futex::{requeue, wake_moved};
 use super::kernel::{enter_kernel, leave_queue, system_call};
-use super::place;
-use crate::core::walk;
-use crate::engine::current::{kernel, operate, running, suspend, with};
-use crate::engine::thread::{OUTSIDE, Reason, State, Waited};
+use crate::base::thread::OUTSIDE;
+use crate::engine::current::{operate, running, suspend, with};
+use crate::engine::reason::Reason;
+use crate::engine::thread::State;
+use crate::engine::waiting::Waited;
+use crate::issue::walk;
+use crate::machine::kernel::kernel;
+use crate::machine::routines::create;
 use crate::memory::Memory;
-use crate::os::app::App;
-use crate::simulation::{self, Refused};
+pub use crate::os::app::Spawn;
+use crate::os::refused::Refused;
 pub use baton_sched::{Nice, Notice};
 use baton_trace::What;
 use baton_units::{CoreId, CpuId, Cycles, Hertz};
-
-/// A thread to be started.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Spawn {
-    /// Its name in results; empty: `thread N`.
-    pub name: String,
-    /// Cores that it may run on, each with all of its contexts.
-    pub affinity: Vec<CoreId>,
-    /// CPUs that it may run on beside these. Both empty: all.
-    pub cpus: Vec<CpuId>,
-    /// Its application; `None`: its creator's.
-    pub app: Option<App>,
-    /// How much of a CPU it gets beside others (policies `fair` and `eevdf`); `None`: what its creator has.
-    pub nice: Option<Nice>,
-    /// When it can run first, after the moment of its creation.
-    pub after: Cycles,
-}
 
 /// A guest thread, to be waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +39,7 @@ pub fn spawn(spawn: Spawn, f: impl FnOnce() + 'static) -> Guest {
     let price = with(|engine| engine.chip.os.thread_create.0);
     enter_kernel();
     operate(Reason::Kernel, |engine| engine.after(price));
-    match simulation::create(spawn, Box::new(f)) {
+    match create(spawn, Box::new(f)) {
         Ok(guest) => guest,
         Err(refused) => panic!("{refused}"),
     }
@@ -65,7 +53,7 @@ pub fn join(guest: Guest) {
     assert_guest("join");
     // The look at the thread is an operation, so that a loop of joins takes time.
     enter_kernel();
-    operate(Reason::Kernel, |engine| engine.after(engine.chip.os.futex_wait_changed.0.max(1)));
+    operate(Reason::Kernel, |engine| engine.after(engine.chip.os.futex.wait_changed.0.max(1)));
     leave_queue();
     let sleeps = with(|engine| {
         let id = engine.running;
@@ -73,7 +61,7 @@ pub fn join(guest: Guest) {
         if other.state == State::Done {
             return false;
         }
-        other.joiners.push(id);
+        other.os.joiners.push(id);
         engine.sleep(Waited::Thread(guest.0), u64::MAX);
         true
     });
@@ -114,7 +102,7 @@ pub fn set_online(core: CoreId, online: bool) -> Result<(), Refused> {
 /// Outside of guest code.
 pub fn runnable() -> u32 {
     assert_guest("runnable");
-    with(|engine| engine.runnable(engine.threads[engine.running as usize].app))
+    with(|engine| engine.runnable(engine.threads[engine.running as usize].os.app))
 }
 
 /// Says something of the calling thread to the policy that schedules it: the run-time extensions of Saez and others
@@ -179,14 +167,14 @@ pub fn time() -> Cycles {
 pub fn wait_begins() {
     with(|engine| {
         let thread = &mut engine.threads[engine.running as usize];
-        thread.timeline.open(&thread.parts);
+        thread.stats.timeline.open(&thread.stats.parts);
     });
 }
 
 /// The calling thread has its lock.
 #[inline]
 pub fn wait_ends() {
-    with(|engine| engine.threads[engine.running as usize].timeline.open = false);
+    with(|engine| engine.threads[engine.running as usize].stats.timeline.open = false);
 }
 
 /// Messages that caches and homes have sent so far; 0 on a chip of fixed latencies.
@@ -199,14 +187,14 @@ pub fn forget_longest() {
     with(|engine| engine.memory.forget_longest());
 }
 
-/// Runs `f` as the simulation's outside does: nothing takes time. For data that a guest sets up for others, where what the
-/// setting up takes is nobody's business.
+/// Runs `f` as the simulation's outside does: nothing takes time. For data that a guest sets up for others, where the
+/// setting up is not measured.
 ///
 /// # Panics
 /// Outside of guest code. `f` must not panic.
 pub fn outside<R>(f: impl FnOnce() -> R) -> R {
     assert_guest("outside");
-    crate::core::drain::drain();
+    crate::issue::drain::drain();
     let guest = with(|engine| std::mem::replace(&mut engine.running, OUTSIDE));
     let result = f();
     with(|engine| engine.running = guest);
@@ -245,7 +233,7 @@ pub fn set_clock(core: CoreId, clock: Hertz) -> Result<(), Refused> {
 /// # Panics
 /// If there is no such core.
 pub fn clock(core: CoreId) -> Hertz {
-    with(|engine| engine.clocks.clock(core))
+    with(|engine| engine.cores.clocks.clock(core))
 }
 
 /// The calling thread, if it is a guest.
@@ -262,7 +250,7 @@ pub fn this() -> Option<Guest> {
 pub fn slept_since(time: Cycles) -> bool {
     with(|engine| match engine.running {
         OUTSIDE => false,
-        id => engine.threads[id as usize].last_sleep.is_some_and(|slept| slept >= time.0),
+        id => engine.threads[id as usize].stats.last_sleep.is_some_and(|slept| slept >= time.0),
     })
 }
 
@@ -272,7 +260,7 @@ pub fn cpu_time() -> Cycles {
     with(|engine| match engine.running {
         OUTSIDE => Cycles(0),
         id => {
-            let times = &engine.threads[id as usize].times;
+            let times = &engine.threads[id as usize].stats.times;
             let away = [Reason::Asleep, Reason::Ready, Reason::Switch];
             let counted = Reason::ALL.into_iter().filter(|reason| !away.contains(reason));
             Cycles(counted.map(|reason| times[reason as usize]).sum())
@@ -282,7 +270,7 @@ pub fn cpu_time() -> Cycles {
 
 /// Where a guest address lies in guest memory: the same in every run.
 pub fn offset_of<T>(at: *const T) -> u64 {
-    with(|engine| engine.offset_of(at.addr()) as u64)
+    with(|engine| engine.guest.offset_of(at.addr()) as u64)
 }
 
 pub(super) fn assert_guest(verb: &str) {

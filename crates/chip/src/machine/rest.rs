@@ -4,14 +4,16 @@
 //! takes the line away and so ends MWAIT, at once if it has not begun; one that came before is seen by the look. So no
 //! store is missed, and every wait that ends, for whatever reason, looks again.
 
-use super::access;
+use super::access::access;
 use super::wait::{Waiting, add, give_way};
-use crate::config::{Halt, Monitor, SystemCall};
-use crate::core::drain::drain;
-use crate::engine::Engine;
-use crate::engine::current::{kernel, operate, suspend, with};
+use crate::config::{Halt, MonitorPrice, SystemCall};
+use crate::engine::current::{operate, suspend, with};
+use crate::engine::reason::Reason;
 use crate::engine::rest::{Still, Terms};
-use crate::engine::thread::{Ended, Reason};
+use crate::engine::state::Engine;
+use crate::engine::thread::Ended;
+use crate::issue::drain::drain;
+use crate::machine::kernel::kernel;
 use crate::memory::Access;
 use crate::os::futex::layout::Layout;
 use baton_machine::{WaitResult, Word};
@@ -19,7 +21,7 @@ use baton_machine::{WaitResult, Word};
 /// How a monitor is waited with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watch {
-    pub(super) price: Monitor,
+    pub(super) price: MonitorPrice,
     /// From 1.
     pub(super) depth: u32,
     /// The longest that one rest takes.
@@ -107,8 +109,8 @@ impl<T: Word> Waiting<'_, T> {
     /// Announces itself, enters the kernel, which looks again, and halts: the futex's protocol, with the CPU kept.
     fn halt_once(&self, price: Halt) -> Ended {
         let (offset, counter) = with(|engine| {
-            let offset = engine.offset_of(self.cell.address());
-            engine.threads[engine.running as usize].looked = engine.now;
+            let offset = engine.guest.offset_of(self.cell.address());
+            engine.threads[engine.running as usize].wait.looked = engine.now;
             (offset, Layout::counter(offset))
         });
         add(counter, 1);
@@ -120,7 +122,7 @@ impl<T: Word> Waiting<'_, T> {
         } else {
             // From here on an interrupt finds us: no time passes between the look and the halt.
             with(|engine| {
-                engine.halted.push((offset, engine.running));
+                engine.os.halted.push((offset, engine.running));
                 let until = self.deadline;
                 engine.begin_rest(Terms { still: Still::Halted, enter: 0, exit: price.exit.0, until });
             });
@@ -136,22 +138,22 @@ impl<T: Word> Waiting<'_, T> {
 /// Wakes up to `n` threads that have halted for the cell at `address`, the longest halted first: an interrupt each.
 pub(super) fn wake_halted(address: usize, n: u32) {
     let (offset, counter) = with(|engine| {
-        let offset = engine.offset_of(address);
+        let offset = engine.guest.offset_of(address);
         (offset, Layout::counter(offset))
     });
     drain();
-    operate(Reason::Memory, |engine| engine.after(engine.chip.core.fence.0));
-    access(with(|engine| engine.base + counter), Access::Load);
+    operate(Reason::Memory, |engine| engine.after(engine.core_here().fence.0));
+    access(with(|engine| engine.guest.base + counter), Access::Load);
     // SAFETY: the table lies at the start of the arena, is never given out, and only the engine's own host thread
     // comes here.
-    let announced = with(|engine| unsafe { engine.arena.at(counter).cast::<u32>().read() });
+    let announced = with(|engine| unsafe { engine.guest.arena.at(counter).cast::<u32>().read() });
     if announced == 0 {
         return;
     }
     for _ in 0..n {
         let send = with(|engine| {
-            let at = engine.halted.iter().position(|&(cell, _)| cell == offset)?;
-            let (_, id) = engine.halted.remove(at);
+            let at = engine.os.halted.iter().position(|&(cell, _)| cell == offset)?;
+            let (_, id) = engine.os.halted.remove(at);
             engine.end_rest(id, Ended::Woken);
             Some(engine.chip.wait.halt.unwrap_or_default().send.0)
         });

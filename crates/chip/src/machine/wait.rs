@@ -1,24 +1,31 @@
 //! The wait policies on the chip, each at its price. The flow is the native one: a first read, then tries with
 //! something between them, then, where the policy parks, the futex protocol with its table of sleepers.
 
+use super::access::access;
 use super::cell::SimulatedAtomic;
 use super::kernel::{enter_kernel, enter_queue, leave_queue};
 use super::rest::Watch;
-use super::{access, running};
-use crate::config::{Chip, Halt, Monitor, SystemCall};
+use crate::base::event::Event;
+use crate::base::queue::Rank;
+use crate::base::thread::OUTSIDE;
+use crate::config::mechanism::LockRequest;
+use crate::config::{Chip, Halt, SystemCall};
 use crate::contexts::share::Demand;
-use crate::core::drain::{drain, drain_line};
-use crate::core::mark::Sort;
-use crate::engine::current::{kernel, operate, suspend, with};
-use crate::engine::queue::Rank;
-use crate::engine::thread::{Ended, OUTSIDE, Reason, Spin, State, Waited};
-use crate::engine::{Engine, own};
+use crate::engine::current::running;
+use crate::engine::current::{operate, suspend, with};
+use crate::engine::reason::Reason;
+use crate::engine::spin::Spin;
+use crate::engine::state::Engine;
+use crate::engine::thread::{Ended, State};
+use crate::engine::waiting::Waited;
+use crate::issue::drain::{drain, drain_line};
+use crate::machine::futex_kernel::SimulatedKernel;
+use crate::machine::kernel::kernel;
 use crate::memory::{Access, Line, Memory};
 use crate::os::futex::layout::Layout;
-use crate::os::futex::memory::SimulatedKernel;
 use crate::os::futex::protocol::{self, Slept};
+use baton_machine::wait::{Between, Idle, Monitor, Steps};
 use baton_machine::{Deadline, LockHint, Unavailable, Wait, WaitResult, Word};
-use baton_units::Cycles;
 
 impl Chip {
     /// Whether the chip has what `wait` needs. Ask before a run: a guest that waits by a policy that its chip lacks panics.
@@ -30,50 +37,53 @@ impl Chip {
     }
 }
 
-/// How the policy waits between reads.
-enum Between {
-    Tries {
-        cycles: u64,
-        most: u64,
-        parks: bool,
-        /// Nothing between the tries keeps the core from speculating on the next ones.
-        speculates: bool,
-    },
+/// A policy's steps at this chip's prices.
+struct Priced {
+    /// Reads of the cell before the idle wait, [`u64::MAX`] without end.
+    tries: u64,
+    /// Cycles between two of them.
+    cycles: u64,
+    /// Whether nothing between the tries keeps the core from speculating on the next ones.
+    speculates: bool,
+    /// What stands between them.
+    between: Between,
+    /// What follows them.
+    idle: Option<PricedIdle>,
+}
+
+/// An idle wait at this chip's prices.
+#[derive(Clone, Copy)]
+enum PricedIdle {
     Monitor(Watch),
     System(SystemCall, Watch),
     Halt(Halt),
+    Futex,
 }
 
-fn between(chip: &Chip, wait: Wait) -> Result<Between, Unavailable> {
+fn price(chip: &Chip, wait: Wait) -> Result<Priced, Unavailable> {
     chip.check_wait(wait)?;
     let prices = &chip.wait;
-    // PAUSE keeps the loads behind it from being speculated, which is what it is for (Intel SDM vol. 2, PAUSE). Where the
-    // chip's pause takes no longer than a turn of the plain loop it is no instruction of that kind.
-    let plain = prices.pause <= prices.spin;
-    let tries =
-        |cycles: Cycles, speculates| Between::Tries { cycles: cycles.0, most: u64::MAX, parks: false, speculates };
-    let watch = |price: Option<Monitor>, depth, limit: Option<Cycles>| Watch {
-        price: price.unwrap_or_default(),
-        depth,
-        limit: limit.map_or(u64::MAX, |limit| limit.0),
+    let Steps { tries, between, idle } = wait.steps();
+    let (cycles, speculates) = match between {
+        Between::Nothing => (prices.spin, true),
+        // PAUSE keeps the loads behind it from being speculated, which is what it is for (Intel SDM vol. 2, PAUSE). Where
+        // the chip's pause takes no longer than a turn of the plain loop it is no instruction of that kind.
+        Between::Pause => (prices.pause, prices.pause <= prices.spin),
+        Between::Tpause => (prices.tpause.unwrap_or_default(), false),
     };
-    let monitor = |price, depth, limit| Between::Monitor(watch(price, depth, limit));
-    Ok(match wait {
-        Wait::Spin => tries(prices.spin, true),
-        Wait::Pause => tries(prices.pause, plain),
-        Wait::Tpause => tries(prices.tpause.unwrap_or_default(), false),
-        Wait::Umwait => monitor(prices.umwait, 1, prices.umwait_limit),
-        Wait::Mwaitx => monitor(prices.mwaitx, 1, None),
-        Wait::Wfe => monitor(prices.wfe, 1, None),
-        Wait::Mwait(depth) => monitor(prices.mwait.depth(depth), depth, None),
-        Wait::Mwmon => Between::System(prices.mwmon.unwrap_or_default(), watch(prices.mwait.c1, 1, None)),
-        Wait::Halt => Between::Halt(prices.halt.unwrap_or_default()),
-        Wait::Futex => Between::Tries { cycles: 0, most: 0, parks: true, speculates: false },
-        Wait::SpinPark(u32::MAX) => tries(prices.pause, plain),
-        Wait::SpinPark(n) => {
-            Between::Tries { cycles: prices.pause.0, most: u64::from(n), parks: true, speculates: plain }
-        }
-    })
+    let watch = |monitor| Watch {
+        price: prices.of_monitor(monitor).unwrap_or_default(),
+        depth: if let Monitor::Mwait(depth) = monitor { depth } else { 1 },
+        limit: prices.umwait_limit.filter(|_| monitor == Monitor::Umwait).map_or(u64::MAX, |limit| limit.0),
+    };
+    let tries = if tries == u32::MAX { u64::MAX } else { u64::from(tries) };
+    let idle = idle.filter(|_| tries != u64::MAX).map(|idle| match idle {
+        Idle::Monitor(monitor) => PricedIdle::Monitor(watch(monitor)),
+        Idle::SystemMonitor => PricedIdle::System(prices.mwmon.unwrap_or_default(), watch(Monitor::Mwait(1))),
+        Idle::Halt => PricedIdle::Halt(prices.halt.unwrap_or_default()),
+        Idle::Futex => PricedIdle::Futex,
+    });
+    Ok(Priced { tries, cycles: cycles.0, speculates, between, idle })
 }
 
 /// The wait of one cell, with its deadline in cycles.
@@ -105,47 +115,60 @@ pub(super) fn wait_while<T: Word>(
             None => panic!("a wait outside of guest code would never end"),
         }
     }
-    let (waiting, between) = with(|engine| {
-        let offset = engine.offset_of(cell.address());
+    let (mut waiting, priced) = with(|engine| {
+        let offset = engine.guest.offset_of(cell.address());
         let clock = engine.chip.core.clock;
         let until = deadline;
         let deadline = deadline.map_or(u64::MAX, |deadline| clock.cycles(deadline.at).0);
         let thread = &mut engine.threads[engine.running as usize];
-        (thread.waits_on, thread.bounded) = (Some((Waited::Cell(offset), engine.now)), deadline != u64::MAX);
-        let line = Line((offset >> engine.line_shift) as u32);
-        let between = between(&engine.chip, wait);
-        let reason = if matches!(between, Ok(Between::Tries { .. })) { Reason::Spin } else { Reason::Monitor };
-        let demand = match (wait, &between) {
-            (Wait::Spin, _) => Demand::Everything,
-            (_, Ok(Between::Tries { cycles, .. })) => Demand::Turns((*cycles).max(1) + engine.hit_here()),
-            _ => Demand::Nothing,
+        (thread.wait.waits_on, thread.wait.bounded) = (Some((Waited::Cell(offset), engine.now)), deadline != u64::MAX);
+        let line = engine.guest.line(offset);
+        let priced = price(&engine.chip, wait);
+        let demand = match &priced {
+            Ok(Priced { tries: 0, .. }) | Err(_) => Demand::Nothing,
+            Ok(Priced { between: Between::Nothing, .. }) => Demand::Everything,
+            Ok(Priced { cycles, .. }) => Demand::Turns((*cycles).max(1) + engine.hit_here()),
         };
-        (Waiting { cell, value, line, deadline, until, reason, demand }, between)
+        (Waiting { cell, value, line, deadline, until, reason: Reason::Spin, demand }, priced)
     });
     // A try must not find the line on its way to this very core.
     drain_line(waiting.line);
-    if matches!(wait, Wait::Pause | Wait::Tpause | Wait::SpinPark(_)) {
+    let priced = priced.unwrap_or_else(|missing| panic!("{missing}"));
+    if priced.between != Between::Nothing {
         with(|engine| engine.threads[engine.running as usize].pauses());
     }
-    let ended = match between {
-        Err(missing) => panic!("{missing}"),
-        Ok(Between::Monitor(watch)) => waiting.monitor(watch),
-        Ok(Between::System(call, watch)) => waiting.system_call(call, watch),
-        Ok(Between::Halt(price)) => waiting.halt(price),
-        Ok(Between::Tries { cycles, most, parks, speculates }) => match waiting.spin(cycles.max(1), most, speculates) {
-            WaitResult::Expired if parks && with(|engine| engine.now) < waiting.deadline => waiting.park(),
-            ended => ended,
-        },
-    };
+    let ended = waiting.carry_out(&priced);
     with(|engine| {
         let thread = &mut engine.threads[engine.running as usize];
-        (thread.waits_on, thread.bounded) = (None, false);
+        (thread.wait.waits_on, thread.wait.bounded) = (None, false);
         thread.paused();
     });
     ended
 }
 
 impl<T: Word> Waiting<'_, T> {
+    /// The tries, and the idle wait behind them.
+    fn carry_out(&mut self, priced: &Priced) -> WaitResult<T> {
+        let &Priced { tries, cycles, speculates, idle, .. } = priced;
+        let tried = self.spin(cycles.max(1), tries, speculates);
+        let (WaitResult::Expired, Some(idle)) = (&tried, idle) else { return tried };
+        let over = with(|engine| engine.now) >= self.deadline;
+        let futex = matches!(idle, PricedIdle::Futex);
+        // A monitor and a halted CPU look at the clock themselves, after a read: tries before them need no other one.
+        if over && (futex || tries != 0) {
+            return tried;
+        }
+        if !futex {
+            (self.reason, self.demand) = (Reason::Monitor, Demand::Nothing);
+        }
+        match idle {
+            PricedIdle::Monitor(watch) => self.monitor(watch),
+            PricedIdle::System(call, watch) => self.system_call(call, watch),
+            PricedIdle::Halt(price) => self.halt(price),
+            PricedIdle::Futex => self.park(),
+        }
+    }
+
     /// One try: a load, first among the events of its moment if it hits.
     pub(super) fn try_load(&self) -> T {
         self.try_once().0
@@ -155,7 +178,7 @@ impl<T: Word> Waiting<'_, T> {
     fn try_once(&self) -> (T, bool) {
         with(|engine| {
             let thread = &mut engine.threads[engine.running as usize];
-            (thread.tries, thread.looked) = (thread.tries + 1, engine.now);
+            (thread.stats.tries, thread.wait.looked) = (thread.stats.tries + 1, engine.now);
         });
         let line = self.line;
         let (over, hits) = {
@@ -212,9 +235,9 @@ impl<T: Word> Waiting<'_, T> {
             charge(Reason::Spin);
             let (tried, read) = with(|engine| {
                 let thread = &mut engine.threads[engine.running as usize];
-                let Spin { core, done, hits, .. } = thread.spin;
+                let Spin { core, done, hits, .. } = thread.wait.spin;
                 if skips {
-                    thread.tries += done;
+                    thread.stats.tries += done;
                     engine.memory.count_hits(core, done);
                 }
                 (done, skips && hits && thread.ended != Ended::Interrupted)
@@ -243,7 +266,7 @@ impl<T: Word> Waiting<'_, T> {
     /// The core was ahead of its tries: later loads were done with the line, or the value, that it had. If that has gone,
     /// they are thrown away (a memory-order violation; Intel Optimization Reference Manual, "Pipelined spin-wait loops").
     fn flush(&self) {
-        let price = with(|engine| engine.chip.core.flush.0);
+        let price = with(|engine| engine.core_here().flush.0);
         if price != 0 {
             operate(Reason::Flush, |engine| engine.after(price));
         }
@@ -265,7 +288,7 @@ impl<T: Word> Waiting<'_, T> {
 
     /// One futex wait: announces the sleeper, enters the kernel, which looks again, and sleeps.
     fn sleep(&self) -> Ended {
-        if with(|engine| engine.layout.in_memory()) {
+        if with(|engine| engine.os.layout.in_memory()) {
             return match protocol::wait(&SimulatedKernel::new(), self.cell, self.value, self.until) {
                 Slept::Changed | Slept::Woken => Ended::Woken,
                 Slept::Expired => Ended::Expired,
@@ -273,14 +296,14 @@ impl<T: Word> Waiting<'_, T> {
         }
         let address = self.cell.address();
         let (offset, counter) = with(|engine| {
-            let offset = engine.offset_of(address);
+            let offset = engine.guest.offset_of(address);
             (offset, Layout::counter(offset))
         });
-        mark_next(Sort::Registration);
+        mark_next(LockRequest::Registration);
         add(counter, 1);
         let (short, long) = with(|engine| {
             let os = &engine.chip.os;
-            (os.futex_wait_changed.0, os.futex_wait.0.saturating_sub(os.futex_wait_changed.0))
+            (os.futex.wait_changed.0, os.futex.wait.0.saturating_sub(os.futex.wait_changed.0))
         });
         enter_kernel();
         kernel(short);
@@ -290,16 +313,16 @@ impl<T: Word> Waiting<'_, T> {
             // From here on a wake finds us: no time passes between the look and the queue.
             with(|engine| {
                 let id = engine.running;
-                engine.futexes.queue(offset, id);
+                engine.os.futexes.queue(offset, id);
                 let thread = &mut engine.threads[id as usize];
-                (thread.woken_early, thread.futex_sleep) = (false, thread.futex_sleep + 1);
+                (thread.os.woken_early, thread.os.futex_sleep) = (false, thread.os.futex_sleep + 1);
             });
             leave_queue();
             kernel(long);
             self.fall_asleep(offset)
         };
         // A wake-up that is still on its way has come too late.
-        with(|engine| engine.threads[engine.running as usize].futex_sleep += 1);
+        with(|engine| engine.threads[engine.running as usize].os.futex_sleep += 1);
         add(counter, u32::MAX);
         ended
     }
@@ -308,16 +331,16 @@ impl<T: Word> Waiting<'_, T> {
         let deadline = self.deadline;
         let ended = with(|engine| {
             let id = engine.running;
-            if engine.threads[id as usize].woken_early {
+            if engine.threads[id as usize].os.woken_early {
                 return Some(Ended::Woken);
             }
             // It may have been moved to another cell on its way here.
-            let offset = match engine.threads[id as usize].waits_on {
+            let offset = match engine.threads[id as usize].wait.waits_on {
                 Some((Waited::Cell(now), _)) => now,
                 _ => offset,
             };
             if engine.now >= deadline {
-                engine.futexes.forget(offset, id);
+                engine.os.futexes.forget(offset, id);
                 return Some(Ended::Expired);
             }
             engine.sleep(Waited::Cell(offset), deadline);
@@ -335,10 +358,10 @@ impl Engine {
     fn begin_pause(&mut self, between: u64) {
         let id = self.running;
         let core = self.core_of(id);
-        let first = self.now + self.clocks.whole(core, between);
-        self.queue.put(own(id), first, Rank::Try(id));
+        let first = self.now + self.cores.clocks.whole(core, between);
+        self.queue.put(Event::thread(id), first, Rank::Try(id));
         let thread = &mut self.threads[id as usize];
-        thread.spin = Spin::pause(core, first);
+        thread.wait.spin = Spin::pause(core, first);
         thread.state = State::Spinning;
         thread.ended = Ended::Woken;
     }
@@ -347,42 +370,42 @@ impl Engine {
 /// An atomic addition to a counter of the table of sleepers, at the start of the arena.
 pub(super) fn add(counter: usize, value: u32) {
     drain();
-    let address = with(|engine| engine.base + counter);
+    let address = with(|engine| engine.guest.base + counter);
     access(address, Access::Atomic);
     with(|engine| {
         // SAFETY: the table lies at the start of the arena, is never given out, and only the engine's own host thread
         // comes here.
-        let count = unsafe { engine.arena.at(counter).cast::<u32>().as_mut() };
+        let count = unsafe { engine.guest.arena.at(counter).cast::<u32>().as_mut() };
         *count = count.wrapping_add(value);
     });
 }
 
 /// The next access is of that sort, if the thread's locks give hints.
-pub(crate) fn mark_next(sort: fn(LockHint) -> Sort) {
+pub(crate) fn mark_next(class: fn(LockHint) -> LockRequest) {
     with(|engine| {
         let thread = &mut engine.threads[engine.running as usize];
-        thread.hint = thread.newest_hint().map(sort);
+        thread.mechanism.hint = thread.newest_hint().map(class);
     });
 }
 
 /// Wakes up to `n` sleepers of a cell, as the native machine does: a fence, a look at the bucket's count, and a system
 /// call if anybody is announced there.
 pub(super) fn wake(address: usize, n: u32) {
-    if with(|engine| engine.layout.in_memory()) {
+    if with(|engine| engine.os.layout.in_memory()) {
         // The address is a name only.
         protocol::wake::<_, u32>(&SimulatedKernel::new(), core::ptr::without_provenance(address), n);
         return;
     }
     let (offset, counter, price) = with(|engine| {
-        let offset = engine.offset_of(address);
-        (offset, Layout::counter(offset), engine.chip.os.futex_wake_none.0)
+        let offset = engine.guest.offset_of(address);
+        (offset, Layout::counter(offset), engine.chip.os.futex.wake_none.0)
     });
     drain();
-    operate(Reason::Memory, |engine| engine.after(engine.chip.core.fence.0));
-    mark_next(Sort::WakeUp);
-    access(with(|engine| engine.base + counter), Access::Load);
+    operate(Reason::Memory, |engine| engine.after(engine.core_here().fence.0));
+    mark_next(LockRequest::WakeUp);
+    access(with(|engine| engine.guest.base + counter), Access::Load);
     // SAFETY: as in `add`.
-    let announced = with(|engine| unsafe { engine.arena.at(counter).cast::<u32>().read() });
+    let announced = with(|engine| unsafe { engine.guest.arena.at(counter).cast::<u32>().read() });
     if announced == 0 || n == 0 {
         return;
     }
@@ -394,11 +417,11 @@ pub(super) fn wake(address: usize, n: u32) {
 /// In the kernel: wakes up to `n` sleepers of the cell, at fixed prices; how many there were.
 pub(super) fn wake_queued(offset: usize, n: u32) -> u32 {
     let (sleepers, first, more) = with(|engine| {
-        let taken = engine.futexes.take(offset, n);
+        let taken = engine.os.futexes.take(offset, n);
         let os = &engine.chip.os;
-        let first = os.futex_wake.0.saturating_sub(os.futex_wake_none.0);
-        let sleepers: Vec<_> = taken.into_iter().map(|id| (id, engine.threads[id as usize].futex_sleep)).collect();
-        (sleepers, first, os.futex_wake_more.0)
+        let first = os.futex.wake.0.saturating_sub(os.futex.wake_none.0);
+        let sleepers: Vec<_> = taken.into_iter().map(|id| (id, engine.threads[id as usize].os.futex_sleep)).collect();
+        (sleepers, first, os.futex.wake_more.0)
     });
     let n = sleepers.len() as u32;
     // An idle core is roused by an interrupt, once for all; the queue of a busy one just grows.
@@ -417,13 +440,13 @@ pub(super) fn wake_queued(offset: usize, n: u32) -> u32 {
 
 /// How often the running thread's core was taken from it: whoever comes back has nothing speculated.
 fn preemptions() -> u64 {
-    with(|engine| engine.threads[engine.running as usize].preemptions)
+    with(|engine| engine.threads[engine.running as usize].stats.preemptions)
 }
 
 /// Gives up the core if it is wanted; whether it was. Another thread may have written the line meanwhile, on this very
 /// core, which then holds it still.
 pub(super) fn give_way() -> bool {
-    let wanted = with(|engine| engine.threads[engine.running as usize].preempt);
+    let wanted = with(|engine| engine.threads[engine.running as usize].os.preempt);
     if wanted {
         crate::engine::current::give_up_core();
     }

@@ -1,21 +1,22 @@
 //! Coherent caches of fixed latencies. A line has one owner or any number of readers; requests of one line are served
 //! one after the other in order of arrival; caches never evict. What is left out (capacity, banks, a network, store
-//! buffers) stands in `docs/chip.md`.
+//! buffers) stands in `docs/reference/chip.md`.
 //!
 //! A request changes the line's state when it arrives and is served later, at the price of the state that it found.
 //! So a reader whose copy is being taken misses from the moment of the request on.
 
+use super::border::{Access, Answer, Line, Notice, Request, Served};
+use super::contract::Memory;
+use super::counts::{CoreCounts, MemoryCounts};
 use super::lines::Sparse;
-use super::{
-    Access, Answer, Carried, CoreCounts, Interrupt, Line, Memory, MemoryCounts, Notice, Part, Request, Served,
-};
-use crate::clock::Ratio;
+use super::parts::Part;
+use crate::base::random::Random;
+use crate::base::ratio::Ratio;
 use crate::config::{Chip, Distance};
-use crate::random::Random;
 use baton_units::{CoreId, Cycles};
 
-/// No core: owners are kept as number + 1, so that a zeroed line is one that no cache holds.
-const NOBODY: u32 = 0;
+/// No owner: owners are kept as number + 1, so that a zeroed line is one that no cache holds.
+const NO_OWNER: u32 = 0;
 
 /// A line's state. All zero: in no cache.
 #[derive(Clone, Copy)]
@@ -222,18 +223,6 @@ impl Memory for FixedMemory {
 
     fn unlink(&mut self, _: CoreId, _: u8) {}
 
-    fn interrupt(&mut self, _: Interrupt, _: Cycles) {
-        unreachable!("chips of fixed latencies are refused interrupts as packets");
-    }
-
-    fn place(&mut self, _: u32, _: Cycles) {
-        unreachable!("a chip file that hangs devices on a network that is not there is refused")
-    }
-
-    fn carry(&mut self, _: Carried, _: Cycles) {
-        unreachable!("a chip file that hangs devices on a network that is not there is refused")
-    }
-
     fn count_hits(&mut self, _: CoreId, n: u64) {
         self.counts.hits += n;
     }
@@ -260,7 +249,7 @@ impl FixedMemory {
         }
         if state.owner == core.0 + 1 {
             let served = self.hit_at(core, access, now);
-            // Whoever asks from now on gets the line after this write.
+            // A later request gets the line after this write.
             self.states[line.0 as usize].free_at = served.at.0;
             return served;
         }
@@ -268,7 +257,7 @@ impl FixedMemory {
             self.counts.fetches += 1;
             self.chip.cache.memory
         } else if holds && state.count == 1 {
-            // The only copy, read earlier together with others that are gone: nobody to ask.
+            // The only copy, read earlier together with others that are gone: no core is to be asked.
             self.counts.upgrades += 1;
             self.own[core.0 as usize].hit
         } else if holds {
@@ -277,7 +266,7 @@ impl FixedMemory {
         } else {
             self.counts.transfers += 1;
             let distance = match state.owner {
-                NOBODY => self.other_holder(core, line, false),
+                NO_OWNER => self.other_holder(core, line, false),
                 owner => self.chip.distance(core, CoreId(owner - 1)),
             };
             self.chip.cache.transfer.at(distance)
@@ -298,14 +287,14 @@ impl FixedMemory {
         if state.count == 0 {
             self.counts.fetches += 1;
             let (_, at) = self.turn(line, self.chip.cache.memory, now);
-            // Nobody else has it: a later write needs no permission.
+            // No other core has it: a later write needs no permission.
             self.only_holder(core, line);
             self.states[line.0 as usize].free_at = at;
             return Served { at: Cycles(at), hit: false, beyond: Part::Memory, failed: false, invalidates: false };
         }
         self.counts.transfers += 1;
         let distance = match state.owner {
-            NOBODY => self.other_holder(core, line, true),
+            NO_OWNER => self.other_holder(core, line, true),
             owner => self.chip.distance(core, CoreId(owner - 1)),
         };
         let (start, at) = self.turn(line, self.chip.cache.transfer.at(distance), now);
@@ -313,8 +302,8 @@ impl FixedMemory {
         let occupancy = self.chip.cache.occupancy.0;
         let state = &mut self.states[line.0 as usize];
         // The owner forwards the line itself; once there are several copies, reads overlap.
-        state.free_at = if state.owner == NOBODY { (start + occupancy).min(at) } else { at };
-        state.owner = NOBODY;
+        state.free_at = if state.owner == NO_OWNER { (start + occupancy).min(at) } else { at };
+        state.owner = NO_OWNER;
         Served { at: Cycles(at), hit: false, beyond: Part::Remote, failed: false, invalidates: false }
     }
 }

@@ -35,9 +35,23 @@ impl<T: Copy> Sparse<T> {
     }
 }
 
+impl<T: Copy> Clone for Sparse<T> {
+    /// # Panics
+    /// The host has no address space for another one.
+    fn clone(&self) -> Sparse<T> {
+        // SAFETY: this array is one of zeroes that were valid.
+        let copy = unsafe { Sparse::new(self.len) };
+        let mut copy = copy.unwrap_or_else(|error| panic!("no address space for a copy: {error}"));
+        for i in 0..self.len {
+            copy[i] = self[i];
+        }
+        copy
+    }
+}
+
 impl<T> Drop for Sparse<T> {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and nobody borrows from it any more.
+        // SAFETY: the mapping is ours, and no borrow of it is left.
         unsafe { libc::munmap(self.at.as_ptr().cast(), (self.len * size_of::<T>()).max(1)) };
     }
 }

@@ -1,14 +1,30 @@
 //! Applications: groups of threads that start, end and start again together.
 
-use crate::engine::Engine;
-use crate::engine::thread::{Reason, ThreadId};
-use crate::machine::guest::Spawn;
+use baton_sched::Nice;
 use baton_units::Cycles;
+use baton_units::{CoreId, CpuId};
 use std::rc::Rc;
 
 /// An application of a simulation. The first one has the threads that name none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct App(pub(crate) u32);
+
+/// A thread to be started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spawn {
+    /// Its name in results; empty: `thread N`.
+    pub name: String,
+    /// Cores that it may run on, each with all of its contexts.
+    pub affinity: Vec<CoreId>,
+    /// CPUs that it may run on beside these. Both empty: all.
+    pub cpus: Vec<CpuId>,
+    /// Its application; `None`: its creator's.
+    pub app: Option<App>,
+    /// How much of a CPU it gets beside others (policies `fair` and `eevdf`); `None`: what its creator has.
+    pub nice: Option<Nice>,
+    /// When it can run first, after the moment of its creation.
+    pub after: Cycles,
+}
 
 /// How often an application runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,24 +73,24 @@ pub struct AppFigures {
     pub asleep: Cycles,
 }
 
-type Main = Rc<dyn Fn()>;
+pub(crate) type Main = Rc<dyn Fn()>;
 
 /// An application as the operating system knows it.
 pub(crate) struct AppState {
-    name: String,
-    runs: Runs,
-    main: Option<(Spawn, Main)>,
-    done: Vec<Cycles>,
-    began: u64,
-    alive: u32,
-    forks: u64,
-    exits: u64,
-    restarts: u64,
-    runnable: u32,
-    most_runnable: u32,
+    pub(crate) name: String,
+    pub(crate) runs: Runs,
+    pub(crate) main: Option<(Spawn, Main)>,
+    pub(crate) done: Vec<Cycles>,
+    pub(crate) began: u64,
+    pub(crate) alive: u32,
+    pub(crate) forks: u64,
+    pub(crate) exits: u64,
+    pub(crate) restarts: u64,
+    pub(crate) runnable: u32,
+    pub(crate) most_runnable: u32,
     /// The sum of runnable threads over time, up to `since`.
-    sum: u64,
-    since: u64,
+    pub(crate) sum: u64,
+    pub(crate) since: u64,
 }
 
 impl AppState {
@@ -97,104 +113,17 @@ impl AppState {
         }
     }
 
-    fn count(&mut self, runnable: u32, now: u64) {
+    pub(crate) fn count(&mut self, runnable: u32, now: u64) {
         self.sum += u64::from(self.runnable) * (now - self.since);
         (self.runnable, self.since) = (runnable, now);
         self.most_runnable = self.most_runnable.max(runnable);
     }
 
-    /// Whether it has no thread, and the ones that it will still start are nobody's business.
-    fn is_through(&self) -> bool {
+    /// Whether it has no thread, and the run does not wait for those that it will still start.
+    pub(crate) fn is_through(&self) -> bool {
         match self.runs {
             Runs::Times(n) => self.alive == 0 && (self.main.is_none() || self.done.len() >= n as usize),
             Runs::Background => true,
         }
-    }
-}
-
-impl Engine {
-    /// The number of an application that is added.
-    pub(crate) fn add_app(&mut self, state: AppState) -> App {
-        self.apps.push(state);
-        App(self.apps.len() as u32 - 1)
-    }
-
-    /// How many threads of an application can run now.
-    pub(crate) fn runnable(&self, app: App) -> u32 {
-        self.apps[app.0 as usize].runnable
-    }
-
-    pub(super) fn app_forks(&mut self, app: App, at: u64) {
-        let app = &mut self.apps[app.0 as usize];
-        if app.alive == 0 {
-            app.began = at;
-        }
-        (app.alive, app.forks) = (app.alive + 1, app.forks + 1);
-    }
-
-    pub(crate) fn app_can_run(&mut self, thread: ThreadId, more: bool) {
-        let now = self.now;
-        let app = &mut self.apps[self.threads[thread as usize].app.0 as usize];
-        let runnable = if more { app.runnable + 1 } else { app.runnable - 1 };
-        app.count(runnable, now);
-    }
-
-    /// A thread has ended. If it was its application's last, that begins anew as long as it has runs: then its first thread
-    /// is to be made.
-    pub(crate) fn app_exits(&mut self, thread: ThreadId) -> Option<(Spawn, Main)> {
-        let now = self.now;
-        let app = &mut self.apps[self.threads[thread as usize].app.0 as usize];
-        (app.alive, app.exits) = (app.alive - 1, app.exits + 1);
-        if app.alive != 0 || app.main.is_none() {
-            return None;
-        }
-        app.done.push(Cycles(now - app.began));
-        let again = match app.runs {
-            Runs::Times(n) => app.done.len() < n as usize,
-            Runs::Background => !self.apps_are_through(),
-        };
-        let app = &mut self.apps[self.threads[thread as usize].app.0 as usize];
-        app.restarts += u64::from(again);
-        app.main.clone().filter(|_| again)
-    }
-
-    /// Every application that is waited for is through, though others may still run.
-    pub(crate) fn apps_are_through(&self) -> bool {
-        self.apps.iter().all(AppState::is_through)
-    }
-
-    /// The figures of all applications; the first one only if it had threads.
-    pub(crate) fn app_figures(&mut self) -> Vec<AppFigures> {
-        let now = self.now;
-        // On CPUs, ready, switched to, asleep.
-        let mut times = vec![[0; 4]; self.apps.len()];
-        for thread in &self.threads {
-            for reason in Reason::ALL {
-                let kind = match reason {
-                    Reason::Ready => 1,
-                    Reason::Switch | Reason::Waking => 2,
-                    Reason::Asleep => 3,
-                    _ => 0,
-                };
-                times[thread.app.0 as usize][kind] += thread.times[reason as usize];
-            }
-        }
-        let figures = self.apps.iter_mut().zip(times).map(|(app, [cpu_time, ready, switching, asleep])| {
-            app.count(app.runnable, now);
-            AppFigures {
-                name: app.name.clone(),
-                runs: app.done.clone(),
-                forks: app.forks,
-                most_runnable: app.most_runnable,
-                runnable: Cycles(app.sum),
-                exits: app.exits,
-                restarts: app.restarts,
-                cpu_time: Cycles(cpu_time),
-                ready: Cycles(ready),
-                switching: Cycles(switching),
-                asleep: Cycles(asleep),
-            }
-        });
-        figures.filter(|app| app.forks != 0).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! A CPU, and where its cycles go.
 
+use crate::base::thread::ThreadId;
 use crate::config::Os;
-use crate::engine::thread::ThreadId;
 use crate::memory::Line;
 use baton_noc::Header;
 use baton_units::{CoreId, CpuId, Cycles};
@@ -34,13 +34,13 @@ pub(crate) struct Cpu {
     pub(crate) doing: Doing,
     since: u64,
     /// The policy's timer, or the tick, is in the queue.
-    pub(super) timer: bool,
+    pub(crate) timer: bool,
     /// An interrupt is on its way here.
-    pub(super) interrupt_comes: bool,
+    pub(crate) interrupt_comes: bool,
     /// That interrupt goes to a line's home first, which sends it on with this mark.
-    pub(super) by_way_of: Option<(Line, Header)>,
+    pub(crate) by_way_of: Option<(Line, Header)>,
     /// That interrupt wakes it, and then it takes so long until its thread runs.
-    pub(super) wakes: Option<u64>,
+    pub(crate) wakes: Option<u64>,
     /// Threads that came onto it, those of them that had run on another core last, and timer interrupts.
     pub(crate) counts: CpuCounts,
     /// Cycles so far: waking, switching, busy, off; then idle, by state.
@@ -84,8 +84,8 @@ impl CpuFigures {
 
 /// When each idle state begins, polling first, and what leaving it takes.
 fn idle_states(os: &Os) -> impl Iterator<Item = (u64, u64)> + '_ {
-    let first = [(0, os.wake_polling.0), (os.idle_poll.0, os.wake_idle.0)];
-    first.into_iter().chain(os.idle_states.0.iter().map(|state| (state.after, state.exit)))
+    let first = [(0, os.idle.wake_polling.0), (os.idle.poll.0, os.idle.wake.0)];
+    first.into_iter().chain(os.idle.states.0.iter().map(|state| (state.after, state.exit)))
 }
 
 impl Cpu {
@@ -123,7 +123,7 @@ impl Cpu {
                     self.spent_idle(state, ends - begins);
                     begins = ends;
                 }
-                self.spent_idle(1 + os.idle_states.0.len(), spent - begins);
+                self.spent_idle(1 + os.idle.states.0.len(), spent - begins);
             }
         }
         (self.doing, self.since) = (to, now);
@@ -137,10 +137,10 @@ impl Cpu {
     }
 
     /// What leaving the idle state takes that it is in now, and whether it still polls.
-    pub(super) fn wake_latency(&self, now: u64, os: &Os) -> (u64, bool) {
+    pub(crate) fn wake_latency(&self, now: u64, os: &Os) -> (u64, bool) {
         let idle = now - self.since;
         let deepest = idle_states(os).enumerate().filter(|(_, (after, _))| *after <= idle).last();
-        deepest.map_or((os.wake_polling.0, true), |(at, (_, exit))| (exit, at == 0))
+        deepest.map_or((os.idle.wake_polling.0, true), |(at, (_, exit))| (exit, at == 0))
     }
 
     /// Its figures up to now.

@@ -3,6 +3,7 @@
 use crate::ui;
 use baton_machine::Native;
 use baton_machine::wait::POLICIES;
+use baton_studies::STUDIES;
 use baton_sync::barrier::BARRIERS;
 use baton_sync::lock::{LOCKS, Posix, Waits};
 use baton_sync::queue::{QUEUES, Side};
@@ -41,6 +42,8 @@ enum What {
     Queues,
     /// Chip files for `whatif` and the simulator.
     Chips,
+    /// Papers whose claims `study` judges.
+    Studies,
 }
 
 /// One line of a list.
@@ -67,6 +70,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         What::Barriers => barriers(),
         What::Queues => queues(),
         What::Chips => super::chips::files(&args.dir)?,
+        What::Studies => studies(),
     };
     print(&entries, args.json)
 }
@@ -121,6 +125,18 @@ fn locks() -> Vec<Entry> {
         }
     };
     LOCKS.iter().map(entry).collect()
+}
+
+fn studies() -> Vec<Entry> {
+    let entry = |study: &baton_studies::Entry| Entry {
+        name: study.name.into(),
+        what: study.paper.into(),
+        limits: String::new(),
+        source: study.page.into(),
+        can: Vec::new(),
+        here: None,
+    };
+    STUDIES.0.iter().map(entry).collect()
 }
 
 /// The words that hold.

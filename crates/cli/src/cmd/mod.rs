@@ -85,7 +85,7 @@ commands! {
     Noc(noc),
     /// List chip files, and show one: every key, and a picture of where everything is
     Chips(chips),
-    /// Say what can be chosen: locks, waits, barriers, queues, chips
+    /// Say what can be chosen: locks, waits, barriers, queues, chips, studies
     List(list),
     /// Print a shell's completion script
     Completions(completions),

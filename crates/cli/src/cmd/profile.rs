@@ -1,10 +1,13 @@
 //! `baton profile`: an unmodified program, recorded.
 
-use crate::launch::child::{self, End};
-use crate::launch::choice::{self, Choice};
-use crate::launch::{exec::Exec, folder::Folder, host, library, neighbours::Neighbours, program};
+use crate::folder::Folder;
 use crate::{ui, values};
 use anyhow::Context;
+use baton_host::describe;
+use baton_host::launch::child::{self, End};
+use baton_host::launch::choice::{self, Choice};
+use baton_host::launch::{exec::Exec, library, program};
+use baton_host::neighbours::Neighbours;
 use baton_replay::disturbance::{OTHERS, disturbed};
 use baton_report::terminal::{self, Style};
 use baton_report::{Profile, ProfileError, html};
@@ -90,7 +93,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let started = SystemTime::now();
     let crowd = choice.as_ref().filter(|c| c.only_spins()).map(Choice::crowd);
     let neighbours = Neighbours::watch();
-    let end = child::run(exec, args.duration, crowd)?;
+    let end = child::run(exec, args.duration, crowd, ui::warn)?;
     let seen = neighbours.seen();
 
     let recorded = folder.path().read_dir().is_ok_and(|mut entries| entries.next().is_some());
@@ -108,7 +111,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(doubt) = disturbed(&meta) {
         ui::warn(format_args!("{doubt}: its waits are not all its own"));
     }
-    let summary = match describe(folder.path(), &meta) {
+    let summary = match leave_page(folder.path(), &meta) {
         Ok(summary) => summary,
         // The trace is worth keeping; `baton report` reads it under this name, too.
         Err(error) => return Err(error.context(format!("the trace is kept in {}", folder.keep_unfinished().display()))),
@@ -123,7 +126,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 /// Adds what the launcher knows and the page; returns the summary for the terminal. It goes to standard error, as
 /// standard output is the program's.
-fn describe(directory: &Path, meta: &Meta) -> anyhow::Result<String> {
+fn leave_page(directory: &Path, meta: &Meta) -> anyhow::Result<String> {
     meta.write(directory)?;
     let profile = match Profile::open(directory) {
         Ok(profile) => profile,
@@ -162,7 +165,7 @@ fn meta(args: &Args, choice: Option<&Choice>, started: SystemTime, end: &End) ->
         elapsed_ns: end.elapsed.as_nanos() as u64,
         exit_code: end.status.code(),
         exit_signal: end.status.signal(),
-        host: host::describe(),
+        host: describe::machine(),
         lock: choice.map(|c| c.lock.name.to_owned()),
         unseen: args.left_out().map(|(what, _)| format!("{}, as asked (--no-{what})", unseen(what))).collect(),
         extra: choice.map(|c| ("wait".to_owned(), c.wait.to_string().into())).into_iter().collect(),

@@ -1,9 +1,9 @@
 //! `baton run`: an unmodified program with another lock.
 
 use crate::error::BadInput;
-use crate::launch::{child, choice, exec::Exec, library, program, stats};
 use crate::ui;
 use anyhow::Context;
+use baton_host::launch::{child, choice, exec::Exec, library, program, stats};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -60,7 +60,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     }
     let crowd = choice.only_spins().then(|| choice.crowd());
-    let end = child::run(exec, None, crowd)?;
+    let end = child::run(exec, None, crowd, ui::warn)?;
 
     let left = stats::read(&counters.file, counters.from)?;
     if !args.quiet {

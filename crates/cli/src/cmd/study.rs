@@ -1,27 +1,17 @@
 //! `baton study`: one paper's claims beside what this system shows.
 
 use crate::error::BadInput;
-use crate::launch::folder::write_whole;
+use crate::folder::write_whole;
 use crate::ui;
 use anyhow::Context;
-use baton_studies::ocor::Ocor;
-use baton_studies::{Extent, Findings, Progress, StudyError, conduct, page};
+use baton_studies::{Entry, Extent, Findings, Progress, STUDIES, StudyError, page};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Which study, and how much of it.
 #[derive(clap::Args)]
-#[command(after_help = "\
-Studies: ocor (docs/studies/ocor.md). A study that was interrupted goes on where it was: what was
-run lies in DIR/cache.
-
-Examples:
-  baton study ocor --quick                    five programs, some minutes: study-ocor/report.html
-  baton study ocor --quick --json             what docs/studies.md describes
-  baton study ocor --out DIR                  every program and experiment
-  baton study ocor --out DIR --markdown page.md    the same, and a page with its pictures in page/
-  baton study ocor --chip my.toml --profiles mine    another chip, other programs")]
+#[command(after_help = help())]
 pub(crate) struct Args {
     /// Which study.
     #[arg(value_name = "NAME")]
@@ -29,7 +19,7 @@ pub(crate) struct Args {
     /// Fewer seeds and programs, never shorter runs.
     #[arg(long)]
     quick: bool,
-    /// As JSON (docs/studies.md).
+    /// As JSON (docs/reference/studies.md).
     #[arg(long)]
     json: bool,
     /// Where the report and the cache go. Left out: `study-NAME`.
@@ -41,16 +31,36 @@ pub(crate) struct Args {
     /// Where the page's pictures go. Left out: a folder beside the page, of its name.
     #[arg(long, value_name = "DIR", requires = "markdown")]
     figures: Option<PathBuf>,
-    /// The chip file.
-    #[arg(long, value_name = "FILE", default_value = "chips/ocor64.toml")]
-    chip: PathBuf,
-    /// The folder of profiles.
-    #[arg(long, value_name = "DIR", default_value = "profiles/ocor")]
-    profiles: PathBuf,
+    /// A chip file. Left out: the study's own. A study of several chips takes the option as often, in their order.
+    #[arg(long, value_name = "FILE")]
+    chip: Vec<PathBuf>,
+    /// A folder of profiles. Left out: the study's own. The option may be given as often as the study has folders.
+    #[arg(long, value_name = "DIR")]
+    profiles: Vec<PathBuf>,
 }
 
-/// The studies that there are.
-const STUDIES: [&str; 1] = ["ocor"];
+/// The studies that there are, and examples with the first of them.
+fn help() -> String {
+    let line = |entry: &Entry| {
+        let inputs: Vec<&str> = entry.chips.iter().chain(entry.profiles).copied().collect();
+        format!("  {:8} {} ({})\n           {}\n", entry.name, entry.paper, entry.page, inputs.join(", "))
+    };
+    let studies: String = STUDIES.0.iter().map(line).collect();
+    let Some(Entry { name, quick, .. }) = STUDIES.0.first() else { return studies };
+    format!(
+        "\
+Studies, with the chip files and profiles that each is on:
+{studies}
+A study that was interrupted goes on where it was: what was run lies in DIR/cache.
+
+Examples:
+  baton study {name} --quick                    {quick}: study-{name}/report.html
+  baton study {name} --quick --json             what docs/reference/studies.md describes
+  baton study {name} --out DIR                  every program and experiment
+  baton study {name} --out DIR --markdown page.md    the same, and a page with its pictures in page/
+  baton study {name} --chip my.toml --profiles mine    another chip, other programs"
+    )
+}
 
 struct Bar(ProgressBar);
 
@@ -68,16 +78,14 @@ impl Progress for Bar {
 
 /// Runs the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    if args.name != "ocor" {
-        return Err(BadInput::unknown("study", &args.name, STUDIES).into());
-    }
-    let study = Ocor::open(&args.chip, &args.profiles).map_err(bad)?;
+    let entry = STUDIES.find(&args.name).ok_or_else(|| BadInput::unknown("study", &args.name, STUDIES.names()))?;
+    let study = entry.open(&args.chip, &args.profiles).map_err(bad)?;
     let page = args.markdown.as_deref().map(|file| pictures(file, args.figures.as_deref())).transpose()?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("study-{}", args.name)));
     let bar = ProgressBar::new(0);
     bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {eta} {msg}").context("progress bar")?);
     let extent = if args.quick { Extent::Quick } else { Extent::Full };
-    let (findings, work) = conduct(&study, extent, &out, &Bar(bar.clone())).map_err(bad)?;
+    let (findings, work) = study.conduct(extent, &out, &Bar(bar.clone())).map_err(bad)?;
     bar.finish_and_clear();
     if work.damaged != 0 {
         let files = work.damaged;
@@ -139,8 +147,8 @@ fn link(page: &Path, folder: &Path) -> anyhow::Result<String> {
 
 fn bad(error: StudyError) -> anyhow::Error {
     match error {
-        StudyError::Unknown { .. } | StudyError::Input(_) => BadInput::new(error).into(),
-        StudyError::Run { .. } | StudyError::Folder { .. } => error.into(),
+        StudyError::Input(_) => BadInput::new(error).into(),
+        StudyError::Run { .. } | StudyError::Folder { .. } | StudyError::Findings(_) => error.into(),
     }
 }
 
@@ -191,16 +199,7 @@ mod tests {
             rows: vec![("a".into(), vec![baton_plot::Bar { value: Some(1.0), ..Default::default() }])],
             ..Default::default()
         });
-        Findings {
-            study: "ocor",
-            full: false,
-            claims: Vec::new(),
-            falsifiers: Vec::new(),
-            unspecified: Vec::new(),
-            frozen: Default::default(),
-            figures: vec![figure.named("figure-2")],
-            notes: Vec::new(),
-        }
+        Findings { figures: vec![figure.named("figure-2")], ..Findings::of("any", Extent::Quick, Default::default()) }
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Hands the closed world of `baton_coherence::model` to stateright.
-
+#![expect(clippy::disallowed_types, reason = "how long the search took is reported")]
 #![allow(dead_code, unreachable_pub)] // Each test and example uses its part.
 
 pub mod scenes;

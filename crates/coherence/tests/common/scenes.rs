@@ -1,4 +1,4 @@
-//! The scenarios that `docs/protocol.md` draws.
+//! The scenarios that `docs/reference/protocol.md` draws.
 
 use baton_coherence::Kind::*;
 use baton_coherence::Policy::{self, Blocking, Nonblocking};

@@ -113,7 +113,7 @@ impl<T: Word> Atomic<T> for NativeAtomic<T> {
 #[repr(transparent)]
 pub struct NativeSlot<T>(UnsafeCell<T>);
 
-// SAFETY: whoever reads or writes a slot promises in `Slot`'s contract that accesses are ordered.
+// SAFETY: the thread that reads or writes a slot promises in `Slot`'s contract that accesses are ordered.
 unsafe impl<T: Send> Sync for NativeSlot<T> {}
 
 impl<T: 'static> Slot<T> for NativeSlot<T> {

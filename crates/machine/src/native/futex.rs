@@ -1,6 +1,6 @@
 //! Sleeping in the kernel until a cell changes.
 //!
-//! A waker should not pay for a system call when nobody sleeps, and must not touch the cell's memory after the
+//! A waker should not pay for a system call when no thread sleeps, and must not touch the cell's memory after the
 //! change (it may be gone). So sleepers announce themselves in a table of counters, by a hash of the address, as
 //! C++'s `std::atomic::wait` does. Cells of four bytes sleep on their own address; others, which the kernel cannot
 //! compare, on the bucket's generation, which every wake of the bucket moves.

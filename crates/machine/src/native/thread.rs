@@ -42,7 +42,7 @@ pub fn local() -> &'static Local {
 #[repr(C, align(128))]
 struct Place {
     local: Local,
-    /// Process and kernel's thread number of the owner; 0: nobody, or not yet written.
+    /// Process and kernel's thread number of the owner; 0: none, or not yet written.
     owner: AtomicU64,
 }
 
@@ -119,7 +119,7 @@ fn place(index: u32) -> &'static Place {
         at = match piece.compare_exchange(null_mut(), new.cast(), Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => new.cast(),
             Err(theirs) => {
-                // SAFETY: another thread was first; nobody has seen ours.
+                // SAFETY: another thread was first; no thread has seen ours.
                 unsafe { libc::munmap(new, bytes) };
                 theirs
             }
@@ -136,7 +136,7 @@ fn me() -> u64 {
     (pid as u64) << 32 | tid as u64 & 0xffff_ffff
 }
 
-/// Ends the storage of threads that are dead and did not say so; whether one was found. One thread sweeps at a time: so nobody but
+/// Ends the storage of threads that are dead and did not say so; whether one was found. One thread sweeps at a time: so no thread but
 /// the sweeper frees a dead thread's number, and it cannot have a new owner before the old one is found dead.
 fn sweep() -> bool {
     static SWEEPING: AtomicBool = AtomicBool::new(false);
@@ -192,7 +192,7 @@ fn end_with_thread(place: &'static Place) {
         key = match KEY.compare_exchange(0, made + 1, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => made + 1,
             Err(theirs) => {
-                // SAFETY: another thread was first; nobody has used our key.
+                // SAFETY: another thread was first; no thread has used our key.
                 unsafe { libc::pthread_key_delete(made) };
                 theirs
             }

@@ -4,6 +4,7 @@
 //! then costs tens of thousands of cycles, far more than the hand-off that it was to make cheap.
 
 use crate::units::Cycles;
+use crate::wait::{Between, Idle, Monitor};
 use crate::{Native, Unavailable, Wait};
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -19,7 +20,7 @@ pub const ASKED: Cycles = Cycles(50_000);
 pub struct Trial {
     /// A call whose time has already passed.
     pub at_once: Cycles,
-    /// A call that is asked to wait [`ASKED`], with nobody writing.
+    /// A call that is asked to wait [`ASKED`], with no write to the line.
     pub waits: Cycles,
 }
 
@@ -35,37 +36,84 @@ impl Trial {
     }
 }
 
+/// An instruction whose calls are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timed {
+    Umwait,
+    Tpause,
+    Mwaitx,
+}
+
+impl Timed {
+    /// The one that a policy uses, if any.
+    fn of(wait: Wait) -> Option<Timed> {
+        let steps = wait.steps();
+        match (steps.between, steps.idle) {
+            (_, Some(Idle::Monitor(Monitor::Umwait))) => Some(Timed::Umwait),
+            (_, Some(Idle::Monitor(Monitor::Mwaitx))) => Some(Timed::Mwaitx),
+            (Between::Tpause, _) => Some(Timed::Tpause),
+            _ => None,
+        }
+    }
+}
+
 /// What the processor says of `wait`, before any trial.
 pub fn offered(wait: Wait) -> Result<(), Unavailable> {
-    let has = |has: bool, why| if has { Ok(()) } else { Err(Unavailable { wait, why }) };
-    match wait {
-        Wait::Spin | Wait::Pause | Wait::Futex | Wait::SpinPark(_) => Ok(()),
-        Wait::Mwait(_) => has(false, "MONITOR and MWAIT are privileged: only the kernel may execute them"),
-        Wait::Mwmon => has(false, "it needs a kernel whose system call waits with MWAIT, and this one has none"),
-        Wait::Halt => has(false, "HLT is privileged: only the kernel may halt a CPU"),
-        #[cfg(target_arch = "x86_64")]
-        Wait::Umwait | Wait::Tpause => has(super::x86::has_waitpkg(), "CPUID does not offer WAITPKG"),
-        #[cfg(target_arch = "x86_64")]
-        Wait::Mwaitx => has(super::x86::has_monitorx(), "CPUID does not offer MONITORX"),
-        #[cfg(target_arch = "aarch64")]
-        Wait::Wfe => has(super::arm::has_event_stream(), "the kernel keeps no event stream that would bound a WFE"),
-        #[allow(unreachable_patterns, reason = "which patterns are left depends on the processor")]
-        Wait::Umwait | Wait::Tpause | Wait::Mwaitx => has(false, "not an x86-64 processor"),
-        #[allow(unreachable_patterns, reason = "as above")]
-        Wait::Wfe => has(false, "not an Arm processor"),
-    }
+    let steps = wait.steps();
+    let between = match steps.between {
+        Between::Nothing | Between::Pause => Ok(()),
+        Between::Tpause => has_waitpkg(),
+    };
+    let idle = match steps.idle {
+        None | Some(Idle::Futex) => Ok(()),
+        Some(Idle::Monitor(Monitor::Umwait)) => has_waitpkg(),
+        Some(Idle::Monitor(Monitor::Mwaitx)) => has_monitorx(),
+        Some(Idle::Monitor(Monitor::Wfe)) => has_event_stream(),
+        Some(Idle::Monitor(Monitor::Mwait(_))) => {
+            Err("MONITOR and MWAIT are privileged: only the kernel may execute them")
+        }
+        Some(Idle::SystemMonitor) => Err("it needs a kernel whose system call waits with MWAIT, and this one has none"),
+        Some(Idle::Halt) => Err("HLT is privileged: only the kernel may halt a CPU"),
+    };
+    between.and(idle).map_err(|why| Unavailable { wait, why })
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_waitpkg() -> Result<(), &'static str> {
+    super::x86::has_waitpkg().then_some(()).ok_or("CPUID does not offer WAITPKG")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_waitpkg() -> Result<(), &'static str> {
+    Err("not an x86-64 processor")
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_monitorx() -> Result<(), &'static str> {
+    super::x86::has_monitorx().then_some(()).ok_or("CPUID does not offer MONITORX")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_monitorx() -> Result<(), &'static str> {
+    Err("not an x86-64 processor")
+}
+
+#[cfg(target_arch = "aarch64")]
+fn has_event_stream() -> Result<(), &'static str> {
+    super::arm::has_event_stream().then_some(()).ok_or("the kernel keeps no event stream that would bound a WFE")
+}
+
+#[cfg(not(target_arch = "aarch64"))]
+fn has_event_stream() -> Result<(), &'static str> {
+    Err("not an Arm processor")
 }
 
 impl Native {
     /// Whether this machine can carry out `wait`; the error names what is missing. Ask before the first wait:
     /// [`crate::Machine::wait_while`] panics with the same message. The trial runs once and takes some 100 µs.
     pub fn check(wait: Wait) -> Result<(), Unavailable> {
-        let verdict = match wait {
-            Wait::Umwait => &VERDICTS[0],
-            Wait::Tpause => &VERDICTS[1],
-            Wait::Mwaitx => &VERDICTS[2],
-            _ => return offered(wait),
-        };
+        let Some(timed) = Timed::of(wait) else { return offered(wait) };
+        let verdict = &VERDICTS[timed as usize];
         // CPUID itself costs thousands of cycles in a virtual machine, and every wait comes through here.
         match verdict.load(Ordering::Relaxed) {
             GOOD => Ok(()),
@@ -100,19 +148,20 @@ static VERDICTS: [AtomicU8; 3] = [const { AtomicU8::new(UNKNOWN) }; 3];
 #[cfg(target_arch = "x86_64")]
 pub unsafe fn try_out(wait: Wait) -> Option<Trial> {
     use super::x86;
+    let timed = Timed::of(wait)?;
     let line = super::cell::NativeAtomic::<u64>::new(0);
     let address = line.as_ptr().cast_const().cast::<u8>();
     let call = |ticks: u64| {
         let start = x86::tsc();
         // SAFETY: the caller answers for the instruction.
         unsafe {
-            match wait {
-                Wait::Umwait => {
+            match timed {
+                Timed::Umwait => {
                     x86::umonitor(address);
                     x86::umwait(start + ticks);
                 }
-                Wait::Tpause => x86::tpause(start + ticks),
-                _ => {
+                Timed::Tpause => x86::tpause(start + ticks),
+                Timed::Mwaitx => {
                     x86::monitorx(address);
                     x86::mwaitx((ticks as u32).max(1));
                 }
@@ -120,9 +169,6 @@ pub unsafe fn try_out(wait: Wait) -> Option<Trial> {
         }
         x86::tsc().saturating_sub(start)
     };
-    if !matches!(wait, Wait::Umwait | Wait::Tpause | Wait::Mwaitx) {
-        return None;
-    }
     let median = |ticks: u64| {
         let mut taken: [u64; 9] = core::array::from_fn(|_| call(ticks));
         taken.sort_unstable();

@@ -3,22 +3,23 @@
 use super::Native;
 use super::cell::NativeAtomic;
 use super::futex::{self, Slept};
+use crate::wait::{Between, Idle, Monitor, Steps};
 use crate::{Atomic, Deadline, Machine, Wait, WaitResult, Word};
 use core::sync::atomic::Ordering;
 
 /// Reads between two looks at the clock, when a spinning wait has a deadline.
 const READS_A_LOOK: u32 = 64;
 
-/// The longest rest in one go, in ticks of the time-stamp counter: after it the cell and the clock are looked at again.
+/// The longest idle wait in one go, in ticks of the time-stamp counter: after it the cell and the clock are looked at again.
 /// Some ten microseconds: a deadline is overrun by no more, and a wake-up that got lost costs no more.
 #[cfg(target_arch = "x86_64")]
-const REST: u64 = 30_000;
+const IDLE_TICKS: u64 = 30_000;
 
-/// TPAUSE does not see the line change, so it rests for less: about the time in which a line changes hands.
+/// TPAUSE does not see the line change, so it takes less: about the time in which a line changes hands.
 #[cfg(target_arch = "x86_64")]
-const TPAUSE_REST: u64 = 500;
+const TPAUSE_TICKS: u64 = 500;
 
-/// [`Machine::wait_while`] of [`Native`]: the first read stands in the caller, the rest out of its way.
+/// [`Machine::wait_while`] of [`Native`]: the first read stands in the caller, the others out of its way.
 #[inline(always)]
 pub(super) fn wait_while<T: Word>(
     cell: &NativeAtomic<T>,
@@ -33,47 +34,50 @@ pub(super) fn wait_while<T: Word>(
     wait_on(cell, value, wait, deadline)
 }
 
-/// Waits as the policy says.
+/// Carries out the policy's steps.
 #[cold]
 #[inline(never)]
 fn wait_on<T: Word>(cell: &NativeAtomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T> {
-    match wait {
-        Wait::Spin => spin(cell, value, u32::MAX, deadline, || {}),
-        Wait::Pause => spin(cell, value, u32::MAX, deadline, core::hint::spin_loop),
-        Wait::Futex => park(cell, value, deadline),
-        Wait::SpinPark(tries) => match spin(cell, value, tries, deadline, core::hint::spin_loop) {
-            WaitResult::Expired if tries != u32::MAX => park(cell, value, deadline),
-            ended => ended,
-        },
-        #[cfg(target_arch = "x86_64")]
-        Wait::Umwait | Wait::Tpause | Wait::Mwaitx => {
-            require(wait);
-            rest_between(cell, value, deadline, || rest_x86(cell, value, wait))
+    let Steps { tries, between, idle } = wait.steps();
+    if uses_instruction(wait) {
+        require(wait);
+    }
+    if tries != 0 {
+        let ended = match between {
+            Between::Nothing => spin(cell, value, tries, deadline, READS_A_LOOK, || {}),
+            Between::Pause => spin(cell, value, tries, deadline, READS_A_LOOK, core::hint::spin_loop),
+            Between::Tpause => spin(cell, value, tries, deadline, 1, tpause),
+        };
+        if tries == u32::MAX || matches!(ended, WaitResult::Changed(_)) {
+            return ended;
         }
-        #[cfg(target_arch = "aarch64")]
-        Wait::Wfe => {
-            require(wait);
-            // SAFETY: the cell is alive, aligned and T::BYTES wide.
-            let rest = || unsafe {
-                super::arm::wait_exclusive(cell.as_ptr().cast_const().cast(), T::BYTES, value.to_bits());
-            };
-            rest_between(cell, value, deadline, rest)
-        }
-        #[allow(unreachable_patterns, reason = "which policies are left depends on the processor")]
-        missing => {
-            require(missing);
-            unreachable!("a policy that `Native::check` grants is handled above")
+    }
+    match idle {
+        Some(Idle::Futex) => park(cell, value, deadline),
+        Some(Idle::Monitor(monitor)) => idle_between(cell, value, deadline, || watch(cell, value, monitor)),
+        Some(Idle::SystemMonitor | Idle::Halt) | None => {
+            unreachable!(
+                "{wait}: `Native::check` grants no privileged policy, and tries without an idle wait do not end"
+            )
         }
     }
 }
 
-/// Reads up to `tries` times (without a bound for `u32::MAX`), with `between` between the reads.
+/// Whether the policy needs an instruction that not every processor has, or no program.
+fn uses_instruction(wait: Wait) -> bool {
+    let Steps { between, idle, .. } = wait.steps();
+    between == Between::Tpause || matches!(idle, Some(Idle::Monitor(_) | Idle::SystemMonitor | Idle::Halt))
+}
+
+/// Reads up to `tries` times (without a bound for `u32::MAX`), with `between` between the reads, looking at the clock after
+/// every so many of them.
 /// `Expired` also says that the tries are used up.
 fn spin<T: Word>(
     cell: &NativeAtomic<T>,
     value: T,
     tries: u32,
     deadline: Option<Deadline>,
+    reads_a_look: u32,
     between: impl Fn(),
 ) -> WaitResult<T> {
     let mut done = 0u32;
@@ -88,7 +92,7 @@ fn spin<T: Word>(
             return WaitResult::Expired;
         }
         if let Some(deadline) = deadline
-            && done.is_multiple_of(READS_A_LOOK)
+            && done.is_multiple_of(reads_a_look)
             && Native::now(deadline.clock) >= deadline.at
         {
             return WaitResult::Expired;
@@ -97,13 +101,12 @@ fn spin<T: Word>(
     }
 }
 
-/// Reads with a `rest` of bounded length between the reads, looking at the clock every time.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-fn rest_between<T: Word>(
+/// Reads with an idle wait of bounded length between the reads, looking at the clock every time.
+fn idle_between<T: Word>(
     cell: &NativeAtomic<T>,
     value: T,
     deadline: Option<Deadline>,
-    rest: impl Fn(),
+    idle: impl Fn(),
 ) -> WaitResult<T> {
     loop {
         let late = deadline.is_some_and(|d| Native::now(d.clock) >= d.at);
@@ -114,37 +117,60 @@ fn rest_between<T: Word>(
         if late {
             return WaitResult::Expired;
         }
-        rest();
+        idle();
     }
 }
 
-/// Watches the cell's line, looks once more (a write before the watch began would be missed), and rests.
+/// Watches the cell's line, looks once more (a write before the watch began would be missed), and waits.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn rest_x86<T: Word>(cell: &NativeAtomic<T>, value: T, wait: Wait) {
+fn watch<T: Word>(cell: &NativeAtomic<T>, value: T, monitor: Monitor) {
     use super::x86;
     let line = cell.as_ptr().cast_const().cast::<u8>();
     // SAFETY: `require` found the policy's instructions to be there.
     unsafe {
-        match wait {
-            Wait::Umwait => {
+        match monitor {
+            Monitor::Umwait => {
                 x86::umonitor(line);
                 if cell.load(Ordering::Relaxed) == value {
-                    x86::umwait(x86::tsc() + REST);
+                    x86::umwait(x86::tsc() + IDLE_TICKS);
                 }
             }
-            Wait::Mwaitx => {
+            Monitor::Mwaitx => {
                 x86::monitorx(line);
                 if cell.load(Ordering::Relaxed) == value {
-                    x86::mwaitx(REST as u32);
+                    x86::mwaitx(IDLE_TICKS as u32);
                 }
             }
-            _ => x86::tpause(x86::tsc() + TPAUSE_REST),
+            Monitor::Wfe | Monitor::Mwait(_) => unreachable!("`require` refuses {monitor:?} here"),
         }
     }
 }
 
-/// Panics if the machine cannot carry out `wait`: whoever chose it did not ask [`Native::check`].
+/// Loads the cell exclusively and waits for an event, if the value is still there.
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+fn watch<T: Word>(cell: &NativeAtomic<T>, value: T, _: Monitor) {
+    // SAFETY: the cell is alive, aligned and T::BYTES wide; `require` grants no monitor but WFE.
+    unsafe { super::arm::wait_exclusive(cell.as_ptr().cast_const().cast(), T::BYTES, value.to_bits()) };
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn watch<T: Word>(_: &NativeAtomic<T>, _: T, monitor: Monitor) {
+    unreachable!("`require` refuses {monitor:?} here")
+}
+
+/// TPAUSE.
+#[inline(always)]
+fn tpause() {
+    // SAFETY: `require` found the instruction to be there.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        super::x86::tpause(super::x86::tsc() + TPAUSE_TICKS);
+    }
+}
+
+/// Panics if the machine cannot carry out `wait`: the program that chose it did not ask [`Native::check`].
 fn require(wait: Wait) {
     if let Err(missing) = Native::check(wait) {
         panic!("{missing}");

@@ -3,7 +3,7 @@
 //!
 //! Source: McKeown, "The iSLIP scheduling algorithm for input-queued switches", IEEE/ACM ToN 7(2), 1999.
 
-use super::{Bids, Matching, bits};
+use super::bids::{Bids, Matching, bits};
 
 /// The pointers of one router.
 #[derive(Clone, Debug)]

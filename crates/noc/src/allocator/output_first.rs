@@ -3,7 +3,7 @@
 //!
 //! Source: Becker and Dally, "Allocator implementations for network-on-chip routers", SC 2009.
 
-use super::{Bids, Matching, bits};
+use super::bids::{Bids, Matching, bits};
 
 /// Matches `bids`; `output_prefers(output, a, b)` and `input_prefers(input, a, b)` are the arbiters' choices between
 /// two contenders.

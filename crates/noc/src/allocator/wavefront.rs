@@ -3,7 +3,7 @@
 //!
 //! Source: Tamir and Chi, "Symmetric crossbar arbiters for VLSI communication switches", IEEE TPDS 4(1), 1993.
 
-use super::{Bids, Matching, bits};
+use super::bids::{Bids, Matching, bits};
 
 /// The diagonal in turn.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,6 @@
 //! Age-based arbitration: the packet that was created first wins; it bounds the oldest packet's wait.
 
-use super::{Arbiter, Contender};
+use super::contract::{Arbiter, Contender};
 
 /// Oldest packet first; packet numbers rise with time, so the number alone is the order of age.
 #[derive(Clone, Copy, Debug, Default)]

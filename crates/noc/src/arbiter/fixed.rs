@@ -1,6 +1,6 @@
 //! Fixed priority: the lowest requester number wins. Cheap, and unfair: a high number can starve.
 
-use super::{Arbiter, Contender};
+use super::contract::{Arbiter, Contender};
 
 /// Lowest number first.
 #[derive(Clone, Copy, Debug, Default)]

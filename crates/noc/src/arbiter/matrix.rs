@@ -4,7 +4,7 @@
 //! here as one stamp a requester. Source: Dally and Towles, "Principles and Practices of Interconnection Networks",
 //! section 18.5.
 
-use super::{Arbiter, Contender};
+use super::contract::{Arbiter, Contender};
 
 /// Least recently served first.
 #[derive(Clone, Copy, Debug, Default)]

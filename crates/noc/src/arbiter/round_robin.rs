@@ -1,6 +1,6 @@
 //! Round robin: the first requester at or after a pointer that stands behind the last winner.
 
-use super::{Arbiter, Contender};
+use super::contract::{Arbiter, Contender};
 
 /// The reference's arbiter.
 #[derive(Clone, Copy, Debug, Default)]

@@ -103,7 +103,7 @@ pub struct Energy {
     pub clock: Picojoules,
     /// Leakage of all routers.
     pub leakage: Picojoules,
-    /// All of it.
+    /// Sum of all of these.
     pub total: Picojoules,
     /// Each router, its clock and leakage included; without links.
     pub by_router: Vec<Picojoules>,
@@ -136,7 +136,7 @@ impl Technology {
     pub fn from_toml(file: &str, text: &str) -> Result<Technology, NocError> {
         let section = text.lines().any(|l| l.trim_start().starts_with("[technology"));
         let read = if section { toml::from_str(text).map(|c: ChipFile| c.technology) } else { toml::from_str(text) };
-        let technology: Technology = read.map_err(|e| crate::config::parse_error(file, text, &e))?;
+        let technology: Technology = read.map_err(|e| NocError::toml(file, text, &e))?;
         technology.validate()?;
         Ok(technology)
     }

@@ -1,7 +1,7 @@
 //! What becomes of packets that have arrived: an endpoint serves them one after another.
 //!
-//! Service takes a fixed number of cycles a packet; a bounded endpoint keeps the packet's place until then. Responses
-//! are what somebody waits for: they are there when they have arrived, and need neither a place nor service.
+//! Service takes a fixed number of cycles a packet; a bounded endpoint keeps the packet's place until then. A
+//! response is complete when it has arrived: it needs neither a place nor service.
 
 use crate::arbiter::Arbiter;
 use crate::network::Network;

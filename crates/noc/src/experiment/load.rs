@@ -8,14 +8,14 @@ use crate::network::Network;
 use crate::packet::{Delivered, Header, Packet};
 use crate::traffic::{Injector, Reply};
 
-/// A packet's tag: nobody listens (0), or this bit, [`REPLY`], the flow's number, the cycle of the request.
+/// A packet's tag: 0 where the load need not see its delivery, or this bit, [`REPLY`], the flow's number, the cycle of the request.
 const HEARD: u64 = 1;
 /// The packet is a reply.
 const REPLY: u64 = 2;
 const FLOW: u32 = 2;
 const CYCLE: u32 = 18;
 
-/// Whether the load wants to be told of a packet with this tag.
+/// Whether the load must see the delivery of a packet with this tag.
 #[inline]
 pub(crate) fn heard(tag: u64) -> bool {
     tag != 0

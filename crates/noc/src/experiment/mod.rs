@@ -3,11 +3,11 @@
 //! Definitions are those of the reference: packet latency from creation at the source to the tail's leaving, network
 //! latency from the head's entering; packets created in the measured window are all waited for.
 
+mod collector;
 mod endpoint;
 mod histogram;
 mod interval;
 mod load;
-mod measure;
 mod result;
 mod run;
 mod sweep;

@@ -1,6 +1,7 @@
 //! What a run gives.
 
-use super::{BatchMeans, Histogram};
+use super::histogram::Histogram;
+use super::interval::BatchMeans;
 use serde::Serialize;
 
 /// Mean, 95% interval and percentiles of a latency, in cycles.

@@ -1,13 +1,13 @@
 //! Running one experiment.
 
-use super::BatchMeans;
+use super::collector::Measure;
+use super::interval::BatchMeans;
 use super::load::Load;
-use super::measure::Measure;
 use super::result::{ClassResult, Latency, LinkLoad, Outcome, RoundTrips, RunResult};
-use crate::arbiter::Arbiter;
+use crate::arbiter::{Arbiter, with_arbiter};
 use crate::config::Config;
 use crate::error::{NocError, bad};
-use crate::network::Network;
+use crate::network::{ChannelView, Network};
 use crate::traffic::Flow;
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,7 @@ const DEAD: u64 = 20_000;
 impl Experiment {
     /// Reads an experiment from TOML; an error names `file`, line and key.
     pub fn from_toml(file: &str, text: &str) -> Result<Experiment, NocError> {
-        toml::from_str(text).map_err(|e| crate::config::parse_error(file, text, &e))
+        toml::from_str(text).map_err(|e| NocError::toml(file, text, &e))
     }
 
     /// Runs it with the arbiter that the configuration names.
@@ -64,9 +64,9 @@ impl Experiment {
         self.run_watched(&mut |_| {})
     }
 
-    /// The same; `watch` is told the cycle now and then.
+    /// Runs it, and calls `watch` with the cycle now and then.
     pub fn run_watched(&self, watch: &mut dyn FnMut(u64)) -> Result<RunResult, NocError> {
-        crate::with_arbiter!(&self.network, |arbiter| self.run_with(arbiter, watch))
+        with_arbiter!(&self.network, |arbiter| self.run_with(arbiter, watch))
     }
 
     /// Runs it with any arbiter.
@@ -87,12 +87,12 @@ impl Experiment {
 /// Loads of all channels so far.
 pub(crate) fn link_loads<A: Arbiter>(network: &Network<A>) -> Vec<LinkLoad> {
     let cycles = network.now().0.max(1) as f64;
-    let kind = |c: &crate::ChannelView| match (c.from_source, c.to_endpoint) {
+    let kind = |c: &ChannelView| match (c.from_source, c.to_endpoint) {
         (true, _) => "injection",
         (_, true) => "ejection",
         _ => "link",
     };
-    let load = |c: crate::ChannelView| LinkLoad {
+    let load = |c: ChannelView| LinkLoad {
         from: c.from,
         to: c.to,
         kind: kind(&c),
@@ -211,7 +211,7 @@ impl<A: Arbiter> Running<A> {
         while !self.dead && !self.full && self.load.unfinished() > 0 {
             for _ in 0..LOOK {
                 born += self.cycle();
-                // What arrived in this cycle is told to the load in the next one.
+                // The load sees in the next cycle what arrived in this one.
                 if self.load.unfinished() == 0 {
                     break;
                 }

@@ -1,6 +1,7 @@
 //! Latency against load, and the saturation load by bisection.
 
-use super::{Experiment, RunResult};
+use super::result::RunResult;
+use super::run::Experiment;
 use crate::error::NocError;
 use serde::Serialize;
 
@@ -27,7 +28,7 @@ impl Experiment {
 }
 
 /// The load at which mean packet latency reaches three times its value at no load, by bisection down to `precision`
-/// packets a node a cycle. `done` is told each point. `None` if even full load stays below.
+/// packets a node a cycle. `done` is called with each point. `None` if even full load stays below.
 pub fn bisect_saturation(
     experiment: &Experiment,
     precision: f64,

@@ -1,7 +1,7 @@
 //! One packet's way, cycle by cycle: where its head flit is, and what it waits for.
 
 use crate::arbiter::Arbiter;
-use crate::config::Config;
+use crate::config::{Config, Pipeline};
 use crate::network::{Network, Stuck};
 use crate::packet::{Delivered, PacketId};
 use serde::Serialize;
@@ -60,7 +60,7 @@ impl Follow {
     }
 
     /// The whole way; `None` for a packet that was never created or has not left its source.
-    pub(super) fn told<A: Arbiter>(&self, network: &Network<A>) -> Option<Journey> {
+    pub(super) fn journey<A: Arbiter>(&self, network: &Network<A>) -> Option<Journey> {
         let journey = network.journey()?;
         let done = journey.arrived.first();
         let config = network.config();
@@ -113,8 +113,8 @@ impl Follow {
     /// From the cycle in which the head may bid to the one in which it is granted: allocation, and what held it up.
     fn in_router(&self, stages: &mut Vec<Stage>, config: &Config, place: &str, from: u64, granted: u64) {
         let vc = match config.pipeline {
-            crate::Pipeline::Speculative => 0,
-            crate::Pipeline::Nonspeculative => u64::from(config.latency.vc_alloc),
+            Pipeline::Speculative => 0,
+            Pipeline::Nonspeculative => u64::from(config.latency.vc_alloc),
         };
         let why = |cycle: u64| {
             let said = self.reasons.iter().find(|(c, _)| *c == cycle).map(|(_, r)| r.as_str());

@@ -6,18 +6,18 @@ mod ring;
 pub use journey::{Journey, Stage};
 pub use ring::waiting_ring;
 
-use crate::arbiter::Arbiter;
-use crate::experiment::{Experiment, LinkLoad, Load};
-use crate::network::Network;
+use crate::arbiter::{Arbiter, with_arbiter};
+use crate::error::NocError;
+use crate::experiment::{Experiment, LinkLoad, Load, heard, link_loads};
+use crate::network::{ChannelView, Network};
 use crate::packet::{Delivered, PacketId};
-use crate::{NocError, with_arbiter};
 use journey::Follow;
 use serde::Serialize;
 
 /// How to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// The number of a packet, in the order of creation, whose way is told.
+    /// The number of a packet, in the order of creation, whose way is recorded.
     pub follow: Option<u64>,
     /// Pieces into which the run is cut for [`Explanation::slices`]; at least 1.
     pub slices: u32,
@@ -100,7 +100,7 @@ fn explain_with<A: Arbiter>(e: &Experiment, arbiter: A, look: Look) -> Result<Ex
                 slowest = Some((d.id.0, latency));
             }
         }
-        inbox.extend(arrived.drain(..).filter(|d| crate::experiment::heard(d.tag)));
+        inbox.extend(arrived.drain(..).filter(|d| heard(d.tag)));
         if cycle % SAMPLE == 0 {
             sums.sample(&network);
             let now = network.flit_hops();
@@ -117,7 +117,7 @@ fn explain_with<A: Arbiter>(e: &Experiment, arbiter: A, look: Look) -> Result<Ex
         }
     }
     let now = network.now().0;
-    let links = crate::experiment::link_loads(&network);
+    let links = link_loads(&network);
     let mut order: Vec<usize> = (0..links.len()).collect();
     order.sort_by_key(|l| (std::cmp::Reverse(links[*l].flits), links[*l].from, links[*l].to));
     for s in &mut slices {
@@ -132,7 +132,7 @@ fn explain_with<A: Arbiter>(e: &Experiment, arbiter: A, look: Look) -> Result<Ex
         links: order.iter().map(|l| links[*l].clone()).collect(),
         slices,
         oldest: network.oldest().map_or(0, |c| now - c.0),
-        journey: follow.and_then(|f| f.told(&network)),
+        journey: follow.and_then(|f| f.journey(&network)),
     })
 }
 
@@ -169,7 +169,7 @@ impl Sums {
         let samples = self.samples.max(1) as f64;
         let mean = |sums: &mut Vec<u64>| sums.iter_mut().map(|s| std::mem::take(s) as f64 / samples).collect();
         let cycles = (to - self.from).max(1) as f64;
-        let load = |(before, c): (&mut u64, crate::ChannelView)| {
+        let load = |(before, c): (&mut u64, ChannelView)| {
             let flits = c.flits - std::mem::replace(before, c.flits);
             flits as f64 / cycles
         };

@@ -1,4 +1,4 @@
-//! Who waits for whom: a ring of packets is a deadlock.
+//! Which packet waits for which: a ring is a deadlock.
 
 use crate::arbiter::Arbiter;
 use crate::network::{Network, Stuck};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// A packet that may take any of several virtual channels is stuck only if all their holders are: holders outside the
 /// set of the stuck are taken away until nothing changes, and what remains contains a ring.
 pub fn waiting_ring<A: Arbiter>(network: &Network<A>) -> Vec<String> {
-    // A long packet also waits for itself: its body for the places that its own head fills. Its head says why.
+    // A long packet also waits for itself: its body for the buffer that its own head fills. Its head says why.
     let heads = network.stuck().into_iter().filter(|s| s.waits_for.iter().any(|w| *w != s.packet));
     let mut stuck: BTreeMap<PacketId, Stuck> = heads.map(|s| (s.packet, s)).collect();
     loop {

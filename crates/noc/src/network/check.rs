@@ -1,26 +1,19 @@
 //! Conservation, checked each cycle in debug builds of small networks: flits, credits, one owner a virtual channel,
 //! the order inside a packet and inside a virtual channel.
 
-use super::Network;
-use super::state::NONE;
+use super::general::data::NONE;
+use super::whole::{Network, UnderWay};
 use crate::arbiter::Arbiter;
 
 /// Networks with more virtual channels are checked only every so often, to keep debug runs bearable.
 #[cfg(debug_assertions)]
 const EVERY_CYCLE_UP_TO: usize = 512;
 
-/// Credits and flits in the timing wheels, by virtual channel.
-#[derive(Clone, Debug, Default)]
-pub(super) struct UnderWay {
-    credits: Vec<i32>,
-    flits: Vec<i32>,
-}
-
 impl<A: Arbiter> Network<A> {
     #[cfg(debug_assertions)]
-    pub(super) fn check_conservation(&mut self) {
+    pub(crate) fn check_conservation(&mut self) {
         let period = (self.vc_numbers() / EVERY_CYCLE_UP_TO).max(1) as u64;
-        if !self.now.is_multiple_of(period) {
+        if !self.state.now.is_multiple_of(period) {
             return;
         }
         // Kept from check to check, so that a warm network allocates nothing in debug builds either.
@@ -28,7 +21,7 @@ impl<A: Arbiter> Network<A> {
         let found = self.conserved_with(&mut under_way);
         self.under_way = under_way;
         if let Err(broken) = found {
-            panic!("cycle {}: {broken}", self.now);
+            panic!("cycle {}: {broken}", self.state.now);
         }
     }
 
@@ -46,47 +39,44 @@ impl<A: Arbiter> Network<A> {
             counts.resize(self.vc_numbers(), 0);
         }
         self.each_under_way(|n| flits_on_way[n] += 1, |n| credits_back[n] += 1);
-        for (c, channel) in self.channels.iter().enumerate() {
-            if !self.connected(c) {
-                continue;
-            }
-            let mut shared_used = 0;
+        for c in (0..self.wiring.links.len()).filter(|c| self.connected(*c)) {
+            let (mut shared_used, shared_free) = (0, self.shared_free(c));
             let (_, credit) = self.free_and_credit(c);
-            for v in 0..self.config.vcs as usize {
-                let n = (c << self.shift) + v;
+            for v in 0..self.spec.config.vcs as usize {
+                let n = (c << self.spec.shift) + v;
                 let vc = self.vc_view(n);
                 let held = i32::from(vc.count) + flits_on_way[n] + credits_back[n];
-                let used = self.config.buffer as i32 - i32::from(vc.credits);
+                let used = self.spec.config.buffer as i32 - i32::from(vc.credits);
                 if held != used {
                     return Err(format!("channel {c} vc {v}: {used} credits in use but {held} flits and credits"));
                 }
                 shared_used += (-i32::from(vc.credits)).max(0);
                 let has = credit >> v & 1 == 1;
-                if has != (vc.credits > 0 || channel.shared > 0) {
+                if has != (vc.credits > 0 || shared_free > 0) {
                     return Err(format!("channel {c} vc {v}: credit mask says {has}, count {}", vc.credits));
                 }
                 self.check_owner(c, v)?;
                 self.check_order(n)?;
             }
-            if shared_used + channel.shared != self.config.shared_buffer as i32 {
-                return Err(format!("channel {c}: {shared_used} shared places in use, {} free", channel.shared));
+            if shared_used + shared_free != self.spec.config.shared_buffer as i32 {
+                return Err(format!("channel {c}: {shared_used} shared places in use, {shared_free} free"));
             }
         }
         Ok(())
     }
 
     fn check_owner(&self, c: usize, v: usize) -> Result<(), String> {
-        let channel = &self.channels[c];
-        let owner = self.vc_view((c << self.shift) + v).owner;
-        if channel.from_source {
+        let link = &self.wiring.links[c];
+        let owner = self.vc_view((c << self.spec.shift) + v).owner;
+        if link.from_source {
             return Ok(());
         }
         if (owner == NONE) != (self.free_and_credit(c).0 >> v & 1 == 1) {
             return Err(format!("channel {c} vc {v}: owner {owner} but free mask says otherwise"));
         }
         if owner != NONE {
-            let holder = self.vc_view((channel.from as usize) << self.block | usize::from(owner));
-            if usize::from(holder.given & 0xff) != v || holder.out != u16::from(channel.out_port) {
+            let holder = self.vc_view((link.from as usize) << self.spec.block | usize::from(owner));
+            if usize::from(holder.given & 0xff) != v || holder.out != u16::from(link.out_port) {
                 return Err(format!("channel {c} vc {v}: its owner {owner} does not hold it"));
             }
         }
@@ -97,7 +87,7 @@ impl<A: Arbiter> Network<A> {
     fn check_order(&self, n: usize) -> Result<(), String> {
         let state = self.vc_view(n);
         // An endpoint that takes every flit at once keeps no note of the packet that it is in.
-        let unnoted = !self.bounded && n >> self.shift >= self.router_inputs as usize;
+        let unnoted = !self.spec.bounded && n >> self.spec.shift >= self.spec.router_inputs as usize;
         let mut inside: Option<usize> = None;
         for (k, flit) in self.held_flits(n).enumerate() {
             let starts = flit.head();

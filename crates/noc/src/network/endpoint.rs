@@ -1,82 +1,57 @@
-//! Bounded endpoints: each takes one flit a cycle, if the class of its packet has a place. A packet keeps its place until
-//! [`Network::release`]; of classes that are not bounded, responses above all, it needs none.
+//! The state of bounded endpoints: each takes one flit a cycle, if the class of its packet has a place. A packet keeps its
+//! place until [`super::Network::release`]; of classes that are not bounded, responses above all, it needs none.
 
-use super::Network;
-use super::edge::channels_of;
 use super::flit::Flit;
-use super::state::{Endpoint, MAX_CLASSES};
-use super::vc_alloc::next_in_turn;
-use crate::arbiter::Arbiter;
+use super::set::Set;
+use super::spec::Spec;
+use super::turns::{channels_of, next_in_turn};
 use crate::config::Config;
-use crate::packet::Sink;
 
-impl<A: Arbiter> Network<A> {
-    /// Every endpoint with a flit that it may take takes one. One that has taken none is looked at again when the next flit
-    /// comes, or the next release.
-    pub(super) fn take_at_endpoints<S: Sink>(&mut self, sink: &mut S) {
-        if self.is_lean {
-            return self.take_at_lean_endpoints(sink);
-        }
-        let mut from = 0;
-        while let Some(node) = self.receiving.next(from) {
-            match self.endpoints[node].choose() {
-                None => self.receiving.remove(node),
-                Some(v) => {
-                    let vc = ((self.router_inputs as usize + node) << self.shift) + v;
-                    let flit = self.free_place(vc);
-                    let state = &mut self.vcs[vc];
-                    state.count -= 1;
-                    let more = state.count > 0;
-                    self.endpoints[node].took(v, flit, more, self.vcs_a_class);
-                    if flit.tail() {
-                        self.deliver(flit, sink);
-                    }
-                }
-            }
-            from = node + 1;
-        }
-    }
+/// Most classes that a configuration can have.
+const MAX_CLASSES: usize = 8;
 
-    fn take_at_lean_endpoints<S: Sink>(&mut self, sink: &mut S) {
-        let (now, a_class) = (self.now, self.vcs_a_class);
-        let (lean, endpoints, slots) = (&mut self.lean, &mut self.endpoints, &mut self.slots);
-        let journeys = &mut self.journeys;
-        self.receiving.retain(|node| {
-            let end = &mut endpoints[node];
-            let Some(v) = end.choose() else { return false };
-            let (flit, m, more) = lean.ejected.take(node << 3 | v);
-            lean.credit_from_endpoint(now, m);
-            end.took(v, flit, more, a_class);
-            if flit.tail() {
-                let delivered = slots.deliver(flit, now);
-                if let Some(j) = journeys {
-                    j.note_arrival(&delivered);
-                }
-                sink.delivered(&delivered);
-            }
-            true
-        });
-    }
+/// All endpoints.
+#[derive(Clone, Debug)]
+pub(crate) struct Endpoints {
+    /// By node; empty where no endpoint is bounded.
+    pub(crate) ends: Vec<Endpoint>,
+    /// Endpoints with a flit that they may take.
+    pub(crate) receiving: Set,
+}
 
-    /// A place for one more packet of `class`; see [`Network::release`].
-    pub(super) fn give_place(&mut self, node: usize, class: usize) {
-        let (a_class, classes) = (self.vcs_a_class, self.classes as usize);
-        let Some(end) = self.endpoints.get_mut(node).filter(|_| class < classes) else { return };
-        end.places[class] += 1;
-        end.may |= channels_of(class, a_class);
-        self.receiving.insert(node);
-        self.stirs();
+impl Endpoints {
+    pub(crate) fn new<A>(spec: &Spec<A>) -> Endpoints {
+        let nodes = spec.nodes as usize;
+        let ends = if spec.bounded { Endpoint::all_of(&spec.config, nodes) } else { vec![] };
+        Endpoints { ends, receiving: Set::new(nodes) }
     }
 
     /// Whether the packet at the front of virtual channel `v` before the endpoint of `node` was begun.
-    pub(super) fn begun(&self, node: usize, v: usize) -> bool {
-        self.endpoints.get(node).is_some_and(|end| end.open >> v & 1 == 1)
+    pub(crate) fn begun(&self, node: usize, v: usize) -> bool {
+        self.ends.get(node).is_some_and(|end| end.open >> v & 1 == 1)
     }
+}
+
+/// One bounded endpoint.
+#[derive(Clone, Debug)]
+pub(crate) struct Endpoint {
+    /// Virtual channels of its ejection channel that hold flits.
+    pub(crate) holding: u64,
+    /// Virtual channels with a packet that is partly taken: it is taken to its end.
+    pub(crate) open: u64,
+    /// Virtual channels of classes that have a place, or need none.
+    pub(crate) may: u64,
+    /// Virtual channel that it took a flit from last.
+    pub(crate) last: u32,
+    /// Classes whose packets need a place, a bit each.
+    pub(crate) bounded: u8,
+    /// Free places by class.
+    pub(crate) places: [u32; MAX_CLASSES],
 }
 
 impl Endpoint {
     /// The endpoints of a network in which some are bounded.
-    pub(super) fn all_of(config: &Config, nodes: usize) -> Vec<Endpoint> {
+    fn all_of(config: &Config, nodes: usize) -> Vec<Endpoint> {
         let requests = (1u32 << config.response_class.min(MAX_CLASSES as u32)) - 1;
         let bounded = if config.endpoint_places > 0 { requests as u8 } else { 0 };
         let places = [config.endpoint_places; MAX_CLASSES];
@@ -93,14 +68,14 @@ impl Endpoint {
 
     /// The virtual channel whose front flit it takes now, in turn.
     #[inline(always)]
-    fn choose(&self) -> Option<usize> {
+    pub(crate) fn choose(&self) -> Option<usize> {
         let takable = self.holding & (self.open | self.may);
         (takable != 0).then(|| next_in_turn(takable, self.last + 1))
     }
 
     /// It has taken `flit` from virtual channel `v`, behind which there are `more` or not.
     #[inline(always)]
-    fn took(&mut self, v: usize, flit: Flit, more: bool, a_class: u32) {
+    pub(crate) fn took(&mut self, v: usize, flit: Flit, more: bool, a_class: u32) {
         let class = flit.network();
         if flit.head() && self.bounded >> class & 1 == 1 {
             self.places[class] -= 1;

@@ -7,7 +7,7 @@ use super::table::Table;
 
 /// Numbers from 0 to a bound.
 #[derive(Clone, Debug)]
-pub(super) struct Set {
+pub(crate) struct Set {
     members: Table<u64>,
     /// Words of `members` that are not 0; exact outside a scan.
     words: Table<u64>,
@@ -15,13 +15,13 @@ pub(super) struct Set {
 
 impl Set {
     /// An empty set of numbers below `bound`.
-    pub(super) fn new(bound: usize) -> Set {
+    pub(crate) fn new(bound: usize) -> Set {
         let words = bound.div_ceil(64).max(1);
         Set { members: vec![0; words].into(), words: vec![0; words.div_ceil(64)].into() }
     }
 
     #[inline(always)]
-    pub(super) fn insert(&mut self, n: usize) {
+    pub(crate) fn insert(&mut self, n: usize) {
         let word = &mut self.members[n >> 6];
         if *word == 0 {
             self.words[n >> 12] |= 1 << (n >> 6 & 63);
@@ -30,18 +30,18 @@ impl Set {
     }
 
     #[inline]
-    pub(super) fn contains(&self, n: usize) -> bool {
+    pub(crate) fn contains(&self, n: usize) -> bool {
         self.members[n >> 6] >> (n & 63) & 1 == 1
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.words.as_slice().iter().all(|w| *w == 0)
     }
 
     /// Calls `stays` with each member in order; where it says false, the number is taken out.
     #[inline(always)]
-    pub(super) fn retain(&mut self, mut stays: impl FnMut(usize) -> bool) {
+    pub(crate) fn retain(&mut self, mut stays: impl FnMut(usize) -> bool) {
         for k in 0..self.words.len() {
             let mut words = self.words[k];
             while words != 0 {
@@ -67,7 +67,7 @@ impl Set {
 
     /// The first member from `n` on.
     #[inline]
-    pub(super) fn next(&self, n: usize) -> Option<usize> {
+    pub(crate) fn next(&self, n: usize) -> Option<usize> {
         let w = n >> 6;
         if w >= self.members.len() {
             return None;
@@ -93,7 +93,7 @@ impl Set {
     }
 
     #[inline]
-    pub(super) fn remove(&mut self, n: usize) {
+    pub(crate) fn remove(&mut self, n: usize) {
         self.members[n >> 6] &= !(1 << (n & 63));
         if self.members[n >> 6] == 0 {
             self.words[n >> 12] &= !(1 << (n >> 6 & 63));

@@ -12,7 +12,7 @@ use std::ops::{Index, IndexMut};
 
 /// A fixed array whose indices are right by construction.
 #[derive(Clone, Debug)]
-pub(super) struct Table<T>(Box<[T]>);
+pub(crate) struct Table<T>(Box<[T]>);
 
 impl<T> From<Vec<T>> for Table<T> {
     fn from(values: Vec<T>) -> Table<T> {
@@ -42,31 +42,31 @@ impl<T> IndexMut<usize> for Table<T> {
 }
 
 impl<T> Table<T> {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(super) fn as_slice(&self) -> &[T] {
+    pub(crate) fn as_slice(&self) -> &[T] {
         &self.0
     }
 
-    pub(super) fn as_mut_slice(&mut self) -> &mut [T] {
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.0
     }
 
-    /// The same array through a reference of its own, whose address the compiler need not read again.
+    /// The array through a reference of its own, whose address the compiler need not read again.
     #[inline(always)]
-    pub(super) fn view(&mut self) -> View<'_, T> {
+    pub(crate) fn view(&mut self) -> View<'_, T> {
         View(&mut self.0)
     }
 
-    pub(super) fn iter(&self) -> std::slice::Iter<'_, T> {
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
         self.0.iter()
     }
 }
 
 /// A borrowed [`Table`].
-pub(super) struct View<'a, T>(&'a mut [T]);
+pub(crate) struct View<'a, T>(&'a mut [T]);
 
 impl<T> Index<usize> for View<'_, T> {
     type Output = T;
@@ -88,7 +88,7 @@ impl<T> IndexMut<usize> for View<'_, T> {
 }
 
 /// A [`Table`] borrowed for reading.
-pub(super) struct Reading<'a, T>(pub(super) &'a [T]);
+pub(crate) struct Reading<'a, T>(pub(crate) &'a [T]);
 
 impl<T> Index<usize> for Reading<'_, T> {
     type Output = T;

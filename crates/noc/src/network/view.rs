@@ -1,68 +1,77 @@
 //! The state of a virtual channel and of a channel as inspection and checks see it, whichever loop keeps it.
 
-use super::Network;
 use super::flit::Flit;
-use super::lean::{Kind, SOURCE, TO_ENDPOINT};
-use super::state::{Channel, NONE};
+use super::general::data::NONE;
+use super::lean::data::Uniformity;
+use super::lean::router::{SOURCE, TO_ENDPOINT};
+use super::whole::Network;
 use crate::arbiter::Arbiter;
 
 /// A virtual channel: the downstream buffer and the upstream view of it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct VcView {
+pub(crate) struct VcView {
     /// Flits that have arrived and not left.
-    pub(super) count: u16,
+    pub(crate) count: u16,
     /// Output port of the packet at the front.
-    pub(super) out: u16,
+    pub(crate) out: u16,
     /// Channel of that port.
-    pub(super) output: u32,
+    pub(crate) output: u32,
     /// Virtual channel that it was given there, or `NONE`.
-    pub(super) given: u16,
+    pub(crate) given: u16,
     /// Virtual channels that it may be given.
-    pub(super) mask: u64,
-    /// Upstream: free places.
-    pub(super) credits: i16,
+    pub(crate) mask: u64,
+    /// Upstream: input-buffer credits left.
+    pub(crate) credits: i16,
     /// Upstream: the input that holds it, or `NONE`.
-    pub(super) owner: u16,
+    pub(crate) owner: u16,
 }
 
 impl<A: Arbiter> Network<A> {
     /// Virtual channel number `n` (`channel << shift | v`).
-    pub(super) fn vc_view(&self, n: usize) -> VcView {
-        if !self.is_lean {
-            let s = &self.vcs[n];
+    pub(crate) fn vc_view(&self, n: usize) -> VcView {
+        if !self.spec.is_lean {
+            let s = &self.state.general.vcs[n];
             return VcView {
                 count: s.count,
                 out: s.out,
                 output: s.output,
-                given: if n >> self.shift >= self.router_inputs as usize { self.begun_at(n) } else { s.given },
+                given: if n >> self.spec.shift >= self.spec.router_inputs as usize {
+                    self.begun_at(n)
+                } else {
+                    s.given
+                },
                 mask: s.mask,
                 credits: s.credits,
                 owner: s.owner,
             };
         }
         let (c, v) = (n >> 3, n & 7);
-        let channel = &self.channels[c];
+        let link = &self.wiring.links[c];
         let mut view = VcView { given: NONE, owner: NONE, ..VcView::default() };
-        if channel.from_source {
-            view.credits = i16::from(self.lean.sources[channel.from as usize].credits[v]);
+        if link.from_source {
+            view.credits = i16::from(self.state.lean.sources[link.from as usize].credits[v]);
         } else {
-            let (up, m) = (&self.lean.nodes[channel.from as usize], usize::from(channel.out_port) << 3 | v);
+            let (up, m) = (&self.state.lean.routers[link.from as usize], usize::from(link.out_port) << 3 | v);
             view.credits = i16::from(up.lanes[m].credits);
             if !up.free.has(m) {
                 view.owner = u16::from(up.lanes[m].owner);
             }
         }
-        if c < self.router_inputs as usize {
-            let (node, i) = (&self.lean.nodes[n >> 6], n & 63);
+        if c < self.spec.router_inputs as usize {
+            let (node, i) = (&self.state.lean.routers[n >> 6], n & 63);
             (view.count, view.out) = (u16::from(node.lanes[i].count), u16::from(node.lanes[i].out));
-            view.output = self.outputs[(n >> 6) << 3 | usize::from(node.lanes[i].out)];
+            view.output = self.wiring.outputs[(n >> 6) << 3 | usize::from(node.lanes[i].out)];
             let holds = node.wait >> i & 1 == 0 && self.holder(view.output as usize, node.lanes[i].given) == Some(i);
             view.given = if holds { u16::from(node.lanes[i].given) } else { NONE };
-            view.mask = if self.lean.kind == Kind::Plain { self.masks[0] } else { u64::from(node.lanes[i].mask) };
+            view.mask = if self.state.lean.uniformity == Uniformity::Plain {
+                self.wiring.masks[0]
+            } else {
+                u64::from(node.lanes[i].mask)
+            };
         }
-        if c >= self.router_inputs as usize {
-            let end = n - ((self.router_inputs as usize) << 3);
-            view.count = u16::from(self.lean.ejected.count(end));
+        if c >= self.spec.router_inputs as usize {
+            let end = n - ((self.spec.router_inputs as usize) << 3);
+            view.count = u16::from(self.state.lean.ejected.count(end));
             view.given = self.begun_at(n);
         }
         view
@@ -70,81 +79,89 @@ impl<A: Arbiter> Network<A> {
 
     /// 0 where the packet at the front of `n`, before an endpoint, was begun.
     fn begun_at(&self, n: usize) -> u16 {
-        let v = n & ((1 << self.shift) - 1);
-        if self.begun((n >> self.shift) - self.router_inputs as usize, v) { 0 } else { NONE }
+        let v = n & ((1 << self.spec.shift) - 1);
+        if self.state.endpoints.begun((n >> self.spec.shift) - self.spec.router_inputs as usize, v) { 0 } else { NONE }
     }
 
     /// The input of its upstream router that holds virtual channel `v` of channel `c`, in the lean state.
     fn holder(&self, c: usize, v: u8) -> Option<usize> {
-        let channel = &self.channels[c];
-        let (up, out) = (&self.lean.nodes[channel.from as usize], usize::from(channel.out_port));
+        let link = &self.wiring.links[c];
+        let (up, out) = (&self.state.lean.routers[link.from as usize], usize::from(link.out_port));
         let m = out << 3 | usize::from(v);
         (!up.free.has(m)).then(|| usize::from(up.lanes[m].owner))
     }
 
     /// The flits that stand in virtual channel `n`, first one first.
-    pub(super) fn held_flits(&self, n: usize) -> impl Iterator<Item = Flit> + '_ {
+    pub(crate) fn held_flits(&self, n: usize) -> impl Iterator<Item = Flit> + '_ {
         let count = self.vc_view(n).count;
         (0..count).map(move |k| self.held_flit(n, k))
     }
 
     fn held_flit(&self, n: usize, k: u16) -> Flit {
-        if !self.is_lean {
-            let place = (self.vcs[n].head + k) & self.depth_mask;
-            return self.flits[(n << self.depth_shift) + usize::from(place)];
+        if !self.spec.is_lean {
+            let place = (self.state.general.vcs[n].head + k) & self.spec.depth_mask;
+            return self.state.general.flits[(n << self.spec.depth_shift) + usize::from(place)];
         }
-        let inputs = (self.router_inputs as usize) << 3;
+        let inputs = (self.spec.router_inputs as usize) << 3;
         if n >= inputs {
-            return self.lean.ejected.flit(n - inputs, k as u8);
+            return self.state.lean.ejected.flit(n - inputs, k as u8);
         }
-        let (node, i) = (&self.lean.nodes[n >> 6], n & 63);
+        let (node, i) = (&self.state.lean.routers[n >> 6], n & 63);
         if k == 0 {
             return node.lanes[i].front;
         }
-        let queues = &self.lean.queues;
+        let queues = &self.state.lean.queues;
         let place = node.lanes[i].head.wrapping_add(k as u8 - 1) & queues.depth_mask;
         queues.flits[(n << queues.depth_shift) + usize::from(place)]
     }
 
-    /// Flits that were sent over a channel.
-    pub(super) fn flits_over(&self, channel: &Channel<A::State>) -> u64 {
-        match (self.is_lean, channel.from_source) {
-            (false, _) => channel.flits,
-            (true, true) => self.lean.sources[channel.from as usize].sent,
-            (true, false) => self.lean.nodes[channel.from as usize].ports[usize::from(channel.out_port)].sent,
+    /// Flits that were sent over channel `c`.
+    pub(crate) fn flits_over(&self, c: usize) -> u64 {
+        let link = &self.wiring.links[c];
+        match (self.spec.is_lean, link.from_source) {
+            (false, _) => self.state.general.channels[c].flits,
+            (true, true) => self.state.lean.sources[link.from as usize].sent,
+            (true, false) => self.state.lean.routers[link.from as usize].ports[usize::from(link.out_port)].sent,
         }
     }
 
+    /// Flits of channel `c`'s shared buffer that are free.
+    pub(crate) fn shared_free(&self, c: usize) -> i32 {
+        // The lean loop takes no shared buffers.
+        if self.spec.is_lean { 0 } else { self.state.general.channels[c].shared }
+    }
+
     /// Virtual channels of channel `c` that no packet holds, and those with a credit.
-    pub(super) fn free_and_credit(&self, c: usize) -> (u64, u64) {
-        let channel = &self.channels[c];
-        if !self.is_lean {
+    pub(crate) fn free_and_credit(&self, c: usize) -> (u64, u64) {
+        let link = &self.wiring.links[c];
+        if !self.spec.is_lean {
+            let channel = &self.state.general.channels[c];
             return (channel.free, channel.credit);
         }
-        if channel.from_source {
-            let source = &self.lean.sources[channel.from as usize];
+        if link.from_source {
+            let source = &self.state.lean.sources[link.from as usize];
             return (u64::from(source.free), u64::from(source.credit));
         }
-        let (up, out) = (&self.lean.nodes[channel.from as usize], usize::from(channel.out_port));
+        let (up, out) = (&self.state.lean.routers[link.from as usize], usize::from(link.out_port));
         (u64::from(up.free.of(out)), u64::from(up.credit.of(out)))
     }
 
     /// Calls `flit` and `credit` for each that is under way, with the number of its virtual channel.
-    pub(super) fn each_under_way(&self, mut flit: impl FnMut(usize), mut credit: impl FnMut(usize)) {
-        if !self.is_lean {
-            self.credits.iter().for_each(|vc| credit(vc as usize));
-            self.moves.iter().for_each(|pair| credit(pair as u32 as usize));
-            self.arrivals.iter().for_each(|vc| flit(vc as usize));
-            self.moves.iter().for_each(|pair| flit((pair >> 32) as usize));
+    pub(crate) fn each_under_way(&self, mut flit: impl FnMut(usize), mut credit: impl FnMut(usize)) {
+        if !self.spec.is_lean {
+            self.state.general.credits.iter().for_each(|vc| credit(vc as usize));
+            self.state.general.moves.iter().for_each(|pair| credit(pair as u32 as usize));
+            self.state.general.arrivals.iter().for_each(|vc| flit(vc as usize));
+            self.state.general.moves.iter().for_each(|pair| flit((pair >> 32) as usize));
             return;
         }
-        let behind = |m: u32| (self.outputs[(m >> 3) as usize] << 3 | m & 7) as usize;
+        let behind = |m: u32| (self.wiring.outputs[(m >> 3) as usize] << 3 | m & 7) as usize;
         let to = |to: u32| if to & TO_ENDPOINT == 0 { to as usize } else { behind(to & !TO_ENDPOINT) };
         let back = |m: u32| {
-            let source = |s: u32| (self.sources[(s >> 3) as usize] << 3 | s & 7) as usize;
+            let source = |s: u32| (self.wiring.sources[(s >> 3) as usize] << 3 | s & 7) as usize;
             if m & SOURCE == 0 { behind(m) } else { source(m & !SOURCE) }
         };
-        let io = &self.lean.wheels;
+        let io = &self.state.lean.wheels;
         io.credits.iter().chain(io.returned.iter()).for_each(|m| credit(back(m)));
         io.moves.iter().for_each(|m| credit(back(m.credit)));
         io.moves.iter().for_each(|m| flit(to(m.to)));

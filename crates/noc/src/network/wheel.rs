@@ -7,7 +7,7 @@ use super::table::Table;
 
 /// Events are numbers of virtual channels, one or a pair.
 #[derive(Clone, Debug)]
-pub(super) struct Wheel<E> {
+pub(crate) struct Wheel<E> {
     events: Table<E>,
     len: Table<u32>,
     row: usize,
@@ -16,7 +16,7 @@ pub(super) struct Wheel<E> {
 
 impl<E: Copy + Default> Wheel<E> {
     /// A wheel for delays up to `horizon` cycles and `row` events a cycle.
-    pub(super) fn new(horizon: u64, row: usize) -> Wheel<E> {
+    pub(crate) fn new(horizon: u64, row: usize) -> Wheel<E> {
         let rows = (horizon + 1).next_power_of_two();
         Wheel {
             events: vec![E::default(); rows as usize * row].into(),
@@ -27,7 +27,7 @@ impl<E: Copy + Default> Wheel<E> {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, at: u64, event: E) {
+    pub(crate) fn push(&mut self, at: u64, event: E) {
         let slot = (at & self.mask) as usize;
         let n = &mut self.len[slot];
         self.events[slot * self.row + *n as usize] = event;
@@ -36,7 +36,7 @@ impl<E: Copy + Default> Wheel<E> {
 
     /// The row of cycle `at`, which has no event yet and gets all of them now; [`Wheel::close`] ends that.
     #[inline(always)]
-    pub(super) fn open(&mut self, at: u64) -> Row<'_, E> {
+    pub(crate) fn open(&mut self, at: u64) -> Row<'_, E> {
         let slot = (at & self.mask) as usize;
         debug_assert_eq!(self.len[slot], 0, "nothing was pushed for this cycle before");
         let events = &mut self.events.as_mut_slice()[slot * self.row..(slot + 1) * self.row];
@@ -44,13 +44,13 @@ impl<E: Copy + Default> Wheel<E> {
     }
 
     #[inline(always)]
-    pub(super) fn close(&mut self, at: u64, n: usize) {
+    pub(crate) fn close(&mut self, at: u64, n: usize) {
         self.len[(at & self.mask) as usize] = n as u32;
     }
 
     /// The events of cycle `at`, which are taken.
     #[inline(always)]
-    pub(super) fn drain(&mut self, at: u64) -> &[E] {
+    pub(crate) fn drain(&mut self, at: u64) -> &[E] {
         let (from, n) = self.take(at);
         &self.events.as_slice()[from..from + n]
     }
@@ -58,36 +58,36 @@ impl<E: Copy + Default> Wheel<E> {
     /// How many events `at` has; [`Wheel::get`] gives them. Clears the row, whose events stay readable until the
     /// next push one turn later.
     #[inline]
-    pub(super) fn take(&mut self, at: u64) -> (usize, usize) {
+    pub(crate) fn take(&mut self, at: u64) -> (usize, usize) {
         let slot = (at & self.mask) as usize;
         let n = std::mem::take(&mut self.len[slot]) as usize;
         (slot * self.row, n)
     }
 
     #[inline]
-    pub(super) fn get(&self, index: usize) -> E {
+    pub(crate) fn get(&self, index: usize) -> E {
         self.events[index]
     }
 
     /// How many events cycle `at` has.
     #[inline(always)]
-    pub(super) fn count(&self, at: u64) -> u32 {
+    pub(crate) fn count(&self, at: u64) -> u32 {
         self.len[(at & self.mask) as usize]
     }
 
     /// The cycles from `now` on that may have events.
     #[inline(always)]
-    pub(super) fn span(&self, now: u64) -> std::ops::RangeInclusive<u64> {
+    pub(crate) fn span(&self, now: u64) -> std::ops::RangeInclusive<u64> {
         now..=now + self.mask
     }
 
     /// The first cycle from `now` on that has an event.
-    pub(super) fn next(&self, now: u64) -> Option<u64> {
+    pub(crate) fn next(&self, now: u64) -> Option<u64> {
         self.span(now).find(|at| self.count(*at) > 0)
     }
 
     /// Every event under way, with its channel.
-    pub(super) fn iter(&self) -> impl Iterator<Item = E> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = E> + '_ {
         let row = self.row;
         (0..self.len.len()).flat_map(move |s| (s * row..s * row + self.len[s] as usize).map(|k| self.events[k]))
     }
@@ -95,14 +95,14 @@ impl<E: Copy + Default> Wheel<E> {
 
 /// One row of a wheel, open for writing.
 #[derive(Debug)]
-pub(super) struct Row<'a, E> {
+pub(crate) struct Row<'a, E> {
     free: std::slice::IterMut<'a, E>,
     size: usize,
 }
 
 impl<E> Row<'_, E> {
     #[inline(always)]
-    pub(super) fn push(&mut self, event: E) {
+    pub(crate) fn push(&mut self, event: E) {
         debug_assert!(self.free.len() > 0, "one event a channel and cycle");
         // SAFETY: a row has a place for each channel, and a channel carries one flit and one credit a cycle, as the
         // module's documentation says; the assertion above holds it in debug builds.
@@ -111,7 +111,7 @@ impl<E> Row<'_, E> {
 
     /// Events so far, for [`Wheel::close`].
     #[inline(always)]
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.size - self.free.len()
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! The choice itself is made by the router, among the ports given here, by the number of free virtual channels.
 
-use super::{Choice, Routes, dimension_order, entry};
+use super::dimension_order;
+use super::table::{Choice, Routes, entry};
 use crate::error::{NocError, bad};
 use crate::topology::{Graph, Grid};
 

@@ -7,7 +7,7 @@
 //! stand vertices of their own, one for each (router, destination), and an adaptive hop is an edge between two of
 //! these. A cycle of the extended graph is a cycle of this one, and looking for it costs no more than its edges.
 
-use super::{Choice, NO_ROUTE, Routes};
+use super::table::{Choice, NO_ROUTE, Routes};
 use crate::topology::Graph;
 
 struct Dependencies<'a> {
@@ -200,9 +200,9 @@ pub fn dependency_cycle(routes: &Routes, graph: &Graph) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
     use crate::rng::Rng;
-    use crate::routing::RoutingKind;
+    use crate::routing::build::Request;
+    use crate::routing::kind::RoutingKind;
     use crate::topology::TopologyConfig;
 
     /// Duato's extended graph as it is defined: an edge from each escape channel to the escape channels of all routers
@@ -246,9 +246,9 @@ mod tests {
                 1 => TopologyConfig::Torus { size: [3, 3] },
                 _ => TopologyConfig::Ring { nodes: 5 },
             };
-            let config = Config { topology, routing: RoutingKind::Table, ..Config::default() };
-            let graph = config.topology.build().unwrap();
-            let (_, mut routes) = Routes::new(&config, &graph).unwrap();
+            let graph = topology.build().unwrap();
+            let request = Request { kind: RoutingKind::Table, file: None, topology: &topology, vcs: 6, classes: 1 };
+            let (_, mut routes) = Routes::new(&request, &graph).unwrap();
             // The escape is the shortest path, at random the lowest or the highest port; adaptive hops are some of the
             // minimal ones.
             let far = |routes: &Routes, from: usize, to: usize| {

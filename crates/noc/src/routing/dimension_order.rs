@@ -3,7 +3,7 @@
 //! On a torus a packet that has still to cross the wrap-around link of its ring travels in class 0 and one that will
 //! not cross it any more in class 1, so that neither class closes the ring (a dateline; Dally and Seitz 1987).
 
-use super::{Choice, Entry, Routes, entry};
+use super::table::{Choice, Entry, Routes, entry};
 use crate::error::{NocError, bad};
 use crate::topology::{Graph, Grid};
 

@@ -18,7 +18,8 @@
 //!
 //! A packet that stands in its node's own router is delivered there; that needs no route.
 
-use super::{NO_ROUTE, Routes, entry, graph};
+use super::graph;
+use super::table::{NO_ROUTE, Routes, entry};
 use crate::error::{NocError, bad};
 use crate::topology::Graph;
 use serde::{Deserialize, Serialize};
@@ -79,7 +80,7 @@ pub struct Route {
     lines: [u32; 4],
 }
 
-/// The same with the place of each value.
+/// A route with the position of each value in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Raw {
@@ -104,7 +105,7 @@ struct RawRoute {
 impl RouteFile {
     /// Reads a table. An error names `file`, line and key.
     pub fn from_toml(file: &str, text: &str) -> Result<RouteFile, NocError> {
-        let raw: Raw = toml::from_str(text).map_err(|e| crate::config::parse_error(file, text, &e))?;
+        let raw: Raw = toml::from_str(text).map_err(|e| NocError::toml(file, text, &e))?;
         let line = |at: usize| text[..at.min(text.len())].matches('\n').count() as u32 + 1;
         let routes = raw.route.into_iter().map(|r| {
             let way = r.next.as_ref().or(r.port.as_ref());

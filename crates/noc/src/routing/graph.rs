@@ -1,6 +1,6 @@
 //! Routings for graphs of any shape: shortest path, and up*/down*.
 
-use super::{Routes, entry};
+use super::table::{Routes, entry};
 use crate::topology::Graph;
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! Shared bus: all nodes send into one router, whose only output is the bus, and receive from another.
-//! The bus so carries one flit a cycle, whoever sends it, and its arbiter is the first router's.
+//! The bus so carries one flit a cycle from whichever node, and its arbiter is the first router's.
 
-use super::Graph;
+use super::graph::Graph;
 
 pub(super) fn build(nodes: u32) -> Graph {
     let mut graph = Graph::new(2);

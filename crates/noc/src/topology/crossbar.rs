@@ -1,6 +1,6 @@
 //! Crossbar: one router with a port for each node.
 
-use super::Graph;
+use super::graph::Graph;
 
 pub(super) fn build(nodes: u32) -> Graph {
     let mut graph = Graph::new(1);

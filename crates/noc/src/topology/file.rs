@@ -11,7 +11,7 @@
 //! ]
 //! ```
 
-use super::{Graph, MAX_PORTS};
+use super::graph::{Graph, MAX_PORTS};
 use crate::error::{NocError, bad};
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 //!
 //! Source: Kim, Dally, Abts, "Flattened butterfly", ISCA 2007. A link's length is its distance in tiles.
 
-use super::{Graph, Grid};
+use super::graph::{Graph, Grid};
 
 pub(super) fn build(size: [u32; 2], concentration: u32) -> Graph {
     let [width, height] = size;

@@ -1,6 +1,6 @@
 //! Mesh, torus, ring and concentrated mesh: routers on a grid, linked with their neighbours.
 
-use super::{Graph, Grid, NO_PORT};
+use super::graph::{Graph, Grid, NO_PORT};
 
 pub(super) fn build(size: [u32; 2], concentration: u32, wrap: bool) -> Graph {
     let [width, height] = size;

@@ -28,7 +28,7 @@ pub struct TracePacket {
     pub flits: u32,
     /// Message class: 0 requests, 1 responses in Netrace.
     pub class: u8,
-    /// Packets, by place in the trace, that may not be injected before this one has arrived.
+    /// Packets, by position in the trace, that may not be injected before this one has arrived.
     pub dependents: Vec<u32>,
 }
 
@@ -57,7 +57,7 @@ impl Trace {
 /// Largest size that is read, after decompression.
 const MOST: u64 = 8 << 30;
 
-/// Reads a trace of either format, compressed by bzip2 or not; told apart by their first bytes.
+/// Reads a trace of either format, compressed by bzip2 or not; recognised by their first bytes.
 pub fn read(file: &str, bytes: &[u8]) -> Result<Trace, NocError> {
     let fail = |message: String| NocError::Trace { file: file.into(), at: "byte 0".into(), message };
     let mut plain = vec![];

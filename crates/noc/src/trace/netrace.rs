@@ -8,7 +8,7 @@
 
 use super::{Trace, TracePacket};
 use crate::error::NocError;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 pub(super) const MAGIC: u32 = 0x484a_5455;
 
@@ -122,10 +122,10 @@ fn packet(r: &mut Reader<'_>, nodes: u32) -> Result<TracePacket, NocError> {
     Ok(TracePacket { cycle, id, src: src.into(), dst: dst.into(), bytes, flits: 0, class, dependents: ids })
 }
 
-/// Turns ids into places.
+/// Turns ids into positions in the trace.
 fn resolve(r: &mut Reader<'_>, trace: &mut Trace) -> Result<(), NocError> {
     r.at = 0;
-    let mut places = HashMap::new();
+    let mut places = BTreeMap::new();
     for (place, p) in trace.packets.iter().enumerate() {
         if places.insert(p.id, place as u32).is_some() {
             return Err(r.fail(format!("packet {} is there twice", p.id)));

@@ -77,89 +77,145 @@ impl Replay {
         if self.flit_bytes == 0 {
             return Err(bad("flit_bytes", 0, "at least 1"));
         }
-        let classes = network.config().classes;
+        let mut running = Running::new(self, trace, network);
+        running.run(network)?;
+        running.result(network)
+    }
+}
+
+/// A replay under way.
+struct Running<'a> {
+    trace: &'a Trace,
+    replay: Replay,
+    /// By packet of the trace: the packets that it depends on and that have not arrived.
+    waits: Vec<u32>,
+    /// The first packet whose cycle has not come.
+    next: usize,
+    endpoints: Endpoints,
+    /// Endpoints hold packets until they have served them.
+    bounded: bool,
+    last_arrival: u64,
+    /// Cycles by which packets were injected later than their cycle.
+    held: u64,
+    packet: Histogram,
+    inside: Histogram,
+    hops: u64,
+    flits: u64,
+}
+
+impl<'a> Running<'a> {
+    fn new<A: Arbiter>(replay: &Replay, trace: &'a Trace, network: &Network<A>) -> Running<'a> {
         let mut waits = vec![0u32; trace.packets.len()];
-        if self.dependencies {
+        if replay.dependencies {
             trace.packets.iter().flat_map(|p| &p.dependents).for_each(|d| waits[*d as usize] += 1);
         }
-        let inject = |network: &mut Network<A>, place: usize| {
-            let p = &trace.packets[place];
-            let flits = if p.flits > 0 { p.flits } else { p.bytes.div_ceil(self.flit_bytes) };
-            // A network with fewer classes carries the upper ones in its last.
-            let class = u32::from(p.class).min(classes - 1) as u8;
-            let header = Header::of_class(class);
-            network.inject(Packet { src: NodeId(p.src), dst: NodeId(p.dst), flits, header, tag: place as u64 })
-        };
-        let (mut next, mut held) = (0, 0u64);
+        let endpoints = Endpoints::new(replay.endpoint_service, network);
+        Running {
+            trace,
+            replay: *replay,
+            waits,
+            next: 0,
+            bounded: endpoints.listen(),
+            endpoints,
+            last_arrival: 0,
+            held: 0,
+            packet: Histogram::default(),
+            inside: Histogram::default(),
+            hops: 0,
+            flits: 0,
+        }
+    }
+
+    /// Until nothing is due and nothing moves.
+    fn run<A: Arbiter>(&mut self, network: &mut Network<A>) -> Result<(), NocError> {
         let mut arrived = Arrived::default();
-        let (mut packet, mut inside) = (Histogram::default(), Histogram::default());
-        let (mut hops, mut flits) = (0u64, 0u64);
-        let mut last_arrival = 0;
-        let mut endpoints = Endpoints::new(self.endpoint_service, network);
-        let bounded = endpoints.listen();
         loop {
             let now = network.now().0;
-            while endpoints.next_done(now, network).is_some() {}
-            while let Some(p) = trace.packets.get(next).filter(|p| p.cycle <= now) {
-                if waits[next] == 0 {
-                    held += now - p.cycle;
-                    inject(network, next)?;
-                }
-                next += 1;
-            }
-            let due = trace.packets.get(next).map(|p| p.cycle).into_iter().chain(endpoints.next()).min();
+            while self.endpoints.next_done(now, network).is_some() {}
+            self.inject_due(now, network)?;
+            let due = self.trace.packets.get(self.next).map(|p| p.cycle);
+            let due = due.into_iter().chain(self.endpoints.next()).min();
             match (network.next_activity(), due) {
                 (Some(at), due) if due.is_none_or(|d| at.0 < d) => network.run_to(at, &mut arrived),
                 (_, Some(due)) => {
                     network.run_to(Cycles(due), &mut arrived);
                     continue;
                 }
-                (_, None) => break,
+                (_, None) => return Ok(()),
             }
-            if now > last_arrival + STUCK && network.in_flight() > 0 && due.is_none() {
+            if now > self.last_arrival + STUCK && network.in_flight() > 0 && due.is_none() {
                 return Err(bad("network", "stuck", "a network in which packets arrive; `baton noc explain` says why"));
             }
             network.step(&mut arrived);
-            for d in std::mem::take(&mut arrived.0) {
-                last_arrival = d.arrived.0;
-                if bounded {
-                    endpoints.arrive(&d);
-                }
-                packet.add(d.packet_latency().0);
-                inside.add(d.network_latency().0);
-                hops += u64::from(d.hops);
-                flits += u64::from(d.flits);
-                if !self.dependencies {
-                    continue;
-                }
-                for &dependent in &trace.packets[d.tag as usize].dependents {
-                    let dependent = dependent as usize;
-                    waits[dependent] -= 1;
-                    if waits[dependent] == 0 && dependent < next {
-                        held += network.now().0 - trace.packets[dependent].cycle;
-                        inject(network, dependent)?;
-                    }
-                }
+            for packet in std::mem::take(&mut arrived.0) {
+                self.arrives(&packet, network)?;
             }
         }
-        let packets = packet.total();
-        if packets < trace.packets.len() as u64 {
-            return Err(bad("trace", packets, format!("{} packets to arrive", trace.packets.len())));
+    }
+
+    /// Injects the packets whose cycle has come and that wait for no other.
+    fn inject_due<A: Arbiter>(&mut self, now: u64, network: &mut Network<A>) -> Result<(), NocError> {
+        while let Some(p) = self.trace.packets.get(self.next).filter(|p| p.cycle <= now) {
+            if self.waits[self.next] == 0 {
+                self.held += now - p.cycle;
+                self.inject(self.next, network)?;
+            }
+            self.next += 1;
+        }
+        Ok(())
+    }
+
+    fn inject<A: Arbiter>(&self, place: usize, network: &mut Network<A>) -> Result<(), NocError> {
+        let p = &self.trace.packets[place];
+        let flits = if p.flits > 0 { p.flits } else { p.bytes.div_ceil(self.replay.flit_bytes) };
+        // A network with fewer classes carries the upper ones in its last.
+        let class = u32::from(p.class).min(network.config().classes - 1) as u8;
+        let header = Header::of_class(class);
+        network.inject(Packet { src: NodeId(p.src), dst: NodeId(p.dst), flits, header, tag: place as u64 }).map(drop)
+    }
+
+    fn arrives<A: Arbiter>(&mut self, d: &Delivered, network: &mut Network<A>) -> Result<(), NocError> {
+        self.last_arrival = d.arrived.0;
+        if self.bounded {
+            self.endpoints.arrive(d);
+        }
+        self.packet.add(d.packet_latency().0);
+        self.inside.add(d.network_latency().0);
+        self.hops += u64::from(d.hops);
+        self.flits += u64::from(d.flits);
+        if !self.replay.dependencies {
+            return Ok(());
+        }
+        for &dependent in &self.trace.packets[d.tag as usize].dependents {
+            let dependent = dependent as usize;
+            self.waits[dependent] -= 1;
+            if self.waits[dependent] == 0 && dependent < self.next {
+                self.held += network.now().0 - self.trace.packets[dependent].cycle;
+                self.inject(dependent, network)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn result<A: Arbiter>(&self, network: &Network<A>) -> Result<ReplayResult, NocError> {
+        let (packets, all) = (self.packet.total(), self.trace.packets.len());
+        if packets < all as u64 {
+            return Err(bad("trace", packets, format!("{all} packets to arrive")));
         }
         let mean = |sum: u64| sum as f64 / packets.max(1) as f64;
         Ok(ReplayResult {
             packets,
-            flits,
-            dependencies: trace.dependencies(),
-            cycles: last_arrival + 1,
-            trace_cycles: trace.cycles,
-            packet_latency: packet.mean(),
-            network_latency: inside.mean(),
-            p50: packet.percentile(0.5),
-            p99: packet.percentile(0.99),
-            max: packet.max(),
-            hops: mean(hops),
-            held_back: mean(held),
+            flits: self.flits,
+            dependencies: self.trace.dependencies(),
+            cycles: self.last_arrival + 1,
+            trace_cycles: self.trace.cycles,
+            packet_latency: self.packet.mean(),
+            network_latency: self.inside.mean(),
+            p50: self.packet.percentile(0.5),
+            p99: self.packet.percentile(0.99),
+            max: self.packet.max(),
+            hops: mean(self.hops),
+            held_back: mean(self.held),
             flit_hops: network.flit_hops(),
         })
     }

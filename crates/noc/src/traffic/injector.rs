@@ -1,6 +1,8 @@
 //! A flow at work: which node sends when.
 
-use super::{Destinations, Flow, Gaps};
+use super::flow::Flow;
+use super::gaps::Gaps;
+use super::pattern::Destinations;
 use crate::arbiter::Arbiter;
 use crate::error::NocError;
 use crate::network::Network;

@@ -4,7 +4,7 @@
 //! inverts all bits, bit reverse mirrors them, shuffle rotates left by one. Tornado and neighbour work on coordinates:
 //! ⌈k/2⌉ − 1 and 1 further on in each dimension of k routers.
 
-use super::Flow;
+use super::flow::Flow;
 use crate::error::{NocError, bad, lookup};
 use crate::rng::{Rng, threshold};
 use crate::topology::Graph;

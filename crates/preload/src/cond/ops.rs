@@ -6,6 +6,7 @@ use crate::capture::{self, Probe, WakeReason};
 use crate::hook::{Code, call, slot};
 use crate::mutex::c11::answer;
 use crate::mutex::{Class, Mutex};
+use crate::thread::Thread;
 use crate::time::{self, Time};
 use crate::{fork, real, thread};
 use baton_machine::{Clock, Deadline};
@@ -144,6 +145,7 @@ unsafe fn wait_until<P: Probe>(cond: *mut Cond, mutex: *mut Mutex, deadline: Opt
     // SAFETY: the caller hands us a condition variable. It may be gone once we have been woken.
     let c = unsafe { &*cond };
     let me = thread::current();
+    act_on_cancellation(me);
     me.counts.condition_waits.add_one();
     capture::condition_wait::<P>(cond.addr(), mutex.addr(), site);
     c.enter(me);
@@ -174,10 +176,20 @@ unsafe fn wait_until<P: Probe>(cond: *mut Cond, mutex: *mut Mutex, deadline: Opt
     // SAFETY: the slot's function takes these.
     let error = unsafe { call!(pthread_mutex_lock(mutex: *mut Mutex, site: usize) -> c_int) };
     if slept == Slept::Cancelled {
-        // SAFETY: unwinds, with the mutex held; if it does not, we have been woken for no reason, which POSIX allows.
-        unsafe { real::pthread_testcancel.get()() };
+        // Unwinds, with the mutex held; if it does not, we have been woken for no reason, which POSIX allows.
+        act_on_cancellation(me);
     }
     if error != 0 { error } else { answer }
+}
+
+/// Lets glibc act on a cancellation. A thread that ends already goes on, and no later wait of it ends for that cancellation.
+fn act_on_cancellation(me: &'static Thread) {
+    // glibc marks the thread before the waiter is told: whoever is told and goes on behind this point is ending.
+    if me.waiter.is_cancelled() {
+        // SAFETY: may unwind: no frame of ours has a destructor here, and the mutex is held.
+        unsafe { real::pthread_testcancel.get()() };
+        me.waiter.outlived_cancellation();
+    }
 }
 
 unsafe extern "C-unwind" fn signal<P: Probe>(cond: *mut Cond, site: usize) -> c_int {

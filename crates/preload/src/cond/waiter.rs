@@ -28,7 +28,7 @@ pub(super) mod place {
 pub struct Waiter {
     /// What the thread sleeps on.
     word: NativeAtomic<u32>,
-    /// It has been cancelled; stays set.
+    /// It has been cancelled, and glibc has yet to act on it.
     cancelled: AtomicU32,
     /// One of [`place`].
     pub(super) place: AtomicU32,
@@ -84,6 +84,17 @@ impl Waiter {
             seen = now;
         }
         Native::wake::<u32>(&self.word, 1, Wait::Futex);
+    }
+
+    /// Whether glibc has marked the thread as cancelled, and would act on that now.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(SeqCst) != 0 && cancellation_is_enabled()
+    }
+
+    /// The thread has let glibc act on its cancellation and still runs: it ends already (clean-up handlers, destructors of
+    /// thread-specific data), and waits there as if it had not been cancelled.
+    pub(super) fn outlived_cancellation(&self) {
+        self.cancelled.store(0, SeqCst);
     }
 
     /// Wakes a waiter that is detached.

@@ -1,7 +1,8 @@
 //! Mutexes that glibc serves: all of them in a run without `BATON_LOCK`, else those that cannot be replaced.
 //!
 //! glibc does not say whether a lock had to wait. So the recorded form tries first: a try that succeeds is an acquisition
-//! without a wait, one that fails the beginning of a wait.
+//! without a wait, one that fails the beginning of a wait. A robust mutex is not tried: a try of one that cannot be recovered
+//! leaves it locked (so glibc 2.36), and the lock after it would hang. Its word says whether it is free.
 
 use super::{Mutex, Passed};
 use crate::capture::{self, Probe};
@@ -90,9 +91,16 @@ pub unsafe fn lock<P: Probe>(mutex: *mut Mutex, site: usize, why: Passed) -> c_i
 ///
 /// # Safety
 /// As `pthread_mutex_lock`.
-unsafe fn waiting<P: Probe>(mutex: *mut Mutex, site: usize, wait: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: passed on.
-    let tried = unsafe { real::pthread_mutex_trylock.get()(mutex.cast()) };
+unsafe fn waiting<P: Probe>(mutex: *mut Mutex, site: usize, wait: impl Fn() -> c_int) -> c_int {
+    // SAFETY: the caller hands us a mutex.
+    let tried = if unsafe { &*mutex }.kind().is_robust() {
+        // SAFETY: `__lock` is the first word of glibc's `struct __pthread_mutex_s`: of a robust mutex its owner's number.
+        let owner = unsafe { (*mutex.cast::<AtomicU32>()).load(Ordering::Relaxed) } & libc::FUTEX_TID_MASK;
+        if owner == 0 || owner == baton_trace::sys::tid() { wait() } else { EBUSY }
+    } else {
+        // SAFETY: passed on.
+        unsafe { real::pthread_mutex_trylock.get()(mutex.cast()) }
+    };
     if tried != EBUSY {
         if is_held(tried) && !is_nested(mutex) {
             capture::acquire::<P>(mutex, site);

@@ -207,6 +207,12 @@ impl Kind {
         self.0 & Kind::TYPE == 1
     }
 
+    /// Robust, and a mutex.
+    #[inline(always)]
+    pub fn is_robust(self) -> bool {
+        self.0 > 0 && self.0 & Kind::ROBUST != 0
+    }
+
     /// Its unlock may fail, so that a release is one only afterwards.
     #[inline(always)]
     pub fn checks_unlock(self) -> bool {

@@ -2,11 +2,11 @@
 
 use crate::capture::{self, Recorded};
 use crate::hook::{Code, slot};
-use crate::real;
+use crate::{real, time};
 use baton_trace::{How, Lock, LockKind, Mode};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, Ordering};
-use libc::{EBUSY, clockid_t, timespec};
+use libc::{CLOCK_REALTIME, EBUSY, clockid_t, timespec};
 
 type Rwlock = *mut c_void;
 
@@ -71,6 +71,22 @@ unsafe fn taking(lock: Rwlock, mode: Mode, site: usize, wait: impl FnOnce() -> c
     0
 }
 
+/// As [`taking`]. With a time or clock that is none, glibc refuses even a free lock: then nothing is tried.
+///
+/// # Safety
+/// As `pthread_rwlock_clockrdlock`.
+unsafe fn timed(
+    lock: Rwlock,
+    mode: Mode,
+    site: usize,
+    clock: clockid_t,
+    at: *const timespec,
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { if time::is_valid(clock, at) { taking(lock, mode, site, wait) } else { wait() } }
+}
+
 /// # Safety
 /// As `pthread_rwlock_tryrdlock`.
 unsafe fn tried(lock: Rwlock, mode: Mode, site: usize, answer: c_int) -> c_int {
@@ -104,22 +120,24 @@ unsafe extern "C-unwind" fn trywrlock(lock: Rwlock, site: usize) -> c_int {
 
 unsafe extern "C-unwind" fn timedrdlock(lock: Rwlock, at: *const timespec, site: usize) -> c_int {
     // SAFETY: passed on.
-    unsafe { taking(lock, Mode::Shared, site, || real::pthread_rwlock_timedrdlock.get()(lock, at)) }
+    unsafe { timed(lock, Mode::Shared, site, CLOCK_REALTIME, at, || real::pthread_rwlock_timedrdlock.get()(lock, at)) }
 }
 
 unsafe extern "C-unwind" fn timedwrlock(lock: Rwlock, at: *const timespec, site: usize) -> c_int {
     // SAFETY: passed on.
-    unsafe { taking(lock, Mode::Exclusive, site, || real::pthread_rwlock_timedwrlock.get()(lock, at)) }
+    unsafe {
+        timed(lock, Mode::Exclusive, site, CLOCK_REALTIME, at, || real::pthread_rwlock_timedwrlock.get()(lock, at))
+    }
 }
 
 unsafe extern "C-unwind" fn clockrdlock(lock: Rwlock, clock: clockid_t, at: *const timespec, site: usize) -> c_int {
     // SAFETY: passed on.
-    unsafe { taking(lock, Mode::Shared, site, || real::pthread_rwlock_clockrdlock.get()(lock, clock, at)) }
+    unsafe { timed(lock, Mode::Shared, site, clock, at, || real::pthread_rwlock_clockrdlock.get()(lock, clock, at)) }
 }
 
 unsafe extern "C-unwind" fn clockwrlock(lock: Rwlock, clock: clockid_t, at: *const timespec, site: usize) -> c_int {
     // SAFETY: passed on.
-    unsafe { taking(lock, Mode::Exclusive, site, || real::pthread_rwlock_clockwrlock.get()(lock, clock, at)) }
+    unsafe { timed(lock, Mode::Exclusive, site, clock, at, || real::pthread_rwlock_clockwrlock.get()(lock, clock, at)) }
 }
 
 unsafe extern "C-unwind" fn unlock(lock: Rwlock, site: usize) -> c_int {

@@ -2,10 +2,10 @@
 
 use crate::capture::{self, Recorded};
 use crate::hook::{Code, slot};
-use crate::{errno, real};
+use crate::{errno, real, time};
 use baton_trace::{Address, How, Waitable, What};
 use core::ffi::{c_int, c_uint, c_void};
-use libc::{EAGAIN, clockid_t, timespec};
+use libc::{CLOCK_REALTIME, EAGAIN, clockid_t, timespec};
 
 type Semaphore = *mut c_void;
 
@@ -65,6 +65,21 @@ unsafe fn taking(semaphore: Semaphore, site: usize, wait: impl FnOnce() -> c_int
     answer
 }
 
+/// As [`taking`]. With a time or clock that is none, glibc refuses even a free semaphore: then nothing is tried.
+///
+/// # Safety
+/// As `sem_clockwait`.
+unsafe fn timed(
+    semaphore: Semaphore,
+    site: usize,
+    clock: clockid_t,
+    at: *const timespec,
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { if time::is_valid(clock, at) { taking(semaphore, site, wait) } else { wait() } }
+}
+
 unsafe extern "C-unwind" fn wait(semaphore: Semaphore, site: usize) -> c_int {
     // SAFETY: passed on.
     unsafe { taking(semaphore, site, || real::sem_wait.get()(semaphore)) }
@@ -72,7 +87,7 @@ unsafe extern "C-unwind" fn wait(semaphore: Semaphore, site: usize) -> c_int {
 
 unsafe extern "C-unwind" fn timedwait(semaphore: Semaphore, at: *const timespec, site: usize) -> c_int {
     // SAFETY: passed on.
-    unsafe { taking(semaphore, site, || real::sem_timedwait.get()(semaphore, at)) }
+    unsafe { timed(semaphore, site, CLOCK_REALTIME, at, || real::sem_timedwait.get()(semaphore, at)) }
 }
 
 unsafe extern "C-unwind" fn clockwait(
@@ -82,7 +97,7 @@ unsafe extern "C-unwind" fn clockwait(
     site: usize,
 ) -> c_int {
     // SAFETY: passed on.
-    unsafe { taking(semaphore, site, || real::sem_clockwait.get()(semaphore, clock, at)) }
+    unsafe { timed(semaphore, site, clock, at, || real::sem_clockwait.get()(semaphore, clock, at)) }
 }
 
 unsafe extern "C-unwind" fn trywait(semaphore: Semaphore, site: usize) -> c_int {

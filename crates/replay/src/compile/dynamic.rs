@@ -11,7 +11,7 @@ const LEAST: u64 = 8;
 
 /// A place in the code at which threads of one kind take a lock, not equally often.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SharingSite {
     pub(crate) lock: u32,
     pub(crate) site: Address,
     /// Threads of the kind that come there.
@@ -19,7 +19,7 @@ pub(crate) struct Place {
 }
 
 /// All such places.
-pub(crate) fn places(trace: &Trace, sites: &BTreeMap<(u32, Address), BTreeMap<u32, u64>>) -> Vec<Place> {
+pub(crate) fn places(trace: &Trace, sites: &BTreeMap<(u32, Address), BTreeMap<u32, u64>>) -> Vec<SharingSite> {
     let kinds = kinds(trace);
     let mut places = Vec::new();
     for (&(lock, site), threads) in sites.iter().filter(|((_, site), _)| *site != 0) {
@@ -28,7 +28,7 @@ pub(crate) fn places(trace: &Trace, sites: &BTreeMap<(u32, Address), BTreeMap<u3
             by_kind.entry(kinds[thread as usize]).or_default().push((thread, count));
         }
         for counts in by_kind.values().filter(|counts| unequal(counts.iter().map(|of| of.1))) {
-            places.push(Place { lock, site, threads: counts.iter().map(|of| of.0).collect() });
+            places.push(SharingSite { lock, site, threads: counts.iter().map(|of| of.0).collect() });
         }
     }
     places

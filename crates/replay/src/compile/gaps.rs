@@ -59,15 +59,15 @@ impl Crowd {
     }
 }
 
-/// What was told from what, for the notes.
+/// How gaps were classified, for the notes.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct Grounds {
     switches: bool,
     cpu_times: bool,
     nothing: u64,
 }
 
-impl Told {
+impl Grounds {
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.cpu_times && !self.switches {
@@ -86,15 +86,15 @@ impl Told {
 }
 
 /// Fills in how much of each gap the thread was off its CPU.
-pub(crate) fn classify(thread: &mut RawThread, measures: &Measures, crowd: &Crowd, told: &mut Told) {
+pub(crate) fn classify(thread: &mut RawThread, measures: &Measures, crowd: &Crowd, grounds: &mut Grounds) {
     if !thread.off.is_empty() {
-        told.switches = true;
+        grounds.switches = true;
         by_switches(thread, measures, crowd);
     } else if thread.cpu.len() >= 2 {
-        told.cpu_times = true;
+        grounds.cpu_times = true;
         by_cpu_time(thread, measures, crowd);
     } else if !thread.steps.is_empty() {
-        told.nothing += 1;
+        grounds.nothing += 1;
     }
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn ops(thread: &RawThread, measures: &Measures, lines: &[Lines], chip
                 let asleep = measures.scale.cycles(gap.asleep as f64) as u64;
                 if asleep != 0 {
                     // Waking up is the simulated system's, too.
-                    put(&mut ops, &mut work, Op::Delay(asleep.saturating_sub(chip.os.wake_idle.0).max(1)));
+                    put(&mut ops, &mut work, Op::Delay(asleep.saturating_sub(chip.os.idle.wake.0).max(1)));
                 }
             }
             Raw::Op(op) => {
@@ -184,7 +184,7 @@ pub(crate) fn ops(thread: &RawThread, measures: &Measures, lines: &[Lines], chip
             Raw::Site(lock, site, time) => asked = Some((lock, site, time)),
             Raw::Away(ticks) => {
                 let away = measures.scale.cycles(ticks as f64) as u64;
-                put(&mut ops, &mut work, Op::Delay(away.saturating_sub(chip.os.wake_idle.0).max(1)));
+                put(&mut ops, &mut work, Op::Delay(away.saturating_sub(chip.os.idle.wake.0).max(1)));
             }
             // Resolved when the walk ended.
             Raw::Signal(_) | Raw::Take(_) | Raw::Post(_) => {}

@@ -10,7 +10,7 @@
 //! | [`gaps`] | what a thread did between two events: computed, slept, or waited for a core |
 //! | [`lines`] | how much data moves with a lock |
 //! | [`dynamic`] | where threads share out work among themselves |
-//! | [`stores`] | such work as a store, from which whoever comes first takes the next item |
+//! | [`stores`] | such work as a store, from which the thread that comes first takes the next item |
 
 mod affinity;
 mod dynamic;
@@ -37,12 +37,12 @@ pub enum Probes {
     Subtracted,
 }
 
-/// Who does the work that threads shared out among themselves.
+/// Which thread does the work that threads shared out among themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Whoever comes first, where that can be.
+    /// The thread that comes first, where that can be.
     Shared,
-    /// Whoever did it in the recorded run.
+    /// The thread that did it in the recorded run.
     AsRecorded,
 }
 
@@ -76,7 +76,7 @@ pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
     compile_with(trace, chip, probes, Work::Shared)
 }
 
-/// As [`compile`], with a choice of who does the work that was shared out.
+/// As [`compile`], with a choice of which thread does the work that was shared out.
 pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -> Program {
     let scale = Scale::new(trace, chip);
     // A chip whose network cannot be built is refused when it is run, with the error.
@@ -92,12 +92,12 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -
     let lines = lines::infer(&walked.holds, walked.objects.locks.len(), &measures, &prices);
     let crowd = gaps::Crowd::of(&walked.waiting, trace.threads.len());
     let mut notes = std::mem::take(&mut walked.notes);
-    let mut told = gaps::Told::default();
+    let mut grounds = gaps::Grounds::default();
     let mut steps: Vec<stores::Steps> = walked
         .threads
         .iter_mut()
         .map(|thread| {
-            gaps::classify(thread, &measures, &crowd, &mut told);
+            gaps::classify(thread, &measures, &crowd, &mut grounds);
             gaps::ops(thread, &measures, &lines, chip, &prices)
         })
         .collect();
@@ -114,8 +114,9 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -
         Script { name, at, cpus: affinities.threads[i].clone(), ops: steps.ops }
     };
     let threads: Vec<Script> = steps.into_iter().enumerate().map(script).collect();
-    notes.extend(told.notes());
+    notes.extend(grounds.notes());
     notes.extend(affinities.notes());
+    notes.extend(shared_out(&stores));
     let around = match probes {
         Probes::Kept => Around {
             before: Cycles(scale.cycles(middle(walked.around.0) as f64) as u64),
@@ -128,16 +129,6 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -
     let mut replayability = walked.replayability;
     replayability.lost = trace.losses.iter().map(|loss| loss.events).sum();
     replayability.dynamic = stores.left;
-    let items: usize = stores.stores.iter().map(Vec::len).sum();
-    if items != 0 {
-        notes.push(format!(
-            "threads share out work among themselves: {items} items are replayed by whoever comes first, in the order in which \
-             they were taken"
-        ));
-    }
-    if stores.left != 0 {
-        notes.push("threads share out work among themselves under a lock; the recorded shares are replayed".into());
-    }
     let locks = walked.objects.locks.iter().zip(&lines).map(|(lock, lines)| LockSpec {
         address: lock.address,
         acquisitions: lock.acquisitions,
@@ -159,6 +150,19 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -
         around,
         notes,
     }
+}
+
+/// How work that threads shared out among themselves is replayed, in sentences.
+fn shared_out(stores: &stores::Stores) -> Vec<String> {
+    let items: usize = stores.stores.iter().map(Vec::len).sum();
+    let replayed = (items != 0).then(|| {
+        format!(
+            "threads share out work among themselves: {items} items are replayed by whoever comes first, in the order in which \
+             they were taken"
+        )
+    });
+    let left = "threads share out work among themselves under a lock; the recorded shares are replayed";
+    replayed.into_iter().chain((stores.left != 0).then(|| left.to_owned())).collect()
 }
 
 /// The median; 0 of none.
@@ -209,7 +213,7 @@ pub(crate) struct RawThread {
     pub(crate) first: u64,
     /// Its last event.
     pub(crate) last: u64,
-    /// When somebody had waited for its end; 0: nobody did.
+    /// When another thread had waited for its end; 0: none did.
     pub(crate) joined: u64,
     pub(crate) steps: Vec<Raw>,
     /// Its CPU time at some moments: place in `steps`, nanoseconds.

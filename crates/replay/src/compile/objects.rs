@@ -3,18 +3,18 @@
 use baton_trace::{Address, LockKind, ProcessIndex};
 use std::collections::BTreeMap;
 
-type Place = (ProcessIndex, Address);
+type Located = (ProcessIndex, Address);
 
 /// A lock's book during the walk.
 #[derive(Default)]
 pub(crate) struct LockBook {
     pub(crate) address: Address,
     pub(crate) acquisitions: u64,
-    /// A `pthread_spinlock_t`: nobody replaces it.
+    /// A `pthread_spinlock_t`: it is not replaced.
     pub(crate) spins: bool,
     /// Threads that wait for it, in the order in which they came, and from when on they can be asleep.
     pub(crate) waiters: Vec<(u32, u64)>,
-    /// Who held it last: thread and, if known, CPU.
+    /// The last holder: thread and, if known, CPU.
     pub(crate) last: Option<(u32, Option<u32>)>,
 }
 
@@ -45,12 +45,12 @@ impl BarrierBook {
 /// All objects.
 #[derive(Default)]
 pub(crate) struct Objects {
-    lock_at: BTreeMap<Place, u32>,
-    rw_at: BTreeMap<Place, u32>,
-    semaphore_at: BTreeMap<Place, u32>,
-    barrier_at: BTreeMap<Place, u32>,
+    lock_at: BTreeMap<Located, u32>,
+    rw_at: BTreeMap<Located, u32>,
+    semaphore_at: BTreeMap<Located, u32>,
+    barrier_at: BTreeMap<Located, u32>,
     /// Counts that came with initialisations, before anything else was known of the object.
-    attributes: BTreeMap<Place, u32>,
+    attributes: BTreeMap<Located, u32>,
     pub(crate) locks: Vec<LockBook>,
     pub(crate) rwlocks: u32,
     /// What each semaphore was initialised with, if that was seen.
@@ -59,7 +59,7 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    pub(crate) fn lock(&mut self, place: Place, kind: LockKind) -> u32 {
+    pub(crate) fn lock(&mut self, place: Located, kind: LockKind) -> u32 {
         *self.lock_at.entry(place).or_insert_with(|| {
             let spins = kind == LockKind::Spin;
             self.locks.push(LockBook { address: place.1, spins, ..LockBook::default() });
@@ -67,21 +67,21 @@ impl Objects {
         })
     }
 
-    pub(crate) fn rwlock(&mut self, place: Place) -> u32 {
+    pub(crate) fn rwlock(&mut self, place: Located) -> u32 {
         *self.rw_at.entry(place).or_insert_with(|| {
             self.rwlocks += 1;
             self.rwlocks - 1
         })
     }
 
-    pub(crate) fn semaphore(&mut self, place: Place) -> u32 {
+    pub(crate) fn semaphore(&mut self, place: Located) -> u32 {
         *self.semaphore_at.entry(place).or_insert_with(|| {
             self.semaphores.push(self.attributes.get(&place).copied());
             self.semaphores.len() as u32 - 1
         })
     }
 
-    pub(crate) fn barrier(&mut self, place: Place) -> u32 {
+    pub(crate) fn barrier(&mut self, place: Located) -> u32 {
         *self.barrier_at.entry(place).or_insert_with(|| {
             let attribute = self.attributes.get(&place).copied();
             self.barriers.push(BarrierBook { attribute, ..BarrierBook::default() });
@@ -95,12 +95,12 @@ impl Objects {
     }
 
     /// The count of a barrier or semaphore that has just been initialised.
-    pub(crate) fn attribute(&mut self, place: Place, value: u32) {
+    pub(crate) fn attribute(&mut self, place: Located, value: u32) {
         self.attributes.insert(place, value);
     }
 
     /// The address starts a new life.
-    pub(crate) fn forget(&mut self, place: Place) {
+    pub(crate) fn forget(&mut self, place: Located) {
         self.lock_at.remove(&place);
         self.rw_at.remove(&place);
         self.semaphore_at.remove(&place);

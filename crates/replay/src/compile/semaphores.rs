@@ -100,7 +100,7 @@ impl Semaphores {
         }
     }
 
-    /// What a post is replayed as; `None`: nobody took the unit.
+    /// What a post is replayed as; `None`: no thread took the unit.
     pub(crate) fn posting(&self, unit: Unit) -> Option<Op> {
         let (semaphore, _) = self.units[unit as usize];
         match self.books[&semaphore].signals {

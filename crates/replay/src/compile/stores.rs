@@ -1,4 +1,4 @@
-//! Work that threads take from a common store, as a store of the replay: whoever comes first takes the next item.
+//! Work that threads take from a common store, as a store of the replay: the thread that comes first takes the next item.
 //!
 //! At a place where threads of one kind take a lock unequally often, each acquisition with all that follows, up to the thread's
 //! next one there, is an item. A thread's last acquisition finds nothing, and what follows it is the thread's own. The items of
@@ -13,9 +13,9 @@
 //!
 //! Threads that cannot be there at the same time have nothing in common: a store is made for those whose lives overlap. A life
 //! lasts until the thread was joined: one that had done all before the next one was started might have met it. Items may hold
-//! no lock at their ends, and neither start nor join threads nor meet at a barrier: what is theirs must not depend on who they are.
+//! no lock at their ends, and neither start nor join threads nor meet at a barrier: an item must not depend on the thread that takes it.
 
-use super::dynamic::{Place, unequal};
+use super::dynamic::{SharingSite, unequal};
 use crate::program::Op;
 use baton_trace::Address;
 use std::collections::BTreeSet;
@@ -50,8 +50,8 @@ pub(crate) struct Stores {
 }
 
 /// Makes stores, the ones that begin first before those within their items.
-pub(crate) fn make(threads: &mut [Steps], mut places: Vec<Place>) -> Stores {
-    let first = |place: &Place, threads: &[Steps]| {
+pub(crate) fn make(threads: &mut [Steps], mut places: Vec<SharingSite>) -> Stores {
+    let first = |place: &SharingSite, threads: &[Steps]| {
         let marks = place.threads.iter().flat_map(|&thread| &threads[thread as usize].marks);
         marks.filter(|mark| of(mark, place)).map(|mark| mark.time).min()
     };
@@ -79,12 +79,12 @@ pub(crate) fn make(threads: &mut [Steps], mut places: Vec<Place>) -> Stores {
     made
 }
 
-fn of(mark: &Mark, place: &Place) -> bool {
+fn of(mark: &Mark, place: &SharingSite) -> bool {
     (mark.lock, mark.site) == (place.lock, place.site)
 }
 
 /// Threads that come to the place and are there at the same time.
-fn teams(place: &Place, threads: &[Steps]) -> Vec<Vec<usize>> {
+fn teams(place: &SharingSite, threads: &[Steps]) -> Vec<Vec<usize>> {
     let comes = |&thread: &usize| threads[thread].marks.iter().any(|mark| of(mark, place));
     let mut all: Vec<usize> = place.threads.iter().map(|&thread| thread as usize).filter(comes).collect();
     all.sort_by_key(|&thread| threads[thread].life);
@@ -103,7 +103,7 @@ fn teams(place: &Place, threads: &[Steps]) -> Vec<Vec<usize>> {
 }
 
 /// The items of a team in the order in which they were taken; `None`: they cannot be shared out.
-fn store(place: &Place, team: &[usize], threads: &[Steps]) -> Option<Vec<Vec<Op>>> {
+fn store(place: &SharingSite, team: &[usize], threads: &[Steps]) -> Option<Vec<Vec<Op>>> {
     let mut items: Vec<(u64, &[Op])> = Vec::new();
     let mut later: BTreeSet<u32> = BTreeSet::new();
     for &thread in team {
@@ -150,11 +150,11 @@ fn taken(op: &Op) -> i64 {
 }
 
 /// Puts the store in the place of a thread's items.
-fn take_out(place: &Place, thread: &mut Steps, store: u32) {
+fn take_out(place: &SharingSite, thread: &mut Steps, store: u32) {
     let cuts = || thread.marks.iter().filter(|mark| of(mark, place)).map(|mark| mark.at);
     let (Some(first), Some(last)) = (cuts().next(), cuts().next_back()) else { return };
     thread.ops.splice(first..last, [Op::Share(store)]);
-    // What lies within items went with them; the last acquisition there is nobody's share.
+    // What lies within items went with them; the last acquisition there is no thread's share.
     thread.marks.retain(|mark| mark.at < first || mark.at > last);
     for mark in thread.marks.iter_mut().filter(|mark| mark.at > last) {
         mark.at -= last - first;

@@ -4,7 +4,7 @@
 use baton_trace::{Address, ProcessIndex};
 use std::collections::{BTreeMap, VecDeque};
 
-type Place = (ProcessIndex, Address);
+type Located = (ProcessIndex, Address);
 
 #[derive(Default)]
 struct Condition {
@@ -19,20 +19,20 @@ struct Condition {
 /// Pairs waits and signals. Tokens are numbered in the order of the wake-ups.
 #[derive(Default)]
 pub(crate) struct Tokens {
-    conditions: BTreeMap<Place, Condition>,
+    conditions: BTreeMap<Located, Condition>,
     /// The tokens of each signal.
     of_signal: Vec<Vec<u32>>,
     count: u32,
 }
 
 impl Tokens {
-    pub(crate) fn wait(&mut self, place: Place, thread: u32) {
+    pub(crate) fn wait(&mut self, place: Located, thread: u32) {
         let next = self.of_signal.len() as u32;
         self.conditions.entry(place).or_default().waiting.push((thread, next));
     }
 
     /// A signal, to one or all; its number.
-    pub(crate) fn signal(&mut self, place: Place, all: bool) -> (u32, usize) {
+    pub(crate) fn signal(&mut self, place: Located, all: bool) -> (u32, usize) {
         let signal = self.of_signal.len() as u32;
         self.of_signal.push(Vec::new());
         let condition = self.conditions.entry(place).or_default();
@@ -52,7 +52,7 @@ impl Tokens {
     }
 
     /// A wait was woken: the token that it waits for, if a signal is found.
-    pub(crate) fn woken(&mut self, place: Place, thread: u32) -> Option<u32> {
+    pub(crate) fn woken(&mut self, place: Located, thread: u32) -> Option<u32> {
         let condition = self.conditions.entry(place).or_default();
         let since = leave(condition, thread)?;
         let signal = match condition.called.remove(&thread) {
@@ -74,7 +74,7 @@ impl Tokens {
     }
 
     /// A wait ended without being woken.
-    pub(crate) fn gave_up(&mut self, place: Place, thread: u32) {
+    pub(crate) fn gave_up(&mut self, place: Located, thread: u32) {
         let condition = self.conditions.entry(place).or_default();
         let _ = leave(condition, thread);
         condition.called.remove(&thread);
@@ -98,7 +98,7 @@ fn leave(condition: &mut Condition, thread: u32) -> Option<u32> {
 mod tests {
     use super::*;
 
-    const C: Place = (ProcessIndex(0), 64);
+    const C: Located = (ProcessIndex(0), 64);
 
     #[test]
     fn a_wake_up_takes_the_oldest_signal_sent_while_it_waited() {

@@ -1,7 +1,9 @@
-//! Blocking, critical sections and competition overhead, kept while a run goes on. The definitions are those of the
-//! trace's analysis (`docs/analysis.md`): of the time that threads wait, the part in which somebody holds the lock is
-//! critical sections, the part in which nobody does is competition overhead.
+//! Blocked time, critical sections and competition overhead, summed while a run goes on. The account is the one of the
+//! trace's analysis (`docs/reference/analysis.md`): of the time that threads wait, the part in which another thread holds the lock is
+//! critical sections, the part in which no thread does is competition overhead.
 
+use baton_trace::analysis::{Account, Waiter};
+use baton_trace::{Mode, SiteId, ThreadIndex, Ticks};
 use baton_units::Cycles;
 
 /// All locks of a run together, in cycles added over threads.
@@ -24,54 +26,69 @@ impl Totals {
     }
 }
 
-/// One lock's book.
-#[derive(Clone, Copy, Debug, Default)]
+/// One lock's part of the totals.
+#[derive(Clone, Debug)]
 pub(crate) struct Book {
-    waiters: u64,
-    held: bool,
-    since: u64,
+    account: Account,
+    /// The latest change.
+    latest: Ticks,
     totals: Totals,
 }
 
 impl Book {
-    fn turn(&mut self, now: Cycles) {
-        let waited = Cycles((now.0 - self.since) * self.waiters);
-        if self.held {
-            self.totals.sections += waited;
-        } else {
-            self.totals.overhead += waited;
-        }
-        self.since = now.0;
+    /// Of a lock that is free.
+    pub(crate) fn new() -> Book {
+        Book { account: Account::new(Ticks(0)), latest: Ticks(0), totals: Totals::default() }
     }
 
     /// A thread wants the lock; whether it has to wait.
-    pub(crate) fn request(&mut self, now: Cycles) -> bool {
-        let waits = self.held || self.waiters != 0;
+    pub(crate) fn request(&mut self, now: Cycles, thread: u32) -> bool {
+        let waits = !self.account.holders().is_empty() || !self.account.waiters().is_empty();
         if waits {
-            self.turn(now);
-            self.waiters += 1;
+            self.latest = Ticks(now.0);
+            let unfinished = self.account.request(self.latest, ThreadIndex(thread), SiteId::UNKNOWN);
+            debug_assert!(unfinished.is_none(), "thread {thread} waits twice for a lock");
             self.totals.contended += 1;
         }
         waits
     }
 
     /// It has the lock.
-    pub(crate) fn acquired(&mut self, now: Cycles, waited: bool) {
-        self.turn(now);
-        self.waiters -= u64::from(waited);
-        self.held = true;
+    pub(crate) fn acquired(&mut self, now: Cycles, thread: u32) {
+        self.latest = Ticks(now.0);
+        let taken = self.account.acquire(self.latest, ThreadIndex(thread), Mode::Exclusive, None);
+        debug_assert!(taken.lost.is_empty() && !taken.recursive, "thread {thread} took a lock that was held");
+        if let Some(waiter) = taken.waited {
+            self.totals += self.waited(self.latest, &waiter);
+        }
         self.totals.acquisitions += 1;
     }
 
     /// It gives the lock up.
-    pub(crate) fn release(&mut self, now: Cycles) {
-        self.turn(now);
-        self.held = false;
+    pub(crate) fn release(&mut self, now: Cycles, thread: u32) {
+        self.latest = Ticks(now.0);
+        let released = self.account.release(self.latest, ThreadIndex(thread));
+        debug_assert!(
+            released.is_some_and(|r| r.free && !r.foreign),
+            "thread {thread} gave up a lock that it did not hold"
+        );
     }
 
-    pub(crate) fn totals(mut self, end: Cycles) -> Totals {
-        self.turn(Cycles(end.0.max(self.since)));
-        self.totals
+    /// The totals of a run that ended at `end`, with waits that had not ended.
+    pub(crate) fn totals(&self, end: Cycles) -> Totals {
+        let end = Ticks(end.0).max(self.latest);
+        let mut totals = self.totals;
+        for waiter in self.account.waiters() {
+            totals += self.waited(end, waiter);
+        }
+        totals
+    }
+
+    /// What a wait that has ended at `now` adds. A waiter never holds the lock itself, so what is not overhead is sections.
+    fn waited(&self, now: Ticks, waiter: &Waiter<()>) -> Totals {
+        let overhead = self.account.overhead(now, waiter);
+        let sections = now.since(waiter.since).since(overhead);
+        Totals { sections: Cycles(sections.0), overhead: Cycles(overhead.0), ..Totals::default() }
     }
 }
 

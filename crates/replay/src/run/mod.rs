@@ -3,8 +3,8 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`world`] | the objects that the guests share |
-//! | [`objects`] | the objects that are not replaced: reader-writer and spin locks, semaphores, tokens |
-//! | [`account`] | blocking, critical sections and competition overhead, as they happen |
+//! | [`objects`] | the objects that are not replaced: reader-writer and spin locks, tokens |
+//! | [`account`] | blocked time, critical sections and competition overhead, as they happen |
 
 mod account;
 mod objects;
@@ -14,6 +14,7 @@ pub use account::Totals;
 
 use crate::lives::together;
 use crate::program::Program;
+use baton_chip::config::mechanism::Annotator;
 use baton_chip::{Chip, Instructions, Options, Outcome, Reason, Refused, Simulated, Simulation, Stuck};
 use baton_machine::Wait;
 use baton_sync::lock::{LockError, TryLock, TryVisitor, ZeroInit};
@@ -84,7 +85,7 @@ pub enum RunError {
         lock: String,
         /// The policy.
         wait: Wait,
-        /// Who waits for what.
+        /// What each thread waits for.
         stuck: Box<Stuck>,
     },
 }
@@ -100,9 +101,9 @@ pub fn run_recorded(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Resul
     baton_sync::lock::visit_try(&setup.choice.lock, Run { program, chip, setup, record: true })?
 }
 
-/// Lock requests are counted on every coherent chip; only one with OCOR enabled writes marks into them.
+/// Lock requests are counted on every coherent chip; only one with a mechanism writes marks into them.
 fn marked(chip: &Chip, outcome: &Outcome) -> u64 {
-    let marks = chip.coherent.as_ref().is_some_and(|coherent| coherent.ocor.enabled);
+    let marks = chip.coherent.as_ref().is_some_and(|coherent| coherent.mechanisms.active().is_enabled());
     if marks { outcome.memory.lock_packets } else { 0 }
 }
 
@@ -125,7 +126,7 @@ impl TryVisitor<Simulated> for Run<'_> {
             record,
             heap_bytes: world::heap_bytes(program),
             threads: program.threads.len().max(1),
-            instructions: Instructions::of("lock", &setup.choice.lock),
+            instructions: Instructions::of(L::INFO.counted),
             ..Options::default()
         };
         let mut simulation = Simulation::new(chip, &options)?;

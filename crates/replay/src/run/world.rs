@@ -2,13 +2,15 @@
 
 use super::Setup;
 use super::account::{Book, Totals};
-use super::objects::{RwLock, Semaphore, SpinLock, token_post, token_wait};
+use super::objects::{RwLock, SpinLock, WAIT, token_post, token_wait};
 use crate::program::{Around, Op, Program};
 use baton_chip::{Guest, Simulated, Spawn, act};
 use baton_machine::{Atomic, Machine, Owned, Wait};
 use baton_sync::barrier::RawBarrier;
 use baton_sync::barrier::central::Central;
 use baton_sync::lock::{Token, TryLock};
+use baton_sync::semaphore::RawSemaphore;
+use baton_sync::semaphore::counter::Counter;
 use baton_trace::{How, Lock, Mode, SiteId, What};
 use baton_units::{CpuId, Cycles};
 use std::alloc::Layout;
@@ -22,7 +24,7 @@ use std::sync::Arc;
 /// Bytes of a line pair: data lines of a lock lie this far apart.
 const PAIR: usize = 128;
 
-/// A lock of the program: the one asked for in its place, or, as nobody replaces it, its own.
+/// A lock of the program: the one asked for in its place, or its own where it is not replaced.
 enum Served<L> {
     Replaced(Owned<Simulated, Alone<L>>),
     Spins(Owned<Simulated, SpinLock>),
@@ -45,14 +47,21 @@ pub(crate) struct World<L> {
     wait: Wait,
     cpus: u32,
     locks: Vec<Guarded<L>>,
-    rwlocks: Vec<Owned<Simulated, RwLock>>,
-    semaphores: Vec<Owned<Simulated, Semaphore>>,
+    rwlocks: Vec<RwLock>,
+    semaphores: Vec<Owned<Simulated, Counter<Simulated>>>,
     barriers: Vec<Owned<Simulated, Central<Simulated>>>,
     tokens: Vec<Owned<Simulated, <Simulated as Machine>::Atomic<u32>>>,
     books: RefCell<Vec<Book>>,
     /// Items taken from each store.
     taken: RefCell<Vec<usize>>,
     guests: RefCell<Vec<Option<Guest>>>,
+}
+
+/// A guest that follows its script.
+struct Following {
+    thread: u32,
+    /// The locks that it holds, with what each needs to be given up.
+    held: Vec<(u32, usize)>,
 }
 
 /// Guest memory that the program's objects need, with room for queue nodes.
@@ -86,11 +95,11 @@ impl<L: TryLock<Simulated>> World<L> {
             wait: setup.choice.wait,
             cpus: setup.cpus.max(1),
             locks: locks.collect(),
-            rwlocks: (0..program.rwlocks).map(|_| Owned::new(RwLock::new())).collect(),
-            semaphores: program.semaphores.iter().map(|&value| Owned::new(Semaphore::new(value))).collect(),
+            rwlocks: (0..program.rwlocks).map(|_| RwLock::new()).collect(),
+            semaphores: program.semaphores.iter().map(|&value| Owned::new(Counter::new(value))).collect(),
             barriers: program.barriers.iter().map(|&n| Owned::new(Central::new(participants(n)))).collect(),
             tokens: (0..program.tokens).map(|_| Owned::new(Atomic::new(0))).collect(),
-            books: RefCell::new(vec![Book::default(); program.locks.len()]),
+            books: RefCell::new(vec![Book::new(); program.locks.len()]),
             taken: RefCell::new(vec![0; program.stores.len()]),
             guests: RefCell::new(vec![None; program.threads.len()]),
             program,
@@ -113,30 +122,31 @@ impl<L: TryLock<Simulated>> World<L> {
     pub(crate) fn body(self: &Rc<Self>, thread: u32) -> impl FnOnce() + 'static {
         let world = self.clone();
         move || {
-            let mut held: Vec<(u32, usize)> = Vec::new();
+            let mut guest = Following { thread, held: Vec::new() };
             for &op in &world.program.threads[thread as usize].ops {
-                world.follow(op, &mut held);
+                world.follow(op, &mut guest);
             }
         }
     }
 
-    fn follow(self: &Rc<Self>, op: Op, held: &mut Vec<(u32, usize)>) {
+    fn follow(self: &Rc<Self>, op: Op, guest: &mut Following) {
         match op {
             Op::Work(cycles) => Simulated::work(Cycles(cycles)),
             Op::Delay(cycles) => act::delay(Cycles(cycles)),
-            Op::Lock(lock) => held.push((lock, self.lock(lock))),
+            Op::Lock(lock) => guest.held.push((lock, self.lock(lock, guest.thread))),
             Op::Unlock(lock) => {
-                if let Some(at) = held.iter().rposition(|&(other, _)| other == lock) {
-                    self.unlock(lock, held.swap_remove(at).1);
+                if let Some(at) = guest.held.iter().rposition(|&(other, _)| other == lock) {
+                    let (_, token) = guest.held.swap_remove(at);
+                    self.unlock(lock, guest.thread, token);
                 }
             }
             Op::RwLock(lock, exclusive) => self.rwlocks[lock as usize].lock(exclusive),
             Op::RwUnlock(lock, exclusive) => self.rwlocks[lock as usize].unlock(exclusive),
             Op::TokenWait(token) => token_wait(&self.tokens[token as usize]),
             Op::TokenPost(token) => token_post(&self.tokens[token as usize]),
-            Op::SemTake(semaphore) => self.semaphores[semaphore as usize].take(),
-            Op::SemPost(semaphore) => self.semaphores[semaphore as usize].post(),
-            Op::Meet(barrier) => drop(self.barriers[barrier as usize].wait(0, Wait::Futex)),
+            Op::SemTake(semaphore) => self.semaphores[semaphore as usize].take(WAIT),
+            Op::SemPost(semaphore) => self.semaphores[semaphore as usize].post(WAIT),
+            Op::Meet(barrier) => drop(self.barriers[barrier as usize].wait(0, WAIT)),
             Op::Spawn(thread) => {
                 let guest = act::spawn(self.spawn(thread, Cycles(0)), self.body(thread));
                 self.started(thread, guest);
@@ -150,7 +160,7 @@ impl<L: TryLock<Simulated>> World<L> {
             Op::Share(store) => {
                 while let Some(item) = self.take(store) {
                     for &op in &self.program.stores[store as usize][item] {
-                        self.follow(op, held);
+                        self.follow(op, guest);
                     }
                 }
             }
@@ -165,8 +175,8 @@ impl<L: TryLock<Simulated>> World<L> {
         item
     }
 
-    fn lock(&self, lock: u32) -> usize {
-        let waits = self.books.borrow_mut()[lock as usize].request(act::time());
+    fn lock(&self, lock: u32, thread: u32) -> usize {
+        let waits = self.books.borrow_mut()[lock as usize].request(act::time(), thread);
         let guarded = &self.locks[lock as usize];
         let (name, mode, site) =
             (Lock::mutex(self.program.locks[lock as usize].address), Mode::Exclusive, SiteId::UNKNOWN);
@@ -180,7 +190,7 @@ impl<L: TryLock<Simulated>> World<L> {
             }
             Served::Spins(lock) => (0, self.waited_for(|| lock.try_lock(), || lock.lock()).1),
         };
-        self.books.borrow_mut()[lock as usize].acquired(act::time(), waits);
+        self.books.borrow_mut()[lock as usize].acquired(act::time(), thread);
         let how = How { slept: false, known: false, tries: 0 };
         let what =
             if waits { What::Acquired { lock: name, mode, how } } else { What::Acquire { lock: name, mode, site } };
@@ -196,7 +206,7 @@ impl<L: TryLock<Simulated>> World<L> {
         token
     }
 
-    /// Takes a lock; and what recording does behind the wait. Where a recording is replayed, who asks tries first, as the
+    /// Takes a lock; and what recording does behind the wait. Where a recording is replayed, a guest tries first, as the
     /// recorder does, and writes a wait down before it begins.
     fn waited_for<T>(&self, attempt: impl FnOnce() -> Option<T>, wait: impl FnOnce() -> T) -> (T, Cycles) {
         let around = self.program.around;
@@ -210,8 +220,8 @@ impl<L: TryLock<Simulated>> World<L> {
         (wait(), around.behind)
     }
 
-    fn unlock(&self, lock: u32, token: usize) {
-        self.books.borrow_mut()[lock as usize].release(act::time());
+    fn unlock(&self, lock: u32, thread: u32, token: usize) {
+        self.books.borrow_mut()[lock as usize].release(act::time(), thread);
         let name = Lock::mutex(self.program.locks[lock as usize].address);
         act::record(act::time(), What::Release { lock: name, mode: Mode::Exclusive, site: SiteId::UNKNOWN });
         match &self.locks[lock as usize].lock {

@@ -30,7 +30,7 @@ pub(super) fn place(frames: &[Frame]) -> Option<String> {
     })
 }
 
-/// A thin layer over the lock, of a standard library: it says nothing about who wanted the lock.
+/// A thin layer over the lock, of a standard library: it says nothing about the code that wanted the lock.
 fn is_wrapper(frame: &Frame) -> bool {
     let (name, file) = (frame.function.as_str(), frame.file.as_deref().unwrap_or(""));
     ["/include/c++/", "/gthr-", "/rustc/", "/lock_api-"].iter().any(|library| file.contains(library))

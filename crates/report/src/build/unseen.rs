@@ -1,4 +1,4 @@
-//! What of a program's waiting cannot be seen, told from the object files that it loaded: the capture stands between a program and
+//! What of a program's waiting cannot be seen, inferred from the object files that it loaded: the capture stands between a program and
 //! pthread, and some runtimes go past that straight to the kernel.
 
 use baton_trace::Trace;
@@ -6,7 +6,7 @@ use object::{Object, ObjectSection};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A sentence for each runtime that was found, each told once.
+/// A sentence for each runtime that was found, each reported once.
 pub(super) fn unseen(trace: &Trace) -> Vec<String> {
     let modules = trace.processes.iter().flat_map(|process| &process.modules);
     let paths: BTreeSet<&str> = modules.map(|module| module.path.as_str()).collect();

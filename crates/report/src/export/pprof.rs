@@ -15,7 +15,7 @@ use std::io::{self, Write};
 /// Names and units of a sample's values.
 const VALUES: [(&str, &str); 4] =
     [("contentions", "count"), ("wait", "nanoseconds"), ("hold", "nanoseconds"), ("blame", "nanoseconds")];
-/// What pprof shows unless told otherwise.
+/// What pprof shows by default.
 const DEFAULT: &str = "wait";
 
 /// Strings by number; number 0 is the empty one.

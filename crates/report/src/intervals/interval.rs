@@ -10,7 +10,7 @@ pub enum Doing {
     Hold(Mode),
     /// Waited for a lock.
     Wait(Entry),
-    /// The part of a wait in which nobody held the lock: competition overhead. Lies inside a `Wait`.
+    /// The part of a wait in which no thread held the lock: competition overhead. Lies inside a `Wait`.
     Overhead,
     /// Waited on a condition variable.
     Condition,
@@ -38,9 +38,9 @@ pub enum Entry {
 /// One stretch of one thread's time. Times count from the trace's beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// Who.
+    /// The thread.
     pub thread: ThreadIndex,
-    /// What.
+    /// What it did.
     pub doing: Doing,
     /// The lock (a place in the report's locks) or other object (a place in its waitables); none for a join.
     pub object: Option<u32>,

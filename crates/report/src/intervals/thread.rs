@@ -1,18 +1,9 @@
 //! One thread as the walk sees it: what it waits for, and what its CPU time says about a wait that the recorder could not see into.
 
 use super::interval::Entry;
+use baton_trace::analysis::has_slept;
 use baton_trace::{How, SiteId, Ticks};
 use baton_units::Nanos;
-
-/// A wait for a lock.
-#[derive(Clone, Copy)]
-pub(super) struct LockWait {
-    pub(super) lock: usize,
-    pub(super) since: Ticks,
-    pub(super) site: SiteId,
-    /// CPU time that was recorded last while it waited.
-    pub(super) cpu_before: Option<u64>,
-}
 
 /// A wait for something else.
 #[derive(Clone, Copy)]
@@ -27,7 +18,8 @@ pub(super) struct OtherWait {
 /// A thread's state.
 #[derive(Default)]
 pub(super) struct ThreadState {
-    pub(super) waits: Vec<LockWait>,
+    /// The locks that it waits for.
+    pub(super) waits: Vec<usize>,
     pub(super) other: Vec<(super::Doing, OtherWait)>,
     /// How many locks it holds.
     pub(super) holds: u32,
@@ -36,6 +28,13 @@ pub(super) struct ThreadState {
 }
 
 impl ThreadState {
+    /// Its latest wait for that lock is over.
+    pub(super) fn waits_no_longer(&mut self, lock: usize) {
+        if let Some(at) = self.waits.iter().rposition(|other| *other == lock) {
+            self.waits.remove(at);
+        }
+    }
+
     /// Intervals that are open.
     pub(super) fn open(&self) -> u32 {
         self.holds + (self.waits.len() + self.other.len()) as u32
@@ -51,8 +50,7 @@ pub(super) fn entry(how: How) -> Option<Entry> {
     }
 }
 
-/// What CPU time says of one that it did not. As the analysis has it: more than 2 µs and a tenth of the wait are missing.
+/// What CPU time says of one that it did not.
 pub(super) fn entry_by_cpu_time(wait: Nanos, cpu: u64) -> Entry {
-    let off = wait.0.saturating_sub(cpu);
-    if off > 2_000 && off > wait.0 / 10 { Entry::Sleeping } else { Entry::Spinning }
+    if has_slept(wait, Nanos(cpu)) { Entry::Sleeping } else { Entry::Spinning }
 }

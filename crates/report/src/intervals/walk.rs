@@ -1,8 +1,8 @@
 //! The walk itself: an event changes the state of its thread and object, and may end an interval.
 
 use super::interval::{Doing, Entry, Interval};
-use super::lock::{Hold, LockState, Waiter};
-use super::thread::{LockWait, OtherWait, ThreadState, entry, entry_by_cpu_time};
+use super::thread::{OtherWait, ThreadState, entry, entry_by_cpu_time};
+use baton_trace::analysis::{Account, Holder, Waiter};
 use baton_trace::{Address, Event, How, Lock, Mode, ProcessIndex, SiteId, ThreadIndex, Ticks, Trace, What};
 use baton_units::Nanos;
 use std::collections::BTreeMap;
@@ -18,7 +18,9 @@ pub trait Numbering {
 /// One life of one object.
 struct Object {
     number: Option<u32>,
-    lock: LockState,
+    /// With each wait, the waiter's CPU time that was recorded last.
+    lock: Account<Option<u64>>,
+    last_release: Option<(ThreadIndex, Ticks)>,
 }
 
 struct Walk<'a, N, F> {
@@ -68,11 +70,11 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
     fn act(&mut self, now: Ticks, thread: ThreadIndex, what: What) -> Result<(), E> {
         match what {
             What::Acquire { lock, mode, site } => {
-                let object = self.object(now, thread, lock.address);
-                self.acquire(now, thread, object, mode, site)
+                let how = How { slept: false, known: false, tries: 0 };
+                self.acquire(now, thread, lock, mode, Some(site), how)
             }
             What::Request { lock, site, .. } => self.request(now, thread, lock, site),
-            What::Acquired { lock, mode, how } => self.acquired(now, thread, lock, mode, how),
+            What::Acquired { lock, mode, how } => self.acquire(now, thread, lock, mode, None, how),
             What::Timeout { lock, .. } => self.timeout(now, thread, lock),
             What::Release { lock, .. } => self.release(now, thread, lock),
             What::LockInit { lock: Lock { address, .. }, .. } | What::Init { address, .. } => {
@@ -103,8 +105,9 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
             What::JoinBegin { site, .. } => self.begin(now, thread, Doing::Join, None, site),
             What::JoinEnd { .. } => self.finish(now, thread, Doing::Join),
             What::CpuTime { ns } => {
-                if let Some(wait) = self.threads[thread.index()].waits.last_mut() {
-                    wait.cpu_before = Some(ns);
+                if let Some(&object) = self.threads[thread.index()].waits.last() {
+                    let (_, waiters) = self.objects[object].lock.parties();
+                    waiters.iter_mut().filter(|waiter| waiter.thread == thread).for_each(|w| w.noted = Some(ns));
                 }
                 Ok(())
             }
@@ -118,7 +121,8 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         if let Some(object) = self.living.get(&key) {
             return *object;
         }
-        self.objects.push(Object { number: self.numbers.object(key.0, address, now), lock: LockState::new() });
+        let number = self.numbers.object(key.0, address, now);
+        self.objects.push(Object { number, lock: Account::new(now), last_release: None });
         self.living.insert(key, self.objects.len() - 1);
         self.objects.len() - 1
     }
@@ -129,76 +133,89 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
 
     fn request(&mut self, now: Ticks, thread: ThreadIndex, lock: Lock, site: SiteId) -> Result<(), E> {
         let object = self.object(now, thread, lock.address);
-        self.objects[object].lock.waiters.push(Waiter { thread, since: now });
-        let wait = LockWait { lock: object, since: now, site, cpu_before: None };
-        self.threads[thread.index()].waits.push(wait);
+        if let Some(unfinished) = self.objects[object].lock.request(now, thread, site) {
+            self.abandon(now, object, &unfinished)?;
+        }
+        self.threads[thread.index()].waits.push(object);
         Ok(())
     }
 
-    fn acquired(&mut self, now: Ticks, thread: ThreadIndex, lock: Lock, mode: Mode, how: How) -> Result<(), E> {
-        let object = self.object(now, thread, lock.address);
-        let at = self.threads[thread.index()].waits.iter().rposition(|w| w.lock == object);
-        let site = at.map_or(SiteId::UNKNOWN, |at| self.threads[thread.index()].waits[at].site);
-        let release = self.objects[object].lock.last_release;
+    /// The hold begins; with it end its wait and the competition for it.
+    fn acquire(
+        &mut self,
+        now: Ticks,
+        thread: ThreadIndex,
+        lock: Lock,
+        mode: Mode,
+        site: Option<SiteId>,
+        how: How,
+    ) -> Result<(), E> {
+        let at = self.object(now, thread, lock.address);
+        let Object { number, lock, last_release } = &mut self.objects[at];
+        let (number, last_release) = (*number, *last_release);
+        let competed = lock.waiters().iter().filter_map(|waiter| Some((waiter.thread, lock.competes_since(waiter)?)));
+        let competed: Vec<_> = competed.collect();
+        let taken = lock.acquire(now, thread, mode, site);
         // While the wait is still open: the overhead that ends here lies inside of it.
-        self.acquire(now, thread, object, mode, site)?;
-        self.objects[object].lock.leave(thread);
-        let wait = at.map(|at| self.threads[thread.index()].waits.remove(at));
-        let Some(wait) = wait else { return Ok(()) };
-        let told = entry(how);
-        let mut interval = self.interval(thread, Doing::Wait(told.unwrap_or(Entry::Unknown)), wait.since, now);
+        for (waiter, since) in competed {
+            let mut interval = self.interval(waiter, Doing::Overhead, since, now);
+            interval.object = number;
+            (self.sink)(&interval)?;
+        }
+        for hold in taken.lost {
+            self.end_hold(now, hold, number)?;
+        }
+        self.threads[thread.index()].holds += u32::from(!taken.recursive);
+        match taken.waited {
+            Some(wait) => self.end_wait(now, at, &wait, how, last_release),
+            None => Ok(()),
+        }
+    }
+
+    /// A wait ends with the lock.
+    fn end_wait(
+        &mut self,
+        now: Ticks,
+        object: usize,
+        wait: &Waiter<Option<u64>>,
+        how: How,
+        release: Option<(ThreadIndex, Ticks)>,
+    ) -> Result<(), E> {
+        self.threads[wait.thread.index()].waits_no_longer(object);
+        let seen = entry(how);
+        let mut interval = self.interval(wait.thread, Doing::Wait(seen.unwrap_or(Entry::Unknown)), wait.since, now);
         interval.object = self.objects[object].number;
         interval.site = self.site(&interval, wait.site);
         interval.tries = how.tries;
         interval.from =
-            release.filter(|(by, at)| *by != thread && *at >= wait.since).map(|(by, at)| (by, self.nanos(at)));
-        if let (None, Some(before)) = (told, wait.cpu_before) {
-            self.threads[thread.index()].undecided = Some((interval, before));
+            release.filter(|(by, at)| *by != wait.thread && *at >= wait.since).map(|(by, at)| (by, self.nanos(at)));
+        if let (None, Some(before)) = (seen, wait.noted) {
+            self.threads[wait.thread.index()].undecided = Some((interval, before));
             return Ok(());
         }
         (self.sink)(&interval)
     }
 
-    /// The hold begins, and with it ends the competition for it.
-    fn acquire(&mut self, now: Ticks, thread: ThreadIndex, object: usize, mode: Mode, site: SiteId) -> Result<(), E> {
-        let lock = &mut self.objects[object].lock;
-        let before = lock.holds.len();
-        let (overhead, lost) = lock.acquire(now, thread, mode, site);
-        let grown = lock.holds.len() + lost.len() > before;
-        let number = self.objects[object].number;
-        for (waiter, since) in overhead {
-            let mut interval = self.interval(waiter, Doing::Overhead, since, now);
-            interval.object = number;
-            (self.sink)(&interval)?;
-        }
-        for hold in lost {
-            self.end_hold(now, hold, number)?;
-        }
-        self.threads[thread.index()].holds += u32::from(grown);
-        Ok(())
-    }
-
     fn timeout(&mut self, now: Ticks, thread: ThreadIndex, lock: Lock) -> Result<(), E> {
         let object = self.object(now, thread, lock.address);
-        let waits = &mut self.threads[thread.index()].waits;
-        let Some(at) = waits.iter().rposition(|w| w.lock == object) else { return Ok(()) };
-        let wait = waits.remove(at);
-        self.abandon(now, thread, wait)
+        match self.objects[object].lock.leave(thread) {
+            Some(wait) => self.abandon(now, object, &wait),
+            None => Ok(()),
+        }
     }
 
-    /// A wait ends without the lock. If the lock is free, the thread has lost that time too.
-    fn abandon(&mut self, now: Ticks, thread: ThreadIndex, wait: LockWait) -> Result<(), E> {
-        let lock = &mut self.objects[wait.lock].lock;
-        lock.leave(thread);
-        let free = lock.free_since.map(|free| free.max(wait.since)).filter(|free| *free < now);
-        let number = self.objects[wait.lock].number;
-        if let Some(since) = free {
-            let mut overhead = self.interval(thread, Doing::Overhead, since, now);
+    /// A wait has ended without the lock. If the lock is free, the thread has lost that time too.
+    fn abandon(&mut self, now: Ticks, object: usize, wait: &Waiter<Option<u64>>) -> Result<(), E> {
+        self.threads[wait.thread.index()].waits_no_longer(object);
+        let Object { number, lock, .. } = &self.objects[object];
+        let number = *number;
+        if let Some(since) = lock.competes_since(wait).filter(|since| *since < now) {
+            let mut overhead = self.interval(wait.thread, Doing::Overhead, since, now);
             overhead.object = number;
             overhead.open += 1;
             (self.sink)(&overhead)?;
         }
-        let mut interval = self.interval(thread, Doing::Wait(Entry::Abandoned), wait.since, now);
+        let mut interval = self.interval(wait.thread, Doing::Wait(Entry::Abandoned), wait.since, now);
         interval.object = number;
         interval.site = self.site(&interval, wait.site);
         (self.sink)(&interval)
@@ -211,11 +228,14 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
                 wait.since = now;
             }
         }
-        let Some(hold) = self.objects[object].lock.release(now, thread) else { return Ok(()) };
-        self.end_hold(now, hold, self.objects[object].number)
+        let Object { number, lock, last_release } = &mut self.objects[object];
+        let Some(hold) = lock.release(now, thread).and_then(|released| released.hold) else { return Ok(()) };
+        *last_release = Some((thread, now));
+        let number = *number;
+        self.end_hold(now, hold, number)
     }
 
-    fn end_hold(&mut self, now: Ticks, hold: Hold, number: Option<u32>) -> Result<(), E> {
+    fn end_hold(&mut self, now: Ticks, hold: Holder, number: Option<u32>) -> Result<(), E> {
         let state = &mut self.threads[hold.thread.index()];
         state.holds = state.holds.saturating_sub(1);
         let mut interval = self.interval(hold.thread, Doing::Hold(hold.mode), hold.since, now);
@@ -256,12 +276,14 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
             while let Some((doing, _)) = self.threads[index].other.last().copied() {
                 self.finish(last, thread, doing)?;
             }
-            while let Some(wait) = self.threads[index].waits.pop() {
-                self.abandon(last, thread, wait)?;
+            while let Some(&object) = self.threads[index].waits.last() {
+                let wait =
+                    self.objects[object].lock.leave(thread).expect("a thread's waits stand in their locks' accounts");
+                self.abandon(last, object, &wait)?;
             }
         }
         for object in 0..self.objects.len() {
-            for hold in std::mem::take(&mut self.objects[object].lock.holds) {
+            for hold in self.objects[object].lock.end_holds() {
                 let end = self.trace.thread(hold.thread).map_or(last, |t| t.last).max(hold.since);
                 self.end_hold(end, hold, self.objects[object].number)?;
             }

@@ -69,7 +69,7 @@ pub struct Totals {
     pub blocked_ns: Nanos,
     /// Of it, while others held the lock (ΣCS).
     pub sections_ns: Nanos,
-    /// Of it, while nobody held the lock: competition overhead (ΣCOH).
+    /// Of it, while no thread held the lock: competition overhead (ΣCOH).
     pub overhead_ns: Nanos,
 }
 
@@ -95,7 +95,7 @@ pub struct Lock {
     pub doubts: Vec<String>,
     /// The program's time if this lock's competition overhead were nothing.
     pub program_without_overhead_ns: Option<Nanos>,
-    /// The program's time if this lock excluded nobody.
+    /// The program's time if this lock excluded no thread.
     pub program_without_exclusion_ns: Option<Nanos>,
 }
 
@@ -132,7 +132,7 @@ pub struct Thread {
     pub contended: u64,
     /// Its time in waits for locks.
     pub wait_ns: Nanos,
-    /// The part of it in which nobody held the lock.
+    /// The part of it in which no thread held the lock.
     pub overhead_ns: Nanos,
     /// Its time while it held locks, nested ones counted once each.
     pub hold_ns: Nanos,
@@ -180,7 +180,7 @@ pub struct Site {
     pub contended: u64,
     /// Time waited here.
     pub wait_ns: Nanos,
-    /// Of it, while nobody held the lock.
+    /// Of it, while no thread held the lock.
     pub overhead_ns: Nanos,
     /// Time that the lock was held from here.
     pub hold_ns: Nanos,
@@ -216,9 +216,9 @@ pub struct Waitable {
 /// One thread waited for another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WaiterEdge {
-    /// Who waited.
+    /// The thread that waited.
     pub waiter: u32,
-    /// Who held the lock meanwhile.
+    /// The thread that held the lock meanwhile.
     pub holder: u32,
     /// Which lock.
     pub lock: u32,
@@ -237,7 +237,7 @@ pub struct Region {
     pub total_ns: Nanos,
     /// Waits for locks in it.
     pub wait_ns: Nanos,
-    /// Of it, while nobody held the lock.
+    /// Of it, while no thread held the lock.
     pub overhead_ns: Nanos,
 }
 

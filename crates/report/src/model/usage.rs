@@ -30,11 +30,11 @@ pub struct Usage {
     pub blocked_ns: Nanos,
     /// Of it, while others held the lock (ΣCS).
     pub sections_ns: Nanos,
-    /// Of it, while nobody held the lock: competition overhead (ΣCOH).
+    /// Of it, while no thread held the lock: competition overhead (ΣCOH).
     pub overhead_ns: Nanos,
-    /// Time in which somebody held it, counted once.
+    /// Time in which a thread held it, counted once.
     pub busy_ns: Nanos,
-    /// Time in which it was free and somebody waited, counted once.
+    /// Time in which it was free and a thread waited, counted once.
     pub idle_contended_ns: Nanos,
     /// Time that others waited while it was held, weighed by how many waited.
     pub blame_ns: Nanos,

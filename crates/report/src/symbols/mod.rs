@@ -1,6 +1,6 @@
 //! Addresses become names: call sites become functions with file and line, a lock's address the global that holds it.
 //!
-//! Object files are opened at their first address and kept. What cannot be read is remembered and told once ([`Symbols::problems`]):
+//! Object files are opened at their first address and kept. What cannot be read is remembered and reported once ([`Symbols::problems`]):
 //! a report with bare addresses must say why.
 
 mod demangle;

@@ -7,7 +7,7 @@ use crate::intervals::Interval;
 pub(crate) enum State {
     /// Holds a lock.
     Hold = 0,
-    /// Waits while nobody holds the lock.
+    /// Waits while no thread holds the lock.
     Overhead = 1,
     /// Waits, spinning, while another holds it.
     Spin = 2,

@@ -1,7 +1,7 @@
 //! A machine of the tests' own that policies run on.
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part")]
 
-use baton_sched::{Affinity, AppId, Born, Cpu, Cpus, Decision, Nice, Params, Policy, Scheduler, ThreadId};
+use baton_sched::{Affinity, AppId, Born, Cpu, Cpus, Decision, FULL_SPEED, Nice, Params, Policy, Scheduler, ThreadId};
 use baton_units::{CoreId, CpuId, Cycles};
 
 /// A machine whose switches take no time; it checks what it is told.
@@ -32,7 +32,7 @@ pub enum State {
 
 fn cpus(n: u32) -> Cpus {
     // Two contexts a core, two cores a cluster.
-    let cpu = |i: u32| Cpu { core: CoreId(i / 2), cluster: i / 4, socket: i / 8, speed: 1 };
+    let cpu = |i: u32| Cpu { core: CoreId(i / 2), cluster: i / 4, socket: i / 8, kind: 0, speed: FULL_SPEED };
     Cpus((0..n).map(cpu).collect())
 }
 

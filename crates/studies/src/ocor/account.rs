@@ -2,7 +2,7 @@
 //!
 //! For one wait of one thread, from its request to the moment at which its lock word says that it holds the lock: blocked
 //! time (BT) is all of it, critical sections (CS) the part in which others held the lock, competition overhead (COH) the
-//! part in which nobody did (Yao and Lu, equation 1). A critical section ends when the release is visible to all cores.
+//! part in which no thread did (Yao and Lu, equation 1). A critical section ends when the release is visible to all cores.
 //!
 //! - **By difference**: BT of every wait less the critical sections within it.
 //! - **By hand-offs**: one walk over each lock's moments; while the lock is free, every waiter's clock runs.
@@ -30,7 +30,7 @@ pub enum Cause {
     WakeUp,
 }
 
-/// All of them, in the order of their numbers.
+/// Every cause, in the order of their numbers.
 pub const CAUSES: [Cause; 6] =
     [Cause::SpinInterval, Cause::Network, Cause::Home, Cause::Queueing, Cause::SleepPreparation, Cause::WakeUp];
 
@@ -54,7 +54,7 @@ impl Cause {
             "network_queueing" | "home_queueing" => Some(Cause::Queueing),
             // A look that hits, and the change itself.
             "l1" | "atomic" => Some(Cause::SpinInterval),
-            // Whoever serves the line.
+            // The home, a cache or memory serves the line.
             "home" | "memory" | "remote_cache" | "l2" => Some(Cause::Home),
             _ => None,
         }
@@ -174,7 +174,7 @@ struct Wait {
     to: u64,
 }
 
-/// From changes of a word to the intervals in which somebody held it.
+/// From changes of a word to the intervals in which a thread held it.
 fn holders(changes: &[WordChange]) -> Result<Vec<(u64, u64)>, String> {
     let mut held = Vec::new();
     let mut since: Option<&WordChange> = None;
@@ -185,7 +185,7 @@ fn holders(changes: &[WordChange]) -> Result<Vec<(u64, u64)>, String> {
                 held.push((taken.at.0, change.at.0));
                 since = None;
             }
-            // A waiter says that somebody sleeps.
+            // A waiter marks the word: there are sleepers.
             (from, to, Some(_)) if from != 0 && to != 0 => {}
             _ => {
                 return Err(format!(
@@ -214,7 +214,7 @@ fn stretches<'a>(all: &'a [Stretch], wait: &Wait) -> impl Iterator<Item = &'a St
     all[first..].iter().take_while(move |stretch| stretch.from.0 < to)
 }
 
-/// The intervals in which nobody holds the lock.
+/// The intervals in which no thread holds the lock.
 struct Free(Vec<(u64, u64)>);
 
 impl Free {

@@ -3,29 +3,25 @@
 //! Tolerances: a quarter of the paper's figure for improvements; where that is less than two points, two points.
 
 use super::figures::{CYCLES, Segment, blocked};
-use super::results::{Pair, Results, coh, over_draws, over_programs, roi, sections, spinning};
-use super::why::{Why, said};
-use crate::{Basis, Claim, Interval, Rule};
+use super::results::{Pair, Results, Value, coh, roi, sections, spinning};
+use super::why::Why;
+use crate::kit::{self, over_draws, over_programs, said};
+use crate::{Basis, Claim, Rule};
 
 /// The tolerance of every figure that has one.
 const TOLERANCE: f64 = 0.25;
 
-/// Something of a pair.
-type Value = fn(&Pair<'_>) -> f64;
-
-/// What a claim needs before it is judged.
-enum Needs {
-    /// Every program, every draw.
-    All,
-    /// The programs that a quick study has too, but over draws: a single one has no interval.
-    Draws,
-}
+/// Why a figure of the baseline is not judged.
+const DRAWN: &str = "the stand-ins were drawn to show it";
+/// What claims over all programs need.
+const ALL: &str = "all 25 programs";
+/// What claims need whose programs a quick study has too: a single draw has no interval.
+const DRAWS: &str = "more than one draw";
 
 struct Judge<'a> {
     results: &'a Results<'a>,
     why: &'a Why<'a>,
-    full: bool,
-    claims: Vec<Claim>,
+    all: kit::Judge,
 }
 
 /// Of a reduction that is small in the paper: two points.
@@ -34,32 +30,15 @@ fn rule(paper: f64) -> Rule {
 }
 
 impl Judge<'_> {
-    fn push(&mut self, claim: Claim, paper: f64, ours: Option<Interval>, rule: Rule, needs: &Needs, missed: String) {
-        let Some(ours) = ours else {
-            self.claims.push(claim.open(
-                Some(paper),
-                rule,
-                "needs the full run: its programs or experiments were not run",
-            ));
-            return;
-        };
-        let judged = claim.judged(paper, ours, rule, missed);
-        let open = match needs {
-            Needs::All => "needs the full run: all 25 programs",
-            Needs::Draws => "needs the full run: more than one draw",
-        };
-        self.claims.push(if self.full { judged } else { Claim { holds: None, why: open.to_owned(), ..judged } });
-    }
-
     /// A reduction of a program's in the main experiment.
-    fn program(&mut self, id: &'static str, name: &str, what: &str, paper: f64, figure: fn(&Pair<'_>) -> f64) {
+    fn program(&mut self, id: &'static str, name: &str, what: &str, paper: f64, figure: Value) {
         let pairs = self.results.program(name);
         let (ours, why) = (over_draws(&pairs, figure), self.why.causes("main", &pairs));
-        self.push(Claim::new(id, name, what, "%"), paper, ours, rule(paper), &Needs::Draws, why);
+        self.all.push(Claim::new(id, name, what, "%"), paper, ours, rule(paper), DRAWS, why);
     }
 
     /// A mean over programs.
-    fn mean(&mut self, id: &'static str, part: &str, what: &str, paper: f64, figure: fn(&Pair<'_>) -> f64) {
+    fn mean(&mut self, id: &'static str, part: &str, what: &str, paper: f64, figure: Value) {
         let suite = |pair: &&Pair<'_>| match part {
             "PARSEC" => PARSEC.contains(&pair.program.name.as_str()),
             "OMP2012" => !PARSEC.contains(&pair.program.name.as_str()),
@@ -68,23 +47,16 @@ impl Judge<'_> {
         let main = self.results.main();
         let pairs: Vec<Pair<'_>> = main.iter().filter(suite).copied().collect();
         let (ours, why) = (over_programs(&pairs, figure), self.why.headline(&pairs));
-        self.push(Claim::new(id, part, what, "%"), paper, ours, rule(paper), &Needs::All, why);
+        self.all.push(Claim::new(id, part, what, "%"), paper, ours, rule(paper), ALL, why);
     }
 
     /// The greatest (or least) over programs of the mean over draws.
-    fn extreme(&mut self, claim: Claim, paper: f64, figure: fn(&Pair<'_>) -> f64, greatest: bool) {
-        let of = |name: &'_ str| over_draws(&self.results.program(name), figure).map(|ours| (ours, name.to_owned()));
-        let means = self.results.programs().into_iter().filter_map(of);
-        let ours = means.reduce(|a, b| if (b.0.mean > a.0.mean) == greatest { b } else { a });
-        let why = ours.as_ref().map_or_else(String::new, |(_, name)| {
+    fn extreme(&mut self, claim: Claim, paper: f64, figure: Value, greatest: bool) {
+        let ours = self.results.best(figure, |a, b| (a > b) == greatest);
+        let why = ours.map_or_else(String::new, |(_, name)| {
             format!("ours is {name}. {}", self.why.causes("main", &self.results.program(name)))
         });
-        self.push(claim, paper, ours.map(|ours| ours.0), rule(paper), &Needs::All, why);
-    }
-
-    fn condition(&mut self, claim: Claim, rule: &'static str, holds: Option<bool>, needs: &Needs, why: String) {
-        let ours = holds.map(|holds| Interval { mean: f64::from(u8::from(holds)), half: None });
-        self.push(claim, 1.0, ours, Rule::Condition(rule), needs, why);
+        self.all.push(claim, paper, ours.map(|ours| ours.0), rule(paper), ALL, why);
     }
 }
 
@@ -105,15 +77,16 @@ const PARSEC: [&str; 11] = [
 
 /// Every claim, every part.
 pub(super) fn all(results: &Results<'_>, why: &Why<'_>, full: bool) -> Vec<Claim> {
-    let mut judge = Judge { results, why, full, claims: Vec::new() };
+    let mut judge = Judge { results, why, all: kit::Judge::new(full) };
     headline(&mut judge);
     shares(&mut judge);
     entered(&mut judge);
     scaling(&mut judge);
     correlation(&mut judge);
     let number = |claim: &Claim| claim.id[1..].parse::<u32>().unwrap_or(0);
-    judge.claims.sort_by_key(number);
-    judge.claims
+    let mut claims = judge.all.claims;
+    claims.sort_by_key(number);
+    claims
 }
 
 /// O1 to O7, O14, O17.
@@ -146,32 +119,25 @@ fn shares(judge: &mut Judge<'_>) {
             ("competition overhead", coh, |pair| pair.off.coh_share()),
         ];
         for (what, paper, figure) in figures {
-            let mut claim = Claim::new("O8", format!("{name}, {what}"), "share of the region's time, original", "%");
-            claim.basis = Basis::Calibrated;
-            claim = match over_draws(&pairs, figure) {
-                Some(ours) => claim.judged(paper, ours, Rule::Within(TOLERANCE), "the stand-ins were drawn to show it"),
-                None => claim.open(Some(paper), Rule::Within(TOLERANCE), "not run"),
-            };
-            judge.claims.push(claim);
+            let claim = Claim::new("O8", format!("{name}, {what}"), "share of the region's time, original", "%");
+            judge.all.claims.push(claim.calibrated(paper, over_draws(&pairs, figure), Rule::Within(TOLERANCE), DRAWN));
         }
     }
     window(judge);
     // The change that is farthest from 0, over programs.
-    let changes = judge.results.programs().into_iter();
-    let changes = changes.filter_map(|name| Some((over_draws(&judge.results.program(name), sections)?, name)));
-    let worst = changes.reduce(|a, b| if b.0.mean.abs() > a.0.mean.abs() { b } else { a });
+    let worst = judge.results.best(sections, |a, b| a.abs() > b.abs());
     let claim = Claim::new("O15", "", "change of the time in critical sections, the greatest of all programs", "%");
     let free = said(over_programs(&judge.results.of("hint", "free"), sections));
     let why = worst.map_or_else(String::new, |(_, name)| {
         format!("`main`: of {name}; `hint`, free registers, botss, ilbdc and imag: {free}%")
     });
-    judge.push(claim, 0.0, worst.map(|worst| worst.0), Rule::AtMost(2.0), &Needs::All, why);
+    judge.all.push(claim, 0.0, worst.map(|worst| worst.0), Rule::AtMost(2.0), ALL, why);
     for (part, paper, greatest) in [("largest (paper: kdtree)", 39.8, true), ("smallest (paper: ferret)", 26.1, false)]
     {
         let mut claim = Claim::new("O16", part, "share of competition overhead, original", "%");
         claim.basis = Basis::Calibrated;
         judge.extreme(claim, paper, |pair| pair.off.coh_share(), greatest);
-        if let Some(claim) = judge.claims.last_mut() {
+        if let Some(claim) = judge.all.claims.last_mut() {
             claim.why = "both ends bound what the stand-ins were drawn from".to_owned();
         }
     }
@@ -179,7 +145,7 @@ fn shares(judge: &mut Judge<'_>) {
 
 /// O9 to O11: figure 10.
 fn window(judge: &mut Judge<'_>) {
-    let segment = judge.results.window().and_then(|(off, on)| Segment::of(off, on, CYCLES));
+    let segment = judge.results.window.and_then(|(off, on)| Segment::of(off, on, CYCLES));
     let shorter = |segment: &Segment| 100.0 * (CYCLES as f64 - segment.cycles as f64) / CYCLES as f64;
     type Of<'a> = &'a dyn Fn(&Segment) -> f64;
     let claims: [(&'static str, &str, f64, Of<'_>); 4] = [
@@ -193,7 +159,7 @@ fn window(judge: &mut Judge<'_>) {
         claim.basis = Basis::NotComparable;
         claim.ours = segment.as_ref().map(ours);
         let why = "the first 3,000 cycles of the program itself; a stand-in's beginning is another: its threads leave a barrier";
-        judge.claims.push(claim.open(Some(paper), Rule::Within(TOLERANCE), why));
+        judge.all.claims.push(claim.open(Some(paper), Rule::Within(TOLERANCE), why));
     }
 }
 
@@ -201,25 +167,21 @@ fn window(judge: &mut Judge<'_>) {
 fn entered(judge: &mut Judge<'_>) {
     let botss = judge.results.program("botss");
     let what = "acquisitions entered while spinning";
-    let mut original = Claim::new("O12", "botss, original", what, "%");
-    original.basis = Basis::Calibrated;
-    original = match over_draws(&botss, |pair| pair.off.entered_spinning()) {
-        Some(ours) => original.judged(25.7, ours, Rule::Within(TOLERANCE), "the stand-ins were drawn to show it"),
-        None => original.open(Some(25.7), Rule::Within(TOLERANCE), "not run"),
-    };
-    judge.claims.push(original);
+    let original = over_draws(&botss, |pair| pair.off.entered_spinning());
+    let claim = Claim::new("O12", "botss, original", what, "%");
+    judge.all.claims.push(claim.calibrated(25.7, original, Rule::Within(TOLERANCE), DRAWN));
     let marked = over_draws(&botss, |pair| pair.on.entered_spinning());
     let why = judge.why.entries("botss");
     let claim = Claim::new("O12", "botss, with marks", what, "%");
-    judge.push(claim, 79.2, marked, rule(79.2), &Needs::Draws, why.clone());
+    judge.all.push(claim, 79.2, marked, rule(79.2), DRAWS, why.clone());
     let more = over_draws(&botss, spinning);
-    judge.push(Claim::new("O12", "botss, more", what, "points"), 53.5, more, rule(53.5), &Needs::Draws, why);
+    judge.all.push(Claim::new("O12", "botss, more", what, "points"), 53.5, more, rule(53.5), DRAWS, why);
     let least = Claim::new("O13", "least gain (paper: imag)", what, "points");
     judge.extreme(least, 9.5, spinning, false);
     judge.mean("O13", "mean gain", what, 33.1, spinning);
     // Both are of entries: the price and the number of tries say why.
     let entries = judge.why.entries("");
-    let missed = judge.claims.iter_mut().filter(|claim| claim.id == "O13" && claim.holds == Some(false));
+    let missed = judge.all.claims.iter_mut().filter(|claim| claim.id == "O13" && claim.holds == Some(false));
     missed.for_each(|claim| claim.why.clone_from(&entries));
 }
 
@@ -242,22 +204,22 @@ fn scaling(judge: &mut Judge<'_>) {
             grows = ours.and_then(|ours| grows.map(|grows| grows && ours.mean > before));
             before = ours.map_or(before, |ours| ours.mean);
             let part = format!("{name}, {threads} threads");
-            judge.push(
+            judge.all.push(
                 Claim::new("O18", part, "reduction of competition overhead", "%"),
                 paper,
                 ours,
                 rule(paper),
-                &Needs::Draws,
+                DRAWS,
                 why,
             );
         }
     }
     let by_threads = judge.why.places("threads", &["4", "16", "32", "64"], &["imag", "ilbdc"]);
-    judge.condition(
+    judge.all.condition(
         Claim::new("O19", "", "the more threads, the larger the reduction", "1 if so"),
         "of imag and of ilbdc, greater at each of 4, 16, 32, 64 threads than at the one before",
         grows,
-        &Needs::Draws,
+        DRAWS,
         by_threads,
     );
     let level = |levels: u32| {
@@ -269,11 +231,11 @@ fn scaling(judge: &mut Judge<'_>) {
         || Some((level(1)?, level(8)?, level(128)?)).map(|(one, eight, all)| eight > one && all - eight < eight - one);
     let holds = saturates();
     let by_levels = judge.why.places("levels", &["1", "8", "128"], &["botss"]);
-    judge.condition(
+    judge.all.condition(
         Claim::new("O20", "botss", "the reduction grows with the levels, and saturates", "1 if so"),
         "more at 8 levels than at 1, and less from 8 to 128 than from 1 to 8",
         holds,
-        &Needs::Draws,
+        DRAWS,
         by_levels,
     );
 }
@@ -289,18 +251,18 @@ fn correlation(judge: &mut Judge<'_>) {
     let both = mean(true, true).zip(mean(false, false)).map(|(high, low)| high > low);
     let rate = mean(true, false).zip(mean(false, true)).map(|(cs, network)| cs > network);
     let what = "mean reduction of competition overhead by what table 3 prints of rate and network";
-    judge.condition(
+    judge.all.condition(
         Claim::new("O21", "both", what, "1 if so"),
         "greater where both are high than where both are low",
         both,
-        &Needs::All,
+        ALL,
         judge.why.classes(),
     );
-    judge.condition(
+    judge.all.condition(
         Claim::new("O21", "rate weighs more", what, "1 if so"),
         "greater where only the rate is high than where only the network is",
         rate,
-        &Needs::All,
+        ALL,
         judge.why.classes(),
     );
 }

@@ -1,14 +1,10 @@
 //! What is run: experiments as data. Each is a pair of runs a program, without marks and with them; all else is the same in
 //! both. This file is part of what `frozen.rules` hashes.
 
-/// Which programs an experiment is done on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Who {
-    /// All, every draw.
-    All,
-    /// The first draws of these.
-    First(&'static [&'static str]),
-}
+use crate::kit::experiment::{self, MAIN, On};
+
+/// An experiment of this study.
+pub(super) type Experiment = experiment::Experiment<Setting>;
 
 /// What the arm without marks has in their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,11 +41,9 @@ pub(super) fn beside(group: &str, place: &str) -> String {
     if place.is_empty() { group.to_owned() } else { format!("{group}: {place}") }
 }
 
-/// An experiment.
+/// What an experiment sets.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Experiment {
-    /// Its name: the group, and the place in it.
-    pub(super) id: (&'static str, String),
+pub(super) struct Setting {
     /// Settings of the chip in both arms.
     pub(super) both: Vec<String>,
     /// Settings of the arm with marks.
@@ -66,13 +60,14 @@ pub(super) struct Experiment {
     pub(super) tries: u32,
     /// Threads, and cores.
     pub(super) threads: u32,
-    pub(super) who: Who,
-    /// Draws of each program, beside the main experiment.
-    pub(super) draws: usize,
-    /// Seeds of each draw in a quick study, and in a full one.
-    pub(super) seeds: [u64; 2],
-    /// It is part of a quick study.
-    pub(super) quick: bool,
+}
+
+impl Default for Setting {
+    /// As the paper has it.
+    fn default() -> Setting {
+        let (both, marked, other, lock) = (Vec::new(), Vec::new(), Other::Nothing, "spin-park");
+        Setting { both, marked, other, lines: None, crowd: None, lock, tries: 128, threads: 64 }
+    }
 }
 
 /// Many threads at few locks with short sections: between the two shapes of program that show what is printed of the
@@ -92,14 +87,14 @@ pub(super) const DRAWS: usize = 10;
 /// Draws of a program in experiments beside the main one, at most.
 pub(super) const DRAWS_BESIDE: usize = 3;
 /// The two extremes of figures 15 and 16.
-const EXTREMES: Who = Who::First(&["botss", "ilbdc", "imag"]);
+const EXTREMES: On = On::These(&["botss", "ilbdc", "imag"]);
 /// Seeds of what must show no gain. A region ends with its last thread, so that a pair of runs differs by some 7% either way
 /// by chance alone: 81 pairs, three draws with 27 seeds, bring the interval near a percent. A quick study leaves it wide.
 const SEEDS: [u64; 2] = [8, 27];
 /// For falsifiers of rules: the program with the greatest rate of critical sections.
-const STRONGEST: Who = Who::First(&["ilbdc"]);
+const STRONGEST: On = On::These(&["ilbdc"]);
 /// For falsifiers of sleeping: the program whose threads use up their tries, three times out of four.
-const SLEEPER: Who = Who::First(&["botss"]);
+const SLEEPER: On = On::These(&["botss"]);
 /// Its regions end together, so that pairs differ by less.
 const SLEEPER_SEEDS: [u64; 2] = [4, 7];
 
@@ -119,33 +114,33 @@ const MARKED_ONLY: [&str; 12] = [
     "home's places",
 ];
 
-fn experiment(group: &'static str, place: impl ToString) -> Experiment {
-    Experiment {
-        id: (group, place.to_string()),
-        both: Vec::new(),
-        marked: Vec::new(),
-        other: Other::Nothing,
-        lines: None,
-        crowd: None,
-        lock: "spin-park",
-        tries: 128,
-        threads: 64,
-        who: EXTREMES,
-        // They did less than draws differ by, in the first full run: two are enough.
-        draws: if MARKED_ONLY.contains(&group) { DRAWS_BESIDE - 1 } else { DRAWS_BESIDE },
-        seeds: [1, 1],
-        quick: false,
-    }
+fn experiment(group: &'static str, place: impl ToString, setting: Setting) -> Experiment {
+    // Two draws are enough where the first full run showed less than draws differ by.
+    let draws = if MARKED_ONLY.contains(&group) { DRAWS_BESIDE - 1 } else { DRAWS_BESIDE };
+    Experiment::new((group, place), EXTREMES, setting).draws(draws)
 }
 
 /// The main experiment on the programs of those beside it.
 pub(super) fn extremes() -> Experiment {
-    experiment("main", "")
+    experiment(MAIN, "", Setting::default())
 }
 
-fn settings<const N: usize>(list: [String; N]) -> Vec<String> {
-    list.into()
+/// Of the arm with marks alone.
+fn marked(settings: impl IntoIterator<Item = impl Into<String>>) -> Setting {
+    Setting { marked: settings.into_iter().map(Into::into).collect(), ..Setting::default() }
 }
+
+/// Of both arms.
+fn both(settings: impl IntoIterator<Item = impl Into<String>>) -> Setting {
+    Setting { both: settings.into_iter().map(Into::into).collect(), ..Setting::default() }
+}
+
+/// Registers that cost nothing.
+const FREE_HINT: &str = "ocor.hint=0";
+/// Packets that never meet.
+const NO_CONTENTION: &str = "network.contention=none";
+/// Tries that are never used up.
+const NEVER_SLEEPS: u32 = 1_000_000;
 
 /// The operating system's prices of `ocor64.toml` that sleeping and waking consist of.
 const SLEEP: [(&str, u64); 6] = [
@@ -170,148 +165,128 @@ pub(super) fn sleep(numerator: u64, denominator: u64) -> Vec<String> {
 
 /// All experiments; the main one first. Those of `joint` follow from what these show.
 pub(super) fn all() -> Vec<Experiment> {
-    let mut all = vec![Experiment { who: Who::All, seeds: [3, 1], quick: true, ..experiment("main", "") }];
-    // Falsifiers.
-    let free = || vec!["ocor.hint=0".to_owned()];
-    all.extend([
-        Experiment {
-            tries: 1_000_000,
-            who: SLEEPER,
-            seeds: SLEEPER_SEEDS,
-            quick: true,
-            ..experiment("never-sleep", "")
-        },
-        Experiment {
-            both: settings(["network.contention=none".to_owned()]),
-            marked: free(),
-            quick: true,
-            ..experiment("free-network", "")
-        },
-        Experiment { threads: 1, marked: free(), quick: true, ..experiment("one-thread", "") },
-        Experiment {
-            both: sleep(0, 1),
-            who: SLEEPER,
-            seeds: SLEEPER_SEEDS,
-            quick: true,
-            ..experiment("cheap-sleep", "")
-        },
-    ]);
-    // Other rules, and what must show no gain if each is what it says.
+    let mut all = vec![extremes().on(On::All(&QUICK)).draws(DRAWS).seeds([3, 1]).quick()];
+    all.extend(falsifiers());
+    all.extend(rules());
+    all.extend(trends());
+    all.extend(ablations());
+    all.extend(surroundings());
+    all.extend(controls(&all));
+    all
+}
+
+/// What must show no gain if the mechanism is what the paper says.
+fn falsifiers() -> [Experiment; 4] {
+    [
+        experiment("never-sleep", "", Setting { tries: NEVER_SLEEPS, ..Setting::default() })
+            .on(SLEEPER)
+            .seeds(SLEEPER_SEEDS)
+            .quick(),
+        experiment("free-network", "", Setting { marked: marked([FREE_HINT]).marked, ..both([NO_CONTENTION]) }).quick(),
+        experiment("one-thread", "", Setting { threads: 1, ..marked([FREE_HINT]) }).quick(),
+        experiment("cheap-sleep", "", both(sleep(0, 1))).on(SLEEPER).seeds(SLEEPER_SEEDS).quick(),
+    ]
+}
+
+/// Other rules, and what must show no gain if each is what it says.
+fn rules() -> Vec<Experiment> {
+    let mut all = Vec::new();
     for rule in ["release-first", "holder-first", "oldest-first"] {
-        let rule = format!("ocor.rule={rule}");
-        let marked = vec![rule.clone(), "ocor.hint=0".to_owned()];
-        let both = settings(["network.contention=none".to_owned()]);
-        let name = rule.trim_start_matches("ocor.rule=").to_owned();
-        all.push(Experiment { both, marked, who: STRONGEST, quick: true, ..experiment("free-network, rules", &name) });
-        all.push(Experiment { marked: vec![rule], ..experiment("rule", &name) });
+        let own = format!("ocor.rule={rule}");
+        let free = Setting { marked: marked([own.as_str(), FREE_HINT]).marked, ..both([NO_CONTENTION]) };
+        all.push(experiment("free-network, rules", rule, free).on(STRONGEST).quick());
+        all.push(experiment("rule", rule, marked([own])));
     }
+    // Registers are free, so that the order alone is compared: a rule that asks for sections writes more of them.
+    let compared = |rule: &str, with| Setting {
+        other: Other::Rule(with),
+        marked: vec![format!("ocor.rule={rule}")],
+        ..both([FREE_HINT])
+    };
+    let lines = |lines| Setting { lines: Some(lines), ..compared("holder-first", "release-first") };
     all.extend([
-        // Registers are free, so that the order alone is compared: a rule that asks for sections writes more of them.
-        Experiment {
-            both: free(),
-            marked: settings(["ocor.rule=holder-first".to_owned()]),
-            other: Other::Rule("release-first"),
-            lines: Some(1),
-            who: STRONGEST,
-            seeds: SEEDS,
-            quick: true,
-            ..experiment("few-misses", "")
-        },
-        // The same where nobody sleeps, so that the region's end hangs on no sleeper.
-        Experiment {
-            both: free(),
-            marked: settings(["ocor.rule=holder-first".to_owned()]),
-            other: Other::Rule("release-first"),
-            lines: Some(1),
-            tries: 1_000_000,
-            who: STRONGEST,
-            seeds: SEEDS,
-            ..experiment("few-misses", "nobody sleeps")
-        },
-        Experiment {
-            both: free(),
-            marked: settings(["ocor.rule=holder-first".to_owned()]),
-            other: Other::Rule("release-first"),
-            lines: Some(16),
-            who: STRONGEST,
-            ..experiment("many-misses", "")
-        },
-        Experiment {
-            both: free(),
-            marked: settings(["ocor.rule=oldest-first".to_owned()]),
-            other: Other::Rule("paper"),
-            threads: 2,
-            who: STRONGEST,
-            seeds: [8, 8],
-            quick: true,
-            ..experiment("one-waiter", "")
-        },
+        experiment("few-misses", "", lines(1)).on(STRONGEST).seeds(SEEDS).quick(),
+        // The same where no thread sleeps, so that the region's end hangs on no sleeper.
+        experiment("few-misses", "nobody sleeps", Setting { tries: NEVER_SLEEPS, ..lines(1) })
+            .on(STRONGEST)
+            .seeds(SEEDS),
+        experiment("many-misses", "", lines(16)).on(STRONGEST),
+        experiment("one-waiter", "", Setting { threads: 2, ..compared("oldest-first", "paper") })
+            .on(STRONGEST)
+            .seeds([8, 8])
+            .quick(),
     ]);
-    // What the programs may be, beside what is printed of them.
-    for (locks, section, think) in [(2, 60, 0), (2, 250, 1500), (4, 250, 0), (8, 250, 0)] {
+    all
+}
+
+/// What the programs may be, beside what is printed of them; figures 15 and 16.
+fn trends() -> Vec<Experiment> {
+    let shape = |(locks, section, think)| {
         let place = format!("{locks} locks, sections of {section} cycles, {think} between");
         let crowd = Some(Crowd { locks, section, think });
-        all.push(Experiment { crowd, ..experiment("program's shape", place) });
-    }
-    // Figure 15.
-    all.extend([4, 16, 32].map(|threads| Experiment { threads, ..experiment("threads", threads) }));
-    // Figure 16.
-    let levels = |levels: u32| settings([format!("ocor.levels={levels}")]);
-    all.extend([1, 2, 4, 16, 32, 64, 128].map(|n| Experiment { marked: levels(n), ..experiment("levels", n) }));
-    // Ablations.
-    let mut marked = |group, place: &str, setting: &str| {
-        all.push(Experiment { marked: vec![setting.to_owned()], ..experiment(group, place) });
+        experiment("program's shape", place, Setting { crowd, ..Setting::default() })
     };
-    marked("rule 1, progress", "off", "ocor.progress_levels=0");
-    marked("rule 1, progress", "a level a section", "ocor.progress_step=1");
-    marked("rule 1, progress", "saturates", "ocor.progress_full=saturate");
-    marked("rule 2, marked first", "off", "ocor.marked_first=false");
-    marked("rule 4, wake-up last", "off", "ocor.wake_up_last=false");
-    marked("wake-up marks", "none", "ocor.wake_up=none");
-    marked("wake-up marks", "unlocker's", "ocor.wake_up=unlocker");
-    marked("wake-up marks", "home's", "ocor.wake_up=home");
-    marked("release", "marked", "ocor.mark_release=true");
-    marked("sleep registration", "marked", "ocor.mark_registration=true");
-    marked("forwards", "marked", "ocor.mark_forwards=true");
-    marked("responses", "marked", "ocor.mark_responses=true");
-    marked("mark over speculation", "yes", "ocor.outranks_speculation=true");
-    marked("ties", "in turn", "ocor.ties=round-robin");
-    marked("hint", "free", "ocor.hint=0");
-    marked("hint", "20 cycles", "ocor.hint=20");
-    // What the paper leaves open of the system that both arms run on.
-    let mut both = |group, place: &str, settings: Vec<String>| {
-        all.push(Experiment { both: settings, ..experiment(group, place) });
-    };
+    let threads = |threads| experiment("threads", threads, Setting { threads, ..Setting::default() });
+    let levels = |levels: u32| experiment("levels", levels, marked([format!("ocor.levels={levels}")]));
+    let shapes = [(2, 60, 0), (2, 250, 1500), (4, 250, 0), (8, 250, 0)].map(shape);
+    shapes.into_iter().chain([4, 16, 32].map(threads)).chain([1, 2, 4, 16, 32, 64, 128].map(levels)).collect()
+}
+
+/// Parts of the mechanism that are left out or are otherwise.
+fn ablations() -> [Experiment; 16] {
+    [
+        ("rule 1, progress", "off", "ocor.progress_levels=0"),
+        ("rule 1, progress", "a level a section", "ocor.progress_step=1"),
+        ("rule 1, progress", "saturates", "ocor.progress_full=saturate"),
+        ("rule 2, marked first", "off", "ocor.marked_first=false"),
+        ("rule 4, wake-up last", "off", "ocor.wake_up_last=false"),
+        ("wake-up marks", "none", "ocor.wake_up=none"),
+        ("wake-up marks", "unlocker's", "ocor.wake_up=unlocker"),
+        ("wake-up marks", "home's", "ocor.wake_up=home"),
+        ("release", "marked", "ocor.mark_release=true"),
+        ("sleep registration", "marked", "ocor.mark_registration=true"),
+        ("forwards", "marked", "ocor.mark_forwards=true"),
+        ("responses", "marked", "ocor.mark_responses=true"),
+        ("mark over speculation", "yes", "ocor.outranks_speculation=true"),
+        ("ties", "in turn", "ocor.ties=round-robin"),
+        ("hint", "free", FREE_HINT),
+        ("hint", "20 cycles", "ocor.hint=20"),
+    ]
+    .map(|(group, place, setting)| experiment(group, place, marked([setting])))
+}
+
+/// What the paper leaves open of the system that both arms run on.
+fn surroundings() -> Vec<Experiment> {
+    let mut all = Vec::new();
+    let mut put = |group, place: &str, setting| all.push(experiment(group, place, setting));
     for atomics in ["near", "far"] {
-        both("a try", atomics, settings([format!("core.atomics={atomics}")]));
+        put("a try", atomics, both([format!("core.atomics={atomics}")]));
     }
     for (place, numerator, denominator) in
         [("quarter", 1, 4), ("twice", 2, 1), ("four times", 4, 1), ("ten times", 10, 1)]
     {
-        both("sleep and wake-up", place, sleep(numerator, denominator));
+        put("sleep and wake-up", place, both(sleep(numerator, denominator)));
     }
     for (place, ipi) in [("a price", "price"), ("a packet from the waker", "packet")] {
-        both("who wakes", place, settings([format!("os.ipi={ipi}")]));
+        put("who wakes", place, both([format!("os.ipi={ipi}")]));
     }
     for pause in [10, 40, 140] {
-        both("cpu_relax", &pause.to_string(), settings([format!("wait.pause={pause}")]));
+        put("cpu_relax", &pause.to_string(), both([format!("wait.pause={pause}")]));
     }
     for places in [1, 2, 4, 8, 16, 64, 0] {
         let place = if places == 0 { "unbounded".to_owned() } else { places.to_string() };
-        both("home's places", &place, settings([format!("home.places={places}")]));
+        put("home's places", &place, both([format!("home.places={places}")]));
     }
     for vcs in [1, 4] {
-        both("channels a class", &vcs.to_string(), settings([format!("network.vcs={vcs}")]));
+        put("channels a class", &vcs.to_string(), both([format!("network.vcs={vcs}")]));
     }
     for tries in [8, 16, 32, 64, 256, 512, 1024] {
         // Segments divide the tries that there are.
-        let marked = vec![format!("ocor.tries={tries}")];
-        all.push(Experiment { tries, marked, ..experiment("spin count", tries) });
+        put("spin count", &tries.to_string(), Setting { tries, ..marked([format!("ocor.tries={tries}")]) });
     }
     for lock in ["spin-park-wakes", "spin-park-once"] {
-        all.push(Experiment { lock, ..experiment("woken threads", lock) });
+        put("woken threads", lock, Setting { lock, ..Setting::default() });
     }
-    all.extend(controls(&all));
     all
 }
 
@@ -319,23 +294,20 @@ pub(super) fn all() -> Vec<Experiment> {
 fn priced(experiment: &Experiment) -> bool {
     let (group, place) = (experiment.id.0, experiment.id.1.as_str());
     match group {
-        "main" | "cpu_relax" | "program's shape" => true,
+        MAIN | "cpu_relax" | "program's shape" => true,
         "hint" => place != "free",
-        "spin count" => experiment.tries > 128,
+        "spin count" => experiment.setting.tries > 128,
         _ => false,
     }
 }
 
 /// What tells the price of the registers from what the network does: both arms pay, or none.
 fn controls(all: &[Experiment]) -> Vec<Experiment> {
-    let three = |of: &Experiment, group| {
-        let place = beside(of.id.0, &of.id.1);
-        Experiment { id: (group, place), who: EXTREMES, seeds: [1, 1], quick: false, ..of.clone() }
-    };
+    let control = |of: &Experiment, group, setting| experiment(group, beside(of.id.0, &of.id.1), setting);
     let both = all.iter().filter(|of| priced(of));
-    let both = both.map(|of| Experiment { other: Other::Unheeded, ..three(of, PRICED) });
-    let crowds = all.iter().filter(|of| of.crowd.is_some());
-    let free = crowds.map(|of| Experiment { marked: settings(["ocor.hint=0".to_owned()]), ..three(of, FREE) });
+    let both = both.map(|of| control(of, PRICED, Setting { other: Other::Unheeded, ..of.setting.clone() }));
+    let crowds = all.iter().filter(|of| of.setting.crowd.is_some());
+    let free = crowds.map(|of| control(of, FREE, Setting { marked: marked([FREE_HINT]).marked, ..of.setting.clone() }));
     both.chain(free).collect()
 }
 
@@ -356,10 +328,9 @@ mod tests {
     fn settings_are_keys_and_rules_are_rules() {
         let chip = include_str!("../../../../chips/ocor64.toml");
         for experiment in all() {
-            let mut settings = experiment.both.clone();
-            settings.extend(experiment.marked.iter().cloned());
-            settings.extend(experiment.other.settings(&experiment.marked));
-            let made = baton_chip::Chip::from_toml_at(chip, "ocor64.toml", Some(experiment.threads.max(4)), &settings);
+            let Setting { both, marked, other, threads, .. } = &experiment.setting;
+            let settings = [both.clone(), marked.clone(), other.settings(marked)].concat();
+            let made = baton_chip::Chip::from_toml_at(chip, "ocor64.toml", Some((*threads).max(4)), &settings);
             assert!(made.is_ok(), "{:?}: {}", experiment.id, made.unwrap_err());
         }
     }
@@ -367,7 +338,7 @@ mod tests {
     #[test]
     fn the_price_is_paid_in_both_arms_of_a_control() {
         let all = all();
-        let control = all.iter().find(|of| of.id == (PRICED, "hint: 20 cycles".to_owned())).unwrap();
+        let control = &all.iter().find(|of| of.id == (PRICED, "hint: 20 cycles".to_owned())).unwrap().setting;
         let [other, marked] = [control.other.settings(&control.marked), control.marked.clone()];
         let price = |settings: &[String]| settings.iter().any(|setting| setting == "ocor.hint=20");
         assert!(price(&other) && price(&marked) && other.contains(&"ocor.heeded=false".to_owned()), "{other:?}");

@@ -1,11 +1,11 @@
 //! What is run: experiments, programs and seeds as jobs, each on the chip of its arm.
 
-use super::experiments::{self, DRAWS, DRAWS_BESIDE, Experiment, QUICK, Who};
+use super::experiments::{self, Setting};
 use super::program::Program;
 use super::run::Run;
 use super::{Ocor, WINDOW, joint, real, table};
+use crate::kit::{Draw as _, On, Plan};
 use crate::{Extent, Study};
-use baton_chip::Chip;
 use baton_workloads::profile::Draw;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -52,117 +52,65 @@ impl Job {
     }
 }
 
-/// One run of an experiment.
-pub(super) struct Case {
-    pub(super) experiment: usize,
-    pub(super) program: usize,
-    pub(super) seed: u64,
-    pub(super) marked: bool,
-}
-
-/// A run of a trial: which program, and its seed.
-pub(super) type Tried = (usize, u64);
+/// The arms: without marks, and with them.
+pub(super) const ARMS: [&str; 2] = ["original", "marked"];
 
 impl Ocor {
-    /// The programs and seeds of a trial: the first draws of the programs of experiments beside the main one.
-    pub(super) fn tried(&self, draws: usize) -> Vec<Tried> {
-        let Who::First(names) = experiments::extremes().who else { return Vec::new() };
-        let all = self.programs.iter().enumerate();
-        let wanted = all.filter(|(_, of)| names.contains(&of.name.as_str()) && of.place < draws);
-        wanted.map(|(program, of)| (program, of.seed(0))).collect()
+    /// Experiments on stand-ins.
+    pub(super) fn plan(&self, extent: Extent) -> Plan<'_, Setting, Program> {
+        Plan::new(experiments::all(), &self.programs, &ARMS, extent)
     }
 
-    pub(super) fn cases(&self, extent: Extent) -> (Vec<Experiment>, Vec<Case>) {
-        let full = extent == Extent::Full;
-        let experiments: Vec<Experiment> = experiments::all().into_iter().filter(|e| full || e.quick).collect();
-        let mut cases = Vec::new();
-        for (experiment, what) in experiments.iter().enumerate() {
-            for (program, of) in self.programs.iter().enumerate() {
-                let wanted = match what.who {
-                    Who::All if full => of.place < DRAWS,
-                    Who::All => of.place == 0 && QUICK.contains(&of.name.as_str()),
-                    Who::First(names) => {
-                        names.contains(&of.name.as_str()) && of.place < if full { what.draws } else { 1 }
-                    }
-                };
-                let seeds = if wanted { what.seeds[usize::from(full)] } else { 0 };
-                for again in 0..seeds {
-                    let seed = of.seed(again);
-                    cases.extend([false, true].map(|marked| Case { experiment, program, seed, marked }));
-                }
-            }
-        }
-        (experiments, cases)
+    /// The programs of a trial: the first draws of those of experiments beside the main one.
+    pub(super) fn tried(&self, draws: usize) -> Vec<&Program> {
+        let On::These(names) = experiments::extremes().on else { return Vec::new() };
+        self.programs.iter().filter(|of| names.contains(&of.name.as_str()) && of.place < draws).collect()
     }
 
-    pub(super) fn chip(&self, experiment: &Experiment, marked: bool) -> Result<String, String> {
-        let mut settings = experiment.both.clone();
-        if marked {
-            settings.push("ocor.enabled=true".to_owned());
-            settings.extend(experiment.marked.iter().cloned());
-        } else {
-            settings.extend(experiment.other.settings(&experiment.marked));
-        }
-        self.chip_with(experiment.threads, &settings)
+    /// The chips of both arms.
+    pub(super) fn chips(&self, setting: &Setting) -> [Result<String, String>; 2] {
+        let marked = [vec!["ocor.enabled=true".to_owned()], setting.marked.clone()].concat();
+        [setting.other.settings(&setting.marked), marked]
+            .map(|own| self.chip_with(setting.threads, &[setting.both.clone(), own].concat()))
     }
 
     pub(super) fn chip_with(&self, threads: u32, settings: &[String]) -> Result<String, String> {
-        let chip = Chip::from_toml_at(&self.chip_text, &self.chip_file, Some(threads.max(4)), settings);
-        Ok(chip.map_err(|error| error.to_string())?.to_toml())
+        self.chip.with(Some(threads.max(4)), settings)
     }
 
-    /// A run of a case on the chip of its arm.
-    pub(super) fn stand_in(
-        &self,
-        experiment: &Experiment,
-        case: &Case,
-        chip: Result<String, String>,
-    ) -> Result<Run, String> {
-        let mut program = self.programs[case.program].clone();
-        program.draw.section_lines = experiment.lines.unwrap_or(program.draw.section_lines);
-        if let Some(crowd) = experiment.crowd {
-            let (hot, even, phase, section_lines) = (0.0, 1.0, 0, 0);
-            let (locks, section_cycles, think_cycles) = (crowd.locks, crowd.section, crowd.think);
-            program.draw =
-                Draw { locks, hot, even, section_cycles, section_lines, think_cycles, phase, ..program.draw };
-        }
-        Ok(Run {
-            chip: chip?,
-            lock: experiment.lock,
-            tries: experiment.tries,
-            threads: experiment.threads,
-            acquisitions: program.draw.acquisitions,
-            program,
-            seed: case.seed,
+    /// The runs of a plan.
+    pub(super) fn stand_ins(&self, plan: &Plan<'_, Setting, Program>) -> Vec<(String, Result<Job, String>)> {
+        // Programs and seeds share a chip.
+        let chips: Vec<_> = plan.experiments.iter().map(|of| self.chips(&of.setting)).collect();
+        plan.runs(|case, experiment, program| {
+            let chip = chips[case.experiment][case.arm].clone();
+            Ok(Job::StandIn(stand_in(&experiment.setting, program, program.seed(case.again), chip?)))
         })
     }
 
     /// Both arms of figure 10's run: the first draw of its program, if it has one.
-    pub(super) fn window(&self, experiments: &[Experiment]) -> Vec<(String, Result<Job, String>)> {
-        let program = self.programs.iter().position(|of| of.name == WINDOW && of.place == 0);
-        let Some((program, main)) = program.zip(experiments.first()) else { return Vec::new() };
-        let arm = |marked| {
-            let seed = self.programs[program].seed(0);
-            let case = Case { experiment: 0, program, seed, marked };
-            let run = self.stand_in(main, &case, self.chip(main, marked)).map(|window| Job::Window { window });
-            (format!("{WINDOW} {}, seed {seed}, figure 10, {}", self.programs[program].number, arm(marked)), run)
+    pub(super) fn window(&self) -> Vec<(String, Result<Job, String>)> {
+        let Some(program) = self.programs.iter().find(|of| of.name == WINDOW && of.place == 0) else {
+            return Vec::new();
         };
-        [false, true].map(arm).into()
+        let (main, seed) = (Setting::default(), program.seed(0));
+        let arm = |(arm, chip): (&str, Result<String, String>)| {
+            let run = chip.map(|chip| Job::Window { window: stand_in(&main, program, seed, chip) });
+            (format!("{}, seed {seed}, figure 10, {arm}", program.label()), run)
+        };
+        ARMS.into_iter().zip(self.chips(&main)).map(arm).collect()
     }
 
     pub(super) fn real(&self, extent: Extent) -> Vec<(String, Result<Job, String>)> {
         let both = |case: &real::Case| {
             let real::Case { price, what, threads, seed } = *case;
-            let of = |marked: bool| {
-                let chip = self.chip_with(threads, &price.settings()[usize::from(marked)]);
+            let of = move |(arm, settings): (&str, Vec<String>)| {
+                let chip = self.chip_with(threads, &settings);
                 let run = chip.map(|chip| Job::Real { real: real::Run { chip, what, threads, seed } });
                 let (name, price) = (what.program.info().name, price.name());
-                (
-                    format!("{name}, {threads} threads, seed {seed}, real program, registers {price}, {}", arm(marked)),
-                    run,
-                )
+                (format!("{name}, {threads} threads, seed {seed}, real program, registers {price}, {arm}"), run)
             };
-            [false, true].map(of)
+            ARMS.into_iter().zip(price.settings()).map(of)
         };
         real::cases(extent == Extent::Full).iter().flat_map(both).collect()
     }
@@ -188,12 +136,21 @@ impl Ocor {
         let jobs = runs.iter().filter_map(|(_, job)| job.as_ref().ok());
         let different: BTreeMap<String, &Job> =
             jobs.map(|job| (serde_json::to_string(job).unwrap_or_default(), job)).collect();
-        let later = if extent == Extent::Full { joint::most_runs(DRAWS_BESIDE) } else { 0 };
+        let later = if extent == Extent::Full { joint::most_runs() } else { 0 };
         let seconds: f64 = different.values().map(|job| job.seconds()).sum();
         (different.len() + later, (seconds + SECONDS * 64.0 * 30.0 * later as f64) / 120.0)
     }
 }
 
-pub(super) fn arm(marked: bool) -> &'static str {
-    if marked { "marked" } else { "original" }
+/// A stand-in's run on this chip: the draw with what the experiment has in its place.
+pub(super) fn stand_in(setting: &Setting, program: &Program, seed: u64, chip: String) -> Run {
+    let mut program = program.clone();
+    program.draw.section_lines = setting.lines.unwrap_or(program.draw.section_lines);
+    if let Some(crowd) = setting.crowd {
+        let (hot, even, phase, section_lines) = (0.0, 1.0, 0, 0);
+        let (locks, section_cycles, think_cycles) = (crowd.locks, crowd.section, crowd.think);
+        program.draw = Draw { locks, hot, even, section_cycles, section_lines, think_cycles, phase, ..program.draw };
+    }
+    let Setting { lock, tries, threads, .. } = *setting;
+    Run { chip, lock, tries, threads, acquisitions: program.draw.acquisitions, program, seed }
 }

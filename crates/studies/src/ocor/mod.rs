@@ -2,7 +2,7 @@
 //! 2016): locks that tell how many tries they have left, and a network that serves the last tries first.
 //!
 //! The programs are stand-ins: profiles drawn to show what the paper prints of its 25 programs without OCOR. Their
-//! shares, where the paper prints none, are only bounded; no improvement was used (`docs/workloads.md`).
+//! shares, where the paper prints none, are only bounded; no improvement was used (`docs/reference/workloads.md`).
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -13,11 +13,11 @@
 //! | [`real`] | real programs on the same chip |
 //! | [`table`] | locks by networks, at several numbers of cores |
 //! | `experiments` | what is run: the pairs, as data |
-//! | `joint` | several open choices at once: sets of them, each round following from the one before |
+//! | `joint` | several open choices at once: what a set of them sets, and what came of it |
 //! | `jobs` | experiments, programs and seeds as runs on the chips of their arms |
 //! | `notes` | what a run's threads note |
 //! | `sorted` | what was run, by what it was for |
-//! | `results` | what came out, ready to be asked |
+//! | `results` | what marks changed in a pair of runs |
 //! | `why` | why a claim or a falsifier came out as it did: experiments with their figures |
 //! | `claims` | O1 to O21 with their rules |
 //! | `open` | falsifiers, and what the paper leaves open |
@@ -40,24 +40,32 @@ pub mod table;
 mod why;
 pub mod window;
 
-use crate::{Extent, Findings, Frozen, Study, StudyError, hash};
-use baton_chip::Chip;
+use crate::kit::{ChipFile, Inputs, inputs};
+use crate::{Entry, Extent, Findings, Frozen, Study, StudyError};
 use baton_chip::config::coherent::Topology;
 use baton_workloads::profile::Profile;
 use baton_workloads::profile::set::Set;
 use experiments::QUICK;
 pub use jobs::Job;
-use jobs::{Case, arm};
 use program::Program;
 use run::Figures;
 use sorted::Sorted;
-use std::path::Path;
 use why::Why;
+
+/// The study's line in the registry.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "ocor",
+    paper: "Yao and Lu, OCOR, ISCA 2016",
+    page: "docs/reference/ocor.md",
+    quick: "five programs, some minutes",
+    chips: &["chips/ocor64.toml"],
+    profiles: &["profiles/ocor"],
+    open: |inputs| Ok(Box::new(Ocor::open(inputs)?)),
+};
 
 /// The study.
 pub struct Ocor {
-    chip_file: String,
-    chip_text: String,
+    chip: ChipFile,
     /// Routers on the longest way of its mesh; of another topology it is not known here.
     routers: Option<u32>,
     profiles: Vec<Profile>,
@@ -70,40 +78,35 @@ pub struct Ocor {
 /// The program whose first cycles figure 10 shows.
 const WINDOW: &str = "bodytrack";
 
+/// The files that say the rules, and the name under which these rules were frozen before their files got this form.
+const RULES: [&str; 3] = [include_str!("claims.rs"), include_str!("experiments.rs"), include_str!("open.rs")];
+const RESTATED: [&str; 2] = ["9389a7a6f2d1abae", "2920d65165091114"];
+
 impl Ocor {
-    /// With the chip at `chip` and the profiles in `profiles`.
+    /// With a chip and a folder of profiles.
     ///
     /// # Errors
     /// With what is wrong with a file: its name, line, key, and what was expected.
-    pub fn open(chip: &Path, profiles: &Path) -> Result<Ocor, StudyError> {
-        let input = |error: &dyn std::fmt::Display| StudyError::Input(error.to_string());
-        let chip_file = chip.display().to_string();
-        let chip_text = std::fs::read_to_string(chip).map_err(|error| input(&format!("{chip_file}: {error}")))?;
-        let checked = Chip::from_toml(&chip_text, &chip_file).map_err(|error| input(&error))?;
-        let Some(coherent) = &checked.coherent else {
-            return Err(input(&format!("{chip_file}: key `memory.model` is \"fixed\"; this study needs \"coherent\"")));
+    pub fn open(inputs: &Inputs) -> Result<Ocor, StudyError> {
+        let ([chip], [folder]) = (&inputs.chips[..], &inputs.profiles[..]) else {
+            return Err(StudyError::input("study `ocor` takes one chip file and one folder of profiles"));
+        };
+        let Some(coherent) = &chip.chip.coherent else {
+            return Err(chip.wrong("key `memory.model` is \"fixed\"; this study needs \"coherent\""));
         };
         let (width, height) = (coherent.network.width, coherent.network.height);
         let routers = (coherent.network.topology == Topology::Mesh).then_some(width + height - 1);
-        let set = Set::open(profiles).map_err(|error| input(&error))?;
+        let set = Set::open(folder).map_err(StudyError::input)?;
         let programs: Vec<Program> = set.profiles.iter().flat_map(Program::of).collect();
         if programs.is_empty() {
-            let folder = profiles.display();
-            return Err(input(&format!("{folder}: no profile has a draw; expected at least one with [[draw]]")));
+            let folder = folder.display();
+            let why = format!("{folder}: no profile has a draw; expected at least one with [[draw]]");
+            return Err(StudyError::input(why));
         }
         let without = set.profiles.iter().filter(|profile| profile.draws.is_empty());
         let without = without.map(|profile| profile.name.clone()).collect();
-        let frozen = Frozen {
-            chip: hash::of(&chip_text).short(),
-            profiles: set.hash,
-            rules: hash::of(include_str!("claims.rs"))
-                .and(include_str!("experiments.rs"))
-                .and(include_str!("open.rs"))
-                .short(),
-            commit: crate::COMMIT.to_owned(),
-        };
-        let profiles = set.profiles;
-        Ok(Ocor { chip_file, chip_text, routers, profiles, programs, without, frozen })
+        let frozen = inputs.frozen(set.hash, inputs::rules(&RULES, Some(RESTATED)));
+        Ok(Ocor { chip: chip.clone(), routers, profiles: set.profiles, programs, without, frozen })
     }
 }
 
@@ -117,19 +120,8 @@ impl Study for Ocor {
     }
 
     fn runs(&self, extent: Extent) -> Vec<(String, Self::Run)> {
-        let (experiments, cases) = self.cases(extent);
-        // Programs and seeds share a chip.
-        let chips: Vec<_> = experiments.iter().map(|of| [false, true].map(|marked| self.chip(of, marked))).collect();
-        let run = |case: &Case| {
-            let (experiment, program) = (&experiments[case.experiment], &self.programs[case.program]);
-            let (group, place) = &experiment.id;
-            let arm = arm(case.marked);
-            let name = format!("{} {}, seed {}, {group} {place}, {arm}", program.name, program.number, case.seed);
-            let chip = chips[case.experiment][usize::from(case.marked)].clone();
-            (name, self.stand_in(experiment, case, chip).map(Job::StandIn))
-        };
-        let stand_ins = cases.iter().map(run);
-        stand_ins.chain(self.window(&experiments)).chain(self.real(extent)).chain(self.table(extent)).collect()
+        let stand_ins = self.stand_ins(&self.plan(extent)).into_iter();
+        stand_ins.chain(self.window()).chain(self.real(extent)).chain(self.table(extent)).collect()
     }
 
     fn run(&self, run: &Self::Run) -> Result<Figures, String> {
@@ -175,15 +167,13 @@ impl Study for Ocor {
             ));
         }
         Findings {
-            study: "ocor",
-            full,
             // Means over all programs need all of them.
             claims: claims::all(&results, &why, full && self.without.is_empty()),
             falsifiers: open::falsifiers(&results).into_iter().chain(figures::starvation(&results)).collect(),
             unspecified: open::unspecified(&results),
-            frozen: self.frozen.clone(),
             figures: figures::all(&results, figures::joint(&items, &trials, answer.as_deref()), &real, &cells),
             notes,
+            ..Findings::of(ENTRY.name, extent, self.frozen.clone())
         }
     }
 }

@@ -58,7 +58,7 @@ impl Region {
     }
 }
 
-/// Notes when threads ask for locks; who has one, the lock words say.
+/// Notes when threads ask for locks. The lock words say which thread has one.
 #[derive(Clone, Default)]
 pub(super) struct Notes(Arc<Mutex<(Requests, Region)>>);
 

@@ -1,18 +1,20 @@
 //! Falsifiers, and what the paper leaves open with its effect on the headline.
 
-use super::results::{Pair, Results, coh, over_draws, over_programs, roi, spinning};
-use super::why::{PARTS, change, part, said};
+use super::program::Program;
+use super::results::{Pair, Results, coh, roi, spinning};
+use super::run::Figures;
+use super::why::{PARTS, change, part};
+use crate::kit::judge::no_gain;
+use crate::kit::open::item;
+use crate::kit::{Item, Tornado, over_draws, over_programs, said};
 use crate::{Falsifier, Interval, Unspecified};
-
-/// A gain below this share of the run, in percent, whose interval includes 0 is none.
-const NO_GAIN: f64 = 1.0;
 
 /// Every falsifier.
 pub(super) fn falsifiers(results: &Results<'_>) -> Vec<Falsifier> {
     let mut all = vec![
         gain(results, "never-sleep", "no gain where the tries are never used up: 1,000,000 of them"),
-        exact(results, "free-network", "exactly nothing changes where packets never meet and the hint is free"),
-        exact(results, "one-thread", "exactly nothing changes with one thread and a free hint"),
+        exact(results, "free-network", "", "exactly nothing changes where packets never meet and the hint is free"),
+        exact(results, "one-thread", "", "exactly nothing changes with one thread and a free hint"),
         gain(results, "cheap-sleep", "no gain where sleeping and waking cost next to nothing"),
     ];
     for (place, what) in [
@@ -20,7 +22,7 @@ pub(super) fn falsifiers(results: &Results<'_>) -> Vec<Falsifier> {
         ("holder-first", "the holder first: the same"),
         ("oldest-first", "the oldest try first: the same"),
     ] {
-        all.push(exact_at(results, "free-network, rules", place, what));
+        all.push(exact(results, "free-network, rules", place, what));
     }
     all.extend([
         gain(
@@ -34,22 +36,14 @@ pub(super) fn falsifiers(results: &Results<'_>) -> Vec<Falsifier> {
     all
 }
 
-fn not_run(id: &'static str, what: &str) -> Falsifier {
-    let why = "not run".to_owned();
-    Falsifier { id, what: what.to_owned(), holds: None, figures: Vec::new(), why }
-}
-
 fn gain(results: &Results<'_>, id: &'static str, what: &str) -> Falsifier {
     let pairs = results.of(id, "");
-    let Some(roi) = over_draws(&pairs, roi) else { return not_run(id, what) };
+    let Some(roi) = over_draws(&pairs, roi) else { return Falsifier::not_run(id, what, "not run") };
     let slept: u64 = pairs.iter().map(|pair| pair.off.account.acquisitions - pair.off.account.entered_spinning).sum();
-    let none = roi.mean.abs() < NO_GAIN && roi.includes_zero();
     let mut figures = named(&pairs);
     figures.push(("half the region's 95% interval, points".to_owned(), roi.half.unwrap_or(0.0)));
     figures.push(("acquisitions after a sleep".to_owned(), slept as f64));
-    let why = if none {
-        String::new()
-    } else {
+    Falsifier::seen(id, what, no_gain(roi), figures, || {
         let awake = results.of(id, "nobody sleeps");
         let beside = if awake.is_empty() {
             String::new()
@@ -57,22 +51,13 @@ fn gain(results: &Results<'_>, id: &'static str, what: &str) -> Falsifier {
             format!(". `{id}`, nobody sleeps (1,000,000 tries): {}", change(&awake))
         };
         format!("`{id}`: {}{beside}", change(&pairs))
-    };
-    Falsifier { id, what: what.to_owned(), holds: Some(none), figures, why }
+    })
 }
 
-fn exact(results: &Results<'_>, id: &'static str, what: &str) -> Falsifier {
-    exact_at(results, id, "", what)
-}
-
-fn exact_at(results: &Results<'_>, id: &'static str, place: &str, what: &str) -> Falsifier {
+fn exact(results: &Results<'_>, id: &'static str, place: &str, what: &str) -> Falsifier {
     let pairs = results.of(id, place);
-    if pairs.is_empty() {
-        return not_run(id, what);
-    }
-    let same = pairs.iter().all(|pair| pair.off.cycles == pair.on.cycles && pair.off.account == pair.on.account);
-    let why = if same { "" } else { "something but the network's order depends on the marks" };
-    Falsifier { id, what: what.to_owned(), holds: Some(same), figures: named(&pairs), why: why.to_owned() }
+    let same = |pair: &Pair<'_>| pair.off.cycles == pair.on.cycles && pair.off.account == pair.on.account;
+    Falsifier::exact(id, what, &pairs, same, named(&pairs), "something but the network's order depends on the marks")
 }
 
 /// The paper's own: its gains contain nothing beyond overhead that was removed. Each part of thread-time says what it adds
@@ -82,11 +67,9 @@ fn identity(results: &Results<'_>) -> Falsifier {
     let what = "the region's reduction is overhead's share times overhead's reduction, within a point, as in table 3";
     let pairs = results.main();
     let beyond = |pair: &Pair<'_>| roi(pair) - part(pair, 0);
-    let Some(over) = over_programs(&pairs, beyond) else { return not_run(id, what) };
-    let means =
-        results.programs().into_iter().filter_map(|name| Some((over_draws(&results.program(name), beyond)?, name)));
-    let (worst, name) =
-        means.fold((0.0, ""), |a: (f64, &str), (b, name)| if b.mean.abs() > a.0.abs() { (b.mean, name) } else { a });
+    let Some(over) = over_programs(&pairs, beyond) else { return Falsifier::not_run(id, what, "not run") };
+    let worst = results.best(beyond, |a, b| a.abs() > b.abs()).filter(|(worst, _)| worst.mean != 0.0);
+    let (worst, name) = worst.map_or((0.0, ""), |(worst, name)| (worst.mean, name));
     let holds = worst.abs() <= 1.0;
     let mut figures =
         vec![("mean difference, points".to_owned(), over.mean), ("greatest of a program, points".to_owned(), worst)];
@@ -97,15 +80,13 @@ fn identity(results: &Results<'_>) -> Falsifier {
         figures.push((format!("of {name}: {called}, points"), of.mean));
         largest = if of.mean.abs() > largest.0.abs() { (of.mean, called) } else { largest };
     }
-    // Where all threads meet before each section, who waits less for a lock waits longer for the others.
+    // Where all threads meet before each section, a thread that waits less for a lock waits longer for the others.
     let meets = |meeting: bool| -> Vec<Pair<'_>> {
         results.main().into_iter().filter(|pair| (pair.program.draw.phase != 0) == meeting).collect()
     };
     let free = results.of("hint", "free");
     let of = |pairs: &[Pair<'_>], what: &dyn Fn(&Pair<'_>) -> f64| said(over_programs(pairs, what));
-    let why = if holds {
-        String::new()
-    } else {
+    Falsifier::seen(id, what, holds, figures, || {
         format!(
             "`main`: of {name} most of the difference is in `{}`. Programs whose threads meet before each section: \
              overhead gives {} points, `{}` gives {}: what a thread waits less for its lock it waits longer for the \
@@ -118,8 +99,7 @@ fn identity(results: &Results<'_>) -> Falsifier {
             of(&meets(false), &beyond),
             of(&free, &beyond)
         )
-    };
-    Falsifier { id, what: what.to_owned(), holds: Some(holds), figures, why }
+    })
 }
 
 fn named(pairs: &[Pair<'_>]) -> Vec<(String, f64)> {
@@ -135,93 +115,62 @@ fn named(pairs: &[Pair<'_>]) -> Vec<(String, f64)> {
     out
 }
 
-/// An item: its group of experiments, the choice with its reason, and what real systems span. Those that can decide the
-/// sign stand first.
-const ITEMS: &[(&str, &str, &str)] = &[
-    ("a try", "LL/SC, as an Alpha has it: a try that cannot succeed reads, and may hit", "near, far, LL/SC"),
-    (
+/// What the paper leaves open. Those that can decide the sign stand first.
+pub(super) const ITEMS: &[Item] = &[
+    item("a try", "LL/SC, as an Alpha has it: a try that cannot succeed reads, and may hit", "near, far, LL/SC"),
+    item(
         "sleep and wake-up",
         "2,000 cycles to sleep, 2,000 to wake, 16,000 until the sleeper runs, chosen on the baseline",
         "a quarter to ten times",
     ),
-    (
+    item(
         "who wakes",
         "the home of the lock's queue, by a packet, asked by another (sections 3.3, 4.1)",
         "within the price; a packet from the waker",
     ),
-    (
+    item(
         "program's shape",
         "the two that show what is printed: short sections behind many locks, or all threads at once (docs/workloads.md)",
         "crowds of 8 to 32 threads at a lock, which show a third of the printed overhead",
     ),
-    ("home's places", "32, a bank's MSHRs: beyond them requests wait in routers", "1 to unbounded"),
-    (
+    item("home's places", "32, a bank's MSHRs: beyond them requests wait in routers", "1 to unbounded"),
+    item(
         "cpu_relax",
         "2 cycles: a compiler barrier on an Alpha, so the loop alone",
         "10 (Alpha loop) to 140 (x86 since 2017)",
     ),
-    (
+    item(
         "woken threads",
         "all tries again; wakes only if the word says that somebody sleeps",
         "one try; a wake at each unlock",
     ),
-    ("spin count", "128, as printed", "8 to 1,024"),
-    (
+    item("spin count", "128, as printed", "8 to 1,024"),
+    item(
         "rule 1, progress",
         "8 values, one each 16 sections, wrapping: the segments of rule 3",
         "none; each section; saturating",
     ),
-    ("rule 2, marked first", "on, as printed", "off"),
-    ("levels", "8, as printed", "1 (rule 3 off) to 128"),
-    ("rule 4, wake-up last", "on, as printed", "off"),
-    ("wake-up marks", "the unlocker's request and the home's wake-up", "none; the first only"),
-    ("release", "not marked: only lock and wake-up requests are", "marked, highest level"),
-    ("sleep registration", "not marked", "marked"),
-    ("forwards", "not marked: ordinary coherence packets", "marked as their request"),
-    ("responses", "not marked: ordinary coherence packets", "marked as their request"),
-    ("mark over speculation", "no: section 4.2 changes arbiters, not the order of the allocators", "yes"),
-    ("ties", "by chance, as printed", "in turn"),
-    ("hint", "2 cycles: two registers", "0 to 20"),
-    ("channels a class", "2: six virtual channels over three message classes", "1 to 4"),
+    item("rule 2, marked first", "on, as printed", "off"),
+    item("levels", "8, as printed", "1 (rule 3 off) to 128"),
+    item("rule 4, wake-up last", "on, as printed", "off"),
+    item("wake-up marks", "the unlocker's request and the home's wake-up", "none; the first only"),
+    item("release", "not marked: only lock and wake-up requests are", "marked, highest level"),
+    item("sleep registration", "not marked", "marked"),
+    item("forwards", "not marked: ordinary coherence packets", "marked as their request"),
+    item("responses", "not marked: ordinary coherence packets", "marked as their request"),
+    item("mark over speculation", "no: section 4.2 changes arbiters, not the order of the allocators", "yes"),
+    item("ties", "by chance, as printed", "in turn"),
+    item("hint", "2 cycles: two registers", "0 to 20"),
+    item("channels a class", "2: six virtual channels over three message classes", "1 to 4"),
 ];
 
-/// The groups of experiments that vary what the paper leaves open, in the order of the report.
-pub(super) fn groups() -> impl Iterator<Item = &'static str> {
-    ITEMS.iter().map(|item| item.0)
+/// What each does to the headline: to the mean reduction of competition overhead of the programs beside the main experiment.
+pub(super) fn tornado<'a>(results: &'a Results<'_>) -> Tornado<'a, Program, Figures> {
+    Tornado { items: ITEMS, samples: results, value: coh }
 }
 
 /// Everything that is left open.
 pub(super) fn unspecified(results: &Results<'_>) -> Vec<Unspecified> {
-    let groups = results.groups();
-    ITEMS
-        .iter()
-        .map(|(group, chosen, range)| {
-            let places = groups.iter().find(|other| other.0 == *group).map_or(&[][..], |(_, places)| places.as_slice());
-            let effect = effect(results, group, places);
-            let note = match effect {
-                Some(_) => {
-                    "mean reduction of competition overhead of botss, ilbdc and imag, in percent, least and greatest"
-                }
-                None => "needs the full run",
-            };
-            Unspecified {
-                what: (*group).to_owned(),
-                chosen: (*chosen).to_owned(),
-                range: (*range).to_owned(),
-                effect,
-                note: note.to_owned(),
-            }
-        })
-        .collect()
-}
-
-/// The least and the greatest headline over the places of a group, the default among them.
-pub(super) fn effect(results: &Results<'_>, group: &str, places: &[String]) -> Option<[f64; 2]> {
-    if places.is_empty() {
-        return None;
-    }
-    let of = |pairs: &[Pair<'_>]| over_programs(pairs, coh).map(|ours| ours.mean);
-    let usual = of(&results.beside(group, &places[0]));
-    let values = places.iter().filter_map(|place| of(&results.of(group, place))).chain(usual);
-    values.fold(None, |ends: Option<[f64; 2]>, v| Some(ends.map_or([v, v], |[a, b]| [a.min(v), b.max(v)])))
+    tornado(results)
+        .unspecified("mean reduction of competition overhead of botss, ilbdc and imag, in percent, least and greatest")
 }

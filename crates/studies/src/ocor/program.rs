@@ -1,6 +1,7 @@
 //! What runs: a draw of a profile.
 
 use super::run::Run;
+use crate::kit::Draw as Drawn;
 use baton_chip::Simulated;
 use baton_machine::Wait;
 use baton_sync::lock::RawLock;
@@ -33,6 +34,21 @@ impl Serialize for Program {
     }
 }
 
+impl Drawn for Program {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn place(&self) -> usize {
+        self.place
+    }
+    fn label(&self) -> String {
+        format!("{} {}", self.name, self.number)
+    }
+    fn seed(&self, again: u64) -> u64 {
+        Numbered { number: self.number, draw: self.draw }.seed(again)
+    }
+}
+
 impl Program {
     /// The draws of a profile.
     pub fn of(profile: &Profile) -> Vec<Program> {
@@ -46,11 +62,6 @@ impl Program {
             high_network: profile.printed.network == Class::High,
         };
         all.map(program).collect()
-    }
-
-    /// The seed of its `again`th run, from 0.
-    pub fn seed(&self, again: u64) -> u64 {
-        Numbered { number: self.number, draw: self.draw }.seed(again)
     }
 
     /// Bytes of guest memory that it needs.

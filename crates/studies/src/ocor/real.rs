@@ -1,5 +1,5 @@
 //! Real programs with the same lock on the same chip: what marks do where the accesses are a program's own, and its result is
-//! checked. They stand for nobody else's program (`docs/workloads.md`).
+//! checked. They stand in for no other program (`docs/reference/workloads.md`).
 
 use super::notes::Notes;
 use super::run::{Figures, Setup};
@@ -56,19 +56,19 @@ pub(super) struct RealPair<'a> {
     pub(super) on: &'a Figures,
 }
 
-/// Who pays for the registers that tell the network of tries.
+/// Which arm pays for the registers that tell the network of tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Price {
     /// The arm with marks, as the chip has it.
     Marked,
-    /// Nobody: they are free.
+    /// No arm: they are free.
     Free,
     /// Both arms: without marks they are written, and routers do not heed them.
     Both,
 }
 
 impl Price {
-    /// All of them.
+    /// Every way to pay.
     pub const ALL: [Price; 3] = [Price::Marked, Price::Free, Price::Both];
 
     /// What it is called.
@@ -116,7 +116,7 @@ pub fn scale(program: Program, seed: u64) -> Scale {
     Scale { size, grain, seed }
 }
 
-/// All pairs. What the price does is asked of all programs but `dedup`, whose runs are the longest and where nobody waits.
+/// All pairs. What the price does is asked of all programs but `dedup`, whose runs are the longest and where no thread waits.
 pub(super) fn cases(full: bool) -> Vec<Case> {
     let case = |price, program, threads, seed| {
         let what = What { program, scale: scale(program, seed) };
@@ -157,7 +157,7 @@ impl LockVisitor<Simulated> for Make<'_> {
 }
 
 impl Run {
-    /// Does it.
+    /// Does the run.
     ///
     /// # Errors
     /// As [`super::run::Run::figures`]; a result that is not what one thread computes is one.

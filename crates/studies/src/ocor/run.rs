@@ -4,7 +4,8 @@ use super::account::{Account, Requests};
 use super::notes::Notes;
 use super::program::Program;
 use super::window::Window;
-use baton_chip::{Chip, LockLog, Options, Outcome, Simulated, Simulation, Spawn};
+use crate::kit::simulate;
+use baton_chip::{Chip, LockLog, Options, Outcome, Simulated, Simulation};
 use baton_machine::Wait;
 use baton_sync::lock::{self, LockVisitor, RawLock, ZeroInit};
 use baton_workloads::Team;
@@ -159,15 +160,8 @@ impl Setup<'_> {
             heap_bytes: (16 << 20) + bytes(line_bytes),
             ..Options::default()
         };
-        let mut simulation = Simulation::new(&chip, &options).map_err(|error| error.to_string())?;
         let make = make(line_bytes, wait);
-        let team = simulation.outside(|| lock::visit::<Simulated, _>(self.lock, make)).map_err(|e| e.to_string())??;
-        for body in team.bodies {
-            simulation.spawn(Spawn::default(), body).map_err(|error| error.to_string())?;
-        }
-        let outcome = simulation.run().map_err(|stuck| stuck.to_string())?;
-        simulation.outside(team.verify)?;
-        Ok((simulation, outcome))
+        simulate(&chip, &options, || lock::visit::<Simulated, _>(self.lock, make).map_err(|e| e.to_string())?)
     }
 
     /// As [`Setup::run`], accounted for by the locks' words.
@@ -194,7 +188,7 @@ impl Setup<'_> {
 }
 
 impl Run {
-    /// Does it.
+    /// Does the run.
     ///
     /// # Errors
     /// With why there are no figures: a chip or lock that cannot be, a run that hangs, wrong results, or an account that does
@@ -206,7 +200,7 @@ impl Run {
     /// As [`Run::figures`], with what the first threads did over time.
     ///
     /// # Errors
-    /// The same.
+    /// As [`Run::figures`].
     pub fn with_window(&self) -> Result<Figures, String> {
         let (figures, watched) = self.watched()?;
         let window = Window::of(&watched.log, &watched.requests, watched.region)?;

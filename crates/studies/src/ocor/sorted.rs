@@ -1,14 +1,17 @@
 //! Runs that were done, by what they were for; and what is to be run next, where that follows from them.
 
-use super::experiments::DRAWS_BESIDE;
 use super::figures::Cell;
-use super::jobs::{Case, Job, arm};
-use super::joint::{self, Search, Seen, Set, Trial};
+use super::jobs::{ARMS, Job, stand_in};
+use super::joint::{self, Seen};
+use super::program::Program;
 use super::real::{self, RealPair};
 use super::results::{Pair, Results};
 use super::run::Figures;
 use super::{Ocor, Study};
 use crate::Extent;
+use crate::kit::Draw as _;
+use crate::kit::samples::Sample;
+use crate::kit::search::{Search, Set, Trial};
 
 /// A run and what came of it.
 type Done = (<Ocor as Study>::Run, Figures);
@@ -30,18 +33,12 @@ pub(super) struct Sorted<'a> {
 impl Ocor {
     /// Sorts what was done, in the order of [`Study::runs`] and then of [`Study::more`].
     pub(super) fn sorted<'a>(&'a self, extent: Extent, done: &'a [Done]) -> Sorted<'a> {
-        let (experiments, cases) = self.cases(extent);
-        let mut pairs = Vec::new();
-        // The arm without marks comes first.
-        for (cases, done) in cases.chunks_exact(2).zip(done.chunks_exact(2)) {
-            let id = experiments[cases[0].experiment].id.clone();
-            let (program, seed) = (&self.programs[cases[0].program], cases[0].seed);
-            pairs.push((id, Pair { program, seed, off: &done[0].1, on: &done[1].1 }));
-        }
-        let mut results = Results::new(pairs, &self.profiles).with_routers(self.routers);
-        let mut rest = &done[cases.len()..];
+        let (samples, mut rest) = self.plan(extent).samples(done);
+        let mut results = Results::new(samples, &self.profiles);
+        results.routers = self.routers;
         if let [(Ok(Job::Window { .. }), off), (Ok(Job::Window { .. }), on), others @ ..] = rest {
-            (results, rest) = (results.with_window(off, on), others);
+            results.window = off.window.as_ref().zip(on.window.as_ref());
+            rest = others;
         }
         let real = real::cases(extent == Extent::Full);
         let (real_runs, rest) = rest.split_at(2 * real.len());
@@ -64,59 +61,41 @@ impl Ocor {
         }
         let items = joint::items();
         let singles = joint::singles(&sorted.results, &items);
-        let valid = |set: &Set| self.is_chip(&items, set);
-        let search = Search { items: &items, singles: &singles, draws: DRAWS_BESIDE, valid: &valid };
-        while sorted.next.is_empty() {
-            let seen: Vec<Seen> = sorted.trials.iter().map(|(_, seen)| *seen).collect();
-            let round = search.trials(&seen).split_off(seen.len());
-            if round.is_empty() {
-                break;
-            }
-            for trial in round {
-                let tried = self.tried(trial.draws);
-                if rest.len() < 2 * tried.len() {
-                    rest = &[];
-                    sorted.next.extend(self.trial(&items, &trial));
-                    continue;
-                }
-                let (mine, others) = rest.split_at(2 * tried.len());
-                rest = others;
-                let pair = |((program, seed), arms): ((usize, u64), &'a [Done])| Pair {
-                    program: &self.programs[program],
-                    seed,
-                    off: &arms[0].1,
-                    on: &arms[1].1,
-                };
-                let pairs: Vec<Pair<'a>> = tried.into_iter().zip(mine.chunks_exact(2)).map(pair).collect();
-                let seen = joint::seen(&sorted.results, &pairs);
-                for pair in pairs {
-                    sorted.results.push((joint::GROUP, trial.name.clone()), pair);
-                }
-                sorted.trials.push((trial, seen));
-            }
-        }
+        let (choices, valid) = (joint::choices(&items), |set: &Set| self.is_chip(&items, set));
+        let search = Search { singles: &singles, ..joint::search(&choices, &valid) };
+        let results = &mut sorted.results;
+        let (trials, next) = search.go(|trial| {
+            let tried = self.tried(joint::draws(trial));
+            let (mine, others) = rest.split_at_checked(2 * tried.len())?;
+            rest = others;
+            let samples =
+                || tried.iter().zip(mine.chunks_exact(2)).map(|(program, arms)| Sample::of(*program, 0, arms));
+            let pairs: Vec<Pair<'a>> = samples().filter_map(|sample| sample.pair([0, 1])).collect();
+            let seen = joint::seen(results, &pairs);
+            samples().for_each(|sample| results.samples.push((joint::GROUP, trial.name.clone()), sample));
+            Some(seen)
+        });
+        sorted.trials = trials;
+        sorted.next = next.iter().flat_map(|trial| self.trial(&items, trial)).collect();
     }
 
     /// Whether a set's settings are a chip, in both arms.
-    pub(super) fn is_chip(&self, items: &[joint::Item], set: &Set) -> bool {
-        let trial = Trial { name: String::new(), set: set.clone(), priced: false, draws: 1 };
-        let experiment = joint::experiment(items, &trial);
-        [false, true].into_iter().all(|marked| self.chip(&experiment, marked).is_ok())
+    pub(super) fn is_chip(&self, items: &[joint::Choices], set: &Set) -> bool {
+        self.chips(&joint::setting(items, set, false)).iter().all(Result::is_ok)
     }
 
     /// The runs of a trial, the arm without marks first.
-    fn trial(&self, items: &[joint::Item], trial: &Trial) -> Next {
-        let experiment = joint::experiment(items, trial);
-        let chips = [false, true].map(|marked| self.chip(&experiment, marked));
-        let run = |(program, seed): (usize, u64)| {
-            let of = &self.programs[program];
-            [false, true].map(|marked| {
-                let case = Case { experiment: 0, program, seed, marked };
-                let run = self.stand_in(&experiment, &case, chips[usize::from(marked)].clone());
-                let name = format!("{} {}, seed {seed}, joint, {}, {}", of.name, of.number, trial.name, arm(marked));
-                (name, run.map(Job::StandIn))
-            })
+    fn trial(&self, items: &[joint::Choices], trial: &Trial) -> Next {
+        let setting = joint::setting(items, &trial.set, joint::priced(trial));
+        let chips = self.chips(&setting);
+        let run = |program: &Program| {
+            let (name, seed) = (program.label(), program.seed(0));
+            let arm = |(arm, chip): (&str, &Result<String, String>)| {
+                let run = chip.clone().map(|chip| Job::StandIn(stand_in(&setting, program, seed, chip)));
+                (format!("{name}, seed {seed}, joint, {}, {arm}", trial.name), run)
+            };
+            ARMS.into_iter().zip(&chips).map(arm).collect::<Next>()
         };
-        self.tried(trial.draws).into_iter().flat_map(run).collect()
+        self.tried(joint::draws(trial)).into_iter().flat_map(run).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Lock by network: what a designer should build. One workload on each lock and each network, at several numbers of cores.
 //!
-//! Locks other than `spin-park` and `adaptive` give no hints, so they are told of from outside
-//! ([`Told`]), in all arms alike. Overhead is what threads see: from the request to the moment
+//! Locks other than `spin-park` and `adaptive` give no hints, so they are instrumented from outside
+//! ([`Instrumented`]), in all arms alike. Overhead is what threads see: from the request to the moment
 //! at which `lock` returns, less others' sections in between; the account by lock words ([`super::account`]) reads words of
 //! `spin-park` alone.
 
@@ -12,7 +12,7 @@ use super::program::Program;
 use super::run::{Figures, Setup};
 use baton_chip::{Simulated, act};
 use baton_machine::Wait;
-use baton_sync::lock::told::Told;
+use baton_sync::lock::instrumented::Instrumented;
 use baton_sync::lock::{LockVisitor, RawLock, ZeroInit};
 use baton_workloads::profile::{self, Draw};
 use baton_workloads::{Probe, Team};
@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A lock of the table: its name in the registry, how it waits, and what it stands for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Kind {
+pub struct LockRow {
     /// Its name in the registry.
     pub lock: &'static str,
     /// How it waits.
@@ -35,12 +35,12 @@ pub struct Kind {
     pub free_sleep: bool,
 }
 
-const fn kind(lock: &'static str, wait: Wait, what: &'static str, chosen: [bool; 2]) -> Kind {
-    Kind { lock, wait, what, chosen, free_sleep: false }
+const fn kind(lock: &'static str, wait: Wait, what: &'static str, chosen: [bool; 2]) -> LockRow {
+    LockRow { lock, wait, what, chosen, free_sleep: false }
 }
 
 /// The locks.
-pub const KINDS: [Kind; 10] = [
+pub const LOCKS: [LockRow; 10] = [
     kind("spin-park", Wait::SpinPark(128), "spin-park, 128 tries: the paper's", [true, true]),
     kind(
         "spin-park",
@@ -55,7 +55,10 @@ pub const KINDS: [Kind; 10] = [
     kind("mcs", Wait::Mwait(1), "mcs, MWAIT", [false, true]),
     kind("mcs", Wait::SpinPark(128), "mcs, 128 looks, then asleep", [false; 2]),
     // Whether it is the sleep that its hand-offs wait for.
-    Kind { free_sleep: true, ..kind("mcs", Wait::SpinPark(128), "mcs, 128 looks, then asleep at no cost", [false; 2]) },
+    LockRow {
+        free_sleep: true,
+        ..kind("mcs", Wait::SpinPark(128), "mcs, 128 looks, then asleep at no cost", [false; 2])
+    },
     kind("clh", Wait::Pause, "clh, spinning", [false; 2]),
 ];
 
@@ -77,9 +80,9 @@ pub struct Size {
     pub threads: u32,
     /// Acquisitions a thread; fewer on great chips, so that a run stays below a minute.
     pub acquisitions: u64,
-    /// Draws of the program, and seeds of each.
+    /// Draws of the program.
     pub draws: usize,
-    /// See there.
+    /// Seeds of each draw.
     pub seeds: u64,
 }
 
@@ -108,8 +111,8 @@ pub(super) fn cases(full: bool) -> Vec<Case> {
     let mut cases = Vec::new();
     let last = SIZES.len() - 1;
     for (size, of) in SIZES.iter().enumerate().take(if full { SIZES.len() } else { 1 }) {
-        let wanted = |kind: &Kind| if full { size != last || kind.chosen[1] } else { kind.chosen[0] };
-        for (kind, _) in KINDS.iter().enumerate().filter(|(_, kind)| wanted(kind)) {
+        let wanted = |kind: &LockRow| if full { size != last || kind.chosen[1] } else { kind.chosen[0] };
+        for (kind, _) in LOCKS.iter().enumerate().filter(|(_, kind)| wanted(kind)) {
             for network in 0..NETWORKS.len() {
                 let (draws, seeds) = if full { (of.draws, of.seeds) } else { (1, 1) };
                 let all = (0..draws).flat_map(|draw| (1..=seeds).map(move |seed| (draw, seed)));
@@ -127,7 +130,7 @@ impl Case {
 
     /// Settings of the chip.
     pub(super) fn settings(&self) -> Vec<String> {
-        let kind = &KINDS[self.kind];
+        let kind = &LOCKS[self.kind];
         let monitors = if matches!(kind.wait, Wait::Mwait(_)) { &MWAIT[..] } else { &[] };
         let own = NETWORKS[self.network].1.iter().chain(monitors).map(|&setting| setting.to_owned());
         own.chain(if kind.free_sleep { sleep(0, 1) } else { Vec::new() }).collect()
@@ -136,7 +139,7 @@ impl Case {
     /// The run, on that chip.
     pub(super) fn run(&self, chip: String, program: &Program) -> Run {
         let Size { threads, acquisitions, .. } = SIZES[self.size];
-        let Kind { lock, wait, .. } = KINDS[self.kind];
+        let LockRow { lock, wait, .. } = LOCKS[self.kind];
         let mut program = program.clone();
         // As much contention a lock, whatever the number of threads.
         let locks = (u64::from(program.draw.locks) * u64::from(threads)).div_ceil(64) as u32;
@@ -146,7 +149,7 @@ impl Case {
 
     pub(super) fn name(&self) -> String {
         let Case { kind, network, draw, seed, .. } = *self;
-        format!("{}, {}, {} threads, draw {draw}, seed {seed}", KINDS[kind].what, NETWORKS[network].0, self.threads())
+        format!("{}, {}, {} threads, draw {draw}, seed {seed}", LOCKS[kind].what, NETWORKS[network].0, self.threads())
     }
 }
 
@@ -215,7 +218,7 @@ impl Probe for Notes {
         });
     }
     fn release(&self, lock: u32) {
-        // Whoever holds it took it last.
+        // The holder is the one that took it last.
         self.at_lock(lock, |here, now| {
             if let Some(last) = here.held.last_mut() {
                 last.1 = now;
@@ -248,13 +251,13 @@ impl LockVisitor<Simulated> for Make<'_> {
         Ok(if L::INFO.hints {
             draw.team::<Simulated, L, _>(how, self.wait, self.notes)
         } else {
-            draw.team::<Simulated, Told<Simulated, L>, _>(how, self.wait, self.notes)
+            draw.team::<Simulated, Instrumented<Simulated, L>, _>(how, self.wait, self.notes)
         })
     }
 }
 
 impl Run {
-    /// Does it. Of the account there are acquisitions, sections, blocked time and overhead; not its causes.
+    /// Does the run. Of the account there are acquisitions, sections, blocked time and overhead; not its causes.
     ///
     /// # Errors
     /// With why there are no figures: a chip or lock that cannot be, a run that hangs, or wrong results.
@@ -296,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn overhead_is_waiting_while_nobody_is_inside() {
+    fn overhead_is_waiting_while_the_lock_is_free() {
         // The second asks at 5, while the first is inside up to 20, and comes in at 30; the third waits from 25 to 60.
         let lock = AtLock { waits: vec![(0, 10), (5, 30), (25, 60)], held: vec![(10, 20), (30, 50), (60, 70)] };
         let account = account(&[lock]);
@@ -310,6 +313,6 @@ mod tests {
         let full = cases(true);
         let of = |size: usize| full.iter().filter(|case| case.size == size).count();
         assert_eq!([0, 1, 2, 3].map(of), [180, 90, 30, 15]);
-        assert!(full.iter().all(|case| case.size != 3 || KINDS[case.kind].chosen[1]));
+        assert!(full.iter().all(|case| case.size != 3 || LOCKS[case.kind].chosen[1]));
     }
 }

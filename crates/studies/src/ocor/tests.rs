@@ -3,6 +3,8 @@
 use super::*;
 use crate::Extent;
 use crate::claim::Findings;
+use crate::hash;
+use crate::kit::On;
 use std::path::Path;
 
 /// Figures that hang on a run's inputs: the arm with marks has less overhead, by how much its chip's text says.
@@ -40,7 +42,8 @@ fn made_up(run: &Result<Job, String>) -> Figures {
 
 fn study() -> Ocor {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    Ocor::open(&root.join("../../chips/ocor64.toml"), &root.join("tests/profiles")).unwrap()
+    let inputs = Inputs::open(&[root.join("../../chips/ocor64.toml")], vec![root.join("tests/profiles")]).unwrap();
+    Ocor::open(&inputs).unwrap()
 }
 
 /// The study with these profiles, all rounds of it: how many runs there were in each, and what came out.
@@ -66,7 +69,7 @@ fn a_full_study_searches_sets_of_choices_and_explains_every_miss() {
     let (rounds, findings) = findings(Extent::Full);
     assert!((4..=6).contains(&rounds.len()), "{rounds:?}");
     let later: usize = rounds[1..].iter().sum();
-    assert!(later <= joint::most_runs(experiments::DRAWS_BESIDE), "{rounds:?}");
+    assert!(later <= joint::most_runs(), "{rounds:?}");
     let answer = findings.notes.iter().find(|note| note.contains("plausible set")).expect("an answer");
     assert!(answer.contains("39.9") && answer.contains("both arms pay"), "{answer}");
     for claim in findings.claims.iter().filter(|claim| claim.holds == Some(false)) {
@@ -100,15 +103,13 @@ fn a_quick_study_is_one_round() {
 #[test]
 fn every_set_of_the_sample_runs() {
     let (study, items) = (study(), joint::items());
-    let singles: Vec<_> = items.iter().map(|_| Vec::new()).collect();
-    let search = joint::Search { items: &items, singles: &singles, draws: 1, valid: &|set| study.is_chip(&items, set) };
-    let trials = search.trials(&[]);
-    let program = study.programs.iter().position(|of| of.name == "ilbdc").unwrap();
+    let (_, trials) = joint::search(&joint::choices(&items), &|set| study.is_chip(&items, set)).go(|_| None);
+    assert!(trials.len() > 20, "{}", trials.len());
+    let program = study.programs.iter().find(|of| of.name == "ilbdc").unwrap();
     for trial in &trials {
-        let experiment = experiments::Experiment { threads: 16, ..joint::experiment(&items, trial) };
-        for marked in [false, true] {
-            let case = Case { experiment: 0, program, seed: 1, marked };
-            let run = study.stand_in(&experiment, &case, study.chip(&experiment, marked)).unwrap();
+        let setting = experiments::Setting { threads: 16, ..joint::setting(&items, &trial.set, false) };
+        for chip in study.chips(&setting) {
+            let run = jobs::stand_in(&setting, program, 1, chip.unwrap());
             let figures = run::Run { acquisitions: 3, threads: 8, ..run }.figures();
             assert!(figures.is_ok(), "{}: {}: {figures:?}", trial.name, joint::text(&items, &trial.set));
         }
@@ -130,5 +131,41 @@ fn every_lock_of_the_table_runs() {
         assert!(figures.account.acquisitions == 24 && figures.active > 0 && figures.packets > 0, "{}", case.name());
         locks += 1;
     }
-    assert_eq!(locks, table::KINDS.len());
+    assert_eq!(locks, table::LOCKS.len());
+}
+
+/// The rules as data: what is run, and what each claim, falsifier and open item says.
+fn rules_as_data() -> String {
+    let mut lines = Vec::new();
+    for of in experiments::all() {
+        let experiments::Setting { both, marked, other, lines: section, crowd, lock, tries, threads } = &of.setting;
+        let crowd = crowd.map(|crowd| (crowd.locks, crowd.section, crowd.think));
+        let (On::All(names) | On::These(names)) = of.on;
+        let settings = (&of.id, both, marked, other.settings(marked));
+        let rest = (section, crowd, lock, tries, threads, names, of.draws, of.seeds, of.quick);
+        lines.push(format!("{settings:?} {rest:?}"));
+    }
+    let results = results::Results::new(Default::default(), &[]);
+    for of in claims::all(&results, &Why::new(&results, &[]), true) {
+        lines.push(format!("{:?}", (of.id, of.part, of.what, of.paper, of.unit, of.basis, of.rule)));
+    }
+    for of in open::falsifiers(&results).into_iter().chain(figures::starvation(&results)) {
+        lines.push(format!("{:?}", (of.id, of.what)));
+    }
+    for of in open::unspecified(&results) {
+        lines.push(format!("{:?}", (of.what, of.chosen, of.range)));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// This fails when a rule changes: then [`RESTATED`] goes, and the rules are frozen under a name of their own.
+#[test]
+fn rules_in_this_form_are_those_that_were_frozen() {
+    assert_eq!(hash::of(rules_as_data()).short(), "890e7fa424cc02a8");
+    assert_eq!(
+        inputs::rules(&RULES, None),
+        RESTATED[0],
+        "the files changed: if no rule did, this is the hash of their form"
+    );
+    assert_eq!(study().frozen.rules, RESTATED[1]);
 }

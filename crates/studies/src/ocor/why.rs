@@ -1,15 +1,16 @@
 //! Why a claim or a falsifier came out as it did: sentences that name an experiment and quote its figure, computed from what was
 //! run. No figure is written here.
 
-use super::account::CAUSES;
+use super::account::{CAUSES, Cause};
 use super::experiments::{PRICED, beside};
-use super::joint::{self, Item, Seen, Trial};
-use super::results::{Pair, Results, coh, over_draws, over_programs, roi, spinning};
+use super::joint::{self, Choices, Seen};
+use super::results::{Pair, Results, Value, coh, roi, spinning};
 use super::run::Figures;
-use crate::Interval;
+use crate::kit::search::Trial;
+use crate::kit::{over_draws, over_programs, said};
 use baton_plot::number;
 
-/// Who knows why.
+/// Says why, from what was run.
 pub(super) struct Why<'a> {
     results: &'a Results<'a>,
     trials: &'a [(Trial, Seen)],
@@ -18,29 +19,17 @@ pub(super) struct Why<'a> {
 /// The paper's mean reductions: what the question about sets of choices is about.
 const HEADLINE: [f64; 2] = [39.9, 14.4];
 
-/// A mean with half its interval.
-pub(super) fn said(of: Option<Interval>) -> String {
-    let Some(Interval { mean, half }) = of else { return "not run".to_owned() };
-    half.map_or_else(|| format!("{mean:.1}"), |half| format!("{mean:.1} ± {half:.1}"))
-}
-
-/// Each cause's share of the overhead without marks, in percent, the largest first; and what the two that a network's order
-/// shortens at once are.
-fn largest(pairs: &[Pair<'_>]) -> Option<(usize, f64)> {
-    let share = |cause: usize| {
-        let of =
-            |pair: &Pair<'_>| 100.0 * pair.off.account.by_cause[cause] as f64 / pair.off.account.overhead.max(1) as f64;
-        over_programs(pairs, of).map(|of| of.mean)
-    };
-    let all = (0..CAUSES.len()).filter_map(|cause| Some((cause, share(cause)?)));
-    all.max_by(|a, b| a.1.total_cmp(&b.1))
-}
-
-fn queueing(pairs: &[Pair<'_>]) -> Option<f64> {
-    let cause = super::account::Cause::Queueing as usize;
+/// A cause's share of the overhead without marks, in percent.
+fn share(pairs: &[Pair<'_>], cause: usize) -> Option<f64> {
     let of =
         |pair: &Pair<'_>| 100.0 * pair.off.account.by_cause[cause] as f64 / pair.off.account.overhead.max(1) as f64;
     over_programs(pairs, of).map(|of| of.mean)
+}
+
+/// The cause with the largest share.
+fn largest(pairs: &[Pair<'_>]) -> Option<(usize, f64)> {
+    let all = (0..CAUSES.len()).filter_map(|cause| Some((cause, share(pairs, cause)?)));
+    all.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 impl<'a> Why<'a> {
@@ -50,7 +39,9 @@ impl<'a> Why<'a> {
 
     /// What overhead consists of there, and what marks changed of how threads enter.
     pub(super) fn causes(&self, experiment: &str, pairs: &[Pair<'_>]) -> String {
-        let Some(((cause, share), queueing)) = largest(pairs).zip(queueing(pairs)) else { return "not run".to_owned() };
+        let Some(((cause, share), queueing)) = largest(pairs).zip(share(pairs, Cause::Queueing as usize)) else {
+            return "not run".to_owned();
+        };
         format!(
             "`{experiment}`: {share:.0}% of the overhead is {}, {queueing:.0}% queueing behind others, which alone an order shortens at \
              once; marks change entries while spinning by {} points",
@@ -73,7 +64,7 @@ impl<'a> Why<'a> {
     /// The best plausible set of open choices, in short.
     fn joint(&self) -> String {
         let of = |priced: bool| {
-            let named = |(trial, _): &&(Trial, Seen)| trial.draws > 1 && trial.priced == priced;
+            let named = |(trial, _): &&(Trial, Seen)| trial.again.is_some() && joint::priced(trial) == priced;
             self.trials.iter().rfind(named).map(|(_, seen)| seen)
         };
         match of(false).zip(of(true)) {
@@ -92,7 +83,7 @@ impl<'a> Why<'a> {
             all.filter(|pair| name.is_empty() || pair.program.name == name).collect()
         };
         let tries = of("spin count", "1024");
-        let entered = |value: fn(&Pair<'_>) -> f64| said(over_programs(&tries, value));
+        let entered = |value: Value| said(over_programs(&tries, value));
         let more = |group: &str, place: &str| said(over_programs(&of(group, place), spinning));
         let longer = beside("hint", "20 cycles");
         format!(
@@ -142,12 +133,11 @@ impl<'a> Why<'a> {
     }
 
     /// The answer to the question whether any plausible set of open choices reaches the paper's headline; nothing without trials.
-    pub(super) fn answer(&self, items: &[Item]) -> Option<String> {
-        let alone = || self.trials.iter().filter(|(trial, _)| trial.draws == 1);
+    pub(super) fn answer(&self, items: &[Choices]) -> Option<String> {
+        let alone = || self.trials.iter().filter(|(trial, _)| trial.again.is_none());
         let again = |name: &str, priced: bool| {
-            let mine =
-                |(trial, _): &&(Trial, Seen)| trial.draws > 1 && trial.priced == priced && trial.name.starts_with(name);
-            self.trials.iter().find(mine)
+            let mut all = self.trials.iter().filter(|(trial, _)| trial.name.starts_with(name));
+            all.find(|(trial, _)| trial.again.is_some() && joint::priced(trial) == priced)
         };
         let reaches = |seen: &Seen| seen.coh >= HEADLINE[0] && seen.roi >= HEADLINE[1];
         let count = |wanted: &dyn Fn(&Seen) -> bool| alone().filter(|(_, seen)| wanted(seen)).count();

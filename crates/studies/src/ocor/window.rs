@@ -18,11 +18,11 @@ pub enum Doing {
     Section,
     /// It waits while another thread holds the lock.
     Held,
-    /// It waits while nobody does: competition overhead.
+    /// It waits while no thread holds the lock: competition overhead.
     Free,
 }
 
-/// All of them, in the order of their numbers, each with its name.
+/// Everything that a thread does, in the order of the numbers, each with its name.
 pub const DOINGS: [(Doing, &str); 4] = [
     (Doing::Own, "own work"),
     (Doing::Section, "critical section"),
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_without_a_holder_is_told() {
+    fn a_release_without_a_holder_is_an_error() {
         let log = LockLog { changes: vec![change(20, 0, 1, 0)], waits: Vec::new() };
         assert!(Window::of(&log, &vec![vec![10]], (0, 30)).is_err());
     }

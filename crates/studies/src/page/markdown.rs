@@ -1,7 +1,7 @@
 //! A study as a page of the documentation: Markdown that links its pictures, each a file of its own.
 
-use super::{Drawing, Figure, number};
-use crate::{Basis, Findings};
+use super::{Drawing, Figure, cell, number};
+use crate::Findings;
 use baton_plot::{Table, file};
 use std::fmt::Write;
 
@@ -82,10 +82,6 @@ fn verdict(holds: Option<bool>) -> String {
     .to_owned()
 }
 
-fn cell(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), number)
-}
-
 fn table(header: &[&str], rows: Vec<Vec<String>>) -> Table {
     let header = header.iter().map(|&name| name.to_owned()).collect();
     Table { header, rows, ..Table::default() }
@@ -94,19 +90,13 @@ fn table(header: &[&str], rows: Vec<Vec<String>>) -> Table {
 fn claims(findings: &Findings) -> Table {
     let row = |claim: &crate::Claim| {
         let part = if claim.part.is_empty() { String::new() } else { format!(": {}", claim.part) };
-        let basis = match claim.basis {
-            Basis::Predicted => "predicted",
-            Basis::Calibrated => "calibrated",
-            Basis::Derived => "derived",
-            Basis::NotComparable => "not comparable",
-        };
         vec![
             claim.id.to_owned(),
             format!("{}{part} ({})", claim.what, claim.unit),
             cell(claim.paper),
             cell(claim.ours),
             claim.interval.map_or_else(|| "-".to_owned(), |[a, b]| format!("{} to {}", number(a), number(b))),
-            basis.to_owned(),
+            claim.basis.name().to_owned(),
             verdict(claim.holds),
             if claim.why.is_empty() { claim.rule.clone() } else { format!("{}; {}", claim.rule, claim.why) },
         ]
@@ -142,7 +132,7 @@ fn unspecified(findings: &Findings) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Claim, Frozen, Interval, Rule};
+    use crate::{Claim, Extent, Frozen, Interval, Rule};
     use baton_plot::{Bar, Bars};
 
     fn findings() -> Findings {
@@ -156,18 +146,14 @@ mod tests {
         let ours = Interval { mean: 2.0, half: Some(1.0) };
         let claim = Claim::new("O1", "", "mean", "%").judged(39.9, ours, Rule::Within(0.25), "`main`: 2 | 3");
         Findings {
-            study: "ocor",
-            full: true,
             claims: vec![claim],
-            falsifiers: Vec::new(),
-            unspecified: Vec::new(),
-            frozen: Frozen { commit: "abc".into(), ..Frozen::default() },
             figures: vec![
                 Figure::from(bars.clone()).named("figure-2").noted("of all"),
                 table.into(),
                 Figure::from(bars),
             ],
             notes: vec!["stand-ins".into()],
+            ..Findings::of("ocor", Extent::Full, Frozen { commit: "abc".into(), ..Frozen::default() })
         }
     }
 

@@ -114,6 +114,11 @@ pub fn html(findings: &Findings) -> String {
     )
 }
 
+/// A number of a table, if there is one.
+pub fn cell(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), number)
+}
+
 /// Where the figures are.
 fn contents(findings: &Findings) -> String {
     let mut out = String::from("<details><summary>Figures and tables</summary><ol>");

@@ -1,7 +1,7 @@
 //! The tables of a study's page.
 
-use super::{escape, number};
-use crate::{Basis, Findings};
+use super::{cell, escape, number};
+use crate::Findings;
 use std::fmt::Write;
 
 fn mark(holds: Option<bool>) -> &'static str {
@@ -10,10 +10,6 @@ fn mark(holds: Option<bool>) -> &'static str {
         Some(false) => "<b class=no>does not hold</b>",
         None => "not judged",
     }
-}
-
-fn cell(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), number)
 }
 
 pub(super) fn summary(findings: &Findings) -> String {
@@ -36,20 +32,15 @@ pub(super) fn claims(findings: &Findings) -> String {
     for claim in &findings.claims {
         let name = if claim.part.is_empty() { claim.id.to_owned() } else { format!("{} {}", claim.id, claim.part) };
         let ends = claim.interval.map_or_else(|| "-".to_owned(), |[a, b]| format!("{} – {}", number(a), number(b)));
-        let basis = match claim.basis {
-            Basis::Predicted => "predicted",
-            Basis::Calibrated => "calibrated",
-            Basis::Derived => "derived",
-            Basis::NotComparable => "not comparable",
-        };
         let _ = write!(
             out,
-            "<tr><td>{}<td>{} ({})<td class=n>{}<td class=n>{}<td class=n>{ends}<td>{basis}<td>{}<td>{}; {}",
+            "<tr><td>{}<td>{} ({})<td class=n>{}<td class=n>{}<td class=n>{ends}<td>{}<td>{}<td>{}; {}",
             escape(&name),
             escape(&claim.what),
             escape(claim.unit),
             cell(claim.paper),
             cell(claim.ours),
+            claim.basis.name(),
             mark(claim.holds),
             escape(&claim.rule),
             escape(&claim.why)

@@ -33,7 +33,7 @@ pub struct Condvar<W = super::SpinPark> {
 }
 
 impl<W: WaitPolicy> Condvar<W> {
-    /// A condition variable that nobody waits on.
+    /// A condition variable that no thread waits on.
     pub const fn new() -> Self {
         const { assert_zero_init::<Event<Native>>() };
         Condvar { event: MaybeUninit::zeroed(), wait: PhantomData }

@@ -24,10 +24,7 @@ mod condvar;
 
 pub use condvar::Condvar;
 
-use crate::lock::{
-    Fifo, RawLock, TimedLock, TryLock, Waits, ZeroInit, adaptive, clh, cohort, futex, hemlock, k42, mcs, spin_park,
-    spin_park_once, spin_park_wakes, tas, ticket, ticket_prop, ttas,
-};
+use crate::lock::{Fifo, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::units::Nanos;
 use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Clock, Deadline, Machine, Native, Wait};
@@ -74,7 +71,7 @@ pub struct Raw<L: RawLock<Native>, W = SpinPark> {
 
 // SAFETY: a lock is made to be shared; the token is written and read by the holder only.
 unsafe impl<L: RawLock<Native>, W: WaitPolicy> Sync for Raw<L, W> {}
-// SAFETY: a lock that nobody holds is plain data.
+// SAFETY: a lock that no thread holds is plain data.
 unsafe impl<L: RawLock<Native>, W: WaitPolicy> Send for Raw<L, W> {}
 
 impl<L: RawLock<Native> + ZeroInit, W: WaitPolicy> Raw<L, W> {
@@ -162,56 +159,18 @@ unsafe impl<L: TimedLock<Native> + ZeroInit, W: WaitPolicy> RawMutexTimed for Ra
 }
 
 macro_rules! mutexes {
-    ($($(#[$doc:meta])* $mutex:ident: $room:ident :: $lock:ident),* $(,)?) => {
-        $($(#[$doc])* pub type $mutex<T, W = SpinPark> = lock_api::Mutex<Raw<$room::$lock<Native>, W>, T>;)*
-
-        /// The locks that have an alias here, for the test that all have.
-        #[cfg(test)]
-        const NAMES: &[&str] = &[$(<$room::$lock<Native> as RawLock<Native>>::INFO.name),*];
-    };
+    ($($room:ident :: $lock:ident $mutex:ident [$($ability:ident)*],)*) => {$(
+        #[doc = concat!("A mutex by [`", stringify!($room), "`](crate::lock::", stringify!($room), ").")]
+        pub type $mutex<T, W = SpinPark> = lock_api::Mutex<Raw<crate::lock::$room::$lock<Native>, W>, T>;
+    )*};
 }
 
-mutexes! {
-    /// A mutex by [`tas`].
-    TasMutex: tas::Tas,
-    /// A mutex by [`ttas`].
-    TtasMutex: ttas::Ttas,
-    /// A mutex by [`ticket`].
-    TicketMutex: ticket::Ticket,
-    /// A mutex by [`ticket_prop`].
-    TicketPropMutex: ticket_prop::TicketProp,
-    /// A mutex by [`mcs`].
-    McsMutex: mcs::Mcs,
-    /// A mutex by [`clh`].
-    ClhMutex: clh::Clh,
-    /// A mutex by [`k42`].
-    K42Mutex: k42::K42,
-    /// A mutex by [`hemlock`].
-    HemMutex: hemlock::Hemlock,
-    /// A mutex by [`cohort`].
-    CohortMutex: cohort::CohortLock,
-    /// A mutex by [`spin_park`].
-    SpinParkMutex: spin_park::SpinPark,
-    /// A mutex by [`spin_park_wakes`]: unlock wakes a sleeper.
-    SpinParkWakesMutex: spin_park_wakes::SpinParkWakes,
-    /// A mutex by [`spin_park_once`]: woken threads have one try.
-    SpinParkOnceMutex: spin_park_once::SpinParkOnce,
-    /// A mutex by [`adaptive`].
-    AdaptiveMutex: adaptive::Adaptive,
-    /// A mutex by [`futex`].
-    FutexMutex: futex::Futex,
-}
+crate::every_lock!([mutexes]);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::LOCKS;
-
-    #[test]
-    fn every_lock_that_can_be_a_mutex_has_an_alias() {
-        let able: Vec<_> = LOCKS.iter().filter(|lock| lock.try_lock).map(|lock| lock.name).collect();
-        assert_eq!(able, NAMES);
-    }
+    use crate::lock::{clh, cohort, futex, hemlock, k42, mcs, spin_park, tas, ticket, ticket_prop, ttas};
 
     fn count<R: RawMutex + Send + Sync>() {
         let sum = lock_api::Mutex::<R, u32>::new(0);

@@ -51,7 +51,7 @@ unsafe impl<M: Machine> RawBarrier<M> for Central<M> {
 
     fn wait(&self, index: u32, wait: Wait) -> bool {
         assert!(index < self.participants, "participant {index} of {}", self.participants);
-        // Relaxed: we took part in the episode before (or were ordered after it by whoever handed us our place), so that
+        // Relaxed: we took part in the episode before (or were ordered after it by the thread that handed us our place), so that
         // we cannot see an older one, and there is no newer one until we arrive.
         let episode = self.episode.0.load(Relaxed);
         // Release: what we did comes before all go on. Acquire: the last one passes on what all the others did.

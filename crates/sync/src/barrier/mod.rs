@@ -1,10 +1,8 @@
-//! Barriers: nobody goes on until all have arrived; and again, any number of times.
+//! Barriers: no thread goes on until all have arrived; and again, any number of times.
 
-pub mod central;
-pub mod dissemination;
-pub mod tree;
-
+#[macro_use]
 mod registry;
+every_barrier!([crate::registry::modules]);
 
 pub use registry::{BARRIERS, BarrierVisitor, UnknownBarrier, visit};
 
@@ -38,7 +36,7 @@ pub unsafe trait RawBarrier<M: Machine>: Sized + Send + Sync + 'static {
     /// What is said of the barrier; its line in the registry.
     const INFO: BarrierInfo;
 
-    /// A barrier that nobody has arrived at.
+    /// A barrier that no thread has arrived at.
     fn new(participants: NonZeroU32) -> Self;
 
     /// A barrier whose episodes are about to wrap: what the contract suite starts from to test a long life in a short

@@ -72,7 +72,7 @@ unsafe impl<M: Machine> RawEvent<M> for EventCount<M> {
             return;
         }
         let count: *const M::Atomic<u64> = &self.count;
-        // Relaxed. C11: the SeqCst fence above is a release fence that comes before this, so that whoever reads the moved
+        // Relaxed. C11: the SeqCst fence above is a release fence that comes before this, so that the thread that reads the moved
         // count with acquire sees all that came before the fence (C11 7.17.4p2): our writes.
         self.count.fetch_add(1, Relaxed);
         M::wake::<u64>(count, u32::MAX, wait);

@@ -10,10 +10,9 @@
 //! changed under the lock under which `prepare` is called (a condition variable), or it is looked at again between
 //! `prepare` and `sleep` (an event count); then it may be changed with no lock at all.
 
-pub mod count;
-pub mod queue;
-
+#[macro_use]
 mod registry;
+every_event!([crate::registry::modules]);
 
 pub use registry::{EVENTS, EventVisitor, UnknownEvent, visit};
 
@@ -44,7 +43,7 @@ pub struct EventInfo {
     pub source: &'static str,
     /// What it cannot do; empty if nothing.
     pub limits: &'static str,
-    /// Whether `notify_one` wakes the one that has waited longest, and nobody else.
+    /// Whether `notify_one` wakes the one that has waited longest, and no other.
     pub fifo: bool,
 }
 
@@ -75,7 +74,7 @@ pub unsafe trait RawEvent<M: Machine>: Send + Sync + 'static {
     /// The calling thread prepared `waiter` with this event and `wait`, and has not retired it.
     unsafe fn sleep(&self, waiter: Self::Waiter, wait: Wait, deadline: Option<Deadline>) -> Ended;
 
-    /// Leaves the waiters. Says whether a notification came: who leaves for another reason (a deadline, cancellation)
+    /// Leaves the waiters. Says whether a notification came: a thread that leaves for another reason (a deadline, cancellation)
     /// and is told that one did must act on it or pass it on by [`notify_one`](RawEvent::notify_one).
     ///
     /// # Safety
@@ -89,7 +88,7 @@ pub unsafe trait RawEvent<M: Machine>: Send + Sync + 'static {
     fn notify_all(&self, wait: Wait);
 
     /// Waits until no waiter that is notified, or leaves, will touch the event again, so that its memory may be freed:
-    /// what `pthread_cond_destroy` needs. Nobody may prepare meanwhile; a waiter that nobody notifies and that does
+    /// what `pthread_cond_destroy` needs. No thread may prepare meanwhile; a waiter that no thread notifies and that does
     /// not leave is waited for without end.
     fn settle(&self, wait: Wait);
 

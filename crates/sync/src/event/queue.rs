@@ -1,7 +1,7 @@
 //! An event with a queue of its waiters: each sleeps on a flag of its own, and a notification goes to the one that has
-//! waited longest, and to nobody else.
+//! waited longest, and to no other.
 //!
-//! A small lock of the event's own, the guard, keeps the queue. Nobody sleeps or calls into the kernel to wake others
+//! A small lock of the event's own, the guard, keeps the queue. No thread sleeps or calls into the kernel to wake others
 //! while holding it.
 //!
 //! | node's flag | meaning | who changes it |
@@ -98,7 +98,7 @@ impl<M: Machine> QueueEvent<M> {
         count
     }
 
-    /// Whether nobody waits, seen without the guard, so that a notification for nobody costs little.
+    /// Whether no thread waits, seen without the guard, so that a notification without a waiter costs little.
     fn idle(&self) -> bool {
         // SeqCst: either we see the waiter that prepared, or it sees, after its own fence in `prepare`, the condition
         // that was made true before this notification.
@@ -175,9 +175,9 @@ unsafe impl<M: Machine> RawEvent<M> for QueueEvent<M> {
         if !notified {
             let departures: *const M::Atomic<u32> = &self.departures;
             self.guarded(wait, || {
-                // SAFETY: nobody but us takes a leaving node out, so that it is in the queue.
+                // SAFETY: no thread but us takes a leaving node out, so that it is in the queue.
                 unsafe { self.close(node.prev.load(Relaxed), node.next.load(Relaxed)) };
-                // Relaxed, both: written under the guard; who waits for it takes the guard afterwards.
+                // Relaxed, both: written under the guard; a thread that waits for it takes the guard afterwards.
                 self.departures.store(self.departures.load(Relaxed).wrapping_add(1), Relaxed);
             });
             M::wake::<u32>(departures, u32::MAX, wait);

@@ -3,11 +3,11 @@
 //! A waiter tries up to twice as often as the mean of its predecessors, and a few times more, at most [`MOST`] times or as its
 //! policy says; then it sleeps as under [`futex`](super::futex). How often it has tried goes into the mean, by an eighth.
 //!
-//! The word is that of `told_word.rs`. `mean` is a guess that nobody's safety depends on: it is written by whoever holds the
+//! The word is that of `instrumented_word.rs`. `mean` is a guess on which no invariant depends: it is written by the thread that holds the
 //! lock after waiting, and read by waiters at any time.
 
-use super::told_word::{AWAITED, FREE, HELD, announce, attempt, entered, given_up, release};
-use super::{LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
+use super::instrumented_word::{AWAITED, FREE, HELD, announce, attempt, entered, given_up, release};
+use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Relaxed};
 use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
 
@@ -92,6 +92,8 @@ unsafe impl<M: Machine> RawLock<M> for Adaptive<M> {
         hints: true,
         posix: Posix::Yes,
         waits: Waits::Fixed(Wait::SpinPark(MOST)),
+        counted: Counted { instructions: 11.0, accesses: 2 },
+        c_number: 13,
     };
 
     fn new() -> Self {
@@ -129,7 +131,7 @@ unsafe impl<M: Machine> TryLock<M> for Adaptive<M> {
     }
 }
 
-// SAFETY: as `lock`. Who gives up leaves AWAITED behind: at worst one wake-up for nobody. If it was woken and found
+// SAFETY: as `lock`. A thread that gives up leaves AWAITED behind: at worst one wake-up finds no sleeper. If it was woken and found
 // the lock taken again, it has set AWAITED since, so that the holder wakes the next sleeper.
 unsafe impl<M: Machine> TimedLock<M> for Adaptive<M> {
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {

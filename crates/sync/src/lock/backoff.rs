@@ -1,4 +1,4 @@
-//! Bounded, randomised exponential back-off (Anderson, IEEE TPDS 1990): who loses a race stays away for a random
+//! Bounded, randomised exponential back-off (Anderson, IEEE TPDS 1990): a thread that loses a race stays away for a random
 //! time, and the bound on that time doubles with every loss.
 
 use baton_machine::local::Use;

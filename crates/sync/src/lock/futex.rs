@@ -1,14 +1,14 @@
-//! The three-state futex mutex: a waiter sleeps at once, and an unlock enters the kernel only if somebody may sleep.
+//! The three-state futex mutex: a waiter sleeps at once, and an unlock enters the kernel only if a thread may sleep.
 //!
 //! | word | meaning |
 //! | --- | --- |
 //! | 0 `FREE` | free |
-//! | 1 `HELD` | held, nobody sleeps |
-//! | 2 `AWAITED` | held, somebody may sleep |
+//! | 1 `HELD` | held, no thread sleeps |
+//! | 2 `AWAITED` | held, a thread may sleep |
 //!
-//! Who has slept takes the lock as `AWAITED`, as it cannot know whether it was the only sleeper.
+//! A thread that has slept takes the lock as `AWAITED`, as it cannot know whether it was the only sleeper.
 
-use super::{LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
+use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
 
@@ -52,6 +52,8 @@ unsafe impl<M: Machine> RawLock<M> for Futex<M> {
         hints: false,
         posix: Posix::Yes,
         waits: Waits::Fixed(Wait::Futex),
+        counted: Counted { instructions: 11.0, accesses: 2 },
+        c_number: 8,
     };
 
     fn new() -> Self {
@@ -86,7 +88,7 @@ unsafe impl<M: Machine> TryLock<M> for Futex<M> {
     }
 }
 
-// SAFETY: as `lock`. Who gives up leaves AWAITED behind: at worst one wake-up for nobody. If it was woken and found
+// SAFETY: as `lock`. A thread that gives up leaves AWAITED behind: at worst one wake-up finds no sleeper. If it was woken and found
 // the lock taken again, it has set AWAITED since, so that the holder wakes the next sleeper.
 unsafe impl<M: Machine> TimedLock<M> for Futex<M> {
     fn lock_until(&self, _: Wait, deadline: Deadline) -> Option<()> {

@@ -1,13 +1,14 @@
 //! What is said of a lock to people, and which wait policies it takes.
 
-use baton_machine::Wait;
+use baton_machine::wait::SPIN_TRIES;
+use baton_machine::{Counted, Wait};
 
 /// Which wait policies a lock takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
     /// Any that the machine has.
     Any,
-    /// Only those that keep the CPU: nobody could wake a sleeper.
+    /// Only those that keep the CPU: the lock could not wake a sleeper.
     Spinning,
     /// Its own, the one named; another is an error.
     Fixed(Wait),
@@ -46,9 +47,21 @@ pub struct LockInfo {
     pub posix: Posix,
     /// Wait policies that it takes.
     pub waits: Waits,
+    /// An uncontended pair of lock and unlock, with the lock's own wait policy. `scripts/sync-instructions.sh NAME` counts it.
+    pub counted: Counted,
+    /// Its number in `enum baton_lock_kind` of `baton.h`, which programs have compiled in: a new lock takes the next one.
+    pub c_number: u32,
 }
 
 impl LockInfo {
+    /// The policy to use where the lock stands in for a mutex that sleeps: as [`wait`](LockInfo::wait), but waiters of a lock
+    /// that takes any policy sleep after some tries. Pure spinning has to be asked for: with more threads than CPUs it
+    /// collapses.
+    pub fn wait_of_a_mutex(&self, asked: Option<Wait>) -> Result<Wait, String> {
+        let sleeping = (self.waits == Waits::Any).then_some(Wait::SpinPark(SPIN_TRIES));
+        self.wait(asked.or(sleeping))
+    }
+
     /// The policy to use when `asked` was asked for (nothing: the lock's own, or pause), or why it cannot be.
     pub fn wait(&self, asked: Option<Wait>) -> Result<Wait, String> {
         match (self.waits, asked) {

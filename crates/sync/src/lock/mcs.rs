@@ -1,6 +1,6 @@
 //! MCS queue lock: each waiter waits on a flag of its own, and the holder hands the lock to the one behind it.
 
-use super::{Fifo, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
+use super::{Counted, Fifo, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
 use crate::nodes::{self, Node};
 use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use baton_machine::cell::Ptr;
@@ -20,7 +20,7 @@ impl<M: Machine> Mcs<M> {
     /// The node is in no queue and stays alive and in place until [`Mcs::unlock_node`] has returned.
     #[inline]
     pub unsafe fn lock_node(&self, node: &Node<M>, wait: Wait) {
-        // Relaxed: nobody knows the node yet; the swap publishes it.
+        // Relaxed: no thread knows the node yet; the swap publishes it.
         node.next.store(Ptr::NULL, Relaxed);
         // Release: the node is ready. Acquire: see the node in front, or the last holder's writes if there is none.
         let front = self.tail.swap(Ptr(core::ptr::from_ref(node).cast_mut()), AcqRel);
@@ -35,7 +35,7 @@ impl<M: Machine> Mcs<M> {
         // Relaxed: the link below publishes it.
         node.waiting.store(1, Relaxed);
         let link: *const M::Atomic<Ptr<Node<M>>> = &front.next;
-        // Release: who follows the link finds the node waiting.
+        // Release: a thread that follows the link finds the node waiting.
         front.next.store(Ptr(core::ptr::from_ref(node).cast_mut()), Release);
         // The one in front may wait for the link in `unlock_node`.
         M::wake::<Ptr<Node<M>>>(link, 1, wait);
@@ -53,7 +53,7 @@ impl<M: Machine> Mcs<M> {
         let mut behind = node.next.load(Acquire);
         if behind.is_null() {
             let me = Ptr(core::ptr::from_ref(node).cast_mut());
-            // Release: the next holder sees our writes. Relaxed on failure: we learn only that somebody came.
+            // Release: the next holder sees our writes. Relaxed on failure: we learn only that a thread came.
             if self.tail.compare_exchange(me, Ptr::NULL, Release, Relaxed).is_ok() {
                 return;
             }
@@ -88,6 +88,8 @@ unsafe impl<M: Machine> RawLock<M> for Mcs<M> {
         hints: false,
         posix: Posix::Yes,
         waits: Waits::Any,
+        counted: Counted { instructions: 29.1, accesses: 4 },
+        c_number: 4,
     };
 
     fn new() -> Self {
@@ -104,7 +106,7 @@ unsafe impl<M: Machine> RawLock<M> for Mcs<M> {
 
     #[inline]
     unsafe fn unlock(&self, node: NonNull<Node<M>>, wait: Wait) {
-        // SAFETY: the caller holds the lock by this node; afterwards nobody refers to it: the one in front left before
+        // SAFETY: the caller holds the lock by this node; afterwards no thread refers to it: the one in front left before
         // we entered, the one behind only ever wrote our link, which we have read.
         unsafe {
             self.unlock_node(node.as_ref(), wait);

@@ -1,25 +1,14 @@
 //! Locks: the contract, and the registry by which tools find an algorithm.
 
-pub mod adaptive;
-pub mod clh;
-pub mod cohort;
-pub mod futex;
-pub mod hemlock;
-pub mod k42;
-pub mod mcs;
-pub mod spin_park;
-pub mod spin_park_once;
-pub mod spin_park_wakes;
-pub mod tas;
-pub mod ticket;
-pub mod ticket_prop;
-pub mod told;
-pub mod ttas;
+pub mod instrumented;
 
 mod backoff;
 mod info;
+mod instrumented_word;
+#[macro_use]
 mod registry;
-mod told_word;
+
+every_lock!([crate::registry::modules]);
 
 pub use info::{LockInfo, Posix, Waits};
 pub use registry::{
@@ -27,6 +16,7 @@ pub use registry::{
     visit_timed, visit_try,
 };
 
+pub use baton_machine::Counted;
 use baton_machine::{Deadline, Machine, Wait};
 
 /// A lock.

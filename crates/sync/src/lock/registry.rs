@@ -1,14 +1,37 @@
-//! Every lock by name. A new lock is one file and one line in `locks!`.
+//! Every lock by name. A new lock is one file and one line in [`every_lock!`](crate::every_lock).
 //!
 //! A tool that knows a lock only by name brings a visitor, which is called with the lock's type. A visitor that needs
-//! an ability is called only with locks that have it; of the others the error says what they cannot do.
+//! an ability is called only with locks that have it; for the others the error says what they cannot do.
 
-use super::{
-    LockInfo, Posix, RawLock, TimedLock, TryLock, ZeroInit, adaptive, clh, cohort, futex, hemlock, k42, mcs, spin_park,
-    spin_park_once, spin_park_wakes, tas, ticket, ticket_prop, ttas,
-};
+use super::{LockInfo, Posix, RawLock, TimedLock, TryLock, ZeroInit};
 use baton_machine::{Machine, Native};
 use std::fmt;
+
+/// Passes every lock to the macro that is named in brackets, behind the tokens that follow the brackets: its module, its
+/// type, its mutex for Rust programs ([`api`](crate::api)) and its abilities. These are `tries` ([`TryLock`]), `gives_up`
+/// ([`TimedLock`]) and `in_order` ([`Fifo`](super::Fifo)), in this order. The list is in the order in which people read
+/// about locks.
+#[macro_export]
+macro_rules! every_lock {
+    ([$($then:tt)*] $($before:tt)*) => {
+        $($then)*! { $($before)*
+            tas::Tas TasMutex [tries gives_up],
+            ttas::Ttas TtasMutex [tries gives_up],
+            ticket::Ticket TicketMutex [tries in_order],
+            ticket_prop::TicketProp TicketPropMutex [tries in_order],
+            mcs::Mcs McsMutex [tries in_order],
+            clh::Clh ClhMutex [tries in_order],
+            k42::K42 K42Mutex [tries in_order],
+            hemlock::Hemlock HemMutex [tries in_order],
+            cohort::CohortLock CohortMutex [tries],
+            spin_park::SpinPark SpinParkMutex [tries gives_up],
+            spin_park_wakes::SpinParkWakes SpinParkWakesMutex [tries gives_up],
+            spin_park_once::SpinParkOnce SpinParkOnceMutex [tries gives_up],
+            adaptive::Adaptive AdaptiveMutex [tries gives_up],
+            futex::Futex FutexMutex [tries gives_up],
+        }
+    };
+}
 
 /// A name that is no lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,117 +99,118 @@ pub trait PosixVisitor<M: Machine> {
     fn polled<L: TryLock<M> + ZeroInit>(self) -> Self::Out;
 }
 
-/// Calls the visitor's method if the lock's level of ability (`plain`, `try`, `timed`) has the one that is needed.
-macro_rules! at_level {
-    (try, $visitor:ident, $lock:ty, plain) => {
+/// Calls the visitor's method if the lock's abilities include the one that is needed.
+macro_rules! able {
+    (tries, $visitor:ident, $lock:ty, [tries $($more:ident)*]) => {
+        Ok($visitor.visit::<$lock>())
+    };
+    (tries, $visitor:ident, $lock:ty, [$($other:ident)*]) => {
         Err("be tried")
     };
-    (try, $visitor:ident, $lock:ty, $level:ident) => {
+    (gives_up, $visitor:ident, $lock:ty, [tries gives_up $($more:ident)*]) => {
         Ok($visitor.visit::<$lock>())
     };
-    (timed, $visitor:ident, $lock:ty, timed) => {
-        Ok($visitor.visit::<$lock>())
-    };
-    (timed, $visitor:ident, $lock:ty, $level:ident) => {
+    (gives_up, $visitor:ident, $lock:ty, [$($other:ident)*]) => {
         Err("give up waiting at a deadline")
     };
-    (posix, $visitor:ident, $lock:ty, timed) => {
+    (posix, $visitor:ident, $lock:ty, [tries gives_up $($more:ident)*]) => {
         Ok($visitor.timed::<$lock>())
     };
-    (posix, $visitor:ident, $lock:ty, try) => {
+    (posix, $visitor:ident, $lock:ty, [tries $($more:ident)*]) => {
         Ok($visitor.polled::<$lock>())
     };
-    (posix, $visitor:ident, $lock:ty, plain) => {
+    (posix, $visitor:ident, $lock:ty, [$($other:ident)*]) => {
         Err("stand in for a pthread mutex: it cannot be tried")
     };
 }
 
-/// What the level says, for the test that it is what the lock says of itself.
-macro_rules! level {
-    (plain) => {
-        (false, false)
+/// A bit for each ability.
+macro_rules! bit {
+    (tries) => {
+        1
     };
-    (try) => {
-        (true, false)
+    (gives_up) => {
+        2
     };
-    (timed) => {
-        (true, true)
+    (in_order) => {
+        4
     };
 }
 
 macro_rules! locks {
-    ($($room:ident :: $lock:ident $level:ident),* $(,)?) => {
+    ($($room:ident :: $lock:ident $mutex:ident [$($ability:ident)*],)*) => {
         /// Every lock, in the order in which people read about them.
-        pub const LOCKS: &[LockInfo] = &[$(<$room::$lock<Native> as RawLock<Native>>::INFO),*];
+        pub const LOCKS: &[LockInfo] = &[$(<super::$room::$lock<Native> as RawLock<Native>>::INFO),*];
 
-        // A lock's level stands here and in its own words: they must agree.
+        // A lock's abilities stand in the list above and in its own words: they must agree.
         const _: () = {$(
-            let info = <$room::$lock<Native> as RawLock<Native>>::INFO;
-            assert!(info.try_lock == level!($level).0 && info.timed == level!($level).1);
+            let info = <super::$room::$lock<Native> as RawLock<Native>>::INFO;
+            let claimed = info.try_lock as u8 + 2 * info.timed as u8 + 4 * info.fifo as u8;
+            assert!(claimed == 0 $(+ bit!($ability))*, "the list and INFO differ on what a lock can do");
             assert!(matches!(info.posix, Posix::No(_)) || info.try_lock);
         )*};
 
         /// Calls `visitor` with the type of the lock named `name` on machine `M`.
         pub fn visit<M: Machine, V: LockVisitor<M>>(name: &str, visitor: V) -> Result<V::Out, UnknownLock> {
-            $(if name == <$room::$lock<M> as RawLock<M>>::INFO.name {
-                return Ok(visitor.visit::<$room::$lock<M>>());
+            $(if name == <super::$room::$lock<M> as RawLock<M>>::INFO.name {
+                return Ok(visitor.visit::<super::$room::$lock<M>>());
             })*
             Err(UnknownLock(name.to_owned()))
         }
 
         /// As [`visit`], if the lock can be tried.
         pub fn visit_try<M: Machine, V: TryVisitor<M>>(name: &str, visitor: V) -> Result<V::Out, LockError> {
-            $(if name == <$room::$lock<M> as RawLock<M>>::INFO.name {
-                return able::<M, $room::$lock<M>, _>(at_level!(try, visitor, $room::$lock<M>, $level));
+            $(if name == <super::$room::$lock<M> as RawLock<M>>::INFO.name {
+                return named(name, able!(tries, visitor, super::$room::$lock<M>, [$($ability)*]));
             })*
             Err(UnknownLock(name.to_owned()).into())
         }
 
         /// As [`visit`], if the lock's waiters can give up.
         pub fn visit_timed<M: Machine, V: TimedVisitor<M>>(name: &str, visitor: V) -> Result<V::Out, LockError> {
-            $(if name == <$room::$lock<M> as RawLock<M>>::INFO.name {
-                return able::<M, $room::$lock<M>, _>(at_level!(timed, visitor, $room::$lock<M>, $level));
+            $(if name == <super::$room::$lock<M> as RawLock<M>>::INFO.name {
+                return named(name, able!(gives_up, visitor, super::$room::$lock<M>, [$($ability)*]));
             })*
             Err(UnknownLock(name.to_owned()).into())
         }
 
         /// As [`visit`], if the lock can stand in for a `pthread_mutex_t`.
         pub fn visit_posix<M: Machine, V: PosixVisitor<M>>(name: &str, visitor: V) -> Result<V::Out, LockError> {
-            $(if name == <$room::$lock<M> as RawLock<M>>::INFO.name {
-                let info = <$room::$lock<M> as RawLock<M>>::INFO;
-                if let Posix::No(why) = info.posix {
-                    return Err(LockError::Cannot {
-                        lock: info.name,
-                        what: format!("stand in for a pthread mutex: {why}"),
-                    });
+            $(if name == <super::$room::$lock<M> as RawLock<M>>::INFO.name {
+                if let Posix::No(why) = <super::$room::$lock<M> as RawLock<M>>::INFO.posix {
+                    return Err(cannot(name, &format!("stand in for a pthread mutex: {why}")));
                 }
-                return able::<M, $room::$lock<M>, _>(at_level!(posix, visitor, $room::$lock<M>, $level));
+                return named(name, able!(posix, visitor, super::$room::$lock<M>, [$($ability)*]));
             })*
             Err(UnknownLock(name.to_owned()).into())
         }
     };
 }
 
-locks! {
-    tas::Tas timed,
-    ttas::Ttas timed,
-    ticket::Ticket try,
-    ticket_prop::TicketProp try,
-    mcs::Mcs try,
-    clh::Clh try,
-    k42::K42 try,
-    hemlock::Hemlock try,
-    cohort::CohortLock try,
-    spin_park::SpinPark timed,
-    spin_park_wakes::SpinParkWakes timed,
-    spin_park_once::SpinParkOnce timed,
-    adaptive::Adaptive timed,
-    futex::Futex timed,
-}
+every_lock!([locks]);
+
+// The numbers in C are 0, 1, 2 and so on, each once.
+const _: () = {
+    let mut seen = [false; LOCKS.len()];
+    let mut i = 0;
+    while i < LOCKS.len() {
+        let number = LOCKS[i].c_number as usize;
+        assert!(number < LOCKS.len() && !seen[number], "a new lock's c_number is the number of locks before it");
+        seen[number] = true;
+        i += 1;
+    }
+};
 
 /// Puts the lock's name to what it cannot do.
-fn able<M: Machine, L: RawLock<M>, T>(out: Result<T, &'static str>) -> Result<T, LockError> {
-    out.map_err(|what| LockError::Cannot { lock: L::INFO.name, what: what.to_owned() })
+fn named<T>(name: &str, out: Result<T, &str>) -> Result<T, LockError> {
+    out.map_err(|what| cannot(name, what))
+}
+
+fn cannot(name: &str, what: &str) -> LockError {
+    match info(name) {
+        Ok(lock) => LockError::Cannot { lock: lock.name, what: what.to_owned() },
+        Err(unknown) => unknown.into(),
+    }
 }
 
 /// What is said of the lock named `name`.

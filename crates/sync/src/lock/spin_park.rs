@@ -5,16 +5,16 @@
 //!
 //! | lock | who is woken at an unlock | tries of a woken thread |
 //! | --- | --- | --- |
-//! | [`SpinPark`] | a sleeper, if the word says that somebody may sleep | all |
+//! | [`SpinPark`] | a sleeper, if the word says that a thread may sleep | all |
 //! | [`spin_park_wakes`](super::spin_park_wakes) | a sleeper at every unlock, as algorithm 2 is printed, if any sleeps | all |
 //! | [`spin_park_once`](super::spin_park_once) | as the first | one |
 //!
-//! The word is that of `told_word.rs`. Who has slept takes the lock as `AWAITED`, or has the word say so before it sleeps
+//! The word is that of `instrumented_word.rs`. A thread that has slept takes the lock as `AWAITED`, or has the word say so before it sleeps
 //! again or gives up: so the wake-up that it had goes on to the next sleeper.
 
 use super::backoff::passed;
-use super::told_word::{AWAITED, FREE, HELD, attempt, given_up, release};
-use super::{LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
+use super::instrumented_word::{AWAITED, FREE, HELD, attempt, given_up, release};
+use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::Relaxed;
 use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
@@ -64,7 +64,7 @@ impl<M: Machine, const EVERY: bool, const ONCE: bool> Variant<M, EVERY, ONCE> {
     }
 }
 
-/// The tries that `wait` asks for: at least one, or nobody would ever take the lock.
+/// The tries that `wait` asks for: at least one, or no thread would ever take the lock.
 #[inline(always)]
 fn tries(wait: Wait) -> u32 {
     match wait {
@@ -98,6 +98,17 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> RawLock<M> for Vari
         hints: true,
         posix: Posix::Yes,
         waits: Waits::Fixed(Wait::SpinPark(SPIN_TRIES)),
+        // An unlock that wakes every time looks for sleepers every time.
+        counted: match (EVERY, ONCE) {
+            (false, false) => Counted { instructions: 11.0, accesses: 2 },
+            (true, _) => Counted { instructions: 18.0, accesses: 3 },
+            (false, true) => Counted { instructions: 11.0, accesses: 2 },
+        },
+        c_number: match (EVERY, ONCE) {
+            (false, false) => 7,
+            (true, _) => 11,
+            (false, true) => 12,
+        },
     };
 
     fn new() -> Self {
@@ -118,7 +129,7 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> RawLock<M> for Vari
         let word: *const M::Atomic<u32> = &self.word;
         if release::<M>(&self.word) || EVERY {
             // After the release, so that a spinner may take the lock before the sleeper is up: OCOR lives from that.
-            // One sleeper is enough, as it passes the word on; a spinner that took the lock meanwhile wakes nobody, but where
+            // One sleeper is enough, as it passes the word on; a spinner that took the lock meanwhile wakes no thread, but where
             // every unlock does. The lock's own policy, not the caller's: its waiters
             // sleep whatever they were told.
             M::wake::<u32>(word, 1, SLEEP);
@@ -138,7 +149,7 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> TryLock<M> for Vari
     }
 }
 
-// SAFETY: as `lock`. Who gives up leaves `AWAITED` behind: at worst one wake-up for nobody. Had it been woken before, it
+// SAFETY: as `lock`. A thread that gives up leaves `AWAITED` behind: at worst one wake-up finds no sleeper. Had it been woken before, it
 // found the word `AWAITED` again, so that the holder wakes the next sleeper.
 unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> TimedLock<M> for Variant<M, EVERY, ONCE> {
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {

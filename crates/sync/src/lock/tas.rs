@@ -1,6 +1,6 @@
 //! Test-and-set: one flag, one atomic exchange a try. The simplest lock, and under contention the worst.
 
-use super::{LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
+use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Release};
 use baton_machine::{Atomic, Deadline, Machine, Wait};
 
@@ -41,6 +41,8 @@ unsafe impl<M: Machine> RawLock<M> for Tas<M> {
         hints: false,
         posix: Posix::Yes,
         waits: Waits::Any,
+        counted: Counted { instructions: 10.0, accesses: 2 },
+        c_number: 0,
     };
 
     fn new() -> Self {

@@ -1,6 +1,6 @@
 //! Ticket lock: take a number, wait until it is served. First come, first served.
 
-use super::{Fifo, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
+use super::{Counted, Fifo, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Wait, WaitResult};
 
@@ -27,7 +27,7 @@ impl<M: Machine> Ticket<M> {
         &self.serving
     }
 
-    /// Whether somebody waits behind the holder: asked by the holder.
+    /// Whether a thread waits behind the holder: asked by the holder.
     #[inline(always)]
     pub(super) fn awaited(&self) -> bool {
         // Relaxed, both: the holder alone writes `serving`, and a waiter that is missed is served in the ordinary way.
@@ -56,6 +56,8 @@ unsafe impl<M: Machine> RawLock<M> for Ticket<M> {
         hints: false,
         posix: Posix::Yes,
         waits: Waits::Any,
+        counted: Counted { instructions: 12.0, accesses: 4 },
+        c_number: 2,
     };
 
     fn new() -> Self {
@@ -89,7 +91,7 @@ unsafe impl<M: Machine> RawLock<M> for Ticket<M> {
     }
 }
 
-// SAFETY: the number is taken only if it is the one served, so nobody waits for a number that was thrown away.
+// SAFETY: the number is taken only if it is the one served, so no thread waits for a number that was thrown away.
 unsafe impl<M: Machine> TryLock<M> for Ticket<M> {
     #[inline]
     fn try_lock(&self) -> Option<()> {

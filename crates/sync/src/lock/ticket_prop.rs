@@ -2,7 +2,7 @@
 //! many critical sections may have passed.
 
 use super::ticket::Ticket;
-use super::{Fifo, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
+use super::{Counted, Fifo, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Wait, WaitResult};
 
@@ -23,7 +23,7 @@ impl<M: Machine> TicketProp<M> {
             if before != 0 {
                 M::work(Cycles(A_WAITER * u64::from(before.min(MOST))));
             }
-            // Returns at once if somebody was served meanwhile.
+            // Returns at once if a thread was served meanwhile.
             match M::wait_while(self.0.serving(), serving, wait, None) {
                 WaitResult::Changed(now) => serving = now,
                 WaitResult::Expired => unreachable!("no deadline was given"),
@@ -52,6 +52,8 @@ unsafe impl<M: Machine> RawLock<M> for TicketProp<M> {
         hints: false,
         posix: Posix::Yes,
         waits: Waits::Any,
+        counted: Counted { instructions: 10.0, accesses: 4 },
+        c_number: 3,
     };
 
     fn new() -> Self {

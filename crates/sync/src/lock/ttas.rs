@@ -1,8 +1,8 @@
-//! Test-and-test-and-set with exponential back-off: waiters read until the lock is free, try, and who loses the race
+//! Test-and-test-and-set with exponential back-off: waiters read until the lock is free, try, and a thread that loses the race
 //! stays away for a while.
 
 use super::backoff::{Backoff, passed};
-use super::{LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
+use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Release};
 use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
 
@@ -44,6 +44,8 @@ unsafe impl<M: Machine> RawLock<M> for Ttas<M> {
         hints: false,
         posix: Posix::Yes,
         waits: Waits::Any,
+        counted: Counted { instructions: 9.0, accesses: 2 },
+        c_number: 1,
     };
 
     fn new() -> Self {

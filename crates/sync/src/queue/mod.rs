@@ -2,15 +2,14 @@
 //!
 //! What they hold goes through [`Slot`](baton_machine::Slot)s, so that a checker sees a race on it.
 
-pub mod mpmc;
-pub mod ring;
-pub mod spsc;
-
-mod place;
+mod item;
+#[macro_use]
 mod registry;
+every_queue!([crate::registry::modules]);
 
 pub use registry::{QUEUES, QueueVisitor, UnknownQueue, visit};
 
+pub use baton_machine::Counted;
 use baton_machine::{Machine, Wait};
 use thiserror::Error;
 
@@ -34,12 +33,14 @@ pub struct QueueInfo {
     pub source: &'static str,
     /// What it cannot do; empty if nothing.
     pub limits: &'static str,
-    /// Who may enqueue.
+    /// Which threads may enqueue.
     pub producers: Side,
-    /// Who may dequeue.
+    /// Which threads may dequeue.
     pub consumers: Side,
     /// Has [`BulkQueue`].
     pub bulk: bool,
+    /// An item's way in and out. `scripts/sync-instructions.sh` counts it.
+    pub counted: Counted,
 }
 
 /// A capacity that no queue can have.

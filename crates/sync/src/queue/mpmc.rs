@@ -9,8 +9,8 @@
 //! (The original counts n per lap and says "full" by the next number, which a queue of one place cannot tell from the
 //! next lap's "empty".) Positions have 64 bits and do not wrap.
 
-use super::place::Place;
-use super::{BadCapacity, QueueInfo, RawQueue, Side, check_capacity};
+use super::item::ItemSlot;
+use super::{BadCapacity, Counted, QueueInfo, RawQueue, Side, check_capacity};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, OwnedSlice, Wait};
 
@@ -18,7 +18,7 @@ use baton_machine::{Atomic, Machine, OwnedSlice, Wait};
 #[repr(C)]
 struct Cell<M: Machine, T: Send + 'static> {
     turn: M::Atomic<u64>,
-    place: Place<M, T>,
+    place: ItemSlot<M, T>,
 }
 
 /// The next position of one side, alone in its pair of cache lines.
@@ -45,7 +45,7 @@ impl<M: Machine, T: Send + 'static> Mpmc<M, T> {
         let mut at = end.0.load(Relaxed);
         loop {
             let cell = &self.cells[at as usize & (self.cells.len() - 1)];
-            // Acquire: whoever had the place before is done with it.
+            // Acquire: the thread that had the place before is done with it.
             let turn = cell.turn.load(Acquire);
             match turn.cmp(&(2 * at + full)) {
                 core::cmp::Ordering::Equal => match end.0.compare_exchange_weak(at, at + 1, Relaxed, Relaxed) {
@@ -53,7 +53,7 @@ impl<M: Machine, T: Send + 'static> Mpmc<M, T> {
                     Err(now) => at = now,
                 },
                 core::cmp::Ordering::Less => return Err(NotYet { turn: &cell.turn, seen: turn }),
-                // Somebody has had this position: look again. Relaxed: as above.
+                // A thread has had this position: look again. Relaxed: as above.
                 core::cmp::Ordering::Greater => at = end.0.load(Relaxed),
             }
         }
@@ -61,7 +61,7 @@ impl<M: Machine, T: Send + 'static> Mpmc<M, T> {
 
     /// Passes a place on.
     fn pass(&self, cell: &Cell<M, T>, turn: u64, wait: Wait) {
-        // Release: whoever has the place next sees what we did with it.
+        // Release: the thread that has the place next sees what we did with it.
         cell.turn.store(turn, Release);
         // All: those who find that another was quicker must go on to wait at the next place.
         M::wake::<u64>(&cell.turn, u32::MAX, wait);
@@ -100,11 +100,12 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Mpmc<M, T> {
         producers: Side::Multi,
         consumers: Side::Multi,
         bulk: false,
+        counted: Counted { instructions: 86.0, accesses: 10 },
     };
 
     fn with_capacity(capacity: usize) -> Result<Self, BadCapacity> {
         check_capacity(capacity)?;
-        let cell = |i| Cell { turn: M::Atomic::new(2 * i as u64), place: Place::empty() };
+        let cell = |i| Cell { turn: M::Atomic::new(2 * i as u64), place: ItemSlot::empty() };
         Ok(Mpmc { tail: End(M::Atomic::new(0)), head: End(M::Atomic::new(0)), cells: OwnedSlice::new(capacity, cell) })
     }
 

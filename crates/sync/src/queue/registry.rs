@@ -1,25 +1,30 @@
-//! Every queue by name, holding words of eight bytes (the entry size of the CAF paper). A new queue is one file, one
-//! alias and one line in `registry!`.
+//! Every queue by name, holding words of eight bytes (the entry size of the CAF paper). A new queue is one file and one
+//! line in [`every_queue!`](crate::every_queue).
 
 use super::{QueueInfo, RawQueue};
-use crate::registry::registry;
 use baton_machine::{Machine, Native};
 
-/// The queues of words.
-mod words {
-    pub(super) type Spsc<M> = crate::queue::spsc::Spsc<M, u64>;
-    pub(super) type Ring<M> = crate::queue::ring::Ring<M, u64>;
-    pub(super) type Mpmc<M> = crate::queue::mpmc::Mpmc<M, u64>;
+/// Passes every queue to the macro that is named in brackets, behind the tokens that follow the brackets: its module, its
+/// type and its abilities. These are `shared` (any number of threads on each side) and
+/// `in_bulk` ([`BulkQueue`](super::BulkQueue)), in this order.
+#[macro_export]
+macro_rules! every_queue {
+    ([$($then:tt)*] $($before:tt)*) => {
+        $($then)*! { $($before)*
+            spsc::Spsc [],
+            ring::Ring [shared in_bulk],
+            mpmc::Mpmc [shared],
+        }
+    };
 }
 
-registry! {
+every_queue! {
+    [crate::registry::registry]
     /// Every queue, in the order in which people read about them.
     QUEUES: QueueInfo,
     /// A name that is no queue.
     UnknownQueue "queue",
     /// What to do with a queue that is known by name only: its type arrives as `T`.
     QueueVisitor RawQueue [Item = u64],
-    words::Spsc,
-    words::Ring,
-    words::Mpmc,
+    (u64)
 }

@@ -42,7 +42,7 @@ impl<T: Carry> Cause<T> {
     }
 }
 
-/// What sort of wait it was.
+/// What kind of wait it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WaitKind {
     /// For a lock.
@@ -134,7 +134,7 @@ enum State<T> {
 /// The walk's state.
 pub(super) struct Causes<T> {
     number: u64,
-    /// By thread: the waits that have begun, one a sort at most.
+    /// By thread: the waits that have begun, one a kind at most.
     begun: Vec<[Option<Begun>; 6]>,
     objects: Vec<State<T>>,
     threads: Threads<T>,
@@ -201,7 +201,33 @@ impl<T: Carry> Causes<T> {
         carried: impl Fn() -> T,
     ) -> Option<Ended<T>> {
         self.number += 1;
-        let cause = || Cause { thread: event.thread, time: event.time, number: self.number, carried: carried() };
+        let number = self.number;
+        let cause = || Cause { thread: event.thread, time: event.time, number, carried: carried() };
+        match event.what {
+            What::Request { .. }
+            | What::Acquire { .. }
+            | What::Acquired { .. }
+            | What::Timeout { .. }
+            | What::Release { .. } => self.lock_step(event, object, cause),
+            What::CondWait { .. } | What::CondSignal { .. } | What::CondBroadcast { .. } | What::CondWake { .. } => {
+                self.condition_step(event, object, cause)
+            }
+            What::BarrierArrive { .. } | What::BarrierLeave { .. } => self.barrier_step(event, object, cause),
+            What::SemWait { .. }
+            | What::SemTake { .. }
+            | What::SemTaken { .. }
+            | What::SemTimeout { .. }
+            | What::SemPost { .. } => self.semaphore_step(event, object, cause),
+            _ => self.thread_step(event, process, cause),
+        }
+    }
+
+    fn lock_step(
+        &mut self,
+        event: &Event,
+        object: Option<ObjectId>,
+        cause: impl FnOnce() -> Cause<T>,
+    ) -> Option<Ended<T>> {
         match event.what {
             What::Request { site, .. } => self.begin(event, WaitKind::Lock, object, site),
             What::Acquire { mode, site, .. } => {
@@ -217,6 +243,18 @@ impl<T: Carry> Causes<T> {
                 let cause = cause();
                 self.lock(object?).after(mode, cause);
             }
+            _ => {}
+        }
+        None
+    }
+
+    fn condition_step(
+        &mut self,
+        event: &Event,
+        object: Option<ObjectId>,
+        cause: impl FnOnce() -> Cause<T>,
+    ) -> Option<Ended<T>> {
+        match event.what {
             What::CondWait { site, .. } => {
                 self.begin(event, WaitKind::Condition, object, site);
                 self.condition(object?).waiting.push(event.thread);
@@ -250,6 +288,18 @@ impl<T: Carry> Causes<T> {
                 }
                 return self.end(event, WaitKind::Condition, object, !woken, found.filter(|_| woken));
             }
+            _ => {}
+        }
+        None
+    }
+
+    fn barrier_step(
+        &mut self,
+        event: &Event,
+        object: Option<ObjectId>,
+        cause: impl FnOnce() -> Cause<T>,
+    ) -> Option<Ended<T>> {
+        match event.what {
             What::BarrierArrive { site, .. } => {
                 let cause = cause();
                 self.begin(event, WaitKind::Barrier, object, site);
@@ -264,6 +314,18 @@ impl<T: Carry> Causes<T> {
                 let cause = self.barrier(object?).leave(event.thread);
                 return self.end(event, WaitKind::Barrier, object, false, cause);
             }
+            _ => {}
+        }
+        None
+    }
+
+    fn semaphore_step(
+        &mut self,
+        event: &Event,
+        object: Option<ObjectId>,
+        cause: impl FnOnce() -> Cause<T>,
+    ) -> Option<Ended<T>> {
+        match event.what {
             What::SemWait { site, .. } => self.begin(event, WaitKind::Semaphore, object, site),
             What::SemTake { site, .. } => {
                 let cause = self.semaphore(object?).take(event.time, true);
@@ -279,6 +341,18 @@ impl<T: Carry> Causes<T> {
                 let cause = cause();
                 self.semaphore(object?).put(cause);
             }
+            _ => {}
+        }
+        None
+    }
+
+    fn thread_step(
+        &mut self,
+        event: &Event,
+        process: ProcessIndex,
+        cause: impl FnOnce() -> Cause<T>,
+    ) -> Option<Ended<T>> {
+        match event.what {
             What::Create { .. } => {
                 let cause = cause();
                 self.threads.creating.push_back((process, cause));

@@ -1,62 +1,35 @@
-//! One lock's book: who holds it, who waits for it, and what the waiters' time went to.
+//! One lock's ledger: its account, and what the waiters' time went to.
 //!
-//! The book is settled at every change: for the stretch since the last one, during which holders and waiters stayed the same. What a
-//! waiter lost to sections is added up stretch by stretch; what it lost to overhead is read off the lock's total of free
-//! time, which only changes when the lock is taken. The two must add up to the wait (see the module above).
+//! The ledger is settled at every change: for the stretch since the last one, during which holders and waiters stayed the same. What
+//! a waiter lost to sections is added up stretch by stretch; what it lost to overhead comes from the account, which reads it off
+//! the lock's total of free time. The two must add up to the wait (see the module above).
 
+use super::account::{Account, Holder, Waiter};
 use super::stats::{LockStats, ThreadLockStats};
 use crate::clock::Ticks;
 use crate::event::{Mode, SiteId, ThreadIndex};
 
 /// A lock's state and figures.
 pub(super) struct Ledger {
-    holders: Vec<Holder>,
-    waiters: Vec<Waiter>,
-    /// Since when nobody holds it.
-    free_since: Option<Ticks>,
-    /// Free time before that.
-    free_total: Ticks,
-    /// Someone waited when it became free.
+    account: Account<Lost>,
+    /// A thread waited when it became free.
     awaited_at_release: bool,
     settled: Ticks,
     pub(super) stats: LockStats,
 }
 
-struct Holder {
-    thread: ThreadIndex,
-    mode: Mode,
-    site: SiteId,
-    /// Start of the hold, or of the window.
-    since: Ticks,
-    depth: u32,
-}
-
-struct Waiter {
-    thread: ThreadIndex,
-    site: SiteId,
-    /// Start of the wait, or of the window.
-    since: Ticks,
-    /// The lock's free time at `since`.
-    free_before: Ticks,
+/// What a wait went to, stretch by stretch.
+#[derive(Clone, Copy, Default)]
+struct Lost {
+    /// Other threads held the lock.
     sections: Ticks,
+    /// Only the waiter itself held it.
     own: Ticks,
 }
 
 impl Ledger {
     pub(super) fn new(now: Ticks) -> Ledger {
-        Ledger {
-            holders: Vec::new(),
-            waiters: Vec::new(),
-            free_since: Some(now),
-            free_total: Ticks(0),
-            awaited_at_release: false,
-            settled: now,
-            stats: LockStats::default(),
-        }
-    }
-
-    fn free_time(&self, now: Ticks) -> Ticks {
-        self.free_total + self.free_since.map_or(Ticks(0), |since| now.since(since))
+        Ledger { account: Account::new(now), awaited_at_release: false, settled: now, stats: LockStats::default() }
     }
 
     /// Accounts for the time since the last change. `counted`: it lies inside the window.
@@ -66,25 +39,25 @@ impl Ledger {
         if !counted || length == Ticks(0) {
             return;
         }
-        if !self.holders.is_empty() {
-            self.stats.busy += length;
-        } else if !self.waiters.is_empty() {
-            self.stats.idle_contended += length;
+        let ((holders, waiters), stats) = (self.account.parties(), &mut self.stats);
+        if !holders.is_empty() {
+            stats.busy += length;
+        } else if !waiters.is_empty() {
+            stats.idle_contended += length;
         }
-        if self.waiters.is_empty() {
+        if waiters.is_empty() {
             return;
         }
-        *self.stats.queue.entry(self.waiters.len() as u32).or_default() += length;
-        let (holders, stats) = (&self.holders, &mut self.stats);
-        for waiter in &mut self.waiters {
+        *stats.queue.entry(waiters.len() as u32).or_default() += length;
+        for waiter in waiters {
             let others = holders.iter().filter(|h| h.thread != waiter.thread).count() as u64;
             if others == 0 {
                 if !holders.is_empty() {
-                    waiter.own += length;
+                    waiter.noted.own += length;
                 }
                 continue;
             }
-            waiter.sections += length;
+            waiter.noted.sections += length;
             // Readers share the blame evenly; the first ones take the ticks that do not divide.
             let (each, mut rest) = (length.0 / others, length.0 % others);
             for holder in holders.iter().filter(|h| h.thread != waiter.thread) {
@@ -100,13 +73,10 @@ impl Ledger {
     /// A wait begins.
     pub(super) fn request(&mut self, now: Ticks, thread: ThreadIndex, site: SiteId, counted: bool) {
         self.settle(now, counted);
-        if self.waiters.iter().any(|w| w.thread == thread) {
-            // Its end was lost.
+        if let Some(unfinished) = self.account.request(now, thread, site) {
             self.stats.anomalies.unfinished_waits += 1;
-            self.leave(now, thread, counted);
+            self.end_wait(now, &unfinished, counted);
         }
-        let free_before = self.free_time(now);
-        self.waiters.push(Waiter { thread, site, since: now, free_before, sections: Ticks(0), own: Ticks(0) });
     }
 
     /// The lock is taken, after a wait or without one. Gives the length of the wait.
@@ -119,76 +89,59 @@ impl Ledger {
         counted: bool,
     ) -> Option<Ticks> {
         self.settle(now, counted);
-        let waited = self.leave(now, thread, counted);
-        let site = site.or(waited.map(|w| w.1)).unwrap_or(SiteId::UNKNOWN);
-        if let Some(holder) = self.holders.iter_mut().find(|h| h.thread == thread) {
-            holder.depth += 1;
+        let taken = self.account.acquire(now, thread, mode, site);
+        let waited = taken.waited.map(|waiter| self.end_wait(now, &waiter, counted));
+        if taken.recursive {
             self.stats.recursive += u64::from(counted);
-            return waited.map(|w| w.0);
+            return waited;
         }
-        let excludes = |h: &Holder| mode == Mode::Exclusive || h.mode == Mode::Exclusive;
-        if self.holders.iter().any(excludes) {
-            self.stats.anomalies.overlaps += 1;
-            for holder in std::mem::take(&mut self.holders) {
-                self.end_hold(now, &holder, counted);
-            }
+        self.stats.anomalies.overlaps += u64::from(!taken.lost.is_empty());
+        for holder in &taken.lost {
+            self.end_hold(now, holder, counted);
         }
-        if let Some(since) = self.free_since.take() {
-            self.free_total += now.since(since);
-            if self.awaited_at_release && counted {
-                self.stats.handoff.add(now.since(since));
-            }
+        if !counted {
+            return waited;
         }
-        self.holders.push(Holder { thread, mode, site, since: now, depth: 1 });
-        if counted {
-            let contended = u64::from(waited.is_some());
-            self.stats.acquisitions += 1;
-            self.stats.contended += contended;
-            self.stats.shared += u64::from(mode == Mode::Shared);
-            self.stats.barged += u64::from(waited.is_none() && !self.waiters.is_empty());
-            let by_site = self.stats.sites.entry(site).or_default();
-            by_site.acquisitions += 1;
-            by_site.contended += contended;
-            let by_thread = self.stats.threads.entry(thread).or_default();
-            by_thread.acquisitions += 1;
-            by_thread.contended += contended;
+        if let Some(since) = taken.free_since.filter(|_| self.awaited_at_release) {
+            self.stats.handoff.add(now.since(since));
         }
-        waited.map(|w| w.0)
+        let contended = u64::from(waited.is_some());
+        self.stats.acquisitions += 1;
+        self.stats.contended += contended;
+        self.stats.shared += u64::from(mode == Mode::Shared);
+        self.stats.barged += u64::from(waited.is_none() && !self.account.waiters().is_empty());
+        let by_site = self.stats.sites.entry(taken.site).or_default();
+        by_site.acquisitions += 1;
+        by_site.contended += contended;
+        let by_thread = self.stats.threads.entry(thread).or_default();
+        by_thread.acquisitions += 1;
+        by_thread.contended += contended;
+        waited
     }
 
     /// A wait ended without the lock, or was never seen to end.
     pub(super) fn give_up(&mut self, now: Ticks, thread: ThreadIndex, counted: bool) -> bool {
         self.settle(now, counted);
-        self.leave(now, thread, counted).is_some()
+        let waiter = self.account.leave(thread);
+        waiter.is_some_and(|waiter| {
+            self.end_wait(now, &waiter, counted);
+            true
+        })
     }
 
     /// The lock is given up.
     pub(super) fn release(&mut self, now: Ticks, thread: ThreadIndex, counted: bool) {
         self.settle(now, counted);
-        let at = match self.holders.iter().position(|h| h.thread == thread) {
-            Some(at) => at,
-            None => {
-                let anomalies = &mut self.stats.anomalies;
-                match self.holders.as_slice() {
-                    [only] if only.mode == Mode::Exclusive => anomalies.foreign_releases += 1,
-                    _ => {
-                        anomalies.unmatched_releases += 1;
-                        return;
-                    }
-                }
-                0
-            }
-        };
-        self.holders[at].depth -= 1;
-        if self.holders[at].depth > 0 {
+        let Some(released) = self.account.release(now, thread) else {
+            self.stats.anomalies.unmatched_releases += 1;
             return;
+        };
+        self.stats.anomalies.foreign_releases += u64::from(released.foreign);
+        if let Some(holder) = released.hold {
+            self.end_hold(now, &holder, counted);
         }
-        // In order, so that the rest of a shared blame falls to the eldest.
-        let holder = self.holders.remove(at);
-        self.end_hold(now, &holder, counted);
-        if self.holders.is_empty() {
-            self.free_since = Some(now);
-            self.awaited_at_release = !self.waiters.is_empty();
+        if released.free {
+            self.awaited_at_release = !self.account.waiters().is_empty();
         }
     }
 
@@ -204,46 +157,39 @@ impl Ledger {
         self.stats.threads.entry(thread).or_default().held += now.since(since);
     }
 
-    /// Takes a waiter out and charges its wait. Gives its length (inside the window) and its call site.
-    fn leave(&mut self, now: Ticks, thread: ThreadIndex, counted: bool) -> Option<(Ticks, SiteId)> {
-        let at = self.waiters.iter().position(|w| w.thread == thread)?;
-        let waiter = self.waiters.remove(at);
+    /// Charges a wait that has ended. Gives its length (inside the window).
+    fn end_wait(&mut self, now: Ticks, waiter: &Waiter<Lost>, counted: bool) -> Ticks {
         let length = now.since(waiter.since);
         if counted {
-            self.charge_wait(now, &waiter);
+            self.charge_wait(now, waiter);
             self.stats.wait.add(length);
         }
-        Some((length, waiter.site))
+        length
     }
 
-    fn charge_wait(&mut self, now: Ticks, waiter: &Waiter) {
+    fn charge_wait(&mut self, now: Ticks, waiter: &Waiter<Lost>) {
         let blocked = now.since(waiter.since);
-        let overhead = self.free_time(now).since(waiter.free_before);
+        let overhead = self.account.overhead(now, waiter);
+        let Lost { sections, own } = waiter.noted;
         let stats = &mut self.stats;
         stats.blocked += blocked;
-        stats.sections += waiter.sections;
+        stats.sections += sections;
         stats.overhead += overhead;
-        stats.own += waiter.own;
+        stats.own += own;
         let by_site = stats.sites.entry(waiter.site).or_default();
         by_site.blocked += blocked;
-        by_site.sections += waiter.sections;
+        by_site.sections += sections;
         by_site.overhead += overhead;
         let longest_wait = blocked;
-        let part = ThreadLockStats { blocked, sections: waiter.sections, overhead, longest_wait, ..Default::default() };
+        let part = ThreadLockStats { blocked, sections, overhead, longest_wait, ..Default::default() };
         stats.threads.entry(waiter.thread).or_default().merge(&part);
     }
 
     /// The window opens: what goes on counts from here.
     pub(super) fn open_window(&mut self, now: Ticks) {
         self.settle(now, false);
-        let free_before = self.free_time(now);
-        for waiter in &mut self.waiters {
-            *waiter = Waiter { since: now, free_before, sections: Ticks(0), own: Ticks(0), ..*waiter };
-        }
-        for holder in &mut self.holders {
-            holder.since = now;
-        }
-        if self.free_since.is_some() {
+        self.account.restart(now);
+        if self.account.holders().is_empty() {
             // A hand-off that began outside is not counted: its length inside would be too short.
             self.awaited_at_release = false;
         }
@@ -252,18 +198,16 @@ impl Ledger {
     /// The window closes: what goes on counts up to here, and not as a wait or hold that ended.
     pub(super) fn close_window(&mut self, now: Ticks) {
         self.settle(now, true);
-        for waiter in std::mem::take(&mut self.waiters) {
+        for waiter in self.account.waiters().to_vec() {
             self.charge_wait(now, &waiter);
-            self.waiters.push(waiter);
         }
-        for at in 0..self.holders.len() {
-            let Holder { thread, site, since, .. } = self.holders[at];
+        for Holder { thread, site, since, .. } in self.account.holders().to_vec() {
             self.charge_hold(now, thread, site, since);
         }
     }
 
     /// Waits that have not ended.
     pub(super) fn waiting(&self) -> usize {
-        self.waiters.len()
+        self.account.waiters().len()
     }
 }

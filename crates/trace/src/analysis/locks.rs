@@ -340,7 +340,7 @@ fn classify(stats: &mut LockStats, state: &mut ThreadState, id: ObjectId, waited
 
 /// Whether a wait that used so much CPU time slept: more than 2 µs and a tenth of it are missing. A futex call that finds its
 /// word changed and returns at once costs less; the shortest sleep costs more.
-fn has_slept(waited: Nanos, used: Nanos) -> bool {
+pub fn has_slept(waited: Nanos, used: Nanos) -> bool {
     let missing = waited.0.saturating_sub(used.0);
     missing > 2_000 && missing > waited.0 / 10
 }

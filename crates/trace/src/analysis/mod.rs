@@ -1,11 +1,11 @@
-//! What a trace says: who waited for what, why, and what it cost.
+//! What a trace says: which thread waited for what, why, and what it cost.
 //!
 //! # Terms
 //!
 //! For one wait of one thread, from its `Request` to its `Acquired`:
 //! - **blocked time** (BT): all of it;
 //! - **sections** (CS): the part in which others held the lock, so executed their critical sections;
-//! - **overhead** (COH): the part in which *nobody* held it: the lock was free, and still the thread waited. That is the competition
+//! - **overhead** (COH): the part in which *no thread* held it: the lock was free, and still the thread waited. That is the competition
 //!   overhead of the OCOR paper (section 2.1, equation 1): spin intervals, sleep preparation, wake-ups, other tries in the way.
 //!
 //! BT = ΣCS + ΣCOH, per wait. The two sums are found by different roads: sections by adding up, for each stretch in which the holders stay
@@ -19,6 +19,7 @@
 //! a hand-off ([`What::ProbeCost`](crate::What::ProbeCost)), sections too short by as much, and no hand-off is ever negative. A simulated
 //! trace has no such bias.
 
+mod account;
 mod causes;
 mod classes;
 mod ledger;
@@ -30,9 +31,10 @@ mod stats;
 mod waits;
 mod window;
 
+pub use account::{Account, Holder, Released, Taken, Waiter};
 pub use causes::WaitKind;
 pub use classes::{ClassKey, ClassReport};
-pub use locks::{Analysis, LockReport, ThreadReport};
+pub use locks::{Analysis, LockReport, ThreadReport, has_slept};
 pub use objects::{Object, ObjectId, ObjectKind};
 pub use path::{CriticalPath, Doing, PathSegment, PathShare};
 pub use relax::{Relaxed, relax};

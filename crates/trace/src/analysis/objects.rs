@@ -37,7 +37,7 @@ pub struct Object {
     pub kind: ObjectKind,
     /// The name that the program gave it.
     pub name: Option<String>,
-    /// Who initialised it; `None` for a static initialiser, or memory that was zero.
+    /// The call site that initialised it; `None` for a static initialiser, or memory that was zero.
     pub init_site: Option<SiteId>,
     /// Its first event.
     pub born: Ticks,

@@ -43,14 +43,14 @@ pub enum Doing {
     Running,
     /// From the cause in one thread to its effect in the next.
     HandOff {
-        /// What sort of wait it ended.
+        /// What kind of wait it ended.
         kind: WaitKind,
         /// At which object, if at one.
         object: Option<ObjectId>,
     },
     /// A wait that no other thread's act explains: a time-out, a lock that was free already, a lost event.
     Waiting {
-        /// What sort of wait.
+        /// What kind of wait.
         kind: WaitKind,
         /// At which object, if at one.
         object: Option<ObjectId>,

@@ -6,11 +6,11 @@
 //! the recorded hand-off has passed; a lock that was waited for is taken in the recorded order. The graph is timed anew:
 //!
 //! - **without overhead**: this lock's hand-offs take no time. Its critical sections still exclude each other.
-//! - **without exclusion**: nobody waits for this lock. Its critical sections still take their time.
+//! - **without exclusion**: no thread waits for this lock. Its critical sections still take their time.
 //!
 //! A wait whose cause, in the new timing, comes before the wait begins costs nothing. An acquisition of this lock that did not wait
 //! when recorded, and now finds it taken, waits for the release and pays no hand-off. One of *another* lock that did not wait does
-//! not wait now either: nobody knows in which order threads would come to it, and to hold them to the recorded order would make every
+//! not wait now either: the order in which threads would come to it is not known, and to hold them to the recorded order would make every
 //! uncontended lock a barrier (a thread that was kept from its first round would still have to follow the other's last).
 //! Scheduling is not part of it: a stretch that was spent runnable without a CPU stays as long as it was, so on an oversubscribed
 //! machine the figures err to both sides.
@@ -145,7 +145,7 @@ impl<'a> Walk<'a> {
         now
     }
 
-    /// A wait for a lock that nobody had released so far: the first acquisition, found free too late.
+    /// A wait for a lock that no thread had released so far: the first acquisition, found free too late.
     fn without_cause(&self, ended: &Ended<Lanes>, before: Lanes, local: Lanes) -> Lanes {
         let mut now = local;
         if ended.begin.is_some() && !ended.gave_up {

@@ -79,9 +79,9 @@ impl Distribution {
 /// What does not fit together in a lock's events: something was lost, or began before the trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Anomalies {
-    /// Acquired while someone else held it: a release is missing, or the clocks of two cores disagree.
+    /// Acquired while another thread held it: a release is missing, or the clocks of two cores disagree.
     pub overlaps: u64,
-    /// Released by a thread that did not hold it, while nobody did.
+    /// Released by a thread that did not hold it, while no thread did.
     pub unmatched_releases: u64,
     /// Released by a thread other than its holder.
     pub foreign_releases: u64,
@@ -135,21 +135,21 @@ pub struct LockStats {
     pub blocked: Ticks,
     /// ΣCS: of this, while others held the lock.
     pub sections: Ticks,
-    /// ΣCOH: of this, while nobody did.
+    /// ΣCOH: of this, while no thread did.
     pub overhead: Ticks,
     /// Of this, while only the waiter itself held it (an upgrade).
     pub own: Ticks,
     /// CPU time that waiters used while waiting, where it was recorded.
     pub wait_cpu_ns: u64,
-    /// Time in which someone held it.
+    /// Time in which a thread held it.
     pub busy: Ticks,
-    /// Time in which it was free and someone waited: the overhead of the lock itself, not added over waiters.
+    /// Time in which it was free and a thread waited: the overhead of the lock itself, not added over waiters.
     pub idle_contended: Ticks,
     /// Waits, one a contended acquisition or time-out.
     pub wait: Distribution,
     /// Holds, from the outermost acquisition to its release.
     pub hold: Distribution,
-    /// Hand-offs: from a release with someone waiting to the next acquisition.
+    /// Hand-offs: from a release with a thread waiting to the next acquisition.
     pub handoff: Distribution,
     /// Time with so many waiters (0 left out).
     pub queue: BTreeMap<u32, Ticks>,
@@ -227,7 +227,7 @@ pub struct SiteStats {
     pub blocked: Ticks,
     /// Of this, while others held the lock.
     pub sections: Ticks,
-    /// Of this, while nobody did.
+    /// Of this, while no thread did.
     pub overhead: Ticks,
     /// Time that the lock was held, acquired from here.
     pub held: Ticks,
@@ -259,7 +259,7 @@ pub struct ThreadLockStats {
     pub blocked: Ticks,
     /// Of this, while others held the lock.
     pub sections: Ticks,
-    /// Of this, while nobody did.
+    /// Of this, while no thread did.
     pub overhead: Ticks,
     /// Time it held the lock.
     pub held: Ticks,

@@ -107,7 +107,7 @@ impl Segments {
     ) -> impl Iterator<Item = (Ticks, What)> + use<'b> {
         buffer.resize(segment.bytes as usize, 0);
         if self.files[file].read_exact_at(buffer, segment.offset).is_err() {
-            // The file was whole when it was opened; someone has cut it since.
+            // The file was whole when it was opened; it has been cut since.
             buffer.clear();
         }
         let origin = self.origin;

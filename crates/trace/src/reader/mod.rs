@@ -1,6 +1,6 @@
 //! Reading a trace directory. What is damaged is left out and named ([`Loss`]); what is whole is read.
 //!
-//! Opening goes over every file once: headers, checksums, definitions, who took part. The events themselves are read
+//! Opening goes over every file once: headers, checksums, definitions, threads. The events themselves are read
 //! again when they are asked for, a segment a thread at a time, so a trace need not fit into memory.
 
 mod definitions;

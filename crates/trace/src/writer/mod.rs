@@ -9,7 +9,7 @@
 //!
 //! What makes it safe inside a signal handler: the cursor is the only word that decides who owns a slot, and it moves by a
 //! compare-and-exchange that a handler on the same thread cannot tear. A handler that runs while a new segment is being made
-//! makes one of its own; whoever loses the exchange keeps his as a spare.
+//! makes one of its own; a thread that loses the exchange keeps its own as a spare.
 
 mod payload;
 mod segment;

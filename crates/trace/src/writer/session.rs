@@ -87,7 +87,7 @@ impl core::fmt::Display for OpenError {
 
 impl std::error::Error for OpenError {}
 
-/// What a session may be told.
+/// Options of a session.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Greatest size of the events file in bytes. Reached, events are counted and dropped.

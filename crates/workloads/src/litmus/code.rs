@@ -86,62 +86,21 @@ impl Code {
         names: &mut Names,
         at: &[Pointer],
     ) -> Result<Instruction, String> {
-        let lower = text.to_ascii_lowercase();
-        let prefix =
-            lower.strip_prefix("lock").filter(|rest| rest.starts_with(|c: char| c == ';' || c.is_whitespace()));
-        let (locked, body) = match prefix {
-            Some(rest) => (true, &text[text.len() - rest.trim_start_matches(';').trim_start().len()..]),
-            None => (false, text),
-        };
+        let (locked, body) = without_lock(text);
         let (mnemonic, operands) = body.split_once(char::is_whitespace).unwrap_or((body, ""));
         let mnemonic = mnemonic.to_ascii_lowercase();
-        let bare = match mnemonic.as_str() {
-            "mfence" => Some(Instruction::Fence),
-            "lfence" | "sfence" | "nop" | "pause" => Some(Instruction::Nothing),
-            _ => None,
-        };
-        if let Some(instruction) = bare {
+        if let Some(instruction) = bare(&mnemonic) {
             return match (locked, operands.trim()) {
                 (false, "") => Ok(instruction),
                 _ => Err(format!("`{text}`: `{mnemonic}` takes no operand and no prefix")),
             };
         }
-        let condition = match mnemonic.as_str() {
-            "jmp" => Some(None),
-            "je" | "jz" => Some(Some(true)),
-            "jne" | "jnz" => Some(Some(false)),
-            _ => None,
-        };
-        if let (Some(condition), false) = (condition, locked) {
+        if let (Some(condition), false) = (jump(&mnemonic), locked) {
             self.jumps.push((id, self.threads[id].code.len(), operands.trim().to_owned(), line));
             return Ok(Instruction::Jump(condition, 0));
         }
-        let base = |name: &str| {
-            matches!(
-                name,
-                "mov"
-                    | "xchg"
-                    | "xadd"
-                    | "cmpxchg"
-                    | "add"
-                    | "sub"
-                    | "and"
-                    | "or"
-                    | "xor"
-                    | "inc"
-                    | "dec"
-                    | "cmp"
-                    | "test"
-            )
-        };
-        let (name, suffix) = match mnemonic.as_str() {
-            name if base(name) => (name, None),
-            name => match (name.strip_suffix('q'), name.strip_suffix('l')) {
-                (Some(name), _) if base(name) => (name, Some(Width::Quad)),
-                (_, Some(name)) if base(name) => (name, Some(Width::Long)),
-                _ => return Err(format!("instruction `{mnemonic}` is not supported; {SUPPORTED}")),
-            },
-        };
+        let (name, suffix) = with_operands(&mnemonic)
+            .ok_or_else(|| format!("instruction `{mnemonic}` is not supported; {SUPPORTED}"))?;
         let mut found = Vec::new();
         for operand in operands.split(',').map(str::trim).filter(|operand| !operand.is_empty()) {
             found.push(self.operand(id, operand, line, names, at)?);
@@ -240,6 +199,46 @@ impl Instruction {
             _ => None,
         }
     }
+}
+
+/// Whether an instruction has the prefix `lock`, and what stands behind it.
+fn without_lock(text: &str) -> (bool, &str) {
+    let lower = text.to_ascii_lowercase();
+    let behind = lower.strip_prefix("lock").filter(|rest| rest.starts_with(|c: char| c == ';' || c.is_whitespace()));
+    match behind {
+        Some(rest) => (true, &text[text.len() - rest.trim_start_matches(';').trim_start().len()..]),
+        None => (false, text),
+    }
+}
+
+/// An instruction without operands.
+fn bare(mnemonic: &str) -> Option<Instruction> {
+    match mnemonic {
+        "mfence" => Some(Instruction::Fence),
+        "lfence" | "sfence" | "nop" | "pause" => Some(Instruction::Nothing),
+        _ => None,
+    }
+}
+
+/// A jump, and its condition: whether the last comparison was equal.
+fn jump(mnemonic: &str) -> Option<Option<bool>> {
+    match mnemonic {
+        "jmp" => Some(None),
+        "je" | "jz" => Some(Some(true)),
+        "jne" | "jnz" => Some(Some(false)),
+        _ => None,
+    }
+}
+
+const WITH_OPERANDS: [&str; 13] =
+    ["mov", "xchg", "xadd", "cmpxchg", "add", "sub", "and", "or", "xor", "inc", "dec", "cmp", "test"];
+
+/// The name of an instruction with operands, and the width that its suffix says.
+fn with_operands(mnemonic: &str) -> Option<(&str, Option<Width>)> {
+    let known = |name: &&str| WITH_OPERANDS.contains(name);
+    let suffixed = |suffix, width| mnemonic.strip_suffix(suffix).filter(known).map(|name| (name, Some(width)));
+    let plain = Some(mnemonic).filter(known).map(|name| (name, None));
+    plain.or_else(|| suffixed('q', Width::Quad)).or_else(|| suffixed('l', Width::Long))
 }
 
 /// Puts an instruction together; `None` where its operands do not fit.

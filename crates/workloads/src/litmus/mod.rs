@@ -14,7 +14,7 @@
 //! | [`run`] | the threads on a machine, with noise |
 //! | [`tso`] | the x86-TSO abstract machine, exhaustively |
 //!
-//! `docs/litmus.md` says what is read and how noise is chosen.
+//! `docs/reference/litmus.md` says what is read and how noise is chosen.
 
 mod code;
 pub mod condition;

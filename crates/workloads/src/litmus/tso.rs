@@ -62,7 +62,7 @@ pub fn allowed(test: &Test, most: usize) -> Option<BTreeSet<State>> {
 }
 
 impl Configuration {
-    /// Has every thread do what nobody else can notice; the access that each is left with.
+    /// Has every thread do what no other thread can notice; the access that each is left with.
     fn settle(&mut self, test: &Test) -> Vec<Option<Access>> {
         (0..self.cpus.len())
             .map(|id| {

@@ -1,7 +1,7 @@
 //! Profiles: synthetic programs that stand in for real ones of which only a few figures are printed.
 //!
 //! A profile file says what is printed of a program, what a stand-in is drawn from, and the stand-ins themselves: its
-//! draws. They were found on the baseline alone (`docs/workloads.md` says how); a file that is frozen is not fitted again.
+//! draws. They were found on the baseline alone (`docs/reference/workloads.md` says how); a file that is frozen is not fitted again.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -10,6 +10,7 @@
 //! | [`read`] | a file's text to a profile; every problem with file, line, key and what was expected |
 //! | [`set`] | all profiles of a folder, and one hash over them |
 //! | [`team`] | a draw's threads |
+//! | `named` | a draw as a workload, with a lock by name |
 //! | [`fit`] | from what is printed to draws that show it |
 //! | `dice` | where a candidate's parameters come from |
 //! | `solver` | how it is moved to what is printed |
@@ -17,12 +18,14 @@
 mod dice;
 pub mod fit;
 mod keys;
+mod named;
 pub mod read;
 pub mod set;
 mod solver;
 mod team;
 
 pub use keys::Limits;
+pub use named::StandIn;
 pub use read::ProfileError;
 pub use team::Run;
 

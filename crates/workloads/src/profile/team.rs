@@ -135,7 +135,7 @@ impl Draw {
             M::work(Cycles(self.section_cycles));
             let lines = data.guarded[number as usize].iter().map(|line| &line.0);
             for count in lines.chain((self.section_lines == 0).then_some(beside)) {
-                // SAFETY: the lock is held, so nobody else accesses the count meanwhile.
+                // SAFETY: the lock is held, so no other thread accesses the count meanwhile.
                 unsafe { count.write(|count| *count += 1) };
             }
             probe.release(number);

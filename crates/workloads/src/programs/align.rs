@@ -151,7 +151,7 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
     fn arrive(&self, row: usize, column: usize) -> Option<u32> {
         let block = row * self.side + column;
         let neighbours = u32::from(row > 0) + u32::from(column > 0);
-        // AcqRel: whoever finds the other one done has seen its edges.
+        // AcqRel: the thread that finds the other one done has seen its edges.
         (self.done[block].fetch_add(1, AcqRel) + 1 == neighbours).then_some(block as u32)
     }
 }

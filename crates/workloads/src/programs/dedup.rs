@@ -67,7 +67,7 @@ struct Data<M: Machine, K: Kit<M>> {
     buckets: Vec<Shared<M, Guarded<M, K, u32>>>,
     /// By place of a chunk (its piece, and its number in it): accessed under its bucket's lock.
     entries: Places<M, Entry>,
-    /// By the same: written by whoever made the entry, before it is `done`.
+    /// By the same: written by the thread that made the entry, before it is `done`.
     packed: Places<M, Packed>,
     writer: Shared<M, Guarded<M, K, Writer>>,
     piece: usize,
@@ -245,7 +245,7 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
     /// Looks a chunk up; if it is new, makes its entry at `place` and compresses it.
     fn keep(&self, kit: &K, hash: u64, place: usize, chunk: &[u8]) {
         let new = self.bucket(hash).with(kit, |first| {
-            // SAFETY: entries of this bucket are accessed under its lock; the place is nobody else's yet.
+            // SAFETY: entries of this bucket are accessed under its lock; the place is no other thread's yet.
             unsafe {
                 let new = self.find(*first, hash).is_none();
                 if new {
@@ -262,7 +262,7 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
         let bytes = pack(chunk);
         let mut packed = Packed { len: bytes.len() as u16, bytes: [0; PACKED] };
         packed.bytes[..bytes.len()].copy_from_slice(&bytes);
-        // SAFETY: nobody reads it before the entry is done.
+        // SAFETY: no thread reads it before the entry is done.
         unsafe { self.packed.set(place, packed) };
         self.bucket(hash).change(kit, |_| {
             // SAFETY: as above.
@@ -291,7 +291,7 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
         let (mut bytes, mut tail) =
             self.writer.when(kit, |writer| (writer.turn == piece).then_some((writer.bytes, writer.tail)));
         for &hash in hashes {
-            // Whoever made the entry may still be compressing it; that waits for nobody's turn.
+            // The thread that made the entry may still be compressing it; that waits for no thread's turn.
             let (place, first_time) = self.bucket(hash).when(kit, |first| {
                 // SAFETY: in the monitor of the bucket.
                 let (place, entry) = unsafe { self.find(*first, hash) }?;
@@ -310,7 +310,7 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
                 tail[bytes % BLOCK] = byte;
                 bytes += 1;
                 if bytes.is_multiple_of(BLOCK) {
-                    // SAFETY: it is this thread's turn, so nobody else writes.
+                    // SAFETY: it is this thread's turn, so no other thread writes.
                     unsafe { self.output.set(bytes / BLOCK - 1, tail) };
                 }
             }

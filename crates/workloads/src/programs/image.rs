@@ -81,7 +81,7 @@ impl<M: Machine> Image<M> {
     }
 
     /// # Safety
-    /// Nobody writes the row meanwhile, and its writes happened before.
+    /// No thread writes the row meanwhile, and its writes happened before.
     unsafe fn read(&self, y: usize) -> Vec<u8> {
         let first = y * self.side / BLOCK;
         // SAFETY: the caller's promise.
@@ -89,7 +89,7 @@ impl<M: Machine> Image<M> {
     }
 
     /// # Safety
-    /// Nobody else accesses the row meanwhile.
+    /// No other thread accesses the row meanwhile.
     unsafe fn write(&self, y: usize, row: &[u8]) {
         for (x, block) in row.chunks_exact(BLOCK).enumerate() {
             let block = core::array::from_fn(|x| block[x]);

@@ -96,7 +96,7 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
     /// Splits a node's range, if it is too long for a leaf; returns its halves.
     fn task(&self, kit: &K, number: u32) -> Vec<u32> {
         // SAFETY: (here and below) a node, and its range, belong to the task of its number from the moment in which it went
-        // into the pool, whose lock orders it after whoever made it.
+        // into the pool, whose lock orders it after the thread that made it.
         let node = unsafe { self.nodes.get(number as usize) };
         if node.len <= self.leaf {
             return Vec::new();
@@ -116,7 +116,7 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
         });
         let (halves, axis, before) = ([first, first + 1], 1 - node.axis, node.len / 2);
         let half = |begin, len| Node { begin, len, axis, halves: [0; 2] };
-        // SAFETY: as above; the new nodes are nobody's yet.
+        // SAFETY: as above; the new nodes are no thread's yet.
         unsafe {
             self.nodes.set(number as usize, Node { halves, ..node });
             self.nodes.set(first as usize, half(node.begin, before));

@@ -6,6 +6,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `mod.rs` | the programs by name, their sizes |
+//! | `named` | the programs as workloads, with a lock by name |
 //! | [`pool`] | a bag of tasks that threads share |
 //! | [`image`] | an image filter with a work queue |
 //! | [`dedup`] | a pipeline: chunk, hash, look up, compress, write in order |
@@ -17,8 +18,11 @@ mod align;
 mod dedup;
 mod image;
 mod kdtree;
+mod named;
 mod pool;
 mod sort;
+
+pub use named::{Align, Dedup, ImageFilter, KdTree, Sort, Whole};
 
 use crate::Team;
 use crate::monitor::Kit;
@@ -70,6 +74,12 @@ pub struct Scale {
     pub seed: u64,
 }
 
+impl Scale {
+    const fn usual(size: u32, grain: u32) -> Scale {
+        Scale { size, grain, seed: 1 }
+    }
+}
+
 /// A scale that a program cannot have.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("program `{program}`: {what} is {found}; expected {expected}")]
@@ -95,15 +105,14 @@ impl Program {
     }
 
     /// What is said of it.
-    pub fn info(self) -> Info {
-        let scale = |size, grain| Scale { size, grain, seed: 1 };
+    pub const fn info(self) -> Info {
         match self {
             Program::ImageFilter => Info {
                 name: "image-filter",
                 what: "blur and gradient of an image; strips come from a queue under a lock",
                 size: "pixels a side",
                 grain: "rows a strip",
-                usual: scale(256, 2),
+                usual: Scale::usual(256, 2),
                 sizes: (64, 4096),
                 grains: (1, 4096),
             },
@@ -112,7 +121,7 @@ impl Program {
                 what: "chunks a stream, hashes, looks up, compresses what is new, writes in order",
                 size: "bytes of input",
                 grain: "bytes a piece that a thread takes",
-                usual: scale(65_536, 1024),
+                usual: Scale::usual(65_536, 1024),
                 sizes: (1024, 1 << 20),
                 grains: (256, 1 << 16),
             },
@@ -121,7 +130,7 @@ impl Program {
                 what: "splits points at their median, range by range; ranges and nodes are given out under locks",
                 size: "points",
                 grain: "points of a range that becomes a leaf",
-                usual: scale(2048, 16),
+                usual: Scale::usual(2048, 16),
                 sizes: (16, 1 << 20),
                 grains: (2, 1 << 16),
             },
@@ -130,7 +139,7 @@ impl Program {
                 what: "sorts ranges and merges them by tasks",
                 size: "keys",
                 grain: "keys a range that is sorted whole",
-                usual: scale(4096, 64),
+                usual: Scale::usual(4096, 64),
                 sizes: (16, 1 << 22),
                 grains: (2, 1 << 16),
             },
@@ -139,7 +148,7 @@ impl Program {
                 what: "best local alignment of two sequences, a wave of tasks over blocks of the matrix",
                 size: "letters a sequence",
                 grain: "letters a side of a block",
-                usual: scale(512, 16),
+                usual: Scale::usual(512, 16),
                 sizes: (16, 1 << 15),
                 grains: (2, 1 << 12),
             },
@@ -182,7 +191,7 @@ impl Program {
 /// Data that threads share by the program's own order, not by a lock: each value is a place of its own.
 struct Places<M: Machine, T: 'static>(baton_machine::OwnedSlice<M, M::Slot<T>>);
 
-// SAFETY: whoever reads or writes a place promises that the accesses are ordered.
+// SAFETY: the thread that reads or writes a place promises that the accesses are ordered.
 unsafe impl<M: Machine, T: Send> Sync for Places<M, T> {}
 // SAFETY: as above.
 unsafe impl<M: Machine, T: Send> Send for Places<M, T> {}
@@ -195,7 +204,7 @@ impl<M: Machine, T: Copy + Send + 'static> Places<M, T> {
     /// Reads a place.
     ///
     /// # Safety
-    /// Nobody writes it meanwhile, and the last write happened before.
+    /// No thread writes it meanwhile, and the last write happened before.
     unsafe fn get(&self, at: usize) -> T {
         // SAFETY: the caller's promise.
         unsafe { self.0[at].read(|value| *value) }
@@ -204,7 +213,7 @@ impl<M: Machine, T: Copy + Send + 'static> Places<M, T> {
     /// Writes a place.
     ///
     /// # Safety
-    /// Nobody else accesses it meanwhile, and earlier accesses happened before.
+    /// No other thread accesses it meanwhile, and earlier accesses happened before.
     unsafe fn set(&self, at: usize, value: T) {
         // SAFETY: the caller's promise.
         unsafe { self.0[at].write(|place| *place = value) }

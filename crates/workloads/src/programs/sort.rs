@@ -76,7 +76,7 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
             // SAFETY: as above.
             unsafe { self.keys.set(begin + at, key) };
         }
-        // AcqRel: whoever finds the other half done has seen its writes.
+        // AcqRel: the thread that finds the other half done has seen its writes.
         let last = node > 1 && self.done[node as usize / 2].fetch_add(1, AcqRel) == 1;
         if last { vec![node / 2] } else { Vec::new() }
     }

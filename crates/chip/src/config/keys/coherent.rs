@@ -1,7 +1,7 @@
 //! The keys of a coherent chip.
 
-use super::{Key, Kind, Need, Value, joined, text, whole};
-use crate::config::Chip;
+use super::key::{Key, Need, Value, ValueKind, joined, text, whole};
+use crate::config::chip::Chip;
 use crate::config::coherent::{
     Coherent, Contention, DieLinks, DirectoryKind, HomePlacement, HomePolicy, Inclusion, Level, Network, Placement,
     Replacement, Shared, Topology,
@@ -24,30 +24,30 @@ fn shared(chip: &mut Chip) -> &mut Shared {
 /// A key of [`Coherent`]: kinds differ in how the value is wrapped.
 macro_rules! key {
     (count $path:literal, $($field:ident).+, $least:expr, $most:expr, $what:literal) => {
-        key!(@ $path, Kind::Count($least, $most), $what,
+        key!(@ $path, ValueKind::Count($least, $most), $what,
             |c| Value::Whole(c.$($field).+.into()), |c, value| c.$($field).+ = whole(value) as _)
     };
     (power $path:literal, $($field:ident).+, $least:expr, $most:expr, $what:literal) => {
-        key!(@ $path, Kind::Power($least, $most), $what,
+        key!(@ $path, ValueKind::Power($least, $most), $what,
             |c| Value::Whole(c.$($field).+), |c, value| c.$($field).+ = whole(value))
     };
     (cycles $path:literal, $($field:ident).+, $what:literal) => {
-        key!(@ $path, Kind::Cycles, $what,
+        key!(@ $path, ValueKind::Cycles, $what,
             |c| Value::Whole(c.$($field).+.0), |c, value| c.$($field).+ = Cycles(whole(value)))
     };
     (choice $path:literal, $($field:ident).+, $type:ident, $what:literal) => {
-        key!(@ $path, Kind::Choice($type::NAMES), $what,
+        key!(@ $path, ValueKind::Choice($type::NAMES), $what,
             |c| Value::Text(c.$($field).+.name().into()),
             |c, value| c.$($field).+ = $type::named(&text(value)).unwrap_or_default())
     };
     (parsed $path:literal, $($field:ident).+, $type:ident, $what:literal) => {
-        key!(@ $path, Kind::Parsed($type::EXPECTED, |text| $type::parse(text).is_some()), $what,
+        key!(@ $path, ValueKind::Parsed($type::EXPECTED, |text| $type::parse(text).is_some()), $what,
             |c| Value::Text(c.$($field).+.text()),
             |c, value| c.$($field).+ = $type::parse(&text(value)).unwrap_or_default())
     };
     // A word that the network crate knows, by its own registry of names.
     (word $path:literal, $field:ident, $registry:ident, $default:expr, $what:literal) => {
-        key!(@ $path, Kind::Choice(&names($registry)), $what,
+        key!(@ $path, ValueKind::Choice(&names($registry)), $what,
             |c| {
                 let known = $registry.iter().find(|(_, kind)| *kind == c.network.router.$field);
                 Value::Text(known.map_or("", |(name, _)| name).into())
@@ -60,8 +60,8 @@ macro_rules! key {
     (@ $path:literal, $kind:expr, $what:literal, |$c:ident| $get:expr, |$m:ident, $value:ident| $set:expr) => {
         Key {
             path: $path, kind: $kind, fixed: Need::No, coherent: Need::Must, what: $what,
-            get: |chip| chip.coherent.as_ref().map(|$c| $get),
-            set: |chip, $value| {
+            get: |_, chip| chip.coherent.as_ref().map(|$c| $get),
+            set: |_, chip, $value| {
                 let $m = of(chip);
                 $set
             },
@@ -84,20 +84,20 @@ const fn names<T: Copy, const N: usize>(registry: [(&'static str, T); N]) -> [&'
 macro_rules! cache {
     ($table:literal, $need:ident, $whose:literal, |$c:ident| $get:expr, |$m:ident| $set:expr) => {
         [
-            cache!(@ concat!($table, ".size_bytes"), $need, Kind::Count(1, 1 << 40), concat!("bytes of data in ", $whose),
+            cache!(@ concat!($table, ".size_bytes"), $need, ValueKind::Count(1, 1 << 40), concat!("bytes of data in ", $whose),
                 |$c| $get, |level| Value::Whole(level.size_bytes),
                 |$m| $set, |level, value| level.size_bytes = whole(value)),
-            cache!(@ concat!($table, ".ways"), $need, Kind::Count(1, 128), concat!("lines of a set in ", $whose),
+            cache!(@ concat!($table, ".ways"), $need, ValueKind::Count(1, 128), concat!("lines of a set in ", $whose),
                 |$c| $get, |level| Value::Whole(level.ways.into()),
                 |$m| $set, |level, value| level.ways = whole(value) as u32),
-            cache!(@ concat!($table, ".latency"), $need, Kind::Cycles, concat!("looking up ", $whose),
+            cache!(@ concat!($table, ".latency"), $need, ValueKind::Cycles, concat!("looking up ", $whose),
                 |$c| $get, |level| Value::Whole(level.latency.0),
                 |$m| $set, |level, value| level.latency = Cycles(whole(value))),
-            cache!(@ concat!($table, ".replacement"), $need, Kind::Choice(Replacement::NAMES),
+            cache!(@ concat!($table, ".replacement"), $need, ValueKind::Choice(Replacement::NAMES),
                 concat!("which line of a set goes in ", $whose),
                 |$c| $get, |level| Value::Text(level.replacement.name().into()),
                 |$m| $set, |level, value| level.replacement = Replacement::named(&text(value)).unwrap_or_default()),
-            cache!(@ concat!($table, ".mshrs"), $need, Kind::Count(1, 4096),
+            cache!(@ concat!($table, ".mshrs"), $need, ValueKind::Count(1, 4096),
                 concat!("misses under way at once in ", $whose),
                 |$c| $get, |level| Value::Whole(level.mshrs.into()),
                 |$m| $set, |level, value| level.mshrs = whole(value) as u32),
@@ -107,12 +107,12 @@ macro_rules! cache {
         |$c:ident| $get:expr, |$l:ident| $read:expr, |$m:ident| $set:expr, |$level:ident, $value:ident| $write:expr) => {
         Key {
             path: $path, kind: $kind, fixed: Need::No, coherent: Need::$need, what: $what,
-            get: |chip| {
+            get: |_, chip| {
                 let $c = chip.coherent.as_ref()?;
                 let $l: &Level = $get?;
                 Some($read)
             },
-            set: |chip, $value| {
+            set: |_, chip, $value| {
                 let $m = chip;
                 let $level: &mut Level = $set;
                 $write
@@ -135,12 +135,12 @@ const CACHES: [Key; 16] = joined(&[
     ),
     &[Key {
         path: "shared.inclusion",
-        kind: Kind::Choice(Inclusion::NAMES),
+        kind: ValueKind::Choice(Inclusion::NAMES),
         fixed: Need::No,
         coherent: Need::Table,
         what: "whether the shared level has a copy of everything that the cores hold",
-        get: |chip| Some(Value::Text(chip.coherent.as_ref()?.shared?.inclusion.name().into())),
-        set: |chip, value| shared(chip).inclusion = Inclusion::named(&text(value)).unwrap_or_default(),
+        get: |_, chip| Some(Value::Text(chip.coherent.as_ref()?.shared?.inclusion.name().into())),
+        set: |_, chip, value| shared(chip).inclusion = Inclusion::named(&text(value)).unwrap_or_default(),
     }],
 ]);
 
@@ -165,7 +165,7 @@ const REST: &[Key] = &[
     key!(power "dram.row_bytes", dram.row_bytes, 16, 1 << 30, "bytes of a row"),
     key!(cycles "dram.row_hit", dram.row_hit, "an access to the open row, from its turn at the bank to the data"),
     key!(cycles "dram.row_miss", dram.row_miss, "an access to another row"),
-    key!(@ "dram.bytes_per_cycle", Kind::Share(0.001, 4096.0), "bytes that a controller moves in a cycle",
+    key!(@ "dram.bytes_per_cycle", ValueKind::Share(0.001, 4096.0), "bytes that a controller moves in a cycle",
     |c| Value::Share(c.dram.bytes_per_cycle),
     |c, value| c.dram.bytes_per_cycle = match value {
         Value::Share(x) => x,
@@ -175,45 +175,45 @@ const REST: &[Key] = &[
     key!(choice "network.topology", network.topology, Topology, "how routers are joined"),
     Key {
         path: "network.width",
-        kind: Kind::Count(1, 1024),
+        kind: ValueKind::Count(1, 1024),
         fixed: Need::No,
         coherent: Need::May,
         what: "routers in a row of a mesh or torus, which alone have it",
-        get: |chip| on_grid(chip, |network| network.width),
-        set: |chip, value| of(chip).network.width = whole(value) as u32,
+        get: |_, chip| on_grid(chip, |network| network.width),
+        set: |_, chip, value| of(chip).network.width = whole(value) as u32,
     },
     Key {
         path: "network.height",
-        kind: Kind::Count(1, 1024),
+        kind: ValueKind::Count(1, 1024),
         fixed: Need::No,
         coherent: Need::May,
         what: "rows of a mesh or torus, which alone have it",
-        get: |chip| on_grid(chip, |network| network.height),
-        set: |chip, value| of(chip).network.height = whole(value) as u32,
+        get: |_, chip| on_grid(chip, |network| network.height),
+        set: |_, chip, value| of(chip).network.height = whole(value) as u32,
     },
     Key {
         path: "network.links",
-        kind: Kind::Parsed(DieLinks::EXPECTED, |text| DieLinks::parse(text).is_some()),
+        kind: ValueKind::Parsed(DieLinks::EXPECTED, |text| DieLinks::parse(text).is_some()),
         fixed: Need::No,
         coherent: Need::May,
         what: "links between dies, which topology \"dies\" alone has; the length multiplies network.latency.link",
-        get: |chip| {
+        get: |_, chip| {
             let network = &chip.coherent.as_ref()?.network;
             (!network.links.is_empty()).then(|| Value::Text(network.links.text()))
         },
-        set: |chip, value| of(chip).network.links = DieLinks::parse(&text(value)).unwrap_or_default(),
+        set: |_, chip, value| of(chip).network.links = DieLinks::parse(&text(value)).unwrap_or_default(),
     },
-    key!(@ "network.clock_hz", Kind::Count(1_000_000, 100_000_000_000),
+    key!(@ "network.clock_hz", ValueKind::Count(1_000_000, 100_000_000_000),
         "the network's clock, of which the core's is a whole multiple; network latencies are in its cycles",
         |c| Value::Whole(c.network.clock.0), |c, value| c.network.clock = Hertz(whole(value))),
     Key {
         path: "network.contention",
-        kind: Kind::Choice(Contention::NAMES),
+        kind: ValueKind::Choice(Contention::NAMES),
         fixed: Need::No,
         coherent: Need::May,
         what: "whether packets meet in routers; \"none\": each takes as long as in an empty network, and homes take all in",
-        get: |chip| Some(Value::Text(chip.coherent.as_ref()?.network.contention.name().into())),
-        set: |chip, value| of(chip).network.contention = Contention::named(&text(value)).unwrap_or_default(),
+        get: |_, chip| Some(Value::Text(chip.coherent.as_ref()?.network.contention.name().into())),
+        set: |_, chip, value| of(chip).network.contention = Contention::named(&text(value)).unwrap_or_default(),
     },
     key!(cycles "network.local", network.local,
         "from one unit to another at the same node, past the network; in cycles of the core's clock"),
@@ -222,7 +222,7 @@ const REST: &[Key] = &[
     key!(count "network.flit_bytes", network.flit_bytes, 1, 4096, "bytes of a flit, which is what a link moves in a cycle"),
     key!(count "network.vcs", network.vcs, 1, 16, "virtual channels of each of the message classes"),
     key!(count "network.buffer", network.router.buffer, 1, 4096, "flits that a virtual channel buffers"),
-    key!(@ "network.pipeline", Kind::Choice(&["speculative", "nonspeculative"]),
+    key!(@ "network.pipeline", ValueKind::Choice(&["speculative", "nonspeculative"]),
     "whether a head flit bids for the switch while it bids for a virtual channel, or after",
     |c| Value::Text(match c.network.router.pipeline {
         Pipeline::Speculative => "speculative",
@@ -251,5 +251,5 @@ fn on_grid(chip: &Chip, what: fn(&Network) -> u32) -> Option<Value> {
     matches!(network.topology, Topology::Mesh | Topology::Torus).then(|| Value::Whole(what(network).into()))
 }
 
-/// They, in the order in which a chip file is written.
+/// The keys, in the order in which a chip file is written.
 pub(super) const KEYS: [Key; CACHES.len() + REST.len()] = joined(&[&CACHES, REST]);

@@ -1,8 +1,11 @@
 //! The keys that both kinds of chip have, and the fixed prices of the one without coherent caches.
 
-use super::{Key, Kind, MOST_CORES, Need, Value, share, text, whole};
+use super::key::{Key, Need, Value, ValueKind, share, text, whole};
+use crate::config::chip::MemoryModel;
+use crate::config::clocks::CoreClocks;
 use crate::config::coherent::Atomics;
-use crate::config::{CoreClocks, Level, MemoryModel};
+use crate::config::limits::{MOST_CONTEXTS, MOST_CORES};
+use crate::config::waits::Level;
 use baton_units::{Cycles, Hertz};
 
 /// Whether a chip of fixed latencies gives a key, and whether a coherent one does.
@@ -17,138 +20,138 @@ const WINDOW: Needs = (Need::May, Need::Must);
 macro_rules! key {
     ($needs:ident cycles $path:literal, $($field:ident).+, $what:literal) => {
         Key {
-            path: $path, kind: Kind::Cycles, fixed: $needs.0, coherent: $needs.1, what: $what,
-            get: |chip| Some(Value::Whole(chip.$($field).+.0)),
-            set: |chip, value| chip.$($field).+ = Cycles(whole(value)),
+            path: $path, kind: ValueKind::Cycles, fixed: $needs.0, coherent: $needs.1, what: $what,
+            get: |_, chip| Some(Value::Whole(chip.$($field).+.0)),
+            set: |_, chip, value| chip.$($field).+ = Cycles(whole(value)),
         }
     };
     ($needs:ident count $path:literal, $($field:ident).+, $kind:expr, $what:literal) => {
         Key {
             path: $path, kind: $kind, fixed: $needs.0, coherent: $needs.1, what: $what,
-            get: |chip| Some(Value::Whole(u64::from(chip.$($field).+))),
-            set: |chip, value| chip.$($field).+ = whole(value) as u32,
+            get: |_, chip| Some(Value::Whole(u64::from(chip.$($field).+))),
+            set: |_, chip, value| chip.$($field).+ = whole(value) as u32,
         }
     };
     // A price of a policy that the chip may lack, as a whole.
     (part $path:literal, $($policy:ident).+, $part:ident, $what:literal) => {
         Key {
-            path: $path, kind: Kind::Cycles, fixed: Need::Table, coherent: Need::Table, what: $what,
-            get: |chip| chip.wait.$($policy).+.map(|price| Value::Whole(price.$part.0)),
-            set: |chip, value| chip.wait.$($policy).+.get_or_insert_default().$part = Cycles(whole(value)),
+            path: $path, kind: ValueKind::Cycles, fixed: Need::Table, coherent: Need::Table, what: $what,
+            get: |_, chip| chip.wait.$($policy).+.map(|price| Value::Whole(price.$part.0)),
+            set: |_, chip, value| chip.wait.$($policy).+.get_or_insert_default().$part = Cycles(whole(value)),
         }
     };
     // A price that may be absent for itself.
     (option $path:literal, $field:ident, $what:literal) => {
         Key {
-            path: $path, kind: Kind::Cycles, fixed: Need::May, coherent: Need::May, what: $what,
-            get: |chip| chip.wait.$field.map(|cycles| Value::Whole(cycles.0)),
-            set: |chip, value| chip.wait.$field = Some(Cycles(whole(value))),
+            path: $path, kind: ValueKind::Cycles, fixed: Need::May, coherent: Need::May, what: $what,
+            get: |_, chip| chip.wait.$field.map(|cycles| Value::Whole(cycles.0)),
+            set: |_, chip, value| chip.wait.$field = Some(Cycles(whole(value))),
         }
     };
 }
 
-/// They, in the order in which a chip file is written.
+/// The keys, in the order in which a chip file is written.
 pub(super) const KEYS: &[Key] = &[
     Key {
         path: "chip.name",
-        kind: Kind::Text,
+        kind: ValueKind::Text,
         fixed: Need::Must,
         coherent: Need::Must,
         what: "what the chip is called in results",
-        get: |chip| Some(Value::Text(chip.name.clone())),
-        set: |chip, value| chip.name = text(value),
+        get: |_, chip| Some(Value::Text(chip.name.clone())),
+        set: |_, chip, value| chip.name = text(value),
     },
     Key {
         path: "memory.model",
-        kind: Kind::Choice(MemoryModel::NAMES),
+        kind: ValueKind::Choice(MemoryModel::NAMES),
         fixed: Need::May,
         coherent: Need::Must,
         what: "caches of fixed latencies, or coherent ones with a directory on a network; absent: fixed",
-        get: |chip| Some(Value::Text(chip.model().name().into())),
-        set: |chip, value| match MemoryModel::named(&text(value)) {
+        get: |_, chip| Some(Value::Text(chip.model().name().into())),
+        set: |_, chip, value| match MemoryModel::named(&text(value)) {
             Some(MemoryModel::Coherent) => _ = chip.coherent.get_or_insert_default(),
             _ => chip.coherent = None,
         },
     },
-    key!(BOTH count "core.count", core.count, Kind::Count(1, MOST_CORES), "cores"),
-    key!(MAY count "core.contexts", core.contexts, Kind::Power(1, 4),
+    key!(BOTH count "core.count", core.count, ValueKind::Count(1, MOST_CORES), "cores"),
+    key!(MAY count "core.contexts", core.contexts, ValueKind::Power(1, MOST_CONTEXTS as u64),
         "hardware contexts a core (SMT), which the operating system schedules on; absent: 1"),
     Key {
         path: "core.clock_hz",
-        kind: Kind::Count(1_000_000, 100_000_000_000),
+        kind: ValueKind::Count(1_000_000, 100_000_000_000),
         fixed: Need::Must,
         coherent: Need::Must,
         what: "their clock, the fastest that they can have; every price below is in its cycles",
-        get: |chip| Some(Value::Whole(chip.core.clock.0)),
-        set: |chip, value| chip.core.clock = Hertz(whole(value)),
+        get: |_, chip| Some(Value::Whole(chip.core.clock.0)),
+        set: |_, chip, value| chip.core.clock = Hertz(whole(value)),
     },
     Key {
         path: "core.clocks",
-        kind: Kind::Parsed(CoreClocks::EXPECTED, |text| CoreClocks::parse(text).is_some()),
+        kind: ValueKind::Parsed(CoreClocks::EXPECTED, |text| CoreClocks::parse(text).is_some()),
         fixed: Need::May,
         coherent: Need::May,
         what: "cores that begin with a slower clock, and which; absent: none",
-        get: |chip| (!chip.core.clocks.0.is_empty()).then(|| Value::Text(chip.core.clocks.text())),
-        set: |chip, value| chip.core.clocks = CoreClocks::parse(&text(value)).unwrap_or_default(),
+        get: |_, chip| (!chip.core.clocks.0.is_empty()).then(|| Value::Text(chip.core.clocks.text())),
+        set: |_, chip, value| chip.core.clocks = CoreClocks::parse(&text(value)).unwrap_or_default(),
     },
     Key {
         path: "core.clock_change",
-        kind: Kind::Cycles,
+        kind: ValueKind::Cycles,
         fixed: Need::May,
         coherent: Need::May,
         what: "changing a core's clock by system call, at its caller; absent: no thread can",
-        get: |chip| chip.core.clock_change.map(|cycles| Value::Whole(cycles.0)),
-        set: |chip, value| chip.core.clock_change = Some(Cycles(whole(value))),
+        get: |_, chip| chip.core.clock_change.map(|cycles| Value::Whole(cycles.0)),
+        set: |_, chip, value| chip.core.clock_change = Some(Cycles(whole(value))),
     },
     Key {
         path: "core.clock_latency",
-        kind: Kind::Cycles,
+        kind: ValueKind::Cycles,
         fixed: Need::May,
         coherent: Need::May,
         what: "from a request for another clock until the core has it; it goes on at its old one meanwhile; absent: none",
-        get: |chip| (chip.core.clock_latency.0 != 0).then_some(Value::Whole(chip.core.clock_latency.0)),
-        set: |chip, value| chip.core.clock_latency = Cycles(whole(value)),
+        get: |_, chip| (chip.core.clock_latency.0 != 0).then_some(Value::Whole(chip.core.clock_latency.0)),
+        set: |_, chip, value| chip.core.clock_latency = Cycles(whole(value)),
     },
-    key!(BOTH count "core.per_cluster", core.per_cluster, Kind::Count(1, MOST_CORES), "cores that share a last-level cache"),
-    key!(BOTH count "core.clusters_per_socket", core.clusters_per_socket, Kind::Count(1, MOST_CORES),
+    key!(BOTH count "core.per_cluster", core.per_cluster, ValueKind::Count(1, MOST_CORES), "cores that share a last-level cache"),
+    key!(BOTH count "core.clusters_per_socket", core.clusters_per_socket, ValueKind::Count(1, MOST_CORES),
         "such clusters in a socket, which is also a NUMA node"),
     key!(BOTH cycles "core.clock_read", core.clock_read, "reading the clock"),
     key!(BOTH cycles "core.fence", core.fence, "a sequentially consistent fence"),
-    key!(WINDOW count "core.store_buffer", core.store_buffer, Kind::Count(0, 1024),
+    key!(WINDOW count "core.store_buffer", core.store_buffer, ValueKind::Count(0, 1024),
         "stores of a hardware thread that wait for their line; 0 or absent: each store waits for itself"),
-    key!(WINDOW count "core.rob", core.rob, Kind::Count(0, 4096),
+    key!(WINDOW count "core.rob", core.rob, ValueKind::Count(0, 4096),
         "instructions under way at once; 0 or absent: one access at a time"),
-    key!(WINDOW count "core.load_queue", core.load_queue, Kind::Count(0, 4096),
+    key!(WINDOW count "core.load_queue", core.load_queue, ValueKind::Count(0, 4096),
         "loads under way at once; 0 or absent: one"),
-    key!(WINDOW count "core.store_queue", core.store_queue, Kind::Count(0, 4096),
+    key!(WINDOW count "core.store_queue", core.store_queue, ValueKind::Count(0, 4096),
         "stores of the buffer whose lines are asked for at once; 0 or absent: one"),
-    key!(WINDOW count "core.width", core.width, Kind::Count(0, 64),
+    key!(WINDOW count "core.width", core.width, ValueKind::Count(0, 64),
         "instructions a cycle between guest operations; 0 or absent: they cost nothing"),
     key!(WINDOW cycles "core.flush", core.flush,
         "what the mis-speculated loads at the end of a spin cost; absent: nothing"),
     Key {
         path: "core.result_latency",
-        kind: Kind::Share(0.0, 1000.0),
+        kind: ValueKind::Share(0.0, 1000.0),
         fixed: Need::May,
         coherent: Need::May,
         what: "mean cycles from an instruction's issue to its result in computations; for core.contexts, core.rob and core.width",
-        get: |chip| Some(Value::Share(chip.core.result_latency)),
-        set: |chip, value| chip.core.result_latency = share(value),
+        get: |_, chip| Some(Value::Share(chip.core.result_latency)),
+        set: |_, chip, value| chip.core.result_latency = share(value),
     },
     key!(MAY cycles "core.mode_change", core.mode_change,
         "how long a core's contexts stand still when another one becomes active, or one less is; absent: nothing"),
     Key {
         path: "core.atomics",
-        kind: Kind::Choice(Atomics::NAMES),
+        kind: ValueKind::Choice(Atomics::NAMES),
         fixed: Need::No,
         coherent: Need::Must,
         what: "where an atomic read-modify-write is done: in the L1, at the home, or as load-linked and store-conditional",
-        get: |chip| chip.coherent.as_ref().map(|coherent| Value::Text(coherent.atomics.name().into())),
-        set: |chip, value| {
+        get: |_, chip| chip.coherent.as_ref().map(|coherent| Value::Text(coherent.atomics.name().into())),
+        set: |_, chip, value| {
             chip.coherent.get_or_insert_default().atomics = Atomics::named(&text(value)).unwrap_or_default();
         },
     },
-    key!(BOTH count "cache.line_bytes", cache.line_bytes, Kind::Power(16, 4096), "bytes in a cache line"),
+    key!(BOTH count "cache.line_bytes", cache.line_bytes, ValueKind::Power(16, 4096), "bytes in a cache line"),
     key!(FIXED cycles "cache.hit", cache.hit, "load or store of a line that the core holds"),
     key!(FIXED cycles "cache.memory", cache.memory, "fetching a line that no cache holds"),
     key!(FIXED cycles "cache.occupancy", cache.occupancy,
@@ -170,12 +173,12 @@ pub(super) const KEYS: &[Key] = &[
     key!(MAY cycles "wait.monitor", wait.monitor, "arming any monitor, beside the load of its line; absent: nothing"),
     Key {
         path: "wait.spurious",
-        kind: Kind::Share(0.0, 1000.0),
+        kind: ValueKind::Share(0.0, 1000.0),
         fixed: Need::May,
         coherent: Need::May,
         what: "wake-ups for no reason in a million cycles with a monitor, by the seed; absent: none",
-        get: |chip| Some(Value::Share(chip.wait.spurious)),
-        set: |chip, value| chip.wait.spurious = share(value),
+        get: |_, chip| Some(Value::Share(chip.wait.spurious)),
+        set: |_, chip, value| chip.wait.spurious = share(value),
     },
     key!(part "wait.umwait.enter", umwait, enter, "UMWAIT until the context stands still; absent: the chip has no WAITPKG"),
     key!(part "wait.umwait.exit", umwait, exit, "from what ends the wait to the next instruction"),
@@ -187,12 +190,12 @@ pub(super) const KEYS: &[Key] = &[
     key!(part "wait.wfe.exit", wfe, exit, "from what ends the wait to the next instruction"),
     Key {
         path: "wait.mwait.level",
-        kind: Kind::Choice(Level::NAMES),
+        kind: ValueKind::Choice(Level::NAMES),
         fixed: Need::May,
         coherent: Need::May,
         what: "who may execute MONITOR and MWAIT: user code, or the kernel alone; absent: user",
-        get: |chip| Some(Value::Text(chip.wait.mwait.level.name().into())),
-        set: |chip, value| chip.wait.mwait.level = Level::named(&text(value)).unwrap_or_default(),
+        get: |_, chip| Some(Value::Text(chip.wait.mwait.level.name().into())),
+        set: |_, chip, value| chip.wait.mwait.level = Level::named(&text(value)).unwrap_or_default(),
     },
     key!(part "wait.mwait.c1.enter", mwait.c1, enter,
         "MWAIT at depth 1 until the context stands still; absent: the chip has no such depth"),

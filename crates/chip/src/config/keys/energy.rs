@@ -1,19 +1,19 @@
 //! The keys of prices. They come from the table of prices, and may all be absent: what a run needs is asked for then.
 
-use super::{Key, Kind, Need, Value, whole};
-use crate::energy::prices::{KEYS as ALL, PRICES};
+use super::key::{Key, Need, Value, ValueKind, whole};
+use crate::config::energy::{KEYS as ALL, PRICES};
 
 /// The key of the price of that number.
 macro_rules! price {
     ($at:literal) => {
         Key {
             path: ALL[$at].path,
-            kind: Kind::Share(0.0, 1e9),
+            kind: ValueKind::Share(0.0, 1e9),
             fixed: Need::May,
             coherent: Need::May,
             what: ALL[$at].what,
-            get: |chip| chip.energy.0[$at].map(Value::Share),
-            set: |chip, value| {
+            get: |_, chip| chip.energy.0[$at].map(Value::Share),
+            set: |_, chip, value| {
                 chip.energy.0[$at] = Some(match value {
                     Value::Share(x) => x,
                     other => whole(other) as f64,
@@ -27,5 +27,5 @@ macro_rules! prices {
     ($($at:literal)+) => { [$(price!($at)),+] };
 }
 
-/// They, in the order in which a chip file is written.
+/// The keys, in the order in which a chip file is written.
 pub(super) const KEYS: [Key; PRICES] = prices![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25];

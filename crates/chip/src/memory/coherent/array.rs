@@ -4,6 +4,7 @@
 use crate::config::coherent::{Level, Replacement};
 
 /// The tag arrays of all owners of one level.
+#[derive(Clone)]
 pub(super) struct Array {
     /// Line number plus one; 0: the way is free.
     tags: Vec<u32>,

@@ -1,12 +1,11 @@
 //! Memory controllers: banks with one open row each, a queue that is searched for row hits first, and a bus of so many
 //! bytes a cycle (first-ready first-come-first-served: S. Rixner et al., *Memory Access Scheduling*, ISCA 2000).
 
-use super::Coherent;
-use super::message::{Flight, NONE, Stage, Unit, What};
+use super::exchange::Exchange;
+use super::message::{Content, Flight, Flights, Stage, Unit};
+use super::spec::{DramSpec, Spec};
 use crate::config::coherent::Dram;
-use crate::engine::queue::Rank;
-use crate::memory::border::Part;
-use baton_coherence::CoreSet;
+use crate::memory::parts::Part;
 use std::collections::VecDeque;
 
 /// A bank.
@@ -23,6 +22,7 @@ struct Bank {
 }
 
 /// One controller.
+#[derive(Clone)]
 pub(super) struct Controller {
     banks: Vec<Bank>,
     /// Requests in order of arrival; the first `window` of them can be chosen.
@@ -55,33 +55,18 @@ enum Work {
     Until(u64),
 }
 
-/// What all controllers have in common.
+/// All controllers.
+#[derive(Clone)]
 pub(super) struct Memories {
     pub(super) all: Vec<Controller>,
-    banks: u32,
-    lines_a_row: u32,
-    hit: u64,
-    miss: u64,
-    /// Cycles that a line keeps the bus, in 1/256.
-    transfer: u64,
-    window: usize,
 }
 
 /// Requests that a controller without a bound looks at.
 const UNBOUNDED_WINDOW: usize = 64;
 
-impl Memories {
-    pub(super) fn new(dram: &Dram, line_bytes: u32, mut kick: impl FnMut(u32) -> u32) -> Memories {
-        let controller = |number| Controller {
-            banks: vec![Bank::default(); dram.banks as usize],
-            waiting: VecDeque::new(),
-            bus_free_at: 0,
-            look: 0,
-            kick: kick(number),
-            kicks_at: u64::MAX,
-        };
-        Memories {
-            all: (0..dram.controllers).map(controller).collect(),
+impl DramSpec {
+    pub(super) fn new(dram: &Dram, line_bytes: u32) -> DramSpec {
+        DramSpec {
             banks: dram.banks,
             lines_a_row: (dram.row_bytes / u64::from(line_bytes)) as u32,
             hit: dram.row_hit.0,
@@ -91,27 +76,10 @@ impl Memories {
         }
     }
 
-    /// The message of the event by which a controller looks for work.
-    pub(super) fn kick_flight(number: u32) -> Flight {
-        Flight {
-            stage: Stage::Kick,
-            what: What::Read,
-            line: 0,
-            from: Unit::Controller(number),
-            to: Unit::Controller(number),
-            placed: false,
-            next: NONE,
-            since: 0,
-            parts: Default::default(),
-            version: 0,
-            mark: Default::default(),
-        }
-    }
-
     /// The bank of a row of this controller's memory, and its number there. The number's digits are folded into the bank,
     /// so that ranges a power of two apart do not all meet in one bank (permutation-based interleaving: Zhang, Zhu and
     /// Zhang, MICRO 2000).
-    fn place(&self, row: u32) -> (u32, u32) {
+    fn bank(&self, row: u32) -> (u32, u32) {
         let mut bank = row % self.banks;
         let mut rest = row / self.banks;
         while rest != 0 && self.banks != 1 {
@@ -120,16 +88,30 @@ impl Memories {
         }
         (bank % self.banks, row / self.banks)
     }
+}
+
+impl Controller {
+    /// A controller with so many banks; `kick` is the event by which it looks for work again.
+    fn new(banks: u32, kick: u32) -> Controller {
+        Controller {
+            banks: vec![Bank::default(); banks as usize],
+            waiting: VecDeque::new(),
+            bus_free_at: 0,
+            look: 0,
+            kick,
+            kicks_at: u64::MAX,
+        }
+    }
 
     /// What comes first among the requests that can be chosen: one whose row is open (first-ready), else the opening of a
-    /// row for one whose bank nobody needs as it is, each in order of arrival.
-    fn choose(&mut self, number: usize, now: u64) -> Work {
-        let Controller { banks, waiting, bus_free_at, look, .. } = &mut self.all[number];
+    /// row for one whose bank no request needs as it is, each in order of arrival.
+    fn choose(&mut self, spec: &DramSpec, now: u64) -> Work {
+        let Controller { banks, waiting, bus_free_at, look, .. } = self;
         *look += 1;
-        // No sooner than its line can be moved when it has been read: who is next on the bus is chosen late.
-        let bus = (*bus_free_at / 256).saturating_sub(self.hit);
+        // No sooner than its line can be moved when it has been read: the next request for the bus is chosen late.
+        let bus = (*bus_free_at / 256).saturating_sub(spec.hit);
         let mut until = u64::MAX;
-        for (at, request) in waiting.iter().take(self.window).enumerate() {
+        for (at, request) in waiting.iter().take(spec.window).enumerate() {
             let bank = &mut banks[request.bank as usize];
             if bank.row == request.row + 1 {
                 bank.wanted = *look;
@@ -140,7 +122,7 @@ impl Memories {
                 until = until.min(begins);
             }
         }
-        for (at, request) in waiting.iter().take(self.window).enumerate() {
+        for (at, request) in waiting.iter().take(spec.window).enumerate() {
             let bank = &banks[request.bank as usize];
             if bank.wanted != *look {
                 if bank.other_at <= now {
@@ -151,86 +133,100 @@ impl Memories {
         }
         Work::Until(until)
     }
-}
 
-impl<S: CoreSet> Coherent<S> {
-    /// A read or a write has come to its controller.
-    pub(super) fn controller_takes(&mut self, id: u32, number: u32, now: u64) {
-        let (_, key) = self.plan.controller(self.flights[id].line);
-        let row = key / self.memories.lines_a_row;
-        let (bank, row) = self.memories.place(row);
-        self.flights[id].stage = Stage::Wait;
-        let request = Request { flight: id, bank, row, opened: false };
-        self.memories.all[number as usize].waiting.push_back(request);
-        self.controller_looks(number, now);
+    /// Opens the row of the request at a place.
+    fn open(&mut self, spec: &DramSpec, at: usize, now: u64) {
+        let request = &mut self.waiting[at];
+        request.opened = true;
+        let bank = &mut self.banks[request.bank as usize];
+        bank.row = request.row + 1;
+        bank.same_at = now + spec.miss.saturating_sub(spec.hit);
+        bank.other_at = bank.same_at;
+    }
+
+    /// Begins to move the line of the request at a place; the request, and when its line is moved.
+    fn transfer(&mut self, spec: &DramSpec, at: usize, now: u64) -> (Request, u64) {
+        let Some(request) = self.waiting.remove(at) else { unreachable!("chosen among those that wait") };
+        // The bus, in 1/256 of a cycle, so that a fraction of a cycle a line counts.
+        let begin = self.bus_free_at.max((now + spec.hit) * 256);
+        self.bus_free_at = begin + spec.transfer;
+        let moved = (begin + spec.transfer).div_ceil(256);
+        let bank = &mut self.banks[request.bank as usize];
+        (bank.same_at, bank.other_at) = (now + spec.transfer / 256, moved);
+        (request, moved)
     }
 
     /// Begins what can begin, and arranges to look again when more can.
-    pub(super) fn controller_looks(&mut self, number: u32, now: u64) {
-        let n = number as usize;
+    fn look(&mut self, spec: &DramSpec, exchange: &mut Exchange, now: u64) {
         let until = loop {
-            let work = self.memories.choose(n, now);
-            let (hit, miss, transfer) = (self.memories.hit, self.memories.miss, self.memories.transfer);
-            let controller = &mut self.memories.all[n];
-            match work {
+            match self.choose(spec, now) {
                 Work::Until(at) => break at,
-                Work::Open(at) => {
-                    let request = &mut controller.waiting[at];
-                    request.opened = true;
-                    let bank = &mut controller.banks[request.bank as usize];
-                    bank.row = request.row + 1;
-                    bank.same_at = now + miss.saturating_sub(hit);
-                    bank.other_at = bank.same_at;
-                }
+                Work::Open(at) => self.open(spec, at, now),
                 Work::Move(at) => {
-                    let Some(request) = controller.waiting.remove(at) else {
-                        unreachable!("chosen among those that wait")
-                    };
-                    self.counts.row_hits += u64::from(!request.opened);
-                    // The bus, in 1/256 of a cycle, so that a fraction of a cycle a line counts.
-                    let begin = controller.bus_free_at.max((now + hit) * 256);
-                    controller.bus_free_at = begin + transfer;
-                    let moved = (begin + transfer).div_ceil(256);
-                    let bank = &mut controller.banks[request.bank as usize];
-                    (bank.same_at, bank.other_at) = (now + transfer / 256, moved);
-                    self.flights[request.flight].stage = Stage::Moved;
-                    self.events.put(request.flight, moved, Rank::Next);
+                    let (request, moved) = self.transfer(spec, at, now);
+                    exchange.counts.row_hits += u64::from(!request.opened);
+                    exchange.flights[request.flight].stage = Stage::Moved;
+                    exchange.schedule(request.flight, moved);
                 }
             }
         };
-        self.kick(n, until);
+        self.look_again(exchange, until);
     }
 
-    fn kick(&mut self, n: usize, at: u64) {
-        let controller = &mut self.memories.all[n];
-        if at != controller.kicks_at {
-            if controller.kicks_at != u64::MAX {
-                self.events.cancel(controller.kick);
-            }
-            controller.kicks_at = at;
-            if at != u64::MAX {
-                self.events.put(controller.kick, at, Rank::Next);
-            }
+    /// Has the controller look for work at a time; [`u64::MAX`]: only when a request comes.
+    fn look_again(&mut self, exchange: &mut Exchange, at: u64) {
+        if at == self.kicks_at {
+            return;
         }
+        if self.kicks_at != u64::MAX {
+            exchange.events.cancel(self.kick);
+        }
+        self.kicks_at = at;
+        if at != u64::MAX {
+            exchange.schedule(self.kick, at);
+        }
+    }
+}
+
+impl Memories {
+    /// The controllers of a chip; the event of each is put among the messages.
+    pub(super) fn new(dram: &Dram, flights: &mut Flights) -> Memories {
+        let kick = |number| {
+            let controller = Unit::Controller(number);
+            Flight { stage: Stage::Kick, ..Flight::leaving(Content::Read, 0, controller, controller, 0) }
+        };
+        let all = (0..dram.controllers).map(|number| Controller::new(dram.banks, flights.put(kick(number))));
+        Memories { all: all.collect() }
+    }
+
+    /// A read or a write has come to its controller.
+    pub(super) fn take(&mut self, spec: &Spec, exchange: &mut Exchange, id: u32, number: u32, now: u64) {
+        let flight = &mut exchange.flights[id];
+        flight.stage = Stage::Wait;
+        let row = spec.map.number_at_controller(flight.line) / spec.dram.lines_a_row;
+        let (bank, row) = spec.dram.bank(row);
+        let controller = &mut self.all[number as usize];
+        controller.waiting.push_back(Request { flight: id, bank, row, opened: false });
+        controller.look(&spec.dram, exchange, now);
     }
 
     /// A controller's own event.
-    pub(super) fn kicked(&mut self, number: u32, now: u64) {
-        self.memories.all[number as usize].kicks_at = u64::MAX;
-        self.controller_looks(number, now);
+    pub(super) fn kicked(&mut self, spec: &Spec, exchange: &mut Exchange, number: u32, now: u64) {
+        let controller = &mut self.all[number as usize];
+        controller.kicks_at = u64::MAX;
+        controller.look(&spec.dram, exchange, now);
     }
+}
 
-    /// Memory has moved a line: a read is answered, a write is done with.
-    pub(super) fn moved(&mut self, id: u32, number: u32, now: u64) {
-        let mut flight = self.flights.take(id);
-        if flight.what == What::Write {
-            self.counts.memory_writes += 1;
-            return;
-        }
-        self.counts.memory_reads += 1;
-        flight.charge(Part::Memory, now);
-        let answer =
-            Flight { stage: Stage::Send, what: What::Line, from: Unit::Controller(number), to: flight.from, ..flight };
-        self.post(answer, now);
+/// Memory has moved a line: a read is answered, a write is over.
+pub(super) fn moved(exchange: &mut Exchange, id: u32, number: u32, now: u64) {
+    let mut flight = exchange.flights.take(id);
+    if flight.content == Content::Write {
+        exchange.counts.memory_writes += 1;
+        return;
     }
+    exchange.counts.memory_reads += 1;
+    flight.charge(Part::Memory, now);
+    let (from, to) = (Unit::Controller(number), flight.from);
+    exchange.post(Flight { stage: Stage::Send, content: Content::Line, from, to, ..flight }, now);
 }

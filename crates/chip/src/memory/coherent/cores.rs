@@ -1,74 +1,53 @@
-//! The cores' side: private caches, misses under way, what the core asks and what messages do. All of what a cache does to
-//! a line is a row of `baton-coherence`; here is where the line is, how long it takes and who waits.
-//!
-//! A core's private levels are one coherence agent. The outer one (the second level where there is one) holds a protocol
-//! state with every line; the first level holds copies of some of these lines.
+//! The steps of a core's private caches: an access is presented, or a message comes. All of what a cache does to a line is a
+//! row of `baton-coherence`; here is where the line is, how long it takes and which accesses wait.
 
-use super::Coherent;
+use super::caches::{Caches, LineAtCore};
 use super::effects::CacheEffects;
+use super::exchange::Exchange;
 use super::message::{NONE, Stage};
-use super::private::{Slot, Waiter};
-use crate::config::coherent::Atomics;
-use crate::engine::queue::Rank;
-use crate::memory::border::{Access, Answer, Notice, Part, Parts, Request, Served};
+use super::private::Waiter;
+use super::spec::Spec;
+use crate::memory::border::{Access, Answer, Request, Served};
+use crate::memory::parts::{Part, Parts};
 use baton_coherence::cache::{self, Access as Presented, Event, State, Transaction};
-use baton_coherence::{Class, CoreSet, Kind, Message};
+use baton_coherence::{Class, CoreSet, Kind, Message, Then};
 use baton_units::{CoreId, Cycles};
 
-/// Where a line is in a core's private caches.
+/// An access that is presented to a core's caches.
 #[derive(Clone, Copy)]
-pub(super) struct Found {
-    pub(super) state: State,
-    /// Its way in the outer level.
-    pub(super) way: Option<usize>,
-    /// Its transaction.
-    pub(super) slot: Option<u32>,
+struct Attempt {
+    request: Request,
+    /// When the core asked.
+    issued: u64,
+    /// It was blocked and is first in line.
+    again: bool,
 }
 
 /// What became of an access.
-pub(super) enum Begun {
+enum Begun {
     Served(Served, Parts),
     Pending,
     /// No MSHR or no way is free; nothing has happened.
     Blocked,
 }
 
-impl<S: CoreSet> Coherent<S> {
-    /// Where `line` is at `core`.
-    #[inline]
-    pub(super) fn find(&self, core: u32, line: u32) -> Found {
-        if let Some(way) = self.outer.find(core, line, line) {
-            let slot = self.outer.slot[way];
-            let state = State::ALL[usize::from(self.outer.state[way])];
-            return Found { state, way: Some(way), slot: slot.checked_sub(1) };
-        }
-        for &slot in &self.cores[core as usize].beside {
-            if self.slots[slot].line == line {
-                return Found { state: self.slots[slot].state, way: None, slot: Some(slot) };
-            }
-        }
-        Found { state: State::I, way: None, slot: None }
-    }
+/// What the lookup of an access has shown.
+#[derive(Clone, Copy)]
+struct Lookup {
+    event: Event,
+    /// The nearest cache has the line.
+    near: bool,
+    /// How long it took.
+    took: u64,
+    /// Where the access's time has gone, the lookup included.
+    parts: Parts,
+}
 
-    pub(super) fn event(&self, access: Access) -> Event {
-        match access {
-            Access::Load => Event::Load,
-            Access::Store => Event::Store,
-            Access::Atomic if self.atomics == Atomics::Far => Event::FarAtomic,
-            Access::Atomic => Event::Store,
-            Access::LoadLinked(_) => Event::LoadLinked,
-            Access::StoreConditional(_) => Event::StoreConditional,
-            Access::Prefetch => Event::PrefetchS,
-            Access::PrefetchExclusive => Event::PrefetchM,
-            Access::Push { to: None } => Event::PushHome,
-            Access::Push { to: Some(_) } => Event::PushTo,
-        }
-    }
-
+impl<S: CoreSet> Caches<S> {
     /// A core asks.
     #[inline]
-    pub(super) fn ask(&mut self, request: Request, now: u64) -> Answer {
-        match self.begin(request, now, now, false) {
+    pub(super) fn ask(&mut self, spec: &Spec, exchange: &mut Exchange, request: Request, now: u64) -> Answer {
+        match self.begin(spec, exchange, &Attempt { request, issued: now, again: false }, now) {
             Begun::Served(served, _) => Answer::Served(served),
             Begun::Pending => Answer::Pending,
             Begun::Blocked => {
@@ -79,101 +58,130 @@ impl<S: CoreSet> Coherent<S> {
         }
     }
 
-    /// Presents an access that was made at `issued`; `again`: it was blocked and is first in line.
-    fn begin(&mut self, request: Request, issued: u64, now: u64, again: bool) -> Begun {
+    /// Presents an access.
+    fn begin(&mut self, spec: &Spec, exchange: &mut Exchange, attempt: &Attempt, now: u64) -> Begun {
+        let Attempt { request, issued, .. } = *attempt;
         let (core, line) = (request.core.0, request.line.0);
-        let event = self.event(request.access);
-        let hint = matches!(event, Event::PrefetchS | Event::PrefetchM | Event::PushHome | Event::PushTo);
-        let context = request.access.context();
-        let linked = self.cores[core as usize].links[context] == line + 1;
+        let times = self.times[core as usize];
+        let event = spec.event(request.access);
         let mut parts = Parts::default();
-        parts.add(Part::L1, now - issued + self.own[core as usize].l1);
-        if event == Event::StoreConditional {
-            self.cores[core as usize].failed[context] = !linked;
-        }
-        if event == Event::StoreConditional && !linked {
-            return served(now + self.own[core as usize].l1, true, true, parts);
+        parts.add(Part::L1, now - issued + times.l1);
+        if event == Event::StoreConditional && self.link_is_broken(core, line, request.access.context()) {
+            return served(now + times.l1, true, true, parts);
         }
         let found = self.find(core, line);
-        let near = match &self.l1 {
-            None => true,
-            Some(l1) => l1.find(core, line, line).is_some(),
-        };
-        let mut lookup = self.own[core as usize].l1;
+        let near = self.is_near(core, line);
+        let mut took = times.l1;
         if !near {
-            lookup += self.own[core as usize].l2;
-            parts.add(Part::L2, self.own[core as usize].l2);
+            took += times.l2;
+            parts.add(Part::L2, times.l2);
         }
-        let row = match self.protocol.cache.row(found.state, event) {
+        let row = match spec.protocol.cache.row(found.state, event) {
             Ok(row) => *row,
             Err(hole) => panic!("line {line} at core {core}: {hole}"),
         };
-        if row.then == baton_coherence::Then::Wait {
+        if row.then == Then::Wait {
             let waiter = self.waiters.put(Waiter { request, issued, next: NONE });
             if let Some(slot) = found.slot {
                 self.wait_behind(slot, waiter);
             }
             return Begun::Pending;
         }
-        let writes = matches!(event, Event::Store | Event::StoreConditional);
-        if writes && found.state.is_stable() && self.cores[core as usize].awaited.contains(&line) {
+        if is_write(event) && found.state.is_stable() && self.cores[core as usize].awaited.contains(&line) {
             // A forward waits here for a sibling's write: another one would have it wait for ever.
             return Begun::Blocked;
         }
-        let (mut way, mut slot) = (found.way, found.slot);
-        let starts = found.state.is_stable() && !row.next.is_stable();
-        if starts {
-            let own = &self.cores[core as usize];
-            let full = own.used >= self.mshrs || (!again && !own.blocked.is_empty());
-            let room = way.is_some() || event == Event::FarAtomic;
-            let place = if full || room { None } else { self.reserve(core, line, now) };
-            if full || (!room && place.is_none()) {
-                return if hint {
-                    served(now + self.own[core as usize].l1, true, false, parts)
-                } else {
-                    Begun::Blocked
-                };
-            }
-            way = way.or(place);
-            slot = Some(self.open(core, line, way, true));
-            self.plan.touch(line, core);
-            self.counts.note_miss(core, event, found.state);
+        let (state, transaction) = (found.state, Transaction::default());
+        let mut here = LineAtCore { core, line, state, way: found.way, slot: found.slot, transaction };
+        let starts = state.is_stable() && !row.next.is_stable();
+        if starts && !self.start(spec, exchange, &mut here, event, attempt.again, now) {
+            return if is_hint(event) { served(now + times.l1, true, false, parts) } else { Begun::Blocked };
         }
-        let mut state = found.state;
-        let mut transaction = slot.map_or_else(Transaction::default, |slot| self.slots[slot].transaction);
+        here.transaction = self.transaction(here.slot);
         let to = match request.access {
             Access::Push { to: Some(to) } => to,
             _ => request.core,
         };
-        let table = &self.protocol.cache;
         let mut effects = CacheEffects {
-            delay: lookup,
+            delay: took,
             parts,
             mark: request.mark,
-            ..CacheEffects::at(self, (core, line), (way, slot), now)
+            ..CacheEffects::on(&here, spec, self, exchange, now)
         };
-        let step =
-            cache::step(table, request.core, &mut state, &mut transaction, Presented { event, to }, &mut effects);
-        let (hit, failed) = (effects.hit, effects.failed);
+        let (table, presented) = (&spec.protocol.cache, Presented { event, to });
+        let step = cache::step(table, request.core, &mut here.state, &mut here.transaction, presented, &mut effects);
+        let hit = effects.hit;
         if let Err(hole) = step {
             panic!("line {line} at core {core}: {hole}");
         }
-        if starts && !hint {
+        if starts && !is_hint(event) {
             let waiter = self.waiters.put(Waiter { request, issued, next: NONE });
-            if let Some(slot) = slot {
+            if let Some(slot) = here.slot {
                 self.slots[slot].first = waiter;
             }
         }
-        self.settle(core, line, way, slot, state, transaction, now);
-        if hint {
-            return served(now + self.own[core as usize].l1, true, false, parts);
+        self.settle(spec, exchange, &here, now);
+        if is_hint(event) {
+            return served(now + times.l1, true, false, parts);
         }
-        if !hit && !failed {
+        if !hit {
             return Begun::Pending;
         }
-        let mut at = now + lookup;
-        if self.siblings
-            && (writes || event == Event::LoadLinked)
+        self.hits(spec, exchange, request, here.way, Lookup { event, near, took, parts }, now)
+    }
+
+    /// Whether the link of a context does not stand, which a store-conditional to `line` needs; it is noted.
+    #[inline(always)]
+    fn link_is_broken(&mut self, core: u32, line: u32, context: usize) -> bool {
+        let core = &mut self.cores[core as usize];
+        core.failed[context] = core.links[context] != line + 1;
+        core.failed[context]
+    }
+
+    /// Opens the transaction that an access begins, with a way for its line if it needs one; whether there was room for both.
+    #[inline(always)]
+    fn start(
+        &mut self,
+        spec: &Spec,
+        exchange: &mut Exchange,
+        here: &mut LineAtCore<S>,
+        event: Event,
+        again: bool,
+        now: u64,
+    ) -> bool {
+        let (core, line) = (here.core, here.line);
+        let own = &self.cores[core as usize];
+        if own.used >= spec.mshrs || (!again && !own.blocked.is_empty()) {
+            return false;
+        }
+        if here.way.is_none() && event != Event::FarAtomic {
+            here.way = self.reserve(spec, exchange, core, line, now);
+            if here.way.is_none() {
+                return false;
+            }
+        }
+        here.slot = Some(self.open(core, line, here.way, true));
+        exchange.pages.touch(line, core, &spec.map);
+        exchange.counts.note_miss(core, event, here.state);
+        true
+    }
+
+    /// An access that hits is performed on the copy in `way`.
+    #[inline(always)]
+    fn hits(
+        &mut self,
+        spec: &Spec,
+        exchange: &mut Exchange,
+        request: Request,
+        way: Option<usize>,
+        lookup: Lookup,
+        now: u64,
+    ) -> Begun {
+        let (core, line) = (request.core.0, request.line.0);
+        let Lookup { event, near, took, mut parts } = lookup;
+        let mut at = now + took;
+        if spec.siblings
+            && (is_write(event) || event == Event::LoadLinked)
             && let Some(until) = self.cores[core as usize].pinned_until(line, now)
         {
             // A sibling's write has its value first, though this one found the line nearer.
@@ -182,20 +190,22 @@ impl<S: CoreSet> Coherent<S> {
             at += waits;
         }
         if request.access == Access::Atomic {
-            at += self.own[core as usize].atomic;
-            parts.add(Part::Atomic, self.own[core as usize].atomic);
+            let atomic = self.times[core as usize].atomic;
+            at += atomic;
+            parts.add(Part::Atomic, atomic);
         }
         if event == Event::LoadLinked {
-            self.cores[core as usize].links[context] = line + 1;
+            self.cores[core as usize].links[request.access.context()] = line + 1;
         }
-        if let Some(way) = way.filter(|_| hit) {
-            self.performed(core, line, way, event, at, now);
+        if let Some(way) = way {
+            self.performed(exchange, (core, line, way), event, at, now);
+            let counts = &mut exchange.counts.cores[core as usize];
             if !near {
-                self.counts.cores[core as usize].l2_hits += 1;
-                self.fill_l1(core, line);
+                counts.l2_hits += 1;
+                self.fill_l1(core, line, &mut exchange.notices);
             } else {
-                self.counts.cores[core as usize].hits += 1;
-                if let (Some(l1), true) = (&mut self.l1, near)
+                counts.hits += 1;
+                if let Some(l1) = &mut self.l1
                     && let Some(here) = l1.find(core, line, line)
                 {
                     l1.touch(here);
@@ -203,136 +213,100 @@ impl<S: CoreSet> Coherent<S> {
             }
             self.outer.touch(way);
         }
-        served(at, near, failed, parts)
-    }
-
-    /// An access was performed on a copy here: no forward takes the line before a write is over.
-    pub(super) fn performed(&mut self, core: u32, line: u32, way: usize, event: Event, at: u64, now: u64) {
-        if matches!(event, Event::Load | Event::LoadLinked) {
-            self.golden.read(line, self.golden.copy(way));
-        } else {
-            self.golden.write(line, way);
-            let own = &mut self.cores[core as usize];
-            own.unlink(line);
-            own.pins.retain(|&(_, until)| until > now);
-            own.pins.push((line, at));
-        }
-    }
-
-    /// The access waits for the transaction of its line.
-    fn wait_behind(&mut self, slot: u32, waiter: u32) {
-        let tail = std::mem::replace(&mut self.slots[slot].last, waiter);
-        if tail == NONE {
-            self.slots[slot].waiting = waiter;
-        } else {
-            self.waiters[tail].next = waiter;
-        }
+        served(at, near, false, parts)
     }
 
     /// A way for a line that is not here. What is there is evicted; `None`: every way of the set is in use.
-    fn reserve(&mut self, core: u32, line: u32, now: u64) -> Option<usize> {
+    fn reserve(&mut self, spec: &Spec, exchange: &mut Exchange, core: u32, line: u32, now: u64) -> Option<usize> {
         let way = self.room(core, line, now)?;
         if !self.outer.is_free(way) {
-            self.evict(core, way, now);
+            self.evict(spec, exchange, core, way, now);
         }
         self.outer.put(way, line);
         Some(way)
     }
 
-    /// A way that is free or whose line may go.
-    fn room(&self, core: u32, line: u32, now: u64) -> Option<usize> {
-        let own = &self.cores[core as usize];
-        self.outer.place(core, line, |way| self.outer.slot[way] == 0 && !own.pinned(self.outer.line(way), now))
-    }
-
-    fn evict(&mut self, core: u32, way: usize, now: u64) {
+    fn evict(&mut self, spec: &Spec, exchange: &mut Exchange, core: u32, way: usize, now: u64) {
         let line = self.outer.line(way);
-        let mut state = State::ALL[usize::from(self.outer.state[way])];
+        let state = State::ALL[usize::from(self.outer.state[way])];
         let slot = self.open(core, line, Some(way), false);
-        let mut transaction = Transaction::default();
-        let table = &self.protocol.cache;
-        let presented = Presented { event: Event::Evict, to: CoreId(core) };
-        let mut effects = CacheEffects::at(self, (core, line), (Some(way), Some(slot)), now);
-        if let Err(hole) = cache::step(table, CoreId(core), &mut state, &mut transaction, presented, &mut effects) {
-            panic!("line {line} at core {core}: {hole}");
-        }
-        self.counts.evictions += 1;
-        self.settle(core, line, Some(way), Some(slot), state, transaction, now);
-    }
-
-    /// A transaction begins. `counted`: it takes an MSHR; write-backs have a buffer of their own.
-    fn open(&mut self, core: u32, line: u32, way: Option<usize>, counted: bool) -> u32 {
-        let slot = self.slots.put(Slot::new(line, way, counted));
-        self.cores[core as usize].used += u32::from(counted);
-        match way {
-            Some(way) => self.outer.slot[way] = slot + 1,
-            None => self.cores[core as usize].beside.push(slot),
-        }
-        slot
-    }
-
-    /// A protocol message has come to a core.
-    pub(super) fn core_takes(&mut self, id: u32, core: u32, message: Message, now: u64) {
-        let line = self.flights[id].line;
-        if message.kind.class() == Class::Forward
-            && let Some(until) = self.cores[core as usize].pinned_until(line, now)
-        {
-            // A write here is not over yet.
-            self.cores[core as usize].awaited.push(line);
-            self.flights[id].charge(Part::Remote, now);
-            self.flights[id].stage = Stage::Deliver;
-            self.events.put(id, until, Rank::Next);
-            return;
-        }
-        let own = &mut self.cores[core as usize];
-        let waited = (message.kind.class() == Class::Forward)
-            .then(|| own.awaited.iter().position(|&awaited| awaited == line).map(|at| own.awaited.swap_remove(at)))
-            .flatten();
-        let flight = self.flights.take(id);
-        let found = self.find(core, line);
-        let (mut way, slot) = (found.way, found.slot);
-        let offer = matches!(message.kind, Kind::OfferS | Kind::OfferE);
-        let mut room = false;
-        if offer && way.is_none() && slot.is_none() {
-            way = self.reserve(core, line, now);
-            room = way.is_some();
-        }
-        let deferred = message.kind.class() != Class::Forward;
-        self.counts.note_message(core, message.kind);
-        let mut state = found.state;
-        let mut transaction = slot.map_or_else(Transaction::default, |slot| self.slots[slot].transaction);
-        let table = &self.protocol.cache;
-        let mut effects = CacheEffects {
-            parts: flight.parts,
-            charged: false,
-            deferred,
-            version: flight.version,
-            // What answers a forward that came before serves another request, whose mark is not kept.
-            mark: if deferred { Default::default() } else { flight.mark },
-            ..CacheEffects::at(self, (core, line), (way, slot), now)
-        };
-        let step = cache::deliver(table, CoreId(core), &mut state, &mut transaction, &message, room, &mut effects);
+        let mut here =
+            LineAtCore { core, line, state, way: Some(way), slot: Some(slot), transaction: Transaction::default() };
+        let (table, presented) = (&spec.protocol.cache, Presented { event: Event::Evict, to: CoreId(core) });
+        let mut effects = CacheEffects::on(&here, spec, self, exchange, now);
+        let step = cache::step(table, CoreId(core), &mut here.state, &mut here.transaction, presented, &mut effects);
         if let Err(hole) = step {
             panic!("line {line} at core {core}: {hole}");
         }
-        self.settle(core, line, way, slot, state, transaction, now);
+        exchange.counts.evictions += 1;
+        self.settle(spec, exchange, &here, now);
+    }
+
+    /// A protocol message has come to a core.
+    pub(super) fn take(
+        &mut self,
+        spec: &Spec,
+        exchange: &mut Exchange,
+        id: u32,
+        core: u32,
+        message: Message,
+        now: u64,
+    ) {
+        let line = exchange.flights[id].line;
+        let forward = message.kind.class() == Class::Forward;
+        let own = &mut self.cores[core as usize];
+        if forward && let Some(until) = own.pinned_until(line, now) {
+            // A write here is not over yet.
+            own.awaited.push(line);
+            exchange.flights[id].charge(Part::Remote, now);
+            exchange.flights[id].stage = Stage::Deliver;
+            exchange.schedule(id, until);
+            return;
+        }
+        let waited = if forward { own.awaited.iter().position(|&awaited| awaited == line) } else { None };
+        if let Some(at) = waited {
+            own.awaited.swap_remove(at);
+        }
+        let flight = exchange.flights.take(id);
+        let found = self.find(core, line);
+        let mut here = LineAtCore {
+            core,
+            line,
+            state: found.state,
+            way: found.way,
+            slot: found.slot,
+            transaction: self.transaction(found.slot),
+        };
+        let offer = matches!(message.kind, Kind::OfferS | Kind::OfferE);
+        let mut room = false;
+        if offer && here.way.is_none() && here.slot.is_none() {
+            here.way = self.reserve(spec, exchange, core, line, now);
+            room = here.way.is_some();
+        }
+        exchange.counts.note_message(core, message.kind);
+        let mut effects = CacheEffects {
+            parts: flight.parts,
+            charged: false,
+            deferred: !forward,
+            version: flight.version,
+            // What answers a forward that came before serves another request, whose mark is not kept.
+            mark: if forward { flight.mark } else { Default::default() },
+            ..CacheEffects::on(&here, spec, self, exchange, now)
+        };
+        let (table, me) = (&spec.protocol.cache, CoreId(core));
+        let step = cache::deliver(table, me, &mut here.state, &mut here.transaction, &message, room, &mut effects);
+        if let Err(hole) = step {
+            panic!("line {line} at core {core}: {hole}");
+        }
+        self.settle(spec, exchange, &here, now);
         if waited.is_some() && !self.cores[core as usize].blocked.is_empty() {
-            self.retry(core, now);
+            self.retry(spec, exchange, core, now);
         }
     }
 
-    /// Puts a line's state where it belongs after a step, and lets go on whoever waited for the end of its transaction.
-    #[expect(clippy::too_many_arguments, reason = "a line, where it is, and what became of it")]
-    fn settle(
-        &mut self,
-        core: u32,
-        line: u32,
-        way: Option<usize>,
-        slot: Option<u32>,
-        state: State,
-        transaction: Transaction<S>,
-        now: u64,
-    ) {
+    /// Puts a line's state where it belongs after a step, and lets go on what waited for the end of its transaction.
+    fn settle(&mut self, spec: &Spec, exchange: &mut Exchange, here: &LineAtCore<S>, now: u64) {
+        let LineAtCore { core, line, state, way, slot, .. } = *here;
         if state.is_stable() {
             if let Some(way) = way {
                 self.outer.slot[way] = 0;
@@ -342,22 +316,22 @@ impl<S: CoreSet> Coherent<S> {
                 }
             }
             if let Some(slot) = slot {
-                self.close(core, slot, way.is_none(), now);
+                self.close(spec, exchange, core, slot, way.is_none(), now);
             } else if state == State::I && !self.cores[core as usize].blocked.is_empty() {
-                self.retry(core, now);
+                self.retry(spec, exchange, core, now);
             }
             return;
         }
         let Some(slot) = slot else { unreachable!("line {line} at core {core} is in state {state} without a slot") };
         let gives_up = matches!(state, State::MiA | State::EiA | State::OiA | State::SiA | State::IiA);
         let kept = &mut self.slots[slot];
-        (kept.state, kept.transaction) = (state, transaction);
+        (kept.state, kept.transaction) = (state, here.transaction);
         match way {
             Some(way) if gives_up => {
-                kept.version = self.golden.copy(way);
+                kept.version = exchange.golden.copy(way);
                 kept.way = None;
                 self.outer.clear(way);
-                self.cores[core as usize].beside.push(slot);
+                self.cores[core as usize].without_way.push(slot);
             }
             Some(way) => self.outer.state[way] = state as u8,
             None => {}
@@ -365,42 +339,39 @@ impl<S: CoreSet> Coherent<S> {
     }
 
     /// A transaction is over.
-    fn close(&mut self, core: u32, slot: u32, beside: bool, now: u64) {
+    fn close(&mut self, spec: &Spec, exchange: &mut Exchange, core: u32, slot: u32, without_way: bool, now: u64) {
         let closed = self.slots.take(slot);
         let own = &mut self.cores[core as usize];
         own.used -= u32::from(closed.counted);
-        if beside {
-            own.beside.retain(|&other| other != slot);
+        if without_way {
+            own.without_way.retain(|&other| other != slot);
         }
         debug_assert_eq!(closed.first, NONE, "an access whose transaction is over was not performed");
         let mut next = closed.waiting;
         while next != NONE {
             let waiter = self.waiters.take(next);
             next = waiter.next;
-            self.present_again(waiter, now, false);
+            self.present_again(spec, exchange, waiter, false, now);
         }
-        self.retry(core, now);
+        self.retry(spec, exchange, core, now);
     }
 
     /// Presents what was blocked for want of an MSHR or a way.
-    fn retry(&mut self, core: u32, now: u64) {
-        while let Some(&front) = self.cores[core as usize].blocked.front() {
-            self.cores[core as usize].blocked.pop_front();
+    fn retry(&mut self, spec: &Spec, exchange: &mut Exchange, core: u32, now: u64) {
+        while let Some(front) = self.cores[core as usize].blocked.pop_front() {
             let waiter = self.waiters.take(front);
-            if !self.present_again(waiter, now, true) {
+            if !self.present_again(spec, exchange, waiter, true, now) {
                 break;
             }
         }
     }
 
-    /// Whether it went on.
-    fn present_again(&mut self, waiter: Waiter, now: u64, first: bool) -> bool {
+    /// Presents an access that waited; whether it went on. `first`: it was blocked and is first in line.
+    fn present_again(&mut self, spec: &Spec, exchange: &mut Exchange, waiter: Waiter, first: bool, now: u64) -> bool {
         let Waiter { request, issued, .. } = waiter;
-        match self.begin(request, issued, now, first) {
-            Begun::Served(answer, parts) => {
-                let Served { at, failed, .. } = answer;
-                self.out.push(Notice::Done { token: request.token, at: at.0, parts, failed });
-                (self.outstanding, self.progress) = (self.outstanding - 1, now);
+        match self.begin(spec, exchange, &Attempt { request, issued, again: first }, now) {
+            Begun::Served(Served { at, failed, .. }, parts) => {
+                exchange.served(request.token, at.0, parts, failed, now);
                 true
             }
             Begun::Pending => true,
@@ -416,22 +387,19 @@ impl<S: CoreSet> Coherent<S> {
             }
         }
     }
-
-    /// The first level gets a copy; the line that makes room for it is no longer the nearest.
-    pub(super) fn fill_l1(&mut self, core: u32, line: u32) {
-        let Some(l1) = &mut self.l1 else { return };
-        if l1.find(core, line, line).is_some() {
-            return;
-        }
-        let Some(way) = l1.place(core, line, |_| true) else { return };
-        if !l1.is_free(way) {
-            let line = crate::memory::Line(l1.line(way));
-            self.out.push(Notice::Lost { core: CoreId(core), line });
-        }
-        l1.put(way, line);
-    }
 }
 
 fn served(at: u64, hit: bool, failed: bool, parts: Parts) -> Begun {
     Begun::Served(Served { at: Cycles(at), hit, beyond: Part::L2, failed, invalidates: false }, parts)
+}
+
+/// A hint: no thread waits for it.
+#[inline(always)]
+fn is_hint(event: Event) -> bool {
+    matches!(event, Event::PrefetchS | Event::PrefetchM | Event::PushHome | Event::PushTo)
+}
+
+#[inline(always)]
+fn is_write(event: Event) -> bool {
+    matches!(event, Event::Store | Event::StoreConditional)
 }

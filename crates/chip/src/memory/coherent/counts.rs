@@ -1,10 +1,11 @@
 //! What the coherent memory system counts.
 
-use super::Coherent;
-use crate::memory::{CoreCounts, MemoryCounts};
+use crate::memory::counts::{CoreCounts, MemoryCounts};
 use baton_coherence::Kind;
 use baton_coherence::cache::{Event, State};
 
+/// What is counted.
+#[derive(Clone)]
 pub(super) struct Counts {
     /// What happened at each core's caches; the whole chip's are their sums.
     pub(super) cores: Box<[CoreCounts]>,
@@ -20,13 +21,6 @@ pub(super) struct Counts {
     pub(super) lock_packets: u64,
     /// The longest that a packet took, marked and not.
     pub(super) longest: [u64; 2],
-}
-
-impl<S: super::CoreSet> Coherent<S> {
-    /// The longest ways of packets so far do not count.
-    pub(crate) fn forget_longest(&mut self) {
-        self.counts.longest = [0; 2];
-    }
 }
 
 impl Counts {

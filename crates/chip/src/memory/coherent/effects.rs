@@ -1,9 +1,12 @@
 //! What the rows of the protocol do to a core's caches: messages leave, accesses are performed, copies come and go.
 
-use super::Coherent;
-use super::message::{Flight, NONE, Stage, Unit, What};
+use super::caches::{Caches, LineAtCore};
+use super::exchange::Exchange;
+use super::message::{Content, Flight, NONE, Stage, Unit};
 use super::private::Waiter;
-use crate::memory::border::{Access, Notice, Part, Parts};
+use super::spec::Spec;
+use crate::memory::border::{Access, Line, Notice};
+use crate::memory::parts::{Part, Parts};
 use baton_coherence::cache::{self, Event};
 use baton_coherence::{Agent, CoreSet, Message};
 use baton_noc::Header;
@@ -11,7 +14,9 @@ use baton_units::CoreId;
 
 /// What the rows do to a core's caches.
 pub(super) struct CacheEffects<'a, S: CoreSet> {
-    pub(super) chip: &'a mut Coherent<S>,
+    pub(super) spec: &'a Spec,
+    pub(super) caches: &'a mut Caches<S>,
+    pub(super) exchange: &'a mut Exchange,
     pub(super) core: u32,
     pub(super) line: u32,
     pub(super) way: Option<usize>,
@@ -30,25 +35,27 @@ pub(super) struct CacheEffects<'a, S: CoreSet> {
     /// Of the request that is served.
     pub(super) mark: Header,
     pub(super) hit: bool,
-    pub(super) failed: bool,
 }
 
 impl<'a, S: CoreSet> CacheEffects<'a, S> {
-    /// At a line's place in a core, now: after a look into all private levels, for nobody's request.
+    /// On a line at a core, now: after a look into all private levels, and for no request.
     #[inline(always)]
-    pub(super) fn at(
-        chip: &'a mut Coherent<S>,
-        (core, line): (u32, u32),
-        (way, slot): (Option<usize>, Option<u32>),
+    pub(super) fn on(
+        here: &LineAtCore<S>,
+        spec: &'a Spec,
+        caches: &'a mut Caches<S>,
+        exchange: &'a mut Exchange,
         now: u64,
     ) -> Self {
         CacheEffects {
-            delay: chip.own[core as usize].lookup,
-            chip,
-            core,
-            line,
-            way,
-            slot,
+            delay: caches.times[here.core as usize].lookup,
+            spec,
+            caches,
+            exchange,
+            core: here.core,
+            line: here.line,
+            way: here.way,
+            slot: here.slot,
             now,
             parts: Parts::default(),
             charged: true,
@@ -56,16 +63,33 @@ impl<'a, S: CoreSet> CacheEffects<'a, S> {
             version: 0,
             mark: Header::default(),
             hit: false,
-            failed: false,
         }
     }
 
     /// The version of the data here.
     fn data(&self) -> u32 {
         match (self.way, self.slot) {
-            (Some(way), _) => self.chip.golden.copy(way),
-            (None, Some(slot)) => self.chip.slots[slot].version,
+            (Some(way), _) => self.exchange.golden.copy(way),
+            (None, Some(slot)) => self.caches.slots[slot].version,
             (None, None) => self.version,
+        }
+    }
+
+    /// What the served access does to its context's link; whether it is a store-conditional that fails. `once`: the copy is
+    /// not kept.
+    fn links(&mut self, event: Event, access: Access, once: bool) -> bool {
+        let core = &mut self.caches.cores[self.core as usize];
+        let context = access.context();
+        match event {
+            Event::LoadLinked => {
+                core.links[context] = if once { 0 } else { self.line + 1 };
+                false
+            }
+            Event::StoreConditional => {
+                core.failed[context] = core.links[context] != self.line + 1;
+                core.failed[context]
+            }
+            _ => false,
         }
     }
 }
@@ -78,13 +102,13 @@ impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
             parts.add(Part::Remote, self.delay);
         }
         let to = match to {
-            Agent::Home => Unit::Home(self.chip.plan.home(self.line).0),
+            Agent::Home => Unit::Home(self.spec.map.home(self.line, &self.exchange.pages)),
             Agent::Core(core) => Unit::Core(core.0),
         };
         let at = self.now + self.delay;
         let flight = Flight {
             stage: Stage::Send,
-            what: What::Protocol(message),
+            content: Content::Protocol(message),
             line: self.line,
             from: Unit::Core(self.core),
             to,
@@ -95,7 +119,7 @@ impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
             version: self.data(),
             mark: self.mark,
         };
-        self.chip.post(flight, at);
+        self.exchange.post(flight, at);
     }
 
     fn hit(&mut self) {
@@ -104,30 +128,19 @@ impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
 
     fn complete(&mut self, once: bool) {
         let Some(slot) = self.slot else { return };
-        let first = std::mem::replace(&mut self.chip.slots[slot].first, NONE);
+        let first = std::mem::replace(&mut self.caches.slots[slot].first, NONE);
         if first == NONE {
             return;
         }
-        let Waiter { request, issued, .. } = self.chip.waiters.take(first);
-        let event = self.chip.event(request.access);
-        let own = &mut self.chip.cores[self.core as usize];
-        let mut failed = false;
-        match event {
-            Event::LoadLinked => {
-                own.links[request.access.context()] = if once { 0 } else { self.line + 1 };
-            }
-            Event::StoreConditional => {
-                let context = request.access.context();
-                failed = own.links[context] != self.line + 1;
-                own.failed[context] = failed;
-            }
-            _ => {}
-        }
+        let Waiter { request, issued, .. } = self.caches.waiters.take(first);
+        let event = self.spec.event(request.access);
+        let failed = self.links(event, request.access, once);
         let (mut parts, mut at) = (self.parts, self.now);
         if request.access == Access::Atomic && event == Event::Store {
-            at += self.chip.own[self.core as usize].atomic;
-            self.delay += self.chip.own[self.core as usize].atomic;
-            parts.add(Part::Atomic, self.chip.own[self.core as usize].atomic);
+            let atomic = self.caches.times[self.core as usize].atomic;
+            at += atomic;
+            self.delay += atomic;
+            parts.add(Part::Atomic, atomic);
         }
         // What the ways of messages do not show was waiting: behind the core's own transactions, or, if the way of the
         // request itself is not known, for another cache to be done with the line.
@@ -138,34 +151,29 @@ impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
         } else if once {
             // The value was the newest some time after the load was issued.
         } else if let Some(way) = self.way.filter(|_| !failed) {
-            let (core, line) = (self.core, self.line);
-            self.chip.performed(core, line, way, event, at, self.now);
+            self.caches.performed(self.exchange, (self.core, self.line, way), event, at, self.now);
         }
-        self.chip.out.push(Notice::Done { token: request.token, at, parts, failed });
-        self.chip.outstanding -= 1;
-        self.chip.progress = self.now;
+        self.exchange.served(request.token, at, parts, failed, self.now);
     }
 
     fn lost(&mut self) {
-        let core = &mut self.chip.cores[self.core as usize];
-        core.unlink(self.line);
-        if let Some(l1) = &mut self.chip.l1
+        self.caches.cores[self.core as usize].unlink(self.line);
+        if let Some(l1) = &mut self.caches.l1
             && let Some(way) = l1.find(self.core, self.line, self.line)
         {
             l1.clear(way);
         }
-        let line = crate::memory::Line(self.line);
-        self.chip.out.push(Notice::Lost { core: CoreId(self.core), line });
+        self.exchange.notices.push(Notice::Lost { core: CoreId(self.core), line: Line(self.line) });
     }
 
     fn fill(&mut self) {
         if let Some(way) = self.way {
-            self.chip.golden.fill(way, self.version);
-            self.chip.outer.touch(way);
+            self.exchange.golden.fill(way, self.version);
+            self.caches.outer.touch(way);
         }
-        let wanted = self.slot.is_some_and(|slot| self.chip.slots[slot].first != NONE);
+        let wanted = self.slot.is_some_and(|slot| self.caches.slots[slot].first != NONE);
         if wanted {
-            self.chip.fill_l1(self.core, self.line);
+            self.caches.fill_l1(self.core, self.line, &mut self.exchange.notices);
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Golden memory: in debug builds every copy of a line carries a version, and whoever reads a copy must find the newest.
+//! Golden memory: in debug builds every copy of a line carries a version, and each read must find the newest.
 
 #[cfg(debug_assertions)]
 use std::collections::BTreeMap;
 
 /// Versions of lines and of their copies. In release builds it is empty and does nothing.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Golden {
     #[cfg(debug_assertions)]
     newest: BTreeMap<u32, u32>,

@@ -1,133 +1,116 @@
-//! Looking inside: what must hold when nothing is under way, and, when a run hangs, who waits for what.
+//! Looking inside: what must hold when nothing is under way, and, when a run hangs, which unit waits for what.
 
-use super::Coherent;
-use super::message::{Flight, Stage, Unit, What};
-use super::net::Net;
+use super::caches::Caches;
+use super::chip::Coherent;
+use super::homes::Homes;
+use super::message::{Content, Flight, Flights, Stage, Unit};
 use baton_coherence::CoreSet;
 use baton_coherence::cache::State;
 use baton_coherence::home;
+use baton_units::CoreId;
 
 impl<S: CoreSet> Coherent<S> {
     /// What must hold when the memory system is idle: nothing is under way, every transaction is over, a line has one owner
-    /// at most, and the directory knows who has what.
+    /// at most, and the directory knows which cores have a line.
     ///
     /// # Panics
     /// If it does not hold.
-    pub(crate) fn check_idle(&self) {
-        // What a device has no place for stays in the network for ever, if nobody waits for its answer.
+    pub(super) fn check(&self) {
+        let (state, net) = (&self.state, &self.wiring.net);
+        // What a device has no place for stays in the network for ever, if no thread waits for its answer.
         let left = self.travelling_to_devices().count();
-        assert_eq!(self.net.in_flight(), left, "packets are left in the network");
-        assert_eq!(self.flights.used() as usize, self.memories.all.len() + left, "messages are left");
-        assert_eq!((self.slots.used(), self.waiters.used(), self.outstanding), (0, 0, 0), "requests are left");
+        assert_eq!(net.in_flight(), left, "packets are left in the network");
+        let kicks = state.memories.all.len();
+        assert_eq!(state.exchange.flights.used() as usize, kicks + left, "messages are left");
+        let requests = (state.caches.slots.used(), state.caches.waiters.used(), state.exchange.outstanding);
+        assert_eq!(requests, (0, 0, 0), "requests are left");
+        assert_eq!(self.check_caches(), state.homes.check(), "the directory names copies that are not there");
+    }
+
+    /// Every copy is one that the directory knows of; how many there are.
+    fn check_caches(&self) -> u32 {
+        let Caches { outer, cores, .. } = &self.state.caches;
+        let (homes, golden) = (&self.state.homes, &self.state.exchange.golden);
         let mut held = 0;
-        for (core, own) in self.cores.iter().enumerate() {
-            let core = core as u32;
-            assert!(own.used == 0 && own.beside.is_empty() && own.blocked.is_empty(), "core {core} is not idle");
-            for way in self.outer.held(core) {
-                let (line, state) = (self.outer.line(way), State::ALL[usize::from(self.outer.state[way])]);
-                let entry = self.entry_of[line as usize];
-                assert!(entry != 0, "core {core} has line {line}, which has no home");
-                let directory = &self.entries[entry as usize - 1].directory;
-                let core = baton_units::CoreId(core);
-                assert_eq!(
-                    directory.owner == Some(core),
-                    state.is_owner(),
-                    "owner of line {line}: core {core}, {state}"
-                );
+        for (number, core) in (0..).zip(cores) {
+            let idle = core.used == 0 && core.without_way.is_empty() && core.blocked.is_empty();
+            assert!(idle, "core {number} is not idle");
+            for way in outer.held(number) {
+                let (line, state) = (outer.line(way), State::ALL[usize::from(outer.state[way])]);
+                let entry = homes.entry_of[line as usize];
+                assert!(entry != 0, "core {number} has line {line}, which has no home");
+                let directory = &homes.entries[entry as usize - 1].directory;
+                let core = CoreId(number);
+                let owns = directory.owner == Some(core);
+                assert_eq!(owns, state.is_owner(), "owner of line {line}: core {core}, {state}");
                 assert!(directory.holds(core), "the directory does not know that core {core} has line {line}");
-                self.golden.read(line, self.golden.copy(way));
+                golden.read(line, golden.copy(way));
                 held += 1;
             }
         }
-        let mut named = 0;
-        for entry in &self.entries {
-            let directory = &entry.directory;
-            assert!(
-                directory.state.is_stable() && directory.pending == 0,
-                "line {} is {}",
-                entry.line,
-                directory.state
-            );
-            assert!(entry.waiting.is_empty() && entry.wanting.is_empty(), "somebody waits for line {}", entry.line);
-            named += u32::from(directory.pointers());
-        }
-        assert_eq!(held, named, "the directory names copies that are not there");
+        held
     }
 
-    /// Who waits for what: a line for each core's transaction, for each line whose home is not done, for each message that
+    /// What waits for what: a line for each core's transaction, for each line whose home is not done, for each message that
     /// waits, and the network's ring of packets that wait for each other.
-    pub(crate) fn explain(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        for (core, own) in self.cores.iter().enumerate() {
-            let ways = self.outer.held(core as u32).filter_map(|way| self.outer.slot[way].checked_sub(1));
-            for slot in ways.chain(own.beside.iter().copied()) {
-                let slot = &self.slots[slot];
-                let missing = slot.transaction.missing;
-                lines.push(format!(
-                    "core {core} has line {} in state {}, {missing} acknowledgements missing",
-                    slot.line, slot.state
-                ));
-            }
-            if let Some(&first) = own.blocked.front() {
-                let line = self.waiters[first].request.line.0;
-                let n = own.blocked.len();
-                lines.push(format!(
-                    "core {core} has {n} access(es) that wait for an MSHR or a way, the first to line {line}"
-                ));
-            }
+    pub(super) fn waits(&self) -> Vec<String> {
+        let (state, net) = (&self.state, &self.wiring.net);
+        let mut lines = state.caches.waits();
+        for entry in 0..state.homes.entries.len() {
+            lines.extend(self.waits_at(entry));
         }
-        for entry in &self.entries {
-            let directory = &entry.directory;
-            if directory.state.is_stable() && entry.waiting.is_empty() && entry.wanting.is_empty() {
-                continue;
-            }
-            let (home, _) = self.plan.home(entry.line);
-            let owner = directory.owner.map_or("none".to_owned(), |core| format!("core {core}"));
-            lines.push(format!(
-                "home {home} has line {} in state {}, owner {owner}, {} answer(s) awaited, {} request(s) waiting{}",
-                entry.line,
-                directory.state,
-                directory.pending,
-                entry.waiting.iter(&self.flights).count(),
-                if entry.wanting.is_empty() { "" } else { ", its data is being read from memory" },
-            ));
-            for id in entry.waiting.iter(&self.flights) {
-                if let What::Protocol(message) = self.flights[id].what {
-                    lines.push(format!("  {} of core {} waits there", message.kind, message.core));
-                }
-            }
-        }
-        for (home, here) in self.homes.iter().enumerate() {
-            for &(id, _) in &here.parked {
-                let line = self.flights[id].line;
-                lines.push(format!(
-                    "home {home} has no place yet in its bank for line {line}, which a request waits for"
-                ));
-            }
-        }
-        if self.net.in_flight() != 0 {
-            lines.push(format!("{} packet(s) are in the network", self.net.in_flight()));
+        lines.extend(state.homes.parked(&state.exchange.flights));
+        if net.in_flight() != 0 {
+            lines.push(format!("{} packet(s) are in the network", net.in_flight()));
             lines.extend(self.refused());
             lines.extend(self.refused_by_devices());
-            lines.extend(Net::explain(&self.net));
+            lines.extend(net.explain());
         }
         lines
     }
 
-    /// Packets on their way to devices that may refuse them, by device.
+    /// What a line's home waits for, and the requests that wait there.
+    fn waits_at(&self, entry: usize) -> Vec<String> {
+        let entry = &self.state.homes.entries[entry];
+        let directory = &entry.directory;
+        if directory.state.is_stable() && entry.waiting.is_empty() && entry.wanting.is_empty() {
+            return Vec::new();
+        }
+        let (flights, pages) = (&self.state.exchange.flights, &self.state.exchange.pages);
+        let home = self.spec.map.home(entry.line, pages);
+        let owner = directory.owner.map_or("none".to_owned(), |core| format!("core {core}"));
+        let mut lines = vec![format!(
+            "home {home} has line {} in state {}, owner {owner}, {} answer(s) awaited, {} request(s) waiting{}",
+            entry.line,
+            directory.state,
+            directory.pending,
+            entry.waiting.iter(flights).count(),
+            if entry.wanting.is_empty() { "" } else { ", its data is being read from memory" },
+        )];
+        for id in entry.waiting.iter(flights) {
+            if let Content::Protocol(message) = flights[id].content {
+                lines.push(format!("  {} of core {} waits there", message.kind, message.core));
+            }
+        }
+        lines
+    }
+
+    /// Packets in the network that need a place at their receiver's endpoint.
+    fn travelling(&self) -> impl Iterator<Item = &Flight> {
+        self.state.exchange.flights.iter().filter(|flight| flight.stage == Stage::Travel && flight.placed)
+    }
+
+    /// Those of them that go to devices, by device.
     fn travelling_to_devices(&self) -> impl Iterator<Item = u32> + '_ {
-        self.flights.iter().filter(|flight| flight.stage == Stage::Travel && flight.placed).filter_map(|flight| match (
-            flight.what,
-            flight.to,
-        ) {
-            (What::Carried(_), Unit::Device(device)) => Some(device),
+        self.travelling().filter_map(|flight| match (flight.content, flight.to) {
+            (Content::Carried(_), Unit::Device(device)) => Some(device),
             _ => None,
         })
     }
 
     /// Devices that have no place left, while requests travel to them.
     fn refused_by_devices(&self) -> impl Iterator<Item = String> + '_ {
-        (0..self.devices.len() as u32).filter_map(|device| {
+        (0..self.spec.packets.devices.len() as u32).filter_map(|device| {
             let n = self.travelling_to_devices().filter(|&to| to == device).count();
             (n != 0).then(|| format!("  {n} request(s) for device {device} wait for a place at its port"))
         })
@@ -135,23 +118,72 @@ impl<S: CoreSet> Coherent<S> {
 
     /// Homes that have no place left, while requests travel to them.
     fn refused(&self) -> Vec<String> {
-        if !self.bounded {
+        if !self.spec.packets.bounded {
             return Vec::new();
         }
-        let to_home = |flight: &&Flight| matches!(flight.to, Unit::Home(_));
-        let travelling = self.flights.iter().filter(|flight| flight.stage == Stage::Travel && flight.placed);
-        let travelling = travelling.filter(to_home);
-        travelling
-            .map(|flight| match self.entry_of[flight.line as usize].checked_sub(1) {
-                Some(entry) if self.entries[entry as usize].directory.state != home::State::I => {
-                    let state = self.entries[entry as usize].directory.state;
-                    format!(
-                        "  a request for line {} is on its way to {:?}, where the line is {state}",
-                        flight.line, flight.to
-                    )
+        let homes = &self.state.homes;
+        let to_homes = self.travelling().filter(|flight| matches!(flight.to, Unit::Home(_)));
+        let line_of = |flight: &Flight| {
+            let (line, to) = (flight.line, flight.to);
+            let entry = homes.entry_of[line as usize].checked_sub(1);
+            match entry.map(|entry| homes.entries[entry as usize].directory.state) {
+                Some(state) if state != home::State::I => {
+                    format!("  a request for line {line} is on its way to {to:?}, where the line is {state}")
                 }
-                _ => format!("  a request for line {} is on its way to {:?}", flight.line, flight.to),
-            })
-            .collect()
+                _ => format!("  a request for line {line} is on its way to {to:?}"),
+            }
+        };
+        to_homes.map(line_of).collect()
+    }
+}
+
+impl<S: CoreSet> Caches<S> {
+    /// Transactions under way, and accesses that could not begin one.
+    fn waits(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (number, core) in (0..).zip(&self.cores) {
+            let ways = self.outer.held(number).filter_map(|way| self.outer.slot[way].checked_sub(1));
+            for slot in ways.chain(core.without_way.iter().copied()) {
+                let slot = &self.slots[slot];
+                let (line, state, missing) = (slot.line, slot.state, slot.transaction.missing);
+                lines.push(format!(
+                    "core {number} has line {line} in state {state}, {missing} acknowledgements missing"
+                ));
+            }
+            if let Some(&first) = core.blocked.front() {
+                let line = self.waiters[first].request.line.0;
+                let n = core.blocked.len();
+                lines.push(format!(
+                    "core {number} has {n} access(es) that wait for an MSHR or a way, the first to line {line}"
+                ));
+            }
+        }
+        lines
+    }
+}
+
+impl<S: CoreSet> Homes<S> {
+    /// No line is under way; how many copies the directory names.
+    fn check(&self) -> u32 {
+        let mut named = 0;
+        for entry in &self.entries {
+            let (line, directory) = (entry.line, &entry.directory);
+            assert!(directory.state.is_stable() && directory.pending == 0, "line {line} is {}", directory.state);
+            assert!(entry.waiting.is_empty() && entry.wanting.is_empty(), "requests wait for line {line}");
+            named += u32::from(directory.pointers());
+        }
+        named
+    }
+
+    /// Requests for which an inclusive bank has no place yet.
+    fn parked(&self, flights: &Flights) -> Vec<String> {
+        let parked = (0..)
+            .zip(&self.all)
+            .flat_map(|(number, home): (u32, _)| home.parked.iter().map(move |&(id, _)| (number, id)));
+        let line_of = |(home, id)| {
+            let line = flights[id].line;
+            format!("home {home} has no place yet in its bank for line {line}, which a request waits for")
+        };
+        parked.map(line_of).collect()
     }
 }

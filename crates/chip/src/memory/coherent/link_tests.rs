@@ -1,10 +1,11 @@
 //! What breaks a link of load-linked, asked of the memory system alone: each context of a core has a link of its own.
 
-use super::Coherent;
+use super::chip::Coherent;
+use crate::base::random::{Purpose, Random};
+use crate::base::token::Token;
 use crate::config::Chip;
 use crate::memory::Memory;
 use crate::memory::border::{Access, Answer, Line, Notice, Request};
-use crate::random::{Purpose, Random};
 use baton_coherence::Bits;
 use baton_units::{CoreId, Cycles};
 
@@ -30,7 +31,8 @@ impl Asked {
 
     /// Has it done, and waits until nothing is under way any more; whether it did what it asked for.
     fn ask(&mut self, core: u32, access: Access, line: Line) -> bool {
-        let request = Request { token: 0, core: CoreId(core), line, access, mark: Default::default() };
+        let request =
+            Request { token: Token::operation(0), core: CoreId(core), line, access, mark: Default::default() };
         let mut done = match self.memory.request(request, Cycles(self.now)) {
             Answer::Served(served) => Some((served.at.0, served.failed)),
             Answer::Pending => None,
@@ -61,7 +63,7 @@ impl Asked {
 }
 
 #[test]
-fn a_link_stands_until_somebody_writes() {
+fn a_link_stands_until_the_line_is_written() {
     assert!(Asked::stands(|_| {}));
     assert!(
         Asked::stands(|asked| _ = asked.ask(0, Access::Load, LINE)),

@@ -1,7 +1,7 @@
 //! Everything that is under way: a slab of messages. Each is always in exactly one place: in the event queue, in the
 //! network, or in a list of those that wait.
 
-use crate::memory::border::{Part, Parts};
+use crate::memory::parts::{Part, Parts};
 use baton_coherence::Message;
 use baton_noc::Header;
 
@@ -20,7 +20,7 @@ pub(super) enum Unit {
 
 /// What a message says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum Content {
     /// A message of the coherence protocol.
     Protocol(Message),
     /// A home wants a line from memory.
@@ -63,7 +63,7 @@ pub(super) const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flight {
     pub(super) stage: Stage,
-    pub(super) what: What,
+    pub(super) content: Content,
     pub(super) line: u32,
     pub(super) from: Unit,
     pub(super) to: Unit,
@@ -82,6 +82,24 @@ pub(super) struct Flight {
 }
 
 impl Flight {
+    /// A message of no request that leaves its sender at `at`.
+    #[inline(always)]
+    pub(super) fn leaving(content: Content, line: u32, from: Unit, to: Unit, at: u64) -> Flight {
+        Flight {
+            stage: Stage::Send,
+            content,
+            line,
+            from,
+            to,
+            placed: false,
+            next: NONE,
+            since: at,
+            parts: Parts::default(),
+            version: 0,
+            mark: Header::default(),
+        }
+    }
+
     /// All time up to `now` that is not yet accounted for went to `part`.
     #[inline]
     pub(super) fn charge(&mut self, part: Part, now: u64) {
@@ -91,6 +109,7 @@ impl Flight {
 }
 
 /// The slab.
+#[derive(Clone)]
 pub(super) struct Flights {
     all: Vec<Flight>,
     free: u32,

@@ -1,25 +1,27 @@
 //! The network that messages travel on: `baton-noc`'s, behind one type for all its arbiters, in cycles of the core's clock.
 
-use baton_noc::arbiter::{Age, ArbiterKind, Fixed, Matrix, Ocor, RoundRobin};
+use baton_noc::arbiter::{Age, ArbiterKind, Fixed, Matrix, Ranked, RoundRobin};
 use baton_noc::{Config, Delivered, Header, Network, NocError, Packet, Sink, Stuck};
 use baton_units::{Cycles, NodeId};
 
-enum Kind {
+/// The network by its arbiter.
+#[derive(Clone)]
+enum AnyNetwork {
     RoundRobin(Network<RoundRobin>),
     Matrix(Network<Matrix>),
     Age(Network<Age>),
     Fixed(Network<Fixed>),
-    Ocor(Network<Ocor>),
+    Ranked(Network<Ranked>),
 }
 
 macro_rules! each {
     ($kind:expr, $network:ident => $body:expr) => {
         match $kind {
-            Kind::RoundRobin($network) => $body,
-            Kind::Matrix($network) => $body,
-            Kind::Age($network) => $body,
-            Kind::Fixed($network) => $body,
-            Kind::Ocor($network) => $body,
+            AnyNetwork::RoundRobin($network) => $body,
+            AnyNetwork::Matrix($network) => $body,
+            AnyNetwork::Age($network) => $body,
+            AnyNetwork::Fixed($network) => $body,
+            AnyNetwork::Ranked($network) => $body,
         }
     };
 }
@@ -41,13 +43,21 @@ impl Sink for Arrivals<'_> {
     #[inline]
     fn delivered(&mut self, packet: &Delivered) {
         let Delivered { tag, src, dst, flits, hops, header, .. } = *packet;
-        self.0.push(Arrived { message: tag as u32, src: src.0, dst: dst.0, flits, hops, marked: header.marked });
+        self.0.push(Arrived {
+            message: tag as u32,
+            src: src.0,
+            dst: dst.0,
+            flits,
+            hops,
+            marked: header.rank.is_some(),
+        });
     }
 }
 
 /// The network.
+#[derive(Clone)]
 pub(super) struct Net {
-    kind: Kind,
+    network: AnyNetwork,
     /// Cycles of the core's clock in one of the network's.
     ratio: u64,
     /// How long a packet takes when it is alone; 0: not measured yet. By routers passed and flits where all links are of
@@ -58,25 +68,42 @@ pub(super) struct Net {
     /// An empty network to measure that in.
     empty: Option<Box<Network<RoundRobin>>>,
     config: Config,
+    /// When something happens next in it, in cycles of the core's clock; [`u64::MAX`]: never.
+    due: u64,
 }
 
 impl Net {
     pub(super) fn new(config: &Config, ratio: u64, longest: u32) -> Result<Net, NocError> {
-        let kind = match config.arbiter {
-            ArbiterKind::RoundRobin => Kind::RoundRobin(Network::with_arbiter(config, RoundRobin)?),
-            ArbiterKind::Matrix => Kind::Matrix(Network::with_arbiter(config, Matrix)?),
-            ArbiterKind::Age => Kind::Age(Network::with_arbiter(config, Age)?),
-            ArbiterKind::Fixed => Kind::Fixed(Network::with_arbiter(config, Fixed)?),
-            ArbiterKind::Ocor => Kind::Ocor(Network::with_arbiter(config, Ocor::of(config))?),
+        let network = match config.arbiter {
+            ArbiterKind::RoundRobin => AnyNetwork::RoundRobin(Network::with_arbiter(config, RoundRobin)?),
+            ArbiterKind::Matrix => AnyNetwork::Matrix(Network::with_arbiter(config, Matrix)?),
+            ArbiterKind::Age => AnyNetwork::Age(Network::with_arbiter(config, Age)?),
+            ArbiterKind::Fixed => AnyNetwork::Fixed(Network::with_arbiter(config, Fixed)?),
+            ArbiterKind::Ranked => AnyNetwork::Ranked(Network::with_arbiter(config, config.ranked)?),
         };
-        let uniform = each!(&kind, network => network.graph().links.iter().all(|link| link.length == 1));
-        Ok(Net { kind, ratio, alone: Vec::new(), longest, uniform, empty: None, config: config.clone() })
+        let uniform = each!(&network, network => network.graph().links.iter().all(|link| link.length == 1));
+        Ok(Net {
+            network,
+            due: u64::MAX,
+            ratio,
+            alone: Vec::new(),
+            longest,
+            uniform,
+            empty: None,
+            config: config.clone(),
+        })
     }
 
     /// When something happens next in it, in cycles of the core's clock; [`u64::MAX`]: never.
-    #[inline]
-    pub(super) fn next(&self) -> u64 {
-        each!(&self.kind, network => network.next_activity()).map_or(u64::MAX, |cycle| cycle.0 * self.ratio)
+    #[inline(always)]
+    pub(super) fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// When the network has something to do next, in cycles of the core's clock.
+    #[inline(always)]
+    fn in_core_cycles(ratio: u64, next: Option<Cycles>) -> u64 {
+        next.map_or(u64::MAX, |cycle| cycle.0 * ratio)
     }
 
     /// Sends a message at `now`, after what the network does at that moment.
@@ -84,16 +111,17 @@ impl Net {
     pub(super) fn send(&mut self, now: u64, src: u32, dst: u32, flits: u32, header: Header, message: u32) {
         let cycle = Cycles(now / self.ratio + 1);
         let packet = Packet { src: NodeId(src), dst: NodeId(dst), flits, header, tag: u64::from(message) };
-        let sent = each!(&mut self.kind, network => {
+        let (sent, next) = each!(&mut self.network, network => {
             if network.now() < cycle {
                 // Nothing is due before: the caller has let it come to `now`.
-                network.run_to(cycle, &mut Nobody);
+                network.run_to(cycle, &mut NoArrivals);
             }
-            network.inject(packet)
+            (network.inject(packet), network.next_activity())
         });
         if let Err(error) = sent {
             unreachable!("the plan of the chip has this node and class: {error}");
         }
+        self.due = self.due.min(Net::in_core_cycles(self.ratio, next));
     }
 
     /// Lets moments pass in which it has something to do, until packets arrive or the next one would come after `until`. Gives
@@ -101,7 +129,10 @@ impl Net {
     #[inline]
     pub(super) fn run(&mut self, until: u64, arrived: &mut Vec<Arrived>) -> Option<u64> {
         let last = Cycles(until / self.ratio);
-        let stepped = each!(&mut self.kind, network => network.run_to_arrival(last, &mut Arrivals(arrived)));
+        let (stepped, next) = each!(&mut self.network, network => {
+            (network.run_to_arrival(last, &mut Arrivals(arrived)), network.next_activity())
+        });
+        self.due = Net::in_core_cycles(self.ratio, next);
         stepped.map(|cycle| cycle.0 * self.ratio)
     }
 
@@ -109,27 +140,29 @@ impl Net {
     #[inline]
     pub(super) fn release(&mut self, now: u64, node: u32, class: u8) {
         let cycle = Cycles(now / self.ratio + 1);
-        each!(&mut self.kind, network => {
+        let next = each!(&mut self.network, network => {
             if network.now() < cycle {
-                network.run_to(cycle, &mut Nobody);
+                network.run_to(cycle, &mut NoArrivals);
             }
             network.release(NodeId(node), class);
+            network.next_activity()
         });
+        self.due = Net::in_core_cycles(self.ratio, next);
     }
 
     /// Packets that have not arrived.
     pub(super) fn in_flight(&self) -> usize {
-        each!(&self.kind, network => network.in_flight())
+        each!(&self.network, network => network.in_flight())
     }
 
     /// One for each flit and router that it has passed.
     pub(super) fn flit_hops(&self) -> u64 {
-        each!(&self.kind, network => network.flit_hops())
+        each!(&self.network, network => network.flit_hops())
     }
 
     /// The ring of packets that wait for each other, or, if there is none, the first packets that cannot move.
     pub(super) fn explain(&self) -> Vec<String> {
-        each!(&self.kind, network => {
+        each!(&self.network, network => {
             let ring = baton_noc::explain::waiting_ring(network);
             if ring.is_empty() { network.stuck().iter().take(STUCK_SHOWN).map(stuck).collect() } else { ring }
         })
@@ -141,7 +174,7 @@ impl Net {
         let way = if self.uniform {
             arrived.hops
         } else {
-            arrived.src * each!(&self.kind, network => network.nodes()) + arrived.dst
+            arrived.src * each!(&self.network, network => network.nodes()) + arrived.dst
         };
         let at = (way * (self.longest + 1) + arrived.flits) as usize;
         match self.alone.get(at) {
@@ -204,10 +237,10 @@ fn stuck(packet: &Stuck) -> String {
     )
 }
 
-/// Where packets cannot arrive, as nothing happens.
-struct Nobody;
+/// Where no packet arrives, as nothing happens.
+struct NoArrivals;
 
-impl Sink for Nobody {
+impl Sink for NoArrivals {
     fn delivered(&mut self, packet: &Delivered) {
         unreachable!("packet {} arrived in a cycle that was to be skipped", packet.id.0);
     }

@@ -10,17 +10,16 @@ pub(super) const REQUESTS: u8 = 0;
 
 /// Pages of guest memory, for their placement by first touch.
 const PAGE_SHIFT: u32 = 12;
-/// A page that nobody has touched.
+/// A page that no core has touched.
 const UNTOUCHED: u16 = u16::MAX;
 
-/// The places of units and lines.
-pub(super) struct Places {
+/// Where units are, and how lines are spread over homes and controllers.
+#[derive(Clone)]
+pub(super) struct Map {
     cores: Vec<u32>,
     homes: Vec<u32>,
     controllers: Vec<u32>,
     devices: Vec<u32>,
-    /// By page, who touched it first; empty where lines go round all homes.
-    pages: Vec<u16>,
     page_lines_shift: u32,
     cores_a_node: u32,
     homes_a_node: u32,
@@ -29,19 +28,20 @@ pub(super) struct Places {
     stretch: u32,
 }
 
-impl Places {
-    pub(super) fn new(chip: &Chip, coherent: &Coherent, floor: Plan, lines: usize) -> Places {
+/// By page, the NUMA node of the core that touched it first; empty where lines go round all homes.
+#[derive(Clone, Debug)]
+pub(super) struct Pages(Vec<u16>);
+
+impl Map {
+    pub(super) fn new(chip: &Chip, coherent: &Coherent, floor: Plan) -> Map {
         let (count, line_bytes) = (chip.core.count, chip.cache.line_bytes);
-        let first_touch = coherent.home.placement == HomePlacement::FirstTouch;
-        let nodes = if first_touch { chip.numa_nodes() } else { 1 };
-        let page_lines_shift = PAGE_SHIFT.saturating_sub(line_bytes.trailing_zeros());
-        Places {
+        let nodes = if places_by_touch(coherent) { chip.numa_nodes() } else { 1 };
+        Map {
             cores: floor.cores,
             homes: floor.homes,
             controllers: floor.controllers,
             devices: floor.devices,
-            pages: vec![UNTOUCHED; if first_touch { (lines >> page_lines_shift) + 1 } else { 0 }],
-            page_lines_shift,
+            page_lines_shift: PAGE_SHIFT.saturating_sub(line_bytes.trailing_zeros()),
             cores_a_node: count / nodes,
             homes_a_node: coherent.home.banks / nodes,
             controllers_a_node: coherent.dram.controllers / nodes,
@@ -60,37 +60,61 @@ impl Places {
         }
     }
 
-    /// `core` asks for a line: its page belongs from now on to the core's NUMA node, if nobody asked before.
+    /// The home of a line.
     #[inline]
-    pub(super) fn touch(&mut self, line: u32, core: u32) {
-        if !self.pages.is_empty() {
-            let owner = &mut self.pages[(line >> self.page_lines_shift) as usize];
+    pub(super) fn home(&self, line: u32, pages: &Pages) -> u32 {
+        let n = self.homes_a_node;
+        pages.numa_node(line, self) * n + line % n
+    }
+
+    /// The line's number among those of its home.
+    #[inline]
+    pub(super) fn number_at_home(&self, line: u32) -> u32 {
+        line / self.homes_a_node
+    }
+
+    /// The controller of a line.
+    #[inline]
+    pub(super) fn controller(&self, line: u32, pages: &Pages) -> u32 {
+        let n = self.controllers_a_node;
+        pages.numa_node(line, self) * n + line / self.stretch % n
+    }
+
+    /// The line's number among those of its controller.
+    #[inline]
+    pub(super) fn number_at_controller(&self, line: u32) -> u32 {
+        let turn = line / self.stretch;
+        turn / self.controllers_a_node * self.stretch + line % self.stretch
+    }
+}
+
+impl Pages {
+    /// No page is touched of a guest memory of so many lines.
+    pub(super) fn new(coherent: &Coherent, lines: usize, map: &Map) -> Pages {
+        let pages = if places_by_touch(coherent) { (lines >> map.page_lines_shift) + 1 } else { 0 };
+        Pages(vec![UNTOUCHED; pages])
+    }
+
+    /// `core` asks for a line: its page belongs from now on to the core's NUMA node, if no core has asked before.
+    #[inline]
+    pub(super) fn touch(&mut self, line: u32, core: u32, map: &Map) {
+        if !self.0.is_empty() {
+            let owner = &mut self.0[(line >> map.page_lines_shift) as usize];
             if *owner == UNTOUCHED {
-                *owner = (core / self.cores_a_node) as u16;
+                *owner = (core / map.cores_a_node) as u16;
             }
         }
     }
 
     #[inline]
-    fn numa_node(&self, line: u32) -> u32 {
-        match self.pages.get((line >> self.page_lines_shift) as usize) {
+    fn numa_node(&self, line: u32, map: &Map) -> u32 {
+        match self.0.get((line >> map.page_lines_shift) as usize) {
             Some(&node) if node != UNTOUCHED => u32::from(node),
             _ => 0,
         }
     }
+}
 
-    /// The home of a line, and the line's number among those of that home.
-    #[inline]
-    pub(super) fn home(&self, line: u32) -> (u32, u32) {
-        let n = self.homes_a_node;
-        (self.numa_node(line) * n + line % n, line / n)
-    }
-
-    /// The controller of a line, and the line's number among those of that controller.
-    #[inline]
-    pub(super) fn controller(&self, line: u32) -> (u32, u32) {
-        let n = self.controllers_a_node;
-        let turn = line / self.stretch;
-        (self.numa_node(line) * n + turn % n, turn / n * self.stretch + line % self.stretch)
-    }
+fn places_by_touch(coherent: &Coherent) -> bool {
+    coherent.home.placement == HomePlacement::FirstTouch
 }

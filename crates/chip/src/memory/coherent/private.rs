@@ -1,7 +1,7 @@
 //! What a core's caches keep beside their arrays: transactions under way, accesses that wait, lines that a write pins.
 
 use super::message::NONE;
-use crate::contexts::share::MOST as CONTEXTS;
+use crate::config::limits::MOST_CONTEXTS;
 use crate::memory::border::Request;
 use baton_coherence::cache::{State, Transaction};
 use std::collections::VecDeque;
@@ -69,6 +69,7 @@ impl Linked for Waiter {
 }
 
 /// Numbered things that come and go; numbers are used again.
+#[derive(Clone)]
 pub(super) struct Slab<T> {
     all: Vec<T>,
     free: u32,
@@ -124,13 +125,13 @@ impl<T> std::ops::IndexMut<u32> for Slab<T> {
     }
 }
 
-/// One core.
+/// What one core keeps.
 #[derive(Clone, Default)]
-pub(super) struct Own {
+pub(super) struct Core {
     /// MSHRs in use.
     pub(super) used: u32,
     /// Transactions whose line has no way: write-backs and far atomics.
-    pub(super) beside: Vec<u32>,
+    pub(super) without_way: Vec<u32>,
     /// Lines with a write that is not over yet, and until when.
     pub(super) pins: Vec<(u32, u64)>,
     /// Lines of forwards that wait for such a write; no other one begins before they are answered.
@@ -138,12 +139,12 @@ pub(super) struct Own {
     /// Accesses that found no MSHR or no way free, or a forward before them, in order.
     pub(super) blocked: VecDeque<u32>,
     /// By context: the line of the link of load-linked, plus one.
-    pub(super) links: [u32; CONTEXTS],
+    pub(super) links: [u32; MOST_CONTEXTS],
     /// By context: the last store-conditional that was served failed.
-    pub(super) failed: [bool; CONTEXTS],
+    pub(super) failed: [bool; MOST_CONTEXTS],
 }
 
-impl Own {
+impl Core {
     /// The line is lost, or written here: every context's link to it breaks.
     #[inline]
     pub(super) fn unlink(&mut self, line: u32) {

@@ -1,12 +1,14 @@
 //! The memory system alone, without an engine: random requests of all kinds on few lines and tiny caches, under every kind
 //! of home, directory and shared level. Each read is checked against golden memory, and at the end nothing is left.
 
-use super::{Coherent, Memory};
+use super::chip::Coherent;
+use crate::base::random::{Purpose, Random};
+use crate::base::token::Token;
 use crate::config::Chip;
 use crate::config::coherent::{Atomics, DirectoryKind, HomePolicy, Inclusion, Level};
+use crate::memory::Memory;
 use crate::memory::MemorySystem;
 use crate::memory::border::{Access, Answer, Line, Notice, Request};
-use crate::random::{Purpose, Random};
 use crate::{Options, Simulated, Simulation, Spawn};
 use baton_coherence::{Bits, Kind};
 use baton_machine::{Atomic, Machine, Ordering::Relaxed, Owned};
@@ -41,13 +43,16 @@ const LINES: u64 = 24;
 /// Requests that a core has under way at most.
 const DEPTH: u32 = 3;
 
+/// A memory system, and the cores that ask it.
+#[derive(Clone)]
 struct Driver {
     memory: Coherent<Bits<1>>,
     now: u64,
     random: Random,
     /// What each token asked for, while it is under way; four to a core.
     under_way: [Option<(Access, u64)>; 16],
-    served: u64,
+    /// Which requests were served, and when.
+    history: Vec<(u32, u64)>,
     notices: Vec<Notice>,
 }
 
@@ -56,7 +61,7 @@ impl Driver {
         let config = chip.coherent.as_ref().expect("coherent");
         let memory = Coherent::new(chip, config, 1 << 12, Random::new(1, Purpose::Latency)).expect("it can be built");
         let random = Random::new(seed, Purpose::Latency);
-        Driver { memory, now: 0, random, under_way: [None; 16], served: 0, notices: Vec::new() }
+        Driver { memory, now: 0, random, under_way: [None; 16], history: Vec::new(), notices: Vec::new() }
     }
 
     fn advance(&mut self, to: u64) {
@@ -66,11 +71,11 @@ impl Driver {
             self.now = at;
             for notice in std::mem::take(&mut self.notices) {
                 let Notice::Done { token, at, parts, failed } = notice else { continue };
-                let (access, issued) = self.under_way[token as usize].take().expect("served once");
+                let (access, issued) = self.under_way[token.thread() as usize].take().expect("served once");
                 assert!(at >= self.now);
                 assert_eq!(parts.total(), at - issued, "{access:?}: a request's parts sum to its time");
                 assert!(!failed || matches!(access, Access::StoreConditional(_)));
-                self.served += 1;
+                self.history.push((token.thread(), at));
             }
         }
         self.now = self.now.max(to.min(self.now + 1_000_000));
@@ -94,22 +99,28 @@ impl Driver {
             _ if other.0 == core => Access::Push { to: None },
             _ => Access::Push { to: Some(other) },
         };
-        let request = Request { token, core: CoreId(core), line, access, mark: Default::default() };
+        let request =
+            Request { token: Token::operation(token), core: CoreId(core), line, access, mark: Default::default() };
         match self.memory.request(request, Cycles(self.now)) {
             Answer::Served(served) => {
                 assert!(served.at.0 > self.now, "a guest must not run for ever at one moment");
-                self.served += 1;
+                self.history.push((token, served.at.0));
             }
             Answer::Pending => self.under_way[token as usize] = Some((access, self.now)),
         }
     }
 
-    fn run(mut self, requests: u32) {
+    /// Makes so many requests.
+    fn go_on(&mut self, requests: u32) {
         for _ in 0..requests {
             self.ask();
             let gap = if self.random.below(4) == 0 { self.random.below(60) } else { self.random.below(3) };
             self.advance(self.now + gap);
         }
+    }
+
+    /// Lets everything that is under way end; which requests were served, and when.
+    fn finish(mut self) -> Vec<(u32, u64)> {
         let mut patience = 0;
         while self.memory.next() != u64::MAX {
             self.advance(self.memory.next());
@@ -119,7 +130,7 @@ impl Driver {
         let left = self.under_way.iter().flatten().count();
         assert_eq!(left, 0, "requests are never served:\n{}", self.memory.explain().join("\n"));
         self.memory.check_idle();
-        assert!(self.served > u64::from(requests) / 8, "{} served", self.served);
+        self.history
     }
 }
 
@@ -160,8 +171,25 @@ fn random_requests_leave_nothing_behind() {
     for (name, chip) in chips() {
         for seed in 1..=2 {
             println!("{name}, seed {seed}");
-            Driver::new(&chip, seed).run(700);
+            let mut driver = Driver::new(&chip, seed);
+            driver.go_on(700);
+            let served = driver.finish().len();
+            assert!(served > 700 / 8, "{served} served");
         }
+    }
+}
+
+/// State is plain data: a copy that is taken while requests are under way has the same future, whatever the original does.
+#[test]
+fn a_copy_goes_on_as_the_original() {
+    for (name, chip) in chips() {
+        let mut driver = Driver::new(&chip, 3);
+        driver.go_on(150);
+        let mut copy = driver.clone();
+        driver.go_on(100);
+        let original = driver.finish();
+        copy.go_on(100);
+        assert_eq!(copy.finish(), original, "{name}");
     }
 }
 
@@ -174,7 +202,7 @@ fn hang(kind: Kind, settings: impl Fn(&mut Chip)) -> String {
     type Cells = [<Simulated as Machine>::Atomic<u32>; 512];
     let cells = simulation.outside(|| Rc::new(Owned::<Simulated, Cells>::new([const { 0 }; 512].map(Atomic::new))));
     match simulation.memory() {
-        MemorySystem::Small(memory) => memory.loses = Some(kind),
+        MemorySystem::Small(memory) => memory.wiring.loses = Some(kind),
         _ => unreachable!("a chip of four cores"),
     }
     for core in 0..CORES {

@@ -1,8 +1,7 @@
-//! Queues at fixed prices: the simulator's own, which nobody's accesses reach.
+//! Queues at fixed prices: the simulator's own, outside guest memory.
 
 use super::{BUCKETS, bucket};
-use crate::engine::Engine;
-use crate::engine::thread::{ThreadId, Waited};
+use crate::base::thread::ThreadId;
 
 /// The kernel's queues, one a bucket.
 pub(crate) struct Futexes {
@@ -42,19 +41,5 @@ impl Futexes {
     /// Takes the thread out of the cell's queue, if it is there.
     pub(crate) fn forget(&mut self, offset: usize, thread: ThreadId) {
         self.queues[bucket(offset)].retain(|&(_, sleeper)| sleeper != thread);
-    }
-}
-
-impl Engine {
-    /// Moves up to `n` sleepers of a cell behind those of another; how many there were.
-    pub(crate) fn move_sleepers(&mut self, from: usize, to: usize, n: u32) -> u32 {
-        let moved = self.futexes.move_to(from, to, n);
-        for &id in &moved {
-            // A thread that is still on its way to sleep says itself where it is: it is at the new cell by then.
-            if let Some((Waited::Cell(cell), _)) = &mut self.threads[id as usize].waits_on {
-                *cell = to;
-            }
-        }
-        moved.len() as u32
     }
 }

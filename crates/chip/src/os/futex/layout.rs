@@ -36,14 +36,14 @@ impl Layout {
     pub(crate) fn new(chip: &Chip, threads: usize) -> Layout {
         let line = chip.cache.line_bytes as usize;
         let homes = chip.coherent.as_ref().map_or(1, |coherent| coherent.home.banks as usize);
-        let home = chip.os.futex_home;
+        let home = chip.os.futex.home;
         let (buckets, nodes) = if home.is_some() { (BUCKETS.next_multiple_of(homes), threads) } else { (0, 0) };
         let node_bytes = line.max(64);
         let buckets_at = (BUCKETS * BUCKET_BYTES).next_multiple_of(line);
         let nodes_at = (buckets_at + buckets * line).next_multiple_of(node_bytes);
         let cpus_at = nodes_at + nodes * node_bytes;
-        let data_lines = chip.os.kernel_lines.max(chip.os.interrupt_lines) as usize;
-        let cpu_lines = data_lines + chip.os.queue_lines as usize;
+        let data_lines = chip.os.lines.syscall.max(chip.os.lines.interrupt) as usize;
+        let cpu_lines = data_lines + chip.os.lines.queue as usize;
         let end = (cpus_at + chip.cpus() as usize * cpu_lines * line).next_multiple_of(PAGE);
         let line_shift = line.trailing_zeros();
         Layout {

@@ -2,20 +2,18 @@
 //!
 //! In two forms, by `os.futex_home`. Without it a call costs its price and the queues are the simulator's own ([`fixed`]).
 //! With it the kernel's hash buckets, their locks and the queues lie in guest memory ([`layout`]), and the protocol
-//! ([`protocol`]) reaches them by accesses of the calling thread ([`memory`]), on top of the code's price.
+//! ([`protocol`]) reaches them by accesses of the calling thread (`machine::futex_kernel`), on top of the code's price.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | [`fixed`] | queues at fixed prices |
 //! | [`protocol`] | wait, wake and requeue, for any machine: simulated here, explored by a checker in the tests |
 //! | [`layout`] | where the kernel's memory is, and which bucket a cell has |
-//! | [`memory`] | the protocol on the simulated machine |
 //!
 //! Sleepers of a cell are woken in the order in which they came.
 
 pub(crate) mod fixed;
 pub(crate) mod layout;
-pub(crate) mod memory;
 pub mod protocol;
 
 pub(crate) use fixed::Futexes;

@@ -28,7 +28,7 @@ pub struct Counter<M: Machine> {
 pub struct Bucket<M: Machine> {
     tickets: M::Atomic<u32>,
     serving: M::Atomic<u32>,
-    /// First and last node, by number plus one; 0: nobody.
+    /// First and last node, by number plus one; 0: none.
     head: M::Atomic<u32>,
     tail: M::Atomic<u32>,
 }
@@ -47,7 +47,7 @@ pub struct Node<M: Machine> {
 }
 
 impl<M: Machine> Counter<M> {
-    /// Nobody.
+    /// None.
     pub fn new() -> Self {
         Counter { sleepers: M::Atomic::new(0) }
     }
@@ -139,7 +139,7 @@ pub trait Kernel {
     fn path(&self, path: Path);
     /// From here on (`true`) up to there (`false`) the calling thread cannot be preempted.
     fn hold(&self, held: bool);
-    /// Sleeps until somebody rouses this thread, or the deadline comes; returns at once if the node's state is no longer
+    /// Sleeps until this thread is roused, or the deadline comes; returns at once if the node's state is no longer
     /// [`QUEUED`]. May return for no reason. Whether the deadline has come.
     fn block(&self, key: u64, state: &<Self::M as Machine>::Atomic<u32>, deadline: Option<Deadline>) -> bool;
     /// Rouses the thread whose node has that number, which was taken out of that bucket, if it sleeps.

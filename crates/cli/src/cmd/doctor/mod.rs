@@ -10,10 +10,10 @@ mod calibrate;
 mod findings;
 mod show;
 
-use crate::measure::Budget;
 use crate::ui;
 use anyhow::Context;
 use baton_chip::Chip;
+use baton_host::costs::Budget;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -53,7 +53,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     if args.calibrate {
         let chip = calibrate::chip_file(&findings, args.fixed)?;
-        crate::launch::folder::write_whole(&args.output, chip.as_bytes())
+        crate::folder::write_whole(&args.output, chip.as_bytes())
             .with_context(|| format!("cannot write {}", args.output.display()))?;
         ui::note(format_args!("wrote {}", args.output.display()));
         if !args.fixed && !args.json {

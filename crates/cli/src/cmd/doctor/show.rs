@@ -1,14 +1,31 @@
 //! The findings for people.
 
 use super::findings::{Apart, Findings};
-use crate::measure::Spread;
-use crate::measure::instructions::Outcome;
-use crate::measure::place::Share;
 use crate::ui;
+use baton_host::costs::Spread;
+use baton_host::costs::instructions::Outcome;
+use baton_host::costs::place::Share;
 use std::fmt::Write;
 
 /// All of it, as text.
 pub(crate) fn text(f: &Findings) -> String {
+    let mut out = machine(f);
+    out.push('\n');
+    out += &waits(f);
+    out.push('\n');
+    out += &figures(f);
+    out += &pairs(f);
+    out += &remote(f);
+    if !f.wake_by_sleep.is_empty() {
+        out.push('\n');
+        let rows: Vec<_> = f.wake_by_sleep.iter().map(|w| row(f, &time(w.slept_ns as f64), &w.latency, "")).collect();
+        out += &ui::table(&["woken after sleeping", "first instruction", "(four fifths within)", "cycles", ""], &rows);
+    }
+    out
+}
+
+/// What the machine is by its own account: a line each.
+fn machine(f: &Findings) -> String {
     let mut out = String::new();
     let mut line = |key: &str, value: String| {
         let _ = writeln!(out, "{} {value}", ui::paint(&format!("{key:<12}"), ui::BOLD));
@@ -48,24 +65,25 @@ pub(crate) fn text(f: &Findings) -> String {
     };
     line("offered", offered(true));
     line("not offered", offered(false));
+    out
+}
 
-    out.push('\n');
-    out += &ui::table(
-        &["wait", "here", "tried"],
-        &f.waits
-            .iter()
-            .map(|w| {
-                let tried = match w.trial {
-                    Outcome::NotTried if w.here => "always there".to_owned(),
-                    _ => w.words(),
-                };
-                vec![w.name.to_owned(), if w.here { "yes" } else { "no" }.to_owned(), tried]
-            })
-            .collect::<Vec<_>>(),
-    );
-    out.push('\n');
+/// The wait policies.
+fn waits(f: &Findings) -> String {
+    let rows = f.waits.iter().map(|w| {
+        let tried = match w.trial {
+            Outcome::NotTried if w.here => "always there".to_owned(),
+            _ => w.words(),
+        };
+        vec![w.name.to_owned(), if w.here { "yes" } else { "no" }.to_owned(), tried]
+    });
+    ui::table(&["wait", "here", "tried"], &rows.collect::<Vec<_>>())
+}
+
+/// What was measured on one CPU or two, and what could not be.
+fn figures(f: &Findings) -> String {
     let rows: Vec<_> = f.figures.iter().map(|x| row(f, x.what, &x.spread, x.how)).collect();
-    out += &ui::table(&["measured", "time", "(four fifths within)", "cycles", "how"], &rows);
+    let mut out = ui::table(&["measured", "time", "(four fifths within)", "cycles", "how"], &rows);
     if let Some(stores) = f.store_buffer {
         let _ = writeln!(out, "stores that wait while one misses: {stores}");
     }
@@ -80,13 +98,6 @@ pub(crate) fn text(f: &Findings) -> String {
     }
     for left in &f.left_out {
         let _ = writeln!(out, "not told: {}: {}", left.what, left.why);
-    }
-    out += &pairs(f);
-    out += &remote(f);
-    if !f.wake_by_sleep.is_empty() {
-        out.push('\n');
-        let rows: Vec<_> = f.wake_by_sleep.iter().map(|w| row(f, &time(w.slept_ns as f64), &w.latency, "")).collect();
-        out += &ui::table(&["woken after sleeping", "first instruction", "(four fifths within)", "cycles", ""], &rows);
     }
     out
 }

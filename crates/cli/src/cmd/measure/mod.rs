@@ -9,10 +9,10 @@ mod predictions;
 mod runs;
 
 use crate::error::BadInput;
-use crate::launch::choice::{self, Choice};
-use crate::launch::{library, program};
 use crate::ui;
 use anyhow::Context;
+use baton_host::launch::choice::{self, Choice};
+use baton_host::launch::{library, program};
 use baton_report::format::duration;
 use baton_report::html::{self, Predicted};
 use baton_trace::Meta;

@@ -1,10 +1,10 @@
 //! Interleaved runs: by turns, so that what changes on the machine meanwhile hits all alike.
 
-use crate::launch::choice::Choice;
-use crate::launch::exec::Exec;
-use crate::launch::program::Program;
-use crate::launch::signals::PassedOn;
 use anyhow::{Context, ensure};
+use baton_host::launch::choice::Choice;
+use baton_host::launch::exec::Exec;
+use baton_host::launch::program::Program;
+use baton_host::launch::signals::PassedOn;
 use baton_report::html::Predicted;
 use baton_units::Nanos;
 use std::ffi::OsString;
@@ -111,7 +111,7 @@ fn once(exec: Exec) -> anyhow::Result<(Result, Nanos)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::launch::program;
+    use baton_host::launch::program;
     use std::ffi::OsStr;
 
     fn bare(script: &str, rounds: u32) -> anyhow::Result<Vec<Taken>> {

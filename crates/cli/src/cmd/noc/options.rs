@@ -16,6 +16,33 @@ pub(crate) struct Options {
     /// A TOML file with tables `network` and `traffic`; options override it.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    #[command(flatten)]
+    network: NetworkOptions,
+    #[command(flatten)]
+    pub(crate) load: LoadOptions,
+    /// Packets of each class that an endpoint holds before it refuses more; 0 takes every flit at once.
+    #[arg(long, value_name = "PACKETS")]
+    endpoint_places: Option<u32>,
+    /// Cycles that an endpoint takes for a packet before its place is free and its reply goes out.
+    #[arg(long, value_name = "CYCLES")]
+    endpoint_service: Option<u32>,
+    /// Measured cycles; warm-up and drain come on top.
+    #[arg(long)]
+    cycles: Option<u64>,
+    /// Seed of every random choice.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// A TOML file with prices of events and sizes, or a chip file with the section `technology`.
+    #[arg(long, value_name = "FILE")]
+    technology: Option<PathBuf>,
+    /// Width of a flit in bits, for energy and area.
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    flit_bits: Option<u32>,
+}
+
+/// The network. Its endpoints' options stand behind those of the load.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct NetworkOptions {
     /// mesh, torus, ring, cmesh, flattened-butterfly, crossbar, bus; `graph` comes from a file.
     #[arg(long)]
     topology: Option<String>,
@@ -58,6 +85,11 @@ pub(crate) struct Options {
     /// Run a routing that can deadlock.
     #[arg(long)]
     allow_deadlock: bool,
+}
+
+/// What its nodes send.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct LoadOptions {
     /// uniform, transpose, bitcomp, bitrev, shuffle, tornado, neighbor, hotspot, randperm.
     #[arg(long)]
     traffic: Option<String>,
@@ -94,24 +126,6 @@ pub(crate) struct Options {
     /// Packets of each node in all; the run lasts until the last of them, or its reply, has arrived.
     #[arg(long, value_name = "PACKETS")]
     batch: Option<u64>,
-    /// Packets of each class that an endpoint holds before it refuses more; 0 takes every flit at once.
-    #[arg(long, value_name = "PACKETS")]
-    endpoint_places: Option<u32>,
-    /// Cycles that an endpoint takes for a packet before its place is free and its reply goes out.
-    #[arg(long, value_name = "CYCLES")]
-    endpoint_service: Option<u32>,
-    /// Measured cycles; warm-up and drain come on top.
-    #[arg(long)]
-    cycles: Option<u64>,
-    /// Seed of every random choice.
-    #[arg(long)]
-    seed: Option<u64>,
-    /// A TOML file with prices of events and sizes, or a chip file with the section `technology`.
-    #[arg(long, value_name = "FILE")]
-    technology: Option<PathBuf>,
-    /// Width of a flit in bits, for energy and area.
-    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=65536))]
-    flit_bits: Option<u32>,
 }
 
 /// What is taken for options that are left out, then `text`: the end of the help of each `noc` command.
@@ -177,50 +191,18 @@ impl Options {
             Some(path) => Experiment::from_toml(&path.display().to_string(), &read(path)?).map_err(input)?,
             None => Experiment::default(),
         };
-        self.network(&mut e.network)?;
+        self.network.apply(&mut e.network)?;
+        set(&mut e.network.endpoint_places, self.endpoint_places);
         set(&mut e.cycles, self.cycles);
         set(&mut e.endpoint_service, self.endpoint_service);
         set(&mut e.seed, self.seed);
         set(&mut e.network.seed, self.seed);
         if let Some(flow) = e.traffic.first_mut() {
-            if let Some(name) = &self.traffic {
-                flow.pattern = name.parse().map_err(input)?;
-            }
-            set(&mut flow.rate, self.rate);
-            set(&mut flow.packet, self.packet);
-            set(&mut flow.burst, self.burst);
-            set(&mut flow.burst_rate, self.burst_rate);
-            set(&mut flow.hot_share, self.hot_share);
-            if !self.hot_nodes.is_empty() {
-                flow.hot_nodes.clone_from(&self.hot_nodes);
-            }
-            if let Some(class) = self.class {
-                flow.header = Header { class, ..flow.header };
-            }
-            self.closed_loop(flow, &mut e.network)?;
+            self.load.apply(flow)?;
+            let classes_given = self.network.classes.is_some() || self.config.is_some();
+            self.load.closed_loop(flow, &mut e.network, classes_given);
         }
         Ok(e)
-    }
-
-    fn closed_loop(&self, flow: &mut Flow, network: &mut Config) -> anyhow::Result<()> {
-        set(&mut flow.outstanding, self.outstanding);
-        set(&mut flow.batch, self.batch);
-        if self.reply.is_some() || self.reply_class.is_some() {
-            let reply = flow.reply.get_or_insert_default();
-            set(&mut reply.packet, self.reply);
-            set(&mut reply.class, self.reply_class);
-            if self.reply.is_some() && self.classes.is_none() && self.config.is_none() {
-                // Replies need a virtual network of their own.
-                network.classes = network.classes.max(u32::from(reply.class) + 1);
-            }
-        }
-        // Endpoints that refuse must still take what somebody waits for.
-        if let Some(reply) = flow.reply
-            && network.response_class == u32::MAX
-        {
-            network.response_class = reply.class.into();
-        }
-        Ok(())
     }
 
     /// Sets one option by its name, as `--name value` would: what `--compare` varies.
@@ -231,19 +213,19 @@ impl Options {
         }
         let text = || Some(value.to_owned());
         match name {
-            "topology" => self.topology = text(),
-            "size" => self.size = text(),
-            "pipeline" => self.pipeline = text(),
-            "arbiter" => self.arbiter = text(),
-            "allocator" => self.allocator = text(),
-            "routing" => self.routing = text(),
-            "traffic" => self.traffic = text(),
-            "concentration" => self.concentration = number(name, value)?,
-            "vcs" => self.vcs = number(name, value)?,
-            "buffer" => self.buffer = number(name, value)?,
-            "shared-buffer" => self.shared_buffer = number(name, value)?,
-            "packet" => self.packet = number(name, value)?,
-            "burst" => self.burst = number(name, value)?,
+            "topology" => self.network.topology = text(),
+            "size" => self.network.size = text(),
+            "pipeline" => self.network.pipeline = text(),
+            "arbiter" => self.network.arbiter = text(),
+            "allocator" => self.network.allocator = text(),
+            "routing" => self.network.routing = text(),
+            "traffic" => self.load.traffic = text(),
+            "concentration" => self.network.concentration = number(name, value)?,
+            "vcs" => self.network.vcs = number(name, value)?,
+            "buffer" => self.network.buffer = number(name, value)?,
+            "shared-buffer" => self.network.shared_buffer = number(name, value)?,
+            "packet" => self.load.packet = number(name, value)?,
+            "burst" => self.load.burst = number(name, value)?,
             "endpoint-places" => self.endpoint_places = number(name, value)?,
             "endpoint-service" => self.endpoint_service = number(name, value)?,
             "seed" => self.seed = number(name, value)?,
@@ -252,7 +234,37 @@ impl Options {
         Ok(())
     }
 
-    fn network(&self, n: &mut Config) -> anyhow::Result<()> {
+    /// Prices of events.
+    pub(crate) fn technology(&self) -> anyhow::Result<Technology> {
+        match &self.technology {
+            None => Ok(Technology::default()),
+            Some(path) => Technology::from_toml(&path.display().to_string(), &read(path)?).map_err(input),
+        }
+    }
+
+    /// An error of the network as the user's, with the place in the file that it comes from.
+    pub(crate) fn blame(&self, error: NocError) -> anyhow::Error {
+        let placed = self.config.iter().chain(&self.network.graph).fold(error, |e, path| match read(path) {
+            Ok(text) => e.in_file(&path.display().to_string(), &text),
+            Err(_) => e,
+        });
+        input(placed)
+    }
+
+    /// Whether they say which topology.
+    pub(crate) fn names_topology(&self) -> bool {
+        let NetworkOptions { graph, topology, size, .. } = &self.network;
+        self.config.is_some() || graph.is_some() || topology.is_some() || size.is_some()
+    }
+
+    /// Width of a flit.
+    pub(crate) fn flit_bits(&self) -> u32 {
+        self.flit_bits.unwrap_or(FLIT_BITS)
+    }
+}
+
+impl NetworkOptions {
+    fn apply(&self, n: &mut Config) -> anyhow::Result<()> {
         self.topology(n)?;
         set(&mut n.vcs, self.vcs);
         set(&mut n.buffer, self.buffer);
@@ -277,7 +289,6 @@ impl Options {
         if let Some(path) = &self.routes {
             n.routes = Some(RouteFile::from_toml(&path.display().to_string(), &read(path)?).map_err(input)?);
         }
-        set(&mut n.endpoint_places, self.endpoint_places);
         n.allow_deadlock |= self.allow_deadlock;
         Ok(())
     }
@@ -290,42 +301,56 @@ impl Options {
         }
         if self.topology.is_some() || self.size.is_some() || self.concentration.is_some() {
             // A size alone keeps the kind of topology that the file says.
-            let told = match n.topology.name() {
+            let of_file = match n.topology.name() {
                 "graph" => "mesh",
                 name => name,
             };
-            let name = self.topology.as_deref().unwrap_or(told);
+            let name = self.topology.as_deref().unwrap_or(of_file);
             let size = parse_size(self.size.as_deref().unwrap_or("8x8"))?;
             n.topology = TopologyConfig::named(name, size, self.concentration.unwrap_or(4)).map_err(input)?;
         }
         Ok(())
     }
+}
 
-    /// Prices of events.
-    pub(crate) fn technology(&self) -> anyhow::Result<Technology> {
-        match &self.technology {
-            None => Ok(Technology::default()),
-            Some(path) => Technology::from_toml(&path.display().to_string(), &read(path)?).map_err(input),
+impl LoadOptions {
+    fn apply(&self, flow: &mut Flow) -> anyhow::Result<()> {
+        if let Some(name) = &self.traffic {
+            flow.pattern = name.parse().map_err(input)?;
         }
+        set(&mut flow.rate, self.rate);
+        set(&mut flow.packet, self.packet);
+        set(&mut flow.burst, self.burst);
+        set(&mut flow.burst_rate, self.burst_rate);
+        set(&mut flow.hot_share, self.hot_share);
+        if !self.hot_nodes.is_empty() {
+            flow.hot_nodes.clone_from(&self.hot_nodes);
+        }
+        if let Some(class) = self.class {
+            flow.header = Header { class, ..flow.header };
+        }
+        Ok(())
     }
 
-    /// An error of the network as the user's, with the place in the file that it comes from.
-    pub(crate) fn blame(&self, error: NocError) -> anyhow::Error {
-        let placed = self.config.iter().chain(&self.graph).fold(error, |e, path| match read(path) {
-            Ok(text) => e.in_file(&path.display().to_string(), &text),
-            Err(_) => e,
-        });
-        input(placed)
-    }
-
-    /// Whether they say which topology.
-    pub(crate) fn names_topology(&self) -> bool {
-        self.config.is_some() || self.graph.is_some() || self.topology.is_some() || self.size.is_some()
-    }
-
-    /// Width of a flit.
-    pub(crate) fn flit_bits(&self) -> u32 {
-        self.flit_bits.unwrap_or(FLIT_BITS)
+    /// Replies and bounds. `classes_given`: the number of classes was chosen, and is not raised for replies.
+    fn closed_loop(&self, flow: &mut Flow, network: &mut Config, classes_given: bool) {
+        set(&mut flow.outstanding, self.outstanding);
+        set(&mut flow.batch, self.batch);
+        if self.reply.is_some() || self.reply_class.is_some() {
+            let reply = flow.reply.get_or_insert_default();
+            set(&mut reply.packet, self.reply);
+            set(&mut reply.class, self.reply_class);
+            if self.reply.is_some() && !classes_given {
+                // Replies need a virtual network of their own.
+                network.classes = network.classes.max(u32::from(reply.class) + 1);
+            }
+        }
+        // Endpoints that refuse must still take what a node waits for.
+        if let Some(reply) = flow.reply
+            && network.response_class == u32::MAX
+        {
+            network.response_class = reply.class.into();
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// Which traces, on which network.
 #[derive(clap::Args)]
 #[command(after_help = super::options::help("\
-Reads Netrace's format, compressed by bzip2 or not, and Baton's own (its page: docs/noc.md).
+Reads Netrace's format, compressed by bzip2 or not, and Baton's own (docs/reference/noc.md).
 Without --size the network is the smallest square mesh that holds the trace's nodes.
 
 Examples:

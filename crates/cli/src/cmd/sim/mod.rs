@@ -6,7 +6,6 @@
 //! | [`sweep`] | a run for each value of one or two parameters, and a plot |
 //! | [`pairs`] | ping-pong between all pairs of cores |
 //! | [`workload`] | from the command line to guest threads |
-//! | [`program`] | the real programs and the profiles among them |
 //! | [`apps`] | applications beside the main one |
 //! | [`places`] | where threads may run, and cores that are off |
 //! | [`probe`] | what guests record about their lock |
@@ -21,14 +20,13 @@ mod one;
 mod pairs;
 mod places;
 mod probe;
-mod program;
 mod sweep;
 mod system;
 mod workload;
 
 use crate::chips::ChipArgs;
 use crate::error::BadInput;
-use crate::launch::folder::write_whole;
+use crate::folder::write_whole;
 use baton_chip::config::Chip;
 use baton_machine::Wait;
 use clap::builder::ArgPredicate;
@@ -115,7 +113,7 @@ pub(crate) struct Args {
     bytes: u64,
     /// What stream does.
     #[arg(long, value_enum, default_value = "read")]
-    stream: workload::StreamKind,
+    stream: workload::Direction,
     /// Bytes from one thread's word to the next in false-sharing.
     #[arg(long, value_name = "SIZE", default_value = "8", value_parser = size)]
     spacing: u64,
@@ -132,7 +130,7 @@ pub(crate) struct Args {
     /// A program's grain: rows, bytes, points, keys or letters that a thread takes at a time.
     #[arg(long, value_name = "N")]
     grain: Option<u32>,
-    /// A profile file, as profiles/ocor/imag.toml (docs/workloads.md).
+    /// A profile file, as profiles/ocor/imag.toml (docs/reference/workloads.md).
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
     /// The number of one of the profile's draws.

@@ -1,6 +1,6 @@
 //! Ping-pong between all pairs of cores: how far each is from each other, as a line travels.
 
-use super::{Args, draw, one, workload};
+use super::{Args, draw, one};
 use crate::error::BadInput;
 use crate::{chips, ui};
 use baton_chip::Chip;
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 /// Runs them all, side by side on the host's cores.
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    if args.workload != workload::Name::Pingpong {
+    if args.workload.text() != "pingpong" {
         return Err(BadInput::new("--pairs is for --workload pingpong").into());
     }
     let chip = args.chip.open()?;

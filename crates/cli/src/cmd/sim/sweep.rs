@@ -93,7 +93,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let prepared = prepared.collect::<anyhow::Result<Vec<_>>>()?;
     let run = |(args, chip): &(Args, baton_chip::Chip)| Ok(serde_json::to_value(one::run(args, chip)?)?);
     let results = prepared.par_iter().map(run).collect::<anyhow::Result<Vec<Value>>>()?;
-    let figure = args.figure.clone().unwrap_or_else(|| about(prepared[0].0.workload).to_owned());
+    let figure = args.figure.clone().unwrap_or_else(|| prepared[0].0.workload.figure().to_owned());
     let values: Vec<Option<f64>> = results.iter().map(|result| find(result, &figure)).collect();
     if values.iter().all(Option::is_none) {
         let known = numbers(&results[0]);
@@ -136,22 +136,6 @@ fn table(axes: &[Axis], lines: &[String], values: &[Option<f64>], figure: &str) 
     ui::table(&header, &rows.collect::<Vec<Vec<String>>>())
 }
 
-/// What a workload is about: the figure that a plot shows where none is named.
-fn about(name: workload::Name) -> &'static str {
-    use workload::Name;
-    match name {
-        Name::Lock => "lock.rate_per_kilocycle",
-        Name::Profile => "shares.overhead",
-        Name::Barrier | Name::Pingpong | Name::Ring => "cycles",
-        Name::ImageFilter | Name::Dedup | Name::Kdtree | Name::Sort | Name::Align => "cycles",
-        Name::Chase => "measured.cycles_a_load",
-        Name::Stream => "measured.bytes_a_cycle",
-        Name::FalseSharing => "measured.cycles_an_addition",
-        Name::ReadMostly => "measured.cycles_an_access",
-        Name::HotLine => "measured.additions_a_kilocycle",
-    }
-}
-
 /// The number at a dotted path; of a list, by its place from 0: `by_app.1.ready_cycles`.
 fn find(result: &Value, path: &str) -> Option<f64> {
     let step = |at, name: &str| -> Option<&Value> {
@@ -161,7 +145,7 @@ fn find(result: &Value, path: &str) -> Option<f64> {
     path.split('.').try_fold(result, step)?.as_f64()
 }
 
-/// The dotted paths of all numbers in a result, its configuration aside.
+/// The dotted paths of all numbers in a result, without its configuration.
 fn numbers(result: &Value) -> Vec<String> {
     fn walk(at: &Value, path: &str, out: &mut Vec<String>) {
         match at {
@@ -199,7 +183,7 @@ fn apply(args: &mut Args, name: &str, value: &str) -> anyhow::Result<()> {
         "queue" => args.queue = value.to_owned(),
         "wait" => args.wait = Some(value.parse().map_err(BadInput::new)?),
         "workload" => args.workload = workload::Name::from_str(value, true).map_err(BadInput::new)?,
-        "stream" => args.stream = workload::StreamKind::from_str(value, true).map_err(BadInput::new)?,
+        "stream" => args.stream = workload::Direction::from_str(value, true).map_err(BadInput::new)?,
         "cs" => args.cs = whole()?,
         "think" => args.think = whole()?,
         "spread" => args.spread = super::share(value).map_err(BadInput::new)?,

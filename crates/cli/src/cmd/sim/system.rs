@@ -149,7 +149,7 @@ pub(super) fn text(apps: &[Application], cpus: &[Cpu]) -> String {
         "runnable",
     ];
     let mut out = ui::table(&header, &rows.collect::<Vec<_>>());
-    // CPUs that nobody ran on, and columns that say nothing, are left out.
+    // CPUs that no thread ran on, and columns that say nothing, are left out.
     let used: Vec<&Cpu> = cpus.iter().filter(|cpu| cpu.switches != 0).collect();
     let names: Vec<&String> = cpus.first().map(|cpu| cpu.cycles.keys().collect()).unwrap_or_default();
     let names: Vec<&String> = names.into_iter().filter(|name| used.iter().any(|cpu| cpu.cycles[*name] != 0)).collect();

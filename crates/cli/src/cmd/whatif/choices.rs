@@ -4,7 +4,7 @@ use crate::error::BadInput;
 use crate::ui;
 use baton_chip::Chip;
 use baton_machine::Wait;
-use baton_replay::network::{NETWORKS, Network};
+use baton_replay::network::{self, Network};
 use baton_replay::run::Choice;
 use baton_sync::lock::{self, LOCKS, LockInfo, Posix};
 
@@ -29,7 +29,7 @@ pub(crate) fn choose(locks: &[String], waits: &[String], chip: &Chip) -> anyhow:
         let asked: Vec<Option<Wait>> =
             if waits.is_empty() { vec![None] } else { waits.iter().copied().map(Some).collect() };
         for wait in asked {
-            match info.wait(wait) {
+            match info.wait_of_a_mutex(wait) {
                 Ok(wait) => {
                     chip.check_wait(wait)
                         .map_err(|missing| BadInput::new(format!("chip `{}`: {missing}", chip.name)))?;
@@ -55,7 +55,7 @@ pub(crate) fn choose(locks: &[String], waits: &[String], chip: &Chip) -> anyhow:
 pub(crate) fn networks(names: &[String], chip: &Chip) -> anyhow::Result<Vec<Network>> {
     let mut networks: Vec<Network> = Vec::new();
     for name in names {
-        let known = || NETWORKS.iter().map(|network| network.name);
+        let known = || network::all().into_iter().map(|network| network.name);
         let network = Network::named(name.trim()).ok_or_else(|| BadInput::unknown("network", name, known()))?;
         network.on(chip).map_err(|why| {
             BadInput::new(format!("--network {}: {why}", network.name))

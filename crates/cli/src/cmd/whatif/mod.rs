@@ -38,7 +38,7 @@ Examples:
   baton whatif before --chip chips/sample-host.toml --set core.count=8 \\
       --set core.per_cluster=8 --cpus 8 --threads 8
   baton whatif before --chip ocor64 --cpus 64 --threads 64 --lock spin-park,mcs \\
-      --network round-robin,ocor       would OCOR's hardware help? (docs/whatif.md)")]
+      --network round-robin,ocor       would OCOR's hardware help? (docs/reference/whatif.md)")]
 pub(crate) struct Args {
     /// The directory that `baton profile` left.
     #[arg(value_name = "DIR")]

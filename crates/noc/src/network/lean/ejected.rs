@@ -5,7 +5,7 @@ use super::super::table::Table;
 
 /// Virtual channels of all endpoints: `node << 3 | v`. Empty where endpoints take every flit at once.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Ejected {
+pub(crate) struct Ejected {
     /// A ring for each.
     flits: Table<Flit>,
     vcs: Table<Ends>,
@@ -22,20 +22,20 @@ struct Ends {
 
 impl Ejected {
     /// The channels of endpoints behind the output virtual channels `ways`, with room for `1 << depth_shift` flits.
-    pub(super) fn new(ways: Vec<u32>, depth_shift: u32) -> Ejected {
+    pub(crate) fn new(ways: Vec<u32>, depth_shift: u32) -> Ejected {
         let n = ways.len() * 8;
         let flits = vec![Flit::default(); n << depth_shift].into();
         Ejected { flits, vcs: vec![Ends::default(); n].into(), depth_shift, ways: ways.into() }
     }
 
-    pub(super) fn put(&mut self, n: usize, flit: Flit) {
+    pub(crate) fn put(&mut self, n: usize, flit: Flit) {
         let place = self.place(n, self.vcs[n].count);
         self.flits[place] = flit;
         self.vcs[n].count += 1;
     }
 
     /// Flit `k` of channel `n`.
-    pub(in super::super) fn flit(&self, n: usize, k: u8) -> Flit {
+    pub(crate) fn flit(&self, n: usize, k: u8) -> Flit {
         self.flits[self.place(n, k)]
     }
 
@@ -44,10 +44,10 @@ impl Ejected {
         (n << self.depth_shift) + ((usize::from(self.vcs[n].head) + usize::from(k)) & mask)
     }
 
-    /// Takes the front flit of channel `n`. Gives it, the output virtual channel that has a place again, and whether
+    /// Takes the front flit of channel `n`. Gives it, the output virtual channel that has a credit again, and whether
     /// flits are left.
     #[inline(always)]
-    pub(in super::super) fn take(&mut self, n: usize) -> (Flit, u32, bool) {
+    pub(crate) fn take(&mut self, n: usize) -> (Flit, u32, bool) {
         let flit = self.flit(n, 0);
         let vc = &mut self.vcs[n];
         vc.head = vc.head.wrapping_add(1) & ((1u32 << self.depth_shift) - 1) as u8;
@@ -55,7 +55,7 @@ impl Ejected {
         (flit, self.ways[n >> 3] | (n & 7) as u32, vc.count > 0)
     }
 
-    pub(in super::super) fn count(&self, n: usize) -> u8 {
+    pub(crate) fn count(&self, n: usize) -> u8 {
         if self.vcs.len() == 0 { 0 } else { self.vcs[n].count }
     }
 }

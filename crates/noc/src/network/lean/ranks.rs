@@ -3,59 +3,59 @@
 //! A speculative win is dropped at an output or input port that the non-speculative allocator has granted. An arbiter
 //! with ranks may turn that round for a packet of smaller rank.
 
-use super::Context;
-use super::node::{Node, lowest, port_of};
+use super::context::Context;
+use super::router::{Router, lowest, port_of};
 use crate::arbiter::Arbiter;
 
 /// Grants of one router and cycle.
 #[derive(Default)]
-pub(super) struct Grants {
+pub(crate) struct Grants {
     /// Outputs.
     outputs: u64,
     /// Inputs: every bit of their ports.
-    pub(super) ports: u64,
+    pub(crate) ports: u64,
     /// By output that is granted: the input.
     winner: [u8; 8],
 }
 
 impl Grants {
     #[inline(always)]
-    pub(super) fn take(&mut self, i: usize, out: usize) {
+    pub(crate) fn take(&mut self, i: usize, out: usize) {
         self.outputs |= 1 << out;
         self.ports |= port_of(i);
         self.winner[out & 7] = i as u8;
     }
 
     #[inline(always)]
-    pub(super) fn has(&self, out: usize) -> bool {
+    pub(crate) fn has(&self, out: usize) -> bool {
         self.outputs >> out & 1 == 1
     }
 
     #[inline(always)]
-    pub(super) fn clash(&self, i: usize, out: usize) -> bool {
+    pub(crate) fn clash(&self, i: usize, out: usize) -> bool {
         (self.outputs >> out | self.ports >> i) & 1 == 1
     }
 
     /// Every grant that is left, by output.
     #[inline]
-    pub(super) fn each(&self, mut f: impl FnMut(usize, usize)) {
+    pub(crate) fn each(&self, mut f: impl FnMut(usize, usize)) {
         crate::allocator::bits(self.outputs).for_each(|out| f(usize::from(self.winner[out & 7]), out));
     }
 
     /// Whether the speculative winner `i` of `out`, if it is sure of a virtual channel with a credit, outranks every
     /// grant in its way; these are then taken back.
     #[cold]
-    pub(super) fn outranks<A: Arbiter>(
+    pub(crate) fn outranks<A: Arbiter>(
         &mut self,
-        node: &Node<A::State>,
+        router: &Router<A::State>,
         r: usize,
         (i, out): (usize, usize),
         cx: &Context<A>,
     ) -> bool {
-        if node.ready >> i & 1 == 0 {
+        if router.ready >> i & 1 == 0 {
             return false;
         }
-        let rank = |i: usize| cx.arbiter.rank(cx.contender(node, r, i));
+        let rank = |i: usize| cx.arbiter.rank(cx.contender(router, r, i));
         let ours = rank(i);
         let (mut in_the_way, mut rest) = (0u64, self.outputs);
         while rest != 0 {

@@ -1,17 +1,16 @@
 //! Bids with rivals: virtual-channel allocation, then the two switch allocators, on bit masks. The rules are those of
 //! `vc_alloc.rs` and `switch.rs` of the parent folder.
 
-use super::Context;
-use super::allocate::bid_start;
-use super::node::{Node, lowest, next_of_eight, port_of};
+use super::context::Context;
 use super::ranks::Grants;
+use super::router::{Router, bid_start, lowest, next_of_eight, port_of};
 use super::send::{Outbox, give, send_given};
 use crate::arbiter::Arbiter;
 
 /// Allocates among the head flits `heads` and the flits with a channel `bodies`, and sends what won.
 #[inline(always)]
-pub(super) fn allocate<O: Outbox, A: Arbiter>(
-    node: &mut Node<A::State>,
+pub(crate) fn allocate<O: Outbox, A: Arbiter>(
+    router: &mut Router<A::State>,
     r: usize,
     (heads, bodies): (u64, u64),
     io: &mut O,
@@ -21,27 +20,27 @@ pub(super) fn allocate<O: Outbox, A: Arbiter>(
     let (mut speculative, mut rest) = (0, heads);
     while rest != 0 {
         let i = lowest(rest);
-        let out = usize::from(node.lanes[i].out);
-        let here = node.ports[out].want & rest;
+        let out = usize::from(router.lanes[i].out);
+        let here = router.ports[out].want & rest;
         rest &= !here;
         if here & (here - 1) == 0 {
-            speculative |= bid_alone::<O, A>(node, i, out, cx);
+            speculative |= bid_alone::<O, A>(router, i, out, cx);
         } else {
-            speculative |= bid_for_channels::<O, A>(node, (r, out), here, cx);
+            speculative |= bid_for_channels::<O, A>(router, (r, out), here, cx);
         }
     }
     // Ports and outputs that the non-speculative allocator grants.
     let mut grants = Grants::default();
     if bodies != 0 {
-        let mut rest = one_a_port::<0, A>(node, r, bodies, cx);
+        let mut rest = one_a_port::<0, A>(router, r, bodies, cx);
         while rest != 0 {
-            let out = usize::from(node.lanes[lowest(rest)].out);
-            let here = node.ports[out].want & rest;
+            let out = usize::from(router.lanes[lowest(rest)].out);
+            let here = router.ports[out].want & rest;
             rest &= !here;
-            let i = pick_input::<0, A>(node, (r, out), here, cx);
+            let i = pick_input::<0, A>(router, (r, out), here, cx);
             grants.take(i, out);
             if !A::RANKS {
-                send_given::<O, A>(node, r << 6 | i, out, io, cx);
+                send_given::<O, A>(router, r << 6 | i, out, io, cx);
             }
         }
     }
@@ -51,12 +50,12 @@ pub(super) fn allocate<O: Outbox, A: Arbiter>(
     let mut bids = Grants::default();
     let mut go = 0u64;
     if speculative != 0 {
-        let mut rest = one_a_port::<1, A>(node, r, speculative, cx);
+        let mut rest = one_a_port::<1, A>(router, r, speculative, cx);
         while rest != 0 {
-            let out = usize::from(node.lanes[lowest(rest)].out);
-            let here = node.ports[out].want & rest;
+            let out = usize::from(router.lanes[lowest(rest)].out);
+            let here = router.ports[out].want & rest;
             rest &= !here;
-            let i = pick_input::<1, A>(node, (r, out), here, cx);
+            let i = pick_input::<1, A>(router, (r, out), here, cx);
             if A::RANKS {
                 bids.take(i, out);
             } else if !grants.has(out) {
@@ -68,50 +67,50 @@ pub(super) fn allocate<O: Outbox, A: Arbiter>(
     go &= !grants.ports;
     if A::RANKS {
         bids.each(|i, out| {
-            let goes = !grants.clash(i, out) || grants.outranks(node, r, (i, out), cx);
+            let goes = !grants.clash(i, out) || grants.outranks(router, r, (i, out), cx);
             go |= u64::from(goes) << i;
         });
-        grants.each(|i, out| send_given::<O, A>(node, r << 6 | i, out, io, cx));
+        grants.each(|i, out| send_given::<O, A>(router, r << 6 | i, out, io, cx));
     }
     // A slot is wasted on those that won no channel, or one without a credit.
-    go &= node.ready;
+    go &= router.ready;
     while go != 0 {
         let i = lowest(go);
         go &= go - 1;
-        send_given::<O, A>(node, r << 6 | i, usize::from(node.lanes[i].out), io, cx);
+        send_given::<O, A>(router, r << 6 | i, usize::from(router.lanes[i].out), io, cx);
     }
 }
 
 /// Input `i` wins output virtual channel `v` of `out`: pointers move, and it waits no more.
 #[inline(always)]
-fn win<A: Arbiter>(node: &mut Node<A::State>, i: usize, out: usize, v: usize, cx: &Context<A>) {
-    cx.arbiter.won(&mut node.by_head[out << 3 | v], i as u32);
-    node.lanes[i].bid_from = ((out << 3 | v) + 1) as u8;
-    node.wait &= !(1 << i);
-    give(node, i, out, v);
+fn win<A: Arbiter>(router: &mut Router<A::State>, i: usize, out: usize, v: usize, cx: &Context<A>) {
+    cx.arbiter.won(&mut router.by_head[out << 3 | v], i as u32);
+    router.lanes[i].bid_from = ((out << 3 | v) + 1) as u8;
+    router.wait &= !(1 << i);
+    give(router, i, out, v);
 }
 
 /// Virtual-channel allocation of output `out` for the only head that wants it. Gives its bid for the switch.
 #[inline(always)]
-fn bid_alone<O: Outbox, A: Arbiter>(node: &mut Node<A::State>, i: usize, out: usize, cx: &Context<A>) -> u64 {
-    let usable = node.free.of(out) & if O::PLAIN { u8::MAX } else { node.lanes[i].mask };
+fn bid_alone<O: Outbox, A: Arbiter>(router: &mut Router<A::State>, i: usize, out: usize, cx: &Context<A>) -> u64 {
+    let usable = router.free.of(out) & if O::PLAIN { u8::MAX } else { router.lanes[i].mask };
     if usable == 0 {
         return 0;
     }
-    let bid = u64::from(usable & node.credit.of(out) != 0) << i;
-    win(node, i, out, next_of_eight(usable, bid_start(node.lanes[i].bid_from, out)), cx);
+    let bid = u64::from(usable & router.credit.of(out) != 0) << i;
+    win(router, i, out, next_of_eight(usable, bid_start(router.lanes[i].bid_from, out)), cx);
     bid
 }
 
-/// The same where the heads `here` want it.
+/// Virtual-channel allocation of output `out` where several heads, `here`, want it. Gives their bids for the switch.
 #[inline(never)]
 fn bid_for_channels<O: Outbox, A: Arbiter>(
-    node: &mut Node<A::State>,
+    router: &mut Router<A::State>,
     (r, out): (usize, usize),
     here: u64,
     cx: &Context<A>,
 ) -> u64 {
-    let (free, credit) = (node.free.of(out), node.credit.of(out));
+    let (free, credit) = (router.free.of(out), router.credit.of(out));
     if free == 0 {
         return 0;
     }
@@ -122,12 +121,12 @@ fn bid_for_channels<O: Outbox, A: Arbiter>(
     while rest != 0 {
         let i = lowest(rest);
         rest &= rest - 1;
-        let usable = free & if O::PLAIN { u8::MAX } else { node.lanes[i].mask };
+        let usable = free & if O::PLAIN { u8::MAX } else { router.lanes[i].mask };
         if usable == 0 {
             continue;
         }
         speculative |= u64::from(usable & credit != 0) << i;
-        let v = next_of_eight(usable, bid_start(node.lanes[i].bid_from, out));
+        let v = next_of_eight(usable, bid_start(router.lanes[i].bid_from, out));
         bidders[v & 7] |= 1 << i;
         wanted |= 1 << v;
     }
@@ -137,17 +136,17 @@ fn bid_for_channels<O: Outbox, A: Arbiter>(
         let rivals = bidders[v & 7];
         let mut i = lowest(rivals);
         if rivals & (rivals - 1) != 0 {
-            let arbiter = &node.by_head[out << 3 | v];
-            i = cx.arbiter.pick(arbiter, rivals, 0, |bit| cx.contender(node, r, bit as usize)) as usize;
+            let arbiter = &router.by_head[out << 3 | v];
+            i = cx.arbiter.pick(arbiter, rivals, 0, |bit| cx.contender(router, r, bit as usize)) as usize;
         }
-        win(node, i, out, v, cx);
+        win(router, i, out, v, cx);
     }
     speculative
 }
 
 /// Steps one and two of the switch allocation: at most one bid a port.
 #[inline(always)]
-fn one_a_port<const K: usize, A: Arbiter>(node: &Node<A::State>, r: usize, bids: u64, cx: &Context<A>) -> u64 {
+fn one_a_port<const K: usize, A: Arbiter>(router: &Router<A::State>, r: usize, bids: u64, cx: &Context<A>) -> u64 {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     if bids & (bids - 1) == 0 {
         return bids;
@@ -156,12 +155,12 @@ fn one_a_port<const K: usize, A: Arbiter>(node: &Node<A::State>, r: usize, bids:
     let rest = bids & !HIGH;
     let several =
         (rest & (rest | HIGH).wrapping_sub(0x0101_0101_0101_0101) & !HIGH) | (bids & rest.wrapping_add(!HIGH) & HIGH);
-    if several == 0 { bids } else { thin_out::<K, A>(node, r, bids, several, cx) }
+    if several == 0 { bids } else { thin_out::<K, A>(router, r, bids, several, cx) }
 }
 
 #[inline(never)]
 fn thin_out<const K: usize, A: Arbiter>(
-    node: &Node<A::State>,
+    router: &Router<A::State>,
     r: usize,
     bids: u64,
     mut several: u64,
@@ -171,32 +170,32 @@ fn thin_out<const K: usize, A: Arbiter>(
     while several != 0 {
         let port = port_of(lowest(several));
         several &= !port;
-        thin = thin & !port | 1 << pick_bid::<K, A>(node, r, bids & port, cx);
+        thin = thin & !port | 1 << pick_bid::<K, A>(router, r, bids & port, cx);
     }
     thin
 }
 
 /// Of several bids of one port: for each output one of the virtual channels that go there, then an output.
 #[inline(always)]
-fn pick_bid<const K: usize, A: Arbiter>(node: &Node<A::State>, r: usize, bids: u64, cx: &Context<A>) -> usize {
+fn pick_bid<const K: usize, A: Arbiter>(router: &Router<A::State>, r: usize, bids: u64, cx: &Context<A>) -> usize {
     let base = lowest(bids) & 56;
     let port = base >> 3;
     let (mut wanted, mut rest) = (0u64, bids);
     while rest != 0 {
-        wanted |= 1 << node.lanes[lowest(rest)].out;
+        wanted |= 1 << router.lanes[lowest(rest)].out;
         rest &= rest - 1;
     }
     let by_vc = |out: usize| {
-        let there = (node.ports[out].want & bids) >> base;
-        base + cx.arbiter.pick(&node.by_vc[port], there, 0, |v| cx.contender(node, r, base + v as usize)) as usize
+        let there = (router.ports[out].want & bids) >> base;
+        base + cx.arbiter.pick(&router.by_vc[port], there, 0, |v| cx.contender(router, r, base + v as usize)) as usize
     };
     if wanted & (wanted - 1) == 0 {
         return by_vc(lowest(wanted));
     }
     if A::POSITIONAL {
         // The output may be chosen first.
-        let who = |_| cx.contender(node, r, base);
-        return by_vc(cx.arbiter.pick(&node.ports[port].by_output[K], wanted, 0, who) as usize);
+        let who = |_| cx.contender(router, r, base);
+        return by_vc(cx.arbiter.pick(&router.ports[port].by_output[K], wanted, 0, who) as usize);
     }
     let mut best = [0u8; 8];
     let mut rest = wanted;
@@ -205,23 +204,24 @@ fn pick_bid<const K: usize, A: Arbiter>(node: &Node<A::State>, r: usize, bids: u
         rest &= rest - 1;
         best[out & 7] = by_vc(out) as u8;
     }
-    let who = |out: u32| cx.contender(node, r, usize::from(best[out as usize & 7]));
-    usize::from(best[cx.arbiter.pick(&node.ports[port].by_output[K], wanted, 0, who) as usize & 7])
+    let who = |out: u32| cx.contender(router, r, usize::from(best[out as usize & 7]));
+    usize::from(best[cx.arbiter.pick(&router.ports[port].by_output[K], wanted, 0, who) as usize & 7])
 }
 
 /// Step three: the input that output `out` picks of `bids`, one a port. Both pointers move.
 #[inline(always)]
 fn pick_input<const K: usize, A: Arbiter>(
-    node: &mut Node<A::State>,
+    router: &mut Router<A::State>,
     (r, out): (usize, usize),
     bids: u64,
     cx: &Context<A>,
 ) -> usize {
     let mut i = lowest(bids);
     if bids & (bids - 1) != 0 {
-        i = cx.arbiter.pick(&node.ports[out].by_input[K], bids, 3, |bit| cx.contender(node, r, bit as usize)) as usize;
+        i = cx.arbiter.pick(&router.ports[out].by_input[K], bids, 3, |bit| cx.contender(router, r, bit as usize))
+            as usize;
     }
-    cx.arbiter.won(&mut node.ports[out].by_input[K], (i >> 3) as u32);
-    cx.arbiter.won(&mut node.ports[i >> 3].by_output[K], out as u32);
+    cx.arbiter.won(&mut router.ports[out].by_input[K], (i >> 3) as u32);
+    cx.arbiter.won(&mut router.ports[i >> 3].by_output[K], out as u32);
     i
 }

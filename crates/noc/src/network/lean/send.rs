@@ -1,31 +1,32 @@
 //! A flit leaves a router, and what follows from it there.
 
 use super::super::flit::Flit;
-use super::super::inspect::{Journey, JourneyStep};
-use super::super::state::Slots;
+use super::super::journey::{Journey, JourneyStep};
+use super::super::slots::Slots;
 use super::super::wheel::Row;
-use super::node::{Node, SOURCE};
-use super::{Arrival, Context, Move, Queues, Way, Wheels};
+use super::context::{Context, Way};
+use super::data::{Arrival, Move, Queues, Wheels};
+use super::router::{Router, SOURCE};
 use crate::arbiter::Arbiter;
 use crate::packet::PacketId;
 use baton_units::Cycles;
 
 /// Where a router puts what it sends.
-pub(super) trait Outbox {
-    /// The network is uniform; see [`super::Kind`].
+pub(crate) trait Outbox {
+    /// The network is uniform; see [`super::data::Uniformity`].
     const UNIFORM: bool;
     /// It is plain.
     const PLAIN: bool;
 
     /// Takes what left by output `out` from input port `port`.
-    fn put<S>(&mut self, node: &Node<S>, out: usize, port: usize, m: Move);
+    fn put<S>(&mut self, router: &Router<S>, out: usize, port: usize, m: Move);
 }
 
 /// The rows for what is sent in this cycle, as all delays are the same.
-pub(super) struct Rows<'a, const ONE_CLASS: bool> {
-    pub(super) moves: Row<'a, Move>,
-    pub(super) arrivals: Row<'a, Arrival>,
-    pub(super) credits: Row<'a, u32>,
+pub(crate) struct Rows<'a, const ONE_CLASS: bool> {
+    pub(crate) moves: Row<'a, Move>,
+    pub(crate) arrivals: Row<'a, Arrival>,
+    pub(crate) credits: Row<'a, u32>,
 }
 
 impl<const ONE_CLASS: bool> Outbox for Rows<'_, ONE_CLASS> {
@@ -33,7 +34,7 @@ impl<const ONE_CLASS: bool> Outbox for Rows<'_, ONE_CLASS> {
     const PLAIN: bool = ONE_CLASS;
 
     #[inline(always)]
-    fn put<S>(&mut self, _node: &Node<S>, _out: usize, _port: usize, m: Move) {
+    fn put<S>(&mut self, _node: &Router<S>, _out: usize, _port: usize, m: Move) {
         if m.credit & SOURCE == 0 {
             self.moves.push(m);
         } else {
@@ -45,19 +46,19 @@ impl<const ONE_CLASS: bool> Outbox for Rows<'_, ONE_CLASS> {
 }
 
 /// The wheels, as delays differ from channel to channel; and the packets that are followed.
-pub(super) struct ByDelay<'a> {
-    pub(super) wheels: &'a mut Wheels,
-    pub(super) journeys: Option<&'a mut Journey>,
-    pub(super) slots: &'a Slots,
-    pub(super) now: u64,
+pub(crate) struct ByDelay<'a> {
+    pub(crate) wheels: &'a mut Wheels,
+    pub(crate) journeys: Option<&'a mut Journey>,
+    pub(crate) slots: &'a Slots,
+    pub(crate) now: u64,
 }
 
 impl Outbox for ByDelay<'_> {
     const UNIFORM: bool = false;
     const PLAIN: bool = false;
 
-    fn put<S>(&mut self, node: &Node<S>, out: usize, port: usize, m: Move) {
-        let (flit_delay, credit_delay) = (u64::from(node.flit_delay[out]), u64::from(node.credit_delay[port]));
+    fn put<S>(&mut self, router: &Router<S>, out: usize, port: usize, m: Move) {
+        let (flit_delay, credit_delay) = (u64::from(router.flit_delay[out]), u64::from(router.credit_delay[port]));
         if flit_delay == credit_delay {
             self.wheels.moves.push(self.now + flit_delay, m);
         } else {
@@ -66,7 +67,10 @@ impl Outbox for ByDelay<'_> {
         }
         if let Some(j) = self.journeys.as_deref_mut() {
             let packet = PacketId(self.slots.get(m.flit.slot()).id);
-            j.note_hop(m.flit, JourneyStep { cycle: Cycles(self.now), packet, router: node.number, port: out as u32 });
+            j.note_hop(
+                m.flit,
+                JourneyStep { cycle: Cycles(self.now), packet, router: router.number, port: out as u32 },
+            );
         }
     }
 }
@@ -74,25 +78,25 @@ impl Outbox for ByDelay<'_> {
 impl Queues {
     /// Puts a flit behind the `count` others of input virtual channel `n`.
     #[inline(always)]
-    pub(super) fn put<S>(&mut self, node: &Node<S>, n: usize, count: u8, flit: Flit) {
+    pub(crate) fn put<S>(&mut self, router: &Router<S>, n: usize, count: u8, flit: Flit) {
         // The front flit is not in the ring.
-        let place = node.lanes[n & 63].head.wrapping_add(count - 1) & self.depth_mask;
+        let place = router.lanes[n & 63].head.wrapping_add(count - 1) & self.depth_mask;
         self.flits[(n << self.depth_shift) + usize::from(place)] = flit;
     }
 
     /// Takes the second flit of input virtual channel `n` to the front.
     #[inline(always)]
-    fn advance<S>(&self, node: &mut Node<S>, n: usize) {
-        let head = node.lanes[n & 63].head;
-        node.lanes[n & 63].front = self.flits[(n << self.depth_shift) + usize::from(head)];
-        node.lanes[n & 63].head = head.wrapping_add(1) & self.depth_mask;
+    fn advance<S>(&self, router: &mut Router<S>, n: usize) {
+        let head = router.lanes[n & 63].head;
+        router.lanes[n & 63].front = self.flits[(n << self.depth_shift) + usize::from(head)];
+        router.lanes[n & 63].head = head.wrapping_add(1) & self.depth_mask;
     }
 }
 
 /// A packet's head flit stands at the front of input `i`: from now on it bids for an output virtual channel.
 #[inline(always)]
-pub(super) fn head_at_front<const PLAIN: bool, S>(
-    node: &mut Node<S>,
+pub(crate) fn head_at_front<const PLAIN: bool, S>(
+    router: &mut Router<S>,
     i: usize,
     mut flit: Flit,
     way: &Way,
@@ -100,131 +104,131 @@ pub(super) fn head_at_front<const PLAIN: bool, S>(
 ) {
     debug_assert!(flit.head(), "the first flit of a packet is its head");
     if !PLAIN && way.turns && !flit.second_phase() {
-        flit = turn_at_intermediate(node, i, flit, way, slots);
+        flit = turn_at_intermediate(router, i, flit, way, slots);
     }
-    let table = node.route + if !PLAIN && flit.second_phase() { way.table_two } else { 0 };
+    let table = router.route + if !PLAIN && flit.second_phase() { way.table_two } else { 0 };
     let entry = way.route[table + flit.dest()];
     let out = entry as u8;
-    node.lanes[i].out = out;
-    node.ports[usize::from(out)].want |= 1 << i;
-    node.wait |= 1 << i;
+    router.lanes[i].out = out;
+    router.ports[usize::from(out)].want |= 1 << i;
+    router.wait |= 1 << i;
     if !PLAIN {
-        node.lanes[i].mask = way.masks[flit.network() * way.lanes + usize::from(entry >> 8)] as u8;
+        router.lanes[i].mask = way.masks[flit.network() * way.lanes + usize::from(entry >> 8)] as u8;
     }
 }
 
-/// Valiant: at its intermediate node's router a packet turns toward its destination.
+/// Valiant: at its intermediate router's router a packet turns toward its destination.
 #[cold]
-fn turn_at_intermediate<S>(node: &mut Node<S>, i: usize, flit: Flit, way: &Way, slots: &Slots) -> Flit {
-    if way.graph.nodes[flit.dest()].to_router != node.number {
+fn turn_at_intermediate<S>(router: &mut Router<S>, i: usize, flit: Flit, way: &Way, slots: &Slots) -> Flit {
+    if way.graph.nodes[flit.dest()].to_router != router.number {
         return flit;
     }
     let turned = flit.turned(slots.get(flit.slot()).dst);
-    node.lanes[i].front = turned;
+    router.lanes[i].front = turned;
     turned
 }
 
 /// A head flit that won both allocations in one cycle. One that is the tail too never holds its channel: it would be
-/// free again before anybody looks.
+/// free again before any input bids for it.
 #[inline(always)]
-pub(super) fn send_at_once<O: Outbox, A: Arbiter>(
-    node: &mut Node<A::State>,
+pub(crate) fn send_at_once<O: Outbox, A: Arbiter>(
+    router: &mut Router<A::State>,
     n: usize,
     (out, v): (usize, usize),
     io: &mut O,
     cx: &Context<A>,
 ) {
     let i = n & 63;
-    let flit = send(node, n, (out, v), io, cx);
+    let flit = send(router, n, (out, v), io, cx);
     if flit.tail() {
-        next_packet::<O, A>(node, i, out, cx);
+        next_packet::<O, A>(router, i, out, cx);
     } else {
-        hold(node, i, out, v);
-        if node.lanes[i].count > 0 && node.credit.has(out << 3 | v) {
-            node.ready |= 1 << i;
+        hold(router, i, out, v);
+        if router.lanes[i].count > 0 && router.credit.has(out << 3 | v) {
+            router.ready |= 1 << i;
         }
     }
 }
 
 /// A flit of a packet that was given its channel in an earlier cycle.
 #[inline(always)]
-pub(super) fn send_given<O: Outbox, A: Arbiter>(
-    node: &mut Node<A::State>,
+pub(crate) fn send_given<O: Outbox, A: Arbiter>(
+    router: &mut Router<A::State>,
     n: usize,
     out: usize,
     io: &mut O,
     cx: &Context<A>,
 ) {
     let i = n & 63;
-    let v = usize::from(node.lanes[i].given);
-    let flit = send(node, n, (out, v), io, cx);
+    let v = usize::from(router.lanes[i].given);
+    let flit = send(router, n, (out, v), io, cx);
     if flit.tail() {
-        node.ready &= !(1 << i);
-        node.free.set(out << 3 | v);
-        next_packet::<O, A>(node, i, out, cx);
-    } else if node.lanes[i].count == 0 || !node.credit.has(out << 3 | v) {
-        node.ready &= !(1 << i);
+        router.ready &= !(1 << i);
+        router.free.set(out << 3 | v);
+        next_packet::<O, A>(router, i, out, cx);
+    } else if router.lanes[i].count == 0 || !router.credit.has(out << 3 | v) {
+        router.ready &= !(1 << i);
     }
 }
 
 /// The packet at the front of input `i` has left for `out`.
 #[inline(always)]
-fn next_packet<O: Outbox, A: Arbiter>(node: &mut Node<A::State>, i: usize, out: usize, cx: &Context<A>) {
-    node.ports[out].want &= !(1 << i);
-    if node.lanes[i].count > 0 {
-        let flit = node.lanes[i].front;
+fn next_packet<O: Outbox, A: Arbiter>(router: &mut Router<A::State>, i: usize, out: usize, cx: &Context<A>) {
+    router.ports[out].want &= !(1 << i);
+    if router.lanes[i].count > 0 {
+        let flit = router.lanes[i].front;
         if O::PLAIN {
-            head_at_front::<true, _>(node, i, flit, &cx.way, cx.slots);
+            head_at_front::<true, _>(router, i, flit, &cx.way, cx.slots);
         } else {
-            head_at_front::<false, _>(node, i, flit, &cx.way, cx.slots);
+            head_at_front::<false, _>(router, i, flit, &cx.way, cx.slots);
         }
     }
 }
 
 /// Input `i` was given virtual channel `v` of `out`, but not the switch.
 #[inline(always)]
-pub(super) fn give<S>(node: &mut Node<S>, i: usize, out: usize, v: usize) {
-    hold(node, i, out, v);
-    if node.credit.has(out << 3 | v) {
+pub(crate) fn give<S>(router: &mut Router<S>, i: usize, out: usize, v: usize) {
+    hold(router, i, out, v);
+    if router.credit.has(out << 3 | v) {
         // Its head flit is still at the front, and the router stays active.
-        node.ready |= 1 << i;
+        router.ready |= 1 << i;
     }
 }
 
 /// Input `i` holds virtual channel `v` of `out` from now on.
 #[inline(always)]
-fn hold<S>(node: &mut Node<S>, i: usize, out: usize, v: usize) {
-    node.lanes[i].given = v as u8;
-    node.free.clear(out << 3 | v);
-    node.lanes[out << 3 | v].owner = i as u8;
+fn hold<S>(router: &mut Router<S>, i: usize, out: usize, v: usize) {
+    router.lanes[i].given = v as u8;
+    router.free.clear(out << 3 | v);
+    router.lanes[out << 3 | v].owner = i as u8;
 }
 
 /// Moves the front flit of input virtual channel `n` to virtual channel `v` of `out`: it will be there, and its credit
 /// back upstream, when the delays of the two channels have passed. Gives it.
 #[inline(always)]
 fn send<O: Outbox, A: Arbiter>(
-    node: &mut Node<A::State>,
+    router: &mut Router<A::State>,
     n: usize,
     (out, v): (usize, usize),
     io: &mut O,
     cx: &Context<A>,
 ) -> Flit {
     let (i, port, m) = (n & 63, (n & 63) >> 3, out << 3 | v);
-    let flit = node.lanes[i].front.one_hop_on();
-    let left = node.lanes[i].count - 1;
-    node.lanes[i].count = left;
+    let flit = router.lanes[i].front.one_hop_on();
+    let left = router.lanes[i].count - 1;
+    router.lanes[i].count = left;
     if left > 0 {
-        cx.queues.advance(node, n);
+        cx.queues.advance(router, n);
     }
-    let places = node.lanes[m].credits - 1;
-    node.lanes[m].credits = places;
-    if places == 0 {
-        node.credit.clear(m);
+    let credits = router.lanes[m].credits - 1;
+    router.lanes[m].credits = credits;
+    if credits == 0 {
+        router.credit.clear(m);
     }
-    node.ports[out].sent += 1;
-    cx.arbiter.won(&mut node.by_vc[port], (i & 7) as u32);
-    let to = node.ports[out].down.wrapping_add(m as u32);
-    let credit = node.ports[port].up.wrapping_add(i as u32);
-    io.put(node, out, port, Move { flit, to, credit });
+    router.ports[out].sent += 1;
+    cx.arbiter.won(&mut router.by_vc[port], (i & 7) as u32);
+    let to = router.ports[out].down.wrapping_add(m as u32);
+    let credit = router.ports[port].up.wrapping_add(i as u32);
+    io.put(router, out, port, Move { flit, to, credit });
     flit
 }

@@ -1,23 +1,24 @@
-//! A flit leaves a source. The rules are those of `edge.rs`.
+//! A flit leaves a source. The rules are those of `general/source.rs`.
 
-use super::super::Network;
-use super::super::edge::{Turns, choose_way, next_class};
 use super::super::flit::Flit;
-use super::super::state::{Queue, Slots};
-use super::node::{Source, next_of_eight};
-use super::{Arrival, FROM_SOURCE};
+use super::super::slots::Slots;
+use super::super::sources::Queue;
+use super::super::turns::{Turns, channels_of, choose_way, next_class};
+use super::super::whole::Network;
+use super::data::{Arrival, FROM_SOURCE};
+use super::router::{Source, next_of_eight};
 use crate::arbiter::Arbiter;
 use crate::routing::Choice;
 
 impl<A: Arbiter> Network<A> {
     /// Every source with a packet sends one flit, if it can, in plain networks.
     #[inline(never)]
-    pub(super) fn send_from_plain_sources(&mut self) {
-        let mut sources = self.lean.sources.view();
-        let (mut queues, mut pending) = (self.queues.view(), self.pending.view());
-        let (slots, now) = (&mut self.slots, self.now);
-        let mut out = self.lean.wheels.injected.open(now + FROM_SOURCE);
-        self.sending.retain(|node| {
+    pub(crate) fn send_from_plain_sources(&mut self) {
+        let mut sources = self.state.lean.sources.view();
+        let (mut queues, mut pending) = (self.state.sources.queues.view(), self.state.sources.pending.view());
+        let (slots, now) = (&mut self.state.slots, self.state.now);
+        let mut out = self.state.lean.wheels.injected.open(now + FROM_SOURCE);
+        self.state.sources.sending.retain(|node| {
             let (source, queue) = (&mut sources[node], &mut queues[node]);
             if let Some(arrival) = send_one(source, queue, slots, now, 0, u8::MAX, |flit| flit) {
                 out.push(arrival);
@@ -29,18 +30,21 @@ impl<A: Arbiter> Network<A> {
             more
         });
         let n = out.len();
-        self.lean.wheels.injected.close(now + FROM_SOURCE, n);
+        self.state.lean.wheels.injected.close(now + FROM_SOURCE, n);
     }
 
-    /// The same in others: classes take turns.
+    /// Every source sends in networks that are not plain: its classes take turns.
     #[inline(never)]
-    pub(super) fn send_from_lean_sources<const UNIFORM: bool>(&mut self) {
-        let (classes, lanes, a_class) = (self.classes as usize, self.channels_of_class(0) as u8, self.vcs_a_class);
-        let (nodes, choice) = (self.nodes, self.routes.choice);
-        let mut sources = self.lean.sources.view();
-        let (mut queues, mut pending, mut turns) = (self.queues.view(), self.pending.view(), self.turns.view());
-        let (slots, now, rng, wheels) = (&mut self.slots, self.now, &mut self.rng, &mut self.lean.wheels);
-        self.sending.retain(|node| {
+    pub(crate) fn send_from_lean_sources<const UNIFORM: bool>(&mut self) {
+        let (classes, lanes, a_class) =
+            (self.spec.classes as usize, channels_of(0, self.spec.vcs_a_class) as u8, self.spec.vcs_a_class);
+        let (nodes, choice) = (self.spec.nodes, self.wiring.routes.choice);
+        let mut sources = self.state.lean.sources.view();
+        let (mut queues, mut pending, mut turns) =
+            (self.state.sources.queues.view(), self.state.sources.pending.view(), self.state.sources.turns.view());
+        let (slots, now, rng, wheels) =
+            (&mut self.state.slots, self.state.now, &mut self.state.sources.rng, &mut self.state.lean.wheels);
+        self.state.sources.sending.retain(|node| {
             let source = &mut sources[node];
             let mut rest = Turns::new(pending[node], turns[node]);
             while let Some(class) = rest.next() {
@@ -102,9 +106,9 @@ fn send_one(
     let hold = 1u8 << vc;
     source.free = if tail { source.free | hold } else { source.free & !hold };
     source.sent += 1;
-    let places = source.credits[vc] - 1;
-    source.credits[vc] = places;
-    if places == 0 {
+    let credits = source.credits[vc] - 1;
+    source.credits[vc] = credits;
+    if credits == 0 {
         source.credit &= !hold;
     }
     queue.vc = vc as u32;

@@ -47,7 +47,7 @@ impl Walk<'_> {
                 self.threads[id].steps.push(Raw::Signal(signal));
                 let os = &self.chip.os;
                 if woken != 0 {
-                    self.states[id].priced += os.futex_wake.0 + (woken as u64 - 1) * os.futex_wake_more.0;
+                    self.states[id].priced += os.futex.wake.0 + (woken as u64 - 1) * os.futex.wake_more.0;
                 }
             }
             _ => {}

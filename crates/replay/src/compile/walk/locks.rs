@@ -94,7 +94,7 @@ impl Walk<'_> {
         self.wait(id, t, Mode::LockWait(t));
         if lock.kind != LockKind::RwLock {
             let number = self.objects.lock((process, lock.address), lock.kind);
-            let asleep = t + self.ticks(self.chip.os.futex_wait_changed.0);
+            let asleep = t + self.ticks(self.chip.os.futex.wait_changed.0);
             self.objects.locks[number as usize].waiters.push((id as u32, asleep));
         }
     }
@@ -166,16 +166,16 @@ impl Walk<'_> {
             let book = &mut self.objects.locks[number as usize];
             book.last = Some((id as u32, cpu));
             // A waiter that was woken and comes too late is asleep again no earlier than this.
-            let again = t + ticks(os.wake_polling.0 + os.futex_wait_changed.0);
-            let nobody = book.waiters.is_empty() || lock.kind == LockKind::Spin;
-            let sleeper = book.waiters.iter_mut().find(|(_, asleep)| *asleep <= t && !nobody);
+            let again = t + ticks(os.idle.wake_polling.0 + os.futex.wait_changed.0);
+            let no_waiter = book.waiters.is_empty() || lock.kind == LockKind::Spin;
+            let sleeper = book.waiters.iter_mut().find(|(_, asleep)| *asleep <= t && !no_waiter);
             let woke = match sleeper {
                 Some((_, asleep)) => {
                     *asleep = again;
-                    os.futex_wake.0
+                    os.futex.wake.0
                 }
-                None if nobody => 0,
-                None => os.futex_wake_none.0,
+                None if no_waiter => 0,
+                None => os.futex.wake_none.0,
             };
             self.states[id].priced += (self.prices.hit + self.chip.cache.atomic).0;
             self.states[id].woke = woke;

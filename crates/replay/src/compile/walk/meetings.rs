@@ -53,7 +53,7 @@ impl Walk<'_> {
                 let unit = self.semaphores.post(number, self.objects.initial(number), id as u32);
                 self.threads[id].steps.push(Raw::Post(unit));
                 if self.semaphore_waiters.get(&number).is_some_and(|&waiters| waiters != 0) {
-                    self.states[id].priced += self.chip.os.futex_wake.0;
+                    self.states[id].priced += self.chip.os.futex.wake.0;
                 }
             }
             _ => {}

@@ -18,7 +18,7 @@ mod locks;
 mod meetings;
 mod processor;
 
-use super::dynamic::Place;
+use super::dynamic::SharingSite;
 use super::objects::Objects;
 use super::semaphores::Semaphores;
 use super::tokens::Tokens;
@@ -182,7 +182,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Acquisitions at a place.
-    pub(crate) fn acquisitions(&self, place: &Place) -> u64 {
+    pub(crate) fn acquisitions(&self, place: &SharingSite) -> u64 {
         let counts = self.sites.get(&(place.lock, place.site));
         let of = |thread: &u32| counts.and_then(|counts| counts.get(thread)).copied().unwrap_or(0);
         place.threads.iter().map(of).sum()

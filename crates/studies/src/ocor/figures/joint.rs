@@ -1,11 +1,12 @@
 //! Several open choices at once: what each set does.
 
-use crate::ocor::joint::{Item, Seen, Trial, text};
+use crate::kit::search::Trial;
+use crate::ocor::joint::{Choices, Seen, text};
 use crate::page::Figure;
 use baton_plot::{Table, number};
 
 /// The table, with the answer in front of it.
-pub(crate) fn table(items: &[Item], trials: &[(Trial, Seen)], answer: Option<&str>) -> Option<Figure> {
+pub(crate) fn table(items: &[Choices], trials: &[(Trial, Seen)], answer: Option<&str>) -> Option<Figure> {
     if trials.is_empty() {
         return None;
     }

@@ -1,10 +1,10 @@
 //! The table of locks and networks, one for each number of cores.
 
 use crate::Interval;
+use crate::kit::said;
 use crate::ocor::run::Figures;
-use crate::ocor::table::{Case, KINDS, NETWORKS, PROGRAM, SIZES, Size};
-use crate::ocor::why::said;
-use crate::page::Figure;
+use crate::ocor::table::{Case, LOCKS, NETWORKS, PROGRAM, SIZES, Size};
+use crate::page::{Figure, cell};
 use baton_plot::{Table, number};
 
 /// A cell of the table: a run of it.
@@ -44,22 +44,22 @@ impl At<'_> {
 
     fn row(&self, kind: usize, usual: f64) -> Option<Vec<String>> {
         let cycles = self.mean(kind, 0, thousand_cycles)?;
-        let of = |value: fn(&Figures) -> f64| self.mean(kind, 0, value).map_or_else(|| "-".to_owned(), number);
-        let mut row = vec![KINDS[kind].what.to_owned(), number(cycles), number(cycles / usual)];
+        let of = |value: fn(&Figures) -> f64| cell(self.mean(kind, 0, value));
+        let mut row = vec![LOCKS[kind].what.to_owned(), number(cycles), number(cycles / usual)];
         row.extend([of(Figures::coh_share), of(asleep), of(longest)]);
         for network in 1..NETWORKS.len() {
             row.push(said(self.less(kind, network)));
-            row.push(self.mean(kind, network, Figures::coh_share).map_or_else(|| "-".to_owned(), number));
+            row.push(cell(self.mean(kind, network, Figures::coh_share)));
         }
         Some(row)
     }
 
     /// The fastest, of these networks.
     fn fastest(&self, networks: std::ops::Range<usize>) -> Option<(f64, String)> {
-        let all = (0..KINDS.len()).filter(|&kind| !KINDS[kind].free_sleep);
+        let all = (0..LOCKS.len()).filter(|&kind| !LOCKS[kind].free_sleep);
         let all = all.flat_map(|kind| networks.clone().map(move |network| (kind, network)));
         let of = |(kind, network): (usize, usize)| {
-            let named = format!("{} on {}", KINDS[kind].what, NETWORKS[network].0);
+            let named = format!("{} on {}", LOCKS[kind].what, NETWORKS[network].0);
             Some((self.mean(kind, network, thousand_cycles)?, named))
         };
         all.filter_map(of).min_by(|a, b| a.0.total_cmp(&b.0))
@@ -67,15 +67,15 @@ impl At<'_> {
 
     /// What a lock's sleep does to it: beside the same lock whose sleep is free.
     fn convoy(&self) -> String {
-        let free = KINDS.iter().position(|kind| kind.free_sleep);
+        let free = LOCKS.iter().position(|kind| kind.free_sleep);
         let of = |free: usize| {
-            let same = |kind: &usize| (KINDS[*kind].lock, KINDS[*kind].wait) == (KINDS[free].lock, KINDS[free].wait);
+            let same = |kind: &usize| (LOCKS[*kind].lock, LOCKS[*kind].wait) == (LOCKS[free].lock, LOCKS[free].wait);
             let paid = (0..free).find(same)?;
             let [with, without] = [paid, free].map(|kind| self.mean(kind, 0, thousand_cycles));
             Some(format!(
                 " {}: {} thousand cycles, of which {} are the longest wait of one thread, and {}% of acquisitions sleep: who waits behind a \
                  sleeper in the queue sleeps as well, and each hand-off is a wake-up. At no cost of sleep: {} thousand cycles.",
-                KINDS[paid].what,
+                LOCKS[paid].what,
                 number(with?),
                 number(self.mean(paid, 0, longest)?),
                 number(self.mean(paid, 0, asleep)?),
@@ -118,7 +118,7 @@ impl At<'_> {
             title: format!("Locks and networks, {threads} threads on {threads} cores"),
             note,
             header,
-            rows: (0..KINDS.len()).filter_map(|kind| self.row(kind, usual)).collect(),
+            rows: (0..LOCKS.len()).filter_map(|kind| self.row(kind, usual)).collect(),
         }))
     }
 }
@@ -161,7 +161,7 @@ mod tests {
         let tables = super::all(&cells);
         assert_eq!(tables.len(), 4);
         let crate::page::Drawing::Table(first) = &tables[0].drawing else { panic!("a table") };
-        assert_eq!(first.rows.len(), KINDS.len());
+        assert_eq!(first.rows.len(), LOCKS.len());
         assert!(first.rows.iter().all(|row| row.len() == first.header.len()));
         assert_eq!(first.rows[0][6], "1.0 ± 0.0", "{:?}", first.rows[0]);
         assert!(first.note.contains("128 tries: the paper's on holder first, 98 thousand"), "{}", first.note);

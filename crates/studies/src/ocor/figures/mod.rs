@@ -23,10 +23,8 @@ mod trends;
 mod window;
 
 use super::real::RealPair;
-use super::results::{Pair, Results};
-use crate::Interval;
+use super::results::Results;
 use crate::page::Figure;
-use baton_plot::Bar;
 
 pub(super) use joint::table as joint;
 pub(super) use locks::Cell;
@@ -34,7 +32,7 @@ pub(super) use programs::shown;
 pub(super) use starvation::judge as starvation;
 pub(super) use window::{CYCLES, Segment, blocked};
 
-/// All of them that there are runs for; `joint` is the table of sets of open choices.
+/// Every figure that there are runs for; `joint` is the table of sets of open choices.
 pub(super) fn all(
     results: &Results<'_>,
     joint: Option<Figure>,
@@ -52,14 +50,6 @@ pub(super) fn all(
     figures.extend(locks::all(locks));
     figures.extend(real::all(real));
     figures
-}
-
-/// Something of a pair of runs.
-type Value = fn(&Pair<'_>) -> f64;
-
-/// A bar of ours with the paper's value.
-fn bar(ours: Option<Interval>, paper: Option<f64>) -> Bar {
-    Bar { value: ours.map(|ours| ours.mean), ends: ours.and_then(Interval::ends), theirs: paper }
 }
 
 #[cfg(test)]

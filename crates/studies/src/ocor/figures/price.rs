@@ -1,9 +1,10 @@
 //! What overhead consists of where it shrinks or grows most: where a loop of tries gets longer, and in crowds. The arm without marks
 //! beside one that pays for the registers while routers heed no marks, and both beside the arm with marks.
 
+use crate::kit::over_programs;
 use crate::ocor::account::CAUSES;
 use crate::ocor::experiments::{FREE, PRICED, beside};
-use crate::ocor::results::{Pair, Results, over_programs};
+use crate::ocor::results::{Pair, Results};
 use crate::ocor::run::Figures;
 use crate::page::Figure;
 use baton_plot::{Table, number};
@@ -28,8 +29,7 @@ pub(super) fn table(results: &Results<'_>) -> Option<Figure> {
                 continue;
             }
             // What the controls have: of the main experiment, the programs and draws beside it.
-            let among =
-                |pair: &Pair<'_>| priced.iter().any(|other| (other.program, other.seed) == (pair.program, pair.seed));
+            let among = |pair: &Pair<'_>| priced.iter().any(|other| other.same_sample(pair));
             let usual: Vec<Pair<'_>> = results.of(group, place).into_iter().filter(among).collect();
             let named = if place.is_empty() { "as chosen".to_owned() } else { key.clone() };
             let mut arm = |what: &str, pairs: &[Pair<'_>], arm: Arm| {
@@ -61,8 +61,7 @@ pub(super) fn table(results: &Results<'_>) -> Option<Figure> {
 /// An arm's row; `usual` has the arm that it is a share of, by program and seed.
 fn row(named: &str, what: &str, usual: &[Pair<'_>], pairs: &[Pair<'_>], arm: Arm) -> Vec<String> {
     let base = |pair: &Pair<'_>, cycles: fn(&Figures) -> u64| {
-        let same = |other: &&Pair<'_>| (other.program, other.seed) == (pair.program, pair.seed);
-        usual.iter().find(same).map_or(0, |other| cycles(other.off)).max(1) as f64
+        usual.iter().find(|other| other.same_sample(pair)).map_or(0, |other| cycles(other.off)).max(1) as f64
     };
     let mean = |value: &dyn Fn(&Pair<'_>) -> f64| over_programs(pairs, value).map_or(f64::NAN, |of| of.mean);
     let of_overhead = |cycles: &dyn Fn(&Figures) -> u64| {

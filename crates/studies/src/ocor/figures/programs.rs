@@ -2,12 +2,14 @@
 //! prints of its programs.
 
 use super::paper;
-use super::{Value, bar};
-use crate::Interval;
+use crate::kit::figure::{Column, bar, by_program};
+use crate::kit::over_draws;
 use crate::ocor::account::CAUSES;
-use crate::ocor::results::{Pair, Results, coh, over_draws, roi};
-use crate::page::Figure;
-use baton_plot::{Bar, Bars, Table, number};
+use crate::ocor::program::Program;
+use crate::ocor::results::{Pair, Results, Value, coh, roi};
+use crate::ocor::run::Figures;
+use crate::page::{Figure, cell};
+use baton_plot::{Bar, Bars, Table};
 use baton_workloads::profile::Profile;
 
 const SHARE: &str = "share of the region's thread-time, %";
@@ -15,36 +17,18 @@ const SHARE: &str = "share of the region's thread-time, %";
 /// The paper's value of a program, if it is printed.
 type Printed = fn(&str) -> Option<f64>;
 
-/// A series: its name, ours, and the paper's.
-type Series<'a> = (&'a str, Value, Printed);
+/// A series of bars.
+type Series<'a> = Column<'a, Program, Figures>;
 
 fn none(_: &str) -> Option<f64> {
     None
 }
 
-fn figure(results: &Results<'_>, title: &str, x: &str, series: &[Series<'_>]) -> Bars {
-    let row = |name: &str| {
-        let pairs = results.program(name);
-        let bars = series.iter().map(|(_, ours, printed)| bar(over_draws(&pairs, ours), printed(name)));
-        (name.to_owned(), bars.collect())
-    };
-    Bars {
-        title: title.to_owned(),
-        x: x.to_owned(),
-        series: series.iter().map(|(name, ..)| (*name).to_owned()).collect(),
-        theirs: "paper".to_owned(),
-        rows: results.programs().into_iter().map(row).collect(),
-    }
-}
-
 /// What is printed of each program without marks, beside ours: whether the stand-in shows it.
 pub(super) fn baseline(results: &Results<'_>) -> Figure {
-    let cell = |ours: Option<Interval>, paper: Option<f64>| {
-        let ours = ours.map_or_else(|| "-".to_owned(), |ours| number(ours.mean));
-        (paper.map_or_else(|| "-".to_owned(), number), ours)
-    };
     let row = |name: &str| {
         let pairs = results.program(name);
+        let mean = |ours: Value| cell(over_draws(&pairs, ours).map(|ours| ours.mean));
         let profile = results.profile(name);
         let printed = &profile.printed;
         let percent = |share: Option<f64>| share.map(|share| 100.0 * share);
@@ -55,15 +39,14 @@ pub(super) fn baseline(results: &Results<'_>) -> Figure {
         ];
         let mut cells = vec![name.to_owned()];
         for (ours, paper) in figures {
-            let (paper, ours) = cell(over_draws(&pairs, ours), paper);
-            cells.extend([paper, ours]);
+            cells.extend([cell(paper), mean(ours)]);
         }
         let rates: [(Value, &str); 2] = [
             (|pair| pair.off.acquisition_rate(), printed.cs_rate.name()),
             (|pair| pair.off.packet_rate(), printed.network.name()),
         ];
         for (ours, class) in rates {
-            cells.extend([class.to_owned(), cell(over_draws(&pairs, ours), None).1]);
+            cells.extend([class.to_owned(), mean(ours)]);
         }
         let met = pairs.iter().filter(|pair| pair.off.meets(profile)).count();
         cells.push(format!("{met} of {}", pairs.len()));
@@ -121,7 +104,7 @@ pub(super) fn figure_2(results: &Results<'_>) -> Option<Figure> {
     ];
     (!results.programs().is_empty()).then(|| {
         let title = "Figure 2: where the time goes without marks";
-        Figure::from(figure(results, title, SHARE, &series))
+        Figure::from(by_program(results, title, SHARE, &series))
             .named("figure-2")
             .noted("The paper's text prints these shares for four programs, and overhead for two more (section 5.2.3).")
     })
@@ -134,14 +117,14 @@ pub(super) fn rest(results: &Results<'_>) -> Vec<Figure> {
     };
     let spinning: [Printed; 2] = [|name| Some(paper::spinning(name)?[0]), |name| Some(paper::spinning(name)?[1])];
     vec![
-        Figure::from(figure(
+        Figure::from(by_program(
             results,
             "Figure 11a and table 3: how much of the competition overhead goes",
             "reduction of competition overhead, %",
             &[("ours", coh, |name| Some(paper::table_3(name)?.coh))],
         ))
         .named("figure-11a"),
-        Figure::from(figure(
+        Figure::from(by_program(
             results,
             "Figure 11b: critical sections that were entered while spinning",
             "share of all acquisitions, %",
@@ -168,7 +151,7 @@ pub(super) fn rest(results: &Results<'_>) -> Vec<Figure> {
         ))
         .named("figure-12b")
         .noted("In brackets: what table 3 prints. The paper's greatest is botss, its least kdtree."),
-        Figure::from(figure(
+        Figure::from(by_program(
             results,
             "Figure 13: critical sections' share of the region",
             SHARE,
@@ -179,14 +162,14 @@ pub(super) fn rest(results: &Results<'_>) -> Vec<Figure> {
             "A share rises where the region gets shorter, with the same time in sections. The paper speaks of a negligible \
              change; the change of the time itself is claim O15.",
         ),
-        Figure::from(figure(
+        Figure::from(by_program(
             results,
             "Figure 14a: competition overhead's share of the region",
             SHARE,
             &arms(|pair| pair.off.coh_share(), |pair| pair.on.coh_share(), [paper::coh_share, none]),
         ))
         .named("figure-14a"),
-        Figure::from(figure(
+        Figure::from(by_program(
             results,
             "Figure 14b and table 3: how much shorter the region gets",
             "reduction of the region's time, %",

@@ -1,25 +1,21 @@
 //! Real programs with the same lock on the same chip, by threads.
 
-use super::bar;
 use crate::Interval;
+use crate::kit::figure::{bar, line};
+use crate::kit::{reduction, said};
 use crate::ocor::real::{Price, RealPair, THREADS};
-use crate::ocor::why::said;
-use crate::page::Figure;
-use baton_plot::{Bars, Lines, Point, Series, Table, number};
+use crate::page::{Figure, cell};
+use baton_plot::{Bars, Lines, Table, number};
 use baton_workloads::programs::Program;
 
 type Value = fn(&RealPair<'_>) -> f64;
 
-fn less(off: f64, on: f64) -> f64 {
-    if off == 0.0 { 0.0 } else { 100.0 * (off - on) / off }
-}
-
 fn coh(pair: &RealPair<'_>) -> f64 {
-    less(pair.off.account.overhead as f64, pair.on.account.overhead as f64)
+    reduction(pair.off.account.overhead as f64, pair.on.account.overhead as f64)
 }
 
 fn roi(pair: &RealPair<'_>) -> f64 {
-    less(pair.off.cycles as f64, pair.on.cycles as f64)
+    reduction(pair.off.cycles as f64, pair.on.cycles as f64)
 }
 
 /// A program's pairs at one number of threads, the registers paid for as the chip has it.
@@ -123,14 +119,8 @@ fn shares(real: &[RealPair<'_>]) -> Bars {
 }
 
 fn trend(real: &[RealPair<'_>], title: &str, y: &str, value: Value) -> Lines {
-    let line = |program: Program| {
-        let point = |(place, &threads): (usize, &u32)| {
-            let ours = over_seeds(real, program, threads, value)?;
-            Some(Point { x: place as f64, y: ours.mean, ends: ours.ends() })
-        };
-        let points = THREADS.iter().enumerate().filter_map(point).collect();
-        Series { name: program.info().name.to_owned(), points, theirs: false }
-    };
+    let line =
+        |program: Program| line(program.info().name, THREADS.map(|threads| over_seeds(real, program, threads, value)));
     Lines {
         title: format!("Real programs: {title}, by threads"),
         x: "threads, and cores".to_owned(),
@@ -143,7 +133,7 @@ fn trend(real: &[RealPair<'_>], title: &str, y: &str, value: Value) -> Lines {
 fn table(real: &[RealPair<'_>]) -> Table {
     let row = |(program, threads): (Program, u32)| {
         let of = |value: Value| over_seeds(real, program, threads, value);
-        let cell = |value: Value| of(value).map_or_else(|| "-".to_owned(), |ours| number(ours.mean));
+        let cell = |value: Value| cell(of(value).map(|ours| ours.mean));
         let ends = |value: Value| {
             of(value)
                 .and_then(Interval::ends)

@@ -60,7 +60,7 @@ pub(super) fn table(results: &Results<'_>) -> Option<Figure> {
         "unmarked, with marks",
         "marked",
     ];
-    let note = results.routers().map_or_else(String::new, |routers| {
+    let note = results.routers.map_or_else(String::new, |routers| {
         let bound = packet_bound(64, 128, routers);
         format!(
             "An unmarked packet waits at most {bound} cycles for marked ones on its way, as long as no thread begins a new \
@@ -86,52 +86,40 @@ pub(crate) fn judge(results: &Results<'_>) -> Vec<Falsifier> {
         "no unmarked packet waits longer for marked ones than one round of all threads' tries on its way",
         "marks make the longest wait of a thread at most a quarter longer, in the mean over programs",
     );
-    let not_run = |id, what: &str, why: &str| Falsifier {
-        id,
-        what: what.to_owned(),
-        holds: None,
-        figures: Vec::new(),
-        why: why.to_owned(),
-    };
     if pairs.is_empty() {
-        return vec![not_run("starved packets", packets, "not run"), not_run("starved threads", threads, "not run")];
+        return [("starved packets", packets), ("starved threads", threads)]
+            .map(|(id, what)| Falsifier::not_run(id, what, "not run"))
+            .into();
     }
     let longest = greatest(&pairs, |pair| pair.on.longest[1]);
     let before = greatest(&pairs, |pair| pair.off.longest[1]);
-    let of_packets = match results.routers() {
-        None => not_run("starved packets", packets, "the network is no mesh: its longest way is not known here"),
+    let of_packets = match results.routers {
+        None => {
+            Falsifier::not_run("starved packets", packets, "the network is no mesh: its longest way is not known here")
+        }
         Some(routers) => {
             let bound = packet_bound(64, 128, routers);
             // What it waits for marked packets is no more than what it took longer than the longest without marks.
             let holds = longest <= before + bound;
-            Falsifier {
-                id: "starved packets",
-                what: packets.to_owned(),
-                holds: Some(holds),
-                figures: vec![
-                    ("longest without marks, cycles".to_owned(), before as f64),
-                    ("longest unmarked with marks".to_owned(), longest as f64),
-                    ("bound on what marks add".to_owned(), bound as f64),
-                ],
-                why: if holds { "" } else { "threads began new rounds of tries while it waited" }.to_owned(),
-            }
+            let figures = vec![
+                ("longest without marks, cycles".to_owned(), before as f64),
+                ("longest unmarked with marks".to_owned(), longest as f64),
+                ("bound on what marks add".to_owned(), bound as f64),
+            ];
+            let why = || "threads began new rounds of tries while it waited".to_owned();
+            Falsifier::seen("starved packets", packets, holds, figures, why)
         }
     };
     let programs = results.programs();
     let ratios: Vec<f64> = programs.iter().map(|name| ratio(&results.program(name))).collect();
     let mean = ratios.iter().sum::<f64>() / ratios.len().max(1) as f64;
     let worst = ratios.iter().copied().fold(0.0, f64::max);
-    let holds = mean <= LONGER;
-    let of_threads = Falsifier {
-        id: "starved threads",
-        what: threads.to_owned(),
-        holds: Some(holds),
-        figures: vec![
-            ("longest wait with marks over without, mean".to_owned(), mean),
-            ("greatest of a program".to_owned(), worst),
-        ],
-        why: if holds { "" } else { "threads with more tries left, or asleep, are passed again and again" }.to_owned(),
-    };
+    let figures = vec![
+        ("longest wait with marks over without, mean".to_owned(), mean),
+        ("greatest of a program".to_owned(), worst),
+    ];
+    let why = || "threads with more tries left, or asleep, are passed again and again".to_owned();
+    let of_threads = Falsifier::seen("starved threads", threads, mean <= LONGER, figures, why);
     vec![of_packets, of_threads]
 }
 

@@ -29,14 +29,14 @@ impl Segment {
     }
 }
 
-/// Blocked, whoever holds the lock.
+/// Blocked, in others' sections or while the lock is free.
 pub(crate) fn blocked(shares: &Shares) -> f64 {
     shares[2] + shares[3]
 }
 
 /// The timeline and its figures.
 pub(super) fn figure_10(results: &Results<'_>) -> Vec<Figure> {
-    let Some((off, on)) = results.window() else { return Vec::new() };
+    let Some((off, on)) = results.window else { return Vec::new() };
     let Some(segment) = Segment::of(off, on, CYCLES) else { return Vec::new() };
     let group = |title: &str, window: &Window, mark: Option<(f64, String)>| {
         let lane = |(thread, pieces): (usize, &Vec<crate::ocor::window::Piece>)| {

@@ -1,14 +1,14 @@
 //! A coherent chip whose latencies are the measured ones. Network and flits are the shortest that there are; what is left of each
-//! measured latency goes into the one key that its formula (`docs/chip.md`) has for it: the level's own latency, the
+//! measured latency goes into the one key that its formula (`docs/reference/chip.md`) has for it: the level's own latency, the
 //! directory's for a line in another core's cache, a row miss for memory. Virtual machines often say that CPUs share a last level
 //! that their lines go much further than: so the directory may be further than the bank.
 
 use super::super::findings::{Apart, Levels};
 use super::Sheet;
-use crate::measure::Spread;
 use anyhow::Context;
 use baton_chip::Prices;
 use baton_chip::config::keys::Value;
+use baton_host::costs::Spread;
 use baton_machine::discover::Topology;
 use baton_units::Cycles;
 

@@ -3,8 +3,8 @@
 
 use super::Sheet;
 use super::system::steps;
-use crate::measure::Spread;
 use baton_chip::config::keys::Value;
+use baton_host::costs::Spread;
 
 /// Sleeps whose wake-ups take about as long.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! The findings as a chip file (`docs/chip-file.md`). Each number has a comment that says where it comes from: measured,
+//! The findings as a chip file (`docs/reference/chip-file.md`). Each number has a comment that says where it comes from: measured,
 //! worked out from what was measured, or not measurable here and taken from the sample host.
 //!
 //! | file | holds |
@@ -18,10 +18,10 @@ mod verify;
 pub(super) use verify::verify;
 
 use super::findings::Findings;
-use crate::measure::Spread;
 use anyhow::Context;
 use baton_chip::Chip;
-use baton_chip::config::keys::{self, Kind, Value};
+use baton_chip::config::keys::{self, Value, ValueKind};
+use baton_host::costs::Spread;
 use std::collections::BTreeMap;
 
 /// What stands where a thing cannot be measured.
@@ -79,11 +79,11 @@ impl<'a> Sheet<'a> {
     fn put(&mut self, path: &'static str, value: Value, comment: impl Into<String>) {
         let key = keys::find(path).unwrap_or_else(|| panic!("`{path}` is a key of chip files"));
         let value = match (key.kind, value) {
-            (Kind::Count(least, most), Value::Whole(n)) => Value::Whole(n.clamp(least, most)),
-            (Kind::Share(least, most), Value::Share(x)) => Value::Share(x.clamp(least, most)),
+            (ValueKind::Count(least, most), Value::Whole(n)) => Value::Whole(n.clamp(least, most)),
+            (ValueKind::Share(least, most), Value::Share(x)) => Value::Share(x.clamp(least, most)),
             (_, value) => value,
         };
-        (key.set)(&mut self.chip, value);
+        key.set(&mut self.chip, value);
         self.comments.insert(path, comment.into());
     }
 

@@ -3,8 +3,8 @@
 use super::super::findings::{Apart, Pair};
 use super::super::show;
 use super::Sheet;
-use crate::measure::{Spread, lines};
 use baton_chip::config::keys::Value;
+use baton_host::costs::{Spread, lines};
 use baton_machine::{Native, Wait};
 use std::time::Duration;
 
@@ -102,14 +102,14 @@ impl Sheet<'_> {
             let how = "a seventh of what a wake of 8 sleepers takes longer than of one, low ends of both";
             self.low("os.futex_wake_more", more, how);
         }
-        // Whoever else had the CPU meanwhile is in the upper part of these samples.
+        // Other threads that had the CPU meanwhile are in the upper part of these samples.
         let switch = self.found.figure("context-switch");
         if let Some(switch) = switch {
             self.low("os.context_switch", switch.spread.low, &format!("low end: {}", switch.how));
         }
         // A round trip on one CPU is two wakes, two waits and two switches; such a wake sends no interrupt.
         if let Some(trip) = self.found.figure("futex-round-trip-one") {
-            let more = self.chip.os.futex_wake_more.0 as f64 * 1e9 / self.hz as f64;
+            let more = self.chip.os.futex.wake_more.0 as f64 * 1e9 / self.hz as f64;
             let wake = self.median("futex-wake-none") + more;
             let least = self.median("futex-wait-changed");
             let half = trip.spread.low / 2.0 - wake - switch.map_or(0.0, |s| s.spread.low);

@@ -1,5 +1,5 @@
 //! What the kernel takes and where it puts threads: system calls, ticks, interrupts, migration, and its policy. What could not
-//! be told well is left at nothing, and its comment says why.
+//! be measured well is left at nothing, and its comment says why.
 
 use super::super::findings::Findings;
 use super::Sheet;

@@ -1,10 +1,10 @@
 //! The written chip simulated: the micro-workloads of `baton sim`, beside what was measured on the machine.
 
 use super::super::findings::{Apart, Findings};
-use crate::measure::Spread;
 use crate::ui;
 use anyhow::Context;
 use baton_chip::{Chip, Options, Prices, Simulated, Simulation, Spawn};
+use baton_host::costs::Spread;
 use baton_machine::Wait;
 use baton_units::{CoreId, Hertz};
 use baton_workloads::Team;

@@ -1,8 +1,8 @@
 //! Times of single things, one after the other.
 
 use super::{Cpus, Figure, LeftOut, Levels, Progress};
-use crate::measure::kernel::Kernel;
-use crate::measure::{Budget, Spread, core, futex, gaps, memory, moving, sched};
+use baton_host::costs::kernel::Kernel;
+use baton_host::costs::{Budget, Spread, core, futex, gaps, memory, moving, sched};
 use baton_machine::discover::Topology;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ impl Taken<'_> {
         self.figures.extend(measure().map(|spread| Figure { id, what, how, spread }));
     }
 
-    /// The same for what may not be there, or not told well: then the reason is kept.
+    /// The same for what may not be there, or not measured well: then the reason is kept.
     fn attempt(&mut self, (id, what, how): Names, measure: &dyn Fn() -> Result<Spread, String>) {
         self.progress.step(what);
         match measure().and_then(steady) {
@@ -119,7 +119,7 @@ fn sleeping(t: &mut Taken, budget: Budget, cpus: &Cpus) {
     });
 }
 
-/// Who has the CPU.
+/// Which thread has the CPU.
 fn scheduling(t: &mut Taken, budget: Budget, cpus: &Cpus) {
     let one = cpus.allowed[0];
     t.add(

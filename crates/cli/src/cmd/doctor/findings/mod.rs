@@ -6,9 +6,9 @@
 
 mod figures;
 
-use crate::measure::instructions::{self, Verdict};
-use crate::measure::kernel::{self, Kernel};
-use crate::measure::{Budget, Spread, core, futex, lines, memory, place};
+use baton_host::costs::instructions::{self, Verdict};
+use baton_host::costs::kernel::{self, Kernel};
+use baton_host::costs::{Budget, Spread, core, futex, lines, memory, place};
 use baton_machine::Wait;
 use baton_machine::discover::{self, Processor, Topology};
 use serde::Serialize;
@@ -28,11 +28,11 @@ pub(crate) struct Findings {
     pub(crate) figures: Vec<Figure>,
     /// Round trips of a line between each pair of CPUs.
     pub(crate) line_round_trips: Vec<Pair>,
-    /// What could not be told, or not well enough to be a price.
+    /// What could not be measured, or not well enough to be a price.
     pub(crate) left_out: Vec<LeftOut>,
-    /// Stores that wait while one misses; none where that cannot be told.
+    /// Stores that wait while one misses; none where that cannot be measured.
     pub(crate) store_buffer: Option<u32>,
-    /// Where woken threads go; none where it cannot be told.
+    /// Where woken threads go; none where it cannot be measured.
     pub(crate) places: Option<place::Places>,
     /// From the wake of a sleeper to its first instruction, by how long it has slept.
     pub(crate) wake_by_sleep: Vec<WakeBySleep>,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 
-/// One curve: what was run, or what an earlier run or somebody else's table says.
+/// One curve: what was run, or what an earlier run or another program's table says.
 pub(crate) struct Curve {
     /// What sets it apart from the others.
     pub(crate) name: String,

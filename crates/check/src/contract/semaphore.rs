@@ -1,0 +1,112 @@
+//! What every semaphore must do.
+
+use crate::world::{Scenario, World, share};
+use baton_machine::{Atomic, Machine, Ordering, Slot};
+use baton_sync::semaphore::RawSemaphore;
+
+/// A semaphore, a count of the guests that have a permit, and a count that one of them at a time may step.
+struct Counted<M: Machine, S> {
+    semaphore: S,
+    inside: M::Atomic<u32>,
+    count: M::Slot<u64>,
+}
+
+// SAFETY: the count is accessed by the holder of the only permit, or when the guests have ended.
+unsafe impl<M: Machine, S: Sync> Sync for Counted<M, S> {}
+// SAFETY: as above.
+unsafe impl<M: Machine, S: Send> Send for Counted<M, S> {}
+
+impl<M: Machine, S: RawSemaphore<M>> Counted<M, S> {
+    fn new(permits: u32) -> Self {
+        Counted { semaphore: S::new(permits), inside: M::Atomic::new(0), count: M::Slot::new(0) }
+    }
+}
+
+/// One permit is a lock: one guest at a time has it, each gets it, and what it wrote is seen by the next.
+pub fn one_permit<W: World, S: RawSemaphore<W::M>>() {
+    for &crowd in W::CROWDS {
+        for &wait in W::WAITS {
+            W::run(move || {
+                let shared = share::<W::M, _>(Counted::<W::M, S>::new(1));
+                let all = shared.clone();
+                let guest = |_| {
+                    let shared = shared.clone();
+                    move || {
+                        for _ in 0..crowd.rounds {
+                            shared.semaphore.take(wait);
+                            // SAFETY: this guest has the only permit; that no other accesses the count meanwhile is what is tested.
+                            unsafe { shared.count.write(|count| *count += 1) };
+                            shared.semaphore.post(wait);
+                        }
+                    }
+                };
+                let total = (crowd.guests * crowd.rounds) as u64;
+                Scenario::new().guests(crowd.guests, guest).finally(move || {
+                    // SAFETY: the guests have ended.
+                    assert_eq!(unsafe { all.count.read(|count| *count) }, total, "permits lost");
+                })
+            });
+        }
+    }
+}
+
+/// Two permits let two guests in, and no third.
+pub fn no_more_than_there_are<W: World, S: RawSemaphore<W::M>>() {
+    for &wait in W::WAITS {
+        W::skim(move || {
+            let shared = share::<W::M, _>(Counted::<W::M, S>::new(2));
+            let all = shared.clone();
+            let guest = |_| {
+                let shared = shared.clone();
+                move || {
+                    shared.semaphore.take(wait);
+                    assert!(shared.inside.fetch_add(1, Ordering::Relaxed) < 2, "more guests than permits");
+                    shared.inside.fetch_add(1u32.wrapping_neg(), Ordering::Relaxed);
+                    shared.semaphore.post(wait);
+                }
+            };
+            Scenario::new().guests(3, guest).finally(move || drop(all))
+        });
+    }
+}
+
+/// Each post is taken, and what was written before it is seen.
+pub fn message<W: World, S: RawSemaphore<W::M>>() {
+    for &wait in W::WAITS {
+        W::run(move || {
+            let shared = share::<W::M, _>(Counted::<W::M, S>::new(0));
+            let (receiver, sender, all) = (shared.clone(), shared.clone(), shared);
+            let scenario = Scenario::new()
+                .guest(move || {
+                    receiver.semaphore.take(wait);
+                    // SAFETY: written before the post.
+                    assert_eq!(unsafe { receiver.count.read(|count| *count) }, 42);
+                })
+                .guest(move || {
+                    // SAFETY: read after the post.
+                    unsafe { sender.count.write(|count| *count = 42) };
+                    sender.semaphore.post(wait);
+                });
+            scenario.finally(move || drop(all))
+        });
+    }
+}
+
+/// Posts that come together reach as many waiters.
+pub fn posts_together<W: World, S: RawSemaphore<W::M>>() {
+    for &wait in W::WAITS {
+        W::skim(move || {
+            let shared = share::<W::M, _>(Counted::<W::M, S>::new(0));
+            let all = shared.clone();
+            let (poster, taker) = (shared.clone(), |_| {
+                let shared = shared.clone();
+                move || shared.semaphore.take(wait)
+            });
+            let scenario = Scenario::new().guests(2, taker).guest(move || {
+                poster.semaphore.post(wait);
+                poster.semaphore.post(wait);
+            });
+            scenario.finally(move || drop(all))
+        });
+    }
+}

@@ -1,0 +1,120 @@
+//! What happens at a time: the engine's events, each packed into the number by which the queue knows it.
+//!
+//! The queue keeps an entry for every number up to the largest in use, so the numbers are dense: four to a thread, of which
+//! the third belongs to the chip (devices, clocks, switches) and then to the CPU of that number. Which events happen first
+//! within a moment is the queue's business and does not depend on the numbers.
+
+/// An event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Event(u32);
+
+/// What an event is about: the unpacked [`Event`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Happening {
+    /// A thread's own operation, wait or computation is over.
+    Thread(u32),
+    /// A sleeping thread's deadline has come.
+    Timeout(u32),
+    /// The store at the head of a thread's buffer is written.
+    Store(u32),
+    /// The timer of a CPU has come.
+    Timer(u32),
+    /// Devices have something to do.
+    Devices,
+    /// A core's clock changes.
+    Clocks,
+    /// A core is switched off or on.
+    Switches,
+}
+
+/// Events of the chip as a whole, which come before the timers of its CPUs.
+const CHIP: u32 = 3;
+
+impl Event {
+    /// Devices have something to do.
+    pub(crate) const DEVICES: Event = Event(2);
+    /// A core's clock changes.
+    pub(crate) const CLOCKS: Event = Event(4 + 2);
+    /// A core is switched off or on.
+    pub(crate) const SWITCHES: Event = Event(2 * 4 + 2);
+
+    /// A thread's own operation, wait or computation is over.
+    #[inline(always)]
+    pub(crate) fn thread(thread: u32) -> Event {
+        Event(thread * 4)
+    }
+
+    /// A sleeping thread's deadline has come.
+    #[inline(always)]
+    pub(crate) fn timeout(thread: u32) -> Event {
+        Event(thread * 4 + 1)
+    }
+
+    /// The timer of a CPU has come.
+    #[inline(always)]
+    pub(crate) fn timer(cpu: u32) -> Event {
+        Event((CHIP + cpu) * 4 + 2)
+    }
+
+    /// The store at the head of a thread's buffer is written.
+    #[inline(always)]
+    pub(crate) fn store(thread: u32) -> Event {
+        Event(thread * 4 + 3)
+    }
+
+    /// What the event is about.
+    #[inline(always)]
+    pub(crate) fn happening(self) -> Happening {
+        let number = self.0 / 4;
+        match self.0 % 4 {
+            0 => Happening::Thread(number),
+            1 => Happening::Timeout(number),
+            3 => Happening::Store(number),
+            _ => match number {
+                0 => Happening::Devices,
+                1 => Happening::Clocks,
+                2 => Happening::Switches,
+                _ => Happening::Timer(number - CHIP),
+            },
+        }
+    }
+}
+
+impl From<Event> for u32 {
+    #[inline(always)]
+    fn from(event: Event) -> u32 {
+        event.0
+    }
+}
+
+impl From<u32> for Event {
+    #[inline(always)]
+    fn from(number: u32) -> Event {
+        Event(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_dense_and_distinct() {
+        let mut all = vec![
+            (Event::DEVICES, Happening::Devices),
+            (Event::CLOCKS, Happening::Clocks),
+            (Event::SWITCHES, Happening::Switches),
+        ];
+        for number in 0..8 {
+            all.push((Event::thread(number), Happening::Thread(number)));
+            all.push((Event::timeout(number), Happening::Timeout(number)));
+            all.push((Event::store(number), Happening::Store(number)));
+        }
+        all.extend((0..5).map(|cpu| (Event::timer(cpu), Happening::Timer(cpu))));
+        all.sort_by_key(|(event, _)| *event);
+        for (number, (event, happening)) in (0..).zip(all) {
+            assert_eq!(u32::from(event), number, "{happening:?}");
+            assert_eq!(event.happening(), happening);
+        }
+    }
+}

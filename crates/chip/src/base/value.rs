@@ -1,0 +1,95 @@
+//! What a key's value may be.
+
+/// Cycles at most: a thousand seconds at 1 GHz, so that sums of prices cannot overflow.
+pub const MOST_CYCLES: u64 = 1_000_000_000_000;
+
+/// What a key's value looks like.
+#[derive(Clone, Copy, Debug)]
+pub enum ValueKind {
+    /// A name in quotes.
+    Text,
+    /// One of these words, in quotes.
+    Choice(&'static [&'static str]),
+    /// A text that the second part takes; the first says what it looks like.
+    Parsed(&'static str, fn(&str) -> bool),
+    /// A whole number within bounds, both included.
+    Count(u64, u64),
+    /// A whole number within bounds that is a power of two.
+    Power(u64, u64),
+    /// Whole cycles of the core's clock.
+    Cycles,
+    /// A number within bounds, both included.
+    Share(f64, f64),
+    /// True or false.
+    Switch,
+}
+
+/// A key's value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Of [`ValueKind::Text`].
+    Text(String),
+    /// Of [`ValueKind::Count`], [`ValueKind::Power`] and [`ValueKind::Cycles`].
+    Whole(u64),
+    /// Of [`ValueKind::Share`].
+    Share(f64),
+    /// Of [`ValueKind::Switch`].
+    Switch(bool),
+}
+
+impl ValueKind {
+    /// What is expected, for messages.
+    pub fn expected(self) -> String {
+        match self {
+            ValueKind::Text => "a text in quotes".into(),
+            ValueKind::Choice(words) => words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" or "),
+            ValueKind::Parsed(expected, _) => expected.into(),
+            ValueKind::Count(least, most) => format!("a whole number from {least} to {most}"),
+            ValueKind::Power(least, most) => format!("a power of two from {least} to {most}"),
+            ValueKind::Cycles => format!("whole cycles from 0 to {MOST_CYCLES}"),
+            ValueKind::Share(least, most) => format!("a number from {least} to {most}"),
+            ValueKind::Switch => "true or false".into(),
+        }
+    }
+
+    /// Whether `value` may stand there.
+    pub fn takes(self, value: &Value) -> bool {
+        match (self, value) {
+            (ValueKind::Text, Value::Text(text)) => !text.is_empty() && !text.contains(|c: char| c.is_control()),
+            (ValueKind::Choice(words), Value::Text(text)) => words.contains(&text.as_str()),
+            (ValueKind::Parsed(_, takes), Value::Text(text)) => takes(text),
+            (ValueKind::Count(least, most), Value::Whole(n)) => (least..=most).contains(n),
+            (ValueKind::Power(least, most), Value::Whole(n)) => (least..=most).contains(n) && n.is_power_of_two(),
+            (ValueKind::Cycles, Value::Whole(n)) => *n <= MOST_CYCLES,
+            (ValueKind::Share(least, most), Value::Share(x)) => (least..=most).contains(x),
+            (ValueKind::Switch, Value::Switch(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+/// The number in a value that has one.
+pub(crate) fn whole(value: Value) -> u64 {
+    match value {
+        Value::Whole(n) => n,
+        Value::Share(x) => x as u64,
+        Value::Switch(on) => on.into(),
+        Value::Text(_) => 0,
+    }
+}
+
+/// The number in a value that may have a fraction.
+pub(crate) fn share(value: Value) -> f64 {
+    match value {
+        Value::Share(x) => x,
+        other => whole(other) as f64,
+    }
+}
+
+/// The text in a value that is one.
+pub(crate) fn text(value: Value) -> String {
+    match value {
+        Value::Text(text) => text,
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,125 @@
+//! The prices of a chip file: watts of states and of what is always on, picojoules of events.
+
+/// One price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Price {
+    /// Watts of a CPU in the state of that number (`PowerState`).
+    State(usize),
+    /// Of a CPU's watts, what a slower clock does not lower.
+    Static,
+    /// How the rest falls with the clock: its share to this power.
+    Exponent,
+    /// An access to a first-level cache.
+    L1,
+    /// An access to a private second level.
+    L2,
+    /// An access to a bank of the shared level.
+    Shared,
+    /// A message of the protocol, at its directory or cache.
+    Message,
+    /// A flit that passes a router.
+    FlitHop,
+    /// What the network takes whatever it does, in watts.
+    Network,
+    /// A line read from memory.
+    Read,
+    /// A line written to memory.
+    Write,
+    /// A row opened.
+    Activate,
+    /// What a memory controller with its memory takes whatever it does, in watts.
+    Controller,
+    /// A request to a device.
+    Request,
+    /// What a device takes whatever it does, in watts.
+    Device,
+    /// What everything else takes, always, in watts.
+    Base,
+}
+
+/// A price's key in a chip file.
+#[derive(Clone, Copy, Debug)]
+pub struct PriceKey {
+    /// Which price.
+    pub price: Price,
+    /// Table and name.
+    pub path: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What it is.
+    pub what: &'static str,
+}
+
+const fn key(price: Price, path: &'static str, unit: &'static str, what: &'static str) -> PriceKey {
+    PriceKey { price, path, unit, what }
+}
+
+/// How many prices there are.
+pub const PRICES: usize = 26;
+
+/// All of them, in the order in which a chip file is written.
+pub const KEYS: [PriceKey; PRICES] = [
+    key(Price::Base, "energy.base", "W", "what everything that is not named here takes, always"),
+    key(Price::State(0), "energy.cpu.active", "W", "a CPU that computes, waits for memory or is in a system call"),
+    key(Price::State(1), "energy.cpu.spin", "W", "a CPU that spins with nothing between its tries"),
+    key(Price::State(2), "energy.cpu.pause", "W", "a CPU that spins with PAUSE or TPAUSE between its tries"),
+    key(
+        Price::State(3),
+        "energy.cpu.monitor_c1",
+        "W",
+        "a CPU that stands still with a monitor, at the shallowest depth",
+    ),
+    key(Price::State(4), "energy.cpu.monitor_c2", "W", "the same at the second depth"),
+    key(Price::State(5), "energy.cpu.monitor_c3", "W", "the same at the third depth"),
+    key(Price::State(6), "energy.cpu.halt", "W", "a CPU that its thread has halted"),
+    key(Price::State(7), "energy.cpu.idle_poll", "W", "a CPU without a thread that polls for one"),
+    key(Price::State(8), "energy.cpu.idle", "W", "a CPU without a thread that has halted"),
+    key(Price::State(9), "energy.cpu.idle_deep", "W", "a CPU without a thread in one of os.idle_states"),
+    key(Price::State(10), "energy.cpu.off", "W", "a CPU that is not in use"),
+    key(Price::Static, "energy.cpu.static", "W", "of these, what a slower clock does not lower"),
+    key(
+        Price::Exponent,
+        "energy.cpu.exponent",
+        "",
+        "the rest goes with the clock's share of core.clock_hz to this power: 1 at the same voltage",
+    ),
+    key(Price::L1, "energy.l1.access", "pJ", "an access to a first-level cache"),
+    key(Price::L2, "energy.l2.access", "pJ", "an access to a private second level"),
+    key(
+        Price::Shared,
+        "energy.shared.access",
+        "pJ",
+        "an access to a bank of the shared level; with fixed latencies: a transfer or an upgrade",
+    ),
+    key(
+        Price::Message,
+        "energy.home.message",
+        "pJ",
+        "a message of the coherence protocol, at the cache or directory that takes it",
+    ),
+    key(Price::FlitHop, "energy.network.flit_hop", "pJ", "a flit that passes a router, with the link behind it"),
+    key(Price::Network, "energy.network.static", "W", "the network, whatever it does"),
+    key(Price::Read, "energy.memory.read", "pJ", "a line read from memory"),
+    key(Price::Write, "energy.memory.write", "pJ", "a line written to memory"),
+    key(Price::Activate, "energy.memory.activate", "pJ", "a row opened"),
+    key(
+        Price::Controller,
+        "energy.memory.static",
+        "W",
+        "a memory controller with its memory, whatever they do; with fixed latencies: a NUMA node's",
+    ),
+    key(Price::Request, "energy.device.request", "pJ", "a request to a device"),
+    key(Price::Device, "energy.device.static", "W", "a device, whatever it does"),
+];
+
+/// The prices that a chip file gives, in the order of [`KEYS`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prices(pub [Option<f64>; PRICES]);
+
+impl Prices {
+    /// A price and its key; the price is `None` if the file does not give it.
+    pub fn of(&self, price: Price) -> (Option<f64>, &'static PriceKey) {
+        let at = KEYS.iter().position(|key| key.price == price).unwrap_or(0);
+        (self.0[at], &KEYS[at])
+    }
+}

@@ -1,0 +1,105 @@
+//! Which values of a chip must fit together. What cannot be is refused when the file is read, so that nothing behind it
+//! needs to look again.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `misfit` | a value that does not go with the others |
+//! | `coherent` | caches, network, and the places of homes and controllers |
+//! | `device` | devices |
+//! | `kinds` | kinds of cores |
+
+mod coherent;
+mod device;
+mod kinds;
+mod misfit;
+
+pub(super) use misfit::Misfit;
+
+use super::chip::Chip;
+use super::coherent::{Coherent, HomePlacement};
+use super::limits::SLOWEST;
+use super::mechanism::Mechanisms;
+use super::os::{FutexHome, Ipi};
+use coherent::{caches, network, places};
+use misfit::{Fits, at_least_1, divides, ensure};
+
+/// Checks all of them.
+pub(super) fn check(chip: &Chip) -> Fits {
+    let (count, cluster) = (chip.core.count, chip.core.per_cluster);
+    ensure(divides(cluster, count), "core.per_cluster", cluster, format!("a divisor of core.count, {count}"))?;
+    let (clusters, socket) = (count / cluster, chip.core.clusters_per_socket);
+    let expected = format!("a divisor of the number of clusters, {clusters} (core.count / core.per_cluster)");
+    ensure(divides(socket, clusters), "core.clusters_per_socket", socket, expected)?;
+    for one in &chip.core.clocks.0 {
+        let expected = format!("cores from 0 to {} (core.count)", count - 1);
+        ensure(one.to < count, "core.clocks", chip.core.clocks.text(), expected)?;
+        let (least, most) = (SLOWEST, chip.core.clock);
+        let expected = format!("clocks from {least} to {most} (core.clock_hz)");
+        ensure((least..=most).contains(&one.clock), "core.clocks", chip.core.clocks.text(), expected)?;
+    }
+    kinds::check(chip)?;
+    let wake = chip.os.futex.wake_none;
+    let expected = format!("at least os.futex_wake_none, {}", wake.0);
+    ensure(chip.os.futex.wake >= wake, "os.futex_wake", chip.os.futex.wake.0, expected)?;
+    if let Some(mwmon) = chip.wait.mwmon {
+        let expected = "none without wait.mwait.c1: it is a system call around MWAIT at depth 1";
+        ensure(chip.wait.mwait.c1.is_some(), "wait.mwmon.call", mwmon.call.0, expected)?;
+    }
+    let core = &chip.core;
+    if core.contexts != 1 && core.rob != 0 && core.width != 0 {
+        let expected =
+            "more than 0 with core.contexts, core.rob and core.width: how much of a window computations need";
+        ensure(core.result_latency > 0.0, "core.result_latency", core.result_latency, expected)?;
+    }
+    at_least_1("os.time_slice", chip.os.sched.time_slice)?;
+    system(chip)?;
+    if let Some(devices) = &chip.devices {
+        device::check(devices, chip)?;
+    }
+    match &chip.coherent {
+        None => at_least_1("cache.hit", chip.cache.hit),
+        Some(coherent) => {
+            caches(coherent, chip.cache.line_bytes)?;
+            network(coherent, chip)?;
+            mechanisms(&coherent.mechanisms)?;
+            places(coherent, chip)
+        }
+    }
+}
+
+/// The mechanisms' keys.
+fn mechanisms(all: &Mechanisms) -> Fits {
+    if let Some((key, value, expected)) = all.misfit() {
+        ensure(false, key, value, expected)?;
+    }
+    match all.enabled()[..] {
+        [first, second, ..] => ensure(false, second, true, format!("false beside {first}: a chip has one mechanism")),
+        _ => Ok(()),
+    }
+}
+
+/// The operating system's keys.
+fn system(chip: &Chip) -> Fits {
+    let os = &chip.os;
+    if chip.os.futex.home == Some(FutexHome::Lock) {
+        let round = |coherent: &Coherent| coherent.home.placement == HomePlacement::Interleaved;
+        let fits = chip.coherent.as_ref().is_some_and(round);
+        let expected = "\"bucket\" where lines do not go round all homes (home.placement = \"interleaved\")";
+        ensure(fits, "os.futex_home", "\"lock\"", expected)?;
+    }
+    let expected = "\"price\" or \"packet\" without os.futex_home: no home has the sleepers' queue";
+    ensure(os.interrupt.ipi != Ipi::Home || os.futex.home.is_some(), "os.ipi", "\"home\"", expected)?;
+    if os.interrupt.tick.0 != 0 {
+        let expected = format!("less than os.tick, {}: a thread must get on", os.interrupt.tick.0);
+        ensure(os.interrupt.tick_cost < os.interrupt.tick, "os.tick_cost", os.interrupt.tick_cost.0, expected)?;
+    }
+    if let Some(first) = os.idle.states.0.first() {
+        let expected = format!("states that begin after os.idle_poll, {}", os.idle.poll.0);
+        ensure(first.after > os.idle.poll.0, "os.idle_states", os.idle.states.text(), expected)?;
+    }
+    let count = chip.core.count;
+    let there = os.off.cores.last().is_none_or(|&last| last < count);
+    ensure(there, "os.off", os.off.text(), format!("cores from 0 to {} (core.count)", count - 1))?;
+    let expected = format!("fewer cores than core.count, {count}: one must be on");
+    ensure(os.off.cores.len() < count as usize, "os.off", os.off.text(), expected)
+}

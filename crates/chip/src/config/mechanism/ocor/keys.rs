@@ -1,0 +1,66 @@
+//! The keys of OCOR's hardware. All may be left out: without them it is off.
+
+use super::{Full, Ocor, Rule, Ties, WakeUp};
+use crate::config::chip::Chip;
+use crate::config::keys::key::{Key, Need, Value, ValueKind, text, whole};
+use baton_units::Cycles;
+
+fn of(chip: &mut Chip) -> &mut Ocor {
+    &mut chip.coherent.get_or_insert_default().mechanisms.ocor
+}
+
+macro_rules! key {
+    (switch $path:literal, $field:ident, $what:literal) => {
+        key!(@ $path, ValueKind::Switch, $what,
+            |o| Value::Switch(o.$field), |o, value| o.$field = value == Value::Switch(true))
+    };
+    (count $path:literal, $field:ident, $least:expr, $most:expr, $what:literal) => {
+        key!(@ $path, ValueKind::Count($least, $most), $what,
+            |o| Value::Whole(o.$field.into()), |o, value| o.$field = whole(value) as u32)
+    };
+    (choice $path:literal, $field:ident, $type:ident, $what:literal) => {
+        key!(@ $path, ValueKind::Choice($type::NAMES), $what,
+            |o| Value::Text(o.$field.name().into()),
+            |o, value| o.$field = $type::named(&text(value)).unwrap_or_default())
+    };
+    (@ $path:literal, $kind:expr, $what:literal, |$o:ident| $get:expr, |$m:ident, $value:ident| $set:expr) => {
+        Key {
+            path: $path, kind: $kind, fixed: Need::No, coherent: Need::May, what: $what,
+            get: |_, chip| chip.coherent.as_ref().map(|coherent| {
+                let $o = &coherent.mechanisms.ocor;
+                $get
+            }),
+            set: |_, chip, $value| {
+                let $m = of(chip);
+                $set
+            },
+        }
+    };
+}
+
+/// The keys, in the order in which a chip file is written.
+pub(in crate::config) const KEYS: &[Key] = &[
+    key!(switch "ocor.enabled", enabled,
+        "network interfaces mark lock and wake-up requests, and routers arbitrate by the marks"),
+    key!(switch "ocor.heeded", heeded, "routers arbitrate by the marks; otherwise they are written and paid for alone"),
+    key!(choice "ocor.rule", rule, Rule, "whose packets go first"),
+    key!(count "ocor.tries", tries, 1, 65_536, "tries before a thread sleeps, which the levels divide"),
+    key!(count "ocor.levels", levels, 1, 128, "segments of the tries that are left, each a priority; wake-ups have one more"),
+    key!(count "ocor.progress_levels", progress_levels, 0, 65_536,
+        "values of the header's progress field; 0: there is none"),
+    key!(count "ocor.progress_step", progress_step, 1, 1_000_000,
+        "critical sections that a thread completes from one value of the field to the next"),
+    key!(choice "ocor.progress_full", progress_full, Full, "what the progress field does behind its last value"),
+    key!(choice "ocor.wake_up", wake_up, WakeUp, "which wake-up messages are marked"),
+    key!(switch "ocor.wake_up_last", wake_up_last, "wake-ups have the lowest level; otherwise the highest"),
+    key!(switch "ocor.marked_first", marked_first, "marked packets go before unmarked ones"),
+    key!(choice "ocor.ties", ties, Ties, "how ties among marked packets are broken"),
+    key!(switch "ocor.outranks_speculation", outranks_speculation,
+        "a marked packet's speculative bid goes before an unmarked one's that is not"),
+    key!(switch "ocor.mark_release", mark_release, "the release of the lock is marked, at the highest level"),
+    key!(switch "ocor.mark_registration", mark_registration, "a sleeper's registration is marked, as the last try was"),
+    key!(switch "ocor.mark_forwards", mark_forwards, "forwards and invalidations that a marked request causes are marked"),
+    key!(switch "ocor.mark_responses", mark_responses, "responses to a marked request are marked"),
+    key!(@ "ocor.hint", ValueKind::Cycles, "writing the registers before a try",
+        |o| Value::Whole(o.hint.0), |o, value| o.hint = Cycles(whole(value))),
+];

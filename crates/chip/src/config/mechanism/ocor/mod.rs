@@ -1,0 +1,169 @@
+//! OCOR's hardware (Yao and Lu, ISCA 2016, section 4.2): what the network interfaces write into headers, and by which rules
+//! routers arbitrate. The lock that gives the hints is `spin-park` of `crates/sync`.
+//!
+//! What the paper leaves open is a key; `docs/reference/ocor.md` says why each default is what it is.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | here | the configuration |
+//! | [`keys`] | the chip file's keys |
+//! | [`rules`] | what is written into headers |
+
+pub(in crate::config) mod keys;
+mod rules;
+
+use super::Variant;
+use crate::config::choice::choice;
+use baton_units::Cycles;
+
+/// The paper's rule, and the others beside it.
+pub const VARIANTS: &[Variant] = &[
+    Variant {
+        name: "ocor",
+        what: "lock and wake-up requests are marked, and the one with the fewest tries left goes first",
+        settings: &["ocor.enabled=true", "ocor.rule=paper"],
+    },
+    Variant {
+        name: "release-first",
+        what: "ocor, but releases go before all tries",
+        settings: &["ocor.enabled=true", "ocor.rule=release-first"],
+    },
+    Variant {
+        name: "holder-first",
+        what: "ocor, but every request of a thread that holds a lock goes before all tries",
+        settings: &["ocor.enabled=true", "ocor.rule=holder-first"],
+    },
+    Variant {
+        name: "oldest-first",
+        what: "ocor, but the try goes first whose thread has waited longest",
+        settings: &["ocor.enabled=true", "ocor.rule=oldest-first"],
+    },
+];
+
+/// OCOR on a chip. The default is off, with the paper's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ocor {
+    /// Interfaces mark, and routers arbitrate by OCOR's rules, whatever `network.arbiter` says (but see `heeded`).
+    pub enabled: bool,
+    /// Routers heed the marks. Off: the registers are written and paid for, and the network is as without marks, so that what
+    /// they cost can be told from what they do.
+    pub heeded: bool,
+    /// Whose packets go first.
+    pub rule: Rule,
+    /// Tries that a thread has before it sleeps, as the interfaces take it: what they divide into segments.
+    pub tries: u32,
+    /// Segments of remaining tries; each is a level. 1: rule 3 is off.
+    pub levels: u32,
+    /// Values of the progress field; 0: none, rule 1 is off.
+    pub progress_levels: u32,
+    /// Critical sections that a thread completes from one value to the next.
+    pub progress_step: u32,
+    /// What the progress field does behind its last value.
+    pub progress_full: Full,
+    /// Which wake-up messages are marked.
+    pub wake_up: WakeUp,
+    /// Rule 4: wake-ups have the lowest level; off: the highest.
+    pub wake_up_last: bool,
+    /// Rule 2: marked before unmarked.
+    pub marked_first: bool,
+    /// How ties among marked packets are broken.
+    pub ties: Ties,
+    /// A marked speculative bid takes the place of an unmarked non-speculative one.
+    pub outranks_speculation: bool,
+    /// The release of the lock word is marked, at the highest level.
+    pub mark_release: bool,
+    /// A sleeper's registration is marked, as the last try was.
+    pub mark_registration: bool,
+    /// Forwards and invalidations that a marked request causes are marked as it is.
+    pub mark_forwards: bool,
+    /// So are responses to it.
+    pub mark_responses: bool,
+    /// What writing the registers before a try takes.
+    pub hint: Cycles,
+}
+
+impl Default for Ocor {
+    fn default() -> Ocor {
+        Ocor {
+            enabled: false,
+            heeded: true,
+            rule: Rule::Paper,
+            tries: 128,
+            levels: 8,
+            progress_levels: 8,
+            progress_step: 16,
+            progress_full: Full::Wrap,
+            wake_up: WakeUp::Both,
+            wake_up_last: true,
+            marked_first: true,
+            ties: Ties::Random,
+            outranks_speculation: false,
+            mark_release: false,
+            mark_registration: false,
+            mark_forwards: false,
+            mark_responses: false,
+            hint: Cycles(2),
+        }
+    }
+}
+
+choice! {
+    /// What the progress field does behind its last value.
+    Full {
+        /// It begins again, and a fast thread looks like a slow one.
+        #[default] Wrap = "wrap",
+        /// It stays, and all threads look alike in the end.
+        Saturate = "saturate",
+    }
+}
+
+choice! {
+    /// Which wake-up messages are marked.
+    WakeUp {
+        /// None.
+        None = "none",
+        /// From who unlocks to the home of the lock queue (section 4.1).
+        Unlocker = "unlocker",
+        /// From there to the sleeper (section 3.3).
+        Home = "home",
+        /// Both.
+        #[default] Both = "both",
+    }
+}
+
+choice! {
+    /// How ties among marked packets are broken.
+    Ties {
+        /// By chance, from the run's seed (section 4.2).
+        #[default] Random = "random",
+        /// In turn.
+        RoundRobin = "round-robin",
+    }
+}
+
+choice! {
+    /// Whose packets go first. The paper's rule, and others beside it; routers compare the same header fields under all.
+    Rule {
+        /// Tries by what is left of them, as the paper has it.
+        #[default] Paper = "paper",
+        /// Releases before all tries, with what they cause; then as the paper.
+        ReleaseFirst = "release-first",
+        /// Every request of a thread that holds a lock before all tries, its release among them, with what they cause; then as
+        /// the paper.
+        HolderFirst = "holder-first",
+        /// Tries by how long their threads have waited, sleep included, in the place of what is left of them.
+        OldestFirst = "oldest-first",
+    }
+}
+
+impl Rule {
+    /// Some packets go before all tries.
+    pub fn has_urgent(self) -> bool {
+        matches!(self, Rule::ReleaseFirst | Rule::HolderFirst)
+    }
+
+    /// The hardware must know which threads hold a lock: a register more, written when one is taken and released.
+    pub fn asks_for_sections(self) -> bool {
+        matches!(self, Rule::HolderFirst | Rule::OldestFirst)
+    }
+}

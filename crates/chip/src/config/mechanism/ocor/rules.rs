@@ -1,0 +1,211 @@
+//! OCOR's rules: the registers that a lock writes before a try, and what the core's network interface makes of them (Yao and
+//! Lu, section 4): header fields of the request that the try sends.
+
+use super::{Full, Ocor, Rule, Ties, WakeUp};
+use crate::config::mechanism::{Annotator, Inheritance, LockRequest};
+use baton_machine::LockHint;
+use baton_noc::Header;
+use baton_noc::arbiter::{ArbiterKind, Ranked};
+use baton_noc::ocor::Mark;
+use baton_units::Cycles;
+
+impl Annotator for Ocor {
+    fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    fn hint_cycles(&self) -> Cycles {
+        if self.enabled { self.hint } else { Cycles(0) }
+    }
+
+    fn section_cycles(&self) -> Cycles {
+        if self.rule.asks_for_sections() { self.hint_cycles() } else { Cycles(0) }
+    }
+
+    fn header(&self, request: LockRequest) -> Header {
+        let mark = |level: u32, hint: LockHint| Header {
+            class: 0,
+            rank: Mark {
+                level: level as u8,
+                // Behind what goes before all tries.
+                progress: progress(hint.progress, self).saturating_add(u16::from(self.rule.has_urgent())),
+            }
+            .rank(),
+        };
+        let wake = |hint| mark(if self.wake_up_last { self.levels } else { 0 }, hint);
+        match (request, self.wake_up) {
+            (LockRequest::Try(hint, waited), _) if self.rule == Rule::OldestFirst => mark(age(waited, self), hint),
+            (LockRequest::Try(hint, _), _) => mark(segment(hint.retries_left, self), hint),
+            (LockRequest::Release(_), _) if self.rule.has_urgent() => URGENT,
+            (LockRequest::Release(hint), _) if self.mark_release => mark(0, hint),
+            (LockRequest::Registration(hint), _) if self.mark_registration => {
+                mark(segment(hint.retries_left, self), hint)
+            }
+            (LockRequest::WakeUp(hint), WakeUp::Unlocker | WakeUp::Both) => wake(hint),
+            (LockRequest::Woken(hint), WakeUp::Home | WakeUp::Both) => wake(hint),
+            _ => Header::default(),
+        }
+    }
+
+    fn leaving(&self) -> Option<Header> {
+        (self.enabled && self.rule.has_urgent()).then_some(URGENT)
+    }
+
+    fn holding(&self) -> Option<Header> {
+        (self.enabled && self.rule == Rule::HolderFirst).then_some(URGENT)
+    }
+
+    fn misfit(&self) -> Option<(&'static str, String, String)> {
+        let expected = || format!("at most ocor.tries, {}", self.tries);
+        (self.levels > self.tries).then(|| ("ocor.levels", self.levels.to_string(), expected()))
+    }
+
+    fn inheritance(&self) -> Inheritance {
+        Inheritance {
+            requests: self.enabled,
+            forwards: self.enabled && self.mark_forwards,
+            responses: self.enabled && self.mark_responses,
+            always: self.leaving(),
+        }
+    }
+
+    /// OCOR's arbiters, whose ties the run's seed breaks, unless the marks are written and paid for alone.
+    fn routers(&self, network: baton_noc::Config, seed: &mut dyn FnMut() -> u64) -> baton_noc::Config {
+        if !self.enabled || !self.heeded {
+            return network;
+        }
+        baton_noc::Config {
+            arbiter: ArbiterKind::Ranked,
+            ranked: Ranked {
+                outranks_speculation: self.outranks_speculation,
+                ranked_first: self.marked_first,
+                random_ties: self.ties == Ties::Random,
+            },
+            seed: seed(),
+            ..network
+        }
+    }
+}
+
+/// The header of what goes before all tries and wake-ups: slowest progress, highest level, which no other packet has then.
+const URGENT: Header = Header { class: 0, rank: Mark { level: 0, progress: 0 }.rank() };
+
+/// A wait shorter than this is in the lowest segment of ages, [`Rule::OldestFirst`]; each doubling is one higher. Ours: about as long
+/// as eight tries.
+const YOUNG: u64 = 512;
+
+/// The segment of a wait: 0, the highest, for the longest.
+fn age(waited: u64, ocor: &Ocor) -> u32 {
+    let doublings = (waited / YOUNG).checked_ilog2().map_or(0, |n| n + 1);
+    (ocor.levels - 1).saturating_sub(doublings)
+}
+
+/// The segment of a number of remaining tries: 0, the highest, for the last ones.
+fn segment(left: u32, ocor: &Ocor) -> u32 {
+    let left = u64::from(left.clamp(1, ocor.tries) - 1);
+    (left * u64::from(ocor.levels) / u64::from(ocor.tries)) as u32
+}
+
+/// The value of the progress field.
+fn progress(completed: u32, ocor: &Ocor) -> u16 {
+    let Some(last) = ocor.progress_levels.checked_sub(1) else { return 0 };
+    let value = completed / ocor.progress_step;
+    match ocor.progress_full {
+        Full::Wrap => (value % ocor.progress_levels) as u16,
+        Full::Saturate => value.min(last) as u16,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark_of(header: Header) -> Mark {
+        Mark::of(header.rank).expect("the header is marked")
+    }
+
+    trait By {
+        fn header(self, ocor: &Ocor) -> Header;
+    }
+
+    impl By for LockRequest {
+        fn header(self, ocor: &Ocor) -> Header {
+            Annotator::header(ocor, self)
+        }
+    }
+
+    fn level(left: u32, levels: u32) -> u8 {
+        let ocor = Ocor { levels, ..Ocor::default() };
+        mark_of(LockRequest::of(LockHint { retries_left: left, progress: 0 }, 0).header(&ocor)).level
+    }
+
+    #[test]
+    fn tries_fall_into_segments() {
+        // Section 4.2: 8 segments of 16 tries; 1 to 16 left are the highest.
+        let firsts: Vec<u32> = (1..=128).filter(|&left| left == 1 || level(left, 8) != level(left - 1, 8)).collect();
+        assert_eq!(firsts, [1, 17, 33, 49, 65, 81, 97, 113]);
+        assert_eq!((level(1, 8), level(128, 8), level(500, 8)), (0, 7, 7));
+        assert_eq!((1..=128).map(|left| level(left, 128)).collect::<Vec<_>>(), (0..128).collect::<Vec<u8>>());
+        assert!((1..=128).all(|left| level(left, 1) == 0));
+    }
+
+    #[test]
+    fn progress_wraps_or_stays() {
+        let ocor = |progress_levels, progress_full| Ocor { progress_levels, progress_full, ..Ocor::default() };
+        let values = |ocor: Ocor| [0, 15, 16, 127, 128, 144, 100_000].map(|n| progress(n, &ocor));
+        assert_eq!(values(ocor(8, Full::Wrap)), [0, 0, 1, 7, 0, 1, 2]);
+        assert_eq!(values(ocor(8, Full::Saturate)), [0, 0, 1, 7, 7, 7, 7]);
+        assert_eq!(values(ocor(0, Full::Wrap)), [0; 7]);
+        assert_eq!(progress(u32::MAX, &Ocor { progress_step: 1, ..ocor(65_536, Full::Saturate) }), u16::MAX);
+    }
+
+    #[test]
+    fn waits_fall_into_segments() {
+        let level = |waited| {
+            let ocor = Ocor { rule: Rule::OldestFirst, ..Ocor::default() };
+            mark_of(LockRequest::Try(LockHint { retries_left: 1, progress: 0 }, waited).header(&ocor)).level
+        };
+        assert_eq!([0, 511, 512, 1023, 1024, 32_767, 32_768, u64::MAX].map(level), [7, 7, 6, 6, 5, 1, 0, 0]);
+    }
+
+    #[test]
+    fn nothing_else_is_urgent() {
+        let hint = |retries_left| LockHint { retries_left, progress: 0 };
+        for rule in [Rule::ReleaseFirst, Rule::HolderFirst] {
+            let ocor = Ocor { rule, wake_up_last: false, ..Ocor::default() };
+            assert_eq!(LockRequest::of(hint(0), 0).header(&ocor), URGENT);
+            let others = [
+                LockRequest::of(hint(1), 0),
+                LockRequest::WakeUp(hint(1)),
+                LockRequest::Woken(hint(1)),
+                LockRequest::Registration(hint(1)),
+            ];
+            for other in others {
+                assert_ne!(other.header(&Ocor { mark_registration: true, ..ocor }), URGENT, "{other:?}");
+            }
+        }
+        assert!(
+            !LockRequest::of(hint(0), 0).header(&Ocor::default()).rank.is_some(),
+            "the paper's rule marks no release"
+        );
+    }
+
+    #[test]
+    fn what_is_marked_is_chosen() {
+        let hint = LockHint { retries_left: 3, progress: 40 };
+        let off = Ocor::default();
+        let wake = Mark { level: 8, progress: 2 };
+        assert_eq!(mark_of(LockRequest::WakeUp(hint).header(&off)), wake);
+        assert_eq!(mark_of(LockRequest::WakeUp(hint).header(&Ocor { wake_up_last: false, ..off })).level, 0);
+        assert!(!LockRequest::WakeUp(hint).header(&Ocor { wake_up: WakeUp::Home, ..off }).rank.is_some());
+        assert!(
+            LockRequest::Woken(hint).header(&off).rank.is_some()
+                && !LockRequest::Woken(hint).header(&Ocor { wake_up: WakeUp::Unlocker, ..off }).rank.is_some()
+        );
+        let release = LockRequest::of(LockHint { retries_left: 0, progress: 40 }, 0);
+        assert!(!release.header(&off).rank.is_some());
+        assert_eq!(mark_of(release.header(&Ocor { mark_release: true, ..off })), Mark { level: 0, ..wake });
+        assert!(!LockRequest::Registration(hint).header(&off).rank.is_some());
+        assert_eq!(mark_of(LockRequest::Registration(hint).header(&Ocor { mark_registration: true, ..off })).level, 0);
+    }
+}

@@ -1,0 +1,123 @@
+//! Values of the operating system's keys that are more than a number.
+
+use crate::config::choice::choice;
+use crate::config::limits::MOST_CYCLES;
+use crate::config::texts::core_list;
+use baton_sched::{POLICIES, Policy};
+
+choice! {
+    /// Where a futex's hash bucket has its home.
+    FutexHome {
+        /// Where its address says, as in Linux.
+        #[default] Bucket = "bucket",
+        /// At the home of the cell that is waited on (OCOR, section 4.1).
+        Lock = "lock",
+    }
+}
+
+/// A scheduling policy of the registry, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SchedulerName(&'static str);
+
+impl SchedulerName {
+    /// The one of that name, if there is one.
+    pub fn named(name: &str) -> Option<SchedulerName> {
+        baton_sched::find(name).map(|policy| SchedulerName(policy.name))
+    }
+
+    /// The name in a chip file.
+    pub fn name(self) -> &'static str {
+        self.0
+    }
+
+    /// The policy.
+    pub fn policy(self) -> &'static Policy {
+        baton_sched::find(self.0).unwrap_or(&POLICIES[0])
+    }
+}
+
+impl Default for SchedulerName {
+    fn default() -> Self {
+        SchedulerName(POLICIES[0].name)
+    }
+}
+
+choice! {
+    /// How an interrupt goes from CPU to CPU.
+    Ipi {
+        /// Its way is within the price of a wake-up.
+        #[default] Price = "price",
+        /// As a packet of the chip's network; what it takes comes on top.
+        Packet = "packet",
+        /// The same; and a wake-up from a futex goes to the home of its bucket, which sends one on to the sleeper (OCOR,
+        /// sections 4.1 and 3.3), whether its CPU has halted or polls.
+        Home = "home",
+    }
+}
+
+/// An idle state: how long a CPU has idled when it is in it, and what leaving it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleState {
+    /// Idle cycles before it.
+    pub after: u64,
+    /// From a wake-up to the thread's first instruction.
+    pub exit: u64,
+}
+
+/// Idle states beyond halting, each deeper than the one before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IdleStates(pub Vec<IdleState>);
+
+impl IdleStates {
+    /// What a chip file may say.
+    pub const EXPECTED: &str =
+        "states as in \"200000:40000 2000000:150000\": idle cycles before it, then cycles to leave it, both rising";
+
+    /// Reads `200000:40000 2000000:150000`.
+    pub fn parse(text: &str) -> Option<IdleStates> {
+        let state = |word: &str| {
+            let (after, exit) = word.split_once(':')?;
+            let state = IdleState { after: after.parse().ok()?, exit: exit.parse().ok()? };
+            (state.after.max(state.exit) <= MOST_CYCLES).then_some(state)
+        };
+        let states: Vec<IdleState> = text.split_whitespace().map(state).collect::<Option<_>>()?;
+        let rising = states.windows(2).all(|pair| pair[0].after < pair[1].after && pair[0].exit <= pair[1].exit);
+        (rising && !states.is_empty()).then_some(IdleStates(states))
+    }
+
+    /// As [`IdleStates::parse`] reads it.
+    pub fn text(&self) -> String {
+        self.0.iter().map(|state| format!("{}:{}", state.after, state.exit)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Cores that are off when a run begins, and where the chip file says so.
+#[derive(Clone, Debug, Default)]
+pub struct OffCores {
+    /// By number, rising.
+    pub cores: Vec<u32>,
+    /// `file:line`, or `--set`; empty for a chip that no file was read for.
+    pub place: String,
+}
+
+/// Two chips with the same cores off are the same, wherever that was said.
+impl PartialEq for OffCores {
+    fn eq(&self, other: &OffCores) -> bool {
+        self.cores == other.cores
+    }
+}
+
+impl OffCores {
+    /// What a chip file may say.
+    pub const EXPECTED: &str = "the cores as in \"1 4-7\"";
+
+    /// Reads `1 4-7`.
+    pub fn parse(text: &str) -> Option<OffCores> {
+        core_list(text).map(|cores| OffCores { cores, place: String::new() })
+    }
+
+    /// As [`OffCores::parse`] reads it.
+    pub fn text(&self) -> String {
+        self.cores.iter().map(u32::to_string).collect::<Vec<_>>().join(" ")
+    }
+}

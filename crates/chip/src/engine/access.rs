@@ -1,0 +1,105 @@
+//! Accesses of the running thread, and what is noted of them.
+
+use crate::base::event::Event;
+use crate::base::queue::Rank;
+use crate::base::thread::ThreadId;
+use crate::base::token::Token;
+use crate::engine::reason::Reason;
+use crate::engine::state::{Engine, PENDING};
+use crate::memory::{Access, Answer, Line, Memory, Part, Request, Served};
+use baton_trace::What;
+use baton_units::{CoreId, Cycles};
+
+impl Engine {
+    /// The core whose CPU the thread has, or had last.
+    #[inline(always)]
+    pub(crate) fn core_of(&self, id: ThreadId) -> CoreId {
+        self.threads[id as usize].core
+    }
+
+    /// The running thread asks for a line; when it is served, and whether it hits.
+    #[inline]
+    pub(crate) fn access(&mut self, line: Line, access: Access) -> (u64, bool) {
+        let id = self.running;
+        let core = self.core_of(id);
+        let thread = &mut self.threads[id as usize];
+        thread.stats.operations += 1;
+        let mark = thread.mechanism.mark(access, &self.mechanism);
+        let request = Request { token: Token::operation(id), core, line, access, mark };
+        match self.memory.request(request, Cycles(self.now)) {
+            Answer::Served(served) => {
+                if served.invalidates && self.guest.is_watched(line) {
+                    self.invalidated(line);
+                }
+                if !served.hit || access == Access::Atomic {
+                    self.beyond_a_hit(access, served);
+                }
+                (served.at.0, served.hit)
+            }
+            Answer::Pending => (PENDING, false),
+        }
+    }
+
+    /// All time of the running thread since the last charge had this reason.
+    #[inline(always)]
+    pub(crate) fn charge_running(&mut self, reason: Reason) {
+        let now = self.now;
+        self.threads[self.running as usize].charge(reason, now);
+    }
+
+    /// What a hit takes at the running thread's core.
+    #[inline(always)]
+    pub(crate) fn hit_here(&self) -> u64 {
+        self.memory.hit(self.core_of(self.running)).0
+    }
+
+    /// Notes what the running thread's request took beyond a hit in the nearest cache, and for what.
+    fn beyond_a_hit(&mut self, access: Access, served: Served) {
+        let core = self.core_of(self.running);
+        let atomic = if access == Access::Atomic { self.cores.clocks.whole(core, self.chip.cache.atomic.0) } else { 0 };
+        let beyond = (served.at.0 - self.now).saturating_sub(self.memory.hit(core).0);
+        let atomic = atomic.min(beyond);
+        let parts = &mut self.threads[self.running as usize].stats.parts;
+        parts[Part::Atomic as usize] += atomic;
+        parts[served.beyond as usize] += beyond - atomic;
+    }
+
+    /// Notes who wrote the cell at `offset`; its new value stands there.
+    #[inline(always)]
+    pub(crate) fn wrote(&mut self, offset: usize, thread: ThreadId) {
+        self.guest.writers[offset / 8] = thread + 1;
+        if !self.log.watch.is_empty() {
+            self.watched(offset, thread);
+        }
+    }
+
+    #[cold]
+    fn watched(&mut self, offset: usize, thread: ThreadId) {
+        // SAFETY: a watched word is a live cell of four bytes, and no guest runs now.
+        let value = || unsafe { self.guest.arena.at(offset).cast::<u32>().read() };
+        self.log.watch.wrote(offset, thread, self.now, value);
+    }
+
+    /// Whether the running thread's operation that ends at `at` is over, and time with it. Otherwise it is queued (or,
+    /// [`PENDING`], the memory system will tell), and the guest suspends.
+    #[inline]
+    pub(crate) fn over(&mut self, at: u64, rank: Rank) -> bool {
+        if at < self.queue.earliest() && at < self.memory.next() && at <= self.bounds.limit && self.bounds.run_ahead {
+            self.queue.advance(at);
+            self.now = at;
+            return true;
+        }
+        if at != PENDING {
+            self.queue.put(Event::thread(self.running), at, rank);
+        }
+        false
+    }
+
+    /// Records an act of the running thread.
+    pub(crate) fn record(&mut self, time: u64, what: What) {
+        if let Some(record) = &mut self.log.record {
+            let thread = baton_trace::ThreadIndex(self.running);
+            record.push(baton_trace::Event { time: baton_trace::Ticks(time), thread, what });
+        }
+    }
+}

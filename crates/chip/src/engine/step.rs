@@ -1,0 +1,164 @@
+//! One step of the engine: the next event, or the memory system's next notice, and a guest's end.
+
+use crate::base::event::{Event, Happening};
+use crate::base::queue::Rank;
+use crate::base::thread::{OUTSIDE, ThreadId};
+use crate::base::token::{Asked, Token};
+use crate::engine::reason::Reason;
+use crate::engine::state::{Engine, Step};
+use crate::engine::thread::{Ended, State};
+use crate::engine::waiting::Waited;
+use crate::memory::{Memory, Notice, Parts};
+
+impl Engine {
+    /// The next event.
+    pub(crate) fn step(&mut self) -> Step {
+        let inside = self.memory.next();
+        if inside != u64::MAX && inside <= self.queue.first() {
+            return self.memory_step(inside);
+        }
+        let Some((time, event)) = self.queue.pop() else { return Step::Silence };
+        if time > self.bounds.limit {
+            self.now = self.bounds.limit;
+            return Step::Limit;
+        }
+        self.now = time;
+        self.counts.events += 1;
+        match event.happening() {
+            Happening::Thread(id) => self.own_event(id),
+            Happening::Timeout(id) => self.timed_out(id),
+            Happening::Store(id) => self.drained(id),
+            Happening::Timer(cpu) => self.timer_came(cpu),
+            Happening::Devices => self.devices_step(),
+            Happening::Clocks => self.clocks_step(),
+            Happening::Switches => self.switches_step(),
+        }
+    }
+
+    #[inline]
+    fn own_event(&mut self, id: ThreadId) -> Step {
+        let thread = &mut self.threads[id as usize];
+        match thread.state {
+            State::Running => {}
+            State::Working(_) => thread.state = State::Running,
+            State::Spinning => {
+                thread.state = State::Running;
+                self.unwatch(id);
+            }
+            State::Resting => {
+                if !self.rest_event(id) {
+                    return Step::Handled;
+                }
+            }
+            State::Interrupted => {
+                if !self.handler_event(id) {
+                    return Step::Handled;
+                }
+            }
+            State::Starting => {
+                if !self.started(id) {
+                    return Step::Handled;
+                }
+            }
+            State::Ready | State::Asleep | State::Done => {
+                unreachable!("thread {id} has an event at {} in state {:?}", self.now, thread.state)
+            }
+        }
+        Step::Resume(id)
+    }
+
+    fn timed_out(&mut self, id: ThreadId) -> Step {
+        let thread = &mut self.threads[id as usize];
+        debug_assert_eq!(thread.state, State::Asleep);
+        thread.ended = Ended::Expired;
+        // In memory, the sleeper itself leaves the queue, once it runs.
+        if let Some((Waited::Cell(offset), _)) = thread.wait.waits_on
+            && !self.os.layout.in_memory()
+        {
+            self.os.futexes.forget(offset, id);
+        }
+        self.make_ready(id, Reason::Asleep);
+        Step::Handled
+    }
+
+    /// Lets the memory system come to the queue's next event, or to its own first notice.
+    fn memory_step(&mut self, inside: u64) -> Step {
+        if inside > self.bounds.limit {
+            self.now = self.bounds.limit;
+            return Step::Limit;
+        }
+        let mut notices = std::mem::take(&mut self.notices);
+        self.now = self.memory.advance(self.queue.first().min(self.bounds.limit), &mut notices);
+        self.queue.advance(self.now);
+        for notice in notices.drain(..) {
+            match notice {
+                Notice::Done { token, at, parts, .. } => self.served(token, at, parts),
+                Notice::Carried { tag, placed } => self.carried(tag, placed),
+                Notice::Interrupt { tag } => self.interrupt_came(tag),
+                Notice::Performed { token } => self.performed(token.thread()),
+                Notice::Lost { core, line } => self.lost(core, line),
+            }
+        }
+        self.notices = notices;
+        if self.memory.is_hung() { Step::Silence } else { Step::Handled }
+    }
+
+    /// The memory system has served a request.
+    #[inline]
+    fn served(&mut self, token: Token, at: u64, parts: Parts) {
+        let id = token.thread();
+        match token.part() {
+            Asked::Operation => {
+                let sums = &mut self.threads[id as usize].stats.parts;
+                sums.iter_mut().zip(parts.0).for_each(|(sum, part)| *sum += u64::from(part));
+                self.queue.put(Event::thread(id), at, Rank::Next);
+            }
+            // No thread waits for it as such: it has no place in the thread's cycles.
+            Asked::Head => self.queue.put(Event::store(id), at, Rank::Next),
+            // The handler's time is the kernel's.
+            Asked::Handler => self.queue.put(Event::thread(id), at, Rank::Next),
+            Asked::Load(number) => self.walked(id, number, at, parts),
+            Asked::Hint => {}
+        }
+    }
+
+    /// The running thread's coroutine has returned.
+    pub(crate) fn exited(&mut self, id: ThreadId) {
+        let now = self.now;
+        let thread = &mut self.threads[id as usize];
+        thread.charge(Reason::Work, now);
+        thread.state = State::Done;
+        self.os.alive -= 1;
+        self.os.free_numbers.insert(thread.local.index());
+        for joiner in std::mem::take(&mut thread.os.joiners) {
+            self.queue.cancel(Event::timeout(joiner));
+            self.threads[joiner as usize].ended = Ended::Woken;
+            self.make_ready(joiner, Reason::Asleep);
+        }
+        self.running = OUTSIDE;
+        let cpu = self.threads[id as usize].cpu;
+        self.app_can_run(id, false);
+        self.leave(cpu, id, |policy, now, out| policy.exit(now, baton_sched::ThreadId(id), out));
+    }
+
+    /// What must hold when nothing runs, whatever happened before.
+    #[cfg(debug_assertions)]
+    pub(crate) fn check(&self) {
+        let on_cpu = self.os.cpus.iter().filter(|cpu| cpu.current.is_some()).count();
+        let count = |state| self.threads.iter().filter(|thread| thread.state == state).count();
+        assert_eq!(on_cpu + count(State::Ready) + count(State::Asleep), self.os.alive, "a thread is lost");
+        for (i, thread) in self.threads.iter().enumerate().filter(|(_, thread)| thread.state == State::Ready) {
+            let cpu = self.os.policy.scheduler.place(baton_sched::ThreadId(i as u32));
+            assert!(thread.os.affinity.has(cpu), "thread {i} waits for CPU {cpu} and may not run there");
+            assert!(self.os.cpus[cpu.0 as usize].current.is_some(), "CPU {cpu} idles while thread {i} waits for it");
+        }
+        for (i, thread) in self.threads.iter().enumerate() {
+            let spent: u64 = thread.stats.times.iter().sum();
+            assert_eq!(spent, thread.stats.since - thread.stats.born, "thread {i}: cycles without a reason");
+            assert!(
+                thread.state != State::Done || thread.pipeline.buffer.len() == 0,
+                "thread {i} ended with stores on their way"
+            );
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Guest memory as the simulation sees it: addresses, lines, and which threads watch and wrote what.
+
+use super::arena::{Arena, PAGE};
+use super::heap::Heap;
+use crate::memory::Line;
+use crate::memory::lines::Sparse;
+use std::io;
+use std::sync::Arc;
+
+/// The arena with its heap, and what is kept of its lines.
+pub(crate) struct GuestMemory {
+    pub(crate) arena: Arc<Arena>,
+    /// The arena's first address.
+    pub(crate) base: usize,
+    /// A line is so many bytes, as a power of two.
+    pub(crate) line_shift: u32,
+    pub(crate) heap: Heap,
+    /// First watcher of each line, plus one.
+    pub(crate) watchers: Sparse<u32>,
+    /// Last writer of each eight bytes, plus one.
+    pub(crate) writers: Sparse<u32>,
+}
+
+impl GuestMemory {
+    /// Reserves an arena that holds the kernel's memory up to `kernel_end`, a heap of so many bytes, and `stacks` bytes of
+    /// stacks behind it.
+    pub(crate) fn reserve(
+        kernel_end: usize,
+        heap_bytes: usize,
+        stacks: usize,
+        line_shift: u32,
+    ) -> io::Result<GuestMemory> {
+        let heap_end = kernel_end + heap_bytes.next_multiple_of(PAGE);
+        let arena = Arena::reserve(heap_end + stacks)?;
+        arena.open(0, heap_end)?;
+        let lines = (arena.size() >> line_shift) + 1;
+        // SAFETY: both are arrays of integers, for which all-zero bytes are valid.
+        let (watchers, writers) = unsafe { (Sparse::new(lines)?, Sparse::new(arena.size() / 8 + 1)?) };
+        let heap = Heap::new(kernel_end, heap_end);
+        Ok(GuestMemory { base: arena.start(), arena, line_shift, heap, watchers, writers })
+    }
+
+    /// Lines that the arena has.
+    pub(crate) fn lines(&self) -> usize {
+        (self.arena.size() >> self.line_shift) + 1
+    }
+
+    /// The offset of a guest address.
+    ///
+    /// # Panics
+    /// The address is not guest memory: a cell on the host's heap or stack has no place on the chip.
+    #[inline(always)]
+    pub(crate) fn offset_of(&self, address: usize) -> usize {
+        let offset = address.wrapping_sub(self.base);
+        if offset >= self.arena.size() {
+            outside_memory(address);
+        }
+        offset
+    }
+
+    /// The line of an offset.
+    #[inline(always)]
+    pub(crate) fn line(&self, offset: usize) -> Line {
+        Line((offset >> self.line_shift) as u32)
+    }
+
+    /// The line of a guest address.
+    ///
+    /// # Panics
+    /// As [`GuestMemory::offset_of`].
+    #[inline(always)]
+    pub(crate) fn line_of(&self, address: usize) -> Line {
+        self.line(self.offset_of(address))
+    }
+
+    /// Whether a thread watches the line.
+    #[inline(always)]
+    pub(crate) fn is_watched(&self, line: Line) -> bool {
+        self.watchers[line.0 as usize] != 0
+    }
+}
+
+#[cold]
+fn outside_memory(address: usize) -> ! {
+    panic!(
+        "a guest used a cell at {address:#x}, which is not guest memory: put it into baton_machine::Owned, or onto a \
+         guest thread's stack"
+    )
+}

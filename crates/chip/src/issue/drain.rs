@@ -1,0 +1,179 @@
+//! Stores leave the buffer: the oldest asks for its line, is written when the line is owned, and the next one asks.
+
+use crate::base::event::Event;
+use crate::base::queue::Rank;
+use crate::base::thread::{OUTSIDE, ThreadId};
+use crate::base::token::{Asked, Token};
+use crate::core::buffer::{Forward, Store};
+use crate::engine::current::{operate, running, suspend, with};
+use crate::engine::reason::Reason;
+use crate::engine::state::{Engine, Step};
+use crate::memory::{Access, Answer, Line, Memory, Request};
+use baton_units::{CoreId, Cycles};
+
+impl Engine {
+    /// Whether there are store buffers.
+    #[inline(always)]
+    pub(crate) fn buffers(&self) -> bool {
+        self.chip.core.store_buffer != 0
+    }
+
+    /// A store of the running thread has entered its buffer.
+    fn enter(&mut self, store: Store) {
+        let id = self.running;
+        let thread = &mut self.threads[id as usize];
+        thread.stats.operations += 1;
+        thread.pipeline.buffer.push(store);
+        match thread.pipeline.buffer.len() - 1 {
+            0 => self.ask(id),
+            place => self.ask_ahead(id, place),
+        }
+    }
+
+    /// The oldest store asks for its line.
+    fn ask(&mut self, id: ThreadId) {
+        let thread = &self.threads[id as usize];
+        let Some(&Store { core, line, access, .. }) = thread.pipeline.buffer.head() else { return };
+        let request =
+            Request { token: Token::new(id, Asked::Head), core, line, access, mark: thread.mechanism.standing };
+        if let Answer::Served(served) = self.memory.request(request, Cycles(self.now)) {
+            if served.invalidates && self.guest.is_watched(line) {
+                self.invalidated(line);
+            }
+            self.queue.put(Event::store(id), served.at.0, Rank::Next);
+        }
+    }
+
+    /// A store behind the oldest asks for its line, so that it is here when its turn comes: it is written in order all
+    /// the same (x86-TSO). The line may be taken away again before; then the store asks once more.
+    fn ask_ahead(&mut self, id: ThreadId, place: usize) {
+        let thread = &self.threads[id as usize];
+        if place >= self.cores.windows[thread.cpu as usize].stores() {
+            return;
+        }
+        let Some(&Store { core, line, .. }) = thread.pipeline.buffer.behind(place) else { return };
+        let mark = thread.mechanism.standing;
+        let request =
+            Request { token: Token::new(id, Asked::Hint), core, line, access: Access::PrefetchExclusive, mark };
+        let answer = self.memory.request(request, Cycles(self.now));
+        debug_assert!(matches!(answer, Answer::Served(_)), "a hint is never waited for");
+    }
+
+    /// The oldest store's line is owned: it is written.
+    pub(crate) fn drained(&mut self, id: ThreadId) -> Step {
+        let Some(store) = self.threads[id as usize].pipeline.buffer.pop() else {
+            unreachable!("a store left an empty buffer")
+        };
+        if let Some(write) = store.write {
+            // SAFETY: the cell was alive when it was stored to, and `forget` has taken the value away if its memory was
+            // given back since; no guest runs now.
+            unsafe { write(self.guest.arena.at(store.offset).as_ptr(), store.value) };
+            self.wrote(store.offset, id);
+            if self.guest.is_watched(store.line) {
+                // Another thread may have come to this core and spin there on the line, which its core keeps.
+                self.invalidated(store.line);
+            }
+        }
+        if store.write.is_none() && self.chip.core.contexts != 1 && self.guest.is_watched(store.line) {
+            self.invalidated(store.line);
+        }
+        self.ask(id);
+        let last = self.cores.windows[self.threads[id as usize].cpu as usize].stores() - 1;
+        if last != 0 {
+            // The one that has come up to where lines are asked for.
+            self.ask_ahead(id, last);
+        }
+        let thread = &mut self.threads[id as usize];
+        if thread.pipeline.waits_for_room.is_some_and(|most| thread.pipeline.buffer.len() <= most) {
+            thread.pipeline.waits_for_room = None;
+            self.queue.put(Event::thread(id), self.now, Rank::Next);
+        }
+        Step::Handled
+    }
+
+    /// Guest memory is given back: stores that are on their way to it, anybody's, are not written.
+    pub(crate) fn forget_stores(&mut self, offset: usize, bytes: usize) {
+        for thread in &mut self.threads {
+            if thread.pipeline.buffer.len() != 0 {
+                thread.pipeline.buffer.forget(offset, bytes);
+            }
+        }
+    }
+}
+
+/// Waits until at most so many stores are in the running thread's buffer.
+#[cold]
+fn wait_for(most: usize) {
+    with(|engine| {
+        let thread = &mut engine.threads[engine.running as usize];
+        thread.pipeline.waits_for_room = Some(most);
+    });
+    suspend();
+    with(|engine| engine.charge_running(Reason::StoreBuffer));
+}
+
+#[inline(always)]
+fn buffered() -> usize {
+    with(|engine| match engine.running {
+        OUTSIDE => 0,
+        id => engine.threads[id as usize].pipeline.buffer.len(),
+    })
+}
+
+/// Waits until the running thread's buffer is empty.
+#[inline]
+pub(crate) fn drain() {
+    if buffered() != 0 {
+        wait_for(0);
+    }
+}
+
+/// Waits until no store to that line is in the running thread's buffer.
+#[inline]
+pub(crate) fn drain_line(line: Line) {
+    if buffered() != 0 && with(|engine| engine.threads[engine.running as usize].pipeline.buffer.has_line(line)) {
+        wait_for(0);
+    }
+}
+
+/// What the running thread's buffer has for a load; a load that needs part of a store waits here.
+#[inline]
+pub(crate) fn forward(offset: usize, bytes: usize) -> Option<u64> {
+    if buffered() == 0 {
+        return None;
+    }
+    match with(|engine| engine.threads[engine.running as usize].pipeline.buffer.forward(offset, bytes)) {
+        Forward::Nothing => None,
+        Forward::Value(value) => Some(value),
+        Forward::Blocked => {
+            wait_for(0);
+            None
+        }
+    }
+}
+
+/// The running thread stores into its buffer: a cycle, and the wait for a free entry. `store` is made when it enters.
+#[inline]
+pub(crate) fn store(store: impl FnOnce(CoreId) -> Store) {
+    let most = with(|engine| engine.window().store_buffer as usize);
+    if buffered() >= most {
+        wait_for(most - 1);
+    }
+    operate(Reason::Memory, |engine| engine.after(1));
+    with(|engine| {
+        let core = engine.core_of(engine.running);
+        engine.enter(store(core));
+    });
+}
+
+/// The cell at `offset` is dropped by the thread that runs: its own stores to it are not written.
+#[inline]
+pub(crate) fn forget_own(address: usize, bytes: usize) {
+    if !crate::engine::current::is_any() || running() == OUTSIDE || buffered() == 0 {
+        return;
+    }
+    with(|engine| {
+        let offset = address.wrapping_sub(engine.guest.base);
+        engine.threads[engine.running as usize].pipeline.buffer.forget(offset, bytes);
+    });
+}

@@ -1,0 +1,43 @@
+//! The algorithm's own instructions are charged: see [`instructions`](crate::core::instructions).
+
+use crate::config::CoresByKind;
+use crate::core::instructions::{Instructions, UNIT};
+use crate::engine::current::{operate, with};
+use crate::engine::reason::Reason;
+use crate::engine::state::Engine;
+
+impl Engine {
+    /// The instructions that an access brings with it on this chip, in units.
+    pub(crate) fn charge_of(cores: &CoresByKind, instructions: Instructions) -> u64 {
+        if cores.each().iter().all(|core| core.width == 0) { 0 } else { instructions.0 }
+    }
+
+    /// Whole cycles that `units` more instructions of the running thread take.
+    pub(crate) fn instructions(&mut self, units: u64) -> u64 {
+        let a_cycle = UNIT * u64::from(self.core_here().width);
+        if a_cycle == 0 {
+            return 0;
+        }
+        let thread = &mut self.threads[self.running as usize];
+        let all = u64::from(thread.pipeline.instructions) + units;
+        thread.pipeline.instructions = (all % a_cycle) as u32;
+        all / a_cycle
+    }
+}
+
+/// The running thread executes what lies before its next access.
+#[inline(always)]
+pub(crate) fn before_access() {
+    let units = with(|engine| engine.cores.own_instructions);
+    if units != 0 {
+        execute(units);
+    }
+}
+
+/// The running thread executes instructions, given in units.
+pub(crate) fn execute(units: u64) {
+    let cycles = with(|engine| engine.instructions(units));
+    if cycles != 0 {
+        operate(Reason::Work, |engine| engine.after(cycles));
+    }
+}

@@ -1,0 +1,18 @@
+//! Words of locks are found by the hinted atomics that are done on them.
+
+use crate::config::mechanism::LockRequest;
+use crate::engine::state::Engine;
+
+impl Engine {
+    /// The running thread is about to do an atomic on the word at `offset`: if it follows a lock's hint, the word is a
+    /// lock's.
+    #[inline]
+    pub(crate) fn note_lock_word(&mut self, offset: usize) {
+        let hint = self.threads[self.running as usize].mechanism.hint;
+        if self.log.watch.on && matches!(hint, Some(LockRequest::Try(..) | LockRequest::Release(_))) {
+            // SAFETY: the cell is alive, as an atomic is being done on it, and no other guest runs now.
+            let value = || unsafe { self.guest.arena.at(offset).cast::<u32>().read() };
+            self.log.watch.add(offset, value);
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Cores at work: what a guest thread's operations ask of its core, one access after another.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`drain`] | stores leave the buffer, and who waits until they have |
+//! | [`walk`] | loads that do not depend on each other |
+//! | [`hints`] | prefetches and pushes |
+//! | [`atomics`] | far atomics, performed at their homes |
+//! | [`instructions`] | the algorithm's own instructions between accesses |
+//! | [`locks`] | which words are locks |
+
+pub(crate) mod atomics;
+pub(crate) mod drain;
+pub(crate) mod hints;
+pub(crate) mod instructions;
+pub(crate) mod locks;
+pub(crate) mod walk;

@@ -1,0 +1,95 @@
+//! Applications at work: their threads start, can run and end.
+
+use crate::base::thread::ThreadId;
+use crate::engine::reason::Reason;
+use crate::engine::state::Engine;
+use crate::os::app::Spawn;
+use crate::os::app::{App, AppFigures, AppState, Main, Runs};
+use baton_units::Cycles;
+
+impl Engine {
+    /// The number of an application that is added.
+    pub(crate) fn add_app(&mut self, state: AppState) -> App {
+        self.os.apps.push(state);
+        App(self.os.apps.len() as u32 - 1)
+    }
+
+    /// How many threads of an application can run now.
+    pub(crate) fn runnable(&self, app: App) -> u32 {
+        self.os.apps[app.0 as usize].runnable
+    }
+
+    pub(super) fn app_forks(&mut self, app: App, at: u64) {
+        let app = &mut self.os.apps[app.0 as usize];
+        if app.alive == 0 {
+            app.began = at;
+        }
+        (app.alive, app.forks) = (app.alive + 1, app.forks + 1);
+    }
+
+    pub(crate) fn app_can_run(&mut self, thread: ThreadId, more: bool) {
+        let now = self.now;
+        let app = &mut self.os.apps[self.threads[thread as usize].os.app.0 as usize];
+        let runnable = if more { app.runnable + 1 } else { app.runnable - 1 };
+        app.count(runnable, now);
+    }
+
+    /// A thread has ended. If it was its application's last, that begins anew as long as it has runs: then its first thread
+    /// is to be made.
+    pub(crate) fn app_exits(&mut self, thread: ThreadId) -> Option<(Spawn, Main)> {
+        let now = self.now;
+        let app = &mut self.os.apps[self.threads[thread as usize].os.app.0 as usize];
+        (app.alive, app.exits) = (app.alive - 1, app.exits + 1);
+        if app.alive != 0 || app.main.is_none() {
+            return None;
+        }
+        app.done.push(Cycles(now - app.began));
+        let again = match app.runs {
+            Runs::Times(n) => app.done.len() < n as usize,
+            Runs::Background => !self.apps_are_through(),
+        };
+        let app = &mut self.os.apps[self.threads[thread as usize].os.app.0 as usize];
+        app.restarts += u64::from(again);
+        app.main.clone().filter(|_| again)
+    }
+
+    /// Every application that is waited for is through, though others may still run.
+    pub(crate) fn apps_are_through(&self) -> bool {
+        self.os.apps.iter().all(AppState::is_through)
+    }
+
+    /// The figures of all applications; the first one only if it had threads.
+    pub(crate) fn app_figures(&mut self) -> Vec<AppFigures> {
+        let now = self.now;
+        // On CPUs, ready, switched to, asleep.
+        let mut times = vec![[0; 4]; self.os.apps.len()];
+        for thread in &self.threads {
+            for reason in Reason::ALL {
+                let kind = match reason {
+                    Reason::Ready => 1,
+                    Reason::Switch | Reason::Waking => 2,
+                    Reason::Asleep => 3,
+                    _ => 0,
+                };
+                times[thread.os.app.0 as usize][kind] += thread.stats.times[reason as usize];
+            }
+        }
+        let figures = self.os.apps.iter_mut().zip(times).map(|(app, [cpu_time, ready, switching, asleep])| {
+            app.count(app.runnable, now);
+            AppFigures {
+                name: app.name.clone(),
+                runs: app.done.clone(),
+                forks: app.forks,
+                most_runnable: app.most_runnable,
+                runnable: Cycles(app.sum),
+                exits: app.exits,
+                restarts: app.restarts,
+                cpu_time: Cycles(cpu_time),
+                ready: Cycles(ready),
+                switching: Cycles(switching),
+                asleep: Cycles(asleep),
+            }
+        });
+        figures.filter(|app| app.forks != 0).collect()
+    }
+}

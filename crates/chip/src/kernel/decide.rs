@@ -1,0 +1,89 @@
+//! The policy is told what happens, and its decisions are carried out.
+
+use crate::base::event::Event;
+use crate::base::queue::Rank;
+use crate::config::Core;
+use crate::engine::state::Engine;
+use crate::os::policy::{Policy, speed};
+use baton_sched::{Cpus, Decision, Params, Scheduler};
+use baton_units::{CoreId, CpuId, Cycles};
+
+impl Engine {
+    /// Tells the policy how fast the CPUs of a core are from now on.
+    pub(crate) fn tell_speed(&mut self, core: CoreId) {
+        let speed = speed(self.cores.clocks.clock(core), self.chip.core.clock);
+        for cpu in 0..self.os.cpus.len() as u32 {
+            if self.chip.core_of(cpu) != core {
+                continue;
+            }
+            self.tell(|policy, now, out| policy.set_speed(now, CpuId(cpu), speed, out));
+        }
+        self.decide();
+    }
+
+    /// Another policy decides, on a chip without threads.
+    pub(crate) fn replace_policy(&mut self, make: &dyn Fn(&Cpus, &Params) -> Box<dyn Scheduler>) {
+        assert!(self.threads.is_empty(), "the policy is replaced before the first thread is spawned");
+        let cores: Vec<CoreId> = self.os.cpus.iter().map(|cpu| cpu.core).collect();
+        self.os.policy = Policy::made(&self.chip, &self.cores.kinds, &cores, make);
+        for cpu in 0..self.os.cpus.len() as u32 {
+            if self.os.cpus[cpu as usize].online {
+                continue;
+            }
+            self.tell(|policy, now, out| policy.set_online(now, CpuId(cpu), false, out));
+        }
+        self.decide();
+    }
+
+    /// What the chip file says of the running thread's core.
+    #[inline(always)]
+    pub(crate) fn core_here(&self) -> &Core {
+        let kinds = &self.cores.kinds;
+        if kinds.are_alike() { kinds.common() } else { kinds.of(self.core_of(self.running)) }
+    }
+
+    /// Tells the policy something, and keeps what it decides for [`Engine::decide`].
+    pub(crate) fn tell<R>(&mut self, f: impl FnOnce(&mut dyn Scheduler, Cycles, &mut Vec<Decision>) -> R) -> R {
+        let policy = &mut self.os.policy;
+        let answer = f(&mut *policy.scheduler, Cycles(self.now), &mut policy.out);
+        policy.waiting.extend(policy.out.drain(..));
+        answer
+    }
+
+    /// Carries out what the policy has decided, unless a caller is doing so. Gives how many CPUs were roused from
+    /// idling by that.
+    pub(crate) fn decide(&mut self) -> u32 {
+        if self.os.policy.waiting.is_empty() || std::mem::replace(&mut self.os.policy.at_work, true) {
+            return 0;
+        }
+        let mut roused = 0;
+        while let Some(decision) = self.os.policy.waiting.pop_front() {
+            roused += u32::from(self.carry_out(decision));
+        }
+        self.os.policy.at_work = false;
+        roused
+    }
+
+    /// Whether it roused a CPU.
+    fn carry_out(&mut self, decision: Decision) -> bool {
+        match decision {
+            Decision::Start(CpuId(cpu)) => return self.rouse(cpu),
+            Decision::Preempt(CpuId(cpu)) => self.call_off(cpu),
+            // A periodic tick stands for all timers.
+            Decision::Timer(..) | Decision::NoTimer(_) if self.chip.os.interrupt.tick.0 != 0 => {}
+            Decision::Timer(CpuId(cpu), at) => {
+                self.forget_timer(cpu);
+                self.os.cpus[cpu as usize].timer = true;
+                self.queue.put(Event::timer(cpu), at.0.max(self.now), Rank::Next);
+            }
+            Decision::NoTimer(CpuId(cpu)) => self.forget_timer(cpu),
+        }
+        false
+    }
+
+    pub(super) fn forget_timer(&mut self, cpu: u32) {
+        if std::mem::take(&mut self.os.cpus[cpu as usize].timer) {
+            self.queue.cancel(Event::timer(cpu));
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The engine's side of devices: their events, answers that come, and what an interrupt does at its core.
+
+use crate::base::event::Event;
+use crate::base::queue::Rank;
+use crate::base::thread::ThreadId;
+use crate::device::attached::{Consequence, DeviceEvent};
+use crate::engine::reason::Reason;
+use crate::engine::state::{Engine, Step};
+use crate::engine::thread::State;
+use crate::memory::{Carried, Transport};
+use crate::peripheral::port::Hold;
+use baton_units::Cycles;
+
+impl Engine {
+    /// The time of the devices' event has come.
+    pub(crate) fn devices_step(&mut self) -> Step {
+        let Some(mut devices) = self.devices.take() else { return Step::Handled };
+        let now = self.now;
+        devices.scheduled = u64::MAX;
+        while let Some(event) = devices.pop(now) {
+            match event {
+                DeviceEvent::Arrives(packet) => devices.arrives(packet, false, now),
+                DeviceEvent::Edge(device, cycle) => devices.at_edge(device, cycle, now),
+                DeviceEvent::Leaves(packet) => devices.leaves(packet, now),
+            }
+        }
+        self.devices = Some(devices);
+        self.devices_did();
+        Step::Handled
+    }
+
+    /// The network has carried a packet to its end; `placed`: to a place of a device's endpoint.
+    pub(crate) fn carried(&mut self, packet: u32, placed: bool) {
+        let now = self.now;
+        if let Some(devices) = &mut self.devices {
+            devices.arrives(packet, placed, now);
+        }
+        self.devices_did();
+    }
+
+    /// Does what follows from what the devices did, and puts their next event in.
+    pub(crate) fn devices_did(&mut self) {
+        while let Some(outcome) = self.devices.as_mut().and_then(|devices| devices.out.pop_front()) {
+            match outcome {
+                Consequence::Carry { packet, to_core } => {
+                    let Some(devices) = &mut self.devices else { continue };
+                    let there = *devices.packet(packet);
+                    let (core, device) = (self.chip.core_of(there.cpu), there.device);
+                    if let Some(mut transport) = self.memory.transport() {
+                        transport.carry(Carried { tag: packet, core, device, to_core }, Cycles(self.now));
+                    }
+                }
+                Consequence::Place(device) => {
+                    if let Some(mut transport) = self.memory.transport() {
+                        transport.free_place(device, Cycles(self.now));
+                    }
+                }
+                Consequence::Here(packet) => self.answer_here(packet),
+                Consequence::Interrupt { device, cpu } => self.interrupt(device, cpu),
+            }
+        }
+        let Some(devices) = &mut self.devices else { return };
+        let next = devices.next();
+        if next != devices.scheduled {
+            if devices.scheduled != u64::MAX {
+                self.queue.cancel(Event::DEVICES);
+            }
+            devices.scheduled = next;
+            if next != u64::MAX {
+                self.queue.put(Event::DEVICES, next.max(self.now), Rank::Next);
+            }
+        }
+    }
+
+    fn answer_here(&mut self, id: u32) {
+        let Some(devices) = &mut self.devices else { return };
+        let packet = *devices.packet(id);
+        let thread = packet.thread;
+        devices.is_answered(thread);
+        if let Some(at) = devices.crowded.iter().position(|&crowded| crowded == thread) {
+            devices.crowded.swap_remove(at);
+            self.queue.put(Event::thread(thread), self.now, Rank::Next);
+        } else if packet.stalls {
+            self.queue.put(Event::thread(thread), self.now, Rank::Next);
+        }
+        if !packet.wanted {
+            devices.drop_packet(id);
+        }
+    }
+
+    /// A device interrupts a CPU: its handler takes `device.interrupt` cycles there, as those of ticks and of calls between
+    /// CPUs take theirs, and wakes the thread that waits for the device longest; without one the interrupt is kept for
+    /// the next that asks.
+    fn interrupt(&mut self, device: u32, cpu: u32) {
+        // A device can name only CPUs that there are.
+        let Some(core) = self.os.cpus.get(cpu as usize).map(|cpu| cpu.core) else { return };
+        let Some(devices) = &mut self.devices else { return };
+        let cost = devices.of_one(device).interrupt.0;
+        let waiting = &mut devices.waiting[device as usize];
+        let waiter = (!waiting.is_empty()).then(|| waiting.remove(0));
+        devices.pending[device as usize] += u64::from(waiter.is_none());
+        self.interrupt_cpu(cpu, cost);
+        let Some(waiter) = waiter else { return };
+        let running = self.os.cpus[cpu as usize].current.map(|id| &self.threads[id as usize]);
+        let ends = match running {
+            // Behind the handlers that have put the computation off already.
+            Some(thread) if matches!(thread.state, State::Working(_)) => thread.pace.still_until.max(self.now),
+            _ => self.now + self.cores.clocks.whole(core, cost),
+        };
+        self.queue.put(Event::timeout(waiter), ends, Rank::Next);
+    }
+
+    /// Charges the time that a thread has stalled for a device: what it was held there has its own reasons.
+    pub(crate) fn charge_stall(&mut self, id: ThreadId, held: Option<(Hold, u64, u64)>) {
+        let now = self.now;
+        let thread = &mut self.threads[id as usize];
+        if let Some((why, from, until)) = held {
+            let reason = match why {
+                Hold::Full => Reason::QueueFull,
+                Hold::Empty => Reason::QueueEmpty,
+            };
+            let held = until.min(now).saturating_sub(from.max(thread.stats.since));
+            thread.charge(reason, thread.stats.since + held);
+        }
+        thread.charge(Reason::Device, now);
+    }
+
+    /// The run is cut off: charges the threads that stall for a device.
+    pub(crate) fn charge_stalls(&mut self) {
+        let Some(devices) = &self.devices else { return };
+        let stalls: Vec<_> = devices.stalls().map(|packet| (packet.thread, packet.held)).collect();
+        let crowded = devices.crowded.clone();
+        for (thread, held) in stalls {
+            self.charge_stall(thread, held);
+        }
+        for thread in crowded {
+            self.charge_stall(thread, None);
+        }
+    }
+}

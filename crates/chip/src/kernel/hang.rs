@@ -1,0 +1,53 @@
+//! Runs that hang although time goes on: ticks and time slices come for ever, and no thread gets anywhere.
+//!
+//! Without timers such a run falls silent: nothing is queued. With them it is looked for at each timer. A thread that waits
+//! leaves its wait only by what another thread does, so a run hangs if **every** thread waits without a deadline, no store
+//! and no answer of a device is on its way, and every thread that has a look at its cell from time to time has had one
+//! since then and found nothing new.
+
+use crate::engine::state::Engine;
+use crate::engine::thread::State;
+use crate::engine::waiting::Waited;
+use crate::memory::Memory;
+use crate::os::state::Quiet;
+
+impl Engine {
+    /// The waits of all threads, if all of them wait without a deadline and nothing is on its way to any.
+    fn all_wait(&self) -> Option<(u64, usize)> {
+        let mut newest = 0;
+        for thread in self.threads.iter().filter(|thread| thread.state != State::Done) {
+            let (on, since) = thread.wait.waits_on?;
+            if on == Waited::Time || thread.wait.bounded || thread.pipeline.buffer.len() != 0 {
+                return None;
+            }
+            newest = newest.max(since);
+        }
+        let devices = self.devices.as_ref().is_none_or(|devices| devices.scheduled == u64::MAX);
+        (devices && self.memory.next() == u64::MAX).then_some((newest, self.os.alive))
+    }
+
+    /// Called at a timer: whether no thread will ever leave its wait again.
+    pub(crate) fn hangs(&mut self) -> bool {
+        let Some(waits) = self.all_wait() else {
+            self.os.quiet = None;
+            return false;
+        };
+        let Some(quiet) = self.os.quiet.filter(|quiet| quiet.waits == waits) else {
+            self.os.quiet = Some(Quiet { waits, from: self.now });
+            return false;
+        };
+        let os = &self.chip.os;
+        let undisturbed = (os.interrupt.tick.0 == 0 || os.interrupt.tick_cost.0 == 0 && self.handler_lines() == 0)
+            && !self.threads.iter().any(|thread| matches!(thread.state, State::Ready | State::Starting));
+        self.threads.iter().all(|thread| match thread.state {
+            State::Done | State::Asleep => true,
+            // It would have noticed a store at once.
+            State::Spinning | State::Resting if thread.wait.watches => true,
+            // A halted CPU that no interrupt will reach.
+            State::Resting if undisturbed => true,
+            // Stalled for a device, which has nothing to do.
+            State::Running if matches!(thread.wait.waits_on, Some((Waited::Device(_), _))) => true,
+            _ => thread.wait.looked > quiet.from,
+        })
+    }
+}

@@ -1,0 +1,25 @@
+//! The operating system at work: what it does to threads and CPUs, each at the chip file's price.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`decide`] | the policy is told what happens, and its decisions are carried out |
+//! | [`run`] | threads come onto CPUs and leave them |
+//! | [`birth`] | a thread is born |
+//! | [`apps`] | applications start, end and start again |
+//! | [`online`] | cores switched off and on, and affinity that changes |
+//! | [`interrupt`] | ticks, and calls from CPU to CPU |
+//! | [`handler`] | what their handlers do in memory |
+//! | [`device`] | events of devices, answers that come, interrupts of devices |
+//! | [`futex`] | sleepers move from cell to cell |
+//! | [`hang`] | runs in which no thread gets anywhere, though timers come |
+
+pub(crate) mod apps;
+pub(crate) mod birth;
+pub(crate) mod decide;
+pub(crate) mod device;
+pub(crate) mod futex;
+pub(crate) mod handler;
+pub(crate) mod hang;
+pub(crate) mod interrupt;
+pub(crate) mod online;
+pub(crate) mod run;

@@ -1,0 +1,269 @@
+//! Threads come onto CPUs and leave them.
+
+use crate::base::event::Event;
+use crate::base::queue::Rank;
+use crate::base::thread::ThreadId;
+use crate::clock::domain::Remaining;
+use crate::engine::reason::Reason;
+use crate::engine::state::Engine;
+use crate::engine::thread::{Ended, Resume, State};
+use crate::engine::waiting::Waited;
+use crate::os::cpu::Doing;
+use baton_sched as sched;
+use baton_units::CpuId;
+
+impl Engine {
+    /// The thread can run from now on; until now its cycles had `reason`. Whether that roused an idle CPU.
+    pub(crate) fn make_ready(&mut self, id: ThreadId, reason: Reason) -> bool {
+        let now = self.now;
+        self.counts.wakes += 1;
+        let thread = &mut self.threads[id as usize];
+        thread.charge(reason, now);
+        thread.wait.waits_on = None;
+        thread.state = State::Ready;
+        self.app_can_run(id, true);
+        self.tell(|policy, now, out| policy.wake(now, sched::ThreadId(id), out));
+        self.decide() != 0
+    }
+
+    /// An idle CPU is to run a thread; whether it idled and has found one.
+    pub(crate) fn rouse(&mut self, cpu: u32) -> bool {
+        if self.os.cpus[cpu as usize].current.is_some() || !self.os.cpus[cpu as usize].online {
+            return false;
+        }
+        let Some(sched::ThreadId(id)) = self.tell(|policy, now, out| policy.pick(now, CpuId(cpu), out)) else {
+            return false;
+        };
+        let os = &self.chip.os;
+        let (latency, polls) = self.os.cpus[cpu as usize].wake_latency(self.now, os);
+        let event = self.start(cpu, id, Doing::Waking, latency);
+        // A CPU that polls sees that there is work; one that has halted is called.
+        let is_called = !polls || self.calls_pollers();
+        let called = self.other_than(cpu).filter(|_| is_called).is_some_and(|from| self.send_interrupt(from, cpu));
+        if is_called && self.handler_lines() != 0 {
+            // The interrupt's handler comes before the thread.
+            self.owes(id, 0);
+        }
+        if called {
+            self.os.cpus[cpu as usize].wakes = Some(event - self.now);
+        } else {
+            self.queue.put(Event::thread(id), event, Rank::Next);
+        }
+        true
+    }
+
+    /// Has a busy CPU's thread lose it: by an interrupt, if a thread on another CPU is the cause.
+    pub(super) fn call_off(&mut self, cpu: u32) {
+        if let Some(from) = self.other_than(cpu).filter(|_| self.os.cpus[cpu as usize].current.is_some()) {
+            if self.send_interrupt(from, cpu) {
+                return;
+            }
+            self.interrupt_cpu(cpu, self.chip.os.interrupt.cost.0);
+        }
+        self.preempt(cpu);
+    }
+
+    /// Takes the CPU from the thread that runs on it, at once or before its next operation.
+    pub(crate) fn preempt(&mut self, cpu: u32) {
+        let Some(id) = self.os.cpus[cpu as usize].current else { return };
+        if self.threads[id as usize].os.holds != 0 {
+            self.threads[id as usize].os.wanted = true;
+            return;
+        }
+        match self.threads[id as usize].state {
+            State::Working(until) => {
+                self.queue.cancel(Event::thread(id));
+                let left = self.rest_of(id, until);
+                self.forget_still(id);
+                self.step_aside(id, Resume::Work(left), Reason::Work);
+            }
+            State::Spinning => {
+                if self.interrupt_spin(id) {
+                    self.step_aside(id, Resume::Guest, Reason::Spin);
+                } else {
+                    self.threads[id as usize].os.leaves = true;
+                }
+            }
+            // The interrupt ends its rest; it gives the CPU up when it has left it.
+            State::Resting => {
+                let thread = &mut self.threads[id as usize];
+                (thread.os.preempt, thread.os.leaves) = (true, true);
+                self.end_rest(id, Ended::Interrupted);
+            }
+            State::Running | State::Starting | State::Interrupted => {
+                let thread = &mut self.threads[id as usize];
+                (thread.os.preempt, thread.os.leaves) = (true, true);
+            }
+            // It is about to leave: those who wait for its end are woken first.
+            State::Done => {}
+            State::Ready | State::Asleep => unreachable!("a thread that does not run has CPU {cpu}"),
+        }
+    }
+
+    /// The thread on a CPU becomes one that waits for a CPU; it goes on as `resume` says.
+    pub(crate) fn step_aside(&mut self, id: ThreadId, resume: Resume, reason: Reason) {
+        let now = self.now;
+        let thread = &mut self.threads[id as usize];
+        thread.charge(reason, now);
+        thread.state = State::Ready;
+        thread.resume = resume;
+        thread.stats.preemptions += 1;
+        let cpu = thread.cpu;
+        self.leave(cpu, id, |policy, now, out| policy.yields(now, sched::ThreadId(id), out));
+    }
+
+    /// The thread has left its CPU, which `f` tells the policy: the next one gets it.
+    pub(crate) fn leave(
+        &mut self,
+        cpu: u32,
+        last: ThreadId,
+        f: impl FnOnce(&mut dyn sched::Scheduler, baton_units::Cycles, &mut Vec<sched::Decision>),
+    ) {
+        let online = self.os.cpus[cpu as usize].online;
+        let picked = self.tell(|policy, now, out| {
+            f(policy, now, out);
+            if online { policy.pick(now, CpuId(cpu), out) } else { None }
+        });
+        match picked {
+            Some(sched::ThreadId(id)) => {
+                let switch = if last == id { 0 } else { self.chip.os.context_switch.0 };
+                let event = self.start(cpu, id, Doing::Switching, switch);
+                self.queue.put(Event::thread(id), event, Rank::Next);
+            }
+            None => {
+                let here = &mut self.os.cpus[cpu as usize];
+                here.current = None;
+                here.turn(if online { Doing::Idle } else { Doing::Off }, self.now, &self.chip.os);
+                if self.chip.os.interrupt.tick.0 != 0 {
+                    self.forget_timer(cpu);
+                }
+                self.deactivate(cpu);
+            }
+        }
+        self.decide();
+    }
+
+    /// Gives the CPU to a thread that is ready; when it will have switched to it, which takes `latency` and what a
+    /// migration costs.
+    fn start(&mut self, cpu: u32, id: ThreadId, doing: Doing, latency: u64) -> u64 {
+        let now = self.now;
+        let here = &mut self.os.cpus[cpu as usize];
+        here.turn(doing, now, &self.chip.os);
+        here.current = Some(id);
+        let core = here.core;
+        self.meter_move(id, core);
+        let thread = &mut self.threads[id as usize];
+        thread.charge(Reason::Ready, now);
+        thread.state = State::Starting;
+        let moved = thread.os.has_run && thread.core != core;
+        (thread.cpu, thread.core, thread.os.has_run) = (cpu, core, true);
+        self.counts.switches += 1;
+        self.counts.migrations += u64::from(moved);
+        let counts = &mut self.os.cpus[cpu as usize].counts;
+        (counts.switches, counts.migrations) = (counts.switches + 1, counts.migrations + u64::from(moved));
+        self.arm_tick(cpu);
+        let latency = latency + if moved { self.chip.os.migrate.0 } else { 0 };
+        let mode = self.activate(cpu);
+        self.share_core(core);
+        now + mode + self.cores.clocks.whole(core, latency)
+    }
+
+    /// The CPU has switched to the thread; whether its coroutine runs on now.
+    pub(crate) fn started(&mut self, id: ThreadId) -> bool {
+        let now = self.now;
+        let cpu = self.threads[id as usize].cpu;
+        let here = &mut self.os.cpus[cpu as usize];
+        let reason = if here.doing == Doing::Waking { Reason::Waking } else { Reason::Switch };
+        here.turn(Doing::Busy, now, &self.chip.os);
+        let thread = &mut self.threads[id as usize];
+        thread.charge(reason, now);
+        thread.state = State::Running;
+        let Resume::Work(left) = std::mem::replace(&mut thread.resume, Resume::Guest) else {
+            self.tell(|policy, now, out| policy.runs(now, CpuId(cpu), out));
+            self.decide();
+            return true;
+        };
+        let leaves = self.computes_on(id, left);
+        self.tell(|policy, now, out| policy.runs(now, CpuId(cpu), out));
+        self.decide();
+        if leaves {
+            self.preempt(cpu);
+        }
+        false
+    }
+
+    /// A thread goes on with what is left of its computation, behind the handlers that came while it could not. Whether it is to
+    /// leave its CPU at once.
+    pub(super) fn computes_on(&mut self, id: ThreadId, left: Remaining) -> bool {
+        let thread = &mut self.threads[id as usize];
+        let (due, handlers) = (std::mem::take(&mut thread.os.due), std::mem::take(&mut thread.os.handlers));
+        if handlers != 0 {
+            thread.resume = Resume::Work(left);
+            self.begin_handlers(id, handlers, due);
+            return false;
+        }
+        thread.pace.stolen += due;
+        (thread.pace.still_until, thread.pace.handling) = (self.now + due, due);
+        let leaves = std::mem::take(&mut thread.os.leaves);
+        thread.os.preempt = false;
+        let until = self.end_of(id, left);
+        self.threads[id as usize].state = State::Working(until);
+        self.queue.put(Event::thread(id), until, Rank::Next);
+        // It asks for its part of the core again.
+        self.share_core(self.core_of(id));
+        leaves
+    }
+
+    /// A new thread, which has no CPU yet, can run from `at` on.
+    pub(crate) fn sleep_until_start(&mut self, id: ThreadId, at: u64) {
+        let thread = &mut self.threads[id as usize];
+        thread.state = State::Asleep;
+        thread.wait.waits_on = Some((Waited::Time, self.now));
+        self.queue.put(Event::timeout(id), at, Rank::Next);
+    }
+
+    /// Wakes a thread from the sleep that it was in, or on its way to, when it was taken from its queue. Whether that
+    /// roused an idle CPU.
+    pub(crate) fn wake(&mut self, id: ThreadId, sleep: u64) -> bool {
+        let thread = &mut self.threads[id as usize];
+        if thread.os.futex_sleep != sleep {
+            // It has given up meanwhile.
+            false
+        } else if thread.state == State::Asleep {
+            thread.ended = Ended::Woken;
+            self.queue.cancel(Event::timeout(id));
+            self.wake_sleeper(id, None)
+        } else {
+            // Still on its way to sleep: it will find that it need not.
+            thread.os.woken_early = true;
+            false
+        }
+    }
+
+    /// The policy learns whose CPU the wake-up that follows comes from.
+    pub(super) fn tell_waker(&mut self) {
+        if let Some(waker) = self.threads.get(self.running as usize) {
+            self.os.policy.scheduler.waker(CpuId(waker.cpu));
+        }
+    }
+
+    /// The running thread sleeps until it is woken, or until `deadline`; the guest suspends.
+    pub(crate) fn sleep(&mut self, on: Waited, deadline: u64) {
+        let (id, now) = (self.running, self.now);
+        let thread = &mut self.threads[id as usize];
+        thread.state = State::Asleep;
+        thread.wait.waits_on = Some((on, now));
+        (thread.os.leaves, thread.os.wanted) = (false, false);
+        thread.os.preempt = thread.os.is_due();
+        thread.ended = Ended::Woken;
+        thread.resume = Resume::Guest;
+        thread.stats.sleeps += 1;
+        thread.stats.last_sleep = Some(now);
+        let cpu = thread.cpu;
+        if deadline != u64::MAX {
+            self.queue.put(Event::timeout(id), deadline.max(now), Rank::Next);
+        }
+        self.app_can_run(id, false);
+        self.leave(cpu, id, |policy, now, out| policy.block(now, sched::ThreadId(id), out));
+    }
+}

@@ -1,0 +1,125 @@
+//! Accesses of guests to lines and ranges, each with the instructions that come with it.
+
+use crate::base::thread::OUTSIDE;
+use crate::core::buffer::Store;
+use crate::core::instructions::{A_LINE, UNIT};
+use crate::engine::current::{operate, running, with};
+use crate::engine::reason::Reason;
+use crate::issue::drain;
+use crate::issue::instructions::execute;
+use crate::issue::walk;
+use crate::memory::{Access, Line, Memory};
+
+/// One access to the line of `address`, by a guest or, without time, from outside. An atomic that always writes is, on a
+/// chip with load-linked and store-conditional, these two until the second succeeds.
+#[inline(always)]
+pub(super) fn access(address: usize, access: Access) {
+    let (outside, units, links) = with(|engine| {
+        (engine.running == OUTSIDE, engine.cores.own_instructions, access == Access::Atomic && engine.cores.links)
+    });
+    if outside {
+        return;
+    }
+    if units != 0 {
+        execute(units);
+    }
+    if links {
+        while {
+            one(address, LOAD_LINKED);
+            !conditional(address)
+        } {}
+        end_hint();
+        return;
+    }
+    one(address, access);
+}
+
+/// An access whose own instructions were charged for already.
+#[inline(always)]
+pub(super) fn one(address: usize, access: Access) {
+    operate(Reason::Memory, |engine| {
+        let line = engine.guest.line_of(address);
+        // The thread may have come to another CPU on its way here.
+        let access = match access {
+            Access::LoadLinked(_) => Access::LoadLinked(engine.context()),
+            Access::StoreConditional(_) => Access::StoreConditional(engine.context()),
+            other => other,
+        };
+        engine.access(line, access).0
+    });
+    if matches!(access, Access::Store | Access::Atomic | Access::StoreConditional(_)) {
+        with(|engine| engine.stored_beside(engine.guest.line_of(address)));
+    }
+}
+
+/// The instruction that took the thread's hint is over.
+#[inline]
+pub(super) fn end_hint() {
+    with(|engine| {
+        if engine.running != OUTSIDE {
+            engine.threads[engine.running as usize].mechanism.hint = None;
+        }
+    });
+}
+
+/// Whether the chip does its atomics by load-linked and store-conditional, and a guest asks.
+#[inline]
+pub(super) fn by_links() -> bool {
+    with(|engine| engine.cores.links && engine.running != OUTSIDE)
+}
+
+/// Whether homes do the chip's atomics, and a guest asks.
+#[inline]
+pub(super) fn far() -> bool {
+    with(|engine| engine.cores.far && engine.running != OUTSIDE)
+}
+
+/// By the context on which it is done.
+pub(super) const LOAD_LINKED: Access = Access::LoadLinked(0);
+
+/// A store-conditional; whether the line has not been lost since the load-linked, so that it writes.
+pub(super) fn conditional(address: usize) -> bool {
+    one(address, Access::StoreConditional(0));
+    with(|engine| !engine.memory.failed(engine.core_of(engine.running), engine.context()))
+}
+
+/// One access to each line of a range whose data is read or written directly. Loads do not wait for each other as far as
+/// the core's window goes; stores go through the store buffer.
+pub(super) fn access_range(start: usize, bytes: usize, kind: Access) {
+    if running() == OUTSIDE || bytes == 0 {
+        return;
+    }
+    let (buffers, window) = with(|engine| (engine.buffers(), engine.window().loads(A_LINE)));
+    let lines = lines(start, bytes);
+    if kind == Access::Load && window > 1 && lines.len() > 1 {
+        return walk::load_all(lines.map(|at| place(at).1), A_LINE);
+    }
+    let beside = u64::from(A_LINE - 1) * UNIT;
+    lines.for_each(|at| {
+        execute(beside);
+        if kind == Access::Store && buffers {
+            let (offset, line) = place(at);
+            drain::store(|core| Store { offset, bytes: 0, value: 0, write: None, line, access: kind, core });
+        } else {
+            one(at, kind);
+        }
+    });
+}
+
+/// The first address of each line's part of a range.
+pub(super) fn lines(start: usize, bytes: usize) -> impl ExactSizeIterator<Item = usize> {
+    // Lines begin where the arena does, or whole lines from there.
+    let (base, line) = with(|engine| (engine.guest.base, 1usize << engine.guest.line_shift));
+    let first = start - start.wrapping_sub(base) % line;
+    let count = (start + bytes - first).div_ceil(line);
+    (0..count).map(move |turn| start.max(first + turn * line))
+}
+
+/// Where an address lies in guest memory, and in which line.
+#[inline(always)]
+pub(super) fn place(address: usize) -> (usize, Line) {
+    with(|engine| {
+        let offset = engine.guest.offset_of(address);
+        (offset, engine.guest.line(offset))
+    })
+}

@@ -1,0 +1,162 @@
+//! The futex protocol on the simulated machine: the kernel's memory at the start of the arena, prices from the chip file,
+//! and sleeping by the run queues.
+
+use crate::base::event::Event;
+use crate::base::thread::ThreadId;
+use crate::config::mechanism::LockRequest;
+use crate::engine::current::{give_up_core, suspend, with};
+use crate::engine::state::Engine;
+use crate::engine::thread::{Ended, State};
+use crate::engine::waiting::Waited;
+use crate::issue::drain::drain;
+use crate::machine::Simulated;
+use crate::machine::cell::SimulatedAtomic;
+use crate::machine::kernel::kernel;
+use crate::machine::kernel::{enter_kernel, enter_queue, leave_queue};
+use crate::machine::wait::mark_next;
+use crate::memory::Line;
+use crate::os::futex::layout::Layout;
+use crate::os::futex::protocol::{Bucket, Counter, Kernel, Node, OUT, Path};
+use baton_machine::{Deadline, Word};
+use std::cell::Cell;
+
+/// The kernel of the simulation that is current on this host thread.
+pub(crate) struct SimulatedKernel {
+    layout: Layout,
+    /// A CPU was roused by this call: the first one costs the interrupt.
+    roused: Cell<bool>,
+}
+
+impl SimulatedKernel {
+    /// The kernel of the current simulation.
+    pub(crate) fn new() -> SimulatedKernel {
+        SimulatedKernel { layout: with(|engine| engine.os.layout), roused: Cell::new(false) }
+    }
+
+    fn at<T>(&self, offset: usize) -> &T {
+        let at = with(|engine| engine.guest.arena.at(offset));
+        // SAFETY: the layout keeps this part of the arena for kernel structures, whose all-zero bytes are valid; it is
+        // never given out, only guests of this engine use it, and the arena outlives them.
+        unsafe { at.cast::<T>().as_ref() }
+    }
+}
+
+impl Kernel for SimulatedKernel {
+    type M = Simulated;
+
+    fn key<T: Word>(&self, cell: *const SimulatedAtomic<T>) -> u64 {
+        with(|engine| engine.guest.offset_of(cell.addr())) as u64
+    }
+
+    fn counter(&self, key: u64) -> &Counter<Simulated> {
+        self.at(Layout::counter(key as usize))
+    }
+
+    fn bucket_of(&self, key: u64) -> u32 {
+        self.layout.bucket_of(key as usize)
+    }
+
+    fn bucket(&self, number: u32) -> &Bucket<Simulated> {
+        self.at(self.layout.bucket(number))
+    }
+
+    fn node(&self, number: u32) -> &Node<Simulated> {
+        self.at(self.layout.node(number))
+    }
+
+    fn me(&self) -> u32 {
+        with(|engine| engine.threads[engine.running as usize].local.index())
+    }
+
+    fn path(&self, path: Path) {
+        match path {
+            Path::Wait | Path::Wake => enter_kernel(),
+            Path::Sleep => leave_queue(),
+        }
+        kernel(with(|engine| {
+            let os = &engine.chip.os;
+            match path {
+                Path::Wait => os.futex.wait_changed.0,
+                Path::Sleep => os.futex.wait.0.saturating_sub(os.futex.wait_changed.0),
+                Path::Wake => os.futex.wake_none.0,
+            }
+        }));
+        // The next access is the atomic on the bucket's lock: the registration, or the look for a sleeper.
+        match path {
+            Path::Wait => mark_next(LockRequest::Registration),
+            Path::Wake => mark_next(LockRequest::WakeUp),
+            Path::Sleep => {}
+        }
+    }
+
+    fn hold(&self, held: bool) {
+        if held && with(|engine| engine.threads[engine.running as usize].os.preempt) {
+            give_up_core();
+        }
+        with(|engine| {
+            let thread = &mut engine.threads[engine.running as usize];
+            if held {
+                thread.os.holds += 1;
+            } else {
+                thread.os.holds -= 1;
+                if thread.os.holds == 0 && std::mem::take(&mut thread.os.wanted) {
+                    (thread.os.preempt, thread.os.leaves) = (true, true);
+                }
+            }
+        });
+    }
+
+    fn block(&self, key: u64, state: &SimulatedAtomic<u32>, deadline: Option<Deadline>) -> bool {
+        let sleeps = with(|engine| {
+            let deadline = deadline.map_or(u64::MAX, |deadline| engine.chip.core.clock.cycles(deadline.at).0);
+            // Its own store may still be on its way, and no other thread writes what it says before: the value that counts is
+            // whether a waker has marked it.
+            if state.peek() == OUT {
+                return Err(false);
+            }
+            if engine.now >= deadline {
+                return Err(true);
+            }
+            engine.sleep(Waited::Cell(key as usize), deadline);
+            Ok(())
+        });
+        match sleeps {
+            Err(expired) => expired,
+            Ok(()) => {
+                suspend();
+                with(|engine| {
+                    let thread = &mut engine.threads[engine.running as usize];
+                    thread.wait.waits_on = None;
+                    thread.ended == Ended::Expired
+                })
+            }
+        }
+    }
+
+    fn unblock(&self, number: u32, bucket: u32) {
+        // The mark on the node is there before its thread can look.
+        drain();
+        let (id, roused, os) = with(|engine| {
+            let id = engine.os.numbers[number as usize];
+            let line = Line((self.layout.bucket(bucket) >> engine.guest.line_shift) as u32);
+            (id, engine.unblock(id, line), engine.chip.os.clone())
+        });
+        enter_queue(id);
+        // An idle CPU is roused by an interrupt, once for all; the queue of a busy one just grows.
+        let interrupt = os.futex.wake.0.saturating_sub(os.futex.wake_none.0);
+        kernel(if roused && !self.roused.replace(true) { interrupt } else { os.futex.wake_more.0 });
+    }
+}
+
+impl Engine {
+    /// Rouses a thread that sleeps on a cell, and leaves any other alone. Whether that roused an idle CPU.
+    fn unblock(&mut self, id: ThreadId, bucket: Line) -> bool {
+        let thread = &mut self.threads[id as usize];
+        if thread.state != State::Asleep || !matches!(thread.wait.waits_on, Some((Waited::Cell(_), _))) {
+            return false;
+        }
+        thread.ended = Ended::Woken;
+        self.queue.cancel(Event::timeout(id));
+        self.wake_sleeper(id, Some(bucket))
+    }
+}

@@ -1,0 +1,55 @@
+//! Coroutines of guest threads and their stacks.
+
+use crate::engine::current::with;
+use crate::guest::stack::{GuestStack, STACK};
+use crate::issue::drain::drain;
+use crate::machine::guest::Guest;
+use crate::os::app::Spawn;
+use crate::os::refused::Refused;
+use baton_machine::Local;
+use corosensei::Coroutine;
+use std::cell::RefCell;
+use std::ptr::NonNull;
+
+pub(crate) type Routine = Coroutine<(), (), (), GuestStack>;
+
+/// Coroutines and stacks; apart from the engine, as guests run while these are in use.
+pub(crate) struct Routines {
+    pub(crate) all: Vec<Option<NonNull<Routine>>>,
+    pub(crate) free_stacks: Vec<usize>,
+    pub(crate) next_stack: usize,
+}
+
+thread_local! {
+    pub(crate) static ROUTINES: std::cell::Cell<Option<NonNull<RefCell<Routines>>>> = const { std::cell::Cell::new(None) };
+}
+
+/// Adds a thread to the current simulation.
+pub(crate) fn create(spawn: Spawn, f: Box<dyn FnOnce()>) -> Result<Guest, Refused> {
+    let Some(routines) = ROUTINES.get() else { panic!("a guest thread was started outside of a simulation") };
+    // SAFETY: `Inside` keeps the simulation alive; the run loop does not borrow while guests run.
+    let routines = unsafe { routines.as_ref() };
+    let mut routines = routines.borrow_mut();
+    let id = routines.all.len() as u32;
+    let (arena, most) = with(|engine| (engine.guest.arena.clone(), engine.guest.arena.size()));
+    let offset = match routines.free_stacks.pop() {
+        Some(offset) => offset,
+        None if routines.next_stack + STACK <= most => {
+            routines.next_stack += STACK;
+            routines.next_stack - STACK
+        }
+        None => return Err(Refused::Threads(routines.all.iter().flatten().count())),
+    };
+    let stack = GuestStack::open(&arena, offset).map_err(|error| Refused::Memory(error.to_string()))?;
+    with(|engine| engine.add_thread(id, spawn))?;
+    let routine = Routine::with_stack(stack, move |yielder, ()| {
+        with(|engine| engine.threads[id as usize].yielder = yielder);
+        f();
+        drain();
+        let local: *const Local = with(|engine| &raw const *engine.threads[id as usize].local);
+        // SAFETY: boxed, and kept as long as the engine.
+        unsafe { (*local).finish() };
+    });
+    routines.all.push(Some(NonNull::from(Box::leak(Box::new(routine)))));
+    Ok(Guest(id))
+}

@@ -1,0 +1,41 @@
+//! Packets that are none of the memory system's own, and that its network carries beside its own: requests and answers of
+//! devices, and interrupts.
+
+use super::border::Line;
+use baton_noc::Header;
+use baton_units::CoreId;
+
+/// A packet between a core and a device, which the chip's network carries beside its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Carried {
+    /// Comes back with the notice that it has arrived.
+    pub(crate) tag: u32,
+    /// One end.
+    pub(crate) core: CoreId,
+    /// The other, by its number.
+    pub(crate) device: u32,
+    /// From the device to the core: an answer or an interrupt.
+    pub(crate) to_core: bool,
+}
+
+/// Where an interrupt comes from, or goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InterruptEnd {
+    /// A core.
+    Core(CoreId),
+    /// The home of a line.
+    HomeOf(Line),
+}
+
+/// An interrupt from one core to another, or a part of its way: a packet of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Interrupt {
+    /// Comes back with the notice that it has arrived.
+    pub(crate) tag: u32,
+    /// Its sender.
+    pub(crate) from: InterruptEnd,
+    /// Its receiver.
+    pub(crate) to: InterruptEnd,
+    /// What the sender's network interface writes into its header.
+    pub(crate) mark: Header,
+}

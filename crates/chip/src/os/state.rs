@@ -1,0 +1,92 @@
+//! The state of the operating system: CPUs, the policy, applications, futexes, thread numbers.
+
+use super::app::{AppState, Runs};
+use super::cpu::Cpu;
+use super::futex::{Futexes, layout::Layout};
+use super::policy::Policy;
+use crate::base::random::{Purpose, Random};
+use crate::base::thread::ThreadId;
+use crate::config::{Chip, CoresByKind};
+use crate::memory::Line;
+use crate::os::refused::Refused;
+use baton_machine::LockHint;
+use baton_units::CoreId;
+use baton_units::Cycles;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+/// Cores that are to be switched off or on, in order of time.
+#[derive(Default)]
+pub(crate) struct Switches {
+    pub(crate) to_come: BTreeMap<(u64, u64), (CoreId, bool)>,
+    /// Given so far, to keep the order of those of one moment.
+    pub(crate) given: u64,
+    pub(crate) scheduled: bool,
+    /// What could not be when its time came.
+    pub(crate) refused: Vec<(Cycles, Refused)>,
+}
+
+/// A futex's wake-up while it is carried out: what interrupts that it causes are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WakeUp {
+    /// The waker's newest hint, if its locks give hints.
+    pub(crate) hint: Option<LockHint>,
+    /// The line of the futex's bucket, if futexes live in memory.
+    pub(crate) bucket: Option<Line>,
+}
+
+/// What is known of a quiet spell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Quiet {
+    /// When the newest of the waits began, and how many threads live: another one is another spell.
+    pub(crate) waits: (u64, usize),
+    /// When it was noticed.
+    pub(crate) from: u64,
+}
+
+/// The operating system.
+pub(crate) struct Os {
+    /// What threads are scheduled onto: the contexts of the cores in use.
+    pub(crate) cpus: Vec<Cpu>,
+    pub(crate) policy: Policy,
+    pub(crate) apps: Vec<AppState>,
+    /// Cores that are to be switched off or on.
+    pub(crate) switches: Switches,
+    /// Every thread waits, as the last timer found.
+    pub(crate) quiet: Option<Quiet>,
+    /// Sleepers of futexes at fixed prices.
+    pub(crate) futexes: Futexes,
+    /// The futex wake-up that is being carried out.
+    pub(crate) wake_up: Option<WakeUp>,
+    /// Where the kernel's memory is.
+    pub(crate) layout: Layout,
+    /// Halted threads, by the cell that they wait on, in the order in which they halted.
+    pub(crate) halted: Vec<(usize, ThreadId)>,
+    /// The thread that has each number ([`Local::index`](baton_machine::Local::index)), or had it last.
+    pub(crate) numbers: Vec<ThreadId>,
+    pub(crate) free_numbers: BTreeSet<u32>,
+    /// Threads that have not ended.
+    pub(crate) alive: usize,
+    pub(crate) start_noise: Random,
+}
+
+impl Os {
+    /// An operating system without threads, whose CPUs are contexts of these cores.
+    pub(crate) fn new(chip: &Chip, kinds: &CoresByKind, contexts: &[CoreId], layout: Layout, seed: u64) -> Os {
+        Os {
+            cpus: contexts.iter().map(|&core| Cpu::new(core)).collect(),
+            policy: Policy::new(chip, kinds, contexts),
+            apps: vec![AppState::new(String::new(), Runs::Times(1), None)],
+            switches: Switches::default(),
+            quiet: None,
+            futexes: Futexes::new(),
+            wake_up: None,
+            layout,
+            halted: Vec::new(),
+            numbers: Vec::new(),
+            free_numbers: BTreeSet::new(),
+            alive: 0,
+            start_noise: Random::new(seed, Purpose::Start),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Kinds of devices: what each is asked and answers, its keys, and what it does. How packets reach them is `device`'s part.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`port`](mod@port) | what a device sees and does: requests, answers, holding, interrupts |
+//! | [`typed`] | devices of a protocol: their requests and answers as values |
+//! | [`settings`] | the keys of a kind, read into a type of its own |
+//! | [`mailbox`] | the simplest one: boxes of words that block when full or empty |
+//! | [`alarm`] | interrupts a CPU at a time |
+//!
+//! **A new kind is one file here and a word in the registry below.** The file has a constant `KIND`.
+
+pub mod port;
+pub mod settings;
+pub mod typed;
+
+pub use port::{Answer, Cpu, Hold, Port, Request, Taken};
+pub use settings::{OwnKey, Settings};
+pub use typed::{Typed, TypedDevice};
+
+/// A device. Its time is the cycle of its own clock; each call stands at an edge of it, and takes no time by itself.
+pub trait Device {
+    /// It is offered the first request that stands in its port. Requests of one thread come in the order in which it made
+    /// them. One that it takes is its own from now on, and has given its place in the port back; one that it leaves stays
+    /// there, and bars the way to all behind it.
+    fn take(&mut self, request: Request, port: &mut Port<'_>) -> Taken;
+
+    /// An edge that it asked for by [`Port::tick_at`]; requests of the same edge have come before.
+    fn tick(&mut self, port: &mut Port<'_>) {
+        let _ = port;
+    }
+
+    /// An answer has left on its way to the core: room that it kept for it is free.
+    fn left(&mut self, answered: &Request, port: &mut Port<'_>) {
+        let _ = (answered, port);
+    }
+
+    /// What it has counted so far, each with its name.
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    /// The protocol that it speaks ([`Protocol::KIND`](baton_machine::device::Protocol::KIND)); empty: none that has a type.
+    fn protocol(&self) -> &'static str {
+        ""
+    }
+}
+
+/// A kind of device.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceKind {
+    /// Its name in `device.kind`, and of its table: `[device.NAME]`.
+    pub name: &'static str,
+    /// The keys that it has beside those of every device's link and clock.
+    pub keys: &'static [OwnKey],
+    /// Makes one from the values of these keys.
+    pub make: fn(&Settings) -> Box<dyn Device>,
+}
+
+/// The modules of these names, the list of their kinds, and what `device.kind` may be.
+macro_rules! kinds {
+    ($($kind:ident,)+) => {
+        $(pub mod $kind;)+
+
+        /// The kinds of devices, by `device.kind`.
+        pub const KINDS: &[DeviceKind] = &[$($kind::KIND),+];
+
+        /// What `device.kind` may be.
+        pub const KINDS_EXPECTED: &str =
+            concat!($("\"", stringify!($kind), "\", ",)+ "or one of them for each device as in \"mailbox alarm\"");
+    };
+}
+
+kinds! {
+    mailbox,
+    alarm,
+}

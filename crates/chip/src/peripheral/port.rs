@@ -1,0 +1,137 @@
+//! What a device sees and does.
+
+use baton_machine::device::Words;
+
+/// A request at its device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub(crate) packet: u32,
+    /// What is wanted; the device's own numbers.
+    pub op: u32,
+    /// What with.
+    pub words: [u64; 3],
+    /// It comes from a system call: only such may configure.
+    pub privileged: bool,
+    /// The CPU that it comes from: a hardware thread.
+    pub cpu: u32,
+}
+
+impl Request {
+    /// What it carries.
+    pub fn words(&self) -> Words {
+        Words { tag: self.op, words: self.words }
+    }
+}
+
+/// What a device does with a request that it is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// It has taken the request out of its port, whose place is free.
+    Yes,
+    /// The request stays where it is, and those behind it: the device has no room for it. It is offered again at the next edge
+    /// of its clock, if it has taken another one meanwhile, had a tick or seen an answer leave: otherwise it would say the same.
+    Later,
+}
+
+/// A CPU that the chip has, and that can be interrupted: [`Port::cpu`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cpu(pub(crate) u32);
+
+/// What keeps a request waiting at its device; the thread that stalls for it has this in its cycle stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// There is no room for what it brings.
+    Full,
+    /// What it wants is not there.
+    Empty,
+}
+
+/// What a device did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// An answer leaves at a cycle of the device.
+    Answer { packet: u32, at: u64, answer: Answer },
+    /// A request is kept waiting from now on.
+    Hold { packet: u32, why: Hold },
+    /// It wants an edge.
+    Tick { at: u64 },
+    /// A CPU is interrupted; leaves now.
+    Interrupt { cpu: u32 },
+}
+
+/// A device's answer to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// 0: done. Other numbers are the device's own, and say why not.
+    pub status: u32,
+    /// What was asked for.
+    pub value: u64,
+    /// More of it, in protocols whose answers have more than a word.
+    pub more: [u64; 2],
+}
+
+impl From<Words> for Answer {
+    fn from(Words { tag, words: [value, more, most] }: Words) -> Answer {
+        Answer { status: tag, value, more: [more, most] }
+    }
+}
+
+impl From<Answer> for Words {
+    fn from(Answer { status, value, more: [more, most] }: Answer) -> Words {
+        Words { tag: status, words: [value, more, most] }
+    }
+}
+
+impl Answer {
+    /// Done, with this.
+    pub fn done(value: u64) -> Answer {
+        Answer { status: 0, value, more: [0; 2] }
+    }
+
+    /// Not done, for a reason of the device's own; not 0.
+    pub fn refused(status: u32) -> Answer {
+        Answer { status, value: 0, more: [0; 2] }
+    }
+}
+
+/// A device's side of its link.
+pub struct Port<'a> {
+    pub(crate) now: u64,
+    /// CPUs in use.
+    pub(crate) cpus: u32,
+    pub(crate) effects: &'a mut Vec<Effect>,
+}
+
+impl Port<'_> {
+    /// The cycle of the device's clock.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Answers a request; the answer leaves in `at`, a cycle of the device's clock that is not past. Each request is answered
+    /// once.
+    pub fn answer(&mut self, request: &Request, at: u64, answer: Answer) {
+        self.effects.push(Effect::Answer { packet: request.packet, at: at.max(self.now), answer });
+    }
+
+    /// From now until its answer the request is kept waiting, for this reason: inside the device, which has taken it, or in
+    /// its port, if it takes it later.
+    pub fn hold(&mut self, request: &Request, why: Hold) {
+        self.effects.push(Effect::Hold { packet: request.packet, why });
+    }
+
+    /// Asks for the edge `at`, which is to come; of several the first counts, and it can ask again then.
+    pub fn tick_at(&mut self, at: u64) {
+        self.effects.push(Effect::Tick { at: at.max(self.now + 1) });
+    }
+
+    /// The CPU of that number, if the chip has so many in use. A device refuses a request that names another.
+    pub fn cpu(&self, number: u64) -> Option<Cpu> {
+        u32::try_from(number).ok().filter(|&number| number < self.cpus).map(Cpu)
+    }
+
+    /// Interrupts a CPU.
+    pub fn interrupt(&mut self, cpu: Cpu) {
+        self.effects.push(Effect::Interrupt { cpu: cpu.0 });
+    }
+}

@@ -1,0 +1,175 @@
+//! A core's clock changes: by the host at a time, by a guest's system call, or by the operating system.
+
+use crate::base::event::Event;
+use crate::base::queue::Rank;
+use crate::base::thread::ThreadId;
+use crate::clock::domain::Remaining;
+use crate::clock::domain::whole;
+use crate::engine::spin::progress;
+use crate::engine::state::{Engine, Step};
+use crate::engine::thread::State;
+use crate::memory::Memory;
+use baton_units::{CoreId, Hertz};
+
+impl Engine {
+    /// The CPU of a thread, and its core.
+    #[inline(always)]
+    fn place(&self, id: ThreadId) -> (u32, CoreId) {
+        (self.threads[id as usize].cpu, self.core_of(id))
+    }
+
+    /// When so many cycles of the running thread's core, which begin now, are over.
+    #[inline(always)]
+    pub(crate) fn after(&mut self, cycles: u64) -> u64 {
+        if self.cores.clocks.is_uniform() {
+            return self.now + cycles;
+        }
+        let place = self.place(self.running);
+        self.cores.clocks.after(place, self.now, cycles)
+    }
+
+    /// What is left of a thread's computation that would be over at `until`, as it loses its CPU.
+    pub(crate) fn rest_of(&mut self, id: ThreadId, until: u64) -> Remaining {
+        let place = self.place(id);
+        // What it stands still before it goes on is no computation.
+        let from = self.threads[id as usize].pace.still_until.clamp(self.now, until);
+        self.cores.clocks.rest(place, from, until)
+    }
+
+    /// A thread goes on with what was left of its computation, on the CPU that it has now: when that is over.
+    pub(crate) fn end_of(&mut self, id: ThreadId, left: Remaining) -> u64 {
+        let place = self.place(id);
+        let from = self.threads[id as usize].pace.still_until.max(self.now);
+        self.cores.clocks.end(place, from, left)
+    }
+
+    /// When a computation of the running thread, of so many cycles of a core of its own, is over.
+    #[inline(always)]
+    pub(crate) fn computes(&mut self, cycles: u64) -> u64 {
+        if self.chip.core.contexts == 1 {
+            return self.after(cycles);
+        }
+        let work = self.cores.clocks.computation(cycles);
+        self.end_of(self.running, work)
+    }
+
+    /// Another clock of a core is asked for now; the core has it `core.clock_latency` later.
+    pub(crate) fn ask_for_clock(&mut self, core: CoreId, clock: Hertz) {
+        match self.chip.core.clock_latency.0 {
+            0 => self.set_clock(core, clock),
+            latency => self.schedule_clock(self.now + latency, core, clock),
+        }
+    }
+
+    /// Another clock of a core will be asked for at a time that is not past.
+    pub(crate) fn change_clock_at(&mut self, at: u64, core: CoreId, clock: Hertz) {
+        self.schedule_clock(at.saturating_add(self.chip.core.clock_latency.0), core, clock);
+    }
+
+    fn schedule_clock(&mut self, at: u64, core: CoreId, clock: Hertz) {
+        let number = self.cores.clocks.changes.len() as u64;
+        self.cores.clocks.changes.insert((at.max(self.now), number), (core, clock));
+        self.schedule_change();
+    }
+
+    fn schedule_change(&mut self) {
+        let now = self.now;
+        let next = self.cores.clocks.changes.first_key_value().map_or(u64::MAX, |(key, _)| key.0);
+        if next == self.cores.clocks.scheduled {
+            return;
+        }
+        if self.cores.clocks.scheduled != u64::MAX {
+            self.queue.cancel(Event::CLOCKS);
+        }
+        self.cores.clocks.scheduled = next;
+        if next != u64::MAX {
+            self.queue.put(Event::CLOCKS, next.max(now), Rank::Next);
+        }
+    }
+
+    /// The time of a change has come.
+    pub(crate) fn clocks_step(&mut self) -> Step {
+        self.cores.clocks.scheduled = u64::MAX;
+        while let Some(entry) = self.cores.clocks.changes.first_entry().filter(|entry| entry.key().0 <= self.now) {
+            let (core, clock) = entry.remove();
+            self.set_clock(core, clock);
+        }
+        self.schedule_change();
+        Step::Handled
+    }
+
+    /// A core has another clock from now on; what its CPUs compute, and the pauses of those that spin, are re-rated.
+    pub(crate) fn set_clock(&mut self, core: CoreId, clock: Hertz) {
+        let before = self.cores.clocks.clock(core);
+        if clock == before {
+            return;
+        }
+        self.meter_change(core);
+        let cpus = (0..self.chip.core.contexts).map(|context| core.0 + context * self.chip.core.count);
+        let running: Vec<ThreadId> =
+            cpus.filter_map(|cpu| self.os.cpus.get(cpu as usize).and_then(|cpu| cpu.current)).collect();
+        let left: Vec<Option<Remaining>> = running
+            .iter()
+            .map(|&id| match self.threads[id as usize].state {
+                State::Working(until) => Some(self.rest_of(id, until)),
+                _ => None,
+            })
+            .collect();
+        self.cores.clocks.set(core, clock);
+        self.memory.set_clock(core, self.cores.clocks.ratio(core));
+        for (id, left) in running.into_iter().zip(left) {
+            match left {
+                Some(left) => {
+                    let until = self.end_of(id, left);
+                    self.threads[id as usize].state = State::Working(until);
+                    self.queue.cancel(Event::thread(id));
+                    self.queue.put(Event::thread(id), until, Rank::Next);
+                }
+                None if self.threads[id as usize].state == State::Spinning => self.re_rate_spin(id, before),
+                None => {}
+            }
+        }
+        self.tell_speed(core);
+    }
+
+    /// The pause between two tries goes on at the new clock; a try that is under way ends as it began.
+    fn re_rate_spin(&mut self, id: ThreadId, before: Hertz) {
+        let now = self.now;
+        let core = self.core_of(id);
+        let clock = self.cores.clocks.clock(core);
+        let scaled = |ticks: u64| whole(ticks, before.0, clock.0);
+        let hit = self.memory.hit(core).0;
+        let gap = self.cores.clocks.whole(core, self.threads[id as usize].wait.spin.between);
+        let thread = &mut self.threads[id as usize];
+        let spin = &mut thread.wait.spin;
+        if !thread.wait.watches {
+            // Its last try is under way, or its next one is known to miss.
+            if spin.hits {
+                return;
+            }
+            spin.first = now + scaled(spin.first - now);
+            let at = spin.first;
+            self.queue.cancel(Event::thread(id));
+            self.queue.put(Event::thread(id), at, Rank::Try(id));
+            return;
+        }
+        let (done, under_way) = progress(spin, now);
+        let pause = spin.issue(done).saturating_sub(now);
+        if spin.most != u64::MAX {
+            spin.most -= done;
+        }
+        spin.before += done;
+        match under_way {
+            Some(end) => (spin.busy, spin.first) = (end, end + gap),
+            None => (spin.busy, spin.first) = (0, now + scaled(pause)),
+        }
+        (spin.period, spin.hit) = (gap + hit, hit);
+        let tries = spin.tries();
+        spin.done = spin.before.saturating_add(tries);
+        let last = spin.last_end(tries);
+        self.queue.cancel(Event::thread(id));
+        if tries != u64::MAX {
+            self.queue.put(Event::thread(id), last.max(now), Rank::Try(id));
+        }
+    }
+}

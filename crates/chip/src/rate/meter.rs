@@ -1,0 +1,158 @@
+//! How long CPUs were in which state, at which clock.
+//!
+//! It costs nothing while guests run: where a thread's cycles went is in its cycle stack already. Only when a core's clock
+//! changes, or a thread comes to a core with another one, what it has spent so far is put down under the old clock.
+
+use crate::base::thread::ThreadId;
+use crate::engine::reason::Reason;
+use crate::engine::rest::{Phase, Still};
+use crate::engine::spin::progress;
+use crate::engine::state::Engine;
+use crate::engine::thread::{State, Thread};
+use crate::os::cpu::CpuFigures;
+use crate::power::{PowerState, STATES, Spent};
+use baton_units::{CoreId, Cycles, Hertz};
+
+impl Thread {
+    /// A spinning wait begins that has PAUSE between its tries, or a PAUSE.
+    #[inline]
+    pub(crate) fn pauses(&mut self) {
+        self.stats.finer.pausing = self.stats.times[Reason::Spin as usize];
+    }
+
+    /// It is over.
+    #[inline]
+    pub(crate) fn paused(&mut self) {
+        if self.stats.finer.pausing != u64::MAX {
+            self.stats.finer.paused += self.stats.times[Reason::Spin as usize] - self.stats.finer.pausing;
+            self.stats.finer.pausing = u64::MAX;
+        }
+    }
+
+    /// It stands still from now on.
+    pub(crate) fn stands_still(&mut self, now: u64) {
+        self.stats.finer.still_since = now;
+    }
+
+    /// It stands still no more.
+    pub(crate) fn stood_still(&mut self, now: u64) {
+        let at = match self.wait.rest.still {
+            Still::Monitor(depth) => depth.clamp(1, 3) as usize - 1,
+            Still::Halted => 3,
+        };
+        self.stats.finer.still[at] += now - self.stats.finer.still_since;
+        self.stats.finer.still_since = now;
+    }
+
+    /// Its time on CPUs so far, by state.
+    fn spent(&self) -> [u64; STATES] {
+        let mut spent = [0; STATES];
+        let away = [Reason::Asleep, Reason::Ready];
+        let on = Reason::ALL.into_iter().filter(|reason| !away.contains(reason));
+        let whole: u64 = on.map(|reason| self.stats.times[reason as usize]).sum();
+        let spinning = self.stats.times[Reason::Spin as usize];
+        let open = if self.stats.finer.pausing == u64::MAX { 0 } else { spinning - self.stats.finer.pausing };
+        let paused = self.stats.finer.paused + open;
+        spent[PowerState::Pause as usize] = paused;
+        spent[PowerState::Spin as usize] = spinning - paused;
+        let first = PowerState::Monitor1 as usize;
+        spent[first..first + 4].copy_from_slice(&self.stats.finer.still);
+        spent[PowerState::Active as usize] = whole - spinning - self.stats.finer.still.iter().sum::<u64>();
+        spent
+    }
+}
+
+impl Engine {
+    /// Puts down what a thread has spent since it was last put down, under this clock.
+    fn put_down(&mut self, id: ThreadId, clock: Hertz) {
+        let thread = &mut self.threads[id as usize];
+        let spent = thread.spent();
+        let settled = std::mem::replace(&mut thread.stats.finer.settled, spent);
+        let here = self.meter.by_clock.entry(clock.0).or_default();
+        here.iter_mut().zip(spent.iter().zip(settled)).for_each(|(sum, (now, before))| *sum += now - before);
+    }
+
+    /// A thread is about to come to a core.
+    #[inline]
+    pub(crate) fn meter_move(&mut self, id: ThreadId, core: CoreId) {
+        let from = self.cores.clocks.clock(self.core_of(id));
+        if from != self.cores.clocks.clock(core) {
+            self.put_down(id, from);
+        }
+    }
+
+    /// A core is about to have another clock. What its CPUs' threads do now is charged up to now, if it can be told; an
+    /// access or a system call that is under way goes under the clock that it ends with.
+    pub(crate) fn meter_change(&mut self, core: CoreId) {
+        let (clock, now) = (self.cores.clocks.clock(core), self.now);
+        for id in 0..self.threads.len() as ThreadId {
+            if self.core_of(id) != core {
+                continue;
+            }
+            let thread = &mut self.threads[id as usize];
+            match thread.state {
+                State::Working(_) => thread.charge(Reason::Work, now),
+                State::Spinning => {
+                    // A try that is under way is an access: it is charged when it ends.
+                    let issued = match progress(&thread.wait.spin, now) {
+                        (_, Some(end)) if now < thread.wait.spin.busy => end.min(thread.stats.since),
+                        (_, Some(end)) => end - thread.wait.spin.hit,
+                        (_, None) => now,
+                    };
+                    thread.charge(Reason::Spin, issued.max(thread.stats.since));
+                }
+                State::Resting => {
+                    thread.charge(Reason::Monitor, now);
+                    self.meter_still(id);
+                }
+                _ => {}
+            }
+            self.put_down(id, clock);
+        }
+    }
+
+    /// A thread that stands still is charged for it up to now.
+    fn meter_still(&mut self, id: ThreadId) {
+        let now = self.now;
+        let thread = &mut self.threads[id as usize];
+        if thread.state == State::Resting && thread.wait.rest.phase == Phase::Still {
+            thread.stood_still(now);
+        }
+    }
+
+    /// The run is over, at `end`, and all threads are charged: what all CPUs did.
+    pub(crate) fn metered(&mut self, end: Cycles, cpus: &[CpuFigures]) -> Vec<Spent> {
+        for id in 0..self.threads.len() as ThreadId {
+            self.meter_still(id);
+            let clock = self.cores.clocks.clock(self.core_of(id));
+            self.put_down(id, clock);
+        }
+        let by_clock = self.meter.by_clock.iter().flat_map(|(&clock, states)| {
+            let of = move |(&state, &cycles): (&PowerState, &u64)| Spent {
+                state,
+                clock: Some(Hertz(clock)),
+                cycles: Cycles(cycles),
+            };
+            PowerState::ALL.iter().zip(states).map(of)
+        });
+        let unused = u64::from(self.chip.cpus() - self.os.cpus.len() as u32) * end.0;
+        let of = |names: fn(&str) -> bool| -> u64 {
+            let times = cpus.iter().flat_map(|cpu| &cpu.times);
+            times.filter(|(name, _)| names(name)).map(|(_, time)| time.0).sum()
+        };
+        let without = [
+            (PowerState::IdlePoll, of(|name| name == "polling")),
+            (PowerState::Idle, of(|name| name == "halted")),
+            (PowerState::IdleDeep, of(|name| name.starts_with("idle_"))),
+            (PowerState::Off, of(|name| name == "off") + unused),
+        ];
+        let without = without.map(|(state, cycles)| Spent { state, clock: None, cycles: Cycles(cycles) });
+        let all: Vec<Spent> = by_clock.chain(without).filter(|spent| spent.cycles.0 != 0).collect();
+        debug_assert_eq!(
+            all.iter().map(|spent| spent.cycles.0).sum::<u64>(),
+            u64::from(self.chip.cpus()) * end.0,
+            "a CPU's time is without a state"
+        );
+        all
+    }
+}

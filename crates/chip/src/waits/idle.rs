@@ -1,0 +1,124 @@
+//! Idle waits begin, end and are left: see [`rest`](crate::engine::rest).
+
+use crate::base::event::Event;
+use crate::base::queue::Rank;
+use crate::base::thread::ThreadId;
+use crate::engine::reason::Reason;
+use crate::engine::rest::{Phase, Rest, Still, Terms};
+use crate::engine::state::Engine;
+use crate::engine::thread::{Ended, State};
+use crate::memory::{Line, Memory};
+
+impl Engine {
+    /// MONITOR's last step: the running thread has just loaded the line, and watches it from now on. Without the line
+    /// (it may have been lost on the way to the core) the monitor is not armed.
+    pub(crate) fn arm(&mut self, line: Line) {
+        let id = self.running;
+        self.unwatch(id);
+        let core = self.core_of(id);
+        if self.memory.holds(core, line) {
+            self.threads[id as usize].wait.spin.line = line;
+            self.watch(id, line);
+        }
+    }
+
+    /// MWAIT: the CPU of the running thread goes to stand still, and the guest suspends; false if the monitor is not
+    /// armed any more, and the instruction does nothing.
+    pub(crate) fn begin_monitor(&mut self, terms: Terms) -> bool {
+        if !self.threads[self.running as usize].wait.watches {
+            return false;
+        }
+        let spurious = match self.chip.wait.spurious {
+            0.0 => u64::MAX,
+            // Even between 1 and twice the mean, in whole numbers: the same on every host.
+            rate => self.now + terms.enter + 1 + self.spurious.below((2e6 / rate) as u64),
+        };
+        self.begin_rest(Terms { until: terms.until.min(spurious), ..terms });
+        true
+    }
+
+    /// The CPU of the running thread goes to stand still; the guest suspends.
+    pub(crate) fn begin_rest(&mut self, terms: Terms) {
+        let id = self.running;
+        let thread = &mut self.threads[id as usize];
+        let Terms { still, exit, until, .. } = terms;
+        thread.wait.rest = Rest { still, phase: Phase::Entering, until, exit, woken: false, mode: 0 };
+        thread.state = State::Resting;
+        thread.ended = Ended::Expired;
+        let enter = self.cores.clocks.whole(self.core_of(id), terms.enter);
+        self.queue.put(Event::thread(id), self.now + enter, Rank::Next);
+    }
+
+    /// The running thread has left its rest: charges it, and apart from it what its core's change of mode took.
+    pub(crate) fn charge_rest(&mut self) {
+        let now = self.now;
+        let thread = &mut self.threads[self.running as usize];
+        let mode = std::mem::take(&mut thread.wait.rest.mode);
+        thread.stats.times[Reason::Mode as usize] += mode;
+        thread.stats.since += mode;
+        thread.charge(Reason::Monitor, now);
+    }
+
+    /// The event of a resting thread; whether its guest runs on.
+    pub(crate) fn rest_event(&mut self, id: ThreadId) -> bool {
+        let thread = &mut self.threads[id as usize];
+        match thread.wait.rest.phase {
+            Phase::Entering => {
+                thread.wait.rest.phase = Phase::Still;
+                thread.stands_still(self.now);
+                let (cpu, rest) = (thread.cpu, thread.wait.rest);
+                if rest.woken || rest.until <= self.now {
+                    self.leave_rest(id);
+                } else {
+                    if rest.until != u64::MAX {
+                        self.queue.put(Event::thread(id), rest.until, Rank::Next);
+                    }
+                    self.deactivate(cpu);
+                }
+                false
+            }
+            Phase::Still => {
+                self.leave_rest(id);
+                false
+            }
+            Phase::Leaving => {
+                thread.state = State::Running;
+                true
+            }
+        }
+    }
+
+    /// Something ends the rest: the line has gone, or an interrupt has come. What comes while it is left already, or
+    /// while the CPU does not rest, changes nothing.
+    pub(crate) fn end_rest(&mut self, id: ThreadId, why: Ended) {
+        let thread = &mut self.threads[id as usize];
+        if thread.state != State::Resting || thread.wait.rest.phase == Phase::Leaving || thread.wait.rest.woken {
+            return;
+        }
+        thread.ended = why;
+        match thread.wait.rest.phase {
+            Phase::Entering => thread.wait.rest.woken = true,
+            _ => {
+                self.queue.cancel(Event::thread(id));
+                self.leave_rest(id);
+            }
+        }
+    }
+
+    fn leave_rest(&mut self, id: ThreadId) {
+        self.unwatch(id);
+        if self.threads[id as usize].wait.rest.still == Still::Halted {
+            self.os.halted.retain(|&(_, halted)| halted != id);
+        }
+        let core = self.core_of(id);
+        let mode = self.activate(self.threads[id as usize].cpu);
+        let thread = &mut self.threads[id as usize];
+        if thread.wait.rest.phase == Phase::Still {
+            thread.stood_still(self.now);
+        }
+        let rest = &mut thread.wait.rest;
+        (rest.phase, rest.mode) = (Phase::Leaving, mode);
+        let exit = self.cores.clocks.whole(core, rest.exit);
+        self.queue.put(Event::thread(id), self.now + mode + exit, Rank::Next);
+    }
+}

@@ -1,0 +1,95 @@
+//! A chain of loads, each at the address that the one before has read: nothing overlaps, so the time a load is a latency.
+
+use std::cell::Cell;
+use std::hint::black_box;
+
+/// Cells that each hold the number of the next one, in one random cycle, each in a line of its own.
+pub(super) struct Ring {
+    memory: *mut u8,
+    bytes: usize,
+    stride: usize,
+    /// Where the chase stands: it must not visit the same cells again, which would then be in a cache.
+    at: Cell<usize>,
+}
+
+impl Ring {
+    /// Maps the cells and links them.
+    pub(super) fn new(cells: usize, stride: usize) -> Ring {
+        let bytes = cells * stride;
+        // SAFETY: an anonymous private mapping, checked below; the advice changes no content.
+        let memory = unsafe {
+            let memory = libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            );
+            assert_ne!(memory, libc::MAP_FAILED, "no {bytes} bytes of memory to measure with");
+            libc::madvise(memory, bytes, libc::MADV_HUGEPAGE);
+            memory.cast::<u8>()
+        };
+        let ring = Ring { memory, bytes, stride, at: Cell::new(0) };
+        // Sattolo's shuffle gives one cycle over all cells.
+        let mut order: Vec<u32> = (0..cells as u32).collect();
+        let mut random = 0x9e37_79b9_7f4a_7c15u64;
+        for i in (1..cells).rev() {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            order.swap(i, (random % i as u64) as usize);
+        }
+        for (i, next) in order.iter().enumerate() {
+            // SAFETY: cell i lies inside the mapping, which is aligned for it.
+            unsafe { ring.cell(i).write(*next as usize * stride) };
+        }
+        ring
+    }
+
+    /// Where a cell lies.
+    pub(super) fn cell(&self, i: usize) -> *mut usize {
+        self.memory.wrapping_add(i * self.stride).cast()
+    }
+
+    /// Goes on by so many cells.
+    pub(super) fn chase(&self, steps: u64) {
+        let mut at = self.at.get();
+        for _ in 0..steps {
+            // SAFETY: every cell holds the offset of another one.
+            at = unsafe { self.memory.add(at).cast::<usize>().read() };
+        }
+        self.at.set(black_box(at));
+    }
+}
+
+// SAFETY: the mapping is the ring's own; threads that share it agree on which of them uses which cell when, as they do for any memory behind
+// a raw pointer. The place of the chase is not shared: only its owner chases.
+unsafe impl Sync for Ring {}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped with this length, and nothing refers to it any more.
+        unsafe { libc::munmap(self.memory.cast(), self.bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_is_one_cycle() {
+        let ring = Ring::new(1000, 64);
+        let (mut at, mut steps) = (0usize, 0);
+        loop {
+            // SAFETY: as in `chase`.
+            at = unsafe { ring.memory.add(at).cast::<usize>().read() };
+            steps += 1;
+            if at == 0 {
+                break;
+            }
+        }
+        assert_eq!(steps, 1000);
+    }
+}

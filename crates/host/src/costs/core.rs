@@ -1,0 +1,122 @@
+//! What one core does by itself.
+
+use super::chain::Ring;
+use super::{Budget, Spread, batches};
+use baton_machine::units::Cycles;
+use baton_machine::{Clock, Machine, Native};
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+/// A load that depends on the one before it, from the first-level cache.
+pub fn hit(budget: Budget) -> Spread {
+    // 2 KiB: in every first-level cache.
+    let ring = Ring::new(32, 64);
+    batches(budget.short, |n| ring.chase(n))
+}
+
+/// A load that depends on the one before it, from a range that no cache holds. The range is in huge pages where the
+/// kernel gives them, so that the look-up of its address costs little.
+pub fn memory(budget: Budget, last_level: u64) -> Spread {
+    const LEAST: u64 = 64 << 20;
+    const MOST: u64 = 512 << 20;
+    let bytes = (last_level * 4).clamp(LEAST, MOST);
+    let ring = Ring::new((bytes / 64) as usize, 64);
+    batches(budget.long, |n| ring.chase(n))
+}
+
+/// A load that depends on the one before it, from a range of so many bytes that has been walked before: the latency of the
+/// level that it fits into.
+pub fn level(budget: Budget, bytes: u64) -> Spread {
+    let ring = Ring::new((bytes / 64) as usize, 64);
+    ring.chase(bytes / 64);
+    batches(budget.short, |n| ring.chase(n))
+}
+
+/// A PAUSE (YIELD).
+pub fn pause(budget: Budget) -> Spread {
+    batches(budget.short, |n| (0..n).for_each(|_| std::hint::spin_loop()))
+}
+
+/// An atomic addition to a line that the core owns.
+pub fn atomic(budget: Budget) -> Spread {
+    let cell = AtomicU64::new(0);
+    batches(budget.short, |n| {
+        for _ in 0..n {
+            black_box(cell.fetch_add(1, Ordering::Relaxed));
+        }
+    })
+}
+
+/// A sequentially consistent fence.
+pub fn sequential_fence(budget: Budget) -> Spread {
+    let cell = AtomicU64::new(0);
+    // A store between: fences that meet are made one by the compiler. A cell that no other thread may see would be left out.
+    let cell = black_box(&cell);
+    batches(budget.short, |n| {
+        for i in 0..n {
+            cell.store(i, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+        }
+    })
+}
+
+/// Reading the steady clock.
+pub fn clock(budget: Budget) -> Spread {
+    batches(budget.short, |n| {
+        for _ in 0..n {
+            black_box(Native::now(Clock::Monotonic));
+        }
+    })
+}
+
+/// One turn of a spinning wait whose line is in the cache: load, compare, branch.
+pub fn spin_turn(budget: Budget) -> Spread {
+    let cell = AtomicU64::new(0);
+    batches(budget.short, |n| {
+        let mut turns = 0;
+        while cell.load(Ordering::Relaxed) == 0 && turns < n {
+            turns = black_box(turns) + 1;
+        }
+    })
+}
+
+/// One cycle of `Native::work`, the loop that stands for computation.
+pub fn work(budget: Budget) -> Spread {
+    batches(budget.short, |n| Native::work(Cycles(n)))
+}
+
+/// Ticks a second of the counter that stands for cycles: the time-stamp counter, measured against the steady clock.
+/// `None` where there is none that compares across CPUs.
+pub fn ticks_a_second(budget: Budget) -> Option<u64> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use baton_machine::{discover::Processor, native::x86::tsc};
+        if !Processor::discover().offers("INVARIANT-TSC") {
+            return None;
+        }
+        let mut rates = Vec::new();
+        for _ in 0..5 {
+            let (t0, c0) = (super::now(), tsc());
+            std::thread::sleep(budget.short);
+            let (t1, c1) = (super::now(), tsc());
+            rates.push((c1 - c0) as f64 * 1e9 / (t1 - t0) as f64);
+        }
+        Spread::of(rates).map(|s| s.median.round() as u64)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = budget;
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_is_faster_than_memory() {
+        let (hit, memory) = (hit(Budget::LOOK), memory(Budget::LOOK, 0));
+        assert!(hit.low > 0.1 && hit.low * 3.0 < memory.median, "{hit:?} {memory:?}");
+    }
+}

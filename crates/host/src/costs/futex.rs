@@ -1,0 +1,199 @@
+//! What it costs to sleep in the kernel and to be woken.
+
+use super::{Alone, Budget, Spread, batches, now, pin};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Sleeps while the word holds the value.
+pub fn wait(word: &AtomicU32, value: u32) {
+    // SAFETY: the word is alive and aligned; no time-out is given.
+    unsafe {
+        let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+        libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, std::ptr::null::<libc::timespec>());
+    }
+}
+
+/// Wakes up to so many.
+pub fn wake(word: &AtomicU32, n: i32) {
+    // SAFETY: the address is a name only.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, n) };
+}
+
+/// A wake that finds no waiter.
+pub fn wake_none(budget: Budget) -> Spread {
+    let word = AtomicU32::new(0);
+    batches(budget.short, |n| (0..n).for_each(|_| wake(&word, 1)))
+}
+
+/// A wait that finds the value changed.
+pub fn wait_changed(budget: Budget) -> Spread {
+    let word = AtomicU32::new(0);
+    batches(budget.short, |n| (0..n).for_each(|_| wait(&word, 1)))
+}
+
+/// A system call that does next to nothing: what entering and leaving the kernel takes.
+pub fn system_call(budget: Budget) -> Spread {
+    batches(budget.short, |n| {
+        for _ in 0..n {
+            // SAFETY: the call takes nothing; made by number, it is no copy that the C library keeps.
+            unsafe { libc::syscall(libc::SYS_getppid) };
+        }
+    })
+}
+
+/// Whether the budget is used up and there is a sample to speak of; on CPUs that others keep busy, ten times the
+/// budget is enough in any case.
+fn enough(begin: Instant, budget: Duration, samples: usize) -> bool {
+    const LEAST: usize = 6;
+    let spent = begin.elapsed();
+    spent >= budget && samples >= LEAST || spent >= 10 * budget
+}
+
+/// What wakes of sleepers on other CPUs took.
+#[derive(Clone, Copy, Debug)]
+pub struct Woken {
+    /// The call, at the waker.
+    pub call: Spread,
+    /// From the call to the last sleeper's first instruction.
+    pub latency: Spread,
+}
+
+/// Wakes `sleepers` threads on `cpus.1` from `cpus.0`, each time after they have slept for `idle`.
+pub fn wake_sleepers(cpus: (u32, u32), sleepers: u32, idle: Duration, budget: Duration) -> Option<Woken> {
+    let word = Alone(AtomicU32::new(0));
+    let asleep = Alone(AtomicU32::new(0));
+    let woke_at = Alone(AtomicU64::new(0));
+    let stop = AtomicBool::new(false);
+    let sleeper = || {
+        pin(cpus.1);
+        let mut generation = 0;
+        loop {
+            asleep.0.fetch_add(1, Ordering::AcqRel);
+            while word.0.load(Ordering::Acquire) == generation {
+                wait(&word.0, generation);
+            }
+            woke_at.0.fetch_max(now(), Ordering::AcqRel);
+            generation += 1;
+            if stop.load(Ordering::Acquire) {
+                return;
+            }
+        }
+    };
+    let (calls, latencies) = std::thread::scope(|s| {
+        for _ in 0..sleepers {
+            s.spawn(sleeper);
+        }
+        let waker = s.spawn(|| {
+            pin(cpus.0);
+            let (mut calls, mut latencies) = (Vec::new(), Vec::new());
+            let begin = Instant::now();
+            let mut generation = 0;
+            loop {
+                // All on their way to sleep; then the time for which they shall have slept.
+                while asleep.0.load(Ordering::Acquire) < sleepers * (generation + 1) {
+                    std::hint::spin_loop();
+                }
+                let from = Instant::now();
+                while from.elapsed() < idle {
+                    std::hint::spin_loop();
+                }
+                let last = enough(begin, budget, calls.len());
+                stop.store(last, Ordering::Release);
+                let start = now();
+                word.0.store(generation + 1, Ordering::Release);
+                wake(&word.0, i32::MAX);
+                let done = now();
+                if last {
+                    return (calls, latencies);
+                }
+                while asleep.0.load(Ordering::Acquire) < sleepers * (generation + 2) {
+                    std::hint::spin_loop();
+                }
+                calls.push((done - start) as f64);
+                latencies.push(woke_at.0.load(Ordering::Acquire).saturating_sub(start) as f64);
+                generation += 1;
+            }
+        });
+        waker.join().expect("the waker does not panic")
+    });
+    // The first wake finds cold code.
+    let warm = |sample: Vec<f64>| Spread::of(sample.into_iter().skip(1).collect());
+    Some(Woken { call: warm(calls)?, latency: warm(latencies)? })
+}
+
+/// The round trip of two threads that wake each other and sleep: on two CPUs, or both on one.
+pub fn round_trip(cpus: (u32, u32), budget: Duration) -> Option<Spread> {
+    let words = [Alone(AtomicU32::new(0)), Alone(AtomicU32::new(0))];
+    let stop = AtomicBool::new(false);
+    // Sends on one word, and waits on the other one until it has moved on from `seen`.
+    let send = |to: usize| {
+        words[to].0.fetch_add(1, Ordering::AcqRel);
+        wake(&words[to].0, 1);
+    };
+    let receive = |at: usize, seen: u32| {
+        while words[at].0.load(Ordering::Acquire) == seen {
+            wait(&words[at].0, seen);
+        }
+    };
+    let times = std::thread::scope(|s| {
+        s.spawn(|| {
+            pin(cpus.1);
+            let mut seen = 0;
+            loop {
+                receive(0, seen);
+                seen = seen.wrapping_add(1);
+                // Set, if at all, before the message that has just come.
+                let last = stop.load(Ordering::Acquire);
+                send(1);
+                if last {
+                    return;
+                }
+            }
+        });
+        let first = s.spawn(|| {
+            pin(cpus.0);
+            let mut sample = Vec::new();
+            let begin = Instant::now();
+            let mut seen = 0u32;
+            loop {
+                let last = enough(begin, budget, sample.len());
+                stop.store(last, Ordering::Release);
+                let start = Instant::now();
+                send(0);
+                receive(1, seen);
+                sample.push(start.elapsed().as_nanos() as f64);
+                seen = seen.wrapping_add(1);
+                if last {
+                    return sample;
+                }
+            }
+        });
+        first.join().expect("the measuring thread does not panic")
+    });
+    Spread::of(times.into_iter().skip(1).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleepers_are_woken_and_all_end() {
+        let cpus = baton_machine::discover::allowed_cpus();
+        let pair = (cpus[0], *cpus.last().unwrap());
+        let budget = Duration::from_millis(30);
+        let one = round_trip((cpus[0], cpus[0]), budget).unwrap();
+        assert!(one.median > 500.0, "two system calls and two switches: {one:?}");
+        if pair.0 != pair.1 {
+            let woken = wake_sleepers(pair, 3, Duration::from_micros(50), budget).unwrap();
+            assert!(woken.latency.median > 0.0 && woken.call.low > 50.0, "{woken:?}");
+        }
+    }
+
+    #[test]
+    fn calls_that_do_nothing_are_cheaper_than_a_sleep() {
+        let none = wake_none(Budget::LOOK);
+        assert!(none.median > 10.0 && none.low < 100_000.0, "{none:?}");
+        assert!(wait_changed(Budget::LOOK).median > 10.0);
+    }
+}

@@ -1,0 +1,75 @@
+//! What the kernel grants an ordinary user, tried out.
+
+use serde::Serialize;
+
+/// The kernel's side of this machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct Kernel {
+    /// Name and version.
+    pub name: String,
+    /// The C library.
+    pub libc: String,
+    /// `/proc/sys/kernel/perf_event_paranoid`; none where there are no performance events.
+    pub perf_event_paranoid: Option<i32>,
+    /// Whether this user gets records of its own threads' context switches.
+    pub context_switch_records: bool,
+    /// The scheduler's tick.
+    pub tick_ns: u64,
+    /// How transparent huge pages are given.
+    pub huge_pages: Option<String>,
+}
+
+/// Asks the kernel.
+pub fn discover() -> Kernel {
+    let file = |path: &str| std::fs::read_to_string(path).ok();
+    let huge = file("/sys/kernel/mm/transparent_hugepage/enabled");
+    Kernel {
+        name: crate::describe::kernel(),
+        libc: crate::describe::libc(),
+        perf_event_paranoid: file("/proc/sys/kernel/perf_event_paranoid").and_then(|text| text.trim().parse().ok()),
+        context_switch_records: context_switch_records(),
+        tick_ns: tick(),
+        huge_pages: huge.and_then(|h| Some(h.split_once('[')?.1.split_once(']')?.0.to_owned())),
+    }
+}
+
+/// The coarse clock moves with the tick.
+fn tick() -> u64 {
+    let mut resolution = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure is ours.
+    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut resolution) };
+    resolution.tv_sec as u64 * 1_000_000_000 + resolution.tv_nsec as u64
+}
+
+/// Opens such an event on the calling thread (perf_event_open(2)): a dummy that counts nothing and reports switches.
+fn context_switch_records() -> bool {
+    const SOFTWARE: u64 = 1;
+    const DUMMY: u64 = 9;
+    const SIZE: u64 = 128;
+    const CLOEXEC: u64 = 1 << 3;
+    // Bits of the attribute's flags: disabled, exclude_kernel, exclude_hv, context_switch.
+    const FLAGS: u64 = 1 | 1 << 5 | 1 << 6 | 1 << 26;
+    // Type and size share the first word; then configuration, period, sample type, read format, flags.
+    let attribute: [u64; 16] = [SOFTWARE | SIZE << 32, DUMMY, 0, 0, 0, FLAGS, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    // SAFETY: the attribute has the size that it names; the event is closed at once.
+    unsafe {
+        let event = libc::syscall(libc::SYS_perf_event_open, attribute.as_ptr(), 0, -1, -1, CLOEXEC);
+        if event >= 0 {
+            libc::close(event as i32);
+        }
+        event >= 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_is_asked() {
+        let kernel = discover();
+        assert!(kernel.name.starts_with("Linux "), "{kernel:?}");
+        assert!((100_000..=100_000_000).contains(&kernel.tick_ns), "{kernel:?}");
+        assert!(kernel.perf_event_paranoid.is_some() || !kernel.context_switch_records, "{kernel:?}");
+    }
+}

@@ -1,0 +1,153 @@
+//! Caches and memory: how fast memory moves lines when all CPUs read, and how many stores wait for a line that is missing.
+
+use super::chain::Ring;
+use super::{Budget, Spread, pin};
+use std::sync::Barrier;
+use std::time::Instant;
+
+/// Bytes that each CPU reads: no cache keeps them.
+const RANGE: usize = 64 << 20;
+/// CPUs at most: more do not add to what memory can move, but take its room.
+const READERS: usize = 16;
+
+/// Memory's rate with all CPUs reading long ranges: wall-clock nanoseconds a line of `line_bytes`, all CPUs together.
+pub fn line_rate(cpus: &[u32], line_bytes: u32, last_level: u64, budget: Budget) -> Option<Spread> {
+    let cpus = &cpus[..cpus.len().min(READERS)];
+    let each = RANGE.max((last_level as usize * 4 / cpus.len().max(1)).min(4 * RANGE));
+    let start = Barrier::new(cpus.len());
+    let passes: Vec<Vec<f64>> = std::thread::scope(|s| {
+        let reader = |&cpu: &u32| {
+            let start = &start;
+            s.spawn(move || {
+                pin(cpu);
+                // Ones: a range of zeros may be one page that is everywhere.
+                let range = vec![1u64; each / 8];
+                start.wait();
+                let (begin, mut times) = (Instant::now(), Vec::new());
+                while times.len() < 3 || begin.elapsed() < budget.long {
+                    let pass = Instant::now();
+                    std::hint::black_box(range.iter().fold(0u64, |sum, x| sum.wrapping_add(*x)));
+                    times.push(pass.elapsed().as_nanos() as f64);
+                }
+                times
+            })
+        };
+        let readers: Vec<_> = cpus.iter().map(reader).collect();
+        readers.into_iter().map(|reader| reader.join().expect("a reader does not panic")).collect()
+    });
+    // Each CPU's rate is its own; together they read as many lines as there are readers in that time.
+    let lines = (each as f64 / f64::from(line_bytes)) * cpus.len() as f64;
+    Spread::of(passes.into_iter().flatten().map(|time| time / lines).collect())
+}
+
+/// Stores that a CPU takes in while the first of them misses: then the next one has to wait. Measured in several passes; or why it
+/// cannot be measured.
+#[cfg(target_arch = "x86_64")]
+pub fn store_buffer(cpu: u32, budget: Budget) -> Result<u32, String> {
+    const MOST: usize = 160;
+    const SAMPLES: usize = 300;
+    let passes = if budget.long < Budget::CALIBRATE.long { 3 } else { 11 };
+    std::thread::spawn(move || {
+        pin(cpu);
+        let cold = Ring::new(RANGE / 64, 64);
+        // A line each: stores to one line may be made one.
+        let mut hot = vec![[0u64; 8]; MOST];
+        let mut random = 0x9e37_79b9_7f4a_7c15u64;
+        let mut time = |stores: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let missing = cold.cell((random >> 40) as usize % (RANGE / 64));
+            hot.iter_mut().for_each(|line| line[0] = stores as u64);
+            // SAFETY: the cell lies in the ring's own mapping, which is not chased any more; fences and the counter have no
+            // effect on memory.
+            unsafe {
+                use core::arch::x86_64::{_mm_lfence, _mm_mfence, _rdtsc};
+                _mm_mfence();
+                _mm_lfence();
+                let start = _rdtsc();
+                missing.write_volatile(stores);
+                for line in &mut hot[..stores - 1] {
+                    (&raw mut line[1]).write_volatile(1);
+                }
+                _mm_lfence();
+                (_rdtsc() - start) as f64
+            }
+        };
+        let mut pass = || -> Vec<(usize, f64)> {
+            let numbers = (STEP..=MOST).step_by(STEP);
+            numbers.filter_map(|n| Some((n, Spread::of((0..SAMPLES).map(|_| time(n)).collect())?.low))).collect()
+        };
+        agreed(&(0..passes).map(|_| step(&pass())).collect::<Vec<_>>())
+    })
+    .join()
+    .expect("the measuring thread does not panic")
+}
+
+/// From one tried number of stores to the next.
+const STEP: usize = 2;
+
+/// The middle of what the passes found. Refused if a third of them found nothing, or the middle half of the others are further apart
+/// than two steps, or an eighth, of it.
+fn agreed(passes: &[Option<u32>]) -> Result<u32, String> {
+    let mut found: Vec<u32> = passes.iter().copied().flatten().collect();
+    found.sort_unstable();
+    let n = found.len();
+    if n == 0 || n * 3 < passes.len() * 2 {
+        return Err(format!("{n} of {} passes found a step", passes.len()));
+    }
+    let (low, middle, high) = (found[n / 4], found[n / 2], found[n * 3 / 4]);
+    if high - low > (2 * STEP as u32).max(middle / 8) {
+        return Err(format!("from {} to {} by pass: too far apart", found[0], found[n - 1]));
+    }
+    Ok(middle)
+}
+
+/// Elsewhere nothing is precise enough.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn store_buffer(_: u32, _: Budget) -> Result<u32, String> {
+    Err("no time-stamp counter that is precise enough".into())
+}
+
+/// Where times by number of stores go up for good: the number before the middle between the least and the last is passed. A step must
+/// be higher than what so many stores take by themselves. Times are low ends: the first store often takes long for other reasons.
+fn step(times: &[(usize, f64)]) -> Option<u32> {
+    let ((least, _), (most, high)) = (*times.first()?, *times.last()?);
+    let low = times.iter().map(|&(_, time)| time).min_by(f64::total_cmp)?;
+    let own = (most - least) as f64;
+    if high < low + 2.0 * own {
+        return None;
+    }
+    let middle = (low + high) / 2.0;
+    let at = times.iter().rposition(|&(_, time)| time <= middle)?;
+    Some(times[at].0 as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_found_and_a_slope_is_none() {
+        let stair = |n: usize| (n, if n <= 56 { 30.0 + n as f64 } else { 600.0 + n as f64 });
+        assert_eq!(step(&(2..=160).step_by(2).map(stair).collect::<Vec<_>>()), Some(56));
+        assert_eq!(step(&(2..=160).step_by(2).map(|n| (n, 30.0 + n as f64)).collect::<Vec<_>>()), None);
+        assert_eq!(step(&[]), None);
+    }
+
+    #[test]
+    fn passes_agree_or_are_refused() {
+        let all = |found: &[u32]| agreed(&found.iter().map(|&n| Some(n)).collect::<Vec<_>>());
+        // One pass in seven was disturbed.
+        assert_eq!(all(&[64, 62, 64, 64, 2, 64, 66]), Ok(64));
+        assert!(all(&[64, 30, 12, 64, 100, 44, 66]).unwrap_err().contains("from 12 to 100"));
+        assert_eq!(agreed(&[Some(64), None, Some(64)]), Ok(64));
+        assert_eq!(agreed(&[Some(64), None, None]), Err("1 of 3 passes found a step".into()));
+        assert!(agreed(&[]).is_err());
+    }
+
+    #[test]
+    fn memory_moves_lines() {
+        let cpus = baton_machine::discover::allowed_cpus();
+        let rate = line_rate(&cpus, 64, 0, Budget::LOOK).expect("a rate");
+        assert!(rate.median > 0.05, "{rate:?}");
+    }
+}

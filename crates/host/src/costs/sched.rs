@@ -1,0 +1,150 @@
+//! What the scheduler does with threads that share a CPU.
+
+use super::{Budget, Spread, now, pin};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Switches of the calling thread so far: given up, and taken away.
+fn switches() -> u64 {
+    // SAFETY: all-zero bytes are a valid value, which the kernel fills.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
+        (usage.ru_nvcsw + usage.ru_nivcsw) as u64
+    }
+}
+
+/// From one thread to the next on a CPU: two that yield to each other, time by switches that happened.
+pub fn context_switch(cpu: u32, budget: Budget) -> Option<Spread> {
+    const YIELDS: u32 = 500;
+    let stop = AtomicBool::new(false);
+    let yielder = || {
+        pin(cpu);
+        while !stop.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+    };
+    let sample = std::thread::scope(|s| {
+        s.spawn(yielder);
+        let measure = s.spawn(|| {
+            pin(cpu);
+            let mut sample = Vec::new();
+            let end = Instant::now() + budget.long;
+            while Instant::now() < end {
+                let (start, before) = (Instant::now(), switches());
+                (0..YIELDS).for_each(|_| std::thread::yield_now());
+                let (time, switched) = (start.elapsed(), switches() - before);
+                if switched > u64::from(YIELDS) / 2 {
+                    // Each of ours is answered by one of the other's.
+                    sample.push(time.as_nanos() as f64 / (2 * switched) as f64);
+                }
+            }
+            stop.store(true, Ordering::Relaxed);
+            sample
+        });
+        measure.join().expect("the measuring thread does not panic")
+    });
+    Spread::of(sample)
+}
+
+/// A pause in a busy thread that is longer than any interrupt: another thread had the CPU.
+const GAP: u64 = 300_000;
+
+/// How long a busy thread runs before another busy one on its CPU gets it.
+pub fn time_slice(cpu: u32, budget: Budget) -> Option<Spread> {
+    let end = Instant::now() + budget.long * 3;
+    let busy = || {
+        pin(cpu);
+        let mut runs = Vec::new();
+        let (mut start, mut last) = (now(), now());
+        while Instant::now() < end {
+            let time = now();
+            if time - last > GAP {
+                runs.push((last - start) as f64);
+                start = time;
+            }
+            last = time;
+        }
+        // The first run began before the other thread was there.
+        if runs.is_empty() { runs } else { runs.split_off(1) }
+    };
+    let runs = std::thread::scope(|s| {
+        let threads = [s.spawn(busy), s.spawn(busy)];
+        threads.map(|t| t.join().expect("a busy thread does not panic")).concat()
+    });
+    Spread::of(runs)
+}
+
+/// How long a busy thread runs on after the time at which one that sleeps on its CPU should wake. The low end is what a thread gets that is
+/// as far behind as a sleeper can be.
+///
+/// What it takes to wake and to switch is in it.
+pub fn preemption(cpu: u32, budget: Budget) -> Option<Spread> {
+    const SLEEP: Duration = Duration::from_micros(20);
+    let stop = AtomicBool::new(false);
+    let spins = AtomicU64::new(0);
+    let runs = std::thread::scope(|s| {
+        s.spawn(|| {
+            pin(cpu);
+            while !stop.load(Ordering::Relaxed) {
+                spins.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let waker = s.spawn(|| {
+            pin(cpu);
+            // SAFETY: only sets this thread's timer slack to the least, so that its sleeps end in time.
+            unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+            let end = Instant::now() + budget.long * 2;
+            let mut runs = Vec::new();
+            while Instant::now() < end {
+                let (before, start) = (spins.load(Ordering::Relaxed), now());
+                std::thread::sleep(SLEEP);
+                // Only if the busy thread had the CPU meanwhile.
+                if spins.load(Ordering::Relaxed) != before {
+                    runs.push((now() - start).saturating_sub(SLEEP.as_nanos() as u64) as f64);
+                }
+            }
+            stop.store(true, Ordering::Relaxed);
+            runs
+        });
+        waker.join().expect("the waking thread does not panic")
+    });
+    Spread::of(runs)
+}
+
+extern "C" fn nothing(argument: *mut libc::c_void) -> *mut libc::c_void {
+    argument
+}
+
+/// Creating a thread, at its creator.
+pub fn thread_create(budget: Budget) -> Option<Spread> {
+    let mut sample = Vec::new();
+    let end = Instant::now() + budget.long;
+    while Instant::now() < end {
+        let start = Instant::now();
+        // SAFETY: the identity is ours to write, the function takes and returns a pointer, and the thread is joined.
+        unsafe {
+            let mut thread = std::mem::zeroed();
+            if libc::pthread_create(&mut thread, std::ptr::null(), nothing, std::ptr::null_mut()) != 0 {
+                return None;
+            }
+            sample.push(start.elapsed().as_nanos() as f64);
+            libc::pthread_join(thread, std::ptr::null_mut());
+        }
+    }
+    Spread::of(sample)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scheduler_is_measured() {
+        let cpu = baton_machine::discover::allowed_cpus()[0];
+        let switch = context_switch(cpu, Budget::LOOK).expect("yields switch");
+        assert!(switch.median > 100.0, "{switch:?}");
+        assert!(thread_create(Budget::LOOK).unwrap().median > 1_000.0);
+        assert!(preemption(cpu, Budget::LOOK).is_some());
+    }
+}

@@ -1,0 +1,88 @@
+//! A sample of times, summed up: the median, and the range in which four fifths of the sample lie. Means would say
+//! more about the neighbours on the machine than about what is measured.
+
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+/// Times of one operation, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// The middle one.
+    #[serde(rename = "median_ns")]
+    pub median: f64,
+    /// A tenth of the sample lies below.
+    #[serde(rename = "low_ns")]
+    pub low: f64,
+    /// A tenth of the sample lies above.
+    #[serde(rename = "high_ns")]
+    pub high: f64,
+    /// How many there are.
+    pub samples: usize,
+}
+
+impl Spread {
+    /// Sums a sample up; `None` if it is empty.
+    pub fn of(mut sample: Vec<f64>) -> Option<Spread> {
+        sample.sort_by(f64::total_cmp);
+        let at = |share: f64| sample.get(((sample.len().max(1) - 1) as f64 * share).round() as usize).copied();
+        Some(Spread { median: at(0.5)?, low: at(0.1)?, high: at(0.9)?, samples: sample.len() })
+    }
+
+    /// What is left when something of known cost is taken off; never below nothing.
+    pub fn less(&self, cost: f64) -> Spread {
+        let off = |x: f64| (x - cost).max(0.0);
+        Spread { median: off(self.median), low: off(self.low), high: off(self.high), samples: self.samples }
+    }
+
+    /// Each time multiplied.
+    pub fn times(&self, factor: f64) -> Spread {
+        let by = |x: f64| x * factor;
+        Spread { median: by(self.median), low: by(self.low), high: by(self.high), samples: self.samples }
+    }
+}
+
+/// The least number of batches; fewer say nothing about spread.
+const LEAST: usize = 9;
+/// A batch is long enough that reading the clock twice does not show.
+const BATCH: Duration = Duration::from_micros(50);
+
+/// Times `operations(n)`, which does a thing `n` times, in batches until the budget is used up: time for one.
+pub(super) fn batches(budget: Duration, mut operations: impl FnMut(u64)) -> Spread {
+    let mut time = |n: u64| {
+        let start = Instant::now();
+        operations(n);
+        start.elapsed()
+    };
+    let mut n = 1;
+    while time(n) < BATCH && n < 1 << 30 {
+        n *= 2;
+    }
+    let end = Instant::now() + budget;
+    let mut sample = Vec::new();
+    while sample.len() < LEAST || Instant::now() < end {
+        sample.push(time(n).as_nanos() as f64 / n as f64);
+    }
+    Spread::of(sample).expect("there are batches")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_summed_up() {
+        let s = Spread::of((1..=11).rev().map(f64::from).collect()).unwrap();
+        assert_eq!(s, Spread { median: 6.0, low: 2.0, high: 10.0, samples: 11 });
+        assert_eq!(s.less(4.0), Spread { median: 2.0, low: 0.0, high: 6.0, samples: 11 });
+        assert_eq!(s.times(0.5).high, 5.0);
+        assert_eq!(Spread::of(vec![]), None);
+        assert_eq!(Spread::of(vec![3.0]).unwrap().low, 3.0);
+    }
+
+    #[test]
+    fn one_operation_is_timed_not_the_batch() {
+        let s = batches(Duration::from_millis(2), |n| std::thread::sleep(Duration::from_micros(n)));
+        assert!(s.median >= 1_000.0 && s.samples >= LEAST, "{s:?}");
+        assert!(s.low <= s.median && s.median <= s.high);
+    }
+}

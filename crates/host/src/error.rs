@@ -1,0 +1,96 @@
+//! What goes wrong here: a request that its author can mend ([`BadInput`]), and an attempt that failed ([`Failed`]).
+
+use std::error::Error;
+use std::fmt;
+
+/// Something that the user wrote is wrong. Say what it is, where (file, line, key) and what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct BadInput {
+    message: String,
+    hint: Option<String>,
+}
+
+impl BadInput {
+    /// Bad input, in one sentence.
+    pub fn new(message: impl fmt::Display) -> BadInput {
+        BadInput { message: message.to_string(), hint: None }
+    }
+
+    /// Adds a line that says how to mend it.
+    pub fn hint(mut self, hint: impl fmt::Display) -> BadInput {
+        self.hint = Some(hint.to_string());
+        self
+    }
+
+    /// A name that is not among the `known` ones of its `kind`: names them, hints at the nearest.
+    pub fn unknown<'a>(kind: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> BadInput {
+        let known: Vec<&str> = known.into_iter().collect();
+        let bad = BadInput::new(format!("unknown {kind} `{name}`; expected one of {}", known.join(", ")));
+        match nearest(name, known.iter().copied()) {
+            Some(near) => bad.hint(format!("did you mean `{near}`?")),
+            None => bad,
+        }
+    }
+
+    /// The line that says how to mend it.
+    pub fn advice(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+}
+
+/// The known name nearest to `name`, if one is near enough to be a slip.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    const NEAR: f64 = 0.7;
+    known
+        .into_iter()
+        .map(|k| (strsim::jaro_winkler(&name.to_lowercase(), k), k))
+        .filter(|(near, _)| *near >= NEAR)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, k)| k)
+}
+
+/// An attempt that failed: what was tried, and the cause where another error is one.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+pub struct Failed {
+    what: String,
+    #[source]
+    cause: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl Failed {
+    /// A failure without a deeper cause.
+    pub(crate) fn new(what: impl fmt::Display) -> Failed {
+        Failed { what: what.to_string(), cause: None }
+    }
+
+    /// Says what was tried when an error came: for `map_err`.
+    pub(crate) fn because<E: Error + Send + Sync + 'static>(what: impl fmt::Display) -> impl FnOnce(E) -> Failed {
+        move |cause| Failed { what: what.to_string(), cause: Some(Box::new(cause)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_gets_a_hint_and_nonsense_does_not() {
+        let locks = ["tas", "ticket", "mcs", "clh"];
+        assert_eq!(nearest("tiket", locks), Some("ticket"));
+        assert_eq!(nearest("MCS", locks), Some("mcs"));
+        assert_eq!(nearest("zebra", locks), None);
+        assert_eq!(BadInput::unknown("lock", "tiket", locks).advice(), Some("did you mean `ticket`?"));
+        assert_eq!(BadInput::unknown("lock", "zebra", locks).advice(), None);
+    }
+
+    #[test]
+    fn a_failure_keeps_its_cause() {
+        let cause = std::io::Error::from(std::io::ErrorKind::NotFound);
+        let failed = Failed::because("cannot start it")(cause);
+        assert_eq!(failed.to_string(), "cannot start it");
+        assert!(failed.source().unwrap().is::<std::io::Error>());
+        assert!(Failed::new("no").source().is_none());
+    }
+}

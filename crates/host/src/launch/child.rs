@@ -1,0 +1,136 @@
+//! Starts the program and sees it through: signals meant for it reach it, and its end is kept to be passed on.
+
+use super::crowd::Crowd;
+use super::exec::Exec;
+use super::signals::PassedOn;
+use crate::error::Failed;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitCode, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// How long a program has, once it was asked to end (SIGTERM), before it is killed.
+const GRACE: Duration = Duration::from_secs(5);
+/// How often a running program is looked at, where it must be.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How the program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// As the kernel reported it.
+    pub status: ExitStatus,
+    /// We ended it, because the time that it was given was over.
+    pub timed_out: bool,
+    /// From start to end.
+    pub elapsed: Duration,
+    /// Its process id.
+    pub pid: u32,
+}
+
+impl End {
+    /// The program's exit code, 128 + the signal if one killed it, as shells have it; 0 if we ended it as asked.
+    pub fn code(&self) -> u8 {
+        match (self.timed_out, self.status.code(), self.status.signal()) {
+            (true, ..) => 0,
+            (_, Some(code), _) => code as u8,
+            (_, None, Some(signal)) => 128u8.wrapping_add(signal as u8),
+            (_, None, None) => 255,
+        }
+    }
+
+    /// As an exit code of ours.
+    pub fn exit(&self) -> ExitCode {
+        ExitCode::from(self.code())
+    }
+
+    /// How it ended, where that was not by itself.
+    pub fn violently(&self) -> Option<String> {
+        if self.timed_out {
+            return Some("the end of its --duration".into());
+        }
+        let signal = self.status.signal()?;
+        // SAFETY: strsignal returns a string that stays until this thread's next call; it is copied at once.
+        let name = unsafe { std::ffi::CStr::from_ptr(libc::strsignal(signal)) };
+        Some(format!("signal {signal}, {}", name.to_string_lossy()))
+    }
+}
+
+/// Runs the program to its end, at the longest for `limit`. `crowd` watches how many threads it has; its warning, if there is
+/// one, goes to `warn` while the program runs.
+pub fn run(
+    exec: Exec,
+    limit: Option<Duration>,
+    mut crowd: Option<Crowd>,
+    mut warn: impl FnMut(String),
+) -> Result<End, Failed> {
+    let name = exec.name().to_owned();
+    let passed_on = PassedOn::begin();
+    let start = Instant::now();
+    let mut child = exec.into_command()?.spawn().map_err(Failed::because(format!("cannot start {name}")))?;
+    passed_on.to(child.id());
+    let pid = child.id();
+    let mut ended = |child: &mut Child, until: Option<Instant>| -> std::io::Result<Option<ExitStatus>> {
+        loop {
+            if until.is_none() && crowd.is_none() {
+                return child.wait().map(Some);
+            }
+            if let Some(status) = child.try_wait()? {
+                return Ok(Some(status));
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Ok(None);
+            }
+            if let Some(warning) = crowd.as_ref().and_then(|crowd| crowd.look(pid)) {
+                warn(warning);
+                crowd = None;
+            }
+            std::thread::sleep(LOOK);
+        }
+    };
+    let mut see_through = || -> std::io::Result<(ExitStatus, bool)> {
+        if let Some(status) = ended(&mut child, limit.map(|limit| start + limit))? {
+            return Ok((status, false));
+        }
+        // SAFETY: the child has not been waited for, so its id is still its own.
+        unsafe { libc::kill(pid as i32, libc::SIGTERM) };
+        match ended(&mut child, Some(Instant::now() + GRACE))? {
+            Some(status) => Ok((status, true)),
+            None => {
+                child.kill()?;
+                Ok((child.wait()?, true))
+            }
+        }
+    };
+    let (status, timed_out) = see_through().map_err(Failed::because(format!("cannot wait for {name}")))?;
+    Ok(End { status, timed_out, elapsed: start.elapsed(), pid })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launch::program;
+    use std::ffi::OsStr;
+
+    fn sh(script: &str, limit: Option<Duration>) -> End {
+        let args = vec!["sh".into(), "-c".into(), script.into()];
+        run(Exec::new(program::find(OsStr::new("sh")).unwrap(), args), limit, None, |warning| panic!("{warning}"))
+            .unwrap()
+    }
+
+    #[test]
+    fn the_exit_code_is_kept() {
+        assert_eq!(sh("exit 0", None).code(), 0);
+        assert_eq!(sh("exit 37", None).code(), 37);
+        let killed = sh("kill -SEGV $$", None);
+        assert_eq!(killed.code(), 128 + 11);
+        assert!(killed.violently().unwrap().starts_with("signal 11"), "{killed:?}");
+    }
+
+    #[test]
+    fn a_limit_ends_the_program_and_an_early_end_is_its_own() {
+        let limit = Some(Duration::from_millis(50));
+        let end = sh("exec sleep 60", limit);
+        assert!(end.timed_out && end.code() == 0, "{end:?}");
+        assert!(end.elapsed >= Duration::from_millis(50) && end.elapsed < Duration::from_secs(30), "{end:?}");
+        assert_eq!(sh("exit 3", Some(Duration::from_secs(60))).code(), 3);
+    }
+}

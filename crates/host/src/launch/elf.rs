@@ -1,0 +1,67 @@
+//! What an executable's headers say: for which processor it is, and which loader starts it.
+
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endianness, ReadCache, elf};
+use std::fs::File;
+
+/// What is asked of an ELF file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// Its processor (`e_machine`).
+    pub(super) machine: elf::Machine,
+    /// 64 or 32.
+    pub(super) bits: u8,
+    /// The loader it names (PT_INTERP), which is what reads LD_PRELOAD; a static program has none.
+    pub(super) loader: Option<String>,
+    /// Whether it can be started at all (an executable or a position-independent one, not an object file).
+    pub(super) runnable: bool,
+}
+
+/// The processor that this `baton`, and so the library beside it, is for.
+pub(super) const HERE: elf::Machine = if cfg!(target_arch = "x86_64") {
+    elf::EM_X86_64
+} else if cfg!(target_arch = "aarch64") {
+    elf::EM_AARCH64
+} else {
+    elf::EM_NONE
+};
+
+/// Reads the headers of an ELF file; the error says what is broken.
+pub(super) fn read(file: File) -> Result<Facts, String> {
+    let data = ReadCache::new(file);
+    match object::FileKind::parse(&data) {
+        Ok(object::FileKind::Elf64) => facts::<elf::FileHeader64<Endianness>>(&data, 64),
+        Ok(object::FileKind::Elf32) => facts::<elf::FileHeader32<Endianness>>(&data, 32),
+        Ok(other) => Err(format!("it is {other:?}, not a Linux executable")),
+        Err(_) => Err("its ELF header is broken".into()),
+    }
+}
+
+fn facts<H: FileHeader<Endian = Endianness>>(data: &ReadCache<File>, bits: u8) -> Result<Facts, String> {
+    let broken = |e: object::Error| format!("its ELF headers are broken ({e})");
+    let header = H::parse(data).map_err(broken)?;
+    let endian = header.endian().map_err(broken)?;
+    let mut loader = None;
+    for segment in header.program_headers(endian, data).map_err(broken)? {
+        if let Some(path) = segment.interpreter(endian, data).map_err(broken)? {
+            loader = Some(String::from_utf8_lossy(path).into_owned());
+        }
+    }
+    let kind = header.e_type(endian);
+    Ok(Facts { machine: header.e_machine(endian), bits, loader, runnable: kind == elf::ET_EXEC || kind == elf::ET_DYN })
+}
+
+/// A processor's name, for messages.
+pub(super) fn machine_name(facts: &Facts) -> String {
+    match facts.machine {
+        elf::EM_X86_64 if facts.bits == 32 => "x32".into(),
+        elf::EM_X86_64 => "x86-64".into(),
+        elf::EM_386 => "32-bit x86".into(),
+        elf::EM_AARCH64 => "64-bit Arm".into(),
+        elf::EM_ARM => "32-bit Arm".into(),
+        elf::EM_RISCV => "RISC-V".into(),
+        elf::EM_PPC64 => "64-bit POWER".into(),
+        elf::EM_S390 => "s390".into(),
+        other => format!("processor number {}", other.0),
+    }
+}

@@ -1,0 +1,162 @@
+//! A program with its arguments and its environment, ready to be executed.
+
+use super::program::Program;
+use super::signals::inherit_pipe;
+use crate::error::Failed;
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicPtr;
+
+/// A variable whose value is the id of the process that will run the program, known only once it is there.
+const ONLY_PID: &str = "BATON_ONLY_PID";
+/// Room for its digits.
+const DIGITS: usize = 10;
+
+/// What to execute.
+pub struct Exec {
+    program: Program,
+    /// From the command's name on.
+    args: Vec<OsString>,
+    env: BTreeMap<OsString, OsString>,
+    only_it: bool,
+}
+
+impl Exec {
+    /// The program with its arguments (the first one is the command as it was typed), in our environment less what
+    /// steers the preload library.
+    pub fn new(program: Program, args: Vec<OsString>) -> Exec {
+        let ours = |key: &OsStr| key.as_bytes().starts_with(b"BATON_");
+        let env = std::env::vars_os().filter(|(key, _)| !ours(key)).collect();
+        Exec { program, args, env, only_it: false }
+    }
+
+    /// Its name, for messages.
+    pub fn name(&self) -> &str {
+        self.program.path.file_name().and_then(OsStr::to_str).unwrap_or("the program")
+    }
+
+    /// Sets a variable.
+    pub fn set(&mut self, key: &str, value: impl AsRef<OsStr>) -> &mut Exec {
+        self.env.insert(key.into(), value.as_ref().into());
+        self
+    }
+
+    /// Loads `library` before everything else; what the user preloads comes after it.
+    pub fn preload(&mut self, library: &Path) -> &mut Exec {
+        let mut value = library.as_os_str().to_owned();
+        if let Some(theirs) = self.env.get(OsStr::new("LD_PRELOAD")).filter(|v| !v.is_empty()) {
+            value.push(":");
+            value.push(theirs);
+        }
+        self.set("LD_PRELOAD", value)
+    }
+
+    /// Has the preload library act in this one process, not in those that it starts.
+    pub fn only_it(&mut self) -> &mut Exec {
+        self.only_it = true;
+        self
+    }
+
+    /// The command that executes it.
+    ///
+    /// The child itself writes its process id into its environment, which `Command` has no means for: so everything is
+    /// laid out before the fork, and the child's last act before it becomes the program is to fill in the digits.
+    pub fn into_command(mut self) -> Result<Command, Failed> {
+        if self.only_it {
+            self.set(ONLY_PID, "0".repeat(DIGITS));
+        }
+        let zero = || Failed::because("an argument or a variable has a zero byte in it");
+        let path = CString::new(self.program.path.as_os_str().as_bytes()).map_err(zero())?;
+        let args: Vec<CString> =
+            self.args.into_iter().map(|arg| CString::new(arg.into_vec())).collect::<Result<_, _>>().map_err(zero())?;
+        let mut env: Vec<Vec<u8>> = Vec::new();
+        let mut pid_at = None;
+        for (key, value) in self.env {
+            if key == ONLY_PID {
+                pid_at = Some((env.len(), key.len() + 1));
+            }
+            env.push([key.as_bytes(), b"=", value.as_bytes(), b"\0"].concat());
+        }
+        let argv = pointers(args.iter().map(|arg| arg.as_ptr().cast_mut()));
+        let envp = pointers(env.iter().map(|entry| entry.as_ptr().cast_mut().cast()));
+        let mut command = Command::new(&self.program.path);
+        let execute = move || {
+            if let Some((entry, start)) = pid_at {
+                write_digits(&mut env[entry][start..start + DIGITS], std::process::id());
+            }
+            let _kept_alive = &args;
+            inherit_pipe();
+            // SAFETY: an AtomicPtr lies in memory as a pointer does. Both lists end in a null pointer, every string in
+            // a zero byte, and the strings are alive: the closure owns them, and writing digits moved none.
+            unsafe { libc::execve(path.as_ptr(), argv.as_ptr().cast(), envp.as_ptr().cast()) };
+            Err(std::io::Error::last_os_error())
+        };
+        // SAFETY: between fork and exec the closure allocates nothing; it writes into memory that is the child's own
+        // copy and calls getpid, signal and execve, which may be called there.
+        unsafe { command.pre_exec(execute) };
+        Ok(command)
+    }
+}
+
+/// A list for execve: pointers with a null one behind. (Atomic ones, as bare pointers may not go to another thread.)
+fn pointers(strings: impl Iterator<Item = *mut libc::c_char>) -> Vec<AtomicPtr<libc::c_char>> {
+    strings.chain(std::iter::once(std::ptr::null_mut())).map(AtomicPtr::new).collect()
+}
+
+/// Writes a number, zeroes before it.
+fn write_digits(place: &mut [u8], mut number: u32) {
+    for digit in place.iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launch::program;
+    use std::process::Stdio;
+
+    fn output(exec: Exec) -> String {
+        let mut command = exec.into_command().unwrap();
+        String::from_utf8(command.stdout(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap().stdout).unwrap()
+    }
+
+    fn sh(script: &str) -> Exec {
+        let args = vec!["sh".into(), "-c".into(), script.into(), "zero".into(), "one".into()];
+        Exec::new(program::find(OsStr::new("sh")).unwrap(), args)
+    }
+
+    #[test]
+    fn arguments_and_variables_arrive() {
+        let mut exec = sh("echo $0 $1 $KEY; env | grep -c '^PATH='");
+        exec.set("KEY", "value");
+        assert_eq!(output(exec), "zero one value\n1\n");
+    }
+
+    #[test]
+    fn the_process_knows_that_it_is_the_one() {
+        let mut exec = sh("test $$ -eq ${BATON_ONLY_PID#000} && echo yes || echo $$ $BATON_ONLY_PID");
+        exec.only_it();
+        assert_eq!(output(exec), "yes\n");
+        assert_eq!(output(sh("echo ${BATON_ONLY_PID-unset}")), "unset\n");
+    }
+
+    #[test]
+    fn our_library_comes_first() {
+        let mut exec = sh("true");
+        exec.set("LD_PRELOAD", "theirs.so");
+        exec.preload(Path::new("/ours.so"));
+        assert_eq!(exec.env[OsStr::new("LD_PRELOAD")], "/ours.so:theirs.so");
+    }
+
+    #[test]
+    fn a_zero_byte_is_an_error() {
+        let exec = Exec::new(program::find(OsStr::new("sh")).unwrap(), vec!["a\0b".into()]);
+        assert!(exec.into_command().unwrap_err().to_string().contains("zero byte"));
+    }
+}

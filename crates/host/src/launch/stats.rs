@@ -1,0 +1,122 @@
+//! The counters that the preload library leaves at a process's end (`docs/reference/preload.md`), one line of JSON each.
+
+use crate::error::Failed;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// One process's counters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Stats {
+    /// The process.
+    pub pid: u32,
+    /// The executable.
+    pub program: String,
+    /// The lock that served its mutexes.
+    pub lock: Option<String>,
+    /// How its waiters waited.
+    pub wait: Option<String>,
+    /// Threads that took part.
+    pub threads: u64,
+    /// Acquisitions that the lock served.
+    pub served: u64,
+    /// The others, by reason.
+    pub passed_through: BTreeMap<String, u64>,
+    /// Waits on condition variables that could not be carried out.
+    pub refused_condition_waits: u64,
+}
+
+impl Stats {
+    /// Mutex acquisitions, served or not.
+    pub fn acquisitions(&self) -> u64 {
+        self.served + self.passed_through.values().sum::<u64>()
+    }
+
+    /// Whether it says anything: it took a mutex, or had to refuse a wait.
+    fn counts(&self) -> bool {
+        self.acquisitions() > 0 || self.refused_condition_waits > 0
+    }
+
+    /// The counters in a sentence.
+    fn sentence(&self) -> String {
+        let name = Path::new(&self.program).file_name().map_or(self.program.as_str(), |n| n.to_str().unwrap_or("?"));
+        let lock = self.lock.as_deref().unwrap_or("glibc");
+        let wait = self.wait.as_ref().map_or(String::new(), |w| format!(" ({w})"));
+        let mut text = format!(
+            "{name} [{}]: {lock}{wait} served {} of {} mutex acquisitions, {} threads",
+            self.pid,
+            self.served,
+            self.acquisitions(),
+            self.threads
+        );
+        for (why, n) in self.passed_through.iter().filter(|(_, n)| **n > 0) {
+            text += &format!("; {n} stayed glibc's ({})", why.replace('_', "-"));
+        }
+        if self.refused_condition_waits > 0 {
+            text += &format!("; {} condition waits refused", self.refused_condition_waits);
+        }
+        text
+    }
+}
+
+/// All processes' counters, a sentence each; those that took no mutex (a script's helpers) are one sentence together, but for the
+/// program itself, `first`.
+pub fn sentences(all: &[Stats], first: u32) -> Vec<String> {
+    let (active, silent): (Vec<_>, Vec<_>) = all.iter().partition(|process| process.counts() || process.pid == first);
+    let mut sentences: Vec<String> = active.into_iter().map(Stats::sentence).collect();
+    match silent.len() {
+        0 => {}
+        1 => sentences.push("1 other process took no mutex".to_owned()),
+        more => sentences.push(format!("{more} other processes took no mutex")),
+    }
+    sentences
+}
+
+/// Reads the lines from byte `from` on (the file may have had others before). No file, no lines.
+pub fn read(file: &Path, from: u64) -> Result<Vec<Stats>, Failed> {
+    let text = match std::fs::read(file) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(Failed::because(format!("cannot read the counters in {}", file.display()))(e)),
+    };
+    let text = String::from_utf8_lossy(text.get(from as usize..).unwrap_or_default()).into_owned();
+    text.lines()
+        .filter(|line| !line.trim().is_empty())
+        .enumerate()
+        .map(|(i, line)| {
+            serde_json::from_str(line).map_err(Failed::because(format!(
+                "{}: line {}: no counters",
+                file.display(),
+                i + 1
+            )))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = r#"{"version":1,"pid":71,"program":"/usr/bin/pigz","lock":"mcs","wait":"pause","threads":5,"served":10,"passed_through":{"robust":0,"process_shared":2},"condition_waits":3,"refused_condition_waits":0,"openmp":0,"barrier_waits":0}"#;
+
+    #[test]
+    fn counters_are_read_behind_what_was_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("stats");
+        assert_eq!(read(&file, 0).unwrap(), []);
+        std::fs::write(&file, format!("older\n{LINE}\n")).unwrap();
+        let stats = read(&file, 6).unwrap();
+        assert_eq!(stats.len(), 1);
+        assert_eq!(
+            stats[0].sentence(),
+            "pigz [71]: mcs (pause) served 10 of 12 mutex acquisitions, 5 threads; 2 stayed glibc's (process-shared)"
+        );
+        let idle = |pid| Stats { pid, program: "sh".to_owned(), ..Stats::default() };
+        let said = sentences(&[idle(3), stats[0].clone(), idle(4), idle(5)], 4);
+        let expected = [stats[0].sentence(), idle(4).sentence(), "2 other processes took no mutex".to_owned()];
+        assert_eq!(said, expected);
+        let broken = read(&file, 0).unwrap_err().to_string();
+        assert!(broken.contains("line 1"), "{broken}");
+    }
+}

@@ -1,0 +1,15 @@
+//! Sleep in the kernel at once (futex).
+
+use super::{Idle, Steps, WaitInfo};
+
+pub(super) const INFO: WaitInfo = WaitInfo {
+    name: "futex",
+    what: "sleep in the kernel at once",
+    source: "futex(2)",
+    limits: "Linux only; a wake-up costs a system call; cells of 4 or 8 bytes",
+    argument: None,
+};
+
+pub(super) const fn steps(_: u32) -> Steps {
+    Steps::idle(Idle::Futex)
+}

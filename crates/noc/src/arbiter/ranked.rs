@@ -1,0 +1,95 @@
+//! Ranks first: packets whose headers carry a rank go by it, the others in turn.
+//!
+//! Ties among ranked packets are broken by chance or in turn. Packets without a rank go round robin, so that a network in which
+//! no packet has one behaves exactly as under [`RoundRobin`].
+
+use super::contract::{Arbiter, Contender, smallest};
+use super::round_robin::RoundRobin;
+use crate::rank::Rank;
+use serde::Serialize;
+
+/// The arbiter of ranks, as the mechanism that writes them wants it. In a network's configuration its keys have the names of
+/// the first such mechanism, OCOR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Ranked {
+    /// Whether a ranked packet's speculative bid outranks the non-speculative bid of a packet that goes behind it.
+    /// (A single-flit request's first bid is speculative and would lose to any body flit.)
+    #[serde(rename = "mark_outranks_speculation")]
+    pub outranks_speculation: bool,
+    /// Packets with a rank go before those without. Otherwise a packet without goes before all ranked ones in half of the
+    /// cycles, by chance.
+    #[serde(rename = "marked_first")]
+    pub ranked_first: bool,
+    /// Ties among ranked packets are broken by chance, by [`crate::Config::seed`]; otherwise in turn.
+    pub random_ties: bool,
+}
+
+impl Default for Ranked {
+    fn default() -> Ranked {
+        Ranked { outranks_speculation: true, ranked_first: true, random_ties: true }
+    }
+}
+
+/// The key of packets without a rank: behind all ranks.
+const UNRANKED: u64 = 1 << 63;
+
+/// A rank in front of 39 bits that break ties.
+#[inline]
+fn order(rank: u32) -> u64 {
+    u64::from(rank) << 39
+}
+
+impl Arbiter for Ranked {
+    type State = u16;
+
+    fn state(&self, requesters: usize) -> u16 {
+        RoundRobin.state(requesters)
+    }
+
+    #[inline]
+    fn key(&self, pointer: &u16, requester: u32, who: impl FnOnce() -> Contender) -> u64 {
+        let c = who();
+        let turn = RoundRobin.key(pointer, requester, || c);
+        match (c.header.rank.get(), self.random_ties) {
+            (Some(rank), true) => order(rank) | (c.draw >> 25),
+            (Some(rank), false) => order(rank) | turn,
+            // A coin says whether a packet without a rank stands before all ranked ones or behind.
+            (None, _) if !self.ranked_first && c.draw & 1 == 0 => turn,
+            (None, _) => UNRANKED | turn,
+        }
+    }
+
+    #[inline]
+    fn pick(&self, pointer: &u16, set: u64, shift: u32, who: impl Fn(u32) -> Contender) -> u32 {
+        // Nearly always no packet has a rank, or one has; neither case needs a key.
+        let (mut ranked, mut rest) = (0, set);
+        while rest != 0 {
+            let bit = rest.trailing_zeros();
+            rest &= rest - 1;
+            ranked |= u64::from(who(bit).header.rank != Rank::NONE) << bit;
+        }
+        if !self.ranked_first {
+            return smallest(set, |bit| self.key(pointer, bit >> shift, || who(bit)));
+        }
+        match (ranked, ranked & ranked.wrapping_sub(1)) {
+            (0, _) => RoundRobin.pick(pointer, set, shift, who),
+            (_, 0) => ranked.trailing_zeros(),
+            _ => smallest(ranked, |bit| self.key(pointer, bit >> shift, || who(bit))),
+        }
+    }
+
+    #[inline]
+    fn won(&self, pointer: &mut u16, requester: u32) {
+        RoundRobin.won(pointer, requester);
+    }
+
+    const RANKS: bool = true;
+
+    fn rank(&self, who: Contender) -> u64 {
+        match (self.outranks_speculation && self.ranked_first, who.header.rank.get()) {
+            (false, _) => 0,
+            (true, Some(rank)) => order(rank),
+            (true, None) => UNRANKED,
+        }
+    }
+}

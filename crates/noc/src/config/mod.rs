@@ -1,0 +1,230 @@
+//! The configuration of a network: typed once, checked once, and echoed in full with every result.
+
+mod read;
+
+use crate::allocator::AllocatorKind;
+use crate::arbiter::{ArbiterKind, Ranked};
+use crate::error::{NocError, bad};
+use crate::routing::{RouteFile, RoutingKind};
+use crate::topology::TopologyConfig;
+use serde::{Deserialize, Serialize};
+
+/// Everything that shapes a network. `Config::default()` is the reference router on an 8×8 mesh.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Config {
+    /// Which routers there are and how they are joined.
+    pub topology: TopologyConfig,
+    /// How a packet chooses its way.
+    pub routing: RoutingKind,
+    /// The table of `routing = "table"`; without one that is the shortest path.
+    pub routes: Option<RouteFile>,
+    /// Virtual channels a port, over all classes.
+    pub vcs: u32,
+    /// Buffer of one virtual channel in flits; with [`Config::shared_buffer`] the part that is its own.
+    pub buffer: u32,
+    /// Flits a port that its virtual channels share beyond their own; 0 = buffers are private.
+    pub shared_buffer: u32,
+    /// Message classes; each has a virtual network (`vcs / classes` virtual channels) of its own.
+    pub classes: u32,
+    /// When a head flit may bid for the switch.
+    pub pipeline: Pipeline,
+    /// Latency of each stage in cycles.
+    pub latency: Latencies,
+    /// Which packet wins when several want the same resource.
+    pub arbiter: ArbiterKind,
+    /// How the switch is matched.
+    pub allocator: AllocatorKind,
+    /// How ranks decide, where `arbiter` is the arbiter of ranks.
+    #[serde(flatten)]
+    pub ranked: Ranked,
+    /// Packets of each class that an endpoint holds before it refuses more; 0 = it takes every flit at once.
+    pub endpoint_places: u32,
+    /// Classes from this one on are responses: an endpoint always takes them.
+    pub response_class: u32,
+    /// Bounds of single endpoints on single classes, which go before the two keys above.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<EndpointBound>,
+    /// Clock of each router as a fraction of the fastest clock; routers not named run at the fastest.
+    pub clocks: Vec<ClockDomain>,
+    /// Run even where the channel dependency graph has a cycle.
+    pub allow_deadlock: bool,
+    /// Refuse networks whose state would be larger than this.
+    pub memory_limit_mib: u64,
+    /// Seed of every random choice inside the network.
+    pub seed: u64,
+}
+
+/// So many packets of a class that each of these endpoints holds before it refuses more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EndpointBound {
+    /// The endpoints' nodes.
+    pub nodes: Vec<u32>,
+    /// The class.
+    pub class: u32,
+    /// Packets, at least 1.
+    pub places: u32,
+}
+
+/// Routers that run at `numerator / denominator` of the fastest clock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClockDomain {
+    /// The routers.
+    pub routers: Vec<u32>,
+    /// Ticks of these routers …
+    pub numerator: u32,
+    /// … in this many cycles of the fastest clock.
+    pub denominator: u32,
+}
+
+/// When a head flit may bid for the switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pipeline {
+    /// In the cycle in which it bids for a virtual channel.
+    Speculative,
+    /// The cycle after it was given one.
+    Nonspeculative,
+}
+
+/// Latencies in cycles, named after the stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Latencies {
+    /// Virtual-channel allocation.
+    pub vc_alloc: u32,
+    /// Switch allocation.
+    pub switch_alloc: u32,
+    /// Switch traversal.
+    pub traversal: u32,
+    /// A link of length 1; a longer one of the topology takes its length times this.
+    pub link: u32,
+    /// Channel from a source to its router.
+    pub injection: u32,
+    /// Channel from a router to its endpoint.
+    pub ejection: u32,
+    /// A credit's way back over the link.
+    pub credit_link: u32,
+    /// Processing of a credit in a router.
+    pub credit: u32,
+}
+
+impl Default for Latencies {
+    fn default() -> Latencies {
+        Latencies {
+            vc_alloc: 1,
+            switch_alloc: 1,
+            traversal: 1,
+            link: 1,
+            injection: 1,
+            ejection: 1,
+            credit_link: 1,
+            credit: 1,
+        }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            topology: TopologyConfig::default(),
+            routing: RoutingKind::Auto,
+            routes: None,
+            vcs: 6,
+            buffer: 4,
+            shared_buffer: 0,
+            classes: 1,
+            pipeline: Pipeline::Speculative,
+            latency: Latencies::default(),
+            arbiter: ArbiterKind::RoundRobin,
+            allocator: AllocatorKind::InputFirst,
+            ranked: Ranked::default(),
+            endpoint_places: 0,
+            response_class: u32::MAX,
+            places: Vec::new(),
+            clocks: Vec::new(),
+            allow_deadlock: false,
+            memory_limit_mib: 4096,
+            seed: 1,
+        }
+    }
+}
+
+impl Config {
+    /// Reads a configuration from TOML; an error names `file`, line and key.
+    pub fn from_toml(file: &str, text: &str) -> Result<Config, NocError> {
+        toml::from_str(text).map_err(|e| NocError::toml(file, text, &e))
+    }
+
+    /// Whether some endpoint may refuse some class.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.endpoint_places > 0 || !self.places.is_empty()
+    }
+
+    /// Whether packets of `class` hold a place of the endpoint of `node`.
+    pub(crate) fn bounds(&self, node: u32, class: u32) -> bool {
+        self.endpoint_places > 0 && class < self.response_class
+            || self.places.iter().any(|own| own.class == class && own.nodes.contains(&node))
+    }
+
+    /// Checks every value that does not depend on the topology's graph.
+    pub fn validate(&self) -> Result<(), NocError> {
+        let range = |key: &str, value: u32, low: u32, high: u32| {
+            if (low..=high).contains(&value) { Ok(()) } else { Err(bad(key, value, format!("{low} to {high}"))) }
+        };
+        range("vcs", self.vcs, 1, 64)?;
+        range("buffer", self.buffer, 1, 4096)?;
+        range("shared_buffer", self.shared_buffer, 0, 16384)?;
+        range("classes", self.classes, 1, 8)?;
+        range("endpoint_places", self.endpoint_places, 0, 1 << 20)?;
+        if self.vcs < self.classes {
+            return Err(bad("vcs", self.vcs, format!("at least one for each of the {} classes", self.classes)));
+        }
+        let l = &self.latency;
+        for (key, value) in [
+            ("latency.vc_alloc", l.vc_alloc),
+            ("latency.switch_alloc", l.switch_alloc),
+            ("latency.traversal", l.traversal),
+            ("latency.link", l.link),
+            ("latency.injection", l.injection),
+            ("latency.ejection", l.ejection),
+            ("latency.credit_link", l.credit_link),
+            ("latency.credit", l.credit),
+        ] {
+            range(key, value, 1, 64)?;
+        }
+        if self.pipeline == Pipeline::Speculative && l.vc_alloc != 1 {
+            return Err(bad("latency.vc_alloc", l.vc_alloc, "1 with the speculative pipeline"));
+        }
+        for d in &self.clocks {
+            if d.numerator == 0 || d.numerator > d.denominator || d.denominator > 64 * d.numerator.min(1024) {
+                let value = format!("{}/{}", d.numerator, d.denominator);
+                return Err(bad("clocks", value, "a fraction from 1/64 to 1"));
+            }
+        }
+        self.topology.validate()?;
+        // What grows with routers times nodes is refused before the graph itself is built.
+        let (routers, nodes, links) = self.topology.extent();
+        let mib = (routers.saturating_mul(nodes).saturating_mul(10) + 64 * (routers + nodes + links)) >> 20;
+        if mib > self.memory_limit_mib {
+            return Err(NocError::TooLarge { mib, limit: self.memory_limit_mib });
+        }
+        for (i, own) in self.places.iter().enumerate() {
+            let key = |name: &str| format!("places[{i}].{name}");
+            if let Some(node) = own.nodes.iter().find(|node| u64::from(**node) >= nodes) {
+                return Err(bad(&key("nodes"), node, format!("nodes from 0 to {}", nodes - 1)));
+            }
+            if own.class >= self.classes {
+                return Err(bad(&key("class"), own.class, format!("a class from 0 to {}", self.classes - 1)));
+            }
+            range(&key("places"), own.places, 1, 1 << 20)?;
+        }
+        for (i, d) in self.clocks.iter().enumerate() {
+            if let Some(r) = d.routers.iter().find(|r| u64::from(**r) >= routers) {
+                return Err(bad(&format!("clocks[{i}].routers"), r, format!("routers from 0 to {}", routers - 1)));
+            }
+        }
+        Ok(())
+    }
+}

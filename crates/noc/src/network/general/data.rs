@@ -1,0 +1,193 @@
+//! The state that the general loop keeps, laid out for it: flat arrays, bit masks for who waits and what is free. The
+//! numbers are those of `wiring.rs`.
+
+use super::super::flit::Flit;
+use super::super::spec::Spec;
+use super::super::table::Table;
+use super::super::wheel::Wheel;
+use super::super::wiring::Wiring;
+use crate::allocator::{AllocatorKind, Bids, Islip, Wavefront};
+use crate::arbiter::Arbiter;
+
+/// No owner, no virtual channel.
+pub(crate) const NONE: u16 = u16::MAX;
+/// Set in `given` while a non-speculative allocation of more than one cycle is under way.
+pub(crate) const PENDING: u16 = 1 << 8;
+
+/// Routers, channels, and what is under way between them.
+#[derive(Clone, Debug)]
+pub(crate) struct General<S> {
+    pub(crate) arrivals: Wheel<u32>,
+    pub(crate) credits: Wheel<u32>,
+    /// A flit's arrival (high half) and its credit's (low half), where both fall into one cycle.
+    pub(crate) moves: Wheel<u64>,
+    pub(crate) wakes: Wheel<u32>,
+    pub(crate) vcs: Table<Vc<S>>,
+    pub(crate) flits: Table<Flit>,
+    pub(crate) channels: Table<Channel<S>>,
+    /// Inputs whose head flit waits for an output virtual channel.
+    pub(crate) wait: Table<u64>,
+    /// Inputs with an output virtual channel, a flit and a credit.
+    pub(crate) ready: Table<u64>,
+    pub(crate) matchers: Matchers,
+}
+
+impl<S: Clone> General<S> {
+    /// The state of an idle network; nothing where the lean loop keeps it.
+    pub(crate) fn new<A: Arbiter<State = S>>(spec: &Spec<A>, wiring: &Wiring) -> General<S> {
+        let channels = if spec.is_lean { 0 } else { wiring.links.len() };
+        let routers = if spec.is_lean { 0 } else { wiring.routers.len() };
+        let vcs: Vec<Vc<S>> = (0..channels)
+            .flat_map(|c| {
+                let requesters = wiring.inputs_before(c) << spec.shift;
+                (0..1 << spec.shift).map(move |_| Vc::idle(spec, requesters))
+            })
+            .collect();
+        let (horizon, inputs) = (wiring.horizon(), routers * spec.words * 64);
+        General {
+            arrivals: Wheel::new(horizon, channels),
+            credits: Wheel::new(horizon, channels),
+            moves: Wheel::new(horizon, channels),
+            wakes: Wheel::new(spec.vc_alloc, inputs),
+            flits: vec![Flit::default(); vcs.len() << spec.depth_shift].into(),
+            vcs: vcs.into(),
+            channels: (0..channels).map(|c| Channel::idle(spec, wiring, c)).collect::<Vec<_>>().into(),
+            wait: vec![0; routers * spec.words].into(),
+            ready: vec![0; routers * spec.words].into(),
+            matchers: Matchers::new(spec.config.allocator, routers),
+        }
+    }
+}
+
+/// One virtual channel: the downstream buffer's state and the upstream view of it. Neither end reads what the other
+/// wrote in the same cycle: events carry it over.
+#[derive(Clone, Debug)]
+pub(crate) struct Vc<S> {
+    /// Virtual channels that the head flit may be given.
+    pub(crate) mask: u64,
+    /// Position of the first flit in the ring.
+    pub(crate) head: u16,
+    /// Flits that have arrived and not left.
+    pub(crate) count: u16,
+    /// Output port of the packet at the front.
+    pub(crate) out: u16,
+    /// Channel of that port.
+    pub(crate) output: u32,
+    /// Virtual channel that it was given there, or `NONE` while it waits for one.
+    pub(crate) given: u16,
+    /// Where its next bid for an output virtual channel starts: `port << shift | v`.
+    pub(crate) bid_from: u16,
+    /// Upstream: input-buffer credits of its own that are left; with shared buffers below zero by the shared credits in use.
+    pub(crate) credits: i16,
+    /// Upstream: position in the ring for the next flit.
+    pub(crate) tail: u16,
+    /// Upstream: input of the upstream router whose packet holds this channel, or `NONE`.
+    pub(crate) owner: u16,
+    /// Upstream: arbiter over the inputs that bid for this channel.
+    pub(crate) arbiter: S,
+}
+
+impl<S> Vc<S> {
+    fn idle<A: Arbiter<State = S>>(spec: &Spec<A>, requesters: usize) -> Vc<S> {
+        Vc {
+            mask: 0,
+            head: 0,
+            count: 0,
+            out: 0,
+            output: 0,
+            given: NONE,
+            bid_from: 0,
+            credits: spec.config.buffer as i16,
+            tail: 0,
+            owner: NONE,
+            arbiter: spec.arbiter.state(requesters),
+        }
+    }
+}
+
+/// One channel; [`super::super::wiring::Link`] says where it leads.
+#[derive(Clone, Debug)]
+pub(crate) struct Channel<S> {
+    /// Upstream: virtual channels that no packet holds.
+    pub(crate) free: u64,
+    /// Upstream: virtual channels with a credit.
+    pub(crate) credit: u64,
+    /// Flits that were sent over it.
+    pub(crate) flits: u64,
+    /// Upstream: input-buffer credits left of the shared buffer.
+    pub(crate) shared: i32,
+    /// Downstream, as an input of the switch: over its virtual channels.
+    pub(crate) by_vc: S,
+    /// Downstream, over the outputs that it bids for: non-speculative and speculative.
+    pub(crate) by_output: [S; 2],
+    /// Upstream, as an output of the switch: over the inputs that bid for it, non-speculative and speculative.
+    pub(crate) by_input: [S; 2],
+}
+
+impl<S> Channel<S> {
+    fn idle<A: Arbiter<State = S>>(spec: &Spec<A>, wiring: &Wiring, c: usize) -> Channel<S> {
+        let (a, all) = (&spec.arbiter, spec.all_vcs());
+        let (outputs, inputs) = (wiring.outputs_behind(c, spec.router_inputs), wiring.inputs_before(c));
+        Channel {
+            free: all,
+            credit: all,
+            flits: 0,
+            shared: spec.config.shared_buffer as i32,
+            by_vc: a.state(1 << spec.shift),
+            by_output: [a.state(outputs), a.state(outputs)],
+            by_input: [a.state(inputs), a.state(inputs)],
+        }
+    }
+}
+
+/// State of the allocators other than the fused one, by router and bid class; empty for the fused one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Matchers {
+    pub(crate) bids: Bids,
+    pub(crate) islip: Vec<[Islip; 2]>,
+    pub(crate) wavefront: Vec<[Wavefront; 2]>,
+}
+
+impl Matchers {
+    fn new(kind: AllocatorKind, routers: usize) -> Matchers {
+        let count = |wanted: AllocatorKind| if wanted == kind { routers } else { 0 };
+        Matchers {
+            bids: Bids::default(),
+            islip: vec![Default::default(); count(AllocatorKind::Islip)],
+            wavefront: vec![Default::default(); count(AllocatorKind::Wavefront)],
+        }
+    }
+}
+
+/// Results of one router's allocation in one cycle; kept to save their allocation.
+#[derive(Clone, Debug)]
+pub(crate) struct Scratch {
+    /// Head flits that take part, by input.
+    pub(crate) waiting: Table<u64>,
+    /// Flits with a channel that take part, by input.
+    pub(crate) ready: Table<u64>,
+    /// Speculative bids, by input.
+    pub(crate) speculative: Table<u64>,
+    /// Output virtual channels with a bid, by `port << shift | v`.
+    pub(crate) wanted: Table<u64>,
+    /// The input that leads there so far.
+    pub(crate) leader: Table<u16>,
+    /// Winner input of each output of the switch: non-speculative and speculative.
+    pub(crate) winner: [[u16; 64]; 2],
+    /// Best virtual channel of the port under arbitration, by output.
+    pub(crate) best: [u16; 64],
+}
+
+impl Scratch {
+    pub(crate) fn new(words: usize) -> Scratch {
+        Scratch {
+            waiting: vec![0; words].into(),
+            ready: vec![0; words].into(),
+            speculative: vec![0; words].into(),
+            wanted: vec![0; words].into(),
+            leader: vec![0; words * 64].into(),
+            winner: [[0; 64]; 2],
+            best: [0; 64],
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Bounded endpoints take flits.
+
+use super::super::whole::Network;
+use crate::arbiter::Arbiter;
+use crate::packet::Sink;
+
+impl<A: Arbiter> Network<A> {
+    /// Every endpoint with a flit that it may take takes one, by the rules of `general/eject.rs`.
+    pub(crate) fn take_at_lean_endpoints<S: Sink>(&mut self, sink: &mut S) {
+        let (now, a_class) = (self.state.now, self.spec.vcs_a_class);
+        let (lean, endpoints, slots) = (&mut self.state.lean, &mut self.state.endpoints.ends, &mut self.state.slots);
+        let journeys = &mut self.state.journeys;
+        self.state.endpoints.receiving.retain(|node| {
+            let end = &mut endpoints[node];
+            let Some(v) = end.choose() else { return false };
+            let (flit, m, more) = lean.ejected.take(node << 3 | v);
+            lean.credit_from_endpoint(now, m);
+            end.took(v, flit, more, a_class);
+            if flit.tail() {
+                let delivered = slots.deliver(flit, now);
+                if let Some(j) = journeys {
+                    j.note_arrival(&delivered);
+                }
+                sink.delivered(&delivered);
+            }
+            true
+        });
+    }
+}

@@ -1,0 +1,84 @@
+//! The packets of a network, in numbered slots: a flit names its packet's slot.
+
+use super::flit::Flit;
+use crate::packet::{Delivered, Header, PacketId};
+use baton_units::{Cycles, NodeId};
+
+/// A packet in the network or in a source queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slot {
+    pub(crate) id: u64,
+    pub(crate) tag: u64,
+    pub(crate) created: u64,
+    pub(crate) entered: u64,
+    pub(crate) src: u32,
+    pub(crate) dst: u32,
+    pub(crate) flits: u32,
+    /// Next packet of the source queue, or next free slot.
+    pub(crate) next: u32,
+    pub(crate) header: Header,
+}
+
+/// Packet slots with a free list: grows while the network fills, then never again.
+#[derive(Clone, Debug)]
+pub(crate) struct Slots {
+    slots: Vec<Slot>,
+    free: u32,
+    used: usize,
+}
+
+impl Slots {
+    pub(crate) fn new(capacity: usize) -> Slots {
+        Slots { slots: Vec::with_capacity(capacity), free: u32::MAX, used: 0 }
+    }
+
+    /// Takes a slot. The caller has checked [`Slots::used`] against `MAX_PACKETS`.
+    #[inline]
+    pub(crate) fn take(&mut self, value: Slot) -> u32 {
+        self.used += 1;
+        if self.free == u32::MAX {
+            self.slots.push(value);
+            return self.slots.len() as u32 - 1;
+        }
+        let slot = self.free;
+        self.free = self.slots[slot as usize].next;
+        self.slots[slot as usize] = value;
+        slot
+    }
+
+    /// The packet whose tail flit has left the network; its slot is free again.
+    #[inline(always)]
+    pub(crate) fn deliver(&mut self, flit: Flit, now: u64) -> Delivered {
+        let slot = &mut self.slots[flit.slot()];
+        let delivered = Delivered {
+            id: PacketId(slot.id),
+            tag: slot.tag,
+            src: NodeId(slot.src),
+            dst: NodeId(slot.dst),
+            header: slot.header,
+            flits: slot.flits,
+            hops: flit.hops(),
+            created: Cycles(slot.created),
+            entered: Cycles(slot.entered),
+            arrived: Cycles(now),
+        };
+        slot.next = self.free;
+        self.free = flit.slot() as u32;
+        self.used -= 1;
+        delivered
+    }
+
+    pub(crate) fn used(&self) -> usize {
+        self.used
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, slot: usize) -> &Slot {
+        &self.slots[slot]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, slot: usize) -> &mut Slot {
+        &mut self.slots[slot]
+    }
+}

@@ -1,0 +1,94 @@
+//! A network in three parts: what is configured, how it is wired, and what state it is in.
+
+use super::endpoint::Endpoints;
+use super::general::data::{General, Scratch};
+use super::journey::Journey;
+use super::lean::data::Lean;
+use super::set::Set;
+use super::slots::Slots;
+use super::sources::Sources;
+use super::spec::Spec;
+use super::wiring::Wiring;
+use crate::arbiter::Arbiter;
+use crate::rng::Rng;
+
+/// A network whose routers arbitrate by `A`.
+#[derive(Clone)]
+pub struct Network<A: Arbiter> {
+    /// What is configured.
+    pub(crate) spec: Spec<A>,
+    /// How it is wired.
+    pub(crate) wiring: Wiring,
+    /// All that changes from cycle to cycle.
+    pub(crate) state: State<A::State>,
+    /// Memory of a cycle's allocation: nothing in it outlives the cycle.
+    pub(crate) scratch: Scratch,
+    /// Memory of the checks in debug builds.
+    #[cfg(debug_assertions)]
+    pub(crate) under_way: UnderWay,
+}
+
+/// All that changes from cycle to cycle, as plain data: a network of the same configuration that is given this state goes on
+/// as this one would.
+#[derive(Clone, Debug)]
+pub(crate) struct State<S> {
+    /// The cycle that the next step simulates.
+    pub(crate) now: u64,
+    pub(crate) next_id: u64,
+    /// Nothing moves, and nothing will before a packet is put in or an endpoint's place is given back.
+    pub(crate) still: bool,
+    /// [`Network::flit_hops`] when that was looked for last.
+    pub(crate) sent_before: u64,
+    pub(crate) slots: Slots,
+    pub(crate) sources: Sources,
+    pub(crate) endpoints: Endpoints,
+    /// Routers that have something to do.
+    pub(crate) active: Set,
+    /// Routers and channels, where the general loop steps them.
+    pub(crate) general: General<S>,
+    /// Routers, and the sources' ends of their channels, where the lean loop does.
+    pub(crate) lean: Lean<S>,
+    /// Draws the order in which routers are stepped, if they are to be shuffled.
+    pub(crate) step_order: Option<Rng>,
+    /// Packets that are followed.
+    pub(crate) journeys: Option<Box<Journey>>,
+}
+
+impl<S: Clone> State<S> {
+    /// The state of an empty network.
+    pub(crate) fn new<A: Arbiter<State = S>>(spec: &Spec<A>, wiring: &Wiring) -> State<S> {
+        State {
+            now: 0,
+            next_id: 0,
+            still: false,
+            sent_before: u64::MAX,
+            slots: Slots::new(spec.nodes as usize * 16),
+            sources: Sources::new(spec),
+            endpoints: Endpoints::new(spec),
+            active: Set::new(wiring.routers.len()),
+            general: General::new(spec, wiring),
+            lean: if spec.is_lean { Lean::new(spec, wiring) } else { Lean::absent() },
+            step_order: None,
+            journeys: None,
+        }
+    }
+}
+
+impl<S> State<S> {
+    /// The numbers of `routers` routers in an order drawn anew, if they are to be shuffled.
+    pub(crate) fn shuffled(&mut self, routers: usize) -> Option<Vec<usize>> {
+        let rng = self.step_order.as_mut()?;
+        let mut order: Vec<usize> = (0..routers).collect();
+        for i in (1..order.len()).rev() {
+            order.swap(i, rng.below(i as u64 + 1) as usize);
+        }
+        Some(order)
+    }
+}
+
+/// Credits and flits in the timing wheels, by virtual channel.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct UnderWay {
+    pub(crate) credits: Vec<i32>,
+    pub(crate) flits: Vec<i32>,
+}

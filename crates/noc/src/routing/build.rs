@@ -1,0 +1,60 @@
+//! A routing's name → its table.
+
+use super::file::RouteFile;
+use super::kind::RoutingKind;
+use super::table::{Choice, NO_ROUTE, Routes};
+use super::{adaptive, dimension_order, file, graph};
+use crate::error::{NocError, bad};
+use crate::topology::{Graph, TopologyConfig};
+
+/// What is asked of a routing.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Its name.
+    pub kind: RoutingKind,
+    /// The table of `table`; without one that is the shortest path.
+    pub file: Option<&'a RouteFile>,
+    /// What the graph was built of.
+    pub topology: &'a TopologyConfig,
+    /// Virtual channels a port, over all message classes.
+    pub vcs: u32,
+    /// Message classes.
+    pub classes: u32,
+}
+
+impl Routes {
+    /// The routes that `request` describes on `graph`, and the name of their kind.
+    pub fn new(request: &Request<'_>, graph: &Graph) -> Result<(RoutingKind, Routes), NocError> {
+        let kind = match (request.file, request.kind) {
+            (Some(_), RoutingKind::Auto | RoutingKind::Table) => RoutingKind::Table,
+            (Some(_), other) => return Err(bad("routing", other.name(), "`table` with a table of routes")),
+            (None, kind) => kind.resolve(request.topology),
+        };
+        let nodes = graph.nodes.len();
+        let mut routes = Routes {
+            table: vec![NO_ROUTE; graph.routers as usize * nodes],
+            nodes,
+            routers: graph.routers as usize,
+            choice: Choice::None,
+            classes: 1,
+            ports: vec![],
+            masks: vec![],
+        };
+        match kind {
+            RoutingKind::Auto | RoutingKind::Xy => dimension_order::fill(&mut routes, graph, false)?,
+            RoutingKind::Yx => dimension_order::fill(&mut routes, graph, true)?,
+            RoutingKind::O1turn => dimension_order::o1turn(&mut routes, graph)?,
+            RoutingKind::Valiant => dimension_order::valiant(&mut routes, graph)?,
+            RoutingKind::WestFirst => adaptive::west_first(&mut routes, graph)?,
+            RoutingKind::MinimalAdaptive => adaptive::minimal(&mut routes, graph)?,
+            RoutingKind::Table => match request.file {
+                Some(file) => file::fill(&mut routes, graph, file)?,
+                None => graph::shortest(&mut routes, graph),
+            },
+            RoutingKind::UpDown => graph::up_down(&mut routes, graph),
+        }
+        routes.check_connected(graph)?;
+        routes.share_channels(kind, request.vcs / request.classes, request.classes)?;
+        Ok((kind, routes))
+    }
+}

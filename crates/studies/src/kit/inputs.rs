@@ -1,0 +1,103 @@
+//! A study's inputs: chip files and folders of profiles. Their hashes stand in every result.
+
+use crate::{Frozen, StudyError, hash};
+use baton_chip::Chip;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+/// A chip file that was read and checked.
+#[derive(Clone, Debug)]
+pub struct ChipFile {
+    file: String,
+    text: String,
+    /// The chip as the file has it.
+    pub chip: Chip,
+}
+
+impl ChipFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// With the file, and the line and key that are wrong.
+    pub fn open(path: &Path) -> Result<ChipFile, StudyError> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| StudyError::input(format!("{file}: {error}")))?;
+        let chip = Chip::from_toml(&text, &file).map_err(StudyError::input)?;
+        Ok(ChipFile { file, text, chip })
+    }
+
+    /// An error about this file.
+    pub fn wrong(&self, why: impl Display) -> StudyError {
+        StudyError::input(format!("{}: {why}", self.file))
+    }
+
+    /// The whole chip under these settings, as text that a run's inputs hold: every key and value. With `cores` it is resized
+    /// before the settings apply.
+    ///
+    /// # Errors
+    /// With the setting that is wrong.
+    pub fn with(&self, cores: Option<u32>, settings: &[String]) -> Result<String, String> {
+        let chip = Chip::from_toml_at(&self.text, &self.file, cores, settings);
+        Ok(chip.map_err(|error| error.to_string())?.to_toml())
+    }
+}
+
+/// What a study is opened with.
+#[derive(Clone, Debug)]
+pub struct Inputs {
+    /// Its chips, in the order in which the study names them.
+    pub chips: Vec<ChipFile>,
+    /// Its folders of profiles, likewise. The study reads them, as profiles are of many kinds.
+    pub profiles: Vec<PathBuf>,
+}
+
+impl Inputs {
+    /// Reads these chip files; the profiles are for the study to read.
+    ///
+    /// # Errors
+    /// As [`ChipFile::open`].
+    pub fn open(chips: &[PathBuf], profiles: Vec<PathBuf>) -> Result<Inputs, StudyError> {
+        Ok(Inputs { chips: chips.iter().map(|path| ChipFile::open(path)).collect::<Result<_, _>>()?, profiles })
+    }
+
+    /// What is frozen: the chip files, the profiles by a hash over all of their files, the rules ([`rules`]).
+    pub fn frozen(&self, profiles: impl Into<String>, rules: String) -> Frozen {
+        let chips = self.chips.iter().fold(hash::Hash::default(), |hash, chip| hash.and(&chip.text));
+        Frozen { chip: chips.short(), profiles: profiles.into(), rules, commit: crate::COMMIT.to_owned() }
+    }
+}
+
+/// The name of a study's rules: a hash of the files that say them. Files that were put in another form, with every rule as it was,
+/// keep the name under which the rules were frozen: `restated` is the hash of the new form, and that name.
+pub fn rules(files: &[&str], restated: Option<[&str; 2]>) -> String {
+    let now = files.iter().fold(hash::Hash::default(), |hash, file| hash.and(file)).short();
+    restated.filter(|[form, _]| *form == now).map_or(now, |[_, name]| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_chip_file_counts_and_so_does_their_order() {
+        let [a, b] = ["ocor64", "caf16"].map(|name| {
+            let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../chips");
+            ChipFile::open(&root.join(format!("{name}.toml"))).unwrap()
+        });
+        let of = |chips: &[&ChipFile]| {
+            let chips = chips.iter().map(|&chip| chip.clone()).collect();
+            Inputs { chips, profiles: Vec::new() }.frozen("", String::new()).chip
+        };
+        let all = [of(&[&a]), of(&[&b]), of(&[&a, &b]), of(&[&b, &a])];
+        assert_eq!(all[0], hash::of(&a.text).short());
+        assert!((0..4).all(|i| !all[..i].contains(&all[i])), "{all:?}");
+    }
+
+    #[test]
+    fn rules_in_another_form_keep_their_name_until_they_change() {
+        let name = rules(&["a", "b"], None);
+        assert_eq!(rules(&["c"], Some([&rules(&["c"], None), &name])), name);
+        assert_ne!(rules(&["d"], Some([&rules(&["c"], None), &name])), name);
+        assert_ne!(rules(&["ab"], None), name);
+    }
+}

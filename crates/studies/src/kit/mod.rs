@@ -1,0 +1,28 @@
+//! What studies are made of: a study brings its programs, its settings, one run and its claims; what is the same for all is here.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`inputs`] | chip files and folders of profiles, and what is frozen of them |
+//! | [`mod@simulate`] | one simulated run of a team, its result checked |
+//! | [`experiment`] | experiments as data: settings, programs, draws, seeds; and the runs that follow |
+//! | [`samples`] | what came out: the same draw under the same seed in each arm, and means with intervals |
+//! | [`judge`] | claims by their rules, falsifiers |
+//! | [`open`] | what the paper leaves open, one thing at a time: its effect on the headline, the tornado |
+//! | [`search`] | the same, several at once: rounds that follow from each other |
+//! | [`figure`] | figures that studies share: a row a program, a line over places |
+
+pub mod experiment;
+pub mod figure;
+pub mod inputs;
+pub mod judge;
+pub mod open;
+pub mod samples;
+pub mod search;
+pub mod simulate;
+
+pub use experiment::{Case, Draw, Experiment, Id, On, Plan};
+pub use inputs::{ChipFile, Inputs};
+pub use judge::Judge;
+pub use open::{Item, Tornado};
+pub use samples::{Pair, Samples, over_draws, over_programs, reduction, said};
+pub use simulate::simulate;

@@ -1,0 +1,86 @@
+//! What the paper leaves open, one thing at a time: its effect on one figure, and the tornado.
+
+use super::experiment::Draw;
+use super::samples::{Pair, Samples, over_programs};
+use crate::Unspecified;
+use crate::page::Figure;
+use baton_plot::{Span, Spans};
+
+/// A thing that the paper leaves open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// The group of experiments that vary it.
+    pub group: &'static str,
+    /// What was chosen, and why.
+    pub chosen: &'static str,
+    /// What real systems span.
+    pub range: &'static str,
+}
+
+/// An [`Item`] of its three texts.
+pub const fn item(group: &'static str, chosen: &'static str, range: &'static str) -> Item {
+    Item { group, chosen, range }
+}
+
+/// What each of several things does to a figure, one at a time. A group's experiments are its other choices; the main one on the
+/// same draws is what was chosen.
+pub struct Tornado<'a, D, F> {
+    /// The things. Those that can decide the sign stand first.
+    pub items: &'a [Item],
+    /// What came out.
+    pub samples: &'a Samples<'a, D, F>,
+    /// The figure.
+    pub value: fn(&Pair<'_, D, F>) -> f64,
+}
+
+impl<D: Draw, F> Tornado<'_, D, F> {
+    /// The figure under each choice of a group, the least first, each with the choice's name; empty: not run.
+    fn values(&self, group: &str, places: &[String]) -> Vec<(f64, String)> {
+        let Some(first) = places.first() else { return Vec::new() };
+        let of = |place: &String| {
+            let ours = over_programs(&self.samples.of(group, place), self.value)?;
+            let half = ours.half.map_or_else(String::new, |half| format!(", ± {half:.1}"));
+            Some((ours.mean, format!("{place}{half}")))
+        };
+        let mut values: Vec<(f64, String)> = places.iter().filter_map(of).collect();
+        let usual = over_programs(&self.samples.beside(group, first), self.value);
+        values.extend(usual.map(|usual| (usual.mean, "as chosen".to_owned())));
+        values.sort_by(|a, b| a.0.total_cmp(&b.0));
+        values
+    }
+
+    /// Everything that is left open. `what` says what the effect is of.
+    pub fn unspecified(&self, what: &str) -> Vec<Unspecified> {
+        let groups = self.samples.groups();
+        let of = |item: &Item| {
+            let places = groups.iter().find(|other| other.0 == item.group).map_or(&[][..], |(_, places)| places);
+            let values = self.values(item.group, places);
+            let effect = values.first().zip(values.last()).map(|(least, greatest)| [least.0, greatest.0]);
+            Unspecified {
+                what: item.group.to_owned(),
+                chosen: item.chosen.to_owned(),
+                range: item.range.to_owned(),
+                effect,
+                note: if effect.is_some() { what } else { "needs the full run" }.to_owned(),
+            }
+        };
+        self.items.iter().map(of).collect()
+    }
+
+    /// The drawing: those that do most first. `x` says what the figure is, `usual` is its value as chosen, `others` are the paper's.
+    pub fn figure(&self, x: &str, usual: Option<f64>, others: &[(f64, &str)]) -> Option<Figure> {
+        let open = |group: &str| self.items.iter().any(|item| item.group == group);
+        let groups = self.samples.groups().into_iter().filter(|(group, _)| open(group));
+        let row = |(group, places): (&str, Vec<String>)| {
+            let values = self.values(group, &places);
+            Some(Span { name: group.to_owned(), least: values.first()?.clone(), greatest: values.last()?.clone() })
+        };
+        let mut rows: Vec<Span> = groups.filter_map(row).collect();
+        let width = |row: &Span| row.greatest.0 - row.least.0;
+        rows.sort_by(|a, b| width(b).total_cmp(&width(a)));
+        let note = "One thing at a time, from its least to its greatest effect, each with the choice that gives it.";
+        let others = others.iter().map(|(value, name)| (*value, (*name).to_owned())).collect();
+        let (title, x) = ("What the headline hangs on".to_owned(), x.to_owned());
+        (!rows.is_empty()).then(|| Figure::from(Spans { title, x, usual, others, rows }).named("tornado").noted(note))
+    }
+}

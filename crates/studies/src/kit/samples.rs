@@ -1,0 +1,157 @@
+//! What came out, ready to be asked: samples, each the same draw under the same seed in every arm, and means over them.
+
+use super::experiment::{Draw, Id, MAIN};
+use crate::Interval;
+use std::collections::BTreeMap;
+
+/// One draw under one seed, in every arm.
+pub struct Sample<'a, D, F> {
+    draw: &'a D,
+    again: u64,
+    arms: Vec<&'a F>,
+}
+
+impl<'a, D, F> Sample<'a, D, F> {
+    /// Of runs of a draw that differ in their arm alone.
+    pub fn of<R>(draw: &'a D, again: u64, done: &'a [(R, F)]) -> Sample<'a, D, F> {
+        Sample { draw, again, arms: done.iter().map(|(_, figures)| figures).collect() }
+    }
+
+    /// Two of its arms; without one of these there is no pair.
+    pub fn pair(&self, [off, on]: [usize; 2]) -> Option<Pair<'a, D, F>> {
+        let (off, on) = (*self.arms.get(off)?, *self.arms.get(on)?);
+        Some(Pair { program: self.draw, again: self.again, off, on })
+    }
+}
+
+/// The same draw under the same seed in two arms.
+pub struct Pair<'a, D, F> {
+    /// The draw.
+    pub program: &'a D,
+    /// Which of the draw's seeds, from 0.
+    pub again: u64,
+    /// The arm that the other is compared with.
+    pub off: &'a F,
+    /// The arm under test.
+    pub on: &'a F,
+}
+
+impl<D, F> Clone for Pair<'_, D, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D, F> Copy for Pair<'_, D, F> {}
+
+impl<D: PartialEq, F> Pair<'_, D, F> {
+    /// Whether another pair has the same draw under the same seed.
+    pub fn same_sample(&self, other: &Pair<'_, D, F>) -> bool {
+        (self.program, self.again) == (other.program, other.again)
+    }
+}
+
+/// All samples, by experiment.
+pub struct Samples<'a, D, F>(Vec<(Id, Sample<'a, D, F>)>);
+
+impl<D, F> Default for Samples<'_, D, F> {
+    fn default() -> Self {
+        Samples(Vec::new())
+    }
+}
+
+impl<'a, D: Draw, F> Samples<'a, D, F> {
+    /// One more sample of an experiment.
+    pub fn push(&mut self, id: Id, sample: Sample<'a, D, F>) {
+        self.0.push((id, sample));
+    }
+
+    /// An experiment's pairs of these arms.
+    pub fn between(&self, group: &str, place: &str, arms: [usize; 2]) -> Vec<Pair<'a, D, F>> {
+        let mine = self.0.iter().filter(|(id, _)| id.0 == group && id.1 == place);
+        mine.filter_map(|(_, sample)| sample.pair(arms)).collect()
+    }
+
+    /// An experiment's pairs of the first two arms.
+    pub fn of(&self, group: &str, place: &str) -> Vec<Pair<'a, D, F>> {
+        self.between(group, place, [0, 1])
+    }
+
+    /// Those of the main experiment.
+    pub fn main(&self) -> Vec<Pair<'a, D, F>> {
+        self.of(MAIN, "")
+    }
+
+    /// Those of the main experiment on one program.
+    pub fn program(&self, name: &str) -> Vec<Pair<'a, D, F>> {
+        self.main().into_iter().filter(|pair| pair.program.name() == name).collect()
+    }
+
+    /// Those of the main experiment with the draws that another one has: what that is compared with.
+    pub fn beside(&self, group: &str, place: &str) -> Vec<Pair<'a, D, F>> {
+        let there = self.of(group, place);
+        let has = |pair: &Pair<'_, D, F>| there.iter().any(|other| other.program == pair.program);
+        self.main().into_iter().filter(has).collect()
+    }
+
+    /// Groups in the order of the experiments, each with its places.
+    pub fn groups(&self) -> Vec<(&'static str, Vec<String>)> {
+        let mut groups: Vec<(&'static str, Vec<String>)> = Vec::new();
+        for ((group, place), _) in &self.0 {
+            let at = groups.iter().position(|other| other.0 == *group).unwrap_or_else(|| {
+                groups.push((group, Vec::new()));
+                groups.len() - 1
+            });
+            if !groups[at].1.contains(place) {
+                groups[at].1.push(place.clone());
+            }
+        }
+        groups
+    }
+
+    /// Programs of the main experiment, in order.
+    pub fn programs(&self) -> Vec<&'a str> {
+        let mut names: Vec<&str> = self.main().iter().map(|pair| pair.program.name()).collect();
+        names.dedup();
+        names
+    }
+
+    /// The program of the main experiment whose mean over draws is the best one, and that mean; `better` says whether the first
+    /// mean is better than the second.
+    pub fn best(
+        &self,
+        value: impl Fn(&Pair<'_, D, F>) -> f64,
+        better: impl Fn(f64, f64) -> bool,
+    ) -> Option<(Interval, &'a str)> {
+        let means =
+            self.programs().into_iter().filter_map(|name| Some((over_draws(&self.program(name), &value)?, name)));
+        means.reduce(|a, b| if better(b.0.mean, a.0.mean) { b } else { a })
+    }
+}
+
+/// How much less, in percent; 0 where there was nothing.
+pub fn reduction(off: f64, on: f64) -> f64 {
+    if off == 0.0 { 0.0 } else { 100.0 * (off - on) / off }
+}
+
+/// The mean of something over draws and seeds, with its interval.
+pub fn over_draws<D, F>(pairs: &[Pair<'_, D, F>], what: impl Fn(&Pair<'_, D, F>) -> f64) -> Option<Interval> {
+    Interval::of(&pairs.iter().map(what).collect::<Vec<_>>())
+}
+
+/// The mean over programs, of means over draws. Its interval is that of the means over programs, seed by seed.
+pub fn over_programs<D: Draw, F>(pairs: &[Pair<'_, D, F>], what: impl Fn(&Pair<'_, D, F>) -> f64) -> Option<Interval> {
+    let mut values: BTreeMap<(usize, u64), Vec<f64>> = BTreeMap::new();
+    for pair in pairs {
+        // By place, as draws that were taken out leave gaps in the numbers, and each program others.
+        values.entry((pair.program.place(), pair.again)).or_default().push(what(pair));
+    }
+    let means: Vec<f64> = values.values().map(|of| of.iter().sum::<f64>() / of.len() as f64).collect();
+    Interval::of(&means)
+}
+
+/// A mean with half its interval.
+pub fn said(of: Option<Interval>) -> String {
+    let Some(Interval { mean, half }) = of else { return "not run".to_owned() };
+    half.map_or_else(|| format!("{mean:.1}"), |half| format!("{mean:.1} ± {half:.1}"))
+}

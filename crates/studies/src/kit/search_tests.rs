@@ -1,0 +1,101 @@
+//! The search over sets of open choices, on effects that are known.
+
+use super::*;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Seen {
+    score: f64,
+    plausible: bool,
+}
+
+impl Score for Seen {
+    fn score(&self) -> f64 {
+        self.score
+    }
+    fn plausible(&self) -> bool {
+        self.plausible
+    }
+}
+
+/// Eighteen choices of one to three places; only the arm under test has every other one.
+fn choices() -> Vec<Choice> {
+    (0..18).map(|n| Choice { name: "a choice", places: 1 + n % 3, only_tested: n % 2 == 0 }).collect()
+}
+
+/// Effects add up: the first place of each choice gives as many points as the choice's number. Odd choices that are not as chosen are
+/// implausible.
+fn added(set: &[usize]) -> Seen {
+    let places = || set.iter().enumerate();
+    let score: usize = places().map(|(n, place)| if *place == 1 { n } else { 0 }).sum();
+    Seen { score: score as f64, plausible: places().all(|(n, place)| n % 2 == 0 || *place == 0) }
+}
+
+fn singles(choices: &[Choice]) -> Vec<Vec<Seen>> {
+    let of = |n: usize, place: usize| {
+        let mut set = vec![0; choices.len()];
+        set[n] = place;
+        added(&set)
+    };
+    choices.iter().enumerate().map(|(n, choice)| (0..=choice.places).map(|place| of(n, place)).collect()).collect()
+}
+
+fn with_search<R>(valid: &dyn Fn(&Set) -> bool, look: impl FnOnce(&Search<'_, Seen>) -> R) -> R {
+    let choices = choices();
+    let singles = singles(&choices);
+    let (again, halves) = (&["once", "twice"], ["of everything", "of the arm under test"]);
+    look(&Search { choices: &choices, singles: &singles, again, halves, valid })
+}
+
+#[test]
+fn rounds_follow_each_other_and_the_best_is_found() {
+    with_search(&|_| true, |search| {
+        let mut known = 0usize;
+        let mut rounds = 0;
+        let tried = loop {
+            // What was tried stays where it was: as many trials are known as were asked for in the rounds before.
+            let mut left = known;
+            let (tried, next) = search.go(|trial| {
+                left = left.checked_sub(1)?;
+                Some(added(&trial.set))
+            });
+            assert_eq!(tried.len(), known);
+            if next.is_empty() {
+                break tried;
+            }
+            (known, rounds) = (known + next.len(), rounds + 1);
+        };
+        // The sample, the best places, what is near them; nothing new is near them then; and again.
+        assert_eq!(rounds, 4);
+        let seen: Vec<Seen> = tried.iter().map(|(_, seen)| *seen).collect();
+        assert_eq!(seen[greatest(&seen, false).unwrap()].score, (0..18).sum::<usize>() as f64);
+        assert_eq!(seen[greatest(&seen, true).unwrap()].score, (0..18).step_by(2).sum::<usize>() as f64);
+        let again = &tried[tried.len() - 4..];
+        assert_eq!(
+            again.iter().map(|(trial, _)| trial.again).collect::<Vec<_>>(),
+            [Some(0), Some(1), Some(0), Some(1)]
+        );
+        let [first, more] = most(2);
+        assert!(tried.len() <= first + more && more == 4, "{}", tried.len());
+    });
+}
+
+#[test]
+fn a_sample_of_the_arm_under_test_leaves_the_other_one_alone() {
+    with_search(&|_| true, |search| {
+        for (number, trial) in search.trials(&[]).iter().enumerate() {
+            let changed = |n: usize| !search.choices[n].only_tested && trial.set[n] != 0;
+            assert!(number < SAMPLE / 2 || !(0..18).any(changed), "{trial:?}");
+        }
+    });
+}
+
+#[test]
+fn a_set_that_cannot_be_gives_way_where_that_costs_least() {
+    // Choices 3 and 5 exclude each other; 3 does less.
+    let valid = |set: &Set| set[3] == 0 || set[5] == 0;
+    with_search(&valid, |search| {
+        let set = search.repaired(search.best(false));
+        assert!(set[3] == 0 && set[1..].iter().enumerate().all(|(n, place)| n == 2 || *place == 1), "{set:?}");
+        assert!(search.trials(&[]).iter().all(|trial| valid(&trial.set)));
+    });
+}

@@ -1,0 +1,84 @@
+//! The studies by name. `baton study` and its help know of a study what its entry says.
+
+use crate::kit::Inputs;
+use crate::{ENTRIES, Extent, Findings, Progress, Study, StudyError, Work, conduct};
+use std::path::{Path, PathBuf};
+
+/// Every study.
+pub static STUDIES: Registry = Registry(ENTRIES);
+
+/// Studies by name.
+pub struct Registry(pub &'static [Entry]);
+
+/// What a study says of itself, and how it is opened.
+pub struct Entry {
+    /// Its name: `baton study NAME`.
+    pub name: &'static str,
+    /// Whose claims it judges.
+    pub paper: &'static str,
+    /// Its page of the documentation.
+    pub page: &'static str,
+    /// What a quick study has and takes, in some words.
+    pub quick: &'static str,
+    /// The chip files that it runs on, where no others are named; all of them are hashed into what is frozen.
+    pub chips: &'static [&'static str],
+    /// Its folders of profiles, likewise.
+    pub profiles: &'static [&'static str],
+    /// Makes the study.
+    pub open: fn(&Inputs) -> Result<Box<dyn AnyStudy>, StudyError>,
+}
+
+/// A study whose runs and figures only it knows.
+pub trait AnyStudy: Sync {
+    /// Does the study in `folder`: [`conduct`].
+    ///
+    /// # Errors
+    /// As [`conduct`].
+    fn conduct(&self, extent: Extent, folder: &Path, progress: &dyn Progress) -> Result<(Findings, Work), StudyError>;
+}
+
+impl<S: Study> AnyStudy for S {
+    fn conduct(&self, extent: Extent, folder: &Path, progress: &dyn Progress) -> Result<(Findings, Work), StudyError> {
+        conduct(self, extent, folder, progress)
+    }
+}
+
+impl Registry {
+    /// The study of that name.
+    pub fn find(&self, name: &str) -> Option<&'static Entry> {
+        self.0.iter().find(|entry| entry.name == name)
+    }
+
+    /// The names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().map(|entry| entry.name)
+    }
+}
+
+impl Entry {
+    /// Opens the study with these chip files and folders of profiles; none stands for its own.
+    ///
+    /// # Errors
+    /// With what is wrong with a file: its name, line, key, and what was expected; or how many files the study takes.
+    pub fn open(&self, chips: &[PathBuf], profiles: &[PathBuf]) -> Result<Box<dyn AnyStudy>, StudyError> {
+        let chips = self.those(chips, self.chips, "chip files")?;
+        let profiles = self.those(profiles, self.profiles, "folders of profiles")?;
+        (self.open)(&Inputs::open(&chips, profiles)?)
+    }
+
+    fn those(&self, given: &[PathBuf], own: &[&str], what: &str) -> Result<Vec<PathBuf>, StudyError> {
+        if given.is_empty() {
+            return Ok(own.iter().map(PathBuf::from).collect());
+        }
+        if given.len() != own.len() {
+            let (name, count) = (self.name, given.len());
+            let own = if own.is_empty() {
+                format!("no {what}")
+            } else {
+                format!("{} {what} ({})", own.len(), own.join(", "))
+            };
+            return Err(StudyError::input(format!("study `{name}` takes {own}; {count} given")));
+        }
+        Ok(given.to_vec())
+    }
+}

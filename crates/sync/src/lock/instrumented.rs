@@ -1,0 +1,48 @@
+//! Wraps a lock and reports acquire, hold and release to the machine, for hardware under study that wants to know.
+//!
+//! `spin-park` and `adaptive` report each of their tries. Other locks report nothing; this wrapper does so for them, so
+//! that a study can ask whether such hardware helps them too. The wrapped lock waits as it always does: the machine hears
+//! of one try before the lock is taken, and none behind it.
+
+use super::instrumented_word::announce;
+use super::{LockInfo, RawLock, ZeroInit};
+use baton_machine::local::Use;
+use baton_machine::{Machine, Section, Wait};
+use core::marker::PhantomData;
+
+/// The lock `L`, instrumented. It stands in no registry, as it is no algorithm of its own.
+#[repr(transparent)]
+pub struct Instrumented<M, L>(L, PhantomData<M>);
+
+// SAFETY: the layout is that of `L`.
+unsafe impl<M: Machine, L: ZeroInit> ZeroInit for Instrumented<M, L> {}
+
+// SAFETY: `L`'s own lock and unlock; a report changes no memory of theirs.
+unsafe impl<M: Machine, L: RawLock<M>> RawLock<M> for Instrumented<M, L> {
+    type Token = L::Token;
+    const INFO: LockInfo = L::INFO;
+
+    fn new() -> Self {
+        Instrumented(L::new(), PhantomData)
+    }
+
+    fn lock(&self, wait: Wait) -> L::Token {
+        announce::<M>(1);
+        let token = self.0.lock(wait);
+        if M::HINTS {
+            M::section(Section::Entered);
+        }
+        token
+    }
+
+    unsafe fn unlock(&self, token: L::Token, wait: Wait) {
+        announce::<M>(0);
+        // SAFETY: what the caller promises.
+        unsafe { self.0.unlock(token, wait) };
+        if M::HINTS {
+            let local = M::local();
+            local.set(Use::Progress, local.get(Use::Progress).wrapping_add(1));
+            M::section(Section::Left);
+        }
+    }
+}

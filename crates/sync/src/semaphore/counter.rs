@@ -1,0 +1,49 @@
+//! One word that counts permits: a take waits while it is zero and takes one off it, a post adds one and wakes one waiter.
+
+use super::{RawSemaphore, SemaphoreInfo};
+use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::{Atomic, Machine, Wait, WaitResult};
+
+/// The semaphore, alone in its pair of lines.
+#[repr(C, align(128))]
+pub struct Counter<M: Machine>(M::Atomic<u32>);
+
+// SAFETY: a permit is taken by an exchange of a number above zero for the number below it, so none is taken twice. The post is a
+// Release, which the takes and posts after it continue as additions and exchanges; the take acquires it. A post wakes a waiter
+// after it has changed the word, so a waiter either sees the change or is woken.
+unsafe impl<M: Machine> RawSemaphore<M> for Counter<M> {
+    const INFO: SemaphoreInfo = SemaphoreInfo {
+        name: "counter",
+        what: "one word that counts permits; a post wakes one waiter",
+        source: "sem_t of glibc, without its count of waiters",
+        limits: "in no order; every post is a wake-up, whether threads wait or not",
+    };
+
+    fn new(permits: u32) -> Self {
+        Counter(M::Atomic::new(permits))
+    }
+
+    fn take(&self, wait: Wait) {
+        // Relaxed: only a guess at the number; the exchange below acquires.
+        let mut permits = self.0.load(Relaxed);
+        loop {
+            if permits == 0 {
+                permits = match M::wait_while(&self.0, 0, wait, None) {
+                    WaitResult::Changed(now) => now,
+                    WaitResult::Expired => unreachable!("no deadline was given"),
+                };
+            }
+            // Acquire: what came before the post. Relaxed on failure: a number that has changed is tried anew.
+            match self.0.compare_exchange(permits, permits - 1, Acquire, Relaxed) {
+                Ok(_) => return,
+                Err(now) => permits = now,
+            }
+        }
+    }
+
+    fn post(&self, wait: Wait) {
+        // Release: what we did comes before the take that gets the permit.
+        self.0.fetch_add(1, Release);
+        M::wake::<u32>(&self.0, 1, wait);
+    }
+}

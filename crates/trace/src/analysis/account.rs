@@ -1,0 +1,243 @@
+//! The account of one lock: which threads hold it, which wait for it, and for how long no thread has held it.
+//!
+//! Whatever tells of blocked time, sections and overhead keeps this account, and adds what it wants to know: the analysis'
+//! ledgers, the intervals of a report, the totals of a replayed run. So all of them mean the same by a wait, a hold and
+//! competition overhead, and treat lost events alike.
+//!
+//! **Overhead** of a wait is the time in it during which no thread held the lock. It is read off the lock's total of free
+//! time, which only changes when the lock is taken.
+
+use crate::clock::Ticks;
+use crate::event::{Mode, SiteId, ThreadIndex};
+
+/// One lock's account. `W` is what its keeper notes of each wait.
+#[derive(Clone, Debug)]
+pub struct Account<W = ()> {
+    holders: Vec<Holder>,
+    waiters: Vec<Waiter<W>>,
+    /// Since when no thread holds it.
+    free_since: Option<Ticks>,
+    /// Free time before that.
+    free_total: Ticks,
+}
+
+/// A thread that holds the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The thread.
+    pub thread: ThreadIndex,
+    /// How it holds it.
+    pub mode: Mode,
+    /// The call site that took it.
+    pub site: SiteId,
+    /// When it was taken, or when the account was opened anew since.
+    pub since: Ticks,
+    /// Acquisitions without a release: more than one where it holds the lock recursively.
+    depth: u32,
+}
+
+/// A thread that waits for the lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiter<W> {
+    /// The thread.
+    pub thread: ThreadIndex,
+    /// The call site that waits.
+    pub site: SiteId,
+    /// When the wait began, or when the account was opened anew since.
+    pub since: Ticks,
+    /// The lock's free time at `since`.
+    free_before: Ticks,
+    /// What the account's keeper notes of this wait.
+    pub noted: W,
+}
+
+/// What an acquisition has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken<W> {
+    /// The wait that has ended with it, if there was one.
+    pub waited: Option<Waiter<W>>,
+    /// The call site of the acquisition: the one that was given, else that of the wait.
+    pub site: SiteId,
+    /// The thread held the lock already.
+    pub recursive: bool,
+    /// Holds that exclude this one, so their releases are missing; they end now.
+    pub lost: Vec<Holder>,
+    /// Since when the lock was free.
+    pub free_since: Option<Ticks>,
+}
+
+/// What a release has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Released {
+    /// The hold that has ended; `None` while the thread holds the lock recursively.
+    pub hold: Option<Holder>,
+    /// Another thread held it.
+    pub foreign: bool,
+    /// No thread holds it now.
+    pub free: bool,
+}
+
+impl<W: Default> Account<W> {
+    /// The account of a lock that is free from `now` on.
+    pub fn new(now: Ticks) -> Account<W> {
+        Account { holders: Vec::new(), waiters: Vec::new(), free_since: Some(now), free_total: Ticks(0) }
+    }
+
+    /// A wait begins. Gives an earlier wait of the same thread, whose end is missing; it ends now.
+    pub fn request(&mut self, now: Ticks, thread: ThreadIndex, site: SiteId) -> Option<Waiter<W>> {
+        let unfinished = self.leave(thread);
+        let free_before = self.free_time(now);
+        self.waiters.push(Waiter { thread, site, since: now, free_before, noted: W::default() });
+        unfinished
+    }
+
+    /// The lock is taken, after a wait or without one.
+    pub fn acquire(&mut self, now: Ticks, thread: ThreadIndex, mode: Mode, site: Option<SiteId>) -> Taken<W> {
+        let waited = self.leave(thread);
+        let site = site.or(waited.as_ref().map(|w| w.site)).unwrap_or(SiteId::UNKNOWN);
+        if let Some(holder) = self.holders.iter_mut().find(|h| h.thread == thread) {
+            holder.depth += 1;
+            return Taken { waited, site, recursive: true, lost: Vec::new(), free_since: None };
+        }
+        let excludes = |h: &Holder| mode == Mode::Exclusive || h.mode == Mode::Exclusive;
+        let excluded = self.holders.iter().any(excludes);
+        let lost = if excluded { std::mem::take(&mut self.holders) } else { Vec::new() };
+        let free_since = self.free_since.take();
+        if let Some(since) = free_since {
+            self.free_total += now.since(since);
+        }
+        self.holders.push(Holder { thread, mode, site, since: now, depth: 1 });
+        Taken { waited, site, recursive: false, lost, free_since }
+    }
+
+    /// A wait ends without the lock. `None` if the thread does not wait.
+    pub fn leave(&mut self, thread: ThreadIndex) -> Option<Waiter<W>> {
+        let at = self.waiters.iter().position(|w| w.thread == thread)?;
+        // In order: time that cannot be shared evenly falls to the eldest.
+        Some(self.waiters.remove(at))
+    }
+
+    /// The lock is given up. `None` if the thread does not hold it, and no other thread does for which it could release it:
+    /// a mutex may be unlocked by a thread that did not lock it, where its kind allows that.
+    pub fn release(&mut self, now: Ticks, thread: ThreadIndex) -> Option<Released> {
+        let own = self.holders.iter().position(|h| h.thread == thread);
+        let at = match (own, self.holders.as_slice()) {
+            (Some(at), _) => at,
+            (None, [only]) if only.mode == Mode::Exclusive => 0,
+            _ => return None,
+        };
+        let foreign = own.is_none();
+        self.holders[at].depth -= 1;
+        if self.holders[at].depth > 0 {
+            return Some(Released { hold: None, foreign, free: false });
+        }
+        let hold = self.holders.remove(at);
+        let free = self.holders.is_empty();
+        if free {
+            self.free_since = Some(now);
+        }
+        Some(Released { hold: Some(hold), foreign, free })
+    }
+
+    /// Opens the account anew: holds and waits that go on count from `now`.
+    pub fn restart(&mut self, now: Ticks) {
+        let free_before = self.free_time(now);
+        for waiter in &mut self.waiters {
+            *waiter = Waiter { since: now, free_before, noted: W::default(), ..*waiter };
+        }
+        for holder in &mut self.holders {
+            holder.since = now;
+        }
+    }
+}
+
+impl<W> Account<W> {
+    /// The threads that hold it, the eldest first.
+    pub fn holders(&self) -> &[Holder] {
+        &self.holders
+    }
+
+    /// The threads that wait for it, the eldest first.
+    pub fn waiters(&self) -> &[Waiter<W>] {
+        &self.waiters
+    }
+
+    /// Both, to note something of each wait.
+    pub fn parties(&mut self) -> (&[Holder], &mut [Waiter<W>]) {
+        (&self.holders, &mut self.waiters)
+    }
+
+    /// Ends all holds.
+    pub fn end_holds(&mut self) -> Vec<Holder> {
+        std::mem::take(&mut self.holders)
+    }
+
+    /// How long it has been free in all, since the account began.
+    fn free_time(&self, now: Ticks) -> Ticks {
+        self.free_total + self.free_since.map_or(Ticks(0), |since| now.since(since))
+    }
+
+    /// The overhead of a wait that goes on, or has ended just now.
+    pub fn overhead(&self, now: Ticks, waiter: &Waiter<W>) -> Ticks {
+        self.free_time(now).since(waiter.free_before)
+    }
+
+    /// The stretch of overhead that goes on for a waiter: since when the thread waits while the lock is free. `None` while it
+    /// is held.
+    pub fn competes_since(&self, waiter: &Waiter<W>) -> Option<Ticks> {
+        self.free_since.map(|free| free.max(waiter.since))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: ThreadIndex = ThreadIndex(0);
+    const B: ThreadIndex = ThreadIndex(1);
+    const HERE: SiteId = SiteId(7);
+
+    #[test]
+    fn overhead_is_the_part_of_a_wait_in_which_the_lock_was_free() {
+        let mut lock: Account = Account::new(Ticks(0));
+        lock.acquire(Ticks(10), A, Mode::Exclusive, Some(HERE));
+        assert_eq!(lock.request(Ticks(15), B, HERE), None);
+        assert_eq!(lock.competes_since(&lock.waiters()[0]), None);
+        assert!(lock.release(Ticks(20), A).unwrap().free);
+        assert_eq!(lock.competes_since(&lock.waiters()[0]), Some(Ticks(20)));
+        let taken = lock.acquire(Ticks(23), B, Mode::Exclusive, None);
+        let waited = taken.waited.unwrap();
+        assert_eq!((taken.site, taken.free_since), (HERE, Some(Ticks(20))));
+        assert_eq!((waited.since, lock.overhead(Ticks(23), &waited)), (Ticks(15), Ticks(3)));
+    }
+
+    #[test]
+    fn a_recursive_hold_ends_with_its_last_release() {
+        let mut lock: Account = Account::new(Ticks(0));
+        lock.acquire(Ticks(1), A, Mode::Exclusive, None);
+        assert!(lock.acquire(Ticks(2), A, Mode::Exclusive, None).recursive);
+        assert_eq!(lock.release(Ticks(3), A).unwrap().hold, None);
+        assert_eq!(lock.release(Ticks(4), A).unwrap().hold.unwrap().since, Ticks(1));
+        assert_eq!(lock.release(Ticks(5), A), None);
+    }
+
+    #[test]
+    fn what_excludes_each_other_cannot_hold_together() {
+        let mut lock: Account = Account::new(Ticks(0));
+        assert!(lock.acquire(Ticks(1), A, Mode::Shared, None).lost.is_empty());
+        assert!(lock.acquire(Ticks(2), B, Mode::Shared, None).lost.is_empty());
+        assert_eq!(lock.acquire(Ticks(3), ThreadIndex(2), Mode::Exclusive, None).lost.len(), 2);
+        let released = lock.release(Ticks(4), A).unwrap();
+        assert!(released.foreign && released.free);
+    }
+
+    #[test]
+    fn a_wait_whose_end_is_missing_ends_with_the_next_one() {
+        let mut lock: Account = Account::new(Ticks(0));
+        assert_eq!(lock.request(Ticks(1), A, HERE), None);
+        assert_eq!(lock.request(Ticks(5), A, HERE).unwrap().since, Ticks(1));
+        lock.restart(Ticks(8));
+        assert_eq!(lock.leave(A).unwrap().since, Ticks(8));
+        assert_eq!(lock.leave(A), None);
+    }
+}
