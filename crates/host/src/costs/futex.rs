@@ -175,17 +175,18 @@ pub fn round_trip(cpus: (u32, u32), budget: Duration) -> Option<Spread> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::measured;
     use super::*;
 
     #[test]
     fn sleepers_are_woken_and_all_end() {
         let cpus = baton_machine::discover::allowed_cpus();
         let pair = (cpus[0], *cpus.last().unwrap());
-        let budget = Duration::from_millis(30);
-        let one = round_trip((cpus[0], cpus[0]), budget).unwrap();
+        let one = measured(Budget::LOOK, |budget| round_trip((cpus[0], cpus[0]), budget.long));
         assert!(one.median > 500.0, "two system calls and two switches: {one:?}");
         if pair.0 != pair.1 {
-            let woken = wake_sleepers(pair, 3, Duration::from_micros(50), budget).unwrap();
+            let three = |budget: Budget| wake_sleepers(pair, 3, Duration::from_micros(50), budget.long);
+            let woken = measured(Budget::LOOK, three);
             assert!(woken.latency.median > 0.0 && woken.call.low > 50.0, "{woken:?}");
         }
     }

@@ -123,6 +123,7 @@ fn step(times: &[(usize, f64)]) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::measured;
     use super::*;
 
     #[test]
@@ -147,7 +148,7 @@ mod tests {
     #[test]
     fn memory_moves_lines() {
         let cpus = baton_machine::discover::allowed_cpus();
-        let rate = line_rate(&cpus, 64, 0, Budget::LOOK).expect("a rate");
+        let rate = measured(Budget::LOOK, |budget| line_rate(&cpus, 64, 0, budget));
         assert!(rate.median > 0.05, "{rate:?}");
     }
 }

@@ -137,14 +137,15 @@ pub fn thread_create(budget: Budget) -> Option<Spread> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::measured;
     use super::*;
 
     #[test]
     fn the_scheduler_is_measured() {
         let cpu = baton_machine::discover::allowed_cpus()[0];
-        let switch = context_switch(cpu, Budget::LOOK).expect("yields switch");
+        let switch = measured(Budget::LOOK, |budget| context_switch(cpu, budget));
         assert!(switch.median > 100.0, "{switch:?}");
-        assert!(thread_create(Budget::LOOK).unwrap().median > 1_000.0);
-        assert!(preemption(cpu, Budget::LOOK).is_some());
+        assert!(measured(Budget::LOOK, thread_create).median > 1_000.0);
+        measured(Budget::LOOK, |budget| preemption(cpu, budget));
     }
 }
