@@ -37,6 +37,9 @@ typedef enum baton_lock_kind {
     BATON_CLH = 5, /* queue lock: each waiter waits on the flag of the one in front */
     BATON_K42 = 6, /* MCS without a node to pass: the holder keeps its place in the lock itself */
     BATON_HEMLOCK = 9, /* queue lock of one word; each thread grants all of its locks by one cell of its own */
+    BATON_MCS_BARGING = 14, /* MCS queue before a word that any thread may take: no hand-off to a sleeper */
+    BATON_CLH_BARGING = 15, /* CLH queue before a word that any thread may take: no hand-off to a sleeper */
+    BATON_TICKET_BARGING = 16, /* ticket queue before a word that any thread may take: no hand-off to a sleeper */
     BATON_COHORT = 10, /* a ticket lock for each NUMA node under a global one, handed on inside the node up to 64 times */
     BATON_SPIN_PARK = 7, /* mutex: n tries (128), then sleep in the kernel */
     BATON_SPIN_PARK_WAKES = 11, /* the same, and every unlock wakes a sleeper */

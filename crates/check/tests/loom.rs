@@ -6,6 +6,20 @@ mod machine {
 
 mod locks {
     baton_check::lock_suite!(baton_check::world::Loom);
+
+    /// A head that is granted the lock at its first sleep, where 16 are more than a checker explores.
+    #[test]
+    fn a_barging_lock_that_is_granted() {
+        use baton_check::contract::{ability, lock};
+        use baton_check::world::{Loom, World};
+        use baton_sync::lock::barging::Barging;
+        use baton_sync::lock::mcs_barging::McsQueue;
+        type M = <Loom as World>::M;
+        type Granted = Barging<M, McsQueue<M>, 0>;
+        lock::exclusion::<Loom, Granted>();
+        lock::freed_by_the_last::<Loom, Granted>();
+        ability::tries_among_waiters::<Loom, Granted>();
+    }
 }
 
 mod barriers {

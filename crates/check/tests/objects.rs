@@ -45,6 +45,7 @@ unsafe impl<M: Machine, const F: Fault> RawLock<M> for Faulty<M, F> {
         timed: false,
         hints: false,
         posix: Posix::No("faulty"),
+        general: false,
         waits: Waits::Any,
         counted: Counted { instructions: 12.0, accesses: 4 },
         c_number: u32::MAX,

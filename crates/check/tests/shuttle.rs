@@ -6,6 +6,20 @@ mod machine {
 
 mod locks {
     baton_check::lock_suite!(baton_check::world::Shuttle);
+
+    /// A head that is granted the lock at its first sleep, where 16 are more than a checker explores.
+    #[test]
+    fn a_barging_lock_that_is_granted() {
+        use baton_check::contract::{ability, lock};
+        use baton_check::world::{Shuttle, World};
+        use baton_sync::lock::barging::Barging;
+        use baton_sync::lock::mcs_barging::McsQueue;
+        type M = <Shuttle as World>::M;
+        type Granted = Barging<M, McsQueue<M>, 0>;
+        lock::exclusion::<Shuttle, Granted>();
+        lock::freed_by_the_last::<Shuttle, Granted>();
+        ability::tries_among_waiters::<Shuttle, Granted>();
+    }
 }
 
 mod barriers {

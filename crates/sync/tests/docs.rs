@@ -38,12 +38,13 @@ impl QueueVisitor<Native> for Bytes {
 
 fn locks() -> String {
     let mut table = String::from(
-        "| lock | how it works | source | bytes (and token) | order | try, deadline | waits | what it cannot do |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+        "| lock | how it works | source | bytes (and token) | general | order | try, deadline | waits | what it cannot do |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for info in LOCKS {
         let (lock, token) = lock::visit::<Native, _>(info.name, Bytes).unwrap();
         let bytes = if token == 0 { lock.to_string() } else { format!("{lock} + {token}") };
+        let general = if info.general { "yes" } else { "no" };
         let order = if info.fifo { "arrival" } else { "none" };
         let able = match (info.try_lock, info.timed) {
             (true, true) => "both",
@@ -61,7 +62,7 @@ fn locks() -> String {
         };
         writeln!(
             table,
-            "| `{}` | {} | {} | {bytes} | {order} | {able} | {waits} | {}{posix} |",
+            "| `{}` | {} | {} | {bytes} | {general} | {order} | {able} | {waits} | {}{posix} |",
             info.name, info.what, info.source, info.limits
         )
         .unwrap();

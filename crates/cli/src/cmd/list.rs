@@ -104,7 +104,9 @@ fn dash(text: &str) -> String {
 fn locks() -> Vec<Entry> {
     let entry = |lock: &baton_sync::lock::LockInfo| {
         let posix = lock.posix == Posix::Yes;
-        let mut can = words(&[("fifo", lock.fifo), ("try", lock.try_lock), ("timed", lock.timed), ("posix", posix)]);
+        let general = ("general", lock.general);
+        let mut can =
+            words(&[general, ("fifo", lock.fifo), ("try", lock.try_lock), ("timed", lock.timed), ("posix", posix)]);
         can.push(match lock.waits {
             Waits::Any => "any-wait".to_owned(),
             Waits::Spinning => "spinning-waits".to_owned(),

@@ -91,6 +91,7 @@ unsafe impl<M: Machine> RawLock<M> for Adaptive<M> {
         timed: true,
         hints: true,
         posix: Posix::Yes,
+        general: true,
         waits: Waits::Fixed(Wait::SpinPark(MOST)),
         counted: Counted { instructions: 11.0, accesses: 2 },
         c_number: 13,

@@ -36,6 +36,7 @@ unsafe impl<M: Machine> RawLock<M> for Clh<M> {
         timed: false,
         hints: false,
         posix: Posix::Yes,
+        general: false,
         waits: Waits::Any,
         counted: Counted { instructions: 26.1, accesses: 3 },
         c_number: 5,

@@ -61,6 +61,7 @@ unsafe impl<M: Machine> RawLock<M> for CohortLock<M> {
         timed: false,
         hints: false,
         posix: Posix::Yes,
+        general: false,
         waits: Waits::Any,
         // The call that tells the NUMA node is among the instructions.
         counted: Counted { instructions: 109.0, accesses: 14 },

@@ -51,6 +51,7 @@ unsafe impl<M: Machine> RawLock<M> for Futex<M> {
         timed: true,
         hints: false,
         posix: Posix::Yes,
+        general: true,
         waits: Waits::Fixed(Wait::Futex),
         counted: Counted { instructions: 11.0, accesses: 2 },
         c_number: 8,

@@ -133,6 +133,7 @@ unsafe impl<M: Machine> RawLock<M> for Hemlock<M> {
         timed: false,
         hints: false,
         posix: Posix::Yes,
+        general: false,
         waits: Waits::Any,
         counted: Counted { instructions: 19.1, accesses: 2 },
         c_number: 9,

@@ -45,6 +45,9 @@ pub struct LockInfo {
     pub hints: bool,
     /// Can stand in for a `pthread_mutex_t`.
     pub posix: Posix,
+    /// For general use, as a mutex is: with more threads than CPUs it is not much slower than glibc's, as no release waits
+    /// for a thread that sleeps or has lost its CPU. The others are for threads with a CPU each.
+    pub general: bool,
     /// Wait policies that it takes.
     pub waits: Waits,
     /// An uncontended pair of lock and unlock, with the lock's own wait policy. `scripts/sync-instructions.sh NAME` counts it.

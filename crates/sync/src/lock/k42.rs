@@ -112,6 +112,7 @@ unsafe impl<M: Machine> RawLock<M> for K42<M> {
         timed: false,
         hints: false,
         posix: Posix::Yes,
+        general: false,
         waits: Waits::Any,
         counted: Counted { instructions: 13.0, accesses: 3 },
         c_number: 6,

@@ -87,6 +87,7 @@ unsafe impl<M: Machine> RawLock<M> for Mcs<M> {
         timed: false,
         hints: false,
         posix: Posix::Yes,
+        general: false,
         waits: Waits::Any,
         counted: Counted { instructions: 29.1, accesses: 4 },
         c_number: 4,

@@ -97,6 +97,7 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> RawLock<M> for Vari
         timed: true,
         hints: true,
         posix: Posix::Yes,
+        general: true,
         waits: Waits::Fixed(Wait::SpinPark(SPIN_TRIES)),
         // An unlock that wakes every time looks for sleepers every time.
         counted: match (EVERY, ONCE) {

@@ -40,6 +40,7 @@ unsafe impl<M: Machine> RawLock<M> for Tas<M> {
         timed: true,
         hints: false,
         posix: Posix::Yes,
+        general: false,
         waits: Waits::Any,
         counted: Counted { instructions: 10.0, accesses: 2 },
         c_number: 0,

@@ -55,6 +55,7 @@ unsafe impl<M: Machine> RawLock<M> for Ticket<M> {
         timed: false,
         hints: false,
         posix: Posix::Yes,
+        general: false,
         waits: Waits::Any,
         counted: Counted { instructions: 12.0, accesses: 4 },
         c_number: 2,

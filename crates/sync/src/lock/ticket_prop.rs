@@ -51,6 +51,7 @@ unsafe impl<M: Machine> RawLock<M> for TicketProp<M> {
         timed: false,
         hints: false,
         posix: Posix::Yes,
+        general: false,
         waits: Waits::Any,
         counted: Counted { instructions: 10.0, accesses: 4 },
         c_number: 3,

@@ -43,6 +43,7 @@ unsafe impl<M: Machine> RawLock<M> for Ttas<M> {
         timed: true,
         hints: false,
         posix: Posix::Yes,
+        general: false,
         waits: Waits::Any,
         counted: Counted { instructions: 9.0, accesses: 2 },
         c_number: 1,

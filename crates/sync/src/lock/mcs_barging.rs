@@ -1,0 +1,113 @@
+//! An MCS queue that is passed over while it sleeps: see [`barging`](super::barging).
+
+use super::barging::{ASLEEP, Barging, Debt, HEAD, Queue, SLEEP, WAITS, watch};
+use super::{Counted, LockInfo, Posix, Waits, ZeroInit};
+use crate::nodes::{self, Node};
+use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use baton_machine::cell::Ptr;
+use baton_machine::wait::SPIN_TRIES;
+use baton_machine::{Atomic, Machine, Wait};
+use core::ptr::NonNull;
+
+/// The lock.
+pub type McsBarging<M> = Barging<M, McsQueue<M>>;
+
+/// The queue: its last node, null if there is none. Each waiter watches its own node.
+#[repr(transparent)]
+pub struct McsQueue<M: Machine> {
+    tail: M::Atomic<Ptr<Node<M>>>,
+}
+
+// SAFETY: one null pointer, empty when null.
+unsafe impl<M: Machine> ZeroInit for McsQueue<M> {}
+
+// SAFETY: a thread is the head when it found no node in front, or when the head in front of it has changed its flag, which that one
+// does once, on leaving. After the release `settle` touches nodes alone: its own, and that of a waiter that stays until then.
+unsafe impl<M: Machine> Queue<M> for McsQueue<M> {
+    type Place = NonNull<Node<M>>;
+    const INFO: LockInfo = LockInfo {
+        name: "mcs-barging",
+        what: "MCS queue before a word that any thread may take: no hand-off to a sleeper",
+        source: "after Dice, Malthusian Locks, EuroSys 2017, and Kashyap et al., ShflLock, SOSP 2019",
+        limits: "order of arrival only among those that queue; they are passed over at most 16 wake-ups long",
+        fifo: false,
+        try_lock: true,
+        timed: false,
+        hints: false,
+        posix: Posix::Yes,
+        general: true,
+        waits: Waits::Fixed(Wait::SpinPark(SPIN_TRIES)),
+        counted: Counted { instructions: 12.0, accesses: 2 },
+        c_number: 14,
+    };
+
+    fn new() -> Self {
+        McsQueue { tail: M::Atomic::new(Ptr::NULL) }
+    }
+
+    fn aged() -> Self {
+        Self::new()
+    }
+
+    fn enter(&self, tries: u32) -> NonNull<Node<M>> {
+        let place = nodes::take::<M>();
+        // SAFETY: the node is ours, fresh from the free list.
+        let node = unsafe { place.as_ref() };
+        // Relaxed, both: the swap and the link below publish them.
+        node.next.store(Ptr::NULL, Relaxed);
+        node.waiting.store(WAITS, Relaxed);
+        // Release: the node is ready. Acquire: see that the node in front is.
+        let front = self.tail.swap(Ptr(place.as_ptr()), AcqRel);
+        if !front.is_null() {
+            // SAFETY: the owner of the node in front cannot leave before we have linked ourselves behind it.
+            let link: &M::Atomic<Ptr<Node<M>>> = unsafe { &(*front.0).next };
+            let address: *const M::Atomic<Ptr<Node<M>>> = link;
+            // Release: a thread that follows the link finds the node waiting.
+            link.store(Ptr(place.as_ptr()), Release);
+            // The one in front may wait for the link in `settle`.
+            M::wake::<Ptr<Node<M>>>(address, 1, SLEEP);
+            watch::<M>(&node.waiting, tries);
+        }
+        place
+    }
+
+    fn pass_on(&self, place: NonNull<Node<M>>) -> Debt {
+        // SAFETY: the head's node is ours until it is given back.
+        let node = unsafe { place.as_ref() };
+        // Acquire: see the flag that the one behind set before it linked itself.
+        let behind = node.next.load(Acquire);
+        let passed = if behind.is_null() {
+            // Relaxed: an empty queue tells the next one to come nothing.
+            self.tail.compare_exchange(Ptr(place.as_ptr()), Ptr::NULL, Relaxed, Relaxed).is_ok()
+        } else {
+            // SAFETY: the one behind waits for this change, so that its node is alive. Relaxed: it may free its node once it
+            // has held the lock, which we release after this.
+            unsafe { &(*behind.0).waiting }.compare_exchange(WAITS, HEAD, Relaxed, Relaxed).is_ok()
+        };
+        if !passed {
+            return Debt(place.as_ptr().expose_provenance());
+        }
+        // SAFETY: no thread refers to the node: the one behind only ever wrote our link, which we have read.
+        unsafe { nodes::give(place) };
+        Debt::NONE
+    }
+
+    unsafe fn settle(_: *const Self, debt: Debt) {
+        let place = NonNull::new(core::ptr::with_exposed_provenance_mut::<Node<M>>(debt.0)).expect("a debt is a node");
+        // SAFETY: the node is ours until it is given back.
+        let link = unsafe { &(*place.as_ptr()).next };
+        // Acquire: as in `pass_on`.
+        let mut behind = link.load(Acquire);
+        if behind.is_null() {
+            behind = nodes::linked::<M>(link, SLEEP);
+        }
+        // SAFETY: the one behind waits for this change, so that its node is alive until then.
+        let flag: *const M::Atomic<u32> = unsafe { &raw const (*behind.0).waiting };
+        // SAFETY: as above. Release: the lock is released already, and the one behind may free its node.
+        if unsafe { (*flag).swap(HEAD, Release) } == ASLEEP {
+            M::wake::<u32>(flag, 1, SLEEP);
+        }
+        // SAFETY: as in `pass_on`.
+        unsafe { nodes::give(place) };
+    }
+}
