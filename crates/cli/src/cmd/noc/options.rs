@@ -70,7 +70,7 @@ pub(crate) struct NetworkOptions {
     /// speculative or nonspeculative.
     #[arg(long)]
     pipeline: Option<String>,
-    /// round-robin, matrix, age, fixed, ocor.
+    /// Who wins when several want the same (`baton list arbiters`).
     #[arg(long)]
     arbiter: Option<String>,
     /// Switch allocator: input-first, output-first, islip, wavefront.
