@@ -130,10 +130,13 @@ fn a_spinner_does_not_try_while_a_handler_runs() {
     // A turn takes a hit and a PAUSE: so many tries fit into the handlers' time.
     let chip = chip(&[]);
     let turn = chip.cache.hit.0 + chip.wait.pause.0;
-    let fewer = none.threads[0].tries - three.threads[0].tries;
+    let fewer = none.threads[0].counts.tries - three.threads[0].counts.tries;
     assert!((3 * 700 / turn..=3 * 700 / turn + 3).contains(&fewer), "{fewer} tries of {turn} cycles fewer");
     let whole = run(&[0, 5_000, 9_001], false);
-    assert_eq!((whole.threads[0].tries, whole.threads[0].ended), (three.threads[0].tries, three.threads[0].ended));
+    assert_eq!(
+        (whole.threads[0].counts.tries, whole.threads[0].ended),
+        (three.threads[0].counts.tries, three.threads[0].ended)
+    );
 }
 
 /// A core that stalls for a device's answer cannot be interrupted: it pays when the answer has come, before its next operation.

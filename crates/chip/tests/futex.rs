@@ -199,7 +199,7 @@ fn who_has_held_a_buckets_lock_is_preempted_again() {
         simulation.spawn(Spawn::default(), body).unwrap();
     }
     let outcome = simulation.run().unwrap();
-    assert!(outcome.threads.iter().all(|thread| thread.preemptions > 5), "{:?}", outcome.threads);
+    assert!(outcome.threads.iter().all(|thread| thread.counts.preemptions > 5), "{:?}", outcome.threads);
 }
 
 fn chip_time() -> baton_units::Nanos {

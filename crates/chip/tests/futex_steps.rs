@@ -146,7 +146,7 @@ fn who_comes_too_late_does_not_sleep() {
         })
         .unwrap();
     let outcome = simulation.run().unwrap();
-    assert_eq!(outcome.threads[0].sleeps, 0);
+    assert_eq!(outcome.threads[0].counts.sleeps, 0);
 }
 
 /// A sleeper that is in the kernel for `os.futex_wait`, and a waker that rouses two idle CPUs by one interrupt.
@@ -192,5 +192,5 @@ fn a_slice_that_ends_in_a_buckets_lock_ends_behind_it() {
         .unwrap();
     simulation.spawn(Spawn::default(), || Simulated::work(Cycles(2_000_000))).unwrap();
     let outcome = simulation.run().unwrap();
-    assert!(outcome.threads[0].preemptions > 150, "{}", outcome.threads[0].preemptions);
+    assert!(outcome.threads[0].counts.preemptions > 150, "{}", outcome.threads[0].counts.preemptions);
 }

@@ -41,7 +41,7 @@ fn lock_packets(atomics: &str, f: impl Fn(&[Owned<Simulated, Line>]) + 'static) 
     let mut simulation = simulation(&chip);
     let lines = cells(&mut simulation, 8);
     simulation.spawn(on(63, 0), move || f(&lines)).unwrap();
-    simulation.run().unwrap().memory.lock_packets
+    simulation.run().unwrap().network.lock_packets
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn wake_up_packets(ipi: &str, marked: &str) -> u64 {
             Simulated::wake::<u32>(&raw const lines[at].0, 1, Wait::Futex);
         })
         .unwrap();
-    simulation.run().unwrap().memory.lock_packets
+    simulation.run().unwrap().network.lock_packets
 }
 
 #[test]
@@ -269,8 +269,8 @@ fn section_under(rule: &str) -> (u64, u64) {
             lines[far(6)].0.store(1, Relaxed);
         })
         .unwrap();
-    let memory = simulation.run().unwrap().memory;
-    (memory.lock_packets, memory.longest_marked)
+    let network = simulation.run().unwrap().network;
+    (network.lock_packets, network.longest_marked)
 }
 
 #[test]

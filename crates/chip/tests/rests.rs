@@ -158,7 +158,7 @@ fn tries(chip: &Chip, wait: Wait, act: impl FnOnce() + 'static) -> u64 {
         Simulated::work(Cycles(10_000));
         cell.0.store(1, Release);
     });
-    outcome.threads[0].tries
+    outcome.threads[0].counts.tries
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_time_limit_and_spurious_ends_look_again() {
         let body = move || assert_eq!(Simulated::wait_while(&waits.0, 0, Wait::Mwait(1), None), WaitResult::Changed(1));
         simulation.spawn(on(0), body).unwrap();
         simulation.spawn(Spawn { after: Cycles(1_000_000), ..on(1) }, move || cell.0.store(1, Release)).unwrap();
-        simulation.run().unwrap().threads[0].tries
+        simulation.run().unwrap().threads[0].counts.tries
     };
     // About one in 10,000 cycles and its own time, for a million cycles, three looks each.
     assert!((240..360).contains(&spurious("100", 1)), "{}", spurious("100", 1));
@@ -199,7 +199,7 @@ fn every_tick_ends_a_rest() {
                     cell.0.store(1, Release);
                     Simulated::wake(&raw const cell.0, 1, wait);
                 });
-                (outcome.threads[0].tries, outcome.threads[0].time(Reason::Kernel).0)
+                (outcome.threads[0].counts.tries, outcome.threads[0].time(Reason::Kernel).0)
             };
             let ((quiet, kernel), (tries, handlers)) = (ticking("os.tick=0"), ticking("os.tick=6000"));
             if wait == Wait::Halt {
@@ -232,7 +232,7 @@ fn losing_the_line_to_others_ends_a_rest() {
         };
         let sibling = Spawn { after: Cycles(20_000), cpus: vec![CpuId(4)], ..Spawn::default() };
         simulation.spawn(sibling, body).unwrap();
-        simulation.run().unwrap().threads[0].tries
+        simulation.run().unwrap().threads[0].counts.tries
     };
     let quiet = tries(&siblings, Wait::Mwait(1), || {});
     assert!(quiet < fill(), "{quiet} looks of a quiet wait, {} when a sibling evicts the line", fill());
@@ -246,7 +246,7 @@ fn losing_the_line_to_others_ends_a_rest() {
             Simulated::work(Cycles(10_000));
             cell.0.store(1, Release);
         });
-        outcome.threads[0].tries
+        outcome.threads[0].counts.tries
     };
     let (full, one) = (reader("directory.kind=full"), reader("directory.kind=pointers(1)"));
     assert!(one > full, "{full} looks with a full map, {one} with one pointer");
@@ -267,7 +267,7 @@ fn a_halted_cpu_is_woken_by_an_interrupt_at_its_price() {
     });
     let call = outcome.threads[1].time(Reason::Kernel).0;
     assert_eq!(call, 1500);
-    assert!(outcome.threads[0].sleeps == 0, "it keeps its CPU");
+    assert!(outcome.threads[0].counts.sleeps == 0, "it keeps its CPU");
     // Interrupt, exit, its entry in the table, which the waker has read, taken back, and the cell read anew.
     let back = chip.cache.upgrade.same_cluster.0 + chip.cache.atomic.0 + transfer + hit;
     let read = 5_000 + 2_000 + chip.cache.memory.0;
@@ -330,7 +330,7 @@ fn a_preempted_waiter_gives_its_cpu_up() {
         };
         simulation.spawn(Spawn { after: Cycles(9_000), ..on(0) }, body).unwrap();
         let outcome = simulation.run().unwrap_or_else(|stuck| panic!("{wait}: {stuck}"));
-        assert!(outcome.finished && outcome.threads[0].preemptions > 0, "{wait}: {outcome:?}");
+        assert!(outcome.finished && outcome.threads[0].counts.preemptions > 0, "{wait}: {outcome:?}");
         let spent: u64 = outcome.threads[0].times.iter().map(|(_, time)| time.0).sum();
         assert_eq!(spent, (outcome.threads[0].ended - outcome.threads[0].born).0);
     }

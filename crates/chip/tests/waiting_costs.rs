@@ -70,8 +70,8 @@ fn cost(chip: &Chip, wait: Wait) -> Cost {
     Cost {
         late: woken - stored,
         call: called - stored,
-        tries: outcome.threads[0].tries,
-        flit_hops: outcome.memory.flit_hops,
+        tries: outcome.threads[0].counts.tries,
+        flit_hops: outcome.network.flit_hops,
         cpus: account.component(Component::Cpus) * 1e3,
         total: account.total() * 1e3,
     }

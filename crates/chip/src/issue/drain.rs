@@ -22,7 +22,7 @@ impl Engine {
     fn enter(&mut self, store: Store) {
         let id = self.running;
         let thread = &mut self.threads[id as usize];
-        thread.stats.operations += 1;
+        thread.stats.counts.operations += 1;
         thread.pipeline.buffer.push(store);
         match thread.pipeline.buffer.len() - 1 {
             0 => self.ask(id),

@@ -143,7 +143,7 @@ impl<T> Drop for SimulatedAtomic<T> {
 fn forwarded(address: usize, bytes: usize) -> Option<u64> {
     let bits = drain::forward(place(address).0, bytes)?;
     operate(Reason::Memory, |engine| {
-        engine.threads[engine.running as usize].stats.operations += 1;
+        engine.threads[engine.running as usize].stats.counts.operations += 1;
         engine.now + engine.hit_here()
     });
     Some(bits)

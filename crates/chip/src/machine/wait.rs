@@ -178,7 +178,7 @@ impl<T: Word> Waiting<'_, T> {
     fn try_once(&self) -> (T, bool) {
         with(|engine| {
             let thread = &mut engine.threads[engine.running as usize];
-            (thread.stats.tries, thread.wait.looked) = (thread.stats.tries + 1, engine.now);
+            (thread.stats.counts.tries, thread.wait.looked) = (thread.stats.counts.tries + 1, engine.now);
         });
         let line = self.line;
         let (over, hits) = {
@@ -237,7 +237,7 @@ impl<T: Word> Waiting<'_, T> {
                 let thread = &mut engine.threads[engine.running as usize];
                 let Spin { core, done, hits, .. } = thread.wait.spin;
                 if skips {
-                    thread.stats.tries += done;
+                    thread.stats.counts.tries += done;
                     engine.memory.count_hits(core, done);
                 }
                 (done, skips && hits && thread.ended != Ended::Interrupted)
@@ -440,7 +440,7 @@ pub(super) fn wake_queued(offset: usize, n: u32) -> u32 {
 
 /// How often the running thread's core was taken from it: whoever comes back has nothing speculated.
 fn preemptions() -> u64 {
-    with(|engine| engine.threads[engine.running as usize].stats.preemptions)
+    with(|engine| engine.threads[engine.running as usize].stats.counts.preemptions)
 }
 
 /// Gives up the core if it is wanted; whether it was. Another thread may have written the line meanwhile, on this very
