@@ -4,8 +4,8 @@ use crate::base::counter::{Counter, Unit};
 use crate::device::attached::DeviceFigures;
 use crate::device::packet::Packet;
 use crate::device::port::Hold;
+use crate::engine::idle_wait::Still;
 use crate::engine::reason::Reason;
-use crate::engine::rest::Still;
 use crate::engine::state::Engine;
 use crate::engine::stats::ThreadCounts;
 use crate::engine::thread::{State, Thread};
@@ -131,7 +131,7 @@ impl Outcome {
                         State::Running => Reason::Memory,
                         State::Working(_) => Reason::Work,
                         State::Spinning => Reason::Spin,
-                        State::Resting => Reason::Monitor,
+                        State::IdleWait => Reason::Monitor,
                         State::Asleep | State::Done => Reason::Asleep,
                     };
                     if thread.stats.since < now {
@@ -273,8 +273,8 @@ impl Stuck {
             let how = match thread.state {
                 State::Asleep => "sleeps",
                 State::Spinning => "spins",
-                State::Resting if thread.wait.rest.still == Still::Halted => "is halted",
-                State::Resting => "waits with its monitor",
+                State::IdleWait if thread.wait.idle.still == Still::Halted => "is halted",
+                State::IdleWait => "waits with its monitor",
                 _ => "waits",
             };
             Waiting { thread: id as u32, name: thread.name.clone(), how, since: Cycles(since), on }

@@ -1,4 +1,4 @@
-//! Applications, cores that are switched off and on, and threads that are moved: nobody loses a cycle of work.
+//! Applications, cores that are switched off and on, and threads that are moved: no thread loses a cycle of work.
 
 mod common;
 

@@ -127,7 +127,7 @@ fn pages_belong_to_whom_touched_them_first() {
         let on = |core: u32, after| Spawn { affinity: vec![baton_units::CoreId(core)], after, ..Spawn::default() };
         simulation.spawn(on(first, Cycles(0)), move || _ = one.0[64].0.load(Relaxed)).unwrap();
         let body = move || {
-            // The same page, a line that nobody has.
+            // The same page, a line that no core has.
             let start = baton_chip::act::time();
             let _ = two.0[65].0.load(Relaxed);
             out.set((baton_chip::act::time() - start).0);

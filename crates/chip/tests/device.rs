@@ -226,7 +226,7 @@ fn an_interrupt_wakes_who_waits_and_takes_its_time_from_its_core() {
             if rings {
                 device.interrupt();
                 out.borrow_mut().0 = act::time().0;
-                // The second rang while nobody waited: it was kept.
+                // The second rang while no thread waited: it was kept.
                 act::delay(Cycles(50_000));
                 device.interrupt();
             }
@@ -257,7 +257,7 @@ fn an_interrupt_wakes_who_waits_and_takes_its_time_from_its_core() {
 
 /// The CPU that a device interrupts stands still with a monitor: it looks again, and goes on waiting.
 #[test]
-fn a_devices_interrupt_ends_a_rest() {
+fn a_devices_interrupt_ends_an_idle_wait() {
     let looks = |rings: bool| {
         let settings = ["device.clock_hz=1_000_000_000", "device.link=dedicated", "device.way=25"];
         let chip = chip(SAMPLE, &[&settings[..], &["wait.umwait.enter=31", "wait.umwait.exit=61"]].concat());

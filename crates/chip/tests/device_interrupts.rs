@@ -11,7 +11,7 @@ use common::cell;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Alarms, and a mailbox that nobody writes to; on wires of 25 cycles, with the cores' clock.
+/// Alarms, and a mailbox that no thread writes to; on wires of 25 cycles, with the cores' clock.
 fn chip(settings: &[&str]) -> Chip {
     let clock = format!("device.clock_hz={}", common::chip(&[]).core.clock.0);
     let fixed = [
@@ -189,7 +189,7 @@ fn where_handlers_touch_memory_this_one_does_too() {
     assert_eq!(three.threads[0].ended.0 - none.threads[0].ended.0, 3 * 700 + lines);
 }
 
-/// An idle CPU's time is nobody's; whoever waits for the device is woken at the handler's end all the same.
+/// An idle CPU's time belongs to no thread; one that waits for the device is woken at the handler's end all the same.
 #[test]
 fn an_idle_cpu_loses_nothing() {
     let woken = Rc::new(Cell::new(0));

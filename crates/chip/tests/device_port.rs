@@ -127,7 +127,7 @@ fn crowd(settings: &[&str]) -> (u64, Outcome) {
 fn a_full_device_backs_up_into_the_routers() {
     let (free, wide) = crowd(&[]);
     let (blocked, narrow) = crowd(&["device.places=1"]);
-    // Without a bound requests wait in the port, and nobody else feels it; with one they wait in the network.
+    // Without a bound requests wait in the port, and no other packet feels it; with one they wait in the network.
     assert!(
         wide.devices[0].port.waited > 10 * narrow.devices[0].port.waited,
         "{} {}",
@@ -197,7 +197,7 @@ fn nothing_is_lost_and_no_request_overtakes_one_of_its_thread() {
 }
 
 /// A thread that moves with requests in the network to the device's own node, past whose network the next ones come first:
-/// they stand aside, and hold no place.
+/// they wait outside the port, and hold no place.
 #[test]
 fn a_thread_that_moves_keeps_its_order() {
     let settings = ["device.link=network", "device.flits=2", "device.placement=3", "device.count=1"];
@@ -231,7 +231,7 @@ fn the_same_run_is_the_same() {
 }
 
 /// A mailbox of one letter between senders and receivers on all cores, with one place: what waits inside keeps none, and answers
-/// are taken at once, so that nobody bars anybody's way.
+/// are taken at once, so that no request bars the way of another.
 #[test]
 fn one_place_does_not_lock_senders_and_receivers() {
     let links: [&[&str]; 2] = [&["device.link=network", "device.flits=2"], &["device.link=dedicated", "device.way=25"]];
@@ -318,7 +318,7 @@ fn a_device_that_leaves_its_head_standing_locks_and_that_is_reported() {
             assert!(text.contains(says), "{settings:?}: {text}");
         }
     }
-    // If nobody waits for their answers, requests that are never taken do not keep a run from its end.
+    // If no thread waits for their answers, requests that are never taken do not keep a run from its end.
     let settings = ["device.link=network", "device.flits=2", "device.clock_hz=1_000_000_000", "device.count=1"];
     let chip = chip(OCOR, 4, &[&settings[..], &["device.places=1"]].concat());
     let posts = || (0..8).for_each(|n| drop(device(0).request(SEND, [0, n])));

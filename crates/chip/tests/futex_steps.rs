@@ -50,7 +50,7 @@ fn no_wake_up_is_lost_at_any_moment_of_a_wait() {
     }
 }
 
-/// Who gave up is in nobody's way.
+/// A thread that gave up is in no other's way.
 #[test]
 fn who_gives_up_leaves_its_queue() {
     let chip = common::cores(4, &["os.futex_home=bucket"]);

@@ -11,7 +11,7 @@ use common::{cell, simulation};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A die of the Opteron's machine, with depths and a HALT that its file does not give: prices of `rests.rs`, for the shape.
+/// A die of the Opteron's machine, with depths and a HALT that its file does not give: prices of `idle_waits.rs`, for the shape.
 fn chip() -> Chip {
     let settings = [
         "noise.start=0",

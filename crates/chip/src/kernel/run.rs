@@ -84,11 +84,11 @@ impl Engine {
                     self.threads[id as usize].os.leaves = true;
                 }
             }
-            // The interrupt ends its rest; it gives the CPU up when it has left it.
-            State::Resting => {
+            // The interrupt ends its idle wait; it gives the CPU up when it has left it.
+            State::IdleWait => {
                 let thread = &mut self.threads[id as usize];
                 (thread.os.preempt, thread.os.leaves) = (true, true);
-                self.end_rest(id, Ended::Interrupted);
+                self.end_idle_wait(id, Ended::Interrupted);
             }
             State::Running | State::Starting | State::Interrupted => {
                 let thread = &mut self.threads[id as usize];

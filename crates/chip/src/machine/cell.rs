@@ -208,7 +208,7 @@ impl<T: Word> Atomic<T> for SimulatedAtomic<T> {
 #[repr(transparent)]
 pub struct SimulatedSlot<T>(UnsafeCell<T>);
 
-// SAFETY: whoever reads or writes a slot promises in `Slot`'s contract that accesses are ordered.
+// SAFETY: each reader or writer of a slot promises in `Slot`'s contract that accesses are ordered.
 unsafe impl<T: Send> Sync for SimulatedSlot<T> {}
 
 impl<T> SimulatedSlot<T> {

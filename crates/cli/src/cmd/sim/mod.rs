@@ -167,7 +167,8 @@ pub(crate) struct Args {
     /// workload is about.
     #[arg(long, value_name = "NAME", requires = "sweep")]
     figure: Option<String>,
-    /// Say what the run took, at the prices of the chip file ([energy]); refused if one that it needs is missing.
+    /// Say what the run took, at the prices of the chip file's table `energy`. A price that it needs and that is missing is an
+    /// error.
     #[arg(long)]
     energy: bool,
     /// Draw the sweep, or the pairs, into this page; the picture alone if the name ends with .svg.
