@@ -53,10 +53,11 @@ lint: tools
 	rustfmt --edition 2024 --check $$(find crates -name '*.rs')
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
-## tables: writes what follows from the registries anew: tables of the documentation, the locks of baton.h
+## tables: writes what follows from registries and declarations anew: tables of the documentation, the schema of sim, the locks of baton.h
 tables: tools
 	BLESS=1 $(CARGO) test -p baton-sync --test docs
 	BLESS=1 $(CARGO) test -p baton-capi --lib
+	BLESS=1 $(CARGO) test -p baton-cli --test figures
 
 ## docs: the Rust documentation, warnings are errors
 docs: tools

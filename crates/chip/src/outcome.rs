@@ -1,14 +1,16 @@
 //! What comes out of a run: figures, or why it can never end.
 
+use crate::base::counter::{Counter, Unit};
 use crate::device::attached::DeviceFigures;
 use crate::device::packet::Packet;
 use crate::device::port::Hold;
-use crate::engine::reason::{REASONS, Reason};
-use crate::engine::rest::Still;
+use crate::engine::idle_wait::Still;
+use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
+use crate::engine::stats::ThreadCounts;
 use crate::engine::thread::{State, Thread};
 use crate::engine::waiting::Waited;
-use crate::memory::{CoreCounts, Memory, MemoryCounts, PARTS, Part};
+use crate::memory::{CoreCounts, Memory, MemoryCounts, NetworkCounts, PARTS, Part};
 use crate::os::app::AppFigures;
 use crate::os::cpu::{CpuFigures, Doing};
 use crate::os::refused::Refused;
@@ -33,6 +35,8 @@ pub struct Outcome {
     pub wakes: u64,
     /// What the caches did.
     pub memory: MemoryCounts,
+    /// What their network did.
+    pub network: NetworkCounts,
     /// What each core's caches did; empty on a chip of fixed latencies.
     pub cores: Vec<CoreCounts>,
     /// How long CPUs were in which state: sums to the run's cycles for each CPU of the chip.
@@ -61,39 +65,43 @@ pub struct ThreadFigures {
     /// When it ended (or the run did).
     pub ended: Cycles,
     /// Where its cycles went; sums to `ended - born`.
-    pub times: [(Reason, Cycles); REASONS],
+    pub times: [(Reason, Cycles); Reason::COUNT],
     /// What its time in the memory system ([`Reason::Memory`]) went to, by name; sums to it.
     pub memory: [(&'static str, Cycles); PARTS],
     /// Of that time, what it had waited for a request that was under way when the run was cut off.
     pub under_way: Cycles,
-    /// Operations done one by one.
-    pub operations: u64,
-    /// Tries of waits, the ones that were only counted included.
-    pub tries: u64,
-    /// How often it slept.
-    pub sleeps: u64,
-    /// How often its core was taken from it.
-    pub preemptions: u64,
+    /// What it did how often.
+    pub counts: ThreadCounts,
 }
 
+const UNDER_WAY: Counter =
+    Counter { name: "under_way", unit: Unit::Cycles, what: "A request that was not served when the run was cut off." };
+const ABSENT: Counter = Counter { name: "absent", unit: Unit::Cycles, what: "Before its start and after its end." };
+
 impl ThreadFigures {
+    /// What a [cycle stack](Self::cycle_stack) is made of, in its order.
+    pub fn cycle_stack_declared() -> Vec<Counter> {
+        let of = |(reason, declared): (Reason, &Counter)| match reason {
+            Reason::Memory => Part::DECLARED.iter().copied().chain([UNDER_WAY]).collect(),
+            _ => vec![*declared],
+        };
+        Reason::ALL.into_iter().zip(Reason::DECLARED).flat_map(of).chain([ABSENT]).collect()
+    }
+
     /// Every cycle of a run of `cycles`, each with one reason: the thread's life with its time in the memory system by
     /// what it went to, and `absent` before and after. Sums to `cycles`.
     pub fn cycle_stack(&self, cycles: Cycles) -> Vec<(&'static str, Cycles)> {
-        let mut stack = Vec::with_capacity(REASONS + PARTS + 1);
+        let mut stack = Vec::with_capacity(Reason::COUNT + PARTS + 1);
         for (reason, time) in self.times {
             match reason {
                 Reason::Memory => {
                     stack.extend(self.memory);
-                    stack.push(("under_way", self.under_way));
+                    stack.push((UNDER_WAY.name, self.under_way));
                 }
-                Reason::Work => stack.push(("computing", time)),
-                Reason::Spin => stack.push(("spinning", time)),
-                Reason::Monitor => stack.push(("monitor_wait", time)),
                 other => stack.push((other.name(), time)),
             }
         }
-        stack.push(("absent", Cycles(cycles.0 - (self.ended.0 - self.born.0))));
+        stack.push((ABSENT.name, Cycles(cycles.0 - (self.ended.0 - self.born.0))));
         stack
     }
 
@@ -123,7 +131,7 @@ impl Outcome {
                         State::Running => Reason::Memory,
                         State::Working(_) => Reason::Work,
                         State::Spinning => Reason::Spin,
-                        State::Resting => Reason::Monitor,
+                        State::IdleWait => Reason::Monitor,
                         State::Asleep | State::Done => Reason::Asleep,
                     };
                     if thread.stats.since < now {
@@ -143,10 +151,7 @@ impl Outcome {
                     times: Reason::ALL.map(|reason| (reason, Cycles(thread.stats.times[reason as usize]))),
                     memory: memory_parts(thread, under_way),
                     under_way: Cycles(under_way),
-                    operations: thread.stats.operations,
-                    tries: thread.stats.tries,
-                    sleeps: thread.stats.sleeps,
-                    preemptions: thread.stats.preemptions,
+                    counts: thread.stats.counts,
                 }
             })
             .collect();
@@ -162,11 +167,12 @@ impl Outcome {
             cycles,
             spent,
             finished,
-            guest_operations: threads.iter().map(|thread| thread.operations).sum(),
+            guest_operations: threads.iter().map(|thread| thread.counts.operations).sum(),
             events: engine.counts.events,
             switches: engine.counts.switches,
             wakes: engine.counts.wakes,
             memory: engine.memory.counts(),
+            network: engine.memory.network_counts(),
             cores: engine.memory.by_core(),
             devices: engine.devices.as_ref().map_or(Vec::new(), |devices| devices.figures()),
             cpus,
@@ -267,8 +273,8 @@ impl Stuck {
             let how = match thread.state {
                 State::Asleep => "sleeps",
                 State::Spinning => "spins",
-                State::Resting if thread.wait.rest.still == Still::Halted => "is halted",
-                State::Resting => "waits with its monitor",
+                State::IdleWait if thread.wait.idle.still == Still::Halted => "is halted",
+                State::IdleWait => "waits with its monitor",
                 _ => "waits",
             };
             Waiting { thread: id as u32, name: thread.name.clone(), how, since: Cycles(since), on }
@@ -312,3 +318,28 @@ impl fmt::Display for Stuck {
 }
 
 impl std::error::Error for Stuck {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cycle_stack_is_as_declared() {
+        let thread = ThreadFigures {
+            name: String::new(),
+            born: Cycles(3),
+            ended: Cycles(7),
+            times: Reason::ALL.map(|reason| (reason, Cycles(0))),
+            memory: Part::ALL.map(|part| (part.name(), Cycles(0))),
+            under_way: Cycles(0),
+            counts: ThreadCounts::default(),
+        };
+        let stack = thread.cycle_stack(Cycles(10));
+        let declared: Vec<&str> = ThreadFigures::cycle_stack_declared().iter().map(|one| one.name).collect();
+        assert_eq!(stack.iter().map(|(name, _)| *name).collect::<Vec<_>>(), declared);
+        assert_eq!(stack.last(), Some(&("absent", Cycles(6))));
+        assert!(
+            declared.contains(&"under_way") && declared.contains(&"network_queueing") && declared.contains(&"ready")
+        );
+    }
+}

@@ -1,4 +1,4 @@
-//! Applications, cores that are switched off and on, and threads that are moved: nobody loses a cycle of work.
+//! Applications, cores that are switched off and on, and threads that are moved: no thread loses a cycle of work.
 
 mod common;
 
@@ -31,18 +31,20 @@ fn applications_run_side_by_side_and_again() {
     let outcome = simulation.run().unwrap();
     assert!(outcome.finished);
     let [three, once, behind] = &outcome.apps[..] else { panic!("{:?}", outcome.apps) };
-    assert_eq!((three.name.as_str(), three.runs.len(), three.forks), ("three", 3, 9));
-    assert_eq!((once.runs.len(), once.forks, once.most_runnable), (1, 5, 5));
+    assert_eq!((three.name.as_str(), three.runs.len(), three.counts.forks), ("three", 3, 9));
+    assert_eq!((once.runs.len(), once.counts.forks, once.most_runnable), (1, 5, 5));
     assert!(behind.runs.len() > 10, "{}", behind.runs.len());
     // It ends with the last that counts, wherever the background is.
     let last = three.runs.iter().map(|run| run.0).sum::<u64>().max(once.runs[0].0);
     assert!(outcome.cycles.0 >= last && outcome.cycles.0 < last + 200_000, "{} after {last}", outcome.cycles);
     for app in &outcome.apps {
-        assert!(app.cpu_time <= app.runnable && app.runnable.0 <= u64::from(app.most_runnable) * outcome.cycles.0);
+        assert!(
+            app.times.on_cpu <= app.runnable.0 && app.runnable.0 <= u64::from(app.most_runnable) * outcome.cycles.0
+        );
     }
-    assert!(once.cpu_time.0 >= 24_000_000);
+    assert!(once.times.on_cpu >= 24_000_000);
     let names: Vec<_> = outcome.threads.iter().map(|thread| thread.name.as_str()).collect();
-    assert_eq!(outcome.threads.len() as u64, outcome.apps.iter().map(|app| app.forks).sum::<u64>(), "{names:?}");
+    assert_eq!(outcome.threads.len() as u64, outcome.apps.iter().map(|app| app.counts.forks).sum::<u64>(), "{names:?}");
 }
 
 #[test]
@@ -233,7 +235,7 @@ proptest! {
             prop_assert_eq!(sum, outcome.cycles.0);
         }
         let busy: u64 = outcome.cpus.iter().map(|cpu| cpu.time("busy").0).sum();
-        let on_cpu: u64 = outcome.apps.iter().map(|app| app.cpu_time.0).sum();
+        let on_cpu: u64 = outcome.apps.iter().map(|app| app.times.on_cpu).sum();
         prop_assert_eq!(busy, on_cpu);
     }
 }

@@ -143,7 +143,7 @@ fn tries_are_not_charged() {
         };
         simulation.spawn(Spawn::default(), body).unwrap();
         let outcome = simulation.run().unwrap();
-        (outcome.threads[0].tries, outcome.threads[0].time(Reason::Spin))
+        (outcome.threads[0].counts.tries, outcome.threads[0].time(Reason::Spin))
     };
     let charged = run(of_lock("cohort"));
     assert_eq!(charged, run(Instructions::NONE));

@@ -149,7 +149,7 @@ fn a_migrated_computation_goes_on_at_the_other_clock() {
     simulation.spawn(Spawn { after: Cycles(100), ..on(0) }, move || Simulated::work(Cycles(work * 9))).expect("a core");
     let outcome = simulation.run().expect("it ends");
     let (moved, pinned, other) = (&outcome.threads[0], &outcome.threads[1], &outcome.threads[2]);
-    if moved.preemptions != 1 || moved.time(Reason::Ready).0 == 0 {
+    if moved.counts.preemptions != 1 || moved.time(Reason::Ready).0 == 0 {
         panic!("the schedule that this test is about did not come about: {moved:?}");
     }
     let first = 100 + other.time(Reason::Ready).0;
@@ -191,7 +191,7 @@ impl LockVisitor<Simulated> for Contend<'_> {
         }
         let mut outcome = simulation.run().expect("it ends");
         (outcome.events, outcome.guest_operations) = (0, 0);
-        outcome.threads.iter_mut().for_each(|thread| thread.operations = 0);
+        outcome.threads.iter_mut().for_each(|thread| thread.counts.operations = 0);
         outcome
     }
 }
@@ -237,7 +237,7 @@ fn a_slow_spinner_tries_less_often() {
                 cell.0.store(1, Release);
             })
             .expect("a core");
-        simulation.run().expect("it ends").threads[0].tries
+        simulation.run().expect("it ends").threads[0].counts.tries
     };
     let (fast, slow) = (tries(false), tries(true));
     assert!(fast.abs_diff(2 * slow) <= 2, "{fast} and {slow}");

@@ -63,7 +63,7 @@ fn every_lock_runs_on_it() {
             let contend = || Contend { chip: &chip, options: options.clone(), threads: 8, turns: 4, wait };
             let run = || visit(lock.name, contend()).unwrap();
             let outcome = run();
-            assert!(outcome.finished && outcome.memory.flit_hops > 0, "{}", lock.name);
+            assert!(outcome.finished && outcome.network.flit_hops > 0, "{}", lock.name);
             assert!(outcome == run(), "{} {wait}: the same history", lock.name);
         }
     }
@@ -95,7 +95,7 @@ fn shortcuts_change_nothing() {
                     let mut outcome =
                         visit(name, Contend { chip: &chip, options, threads: 17, turns: 2, wait }).unwrap();
                     (outcome.events, outcome.guest_operations) = (0, 0);
-                    outcome.threads.iter_mut().for_each(|thread| thread.operations = 0);
+                    outcome.threads.iter_mut().for_each(|thread| thread.counts.operations = 0);
                     outcome
                 };
                 let fast = run(true, true);
@@ -127,7 +127,7 @@ fn pages_belong_to_whom_touched_them_first() {
         let on = |core: u32, after| Spawn { affinity: vec![baton_units::CoreId(core)], after, ..Spawn::default() };
         simulation.spawn(on(first, Cycles(0)), move || _ = one.0[64].0.load(Relaxed)).unwrap();
         let body = move || {
-            // The same page, a line that nobody has.
+            // The same page, a line that no core has.
             let start = baton_chip::act::time();
             let _ = two.0[65].0.load(Relaxed);
             out.set((baton_chip::act::time() - start).0);

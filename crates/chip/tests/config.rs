@@ -110,6 +110,26 @@ fn the_command_line_replaces_keys() {
 }
 
 #[test]
+fn a_missing_key_says_what_was_expected_and_not_what_its_absence_would_mean() {
+    let text = include_str!("../../../chips/ocor64.toml");
+    let whole = Chip::from_toml(text, "ocor64.toml").unwrap().to_toml();
+    let lines: Vec<&str> = whole.lines().collect();
+    let without = |at: usize| [&lines[..at], &lines[at + 1..]].concat().join("\n");
+    let errors = (0..lines.len()).filter_map(|at| Chip::from_toml(&without(at), "x.toml").err());
+    let missing: Vec<String> = errors.map(|e| e.to_string()).filter(|e| e.contains("is missing")).collect();
+    for error in &missing {
+        assert!(!error.contains("absent") && error.contains("); expected "), "{error}");
+    }
+    let flush = "x.toml: key `core.flush` is missing (what the mis-speculated loads at the end of a spin cost); \
+                 expected whole cycles from 0 to 1000000000000";
+    let rob = "x.toml: key `core.rob` is missing (instructions under way at once; 0: one access at a time); \
+               expected a whole number from 0 to 4096";
+    for wanted in [flush, rob] {
+        assert!(missing.iter().any(|error| error == wanted), "{wanted}\n{missing:#?}");
+    }
+}
+
+#[test]
 fn the_docs_name_every_key() {
     let docs = include_str!("../../../docs/reference/chip-file.md");
     for key in KEYS.iter() {

@@ -170,13 +170,13 @@ fn cores_differ_as_their_kinds_say() {
 
 /// What a policy was told, beside what it passes on to the plain one.
 #[derive(Default)]
-struct Told {
+struct Heard {
     cpus: Vec<Cpu>,
     speeds: Vec<(u64, u32, u32)>,
 }
 
 struct Recorder {
-    told: Rc<RefCell<Told>>,
+    told: Rc<RefCell<Heard>>,
     plain: Box<dyn Scheduler>,
 }
 
@@ -224,7 +224,7 @@ fn policies_are_told_kinds_speeds_and_every_change() {
     let chip = chip(&["core.contexts=2", "core.result_latency=3", "core.clock_latency=500"]);
     let reference = chip.core.clock.0;
     let part = |clock: u64| (clock * u64::from(FULL_SPEED) / reference) as u32;
-    let told = Rc::new(RefCell::new(Told::default()));
+    let told = Rc::new(RefCell::new(Heard::default()));
     let mut simulation = Simulation::new(&chip, &Options::default()).expect("the host has memory");
     let here = told.clone();
     simulation.replace_policy(&move |cpus: &Cpus, params: &Params| {

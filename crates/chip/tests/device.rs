@@ -144,9 +144,9 @@ fn letters_of_a_thread_stay_in_order_on_any_way() {
         let outcome = run(&chip(OCOR, &all), vec![Box::new(sender), Box::new(receiver)]).expect("it ends");
         assert_eq!(came.take(), (0..100).collect::<Vec<u64>>());
         let device = &outcome.devices[0];
-        assert_eq!((device.requests, &device.counts), (201, &vec![("sent", 100), ("received", 100)]));
+        assert_eq!((device.port.requests, &device.counts), (201, &vec![("sent", 100), ("received", 100)]));
         // The box is full for most of the receiver's sleep.
-        assert!(device.full > 8 * 15_000, "{device:?}");
+        assert!(device.port.full > 8 * 15_000, "{device:?}");
         sums(&outcome);
     }
 }
@@ -226,7 +226,7 @@ fn an_interrupt_wakes_who_waits_and_takes_its_time_from_its_core() {
             if rings {
                 device.interrupt();
                 out.borrow_mut().0 = act::time().0;
-                // The second rang while nobody waited: it was kept.
+                // The second rang while no thread waited: it was kept.
                 act::delay(Cycles(50_000));
                 device.interrupt();
             }
@@ -257,7 +257,7 @@ fn an_interrupt_wakes_who_waits_and_takes_its_time_from_its_core() {
 
 /// The CPU that a device interrupts stands still with a monitor: it looks again, and goes on waiting.
 #[test]
-fn a_devices_interrupt_ends_a_rest() {
+fn a_devices_interrupt_ends_an_idle_wait() {
     let looks = |rings: bool| {
         let settings = ["device.clock_hz=1_000_000_000", "device.link=dedicated", "device.way=25"];
         let chip = chip(SAMPLE, &[&settings[..], &["wait.umwait.enter=31", "wait.umwait.exit=61"]].concat());
@@ -280,7 +280,7 @@ fn a_devices_interrupt_ends_a_rest() {
         simulation.spawn(core(0), sender).expect("there is a core");
         let outcome = simulation.run().expect("it ends");
         sums(&outcome);
-        outcome.threads[0].tries
+        outcome.threads[0].counts.tries
     };
     assert_eq!(looks(true), looks(false) + 3 * 3, "each interrupt: MONITOR's load and two looks");
 }

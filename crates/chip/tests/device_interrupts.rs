@@ -11,7 +11,7 @@ use common::cell;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Alarms, and a mailbox that nobody writes to; on wires of 25 cycles, with the cores' clock.
+/// Alarms, and a mailbox that no thread writes to; on wires of 25 cycles, with the cores' clock.
 fn chip(settings: &[&str]) -> Chip {
     let clock = format!("device.clock_hz={}", common::chip(&[]).core.clock.0);
     let fixed = [
@@ -130,10 +130,13 @@ fn a_spinner_does_not_try_while_a_handler_runs() {
     // A turn takes a hit and a PAUSE: so many tries fit into the handlers' time.
     let chip = chip(&[]);
     let turn = chip.cache.hit.0 + chip.wait.pause.0;
-    let fewer = none.threads[0].tries - three.threads[0].tries;
+    let fewer = none.threads[0].counts.tries - three.threads[0].counts.tries;
     assert!((3 * 700 / turn..=3 * 700 / turn + 3).contains(&fewer), "{fewer} tries of {turn} cycles fewer");
     let whole = run(&[0, 5_000, 9_001], false);
-    assert_eq!((whole.threads[0].tries, whole.threads[0].ended), (three.threads[0].tries, three.threads[0].ended));
+    assert_eq!(
+        (whole.threads[0].counts.tries, whole.threads[0].ended),
+        (three.threads[0].counts.tries, three.threads[0].ended)
+    );
 }
 
 /// A core that stalls for a device's answer cannot be interrupted: it pays when the answer has come, before its next operation.
@@ -186,7 +189,7 @@ fn where_handlers_touch_memory_this_one_does_too() {
     assert_eq!(three.threads[0].ended.0 - none.threads[0].ended.0, 3 * 700 + lines);
 }
 
-/// An idle CPU's time is nobody's; whoever waits for the device is woken at the handler's end all the same.
+/// An idle CPU's time belongs to no thread; one that waits for the device is woken at the handler's end all the same.
 #[test]
 fn an_idle_cpu_loses_nothing() {
     let woken = Rc::new(Cell::new(0));

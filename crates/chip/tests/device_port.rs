@@ -127,14 +127,14 @@ fn crowd(settings: &[&str]) -> (u64, Outcome) {
 fn a_full_device_backs_up_into_the_routers() {
     let (free, wide) = crowd(&[]);
     let (blocked, narrow) = crowd(&["device.places=1"]);
-    // Without a bound requests wait in the port, and nobody else feels it; with one they wait in the network.
+    // Without a bound requests wait in the port, and no other packet feels it; with one they wait in the network.
     assert!(
-        wide.devices[0].waited > 10 * narrow.devices[0].waited,
+        wide.devices[0].port.waited > 10 * narrow.devices[0].port.waited,
         "{} {}",
-        wide.devices[0].waited,
-        narrow.devices[0].waited
+        wide.devices[0].port.waited,
+        narrow.devices[0].port.waited
     );
-    let longest = |outcome: &Outcome| outcome.memory.longest_unmarked;
+    let longest = |outcome: &Outcome| outcome.network.longest_unmarked;
     assert!(longest(&wide) < 100 && longest(&narrow) > 1_000, "{} {}", longest(&wide), longest(&narrow));
     // The way of core 0's requests to the other device goes through the same routers.
     assert!(free < 100 && blocked > 1_000, "{free} {blocked}");
@@ -142,11 +142,14 @@ fn a_full_device_backs_up_into_the_routers() {
     let memory = |outcome: &Outcome| outcome.threads[3].time(Reason::Memory).0 as f64;
     assert!((memory(&narrow) / memory(&wide) - 1.0).abs() < 0.05, "{} {}", memory(&narrow), memory(&wide));
     // The device works as fast as before, and all requests have come.
-    assert_eq!(wide.devices[0].requests, narrow.devices[0].requests);
-    assert_eq!(wide.threads[1].operations, narrow.threads[1].operations);
+    assert_eq!(wide.devices[0].port.requests, narrow.devices[0].port.requests);
+    assert_eq!(wide.threads[1].counts.operations, narrow.threads[1].counts.operations);
     // With places for all nothing waits outside.
     let (roomy, room) = crowd(&["device.places=400"]);
-    assert_eq!((roomy, room.devices[0].waited, longest(&room)), (free, wide.devices[0].waited, longest(&wide)));
+    assert_eq!(
+        (roomy, room.devices[0].port.waited, longest(&room)),
+        (free, wide.devices[0].port.waited, longest(&wide))
+    );
 }
 
 /// Every core sends numbered requests, some waited for and most posted; what came, and what happened.
@@ -180,7 +183,7 @@ fn nothing_is_lost_and_no_request_overtakes_one_of_its_thread() {
             let chip = mesh(&[way, &["device.count=1", "device.placement=6", places]].concat());
             let (came, outcome) = flood(&chip, 16, &Options::default());
             assert_eq!(came, all, "{way:?} {places}");
-            assert_eq!(outcome.devices[0].requests, 16 * 30);
+            assert_eq!(outcome.devices[0].port.requests, 16 * 30);
         }
     }
     // A bus, and wires of its own: there what has no place stands at the wires' end.
@@ -189,12 +192,12 @@ fn nothing_is_lost_and_no_request_overtakes_one_of_its_thread() {
     for link in [wires, bus] {
         let (came, outcome) =
             flood(&chip(CAF, 16, &[&link[..], &["device.places=1"]].concat()), 16, &Options::default());
-        assert_eq!((came, outcome.devices[0].requests), (all.clone(), 16 * 30), "{link:?}");
+        assert_eq!((came, outcome.devices[0].port.requests), (all.clone(), 16 * 30), "{link:?}");
     }
 }
 
 /// A thread that moves with requests in the network to the device's own node, past whose network the next ones come first:
-/// they stand aside, and hold no place.
+/// they wait outside the port, and hold no place.
 #[test]
 fn a_thread_that_moves_keeps_its_order() {
     let settings = ["device.link=network", "device.flits=2", "device.placement=3", "device.count=1"];
@@ -228,7 +231,7 @@ fn the_same_run_is_the_same() {
 }
 
 /// A mailbox of one letter between senders and receivers on all cores, with one place: what waits inside keeps none, and answers
-/// are taken at once, so that nobody bars anybody's way.
+/// are taken at once, so that no request bars the way of another.
 #[test]
 fn one_place_does_not_lock_senders_and_receivers() {
     let links: [&[&str]; 2] = [&["device.link=network", "device.flits=2"], &["device.link=dedicated", "device.way=25"]];
@@ -315,12 +318,12 @@ fn a_device_that_leaves_its_head_standing_locks_and_that_is_reported() {
             assert!(text.contains(says), "{settings:?}: {text}");
         }
     }
-    // If nobody waits for their answers, requests that are never taken do not keep a run from its end.
+    // If no thread waits for their answers, requests that are never taken do not keep a run from its end.
     let settings = ["device.link=network", "device.flits=2", "device.clock_hz=1_000_000_000", "device.count=1"];
     let chip = chip(OCOR, 4, &[&settings[..], &["device.places=1"]].concat());
     let posts = || (0..8).for_each(|n| drop(device(0).request(SEND, [0, n])));
     let outcome = run(&chip, vec![Box::<Strict>::default()], vec![(1, Box::new(posts))]).expect("it ends");
-    assert_eq!((outcome.finished, outcome.devices[0].requests), (true, 1));
+    assert_eq!((outcome.finished, outcome.devices[0].port.requests), (true, 1));
 }
 
 /// Answers one request at a time: takes the next when the answer before has left.

@@ -117,7 +117,7 @@ proptest! {
         let (came, outcome) = run(&chip, seed, count, asks);
         let all: BTreeMap<u32, Vec<u64>> = (0..4).map(|core| (core, (0..count).collect())).collect();
         prop_assert_eq!(&came, &all);
-        prop_assert_eq!(outcome.devices[0].requests, 4 * count);
+        prop_assert_eq!(outcome.devices[0].port.requests, 4 * count);
         for thread in &outcome.threads {
             let sum: u64 = thread.cycle_stack(outcome.cycles).iter().map(|(_, cycles)| cycles.0).sum();
             prop_assert_eq!(sum, outcome.cycles.0);

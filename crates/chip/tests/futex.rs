@@ -159,7 +159,7 @@ fn a_wait_and_a_wake_up_cost_their_accesses() {
 
 #[test]
 fn a_holder_of_a_buckets_lock_is_not_preempted() {
-    // One core, the least slice: whoever spins on the bucket's lock would spin for ever behind a preempted holder.
+    // One core, the least slice: a thread that spins on the bucket's lock would spin for ever behind a preempted holder.
     let settings = ["os.time_slice=1000", "os.wakeup_granularity=0", "os.futex_home=bucket", "os.context_switch=0"];
     for cores in [1, 2] {
         let chip = common::cores(cores, &settings);
@@ -199,7 +199,7 @@ fn who_has_held_a_buckets_lock_is_preempted_again() {
         simulation.spawn(Spawn::default(), body).unwrap();
     }
     let outcome = simulation.run().unwrap();
-    assert!(outcome.threads.iter().all(|thread| thread.preemptions > 5), "{:?}", outcome.threads);
+    assert!(outcome.threads.iter().all(|thread| thread.counts.preemptions > 5), "{:?}", outcome.threads);
 }
 
 fn chip_time() -> baton_units::Nanos {
@@ -233,7 +233,7 @@ fn the_locks_home_needs_lines_that_go_round() {
     );
 }
 
-/// Nobody is announced: a fence and a look at the counter, and no way into the kernel.
+/// No sleeper is announced: a fence and a look at the counter, and no way into the kernel.
 #[test]
 fn a_wake_up_of_nobody_stays_out_of_the_kernel() {
     let chip = common::cores(2, &["os.futex_home=bucket"]);

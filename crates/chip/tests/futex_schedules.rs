@@ -17,7 +17,7 @@ struct Model {
     cells: [Cell; 2],
     /// Both cells in one bucket.
     shares: bool,
-    /// A fault that the tests must find: wakers look at a counter that nobody counts in.
+    /// A fault that the tests must find: wakers look at a counter that no sleeper counts in.
     blind: bool,
 }
 
@@ -214,7 +214,7 @@ fn a_moved_sleeper_can_still_give_up() {
     });
 }
 
-/// Whoever was taken out says so, though its time is up as well.
+/// A sleeper that was taken out says so, though its time is up as well.
 #[test]
 fn a_wake_up_and_a_sleeper_agree() {
     Shuttle::run(|| {

@@ -50,7 +50,7 @@ fn no_wake_up_is_lost_at_any_moment_of_a_wait() {
     }
 }
 
-/// Who gave up is in nobody's way.
+/// A thread that gave up is in no other's way.
 #[test]
 fn who_gives_up_leaves_its_queue() {
     let chip = common::cores(4, &["os.futex_home=bucket"]);
@@ -146,7 +146,7 @@ fn who_comes_too_late_does_not_sleep() {
         })
         .unwrap();
     let outcome = simulation.run().unwrap();
-    assert_eq!(outcome.threads[0].sleeps, 0);
+    assert_eq!(outcome.threads[0].counts.sleeps, 0);
 }
 
 /// A sleeper that is in the kernel for `os.futex_wait`, and a waker that rouses two idle CPUs by one interrupt.
@@ -192,5 +192,5 @@ fn a_slice_that_ends_in_a_buckets_lock_ends_behind_it() {
         .unwrap();
     simulation.spawn(Spawn::default(), || Simulated::work(Cycles(2_000_000))).unwrap();
     let outcome = simulation.run().unwrap();
-    assert!(outcome.threads[0].preemptions > 150, "{}", outcome.threads[0].preemptions);
+    assert!(outcome.threads[0].counts.preemptions > 150, "{}", outcome.threads[0].counts.preemptions);
 }

@@ -120,7 +120,7 @@ fn a_switch_of_threads_breaks_a_link() {
             simulation.spawn(on(0), body).unwrap();
         }
         let outcome: Outcome = simulation.run().unwrap_or_else(|stuck| panic!("{stuck}"));
-        let preemptions: u64 = outcome.threads.iter().map(|thread| thread.preemptions).sum();
+        let preemptions: u64 = outcome.threads.iter().map(|thread| thread.counts.preemptions).sum();
         assert!(preemptions > 20, "slices of {slice} are short: {preemptions}");
         assert_eq!(simulation.outside(|| count.0.load(Relaxed)), 300, "slices of {slice}");
     }

@@ -41,7 +41,7 @@ fn lock_packets(atomics: &str, f: impl Fn(&[Owned<Simulated, Line>]) + 'static) 
     let mut simulation = simulation(&chip);
     let lines = cells(&mut simulation, 8);
     simulation.spawn(on(63, 0), move || f(&lines)).unwrap();
-    simulation.run().unwrap().memory.lock_packets
+    simulation.run().unwrap().network.lock_packets
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn marks_change_what_contends_and_nothing_else() {
         // The hint has its price.
         let priced = contend(&[&atomics, on, "ocor.hint=30", routers], 1, TRIES).0;
         assert!(priced.cycles > run(on, routers, 1).cycles);
-        // Registers that nobody heeds cost the same, and the network is as without them.
+        // Registers that no router heeds cost the same, and the network is as without them.
         let unheeded = |price: &str| contend(&[&atomics, on, price, "ocor.heeded=false", routers], 8, TRIES).0.cycles;
         assert_eq!(unheeded(free), run(off, routers, 8).cycles, "{atomics}");
         assert_ne!(unheeded("ocor.hint=30"), run(off, routers, 8).cycles, "{atomics}");
@@ -222,7 +222,7 @@ fn wake_up_packets(ipi: &str, marked: &str) -> u64 {
             Simulated::wake::<u32>(&raw const lines[at].0, 1, Wait::Futex);
         })
         .unwrap();
-    simulation.run().unwrap().memory.lock_packets
+    simulation.run().unwrap().network.lock_packets
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn a_home_s_wake_up_is_two_messages_and_either_can_be_marked() {
     assert_eq!(more("both"), [bucket, bucket + 1, bucket + 2]);
 }
 
-/// A thread takes a lock, reads and writes two lines each that nobody has, and releases it; how many marked requests there
+/// A thread takes a lock, reads and writes two lines each that no core has, and releases it; how many marked requests there
 /// were, and the longest way of a marked packet.
 fn section_under(rule: &str) -> (u64, u64) {
     let rule = format!("ocor.rule={rule}");
@@ -269,8 +269,8 @@ fn section_under(rule: &str) -> (u64, u64) {
             lines[far(6)].0.store(1, Relaxed);
         })
         .unwrap();
-    let memory = simulation.run().unwrap().memory;
-    (memory.lock_packets, memory.longest_marked)
+    let network = simulation.run().unwrap().network;
+    (network.lock_packets, network.longest_marked)
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! OCOR's figure 5 (Yao and Lu, section 3.3) on the simulated chip: a critical section takes two units, a thread tries three
 //! times with a unit between, and both sleep preparation and wake-up take four. At time 4 the lock is free, and two threads
-//! try: θ2 for the first time and θ3 for the last. If θ2 has it, θ3 goes to sleep and comes back late; if θ3 has it, nobody
-//! sleeps.
+//! try: θ2 for the first time and θ3 for the last. If θ2 has it, θ3 goes to sleep and comes back late; if θ3 has it, no
+//! thread sleeps.
 //!
 //! The arrivals are ours, as the figure's prose is lost in part: θ1 holds the lock from 2 to 4, θ3 comes at 2, θ2 at 4. Homes do
 //! the atomics; θ2 and θ3 sit to either side of the lock's home, so that their tries meet in its router in one cycle, and

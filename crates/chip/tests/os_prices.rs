@@ -59,7 +59,10 @@ fn slices_end_at_ticks() {
     let mut ends: Vec<u64> = outcome.threads.iter().map(|thread| thread.ended.0).collect();
     ends.sort_unstable();
     let start = outcome.threads[0].time(Reason::Waking).0;
-    assert_eq!((ends[1] - start, outcome.threads[0].preemptions + outcome.threads[1].preemptions), (180_000, 5));
+    assert_eq!(
+        (ends[1] - start, outcome.threads[0].counts.preemptions + outcome.threads[1].counts.preemptions),
+        (180_000, 5)
+    );
 }
 
 #[test]
@@ -76,7 +79,7 @@ fn a_spinner_does_not_try_while_a_handler_runs() {
         check(&outcome);
         let waiter = &outcome.threads[0];
         assert!((12..=13).contains(&(waiter.time(Reason::Kernel).0 / 777)), "{:?}", waiter.times);
-        (waiter.tries, waiter.ended, waiter.times)
+        (waiter.counts.tries, waiter.ended, waiter.times)
     };
     assert_eq!(run(true), run(false));
 }
@@ -258,7 +261,7 @@ fn a_call_to_a_busy_cpu_takes_its_cycles_from_the_thread_there() {
     let outcome = simulation.run().unwrap();
     check(&outcome);
     let worker = &outcome.threads[1];
-    assert_eq!((worker.time(Reason::Kernel), worker.preemptions), (Cycles(900), 1));
+    assert_eq!((worker.time(Reason::Kernel), worker.counts.preemptions), (Cycles(900), 1));
     assert_eq!(worker.time(Reason::Work), Cycles(2_000_000));
     assert!(outcome.threads[0].ended < worker.ended);
 }

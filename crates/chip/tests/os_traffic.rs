@@ -35,7 +35,7 @@ fn a_tick_costs_its_code_and_its_lines() {
     }
 }
 
-/// A thread on core 1 wakes one that sleeps on core 0, where another computes or nobody is. How long the call takes, what the
+/// A thread on core 1 wakes one that sleeps on core 0, where another computes or none is. How long the call takes, what the
 /// worker's core pays, and how long it takes until the sleeper runs.
 fn wakes(lines: &[&str], busy: bool) -> (u64, u64, u64, Outcome) {
     let settings = ["os.interrupt=900", "os.wakeup_granularity=1000", "os.sleeper_credit=2000", "os.idle_poll=0"];

@@ -82,7 +82,7 @@ fn a_preempted_holder_delays_all_and_sleepers_leave_their_cpus_to_others() {
             let [holder, bystander] = [threads[0].ended.0 - order[0].1, threads[4].ended.0];
             println!("{:<14} {:<10} {holder:>10} {last:>10} {spun:>12} {bystander:>10}", info.name, wait.to_string());
             // It lost its CPU within its section, and every waiter waited for that.
-            assert!(threads[0].preemptions >= 3 && holder > SECTION + 3 * SLICE, "{}: {holder}", info.name);
+            assert!(threads[0].counts.preemptions >= 3 && holder > SECTION + 3 * SLICE, "{}: {holder}", info.name);
             assert!(last >= order[0].1 + SECTION + 3 * SLICE, "{}: a waiter got in at {last}", info.name);
             ends.push((wait, spun, bystander));
         }

@@ -180,8 +180,8 @@ fn a_bounded_spin_ends_at_its_last_try() {
             .unwrap();
         let outcome = simulation.run().unwrap();
         let thread = &outcome.threads[0];
-        assert_eq!(thread.tries, u64::from(tries));
-        assert_eq!(thread.sleeps, 1);
+        assert_eq!(thread.counts.tries, u64::from(tries));
+        assert_eq!(thread.counts.sleeps, 1);
         let spun = u64::from(tries) * chip.cache.hit.0 + u64::from(tries - 1) * chip.wait.pause.0;
         assert_eq!(thread.time(Reason::Spin), Cycles(spun));
     }

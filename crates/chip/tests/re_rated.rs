@@ -200,5 +200,5 @@ fn a_computation_that_comes_back_shares_its_core_again() {
     let outcome = simulation.run().unwrap();
     let ends: Vec<u64> = outcome.threads.iter().map(|thread| thread.ended.0).collect();
     assert_eq!(ends, [70_000, 80_000, 80_000 + 10_000]);
-    assert_eq!(outcome.threads[0].preemptions + outcome.threads[1].preemptions, 6);
+    assert_eq!(outcome.threads[0].counts.preemptions + outcome.threads[1].counts.preemptions, 6);
 }

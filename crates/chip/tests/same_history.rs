@@ -51,7 +51,7 @@ impl LockVisitor<Simulated> for Contend<'_> {
 fn history(mut outcome: (Outcome, Vec<baton_trace::Event>)) -> (Outcome, Vec<baton_trace::Event>) {
     outcome.0.events = 0;
     outcome.0.guest_operations = 0;
-    outcome.0.threads.iter_mut().for_each(|thread| thread.operations = 0);
+    outcome.0.threads.iter_mut().for_each(|thread| thread.counts.operations = 0);
     outcome
 }
 

@@ -256,7 +256,7 @@ fn slots_pay_for_their_lines_through_the_buffer() {
     struct Place(Big);
     let (took, ..) = alone(&chip, 0, |_| {
         let place = Owned::<Simulated, Place>::new(Place(Slot::new([0; 256])));
-        // SAFETY: nobody else knows it.
+        // SAFETY: no other thread knows it.
         let write = timed(|| unsafe { place.0.write(|at| at.write([1; 256])) });
         (write, timed(|| Simulated::fence(SeqCst)))
     });

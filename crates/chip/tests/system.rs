@@ -23,7 +23,7 @@ fn threads_share_a_core_by_time_slices() {
     assert!(ends.iter().all(|end| last - end < 4 * 10_100), "nobody is far behind: {ends:?}");
     for thread in &outcome.threads {
         assert_eq!(thread.time(Reason::Work), Cycles(100_000));
-        assert!(thread.preemptions >= 8);
+        assert!(thread.counts.preemptions >= 8);
     }
 }
 

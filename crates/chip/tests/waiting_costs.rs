@@ -11,7 +11,7 @@ use common::{cell, simulation};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A die of the Opteron's machine, with depths and a HALT that its file does not give: prices of `rests.rs`, for the shape.
+/// A die of the Opteron's machine, with depths and a HALT that its file does not give: prices of `idle_waits.rs`, for the shape.
 fn chip() -> Chip {
     let settings = [
         "noise.start=0",
@@ -70,8 +70,8 @@ fn cost(chip: &Chip, wait: Wait) -> Cost {
     Cost {
         late: woken - stored,
         call: called - stored,
-        tries: outcome.threads[0].tries,
-        flit_hops: outcome.memory.flit_hops,
+        tries: outcome.threads[0].counts.tries,
+        flit_hops: outcome.network.flit_hops,
         cpus: account.component(Component::Cpus) * 1e3,
         total: account.total() * 1e3,
     }

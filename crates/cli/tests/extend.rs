@@ -12,17 +12,35 @@ const PAGE: &str = include_str!("../../../docs/extend.md");
 /// The most lines of a template.
 const MOST: usize = 60;
 /// What a recipe is for, as the page's headings have it.
-const WHAT: [&str; 7] = ["A lock", "A wait policy", "A workload", "A scheduler", "A mechanism", "A device", "A study"];
+const WHAT: [&str; 9] = [
+    "A lock",
+    "A wait policy",
+    "A workload",
+    "A scheduler",
+    "A mechanism",
+    "A device",
+    "A study",
+    "An arbiter",
+    "A counter",
+];
+/// Those that are no file, but a second line.
+const WITHOUT_FILE: [&str; 1] = ["A counter"];
+
+/// A line of a recipe, with its comment.
+#[derive(Debug)]
+struct Line {
+    file: String,
+    below: String,
+    text: String,
+}
 
 /// A recipe: a file, a line, and what then works.
 #[derive(Debug)]
 struct Recipe {
     what: String,
-    file: String,
-    text: String,
-    registry: String,
-    below: String,
-    line: String,
+    /// Path and text.
+    file: Option<(String, String)>,
+    lines: Vec<Line>,
     /// Commands, and what each must print.
     commands: Vec<(String, String)>,
 }
@@ -33,36 +51,41 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// The recipe of a section: "One file in `FOLDER`, `NAME`:" and "One line in `FILE`, below `LINE`:", each before a block of code, and
-/// a block of commands with what they print behind a #.
+/// a block of commands with what they print behind a #. Without a file there are two lines.
 fn recipe(section: &str) -> Recipe {
     let (what, body) = section.split_once('\n').unwrap();
-    let block = |start: &str| -> (Vec<String>, String) {
-        let found: Vec<&str> = body.split(start).skip(1).collect();
-        assert_eq!(found.len(), 1, "{what}: one paragraph that begins `{start}`");
-        let (head, rest) = found[0].split_once("\n\n```").unwrap_or_else(|| panic!("{what}: a block behind `{start}`"));
-        let (_, code) = rest.split_once('\n').unwrap();
-        (words(head), code.split_once("```").unwrap().0.to_owned())
+    let blocks = |start: &str| -> Vec<(Vec<String>, String)> {
+        let block = |found: &str| {
+            let (head, rest) =
+                found.split_once("\n\n```").unwrap_or_else(|| panic!("{what}: a block behind `{start}`"));
+            let (_, code) = rest.split_once('\n').unwrap();
+            (words(head), code.split_once("```").unwrap().0.to_owned())
+        };
+        body.split(start).skip(1).map(block).collect()
     };
-    let (file, text) = block("One file in ");
-    let (line, text_of_line) = block("One line in ");
-    let (_, commands) = block("It runs:");
-    let commands = commands.lines().map(|line| {
+    let files = blocks("One file in ");
+    let lines = blocks("One line in ");
+    let commands = blocks("It runs:");
+    let without = WITHOUT_FILE.contains(&what.trim());
+    let expected = if without { [0, 2, 1] } else { [1, 1, 1] };
+    assert_eq!([files.len(), lines.len(), commands.len()], expected, "{what}: files, lines, blocks of commands");
+    let commands = commands[0].1.lines().map(|line| {
         let (command, shows) = line.split_once(" # ").unwrap_or_else(|| panic!("{what}: `{line}` says what it shows"));
         (command.trim().to_owned(), shows.trim().to_owned())
     });
     Recipe {
         what: what.trim().to_owned(),
-        file: format!("{}/{}", file[0], file[1]),
-        text,
-        registry: line[0].clone(),
-        below: line[1].clone(),
-        line: text_of_line,
+        file: files.into_iter().next().map(|(named, text)| (format!("{}/{}", named[0], named[1]), text)),
+        lines: lines
+            .into_iter()
+            .map(|(named, text)| Line { file: named[0].clone(), below: named[1].clone(), text })
+            .collect(),
         commands: commands.collect(),
     }
 }
 
 fn recipes() -> Vec<Recipe> {
-    PAGE.split("\n## ").skip(1).filter(|section| section.contains("One file in ")).map(recipe).collect()
+    PAGE.split("\n## ").skip(1).filter(|section| section.contains("One line in ")).map(recipe).collect()
 }
 
 fn root() -> PathBuf {
@@ -91,13 +114,13 @@ fn write(path: &Path, bytes: &[u8]) {
     }
 }
 
-/// The registry's text with the recipe's line in it.
-fn with_line(text: &str, recipe: &Recipe) -> String {
+/// A file's text with the recipe's line in it.
+fn with_line(text: &str, what: &str, line: &Line) -> String {
     let lines: Vec<&str> = text.lines().collect();
-    let places: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].contains(&recipe.below)).collect();
-    assert_eq!(places.len(), 1, "{}: `{}` stands once in {}", recipe.what, recipe.below, recipe.registry);
+    let places: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].contains(&line.below)).collect();
+    assert_eq!(places.len(), 1, "{what}: `{}` stands once in {}", line.below, line.file);
     let mut lines: Vec<String> = lines.into_iter().map(ToOwned::to_owned).collect();
-    lines.insert(places[0] + 1, recipe.line.trim_end().to_owned());
+    lines.insert(places[0] + 1, line.text.trim_end().to_owned());
     lines.join("\n") + "\n"
 }
 
@@ -107,11 +130,14 @@ fn carry_out(recipes: &[Recipe], tree: &Path) {
     files(&root, Path::new(""), &mut wanted);
     let mut changed: Vec<(PathBuf, Vec<u8>)> = Vec::new();
     for recipe in recipes {
-        assert!(!wanted.contains(Path::new(&recipe.file)), "{}: {} is there already", recipe.what, recipe.file);
-        changed.push((recipe.file.clone().into(), recipe.text.clone().into_bytes()));
-        let registry =
-            fs::read_to_string(root.join(&recipe.registry)).unwrap_or_else(|e| panic!("{}: {e}", recipe.registry));
-        changed.push((recipe.registry.clone().into(), with_line(&registry, recipe).into_bytes()));
+        if let Some((file, text)) = &recipe.file {
+            assert!(!wanted.contains(Path::new(file)), "{}: {file} is there already", recipe.what);
+            changed.push((file.into(), text.clone().into_bytes()));
+        }
+        for line in &recipe.lines {
+            let text = fs::read_to_string(root.join(&line.file)).unwrap_or_else(|e| panic!("{}: {e}", line.file));
+            changed.push((line.file.clone().into(), with_line(&text, &recipe.what, line).into_bytes()));
+        }
     }
     // Another name, so that the program does not take the place of the one that the other tests run.
     let manifest = fs::read_to_string(root.join("crates/cli/Cargo.toml")).unwrap();
@@ -156,10 +182,14 @@ fn the_page_has_a_recipe_for_each() {
     let found: Vec<&str> = recipes.iter().map(|recipe| recipe.what.as_str()).collect();
     assert_eq!(found, WHAT);
     for recipe in &recipes {
-        assert!(recipe.text.lines().count() <= MOST, "{}: a template of more than {MOST} lines", recipe.what);
-        assert_eq!(recipe.line.lines().count(), 1, "{}: {:?}", recipe.what, recipe.line);
+        let template = recipe.file.as_ref().map_or(0, |(_, text)| text.lines().count());
+        assert!(template <= MOST, "{}: a template of more than {MOST} lines", recipe.what);
         assert!(!recipe.commands.is_empty(), "{}", recipe.what);
-        assert!(root().join(&recipe.registry).is_file(), "{}: {}", recipe.what, recipe.registry);
+        for line in &recipe.lines {
+            let code = line.text.lines().filter(|line| !line.trim_start().starts_with("///"));
+            assert_eq!(code.count(), 1, "{}: {line:?}", recipe.what);
+            assert!(root().join(&line.file).is_file(), "{}: {line:?}", recipe.what);
+        }
     }
 }
 
@@ -189,7 +219,7 @@ fn a_section_is_read() {
         "A thing\n\nWords.\n\nOne file in `crates/x/src`, `y.rs`:\n\n```rust\nfn y() {}\n```\n\n\
          One line in `crates/x/src/lib.rs`, below `mod a;`:\n\n```rust\nmod y;\n```\n\nIt runs:\n\n```sh\nbaton list x # y\n```\n",
     );
-    assert_eq!((read.file.as_str(), read.text.as_str()), ("crates/x/src/y.rs", "fn y() {}\n"));
-    assert_eq!(with_line("mod a;\nmod b;\n", &read), "mod a;\nmod y;\nmod b;\n");
+    assert_eq!(read.file, Some(("crates/x/src/y.rs".to_owned(), "fn y() {}\n".to_owned())));
+    assert_eq!(with_line("mod a;\nmod b;\n", &read.what, &read.lines[0]), "mod a;\nmod y;\nmod b;\n");
     assert_eq!(read.commands, [("baton list x".to_owned(), "y".to_owned())]);
 }

@@ -212,6 +212,11 @@ fn arrows(files: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<String>
             if !begins || tokens.get(at + 1).is_none_or(|(token, _)| *token != "::") {
                 continue;
             }
+            // `$crate::name`: an exported macro, whose name stands at the top whatever file defines it.
+            let exported = first == "crate" && at > 0 && tokens[at - 1].0 == "$";
+            if exported && tokens.get(at + 3).is_none_or(|(token, _)| *token != "::") {
+                continue;
+            }
             let child = [own.as_slice(), &[first]].concat();
             let before = match first {
                 "crate" | "self" | "super" => Vec::new(),
@@ -457,10 +462,13 @@ fn the_reader_of_sources_reads() {
         ),
         ("x.rs".to_owned(), String::new()),
         ("gone.rs".to_owned(), "use crate::m::z;".to_owned()),
+        ("lib.rs".to_owned(), String::new()),
+        ("macros.rs".to_owned(), "$crate::then!($crate::a::b::S [$crate::with])".to_owned()),
     ]);
     let arrows = arrows(&files);
     assert_eq!(arrows["m/mod.rs"], BTreeSet::from(["a.rs".to_owned(), "a/b.rs".to_owned(), "x.rs".to_owned()]));
     assert!(arrows["a.rs"].is_empty());
+    assert_eq!(arrows["macros.rs"], BTreeSet::from(["a/b.rs".to_owned()]));
     assert_eq!(functions(&files["a.rs"]), [("f".to_owned(), 3)]);
     assert_eq!(structs(&files["a/b.rs"]), [("S".to_owned(), 2)]);
     let ring = BTreeMap::from([

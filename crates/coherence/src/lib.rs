@@ -7,7 +7,7 @@
 //! - the model checker runs the same two functions over a small closed world ([`model`]),
 //! - [`render`] prints them as `docs/reference/protocol.md`.
 //!
-//! [`mutate`] breaks rows one at a time, to show that the checker notices. There is no time, no network and no cache geometry here; those belong to whoever implements the effects.
+//! [`mutate`] breaks rows one at a time, to show that the checker notices. There is no time, no network and no cache geometry here; those belong to the code that implements the effects.
 //!
 //! Names and shape follow D. Sorin, M. Hill, D. Wood, *A Primer on Memory Consistency and Cache Coherence* (2011), chapter 8.
 

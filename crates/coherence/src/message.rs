@@ -53,12 +53,12 @@ named! {
         Count = "Count",
         /// Forward, with data: a pushed line, to read.
         OfferS = "OfferS",
-        /// Forward, with data: a pushed line that nobody else has.
+        /// Forward, with data: a pushed line that no other core has.
         OfferE = "OfferE",
 
         /// Response, with data: a copy to read.
         DataS = "DataS",
-        /// Response, with data: a copy that nobody else has, equal to the home's.
+        /// Response, with data: a copy that no other core has, equal to the home's.
         DataE = "DataE",
         /// Response, with data: the only copy once as many acknowledgements are in as it says.
         DataM = "DataM",
@@ -106,7 +106,7 @@ impl Kind {
     }
 }
 
-/// Whoever sends and receives messages about one line.
+/// A unit that sends and receives messages about one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Agent {
     /// The line's home: its directory entry and shared bank.

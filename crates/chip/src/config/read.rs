@@ -11,7 +11,7 @@ use super::keys::{self, KEYS, Need, Value, ValueKind};
 use std::path::Path;
 use thiserror::Error;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeString, DeTable, DeValue};
 
 /// A chip file that cannot be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub enum Problem {
         /// The key, with its table.
         key: String,
         /// What it is for.
-        what: &'static str,
+        what: String,
         /// What may stand there.
         expected: String,
     },
@@ -139,7 +139,7 @@ impl Chip {
     pub fn from_toml_at(text: &str, file: &str, cores: Option<u32>, settings: &[String]) -> Result<Chip, ChipError> {
         let Some(cores) = cores else { return Chip::from_toml_with(text, file, settings) };
         let chip = Chip::from_toml(text, file)?.resized(cores)?;
-        // The lines of the resized chip's text are nobody's.
+        // The lines of the resized chip's text stand in no file.
         Chip::from_toml_with(&chip.to_toml(), file, settings).map_err(|error| ChipError { line: None, ..error })
     }
 }
@@ -176,10 +176,7 @@ impl Reading {
         table: &DeTable<'_>,
         line: &dyn Fn(usize) -> usize,
     ) -> Result<(), (usize, Problem)> {
-        // In the order of the file, so that the first problem is reported first.
-        let mut entries: Vec<_> = table.iter().collect();
-        entries.sort_by_key(|(name, _)| name.span().start);
-        for (name, value) in entries {
+        for (name, value) in in_file_order(table) {
             let path =
                 if prefix.is_empty() { name.get_ref().to_string() } else { format!("{prefix}.{}", name.get_ref()) };
             let here = line(name.span().start);
@@ -234,7 +231,8 @@ impl Reading {
         let model = model.unwrap_or(chip.model());
         let keys = || KEYS.iter().zip(&lines);
         for (key, line) in keys() {
-            let missing = || Problem::Missing { key: key.path.to_owned(), what: key.what, expected: key.expected() };
+            let missing =
+                || Problem::Missing { key: key.path.to_owned(), what: needed(key.what), expected: key.expected() };
             match (key.need(model), line) {
                 (Need::No, Some(line)) => {
                     return Err((shown_line(*line), Problem::Model { key: key.path, model: model.name() }));
@@ -256,7 +254,7 @@ impl Reading {
             let given = keys().find(|(key, line)| line.is_some() && key.path.starts_with("device."));
             let common = format!("device.{}", own.name);
             let key = if keys::find(&common).is_some() { common } else { format!("device.{}.{}", kind.name, own.name) };
-            let problem = Problem::Missing { key, what: own.what, expected: own.takes.expected() };
+            let problem = Problem::Missing { key, what: needed(own.what), expected: own.takes.expected() };
             return Err((given.and_then(|(_, line)| *line).and_then(shown_line), problem));
         }
         geometry::check(&chip).map_err(|misfit| {
@@ -269,6 +267,19 @@ impl Reading {
         })?;
         Ok(chip)
     }
+}
+
+/// A table's entries in the order of the file, so that the first problem is reported first.
+fn in_file_order<'t, 'a>(table: &'t DeTable<'a>) -> Vec<(&'t Spanned<DeString<'a>>, &'t Spanned<DeValue<'a>>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(name, _)| name.span().start);
+    entries
+}
+
+/// What a key is for, without what its absence means: here it cannot be absent.
+fn needed(what: &str) -> String {
+    let what = what.split_once("; absent:").map_or(what, |(what, _)| what);
+    what.replace("0 or absent:", "0:")
 }
 
 /// What stands in the file, as the value of a key that takes `takes`; `None`: no value of any key.

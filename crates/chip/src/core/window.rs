@@ -68,7 +68,7 @@ impl Window {
             load_queue: part(self.load_queue),
             store_queue: part(self.store_queue),
             store_buffer: part(self.store_buffer),
-            // They are the core's: whoever misses takes one.
+            // They are the core's: the context that misses takes one.
             mshrs: self.mshrs,
         }
     }

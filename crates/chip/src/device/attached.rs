@@ -2,6 +2,7 @@
 
 use super::entry::{Entry, Holds, Standing};
 use super::packet::{Packet, PacketAt, Packets};
+use crate::base::counter::counters;
 use crate::base::ratio::Ratio;
 use crate::base::thread::ThreadId;
 use crate::config::Chip;
@@ -49,9 +50,7 @@ struct Attached {
     /// Its next edge that is in the list of events, by cycle.
     next: u64,
     tick: u64,
-    requests: u64,
-    waited: u64,
-    held: [u64; 2],
+    counts: PortCounts,
 }
 
 impl Attached {
@@ -65,25 +64,30 @@ impl Attached {
             stirs: false,
             next: u64::MAX,
             tick: u64::MAX,
-            requests: 0,
-            waited: 0,
-            held: [0; 2],
+            counts: PortCounts::default(),
         }
+    }
+}
+
+counters! {
+    /// What is counted at a device's port.
+    pub struct PortCounts {
+        /// Requests that it took.
+        requests: Requests,
+        /// Cycles that requests stood in its port, or on its own wires before that, all together.
+        waited: Cycles,
+        /// Cycles that requests were kept waiting for want of room, all together.
+        full: Cycles,
+        /// The same for want of what they asked for.
+        empty: Cycles,
     }
 }
 
 /// What a device did in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceFigures {
-    /// Requests that it took.
-    pub requests: u64,
-    /// Cycles from a request's coming to the device's taking it, all together: in its port, or on wires of its own before
-    /// that. What waits in the network has not come.
-    pub waited: u64,
-    /// Cycles that requests were kept waiting for want of room, all together.
-    pub full: u64,
-    /// The same for want of what they asked for.
-    pub empty: u64,
+    /// What was counted at its port.
+    pub port: PortCounts,
     /// What the device itself counted.
     pub counts: Vec<(&'static str, u64)>,
 }
@@ -266,8 +270,8 @@ impl Devices {
                 break;
             }
             let Some(taken) = at.entry.take() else { break };
-            at.requests += 1;
-            at.waited += now - taken.since;
+            at.counts.requests += 1;
+            at.counts.waited += now - taken.since;
             match taken.holds {
                 Holds::Nothing => {}
                 Holds::Ours => ours += 1,
@@ -318,7 +322,12 @@ impl Devices {
                 (packet.answer, packet.place) = (answer, PacketAt::Coming);
                 if let Some((why, from, until)) = &mut packet.held {
                     *until = now;
-                    self.all[device as usize].held[*why as usize] += now - *from;
+                    let counts = &mut self.all[device as usize].counts;
+                    let waited = match why {
+                        Hold::Full => &mut counts.full,
+                        Hold::Empty => &mut counts.empty,
+                    };
+                    *waited += now - *from;
                 }
                 let time = self.all[device as usize].ratio.edge(at);
                 self.put(time, DeviceEvent::Leaves(id));
@@ -366,13 +375,7 @@ impl Devices {
 
     /// What each did.
     pub(crate) fn figures(&self) -> Vec<DeviceFigures> {
-        let figures = |at: &Attached| DeviceFigures {
-            requests: at.requests,
-            waited: at.waited,
-            full: at.held[Hold::Full as usize],
-            empty: at.held[Hold::Empty as usize],
-            counts: at.device.counts(),
-        };
+        let figures = |at: &Attached| DeviceFigures { port: at.counts, counts: at.device.counts() };
         self.all.iter().map(figures).collect()
     }
 }

@@ -5,8 +5,8 @@
 //! the order in which they came; one on the network stays there, as the endpoint takes no flit of it.
 //!
 //! The device is offered requests one behind the other, each thread's in the order in which it made them. One that comes
-//! before an older one of its thread, by another way, stands aside and holds no place: otherwise it could bar the way
-//! to the one that it waits for. A thread has `device.outstanding` under way at most, so that is what aside has room for.
+//! before an older one of its thread, by another way, is an early request and holds no place: otherwise it could bar the way
+//! to the one that it waits for. A thread has `device.outstanding` under way at most, so that there are no more early ones.
 
 use crate::base::thread::ThreadId;
 use std::collections::VecDeque;
@@ -112,13 +112,13 @@ impl Entry {
         u32::from(holds == Holds::Networks)
     }
 
-    /// How many stand in the port, and how many outside of it or aside.
+    /// How many stand in the port, and how many outside of it, early ones included.
     pub(super) fn standing(&self) -> (usize, usize) {
-        let aside: usize = self.orders.iter().map(|order| order.early.len()).sum();
-        (self.queue.len(), self.outside.len() + aside)
+        let early: usize = self.orders.iter().map(|order| order.early.len()).sum();
+        (self.queue.len(), self.outside.len() + early)
     }
 
-    /// A request stands in the port from now on, and those of its thread that have waited for it; or it stands aside. Gives
+    /// A request stands in the port from now on, and those of its thread that have waited for it; or it is early. Gives
     /// the place that it has no use for.
     fn enter(&mut self, mut request: Standing) -> Holds {
         let order = Entry::order(&mut self.orders, request.thread);
@@ -181,7 +181,7 @@ mod tests {
             assert_eq!(entry.come(request(packet, thread, order, Holds::Nothing)), 0);
         }
         assert_eq!(entry.standing(), (2, 3));
-        // One place: the early one goes aside and leaves it to the next, behind which it follows.
+        // One place: the early one gives it up and leaves it to the next, behind which it follows.
         assert_eq!(taken(&mut entry), Some(0));
         assert_eq!(entry.standing(), (3, 1));
         let rest: Vec<u32> = std::iter::from_fn(|| taken(&mut entry)).collect();

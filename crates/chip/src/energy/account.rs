@@ -128,13 +128,13 @@ impl Account {
         writer.events(Component::Caches, Price::L2, l2)?;
         writer.events(Component::Caches, Price::Shared, shared)?;
         writer.events(Component::Caches, Price::Message, counts.messages)?;
-        writer.events(Component::Network, Price::FlitHop, counts.flit_hops)?;
+        writer.events(Component::Network, Price::FlitHop, outcome.network.flit_hops)?;
         writer.always(Component::Network, Price::Network, u32::from(chip.coherent.is_some()))?;
         writer.events(Component::Memory, Price::Read, counts.fetches)?;
         writer.events(Component::Memory, Price::Write, counts.memory_writes)?;
         writer.events(Component::Memory, Price::Activate, activations)?;
         writer.always(Component::Memory, Price::Controller, controllers)?;
-        let requests = outcome.devices.iter().map(|device| device.requests).sum();
+        let requests = outcome.devices.iter().map(|device| device.port.requests).sum();
         writer.events(Component::Devices, Price::Request, requests)?;
         writer.always(Component::Devices, Price::Device, outcome.devices.len() as u32)?;
         writer.always(Component::Base, Price::Base, 1)?;

@@ -23,7 +23,7 @@ impl Engine {
         let id = self.running;
         let core = self.core_of(id);
         let thread = &mut self.threads[id as usize];
-        thread.stats.operations += 1;
+        thread.stats.counts.operations += 1;
         let mark = thread.mechanism.mark(access, &self.mechanism);
         let request = Request { token: Token::operation(id), core, line, access, mark };
         match self.memory.request(request, Cycles(self.now)) {

@@ -1,7 +1,7 @@
 //! The engine of the code that runs on this host thread, and how guest code enters it and suspends.
 //!
 //! The verbs of [`Machine`](baton_machine::Machine) have no handle, so the engine is found through a thread-local
-//! pointer. Guests and the run loop use it in turns, never at once: whoever holds a `&mut Engine` gives it up before
+//! pointer. Guests and the run loop use it in turns, never at once: the one that holds a `&mut Engine` gives it up before
 //! the other side runs. That is why everything here takes the pointer anew.
 
 use crate::base::event::Event;

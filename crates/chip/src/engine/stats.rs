@@ -1,9 +1,24 @@
 //! What is counted of a guest thread: every cycle of its life by its reason, and how often it did what.
 
 use super::locks::Timeline;
-use crate::engine::reason::{REASONS, Reason};
+use crate::base::counter::counters;
+use crate::engine::reason::Reason;
 use crate::memory::PARTS;
 use crate::power::meter::Finer;
+
+counters! {
+    /// What a thread did how often.
+    pub struct ThreadCounts {
+        /// Operations done one by one.
+        operations: Operations,
+        /// Tries of waits, counted ones included.
+        tries: Tries,
+        /// How often it slept.
+        sleeps: Times,
+        /// How often its CPU was taken from it.
+        preemptions: Times,
+    }
+}
 
 /// A thread's counters.
 pub(crate) struct Stats {
@@ -12,19 +27,13 @@ pub(crate) struct Stats {
     /// Its cycles up to here have a reason.
     pub(crate) since: u64,
     /// Its cycles by reason.
-    pub(crate) times: [u64; REASONS],
+    pub(crate) times: [u64; Reason::COUNT],
     /// Where the cycles of requests that were not served at once went.
     pub(crate) parts: [u64; PARTS],
-    /// Operations that were done one by one.
-    pub(crate) operations: u64,
-    /// Tries of waits, counted ones included.
-    pub(crate) tries: u64,
-    /// How often it slept.
-    pub(crate) sleeps: u64,
+    /// What it did how often.
+    pub(crate) counts: ThreadCounts,
     /// When it last fell asleep.
     pub(crate) last_sleep: Option<u64>,
-    /// How often its CPU was taken from it.
-    pub(crate) preemptions: u64,
     /// What energy needs to know beside the cycle stack.
     pub(crate) finer: Finer,
     /// What it does while it waits for a lock, if a study asks for it.
@@ -37,13 +46,10 @@ impl Stats {
         Stats {
             born: now,
             since: now,
-            times: [0; REASONS],
+            times: [0; Reason::COUNT],
             parts: [0; PARTS],
-            operations: 0,
-            tries: 0,
-            sleeps: 0,
+            counts: ThreadCounts::default(),
             last_sleep: None,
-            preemptions: 0,
             finer: Finer::NONE,
             timeline: Timeline::default(),
         }

@@ -45,8 +45,8 @@ impl Engine {
                 thread.state = State::Running;
                 self.unwatch(id);
             }
-            State::Resting => {
-                if !self.rest_event(id) {
+            State::IdleWait => {
+                if !self.idle_wait_event(id) {
                     return Step::Handled;
                 }
             }

@@ -29,7 +29,7 @@ pub(crate) enum State {
     /// Spins on a line that its core holds.
     Spinning,
     /// Its CPU stands still: with a monitor, or halted.
-    Resting,
+    IdleWait,
     /// Sleeps: in a futex, in a join or for a time.
     Asleep,
     /// Has ended.

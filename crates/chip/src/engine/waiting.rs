@@ -1,6 +1,6 @@
 //! A guest thread's wait: on which cell or line, and how far it is.
 
-use super::rest::Rest;
+use super::idle_wait::IdleWait;
 use crate::base::thread::ThreadId;
 use crate::engine::spin::Spin;
 use baton_units::CoreId;
@@ -16,7 +16,7 @@ pub(crate) struct WaitState {
     /// Tries that are not simulated one by one.
     pub(crate) spin: Spin,
     /// The idle wait.
-    pub(crate) rest: Rest,
+    pub(crate) idle: IdleWait,
     /// The next watcher of the line, plus one; 0: none.
     pub(crate) watch_next: u32,
     /// The watcher before, plus one; 0: this is the first.
@@ -33,7 +33,7 @@ impl WaitState {
             bounded: false,
             looked: 0,
             spin: Spin::pause(CoreId(0), 0),
-            rest: Rest::NONE,
+            idle: IdleWait::NONE,
             watch_next: 0,
             watch_before: 0,
             watches: false,

@@ -22,7 +22,7 @@ impl Engine {
     fn enter(&mut self, store: Store) {
         let id = self.running;
         let thread = &mut self.threads[id as usize];
-        thread.stats.operations += 1;
+        thread.stats.counts.operations += 1;
         thread.pipeline.buffer.push(store);
         match thread.pipeline.buffer.len() - 1 {
             0 => self.ask(id),
@@ -91,7 +91,7 @@ impl Engine {
         Step::Handled
     }
 
-    /// Guest memory is given back: stores that are on their way to it, anybody's, are not written.
+    /// Guest memory is given back: stores that are on their way to it, of any thread, are not written.
     pub(crate) fn forget_stores(&mut self, offset: usize, bytes: usize) {
         for thread in &mut self.threads {
             if thread.pipeline.buffer.len() != 0 {

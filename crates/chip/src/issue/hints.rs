@@ -18,7 +18,7 @@ type Lines<'a> = &'a mut dyn Iterator<Item = (usize, Line)>;
 impl Engine {
     /// The running thread's core gives a hint.
     fn hint(&mut self, line: Line, access: Access) {
-        self.threads[self.running as usize].stats.operations += 1;
+        self.threads[self.running as usize].stats.counts.operations += 1;
         let core = self.core_of(self.running);
         let request =
             Request { token: Token::new(self.running, Asked::Hint), core, line, access, mark: Default::default() };

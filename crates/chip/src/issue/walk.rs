@@ -24,7 +24,7 @@ impl Engine {
         let core = self.core_of(id);
         let hit = self.memory.hit(core).0;
         let thread = &mut self.threads[id as usize];
-        thread.stats.operations += 1;
+        thread.stats.counts.operations += 1;
         let number = (thread.pipeline.walk.first + thread.pipeline.walk.loads.len() as u32) % LOADS;
         let mark = thread.mechanism.standing;
         let request = Request { token: Token::new(id, Asked::Load(number)), core, line, access: Access::Load, mark };

@@ -4,7 +4,7 @@ use crate::base::thread::ThreadId;
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::os::app::Spawn;
-use crate::os::app::{App, AppFigures, AppState, Main, Runs};
+use crate::os::app::{App, AppFigures, AppState, AppTimes, Main, Runs};
 use baton_units::Cycles;
 
 impl Engine {
@@ -24,7 +24,7 @@ impl Engine {
         if app.alive == 0 {
             app.began = at;
         }
-        (app.alive, app.forks) = (app.alive + 1, app.forks + 1);
+        (app.alive, app.counts.forks) = (app.alive + 1, app.counts.forks + 1);
     }
 
     pub(crate) fn app_can_run(&mut self, thread: ThreadId, more: bool) {
@@ -39,7 +39,7 @@ impl Engine {
     pub(crate) fn app_exits(&mut self, thread: ThreadId) -> Option<(Spawn, Main)> {
         let now = self.now;
         let app = &mut self.os.apps[self.threads[thread as usize].os.app.0 as usize];
-        (app.alive, app.exits) = (app.alive - 1, app.exits + 1);
+        (app.alive, app.counts.exits) = (app.alive - 1, app.counts.exits + 1);
         if app.alive != 0 || app.main.is_none() {
             return None;
         }
@@ -49,7 +49,7 @@ impl Engine {
             Runs::Background => !self.apps_are_through(),
         };
         let app = &mut self.os.apps[self.threads[thread as usize].os.app.0 as usize];
-        app.restarts += u64::from(again);
+        app.counts.restarts += u64::from(again);
         app.main.clone().filter(|_| again)
     }
 
@@ -61,35 +61,30 @@ impl Engine {
     /// The figures of all applications; the first one only if it had threads.
     pub(crate) fn app_figures(&mut self) -> Vec<AppFigures> {
         let now = self.now;
-        // On CPUs, ready, switched to, asleep.
-        let mut times = vec![[0; 4]; self.os.apps.len()];
+        let mut times = vec![AppTimes::default(); self.os.apps.len()];
         for thread in &self.threads {
+            let times = &mut times[thread.os.app.0 as usize];
             for reason in Reason::ALL {
-                let kind = match reason {
-                    Reason::Ready => 1,
-                    Reason::Switch | Reason::Waking => 2,
-                    Reason::Asleep => 3,
-                    _ => 0,
+                let of_reason = match reason {
+                    Reason::Ready => &mut times.ready,
+                    Reason::Switch | Reason::Waking => &mut times.switching,
+                    Reason::Asleep => &mut times.asleep,
+                    _ => &mut times.on_cpu,
                 };
-                times[thread.os.app.0 as usize][kind] += thread.stats.times[reason as usize];
+                *of_reason += thread.stats.times[reason as usize];
             }
         }
-        let figures = self.os.apps.iter_mut().zip(times).map(|(app, [cpu_time, ready, switching, asleep])| {
+        let figures = self.os.apps.iter_mut().zip(times).map(|(app, times)| {
             app.count(app.runnable, now);
             AppFigures {
                 name: app.name.clone(),
                 runs: app.done.clone(),
-                forks: app.forks,
+                counts: app.counts,
                 most_runnable: app.most_runnable,
                 runnable: Cycles(app.sum),
-                exits: app.exits,
-                restarts: app.restarts,
-                cpu_time: Cycles(cpu_time),
-                ready: Cycles(ready),
-                switching: Cycles(switching),
-                asleep: Cycles(asleep),
+                times,
             }
         });
-        figures.filter(|app| app.forks != 0).collect()
+        figures.filter(|app| app.counts.forks != 0).collect()
     }
 }

@@ -42,9 +42,9 @@ impl Engine {
         self.threads.iter().all(|thread| match thread.state {
             State::Done | State::Asleep => true,
             // It would have noticed a store at once.
-            State::Spinning | State::Resting if thread.wait.watches => true,
+            State::Spinning | State::IdleWait if thread.wait.watches => true,
             // A halted CPU that no interrupt will reach.
-            State::Resting if undisturbed => true,
+            State::IdleWait if undisturbed => true,
             // Stalled for a device, which has nothing to do.
             State::Running if matches!(thread.wait.waits_on, Some((Waited::Device(_), _))) => true,
             _ => thread.wait.looked > quiet.from,

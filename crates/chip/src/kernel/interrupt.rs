@@ -32,14 +32,14 @@ impl Engine {
         roused
     }
 
-    /// A handler takes `cost` cycles on that CPU, and its accesses where handlers touch memory. Whatever it costs, it ends a
-    /// rest.
+    /// A handler takes `cost` cycles on that CPU, and its accesses where handlers touch memory. Whatever it costs, it ends an
+    /// idle wait.
     pub(crate) fn interrupt_cpu(&mut self, cpu: u32, cost: u64) {
         let (now, current) = (self.now, self.os.cpus[cpu as usize].current);
         let touches = self.handler_lines() != 0;
         let Some(id) = current else { return };
         if cost == 0 && !touches {
-            return self.end_rest(id, Ended::Interrupted);
+            return self.end_idle_wait(id, Ended::Interrupted);
         }
         let cost = self.cores.clocks.whole(self.os.cpus[cpu as usize].core, cost);
         match self.threads[id as usize].state {
@@ -63,9 +63,9 @@ impl Engine {
                     self.owes(id, cost);
                 }
             }
-            State::Resting => {
+            State::IdleWait => {
                 self.owes(id, cost);
-                self.end_rest(id, Ended::Interrupted);
+                self.end_idle_wait(id, Ended::Interrupted);
             }
             State::Running | State::Starting | State::Interrupted => self.owes(id, cost),
             // It has ended, and its CPU is about to know.
@@ -164,7 +164,7 @@ impl Engine {
         if self.hangs() {
             return Step::Silence;
         }
-        // The policy's own timer is as free as the end of a slice; it ends no rest by itself.
+        // The policy's own timer is as free as the end of a slice; it ends no idle wait by itself.
         if self.chip.os.interrupt.tick.0 != 0 {
             self.interrupt_cpu(cpu, self.chip.os.interrupt.tick_cost.0);
         }

@@ -84,11 +84,11 @@ impl Engine {
                     self.threads[id as usize].os.leaves = true;
                 }
             }
-            // The interrupt ends its rest; it gives the CPU up when it has left it.
-            State::Resting => {
+            // The interrupt ends its idle wait; it gives the CPU up when it has left it.
+            State::IdleWait => {
                 let thread = &mut self.threads[id as usize];
                 (thread.os.preempt, thread.os.leaves) = (true, true);
-                self.end_rest(id, Ended::Interrupted);
+                self.end_idle_wait(id, Ended::Interrupted);
             }
             State::Running | State::Starting | State::Interrupted => {
                 let thread = &mut self.threads[id as usize];
@@ -107,7 +107,7 @@ impl Engine {
         thread.charge(reason, now);
         thread.state = State::Ready;
         thread.resume = resume;
-        thread.stats.preemptions += 1;
+        thread.stats.counts.preemptions += 1;
         let cpu = thread.cpu;
         self.leave(cpu, id, |policy, now, out| policy.yields(now, sched::ThreadId(id), out));
     }
@@ -257,7 +257,7 @@ impl Engine {
         thread.os.preempt = thread.os.is_due();
         thread.ended = Ended::Woken;
         thread.resume = Resume::Guest;
-        thread.stats.sleeps += 1;
+        thread.stats.counts.sleeps += 1;
         thread.stats.last_sleep = Some(now);
         let cpu = thread.cpu;
         if deadline != u64::MAX {

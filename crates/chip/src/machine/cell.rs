@@ -143,7 +143,7 @@ impl<T> Drop for SimulatedAtomic<T> {
 fn forwarded(address: usize, bytes: usize) -> Option<u64> {
     let bits = drain::forward(place(address).0, bytes)?;
     operate(Reason::Memory, |engine| {
-        engine.threads[engine.running as usize].stats.operations += 1;
+        engine.threads[engine.running as usize].stats.counts.operations += 1;
         engine.now + engine.hit_here()
     });
     Some(bits)
@@ -208,7 +208,7 @@ impl<T: Word> Atomic<T> for SimulatedAtomic<T> {
 #[repr(transparent)]
 pub struct SimulatedSlot<T>(UnsafeCell<T>);
 
-// SAFETY: whoever reads or writes a slot promises in `Slot`'s contract that accesses are ordered.
+// SAFETY: each reader or writer of a slot promises in `Slot`'s contract that accesses are ordered.
 unsafe impl<T: Send> Sync for SimulatedSlot<T> {}
 
 impl<T> SimulatedSlot<T> {

@@ -111,7 +111,7 @@ impl Device {
         with(|engine| {
             let (id, now) = (engine.running, engine.now);
             let thread = &mut engine.threads[id as usize];
-            thread.stats.operations += 1;
+            thread.stats.counts.operations += 1;
             let cpu = thread.cpu;
             let request = Request { packet: 0, op, words, privileged, cpu };
             let Some(devices) = &mut engine.devices else { unreachable!("a device of a chip without devices") };

@@ -10,7 +10,7 @@
 //! | [`cell`] | cells and slots |
 //! | [`device`] | devices, as guests reach them |
 //! | [`wait`] | the wait policies and their prices |
-//! | [`rest`] | those of them in which the CPU stands still: monitors, and halting |
+//! | [`idle_wait`] | those of them in which the CPU stands still: monitors, and halting |
 //! | [`futex`] | sleepers moved from cell to cell |
 //! | [`kernel`] | system calls and computation: stretches that can and cannot be interrupted |
 //! | [`futex_kernel`] | the futex protocol in guest memory |
@@ -23,8 +23,8 @@ pub mod device;
 mod futex;
 pub(crate) mod futex_kernel;
 pub mod guest;
+pub(crate) mod idle_wait;
 pub(crate) mod kernel;
-pub(crate) mod rest;
 pub(crate) mod routines;
 pub(crate) mod wait;
 
@@ -80,7 +80,7 @@ unsafe impl Machine for Simulated {
     fn wake<T: Word>(cell: *const Self::Atomic<T>, n: u32, wait: Wait) {
         if wait.parks() && running() != OUTSIDE {
             match wait.steps().idle {
-                Some(Idle::Halt) => rest::wake_halted(cell.expose_provenance(), n),
+                Some(Idle::Halt) => idle_wait::wake_halted(cell.expose_provenance(), n),
                 _ => wait::wake(cell.expose_provenance(), n),
             }
         }

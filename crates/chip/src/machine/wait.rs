@@ -3,8 +3,8 @@
 
 use super::access::access;
 use super::cell::SimulatedAtomic;
+use super::idle_wait::Watch;
 use super::kernel::{enter_kernel, enter_queue, leave_queue};
-use super::rest::Watch;
 use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::OUTSIDE;
@@ -178,7 +178,7 @@ impl<T: Word> Waiting<'_, T> {
     fn try_once(&self) -> (T, bool) {
         with(|engine| {
             let thread = &mut engine.threads[engine.running as usize];
-            (thread.stats.tries, thread.wait.looked) = (thread.stats.tries + 1, engine.now);
+            (thread.stats.counts.tries, thread.wait.looked) = (thread.stats.counts.tries + 1, engine.now);
         });
         let line = self.line;
         let (over, hits) = {
@@ -237,7 +237,7 @@ impl<T: Word> Waiting<'_, T> {
                 let thread = &mut engine.threads[engine.running as usize];
                 let Spin { core, done, hits, .. } = thread.wait.spin;
                 if skips {
-                    thread.stats.tries += done;
+                    thread.stats.counts.tries += done;
                     engine.memory.count_hits(core, done);
                 }
                 (done, skips && hits && thread.ended != Ended::Interrupted)
@@ -389,7 +389,7 @@ pub(crate) fn mark_next(class: fn(LockHint) -> LockRequest) {
 }
 
 /// Wakes up to `n` sleepers of a cell, as the native machine does: a fence, a look at the bucket's count, and a system
-/// call if anybody is announced there.
+/// call if a thread is announced there.
 pub(super) fn wake(address: usize, n: u32) {
     if with(|engine| engine.os.layout.in_memory()) {
         // The address is a name only.
@@ -438,9 +438,9 @@ pub(super) fn wake_queued(offset: usize, n: u32) -> u32 {
     n
 }
 
-/// How often the running thread's core was taken from it: whoever comes back has nothing speculated.
+/// How often the running thread's core was taken from it: a thread that comes back has nothing speculated.
 fn preemptions() -> u64 {
-    with(|engine| engine.threads[engine.running as usize].stats.preemptions)
+    with(|engine| engine.threads[engine.running as usize].stats.counts.preemptions)
 }
 
 /// Gives up the core if it is wanted; whether it was. Another thread may have written the line meanwhile, on this very

@@ -2,7 +2,7 @@
 //! of devices and interrupts ([`Transport`]).
 
 use super::border::{Answer, Line, Notice, Request};
-use super::counts::{CoreCounts, MemoryCounts};
+use super::counts::{CoreCounts, MemoryCounts, NetworkCounts};
 use super::packets::{Carried, Interrupt};
 use crate::base::ratio::Ratio;
 use baton_units::{CoreId, Cycles};
@@ -43,6 +43,11 @@ pub(crate) trait Memory {
 
     /// What happened so far.
     fn counts(&self) -> MemoryCounts;
+
+    /// What happened so far in the network; nothing where there is none.
+    fn network_counts(&self) -> NetworkCounts {
+        NetworkCounts::default()
+    }
 
     /// What happened so far at each core's caches; empty where they are not told apart.
     fn by_core(&self) -> Vec<CoreCounts>;

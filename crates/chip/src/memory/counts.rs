@@ -1,61 +1,71 @@
-//! What memory systems count.
+//! What memory systems count. A counter is added by a line here and one where it is counted.
 
-/// What the memory system counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MemoryCounts {
-    /// Requests that found the line where they needed it.
-    pub hits: u64,
-    /// Lines taken from another core.
-    pub transfers: u64,
-    /// Copies turned into the only one.
-    pub upgrades: u64,
-    /// Lines fetched from memory.
-    pub fetches: u64,
-    /// Cycles that requests waited behind others for the same line.
-    pub queueing: u64,
-    /// Requests that the private second level served. This and the rest: coherent chips only.
-    pub l2_hits: u64,
-    /// Requests whose line was not in the core's caches.
-    pub misses: u64,
-    /// Lines that a home's bank supplied.
-    pub shared_hits: u64,
-    /// Copies that were invalidated or recalled.
-    pub invalidations: u64,
-    /// Lines that left a core's caches to make room.
-    pub evictions: u64,
-    /// Lines written to memory.
-    pub memory_writes: u64,
-    /// Accesses to memory that found their row open.
-    pub row_hits: u64,
-    /// Atomics performed at a home.
-    pub far_atomics: u64,
-    /// Messages of the protocol.
-    pub messages: u64,
-    /// One for each flit and router that it passed.
-    pub flit_hops: u64,
-    /// Packets given to the network.
-    pub packets: u64,
-    /// Those of them that carry a lock or wake-up request, marked (`ocor.enabled`) or not.
-    pub lock_packets: u64,
-    /// The longest that a marked packet took, in cycles of the core's clock.
-    pub longest_marked: u64,
-    /// The same of the others.
-    pub longest_unmarked: u64,
+use crate::base::counter::counters;
+
+counters! {
+    /// What the memory system counted; from `l2_hits` on, 0 on a chip of fixed latencies.
+    pub struct MemoryCounts {
+        /// Requests that found the line where they needed it, counted tries included.
+        hits: Requests,
+        /// Lines taken from another core.
+        transfers: Lines,
+        /// Copies turned into the only one.
+        upgrades: Copies,
+        /// Lines fetched from memory.
+        fetches: Lines,
+        /// Cycles that requests waited behind others for the same line.
+        queueing: Cycles,
+        /// Requests that the private second level served.
+        l2_hits: Requests,
+        /// Requests whose line was not in the core's caches.
+        misses: Requests,
+        /// Lines that a home's bank supplied.
+        shared_hits: Lines,
+        /// Copies that were invalidated or recalled.
+        invalidations: Copies,
+        /// Lines that left a core's caches to make room.
+        evictions: Lines,
+        /// Lines written to memory.
+        memory_writes: Lines,
+        /// Accesses to memory that found their row open.
+        row_hits: Accesses,
+        /// Atomics performed at a home.
+        far_atomics: Atomics,
+        /// Messages of the protocol.
+        messages: Messages,
+    }
 }
 
-/// What a core's caches counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CoreCounts {
-    /// Requests that the first level served, counted tries included.
-    pub hits: u64,
-    /// Requests that the private second level served.
-    pub l2_hits: u64,
-    /// Requests whose line was not in the core's caches.
-    pub misses: u64,
-    /// Requests that had the line, but not the right to write it.
-    pub upgrades: u64,
-    /// Requests of others that were answered with a line from here.
-    pub forwards: u64,
-    /// Copies lost to others, recalls included.
-    pub invalidations: u64,
+counters! {
+    /// What the memory system's network counted; all 0 on a chip without one.
+    pub struct NetworkCounts {
+        /// One for each flit and router that it passed.
+        flit_hops: FlitHops,
+        /// Packets given to the network.
+        packets: Packets,
+        /// Those of them that carry a lock or wake-up request, marked (`ocor.enabled`) or not.
+        lock_packets: Packets,
+        /// The longest that a marked packet took.
+        longest_marked: Cycles max,
+        /// The longest that an unmarked packet took.
+        longest_unmarked: Cycles max,
+    }
+}
+
+counters! {
+    /// What a core's caches counted.
+    pub struct CoreCounts {
+        /// Requests that the first level served, counted tries included.
+        hits: Requests,
+        /// Requests that the private second level served.
+        l2_hits: Requests,
+        /// Requests whose line was not in the core's caches.
+        misses: Requests,
+        /// Requests that had the line, but not the right to write it.
+        upgrades: Requests,
+        /// Requests of others that it answered with its line.
+        forwards: Requests,
+        /// Copies that it lost to others, recalls included.
+        invalidations: Copies,
+    }
 }

@@ -31,7 +31,7 @@ pub(crate) mod system;
 
 pub(crate) use border::{Access, Answer, Line, Notice, Request, Served};
 pub(crate) use contract::{Memory, Transport};
-pub use counts::{CoreCounts, MemoryCounts};
+pub use counts::{CoreCounts, MemoryCounts, NetworkCounts};
 pub(crate) use packets::{Carried, Interrupt, InterruptEnd};
 pub use parts::MEMORY_PARTS;
 pub(crate) use parts::{PARTS, Part, Parts};

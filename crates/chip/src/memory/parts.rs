@@ -1,77 +1,47 @@
 //! Where the cycles of a request went.
 
-/// What a request's cycles went to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// The nearest cache.
-    L1,
-    /// The private second level.
-    L2,
-    /// The line's home: its bank and directory.
-    Home,
-    /// Waiting there for the bank, or for the transaction before.
-    HomeQueueing,
-    /// Ways through the network, as an empty one takes.
-    Network,
-    /// Whatever they took longer.
-    NetworkQueueing,
-    /// Other cores' caches.
-    Remote,
-    /// Memory controllers.
-    Memory,
-    /// Reading, changing and writing as one.
-    Atomic,
+use crate::base::counter::times;
+
+times! {
+    /// What a request's cycles went to.
+    pub(crate) enum Part {
+        /// Hits in the nearest cache, its part of other requests, and fences.
+        L1 = "l1",
+        /// The private second level.
+        L2 = "l2",
+        /// The line's home: its bank and directory.
+        Home = "home",
+        /// Waiting there, for the bank or for the transaction before.
+        HomeQueueing = "home_queueing",
+        /// Ways through the network, as an empty one takes.
+        Network = "network",
+        /// What they took longer.
+        NetworkQueueing = "network_queueing",
+        /// Other cores' caches. On a chip of fixed latencies: transfers and upgrades, waiting for the line included.
+        Remote = "remote_cache",
+        /// Memory controllers. On a chip of fixed latencies: fetches.
+        Memory = "memory",
+        /// Reading, changing and writing as one.
+        Atomic = "atomic",
+    }
 }
 
 /// How many parts there are.
-pub(crate) const PARTS: usize = 9;
+pub(crate) const PARTS: usize = Part::COUNT;
 
 /// What a request's cycles can go to, by name: the order of [`Stretch::parts`](crate::Stretch::parts).
-pub const MEMORY_PARTS: [&str; PARTS] = [
-    Part::L1.name(),
-    Part::L2.name(),
-    Part::Home.name(),
-    Part::HomeQueueing.name(),
-    Part::Network.name(),
-    Part::NetworkQueueing.name(),
-    Part::Remote.name(),
-    Part::Memory.name(),
-    Part::Atomic.name(),
-];
+pub const MEMORY_PARTS: [&str; PARTS] = {
+    let (mut names, mut at) = ([""; PARTS], 0);
+    while at < PARTS {
+        names[at] = Part::ALL[at].name();
+        at += 1;
+    }
+    names
+};
 
 /// Where the cycles of a request went, so that a thread's cycle stack sums exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parts(pub(crate) [u32; PARTS]);
-
-impl Part {
-    /// All of them, in the order of their numbers.
-    pub(crate) const ALL: [Part; PARTS] = [
-        Part::L1,
-        Part::L2,
-        Part::Home,
-        Part::HomeQueueing,
-        Part::Network,
-        Part::NetworkQueueing,
-        Part::Remote,
-        Part::Memory,
-        Part::Atomic,
-    ];
-
-    /// Its name in results.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Part::L1 => "l1",
-            Part::L2 => "l2",
-            Part::Home => "home",
-            Part::HomeQueueing => "home_queueing",
-            Part::Network => "network",
-            Part::NetworkQueueing => "network_queueing",
-            Part::Remote => "remote_cache",
-            Part::Memory => "memory",
-            Part::Atomic => "atomic",
-        }
-    }
-}
 
 impl Parts {
     /// `cycles` more went to `part`.

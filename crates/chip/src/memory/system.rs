@@ -3,7 +3,7 @@
 use super::border::{Answer, Line, Notice, Request};
 use super::coherent::{Coherent, Unbuilt};
 use super::contract::{Memory, Transport};
-use super::counts::{CoreCounts, MemoryCounts};
+use super::counts::{CoreCounts, MemoryCounts, NetworkCounts};
 use super::fixed::FixedMemory;
 use super::packets::{Carried, Interrupt};
 use crate::base::random::Random;
@@ -129,6 +129,9 @@ impl Memory for MemorySystem {
     }
     fn counts(&self) -> MemoryCounts {
         each!(self, memory => memory.counts())
+    }
+    fn network_counts(&self) -> NetworkCounts {
+        each!(self, memory => memory.network_counts())
     }
     fn by_core(&self) -> Vec<CoreCounts> {
         each!(self, memory => memory.by_core())

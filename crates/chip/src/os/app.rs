@@ -1,5 +1,6 @@
 //! Applications: groups of threads that start, end and start again together.
 
+use crate::base::counter::counters;
 use baton_sched::Nice;
 use baton_units::Cycles;
 use baton_units::{CoreId, CpuId};
@@ -46,6 +47,32 @@ pub struct Application {
     pub main: Spawn,
 }
 
+counters! {
+    /// What an application counted, in all of its runs.
+    pub struct AppCounts {
+        /// How often it was started anew.
+        restarts: Times,
+        /// Threads that it started.
+        forks: Threads,
+        /// Threads of it that ended.
+        exits: Threads,
+    }
+}
+
+counters! {
+    /// Where the cycles of an application's threads went.
+    pub struct AppTimes {
+        /// Cycles of its threads on CPUs.
+        on_cpu: Cycles,
+        /// Cycles in which they could run and had no CPU.
+        ready: Cycles,
+        /// Cycles in which a CPU switched to them or woke up for them.
+        switching: Cycles,
+        /// Cycles in which they slept.
+        asleep: Cycles,
+    }
+}
+
 /// The figures of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppFigures {
@@ -53,24 +80,14 @@ pub struct AppFigures {
     pub name: String,
     /// How long each of its complete runs took, from the start of the first thread to the end of the last.
     pub runs: Vec<Cycles>,
-    /// Threads that it started, in all runs.
-    pub forks: u64,
-    /// Threads of it that ended.
-    pub exits: u64,
-    /// How often it was started anew.
-    pub restarts: u64,
+    /// What it counted.
+    pub counts: AppCounts,
     /// Most threads that could run at one moment.
     pub most_runnable: u32,
     /// Threads that could run, summed over the cycles: over the length of the run it is their mean number.
     pub runnable: Cycles,
-    /// Cycles of its threads on CPUs.
-    pub cpu_time: Cycles,
-    /// Cycles in which they could run and had no CPU.
-    pub ready: Cycles,
-    /// Cycles in which a CPU switched to them, or woke up for them.
-    pub switching: Cycles,
-    /// Cycles in which they slept.
-    pub asleep: Cycles,
+    /// Where its threads' cycles went.
+    pub times: AppTimes,
 }
 
 pub(crate) type Main = Rc<dyn Fn()>;
@@ -83,9 +100,7 @@ pub(crate) struct AppState {
     pub(crate) done: Vec<Cycles>,
     pub(crate) began: u64,
     pub(crate) alive: u32,
-    pub(crate) forks: u64,
-    pub(crate) exits: u64,
-    pub(crate) restarts: u64,
+    pub(crate) counts: AppCounts,
     pub(crate) runnable: u32,
     pub(crate) most_runnable: u32,
     /// The sum of runnable threads over time, up to `since`.
@@ -103,9 +118,7 @@ impl AppState {
             done: Vec::new(),
             began: 0,
             alive: 0,
-            forks: 0,
-            exits: 0,
-            restarts: 0,
+            counts: AppCounts::default(),
             runnable: 0,
             most_runnable: 0,
             sum: 0,

@@ -1,5 +1,6 @@
 //! A CPU, and where its cycles go.
 
+use crate::base::counter::counters;
 use crate::base::thread::ThreadId;
 use crate::config::Os;
 use crate::memory::Line;
@@ -41,24 +42,25 @@ pub(crate) struct Cpu {
     pub(crate) by_way_of: Option<(Line, Header)>,
     /// That interrupt wakes it, and then it takes so long until its thread runs.
     pub(crate) wakes: Option<u64>,
-    /// Threads that came onto it, those of them that had run on another core last, and timer interrupts.
+    /// What it counted.
     pub(crate) counts: CpuCounts,
     /// Cycles so far: waking, switching, busy, off; then idle, by state.
     times: [u64; 4],
     idle: Vec<u64>,
 }
 
-/// What a CPU counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuCounts {
-    /// Threads that it was given to.
-    pub switches: u64,
-    /// Those of them that had run on another core last.
-    pub migrations: u64,
-    /// Timer interrupts: ticks, or ends of time slices.
-    pub ticks: u64,
-    /// Threads that its policy took for it from other queues when it ran dry.
-    pub steals: u64,
+counters! {
+    /// What a CPU counted.
+    pub struct CpuCounts {
+        /// Threads that it was given to.
+        switches: Threads,
+        /// Those of them that had run on another core last.
+        migrations: Threads,
+        /// Timer interrupts: ticks, or ends of time slices.
+        ticks: Interrupts,
+        /// Threads that its policy took for it from other queues when it ran dry.
+        steals: Threads,
+    }
 }
 
 /// Where a CPU's cycles went.

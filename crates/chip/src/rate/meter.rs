@@ -4,8 +4,8 @@
 //! changes, or a thread comes to a core with another one, what it has spent so far is put down under the old clock.
 
 use crate::base::thread::ThreadId;
+use crate::engine::idle_wait::{Phase, Still};
 use crate::engine::reason::Reason;
-use crate::engine::rest::{Phase, Still};
 use crate::engine::spin::progress;
 use crate::engine::state::Engine;
 use crate::engine::thread::{State, Thread};
@@ -36,7 +36,7 @@ impl Thread {
 
     /// It stands still no more.
     pub(crate) fn stood_still(&mut self, now: u64) {
-        let at = match self.wait.rest.still {
+        let at = match self.wait.idle.still {
             Still::Monitor(depth) => depth.clamp(1, 3) as usize - 1,
             Still::Halted => 3,
         };
@@ -101,7 +101,7 @@ impl Engine {
                     };
                     thread.charge(Reason::Spin, issued.max(thread.stats.since));
                 }
-                State::Resting => {
+                State::IdleWait => {
                     thread.charge(Reason::Monitor, now);
                     self.meter_still(id);
                 }
@@ -115,7 +115,7 @@ impl Engine {
     fn meter_still(&mut self, id: ThreadId) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
-        if thread.state == State::Resting && thread.wait.rest.phase == Phase::Still {
+        if thread.state == State::IdleWait && thread.wait.idle.phase == Phase::Still {
             thread.stood_still(now);
         }
     }

@@ -1,10 +1,10 @@
-//! Idle waits begin, end and are left: see [`rest`](crate::engine::rest).
+//! Idle waits begin, end and are left: see [`idle_wait`](crate::engine::idle_wait).
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
+use crate::engine::idle_wait::{IdleWait, Phase, Still, Terms};
 use crate::engine::reason::Reason;
-use crate::engine::rest::{Phase, Rest, Still, Terms};
 use crate::engine::state::Engine;
 use crate::engine::thread::{Ended, State};
 use crate::memory::{Line, Memory};
@@ -33,52 +33,52 @@ impl Engine {
             // Even between 1 and twice the mean, in whole numbers: the same on every host.
             rate => self.now + terms.enter + 1 + self.spurious.below((2e6 / rate) as u64),
         };
-        self.begin_rest(Terms { until: terms.until.min(spurious), ..terms });
+        self.begin_idle_wait(Terms { until: terms.until.min(spurious), ..terms });
         true
     }
 
     /// The CPU of the running thread goes to stand still; the guest suspends.
-    pub(crate) fn begin_rest(&mut self, terms: Terms) {
+    pub(crate) fn begin_idle_wait(&mut self, terms: Terms) {
         let id = self.running;
         let thread = &mut self.threads[id as usize];
         let Terms { still, exit, until, .. } = terms;
-        thread.wait.rest = Rest { still, phase: Phase::Entering, until, exit, woken: false, mode: 0 };
-        thread.state = State::Resting;
+        thread.wait.idle = IdleWait { still, phase: Phase::Entering, until, exit, woken: false, mode: 0 };
+        thread.state = State::IdleWait;
         thread.ended = Ended::Expired;
         let enter = self.cores.clocks.whole(self.core_of(id), terms.enter);
         self.queue.put(Event::thread(id), self.now + enter, Rank::Next);
     }
 
-    /// The running thread has left its rest: charges it, and apart from it what its core's change of mode took.
-    pub(crate) fn charge_rest(&mut self) {
+    /// The running thread has left its idle wait: charges it, and apart from it what its core's change of mode took.
+    pub(crate) fn charge_idle_wait(&mut self) {
         let now = self.now;
         let thread = &mut self.threads[self.running as usize];
-        let mode = std::mem::take(&mut thread.wait.rest.mode);
+        let mode = std::mem::take(&mut thread.wait.idle.mode);
         thread.stats.times[Reason::Mode as usize] += mode;
         thread.stats.since += mode;
         thread.charge(Reason::Monitor, now);
     }
 
-    /// The event of a resting thread; whether its guest runs on.
-    pub(crate) fn rest_event(&mut self, id: ThreadId) -> bool {
+    /// The event of a thread in an idle wait; whether its guest runs on.
+    pub(crate) fn idle_wait_event(&mut self, id: ThreadId) -> bool {
         let thread = &mut self.threads[id as usize];
-        match thread.wait.rest.phase {
+        match thread.wait.idle.phase {
             Phase::Entering => {
-                thread.wait.rest.phase = Phase::Still;
+                thread.wait.idle.phase = Phase::Still;
                 thread.stands_still(self.now);
-                let (cpu, rest) = (thread.cpu, thread.wait.rest);
-                if rest.woken || rest.until <= self.now {
-                    self.leave_rest(id);
+                let (cpu, wait) = (thread.cpu, thread.wait.idle);
+                if wait.woken || wait.until <= self.now {
+                    self.leave_idle_wait(id);
                 } else {
-                    if rest.until != u64::MAX {
-                        self.queue.put(Event::thread(id), rest.until, Rank::Next);
+                    if wait.until != u64::MAX {
+                        self.queue.put(Event::thread(id), wait.until, Rank::Next);
                     }
                     self.deactivate(cpu);
                 }
                 false
             }
             Phase::Still => {
-                self.leave_rest(id);
+                self.leave_idle_wait(id);
                 false
             }
             Phase::Leaving => {
@@ -88,37 +88,37 @@ impl Engine {
         }
     }
 
-    /// Something ends the rest: the line has gone, or an interrupt has come. What comes while it is left already, or
-    /// while the CPU does not rest, changes nothing.
-    pub(crate) fn end_rest(&mut self, id: ThreadId, why: Ended) {
+    /// Something ends the idle wait: the line has gone, or an interrupt has come. What comes while it is left already, or
+    /// while the thread is in no idle wait, changes nothing.
+    pub(crate) fn end_idle_wait(&mut self, id: ThreadId, why: Ended) {
         let thread = &mut self.threads[id as usize];
-        if thread.state != State::Resting || thread.wait.rest.phase == Phase::Leaving || thread.wait.rest.woken {
+        if thread.state != State::IdleWait || thread.wait.idle.phase == Phase::Leaving || thread.wait.idle.woken {
             return;
         }
         thread.ended = why;
-        match thread.wait.rest.phase {
-            Phase::Entering => thread.wait.rest.woken = true,
+        match thread.wait.idle.phase {
+            Phase::Entering => thread.wait.idle.woken = true,
             _ => {
                 self.queue.cancel(Event::thread(id));
-                self.leave_rest(id);
+                self.leave_idle_wait(id);
             }
         }
     }
 
-    fn leave_rest(&mut self, id: ThreadId) {
+    fn leave_idle_wait(&mut self, id: ThreadId) {
         self.unwatch(id);
-        if self.threads[id as usize].wait.rest.still == Still::Halted {
+        if self.threads[id as usize].wait.idle.still == Still::Halted {
             self.os.halted.retain(|&(_, halted)| halted != id);
         }
         let core = self.core_of(id);
         let mode = self.activate(self.threads[id as usize].cpu);
         let thread = &mut self.threads[id as usize];
-        if thread.wait.rest.phase == Phase::Still {
+        if thread.wait.idle.phase == Phase::Still {
             thread.stood_still(self.now);
         }
-        let rest = &mut thread.wait.rest;
-        (rest.phase, rest.mode) = (Phase::Leaving, mode);
-        let exit = self.cores.clocks.whole(core, rest.exit);
+        let wait = &mut thread.wait.idle;
+        (wait.phase, wait.mode) = (Phase::Leaving, mode);
+        let exit = self.cores.clocks.whole(core, wait.exit);
         self.queue.put(Event::thread(id), self.now + mode + exit, Rank::Next);
     }
 }

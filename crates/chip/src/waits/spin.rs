@@ -76,7 +76,7 @@ impl Engine {
         }
     }
 
-    /// A core has lost a line: whoever spins there on it notices. The memory system comes before all events of a moment,
+    /// A core has lost a line: a thread that spins on it there notices. The memory system comes before all events of a moment,
     /// so a try that begins now misses.
     #[inline]
     pub(crate) fn lost(&mut self, core: CoreId, line: Line) {
@@ -85,7 +85,7 @@ impl Engine {
     }
 
     /// The running thread has written the line. Its siblings share the cache that holds it, so nothing is invalidated:
-    /// whoever spins or has a monitor there notices the store itself.
+    /// a thread that spins or has a monitor there notices the store itself.
     #[inline]
     pub(crate) fn stored_beside(&mut self, line: Line) {
         if self.chip.core.contexts != 1 && self.guest.is_watched(line) {
@@ -93,7 +93,7 @@ impl Engine {
         }
     }
 
-    /// Whoever watches the line on one of the core's CPUs notices; tries up to and including `last` have begun.
+    /// A thread that watches the line on one of the core's CPUs notices; tries up to and including `last` have begun.
     #[inline]
     fn notice_on(&mut self, core: CoreId, line: Line, last: u64) {
         for context in 0..self.chip.core.contexts {
@@ -112,7 +112,7 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         match thread.state {
             State::Spinning => {}
-            State::Resting => return self.end_rest(id, Ended::Woken),
+            State::IdleWait => return self.end_idle_wait(id, Ended::Woken),
             // A monitor that is armed and not yet waited with: MWAIT will find it disarmed.
             _ => return,
         }

@@ -3,6 +3,7 @@
 use crate::ui;
 use baton_machine::Native;
 use baton_machine::wait::POLICIES;
+use baton_noc::arbiter::{ARBITERS, ArbiterInfo};
 use baton_studies::STUDIES;
 use baton_sync::barrier::BARRIERS;
 use baton_sync::lock::{LOCKS, Posix, Waits};
@@ -40,10 +41,14 @@ enum What {
     Barriers,
     /// Bounded queues for C, Rust and the simulator.
     Queues,
+    /// Arbiters for `noc` and chip files (`network.arbiter`).
+    Arbiters,
     /// Chip files for `whatif` and the simulator.
     Chips,
     /// Papers whose claims `study` judges.
     Studies,
+    /// Figures of `sim`, with their units: what --figure may name. As JSON: the schema of its results.
+    Figures,
 }
 
 /// One line of a list.
@@ -69,8 +74,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         What::Waits => waits(),
         What::Barriers => barriers(),
         What::Queues => queues(),
+        What::Arbiters => arbiters(),
         What::Chips => super::chips::files(&args.dir)?,
         What::Studies => studies(),
+        What::Figures => return super::sim::list_figures(args.json),
     };
     print(&entries, args.json)
 }
@@ -180,6 +187,18 @@ fn queues() -> Vec<Entry> {
         }
     };
     QUEUES.iter().map(entry).collect()
+}
+
+fn arbiters() -> Vec<Entry> {
+    let entry = |arbiter: ArbiterInfo| Entry {
+        name: arbiter.name.into(),
+        what: arbiter.what.into(),
+        limits: if arbiter.starves { "packets can starve".into() } else { String::new() },
+        source: String::new(),
+        can: Vec::new(),
+        here: None,
+    };
+    ARBITERS.iter().map(|(_, arbiter)| entry(arbiter.info())).collect()
 }
 
 fn waits() -> Vec<Entry> {

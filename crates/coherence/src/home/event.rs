@@ -25,7 +25,7 @@ named! {
         PutS = "PutS",
         /// The last sharer gives up its copy.
         PutSLast = "PutS-last",
-        /// The owner gives up the line, with data (PutM, PutO, or a Push that nobody is offered).
+        /// The owner gives up the line, with data (PutM, PutO, or a Push that no core is offered).
         PutData = "Put-data",
         /// The owner gives up the line, which is as the home has it.
         PutClean = "Put-clean",

@@ -36,7 +36,7 @@ rows! {
     S: Evict => retain IR { RecallAll, NoSharers };
     X | O: Evict => retain IR { OwnerShares, RecallAll, NoSharers };
 
-    // No pointer left for a reader: one sharer goes, or the owner if there is nobody else.
+    // No pointer left for a reader: one sharer goes, or the owner if there is no other sharer.
     S: GetSFull => retain SR { RecallOne };
     O: GetSFull => retain OR { RecallOne };
     O: GetSFullLast => retain XR { RecallOne };

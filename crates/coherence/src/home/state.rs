@@ -11,7 +11,7 @@ named! {
         I = "I",
         /// Sharers, at least one, have it; the home's data is the newest.
         S = "S",
-        /// One owner (E, O or M there) and nobody else; the home's data may be old.
+        /// One owner (E, O or M there) and no sharer; the home's data may be old.
         X = "X",
         /// An owner and at least one sharer; the home's data may be old.
         O = "O",
@@ -29,7 +29,7 @@ named! {
         OR = "O_R",
         /// The only sharer beside an owner is being recalled.
         XR = "X_R",
-        /// The line was pushed here and is offered to a core; nobody else has it.
+        /// The line was pushed here and is offered to a core; no other core has it.
         IP = "I_P",
         /// The line was pushed here and is offered to a core; sharers have it.
         SP = "S_P",

@@ -125,7 +125,7 @@ fn act<S: CoreSet>(
     }
 }
 
-/// A home without an owner has nobody to forward to: then nothing is sent, and the requestor's hang is what the checker
+/// A home without an owner has no core to forward to: then nothing is sent, and the requestor's hang is what the checker
 /// finds. No row of the protocol forwards in a state without an owner.
 #[inline]
 fn to_owner<S>(line: &Line<S>, message: Message, effects: &mut impl Effects<S>) {

@@ -12,7 +12,7 @@ named! {
         Unhandled = "unhandled message",
         /// A core may write while another may read, or two copies are the owner's.
         TwoWriters = "two writers, or a writer and a reader",
-        /// A read, a copy that may be read, or the home when nobody owns the line does not have the newest version.
+        /// A read, a copy that may be read, or the home when no core owns the line does not have the newest version.
         StaleData = "old data",
         /// A store-conditional succeeded though another core had written since the load-linked.
         BrokenLink = "store-conditional over another's write",
@@ -81,7 +81,7 @@ impl World {
             let state = owner.map(state_of);
             let newest = self.home_data[line].newest;
             if newest && state == Some(cache::State::M) && !config.operations.prefetches && !config.operations.links {
-                // Only a prefetch or a store-conditional that failed leaves a line in M that nobody has written.
+                // Only a prefetch or a store-conditional that failed leaves a line in M that no core has written.
                 return Some(Fault::Directory);
             }
             let dirty = matches!(state, Some(cache::State::M | cache::State::O));

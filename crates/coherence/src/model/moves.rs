@@ -232,7 +232,7 @@ impl Model {
         let message = &packet.message;
         let then = cache::deliver(table, core, &mut copy.state, &mut copy.transaction, message, room, &mut effects);
         let performed = effects.performed;
-        // Whoever has written may go on writing, and whoever is served once keeps nothing; but for those who are owed the line.
+        // A core that has written may go on writing, and one that is served once keeps nothing, but for those that are owed the line.
         let owed = owed || copy.state == State::M;
         if (effects.wrote && !owed) || (effects.once && copy.state != State::I) {
             effects.world.blame(Fault::LostAccess);
@@ -291,7 +291,7 @@ impl Model {
             }
             match self.reach_home(world, &packet, pick) {
                 Some(Then::Take) => drop(world.waiting.remove(place)),
-                // Whoever asks for a change gets one, and then has to await it.
+                // A core that asks for a change gets one, and then has to await it.
                 Some(Then::Retain) if stable && !world.homes[usize::from(line)].state.is_stable() => {}
                 Some(Then::Retain) => return world.blame(Fault::Livelock),
                 Some(Then::Wait) | None => return,

@@ -40,7 +40,7 @@ impl Names {
         packet.data = self.age(packet.data);
         packet.to = self.agent(packet.to);
         packet.message.from = self.agent(packet.message.from);
-        // On whose behalf a copy is recalled, nobody looks at.
+        // No rule looks at the core on whose behalf a copy is recalled.
         let nobody = packet.message.kind == Kind::Recall;
         packet.message.core = if nobody { CoreId(0) } else { self.core(packet.message.core) };
         packet

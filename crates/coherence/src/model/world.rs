@@ -58,7 +58,7 @@ pub struct Copy {
     pub data: Age,
     /// The core's link: load-linked done, line not lost since.
     pub linked: bool,
-    /// Somebody else has written since the load-linked: a store-conditional that succeeds now is wrong.
+    /// Another core has written since the load-linked: a store-conditional that succeeds now is wrong.
     pub overwritten: bool,
 }
 

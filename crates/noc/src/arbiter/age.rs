@@ -1,10 +1,14 @@
 //! Age-based arbitration: the packet that was created first wins; it bounds the oldest packet's wait.
 
-use super::contract::{Arbiter, Contender};
+use super::contract::{Arbiter, ArbiterInfo, Contender, Registered};
 
 /// Oldest packet first; packet numbers rise with time, so the number alone is the order of age.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Age;
+
+impl Registered for Age {
+    const INFO: ArbiterInfo = ArbiterInfo { name: "age", what: "the oldest packet first", starves: false };
+}
 
 impl Arbiter for Age {
     type State = ();

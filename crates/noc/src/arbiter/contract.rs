@@ -1,5 +1,6 @@
 //! What an arbiter is.
 
+use super::ranked::Ranked;
 use crate::packet::Header;
 
 /// What an arbiter may know of a packet that bids.
@@ -47,6 +48,29 @@ pub trait Arbiter: Clone + Send + 'static {
     /// The rank of a packet, looked at only if [`Arbiter::RANKS`] is set.
     fn rank(&self, _who: Contender) -> u64 {
         0
+    }
+}
+
+/// What an arbiter of the registry says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArbiterInfo {
+    /// Its name in configurations.
+    pub name: &'static str,
+    /// One line: who wins.
+    pub what: &'static str,
+    /// A packet can wait for ever while others pass.
+    pub starves: bool,
+}
+
+/// An arbiter of the registry, [`every_arbiter!`](crate::every_arbiter).
+pub trait Registered: Arbiter + Default {
+    /// What it says of itself.
+    const INFO: ArbiterInfo;
+
+    /// As a configuration has it. Most have no parameters; those that go by ranks have these.
+    fn of(ranked: &Ranked) -> Self {
+        let _ = ranked;
+        Self::default()
     }
 }
 

@@ -1,10 +1,14 @@
 //! Fixed priority: the lowest requester number wins. Cheap, and unfair: a high number can starve.
 
-use super::contract::{Arbiter, Contender};
+use super::contract::{Arbiter, ArbiterInfo, Contender, Registered};
 
 /// Lowest number first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fixed;
+
+impl Registered for Fixed {
+    const INFO: ArbiterInfo = ArbiterInfo { name: "fixed", what: "the lowest requester number first", starves: true };
+}
 
 impl Arbiter for Fixed {
     type State = ();

@@ -4,11 +4,15 @@
 //! here as one stamp a requester. Source: Dally and Towles, "Principles and Practices of Interconnection Networks",
 //! section 18.5.
 
-use super::contract::{Arbiter, Contender};
+use super::contract::{Arbiter, ArbiterInfo, Contender, Registered};
 
 /// Least recently served first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Matrix;
+
+impl Registered for Matrix {
+    const INFO: ArbiterInfo = ArbiterInfo { name: "matrix", what: "the least recently served first", starves: false };
+}
 
 impl Arbiter for Matrix {
     /// Last entry: the clock of services; the others: when each requester was last served.

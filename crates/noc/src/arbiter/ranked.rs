@@ -3,7 +3,7 @@
 //! Ties among ranked packets are broken by chance or in turn. Packets without a rank go round robin, so that a network in which
 //! no packet has one behaves exactly as under [`RoundRobin`].
 
-use super::contract::{Arbiter, Contender, smallest};
+use super::contract::{Arbiter, ArbiterInfo, Contender, Registered, smallest};
 use super::round_robin::RoundRobin;
 use crate::rank::Rank;
 use serde::Serialize;
@@ -37,6 +37,15 @@ const UNRANKED: u64 = 1 << 63;
 #[inline]
 fn order(rank: u32) -> u64 {
     u64::from(rank) << 39
+}
+
+impl Registered for Ranked {
+    const INFO: ArbiterInfo =
+        ArbiterInfo { name: "ocor", what: "packets with a rank first, by it; the others in turns", starves: true };
+
+    fn of(ranked: &Ranked) -> Ranked {
+        *ranked
+    }
 }
 
 impl Arbiter for Ranked {

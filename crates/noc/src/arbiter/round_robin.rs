@@ -1,10 +1,15 @@
 //! Round robin: the first requester at or after a pointer that stands behind the last winner.
 
-use super::contract::{Arbiter, Contender};
+use super::contract::{Arbiter, ArbiterInfo, Contender, Registered};
 
 /// The reference's arbiter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundRobin;
+
+impl Registered for RoundRobin {
+    const INFO: ArbiterInfo =
+        ArbiterInfo { name: "round-robin", what: "in turns, from behind the last winner", starves: false };
+}
 
 impl Arbiter for RoundRobin {
     /// The pointer. It may stand one past the last requester, which reads the same as 0.

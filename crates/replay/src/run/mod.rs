@@ -104,7 +104,7 @@ pub fn run_recorded(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Resul
 /// Lock requests are counted on every coherent chip; only one with a mechanism writes marks into them.
 fn marked(chip: &Chip, outcome: &Outcome) -> u64 {
     let marks = chip.coherent.as_ref().is_some_and(|coherent| coherent.mechanisms.active().is_enabled());
-    if marks { outcome.memory.lock_packets } else { 0 }
+    if marks { outcome.network.lock_packets } else { 0 }
 }
 
 struct Run<'a> {

@@ -19,7 +19,7 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
     };
     for (keyword, wanted) in keywords {
         match keyword.as_str() {
-            "$schema" | "$comment" | "$defs" | "title" | "description" => {}
+            "$schema" | "$comment" | "$defs" | "title" | "description" | "unit" => {}
             "$ref" => match wanted.as_str().and_then(|r| root.pointer(r.strip_prefix('#')?)) {
                 Some(definition) => check(root, definition, value, at, found),
                 None => found.push(format!("{at}: {wanted} leads nowhere")),

@@ -64,7 +64,7 @@ impl Cause {
     fn of(reason: Reason) -> Option<Cause> {
         match reason.name() {
             // Pauses between tries, writing the registers, a monitor, the flush when the spinning ends.
-            "work" | "spin" | "monitor" | "mode_change" | "flush" => Some(Cause::SpinInterval),
+            "computing" | "spinning" | "monitor_wait" | "mode_change" | "flush" => Some(Cause::SpinInterval),
             // Its own earlier stores on their way.
             "store_buffer" => Some(Cause::Network),
             "kernel" => Some(Cause::SleepPreparation),

@@ -42,16 +42,16 @@ impl Region {
 
     /// A run's figures, of this part of it.
     pub(super) fn figures(&self, outcome: &Outcome, threads: u32, account: Account) -> Figures {
-        let memory = &outcome.memory;
+        let network = &outcome.network;
         let (from, to) = self.times(outcome);
         Figures {
             cycles: to - from,
             threads,
             account,
-            packets: self.ends.map_or(memory.packets, |[from, to]| to.1 - from.1),
-            lock_packets: memory.lock_packets,
-            longest: [memory.longest_marked, memory.longest_unmarked],
-            flit_hops: memory.flit_hops,
+            packets: self.ends.map_or(network.packets, |[from, to]| to.1 - from.1),
+            lock_packets: network.lock_packets,
+            longest: [network.longest_marked, network.longest_unmarked],
+            flit_hops: network.flit_hops,
             active: self.active.max(0) as u64,
             window: None,
         }

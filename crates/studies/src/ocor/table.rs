@@ -270,7 +270,7 @@ impl Run {
         let (_simulation, outcome) = setup.run(false, |line| self.program.bytes(threads, line), make)?;
         let seen = notes.0.lock().unwrap_or_else(PoisonError::into_inner);
         let account = account(&seen.locks);
-        let slept: u64 = outcome.threads.iter().map(|thread| thread.sleeps).sum();
+        let slept: u64 = outcome.threads.iter().map(|thread| thread.counts.sleeps).sum();
         let account = Account { entered_spinning: account.acquisitions.saturating_sub(slept), ..account };
         Ok(seen.region.figures(&outcome, threads, account))
     }

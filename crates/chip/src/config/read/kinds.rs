@@ -1,6 +1,6 @@
 //! Reading `[[core.kind]]`, in a file and from the command line.
 
-use super::{Problem, Reading, found_value, nearest_of, shown, text_value};
+use super::{Problem, Reading, found_value, in_file_order, nearest_of, shown, text_value};
 use crate::base::value::{text, whole};
 use crate::config::keys::{self, KEYS, ValueKind};
 use crate::config::kinds::{CoreKind, KindCores, OWN};
@@ -42,8 +42,8 @@ impl Reading {
             let number = self.chip.core.kinds.0.len() - 1;
             self.kind_table(number, "", inner, line)?;
             let kind = &self.chip.core.kinds.0[number];
-            let missing = |key: &str, what, expected: &str| {
-                let key = format!("core.kind.{key}");
+            let missing = |key: &str, what: &str, expected: &str| {
+                let (key, what) = (format!("core.kind.{key}"), what.to_owned());
                 Err((here, Problem::Missing { key, what, expected: expected.to_owned() }))
             };
             if kind.name.is_empty() {
@@ -63,9 +63,7 @@ impl Reading {
         table: &DeTable<'_>,
         line: &dyn Fn(usize) -> usize,
     ) -> Result<(), (usize, Problem)> {
-        let mut entries: Vec<_> = table.iter().collect();
-        entries.sort_by_key(|(name, _)| name.span().start);
-        for (name, value) in entries {
+        for (name, value) in in_file_order(table) {
             let name_here = line(name.span().start);
             let path = format!("{prefix}{}", name.get_ref());
             match value.get_ref() {

@@ -94,8 +94,7 @@ impl<S: CoreSet> Coherent<S> {
             let exchange = &mut self.state.exchange;
             let flight = &mut exchange.flights[id];
             let took = now - flight.since;
-            let longest = &mut exchange.counts.longest[usize::from(packet.marked)];
-            *longest = took.max(*longest);
+            exchange.counts.note_packet(packet.marked, took);
             flight.parts.add(Part::Network, took.min(alone));
             flight.parts.add(Part::NetworkQueueing, took.saturating_sub(alone));
             flight.since = now;
@@ -148,8 +147,8 @@ impl<S: CoreSet> Coherent<S> {
         }
         let shape = spec.packets.shape(flight);
         let of_lock = flight.mark.rank.is_some() && rules(flight, shape.class) == REQUESTS;
-        exchange.counts.packets += 1;
-        exchange.counts.lock_packets += u64::from(of_lock);
+        exchange.counts.network.packets += 1;
+        exchange.counts.network.lock_packets += u64::from(of_lock);
         if spec.packets.no_contention {
             flight.stage = Stage::Deliver;
             let took = self.wiring.net.alone_between(src, dst, shape.flits);

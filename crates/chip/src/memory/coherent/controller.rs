@@ -164,7 +164,7 @@ impl Controller {
                 Work::Open(at) => self.open(spec, at, now),
                 Work::Move(at) => {
                     let (request, moved) = self.transfer(spec, at, now);
-                    exchange.counts.row_hits += u64::from(!request.opened);
+                    exchange.counts.memory.row_hits += u64::from(!request.opened);
                     exchange.flights[request.flight].stage = Stage::Moved;
                     exchange.schedule(request.flight, moved);
                 }
@@ -222,10 +222,10 @@ impl Memories {
 pub(super) fn moved(exchange: &mut Exchange, id: u32, number: u32, now: u64) {
     let mut flight = exchange.flights.take(id);
     if flight.content == Content::Write {
-        exchange.counts.memory_writes += 1;
+        exchange.counts.memory.memory_writes += 1;
         return;
     }
-    exchange.counts.memory_reads += 1;
+    exchange.counts.memory.fetches += 1;
     flight.charge(Part::Memory, now);
     let (from, to) = (Unit::Controller(number), flight.from);
     exchange.post(Flight { stage: Stage::Send, content: Content::Line, from, to, ..flight }, now);

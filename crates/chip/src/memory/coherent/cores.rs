@@ -238,7 +238,7 @@ impl<S: CoreSet> Caches<S> {
         if let Err(hole) = step {
             panic!("line {line} at core {core}: {hole}");
         }
-        exchange.counts.evictions += 1;
+        exchange.counts.memory.evictions += 1;
         self.settle(spec, exchange, &here, now);
     }
 

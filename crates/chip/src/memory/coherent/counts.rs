@@ -1,42 +1,26 @@
 //! What the coherent memory system counts.
 
-use crate::memory::counts::{CoreCounts, MemoryCounts};
+use crate::memory::counts::{CoreCounts, MemoryCounts, NetworkCounts};
 use baton_coherence::Kind;
 use baton_coherence::cache::{Event, State};
 
 /// What is counted.
 #[derive(Clone)]
 pub(super) struct Counts {
-    /// What happened at each core's caches; the whole chip's are their sums.
+    /// What happened at each core's caches.
     pub(super) cores: Box<[CoreCounts]>,
-    pub(super) evictions: u64,
-    pub(super) shared_hits: u64,
-    pub(super) memory_reads: u64,
-    pub(super) memory_writes: u64,
-    pub(super) row_hits: u64,
-    pub(super) far_atomics: u64,
-    pub(super) messages: u64,
-    /// Packets that were given to the network, and those of them that carry a lock or wake-up request.
-    pub(super) packets: u64,
-    pub(super) lock_packets: u64,
-    /// The longest that a packet took, marked and not.
-    pub(super) longest: [u64; 2],
+    /// What happened beside that: at homes, in memory.
+    pub(super) memory: MemoryCounts,
+    /// Packets; flit hops are the network's own.
+    pub(super) network: NetworkCounts,
 }
 
 impl Counts {
     pub(super) fn new(cores: u32) -> Counts {
         Counts {
             cores: vec![CoreCounts::default(); cores as usize].into(),
-            evictions: 0,
-            shared_hits: 0,
-            memory_reads: 0,
-            memory_writes: 0,
-            row_hits: 0,
-            far_atomics: 0,
-            messages: 0,
-            packets: 0,
-            lock_packets: 0,
-            longest: [0; 2],
+            memory: MemoryCounts::default(),
+            network: NetworkCounts::default(),
         }
     }
 
@@ -53,7 +37,7 @@ impl Counts {
     /// A protocol message was taken by a core.
     #[inline]
     pub(super) fn note_message(&mut self, core: u32, kind: Kind) {
-        self.messages += 1;
+        self.memory.messages += 1;
         let counts = &mut self.cores[core as usize];
         match kind {
             Kind::FwdGetS | Kind::FwdGetM => counts.forwards += 1,
@@ -62,28 +46,26 @@ impl Counts {
         }
     }
 
-    pub(super) fn summary(&self, flit_hops: u64) -> MemoryCounts {
-        let sum = |what: fn(&CoreCounts) -> u64| self.cores.iter().map(what).sum();
-        MemoryCounts {
-            hits: sum(|core| core.hits),
-            transfers: sum(|core| core.forwards),
-            upgrades: sum(|core| core.upgrades),
-            fetches: self.memory_reads,
-            l2_hits: sum(|core| core.l2_hits),
-            misses: sum(|core| core.misses),
-            shared_hits: self.shared_hits,
-            invalidations: sum(|core| core.invalidations),
-            evictions: self.evictions,
-            memory_writes: self.memory_writes,
-            row_hits: self.row_hits,
-            far_atomics: self.far_atomics,
-            messages: self.messages,
-            flit_hops,
-            packets: self.packets,
-            lock_packets: self.lock_packets,
-            longest_marked: self.longest[1],
-            longest_unmarked: self.longest[0],
-            ..MemoryCounts::default()
-        }
+    /// A packet has arrived after so long.
+    #[inline]
+    pub(super) fn note_packet(&mut self, marked: bool, took: u64) {
+        let network = &mut self.network;
+        let longest = if marked { &mut network.longest_marked } else { &mut network.longest_unmarked };
+        *longest = took.max(*longest);
+    }
+
+    /// The longest ways of packets so far do not count.
+    pub(super) fn forget_longest(&mut self) {
+        (self.network.longest_marked, self.network.longest_unmarked) = (0, 0);
+    }
+
+    /// The whole memory system's counters: what the cores counted is summed.
+    pub(super) fn summary(&self) -> MemoryCounts {
+        let mut cores = CoreCounts::default();
+        self.cores.iter().for_each(|core| cores += *core);
+        let CoreCounts { hits, l2_hits, misses, upgrades, forwards: transfers, invalidations } = cores;
+        let mut whole = self.memory;
+        whole += MemoryCounts { hits, l2_hits, misses, upgrades, transfers, invalidations, ..MemoryCounts::default() };
+        whole
     }
 }

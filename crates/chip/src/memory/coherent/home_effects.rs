@@ -71,7 +71,7 @@ impl<S: CoreSet> home::Effects<S> for HomeEffects<'_, S> {
         }
         let reading = !self.homes.entries[self.entry].wanting.is_empty();
         if !reading && (self.carried || self.homes.bank_has(self.spec, home, line)) {
-            self.exchange.counts.shared_hits += 1;
+            self.exchange.counts.memory.shared_hits += 1;
             flight.charge(Part::Home, now + times.bank);
             if message.kind == Kind::AtomicDone {
                 flight.charge(Part::Atomic, flight.since + times.home_atomic);
@@ -101,7 +101,7 @@ impl<S: CoreSet> home::Effects<S> for HomeEffects<'_, S> {
 
     fn atomic(&mut self, core: CoreId) {
         self.atomic = Some(core);
-        self.exchange.counts.far_atomics += 1;
+        self.exchange.counts.memory.far_atomics += 1;
         self.exchange.golden.write_home(self.flight.line);
         if self.homes.bank_has(self.spec, self.visit.home, self.flight.line) {
             self.bank_fill(true);

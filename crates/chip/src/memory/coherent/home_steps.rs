@@ -25,7 +25,7 @@ impl<S: CoreSet> Homes<S> {
         message: Message,
         visit: Visit,
     ) -> HomeDid {
-        exchange.counts.messages += 1;
+        exchange.counts.memory.messages += 1;
         if message.kind.class() == Class::Request {
             self.give_turn(spec, exchange, id, Stage::Turn, visit);
             return HomeDid::default();

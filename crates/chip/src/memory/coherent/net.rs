@@ -1,27 +1,41 @@
 //! The network that messages travel on: `baton-noc`'s, behind one type for all its arbiters, in cycles of the core's clock.
 
-use baton_noc::arbiter::{Age, ArbiterKind, Fixed, Matrix, Ranked, RoundRobin};
+use baton_noc::arbiter::{self, ArbiterKind, Registered, RoundRobin};
 use baton_noc::{Config, Delivered, Header, Network, NocError, Packet, Sink, Stuck};
 use baton_units::{Cycles, NodeId};
 
-/// The network by its arbiter.
-#[derive(Clone)]
-enum AnyNetwork {
-    RoundRobin(Network<RoundRobin>),
-    Matrix(Network<Matrix>),
-    Age(Network<Age>),
-    Fixed(Network<Fixed>),
-    Ranked(Network<Ranked>),
+macro_rules! networks {
+    ($($module:ident :: $Arbiter:ident,)*) => {
+        /// The network by its arbiter.
+        #[derive(Clone)]
+        enum AnyNetwork {
+            $($Arbiter(Network<arbiter::$Arbiter>),)*
+        }
+
+        impl AnyNetwork {
+            fn new(config: &Config) -> Result<AnyNetwork, NocError> {
+                Ok(match config.arbiter {
+                    $(ArbiterKind::$Arbiter => {
+                        let arbiter = <arbiter::$Arbiter as Registered>::of(&config.ranked);
+                        AnyNetwork::$Arbiter(Network::with_arbiter(config, arbiter)?)
+                    })*
+                })
+            }
+        }
+    };
 }
+baton_noc::every_arbiter!([networks]);
 
 macro_rules! each {
     ($kind:expr, $network:ident => $body:expr) => {
+        baton_noc::every_arbiter!([match_network] $kind, $network => $body;)
+    };
+}
+
+macro_rules! match_network {
+    ($kind:expr, $network:ident => $body:expr; $($module:ident :: $Arbiter:ident,)*) => {
         match $kind {
-            AnyNetwork::RoundRobin($network) => $body,
-            AnyNetwork::Matrix($network) => $body,
-            AnyNetwork::Age($network) => $body,
-            AnyNetwork::Fixed($network) => $body,
-            AnyNetwork::Ranked($network) => $body,
+            $(AnyNetwork::$Arbiter($network) => $body,)*
         }
     };
 }
@@ -74,13 +88,7 @@ pub(super) struct Net {
 
 impl Net {
     pub(super) fn new(config: &Config, ratio: u64, longest: u32) -> Result<Net, NocError> {
-        let network = match config.arbiter {
-            ArbiterKind::RoundRobin => AnyNetwork::RoundRobin(Network::with_arbiter(config, RoundRobin)?),
-            ArbiterKind::Matrix => AnyNetwork::Matrix(Network::with_arbiter(config, Matrix)?),
-            ArbiterKind::Age => AnyNetwork::Age(Network::with_arbiter(config, Age)?),
-            ArbiterKind::Fixed => AnyNetwork::Fixed(Network::with_arbiter(config, Fixed)?),
-            ArbiterKind::Ranked => AnyNetwork::Ranked(Network::with_arbiter(config, config.ranked)?),
-        };
+        let network = AnyNetwork::new(config)?;
         let uniform = each!(&network, network => network.graph().links.iter().all(|link| link.length == 1));
         Ok(Net {
             network,

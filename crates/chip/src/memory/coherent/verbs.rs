@@ -6,7 +6,7 @@ use crate::base::ratio::Ratio;
 use crate::config::plan::DEVICE_CLASS;
 use crate::memory::border::{Answer, Line, Notice, Request};
 use crate::memory::contract::{Memory, Transport};
-use crate::memory::counts::{CoreCounts, MemoryCounts};
+use crate::memory::counts::{CoreCounts, MemoryCounts, NetworkCounts};
 use crate::memory::packets::{Carried, Interrupt, InterruptEnd};
 use baton_coherence::CoreSet;
 use baton_noc::Header;
@@ -72,7 +72,11 @@ impl<S: CoreSet> Memory for Coherent<S> {
     }
 
     fn counts(&self) -> MemoryCounts {
-        self.state.exchange.counts.summary(self.wiring.net.flit_hops())
+        self.state.exchange.counts.summary()
+    }
+
+    fn network_counts(&self) -> NetworkCounts {
+        NetworkCounts { flit_hops: self.wiring.net.flit_hops(), ..self.state.exchange.counts.network }
     }
 
     fn by_core(&self) -> Vec<CoreCounts> {
@@ -88,7 +92,7 @@ impl<S: CoreSet> Memory for Coherent<S> {
     }
 
     fn forget_longest(&mut self) {
-        self.state.exchange.counts.longest = [0; 2];
+        self.state.exchange.counts.forget_longest();
     }
 
     fn explain(&self) -> Vec<String> {

@@ -3,7 +3,7 @@
 //! A bucket has a lock that is taken in order of arrival and a queue of nodes, one a thread, linked by their numbers.
 //! A waiter announces itself in its cell's counter, takes the bucket's lock, reads the cell again, puts its node behind
 //! the others, gives the lock back and sleeps until its node says that it was taken out. A waker changes the cell, fences,
-//! looks at the counter; if anybody is announced it takes the bucket's lock, takes nodes out in the order in which they
+//! looks at the counter; if a sleeper is announced it takes the bucket's lock, takes nodes out in the order in which they
 //! stand, gives the lock back, and then rouses them. So does Linux (`kernel/futex`): nodes are marked under the lock and
 //! roused after it.
 //!
@@ -224,7 +224,7 @@ fn take_first<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>, key: u64, n: u32) ->
 fn take_sleepers<K: Kernel>(kernel: &K, bucket: &Bucket<K::M>, key: u64, n: u32) -> Vec<u32> {
     let taken = take_first(kernel, bucket, key, n);
     for &number in &taken {
-        // Release: whoever reads it may use its node again.
+        // Release: the thread that reads it may use its node again.
         kernel.node(number).state.store(OUT, Release);
     }
     taken
@@ -318,7 +318,7 @@ pub fn wake<K: Kernel, T: Word>(kernel: &K, cell: *const <K::M as Machine>::Atom
 /// If the cell holds `value`, wakes up to `n` of its sleepers and moves up to `more` others behind those of `to`, without
 /// waking them (FUTEX_CMP_REQUEUE). How many were woken and moved; `None`: the cell has changed.
 ///
-/// A sleeper that was moved is counted at its first cell's counter until it goes on: whoever wakes at `to` must not look at the
+/// A sleeper that was moved is counted at its first cell's counter until it goes on: a thread that wakes others at `to` must not look at the
 /// counter there, and [`wake_moved`] does not.
 pub fn requeue<K: Kernel, T: Word>(
     kernel: &K,

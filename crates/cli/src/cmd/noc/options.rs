@@ -70,7 +70,7 @@ pub(crate) struct NetworkOptions {
     /// speculative or nonspeculative.
     #[arg(long)]
     pipeline: Option<String>,
-    /// round-robin, matrix, age, fixed, ocor.
+    /// Who wins when several want the same (`baton list arbiters`).
     #[arg(long)]
     arbiter: Option<String>,
     /// Switch allocator: input-first, output-first, islip, wavefront.
@@ -114,7 +114,7 @@ pub(crate) struct LoadOptions {
     /// hotspot: the hot nodes.
     #[arg(long, value_delimiter = ',')]
     hot_nodes: Vec<u32>,
-    /// Flits of the reply to each packet; replies have a class of their own. Without it nobody answers.
+    /// Flits of the reply to each packet; replies have a class of their own. Without it no node answers.
     #[arg(long, value_name = "FLITS")]
     reply: Option<u32>,
     /// Message class of the replies.

@@ -1,40 +1,49 @@
 //! The energy account of a run, in JSON and as a table.
 
 use super::Args;
+use super::shape::figures;
 use crate::error::BadInput;
 use crate::ui;
 use baton_chip::energy::{Account, Component, Line, Quantity};
 use baton_chip::{Chip, Outcome};
-use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a run took.
-#[derive(Serialize)]
-pub(super) struct EnergyFigures {
-    total_joules: f64,
-    /// All but the platform's base.
-    without_base_joules: f64,
-    average_watts: f64,
-    without_base_watts: f64,
-    by_component_joules: BTreeMap<&'static str, f64>,
-    lines: Vec<LineFigures>,
+figures! {
+    /// What a run took.
+    pub(super) struct EnergyFigures {
+        /// All of it.
+        total_joules: f64 as "joules",
+        /// All but the platform's base.
+        without_base_joules: f64 as "joules",
+        /// The mean power.
+        average_watts: f64 as "watts",
+        /// The same without the platform's base.
+        without_base_watts: f64 as "watts",
+        /// By component: cpus, caches, network, memory, devices, base. Sums to total_joules.
+        by_component_joules: BTreeMap<&'static str, f64>,
+        /// A price each, with what it was multiplied by. Sums to total_joules.
+        lines: Vec<LineFigures>,
+    }
 }
 
-/// One price and what it was multiplied by.
-#[derive(Serialize)]
-struct LineFigures {
-    component: &'static str,
-    /// The price's key in the chip file.
-    key: &'static str,
-    /// The clock of the CPUs, where the line is theirs and they ran.
-    clock_hz: Option<u64>,
-    /// Of states and of what is always on; null for events.
-    seconds: Option<f64>,
-    /// Null for states.
-    events: Option<u64>,
-    /// Watts, or joules an event.
-    price: f64,
-    joules: f64,
+figures! {
+    /// A price.
+    struct LineFigures {
+        /// Whose.
+        component: &'static str,
+        /// The price's key in the chip file.
+        key: &'static str,
+        /// The clock of the CPUs; null where it does not matter.
+        clock_hz: Option<u64> as "hertz",
+        /// How long, all units together; null for events.
+        seconds: Option<f64> as "seconds",
+        /// How many; null for states.
+        events: Option<u64> as "events",
+        /// Watts, or joules an event.
+        price: f64,
+        /// The product.
+        joules: f64 as "joules",
+    }
 }
 
 impl LineFigures {

@@ -2,114 +2,133 @@
 
 use super::Args;
 use super::energy::EnergyFigures;
+use super::shape::{Field, Flat, Group, Shape, Shaped, figures};
 use super::system::{self, Known};
 use super::workload::Chosen;
 use crate::{chips, ui};
 use baton_chip::account::{LockRecorder, Shares};
-use baton_chip::{Chip, CoreCounts, MemoryCounts, Outcome};
+use baton_chip::{Chip, CoreCounts, Counters, MemoryCounts, Outcome, PortCounts, ThreadCounts};
 use baton_trace::Trace;
 use baton_trace::analysis::{Analysis, LockStats};
 use baton_workloads::Figure;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 
-/// Name and version of the JSON; a change that breaks a reader raises it. Its schema is `docs/schema/sim.schema.json`.
+/// Name and version of the JSON; a change that breaks a reader raises it.
 const SCHEMA: &str = "baton-sim/2";
 
-/// The figures of a run.
-#[derive(Serialize)]
-pub(crate) struct Figures {
-    schema: &'static str,
-    workload: &'static str,
-    algorithm: Option<&'static str>,
-    wait: String,
-    threads: u32,
-    seed: u64,
-    /// Every thread ended; otherwise the run was cut off by --cycles.
-    finished: bool,
-    pub(super) cycles: u64,
-    simulated_seconds: f64,
-    host_seconds: f64,
-    cycles_per_second: f64,
-    guest_operations: u64,
-    guest_operations_per_second: f64,
-    events: u64,
-    acquisitions: u64,
-    context_switches: u64,
-    memory: Memory,
-    /// One for each flit and router that it passed.
-    flit_hops: u64,
-    by_core: Vec<CoreFigures>,
-    /// Left out on a chip without devices.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    by_device: Vec<DeviceFigures>,
-    /// With --energy.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) energy: Option<EnergyFigures>,
-    /// Null on a chip without a network.
-    network_utilisation: Option<f64>,
-    /// What the workload timed of itself; empty if it times nothing, or was cut off.
-    measured: std::collections::BTreeMap<&'static str, f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lock: Option<LockFigures>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shares: Option<ShareFigures>,
-    by_app: Vec<system::Application>,
-    by_cpu: Vec<system::Cpu>,
-    by_thread: Vec<ThreadFigures>,
-    workload_options: serde_json::Value,
-    chip: serde_json::Value,
-}
-
-/// What the memory system counted. The first five have a meaning on any chip, the others on coherent ones.
-#[derive(Serialize)]
-struct Memory {
-    hits: u64,
-    transfers: u64,
-    upgrades: u64,
-    fetches: u64,
-    queueing_cycles: u64,
-    l2_hits: u64,
-    misses: u64,
-    shared_hits: u64,
-    invalidations: u64,
-    evictions: u64,
-    memory_writes: u64,
-    row_hits: u64,
-    far_atomics: u64,
-    messages: u64,
-}
-
-impl Memory {
-    fn new(counts: &MemoryCounts) -> Memory {
-        Memory {
-            hits: counts.hits,
-            transfers: counts.transfers,
-            upgrades: counts.upgrades,
-            fetches: counts.fetches,
-            queueing_cycles: counts.queueing,
-            l2_hits: counts.l2_hits,
-            misses: counts.misses,
-            shared_hits: counts.shared_hits,
-            invalidations: counts.invalidations,
-            evictions: counts.evictions,
-            memory_writes: counts.memory_writes,
-            row_hits: counts.row_hits,
-            far_atomics: counts.far_atomics,
-            messages: counts.messages,
-        }
+figures! {
+    /// A workload on a simulated chip.
+    pub(crate) struct Figures {
+        /// Name and version of this form.
+        schema: Version,
+        /// What the threads did: a workload of `baton sim --help`.
+        workload: &'static str,
+        /// The lock, barrier or queue; null for the other workloads.
+        algorithm: Option<&'static str>,
+        /// How threads waited.
+        wait: String,
+        /// Threads.
+        threads: u32 as "threads",
+        /// Seed of the noise.
+        seed: u64,
+        /// Every thread ended; otherwise the run was cut off by --cycles.
+        finished: bool,
+        /// Length of the run in cycles of the chip's clock.
+        pub(super) cycles: u64 as "cycles",
+        /// The same in simulated seconds.
+        simulated_seconds: f64 as "seconds",
+        /// How long the simulation took. Differs from run to run.
+        host_seconds: f64 as "seconds",
+        /// Simulated cycles a second of the host.
+        cycles_per_second: f64 as "cycles per second",
+        /// Operations that guests did one by one. Tries of waits that were counted without being simulated are not among them.
+        guest_operations: u64 as "operations",
+        /// The same a second of the host.
+        guest_operations_per_second: f64 as "operations per second",
+        /// Steps of the engine's queue.
+        events: u64 as "events",
+        /// Lock acquisitions; 0 for other workloads.
+        acquisitions: u64 as "acquisitions",
+        /// Threads put on a core.
+        context_switches: u64 as "switches",
+        /// What the memory system counted; from l2_hits on, 0 on a chip of fixed latencies.
+        memory: Group<MemoryCounts>,
+        /// One for each flit and router that it passed.
+        flit_hops: u64 as "flit hops",
+        /// The cores, in the order of their numbers; empty on a chip of fixed latencies.
+        by_core: Vec<CoreFigures>,
+        /// The devices, in the order of their numbers; left out on a chip without any.
+        @left_out by_device: Vec<DeviceFigures>,
+        /// What the run took, at the prices of the chip file; with --energy.
+        @left_out pub(super) energy: Option<EnergyFigures>,
+        /// Of the cycles that all ports of all routers had, the share in which a flit passed; null on a chip without a network.
+        network_utilisation: Option<f64> as "share",
+        /// What the workload timed of itself. Empty if it times nothing, or was cut off.
+        measured: Measured,
+        /// The account of all locks together, as `baton report` has it: blocking = critical sections + competition overhead.
+        /// Absent with --no-trace and for workloads without locks.
+        @left_out lock: Option<LockFigures>,
+        /// Shares of thread-time in the part of the run that counts (a profile warms up first), and rates a thread; absent with
+        /// --no-trace and for workloads without locks.
+        @left_out shares: Option<ShareFigures>,
+        /// The applications: the one that the command line describes first, then those of --app in order.
+        by_app: Vec<system::Application>,
+        /// The CPUs in use, in the order of their numbers.
+        by_cpu: Vec<system::Cpu>,
+        /// The threads, in the order of their creation.
+        by_thread: Vec<ThreadFigures>,
+        /// The options of the workload, as given.
+        workload_options: serde_json::Value,
+        /// The whole chip configuration: every key of the chip file and its value.
+        chip: serde_json::Value,
     }
 }
 
-/// A core's caches.
-#[derive(Serialize)]
-struct CoreFigures {
-    core: u32,
-    accesses: u64,
-    l1_misses: u64,
-    l2_misses: u64,
-    upgrades: u64,
-    forwards: u64,
-    invalidations: u64,
+/// The form of these figures. Its schema is `docs/schema/sim.schema.json`.
+struct Version;
+
+impl Shaped for Version {
+    fn shape() -> Shape {
+        Shape::Constant(SCHEMA)
+    }
+}
+
+impl Serialize for Version {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(SCHEMA)
+    }
+}
+
+figures! {
+    /// A core.
+    struct CoreFigures {
+        /// Its number.
+        core: u32,
+        /// Requests to its data cache, counted tries included.
+        accesses: u64 as "requests",
+        /// Of them, those that the first level did not serve.
+        l1_misses: u64 as "requests",
+        /// Of those, the ones that its private caches did not serve.
+        l2_misses: u64 as "requests",
+        @flat others: Others,
+    }
+}
+
+/// A core's counters that do not stand above as sums.
+struct Others(CoreCounts);
+
+/// Counters of which the sums above are made.
+const SUMMED: [&str; 3] = ["hits", "l2_hits", "misses"];
+
+impl Flat for Others {
+    fn fields() -> Vec<Field> {
+        CoreCounts::fields().into_iter().filter(|field| !SUMMED.contains(&field.name)).collect()
+    }
+
+    fn entries(&self) -> Vec<(&'static str, u64)> {
+        self.0.entries().into_iter().filter(|(name, _)| !SUMMED.contains(name)).collect()
+    }
 }
 
 impl CoreFigures {
@@ -120,32 +139,23 @@ impl CoreFigures {
             accesses: counts.hits + counts.l2_hits + beyond,
             l1_misses: counts.l2_hits + beyond,
             l2_misses: beyond,
-            upgrades: counts.upgrades,
-            forwards: counts.forwards,
-            invalidations: counts.invalidations,
+            others: Others(*counts),
         }
     }
 }
 
-/// What a device did.
-#[derive(Serialize)]
-struct DeviceFigures {
-    requests: u64,
-    waited_cycles: u64,
-    full_cycles: u64,
-    empty_cycles: u64,
-    counts: std::collections::BTreeMap<&'static str, u64>,
+figures! {
+    /// A device.
+    struct DeviceFigures {
+        @flat port: PortCounts,
+        /// What the device itself counted, by name.
+        counts: BTreeMap<&'static str, u64>,
+    }
 }
 
 impl DeviceFigures {
     fn new(device: &baton_chip::DeviceFigures) -> DeviceFigures {
-        DeviceFigures {
-            requests: device.requests,
-            waited_cycles: device.waited,
-            full_cycles: device.full,
-            empty_cycles: device.empty,
-            counts: device.counts.iter().copied().collect(),
-        }
+        DeviceFigures { port: device.port, counts: device.counts.iter().copied().collect() }
     }
 }
 
@@ -155,36 +165,106 @@ fn utilisation(chip: &Chip, outcome: &Outcome) -> Option<f64> {
     let graph = plan.network.topology.build().ok()?;
     let ports = (graph.links.len() + graph.nodes.len()) as f64;
     let cycles = outcome.cycles.0 as f64 / period as f64;
-    (cycles > 0.0).then(|| outcome.memory.flit_hops as f64 / (ports * cycles))
+    (cycles > 0.0).then(|| outcome.network.flit_hops as f64 / (ports * cycles))
 }
 
-/// A workload's own figure, in the chip's cycles instead of nanoseconds.
-fn in_cycles(figure: &Figure, chip: &Chip) -> (&'static str, f64) {
-    let cycles_a_nanosecond = chip.core.clock.0 as f64 * 1e-9;
-    let value = figure.value;
-    match figure.name {
-        "nanoseconds_a_load" => ("cycles_a_load", value * cycles_a_nanosecond),
-        "nanoseconds_an_access" => ("cycles_an_access", value * cycles_a_nanosecond),
-        "nanoseconds_an_addition" => ("cycles_an_addition", value * cycles_a_nanosecond),
-        "bytes_a_nanosecond" => ("bytes_a_cycle", value / cycles_a_nanosecond),
-        "additions_a_nanosecond" => ("additions_a_kilocycle", 1000.0 * value / cycles_a_nanosecond),
-        other => (other, value),
+/// A workload's own figure as it is shown, in cycles of the chip's clock.
+struct Timed {
+    /// What the workload calls it, in nanoseconds.
+    given: &'static str,
+    name: &'static str,
+    unit: &'static str,
+    what: &'static str,
+    /// From the workload's value, and cycles a nanosecond.
+    value: fn(f64, f64) -> f64,
+}
+
+const TIMED: [Timed; 5] = [
+    Timed {
+        given: "nanoseconds_a_load",
+        name: "cycles_a_load",
+        unit: "cycles per load",
+        what: "How long a load takes (chase).",
+        value: |value, clock| value * clock,
+    },
+    Timed {
+        given: "nanoseconds_an_access",
+        name: "cycles_an_access",
+        unit: "cycles per access",
+        what: "How long an access takes (read-mostly).",
+        value: |value, clock| value * clock,
+    },
+    Timed {
+        given: "nanoseconds_an_addition",
+        name: "cycles_an_addition",
+        unit: "cycles per addition",
+        what: "How long an addition takes (false-sharing).",
+        value: |value, clock| value * clock,
+    },
+    Timed {
+        given: "bytes_a_nanosecond",
+        name: "bytes_a_cycle",
+        unit: "bytes per cycle",
+        what: "How much the threads move, all together (stream).",
+        value: |value, clock| value / clock,
+    },
+    Timed {
+        given: "additions_a_nanosecond",
+        name: "additions_a_kilocycle",
+        unit: "additions per 1000 cycles",
+        what: "How often the threads add, all together (hot-line).",
+        value: |value, clock| 1000.0 * value / clock,
+    },
+];
+
+/// What a workload timed of itself.
+struct Measured(BTreeMap<&'static str, f64>);
+
+impl Measured {
+    fn new(figures: &[Figure], chip: &Chip) -> Measured {
+        let cycles_a_nanosecond = chip.core.clock.0 as f64 * 1e-9;
+        let shown = |figure: &Figure| match TIMED.iter().find(|timed| timed.given == figure.name) {
+            Some(timed) => (timed.name, (timed.value)(figure.value, cycles_a_nanosecond)),
+            None => (figure.name, figure.value),
+        };
+        Measured(figures.iter().map(shown).collect())
     }
 }
 
-/// Shares of thread-time in the part of the run that counts (a profile warms up first), and rates a thread.
-#[derive(Serialize)]
-struct ShareFigures {
-    counted_cycles: u64,
-    sections: f64,
-    overhead: f64,
-    blocked: f64,
-    /// Of all acquisitions.
-    entered_spinning: f64,
-    contended: f64,
-    acquisitions_per_kilocycle: f64,
-    /// Of caches and homes; null for a workload that does not say what counts.
-    messages_per_kilocycle: Option<f64>,
+impl Shaped for Measured {
+    fn shape() -> Shape {
+        let field =
+            |&Timed { name, unit, what, .. }: &Timed| Field { name, unit, what, shape: Shape::Number, optional: true };
+        Shape::Open(TIMED.iter().map(field).collect())
+    }
+}
+
+impl Serialize for Measured {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(&self.0)
+    }
+}
+
+figures! {
+    /// Shares of thread-time.
+    struct ShareFigures {
+        /// Length of the part that counts.
+        counted_cycles: u64 as "cycles",
+        /// In critical sections.
+        sections: f64 as "share",
+        /// In competition overhead: waiting for a lock that no thread held.
+        overhead: f64 as "share",
+        /// Waiting for locks: others' critical sections and overhead.
+        blocked: f64 as "share",
+        /// Of all acquisitions, those of threads that had not slept for them.
+        entered_spinning: f64 as "share",
+        /// Of all acquisitions, those that waited.
+        contended: f64 as "share",
+        /// Acquisitions a thousand cycles and thread.
+        acquisitions_per_kilocycle: f64 as "acquisitions per 1000 cycles and thread",
+        /// Messages of caches and homes a thousand cycles and thread; null for a workload that does not say which part counts.
+        messages_per_kilocycle: Option<f64> as "messages per 1000 cycles and thread",
+    }
 }
 
 impl ShareFigures {
@@ -203,36 +283,58 @@ impl ShareFigures {
     }
 }
 
-/// The locks' account, all of a workload's together, as `baton report` has it: blocking = critical sections + competition overhead.
-#[derive(Serialize)]
-struct LockFigures {
-    contended: u64,
-    blocking_cycles: u64,
-    sections_cycles: u64,
-    overhead_cycles: u64,
-    held_cycles: u64,
-    handoff_mean_cycles: u64,
-    /// Of the contended acquisitions, those that did not sleep.
-    entered_spinning_share: f64,
-    /// Acquisitions a thousand cycles.
-    rate_per_kilocycle: f64,
+figures! {
+    /// The locks' account.
+    struct LockFigures {
+        /// Acquisitions that waited.
+        contended: u64 as "acquisitions",
+        /// Waiting, added over threads: sections plus overhead.
+        blocking_cycles: u64 as "cycles",
+        /// Of it, while the lock was held.
+        sections_cycles: u64 as "cycles",
+        /// Of it, while it was free: competition overhead.
+        overhead_cycles: u64 as "cycles",
+        /// Time in which a thread held the lock.
+        held_cycles: u64 as "cycles",
+        /// From a release with a thread waiting to the next acquisition.
+        handoff_mean_cycles: u64 as "cycles",
+        /// Of the contended acquisitions, the share that did not sleep.
+        entered_spinning_share: f64 as "share",
+        /// Acquisitions a thousand cycles.
+        rate_per_kilocycle: f64 as "acquisitions per 1000 cycles",
+    }
 }
 
-#[derive(Serialize)]
-struct ThreadFigures {
-    name: String,
-    operations: u64,
-    tries: u64,
-    sleeps: u64,
-    preemptions: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    blocking_cycles: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sections_cycles: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    overhead_cycles: Option<u64>,
-    /// Where its cycles went, one reason for each; sums to the cycles of the run.
-    cycle_stack: serde_json::Map<String, serde_json::Value>,
+figures! {
+    /// A thread.
+    struct ThreadFigures {
+        /// Its name.
+        name: String,
+        @flat counts: ThreadCounts,
+        /// Waiting for the lock.
+        @left_out blocking_cycles: Option<u64> as "cycles",
+        /// Of it, while the lock was held.
+        @left_out sections_cycles: Option<u64> as "cycles",
+        /// Of it, while it was free.
+        @left_out overhead_cycles: Option<u64> as "cycles",
+        /// Every cycle of the run, each with one reason: sums to `cycles`.
+        cycle_stack: CycleStack,
+    }
+}
+
+/// Where a thread's cycles went, one reason for each.
+struct CycleStack(BTreeMap<&'static str, u64>);
+
+impl Shaped for CycleStack {
+    fn shape() -> Shape {
+        Shape::Object("", baton_chip::ThreadFigures::cycle_stack_declared().iter().map(Field::counter).collect())
+    }
+}
+
+impl Serialize for CycleStack {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(&self.0)
+    }
 }
 
 impl Figures {
@@ -247,21 +349,16 @@ impl Figures {
         let rate = |n: u64| if host_seconds > 0.0 { n as f64 / host_seconds } else { 0.0 };
         let by_thread = outcome.threads.iter().map(|thread| ThreadFigures {
             name: thread.name.clone(),
-            operations: thread.operations,
-            tries: thread.tries,
-            sleeps: thread.sleeps,
-            preemptions: thread.preemptions,
+            counts: thread.counts,
             blocking_cycles: None,
             sections_cycles: None,
             overhead_cycles: None,
-            cycle_stack: thread
-                .cycle_stack(outcome.cycles)
-                .into_iter()
-                .map(|(why, cycles)| (why.to_owned(), cycles.0.into()))
-                .collect(),
+            cycle_stack: CycleStack(
+                thread.cycle_stack(outcome.cycles).into_iter().map(|(why, cycles)| (why, cycles.0)).collect(),
+            ),
         });
         Figures {
-            schema: SCHEMA,
+            schema: Version,
             workload: args.workload.text(),
             algorithm: chosen.algorithm(),
             wait: chosen.wait.to_string(),
@@ -277,13 +374,13 @@ impl Figures {
             events: outcome.events,
             acquisitions: chosen.recorder.acquisitions(),
             context_switches: outcome.switches,
-            memory: Memory::new(&outcome.memory),
-            flit_hops: outcome.memory.flit_hops,
+            memory: Group(outcome.memory),
+            flit_hops: outcome.network.flit_hops,
             by_core: (0..).zip(&outcome.cores).map(CoreFigures::new).collect(),
             by_device: outcome.devices.iter().map(DeviceFigures::new).collect(),
             energy: None,
             network_utilisation: utilisation(chip, outcome),
-            measured: measured.iter().map(|figure| in_cycles(figure, chip)).collect(),
+            measured: Measured::new(measured, chip),
             lock: None,
             shares: None,
             by_app: Vec::new(),
@@ -362,15 +459,15 @@ impl Figures {
         }
         let mut header = vec!["thread"];
         // Reasons that no thread had are left out.
-        let some = |why: &str| self.by_thread.iter().any(|thread| thread.cycle_stack[why] != 0);
-        let reasons = self.by_thread.first().map(|thread| thread.cycle_stack.keys()).into_iter().flatten();
-        let reasons: Vec<&str> = reasons.map(String::as_str).filter(|why| some(why)).collect();
+        let some = |why: &str| self.by_thread.iter().any(|thread| thread.cycle_stack.0[why] != 0);
+        let reasons = self.by_thread.first().map(|thread| thread.cycle_stack.0.keys()).into_iter().flatten();
+        let reasons: Vec<&str> = reasons.copied().filter(|why| some(why)).collect();
         header.extend(&reasons);
-        header.extend(["tries", "sleeps"]);
+        header.extend(ThreadCounts::DECLARED.iter().map(|counter| counter.name));
         let rows = self.by_thread.iter().map(|thread| {
             let mut row = vec![thread.name.clone()];
-            row.extend(reasons.iter().map(|&why| thread.cycle_stack[why].to_string()));
-            row.extend([thread.tries.to_string(), thread.sleeps.to_string()]);
+            row.extend(reasons.iter().map(|&why| thread.cycle_stack.0[why].to_string()));
+            row.extend(thread.counts.values().map(|(_, value)| value.to_string()));
             row
         });
         out += &ui::table(&header, &rows.collect::<Vec<_>>());

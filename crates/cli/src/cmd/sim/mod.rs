@@ -9,6 +9,7 @@
 //! | [`apps`] | applications beside the main one |
 //! | [`places`] | where threads may run, and cores that are off |
 //! | [`probe`] | what guests record about their lock |
+//! | [`shape`] | how figures are declared: their JSON, schema, page and units |
 //! | [`figures`] | from what came out to JSON and a table |
 //! | [`system`] | what applications and CPUs did, in both |
 //! | [`energy`] | the energy account in both |
@@ -20,6 +21,7 @@ mod one;
 mod pairs;
 mod places;
 mod probe;
+mod shape;
 mod sweep;
 mod system;
 mod workload;
@@ -161,10 +163,12 @@ pub(crate) struct Args {
     /// With pingpong: one for each pair of cores.
     #[arg(long, conflicts_with_all = ["sweep", "at", "pin"])]
     pairs: bool,
-    /// What the plot shows: a number in the JSON, as in lock.rate_per_kilocycle. Left out: what the workload is about.
+    /// What a sweep shows: a number in the JSON, as in lock.rate_per_kilocycle (`baton list figures`). Left out: what the
+    /// workload is about.
     #[arg(long, value_name = "NAME", requires = "sweep")]
     figure: Option<String>,
-    /// Say what the run took, at the prices of the chip file ([energy]); refused if one that it needs is missing.
+    /// Say what the run took, at the prices of the chip file's table `energy`. A price that it needs and that is missing is an
+    /// error.
     #[arg(long)]
     energy: bool,
     /// Draw the sweep, or the pairs, into this page; the picture alone if the name ends with .svg.
@@ -193,6 +197,18 @@ fn load(text: &str) -> Result<f64, String> {
 fn size(text: &str) -> Result<u64, String> {
     let bytes = crate::values::size(text)?;
     if bytes <= 1 << 32 { Ok(bytes) } else { Err(format!("`{text}` is too large; expected at most 4G")) }
+}
+
+/// Every figure of a run, with its unit and its meaning; as JSON, the schema of the results.
+pub(crate) fn list_figures(json: bool) -> anyhow::Result<ExitCode> {
+    let shape = <figures::Figures as shape::Shaped>::shape();
+    if json {
+        println!("{}", serde_json::to_string_pretty(&shape::Published(&shape))?);
+    } else {
+        let rows = shape.numbers("").into_iter().map(|(path, of)| vec![path, of.unit.to_owned(), of.what.to_owned()]);
+        print!("{}", crate::ui::table(&["figure", "unit", "meaning"], &rows.collect::<Vec<_>>()));
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {

@@ -1,6 +1,7 @@
 //! A run for each value of one or two parameters, side by side on the host's cores; the order of the results is that of
 //! the values, whatever ends first.
 
+use super::shape::{Shape, Shaped};
 use super::{Args, draw, one, workload};
 use crate::error::BadInput;
 use crate::ui;
@@ -94,6 +95,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let run = |(args, chip): &(Args, baton_chip::Chip)| Ok(serde_json::to_value(one::run(args, chip)?)?);
     let results = prepared.par_iter().map(run).collect::<anyhow::Result<Vec<Value>>>()?;
     let figure = args.figure.clone().unwrap_or_else(|| prepared[0].0.workload.figure().to_owned());
+    let shape = super::figures::Figures::shape();
     let values: Vec<Option<f64>> = results.iter().map(|result| find(result, &figure)).collect();
     if values.iter().all(Option::is_none) {
         let known = numbers(&results[0]);
@@ -109,7 +111,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let picture = Lines {
             title: format!("{} on {}", prepared[0].0.workload.text(), chip.name),
             x: axes[0].name.clone(),
-            y: figure.replace(['_', '.'], " "),
+            y: with_unit(&figure, &shape).replace(['_', '.'], " "),
             names: (!axes[0].numbers()).then(|| axes[0].values.clone()),
             series: series.collect(),
         };
@@ -118,14 +120,27 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.json {
         println!("{}", serde_json::to_string_pretty(&results)?);
     } else {
-        print!("{}", table(&axes, &lines, &values, &figure));
+        println!(
+            "{}, by {}",
+            with_unit(&figure, &shape),
+            axes.iter().map(|axis| &*axis.name).collect::<Vec<_>>().join(" and ")
+        );
+        print!("{}", table(&axes, &lines, &values));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn table(axes: &[Axis], lines: &[String], values: &[Option<f64>], figure: &str) -> String {
+/// A figure's name and its unit.
+fn with_unit(figure: &str, shape: &Shape) -> String {
+    match shape.find(figure).map_or("", |field| field.unit) {
+        "" => figure.to_owned(),
+        unit => format!("{figure} ({unit})"),
+    }
+}
+
+fn table(axes: &[Axis], lines: &[String], values: &[Option<f64>]) -> String {
     let header: Vec<&str> = std::iter::once(axes[0].name.as_str())
-        .chain(lines.iter().map(|line| if line.is_empty() { figure } else { line.as_str() }))
+        .chain(lines.iter().map(|line| if line.is_empty() { "value" } else { line.as_str() }))
         .collect();
     let each = axes[0].values.len();
     let rows = axes[0].values.iter().enumerate().map(|(at, value)| {

@@ -1,32 +1,33 @@
 //! The operating system's figures: what each application and each CPU did, in JSON and as tables.
 
 use super::apps::App;
+use super::shape::figures;
 use crate::ui;
-use baton_chip::{AppFigures, CpuFigures, Outcome};
-use serde::Serialize;
+use baton_chip::{AppCounts, AppFigures, AppTimes, Counters, CpuCounts, CpuFigures, Outcome};
 use std::collections::BTreeMap;
 
-/// What an application did.
-#[derive(Serialize)]
-pub(super) struct Application {
-    name: String,
-    workload: &'static str,
-    algorithm: Option<&'static str>,
-    /// Threads of one run.
-    threads: u32,
-    /// How long each of its complete runs took.
-    run_cycles: Vec<u64>,
-    restarts: u64,
-    forks: u64,
-    exits: u64,
-    acquisitions: u64,
-    most_runnable: u32,
-    /// Threads that could run, on the mean over the whole run.
-    mean_runnable: f64,
-    on_cpu_cycles: u64,
-    ready_cycles: u64,
-    switching_cycles: u64,
-    asleep_cycles: u64,
+figures! {
+    /// An application.
+    pub(super) struct Application {
+        /// Its name.
+        name: String,
+        /// What its threads did.
+        workload: &'static str,
+        /// Its lock, barrier or queue; null for the other workloads.
+        algorithm: Option<&'static str>,
+        /// Threads of one run.
+        threads: u32 as "threads",
+        /// How long each of its complete runs took; none for the first one, which has the whole run.
+        run_cycles: Vec<u64> as "cycles",
+        @flat counts: AppCounts,
+        /// Acquisitions of its locks.
+        acquisitions: u64 as "acquisitions",
+        /// Most threads that could run at one moment.
+        most_runnable: u32 as "threads",
+        /// Threads that could run, on the mean over the whole run.
+        mean_runnable: f64 as "threads",
+        @flat times: AppTimes,
+    }
 }
 
 /// What is known of an application before it runs.
@@ -64,34 +65,27 @@ impl Application {
             algorithm: known.algorithm,
             threads: known.threads,
             run_cycles: figures.runs.iter().map(|run| run.0).collect(),
-            restarts: figures.restarts,
-            forks: figures.forks,
-            exits: figures.exits,
+            counts: figures.counts,
             acquisitions: (known.acquisitions)(),
             most_runnable: figures.most_runnable,
             mean_runnable: figures.runnable.0 as f64 / cycles.max(1) as f64,
-            on_cpu_cycles: figures.cpu_time.0,
-            ready_cycles: figures.ready.0,
-            switching_cycles: figures.switching.0,
-            asleep_cycles: figures.asleep.0,
+            times: figures.times,
         }
     }
 }
 
-/// What a CPU did.
-#[derive(Serialize)]
-pub(super) struct Cpu {
-    cpu: u32,
-    core: u32,
-    /// Every cycle of the run by what the CPU did; sums to it.
-    cycles: BTreeMap<String, u64>,
-    switches: u64,
-    /// Switches to threads that had run on another core last.
-    migrations: u64,
-    /// Timer interrupts: ticks, or ends of time slices.
-    ticks: u64,
-    /// Threads taken from other queues when it ran dry.
-    steals: u64,
+figures! {
+    /// A CPU.
+    pub(super) struct Cpu {
+        /// Its number.
+        cpu: u32,
+        /// The core that it is a context of.
+        core: u32,
+        /// Every cycle of the run by what the CPU did: busy, switching, waking, polling, halted, idle_1 and deeper, off. Sums to
+        /// cycles.
+        cycles: BTreeMap<String, u64>,
+        @flat counts: CpuCounts,
+    }
 }
 
 impl Cpu {
@@ -100,10 +94,7 @@ impl Cpu {
             cpu: figures.cpu.0,
             core: figures.core.0,
             cycles: figures.times.iter().map(|(name, time)| (name.clone(), time.0)).collect(),
-            switches: figures.counts.switches,
-            migrations: figures.counts.migrations,
-            ticks: figures.counts.ticks,
-            steals: figures.counts.steals,
+            counts: figures.counts,
         }
     }
 }
@@ -124,47 +115,37 @@ pub(super) fn text(apps: &[Application], cpus: &[Cpu]) -> String {
         let complete = app.run_cycles.len() as u64;
         let mean =
             app.run_cycles.iter().sum::<u64>().checked_div(complete).map_or("-".to_owned(), |mean| mean.to_string());
-        let numbers = [app.forks, app.exits, app.restarts, complete];
-        let times = [app.acquisitions, app.on_cpu_cycles, app.ready_cycles, app.switching_cycles, app.asleep_cycles];
         let mut row = vec![app.name.clone(), app.threads.to_string()];
-        row.extend(numbers.map(|number| number.to_string()));
-        row.push(mean);
-        row.extend(times.map(|number| number.to_string()));
+        row.extend(app.counts.values().map(|(_, number)| number.to_string()));
+        row.extend([complete.to_string(), mean, app.acquisitions.to_string()]);
+        row.extend(app.times.values().map(|(_, number)| number.to_string()));
         row.push(format!("{:.2}", app.mean_runnable));
         row
     });
-    let header = [
-        "application",
-        "threads",
-        "forks",
-        "exits",
-        "restarts",
-        "runs",
-        "cycles a run",
-        "acquisitions",
-        "on CPU",
-        "ready",
-        "switching",
-        "asleep",
-        "runnable",
-    ];
+    let mut header = vec!["application", "threads"];
+    header.extend(AppCounts::DECLARED.iter().map(|counter| counter.name));
+    header.extend(["runs", "cycles a run", "acquisitions"]);
+    header.extend(AppTimes::DECLARED.iter().map(|counter| counter.name));
+    header.push("runnable");
     let mut out = ui::table(&header, &rows.collect::<Vec<_>>());
     // CPUs that no thread ran on, and columns that say nothing, are left out.
-    let used: Vec<&Cpu> = cpus.iter().filter(|cpu| cpu.switches != 0).collect();
+    let used: Vec<&Cpu> = cpus.iter().filter(|cpu| cpu.counts.switches != 0).collect();
     let names: Vec<&String> = cpus.first().map(|cpu| cpu.cycles.keys().collect()).unwrap_or_default();
     let names: Vec<&String> = names.into_iter().filter(|name| used.iter().any(|cpu| cpu.cycles[*name] != 0)).collect();
     let mut header = vec!["CPU", "core"];
     header.extend(names.iter().map(|name| name.as_str()));
-    header.extend(["switches", "migrations in", "ticks", "steals"]);
+    header.extend(CpuCounts::DECLARED.iter().map(|counter| counter.name));
     let rows = used.iter().map(|cpu| {
         let mut row = vec![cpu.cpu.to_string(), cpu.core.to_string()];
         row.extend(names.iter().map(|name| cpu.cycles[*name].to_string()));
-        row.extend([cpu.switches, cpu.migrations, cpu.ticks, cpu.steals].map(|number| number.to_string()));
+        row.extend(cpu.counts.values().map(|(_, number)| number.to_string()));
         row
     });
     out += &ui::table(&header, &rows.collect::<Vec<_>>());
-    let off =
-        cpus.iter().filter(|cpu| cpu.switches == 0 && cpu.cycles.get("off").is_some_and(|&cycles| cycles != 0)).count();
+    let off = cpus
+        .iter()
+        .filter(|cpu| cpu.counts.switches == 0 && cpu.cycles.get("off").is_some_and(|&cycles| cycles != 0))
+        .count();
     let idle = cpus.len() - used.len() - off;
     if idle + off != 0 {
         out += &format!("{idle} more CPUs had nothing to run, {off} were off\n");

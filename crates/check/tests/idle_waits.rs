@@ -2,7 +2,7 @@
 //! the schedule, with ends for no reason among them. Each step that the protocol has is needed: without it a waiter
 //! waits for ever in some schedule.
 //!
-//! The models are the hardware's part of the simulated chip's policies (`crates/chip/src/machine/rest.rs`): a line that
+//! The models are the hardware's part of the simulated chip's policies (`crates/chip/src/machine/idle_wait.rs`): a line that
 //! one core at a time writes, triggers that its loss fires, and interrupts that a halted processor keeps.
 
 use shuttle::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};

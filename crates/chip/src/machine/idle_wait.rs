@@ -8,8 +8,8 @@ use super::access::access;
 use super::wait::{Waiting, add, give_way};
 use crate::config::{Halt, MonitorPrice, SystemCall};
 use crate::engine::current::{operate, suspend, with};
+use crate::engine::idle_wait::{Still, Terms};
 use crate::engine::reason::Reason;
-use crate::engine::rest::{Still, Terms};
 use crate::engine::state::Engine;
 use crate::engine::thread::Ended;
 use crate::issue::drain::drain;
@@ -24,7 +24,7 @@ pub(super) struct Watch {
     pub(super) price: MonitorPrice,
     /// From 1.
     pub(super) depth: u32,
-    /// The longest that one rest takes.
+    /// The longest that one idle wait takes.
     pub(super) limit: u64,
 }
 
@@ -70,21 +70,21 @@ impl<T: Word> Waiting<'_, T> {
     /// MWAIT.
     fn wait(&self, watch: Watch) {
         let Watch { price, depth, limit } = watch;
-        let rests = !give_way()
+        let waits = !give_way()
             && with(|engine| {
                 let until = engine.now.saturating_add(limit).min(self.deadline);
                 let still = Still::Monitor(depth);
                 engine.begin_monitor(Terms { still, enter: price.enter.0, exit: price.exit.0, until })
             });
-        if rests {
+        if waits {
             suspend();
-            with(Engine::charge_rest);
+            with(Engine::charge_idle_wait);
         } else {
             operate(Reason::Monitor, |engine| engine.after(1));
         }
     }
 
-    /// The same in a system call. The kernel gives the CPU up when it is asked to, between two rests.
+    /// The same in a system call. The kernel gives the CPU up when it is asked to, between two idle waits.
     pub(super) fn system_call(&self, call: SystemCall, watch: Watch) -> WaitResult<T> {
         kernel(call.call.0);
         let ended = self.monitor(watch);
@@ -124,10 +124,10 @@ impl<T: Word> Waiting<'_, T> {
             with(|engine| {
                 engine.os.halted.push((offset, engine.running));
                 let until = self.deadline;
-                engine.begin_rest(Terms { still: Still::Halted, enter: 0, exit: price.exit.0, until });
+                engine.begin_idle_wait(Terms { still: Still::Halted, enter: 0, exit: price.exit.0, until });
             });
             suspend();
-            with(Engine::charge_rest);
+            with(Engine::charge_idle_wait);
             with(|engine| engine.threads[engine.running as usize].ended)
         };
         add(counter, u32::MAX);
@@ -154,7 +154,7 @@ pub(super) fn wake_halted(address: usize, n: u32) {
         let send = with(|engine| {
             let at = engine.os.halted.iter().position(|&(cell, _)| cell == offset)?;
             let (_, id) = engine.os.halted.remove(at);
-            engine.end_rest(id, Ended::Woken);
+            engine.end_idle_wait(id, Ended::Woken);
             Some(engine.chip.wait.halt.unwrap_or_default().send.0)
         });
         match send {

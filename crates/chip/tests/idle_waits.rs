@@ -137,14 +137,14 @@ fn no_store_is_missed() {
 }
 
 #[test]
-fn a_deadline_ends_a_rest() {
+fn a_deadline_ends_an_idle_wait() {
     let chip = fixed(&[]);
     for (wait, exit) in [(Wait::Mwait(1), 333), (Wait::Umwait, 61), (Wait::Halt, 3100)] {
         let (took, _) = against(&chip, wait, Some(50_000), |_| {});
         // The timer's interrupt ends the rest, the CPU leaves it, and the cell is read once more.
         assert!((50_000 + exit..50_000 + exit + 100).contains(&took), "{wait}: {took}");
     }
-    // One that has passed is noticed before the first rest; the cell is read once more.
+    // One that has passed is noticed before the first idle wait; the cell is read once more.
     let (took, outcome) = against(&chip, Wait::Mwait(1), Some(0), |_| {});
     assert!(took < 100, "{took}");
     assert_eq!(outcome.threads[0].time(Reason::Monitor), Cycles(13 + 3 * chip.cache.hit.0), "MONITOR and two looks");
@@ -158,7 +158,7 @@ fn tries(chip: &Chip, wait: Wait, act: impl FnOnce() + 'static) -> u64 {
         Simulated::work(Cycles(10_000));
         cell.0.store(1, Release);
     });
-    outcome.threads[0].tries
+    outcome.threads[0].counts.tries
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_time_limit_and_spurious_ends_look_again() {
         let body = move || assert_eq!(Simulated::wait_while(&waits.0, 0, Wait::Mwait(1), None), WaitResult::Changed(1));
         simulation.spawn(on(0), body).unwrap();
         simulation.spawn(Spawn { after: Cycles(1_000_000), ..on(1) }, move || cell.0.store(1, Release)).unwrap();
-        simulation.run().unwrap().threads[0].tries
+        simulation.run().unwrap().threads[0].counts.tries
     };
     // About one in 10,000 cycles and its own time, for a million cycles, three looks each.
     assert!((240..360).contains(&spurious("100", 1)), "{}", spurious("100", 1));
@@ -189,7 +189,7 @@ fn a_time_limit_and_spurious_ends_look_again() {
 
 /// A tick in every 2,000 cycles ends the rest, whatever its handler costs, and the waiter looks again; the wait goes on.
 #[test]
-fn every_tick_ends_a_rest() {
+fn every_tick_ends_an_idle_wait() {
     for wait in EVERY {
         for cost in [0, 120] {
             let cost = format!("os.tick_cost={cost}");
@@ -199,7 +199,7 @@ fn every_tick_ends_a_rest() {
                     cell.0.store(1, Release);
                     Simulated::wake(&raw const cell.0, 1, wait);
                 });
-                (outcome.threads[0].tries, outcome.threads[0].time(Reason::Kernel).0)
+                (outcome.threads[0].counts.tries, outcome.threads[0].time(Reason::Kernel).0)
             };
             let ((quiet, kernel), (tries, handlers)) = (ticking("os.tick=0"), ticking("os.tick=6000"));
             if wait == Wait::Halt {
@@ -214,7 +214,7 @@ fn every_tick_ends_a_rest() {
 
 /// Two contexts on a core: the other one can evict the line from the caches that they share.
 #[test]
-fn losing_the_line_to_others_ends_a_rest() {
+fn losing_the_line_to_others_ends_an_idle_wait() {
     let siblings = coherent(&["core.contexts=2", "core.result_latency=3", "core.atomics=near"]);
     let fill = || {
         let mut simulation = simulation(&siblings);
@@ -232,7 +232,7 @@ fn losing_the_line_to_others_ends_a_rest() {
         };
         let sibling = Spawn { after: Cycles(20_000), cpus: vec![CpuId(4)], ..Spawn::default() };
         simulation.spawn(sibling, body).unwrap();
-        simulation.run().unwrap().threads[0].tries
+        simulation.run().unwrap().threads[0].counts.tries
     };
     let quiet = tries(&siblings, Wait::Mwait(1), || {});
     assert!(quiet < fill(), "{quiet} looks of a quiet wait, {} when a sibling evicts the line", fill());
@@ -246,7 +246,7 @@ fn losing_the_line_to_others_ends_a_rest() {
             Simulated::work(Cycles(10_000));
             cell.0.store(1, Release);
         });
-        outcome.threads[0].tries
+        outcome.threads[0].counts.tries
     };
     let (full, one) = (reader("directory.kind=full"), reader("directory.kind=pointers(1)"));
     assert!(one > full, "{full} looks with a full map, {one} with one pointer");
@@ -267,12 +267,12 @@ fn a_halted_cpu_is_woken_by_an_interrupt_at_its_price() {
     });
     let call = outcome.threads[1].time(Reason::Kernel).0;
     assert_eq!(call, 1500);
-    assert!(outcome.threads[0].sleeps == 0, "it keeps its CPU");
+    assert!(outcome.threads[0].counts.sleeps == 0, "it keeps its CPU");
     // Interrupt, exit, its entry in the table, which the waker has read, taken back, and the cell read anew.
     let back = chip.cache.upgrade.same_cluster.0 + chip.cache.atomic.0 + transfer + hit;
     let read = 5_000 + 2_000 + chip.cache.memory.0;
     assert_eq!(read + took, sent.get() - 1500 + 3100 + back, "ended {took} after its start; sent at {}", sent.get());
-    // Nobody halted: the waker looks, and does not call.
+    // No thread has halted: the waker looks, and does not call.
     let (_, outcome) = against(&chip, Wait::Pause, None, |cell| {
         Simulated::work(Cycles(20_000));
         cell.0.store(1, Release);
@@ -281,7 +281,7 @@ fn a_halted_cpu_is_woken_by_an_interrupt_at_its_price() {
     assert_eq!(outcome.threads[1].time(Reason::Kernel), Cycles(0));
 }
 
-/// As many wake-ups as asked for, the longest halted first; whoever is not woken stays halted.
+/// As many wake-ups as asked for, the longest halted first; a thread that is not woken stays halted.
 #[test]
 fn halted_cpus_are_woken_in_order() {
     let chip = common::cores(4, &PRICES);
@@ -330,7 +330,7 @@ fn a_preempted_waiter_gives_its_cpu_up() {
         };
         simulation.spawn(Spawn { after: Cycles(9_000), ..on(0) }, body).unwrap();
         let outcome = simulation.run().unwrap_or_else(|stuck| panic!("{wait}: {stuck}"));
-        assert!(outcome.finished && outcome.threads[0].preemptions > 0, "{wait}: {outcome:?}");
+        assert!(outcome.finished && outcome.threads[0].counts.preemptions > 0, "{wait}: {outcome:?}");
         let spent: u64 = outcome.threads[0].times.iter().map(|(_, time)| time.0).sum();
         assert_eq!(spent, (outcome.threads[0].ended - outcome.threads[0].born).0);
     }

@@ -1,8 +1,8 @@
-//! Rests: waits in which the CPU stands still, with a monitor on a line or halted.
+//! Idle waits: waits in which the CPU stands still, with a monitor on a line or halted.
 //!
 //! MONITOR, the look at the value and MWAIT are steps of their own. [`Engine::arm`] has the running thread watch the
 //! line that its core holds as a sharer; whatever takes the line away, or a sibling's store to it, disarms the monitor
-//! again, at any time from then on. [`Engine::begin_rest`] is MWAIT: it falls through if the monitor is disarmed, else
+//! again, at any time from then on. [`Engine::begin_idle_wait`] is MWAIT: it falls through if the monitor is disarmed, else
 //!
 //! | phase | ends |
 //! | --- | --- |
@@ -21,7 +21,7 @@ pub(crate) enum Still {
     Halted,
 }
 
-/// Where a rest is.
+/// Where an idle wait is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Entering,
@@ -29,9 +29,9 @@ pub(crate) enum Phase {
     Leaving,
 }
 
-/// A rest.
+/// An idle wait.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rest {
+pub(crate) struct IdleWait {
     pub(crate) still: Still,
     pub(crate) phase: Phase,
     /// It ends by itself at this moment: a deadline, a limit, or for no reason.
@@ -44,12 +44,12 @@ pub(crate) struct Rest {
     pub(crate) mode: u64,
 }
 
-impl Rest {
-    pub(crate) const NONE: Rest =
-        Rest { still: Still::Halted, phase: Phase::Leaving, until: u64::MAX, exit: 0, woken: false, mode: 0 };
+impl IdleWait {
+    pub(crate) const NONE: IdleWait =
+        IdleWait { still: Still::Halted, phase: Phase::Leaving, until: u64::MAX, exit: 0, woken: false, mode: 0 };
 }
 
-/// What a rest costs and how long it may last.
+/// What an idle wait costs and how long it may last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     pub(crate) still: Still,
