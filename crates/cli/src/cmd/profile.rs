@@ -1,5 +1,6 @@
 //! `baton profile`: an unmodified program, recorded.
 
+use crate::exact;
 use crate::folder::Folder;
 use crate::{ui, values};
 use anyhow::Context;
@@ -13,6 +14,7 @@ use baton_replay::disturbance::{OTHERS, disturbed};
 use baton_report::terminal::{self, Style};
 use baton_report::{Profile, ProfileError, html, nothing_recorded};
 use baton_trace::Meta;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -167,6 +169,16 @@ fn unrecorded(said: &AllSaid) -> Option<String> {
     Some(format!("{}{more}", said.first.join("; ")))
 }
 
+/// What only Baton itself reads again: the wait policy; and the command and the directory, where they are not text.
+fn extra(args: &Args, choice: Option<&Choice>) -> BTreeMap<String, serde_json::Value> {
+    let mut extra: BTreeMap<_, _> =
+        choice.map(|c| ("wait".to_owned(), c.wait.to_string().into())).into_iter().collect();
+    let directory = std::env::current_dir().unwrap_or_default();
+    extra.extend(exact::entry(exact::COMMAND, &args.program));
+    extra.extend(exact::entry(exact::DIRECTORY, &[directory.into_os_string()]));
+    extra
+}
+
 /// What the launcher knows about the run.
 fn meta(args: &Args, choice: Option<&Choice>, started: SystemTime, end: &End) -> Meta {
     Meta {
@@ -180,7 +192,7 @@ fn meta(args: &Args, choice: Option<&Choice>, started: SystemTime, end: &End) ->
         host: describe::machine(),
         lock: choice.map(|c| c.lock.name.to_owned()),
         unseen: args.left_out().map(|(what, _)| format!("{}, as asked (--no-{what})", unseen(what))).collect(),
-        extra: choice.map(|c| ("wait".to_owned(), c.wait.to_string().into())).into_iter().collect(),
+        extra: extra(args, choice),
         ..Meta::default()
     }
 }
