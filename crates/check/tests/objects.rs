@@ -30,7 +30,12 @@ impl<M: Machine, const F: Fault> Faulty<M, F> {
     }
 }
 
-impl<M: Machine, const F: Fault> Fifo for Faulty<M, F> {}
+impl<M: Machine, const F: Fault> Fifo for Faulty<M, F> {
+    fn is_free(&self) -> bool {
+        let serving = self.serving.load(Acquire);
+        self.next.load(Acquire) == serving
+    }
+}
 
 // SAFETY: it is not a lock for every F; that is what is tested, and it guards nothing else.
 unsafe impl<M: Machine, const F: Fault> RawLock<M> for Faulty<M, F> {

@@ -17,6 +17,7 @@ mod ui;
 mod chips;
 mod cmd;
 mod error;
+mod exact;
 mod folder;
 mod plot;
 mod values;

@@ -228,3 +228,78 @@ fn markers_and_regions_of_baton_h_are_recorded() {
     let expected = (40..43).flat_map(|v| ["begin round".to_owned(), format!("held {v}"), "end round".to_owned()]);
     assert_eq!(seen, expected.collect::<Vec<_>>());
 }
+
+/// Hundreds of children without a trace: the first is named on the terminal, the others are counted, and the report knows.
+#[test]
+fn processes_that_run_unrecorded_are_said_once_and_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("p");
+    // With no room for a file's first page; the shell itself began before that.
+    let script = "/bin/echo first; ulimit -f 1; for i in $(seq 40); do /bin/echo $i; done | tail -1";
+    let ran = output(baton().args(["profile", "--follow-children", "-o"]).arg(&out).args(["--", "sh", "-c", script]));
+    let err = text(&ran.stderr);
+    assert!(ran.status.success() && text(&ran.stdout) == "first\n40\n", "{}{err}", text(&ran.stdout));
+    assert_eq!(err.matches("runs unrecorded").count(), 1, "{err}");
+    let counted = err.lines().find_map(|line| line.split_once(" processes ran unrecorded in all"));
+    let counted: u32 = counted.expect(&err).0.rsplit(' ').next().unwrap().parse().unwrap();
+    assert!(counted >= 40, "{err}");
+    let meta = std::fs::read_to_string(out.join("meta.json")).unwrap();
+    assert!(meta.contains("runs unrecorded") && meta.contains("more processes"), "{meta}");
+    assert!(!err.contains("BATON_") && !err.contains(".baton"), "{err}");
+}
+
+/// Children forked, or executed, after the trace's folder is out of reach.
+#[test]
+fn a_child_beyond_the_trace_is_named_in_the_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = r#"
+        #include <pthread.h>
+        #include <sys/wait.h>
+        #include <sys/resource.h>
+        #include <unistd.h>
+        int main(void) {
+            static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+            pthread_mutex_lock(&m);
+            pthread_mutex_unlock(&m);
+            struct rlimit none = {0, 0};
+            setrlimit(RLIMIT_FSIZE, &none);
+            int status = 1;
+            if (fork() == 0) _exit(pthread_mutex_lock(&m));
+            wait(&status);
+            return status;
+        }"#;
+    std::fs::write(dir.path().join("forks.c"), source).unwrap();
+    let mut cc = Command::new("cc");
+    cc.current_dir(&dir).args(["-o", "forks", "forks.c", "-lpthread"]);
+    assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
+    let ran = output(baton().current_dir(&dir).args(["profile", "--follow-children", "-o", "p", "--", "./forks"]));
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let meta = std::fs::read_to_string(dir.path().join("p/meta.json")).unwrap();
+    assert!(meta.contains("runs unrecorded"), "{meta}{}", text(&ran.stderr));
+}
+
+#[test]
+fn a_trace_whose_events_were_lost_is_said_to_be_so_by_both() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("p");
+    let counter = counter().join("counter");
+    let ran = output(baton().args(["profile", "--max-size", "4K", "-o"]).arg(&out).arg("--").arg(counter));
+    let again = output(baton().arg("report").arg(&out));
+    let (first, again) = (text(&ran.stderr), text(&again.stderr));
+    let said = first.lines().find(|line| line.contains("events dropped")).expect(&first);
+    assert!(again.contains(said.trim_end_matches('.')), "{first}\n{again}");
+    assert!(!first.contains("took no lock"), "{first}");
+}
+
+#[test]
+fn a_command_that_is_no_text_is_measured_as_it_was() {
+    use std::os::unix::ffi::OsStrExt;
+    let dir = tempfile::tempdir().unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"count\xe9r");
+    std::fs::copy(counter().join("counter"), dir.path().join(name)).unwrap();
+    let program = Path::new("./").join(name);
+    let ran = output(baton().current_dir(&dir).args(["profile", "-o", "p", "--"]).arg(&program));
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let measured = output(baton().current_dir(&dir).args(["measure", "p", "--lock", "futex", "--runs", "1"]));
+    assert!(measured.status.success(), "{}", text(&measured.stderr));
+}

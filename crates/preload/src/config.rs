@@ -26,6 +26,8 @@ pub struct Config {
     pub switches: bool,
     /// The file for the counters.
     pub stats: Option<CString>,
+    /// Where `baton` listens for messages.
+    pub say: Option<String>,
 }
 
 /// Reads the variables; an error is one line that names the variable and what was expected.
@@ -44,7 +46,7 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
         let path = CString::new(path.into_os_string().into_vec());
         path.map(Some).map_err(|_| format!("{name}: a zero byte in a file name"))
     };
-    let mut config = Config::default();
+    let mut config = Config { say: text("BATON_SAY")?, ..Config::default() };
     if let Some(pid) = text("BATON_ONLY_PID")? {
         let pid: u32 = pid.parse().map_err(|_| format!("BATON_ONLY_PID={pid}: expected a process id"))?;
         if pid != std::process::id() {

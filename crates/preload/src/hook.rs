@@ -97,6 +97,13 @@ macro_rules! hooks {
             $(pub static $name: $crate::hook::Slot = $crate::hook::Slot::new(super::boot::$name);)*
         }
 
+        /// Every exported function by its name.
+        pub static STUBS: [(&core::ffi::CStr, unsafe extern "C-unwind" fn()); [$(stringify!($name)),*].len()] = [$((
+            // SAFETY: the literal ends with its only zero byte.
+            unsafe { core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
+            stub::$name,
+        )),*];
+
         #[allow(non_snake_case)]
         mod boot {
             $(
@@ -118,7 +125,7 @@ macro_rules! hooks {
             $(
                 #[unsafe(naked)]
                 #[cfg_attr(not(test), unsafe(no_mangle))]
-                unsafe extern "C-unwind" fn $name() {
+                pub unsafe extern "C-unwind" fn $name() {
                     core::arch::naked_asm!(
                         concat!("mov ", $site, ", qword ptr [rsp]"),
                         "jmp qword ptr [rip + {slot}]",
@@ -196,6 +203,11 @@ hooks! {
         pthread_setname_np "rdx",
         pthread_setaffinity_np "rcx",
         sched_setaffinity "rcx",
+        pthread_setcanceltype "rdx",
+        __sigsetjmp "rdx",
+        dlsym "rdx",
+        dlvsym "rcx",
+        dlopen "rdx",
         __register_atfork "r8",
         _Fork "rdi",
         _exit "rsi",

@@ -12,6 +12,8 @@
 //! | `mutex`, `cond` | replacement: locks of `baton-sync` in `pthread_mutex_t`, condition variables that go with them |
 //! | `watch` | what is recorded but never replaced: reader-writer and spin locks, barriers, semaphores, threads |
 //! | `barrier` | replacement of barriers |
+//! | `leaving` | threads that may leave a wait at any instruction |
+//! | `lookup` | functions that are reached past the loader's order: `dlsym` with a handle, `RTLD_DEEPBIND` |
 //! | `omp` | OpenMP's locks, critical sections and barriers |
 //! | `capture` | recording |
 //! | `thread`, `fork` | what is known of each thread; what a fork's child has to put in order |
@@ -34,6 +36,8 @@ mod config;
 mod errno;
 mod fork;
 mod hook;
+mod leaving;
+mod lookup;
 mod message;
 mod mutex;
 mod omp;

@@ -39,8 +39,14 @@ impl<F: Copy> Real<F> {
     }
 }
 
-trait Resolve: Sync {
+/// A function of glibc, whatever its type.
+pub trait Resolve: Sync {
+    /// Looks it up.
     fn resolve(&self);
+    /// Its name.
+    fn name(&self) -> &'static CStr;
+    /// Its address; 0 if this glibc does not have it.
+    fn address(&self) -> usize;
 }
 
 impl<F: Sync> Resolve for Real<F> {
@@ -55,6 +61,12 @@ impl<F: Sync> Resolve for Real<F> {
             at = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
         }
         self.at.store(at.cast(), Ordering::Relaxed);
+    }
+    fn name(&self) -> &'static CStr {
+        self.name
+    }
+    fn address(&self) -> usize {
+        self.at.load(Ordering::Relaxed).expose_provenance()
     }
 }
 
@@ -90,7 +102,8 @@ macro_rules! reals {
                 version!($($version)?),
             );
         )*
-        static ALL: &[&dyn Resolve] = &[$(&$name),*];
+        /// All of them.
+        pub static ALL: &[&dyn Resolve] = &[$(&$name),*];
     };
 }
 
@@ -168,11 +181,16 @@ reals! {
     pthread_setname_np(pthread_t, *const c_char) -> c_int;
     pthread_setaffinity_np(pthread_t, usize, *const c_void) -> c_int, c"GLIBC_2.3.4";
     sched_setaffinity(c_int, usize, *const c_void) -> c_int, c"GLIBC_2.3.4";
+    pthread_setcanceltype(c_int, *mut c_int) -> c_int;
+    __sigsetjmp(Object, c_int) -> c_int;
     __register_atfork(Option<unsafe extern "C" fn()>, Option<unsafe extern "C" fn()>, Option<unsafe extern "C" fn()>, Object) -> c_int;
     _Fork() -> c_int;
     _exit(c_int) -> c_long;
     _Exit(c_int) -> c_long;
     dlclose(Object) -> c_int;
+    dlsym(Object, *const c_char) -> Object;
+    dlvsym(Object, *const c_char, *const c_char) -> Object;
+    dlopen(*const c_char, c_int) -> Object;
 }
 
 /// What a C11 thread runs.

@@ -3,11 +3,11 @@
 use crate::capture::{self, Probe, Quiet, Recorded};
 use crate::config::{self, Config};
 use crate::hook::{self, Code, slot};
-use crate::mutex::replace::{self, Polled, Timed};
-use crate::{barrier, cond, errno, fork, message, mutex, omp, real, stats, thread, watch};
+use crate::mutex::replace::{self, Polled, Queued, Timed};
+use crate::{barrier, cond, errno, fork, leaving, lookup, message, mutex, omp, real, stats, thread, watch};
 use baton_machine::{Machine, Native, Wait};
 use baton_sync::barrier::visit;
-use baton_sync::lock::{PosixVisitor, TimedLock, TryLock, ZeroInit, visit_posix};
+use baton_sync::lock::{Fifo, PosixVisitor, TimedLock, TryLock, ZeroInit, visit_posix};
 use core::ffi::c_int;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -62,12 +62,16 @@ extern "C" fn finish() {
 }
 
 fn run() {
+    lookup::start();
     real::resolve();
     hook::pass_through();
     omp::pass_through();
     message::catch_panics();
     let config =
         config::read(|name| std::env::var_os(name)).unwrap_or_else(|error| message::refuse(format_args!("{error}")));
+    if let Some(name) = &config.say {
+        message::listens(name);
+    }
     if !config.inert {
         set_up(&config);
     }
@@ -103,6 +107,7 @@ fn set_up(config: &Config) {
     } else {
         install::<Quiet>(config);
     }
+    lookup::install();
     slot::_Fork.set(fork::bare_fork as Code);
     slot::_exit.set(exit_now as Code);
     slot::_Exit.set(exit_now as Code);
@@ -113,7 +118,7 @@ fn set_up(config: &Config) {
 /// all the same: the process says so, and what it executes does not try again.
 fn start_recording(config: &Config, follow: bool) -> bool {
     let Err(error) = capture::start(config, follow) else { return true };
-    message::say(format_args!("{error}; process {} runs unrecorded", std::process::id()));
+    capture::say_unrecorded(config.trace.as_deref(), error);
     config::forget_trace();
     false
 }
@@ -146,7 +151,12 @@ impl<P: Probe> PosixVisitor<Native> for Choice<P> {
     fn timed<L: TimedLock<Native> + ZeroInit>(self) -> omp::Inner {
         replace::install::<Timed<L>, P>(self.0)
     }
+    fn queued<L: TryLock<Native> + Fifo + ZeroInit>(self) -> omp::Inner {
+        leaving::install();
+        replace::install::<Queued<L>, P>(self.0)
+    }
     fn polled<L: TryLock<Native> + ZeroInit>(self) -> omp::Inner {
+        leaving::install();
         replace::install::<Polled<L>, P>(self.0)
     }
 }

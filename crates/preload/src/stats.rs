@@ -1,6 +1,7 @@
 //! The counters, written at exit: one line of JSON, added to a file that several processes may share.
 
 use crate::config::Config;
+use crate::message::{self, Subject};
 use crate::mutex::Passed;
 use crate::thread::{self, Count, Counts};
 use core::fmt::Write;
@@ -63,7 +64,9 @@ pub fn finish() {
         written == line.len() as libc::c_long
     });
     if !written {
-        crate::message::say(format_args!("BATON_STATS={}: cannot write", settings.file.to_string_lossy()));
+        let file = settings.file.to_string_lossy();
+        let text = format_args!("process {} cannot leave its counters", std::process::id());
+        message::tell(Subject::Counters, format_args!("BATON_STATS={file}: "), text);
     }
 }
 
@@ -85,9 +88,10 @@ fn line(settings: &Settings) -> String {
     }
     let _ = write!(
         line,
-        ",\"threads\":{},\"served\":{},\"passed_through\":{{",
+        ",\"threads\":{},\"served\":{},\"spare\":{},\"passed_through\":{{",
         thread::adopted(),
-        sum(|counts| &counts.served)
+        sum(|counts| &counts.served),
+        sum(|counts| &counts.spare)
     );
     for (i, (why, name)) in Passed::ALL.into_iter().enumerate() {
         let comma = if i == 0 { "" } else { "," };
@@ -95,8 +99,9 @@ fn line(settings: &Settings) -> String {
     }
     let _ = writeln!(
         line,
-        "}},\"condition_waits\":{},\"refused_condition_waits\":{},\"openmp\":{},\"barrier_waits\":{}}}",
+        "}},\"condition_waits\":{},\"moved\":{},\"refused_condition_waits\":{},\"openmp\":{},\"barrier_waits\":{}}}",
         sum(|counts| &counts.condition_waits),
+        sum(|counts| &counts.moved),
         sum(|counts| &counts.refused_waits),
         sum(|counts| &counts.openmp),
         sum(|counts| &counts.barrier_waits),

@@ -34,7 +34,13 @@ impl Count {
     /// One more. Not one atomic step: only the thread itself counts, and no signal handler does.
     #[inline(always)]
     pub fn add_one(&self) {
-        self.0.store(self.0.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.add(1);
+    }
+
+    /// So many more.
+    #[inline(always)]
+    pub fn add(&self, more: u64) {
+        self.0.store(self.0.load(Ordering::Relaxed) + more, Ordering::Relaxed);
     }
 
     /// The count.
@@ -49,12 +55,16 @@ impl Count {
 pub struct Counts {
     /// Mutex acquisitions that the named lock served.
     pub served: Count,
+    /// Those that the spare lock served in its place.
+    pub spare: Count,
     /// Those of them that came through OpenMP.
     pub openmp: Count,
     /// Acquisitions that glibc served, by [`crate::mutex::Passed`].
     pub passed: [Count; crate::mutex::Passed::NUMBER],
     /// Condition waits on Baton's condition variables.
     pub condition_waits: Count,
+    /// Waiters that its broadcasts moved to their mutex.
+    pub moved: Count,
     /// Condition waits that were an error, as a process-shared variable cannot wait with a replaced mutex.
     pub refused_waits: Count,
     /// Barrier episodes on Baton's barriers.
@@ -78,6 +88,10 @@ pub struct Thread {
     pub counts: Counts,
     /// Its place in a condition variable's queue.
     pub waiter: crate::cond::Waiter,
+    /// Whether it may leave a wait at any instruction: bits of [`crate::leaving`].
+    pub leaves: AtomicU32,
+    /// The block that it keeps for a mutex whose lock does not fit into it.
+    pub block: AtomicUsize,
     /// Its trace.
     pub pen: ThreadWriter,
     /// Its call stacks.
@@ -205,6 +219,7 @@ fn adopt() -> &'static Thread {
     thread.rounds.store(0, Ordering::Relaxed);
     thread.blocked.store(false, Ordering::Relaxed);
     thread.waiter.renew();
+    thread.leaves.store(0, Ordering::Relaxed);
     thread.tid.store(sys::tid(), Ordering::Relaxed);
     if has_left() {
         // An allocator that locks while the thread's remains are freed. Its locks are served and recorded as any other's, but as
@@ -263,6 +278,8 @@ fn allocate() -> &'static Thread {
             rounds: AtomicU32::new(0),
             counts: Counts::default(),
             waiter: crate::cond::Waiter::new(),
+            leaves: AtomicU32::new(0),
+            block: AtomicUsize::new(0),
             pen: ThreadWriter::new(),
             stacks: crate::capture::Stacks::new(),
             switches: crate::capture::Ring::new(),
@@ -301,6 +318,17 @@ impl Thread {
     /// Its `pthread_t`.
     pub fn handle(&self) -> usize {
         self.handle.load(Ordering::Relaxed)
+    }
+
+    /// Whether it may leave a wait without a step of its own.
+    #[inline(always)]
+    pub fn may_leave(&self) -> bool {
+        self.leaves.load(Ordering::Relaxed) != 0
+    }
+
+    /// Says once why the spare lock serves it, now that it has to wait.
+    pub fn say_why_spare(&self) {
+        crate::leaving::say_why(self.leaves.load(Ordering::Relaxed));
     }
 
     /// The kernel's number of it.
@@ -377,8 +405,16 @@ pub fn adopted() -> u64 {
 
 impl Counts {
     fn each(&self) -> impl Iterator<Item = &Count> {
-        [&self.served, &self.openmp, &self.condition_waits, &self.refused_waits, &self.barrier_waits]
-            .into_iter()
-            .chain(&self.passed)
+        [
+            &self.served,
+            &self.spare,
+            &self.openmp,
+            &self.condition_waits,
+            &self.moved,
+            &self.refused_waits,
+            &self.barrier_waits,
+        ]
+        .into_iter()
+        .chain(&self.passed)
     }
 }

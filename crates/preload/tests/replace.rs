@@ -45,6 +45,39 @@ fn the_edges_of_posix() {
     under_every_lock("edges.c", &[]);
 }
 
+/// By asynchronous cancellation, or by a jump out of a signal handler: the lock goes on, and the process says once how.
+#[test]
+fn waiters_that_leave_their_place() {
+    for lock in locks() {
+        let run =
+            Run::new("leave.c", &[]).set("BATON_LOCK", lock.name).set("BATON_WAIT", sleeping(lock)).counted().ok();
+        let said = String::from_utf8_lossy(&run.output.stderr).matches("a plain lock serves it").count();
+        let queues = lock.fifo || lock.name == "cohort";
+        assert_eq!((said, run.count("spare") >= 200), (usize::from(queues), queues), "{}: {:?}", run.what, run.stats);
+    }
+}
+
+#[test]
+fn a_lock_takes_memory_only_while_it_is_used() {
+    under_every_lock("many.c", &[]);
+}
+
+#[test]
+fn without_memory_a_lock_is_served_all_the_same() {
+    under_every_lock("many.c", &["held"]);
+}
+
+/// Waiters are moved to the mutex, not woken into a crowd: all of them by a broadcast with the mutex held, all but two by one
+/// without.
+#[test]
+fn a_broadcast_moves_its_waiters_to_the_mutex() {
+    for lock in locks() {
+        let run = Run::new("storm.c", &["16", "20"]).set("BATON_LOCK", lock.name).set("BATON_WAIT", sleeping(lock));
+        let run = run.counted().ok();
+        assert_eq!(run.count("moved"), 10 * 16 + 10 * 14, "{}: {:?}", run.what, run.stats);
+    }
+}
+
 #[test]
 fn forks() {
     under_every_lock("forks.c", &[]);
@@ -82,6 +115,15 @@ fn openmp() {
 fn libraries_that_come_and_go() {
     let plugin = program("plugin.c");
     under_every_lock("loads.c", &[plugin.to_str().unwrap()]);
+}
+
+#[test]
+fn functions_reached_past_the_loaders_order() {
+    let plugin = program("plugin.c");
+    let plugin = plugin.to_str().unwrap();
+    under_every_lock("deep.c", &[plugin]);
+    let run = Run::new("deep.c", &[plugin]).set("BATON_LOCK", "mcs").set("BATON_WAIT", "futex").counted().ok();
+    assert!(run.count("served") >= 40 * 300 + 2 * 300, "{:?}", run.stats);
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn counters_say_who_served() {
     assert_eq!((stats["lock"].as_str(), stats["wait"].as_str()), (Some("futex"), Some("futex")));
     assert!(stats["program"].as_str().unwrap().contains("kinds"));
     assert!(ran.count("served") > 2000 && ran.count("served") < 3000, "{stats}");
-    for (why, least) in [("robust", 2), ("priority", 1), ("process_shared", 4), ("invalid", 1)] {
+    for (why, least) in [("robust", 2), ("priority", 1), ("process_shared", 4), ("invalid", 1), ("unaligned", 2)] {
         assert!(ran.count(&format!("passed_through/{why}")) >= least, "{why}: {stats}");
     }
     assert_eq!(ran.count("passed_through/glibc"), 0);

@@ -16,4 +16,4 @@ pub mod symbols;
 pub mod terminal;
 mod timeline;
 
-pub use profile::{Profile, ProfileError};
+pub use profile::{Profile, ProfileError, nothing_recorded};

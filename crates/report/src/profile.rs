@@ -25,7 +25,7 @@ pub enum ProfileError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The trace can be read and says nothing.
-    #[error("{}: an empty trace: it was opened, but no event was recorded{}", directory.display(), because(losses))]
+    #[error("{}: {}", directory.display(), nothing_recorded(losses))]
     Empty {
         /// The directory.
         directory: PathBuf,
@@ -34,11 +34,12 @@ pub enum ProfileError {
     },
 }
 
-fn because(losses: &[String]) -> String {
+/// What is said of a trace without events: that there were none, or that they were lost.
+pub fn nothing_recorded(losses: &[String]) -> String {
     if losses.is_empty() {
-        " (does the program create threads or lock anything? is it static, or a script?)".to_owned()
+        "an empty trace: the program started no thread and took no lock (is it static, or a script?)".to_owned()
     } else {
-        format!("; lost: {}", losses.join("; "))
+        format!("an empty trace: what was recorded is lost: {}", losses.join("; "))
     }
 }
 

@@ -93,13 +93,32 @@ pub(crate) unsafe fn give<M: Machine>(node: NonNull<Node<M>>) {
     local.set(Use::QueueNodes, node.as_ptr().expose_provenance());
 }
 
+/// Sees to it that the calling thread's list has a node. False: there is no memory. `memory` gives what [`Machine::alloc`]
+/// gives, or null.
+#[inline]
+pub(crate) fn provide<M: Machine>(memory: fn(Layout) -> *mut u8) -> bool {
+    if M::local().get(Use::QueueNodes) != 0 {
+        return true;
+    }
+    let node = prepare::<M>(memory(Layout::new::<Node<M>>()).cast());
+    // SAFETY: a new node, which no other thread knows.
+    node.map(|node| unsafe { give::<M>(node) }).is_some()
+}
+
 #[cold]
 fn allocate<M: Machine>() -> NonNull<Node<M>> {
+    let node = prepare::<M>(M::alloc(Layout::new::<Node<M>>()).cast().as_ptr());
+    node.expect("`alloc` returns memory")
+}
+
+/// Makes a node of memory for one, unless that is null.
+#[cold]
+fn prepare<M: Machine>(memory: *mut Node<M>) -> Option<NonNull<Node<M>>> {
+    let node = NonNull::new(memory)?;
     M::local().at_end(Use::QueueNodes, free_list::<M>);
-    let node = M::alloc(Layout::new::<Node<M>>()).cast::<Node<M>>();
     // SAFETY: the memory was allocated for one node.
     unsafe { node.write(Node::new()) };
-    node
+    Some(node)
 }
 
 /// Frees the list of a thread that ends.

@@ -1,17 +1,20 @@
 //! `baton profile`: an unmodified program, recorded.
 
+use crate::exact;
 use crate::folder::Folder;
 use crate::{ui, values};
 use anyhow::Context;
 use baton_host::describe;
 use baton_host::launch::child::{self, End};
 use baton_host::launch::choice::{self, Choice};
+use baton_host::launch::messages::{self, AllSaid, Messages};
 use baton_host::launch::{exec::Exec, library, program};
 use baton_host::neighbours::Neighbours;
 use baton_replay::disturbance::{OTHERS, disturbed};
 use baton_report::terminal::{self, Style};
-use baton_report::{Profile, ProfileError, html};
+use baton_report::{Profile, ProfileError, html, nothing_recorded};
 use baton_trace::Meta;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -93,8 +96,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let started = SystemTime::now();
     let crowd = choice.as_ref().filter(|c| c.only_spins()).map(Choice::crowd);
     let neighbours = Neighbours::watch();
+    let messages = Messages::begin(|text| ui::warn(text))?;
+    exec.set(messages::VARIABLE, messages.name());
     let end = child::run(exec, args.duration, crowd, ui::warn)?;
     let seen = neighbours.seen();
+    let said = messages.end();
+    messages::repeated(&said).iter().for_each(ui::note);
 
     let recorded = folder.path().read_dir().is_ok_and(|mut entries| entries.next().is_some());
     if !recorded {
@@ -105,6 +112,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         ui::note(format_args!("the program was ended by {how}; what it did until then is recorded"));
     }
     let mut meta = meta(&args, choice.as_ref(), started, &end);
+    meta.unseen.extend(unrecorded(&said));
     if let Some(seen) = seen {
         meta.extra.insert(OTHERS.into(), (seen.others.as_nanos() as u64).into());
     }
@@ -130,10 +138,8 @@ fn leave_page(directory: &Path, meta: &Meta) -> anyhow::Result<String> {
     meta.write(directory)?;
     let profile = match Profile::open(directory) {
         Ok(profile) => profile,
-        // A program that locks nothing has a profile, too: there is nothing to see in it.
-        Err(ProfileError::Empty { .. }) => {
-            return Ok("Nothing was recorded: it started no thread and took no lock.\n".into());
-        }
+        // A program that locks nothing has a profile, too: there is nothing to see in it. `report` says the same.
+        Err(ProfileError::Empty { losses, .. }) => return Ok(format!("{}.\n", nothing_recorded(&losses))),
         Err(error) => return Err(error.into()),
     };
     let page = directory.join("report.html");
@@ -155,6 +161,24 @@ fn unseen(what: &str) -> &'static str {
     }
 }
 
+/// Which processes ran unrecorded.
+fn unrecorded(said: &AllSaid) -> Option<String> {
+    let said = said.get("unrecorded")?;
+    let more = said.processes - said.first.len() as u64;
+    let more = if more == 0 { String::new() } else { format!("; and {more} more processes") };
+    Some(format!("{}{more}", said.first.join("; ")))
+}
+
+/// What only Baton itself reads again: the wait policy; and the command and the directory, where they are not text.
+fn extra(args: &Args, choice: Option<&Choice>) -> BTreeMap<String, serde_json::Value> {
+    let mut extra: BTreeMap<_, _> =
+        choice.map(|c| ("wait".to_owned(), c.wait.to_string().into())).into_iter().collect();
+    let directory = std::env::current_dir().unwrap_or_default();
+    extra.extend(exact::entry(exact::COMMAND, &args.program));
+    extra.extend(exact::entry(exact::DIRECTORY, &[directory.into_os_string()]));
+    extra
+}
+
 /// What the launcher knows about the run.
 fn meta(args: &Args, choice: Option<&Choice>, started: SystemTime, end: &End) -> Meta {
     Meta {
@@ -168,7 +192,7 @@ fn meta(args: &Args, choice: Option<&Choice>, started: SystemTime, end: &End) ->
         host: describe::machine(),
         lock: choice.map(|c| c.lock.name.to_owned()),
         unseen: args.left_out().map(|(what, _)| format!("{}, as asked (--no-{what})", unseen(what))).collect(),
-        extra: choice.map(|c| ("wait".to_owned(), c.wait.to_string().into())).into_iter().collect(),
+        extra: extra(args, choice),
         ..Meta::default()
     }
 }

@@ -3,6 +3,7 @@
 use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;
+use baton_host::launch::messages::{self, Messages};
 use baton_host::launch::{child, choice, exec::Exec, library, program, stats};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -60,7 +61,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     }
     let crowd = choice.only_spins().then(|| choice.crowd());
+    let messages = Messages::begin(|text| ui::warn(text))?;
+    exec.set(messages::VARIABLE, messages.name());
     let end = child::run(exec, None, crowd, ui::warn)?;
+    messages::repeated(&messages.end()).iter().for_each(ui::note);
 
     let left = stats::read(&counters.file, counters.from)?;
     if !args.quiet {

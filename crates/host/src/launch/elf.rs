@@ -1,6 +1,6 @@
 //! What an executable's headers say: for which processor it is, and which loader starts it.
 
-use object::read::elf::{FileHeader, ProgramHeader};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader, Sym};
 use object::{Endianness, ReadCache, elf};
 use std::fs::File;
 
@@ -13,8 +13,19 @@ pub(super) struct Facts {
     pub(super) bits: u8,
     /// The loader it names (PT_INTERP), which is what reads LD_PRELOAD; a static program has none.
     pub(super) loader: Option<String>,
+    /// The sanitizer's runtime that it is built with, if that and the preload library exclude each other.
+    pub(super) sanitizer: Option<Sanitizer>,
     /// Whether it can be started at all (an executable or a position-independent one, not an object file).
     pub(super) runnable: bool,
+}
+
+/// A runtime that serves the program's locks itself, or wants to be loaded first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sanitizer {
+    /// AddressSanitizer's, as a library of its own.
+    Address,
+    /// ThreadSanitizer's, as a library or inside the program.
+    Thread,
 }
 
 /// The processor that this `baton`, and so the library beside it, is for.
@@ -47,8 +58,48 @@ fn facts<H: FileHeader<Endian = Endianness>>(data: &ReadCache<File>, bits: u8) -
             loader = Some(String::from_utf8_lossy(path).into_owned());
         }
     }
+    // Whoever strips a program may leave sections that say nothing; the loader does not look at them.
+    let sanitizer = sanitizer(header, endian, data).unwrap_or_default();
     let kind = header.e_type(endian);
-    Ok(Facts { machine: header.e_machine(endian), bits, loader, runnable: kind == elf::ET_EXEC || kind == elf::ET_DYN })
+    Ok(Facts {
+        machine: header.e_machine(endian),
+        bits,
+        loader,
+        sanitizer,
+        runnable: kind == elf::ET_EXEC || kind == elf::ET_DYN,
+    })
+}
+
+/// Looks at the libraries that the program needs and at what it defines for them.
+fn sanitizer<H: FileHeader<Endian = Endianness>>(
+    header: &H,
+    endian: Endianness,
+    data: &ReadCache<File>,
+) -> object::Result<Option<Sanitizer>> {
+    let sections = header.sections(endian, data)?;
+    if let Some((entries, strings)) = sections.dynamic(endian, data)? {
+        let strings = sections.strings(endian, data, strings)?;
+        for entry in entries.iter().filter(|entry| entry.tag(endian) == elf::DT_NEEDED) {
+            let offset: u64 = entry.val(endian).into();
+            let name = strings.get(u32::try_from(offset).unwrap_or(u32::MAX)).unwrap_or_default();
+            let name = String::from_utf8_lossy(name);
+            match name.rsplit('/').next().unwrap_or_default() {
+                name if name.starts_with("libasan.so") || name.starts_with("libclang_rt.asan") => {
+                    return Ok(Some(Sanitizer::Address));
+                }
+                name if name.starts_with("libtsan.so") || name.starts_with("libclang_rt.tsan") => {
+                    return Ok(Some(Sanitizer::Thread));
+                }
+                _ => {}
+            }
+        }
+    }
+    let symbols = sections.symbols(endian, data, elf::SHT_DYNSYM)?;
+    let defines = |symbol: &H::Sym| {
+        symbol.st_shndx(endian) != elf::SHN_UNDEF
+            && symbol.name(endian, symbols.strings()).is_ok_and(|n| n == b"__tsan_init")
+    };
+    Ok(symbols.iter().any(defines).then_some(Sanitizer::Thread))
 }
 
 /// A processor's name, for messages.

@@ -10,6 +10,7 @@
 //! | [`child`] | starts it, sees it through, keeps its exit code |
 //! | [`signals`] | outlives Ctrl-C, passes other signals on |
 //! | [`crowd`] | warns when spinning waiters outnumber the CPUs |
+//! | [`messages`] | what the library says meanwhile: once, and counted |
 //! | [`stats`] | the counters that it leaves at its end |
 
 pub mod child;
@@ -18,6 +19,7 @@ pub mod crowd;
 mod elf;
 pub mod exec;
 pub mod library;
+pub mod messages;
 pub mod program;
 pub mod signals;
 pub mod stats;

@@ -111,6 +111,18 @@ fn check_elf(facts: &elf::Facts) -> Result<(), Why> {
         let what = format!("it is linked with musl ({loader}); the preload library is for glibc");
         return Err(why(what, ""));
     }
+    match facts.sanitizer {
+        Some(elf::Sanitizer::Address) => {
+            let what = "it is built with AddressSanitizer, whose library refuses to be loaded after another one";
+            return Err(why(what, "link it with -static-libasan"));
+        }
+        Some(elf::Sanitizer::Thread) => {
+            let what =
+                "it is built with ThreadSanitizer, which has to serve the program's locks itself to see its races";
+            return Err(why(what, "build it without -fsanitize=thread"));
+        }
+        None => {}
+    }
     if !Path::new(loader).exists() {
         return Err(why(format!("its loader `{loader}` is not on this machine"), ""));
     }

@@ -46,6 +46,31 @@ fn a_dynamic_program_of_this_architecture_passes() {
     assert!(sh.path.is_absolute() && sh.path.ends_with("sh"), "{sh:?}");
 }
 
+/// Stand-ins for the runtimes: what counts is the library's name, and the function that a program defines.
+#[test]
+fn sanitizers_that_cannot_share_the_program_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = |name: &str, text: &str| file(&dir, name, text.as_bytes(), 0o644);
+    source("none.c", "void none(void) {}");
+    source("main.c", "int main(void) { return 0; }");
+    source("inside.c", "void __tsan_init(void) {} int main(void) { return 0; }");
+    let cc = |arguments: &str| {
+        let status = std::process::Command::new("cc").current_dir(&dir).args(arguments.split(' ')).status();
+        assert!(status.expect("a C compiler, which `make test` asks for").success());
+    };
+    for library in ["libasan.so.8", "libtsan.so.2"] {
+        cc(&format!("-shared -o {library} none.c"));
+    }
+    cc("-Wl,--no-as-needed -o address main.c ./libasan.so.8");
+    cc("-Wl,--no-as-needed -o thread main.c ./libtsan.so.2");
+    cc("-rdynamic -o inside inside.c");
+    cc("-o plain main.c");
+    assert!(refused(&dir.path().join("address")).contains("AddressSanitizer"));
+    assert!(refused(&dir.path().join("thread")).contains("ThreadSanitizer"));
+    assert!(refused(&dir.path().join("inside")).contains("ThreadSanitizer"));
+    assert!(find(dir.path().join("plain").as_os_str()).is_ok());
+}
+
 #[test]
 fn a_command_that_is_not_there_is_named() {
     assert_eq!(

@@ -21,6 +21,8 @@ pub struct Stats {
     pub threads: u64,
     /// Acquisitions that the lock served.
     pub served: u64,
+    /// Acquisitions that the spare lock served, for threads that cannot stand in a queue.
+    pub spare: u64,
     /// The others, by reason.
     pub passed_through: BTreeMap<String, u64>,
     /// Waits on condition variables that could not be carried out.
@@ -30,7 +32,7 @@ pub struct Stats {
 impl Stats {
     /// Mutex acquisitions, served or not.
     pub fn acquisitions(&self) -> u64 {
-        self.served + self.passed_through.values().sum::<u64>()
+        self.served + self.spare + self.passed_through.values().sum::<u64>()
     }
 
     /// Whether it says anything: it took a mutex, or had to refuse a wait.
@@ -50,6 +52,9 @@ impl Stats {
             self.acquisitions(),
             self.threads
         );
+        if self.spare > 0 {
+            text += &format!("; {} by a plain lock, as the thread could not wait in a queue", self.spare);
+        }
         for (why, n) in self.passed_through.iter().filter(|(_, n)| **n > 0) {
             text += &format!("; {n} stayed glibc's ({})", why.replace('_', "-"));
         }

@@ -188,7 +188,7 @@ pub fn mutex_init<P: Probe>(m: *const Mutex, at: usize) {
     lock_init::<P>(mutex(m), at);
     if P::ON {
         // SAFETY: it has just been initialised.
-        let code = match unsafe { &*m }.kind().class() {
+        let code = match unsafe { Mutex::kind_at(m) }.class() {
             Class::Passed(Passed::Robust) => notes::ROBUST,
             Class::Passed(Passed::Priority) => notes::PRIORITY_INHERIT,
             Class::Passed(Passed::ProcessShared) => notes::PROCESS_SHARED,

@@ -31,7 +31,10 @@ pub use switches::Ring;
 use crate::config::Config;
 use crate::thread::{self, Thread};
 use baton_trace::What;
-use baton_trace::writer::{Options, Session};
+use crate::message::{self, Subject};
+use baton_trace::sys;
+use baton_trace::writer::{OpenError, Options, Session};
+use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Whether hooks record.
@@ -60,8 +63,8 @@ static FOLLOW: AtomicBool = AtomicBool::new(true);
 /// Opens the trace.
 ///
 /// # Errors
-/// One line that says what could not be done.
-pub fn start(config: &Config, follow: bool) -> Result<(), String> {
+/// What could not be done.
+pub fn start(config: &Config, follow: bool) -> Result<(), OpenError> {
     let Some(directory) = &config.trace else { return Ok(()) };
     FOLLOW.store(follow, Relaxed);
     modules::start();
@@ -75,7 +78,19 @@ pub fn start(config: &Config, follow: bool) -> Result<(), String> {
     if let Some(limit) = config.trace_max {
         options.limit = limit;
     }
-    SESSION.open(directory, options).map_err(|error| format!("BATON_TRACE={}: {error}", directory.to_string_lossy()))
+    SESSION.open(directory, options)
+}
+
+/// Says that the process runs unrecorded, and why. Callable in a fork's child: without an allocation.
+pub fn say_unrecorded(directory: Option<&CStr>, error: OpenError) {
+    let text = format_args!("process {} runs unrecorded: {error}", sys::pid());
+    match directory {
+        Some(directory) => {
+            let directory = directory.to_str().unwrap_or("?");
+            message::tell(Subject::Unrecorded, format_args!("BATON_TRACE={directory}: "), text);
+        }
+        None => message::tell(Subject::Unrecorded, format_args!(""), text),
+    }
 }
 
 /// Begins the trace of the thread that starts the library, once the session is open and slots are set.
@@ -163,6 +178,9 @@ pub fn after_fork_in_parent() {
 /// After a fork, in the child: a file of its own, or nothing more. A child that cannot have its file runs on unrecorded.
 pub fn after_fork_in_child() {
     let reopened = SESSION.reopen_after_fork(FOLLOW.load(Relaxed));
+    if let Err(error) = &reopened {
+        say_unrecorded(None, *error);
+    }
     markers::after_fork();
     modules::after_fork();
     if let Some(thread) = thread::existing() {

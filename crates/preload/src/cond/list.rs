@@ -2,6 +2,7 @@
 
 use super::Cond;
 use super::waiter::place::{DETACHED, LEAVING, NOWHERE, QUEUED};
+use crate::mutex::{Class, Mutex};
 use crate::thread::Thread;
 use baton_machine::Wait;
 use baton_sync::lock::RawLock;
@@ -19,6 +20,39 @@ fn pointer(thread: Option<&'static Thread>) -> *mut Thread {
     thread.map_or(null_mut(), |thread| core::ptr::from_ref(thread).cast_mut())
 }
 
+/// How many waiters a broadcast wakes at once, if the calling thread does not hold their mutex.
+const AT_ONCE: usize = 2;
+
+/// Wakes a chain of detached waiters. They all want the same mutex, as a rule: then those who could only crowd there are moved
+/// to it.
+fn hand_over(first: &'static Thread, last: &'static Thread) {
+    let address = first.waiter.mutex.load(Relaxed);
+    let chain = || core::iter::successors(Some(first), |thread| at(&thread.waiter.next));
+    let mutex: *mut Mutex = core::ptr::with_exposed_provenance_mut(address);
+    // SAFETY: its waiters are about to take it.
+    let served = !matches!(unsafe { Mutex::class_at(mutex) }, Class::Passed(_));
+    let one_mutex = served && chain().all(|thread| thread.waiter.mutex.load(Relaxed) == address);
+    // SAFETY: as above, and aligned, as it is served by us.
+    let at_once = match one_mutex {
+        true if unsafe { &*mutex }.is_mine() => 0,
+        true => AT_ONCE,
+        false => usize::MAX,
+    };
+    // Those behind the first few are moved before any is woken, while the mutex is alive for certain.
+    if let Some(moved) = chain().nth(at_once) {
+        crate::thread::current().counts.moved.add(chain().skip(at_once).count() as u64);
+        // SAFETY: as above.
+        crate::mutex::moved::put(unsafe { &*mutex }, moved, last);
+    }
+    let mut next = Some(first);
+    for _ in 0..at_once {
+        let Some(thread) = next else { break };
+        // Its links are its own again once it is woken. The last of the few still points to those who were moved.
+        next = at(&thread.waiter.next);
+        thread.waiter.signal();
+    }
+}
+
 impl Cond {
     /// Runs `f` with the list to itself.
     fn guarded<R>(&self, f: impl FnOnce() -> R) -> R {
@@ -31,8 +65,9 @@ impl Cond {
     }
 
     /// Puts the calling thread at the end. The caller holds the mutex.
-    pub(super) fn enter(&self, me: &'static Thread) {
+    pub(super) fn enter(&self, me: &'static Thread, mutex: *mut Mutex) {
         me.waiter.prepare();
+        me.waiter.mutex.store(mutex.expose_provenance(), Relaxed);
         self.guarded(|| {
             let last = at(&self.last);
             me.waiter.next.store(null_mut(), Relaxed);
@@ -112,7 +147,7 @@ impl Cond {
         }
     }
 
-    /// Wakes all that wait.
+    /// Wakes all that wait: a few at once, the others one by one as the mutex is released.
     pub(super) fn wake_all(&self) {
         if self.is_empty() {
             return;
@@ -132,9 +167,8 @@ impl Cond {
                 true
             });
         });
-        while let Some(thread) = first {
-            first = at(&thread.waiter.next);
-            thread.waiter.signal();
+        if let (Some(first), Some(last)) = (first, last) {
+            hand_over(first, last);
         }
     }
 

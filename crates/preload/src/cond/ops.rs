@@ -4,6 +4,7 @@ use super::waiter::Slept;
 use super::{Cond, MONOTONIC, SHARED};
 use crate::capture::{self, Probe, WakeReason};
 use crate::hook::{Code, call, slot};
+use crate::message::{self, Subject};
 use crate::mutex::c11::answer;
 use crate::mutex::{Class, Mutex};
 use crate::thread::Thread;
@@ -122,12 +123,12 @@ unsafe extern "C-unwind" fn clockwait<P: Probe>(
 unsafe fn shared(cond: *mut Cond, mutex: *mut Mutex, wait: impl FnOnce() -> c_int) -> c_int {
     static SAID: AtomicBool = AtomicBool::new(false);
     // SAFETY: the caller hands us a mutex.
-    if let Class::Passed(_) = unsafe { &*mutex }.kind().class() {
+    if let Class::Passed(_) = unsafe { Mutex::class_at(mutex) } {
         return wait();
     }
     thread::current().counts.refused_waits.add_one();
     if !SAID.swap(true, Ordering::Relaxed) {
-        crate::message::say(format_args!(
+        message::tell(Subject::Condition, format_args!(""), format_args!(
             "the process-shared condition variable at {cond:p} cannot wait with the replaced mutex at {mutex:p}: EINVAL; make the mutex process-shared too"
         ));
     }
@@ -148,7 +149,7 @@ unsafe fn wait_until<P: Probe>(cond: *mut Cond, mutex: *mut Mutex, deadline: Opt
     act_on_cancellation(me);
     me.counts.condition_waits.add_one();
     capture::condition_wait::<P>(cond.addr(), mutex.addr(), site);
-    c.enter(me);
+    c.enter(me, mutex);
     // SAFETY: the slot's function takes these.
     let error = unsafe { call!(pthread_mutex_unlock(mutex: *mut Mutex, site: usize) -> c_int) };
     if error != 0 {

@@ -5,7 +5,7 @@ use crate::thread::{self, Thread};
 use baton_machine::native::cell::NativeAtomic;
 use baton_machine::{Atomic, Deadline, Machine, Native, Wait, WaitResult};
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering, Ordering::SeqCst};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering, Ordering::SeqCst};
 
 /// Bit of the word: woken.
 const SIGNALLED: u32 = 1;
@@ -32,8 +32,11 @@ pub struct Waiter {
     cancelled: AtomicU32,
     /// One of [`place`].
     pub(super) place: AtomicU32,
-    pub(super) next: AtomicPtr<Thread>,
+    /// The waiter behind, in the list of the variable, or of a mutex ([`crate::mutex::moved`]).
+    pub next: AtomicPtr<Thread>,
     pub(super) previous: AtomicPtr<Thread>,
+    /// The mutex that it waits with.
+    pub mutex: AtomicUsize,
 }
 
 /// How a sleep ended.
@@ -56,6 +59,7 @@ impl Waiter {
             place: AtomicU32::new(place::NOWHERE),
             next: AtomicPtr::new(core::ptr::null_mut()),
             previous: AtomicPtr::new(core::ptr::null_mut()),
+            mutex: AtomicUsize::new(0),
         }
     }
 
@@ -98,7 +102,7 @@ impl Waiter {
     }
 
     /// Wakes a waiter that is detached.
-    pub(super) fn signal(&self) {
+    pub fn signal(&self) {
         self.raise(SIGNALLED);
     }
 

@@ -54,7 +54,7 @@ fn is_nested(mutex: *const Mutex) -> bool {
     const COUNT: usize = 4;
     // SAFETY: the caller has a mutex; the kind says whether the count means anything.
     unsafe {
-        (*mutex).kind().is_recursive() && (*mutex.byte_add(COUNT).cast::<AtomicU32>()).load(Ordering::Relaxed) > 1
+        Mutex::kind_at(mutex).is_recursive() && (*mutex.byte_add(COUNT).cast::<AtomicU32>()).load(Ordering::Relaxed) > 1
     }
 }
 
@@ -67,7 +67,7 @@ pub unsafe fn refuses_me(mutex: *const Mutex) -> bool {
     const OWNER: usize = 8;
     // SAFETY: as the caller says.
     unsafe {
-        (*mutex).kind().checks_unlock()
+        Mutex::kind_at(mutex).checks_unlock()
             && (*mutex.byte_add(OWNER).cast::<AtomicU32>()).load(Ordering::Relaxed) != baton_trace::sys::tid()
     }
 }
@@ -93,7 +93,7 @@ pub unsafe fn lock<P: Probe>(mutex: *mut Mutex, site: usize, why: Passed) -> c_i
 /// As `pthread_mutex_lock`.
 unsafe fn waiting<P: Probe>(mutex: *mut Mutex, site: usize, wait: impl Fn() -> c_int) -> c_int {
     // SAFETY: the caller hands us a mutex.
-    let tried = if unsafe { &*mutex }.kind().is_robust() {
+    let tried = if unsafe { Mutex::kind_at(mutex) }.is_robust() {
         // SAFETY: `__lock` is the first word of glibc's `struct __pthread_mutex_s`: of a robust mutex its owner's number.
         let owner = unsafe { (*mutex.cast::<AtomicU32>()).load(Ordering::Relaxed) } & libc::FUTEX_TID_MASK;
         if owner == 0 || owner == baton_trace::sys::tid() { wait() } else { EBUSY }
@@ -193,7 +193,7 @@ pub unsafe extern "C-unwind" fn unlock<P: Probe>(mutex: *mut Mutex, site: usize)
         return unsafe { real(mutex.cast()) };
     }
     // SAFETY: the caller hands us a mutex.
-    if !unsafe { &*mutex }.kind().checks_unlock() {
+    if !unsafe { Mutex::kind_at(mutex) }.checks_unlock() {
         capture::release::<P>(mutex, site);
         // SAFETY: passed on.
         return unsafe { real(mutex.cast()) };

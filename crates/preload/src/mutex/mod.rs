@@ -10,18 +10,23 @@
 //! | recursive, errorcheck | replaced, with owner and count |
 //! | robust, priority inheritance or protection, process-shared | glibc's own, and counted: [`Passed`] |
 //! | anything else (destroyed, garbage) | glibc's own, which answers EINVAL |
+//! | any, at an address that is no multiple of 8 | glibc's own |
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`place`] | the lock inside the mutex, or behind a pointer where it does not fit |
+//! | [`place`] | the named lock inside the mutex, or behind a pointer where it does not fit |
+//! | [`spare`] | the lock that serves those who cannot stand in a queue |
+//! | [`moved`] | waiters of condition variables, moved to their mutex by a broadcast |
 //! | [`replace`] | lock, trylock, timed lock, unlock by a lock of `sync` |
 //! | [`glibc`] | the same by glibc, recorded and counted |
 //! | [`c11`] | `mtx_*`, which come down to the same functions |
 
 pub mod c11;
 pub mod glibc;
+pub mod moved;
 pub mod place;
 pub mod replace;
+pub mod spare;
 
 use crate::fork;
 use crate::thread;
@@ -99,6 +104,40 @@ impl Mutex {
         self.owner.store(0, core::sync::atomic::Ordering::Release);
     }
 
+    /// The mutex at an address; `None` if its words cannot be atomic cells there. C wants a multiple of 8, packed structures
+    /// do not have it, and glibc needs but four bytes.
+    ///
+    /// # Safety
+    /// A mutex is there.
+    #[inline(always)]
+    pub unsafe fn at<'a>(mutex: *mut Mutex) -> Option<&'a Mutex> {
+        // SAFETY: as the caller says, and it is aligned.
+        if mutex.is_aligned() { Some(unsafe { &*mutex }) } else { None }
+    }
+
+    /// The kind of a mutex at any address.
+    ///
+    /// # Safety
+    /// A mutex is there.
+    #[inline(always)]
+    pub unsafe fn kind_at(mutex: *const Mutex) -> Kind {
+        // SAFETY: inside of the mutex; x86-64 loads a word from any address.
+        Kind(unsafe { (&raw const (*mutex).kind).cast::<c_int>().read_unaligned() })
+    }
+
+    /// What the mutex at any address asks for.
+    ///
+    /// # Safety
+    /// A mutex is there.
+    pub unsafe fn class_at(mutex: *const Mutex) -> Class {
+        // SAFETY: as the caller says.
+        match unsafe { Mutex::kind_at(mutex) }.class() {
+            Class::Passed(why) => Class::Passed(why),
+            _ if !mutex.is_aligned() => Class::Passed(Passed::Unaligned),
+            class => class,
+        }
+    }
+
     /// glibc's kind.
     #[inline(always)]
     pub fn kind(&self) -> Kind {
@@ -144,19 +183,22 @@ pub enum Passed {
     ProcessShared,
     /// It was destroyed, or never was a mutex.
     Invalid,
+    /// It lies at an address that is no multiple of 8.
+    Unaligned,
     /// No lock was named.
     Glibc,
 }
 
 impl Passed {
     /// How many reasons there are.
-    pub const NUMBER: usize = 5;
+    pub const NUMBER: usize = 6;
     /// All of them, with their names in the counters.
     pub const ALL: [(Passed, &'static str); Passed::NUMBER] = [
         (Passed::Robust, "robust"),
         (Passed::Priority, "priority"),
         (Passed::ProcessShared, "process_shared"),
         (Passed::Invalid, "invalid"),
+        (Passed::Unaligned, "unaligned"),
         (Passed::Glibc, "glibc"),
     ];
 

@@ -1,72 +1,94 @@
-//! The lock inside the mutex.
+//! The named lock inside the mutex, or behind a pointer where it does not fit.
+//!
+//! A lock that does not fit is there only while it is held or waited for, as a program may use any number of mutexes and never
+//! destroy one. Its word holds the address (the lower 48 bits; 0: the mutex is free) and above it how many threads hold or wait.
+//! The last of them takes the block away with the one exchange that frees the mutex. Blocks lie free in between: a block's
+//! lock is free whenever no mutex has it.
 
 use super::Mutex;
-use baton_machine::Native;
-use baton_sync::lock::{RawLock, ZeroInit};
-use core::alloc::{GlobalAlloc, Layout};
-use core::sync::atomic::Ordering;
+use super::replace::{Held, StandIn};
+use crate::stack::BlockStack;
+use crate::thread;
+use baton_machine::{Machine, Native, Wait};
+use baton_sync::lock::{RawLock, TryLock};
+use core::alloc::Layout;
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// Whether an `L` fits into the mutex's own words; else a pointer to one stands there.
-const fn fits<L>() -> bool {
+pub const fn fits<L>() -> bool {
     size_of::<L>() <= size_of::<[usize; 2]>() && align_of::<L>() <= align_of::<usize>()
 }
 
-/// The lock of `mutex`.
+/// What came of a try.
+pub enum Try<T> {
+    /// The lock is ours.
+    Taken(T),
+    /// It is not free.
+    Busy,
+    /// There is no memory to take it.
+    NoMemory,
+}
+
+/// The lock that lies in the mutex itself.
 #[inline(always)]
-pub fn lock_of<L: RawLock<Native> + ZeroInit>(mutex: &Mutex) -> &L {
-    if const { fits::<L>() } {
-        // SAFETY: the words are atomic cells that only `L` uses; it fits and zero is a free one.
-        unsafe { &*(&raw const mutex.words).cast::<L>() }
+pub fn inside<L>(mutex: &Mutex) -> &L {
+    debug_assert!(fits::<L>());
+    // SAFETY: the words are atomic cells that only `L` uses (a second one that it leaves is the spare lock's); it fits, and zero
+    // is a free one.
+    unsafe { &*(&raw const mutex.words).cast::<L>() }
+}
+
+/// Memory for what a lock's users need, as [`RawLock::provide`] wants it.
+fn memory(layout: Layout) -> *mut u8 {
+    // SAFETY: what locks ask for has a size.
+    unsafe { std::alloc::alloc_zeroed(layout) }
+}
+
+/// Takes the lock; `None` if there is no memory to do so.
+#[inline(always)]
+pub fn lock<S: StandIn>(mutex: &Mutex, wait: Wait) -> Option<Held<S>> {
+    if !S::Lock::provide(memory) {
+        return None;
+    }
+    if const { fits::<S::Lock>() } { Some(inside::<S::Lock>(mutex).lock(wait)) } else { Block::lock::<S>(mutex, wait) }
+}
+
+/// Takes the lock if it is free.
+#[inline(always)]
+pub fn try_lock<S: StandIn>(mutex: &Mutex) -> Try<Held<S>> {
+    if !S::Lock::provide(memory) {
+        return Try::NoMemory;
+    }
+    if const { fits::<S::Lock>() } {
+        inside::<S::Lock>(mutex).try_lock().map_or(Try::Busy, Try::Taken)
     } else {
-        // Acquire: find the lock as its maker left it.
-        let at = mutex.words[0].load(Ordering::Acquire);
-        if at == 0 {
-            return install(mutex);
-        }
-        // SAFETY: `install` put it there, and only `remove` takes it away, when nobody uses the mutex.
-        unsafe { &*core::ptr::with_exposed_provenance::<L>(at) }
+        Block::try_lock::<S>(mutex)
     }
 }
 
-/// Gives the mutex its lock at first use.
-#[cold]
-fn install<L: RawLock<Native> + ZeroInit>(mutex: &Mutex) -> &L {
-    let layout = Layout::new::<L>();
-    // SAFETY: a lock that does not fit is not empty.
-    let new = unsafe { crate::alloc::PRIVATE.alloc(layout) }.cast::<L>();
-    if new.is_null() {
-        crate::message::die("no memory for a lock");
-    }
-    // SAFETY: fresh memory for one `L`.
-    unsafe { new.write(L::new()) };
-    // Release: who finds the pointer finds the lock. Acquire: find another thread's.
-    let found = mutex.words[0].compare_exchange(0, new.expose_provenance(), Ordering::AcqRel, Ordering::Acquire);
-    let at = match found {
-        Ok(_) => new.cast_const(),
-        Err(theirs) => {
-            // SAFETY: nobody has seen ours.
-            unsafe { crate::alloc::PRIVATE.dealloc(new.cast(), layout) };
-            core::ptr::with_exposed_provenance(theirs)
-        }
-    };
-    // SAFETY: as in `lock_of`.
-    unsafe { &*at }
-}
-
-/// Takes the lock out of a mutex that is destroyed.
+/// Gives the lock back. Touches nothing of the mutex after the store that frees it.
 ///
 /// # Safety
-/// Nobody uses the mutex any more.
-pub unsafe fn remove<L: RawLock<Native> + ZeroInit>(mutex: &Mutex) {
-    if const { !fits::<L>() } {
-        let at = mutex.words[0].swap(0, Ordering::Relaxed);
-        if at != 0 {
-            // SAFETY: `install` made it, and the caller says that nobody uses it.
-            unsafe {
-                core::ptr::with_exposed_provenance_mut::<L>(at).drop_in_place();
-                crate::alloc::PRIVATE.dealloc(core::ptr::with_exposed_provenance_mut(at), Layout::new::<L>());
-            }
-        }
+/// The calling thread holds it by `token`, with the same `wait`.
+#[inline(always)]
+pub unsafe fn unlock<S: StandIn>(mutex: &Mutex, token: Held<S>, wait: Wait) {
+    if const { fits::<S::Lock>() } {
+        // SAFETY: as the caller says.
+        unsafe { inside::<S::Lock>(mutex).unlock(token, wait) }
+    } else {
+        // SAFETY: as the caller says.
+        unsafe { Block::unlock::<S>(mutex, token, wait) }
+    }
+}
+
+/// Whether no thread holds the lock or waits for it, for a moment.
+pub fn is_free<S: StandIn>(mutex: &Mutex) -> bool {
+    if const { fits::<S::Lock>() } {
+        S::is_free(inside(mutex))
+    } else {
+        // Acquire: the last holder has left it.
+        mutex.words[0].load(Acquire) == 0
     }
 }
 
@@ -74,38 +96,163 @@ pub unsafe fn remove<L: RawLock<Native> + ZeroInit>(mutex: &Mutex) {
 ///
 /// # Safety
 /// No thread of this process uses the lock.
-pub unsafe fn reset<L: RawLock<Native> + ZeroInit>(mutex: &Mutex) {
-    let lock: *const L = lock_of(mutex);
-    // SAFETY: nobody else uses the lock. What it pointed to stays: queue nodes of threads that are gone.
-    unsafe { lock.cast_mut().write(L::new()) };
+pub unsafe fn reset<S: StandIn>(mutex: &Mutex) {
+    if const { fits::<S::Lock>() } {
+        let lock: *const S::Lock = inside(mutex);
+        // SAFETY: nobody else uses the lock. What it pointed to stays: queue nodes of threads that are gone.
+        unsafe { lock.cast_mut().write(S::Lock::new()) };
+    } else {
+        // The block stays with the threads that are gone.
+        mutex.words[0].store(0, Relaxed);
+    }
+}
+
+/// The word of a lock that does not fit, as it was read.
+#[derive(Clone, Copy)]
+struct Block(usize);
+
+/// Blocks that no mutex has and no thread keeps.
+static BLOCKS: BlockStack = BlockStack::new();
+
+impl Block {
+    const ADDRESS: usize = (1 << 48) - 1;
+    /// One more thread.
+    const ONE: usize = 1 << 48;
+    const MOST: usize = usize::MAX >> 48;
+
+    fn users(self) -> usize {
+        self.0 >> 48
+    }
+
+    /// The lock, which stays mapped for ever.
+    fn at<'a, L>(self) -> &'a L {
+        // SAFETY: the address in a word that is not 0 is that of a block, made by `take`.
+        unsafe { &*core::ptr::with_exposed_provenance::<L>(self.0 & Block::ADDRESS) }
+    }
+
+    /// A block with a free lock; `None` if there is no memory.
+    fn take<L: RawLock<Native>>() -> Option<Block> {
+        let kept = thread::current().block.swap(0, Relaxed);
+        if kept != 0 {
+            return Some(Block(kept));
+        }
+        // What pops from the stack has its first word overwritten: it is made anew.
+        let block = BLOCKS.pop().unwrap_or_else(|| memory(Layout::new::<L>())).cast::<L>();
+        if block.is_null() {
+            return None;
+        }
+        // SAFETY: memory for one `L`, which nobody else uses.
+        unsafe { block.write(L::new()) };
+        Some(Block(block.expose_provenance()))
+    }
+
+    /// Keeps a block whose lock is free for the thread's next acquisition; a second one is for all.
+    fn keep(self) {
+        let at = self.0 & Block::ADDRESS;
+        if thread::current().block.compare_exchange(0, at, Relaxed, Relaxed).is_err() {
+            // SAFETY: a block that no mutex has, aligned and mapped for ever.
+            unsafe { BLOCKS.push(core::ptr::with_exposed_provenance_mut(at)) };
+        }
+    }
+
+    /// Gives a free mutex its lock, held.
+    fn begin<S: StandIn>(word: &AtomicUsize) -> Try<Held<S>> {
+        let Some(block) = Block::take::<S::Lock>() else { return Try::NoMemory };
+        let lock: &S::Lock = block.at();
+        let token = lock.try_lock().expect("a block's lock is free");
+        // AcqRel: who finds the block finds its lock; and we see the last holder's writes.
+        if word.compare_exchange(0, block.0 | Block::ONE, AcqRel, Relaxed).is_ok() {
+            return Try::Taken(token);
+        }
+        // SAFETY: taken above; no other thread has seen it.
+        unsafe { lock.unlock(token, Wait::Spin) };
+        block.keep();
+        Try::Busy
+    }
+
+    fn try_lock<S: StandIn>(mutex: &Mutex) -> Try<Held<S>> {
+        let word = &mutex.words[0];
+        if word.load(Relaxed) == 0 { Block::begin::<S>(word) } else { Try::Busy }
+    }
+
+    fn lock<S: StandIn>(mutex: &Mutex, wait: Wait) -> Option<Held<S>> {
+        let word = &mutex.words[0];
+        loop {
+            let seen = Block(word.load(Relaxed));
+            if seen.0 == 0 {
+                match Block::begin::<S>(word) {
+                    Try::Taken(token) => return Some(token),
+                    Try::Busy => {}
+                    Try::NoMemory => return None,
+                }
+            } else if seen.users() == Block::MOST {
+                Native::relax();
+            } else if word.compare_exchange(seen.0, seen.0 + Block::ONE, AcqRel, Relaxed).is_ok() {
+                // The block stays with the mutex until we have left: we are counted.
+                return Some(seen.at::<S::Lock>().lock(wait));
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`unlock`].
+    unsafe fn unlock<S: StandIn>(mutex: &Mutex, token: Held<S>, wait: Wait) {
+        let word = &mutex.words[0];
+        loop {
+            let seen = Block(word.load(Relaxed));
+            let (last, lock) = (seen.users() == 1, seen.at::<S::Lock>());
+            // Only holders count down, and we are the holder. Release: the next holder sees our writes, also where it comes by
+            // a block of its own.
+            let left = if last { 0 } else { seen.0 - Block::ONE };
+            if word.compare_exchange(seen.0, left, Release, Relaxed).is_ok() {
+                // SAFETY: the caller holds the lock by `token`. With others counted, one of them frees the block, after it
+                // has got the lock from us; without, no thread but us knows the block any more.
+                unsafe { lock.unlock(token, wait) };
+                if last {
+                    seen.keep();
+                }
+                return;
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use baton_machine::Wait;
-    use baton_sync::lock::{LOCKS, Posix, PosixVisitor, TimedLock, TryLock, visit_posix};
+    use crate::mutex::replace::{Polled, Queued, Timed};
+    use baton_sync::lock::{Fifo, LOCKS, Posix, PosixVisitor, TimedLock, ZeroInit, visit_posix};
 
     struct Use;
+    impl Use {
+        fn with<S: StandIn>(self) {
+            // SAFETY: an all-zero mutex is what static initialisers make.
+            let mutex: Mutex = unsafe { core::mem::zeroed() };
+            let wait = Wait::Pause;
+            for _ in 0..3 {
+                let token = lock::<S>(&mutex, wait).expect("there is memory");
+                assert!(matches!(try_lock::<S>(&mutex), Try::Busy));
+                // SAFETY: locked by this token.
+                unsafe { unlock::<S>(&mutex, token, wait) };
+            }
+            lock::<S>(&mutex, wait).expect("there is memory");
+            // SAFETY: nobody else has the mutex.
+            unsafe { reset::<S>(&mutex) };
+            let Try::Taken(token) = try_lock::<S>(&mutex) else { panic!("free after the reset") };
+            // SAFETY: locked by this token.
+            unsafe { unlock::<S>(&mutex, token, wait) };
+        }
+    }
     impl PosixVisitor<Native> for Use {
         type Out = ();
         fn timed<L: TimedLock<Native> + ZeroInit>(self) {
-            self.polled::<L>();
+            self.with::<Timed<L>>();
+        }
+        fn queued<L: TryLock<Native> + Fifo + ZeroInit>(self) {
+            self.with::<Queued<L>>();
         }
         fn polled<L: TryLock<Native> + ZeroInit>(self) {
-            // SAFETY: an all-zero mutex is what static initialisers make.
-            let mutex: Mutex = unsafe { core::mem::zeroed() };
-            let lock: &L = lock_of(&mutex);
-            let token = lock.lock(Wait::Pause);
-            assert!(lock.try_lock().is_none());
-            // SAFETY: nobody else has the mutex.
-            unsafe { reset::<L>(&mutex) };
-            let _ = token;
-            let token = lock_of::<L>(&mutex).try_lock().expect("free after the reset");
-            // SAFETY: locked by this token.
-            unsafe { lock_of::<L>(&mutex).unlock(token, Wait::Pause) };
-            // SAFETY: done.
-            unsafe { remove::<L>(&mutex) };
+            self.with::<Polled<L>>();
         }
     }
 
@@ -113,6 +260,33 @@ mod tests {
     fn every_lock_finds_its_place_in_zeroed_memory() {
         for lock in LOCKS.iter().filter(|lock| lock.posix == Posix::Yes) {
             visit_posix::<Native, _>(lock.name, Use).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_lock_that_does_not_fit_is_there_while_it_is_used() {
+        type Cohort = Polled<baton_sync::lock::cohort::CohortLock<Native>>;
+        const { assert!(!fits::<<Cohort as StandIn>::Lock>()) };
+        // SAFETY: as above.
+        let mutex: Mutex = unsafe { core::mem::zeroed() };
+        for _ in 0..2 {
+            let first = lock::<Cohort>(&mutex, Wait::Futex).expect("there is memory");
+            assert_eq!(Block(mutex.words[0].load(Relaxed)).users(), 1);
+            std::thread::scope(|s| {
+                for _ in 0..3 {
+                    s.spawn(|| {
+                        let token = lock::<Cohort>(&mutex, Wait::Futex).expect("there is memory");
+                        // SAFETY: locked by this token.
+                        unsafe { unlock::<Cohort>(&mutex, token, Wait::Futex) };
+                    });
+                }
+                while Block(mutex.words[0].load(Relaxed)).users() < 4 {
+                    std::thread::yield_now();
+                }
+                // SAFETY: locked by this token.
+                unsafe { unlock::<Cohort>(&mutex, first, Wait::Futex) };
+            });
+            assert_eq!(mutex.words[0].load(Relaxed), 0);
         }
     }
 }

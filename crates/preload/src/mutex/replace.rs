@@ -3,56 +3,73 @@
 //! Every function here is compiled once for each lock, with and without capture ([`Probe`]); which of them the slots point to
 //! is decided once, at start. Unlock touches nothing of the mutex after the lock's own release.
 
-use super::place::{lock_of, remove, reset};
-use super::{Class, Mutex, Passed, glibc};
+use super::place::{self, Try, fits};
+use super::spare::{self, Spare};
+use super::{Class, Mutex, Passed, glibc, moved};
 use crate::capture::{self, Probe, Quiet, Watch};
 use crate::hook::{Code, slot};
 use crate::time::{self, Time};
 use crate::{fork, omp, real, thread};
 use baton_machine::{Deadline, Machine, Native, Wait};
-use baton_sync::lock::{RawLock, TimedLock, Token, TryLock, ZeroInit};
+use baton_sync::lock::{Fifo, RawLock, TimedLock, Token, TryLock, ZeroInit};
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, clockid_t, timespec};
 
-/// A lock as a stand-in: its type, and how it gives up at a deadline.
+/// A lock as a stand-in: its type, and what its waiters can do.
 pub trait StandIn: 'static {
     /// The lock.
     type Lock: TryLock<Native> + ZeroInit;
-    /// Takes the lock before the deadline.
+    /// Whether its waiters have places, which they cannot give up. The spare lock serves those who might have to.
+    const QUEUES: bool;
+    /// Takes the lock before the deadline, if its waiters can give up.
     fn lock_until(lock: &Self::Lock, wait: Wait, deadline: Deadline) -> Option<Held<Self>>;
+    /// Whether no thread holds it or waits for it; asked only of one that queues and lies in the mutex.
+    fn is_free(lock: &Self::Lock) -> bool;
 }
 
 /// What the holder of a stand-in carries.
-type Held<S> = <<S as StandIn>::Lock as RawLock<Native>>::Token;
+pub type Held<S> = <<S as StandIn>::Lock as RawLock<Native>>::Token;
 
 /// A lock whose waiters can give up.
 pub struct Timed<L>(PhantomData<fn(L)>);
-/// A lock whose waiters cannot: a timed lock polls. It may starve under those who do wait.
+/// A lock whose waiters stand in a queue. A timed lock polls, and may starve under those who do wait.
+pub struct Queued<L>(PhantomData<fn(L)>);
+/// A lock that neither gives up nor serves in order: one that does not fit into a mutex, and has queues inside.
 pub struct Polled<L>(PhantomData<fn(L)>);
 
 impl<L: TimedLock<Native> + ZeroInit> StandIn for Timed<L> {
     type Lock = L;
+    const QUEUES: bool = false;
     fn lock_until(lock: &L, wait: Wait, deadline: Deadline) -> Option<L::Token> {
         lock.lock_until(wait, deadline)
+    }
+    fn is_free(_: &L) -> bool {
+        unreachable!("it has no queue")
+    }
+}
+
+impl<L: TryLock<Native> + Fifo + ZeroInit> StandIn for Queued<L> {
+    type Lock = L;
+    const QUEUES: bool = true;
+    fn lock_until(_: &L, _: Wait, _: Deadline) -> Option<L::Token> {
+        unreachable!("a timed lock polls")
+    }
+    fn is_free(lock: &L) -> bool {
+        lock.is_free()
     }
 }
 
 impl<L: TryLock<Native> + ZeroInit> StandIn for Polled<L> {
     type Lock = L;
-    fn lock_until(lock: &L, _: Wait, deadline: Deadline) -> Option<L::Token> {
-        let mut pause = time::Backoff::new();
-        loop {
-            if let Some(token) = lock.try_lock() {
-                return Some(token);
-            }
-            if Native::now(deadline.clock) >= deadline.at {
-                return None;
-            }
-            pause.wait(Some(deadline));
-        }
+    const QUEUES: bool = true;
+    fn lock_until(_: &L, _: Wait, _: Deadline) -> Option<L::Token> {
+        unreachable!("a timed lock polls")
+    }
+    fn is_free(_: &L) -> bool {
+        unreachable!("it does not lie in the mutex")
     }
 }
 
@@ -72,6 +89,7 @@ fn wait() -> Wait {
 pub fn install<S: StandIn, P: Probe>(policy: Wait) -> omp::Inner {
     // SAFETY: see `Policy`.
     unsafe { *WAIT.0.get() = policy };
+    moved::start(const { spare_at::<S>() });
     slot::pthread_mutex_init.set(init::<P> as Code);
     slot::pthread_mutex_destroy.set(destroy::<S, P> as Code);
     slot::pthread_mutex_lock.set(lock::<S, P> as Code);
@@ -94,8 +112,7 @@ unsafe extern "C-unwind" fn init<P: Probe>(mutex: *mut Mutex, attributes: *const
 
 unsafe extern "C-unwind" fn destroy<S: StandIn, P: Probe>(mutex: *mut Mutex, _: usize) -> c_int {
     // SAFETY: the caller hands us a mutex.
-    let m = unsafe { &*mutex };
-    if let Class::Passed(_) = m.kind().class() {
+    if let Class::Passed(_) = unsafe { Mutex::class_at(mutex) } {
         // SAFETY: passed on.
         let error = unsafe { real::pthread_mutex_destroy.get()(mutex.cast()) };
         if error == 0 {
@@ -103,19 +120,22 @@ unsafe extern "C-unwind" fn destroy<S: StandIn, P: Probe>(mutex: *mut Mutex, _: 
         }
         return error;
     }
+    // SAFETY: the caller hands us a mutex; it is ours, so aligned.
+    let m = unsafe { &*mutex };
     if m.is_owned() {
         return EBUSY;
     }
     capture::mutex_destroy::<P>(mutex);
-    // SAFETY: the caller says that nobody uses the mutex any more.
-    unsafe { remove::<S::Lock>(m) };
     m.spoil();
     0
 }
 
 unsafe extern "C-unwind" fn lock<S: StandIn, P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
     // SAFETY: the caller hands us a mutex.
-    let m = unsafe { &*mutex };
+    let Some(m) = (unsafe { Mutex::at(mutex) }) else {
+        // SAFETY: passed on.
+        return unsafe { glibc::lock::<P>(mutex, site, Passed::Unaligned) };
+    };
     if !m.kind().is_normal() {
         match m.kind().class() {
             Class::Plain => {}
@@ -129,35 +149,116 @@ unsafe extern "C-unwind" fn lock<S: StandIn, P: Probe>(mutex: *mut Mutex, site: 
     if fork::in_child() {
         await_settled(m, None);
     }
-    let lock: &S::Lock = lock_of(m);
-    let token = if P::ON {
-        match lock.try_lock() {
-            Some(token) => {
+    let by = if P::ON {
+        match try_take::<S>(m) {
+            Some(by) => {
                 capture::acquire::<P>(mutex, site);
-                token
+                by
             }
             None => {
                 capture::request::<P>(mutex, site);
                 let watch = Watch::begin::<P>();
-                let token = lock.lock(wait());
+                let by = take::<S>(m);
                 capture::acquired::<P>(mutex, watch.how::<P>());
-                token
+                by
             }
         }
     } else {
-        lock.lock(wait())
+        take::<S>(m)
     };
-    taken(m, token)
+    taken(m, by)
+}
+
+/// How a mutex was taken.
+enum By<T> {
+    /// By the named lock.
+    Named(T),
+    /// By the spare one.
+    Spare,
+}
+
+/// Where in a mutex the word of the spare lock lies: where the named lock leaves one.
+const fn spare_at<S: StandIn>() -> usize {
+    if size_of::<S::Lock>() <= size_of::<usize>() || !fits::<S::Lock>() {
+        core::mem::offset_of!(Mutex, words) + size_of::<usize>()
+    } else {
+        assert!(size_of::<Held<S>>() == 0, "a lock of two words with a token leaves no word for the spare lock");
+        core::mem::offset_of!(Mutex, token)
+    }
+}
+
+/// The spare lock.
+#[inline(always)]
+fn spare<S: StandIn>(m: &Mutex) -> &Spare {
+    // SAFETY: a word of the mutex, which nothing else uses under `S`, and an atomic cell as `Spare` is.
+    unsafe { &*(&raw const *m).byte_add(const { spare_at::<S>() }).cast::<Spare>() }
+}
+
+/// Takes the mutex if it is free.
+#[inline(always)]
+fn try_take<S: StandIn>(m: &Mutex) -> Option<By<Held<S>>> {
+    if S::QUEUES && thread::current().may_leave() {
+        return try_spare::<S>(m);
+    }
+    match place::try_lock::<S>(m) {
+        Try::Taken(token) => {
+            if S::QUEUES && !spare::<S>(m).admits_now() {
+                // SAFETY: just locked, with no one inside the mutex by it.
+                unsafe { place::unlock::<S>(m, token, wait()) };
+                return None;
+            }
+            Some(By::Named(token))
+        }
+        Try::Busy => None,
+        Try::NoMemory => try_spare::<S>(m),
+    }
+}
+
+#[cold]
+fn try_spare<S: StandIn>(m: &Mutex) -> Option<By<Held<S>>> {
+    spare::<S>(m).try_lock(thread::current().tid(), || place::is_free::<S>(m)).then_some(By::Spare)
+}
+
+/// Takes the mutex.
+#[inline(always)]
+fn take<S: StandIn>(m: &Mutex) -> By<Held<S>> {
+    if S::QUEUES && thread::current().may_leave() {
+        return take_spare::<S>(m);
+    }
+    match place::lock::<S>(m, wait()) {
+        Some(token) => {
+            if S::QUEUES {
+                spare::<S>(m).admit();
+            }
+            By::Named(token)
+        }
+        None => take_spare::<S>(m),
+    }
+}
+
+#[cold]
+fn take_spare<S: StandIn>(m: &Mutex) -> By<Held<S>> {
+    if try_spare::<S>(m).is_none() {
+        thread::current().say_why_spare();
+        spare::<S>(m).lock(thread::current().tid(), || place::is_free::<S>(m));
+    }
+    By::Spare
 }
 
 /// Notes who has the mutex, and by what.
 #[inline(always)]
-fn taken<T: Token>(m: &Mutex, token: T) -> c_int {
-    if size_of::<T>() != 0 {
-        m.token.store(token.to_word(), Relaxed);
+fn taken<T: Token>(m: &Mutex, by: By<T>) -> c_int {
+    let counts = &thread::current().counts;
+    match by {
+        By::Named(token) => {
+            if size_of::<T>() != 0 {
+                m.token.store(token.to_word(), Relaxed);
+            }
+            counts.served.add_one();
+        }
+        By::Spare => counts.spare.add_one(),
     }
     m.own();
-    thread::current().counts.served.add_one();
     0
 }
 
@@ -174,7 +275,10 @@ fn again(m: &Mutex) -> c_int {
 
 unsafe extern "C-unwind" fn trylock<S: StandIn, P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
     // SAFETY: the caller hands us a mutex.
-    let m = unsafe { &*mutex };
+    let Some(m) = (unsafe { Mutex::at(mutex) }) else {
+        // SAFETY: passed on.
+        return unsafe { glibc::trylock::<P>(mutex, site, Passed::Unaligned) };
+    };
     match m.kind().class() {
         Class::Recursive if m.is_mine() => return again(m),
         // SAFETY: passed on.
@@ -182,10 +286,10 @@ unsafe extern "C-unwind" fn trylock<S: StandIn, P: Probe>(mutex: *mut Mutex, sit
         _ => {}
     }
     // In a fork's child a lock of before is held, and the try says so.
-    match lock_of::<S::Lock>(m).try_lock() {
-        Some(token) => {
+    match try_take::<S>(m) {
+        Some(by) => {
             capture::acquire::<P>(mutex, site);
-            taken(m, token)
+            taken(m, by)
         }
         None => {
             capture::try_failed::<P>(mutex, site);
@@ -222,7 +326,10 @@ unsafe fn lock_until<S: StandIn, P: Probe>(
     other: Other,
 ) -> c_int {
     // SAFETY: the caller hands us a mutex.
-    let m = unsafe { &*mutex };
+    let Some(m) = (unsafe { Mutex::at(mutex) }) else {
+        // SAFETY: passed on.
+        return unsafe { other(mutex, clock, at, site, Passed::Unaligned) };
+    };
     match m.kind().class() {
         Class::Recursive if m.is_mine() => return again(m),
         Class::ErrorCheck if m.is_mine() => return EDEADLK,
@@ -231,25 +338,20 @@ unsafe fn lock_until<S: StandIn, P: Probe>(
         _ => {}
     }
     let Some(clock) = time::clock(clock) else { return EINVAL };
-    let lock: &S::Lock = lock_of(m);
-    if let Some(token) = lock.try_lock() {
+    if let Some(by) = try_take::<S>(m) {
         capture::acquire::<P>(mutex, site);
-        return taken(m, token);
+        return taken(m, by);
     }
     // POSIX: a time is looked at only if there is something to wait for.
     // SAFETY: the caller hands us a time.
     let Some(deadline) = Time(unsafe { *at }).on(clock) else { return EINVAL };
     capture::request::<P>(mutex, site);
     let watch = Watch::begin::<P>();
-    let token = if fork::in_child() && !await_settled(m, Some(deadline)) {
-        None
-    } else {
-        S::lock_until(lock, wait(), deadline)
-    };
-    match token {
-        Some(token) => {
+    let by = if fork::in_child() && !await_settled(m, Some(deadline)) { None } else { take_until::<S>(m, deadline) };
+    match by {
+        Some(by) => {
             capture::acquired::<P>(mutex, watch.how::<P>());
-            taken(m, token)
+            taken(m, by)
         }
         None => {
             capture::timed_out::<P>(mutex);
@@ -258,9 +360,27 @@ unsafe fn lock_until<S: StandIn, P: Probe>(
     }
 }
 
+/// Takes the mutex before the deadline.
+fn take_until<S: StandIn>(m: &Mutex, deadline: Deadline) -> Option<By<Held<S>>> {
+    if !S::QUEUES {
+        return S::lock_until(place::inside(m), wait(), deadline).map(By::Named);
+    }
+    let mut pause = time::Backoff::new();
+    loop {
+        let by = try_take::<S>(m);
+        if by.is_some() || Native::now(deadline.clock) >= deadline.at {
+            return by;
+        }
+        pause.wait(Some(deadline));
+    }
+}
+
 unsafe extern "C-unwind" fn unlock<S: StandIn, P: Probe>(mutex: *mut Mutex, site: usize) -> c_int {
     // SAFETY: the caller hands us a mutex.
-    let m = unsafe { &*mutex };
+    let Some(m) = (unsafe { Mutex::at(mutex) }) else {
+        // SAFETY: passed on.
+        return unsafe { glibc::unlock::<P>(mutex, site) };
+    };
     let class = if m.kind().is_normal() { Class::Plain } else { m.kind().class() };
     match class {
         // A normal mutex that nobody holds: glibc does no harm, so neither do we. Another thread than the owner may unlock
@@ -279,17 +399,50 @@ unsafe extern "C-unwind" fn unlock<S: StandIn, P: Probe>(mutex: *mut Mutex, site
     if fork::in_child() && m.is_stale() {
         // Taken before the fork: those who waited behind us do not exist here. Those who exist wait for us to settle this.
         // SAFETY: no thread of this process is inside the lock: see `await_settled`.
-        unsafe { reset::<S::Lock>(m) };
+        unsafe { place::reset::<S>(m) };
+        spare::<S>(m).reset();
         m.settle();
         return 0;
     }
-    let token = Held::<S>::from_word(if size_of::<Held<S>>() != 0 { m.token.load(Relaxed) } else { 0 });
-    let lock: &S::Lock = lock_of(m);
     capture::release::<P>(mutex, site);
-    m.disown();
-    // SAFETY: the mutex was locked by this token with the same policy.
-    unsafe { lock.unlock(token, wait()) };
+    if spare::<S>(m).is_idle() {
+        m.disown();
+        // SAFETY: the calling thread holds the mutex, or acts for the one that does, and not by the spare lock.
+        unsafe { release::<S>(m) };
+    } else {
+        release_with_care::<S>(m);
+    }
     0
+}
+
+/// Releases the named lock, by what its holder left in the mutex.
+///
+/// # Safety
+/// The mutex is held by the named lock, and the calling thread is to release it.
+#[inline(always)]
+unsafe fn release<S: StandIn>(m: &Mutex) {
+    let token = Held::<S>::from_word(if size_of::<Held<S>>() != 0 { m.token.load(Relaxed) } else { 0 });
+    // SAFETY: the mutex was locked by this token with the same policy.
+    unsafe { place::unlock::<S>(m, token, wait()) };
+}
+
+/// Releases the mutex where it is held by the spare lock, or where threads are to be woken for that.
+#[cold]
+fn release_with_care<S: StandIn>(m: &Mutex) {
+    let spare = spare::<S>(m);
+    let next = if spare.has_moved() { moved::take(m, spare) } else { None };
+    m.disown();
+    if spare.is_held() {
+        spare.unlock();
+    } else {
+        let awaited = spare.awaited();
+        // SAFETY: not by the spare lock, so by the named one. From here on the mutex may be gone.
+        unsafe { release::<S>(m) };
+        awaited.into_iter().for_each(spare::wake);
+    }
+    if let Some(thread) = next {
+        thread.waiter.signal();
+    }
 }
 
 /// In a fork's child: waits until a mutex that was locked before the fork has been unlocked, without entering its queue, whose

@@ -118,6 +118,9 @@ int main(void) {
     normal(zeroed);
     free(zeroed);
     m = of_kind(PTHREAD_MUTEX_NORMAL, 0, 0, 0), normal(&m);
+    // In a packed structure: C does not allow it, and with glibc it works.
+    static char packed[52] __attribute__((aligned(8)));
+    normal((pthread_mutex_t *)(packed + 4));
     // Destroyed, then initialised again as another kind, in the same place.
     IS(pthread_mutex_destroy(&m), 0);
     IS(pthread_mutex_lock(&m), EINVAL);

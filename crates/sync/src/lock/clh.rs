@@ -5,9 +5,10 @@
 
 use super::{Counted, Fifo, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
 use crate::nodes::{self, Node};
-use baton_machine::Ordering::{AcqRel, Relaxed, Release};
+use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use baton_machine::cell::Ptr;
 use baton_machine::{Atomic, Machine, Wait};
+use core::alloc::Layout;
 use core::ptr::NonNull;
 
 /// The lock: the last node of the queue, null when free.
@@ -20,7 +21,12 @@ pub struct Clh<M: Machine> {
 unsafe impl<M: Machine> ZeroInit for Clh<M> {}
 
 /// In the order of the swaps on the tail.
-impl<M: Machine> Fifo for Clh<M> {}
+impl<M: Machine> Fifo for Clh<M> {
+    fn is_free(&self) -> bool {
+        // Acquire: a free lock's last holder has left it.
+        self.tail.load(Acquire).is_null()
+    }
+}
 
 // SAFETY: a thread enters when it found no node in front or the one in front has cleared its node's flag, which it
 // does once, on leaving. Node flags and the tail are stored with Release and read with Acquire.
@@ -44,6 +50,10 @@ unsafe impl<M: Machine> RawLock<M> for Clh<M> {
 
     fn new() -> Self {
         Clh { tail: M::Atomic::new(Ptr::NULL) }
+    }
+
+    fn provide(memory: fn(Layout) -> *mut u8) -> bool {
+        nodes::provide::<M>(memory)
     }
 
     #[inline]

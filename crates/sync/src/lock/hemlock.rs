@@ -68,12 +68,18 @@ fn own<M: Machine>() -> NonNull<Grant<M>> {
 
 #[cold]
 fn allocate<M: Machine>() -> NonNull<Grant<M>> {
-    let grant = M::alloc(Layout::new::<Grant<M>>()).cast::<Grant<M>>();
+    let grant = install::<M>(M::alloc(Layout::new::<Grant<M>>()).cast().as_ptr());
+    grant.expect("`alloc` returns memory")
+}
+
+/// Makes the calling thread's cell in memory for one, unless that is null.
+fn install<M: Machine>(memory: *mut Grant<M>) -> Option<NonNull<Grant<M>>> {
+    let grant = NonNull::new(memory)?;
     // SAFETY: the memory was allocated for one cell.
     unsafe { grant.write(Grant { lock: M::Atomic::new(0), held: Cell::new(0) }) };
     M::local().set(Use::HemGrant, grant.as_ptr().expose_provenance());
     M::local().at_end(Use::HemGrant, end::<M>);
-    grant
+    Some(grant)
 }
 
 /// Gives back the cell of a thread that ends. If the thread still holds a lock, the cell stays for ever, as others wait
@@ -117,7 +123,12 @@ impl<M: Machine> Hemlock<M> {
 unsafe impl<M: Machine> ZeroInit for Hemlock<M> {}
 
 /// In the order of the swaps on the tail.
-impl<M: Machine> Fifo for Hemlock<M> {}
+impl<M: Machine> Fifo for Hemlock<M> {
+    fn is_free(&self) -> bool {
+        // Acquire: a free lock's last holder has left it.
+        self.tail.load(Acquire).is_null()
+    }
+}
 
 // SAFETY: a thread enters when it found no cell in front, or when the cell in front held this lock's address, which its
 // thread stores once, on leaving, and which only the one behind it for this lock clears.
@@ -141,6 +152,11 @@ unsafe impl<M: Machine> RawLock<M> for Hemlock<M> {
 
     fn new() -> Self {
         Hemlock { tail: M::Atomic::new(Ptr::NULL) }
+    }
+
+    #[inline]
+    fn provide(memory: fn(Layout) -> *mut u8) -> bool {
+        M::local().get(Use::HemGrant) != 0 || install::<M>(memory(Layout::new::<Grant<M>>()).cast()).is_some()
     }
 
     #[inline]

@@ -17,6 +17,7 @@ use crate::nodes::{self, Node};
 use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use baton_machine::cell::Ptr;
 use baton_machine::{Atomic, Machine, Wait};
+use core::alloc::Layout;
 
 /// The lock: both ends of the queue of waiters.
 #[repr(C)]
@@ -96,7 +97,12 @@ impl<M: Machine> K42<M> {
 unsafe impl<M: Machine> ZeroInit for K42<M> {}
 
 /// In the order of the exchanges on the tail.
-impl<M: Machine> Fifo for K42<M> {}
+impl<M: Machine> Fifo for K42<M> {
+    fn is_free(&self) -> bool {
+        // Acquire: a free lock's last holder has left it.
+        self.tail.load(Acquire).is_null()
+    }
+}
 
 // SAFETY: a thread enters when its exchange found the tail null, which only a holder without waiters stores on leaving,
 // or when its flag was cleared by the holder in front, once, on leaving. Both are Release stores read with Acquire.
@@ -120,6 +126,10 @@ unsafe impl<M: Machine> RawLock<M> for K42<M> {
 
     fn new() -> Self {
         K42 { tail: M::Atomic::new(Ptr::NULL), next: M::Atomic::new(Ptr::NULL) }
+    }
+
+    fn provide(memory: fn(Layout) -> *mut u8) -> bool {
+        nodes::provide::<M>(memory)
     }
 
     #[inline]

@@ -5,6 +5,7 @@ use crate::nodes::{self, Node};
 use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use baton_machine::cell::Ptr;
 use baton_machine::{Atomic, Machine, Wait};
+use core::alloc::Layout;
 use core::ptr::NonNull;
 
 /// The lock: the last node of the queue, null when free.
@@ -71,7 +72,12 @@ impl<M: Machine> Mcs<M> {
 unsafe impl<M: Machine> ZeroInit for Mcs<M> {}
 
 /// In the order of the swaps on the tail.
-impl<M: Machine> Fifo for Mcs<M> {}
+impl<M: Machine> Fifo for Mcs<M> {
+    fn is_free(&self) -> bool {
+        // Acquire: a free lock's last holder has left it.
+        self.tail.load(Acquire).is_null()
+    }
+}
 
 // SAFETY: a thread enters when it found no node in front or its flag was cleared by the one in front, which does so
 // once, on leaving. Node flags and the tail are stored with Release and read with Acquire.
@@ -95,6 +101,10 @@ unsafe impl<M: Machine> RawLock<M> for Mcs<M> {
 
     fn new() -> Self {
         Mcs { tail: M::Atomic::new(Ptr::NULL) }
+    }
+
+    fn provide(memory: fn(Layout) -> *mut u8) -> bool {
+        nodes::provide::<M>(memory)
     }
 
     #[inline]

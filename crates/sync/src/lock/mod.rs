@@ -19,6 +19,7 @@ pub use registry::{
 
 pub use baton_machine::Counted;
 use baton_machine::{Deadline, Machine, Wait};
+use core::alloc::Layout;
 
 /// A lock.
 ///
@@ -41,6 +42,13 @@ pub unsafe trait RawLock<M: Machine>: Sized + Send + Sync + 'static {
     /// from to test a long life in a short time. A lock that counts must override it.
     fn aged() -> Self {
         Self::new()
+    }
+
+    /// Sees to it that the calling thread's next `lock` or try allocates nothing. False: there is no memory. `memory` gives what
+    /// [`Machine::alloc`] gives, or null.
+    fn provide(memory: fn(Layout) -> *mut u8) -> bool {
+        let _ = memory;
+        true
     }
 
     /// Takes the lock, waiting as `wait` says.
@@ -72,8 +80,12 @@ pub unsafe trait TimedLock<M: Machine>: TryLock<M> {
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<Self::Token>;
 }
 
-/// A lock that serves waiters in the order in which they came (from the point that its docs name).
-pub trait Fifo {}
+/// A lock that serves waiters in the order in which they came (from the point that its docs name). So each waiter has a place,
+/// and one that goes away without leaving its place holds up those behind it.
+pub trait Fifo {
+    /// Whether no thread holds the lock or has a place in it: for a moment only.
+    fn is_free(&self) -> bool;
+}
 
 /// A lock that is free when all of its bytes are zero.
 ///

@@ -3,7 +3,7 @@
 //! A tool that knows a lock only by name brings a visitor, which is called with the lock's type. A visitor that needs
 //! an ability is called only with locks that have it; for the others the error says what they cannot do.
 
-use super::{LockInfo, Posix, RawLock, TimedLock, TryLock, ZeroInit};
+use super::{Fifo, LockInfo, Posix, RawLock, TimedLock, TryLock, ZeroInit};
 use baton_machine::{Machine, Native};
 use std::fmt;
 
@@ -98,7 +98,9 @@ pub trait PosixVisitor<M: Machine> {
     type Out;
     /// Called if the lock's waiters can give up.
     fn timed<L: TimedLock<M> + ZeroInit>(self) -> Self::Out;
-    /// Called if not: a timed lock has to poll `try_lock`.
+    /// Called if its waiters have places, which they cannot give up: a timed lock has to poll `try_lock`.
+    fn queued<L: TryLock<M> + Fifo + ZeroInit>(self) -> Self::Out;
+    /// Called for any other: a timed lock polls too.
     fn polled<L: TryLock<M> + ZeroInit>(self) -> Self::Out;
 }
 
@@ -119,7 +121,10 @@ macro_rules! able {
     (posix, $visitor:ident, $lock:ty, [tries gives_up $($more:ident)*]) => {
         Ok($visitor.timed::<$lock>())
     };
-    (posix, $visitor:ident, $lock:ty, [tries $($more:ident)*]) => {
+    (posix, $visitor:ident, $lock:ty, [tries in_order]) => {
+        Ok($visitor.queued::<$lock>())
+    };
+    (posix, $visitor:ident, $lock:ty, [tries]) => {
         Ok($visitor.polled::<$lock>())
     };
     (posix, $visitor:ident, $lock:ty, [$($other:ident)*]) => {
@@ -243,6 +248,9 @@ mod tests {
         type Out = (&'static str, bool);
         fn timed<L: TimedLock<Native> + ZeroInit>(self) -> (&'static str, bool) {
             (L::INFO.name, true)
+        }
+        fn queued<L: TryLock<Native> + Fifo + ZeroInit>(self) -> (&'static str, bool) {
+            (L::INFO.name, false)
         }
         fn polled<L: TryLock<Native> + ZeroInit>(self) -> (&'static str, bool) {
             (L::INFO.name, false)

@@ -39,7 +39,13 @@ impl<M: Machine> Ticket<M> {
 unsafe impl<M: Machine> ZeroInit for Ticket<M> {}
 
 /// In the order in which the numbers are taken.
-impl<M: Machine> Fifo for Ticket<M> {}
+impl<M: Machine> Fifo for Ticket<M> {
+    fn is_free(&self) -> bool {
+        // Acquire: a free lock's last holder has left it. In this order: a number that is given out between the two loads is seen.
+        let serving = self.serving.load(Acquire);
+        self.next.load(Acquire) == serving
+    }
+}
 
 // SAFETY: numbers are given out once each, and only their owner enters when they are served. Fewer than 2^32 threads
 // wait, so a number is not given out again while it is in use. `serving` is read with Acquire and stored with Release.

@@ -36,7 +36,11 @@ impl<M: Machine> TicketProp<M> {
 unsafe impl<M: Machine> ZeroInit for TicketProp<M> {}
 
 /// In the order in which the numbers are taken.
-impl<M: Machine> Fifo for TicketProp<M> {}
+impl<M: Machine> Fifo for TicketProp<M> {
+    fn is_free(&self) -> bool {
+        self.0.is_free()
+    }
+}
 
 // SAFETY: as the ticket lock; only the pace at which waiters look differs.
 unsafe impl<M: Machine> RawLock<M> for TicketProp<M> {

@@ -9,6 +9,7 @@ mod predictions;
 mod runs;
 
 use crate::error::BadInput;
+use crate::exact;
 use crate::ui;
 use anyhow::Context;
 use baton_host::launch::choice::{self, Choice};
@@ -19,7 +20,6 @@ use baton_trace::Meta;
 use baton_units::Nanos;
 use predictions::Said;
 use runs::{Candidate, Taken};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -81,10 +81,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let (lock, wait) = name.split_once(':').map_or((name.as_str(), None), |(lock, wait)| (lock, Some(wait)));
         candidates.push(Candidate::replaced(choice::check(lock, wait)?));
     }
-    let command: Vec<OsString> = meta.command.iter().map(OsString::from).collect();
+    let command = exact::words(&meta, exact::COMMAND, &meta.command)?;
     let program = {
         // As it was found when it was recorded: from its own directory.
-        let there = Path::new(&meta.directory);
+        let there = exact::words(&meta, exact::DIRECTORY, std::slice::from_ref(&meta.directory))?;
+        let there = Path::new(&there[0]);
         std::env::set_current_dir(there)
             .map_err(|e| BadInput::new(format!("cannot go to {}, where it was recorded: {e}", there.display())))
             .and_then(|()| program::find(&command[0]))

@@ -1,0 +1,128 @@
+//! What the preload library has to say while the program runs. Each process may have something to say, and a program may have
+//! thousands of them: so it is said here, the first time, and counted.
+//!
+//! The library sends datagrams to a socket whose name is in `BATON_SAY`: a name outside of the file system, so that a process
+//! that has given up its rights, its root directory or its disk space reaches it too. One that does not (it has another
+//! network) writes to its own standard error.
+
+use crate::error::Failed;
+use std::collections::BTreeMap;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
+
+/// The variable with the socket's name.
+pub const VARIABLE: &str = "BATON_SAY";
+/// Messages kept of each subject; more are counted.
+const KEPT: usize = 20;
+
+/// What was said of one subject.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// How many processes said something.
+    pub processes: u64,
+    /// The first few messages.
+    pub first: Vec<String>,
+}
+
+/// By subject, as the library names them: `unrecorded`, `condition`, `spare`, `counters`.
+pub type AllSaid = BTreeMap<String, Said>;
+
+/// Listens until it is asked what was said.
+pub struct Messages {
+    name: String,
+    listener: JoinHandle<AllSaid>,
+}
+
+impl Messages {
+    /// Begins to listen. `say` gets the first message of each subject, from another thread.
+    ///
+    /// # Errors
+    /// If there can be no socket or no thread.
+    pub fn begin(say: impl Fn(&str) + Send + 'static) -> Result<Messages, Failed> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let failed = |what: &str| Failed::because(format!("cannot {what} for the messages of the preload library"));
+        let name = format!("baton.{}.{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let socket = SocketAddr::from_abstract_name(&name).and_then(|address| UnixDatagram::bind_addr(&address));
+        let socket = socket.map_err(failed("make a socket"))?;
+        let listener = std::thread::Builder::new().name("messages".into()).spawn(move || listen(&socket, say));
+        Ok(Messages { name, listener: listener.map_err(failed("start a thread"))? })
+    }
+
+    /// The value of [`VARIABLE`].
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Stops listening.
+    pub fn end(self) -> AllSaid {
+        let address = SocketAddr::from_abstract_name(&self.name);
+        // An empty datagram comes behind all that the processes have sent.
+        let told = address.and_then(|address| UnixDatagram::unbound()?.send_to_addr(b"", &address));
+        if told.is_err() { AllSaid::new() } else { self.listener.join().unwrap_or_default() }
+    }
+}
+
+fn listen(socket: &UnixDatagram, say: impl Fn(&str)) -> AllSaid {
+    let mut all = AllSaid::new();
+    let mut buffer = [0; 1024];
+    while let Ok(length) = socket.recv(&mut buffer) {
+        if length == 0 {
+            break;
+        }
+        // Anyone on this machine may send: no control characters go to the terminal.
+        let text: String = String::from_utf8_lossy(&buffer[..length])
+            .chars()
+            .map(|c| if c.is_control() && c != '\n' { '?' } else { c })
+            .collect();
+        let Some((subject, text)) = text.split_once('\n') else { continue };
+        let said = all.entry(subject.to_owned()).or_default();
+        said.processes += 1;
+        if said.processes == 1 {
+            say(text);
+        }
+        if said.first.len() < KEPT {
+            said.first.push(text.to_owned());
+        }
+    }
+    all
+}
+
+/// What to add at the end, where more than one process said the same.
+pub fn repeated(all: &AllSaid) -> Vec<String> {
+    let more = all.iter().filter(|(_, said)| said.processes > 1);
+    more.map(|(subject, said)| {
+        let what = match subject.as_str() {
+            "unrecorded" => "processes ran unrecorded",
+            "condition" => "processes had a condition wait refused",
+            "spare" => "processes had threads served by a plain lock",
+            "counters" => "processes could not leave their counters",
+            _ => "processes said the like",
+        };
+        format!("{} {what} in all", said.processes)
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn the_first_of_a_subject_is_said_and_all_are_counted() {
+        let (sender, heard) = channel();
+        let messages = Messages::begin(move |text| sender.send(text.to_owned()).unwrap()).unwrap();
+        let address = SocketAddr::from_abstract_name(messages.name()).unwrap();
+        let socket = UnixDatagram::unbound().unwrap();
+        for i in 0..100 {
+            socket.send_to_addr(format!("unrecorded\nprocess {i}\x1b[2J").as_bytes(), &address).unwrap();
+        }
+        socket.send_to_addr(b"counters\nfull", &address).unwrap();
+        let all = messages.end();
+        assert_eq!(heard.into_iter().collect::<Vec<_>>(), ["process 0?[2J", "full"]);
+        assert_eq!((all["unrecorded"].processes, all["unrecorded"].first.len()), (100, KEPT));
+        assert_eq!(repeated(&all), ["100 processes ran unrecorded in all"]);
+    }
+}

@@ -1,0 +1,124 @@
+//! Waiters of a condition variable that a broadcast has moved to their mutex.
+//!
+//! A broadcast that wakes all of its waiters sends them into a crowd at one mutex, where all but one go to sleep again. So it
+//! wakes a few, and puts the others here; each release of the mutex wakes the next one. A mark in the mutex ([`MOVED`]) says
+//! that there are some.
+//!
+//! None is forgotten: as long as one waits here, the mutex is held by a thread that will see the mark at its release, or one
+//! that was woken is on its way to take the mutex. A broadcast therefore wakes one at least, unless the calling thread holds
+//! the mutex itself. And as long as one waits here the mutex is alive, as all of them are about to take it.
+//!
+//! [`MOVED`]: super::spare::MOVED
+
+use super::Mutex;
+use super::spare::Spare;
+use crate::thread::Thread;
+use baton_machine::{Native, Wait};
+use baton_sync::lock::RawLock;
+use baton_sync::lock::futex::Futex;
+use core::ptr::null_mut;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// Waiters of all mutexes whose address hashes to this place, in the order in which they came.
+struct Bucket {
+    guard: Futex<Native>,
+    first: AtomicPtr<Thread>,
+    last: AtomicPtr<Thread>,
+}
+
+const BITS: u32 = 6;
+
+/// Made at first use, as a lock has no constant form; never given back.
+static TABLE: AtomicPtr<[Bucket; 1 << BITS]> = AtomicPtr::new(null_mut());
+
+fn empty() -> [Bucket; 1 << BITS] {
+    core::array::from_fn(|_| Bucket {
+        guard: Futex::new(),
+        first: AtomicPtr::new(null_mut()),
+        last: AtomicPtr::new(null_mut()),
+    })
+}
+
+/// Where the word of the spare lock lies in a mutex, in bytes; it depends on the named lock.
+static SPARE_AT: AtomicUsize = AtomicUsize::new(0);
+
+/// Makes the table, at start.
+pub fn start(spare_at: usize) {
+    SPARE_AT.store(spare_at, Relaxed);
+    TABLE.store(Box::leak(Box::new(empty())), Relaxed);
+}
+
+/// In a fork's child no waiter of the parent exists. A mark that is left in a mutex goes at its next release.
+pub fn after_fork() {
+    let table = TABLE.load(Relaxed);
+    if !table.is_null() {
+        // SAFETY: the child has one thread, and it is not in the table.
+        unsafe { table.write(empty()) };
+    }
+}
+
+/// Runs `f` with the bucket of the mutex at `address`.
+fn guarded<R>(address: usize, f: impl FnOnce(&Bucket) -> R) -> R {
+    let hash = (address >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize) >> (usize::BITS - BITS);
+    // SAFETY: made at start, before any mutex is served.
+    let bucket = unsafe { &(*TABLE.load(Relaxed))[hash] };
+    bucket.guard.lock(Wait::Futex);
+    let out = f(bucket);
+    // SAFETY: locked above.
+    unsafe { bucket.guard.unlock((), Wait::Futex) };
+    out
+}
+
+/// Puts a chain of waiters of one condition variable, all with `mutex`, at the end.
+pub fn put(mutex: &Mutex, first: &'static Thread, last: &'static Thread) {
+    let spare_at = (&raw const *mutex).wrapping_byte_add(SPARE_AT.load(Relaxed)).cast::<Spare>();
+    let pointer = |thread: &'static Thread| core::ptr::from_ref(thread).cast_mut();
+    last.waiter.next.store(null_mut(), Relaxed);
+    guarded(core::ptr::from_ref(mutex).addr(), |bucket| {
+        // SAFETY: inside of the mutex, where `set_spare` says.
+        unsafe { &*spare_at }.set_moved();
+        // SAFETY: records of threads are never given back.
+        match unsafe { bucket.last.load(Relaxed).as_ref() } {
+            Some(before) => before.waiter.next.store(pointer(first), Relaxed),
+            None => bucket.first.store(pointer(first), Relaxed),
+        }
+        bucket.last.store(pointer(last), Relaxed);
+    });
+}
+
+/// Takes the one that came first out; the caller holds the mutex, and wakes it after the release.
+#[cold]
+pub fn take(mutex: &Mutex, spare: &Spare) -> Option<&'static Thread> {
+    let address = core::ptr::from_ref(mutex).addr();
+    // SAFETY: records of threads are never given back.
+    let at = |link: &AtomicPtr<Thread>| unsafe { link.load(Relaxed).as_ref::<'static>() };
+    guarded(address, |bucket| {
+        let (mut before, mut here) = (None::<&'static Thread>, at(&bucket.first));
+        let mut found = None;
+        while let Some(thread) = here {
+            let next = at(&thread.waiter.next);
+            let ours = thread.waiter.mutex.load(Relaxed) == address;
+            if ours && found.is_some() {
+                // There is another one: the mark stays.
+                return found;
+            }
+            if ours {
+                found = Some(thread);
+                let link = before.map_or(&bucket.first, |before| &before.waiter.next);
+                link.store(thread.waiter.next.load(Relaxed), Relaxed);
+                if next.is_none() {
+                    bucket
+                        .last
+                        .store(before.map_or(null_mut(), |before| core::ptr::from_ref(before).cast_mut()), Relaxed);
+                }
+            } else {
+                before = Some(thread);
+            }
+            here = next;
+        }
+        spare.clear_moved();
+        found
+    })
+}
