@@ -1,7 +1,7 @@
 //! Networks to replay on: the chip's own, with other arbiters in its routers, or with a mechanism's marks and arbiters.
 //! What a network does to a lock is compared with the first one that was asked for, seed by seed.
 
-use crate::run::Ran;
+use crate::run::{Ran, RunError};
 use baton_chip::config::coherent::Contention;
 use baton_chip::config::mechanism;
 use baton_chip::{Chip, ChipError};
@@ -121,15 +121,19 @@ pub struct OnNetwork {
 
 impl OnNetwork {
     /// Of a lock's runs, seed by seed, and those on the first network.
-    pub(crate) fn of(network: &Network, ran: &[Ran], first: Option<&[Ran]>) -> OnNetwork {
+    pub(crate) fn of(
+        network: &Network,
+        ran: &[Result<Ran, RunError>],
+        first: Option<&[Result<Ran, RunError>]>,
+    ) -> OnNetwork {
         let less = |value: fn(&Ran) -> u64| {
-            let pairs = ran.iter().zip(first?);
+            let pairs = ran.iter().zip(first?).filter_map(|(here, there)| Some((here.as_ref().ok()?, there.as_ref().ok()?)));
             Some(Percent::of(pairs.map(|(here, there)| less(value(there), value(here))).collect()))
         };
         OnNetwork {
             name: network.name.to_owned(),
             marks: network.marks(),
-            marked_packets: ran.first().map_or(0, |ran| ran.marked_packets),
+            marked_packets: ran.iter().flatten().next().map_or(0, |ran| ran.marked_packets),
             less_time: less(|ran| ran.time.0),
             less_overhead: less(|ran| ran.totals.overhead.0),
         }

@@ -21,9 +21,14 @@ use thiserror::Error;
 pub const MOST_ERROR: f64 = 0.15;
 /// As does a larger share of events that cannot be replayed.
 pub const MOST_NOT_REPLAYABLE: f64 = 0.05;
-/// Runs are cut off at so many times the recorded lock's time. Fair locks whose waiters sleep are some 30 times slower
-/// where threads outnumber CPUs, and that is still worth a figure.
-pub const COLLAPSE: u64 = 100;
+/// Runs are cut off at so many times the recorded lock's time: what is slower by more is as useless.
+pub const COLLAPSE: u64 = 10;
+/// At so many times it, a run that is not over shows how it gets on. One that has done less than a tenth of its steps by then
+/// is a collapse, too: it would need twice the bound and more.
+const SLOW: u64 = 2;
+/// The recorded lock's replays are cut off at `COLLAPSE` times the recorded run's time, but not before so many cycles: of a tiny
+/// program, starting its threads is the most.
+const LEAST_LIMIT: u64 = 100_000_000;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -114,8 +119,35 @@ pub struct Predicted {
     pub contended: u64,
     /// Seeds whose run was cut off: a collapse. Times are then lower bounds.
     pub cut_off: u32,
+    /// Why there are no figures of some seeds, and of how many: their replay failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Failed>,
     /// The program's time by seed.
     pub by_seed_ns: Vec<u64>,
+}
+
+/// Replays that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Failed {
+    /// Of so many seeds.
+    pub seeds: u32,
+    /// Why the first of them did.
+    pub why: String,
+}
+
+impl Failed {
+    fn of(ran: &[Result<Ran, RunError>]) -> Option<Failed> {
+        let mut errors = ran.iter().filter_map(|ran| ran.as_ref().err()).peekable();
+        let why = errors.peek()?.to_string();
+        Some(Failed { seeds: errors.count() as u32, why })
+    }
+}
+
+impl Predicted {
+    /// Seeds whose run took more than twice as long as the middle one: a collapse that comes by chance.
+    pub fn sudden(&self) -> usize {
+        self.by_seed_ns.iter().filter(|&&ns| ns > self.time_ns.median.saturating_mul(2)).count()
+    }
 }
 
 /// The replay of the recorded lock against the recorded run.
@@ -186,28 +218,76 @@ pub fn runs(ask: &Ask) -> u64 {
     u64::from(ask.seeds) * ((ask.choices.len() * ask.networks.len().max(1)) as u64 + 2)
 }
 
+/// All that was run for a prediction.
+pub struct AllRan {
+    cpus: u32,
+    check: Check,
+    /// Why replays of the recording failed.
+    check_failed: Option<Failed>,
+    program: Arc<Program>,
+    notes: Vec<String>,
+    /// Of the recorded lock.
+    base: Vec<Result<Ran, RunError>>,
+    /// By lock, network and seed, as asked.
+    pub rows: Vec<Result<Ran, RunError>>,
+}
+
 /// Predicts. `done` is called after each run, from any worker. The result does not depend on the number of workers.
+///
+/// # Errors
+/// The trace is empty, or what was asked cannot be; a replay that fails is told in its row.
 pub fn predict(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) -> Result<Prediction, PredictError> {
+    conclude(trace, chip, ask, run_all(trace, chip, ask, done)?)
+}
+
+/// Runs all that is asked, on all cores.
+///
+/// # Errors
+/// As [`predict`].
+pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) -> Result<AllRan, PredictError> {
     if trace.is_empty() {
         return Err(PredictError::Empty);
     }
     let networks: Vec<Chip> = ask.networks.iter().map(|network| network.on(chip)).collect::<Result<_, _>>()?;
-    let (name, own) = recorded(trace);
+    let (_, own) = recorded(trace);
     let cpus = ask.cpus.unwrap_or_else(|| cpus(trace, chip));
+    let runs = Runs { cpus, seeds: 1..=u64::from(ask.seeds.max(1)), done };
+    // One program at a time: each takes as much memory as the trace and more.
     let kept = Arc::new(compile(trace, chip, Probes::Kept));
+    let limit = Cycles(kept.measured.0.saturating_mul(COLLAPSE).max(LEAST_LIMIT));
+    let checked = runs.of(&kept, &[(&own, chip)], limit);
+    let check = check_of(&kept, chip, &checked);
+    drop(kept);
     let (program, notes) = unrecorded(trace, chip, ask.threads)?;
     let program = Arc::new(program);
-    let runs = Runs { cpus, seeds: 1..=u64::from(ask.seeds.max(1)), done };
-    let limit = kept.measured.0.saturating_mul(COLLAPSE);
-    let check = check_of(&kept, chip, &runs.of(&kept, &[(&own, chip)], Some(Cycles(limit)))?);
-    let base = runs.of(&program, &[(&own, chip)], None)?;
-    let limit = Cycles(base.iter().map(|ran| ran.time.0).max().unwrap_or(0).saturating_mul(COLLAPSE));
+    let base = runs.of(&program, &[(&own, chip)], limit);
+    let slowest = base.iter().flatten().map(|ran| ran.time.0).max();
+    let limit = slowest.map_or(limit, |time| Cycles(time.saturating_mul(COLLAPSE)));
     let chips = if networks.is_empty() { std::slice::from_ref(chip) } else { &networks };
     let places = ask.choices.iter().flat_map(|choice| chips.iter().map(move |chip| (choice, chip)));
-    let ran = runs.of(&program, &places.collect::<Vec<_>>(), Some(limit))?;
+    let rows = runs.of(&program, &places.collect::<Vec<_>>(), limit);
+    Ok(AllRan { cpus, check, check_failed: Failed::of(&checked), program, notes, base, rows })
+}
+
+/// What the runs say.
+///
+/// # Errors
+/// No run ended well.
+pub fn conclude(trace: &Trace, chip: &Chip, ask: &Ask, all: AllRan) -> Result<Prediction, PredictError> {
+    let AllRan { cpus, check, check_failed, program, notes, base, rows } = all;
+    // What no lock can run under is the chip's or the program's, and an error.
+    if let Some(Err(error)) = base.first()
+        && base.iter().chain(&rows).all(Result::is_err)
+    {
+        return Err(error.clone().into());
+    }
+    let (name, own) = recorded(trace);
     let base = predicted(&own, true, &base, chip, 0);
     let share = program.replayability.share();
     let mut reasons = reasons(&check, &program, share);
+    if let Some(failed) = check_failed.or_else(|| base.failed.clone()) {
+        reasons.push(format!("the replay of the recorded lock failed with {} seeds: {}", failed.seeds, failed.why));
+    }
     reasons.extend(trace.meta.as_ref().and_then(disturbed));
     let mut locks = program.locks.clone();
     locks.sort_by_key(|lock| (std::cmp::Reverse(lock.acquisitions), lock.address));
@@ -223,7 +303,7 @@ pub fn predict(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
         cpus,
         threads: program.threads.len() as u32,
         locks,
-        results: results(ask, chip, base, &ran),
+        results: results(ask, chip, base, &rows),
         notes,
     })
 }
@@ -258,13 +338,13 @@ impl Runs<'_> {
         &self,
         program: &Arc<Program>,
         places: &[(&Choice, &Chip)],
-        limit: Option<Cycles>,
-    ) -> Result<Vec<Ran>, RunError> {
+        limit: Cycles,
+    ) -> Vec<Result<Ran, RunError>> {
         let each = |&(choice, chip)| self.seeds.clone().map(move |seed| (choice, chip, seed));
         let work: Vec<(&Choice, &Chip, u64)> = places.iter().flat_map(each).collect();
         let ran = work.into_par_iter().map(|(choice, chip, seed)| {
-            let setup = Setup { choice: choice.clone(), seed, cpus: self.cpus, limit };
-            let ran = run(program, chip, &setup);
+            let setup = Setup { choice: choice.clone(), seed, cpus: self.cpus, limit: Some(limit) };
+            let ran = run_bounded(program, chip, setup, limit);
             (self.done)();
             ran
         });
@@ -272,8 +352,21 @@ impl Runs<'_> {
     }
 }
 
+/// A run that is given up early where it does not get on.
+fn run_bounded(program: &Arc<Program>, chip: &Chip, setup: Setup, limit: Cycles) -> Result<Ran, RunError> {
+    let first = Setup { limit: Some(Cycles(limit.0 / COLLAPSE * SLOW)), ..setup.clone() };
+    let ran = run(program, chip, &first)?;
+    if !ran.cut_off {
+        return Ok(ran);
+    }
+    if ran.done < program.steps() / 10 {
+        return Ok(Ran { time: limit, ..ran });
+    }
+    run(program, chip, &setup)
+}
+
 /// The recorded lock's figures, then those of the locks asked for, from their runs in the order asked.
-fn results(ask: &Ask, chip: &Chip, base: Predicted, ran: &[Ran]) -> Vec<Predicted> {
+fn results(ask: &Ask, chip: &Chip, base: Predicted, ran: &[Result<Ran, RunError>]) -> Vec<Predicted> {
     let reference = base.time_ns.median;
     let mut results = vec![Predicted { speedup: 1.0, ..base }];
     let each = ask.seeds.max(1) as usize;
@@ -290,10 +383,10 @@ fn results(ask: &Ask, chip: &Chip, base: Predicted, ran: &[Ran]) -> Vec<Predicte
     results
 }
 
-fn check_of(program: &Program, chip: &Chip, ran: &[Ran]) -> Check {
+fn check_of(program: &Program, chip: &Chip, ran: &[Result<Ran, RunError>]) -> Check {
     let ns = |cycles: Cycles| chip.core.clock.nanos(cycles).0;
     let measured_ns = ns(program.measured);
-    let spread = |value: fn(&Ran) -> Cycles| Spread::of(ran.iter().map(|ran| ns(value(ran))).collect());
+    let spread = |value: fn(&Ran) -> Cycles| Spread::of(ran.iter().flatten().map(|ran| ns(value(ran))).collect());
     let replayed_ns = spread(|ran| ran.time);
     let error = (replayed_ns.median as f64 - measured_ns as f64) / measured_ns.max(1) as f64;
     Check {
@@ -334,7 +427,15 @@ fn reasons(check: &Check, program: &Program, share: f64) -> Vec<String> {
     reasons
 }
 
-fn predicted(choice: &Choice, recorded: bool, ran: &[Ran], chip: &Chip, reference: u64) -> Predicted {
+fn predicted(
+    choice: &Choice,
+    recorded: bool,
+    ran: &[Result<Ran, RunError>],
+    chip: &Chip,
+    reference: u64,
+) -> Predicted {
+    let failed = Failed::of(ran);
+    let ran: Vec<&Ran> = ran.iter().flatten().collect();
     let ns = |cycles: Cycles| chip.core.clock.nanos(cycles).0;
     let spread = |value: fn(&Ran) -> Cycles| Spread::of(ran.iter().map(|ran| ns(value(ran))).collect());
     let time_ns = spread(|ran| ran.time);
@@ -344,7 +445,8 @@ fn predicted(choice: &Choice, recorded: bool, ran: &[Ran], chip: &Chip, referenc
         wait: choice.wait.to_string(),
         recorded,
         network: None,
-        speedup: reference as f64 / time_ns.median.max(1) as f64,
+        failed,
+        speedup: if ran.is_empty() { 0.0 } else { reference as f64 / time_ns.median.max(1) as f64 },
         time_ns,
         concurrent_ns: spread(|ran| ran.concurrent),
         blocked_ns: spread(|ran| ran.totals.blocked()),

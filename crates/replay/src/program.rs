@@ -129,6 +129,8 @@ pub struct Program {
     pub barriers: Vec<u32>,
     /// How many tokens there are.
     pub tokens: u32,
+    /// Stalls of the machine in holds, which each seed draws anew.
+    pub stalls: Stalls,
     /// How long the recorded run took.
     pub measured: Cycles,
     /// How long of it two or more threads lived.
@@ -141,6 +143,24 @@ pub struct Program {
     pub around: Around,
     /// What is assumed, in sentences for people.
     pub notes: Vec<String>,
+}
+
+impl Program {
+    /// Steps of all threads. That a thread takes from a store is one for each that does.
+    pub fn steps(&self) -> u64 {
+        let own = self.threads.iter().map(|thread| thread.ops.len() as u64).sum::<u64>();
+        own + self.stores.iter().flatten().map(|item| item.len() as u64).sum::<u64>()
+    }
+}
+
+/// What holds took beyond their usual length at few places: page faults, interrupts, a CPU taken away. These come from the machine
+/// and not from the program, so the next run has them elsewhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stalls {
+    /// Holds in all, of which one in `holds / cycles.len()` has a stall.
+    pub holds: u64,
+    /// How long each was.
+    pub cycles: Vec<u64>,
 }
 
 /// What the recording does around a wait for a lock: it reads the thread's CPU time. The lock may be free again when it has.

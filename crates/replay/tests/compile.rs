@@ -327,7 +327,7 @@ fn barriers_semaphores_and_families_are_replayed() {
         (7, 1, What::ThreadStart { handle: 77 }),
     ];
     for thread in 0..2 {
-        let t = 100 + u64::from(thread);
+        let t = 100 + 40 * u64::from(thread);
         events.extend([
             (t, thread, What::SemTake { semaphore, site: SITE }),
             (t + 10, thread, What::SemPost { semaphore, site: SITE }),
@@ -380,16 +380,17 @@ fn a_semaphore_that_signals_is_a_token_a_unit() {
 #[test]
 fn a_spin_lock_stays_one_whatever_lock_is_asked_for() {
     let spin = Lock { address: 900, kind: baton_trace::LockKind::Spin };
-    let mut events = vec![(0, 0, START), (0, 1, START)];
-    for thread in 0..2 {
-        events.extend([
-            (100 + u64::from(thread), thread, What::Acquire { lock: spin, mode: MODE, site: SITE }),
-            (90_000, thread, What::Release { lock: spin, mode: MODE, site: SITE }),
-            (90_010, thread, END),
-        ]);
-    }
-    events.sort_by_key(|&(time, ..)| time);
-    let trace = trace(&events);
+    let trace = trace(&[
+        (0, 0, START),
+        (0, 1, START),
+        (100, 0, What::Acquire { lock: spin, mode: MODE, site: SITE }),
+        (101, 1, What::Request { lock: spin, mode: MODE, site: SITE }),
+        (90_000, 0, What::Release { lock: spin, mode: MODE, site: SITE }),
+        (90_001, 1, What::Acquired { lock: spin, mode: MODE, how: How::OPAQUE }),
+        (90_010, 0, END),
+        (180_000, 1, What::Release { lock: spin, mode: MODE, site: SITE }),
+        (180_010, 1, END),
+    ]);
     let program = compile(&trace, &chip(), Probes::Kept);
     assert!(program.locks[0].spins);
     let choices = ["futex", "mcs"].map(|lock| baton_replay::run::Choice {
@@ -410,7 +411,7 @@ fn more_threads_repeat_the_recorded_ones() {
         events.push((1, 0, What::Create { site: SITE }));
         events.push((2, 0, What::Created { handle: 10 + i, error: 0 }));
         events.push((3, i as u32 + 1, What::ThreadStart { handle: 10 + i }));
-        events.extend([(100 + i, i as u32 + 1, acquire()), (200 + i, i as u32 + 1, release())]);
+        events.extend([(100 + 50 * i, i as u32 + 1, acquire()), (120 + 50 * i, i as u32 + 1, release())]);
         events.push((300, 0, What::JoinBegin { handle: 10 + i, site: SITE }));
         events.push((301, 0, What::JoinEnd { handle: 10 + i, error: 0 }));
     }
@@ -478,4 +479,156 @@ fn threads_stay_on_their_cpus() {
     assert!(shared > 1_900_000, "{shared} on one");
     // Two CPUs were recorded: so many cores are in use.
     assert_eq!(baton_replay::compile::cpus(&trace(&two_workers(&both, &both)), &chip), 2);
+}
+
+#[test]
+fn a_mutex_that_another_thread_gives_up_is_a_semaphore() {
+    let program = program(&[
+        (0, 0, START),
+        (0, 1, START),
+        (10, 0, acquire()),
+        (20, 1, release()),
+        (30, 0, acquire()),
+        (40, 1, release()),
+    ]);
+    let steps = |thread: usize| {
+        let ops = program.threads[thread].ops.iter().filter(|op| !matches!(op, Op::Work(_) | Op::Delay(_)));
+        ops.copied().collect::<Vec<_>>()
+    };
+    assert!(steps(0).contains(&Op::SemTake(0)) && !steps(0).contains(&Op::Lock(0)), "{:?}", steps(0));
+    assert_eq!(steps(1).iter().filter(|op| **op == Op::SemPost(0)).count(), 2, "{:?}", steps(1));
+    assert_eq!(program.semaphores, [1]);
+}
+
+#[test]
+fn a_meeting_that_nobody_left_holds_up_no_replay() {
+    let barrier = 256;
+    let mut events = vec![(0, 0, START), (0, 1, START)];
+    for (round, left) in [(100, true), (1000, false)] {
+        for thread in 0..2 {
+            events.push((round + u64::from(thread), thread, What::BarrierArrive { barrier, site: SITE }));
+        }
+        for thread in (0..2).filter(|_| left) {
+            // The first is back before the second has left.
+            let at = round + 10 + 40 * u64::from(thread);
+            events.push((at, thread, What::BarrierLeave { barrier, serial: thread == 0 }));
+        }
+    }
+    events.push((120, 0, What::BarrierArrive { barrier, site: SITE }));
+    events.push((160, 1, What::BarrierArrive { barrier, site: SITE }));
+    events.push((170, 0, What::BarrierLeave { barrier, serial: true }));
+    events.push((171, 1, What::BarrierLeave { barrier, serial: false }));
+    events.sort_by_key(|&(time, ..)| time);
+    let program = program(&events);
+    assert_eq!(program.barriers, [2], "never three, though three stood there between an arrival and a leaving");
+    for thread in &program.threads {
+        assert_eq!(thread.ops.iter().filter(|op| **op == Op::Meet(0)).count(), 2);
+    }
+}
+
+#[test]
+fn a_handle_of_an_earlier_thread_is_not_the_new_ones() {
+    let program = program(&[
+        (0, 0, START),
+        (5, 1, What::ThreadStart { handle: 7 }),
+        (10, 1, What::ThreadEnd { handle: 7 }),
+        (20, 0, What::Create { site: SITE }),
+        (25, 2, What::ThreadStart { handle: 7 }),
+        (30, 0, What::Created { handle: 7, error: 0 }),
+        (40, 2, What::ThreadEnd { handle: 7 }),
+    ]);
+    assert!(program.threads[0].ops.contains(&Op::Spawn(2)), "{:?}", program.threads[0].ops);
+}
+
+#[test]
+fn stalls_of_holds_are_cut_and_drawn_anew() {
+    let mut events = vec![(0, 0, START)];
+    for i in 0..100 {
+        let (t, stall) = (1000 + 100_000 * i, if i == 40 { 30_000 } else { 0 });
+        events.extend([(t, 0, acquire()), (t + 200 + i % 3 + stall, 0, release())]);
+    }
+    let longest = |program: &Program| {
+        let held = program.threads[0].ops.windows(2).filter(|pair| matches!(pair[0], Op::Lock(_)));
+        held.filter_map(|pair| if let Op::Work(cycles) = pair[1] { Some(cycles) } else { None }).max().unwrap()
+    };
+    let kept = compile(&trace(&events), &chip(), Probes::Kept);
+    assert!(longest(&kept) > 30_000 && kept.stalls.cycles.is_empty(), "the recorded run as it was");
+    let program = compile(&trace(&events), &chip(), Probes::Subtracted);
+    assert!(longest(&program) < 300, "{}", longest(&program));
+    assert_eq!((program.stalls.holds, program.stalls.cycles.len()), (100, 1));
+    assert!((29_990..30_010).contains(&program.stalls.cycles[0]), "{:?}", program.stalls);
+    assert!(program.notes.iter().any(|note| note.starts_with("1 of 100 holds")), "{:?}", program.notes);
+    // Over seeds, one a run in the mean, at other places.
+    let program = std::sync::Arc::new(program);
+    let time = |seed| {
+        let choice = baton_replay::run::Choice { lock: "futex".into(), wait: baton_machine::Wait::Futex };
+        baton_replay::run::run(&program, &chip(), &baton_replay::run::Setup { choice, seed, cpus: 1, limit: None })
+            .unwrap()
+            .time
+            .0
+    };
+    let times: Vec<u64> = (1..=40).map(time).collect();
+    let least = *times.iter().min().unwrap();
+    let stalls: u64 = times.iter().map(|time| (time - least + 15_000) / 30_000).sum();
+    assert!((15..=70).contains(&stalls), "{stalls} in 40 runs: {times:?}");
+    assert_eq!(time(3), times[2], "the seed decides");
+}
+
+/// Two workers that share out work; what the second one's last item waits for is signalled by the first thread, after it was
+/// signalled by the worker that has left: `by_way` of it, or else by a third worker that has no part in it.
+fn items_and_a_leaver(by_way: bool) -> Trace {
+    let (condition, answer) = (600, 700);
+    let other = |n: u64| Lock::mutex(1000 + 64 * n);
+    let take = |lock| What::Acquire { lock, mode: MODE, site: SiteId(9) };
+    let give = |lock| What::Release { lock, mode: MODE, site: SiteId(9) };
+    let mut events = vec![(0, 0, START)];
+    for thread in 1..=3 {
+        let handle = 10 + u64::from(thread);
+        events.push((1 + 3 * u64::from(thread), 0, What::Create { site: SITE }));
+        events.push((2 + 3 * u64::from(thread), thread, What::ThreadStart { handle }));
+        events.push((3 + 3 * u64::from(thread), 0, What::Created { handle, error: 0 }));
+    }
+    let wait = |t, thread, lock, condition| {
+        vec![
+            (t, thread, take(lock)),
+            (t + 1, thread, What::CondWait { condition, site: SITE }),
+            (t + 2, thread, What::CondMutex { mutex: lock.address }),
+            (t + 3, thread, give(lock)),
+        ]
+    };
+    let woken = |t, thread, lock, condition| {
+        vec![
+            (t, thread, What::CondWake { condition, reason: WakeReason::Woken }),
+            (t + 1, thread, take(lock)),
+            (t + 2, thread, give(lock)),
+        ]
+    };
+    // The first thread waits for who has left; the second worker takes most items.
+    events.extend(wait(50, 0, other(0), condition));
+    for item in 0..40u64 {
+        let (t, thread) = (100 + 100 * item, if item < 10 { 1 + (item % 2) as u32 } else { 2 });
+        events.extend([(t, thread, acquire()), (t + 10, thread, release())]);
+        if item == 20 {
+            events.extend(wait(t + 20, 2, other(1), answer));
+            events.push((t + 30, if by_way { 1 } else { 3 }, What::CondSignal { condition, site: SITE }));
+            events.extend(woken(t + 40, 0, other(0), condition));
+            events.push((t + 50, 0, What::CondSignal { condition: answer, site: SITE }));
+            events.extend(woken(t + 60, 2, other(1), answer));
+        }
+    }
+    events.sort_by_key(|&(time, ..)| time);
+    trace(&events)
+}
+
+#[test]
+fn no_store_is_made_whose_items_wait_by_way_of_others_for_a_thread_that_has_left() {
+    let made = |by_way| compile(&items_and_a_leaver(by_way), &chip(), Probes::Subtracted);
+    assert_eq!((made(false).stores.len(), made(true).stores.len()), (1, 0));
+    for program in [made(false), made(true)].map(std::sync::Arc::new) {
+        for seed in 1..20 {
+            let choice = baton_replay::run::Choice { lock: "futex".into(), wait: baton_machine::Wait::Futex };
+            let setup = baton_replay::run::Setup { choice, seed, cpus: 2, limit: None };
+            assert!(baton_replay::run::run(&program, &chip(), &setup).is_ok(), "seed {seed}");
+        }
+    }
 }

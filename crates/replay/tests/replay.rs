@@ -140,3 +140,28 @@ fn a_prediction_is_what_the_other_lock_does() {
     let measured = chip.core.clock.nanos(other).0 as f64;
     assert!((predicted / measured - 1.0).abs() < 0.08, "{predicted} predicted, {measured} measured");
 }
+
+#[test]
+fn a_replay_that_fails_costs_its_own_row() {
+    // No trace gives such a program: under a lock that is not replaced its first holder would wait for the second one.
+    let chip = chip(&[]);
+    let (trace, _) = record(&chip, Work { rounds: 20, ..BUSY }, 1);
+    let rows = ask(&[("mcs", Wait::SpinPark(128)), ("ticket", Wait::Futex)], 2);
+    let mut ran = baton_replay::predict::run_all(&trace, &chip, &rows, &|| {}).unwrap();
+    let stuck = {
+        let waits = Script { at: Some(Cycles(0)), ops: vec![Op::TokenWait(0)], ..Script::default() };
+        let program = Program { threads: vec![waits], tokens: 1, ..Program::default() };
+        let choice = Choice { lock: "mcs".into(), wait: Wait::SpinPark(128) };
+        run(&Arc::new(program), &chip, &Setup { choice, seed: 1, cpus: 1, limit: None }).unwrap_err()
+    };
+    ran.rows[0] = Err(stuck.clone());
+    ran.rows[1] = Err(stuck.clone());
+    ran.rows[2] = Err(stuck);
+    let prediction = baton_replay::predict::conclude(&trace, &chip, &rows, ran).unwrap();
+    let [own, mcs, ticket] = &prediction.results[..] else { panic!("three rows") };
+    assert!(own.failed.is_none() && own.time_ns.median > 0);
+    let failed = mcs.failed.as_ref().unwrap();
+    assert!(failed.seeds == 2 && failed.why.contains("never ends under lock `mcs`"), "{failed:?}");
+    assert_eq!((mcs.by_seed_ns.len(), mcs.speedup), (0, 0.0));
+    assert!(ticket.failed.as_ref().unwrap().seeds == 1 && ticket.by_seed_ns.len() == 1 && ticket.time_ns.median > 0);
+}

@@ -7,8 +7,8 @@ use crate::clock::{Moment, Source};
 pub(crate) const FILE_MAGIC: [u8; 8] = *b"BATONTRC";
 /// First bytes of a segment.
 pub(crate) const SEGMENT_MAGIC: [u8; 8] = *b"BTNSEGMT";
-/// Version of the file format. A reader refuses a greater one.
-pub const FORMAT_VERSION: u16 = 1;
+/// Version of the file format. A reader refuses a greater one. Version 1 had no checksum over the end and the stop.
+pub const FORMAT_VERSION: u16 = 2;
 /// Bytes of the file header; segments begin here.
 pub(crate) const FILE_HEADER_BYTES: usize = 4096;
 /// Bytes of a segment's header: four records' worth.
@@ -38,7 +38,7 @@ pub(crate) mod file {
     pub(crate) const LIMIT: usize = 64;
     /// CRC-32 of the bytes before.
     pub(crate) const CRC: usize = 72;
-    // Below: changes while the program runs, so under no checksum; on a cache line of its own.
+    // Below: changes while the program runs; on a cache line of its own. What a reader uses of it has a check of its own.
     pub(crate) const NEXT: usize = 128;
     pub(crate) const THREADS: usize = 136;
     pub(crate) const STOP: usize = 140;
@@ -49,6 +49,10 @@ pub(crate) mod file {
     pub(crate) const END_MONOTONIC: usize = 168;
     /// From here on (raw ticks) events may be missing.
     pub(crate) const STOP_TICKS: usize = 176;
+    /// CRC-32 of the two end times.
+    pub(crate) const END_CRC: usize = 184;
+    /// CRC-32 of the reason, the error and the time of the stop.
+    pub(crate) const STOP_CRC: usize = 188;
 }
 
 /// Offsets in a segment's header.
@@ -66,6 +70,47 @@ pub(crate) mod segment {
     pub(crate) const SEALED: usize = 48;
     pub(crate) const DATA_CRC: usize = 52;
     pub(crate) const DROPPED: usize = 56;
+}
+
+/// What a dropped event adds to a counter, modulo 2⁶⁴: one addition, so the counter needs no lock. It is odd and has its bits well
+/// mixed, so that a counter with a bit changed is no multiple of it by a number that a count can be.
+pub(crate) const DROP: u64 = 0x9e37_79b9_7f4a_7c15;
+/// More events than a run can drop.
+const MOST_DROPPED: u64 = 1 << 40;
+
+/// What `DROP` times it is 1, modulo 2⁶⁴. Each step of Newton's iteration doubles the bits that are right; three are at first.
+const INVERSE: u64 = {
+    let (mut inverse, mut step) = (DROP, 0);
+    while step < 5 {
+        inverse = inverse.wrapping_mul(2u64.wrapping_sub(DROP.wrapping_mul(inverse)));
+        step += 1;
+    }
+    inverse
+};
+
+/// A counter's value; `None`: no number of drops gives it.
+pub(crate) fn dropped(version: u16, counter: u64) -> Option<u64> {
+    if version < 2 {
+        return Some(counter);
+    }
+    Some(counter.wrapping_mul(INVERSE)).filter(|&count| count < MOST_DROPPED)
+}
+
+/// The checksum of the two end times.
+pub(crate) fn end_crc(end: Moment) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&end.ticks.to_le_bytes());
+    hasher.update(&end.monotonic_ns.to_le_bytes());
+    hasher.finalize()
+}
+
+/// The checksum of a stop: its reason, the system's error number, and when it was.
+pub(crate) fn stop_crc(reason: u32, error: u32, ticks: u64) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&reason.to_le_bytes());
+    hasher.update(&error.to_le_bytes());
+    hasher.update(&ticks.to_le_bytes());
+    hasher.finalize()
 }
 
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {

@@ -56,6 +56,7 @@ pub mod analysis;
 mod builder;
 pub mod clock;
 pub mod event;
+pub mod files;
 mod layout;
 pub mod meta;
 pub mod notes;

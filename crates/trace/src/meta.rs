@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// Longest `meta.json` that is read: beside the run it may hold sentences and other programs' notes, never events.
+const MOST_BYTES: u64 = 64 << 20;
+
 /// Version of `meta.json`.
 pub const META_VERSION: u32 = 1;
 
@@ -110,7 +113,7 @@ impl Meta {
     pub fn read(directory: &Path) -> Result<Option<Meta>, MetaError> {
         let path = directory.join("meta.json");
         let name = || path.display().to_string();
-        let text = match std::fs::read(&path) {
+        let text = match crate::files::read_regular(&path, MOST_BYTES) {
             Ok(text) => text,
             Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(MetaError::Io { path: name(), source }),

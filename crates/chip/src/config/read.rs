@@ -127,7 +127,7 @@ impl Chip {
     /// As [`Chip::open`], with another number of cores ([`Chip::resized`]), which the settings then replace keys of.
     pub fn open_with(path: &Path, cores: Option<u32>, settings: &[String]) -> Result<Chip, ChipError> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| ChipError {
+        let text = text_of(path).map_err(|error| ChipError {
             file: file.clone(),
             line: None,
             problem: Problem::Unreadable(error.to_string()),
@@ -142,6 +142,17 @@ impl Chip {
         // The lines of the resized chip's text stand in no file.
         Chip::from_toml_with(&chip.to_toml(), file, settings).map_err(|error| ChipError { line: None, ..error })
     }
+}
+
+/// Longest chip file that is read.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// The text of a chip file.
+///
+/// # Errors
+/// It cannot be read, or is longer than a chip file can be: a device that never ends is refused at once.
+pub fn text_of(path: &Path) -> std::io::Result<String> {
+    baton_trace::files::read_text(path, MOST_BYTES)
 }
 
 /// A chip with nothing in it yet; [`Reading::finish`] refuses it until every required key was given.

@@ -6,7 +6,8 @@
 //! simulated scheduler makes its own.
 
 use super::lines::after_foreign;
-use super::stores::{Mark, Steps};
+use super::stalls::Usual;
+use super::stores::{self, Mark, Steps};
 use super::walk::Gap;
 use super::{Probes, Raw, RawThread, Scale};
 use crate::program::{Lines, Op};
@@ -19,6 +20,8 @@ pub(crate) struct Measures {
     pub(crate) probe: f64,
     pub(crate) probes: Probes,
     pub(crate) cpus: u32,
+    /// By class of holds; empty: they stay as they were.
+    pub(crate) usual: Vec<Usual>,
 }
 
 /// Off-CPU time below this is noise of the clocks: 20 µs.
@@ -151,9 +154,17 @@ fn by_cpu_time(thread: &mut RawThread, measures: &Measures, crowd: &Crowd) {
 }
 
 /// The steps in cycles, and which of them are acquisitions at known places in the code.
-pub(crate) fn ops(thread: &RawThread, measures: &Measures, lines: &[Lines], chip: &Chip, prices: &Prices) -> Steps {
+pub(crate) fn ops(
+    thread: &RawThread,
+    measures: &Measures,
+    lines: &[Lines],
+    (chip, prices): (&Chip, &Prices),
+    stalls: &mut Vec<u64>,
+) -> Steps {
     let mut ops = Vec::with_capacity(thread.steps.len());
     let (mut marks, mut asked) = (Vec::new(), None);
+    // Steps that other threads' depend on, and those of them whose time is not known yet: the gap behind begins there.
+    let (mut syncs, mut timeless) = (Vec::new(), Vec::new());
     let mut work = 0u64;
     let put = |ops: &mut Vec<Op>, work: &mut u64, op: Op| {
         if *work != 0 {
@@ -164,7 +175,8 @@ pub(crate) fn ops(thread: &RawThread, measures: &Measures, lines: &[Lines], chip
     for step in &thread.steps {
         match *step {
             Raw::Gap(gap) => {
-                work += measures.work(&gap, lines, prices);
+                syncs.extend(timeless.drain(..).map(|at| (gap.from, at)));
+                work += measures.work(&gap, lines, prices, stalls);
                 let asleep = measures.scale.cycles(gap.asleep as f64) as u64;
                 if asleep != 0 {
                     // Waking up is the simulated system's, too.
@@ -173,6 +185,9 @@ pub(crate) fn ops(thread: &RawThread, measures: &Measures, lines: &[Lines], chip
             }
             Raw::Op(op) => {
                 put(&mut ops, &mut work, op);
+                if stores::depends(op) {
+                    timeless.push(ops.len() - 1);
+                }
                 // The acquisition itself comes behind the work up to it. One of a lock that the thread has is none.
                 if let (Op::Lock(taken), Some((lock, site, time))) = (op, asked)
                     && taken == lock
@@ -193,17 +208,25 @@ pub(crate) fn ops(thread: &RawThread, measures: &Measures, lines: &[Lines], chip
     if work != 0 {
         ops.push(Op::Work(work));
     }
-    Steps { ops, marks, life: (thread.first, thread.last.max(thread.joined)) }
+    syncs.extend(timeless.drain(..).map(|at| (thread.last, at)));
+    Steps { ops, marks, syncs, life: (thread.first, thread.last.max(thread.joined)) }
 }
 
 impl Measures {
     /// Cycles of the program's own work in a gap.
-    fn work(&self, gap: &Gap, lines: &[Lines], prices: &Prices) -> u64 {
+    fn work(&self, gap: &Gap, lines: &[Lines], prices: &Prices, stalls: &mut Vec<u64>) -> u64 {
         let ticks = (gap.to - gap.from).saturating_sub(gap.asleep + gap.ready + gap.read);
         let (ticks, probe) = match self.probes {
             // What writes a release down still holds the lock.
             Probes::Kept => (ticks, self.probe * (f64::from(gap.from_release) - f64::from(gap.to_release))),
             Probes::Subtracted => (ticks.saturating_sub(gap.pause), self.probe),
+        };
+        let ticks = match gap.class.and_then(|class| self.usual.get(class as usize)) {
+            Some(usual) if ticks > usual.most => {
+                stalls.push(self.scale.cycles((ticks - usual.ticks) as f64) as u64);
+                usual.ticks
+            }
+            _ => ticks,
         };
         let moved = gap.after_foreign.map_or(0, |lock| after_foreign(&lines[lock as usize], prices));
         let cycles = self.scale.cycles(ticks as f64) - probe - gap.priced as f64 - moved as f64;

@@ -7,7 +7,9 @@
 //! | [`objects`] | locks, semaphores, barriers by their addresses, and their lives |
 //! | [`semaphores`] | which post of a semaphore fed which take |
 //! | [`tokens`] | which signal ended which condition wait |
+//! | [`order`] | holds in which a thread waits for others: who must come first |
 //! | [`gaps`] | what a thread did between two events: computed, slept, or waited for a core |
+//! | [`stalls`] | what holds took beyond their usual length |
 //! | [`lines`] | how much data moves with a lock |
 //! | [`dynamic`] | where threads share out work among themselves |
 //! | [`stores`] | such work as a store, from which the thread that comes first takes the next item |
@@ -17,13 +19,15 @@ mod dynamic;
 mod gaps;
 mod lines;
 mod objects;
+mod order;
 mod semaphores;
+mod stalls;
 mod stores;
 mod tokens;
 mod walk;
 
 use self::semaphores::Unit;
-use crate::program::{Around, LockSpec, Op, Probe, Program, Script};
+use crate::program::{Around, LockSpec, Op, Probe, Program, Script, Stalls};
 use baton_chip::{Chip, Prices};
 use baton_trace::{Address, ThreadIndex, Trace};
 use baton_units::Cycles;
@@ -88,7 +92,14 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -
     };
     let probe_cycles = probe.event_ns * chip.core.clock.0 as f64 * 1e-9;
     let affinities = affinity::Affinities::of(trace);
-    let measures = gaps::Measures { scale, probe: probe_cycles, probes, cpus: usable(&affinities, trace, chip) };
+    let usual = match probes {
+        // The recorded run had its stalls where it had them.
+        Probes::Kept => Vec::new(),
+        Probes::Subtracted => stalls::usual(&walked.holds, scale.ticks_of_ns(stalls::LEAST_NS) as u64),
+    };
+    let cpus = usable(&affinities, trace, chip);
+    let measures = gaps::Measures { scale, probe: probe_cycles, probes, cpus, usual };
+    let mut stalled = Vec::new();
     let lines = lines::infer(&walked.holds, walked.objects.locks.len(), &measures, &prices);
     let crowd = gaps::Crowd::of(&walked.waiting, trace.threads.len());
     let mut notes = std::mem::take(&mut walked.notes);
@@ -98,7 +109,7 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -
         .iter_mut()
         .map(|thread| {
             gaps::classify(thread, &measures, &crowd, &mut grounds);
-            gaps::ops(thread, &measures, &lines, chip, &prices)
+            gaps::ops(thread, &measures, &lines, (chip, &prices), &mut stalled)
         })
         .collect();
     let places = dynamic::places(trace, &walked.sites);
@@ -115,6 +126,8 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -
     };
     let threads: Vec<Script> = steps.into_iter().enumerate().map(script).collect();
     notes.extend(grounds.notes());
+    let stalls = Stalls { holds: walked.objects.locks.iter().map(|lock| lock.acquisitions).sum(), cycles: stalled };
+    notes.extend(stalls::note(&stalls, chip));
     notes.extend(affinities.notes());
     notes.extend(shared_out(&stores));
     let around = match probes {
@@ -141,8 +154,9 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -
         locks: locks.collect(),
         rwlocks: walked.objects.rwlocks,
         semaphores: walked.semaphores.initial(&walked.objects.semaphores),
-        barriers: walked.objects.barriers.iter().map(|barrier| barrier.participants()).collect(),
+        barriers: std::mem::take(&mut walked.objects.meetings),
         tokens: walked.tokens.count(),
+        stalls,
         measured: Cycles(scale.cycles(end.0.saturating_sub(begin.0) as f64) as u64),
         concurrent: Cycles(scale.cycles(together as f64) as u64),
         replayability,

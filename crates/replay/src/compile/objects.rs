@@ -1,7 +1,7 @@
 //! Locks, semaphores and barriers by their addresses. An address can have several lives.
 
 use baton_trace::{Address, LockKind, ProcessIndex};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 type Located = (ProcessIndex, Address);
 
@@ -14,31 +14,42 @@ pub(crate) struct LockBook {
     pub(crate) spins: bool,
     /// Threads that wait for it, in the order in which they came, and from when on they can be asleep.
     pub(crate) waiters: Vec<(u32, u64)>,
+    /// The thread that has it.
+    pub(crate) holder: Option<u32>,
+    /// A thread gave it up that did not hold it: it hands something over, as a semaphore does.
+    pub(crate) handed: bool,
     /// The last holder: thread and, if known, CPU.
     pub(crate) last: Option<(u32, Option<u32>)>,
 }
 
-/// A barrier's book.
+/// A barrier's book: who has arrived for the meeting that is not over.
 #[derive(Default)]
 pub(crate) struct BarrierBook {
-    attribute: Option<u32>,
-    present: u32,
-    most: u32,
+    arrived: BTreeSet<u32>,
+    /// Those who have met and not left yet, with their meeting's number.
+    meeting: BTreeMap<u32, u32>,
+    /// Meetings by who came: almost always the same threads.
+    known: BTreeMap<BTreeSet<u32>, u32>,
 }
 
 impl BarrierBook {
-    pub(crate) fn arrive(&mut self) {
-        self.present += 1;
-        self.most = self.most.max(self.present);
+    pub(crate) fn arrive(&mut self, thread: u32) {
+        self.meeting.remove(&thread);
+        self.arrived.insert(thread);
     }
 
-    pub(crate) fn leave(&mut self) {
-        self.present = self.present.saturating_sub(1);
-    }
-
-    /// As it was initialised; else as many as were ever there at once.
-    pub(crate) fn participants(&self) -> u32 {
-        self.attribute.unwrap_or(self.most).max(1)
+    /// A thread leaves: the number of its meeting among all, of which `meetings` keeps the sizes. The first one that leaves shows
+    /// that all have arrived. `None`: its arrival was lost.
+    pub(crate) fn leave(&mut self, thread: u32, meetings: &mut Vec<u32>) -> Option<u32> {
+        if self.arrived.contains(&thread) {
+            let who = std::mem::take(&mut self.arrived);
+            let number = *self.known.entry(who.clone()).or_insert_with(|| {
+                meetings.push(who.len() as u32);
+                meetings.len() as u32 - 1
+            });
+            self.meeting.extend(who.into_iter().map(|thread| (thread, number)));
+        }
+        self.meeting.remove(&thread)
     }
 }
 
@@ -55,7 +66,9 @@ pub(crate) struct Objects {
     pub(crate) rwlocks: u32,
     /// What each semaphore was initialised with, if that was seen.
     pub(crate) semaphores: Vec<Option<u32>>,
-    pub(crate) barriers: Vec<BarrierBook>,
+    barriers: Vec<BarrierBook>,
+    /// Participants of each meeting at a barrier; meetings of the same threads are one.
+    pub(crate) meetings: Vec<u32>,
 }
 
 impl Objects {
@@ -81,12 +94,20 @@ impl Objects {
         })
     }
 
-    pub(crate) fn barrier(&mut self, place: Located) -> u32 {
-        *self.barrier_at.entry(place).or_insert_with(|| {
-            let attribute = self.attributes.get(&place).copied();
-            self.barriers.push(BarrierBook { attribute, ..BarrierBook::default() });
-            self.barriers.len() as u32 - 1
-        })
+    /// A thread arrives at a barrier.
+    pub(crate) fn arrive(&mut self, place: Located, thread: u32) {
+        let barriers = &mut self.barriers;
+        let number = *self.barrier_at.entry(place).or_insert_with(|| {
+            barriers.push(BarrierBook::default());
+            barriers.len() as u32 - 1
+        });
+        barriers[number as usize].arrive(thread);
+    }
+
+    /// A thread leaves a barrier: the meeting that it was at.
+    pub(crate) fn leave(&mut self, place: Located, thread: u32) -> Option<u32> {
+        let number = *self.barrier_at.get(&place)?;
+        self.barriers[number as usize].leave(thread, &mut self.meetings)
     }
 
     /// What a semaphore was initialised with, if that was seen.

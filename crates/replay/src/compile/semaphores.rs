@@ -14,9 +14,8 @@ pub(crate) type Unit = u32;
 
 #[derive(Default)]
 struct Book {
-    /// Units that it began with: as initialised; where that was not seen, as many as were taken before any was posted.
+    /// Units that it began with: as initialised, and as many more as were taken before any was posted.
     initial: u32,
-    seen: bool,
     /// Of these, not taken yet.
     left: u32,
     posted: VecDeque<Unit>,
@@ -40,7 +39,7 @@ impl Semaphores {
     fn book(&mut self, semaphore: u32, initial: Option<u32>) -> &mut Book {
         self.books.entry(semaphore).or_insert_with(|| {
             let units = initial.unwrap_or(0);
-            Book { initial: units, left: units, seen: initial.is_some(), ..Book::default() }
+            Book { initial: units, left: units, ..Book::default() }
         })
     }
 
@@ -54,7 +53,8 @@ impl Semaphores {
             None
         } else {
             let from = book.posted.pop_front();
-            book.initial += u32::from(from.is_none() && !book.seen);
+            // With none posted before, it began with one more, or a post was lost.
+            book.initial += u32::from(from.is_none());
             from
         };
         self.units.push((semaphore, from));

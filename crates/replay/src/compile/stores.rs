@@ -9,16 +9,19 @@
 //! **It always ends where the recording did.** Items are begun in their recorded order. Were all threads of the store in items
 //! that wait for what items not yet begun put down, then the recorded run, when it began the first of these, had as many items
 //! under way and a thread more. What a thread puts down after its last acquisition may come later than recorded, as it goes on
-//! taking; a store whose items wait for such a thing is not made.
+//! taking; a store is not made whose items wait for such a thing, be it by way of threads that have no part in the store, or of the
+//! leavers of another store (`leavers` says how that is found).
 //!
 //! Threads that cannot be there at the same time have nothing in common: a store is made for those whose lives overlap. A life
 //! lasts until the thread was joined: one that had done all before the next one was started might have met it. Items may hold
 //! no lock at their ends, and neither start nor join threads nor meet at a barrier: an item must not depend on the thread that takes it.
 
+mod leavers;
+
 use super::dynamic::{SharingSite, unequal};
 use crate::program::Op;
 use baton_trace::Address;
-use std::collections::BTreeSet;
+use leavers::Leavers;
 
 /// An acquisition in a thread's steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +39,8 @@ pub(crate) struct Mark {
 pub(crate) struct Steps {
     pub(crate) ops: Vec<Op>,
     pub(crate) marks: Vec<Mark>,
+    /// Steps that other threads' depend on: when, and their places in `ops` before any store was made.
+    pub(crate) syncs: Vec<(u64, usize)>,
     /// From its first event to its last, or to the end of the join that waited for it; in ticks.
     pub(crate) life: (u64, u64),
 }
@@ -57,9 +62,12 @@ pub(crate) fn make(threads: &mut [Steps], mut places: Vec<SharingSite>) -> Store
     };
     places.sort_by_key(|place| (first(place, threads), place.lock, place.site));
     let mut made = Stores::default();
+    let mut leavers = Leavers::of(threads, !places.is_empty());
     for place in &places {
         for team in teams(place, threads) {
-            if let Some(items) = store(place, &team, threads) {
+            if let Some(items) = store(place, &team, threads)
+                && leavers.admit(place, &team)
+            {
                 for &thread in &team {
                     take_out(place, &mut threads[thread], made.stores.len() as u32);
                 }
@@ -77,6 +85,11 @@ pub(crate) fn make(threads: &mut [Steps], mut places: Vec<SharingSite>) -> Store
         }
     }
     made
+}
+
+/// Whether another thread's step can depend on this one, or this one on another thread's, beside through locks.
+pub(crate) fn depends(op: Op) -> bool {
+    matches!(op, Op::TokenWait(_) | Op::TokenPost(_) | Op::Meet(_) | Op::Spawn(_) | Op::Join(_))
 }
 
 fn of(mark: &Mark, place: &SharingSite) -> bool {
@@ -105,7 +118,6 @@ fn teams(place: &SharingSite, threads: &[Steps]) -> Vec<Vec<usize>> {
 /// The items of a team in the order in which they were taken; `None`: they cannot be shared out.
 fn store(place: &SharingSite, team: &[usize], threads: &[Steps]) -> Option<Vec<Vec<Op>>> {
     let mut items: Vec<(u64, &[Op])> = Vec::new();
-    let mut later: BTreeSet<u32> = BTreeSet::new();
     for &thread in team {
         let Steps { ops, marks, .. } = &threads[thread];
         let cuts: Vec<&Mark> = marks.iter().filter(|mark| of(mark, place)).collect();
@@ -113,16 +125,8 @@ fn store(place: &SharingSite, team: &[usize], threads: &[Steps]) -> Option<Vec<V
             return None;
         }
         items.extend(cuts.windows(2).map(|cut| (cut[0].time, &ops[cut[0].at..cut[1].at])));
-        let last = cuts.last().map_or(ops.len(), |mark| mark.at);
-        later.extend(
-            ops[last..].iter().filter_map(|op| if let Op::TokenPost(token) = op { Some(*token) } else { None }),
-        );
     }
-    let own = |op: &Op| match op {
-        Op::Meet(_) | Op::Spawn(_) | Op::Join(_) | Op::Share(_) => true,
-        Op::TokenWait(token) => later.contains(token),
-        _ => false,
-    };
+    let own = |op: &Op| matches!(op, Op::Meet(_) | Op::Spawn(_) | Op::Join(_) | Op::Share(_));
     if items.is_empty() || items.iter().any(|(_, ops)| ops.iter().any(own)) {
         return None;
     }

@@ -65,6 +65,8 @@ pub struct Ran {
     pub idle: Cycles,
     /// Packets that carried a mark: the requests of locks that give hints, on a chip with OCOR enabled.
     pub marked_packets: u64,
+    /// Steps of the program that threads had begun, of [`Program::steps`].
+    pub done: u64,
     /// Operations of the guests, for the speed of the simulation.
     pub operations: u64,
 }
@@ -144,6 +146,7 @@ impl TryVisitor<Simulated> for Run<'_> {
         };
         let outcome = simulation.run().map_err(stuck);
         let totals = outcome.as_ref().map(|outcome| shared.totals(outcome.cycles)).unwrap_or_default();
+        let done = shared.done();
         // Its objects go inside the simulation, as they came.
         simulation.outside(|| drop(shared));
         let outcome = outcome?;
@@ -159,6 +162,7 @@ impl TryVisitor<Simulated> for Run<'_> {
             ready: all(Reason::Ready),
             idle: Cycles(idle.map(|(_, time)| time.0).sum()),
             marked_packets: marked(chip, &outcome),
+            done,
             operations: outcome.guest_operations,
         };
         Ok((ran, simulation.into_trace()))

@@ -14,7 +14,7 @@ use baton_sync::semaphore::counter::Counter;
 use baton_trace::{How, Lock, Mode, SiteId, What};
 use baton_units::{CpuId, Cycles};
 use std::alloc::Layout;
-use std::cell::RefCell;
+use std::cell::{Cell as HostCell, RefCell};
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::ptr::NonNull;
@@ -46,6 +46,7 @@ pub(crate) struct World<L> {
     program: Arc<Program>,
     wait: Wait,
     cpus: u32,
+    seed: u64,
     locks: Vec<Guarded<L>>,
     rwlocks: Vec<RwLock>,
     semaphores: Vec<Owned<Simulated, Counter<Simulated>>>,
@@ -55,6 +56,8 @@ pub(crate) struct World<L> {
     /// Items taken from each store.
     taken: RefCell<Vec<usize>>,
     guests: RefCell<Vec<Option<Guest>>>,
+    /// Steps that guests have begun.
+    done: HostCell<u64>,
 }
 
 /// A guest that follows its script.
@@ -62,6 +65,8 @@ struct Following {
     thread: u32,
     /// The locks that it holds, with what each needs to be given up.
     held: Vec<(u32, usize)>,
+    /// The generator of its holds' stalls: with one seed the same ones under every lock, so that locks are compared alike.
+    draws: u64,
 }
 
 /// Guest memory that the program's objects need, with room for queue nodes.
@@ -94,6 +99,7 @@ impl<L: TryLock<Simulated>> World<L> {
         Rc::new(World {
             wait: setup.choice.wait,
             cpus: setup.cpus.max(1),
+            seed: setup.seed,
             locks: locks.collect(),
             rwlocks: (0..program.rwlocks).map(|_| RwLock::new()).collect(),
             semaphores: program.semaphores.iter().map(|&value| Owned::new(Counter::new(value))).collect(),
@@ -102,6 +108,7 @@ impl<L: TryLock<Simulated>> World<L> {
             books: RefCell::new(vec![Book::new(); program.locks.len()]),
             taken: RefCell::new(vec![0; program.stores.len()]),
             guests: RefCell::new(vec![None; program.threads.len()]),
+            done: HostCell::new(0),
             program,
         })
     }
@@ -122,7 +129,8 @@ impl<L: TryLock<Simulated>> World<L> {
     pub(crate) fn body(self: &Rc<Self>, thread: u32) -> impl FnOnce() + 'static {
         let world = self.clone();
         move || {
-            let mut guest = Following { thread, held: Vec::new() };
+            let draws = world.seed.rotate_left(32) ^ u64::from(thread);
+            let mut guest = Following { thread, held: Vec::new(), draws };
             for &op in &world.program.threads[thread as usize].ops {
                 world.follow(op, &mut guest);
             }
@@ -130,12 +138,14 @@ impl<L: TryLock<Simulated>> World<L> {
     }
 
     fn follow(self: &Rc<Self>, op: Op, guest: &mut Following) {
+        self.done.set(self.done.get() + 1);
         match op {
             Op::Work(cycles) => Simulated::work(Cycles(cycles)),
             Op::Delay(cycles) => act::delay(Cycles(cycles)),
             Op::Lock(lock) => guest.held.push((lock, self.lock(lock, guest.thread))),
             Op::Unlock(lock) => {
                 if let Some(at) = guest.held.iter().rposition(|&(other, _)| other == lock) {
+                    compute(self.stall(&mut guest.draws));
                     let (_, token) = guest.held.swap_remove(at);
                     self.unlock(lock, guest.thread, token);
                 }
@@ -165,6 +175,16 @@ impl<L: TryLock<Simulated>> World<L> {
                 }
             }
         }
+    }
+
+    /// What the machine takes of a hold that ends: mostly nothing.
+    fn stall(&self, draws: &mut u64) -> Cycles {
+        let stalls = &self.program.stalls;
+        if stalls.cycles.is_empty() {
+            return Cycles(0);
+        }
+        let place = (unit(draws) * stalls.holds.max(1) as f64) as usize;
+        Cycles(stalls.cycles.get(place).copied().unwrap_or(0))
     }
 
     /// The number of the store's next item, if it has one left. Which thread has it is settled when it asks for the lock.
@@ -229,6 +249,11 @@ impl<L: TryLock<Simulated>> World<L> {
             Served::Replaced(lock) => unsafe { lock.0.unlock(L::Token::from_word(token), self.wait) },
             Served::Spins(lock) => lock.unlock(),
         }
+    }
+
+    /// Steps that guests have begun.
+    pub(crate) fn done(&self) -> u64 {
+        self.done.get()
     }
 
     /// All locks together, at the end of the run.

@@ -26,6 +26,12 @@ pub enum LossKind {
     NewerVersion(u16),
     /// The file's header does not match its checksum. The segments are read; the clock is taken from them.
     FileHeader,
+    /// The end or the stop that the file's header tells does not match its checksum, or not the header's other times. It is not used.
+    Closing,
+    /// A count of dropped events that cannot be. It is not used.
+    Count,
+    /// Records, in a segment without a checksum, that carry a time after that of later records, or after the end.
+    Time,
     /// Bytes where a segment should begin, and none does.
     SegmentHeader,
     /// The file ends inside a segment.
@@ -44,6 +50,8 @@ pub enum LossKind {
     UnknownThread,
     /// The file could not be read, and what the system said.
     Io(std::io::ErrorKind),
+    /// `meta.json` is a pipe, a device or a directory.
+    NoFile,
     /// `meta.json` is damaged.
     Meta,
     /// `meta.json` was written by a newer program, in a version that this one does not read.
@@ -59,6 +67,11 @@ impl std::fmt::Display for Loss {
                 write!(f, "{file}: format version {v}, this program reads up to {}; left out", crate::FORMAT_VERSION)
             }
             LossKind::FileHeader => write!(f, "{file}: damaged file header; clock taken from the segments"),
+            LossKind::Closing => write!(f, "{file}: the end or the stop in the file header is damaged; not used"),
+            LossKind::Count => write!(f, "{file}: a count of dropped events at {offset} is damaged; not used"),
+            LossKind::Time => {
+                write!(f, "{file}: segment at {offset}: {events} records with a time that cannot be; left out")
+            }
             LossKind::SegmentHeader => write!(f, "{file}: {bytes} bytes at {offset} belong to no segment; left out"),
             LossKind::Truncated => write!(f, "{file}: ends {bytes} bytes too early, inside the segment at {offset}"),
             LossKind::Checksum => {
@@ -75,6 +88,7 @@ impl std::fmt::Display for Loss {
             LossKind::Dropped(reason) => write!(f, "{file}: {events} events dropped: {}", reason_text(*reason)),
             LossKind::UnknownThread => write!(f, "{file}: {events} context switches of threads without other events"),
             LossKind::Io(why) => write!(f, "{file}: cannot be read at {offset}: {why}"),
+            LossKind::NoFile => write!(f, "{file}: not a regular file; the run's description is missing"),
             LossKind::Meta => write!(f, "{file}: damaged; the run's description is missing"),
             LossKind::NewerMeta(v) => write!(
                 f,

@@ -1,7 +1,7 @@
 //! All threads' events in the order of time, with one segment a thread in memory.
 
 use super::loss::{Loss, LossKind};
-use super::scan::{SegmentAt, records};
+use super::scan::{SegmentAt, believed};
 use crate::clock::Ticks;
 use crate::event::{Event, ThreadIndex, What};
 use crate::record::definition;
@@ -111,7 +111,7 @@ impl Segments {
             buffer.clear();
         }
         let origin = self.origin;
-        records(buffer, segment.base_ticks).filter_map(move |(ticks, raw, bytes)| {
+        believed(buffer, segment.base_ticks, segment.doubt).1.filter_map(move |(_, (ticks, raw, bytes))| {
             let raw = raw.filter(|_| bytes[0] != definition::BYTES)?;
             Some((Ticks(ticks.saturating_sub(origin)), What::decode(raw)?))
         })

@@ -8,6 +8,7 @@ mod loss;
 mod merge;
 mod open;
 mod scan;
+mod times;
 
 pub use loss::{Loss, LossKind};
 pub(crate) use merge::{Merge, Segments};

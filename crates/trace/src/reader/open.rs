@@ -45,7 +45,21 @@ impl Trace {
     pub fn open(directory: &Path) -> Result<Trace, ReadError> {
         let mut losses = Vec::new();
         let mut scans = Vec::new();
-        for path in events_files(directory)? {
+        // The directory first: what is none has no description either.
+        let files = events_files(directory)?;
+        let mut about_meta = None;
+        let meta = Meta::read(directory).unwrap_or_else(|error| {
+            let kind = match error {
+                MetaError::Version { found, .. } => LossKind::NewerMeta(found),
+                MetaError::Io { source, .. } if source.kind() == std::io::ErrorKind::InvalidInput => LossKind::NoFile,
+                MetaError::Io { source, .. } => LossKind::Io(source.kind()),
+                MetaError::Json { .. } => LossKind::Meta,
+            };
+            about_meta = Some(Loss { file: "meta.json".into(), offset: 0, bytes: 0, events: 0, kind });
+            None
+        });
+        let elapsed_ns = meta.as_ref().map(|meta| meta.elapsed_ns).filter(|&ns| ns != 0);
+        for path in files {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let unreadable = |error: std::io::Error| Loss {
                 file: name.clone(),
@@ -54,7 +68,7 @@ impl Trace {
                 events: 0,
                 kind: LossKind::Io(error.kind()),
             };
-            match File::open(&path).map_err(unreadable).and_then(|file| Ok((scan(&file, &name)?, file))) {
+            match File::open(&path).map_err(unreadable).and_then(|file| Ok((scan(&file, &name, elapsed_ns)?, file))) {
                 Ok(scanned) => scans.push(scanned),
                 Err(loss) => losses.push(loss),
             }
@@ -62,15 +76,7 @@ impl Trace {
         if scans.is_empty() {
             return Err(ReadError::Empty { path: directory.to_owned(), losses });
         }
-        let meta = Meta::read(directory).unwrap_or_else(|error| {
-            let kind = match error {
-                MetaError::Version { found, .. } => LossKind::NewerMeta(found),
-                MetaError::Io { source, .. } => LossKind::Io(source.kind()),
-                MetaError::Json { .. } => LossKind::Meta,
-            };
-            losses.push(Loss { file: "meta.json".into(), offset: 0, bytes: 0, events: 0, kind });
-            None
-        });
+        losses.extend(about_meta);
         // By start; the list of files was sorted by name, which settles ties.
         scans.sort_by_key(|(scan, _)| scan.start.ticks);
         let mut trace = assemble(scans, losses);

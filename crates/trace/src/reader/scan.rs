@@ -2,6 +2,7 @@
 
 use super::definitions::{Collector, Definitions};
 use super::loss::{Loss, LossKind};
+use super::times::{Doubt, FREQUENCIES, agree};
 use crate::clock::{Moment, Source};
 use crate::event::What;
 use crate::layout::{
@@ -11,7 +12,13 @@ use crate::layout::{
 use crate::record::{RECORD_BYTES, Raw};
 use crate::writer::StopReason;
 use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
+
+/// The largest page of a machine: a recorder reserves its first one whatever its limit.
+const MOST_PAGE: u64 = 64 << 10;
+/// How far times may go back in a segment, in ticks, where the clock's rate is lost with the header: 10 ms at 3 GHz.
+const UNKNOWN_SLACK: u64 = 30_000_000;
 
 /// One segment that can be read.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +34,8 @@ pub(crate) struct SegmentAt {
     pub(crate) first: u64,
     /// Raw ticks of the earliest of those; `u64::MAX` if there is none.
     pub(crate) first_switch: u64,
+    /// No checksum says that its records are as they were written.
+    pub(crate) doubt: Option<Doubt>,
 }
 
 /// A thread, as far as one file knows it.
@@ -57,6 +66,8 @@ pub(super) struct Scan {
     pub(super) definitions: Definitions,
     pub(super) losses: Vec<Loss>,
     name: String,
+    version: u16,
+    doubt: Doubt,
 }
 
 /// Time (raw ticks) and content of each record in `bytes`; `None` content: never written.
@@ -70,30 +81,62 @@ pub(super) fn records(bytes: &[u8], base: u64) -> impl Iterator<Item = (u64, Opt
     })
 }
 
-/// Goes over a file. `Err`: nothing in it can be used.
-pub(super) fn scan(file: &File, name: &str) -> Result<Scan, Loss> {
+/// As [`records`], without those whose time cannot be, if there is doubt; and how many these are.
+pub(super) fn believed(
+    bytes: &[u8],
+    base: u64,
+    doubt: Option<Doubt>,
+) -> (u64, impl Iterator<Item = (usize, (u64, Option<Raw>, &[u8]))>) {
+    let impossible = doubt.map_or_else(Vec::new, |doubt| doubt.impossible(bytes, base));
+    let count = impossible.len() as u64;
+    let mut left = impossible.into_iter().peekable();
+    (count, records(bytes, base).enumerate().filter(move |(place, _)| left.next_if_eq(place).is_none()))
+}
+
+/// Goes over a file of a run that took `elapsed_ns`, where that is known. `Err`: nothing in it can be used.
+pub(super) fn scan(file: &File, name: &str, elapsed_ns: Option<u64>) -> Result<Scan, Loss> {
     let whole = |kind| Loss { file: name.to_owned(), offset: 0, bytes: 0, events: 0, kind };
     let len = file.metadata().map_err(|error| whole(LossKind::Io(error.kind())))?.len();
     let mut head = [0u8; FILE_HEADER_BYTES];
     let got = read_at(file, &mut head, 0).map_err(|error| whole(LossKind::Io(error.kind())))?;
-    let sound = got >= file::CRC + 4 && crc32fast::hash(&head[..file::CRC]) == u32_at(&head, file::CRC);
+    let checked = got >= file::CRC + 4 && crc32fast::hash(&head[..file::CRC]) == u32_at(&head, file::CRC);
     if head[..8] != FILE_MAGIC && (got < 8 || len <= FILE_HEADER_BYTES as u64) {
         return Err(whole(LossKind::NotATrace));
     }
     let version = u16::from_le_bytes([head[file::VERSION], head[file::VERSION + 1]]);
-    if sound && version > FORMAT_VERSION {
+    if checked && version > FORMAT_VERSION {
         return Err(whole(LossKind::NewerVersion(version)));
     }
+    let sound = checked && FREQUENCIES.contains(&u64_at(&head, file::FREQUENCY));
     let mut scan = Scan::from_header(&head, sound, name);
     if !sound {
         scan.losses.push(whole(LossKind::FileHeader));
     }
-    scan.walk(file, len);
+    scan.close(&head, sound, elapsed_ns);
+    // A recorder writes nothing behind its own limit but the first page.
+    let most = if sound { u64_at(&head, file::LIMIT).max(MOST_PAGE) } else { u64::MAX };
+    if len > most {
+        scan.lose(most, len - most, 0, LossKind::SegmentHeader);
+    }
+    scan.walk(file, len.min(most));
     if scan.segments.is_empty() && !sound {
         return Err(whole(LossKind::NotATrace));
     }
     scan.add_up();
     Ok(scan)
+}
+
+/// Where data begins at `offset` or behind, at a multiple of the grain; `None`: nowhere. What lies between was never written.
+fn next_data(file: &File, offset: u64) -> Option<u64> {
+    let asked = libc::off_t::try_from(offset).ok()?;
+    // SAFETY: the descriptor is open; its position is used by nobody, as all reads name their place.
+    let found = unsafe { libc::lseek(file.as_raw_fd(), asked, libc::SEEK_DATA) };
+    if found < 0 {
+        // ENXIO: a hole to the end. A file system that knows no holes says another error, or that all is data.
+        let hole = std::io::Error::last_os_error().raw_os_error() == Some(libc::ENXIO);
+        return (!hole).then_some(offset);
+    }
+    Some((found as u64 / GRAIN as u64 * GRAIN as u64).max(offset))
 }
 
 /// Reads as much as there is.
@@ -114,26 +157,70 @@ impl Scan {
     fn from_header(head: &[u8], sound: bool, name: &str) -> Scan {
         let fixed = |at| if sound { u64_at(head, at) } else { 0 };
         let start = Moment { ticks: fixed(file::START_TICKS), monotonic_ns: fixed(file::START_MONOTONIC) };
-        let end = Moment { ticks: u64_at(head, file::END_TICKS), monotonic_ns: u64_at(head, file::END_MONOTONIC) };
-        let finished = sound && u32_at(head, file::FINISHED) == 1 && end.ticks > start.ticks;
-        let stopped = StopReason::from_number(u32_at(head, file::STOP)).map(|r| (r, u64_at(head, file::STOP_TICKS)));
         Scan {
             pid: fixed(file::PID) as u32,
             parent: fixed(file::PARENT) as u32,
             source: if sound { Source::from_number(u32_at(head, file::CLOCK)) } else { None }.unwrap_or(Source::Tsc),
             frequency: fixed(file::FREQUENCY),
             start,
-            latest: if finished { end } else { start },
+            latest: start,
             realtime_ns: fixed(file::START_REALTIME),
-            finished,
-            stopped: if sound { stopped } else { None },
-            dropped: if sound { u64_at(head, file::DROPPED) } else { 0 },
+            finished: false,
+            stopped: None,
+            dropped: 0,
             segments: Vec::new(),
             threads: Vec::new(),
             definitions: Definitions::default(),
             losses: Vec::new(),
             name: name.to_owned(),
+            version: if sound { u16::from_le_bytes([head[file::VERSION], head[file::VERSION + 1]]) } else { FORMAT_VERSION },
+            doubt: Doubt { end: u64::MAX, slack: if sound { fixed(file::FREQUENCY) / 100 } else { UNKNOWN_SLACK } },
         }
+    }
+
+    /// What the header tells of the end and of a stop, as far as it can be believed.
+    fn close(&mut self, head: &[u8], sound: bool, elapsed_ns: Option<u64>) {
+        if !sound {
+            return;
+        }
+        let end = Moment { ticks: u64_at(head, file::END_TICKS), monotonic_ns: u64_at(head, file::END_MONOTONIC) };
+        let (reason, error) = (u32_at(head, file::STOP), u32_at(head, file::STOP_ERROR));
+        let at = u64_at(head, file::STOP_TICKS);
+        // Zeros are what was never written. The end's checksum is written before the mark that it is whole, so it counts alone.
+        let (end_told, end_checks) = match self.version {
+            1 => (u32_at(head, file::FINISHED) == 1, true),
+            _ => (
+                end != Moment::default() || u32_at(head, file::END_CRC) != 0,
+                layout::end_crc(end) == u32_at(head, file::END_CRC),
+            ),
+        };
+        self.finished = end_told && end_checks && agree(self.source, self.frequency, self.start, end);
+        if self.finished {
+            self.latest = end;
+            self.doubt.end = end.ticks;
+        } else if let Some(ns) = elapsed_ns {
+            let ticks = u128::from(ns) * u128::from(self.frequency) / 1_000_000_000;
+            self.doubt.end = self.start.ticks.saturating_add(u64::try_from(ticks).unwrap_or(u64::MAX));
+        }
+        let stop_checks = self.version < 2 || layout::stop_crc(reason, error, at) == u32_at(head, file::STOP_CRC);
+        let stop_told = (reason, error, at) != (0, 0, 0) || (self.version > 1 && u32_at(head, file::STOP_CRC) != 0);
+        let fits = at >= self.start.ticks && at <= self.doubt.end.saturating_add(self.doubt.slack);
+        if stop_told && stop_checks && fits {
+            self.stopped = StopReason::from_number(reason).map(|reason| (reason, at));
+        }
+        if end_told && !self.finished || stop_told && self.stopped.is_none() {
+            self.lose(0, 0, 0, LossKind::Closing);
+        }
+        self.dropped = self.count(0, u64_at(head, file::DROPPED));
+    }
+
+    /// A count of dropped events; none where it is damaged.
+    fn count(&mut self, offset: u64, counter: u64) -> u64 {
+        let believed = layout::dropped(self.version, counter);
+        if believed.is_none() {
+            self.lose(offset, 0, 0, LossKind::Count);
+        }
+        believed.unwrap_or(0)
     }
 
     fn lose(&mut self, offset: u64, bytes: u64, events: u64, kind: LossKind) {
@@ -177,7 +264,7 @@ impl Scan {
                     if buffer[..got].iter().any(|b| *b != 0) {
                         self.lose(offset, got as u64, 0, LossKind::SegmentHeader);
                     }
-                    offset += GRAIN as u64;
+                    offset = next_data(file, offset + GRAIN as u64).unwrap_or(len);
                 }
             }
         }
@@ -194,7 +281,8 @@ impl Scan {
             if self.start.monotonic_ns == 0 || header.base.ticks < self.start.ticks {
                 self.start = header.base;
             }
-            if header.base.ticks > self.latest.ticks {
+            let fits = self.frequency == 0 || agree(self.source, self.frequency, self.start, header.base);
+            if header.base.ticks > self.latest.ticks && fits {
                 self.latest = header.base;
             }
         }
@@ -207,16 +295,18 @@ impl Scan {
             self.lose(offset, bytes.len() as u64, 0, LossKind::Checksum);
         }
         let data = if sound { &bytes[SEGMENT_HEADER_BYTES..sealed] } else { &bytes[SEGMENT_HEADER_BYTES..] };
-        self.content(offset, header, data, u64_at(bytes, segment::DROPPED));
+        let dropped = self.count(offset, u64_at(bytes, segment::DROPPED));
+        self.content(offset, header, data, dropped, (!sound).then_some(self.doubt));
     }
 
-    fn content(&mut self, offset: u64, header: SegmentHeader, data: &[u8], dropped: u64) {
+    fn content(&mut self, offset: u64, header: SegmentHeader, data: &[u8], dropped: u64, doubt: Option<Doubt>) {
         let mut definitions = std::mem::take(&mut self.definitions);
         let mut collector = Collector::new();
         let (mut events, mut unknown, mut holes, mut trailing) = (0, 0, 0, 0);
         let (mut first, mut first_switch, mut last) = (u64::MAX, u64::MAX, 0);
         let mut used = 0;
-        for (i, (ticks, raw, bytes)) in records(data, header.base.ticks).enumerate() {
+        let (impossible, records) = believed(data, header.base.ticks, doubt);
+        for (i, (ticks, raw, bytes)) in records {
             let Some(raw) = raw else {
                 trailing += 1;
                 continue;
@@ -243,6 +333,7 @@ impl Scan {
             (holes, LossKind::Unfinished),
             (unknown, LossKind::UnknownRecord),
             (collector.cut, LossKind::CutDefinition),
+            (impossible, LossKind::Time),
         ] {
             if count > 0 {
                 self.lose(offset, count * RECORD_BYTES as u64, count, kind);
@@ -259,6 +350,7 @@ impl Scan {
                 base_ticks: header.base.ticks,
                 first,
                 first_switch,
+                doubt,
             });
         }
     }
@@ -272,11 +364,11 @@ impl Scan {
                 kept.first = kept.first.min(next.first);
                 kept.last = kept.last.max(next.last);
                 kept.events += next.events;
-                kept.dropped += next.dropped;
+                kept.dropped = kept.dropped.saturating_add(next.dropped);
             }
             same
         });
-        let dropped = self.dropped + self.threads.iter().map(|t| t.dropped).sum::<u64>();
+        let dropped = self.threads.iter().fold(self.dropped, |sum, thread| sum.saturating_add(thread.dropped));
         self.dropped = dropped;
         if let Some((reason, _)) = self.stopped {
             self.lose(0, 0, dropped, LossKind::Dropped(reason));

@@ -3,7 +3,7 @@
 //! Segments are aligned to [`SPAN`] in memory, so an address inside one leads to its header by masking. That keeps a thread's
 //! whole state in one word, the cursor, which a signal handler cannot see half-changed.
 
-use crate::layout::{BACK, SEGMENT_HEADER_BYTES, SPAN, SegmentHeader, segment};
+use crate::layout::{BACK, DROP, SEGMENT_HEADER_BYTES, SPAN, SegmentHeader, segment};
 use crate::record::{RECORD_BYTES, Raw};
 use crate::sys::{self, Errno};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
@@ -82,7 +82,7 @@ impl Segment {
         let dropped = self.word64(segment::DROPPED);
         // Only this thread writes it. A handler between the two lines costs one count, which a locked instruction for
         // every dropped event would not be worth.
-        dropped.store(dropped.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        dropped.store(dropped.load(Ordering::Relaxed).wrapping_add(DROP), Ordering::Relaxed);
     }
 
     pub(crate) fn is_sealed(self) -> bool {

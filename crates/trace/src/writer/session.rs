@@ -2,7 +2,7 @@
 
 use super::segment::Segment;
 use crate::clock::{self, Moment, Source};
-use crate::layout::{FILE_HEADER_BYTES, FileHeader, GRAIN, SegmentHeader, file};
+use crate::layout::{self, DROP, FILE_HEADER_BYTES, FileHeader, GRAIN, SegmentHeader, file};
 use crate::sys::{self, Errno};
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
@@ -206,6 +206,7 @@ impl Session {
         let end = Moment::now(self.source());
         self.word64(file::END_MONOTONIC).store(end.monotonic_ns, Ordering::Relaxed);
         self.word64(file::END_TICKS).store(end.ticks, Ordering::Relaxed);
+        self.word32(file::END_CRC).store(layout::end_crc(end), Ordering::Relaxed);
         self.word32(file::FINISHED).store(1, Ordering::Release);
     }
 
@@ -311,7 +312,7 @@ impl Session {
     /// Counts an event of a thread that never got a segment.
     pub(crate) fn count_dropped(&self) {
         if self.state.load(Ordering::Acquire) == STOPPED {
-            self.word64(file::DROPPED).fetch_add(1, Ordering::Relaxed);
+            self.word64(file::DROPPED).fetch_add(DROP, Ordering::Relaxed);
         }
     }
 
@@ -338,8 +339,10 @@ impl Session {
     fn stop(&self, reason: StopReason, error: Errno) {
         let first = self.word32(file::STOP).compare_exchange(0, reason as u32, Ordering::Relaxed, Ordering::Relaxed);
         if first.is_ok() {
-            self.word32(file::STOP_ERROR).store(error.0 as u32, Ordering::Relaxed);
-            self.word64(file::STOP_TICKS).store(clock::now(self.source()), Ordering::Relaxed);
+            let (code, at) = (error.0 as u32, clock::now(self.source()));
+            self.word32(file::STOP_ERROR).store(code, Ordering::Relaxed);
+            self.word64(file::STOP_TICKS).store(at, Ordering::Relaxed);
+            self.word32(file::STOP_CRC).store(layout::stop_crc(reason as u32, code, at), Ordering::Relaxed);
         }
         // Only from OPEN: a fork's child may have closed meanwhile.
         let _ = self.state.compare_exchange(OPEN, STOPPED, Ordering::Release, Ordering::Relaxed);

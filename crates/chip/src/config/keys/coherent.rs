@@ -6,11 +6,15 @@ use crate::config::coherent::{
     Coherent, Contention, DieLinks, DirectoryKind, HomePlacement, HomePolicy, Inclusion, Level, Network, Placement,
     Replacement, Shared, Topology,
 };
+use crate::config::limits::MOST_CORES;
 use baton_noc::Pipeline;
 use baton_noc::allocator::{ALLOCATORS, AllocatorKind};
 use baton_noc::arbiter::{ARBITERS, ArbiterKind};
 use baton_noc::routing::{ROUTINGS, RoutingKind};
 use baton_units::{Cycles, Hertz};
+
+/// Routers in a row at most: a path holds 1,024, with the end of the way.
+const MOST_ROUTERS: u64 = 1023;
 
 /// What the setters write into; a file that is not of this model is refused after it was read.
 fn of(chip: &mut Chip) -> &mut Coherent {
@@ -148,7 +152,7 @@ const REST: &[Key] = &[
     key!(parsed "directory.kind", directory.kind, DirectoryKind, "how an entry names sharers"),
     key!(cycles "directory.latency", directory.latency,
         "from a request's turn at its home to what it causes there; beside shared.latency, not before it"),
-    key!(count "home.banks", home.banks, 1, 4096, "homes, over which lines are spread; each has its bank of the shared level"),
+    key!(count "home.banks", home.banks, 1, MOST_CORES, "homes, over which lines are spread; each has its bank of the shared level"),
     key!(choice "home.placement", home.placement, HomePlacement,
         "lines go round all homes, or round those of the NUMA node that touched the page first"),
     key!(choice "home.policy", home.policy, HomePolicy,
@@ -175,7 +179,7 @@ const REST: &[Key] = &[
     key!(choice "network.topology", network.topology, Topology, "how routers are joined"),
     Key {
         path: "network.width",
-        kind: ValueKind::Count(1, 1024),
+        kind: ValueKind::Count(1, MOST_ROUTERS),
         fixed: Need::No,
         coherent: Need::May,
         what: "routers in a row of a mesh or torus, which alone have it",
@@ -184,7 +188,7 @@ const REST: &[Key] = &[
     },
     Key {
         path: "network.height",
-        kind: ValueKind::Count(1, 1024),
+        kind: ValueKind::Count(1, MOST_ROUTERS),
         fixed: Need::No,
         coherent: Need::May,
         what: "rows of a mesh or torus, which alone have it",

@@ -14,8 +14,8 @@ pub(super) struct Array {
     pub(super) slot: Vec<u32>,
     /// When each way was used last, by `clock`; for the least recently used.
     used: Vec<u32>,
-    /// A tree of bits for each set; for the pseudo least recently used.
-    trees: Vec<u64>,
+    /// A tree of bits for each set, one bit fewer than it has ways; for the pseudo least recently used.
+    trees: Vec<u128>,
     ways: usize,
     sets: usize,
     replacement: Replacement,
@@ -23,9 +23,12 @@ pub(super) struct Array {
 }
 
 impl Array {
-    /// The arrays of `owners`, each of the size that `level` says.
-    pub(super) fn new(level: &Level, line_bytes: u32, owners: u32) -> Array {
-        let (ways, sets) = (level.ways as usize, level.sets(line_bytes) as usize);
+    /// The arrays of `owners`, each of the size that `level` says, for a memory of `lines` lines. Sets beyond these would stay empty,
+    /// as would ways beyond the lines that can come to a set: they are left out, which changes nothing but the room.
+    pub(super) fn new(level: &Level, line_bytes: u32, owners: u32, lines: usize) -> Array {
+        let lines = lines.next_power_of_two();
+        let sets = level.sets(line_bytes).min(lines as u64) as usize;
+        let ways = (level.ways as usize).min(lines / sets);
         let all = ways * sets * owners as usize;
         let lru = level.replacement == Replacement::Lru;
         Array {
@@ -70,7 +73,7 @@ impl Array {
                 while half != 0 {
                     // Each bit points away from the half that was used.
                     let upper = at & half != 0;
-                    let bit = 1u64 << node;
+                    let bit = 1u128 << node;
                     self.trees[set] = if upper { self.trees[set] & !bit } else { self.trees[set] | bit };
                     node = node * 2 + usize::from(upper);
                     half /= 2;
@@ -148,7 +151,7 @@ mod tests {
 
     fn array(replacement: Replacement) -> Array {
         let level = Level { size_bytes: 4 * 2 * 64, ways: 4, replacement, ..Level::default() };
-        Array::new(&level, 64, 3)
+        Array::new(&level, 64, 3, 1 << 20)
     }
 
     #[test]
@@ -182,5 +185,26 @@ mod tests {
         assert_eq!(goes(&array), 4, "the other half, and there the one not used last");
         array.touch(array.find(0, 4, 4).unwrap());
         assert_eq!(goes(&array), 2);
+    }
+
+    #[test]
+    fn room_that_no_line_can_come_to_is_not_kept() {
+        let level = Level { size_bytes: 1 << 40, ways: 128, replacement: Replacement::Lru, ..Level::default() };
+        let array = Array::new(&level, 64, 2, 1000);
+        assert_eq!((array.sets, array.ways, array.tags.len()), (1024, 1, 2048));
+        let level = Level { size_bytes: 128 * 64 * 64, ways: 128, replacement: Replacement::Plru, ..Level::default() };
+        let array = Array::new(&level, 64, 1, 4096);
+        assert_eq!((array.sets, array.ways), (64, 64), "64 of 4,096 lines go to each set");
+    }
+
+    #[test]
+    fn the_widest_set_has_a_tree() {
+        let level = Level { size_bytes: 128 * 64, ways: 128, replacement: Replacement::Plru, ..Level::default() };
+        let mut array = Array::new(&level, 64, 1, 1 << 20);
+        for line in 0..128 {
+            let way = array.place(0, line, |_| true).unwrap();
+            array.put(way, line);
+        }
+        assert_eq!(array.line(array.place(0, 500, |_| true).unwrap()), 0);
     }
 }

@@ -125,6 +125,16 @@ impl Spec {
     }
 }
 
+/// What the steps of a request take together at most: its way to its home and to other cores and back, each with what waits at its
+/// end.
+fn steps(chip: &Chip, config: &coherent::Coherent) -> u64 {
+    let caches = [Some(config.l1), config.l2, config.shared.map(|shared| shared.bank)];
+    let caches = caches.into_iter().flatten().map(|level| level.latency.0);
+    let home = [config.directory.latency, config.home.cycles, config.home.atomic].map(|cycles| cycles.0);
+    let rest = [config.dram.row_miss, config.network.local, chip.cache.atomic].map(|cycles| cycles.0);
+    caches.chain(home).chain(rest).sum::<u64>() * 8
+}
+
 impl<S: CoreSet> State<S> {
     /// Caches and homes are empty, and nothing is under way.
     fn new(chip: &Chip, config: &coherent::Coherent, spec: &Spec, lines: usize) -> Result<State<S>, Unbuilt> {
@@ -136,10 +146,10 @@ impl<S: CoreSet> State<S> {
         Ok(State {
             now: 0,
             next: u64::MAX,
-            exchange: Exchange::new(flights, Pages::new(config, lines, &spec.map), count),
+            exchange: Exchange::new(flights, Pages::new(config, lines, &spec.map), count, steps(chip, config)),
             caches: Caches {
-                l1: config.l2.is_some().then(|| Array::new(&config.l1, line_bytes, count)),
-                outer: Array::new(&config.l2.unwrap_or(config.l1), line_bytes, count),
+                l1: config.l2.is_some().then(|| Array::new(&config.l1, line_bytes, count, lines)),
+                outer: Array::new(&config.l2.unwrap_or(config.l1), line_bytes, count, lines),
                 cores: vec![Core::default(); count as usize],
                 slots: Slab::new(),
                 waiters: Slab::new(),
@@ -149,7 +159,7 @@ impl<S: CoreSet> State<S> {
                 entry_of,
                 entries: Vec::new(),
                 all: (0..config.home.banks).map(|_| Home::default()).collect(),
-                bank: config.shared.map(|shared| Array::new(&shared.bank, line_bytes, config.home.banks)),
+                bank: config.shared.map(|shared| Array::new(&shared.bank, line_bytes, config.home.banks, lines)),
                 victims: 0,
             },
             memories,

@@ -10,8 +10,8 @@ use crate::base::token::Token;
 use crate::memory::border::Notice;
 use crate::memory::parts::Parts;
 
-/// Cycles without any request served after which the memory system is taken to hang. Beyond every queue that a chip can
-/// have: 1,024 cores that all miss to one home, each served alone by memory.
+/// Cycles without any request served after which the memory system is taken to hang, beside what single steps of a request take.
+/// Beyond every queue that a chip can have: 1,024 cores that all miss to one home, each served alone by memory.
 const PATIENCE: u64 = 2_000_000;
 
 /// What the units share.
@@ -28,12 +28,15 @@ pub(super) struct Exchange {
     pub(super) outstanding: u64,
     /// When a request was served last, or the first of those that are not was made.
     progress: u64,
+    /// How long that may be ago.
+    patience: u64,
     pub(super) counts: Counts,
     pub(super) golden: Golden,
 }
 
 impl Exchange {
-    pub(super) fn new(flights: Flights, pages: Pages, cores: u32) -> Exchange {
+    /// Nothing is under way. `step` is what the steps of one request take together, by the chip file.
+    pub(super) fn new(flights: Flights, pages: Pages, cores: u32, step: u64) -> Exchange {
         Exchange {
             flights,
             events: EventQueue::new(),
@@ -41,6 +44,7 @@ impl Exchange {
             pages,
             outstanding: 0,
             progress: 0,
+            patience: PATIENCE.saturating_add(step),
             counts: Counts::new(cores),
             golden: Golden::default(),
         }
@@ -76,6 +80,6 @@ impl Exchange {
 
     /// The last moment at which the memory system is not taken to hang, if no request is served until then.
     pub(super) fn hangs_after(&self) -> u64 {
-        if self.outstanding == 0 { u64::MAX } else { self.progress.saturating_add(PATIENCE) }
+        if self.outstanding == 0 { u64::MAX } else { self.progress.saturating_add(self.patience) }
     }
 }

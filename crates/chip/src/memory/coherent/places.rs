@@ -45,7 +45,8 @@ impl Map {
             cores_a_node: count / nodes,
             homes_a_node: coherent.home.banks / nodes,
             controllers_a_node: coherent.dram.controllers / nodes,
-            stretch: (coherent.dram.interleave_bytes / u64::from(line_bytes)).max(1) as u32,
+            // A stretch beyond all lines is as good as the longest that their numbers can count.
+            stretch: (coherent.dram.interleave_bytes / u64::from(line_bytes)).clamp(1, 1 << 31) as u32,
         }
     }
 

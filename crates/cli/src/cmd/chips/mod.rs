@@ -118,7 +118,7 @@ pub(super) fn files(dir: &Path) -> anyhow::Result<Vec<Entry>> {
 }
 
 fn entry(path: &Path) -> Entry {
-    let comment = std::fs::read_to_string(path).unwrap_or_default();
+    let comment = baton_trace::files::read_text(path, 4 << 20).unwrap_or_default();
     let comment: Vec<&str> = comment.lines().filter_map(|l| l.strip_prefix("# ")).take(2).collect();
     let (what, can, limits) = match Chip::open(path, &[]) {
         Ok(chip) => (summary(&chip), vec![chip.model().name().to_owned()], String::new()),

@@ -72,9 +72,12 @@ fn search(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), BadInput> {
     Ok(())
 }
 
+/// Longest litmus test that is read.
+const MOST_BYTES: u64 = 4 << 20;
+
 fn read(path: &Path) -> Result<Test, String> {
     let name = path.display().to_string();
-    let text = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;
+    let text = baton_trace::files::read(path, MOST_BYTES).map_err(|error| format!("{name}: {error}"))?;
     let text = String::from_utf8(text).map_err(|error| {
         let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|c| **c == b'\n').count();
         format!("{name}:{line}: this is no text (UTF-8)")

@@ -25,7 +25,7 @@ impl Verdicts {
     /// Reads a table whose header names `suite`, `test` and `verdict_x86_tso`.
     pub(super) fn open(path: &Path) -> Result<Verdicts, BadInput> {
         let bad = |line: usize, what: String| BadInput::new(format_args!("{}:{line}: {what}", path.display()));
-        let text = std::fs::read_to_string(path)
+        let text = baton_trace::files::read_text(path, 64 << 20)
             .map_err(|error| BadInput::new(format_args!("cannot read `{}`: {error}", path.display())))?;
         let mut lines = text.lines().enumerate();
         let header: Vec<&str> = lines.next().map(|(_, line)| line.split(',').collect()).unwrap_or_default();

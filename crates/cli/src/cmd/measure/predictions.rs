@@ -51,7 +51,7 @@ struct Document {
 
 /// Reads the document.
 pub(super) fn read(path: &Path) -> Result<Vec<Said>, BadInput> {
-    let text = std::fs::read(path).map_err(|e| BadInput::new(format!("cannot read {}: {e}", path.display())))?;
+    let text = baton_trace::files::read(path, 256 << 20).map_err(|e| BadInput::new(format!("cannot read {}: {e}", path.display())))?;
     parse(&text).map_err(|e| {
         BadInput::new(format!("{}: line {}, column {}: {e}", path.display(), e.line(), e.column()))
             .hint("expected what `baton whatif DIR --json` prints")
@@ -63,7 +63,9 @@ fn parse(text: &[u8]) -> serde_json::Result<Vec<Said>> {
     let doubt = (!document.trustworthy).then(|| format!("untrustworthy: {}", document.reasons.join("; ")));
     // This machine has one network: of several, the first stands for it.
     let first = document.results.iter().find_map(|said| said.network.clone());
+    // A lock whose every replay failed has no figures.
     let here = document.results.into_iter().filter(|said| said.network.is_none() || said.network == first);
+    let here = here.filter(|said| said.time_ns.median != 0);
     Ok(here.map(|said| Said { doubt: doubt.clone(), ..said }).collect())
 }
 

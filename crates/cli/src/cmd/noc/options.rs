@@ -174,8 +174,11 @@ pub(crate) const COMPARABLE: [&str; 16] = [
     "seed",
 ];
 
+/// Longest network or traffic file that is read.
+const MOST_BYTES: u64 = 64 << 20;
+
 pub(super) fn read(path: &Path) -> anyhow::Result<String> {
-    std::fs::read_to_string(path).map_err(|e| BadInput::new(format!("{}: {e}", path.display())).into())
+    baton_trace::files::read_text(path, MOST_BYTES).map_err(|e| BadInput::new(format!("{}: {e}", path.display())).into())
 }
 
 fn set<T>(place: &mut T, value: Option<T>) {

@@ -42,6 +42,9 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// Longest trace of packets that is read.
+const MOST_BYTES: u64 = 1 << 30;
+
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.write.is_some() && args.traces.len() > 1 {
         return Err(BadInput::new("`--write` takes one trace").into());
@@ -49,7 +52,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut results = vec![];
     for path in &args.traces {
         let file = path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|e| BadInput::new(format!("{file}: {e}")))?;
+        let bytes = baton_trace::files::read(path, MOST_BYTES).map_err(|e| BadInput::new(format!("{file}: {e}")))?;
         let trace = baton_noc::trace::read(&file, &bytes).map_err(input)?;
         if let Some(out) = &args.write {
             let text = baton_noc::trace::write_own(&trace, args.flit_bytes);

@@ -31,6 +31,9 @@ The recorded lock is replayed first and compared with the recorded run. A predic
 there by more than 15%, or of a program more than 5% of which cannot be replayed, is marked
 untrustworthy, with the reason.
 
+Exit codes: 0 done, 1 the replay of a lock failed (its row says why, the others stand) or a file
+could not be written, 2 DIR holds no recording, or bad options.
+
 Examples:
   baton whatif before
   baton whatif before --lock mcs,ticket,spin-park --html whatif.html
@@ -124,7 +127,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     } else {
         print!("{}", text::text(&prediction, &chip));
     }
-    Ok(ExitCode::SUCCESS)
+    // Its row says why; the others stand.
+    let failed = prediction.results.iter().any(|row| row.failed.is_some());
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn open(directory: &Path) -> anyhow::Result<Trace> {

@@ -168,7 +168,7 @@ fn table(rows: &[Predicted]) -> String {
                 row.network.as_ref().map_or((None, None), |network| (network.less_time, network.less_overhead));
             let _ = write!(out, "<td>{}<td>{}<td>{}", escape(network(row)), less(time), less(overhead));
         }
-        let _ = write!(out, "<td>{}", remark(row));
+        let _ = write!(out, "<td>{}", escape(&remark(row)));
     }
     out + "</table></div>\n"
 }

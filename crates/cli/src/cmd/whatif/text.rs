@@ -4,7 +4,7 @@ use crate::ui;
 use baton_chip::Chip;
 use baton_replay::Prediction;
 use baton_replay::network::{OnNetwork, Percent};
-use baton_replay::predict::{Predicted, Spread};
+use baton_replay::predict::{COLLAPSE, Predicted, Spread};
 
 /// Nanoseconds as milliseconds.
 pub(crate) fn ms(ns: u64) -> String {
@@ -27,7 +27,8 @@ pub(crate) fn range(spread: Spread) -> String {
 pub(crate) fn remark(row: &Predicted) -> String {
     let all = [
         if row.recorded { "recorded lock" } else { "" },
-        if row.cut_off == 0 { "" } else { "collapse: cut off, at least this" },
+        &failure(row),
+        &collapse(row),
         // OCOR marks only what a lock gives hints for.
         if row.network.as_ref().is_some_and(|network| network.marks && network.marked_packets == 0) {
             "carries no marks: this lock gives no hints"
@@ -36,6 +37,26 @@ pub(crate) fn remark(row: &Predicted) -> String {
         },
     ];
     all.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+/// Why a row has no figures, or those of fewer seeds.
+fn failure(row: &Predicted) -> String {
+    row.failed.as_ref().map_or_else(String::new, |failed| {
+        let why = failed.why.lines().next().unwrap_or_default().trim_end_matches(':');
+        format!("replay failed with {} of {} seeds: {why}", failed.seeds, failed.seeds as usize + row.by_seed_ns.len())
+    })
+}
+
+/// Runs that were cut off, or that took far longer than the others.
+fn collapse(row: &Predicted) -> String {
+    let (cut, all) = (row.cut_off as usize, row.by_seed_ns.len());
+    if cut == all && all != 0 {
+        return format!("collapse: more than {COLLAPSE}×");
+    }
+    match row.sudden().max(cut) {
+        0 => String::new(),
+        sudden => format!("{sudden} of {all} runs collapse{}", if cut == 0 { "" } else { ", cut off" }),
+    }
 }
 
 /// The network of a row; of the recorded lock's: the chip's own.

@@ -3,7 +3,6 @@
 use super::{Mode, Walk};
 use crate::program::Op;
 use baton_trace::{ProcessIndex, What};
-use std::collections::VecDeque;
 
 impl Walk<'_> {
     pub(super) fn family(&mut self, id: usize, t: u64, what: What, process: ProcessIndex) {
@@ -12,6 +11,7 @@ impl Walk<'_> {
             What::Create { .. } => {
                 self.gap(id, t);
                 self.states[id].mode = Mode::Busy;
+                self.states[id].creating = t;
             }
             What::Created { handle, error } => {
                 if self.states[id].mode == Mode::Busy {
@@ -20,7 +20,13 @@ impl Walk<'_> {
                 } else {
                     self.gap(id, t);
                 }
-                let child = self.starts.get_mut(&(process, handle)).and_then(VecDeque::pop_front);
+                // A thread that began before had the handle in an earlier life.
+                let since = self.states[id].creating;
+                let starts = self.starts.get_mut(&(process, handle));
+                let child = starts.and_then(|starts| {
+                    while starts.pop_front_if(|(began, _)| *began < since).is_some() {}
+                    starts.pop_front().map(|(_, child)| child)
+                });
                 if let Some(child) = child.filter(|_| error == 0) {
                     self.by_handle.insert((process, handle), child);
                     self.started[child as usize] = true;

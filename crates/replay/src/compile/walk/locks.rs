@@ -16,6 +16,7 @@ impl Walk<'_> {
                 [] if site == SiteId::UNKNOWN => 0,
                 [] => Address::MAX - Address::from(site.0),
             };
+            self.states[id].site = place;
             *self.sites.entry((lock, place)).or_default().entry(id as u32).or_default() += 1;
             self.threads[id].steps.push(Raw::Site(lock, place, t));
         }
@@ -74,12 +75,22 @@ impl Walk<'_> {
 
     /// The thread has the lock from now on.
     fn hold(&mut self, id: usize, t: u64, lock: u32, foreign: bool) {
+        if let Some(other) = self.objects.locks[lock as usize].holder.filter(|&other| other as usize != id) {
+            // It had been given up, and that is not in the trace.
+            self.states[other as usize].depth.remove(&lock);
+            self.op(other as usize, Op::Unlock(lock));
+            self.replayability.unmatched_waits += 1;
+        }
+        self.objects.locks[lock as usize].holder = Some(id as u32);
         let depth = self.states[id].depth.entry(lock).or_default();
         *depth += 1;
         if *depth == 1 {
             self.objects.locks[lock as usize].acquisitions += 1;
             self.op(id, Op::Lock(lock));
-            self.states[id].leaf = Some(Leaf { lock, since: t, foreign, pause: self.states[id].pause });
+            let site = std::mem::take(&mut self.states[id].site);
+            let classes = self.classes.len() as u32;
+            let class = *self.classes.entry((site, if site == 0 { lock } else { 0 })).or_insert(classes);
+            self.states[id].leaf = Some(Leaf { lock, since: t, foreign, pause: self.states[id].pause, class });
             self.states[id].after_foreign = foreign.then_some(lock);
         }
     }
@@ -151,15 +162,19 @@ impl Walk<'_> {
             let number = self.objects.lock((process, lock.address), lock.kind);
             if let Some(leaf) = leaf.filter(|leaf| leaf.lock == number) {
                 let ticks = (t - leaf.since).saturating_sub(pause.saturating_sub(leaf.pause));
-                self.holds.push(Hold { lock: number, ticks, foreign: leaf.foreign });
+                self.holds.push(Hold { lock: number, ticks, foreign: leaf.foreign, class: leaf.class });
+                if let (false, Some(Raw::Gap(gap))) = (waits, self.threads[id].steps.last_mut()) {
+                    gap.class = Some(leaf.class);
+                }
             }
             match self.states[id].depth.get_mut(&number) {
                 Some(depth @ 2..) => *depth -= 1,
                 Some(depth @ 1) => {
                     *depth = 0;
+                    self.objects.locks[number as usize].holder = None;
                     self.op(id, Op::Unlock(number));
                 }
-                _ => self.replayability.unmatched_waits += 1,
+                _ => self.foreign_release(id, number),
             }
             let cpu = self.states[id].cpu;
             let (os, ticks) = (&self.chip.os, |cycles: u64| (cycles as f64 * self.ticks_a_cycle) as u64);
@@ -183,5 +198,16 @@ impl Walk<'_> {
         if waits {
             self.wait(id, t, Mode::CondWait(t));
         }
+    }
+
+    /// A thread gave a lock up that it does not hold.
+    fn foreign_release(&mut self, id: usize, lock: u32) {
+        let Some(holder) = self.objects.locks[lock as usize].holder.take() else {
+            self.replayability.unmatched_waits += 1;
+            return;
+        };
+        self.states[holder as usize].depth.remove(&lock);
+        self.objects.locks[lock as usize].handed = true;
+        self.op(id, Op::Unlock(lock));
     }
 }

@@ -11,14 +11,15 @@ impl Walk<'_> {
         match what {
             What::BarrierArrive { barrier, .. } => {
                 self.gap(id, t);
-                let number = self.objects.barrier((process, barrier));
-                self.objects.barriers[number as usize].arrive();
-                self.op(id, Op::Meet(number));
+                self.objects.arrive((process, barrier), id as u32);
                 self.wait(id, t, Mode::Busy);
             }
             What::BarrierLeave { barrier, .. } => {
-                let number = self.objects.barrier((process, barrier));
-                self.objects.barriers[number as usize].leave();
+                // Who came is known now. A meeting that nobody left was still going on at the end, and holds up no replay.
+                match self.objects.leave((process, barrier), id as u32) {
+                    Some(meeting) => self.op(id, Op::Meet(meeting)),
+                    None => self.replayability.unmatched_waits += 1,
+                }
                 self.resume(id, t, Mode::Running);
             }
             What::SemTake { semaphore, .. } => {

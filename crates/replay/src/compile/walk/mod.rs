@@ -20,6 +20,7 @@ mod processor;
 
 use super::dynamic::SharingSite;
 use super::objects::Objects;
+use super::order;
 use super::semaphores::Semaphores;
 use super::tokens::Tokens;
 use super::{Raw, RawThread, Scale, index};
@@ -46,6 +47,8 @@ pub(crate) struct Gap {
     pub(crate) woke: u64,
     /// It follows the acquisition of this lock, which was last held elsewhere.
     pub(crate) after_foreign: Option<u32>,
+    /// It is a whole hold, of this class.
+    pub(crate) class: Option<u32>,
     /// Ticks of it off the CPU: asleep, and ready to run. Filled in by `gaps`.
     pub(crate) asleep: u64,
     pub(crate) ready: u64,
@@ -56,6 +59,8 @@ pub(crate) struct Hold {
     pub(crate) lock: u32,
     pub(crate) ticks: u64,
     pub(crate) foreign: bool,
+    /// Holds that begin at one place in the code are a class; where the place is not known, those of one lock.
+    pub(crate) class: u32,
 }
 
 /// What a thread is doing, as far as events tell.
@@ -80,6 +85,7 @@ struct Leaf {
     foreign: bool,
     /// The recording's own time up to `since`.
     pause: u64,
+    class: u32,
 }
 
 struct State {
@@ -98,6 +104,10 @@ struct State {
     off_since: Option<(u64, Option<bool>)>,
     /// Its last event ended a wait.
     after_wait: bool,
+    /// Where in the code it asked for the lock that it takes next; 0: not known.
+    site: Address,
+    /// When it began to create a thread.
+    creating: u64,
 }
 
 pub(crate) struct Walk<'a> {
@@ -109,7 +119,8 @@ pub(crate) struct Walk<'a> {
     pub(crate) threads: Vec<RawThread>,
     states: Vec<State>,
     pub(crate) started: Vec<bool>,
-    starts: BTreeMap<(ProcessIndex, u64), VecDeque<u32>>,
+    /// By handle: when threads began that had it, and which.
+    starts: BTreeMap<(ProcessIndex, u64), VecDeque<(u64, u32)>>,
     by_handle: BTreeMap<(ProcessIndex, u64), u32>,
     pub(crate) objects: Objects,
     pub(crate) tokens: Tokens,
@@ -124,6 +135,8 @@ pub(crate) struct Walk<'a> {
     /// Acquisitions by lock, place in the code (0: not known) and thread.
     pub(crate) sites: BTreeMap<(u32, Address), BTreeMap<u32, u64>>,
     semaphore_waiters: BTreeMap<u32, u32>,
+    /// Classes of holds by place, or lock.
+    classes: BTreeMap<(Address, u32), u32>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -143,11 +156,13 @@ impl<'a> Walk<'a> {
             leaf: None,
             off_since: None,
             after_wait: false,
+            site: 0,
+            creating: 0,
         };
-        let mut starts: BTreeMap<_, VecDeque<u32>> = BTreeMap::new();
+        let mut starts: BTreeMap<_, VecDeque<(u64, u32)>> = BTreeMap::new();
         for event in trace.events() {
             if let What::ThreadStart { handle } = event.what {
-                starts.entry((trace.process_of(event.thread), handle)).or_default().push_back(event.thread.0);
+                starts.entry((trace.process_of(event.thread), handle)).or_default().push_back((event.time.0, event.thread.0));
             }
         }
         let count = trace.threads.len();
@@ -172,6 +187,7 @@ impl<'a> Walk<'a> {
             around: (Vec::new(), Vec::new()),
             sites: BTreeMap::new(),
             semaphore_waiters: BTreeMap::new(),
+            classes: BTreeMap::new(),
             notes: Vec::new(),
         };
         for event in trace.events() {
@@ -212,6 +228,8 @@ impl<'a> Walk<'a> {
                 *at = places.get(*at).copied().unwrap_or(thread.steps.len());
             }
         }
+        self.hand_over();
+        order::constrain(&mut self.threads, &mut self.tokens);
         let outside = self.started.iter().zip(&self.states).skip(1);
         let outside = outside.filter(|(started, state)| !**started && state.mode != Mode::Out).count();
         self.replayability.from_outside = outside as u64;
@@ -219,6 +237,33 @@ impl<'a> Walk<'a> {
             self.notes
                 .push(format!("{outside} threads start at their recorded times: nobody in the trace started them"));
         }
+    }
+
+    /// A mutex that one thread takes and another gives up is a semaphore of one unit.
+    fn hand_over(&mut self) {
+        let mut units: BTreeMap<u32, u32> = BTreeMap::new();
+        for (lock, _) in (0..).zip(&self.objects.locks).filter(|(_, book)| book.handed) {
+            units.insert(lock, self.objects.semaphores.len() as u32);
+            self.objects.semaphores.push(Some(1));
+        }
+        if units.is_empty() {
+            return;
+        }
+        for step in self.threads.iter_mut().flat_map(|thread| &mut thread.steps) {
+            match step {
+                Raw::Op(op @ Op::Lock(_)) | Raw::Op(op @ Op::Unlock(_)) => {
+                    let (Op::Lock(lock) | Op::Unlock(lock)) = *op else { continue };
+                    if let Some(&unit) = units.get(&lock) {
+                        *op = if matches!(op, Op::Lock(_)) { Op::SemTake(unit) } else { Op::SemPost(unit) };
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.notes.push(format!(
+            "{} mutexes were given up by threads that did not hold them: they are replayed as semaphores",
+            units.len()
+        ));
     }
 
     fn event(&mut self, event: Event) {

@@ -1,0 +1,255 @@
+//! Holds in which a thread waits for others.
+//!
+//! A replay leaves it to the lock who comes first. That is safe while a holder needs nobody: it will give the lock up. A thread that
+//! waits for a token, a barrier or another thread's end while it holds a lock needs others to go on, and these may need the lock first,
+//! as they had it first when the program was recorded. Then the replay would end in a deadlock that the program does not have. So
+//! such a hold waits until all acquisitions that came before it in the recording have been made.
+//!
+//! The same holds for locks that are taken in both orders, which a program does with tries: a try that succeeded is replayed as an
+//! acquisition. And for holds that never end.
+//!
+//! **Why no deadlock is left.** Of all steps at which threads of a replay stand still for ever, take the one that the recording did first.
+//! If it waits for a token, the thread that puts it down stands at a step that was done earlier. So it waits for a lock, and the
+//! lock's holder overtook it. The holder's hold is then none of those that wait for others, so it stands at a lock that another such hold
+//! has, which is in no circle with the first: following these comes to an end, at a thread that does not stand still.
+
+use super::tokens::Tokens;
+use super::{Raw, RawThread};
+use crate::program::Op;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What can be held: a lock, a reader-writer lock, a semaphore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Held {
+    Lock(u32),
+    RwLock(u32),
+    Semaphore(u32),
+}
+
+fn taken(op: Op) -> Option<Held> {
+    match op {
+        Op::Lock(lock) => Some(Held::Lock(lock)),
+        Op::RwLock(lock, _) => Some(Held::RwLock(lock)),
+        Op::SemTake(semaphore) => Some(Held::Semaphore(semaphore)),
+        _ => None,
+    }
+}
+
+fn given(op: Op) -> Option<Held> {
+    match op {
+        Op::Unlock(lock) => Some(Held::Lock(lock)),
+        Op::RwUnlock(lock, _) => Some(Held::RwLock(lock)),
+        Op::SemPost(semaphore) => Some(Held::Semaphore(semaphore)),
+        _ => None,
+    }
+}
+
+fn needs_others(op: Op) -> bool {
+    matches!(op, Op::TokenWait(_) | Op::Meet(_) | Op::Join(_))
+}
+
+/// A hold of a thread, as far as it has come.
+struct Hold {
+    of: Held,
+    /// The acquisition's place in the steps.
+    at: usize,
+    needs_others: bool,
+    inner: BTreeSet<Held>,
+}
+
+/// Goes over a thread's holds; each is told when it ends, with whether it did.
+fn holds(steps: &[Raw], mut told: impl FnMut(&Hold, bool)) {
+    let mut open: Vec<Hold> = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        let Raw::Op(op) = *step else { continue };
+        if needs_others(op) {
+            open.iter_mut().for_each(|hold| hold.needs_others = true);
+        } else if let Some(of) = taken(op) {
+            for hold in &mut open {
+                hold.inner.insert(of);
+            }
+            open.push(Hold { of, at, needs_others: false, inner: BTreeSet::new() });
+        } else if let Some(place) = given(op).and_then(|of| open.iter().rposition(|hold| hold.of == of)) {
+            told(&open.remove(place), true);
+        }
+    }
+    open.iter().for_each(|hold| told(hold, false));
+}
+
+/// Which locks' holders may need others.
+struct Needy {
+    /// Directly, or through a lock that they take.
+    locks: BTreeSet<Held>,
+    /// Locks by the circle of orders that they are in.
+    circles: BTreeMap<Held, usize>,
+}
+
+impl Needy {
+    fn of(threads: &[RawThread]) -> Needy {
+        let mut inner: BTreeMap<Held, BTreeSet<Held>> = BTreeMap::new();
+        let mut locks = BTreeSet::new();
+        for thread in threads {
+            holds(&thread.steps, |hold, ended| {
+                if hold.needs_others || !ended {
+                    locks.insert(hold.of);
+                }
+                if !hold.inner.is_empty() {
+                    inner.entry(hold.of).or_default().extend(&hold.inner);
+                }
+            });
+        }
+        let circles = circles(&inner);
+        for (lock, inside) in &inner {
+            if inside.iter().any(|other| circles.contains_key(lock) && circles.get(lock) == circles.get(other)) {
+                locks.insert(*lock);
+            }
+        }
+        loop {
+            let before = locks.len();
+            for (lock, inside) in &inner {
+                if inside.iter().any(|other| locks.contains(other)) {
+                    locks.insert(*lock);
+                }
+            }
+            if locks.len() == before {
+                return Needy { locks, circles };
+            }
+        }
+    }
+
+    fn is(&self, hold: &Hold, ended: bool) -> bool {
+        let circle = self.circles.get(&hold.of);
+        let through = |other: &Held| {
+            self.locks.contains(other) || circle.is_some_and(|circle| self.circles.get(other) == Some(circle))
+        };
+        hold.needs_others || !ended || hold.inner.iter().any(through)
+    }
+}
+
+/// Locks that are taken within each other in both orders, by the number of their circle.
+fn circles(inner: &BTreeMap<Held, BTreeSet<Held>>) -> BTreeMap<Held, usize> {
+    // By Kosaraju: in the order of leaving, then backwards along the edges.
+    let mut outer: BTreeMap<Held, Vec<Held>> = BTreeMap::new();
+    for (&lock, inside) in inner {
+        for &other in inside {
+            outer.entry(other).or_default().push(lock);
+        }
+    }
+    let (mut left, mut seen) = (Vec::new(), BTreeSet::new());
+    for &root in inner.keys() {
+        let mut stack = vec![(root, false)];
+        while let Some((lock, done)) = stack.pop() {
+            if done {
+                left.push(lock);
+            } else if seen.insert(lock) {
+                stack.push((lock, true));
+                stack.extend(inner.get(&lock).into_iter().flatten().map(|&other| (other, false)));
+            }
+        }
+    }
+    let (mut number, mut placed) = (BTreeMap::new(), BTreeSet::new());
+    for (circle, &root) in left.iter().rev().enumerate() {
+        let mut members = Vec::new();
+        let mut stack = vec![root];
+        while let Some(lock) = stack.pop() {
+            if placed.insert(lock) {
+                members.push(lock);
+                stack.extend(outer.get(&lock).into_iter().flatten());
+            }
+        }
+        // A thread may hold one reader-writer lock twice, as a reader; units of one semaphore can be waited for in a circle.
+        let own = |lock: &Held| matches!(lock, Held::Semaphore(_)) && inner.get(lock).is_some_and(|i| i.contains(lock));
+        if members.len() > 1 || members.iter().any(own) {
+            number.extend(members.into_iter().map(|lock| (lock, circle)));
+        }
+    }
+    number
+}
+
+/// An acquisition.
+struct Taken {
+    time: u64,
+    thread: usize,
+    at: usize,
+    needy: bool,
+}
+
+/// Has holds that need others wait for the acquisitions that came before them.
+pub(crate) fn constrain(threads: &mut [RawThread], tokens: &mut Tokens) {
+    let needy = Needy::of(threads);
+    if needy.locks.is_empty() {
+        return;
+    }
+    let mut taken: BTreeMap<Held, Vec<Taken>> = BTreeMap::new();
+    for (number, thread) in threads.iter().enumerate() {
+        let times = times(thread);
+        holds(&thread.steps, |hold, ended| {
+            if needy.locks.contains(&hold.of) {
+                let needy = needy.is(hold, ended);
+                let entry = Taken { time: times[&hold.at], thread: number, at: hold.at, needy };
+                taken.entry(hold.of).or_default().push(entry);
+            }
+        });
+    }
+    // By thread: steps to put before a place.
+    let mut new: Vec<Vec<(usize, Op)>> = vec![Vec::new(); threads.len()];
+    for all in taken.values_mut() {
+        all.sort_by_key(|one| (one.time, one.thread, one.at));
+        let mut since: BTreeMap<usize, usize> = BTreeMap::new();
+        for one in all {
+            if one.needy {
+                for (&other, &at) in since.iter().filter(|(other, _)| **other != one.thread) {
+                    let token = tokens.fresh();
+                    new[other].push((at + 1, Op::TokenPost(token)));
+                    new[one.thread].push((one.at, Op::TokenWait(token)));
+                }
+                since.clear();
+            }
+            since.insert(one.thread, one.at);
+        }
+    }
+    for (thread, mut new) in threads.iter_mut().zip(new) {
+        // What is put down comes before what is waited for at the same place.
+        new.sort_by_key(|&(at, op)| (at, matches!(op, Op::TokenWait(_))));
+        thread.insert(new);
+    }
+}
+
+/// When the acquisitions of a thread were made: the gap behind them begins there.
+fn times(thread: &RawThread) -> BTreeMap<usize, u64> {
+    let (mut times, mut open) = (BTreeMap::new(), Vec::new());
+    for (at, step) in thread.steps.iter().enumerate() {
+        match step {
+            Raw::Op(op) if taken(*op).is_some() => open.push(at),
+            Raw::Gap(gap) => times.extend(open.drain(..).map(|at| (at, gap.from))),
+            _ => {}
+        }
+    }
+    times.extend(open.drain(..).map(|at| (at, thread.last)));
+    times
+}
+
+impl RawThread {
+    /// Puts steps before places, which ascend.
+    fn insert(&mut self, new: Vec<(usize, Op)>) {
+        if new.is_empty() {
+            return;
+        }
+        let mut cpu = self.cpu.iter_mut().peekable();
+        let (mut new, mut steps) = (new.into_iter().peekable(), Vec::with_capacity(self.steps.len()));
+        for (at, step) in std::mem::take(&mut self.steps).into_iter().enumerate() {
+            while let Some((_, op)) = new.next_if(|(place, _)| *place <= at) {
+                steps.push(Raw::Op(op));
+            }
+            while let Some((place, _)) = cpu.next_if(|(place, _)| *place == at) {
+                *place = steps.len();
+            }
+            steps.push(step);
+        }
+        steps.extend(new.map(|(_, op)| Raw::Op(op)));
+        for (place, _) in cpu {
+            *place = steps.len();
+        }
+        self.steps = steps;
+    }
+}

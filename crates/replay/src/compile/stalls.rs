@@ -1,0 +1,84 @@
+//! Stalls in holds. A page fault, an interrupt or a CPU that is taken away stretches a hold from a fraction of a microsecond to many.
+//! Behind a lock that is handed over, one such hold can send every waiter to sleep, and the convoy outlasts it by far. Where that
+//! happens is chance: replayed at the recorded places, one recording foretells a collapse that the next one does not.
+//!
+//! So holds that are much longer than the usual ones of their class (those that begin at one place in the code) are cut to the usual
+//! length, and what is cut off is put back at random, by the seed, in as many holds and of the same sizes.
+
+use super::walk::Hold;
+use crate::program::Stalls;
+use baton_chip::Chip;
+use baton_units::Cycles;
+
+/// What a hold takes beyond its usual length is a stall if it is more than this.
+pub(crate) const LEAST_NS: f64 = 1000.0;
+/// Classes of fewer holds have no usual length.
+const ENOUGH: usize = 30;
+
+/// The usual hold of a class, in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Usual {
+    /// The median.
+    pub(crate) ticks: u64,
+    /// A longer one has a stall.
+    pub(crate) most: u64,
+}
+
+/// Of each class. What one hold in twenty exceeds is the program's own: a stall lies beyond that by `least`, and by four times
+/// as much as that lies beyond the median.
+pub(crate) fn usual(holds: &[Hold], least: u64) -> Vec<Usual> {
+    let mut classes: Vec<Vec<u64>> = Vec::new();
+    for hold in holds {
+        let class = hold.class as usize;
+        if classes.len() <= class {
+            classes.resize_with(class + 1, Vec::new);
+        }
+        classes[class].push(hold.ticks);
+    }
+    classes.into_iter().map(|ticks| of(ticks, least)).collect()
+}
+
+fn of(mut ticks: Vec<u64>, least: u64) -> Usual {
+    if ticks.len() < ENOUGH {
+        return Usual { ticks: u64::MAX, most: u64::MAX };
+    }
+    ticks.sort_unstable();
+    let (median, high) = (ticks[ticks.len() / 2], ticks[ticks.len() - 1 - ticks.len() / 20]);
+    Usual { ticks: median, most: median.saturating_add(least.max(5 * (high - median))) }
+}
+
+/// What is said of them.
+pub(crate) fn note(stalls: &Stalls, chip: &Chip) -> Option<String> {
+    let longest = chip.core.clock.nanos(Cycles(*stalls.cycles.iter().max()?)).0;
+    let share = stalls.cycles.len() as f64 / stalls.holds.max(1) as f64;
+    Some(format!(
+        "{} of {} holds lasted more than a microsecond beyond their usual length, up to {:.1} µs: each seed draws these anew \
+         at other places ({:.2} in a thousand holds)",
+        stalls.cycles.len(),
+        stalls.holds,
+        longest as f64 * 1e-3,
+        share * 1e3
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(ticks: impl IntoIterator<Item = u64>) -> Vec<Hold> {
+        ticks.into_iter().map(|ticks| Hold { lock: 0, ticks, foreign: false, class: 0 }).collect()
+    }
+
+    #[test]
+    fn a_few_long_holds_are_stalls_and_a_second_kind_of_hold_is_none() {
+        let mut few: Vec<u64> = (0..200).map(|i| 100 + i % 7).collect();
+        few[50] = 5_000;
+        let usual = usual(&holds(few), 1000);
+        assert!((100..=106).contains(&usual[0].ticks) && usual[0].most == usual[0].ticks + 1000, "{usual:?}");
+        // One in ten takes longer: that is what the program does.
+        let two = super::usual(&holds((0..200).map(|i| if i % 10 == 0 { 5_000 } else { 100 })), 1000);
+        assert!(two[0].most > 5_000, "{two:?}");
+        let short = super::usual(&holds([100; 29]), 1000);
+        assert_eq!(short[0].most, u64::MAX, "too few to know");
+    }
+}

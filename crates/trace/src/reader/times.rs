@@ -1,0 +1,70 @@
+//! Times checked against each other, so that one changed byte does not make a run of milliseconds one of years.
+
+use super::scan::records;
+use crate::clock::{Moment, Source};
+use crate::event::What;
+use crate::record::definition;
+
+/// Frequencies that a clock can have: a kilohertz to a hundred gigahertz.
+pub(super) const FREQUENCIES: std::ops::RangeInclusive<u64> = 1_000..=100_000_000_000;
+
+/// Whether two moments of one clock lie apart by about the same on both sides, as a clock of `frequency` has it. That was measured
+/// over half a millisecond of a machine that may have been busy, so a quarter more or less is let pass, and a millisecond.
+pub(super) fn agree(source: Source, frequency: u64, start: Moment, later: Moment) -> bool {
+    let (Some(ticks), Some(ns)) =
+        (later.ticks.checked_sub(start.ticks), later.monotonic_ns.checked_sub(start.monotonic_ns))
+    else {
+        return false;
+    };
+    let frequency = if source == Source::Monotonic { 1_000_000_000 } else { frequency };
+    let expected = u128::from(ns) * u128::from(frequency) / 1_000_000_000;
+    expected.abs_diff(u128::from(ticks)) <= expected / 4 + u128::from(frequency) / 1000
+}
+
+/// What is known of the times in segments that no checksum covers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Doubt {
+    /// The run had ended by then, in raw ticks; `u64::MAX`: not known.
+    pub(crate) end: u64,
+    /// So far a record's time may lie before that of one written earlier: a signal handler's.
+    pub(crate) slack: u64,
+}
+
+impl Doubt {
+    /// The places of records whose time cannot be, ascending: after those of both records behind it; of the last one, after the
+    /// record before and the end. Times within a segment hardly go back, and one record of two behind can itself be damaged.
+    pub(super) fn impossible(&self, bytes: &[u8], base: u64) -> Vec<usize> {
+        let times: Vec<(usize, u64)> = records(bytes, base)
+            .enumerate()
+            .filter_map(|(place, (ticks, raw, _))| {
+                let what = What::decode(raw.filter(|raw| raw.code != definition::BYTES)?)?;
+                (!what.is_own_switch()).then_some((place, ticks))
+            })
+            .collect();
+        let beyond = |ticks: u64, limit: u64| ticks > limit.saturating_add(self.slack);
+        let is_impossible = |at: usize| match (&times[at + 1..], at.checked_sub(1)) {
+            ([], None) => beyond(times[at].1, self.end),
+            ([], Some(before)) => beyond(times[at].1, self.end.max(times[before].1)),
+            ([next], _) => beyond(times[at].1, next.1),
+            ([next, after, ..], _) => beyond(times[at].1, next.1.max(after.1)),
+        };
+        (0..times.len()).filter(|&at| is_impossible(at)).map(|at| times[at].0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_that_the_clock_cannot_have_reached_does_not_agree() {
+        let moment = |ticks, monotonic_ns| Moment { ticks, monotonic_ns };
+        let start = moment(1_000, 5_000);
+        let agree = |later| agree(Source::Tsc, 2_000_000_000, start, later);
+        assert!(agree(moment(1_000 + 20_000_000, 5_000 + 10_000_000)));
+        assert!(agree(moment(1_000 + 23_000_000, 5_000 + 10_000_000)), "the frequency is a hint");
+        assert!(!agree(moment(1_000 + 20_000_000, 5_000 + 10_000_000 + (1 << 40))));
+        assert!(!agree(moment(1_000 + (1 << 40), 5_000 + 10_000_000)));
+        assert!(!agree(moment(0, 5_000)) && !agree(moment(1_000, 0)), "before the start");
+    }
+}
