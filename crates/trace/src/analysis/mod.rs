@@ -28,6 +28,7 @@ mod locks;
 mod objects;
 mod off_cpu;
 mod path;
+mod polls;
 mod relax;
 mod stats;
 mod waits;
