@@ -6,7 +6,7 @@ use std::time::Duration;
 /// A difference below this share is none that matters.
 pub(super) const MARGIN: f64 = 0.01;
 /// A candidate that takes so many times the recorded one's time is out.
-pub(super) const TOO_SLOW: u32 = 5;
+const TOO_SLOW: u32 = 5;
 
 /// Where a candidate stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]

@@ -32,7 +32,8 @@ pub(super) fn faster(first: &[u64], second: &[u64], risk: f64) -> Option<Faster>
     let ratios: Vec<f64> =
         first.iter().zip(second).map(|(a, b)| ((*b).max(1) as f64 / (*a).max(1) as f64).ln()).collect();
     let n = ratios.len();
-    let mut means: Vec<f64> = (0..n).flat_map(|i| (i..n).map(move |j| (i, j))).map(|(i, j)| (ratios[i] + ratios[j]) / 2.0).collect();
+    let mut means: Vec<f64> =
+        (0..n).flat_map(|i| (i..n).map(move |j| (i, j))).map(|(i, j)| (ratios[i] + ratios[j]) / 2.0).collect();
     means.sort_by(f64::total_cmp);
     let cut = cut(n, risk)?;
     let share = |log: f64| 1.0 - log.exp();
