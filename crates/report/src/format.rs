@@ -64,7 +64,12 @@ pub fn ranges(numbers: &[u32]) -> String {
 
 /// A lock's name in the middle of a sentence: one that is only a place (`in f (a.c:1)`, `from f (a.c:1)`) becomes `the lock in …`.
 pub fn lock_phrase(name: &str) -> String {
-    if name.starts_with("in ") || name.starts_with("from ") { format!("the lock {name}") } else { name.to_owned() }
+    phrase("lock", name)
+}
+
+/// The same of another kind of object.
+pub fn phrase(kind: &str, name: &str) -> String {
+    if name.starts_with("in ") || name.starts_with("from ") { format!("the {kind} {name}") } else { name.to_owned() }
 }
 
 /// A word as a shell takes it.

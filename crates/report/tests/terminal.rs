@@ -214,7 +214,7 @@ fn the_path_reads_as_sentences() {
         trace.push(Ticks(at), ThreadIndex(thread), what);
     }
     let text = terminal::summary(&Profile::of(trace.build()).report, Style::default());
-    assert!(text.contains("condition wake up not_empty"), "{text}");
+    assert!(text.contains("condition wake up of not_empty"), "{text}");
     assert!(text.contains("on a CPU in the lock in 0x1001's sections"), "{text}");
     assert!(!text.contains("without in "), "{text}");
 }

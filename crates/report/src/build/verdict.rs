@@ -200,6 +200,14 @@ fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &
         };
         steps.push((share("ready"), step(text, with("baton profile -o again --"))));
     }
+    if share("waiting") >= WORTH_A_STEP {
+        let most = report.critical_path.parts.iter().filter(|part| limit(part) == "waiting").max_by_key(|p| p.total_ns);
+        let object = most.and_then(|part| part.waitable).and_then(|w| report.waitables.get(w as usize));
+        let at = object.map_or_else(String::new, |w| format!(" at {}", crate::format::phrase(&w.kind, &w.name)));
+        let text = format!("let threads wait for each other less often{at}: hand over more at a time, or wake fewer");
+        let events = format!("baton report {} --perfetto waits.pftrace", crate::format::quoted(place));
+        steps.push((share("waiting"), step(text, Some(events))));
+    }
     if share("running") >= WORTH_A_STEP {
         let text = "see which functions take the time".to_owned();
         steps.push((share("running"), step(text, with("perf record -g --"))));

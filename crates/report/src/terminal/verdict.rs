@@ -33,7 +33,8 @@ pub(super) fn verdict(verdict: &Verdict, style: Style) -> String {
 /// What a part of the path is called.
 fn part(report: &Report, part: &PathPart) -> String {
     let lock = part.lock.and_then(|lock| report.locks.get(lock as usize)).map(|lock| lock_phrase(&lock.name));
-    let waitable = part.waitable.and_then(|w| report.waitables.get(w as usize)).map(|w| w.name.clone());
+    let waitable = part.waitable.and_then(|w| report.waitables.get(w as usize));
+    let waitable = waitable.map(|w| crate::format::phrase(&w.kind, &w.name));
     let of = lock.or(waitable).unwrap_or_default();
     let what = match part.kind.as_str() {
         "running" => "on a CPU, outside of critical sections",
@@ -44,7 +45,8 @@ fn part(report: &Report, part: &PathPart) -> String {
         "critical-section-ready" => return format!("ready in {of}'s sections"),
         "critical-section-blocked" => return format!("blocked in {of}'s sections"),
         "critical-section-off-cpu" => return format!("off the CPU in {of}'s sections"),
-        other => return format!("{} {of}", other.replace('-', " ")),
+        other if of.is_empty() => return other.replace('-', " "),
+        other => return format!("{} of {of}", other.replace('-', " ")),
     };
     what.to_owned()
 }

@@ -195,7 +195,9 @@ fn table(rows: &[Predicted]) -> String {
             row.wait.clone(),
             predicted.map_or_else(dash, duration),
             row.measured_ns.map_or_else(dash, duration),
-            row.measured_range_ns.map_or_else(dash, |(low, high)| format!("{} – {}", duration(low), duration(high))),
+            row.measured_range_ns
+                .filter(|(low, high)| low < high)
+                .map_or_else(dash, |(low, high)| format!("{} – {}", duration(low), duration(high))),
             off.unwrap_or_else(dash),
             row.remark.as_deref().and_then(|r| r.split(':').next()).unwrap_or_default().to_owned(),
         ]
