@@ -104,3 +104,34 @@ fn chips_are_found_from_any_folder() {
     assert_eq!(out.status.code(), Some(2));
     assert!(text(&out.stderr).contains("did you mean `ocor64`?"), "{}", text(&out.stderr));
 }
+
+/// Ctrl-C in the middle of the measurement: exit code 130, and the recording that was made on the way is gone.
+#[test]
+fn an_interruption_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = |name: &str| {
+        format!(
+            "#include <pthread.h>\n#include <stdio.h>\n#include <unistd.h>\n\
+             static void *f(void *x) {{ usleep(300000); return x; }}\n\
+             int main(void) {{ FILE *runs = fopen(\"runs\", \"a\"); fputs(\"{name}\", runs); fclose(runs);\n\
+             pthread_t t; pthread_create(&t, 0, f, 0); return pthread_join(t, 0); }}\n"
+        )
+    };
+    compiled(folder.path(), "a", &source("a"));
+    compiled(folder.path(), "b", &source("b"));
+    assert_eq!(baton(folder.path(), &["profile", "-o", "main", "./a"]).status.code(), Some(0));
+    let mut command = Command::new(common::installed().join("bin/baton"));
+    command.env_remove("LD_PRELOAD").env("TMPDIR", folder.path()).current_dir(folder.path());
+    command.args(["try", "--budget", "10m", "--against", "main", "./b"]).stderr(std::process::Stdio::null());
+    let mut child = command.spawn().unwrap();
+    // Recorded twice, and the first runs of the measurement: at least eight of each are still to come.
+    while std::fs::read(folder.path().join("runs")).map_or(0, |runs| runs.len()) < 4 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let left: Vec<_> = folder.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("baton-try")), "{left:?}");
+}

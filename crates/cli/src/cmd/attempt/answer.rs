@@ -112,7 +112,7 @@ impl Answer {
             most_by_lock: verdict.most_by_lock,
             faster: None,
             measured: Vec::new(),
-            next: next.filter(|step| !step.text.contains("another lock")).cloned().collect(),
+            next: next.filter(|step| !is_this(step)).cloned().collect(),
             doubts: verdict.doubts.clone(),
         }
     }
@@ -122,7 +122,7 @@ impl Answer {
         let report = &subject.profile.report;
         let verdict = &report.verdict;
         let share = if verdict.most_by_lock > 0.0 { percent(verdict.most_by_lock) } else { "0%".to_owned() };
-        let look = verdict.next.iter().find(|step| !step.text.contains("another lock"));
+        let look = verdict.next.iter().find(|step| !is_this(step));
         let look = look.map_or_else(String::new, |step| format!("; {}", step.text));
         let text = format!("no lock will help: at most {share} of the critical path is competition{look}");
         Answer::new(subject, Kind::NoLockHelps, text)
@@ -208,6 +208,11 @@ impl Answer {
         }
         out
     }
+}
+
+/// The step that this command is.
+fn is_this(step: &NextStep) -> bool {
+    step.command.as_ref().is_some_and(|command| command.starts_with("baton try "))
 }
 
 fn said(standing: Standing) -> &'static str {

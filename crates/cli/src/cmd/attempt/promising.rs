@@ -20,7 +20,7 @@ pub(super) struct Promising {
 }
 
 /// The locks to choose from: those asked for, or every one whose waiters sleep in the place of a mutex. One whose waiters only spin
-/// is no advice for a program of which nobody knows how many threads it will have.
+/// is no advice for a program that may have more threads than CPUs.
 pub(super) fn choices(asked: &[String], chip: &Chip) -> anyhow::Result<Vec<Replayed>> {
     if !asked.is_empty() {
         return choices::choose(asked, &[], chip);

@@ -113,6 +113,7 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
         header.splice(9..9, ["less time", "less overhead"]);
     }
     out += &ui::table(&header, &rows.collect::<Vec<_>>());
+    out += "overhead: competition overhead, added over threads\n";
     if let Some(first) = prediction.results.iter().find_map(|row| row.network.as_ref()) {
         out += &format!("less time, less overhead: against the same lock on network {}, seed by seed\n", first.name);
     }
