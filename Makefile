@@ -72,6 +72,9 @@ install: build
 	install -D -m 755 $(BUILT)/baton '$(DESTDIR)$(PREFIX)/bin/baton'
 	install -D -m 755 $(BUILT)/libbaton_preload.so '$(DESTDIR)$(PREFIX)/lib/baton/libbaton_preload.so'
 	$(BUILT)/baton man --dir '$(DESTDIR)$(PREFIX)/share/man/man1'
+	install -d '$(DESTDIR)$(PREFIX)/share/baton/chips' '$(DESTDIR)$(PREFIX)/share/baton/profiles'
+	install -m 644 $(filter-out chips/this-host%,$(wildcard chips/*.toml)) '$(DESTDIR)$(PREFIX)/share/baton/chips'
+	cp -R profiles/. '$(DESTDIR)$(PREFIX)/share/baton/profiles'
 	install -d '$(DESTDIR)$(PREFIX)/share/bash-completion/completions'
 	$(BUILT)/baton completions bash > '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/baton'
 	$(MAKE) install-c

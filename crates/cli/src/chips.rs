@@ -1,19 +1,17 @@
 //! Which chip a simulation runs on: the one that was named, else this machine's calibration, else the sample.
 
 use crate::error::BadInput;
-use crate::ui;
+use crate::{places, ui};
 use baton_chip::{Chip, WindowSize};
 use std::path::{Path, PathBuf};
 
-/// Where `baton doctor --calibrate` writes this machine's figures.
-pub(crate) const THIS_HOST: &str = "chips/this-host.toml";
 const SAMPLE: &str = include_str!("../../../chips/sample-host.toml");
 
 /// Choosing a chip on the command line.
 #[derive(Clone, clap::Args)]
 pub(crate) struct ChipArgs {
-    /// Chip file; a bare name means chips/NAME.toml. Left out: chips/this-host.toml (`baton doctor --calibrate` writes
-    /// it), else a built-in sample host.
+    /// Chip file, or a name of `baton chips list`. Left out: this machine, as `baton doctor --calibrate` measured it, else a
+    /// built-in sample host.
     #[arg(long, value_name = "FILE")]
     chip: Option<PathBuf>,
     #[command(flatten)]
@@ -43,9 +41,8 @@ impl ChipArgs {
     /// The file, as it was named: for messages.
     pub(crate) fn name(&self) -> String {
         match &self.chip {
-            Some(path) => found(path).display().to_string(),
-            None if Path::new(THIS_HOST).exists() => THIS_HOST.to_owned(),
-            None => "sample-host.toml".to_owned(),
+            Some(path) => found(path).unwrap_or_else(|_| path.clone()).display().to_string(),
+            None => places::this_host().map_or("sample-host.toml".to_owned(), |path| path.display().to_string()),
         }
     }
 
@@ -61,14 +58,13 @@ impl ChipArgs {
 
     /// Reads the chip; says so where it is the sample.
     pub(crate) fn open(&self) -> anyhow::Result<Chip> {
-        match &self.chip {
-            Some(path) => self.change.open(path),
-            None if Path::new(THIS_HOST).exists() => self.change.open(Path::new(THIS_HOST)),
+        match self.chip.clone().or_else(places::this_host) {
+            Some(path) => self.change.open(&path),
             None => {
-                ui::note(format_args!(
-                    "no {THIS_HOST}: using the built-in sample-host, whose figures are not this machine's \
-                     (`baton doctor --calibrate` measures them)"
-                ));
+                ui::note(
+                    "this machine is not calibrated: using the built-in sample-host, whose figures are not its own \
+                     (`baton doctor --calibrate` measures them)",
+                );
                 let chip = Chip::from_toml_at(SAMPLE, "sample-host.toml", self.change.cores, &self.change.set);
                 chip.map(|chip| self.change.windowed(chip)).map_err(|error| BadInput::new(error).into())
             }
@@ -77,9 +73,9 @@ impl ChipArgs {
 }
 
 impl Change {
-    /// Reads the chip file at `path`, or chips/PATH.toml.
+    /// Reads the chip file at `path`, or of that name.
     pub(crate) fn open(&self, path: &Path) -> anyhow::Result<Chip> {
-        let chip = Chip::open_with(&found(path), self.cores, &self.set);
+        let chip = Chip::open_with(&found(path)?, self.cores, &self.set);
         chip.map(|chip| self.windowed(chip)).map_err(|error| BadInput::new(error).into())
     }
 
@@ -104,10 +100,39 @@ impl ChipArgs {
     }
 }
 
-/// `mesh256` means `chips/mesh256.toml`, unless there is a file of that name.
-fn found(path: &Path) -> PathBuf {
+/// `mesh256` means `mesh256.toml` in the nearest of the folders that hold chips, unless there is a file of that name.
+fn found(path: &Path) -> Result<PathBuf, BadInput> {
     let bare = path.components().count() == 1 && path.extension().is_none();
-    if bare && !path.exists() { Path::new("chips").join(path).with_extension("toml") } else { path.to_owned() }
+    if !bare || path.is_file() {
+        return Ok(path.to_owned());
+    }
+    let folders = places::chip_folders();
+    let file = folders.iter().map(|folder| folder.join(path).with_extension("toml")).find(|file| file.is_file());
+    file.ok_or_else(|| {
+        let known = names();
+        BadInput::unknown("chip", &path.display().to_string(), known.iter().map(String::as_str))
+    })
+}
+
+/// The chip files of all folders, each name once, from the nearest folder.
+pub(crate) fn files() -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for folder in places::chip_folders() {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut chips: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
+        chips.sort();
+        for path in chips {
+            if !files.iter().any(|known| known.file_name() == path.file_name()) {
+                files.push(path);
+            }
+        }
+    }
+    files
+}
+
+/// Their names, as `--chip` takes them.
+pub(crate) fn names() -> Vec<String> {
+    files().iter().filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect()
 }
 
 /// The whole configuration, for results.

@@ -6,6 +6,7 @@
 //! | [`cmd`] | the command line's one definition, and the subcommands |
 //! | [`error`] | bad input against failure, and hints at the nearest known name |
 //! | [`folder`] | directories and files that have their name only when they are whole |
+//! | [`places`] | where shipped files and this machine's calibration lie |
 //! | [`plot`] | pages with one picture each |
 //! | [`values`] | sizes and durations |
 //! | [`ui`] | tables on standard output, notes on standard error, colour |
@@ -19,6 +20,7 @@ mod cmd;
 mod error;
 mod exact;
 mod folder;
+mod places;
 mod plot;
 mod values;
 

@@ -8,14 +8,12 @@
 //! | [`run`](mod@run) | a program on a chip under one lock |
 //! | [`predict`](mod@predict) | many locks and seeds side by side, after a check against the recorded run |
 //! | [`network`] | other networks for the same chip, and what they do |
-//! | [`disturbance`] | whether others used the CPUs while it was recorded |
 //! | [`lives`] | when a program has more than one thread |
 //! | [`scale`] | more threads than were recorded |
 //!
 //! `docs/reference/whatif.md` tells what is assumed and what is not replayed.
 
 pub mod compile;
-pub mod disturbance;
 mod lives;
 pub mod network;
 pub mod predict;

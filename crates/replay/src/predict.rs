@@ -2,7 +2,6 @@
 //! run's own time. Nothing is fitted to the trace: the chip's figures come from its file.
 
 use crate::compile::{Probes, Work, compile, compile_with, cpus};
-use crate::disturbance::disturbed;
 use crate::network::{Network, NoNetwork, OnNetwork};
 use crate::program::{LockSpec, Probe, Program, Replayability};
 use crate::run::{Choice, Ran, RunError, Setup, run};
@@ -10,6 +9,7 @@ use crate::scale::{self, ScaleError};
 use baton_chip::Chip;
 use baton_sync::lock;
 use baton_trace::Trace;
+use baton_trace::disturbance::disturbed;
 use baton_units::{Cycles, Nanos};
 use rayon::prelude::*;
 use serde::Serialize;

@@ -62,6 +62,31 @@ pub fn ranges(numbers: &[u32]) -> String {
     runs.iter().map(run).collect::<Vec<_>>().join(",")
 }
 
+/// A lock's name in the middle of a sentence: one that is only a place (`in f (a.c:1)`, `from f (a.c:1)`) becomes `the lock in …`.
+pub fn lock_phrase(name: &str) -> String {
+    phrase("lock", name)
+}
+
+/// The same of another kind of object.
+pub fn phrase(kind: &str, name: &str) -> String {
+    if name.starts_with("in ") || name.starts_with("from ") { format!("the {kind} {name}") } else { name.to_owned() }
+}
+
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./-_".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// A command as it is typed.
+pub fn shell(command: &[String]) -> String {
+    command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
 fn three_digits(value: f64) -> String {
     match value {
         v if v < 9.995 => format!("{v:.2}"),
@@ -81,6 +106,14 @@ mod tests {
         let expected =
             ["-", "7ns", "999ns", "1.00µs", "1.24µs", "12.3µs", "999µs", "1.00ms", "38.0ms", "12.5s", "100m"];
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn names_and_commands_fit_into_sentences() {
+        assert_eq!(lock_phrase("in Queue::push (queue.h:3)"), "the lock in Queue::push (queue.h:3)");
+        assert_eq!(lock_phrase("cache_lock"), "cache_lock");
+        let command = ["./app", "-n", "two words", "it's", ""].map(str::to_owned);
+        assert_eq!(shell(&command), r"./app -n 'two words' 'it'\''s' ''");
     }
 
     #[test]

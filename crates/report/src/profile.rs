@@ -3,7 +3,7 @@
 use crate::build::{Numbers, build};
 use crate::intervals::{Interval, walk};
 use crate::model::Report;
-use baton_trace::analysis::{Analysis, Window};
+use baton_trace::analysis::{Analysis, ThreadOffCpu, Window, off_cpu};
 use baton_trace::{ReadError, Trace};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +16,7 @@ pub struct Profile {
     /// The same for people, in nanoseconds and with names.
     pub report: Report,
     numbers: Numbers,
+    off_cpu: Vec<ThreadOffCpu>,
 }
 
 /// Why there is no report.
@@ -49,19 +50,32 @@ impl Profile {
     /// # Errors
     /// If it holds no trace, or an empty one. A damaged one is read as far as it goes; the report's limits say what was lost.
     pub fn open(directory: &Path) -> Result<Profile, ProfileError> {
+        Profile::open_as(directory, &directory.display().to_string())
+    }
+
+    /// The same, of a directory that will have another name: the one that the report's commands are to say.
+    ///
+    /// # Errors
+    /// As [`Profile::open`].
+    pub fn open_as(directory: &Path, name: &str) -> Result<Profile, ProfileError> {
         let trace = Trace::open(directory)?;
         if trace.is_empty() {
             let losses = trace.losses.iter().map(ToString::to_string).collect();
             return Err(ProfileError::Empty { directory: directory.to_owned(), losses });
         }
-        Ok(Profile::of(trace))
+        Ok(Profile::named(trace, name))
     }
 
-    /// Analyses a trace.
+    /// Analyses a trace of which no directory is known.
     pub fn of(trace: Trace) -> Profile {
+        Profile::named(trace, "DIR")
+    }
+
+    fn named(trace: Trace, name: &str) -> Profile {
         let analysis = Analysis::of(&trace, Window::whole(&trace));
-        let (report, numbers) = build(&trace, &analysis);
-        Profile { trace, analysis, report, numbers }
+        let off_cpu = off_cpu(&trace);
+        let (report, numbers) = build(&trace, &analysis, &off_cpu, name);
+        Profile { trace, analysis, report, numbers, off_cpu }
     }
 
     /// Goes over the trace and gives each wait, hold and so on to `sink`, in the order of their ends. Their numbers are places in
@@ -70,6 +84,6 @@ impl Profile {
     /// # Errors
     /// The first error of `sink` ends the walk.
     pub fn intervals<E>(&self, sink: impl FnMut(&Interval) -> Result<(), E>) -> Result<(), E> {
-        walk(&self.trace, &self.numbers, sink)
+        walk(&self.trace, &self.off_cpu, &self.numbers, sink)
     }
 }

@@ -18,13 +18,18 @@ fn browser(name: &str) -> Option<&'static str> {
 
 fn profile() -> Profile {
     let mut builder = support::builder(6, 500);
-    builder.meta(Meta {
+    let mut meta = Meta {
         command: ["./index", "--threads", "6", "</script><b>shakespeare.txt"].map(str::to_owned).to_vec(),
         recorder: "baton".to_owned(),
         unseen: vec!["a program that calls futex itself".to_owned()],
         exit_code: Some(0),
+        elapsed_ns: 1_000_000,
         ..Meta::default()
-    });
+    };
+    // Others used a quarter of the two CPUs.
+    meta.host.cpus = 2;
+    meta.extra.insert(baton_trace::disturbance::OTHERS.into(), 500_000.into());
+    builder.meta(meta);
     Profile::of(builder.build())
 }
 
@@ -83,6 +88,8 @@ fn the_page_draws_itself_sorts_and_zooms() {
         const root = document.documentElement;
         const cells = (n) => [...document.querySelectorAll("#lock-table tbody tr")].map((row) => row.cells[n].textContent);
         const heads = () => [...document.querySelectorAll("#lock-table th button")];
+        root.dataset.origins = cells(0).length;
+        document.querySelectorAll("#lock-tabs button")[1].click();
         root.dataset.byWait = cells(0)[0];
         heads()[0].click();
         root.dataset.byName = cells(0).join("|");
@@ -104,11 +111,24 @@ fn the_page_draws_itself_sorts_and_zooms() {
             document.getElementById("zoom-in").click();
             when(() => ink() !== before, (zoomed) => { root.dataset.zoomed = zoomed; });
         });
+        const search = document.getElementById("search");
+        const filter = (text) => { search.value = text; search.dispatchEvent(new Event("input")); };
+        filter("TABLE_");
+        root.dataset.filtered = cells(0).join("|");
+        filter("");
+        root.dataset.unfiltered = cells(0).length;
+        root.dataset.headline = document.querySelector(".headline").textContent;
+        root.dataset.doubt = document.querySelector(".doubt")?.textContent ?? "";
         root.dataset.wide = document.documentElement.scrollWidth > innerWidth;
     "##;
     let dom = dom(browser, folder.path(), 1200, &page, script);
     assert_eq!(attribute(&dom, "error"), None, "the page reports an error");
     assert_eq!(attribute(&dom, "ready"), Some("yes"), "the page's script did not run to its end");
+    assert_eq!(attribute(&dom, "origins"), Some("2"), "the eight rows of one origin are one line");
+    assert_eq!(attribute(&dom, "filtered"), Some("table_lock"));
+    assert_eq!(attribute(&dom, "unfiltered"), Some("9"));
+    assert!(attribute(&dom, "headline").is_some_and(|text| text.contains("critical path")), "the verdict stands first");
+    assert!(attribute(&dom, "doubt").is_some_and(|text| text.contains("other programs used 25%")), "the page warns");
     assert_eq!(attribute(&dom, "by-wait"), Some("table_lock"), "the hot lock stands first");
     let names: Vec<&str> = attribute(&dom, "by-name").expect("sorted by name").split('|').collect();
     let mut sorted = names.clone();
@@ -149,6 +169,24 @@ fn a_long_run_makes_no_larger_a_page() {
     assert_eq!(attribute(&dom, "error"), None);
     assert_eq!(attribute(&dom, "ready"), Some("yes"));
     assert_eq!(attribute(&dom, "wide"), Some("false"), "a narrow page is not wider than its window");
+}
+
+/// A phone shows what was measured and how far off the prediction was, and hides the spread.
+#[test]
+fn a_phone_shows_measured_and_error() {
+    let Some(browser) = browser("a_phone_shows_measured_and_error") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = html::page(&profile(), &predictions());
+    let script = r##"
+        const head = [...document.querySelectorAll("#predictions-body th")];
+        const seen = (th) => th.offsetWidth > 0 && th.getBoundingClientRect().right <= innerWidth;
+        document.documentElement.dataset.seen = head.filter(seen).map((th) => th.textContent).join("|");
+        document.documentElement.dataset.hidden = head.filter((th) => th.offsetWidth === 0).map((th) => th.textContent).join("|");
+    "##;
+    let dom = dom(browser, folder.path(), 500, &page, script);
+    let seen = attribute(&dom, "seen").unwrap_or_default();
+    assert!(seen.starts_with("lock / wait|measured|error"), "{seen}");
+    assert_eq!(attribute(&dom, "hidden"), Some("spread|overhead"));
 }
 
 /// Writes the page where somebody can look at it: `BATON_PAGE=page.html cargo test -p baton-report --test browser`.

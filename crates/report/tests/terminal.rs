@@ -7,11 +7,11 @@ use baton_report::terminal::{self, Style};
 use baton_trace::{Lock, Mode, ThreadIndex, Ticks, What};
 
 #[test]
-fn the_summary_fits_100_columns_and_has_no_colour_unless_asked() {
+fn the_summary_fits_80_columns_and_has_no_colour_unless_asked() {
     let profile = Profile::of(support::trace(6, 400));
     let plain = terminal::summary(&profile.report, Style::default());
     for line in plain.lines() {
-        assert!(line.chars().count() <= terminal::WIDTH, "{} columns: {line}", line.chars().count());
+        assert!(line.chars().count() <= 80, "{} columns: {line}", line.chars().count());
     }
     assert!(!plain.contains('\x1b'));
     for expected in ["table_lock", "Call sites", "Threads", "Critical path", "phase_barrier", "competition overhead"] {
@@ -38,7 +38,7 @@ fn locks_that_nobody_acquired_are_counted_and_not_listed() {
     assert_eq!(used, report.locks.len() - 1, "all but one");
     let text = terminal::summary(&report, Style::default());
     assert!(!text.contains("idle_lock") && text.contains("tried_lock"), "{text}");
-    assert!(text.contains("\n… and 1 lock that nobody acquired\n"), "{text}");
+    assert!(text.contains("\n… and 1 lock that no thread acquired\n"), "{text}");
     assert!(text.contains(&format!("acquisitions of {used} locks")), "{text}");
 }
 
@@ -115,5 +115,142 @@ fn a_run_without_locks_is_said_in_words() {
     trace.push(Ticks(0), ThreadIndex(0), What::ThreadStart { handle: 1 });
     trace.push(Ticks(50), ThreadIndex(0), What::ThreadEnd { handle: 1 });
     let text = terminal::summary(&Profile::of(trace.build()).report, Style::default());
-    assert!(text.contains("1 thread in 50ns, 2 events; no acquisitions of locks\n"), "{text}");
+    assert!(text.contains("1 thread in 50ns, 2 events\nno acquisitions of locks\n"), "{text}");
+}
+
+/// A program of four threads that sleep: nothing of it is running, nothing is unseen without a word, and the verdict says so first.
+#[test]
+fn a_sleeping_program_is_not_said_to_run() {
+    let mut trace = baton_trace::TraceBuilder::new(baton_trace::Clock::nanoseconds());
+    trace.site(support::INIT, &[0x3003]);
+    let off = What::OffCpu { tid: 0, reason: baton_trace::OffReason::Blocked };
+    trace.push(Ticks(0), ThreadIndex(0), What::ThreadStart { handle: 1 });
+    for t in 1..=4u32 {
+        let start = u64::from(t) * 1_000;
+        trace.push(Ticks(start), ThreadIndex(0), What::Create { site: support::INIT });
+        trace.push(Ticks(start + 10), ThreadIndex(0), What::Created { handle: 10 + u64::from(t), error: 0 });
+        trace.push(Ticks(start + 20), ThreadIndex(t), What::ThreadStart { handle: 10 + u64::from(t) });
+        trace.push(Ticks(start + 500), ThreadIndex(t), off);
+        trace.push(Ticks(505_000_000 + start), ThreadIndex(t), What::OnCpu { tid: 0, cpu: 0 });
+        trace.push(Ticks(505_001_000 + start), ThreadIndex(t), What::ThreadEnd { handle: 10 + u64::from(t) });
+    }
+    let profile = Profile::of(trace.build());
+    let report = &profile.report;
+    assert_eq!(report.verdict.limit, "blocked");
+    assert!(report.threads[1].blocked_ns.0 > 500_000_000 && report.threads[1].running_ns.0 < 10_000, "{report:?}");
+    assert_eq!(report.outside[0].threads, 4);
+    assert_eq!(report.outside[0].created.as_deref(), Some("0x3003"), "where the time was lost");
+    let unseen = report.limits.unseen.join("\n");
+    assert!(unseen.contains("C++20's semaphores"), "{unseen}");
+    let text = terminal::summary(report, Style::default());
+    let (verdict, path) = (text.find("Verdict: Waits outside of what Baton sees limit it"), text.find("Critical path"));
+    assert!(verdict.is_some() && verdict < path, "{text}");
+    assert!(
+        text.contains("blocked outside of what Baton sees") && text.contains("in threads created in 0x3003"),
+        "{text}"
+    );
+    assert!(!text.contains("running"), "{text}");
+    // What cannot be told is said.
+    let mut trace = baton_trace::TraceBuilder::new(baton_trace::Clock::nanoseconds());
+    trace.push(Ticks(0), ThreadIndex(0), What::ThreadStart { handle: 1 });
+    trace.push(Ticks(50), ThreadIndex(0), What::ThreadEnd { handle: 1 });
+    let unseen = Profile::of(trace.build()).report.limits.unseen.join("\n");
+    assert!(unseen.contains("no context switches were recorded"), "{unseen}");
+}
+
+/// What the timeline and the exports are drawn from has the time off the CPU, in the order of ends with all else.
+#[test]
+fn intervals_hold_the_time_off_the_cpu() {
+    let mut trace = support::builder(2, 40);
+    let off = |reason| What::OffCpu { tid: 0, reason };
+    trace.push(Ticks(1_100), ThreadIndex(1), off(baton_trace::OffReason::Preempted));
+    trace.push(Ticks(1_300), ThreadIndex(1), What::OnCpu { tid: 0, cpu: 0 });
+    let profile = Profile::of(trace.build());
+    let (mut found, mut ends) = (Vec::new(), Vec::new());
+    let Ok(()) = profile.intervals(|interval| {
+        ends.push(interval.end);
+        if interval.doing.word() == "off-cpu" {
+            found.push((interval.thread, interval.doing.detail(), interval.start.0, interval.end.0));
+        }
+        Ok::<(), std::convert::Infallible>(())
+    });
+    assert_eq!(found, [(ThreadIndex(1), "ready", 1_100, 1_300)]);
+    assert!(ends.is_sorted());
+}
+
+#[test]
+fn others_on_the_cpus_are_said_with_the_figures() {
+    let mut trace = support::builder(2, 40);
+    let mut meta = baton_trace::Meta { elapsed_ns: 1_000_000, ..Default::default() };
+    meta.host.cpus = 2;
+    meta.extra.insert(baton_trace::disturbance::OTHERS.into(), 500_000.into());
+    trace.meta(meta);
+    let text = terminal::summary(&Profile::of(trace.build()).report, Style::default());
+    assert!(text.contains("Not to be trusted: other programs used 25% of the CPUs"), "{text}");
+}
+
+/// A lock that is known by its place alone makes a sentence, and a condition's wake-up names its condition.
+#[test]
+fn the_path_reads_as_sentences() {
+    let mut trace = baton_trace::TraceBuilder::new(baton_trace::Clock::nanoseconds());
+    trace.site(support::INSERT, &[0x1001]).name_object(0x50, "not_empty");
+    let (lock, mode, site) = (Lock::mutex(0x7f00_0000), Mode::Exclusive, support::INSERT);
+    let (condition, mutex) = (0x50, lock.address);
+    for (at, thread, what) in [
+        (0, 0, What::ThreadStart { handle: 1 }),
+        (0, 1, What::ThreadStart { handle: 2 }),
+        (10, 1, What::Acquire { lock, mode, site }),
+        (20, 1, What::CondWait { condition, site }),
+        (20, 1, What::CondMutex { mutex }),
+        (21, 1, What::Release { lock, mode, site }),
+        (30, 0, What::Acquire { lock, mode, site }),
+        (50_000, 0, What::CondSignal { condition, site }),
+        (50_010, 0, What::Release { lock, mode, site }),
+        (53_000, 1, What::CondWake { condition, reason: baton_trace::WakeReason::Woken }),
+        (53_010, 1, What::Acquire { lock, mode, site }),
+        (90_000, 1, What::Release { lock, mode, site }),
+        (90_010, 1, What::ThreadEnd { handle: 2 }),
+    ] {
+        trace.push(Ticks(at), ThreadIndex(thread), what);
+    }
+    let text = terminal::summary(&Profile::of(trace.build()).report, Style::default());
+    assert!(text.contains("condition wake up of not_empty"), "{text}");
+    assert!(text.contains("on a CPU in the lock in 0x1001's sections"), "{text}");
+    assert!(!text.contains("without in "), "{text}");
+}
+
+/// Sixteen locks without a name that the same places take are one line with their number.
+#[test]
+fn shards_are_one_line() {
+    let mut trace = baton_trace::TraceBuilder::new(baton_trace::Clock::nanoseconds());
+    trace.site(support::INSERT, &[0x1001]).site(support::ROW, &[0x2002]);
+    for n in 0..160u64 {
+        let (lock, mode) = (Lock::mutex(0x7f00_0000 + n % 16 * 64), Mode::Exclusive);
+        let site = if n < 80 { support::INSERT } else { support::ROW };
+        trace.push(Ticks(n * 10), ThreadIndex(0), What::Acquire { lock, mode, site });
+        trace.push(Ticks(n * 10 + 5), ThreadIndex(0), What::Release { lock, mode, site });
+    }
+    // Another one, taken elsewhere.
+    let (lock, mode, site) = (Lock::mutex(0x7f01_0000), Mode::Exclusive, support::ROW);
+    trace.push(Ticks(2_000), ThreadIndex(0), What::Acquire { lock, mode, site });
+    trace.push(Ticks(2_010), ThreadIndex(0), What::Release { lock, mode, site });
+    let report = Profile::of(trace.build()).report;
+    assert_eq!(report.classes.iter().map(|class| class.locks).collect::<Vec<_>>(), [16, 1]);
+    assert_eq!(report.classes[0].usage.acquisitions, 160);
+    let text = terminal::summary(&report, Style::default());
+    assert!(text.contains("16 × in 0x"), "{text}");
+}
+
+#[test]
+fn a_loop_that_polls_under_its_lock_is_named() {
+    let mut trace = baton_trace::TraceBuilder::new(baton_trace::Clock::nanoseconds());
+    trace.site(support::INSERT, &[0x1001]).site(support::ROW, &[0x2002]);
+    let (lock, mode) = (Lock::mutex(support::TABLE), Mode::Exclusive);
+    let taken = (0..40u64).map(|n| (1, support::INSERT, n)).chain([(0, support::ROW, 40), (1, support::INSERT, 41)]);
+    for (thread, site, n) in taken {
+        trace.push(Ticks(n * 10), ThreadIndex(thread), What::Acquire { lock, mode, site });
+        trace.push(Ticks(n * 10 + 5), ThreadIndex(thread), What::Release { lock, mode, site });
+    }
+    let text = terminal::summary(&Profile::of(trace.build()).report, Style::default());
+    assert!(text.contains("polls under lock: 0x1001 takes"), "{text}");
 }

@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let share = path.objects.get(&lock.id).copied().unwrap_or_default();
         println!(
             "  on the critical path: {} in sections, {} in {} hand-offs",
-            ns(share.sections),
+            ns(share.sections.all()),
             ns(share.handoffs),
             share.hops
         );

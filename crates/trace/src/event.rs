@@ -443,6 +443,48 @@ pub enum What {
 }
 
 impl What {
+    /// The call site that it names, if it was taken.
+    pub fn site(&self) -> Option<SiteId> {
+        match *self {
+            What::Acquire { site, .. }
+            | What::Request { site, .. }
+            | What::TryFail { site, .. }
+            | What::Release { site, .. }
+            | What::LockInit { site, .. }
+            | What::Init { site, .. }
+            | What::CondWait { site, .. }
+            | What::CondSignal { site, .. }
+            | What::CondBroadcast { site, .. }
+            | What::BarrierArrive { site, .. }
+            | What::SemTake { site, .. }
+            | What::SemWait { site, .. }
+            | What::SemTryFail { site, .. }
+            | What::SemPost { site, .. }
+            | What::Create { site }
+            | What::JoinBegin { site, .. } => Some(site).filter(|site| *site != SiteId::UNKNOWN),
+            _ => None,
+        }
+    }
+
+    /// Whether a wait begins (`true`) or ends with it (`false`); `None` if neither.
+    pub fn wait_edge(&self) -> Option<bool> {
+        match self {
+            What::Request { .. }
+            | What::CondWait { .. }
+            | What::BarrierArrive { .. }
+            | What::SemWait { .. }
+            | What::JoinBegin { .. } => Some(true),
+            What::Acquired { .. }
+            | What::Timeout { .. }
+            | What::CondWake { .. }
+            | What::BarrierLeave { .. }
+            | What::SemTaken { .. }
+            | What::SemTimeout { .. }
+            | What::JoinEnd { .. } => Some(false),
+            _ => None,
+        }
+    }
+
     /// A context switch of the writing thread itself. Such an event is written when the kernel has reported it, perhaps long
     /// after its time, but in the order of these times.
     pub(crate) fn is_own_switch(&self) -> bool {

@@ -11,6 +11,7 @@
 //! | [`TraceBuilder`] | a trace made in memory, with any clock | `chip`, tests |
 //! | [`analysis`] | waits, holds, competition overhead, blame, critical path | `report`, `chip` |
 //! | [`Meta`] | what the launcher knows about a run | `cli` |
+//! | [`disturbance`] | whether other programs used the CPUs meanwhile | `cli`, `replay`, `report` |
 //!
 //! # Recording
 //!
@@ -55,6 +56,7 @@ mod affinity;
 pub mod analysis;
 mod builder;
 pub mod clock;
+pub mod disturbance;
 pub mod event;
 pub mod files;
 mod layout;

@@ -71,7 +71,7 @@ fn a_hand_off_leads_to_the_holder() {
         [segment(0, 0, 100, Doing::Running), segment(1, 100, 110, handoff), segment(1, 110, 145, Doing::Running)]
     );
     let share = path.objects[&lock_id];
-    assert_eq!((share.sections.0, share.handoffs.0, share.hops), (130, 10, 1));
+    assert_eq!((share.sections.running.0, share.handoffs.0, share.hops), (130, 10, 1));
     // Without the hand-off 10 less. Without exclusion B is done at 20 + 30 + 5, and A at 103.
     let expected =
         Relaxed { lock: lock_id, recorded: Ticks(145), without_overhead: Ticks(135), without_exclusion: Ticks(103) };
@@ -313,7 +313,7 @@ proptest! {
         }
         // A lock is held by one at a time, so its sections and hand-offs on the path fit into the run.
         for share in path.objects.values() {
-            prop_assert!(share.sections + share.handoffs <= end.since(begin));
+            prop_assert!(share.sections.all() + share.handoffs <= end.since(begin));
         }
     }
 

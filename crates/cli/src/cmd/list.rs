@@ -23,9 +23,9 @@ pub(crate) struct Args {
     /// The registry.
     #[arg(value_enum)]
     what: What,
-    /// Where to look for chip files.
-    #[arg(long, value_name = "DIR", default_value = "chips")]
-    dir: PathBuf,
+    /// Where to look for chip files. Left out: chips/ here, this machine's calibration, and what is shipped.
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -75,7 +75,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         What::Barriers => barriers(),
         What::Queues => queues(),
         What::Arbiters => arbiters(),
-        What::Chips => super::chips::files(&args.dir)?,
+        What::Chips => super::chips::files(args.dir.as_deref())?,
         What::Studies => studies(),
         What::Figures => return super::sim::list_figures(args.json),
     };

@@ -5,6 +5,7 @@
 //! examples (`#[command(after_help = …)]`). Data goes to standard output, notes and progress to standard error.
 //! Exit codes: 0 done, 1 failed, 2 bad input ([`crate::error::BadInput`]); `run` and `profile` keep the program's.
 
+mod attempt;
 mod chips;
 mod completions;
 mod diff;
@@ -39,6 +40,7 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  baton try ./app --threads 8                      would another lock help? one answer
   baton profile -o before -- ./app --threads 8     see where threads wait
   baton whatif before --lock mcs,ticket,tas        what would another lock do?
   baton run --lock mcs -- ./app --threads 8        make it true, unmodified
@@ -67,6 +69,8 @@ commands! {
     Report(report),
     /// Compare two profiles
     Diff(diff),
+    /// Find out whether another lock makes a program faster: record, predict, measure
+    Try(attempt),
     /// Run a program, unmodified, with another lock
     Run(run),
     /// Run the recorded program under other locks, beside what was predicted

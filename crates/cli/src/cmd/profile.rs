@@ -10,10 +10,10 @@ use baton_host::launch::choice::{self, Choice};
 use baton_host::launch::messages::{self, AllSaid, Messages};
 use baton_host::launch::{exec::Exec, library, program};
 use baton_host::neighbours::Neighbours;
-use baton_replay::disturbance::{OTHERS, disturbed};
 use baton_report::terminal::{self, Style};
 use baton_report::{Profile, ProfileError, html, nothing_recorded};
 use baton_trace::Meta;
+use baton_trace::disturbance::{OTHERS, disturbed};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -35,7 +35,7 @@ Examples:
 pub(crate) struct Args {
     /// The directory to leave; it must not exist yet.
     #[arg(short, long, value_name = "DIR", default_value = "baton-profile")]
-    output: PathBuf,
+    pub(super) output: PathBuf,
     /// Replace the directory if it is an earlier profile.
     #[arg(long)]
     force: bool,
@@ -60,9 +60,9 @@ pub(crate) struct Args {
     /// End the program after this long (500ms, 30s, 5m, 1h): SIGTERM, and SIGKILL 5 s later.
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     duration: Option<Duration>,
-    /// The program and its arguments, behind `--`.
-    #[arg(required = true, last = true, value_name = "PROGRAM")]
-    program: Vec<OsString>,
+    /// The program and its arguments. Options of Baton stand before it; `--` between them is allowed.
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    pub(super) program: Vec<OsString>,
 }
 
 impl Args {
@@ -74,6 +74,33 @@ impl Args {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let recorded = match record(&args, false)? {
+        Ok(recorded) => recorded,
+        Err(code) => return Ok(code),
+    };
+    let Recorded { folder, meta, end } = recorded;
+    let summary = match leave_page(folder.path(), &args.output, &meta) {
+        Ok(summary) => summary,
+        // The trace is worth keeping; `baton report` reads it under this name, too.
+        Err(error) => return Err(error.context(format!("the trace is kept in {}", folder.keep_unfinished().display()))),
+    };
+    let directory = folder.finish()?;
+    eprint!("{summary}");
+    let page = directory.join("report.html");
+    let open = if page.exists() { format!("; open {}", shown(&page)) } else { String::new() };
+    ui::note(format_args!("the profile is in {}{open}", shown(&directory)));
+    Ok(end.exit())
+}
+
+/// A recorded program: the folder in the making holds its trace.
+pub(super) struct Recorded {
+    pub(super) folder: Folder,
+    pub(super) meta: Meta,
+    pub(super) end: End,
+}
+
+/// Runs the program under the recorder. The inner error is the exit code where it left no trace. `silent`: its output is not ours.
+pub(super) fn record(args: &Args, silent: bool) -> anyhow::Result<Result<Recorded, ExitCode>> {
     let choice = match &args.lock {
         Some(lock) => Some(choice::check(lock, args.wait.as_deref())?),
         None => None,
@@ -93,6 +120,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if !args.follow_children {
         exec.only_it();
     }
+    if silent {
+        exec.silent();
+    }
     let started = SystemTime::now();
     let crowd = choice.as_ref().filter(|c| c.only_spins()).map(Choice::crowd);
     let neighbours = Neighbours::watch();
@@ -106,12 +136,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let recorded = folder.path().read_dir().is_ok_and(|mut entries| entries.next().is_some());
     if !recorded {
         ui::warn("the program left no trace: was the library loaded? (see above)");
-        return Ok(if end.code() == 0 { ExitCode::FAILURE } else { end.exit() });
+        return Ok(Err(if end.code() == 0 { ExitCode::FAILURE } else { end.exit() }));
     }
     if let Some(how) = end.violently() {
         ui::note(format_args!("the program was ended by {how}; what it did until then is recorded"));
     }
-    let mut meta = meta(&args, choice.as_ref(), started, &end);
+    let mut meta = meta(args, choice.as_ref(), started, &end);
     meta.unseen.extend(unrecorded(&said));
     if let Some(seen) = seen {
         meta.extra.insert(OTHERS.into(), (seen.others.as_nanos() as u64).into());
@@ -119,24 +149,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(doubt) = disturbed(&meta) {
         ui::warn(format_args!("{doubt}: its waits are not all its own"));
     }
-    let summary = match leave_page(folder.path(), &meta) {
-        Ok(summary) => summary,
-        // The trace is worth keeping; `baton report` reads it under this name, too.
-        Err(error) => return Err(error.context(format!("the trace is kept in {}", folder.keep_unfinished().display()))),
-    };
-    let directory = folder.finish()?;
-    eprint!("{summary}");
-    let page = directory.join("report.html");
-    let open = if page.exists() { format!("; open {}", shown(&page)) } else { String::new() };
-    ui::note(format_args!("the profile is in {}{open}", shown(&directory)));
-    Ok(end.exit())
+    Ok(Ok(Recorded { folder, meta, end }))
 }
 
 /// Adds what the launcher knows and the page; returns the summary for the terminal. It goes to standard error, as
 /// standard output is the program's.
-fn leave_page(directory: &Path, meta: &Meta) -> anyhow::Result<String> {
+pub(super) fn leave_page(directory: &Path, named: &Path, meta: &Meta) -> anyhow::Result<String> {
     meta.write(directory)?;
-    let profile = match Profile::open(directory) {
+    let profile = match Profile::open_as(directory, &named.display().to_string()) {
         Ok(profile) => profile,
         // A program that locks nothing has a profile, too: there is nothing to see in it. `report` says the same.
         Err(ProfileError::Empty { losses, .. }) => return Ok(format!("{}.\n", nothing_recorded(&losses))),

@@ -35,8 +35,8 @@ pub(crate) struct Args {
     /// Say nothing at the end about how many acquisitions were served.
     #[arg(long, short)]
     quiet: bool,
-    /// The program and its arguments, behind `--`.
-    #[arg(required = true, last = true, value_name = "PROGRAM")]
+    /// The program and its arguments. Options of Baton stand before it; `--` between them is allowed.
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
 }
 

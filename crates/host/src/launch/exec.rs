@@ -8,7 +8,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicPtr;
 
 /// A variable whose value is the id of the process that will run the program, known only once it is there.
@@ -23,6 +23,7 @@ pub struct Exec {
     args: Vec<OsString>,
     env: BTreeMap<OsString, OsString>,
     only_it: bool,
+    silent: bool,
 }
 
 impl Exec {
@@ -31,7 +32,7 @@ impl Exec {
     pub fn new(program: Program, args: Vec<OsString>) -> Exec {
         let ours = |key: &OsStr| key.as_bytes().starts_with(b"BATON_");
         let env = std::env::vars_os().filter(|(key, _)| !ours(key)).collect();
-        Exec { program, args, env, only_it: false }
+        Exec { program, args, env, only_it: false, silent: false }
     }
 
     /// Its name, for messages.
@@ -53,6 +54,12 @@ impl Exec {
             value.push(theirs);
         }
         self.set("LD_PRELOAD", value)
+    }
+
+    /// Gives it no input and throws its output away: standard output is for an answer of ours.
+    pub fn silent(&mut self) -> &mut Exec {
+        self.silent = true;
+        self
     }
 
     /// Has the preload library act in this one process, not in those that it starts.
@@ -84,6 +91,9 @@ impl Exec {
         let argv = pointers(args.iter().map(|arg| arg.as_ptr().cast_mut()));
         let envp = pointers(env.iter().map(|entry| entry.as_ptr().cast_mut().cast()));
         let mut command = Command::new(&self.program.path);
+        if self.silent {
+            command.stdin(Stdio::null()).stdout(Stdio::null());
+        }
         let execute = move || {
             if let Some((entry, start)) = pid_at {
                 write_digits(&mut env[entry][start..start + DIGITS], std::process::id());
@@ -119,7 +129,6 @@ fn write_digits(place: &mut [u8], mut number: u32) {
 mod tests {
     use super::*;
     use crate::launch::program;
-    use std::process::Stdio;
 
     fn output(exec: Exec) -> String {
         let mut command = exec.into_command().unwrap();

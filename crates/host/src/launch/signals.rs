@@ -13,6 +13,14 @@ static CHILD: AtomicI32 = AtomicI32::new(0);
 /// Signals, a bit each, that came before that process was named, or are about to be passed on.
 static CAME: AtomicU64 = AtomicU64::new(0);
 
+/// The user or the system has asked us to end.
+static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
+
+/// Whether SIGINT, SIGQUIT, SIGTERM or SIGHUP came while a [`PassedOn`] lived: what goes on after the program should end, too.
+pub fn asked_to_end() -> bool {
+    ASKED_TO_END.load(Ordering::Relaxed)
+}
+
 /// Whether SIGPIPE was ignored when this process began.
 static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 
@@ -105,9 +113,14 @@ impl Drop for Handler {
     }
 }
 
-extern "C" fn outlive(_: i32) {}
+extern "C" fn outlive(_: i32) {
+    ASKED_TO_END.store(true, Ordering::Relaxed);
+}
 
 extern "C" fn pass_on(signal: i32) {
+    if signal == libc::SIGTERM || signal == libc::SIGHUP {
+        ASKED_TO_END.store(true, Ordering::Relaxed);
+    }
     // Noted before the process is looked up: if it has no name yet, `PassedOn::to` finds the note.
     CAME.fetch_or(1 << signal, Ordering::SeqCst);
     deliver();

@@ -74,6 +74,11 @@ const NAMES: [(&str, u8); 7] =
     [("mesh", 0), ("torus", 1), ("ring", 2), ("cmesh", 3), ("flattened-butterfly", 4), ("crossbar", 5), ("bus", 6)];
 
 impl TopologyConfig {
+    /// The names that [`TopologyConfig::named`] takes.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().map(|(name, _)| *name)
+    }
+
     /// A topology from its name and size, as the command line gives them (`mesh`, [8, 8]; `ring`, [16, 1]).
     pub fn named(name: &str, size: [u32; 2], concentration: u32) -> Result<TopologyConfig, NocError> {
         let nodes = size[0].saturating_mul(size[1]);

@@ -2,24 +2,29 @@
 
 use super::figures::nanos;
 use crate::format::duration;
-use crate::model::{Limits, Note, Run};
+use crate::model::{Limits, Note, Run, Thread};
 use baton_trace::analysis::Analysis;
 use baton_trace::{Source, Trace, notes};
 use std::collections::BTreeMap;
 
-pub(super) fn limits(
-    trace: &Trace,
-    analysis: &Analysis,
-    run: &Run,
-    name_of: impl Fn(baton_trace::ProcessIndex, u64) -> String,
-    symbols: Vec<String>,
-) -> Limits {
+/// What the rest of the report knows already.
+pub(super) struct Seen<'a> {
+    /// The name of what lies at an address.
+    pub(super) name_of: &'a dyn Fn(baton_trace::ProcessIndex, u64) -> String,
+    /// Object files that gave no names.
+    pub(super) symbols: Vec<String>,
+    /// The threads.
+    pub(super) threads: &'a [Thread],
+}
+
+pub(super) fn limits(trace: &Trace, analysis: &Analysis, run: &Run, seen: Seen<'_>) -> Limits {
     let mut lost: Vec<String> = trace.losses.iter().map(ToString::to_string).collect();
     if let Some(from) = trace.complete_until() {
         lost.push(format!("after {} events are missing; figures end there", duration(nanos(&trace.clock, from))));
     }
     let mut unseen = trace.meta.as_ref().map_or(Vec::new(), |m| m.unseen.clone());
     unseen.extend(super::unseen::unseen(trace));
+    unseen.extend(super::unseen::off_cpu(trace, seen.threads));
     for process in trace.processes.iter().filter(|p| !p.finished) {
         unseen.push(format!(
             "process {} did not end in order (killed, or replaced itself): its last acts may be missing",
@@ -28,14 +33,15 @@ pub(super) fn limits(
     }
     let mut found: BTreeMap<(String, &str), u64> = BTreeMap::new();
     for (process, address, code) in &analysis.notes {
-        *found.entry((name_of(*process, *address), notes::text(*code))).or_default() += 1;
+        *found.entry(((seen.name_of)(*process, *address), notes::text(*code))).or_default() += 1;
     }
     Limits {
         lost,
         complete_until_ns: trace.complete_until().map(|t| nanos(&trace.clock, t)),
         unseen,
         notes: found.into_iter().map(|((object, text), times)| Note { object, text: text.to_owned(), times }).collect(),
-        symbols,
+        symbols: seen.symbols,
+        disturbed: trace.meta.as_ref().and_then(baton_trace::disturbance::disturbed),
         bias: bias(trace, analysis, run),
     }
 }

@@ -1,17 +1,20 @@
 //! From a trace and its analysis to the report: figures in nanoseconds, and names for everything.
 
+mod classes;
 mod figures;
 mod limits;
 mod names;
+mod outside;
 mod path;
 mod run;
 mod sites;
 mod unseen;
+mod verdict;
 
 use crate::intervals::Numbering;
 use crate::model::{self, Report, SCHEMA, Totals};
 use crate::symbols::Symbols;
-use baton_trace::analysis::{Analysis, LockReport, ObjectKind};
+use baton_trace::analysis::{Analysis, CriticalPath, LockReport, ObjectKind, ThreadOffCpu};
 use baton_trace::{Address, ProcessIndex, SiteId, Ticks, Trace};
 use figures::{distribution, nanos, usage};
 use names::Names;
@@ -38,33 +41,33 @@ impl Numbering for Numbers {
     }
 }
 
-/// Makes the report.
-pub(crate) fn build(trace: &Trace, analysis: &Analysis) -> (Report, Numbers) {
+/// Makes the report. `place`: the profile's directory, as a command names it.
+pub(crate) fn build(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCpu], place: &str) -> (Report, Numbers) {
     let clock = &trace.clock;
     let mut names = Names { trace, symbols: Symbols::new() };
-    let class_names: Vec<String> = analysis.classes.iter().map(|c| names.class(c, &analysis.locks)).collect();
+    let classes = classes::classes(&mut names, analysis);
     let mut class_of = vec![0u32; analysis.locks.len()];
     let mut nth = vec![0usize; analysis.locks.len()];
-    for (number, class) in analysis.classes.iter().enumerate() {
+    for (number, (_, class)) in classes.iter().enumerate() {
         for (place, lock) in class.locks.iter().enumerate() {
             class_of[*lock] = number as u32;
             nth[*lock] = if class.locks.len() > 1 { place + 1 } else { 0 };
         }
     }
     let lock = |(i, lock): (usize, &LockReport)| {
-        let class = &class_names[class_of[i] as usize];
+        let class = &classes[class_of[i] as usize].0;
         let name = if nth[i] == 0 { class.clone() } else { format!("{class} #{}", nth[i]) };
         lock_of(trace, name, class_of[i], lock)
     };
     let mut locks: Vec<model::Lock> = analysis.locks.iter().enumerate().map(lock).collect();
     path::relaxed(trace, analysis, &mut locks);
-    let classes = analysis.classes.iter().zip(&class_names).map(|(class, name)| model::Class {
+    let classes = classes.iter().map(|(name, class)| model::Class {
         name: name.clone(),
         kind: names::kind(class.kind).to_owned(),
         locks: class.locks.len() as u32,
         usage: usage(clock, &class.stats),
     });
-    let classes = classes.collect();
+    let classes: Vec<model::Class> = classes.collect();
     let waitables: Vec<model::Waitable> = analysis.waitables.iter().map(|w| waitable(&mut names, w)).collect();
     let (sites, site_numbers) = sites::sites(&mut names, analysis, &class_of);
     let run = run::run(trace);
@@ -72,13 +75,19 @@ pub(crate) fn build(trace: &Trace, analysis: &Analysis) -> (Report, Numbers) {
     let name_of = |process: ProcessIndex, address: Address| {
         object_names.get(&(process, address)).cloned().unwrap_or_else(|| format!("{address:#x}"))
     };
-    let limits = limits::limits(trace, analysis, &run, name_of, names.symbols.problems());
-    let report = Report {
+    let path = CriticalPath::with(trace, &analysis.window, off_cpu);
+    let outside = outside::outside(&mut names, trace, off_cpu, &path);
+    let threads = run::threads(trace, analysis, off_cpu);
+    let seen = limits::Seen { name_of: &name_of, symbols: names.symbols.problems(), threads: &threads };
+    let limits = limits::limits(trace, analysis, &run, seen);
+    let mut report = Report {
         schema: SCHEMA.to_owned(),
         totals: totals(trace, analysis),
-        threads: run::threads(trace, analysis),
+        verdict: model::Verdict::default(),
+        threads,
         waiters: waiters(trace, analysis),
-        critical_path: path::path(trace, analysis),
+        critical_path: path::path(trace, analysis, &path),
+        outside,
         regions: run::regions(trace),
         run,
         locks,
@@ -87,6 +96,7 @@ pub(crate) fn build(trace: &Trace, analysis: &Analysis) -> (Report, Numbers) {
         waitables,
         limits,
     };
+    report.verdict = verdict::verdict(&report, place);
     (report, Numbers { objects: object_numbers(analysis), classes: class_of, sites: site_numbers })
 }
 

@@ -31,7 +31,7 @@ pub(super) fn place(frames: &[Frame]) -> Option<String> {
 }
 
 /// A thin layer over the lock, of a standard library: it says nothing about the code that wanted the lock.
-fn is_wrapper(frame: &Frame) -> bool {
+pub(super) fn is_wrapper(frame: &Frame) -> bool {
     let (name, file) = (frame.function.as_str(), frame.file.as_deref().unwrap_or(""));
     ["/include/c++/", "/gthr-", "/rustc/", "/lock_api-"].iter().any(|library| file.contains(library))
         || name.starts_with("__gthread_")
@@ -40,6 +40,9 @@ fn is_wrapper(frame: &Frame) -> bool {
         || name.starts_with("std::shared_mutex::")
         || name.starts_with("std::__shared_mutex_")
         || name.starts_with("std::condition_variable::")
+        || name.starts_with("std::thread::_")
+        || name.starts_with("std::__invoke")
+        || name.starts_with("std::sys::")
         || ["lock_guard<", "unique_lock<", "scoped_lock<", "shared_lock<"]
             .iter()
             .any(|w| name.contains(&format!("std::{w}")))
@@ -104,7 +107,17 @@ impl Names<'_> {
         }
     }
 
-    fn site_place(&mut self, process: ProcessIndex, site: SiteId) -> Option<String> {
+    /// The global variable that holds an address, without the offset in it; `None` for heap and stack, and in an image without
+    /// symbols.
+    pub(super) fn global(&mut self, process: ProcessIndex, address: u64) -> Option<String> {
+        let data = self.symbols.data(self.trace, process, address)?;
+        let symbol = data.split("+0x").next().unwrap_or_default();
+        let path = &self.trace.module(process, address)?.path;
+        (!path.ends_with(&format!("/{symbol}"))).then(|| symbol.to_owned())
+    }
+
+    /// The place of a call site.
+    pub(super) fn site_place(&mut self, process: ProcessIndex, site: SiteId) -> Option<String> {
         place(&self.symbols.site(self.trace, process, site))
     }
 }

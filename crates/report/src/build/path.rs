@@ -2,7 +2,7 @@
 
 use super::figures::nanos;
 use crate::model::{self, PathPart, PathStep};
-use baton_trace::analysis::{Analysis, CriticalPath, Doing, ObjectId, WaitKind, relax};
+use baton_trace::analysis::{Along, Analysis, CriticalPath, Doing, ObjectId, OffCpu, WaitKind, relax};
 use baton_trace::{Ticks, Trace};
 use baton_units::Nanos;
 use std::cmp::Reverse;
@@ -13,47 +13,55 @@ const STEPS: usize = 500;
 /// Locks of which it is asked what the program would cost without them: the most waited-for. Eight take one walk over the trace.
 const RELAXED: usize = 8;
 
-type What = (&'static str, Option<u32>);
+/// A word, and the lock or else the waitable that it speaks of.
+type What = (&'static str, Option<u32>, Option<u32>);
 
 /// The path.
-pub(super) fn path(trace: &Trace, analysis: &Analysis) -> model::CriticalPath {
-    let path = CriticalPath::of(trace, &analysis.window);
+pub(super) fn path(trace: &Trace, analysis: &Analysis, path: &CriticalPath) -> model::CriticalPath {
     let locks: BTreeMap<ObjectId, u32> = analysis.locks.iter().enumerate().map(|(i, l)| (l.id, i as u32)).collect();
-    let what = |doing: &Doing| -> What {
-        match doing {
-            Doing::Running => ("running", None),
-            Doing::HandOff { kind, object } => (hand_off(*kind), object.and_then(|o| locks.get(&o).copied())),
-            Doing::Waiting { kind, object } => (waiting(*kind), object.and_then(|o| locks.get(&o).copied())),
-        }
+    let waitables: BTreeMap<ObjectId, u32> =
+        analysis.waitables.iter().enumerate().map(|(i, w)| (w.id, i as u32)).collect();
+    let of = |word, object: &Option<ObjectId>| -> What {
+        (word, object.and_then(|o| locks.get(&o).copied()), object.and_then(|o| waitables.get(&o).copied()))
+    };
+    let what = |doing: &Doing| match doing {
+        Doing::Running => ("running", None, None),
+        Doing::OffCpu(OffCpu::Ready) => ("ready", None, None),
+        Doing::OffCpu(OffCpu::Blocked) => ("blocked", None, None),
+        Doing::OffCpu(OffCpu::Unknown) => ("off-cpu", None, None),
+        Doing::HandOff { kind, object } => of(hand_off(*kind), object),
+        Doing::Waiting { kind, object } => of(waiting(*kind), object),
     };
     let ns = |ticks| nanos(&trace.clock, ticks);
     let mut parts: BTreeMap<What, Ticks> = BTreeMap::new();
     for segment in &path.segments {
         *parts.entry(what(&segment.doing)).or_default() += segment.end.since(segment.begin);
     }
-    // Running splits into what the path ran inside each lock's critical sections, and the rest.
-    let mut inside = Ticks(0);
-    for (object, share) in &path.objects {
-        if let Some(lock) = locks.get(object).filter(|_| share.sections > Ticks(0)) {
-            *parts.entry(("critical-section", Some(*lock))).or_default() += share.sections;
-            inside += share.sections;
+    // What the path goes along threads splits into what lies inside each lock's critical sections, and the rest.
+    for (word, _, time) in along(&path.sections) {
+        if let Some(all) = parts.get_mut(&(word, None, None)) {
+            *all = all.since(time);
         }
     }
-    if let Some(running) = parts.get_mut(&("running", None)) {
-        *running = running.since(inside);
+    for (object, share) in &path.objects {
+        let Some(&lock) = locks.get(object) else { continue };
+        for (_, word, time) in along(&share.sections) {
+            *parts.entry((word, Some(lock), None)).or_default() += time;
+        }
     }
     let mut parts: Vec<PathPart> = parts
         .into_iter()
         .filter(|(_, time)| *time > Ticks(0))
-        .map(|((kind, lock), time)| PathPart { kind: kind.to_owned(), lock, total_ns: ns(time) })
+        .map(|((kind, lock, waitable), time)| PathPart { kind: kind.to_owned(), lock, waitable, total_ns: ns(time) })
         .collect();
     parts.sort_by_key(|p| Reverse(p.total_ns));
     let mut steps: Vec<PathStep> = path
         .segments
         .iter()
         .map(|s| {
-            let (kind, lock) = what(&s.doing);
-            PathStep { thread: s.thread.0, kind: kind.to_owned(), lock, start_ns: ns(s.begin), end_ns: ns(s.end) }
+            let (kind, lock, waitable) = what(&s.doing);
+            let (start_ns, end_ns) = (ns(s.begin), ns(s.end));
+            PathStep { thread: s.thread.0, kind: kind.to_owned(), lock, waitable, start_ns, end_ns }
         })
         .collect();
     let steps_total = steps.len() as u64;
@@ -61,6 +69,16 @@ pub(super) fn path(trace: &Trace, analysis: &Analysis) -> model::CriticalPath {
         steps = thin(&steps);
     }
     model::CriticalPath { length_ns: ns(path.time(|_| true)), parts, steps, steps_total }
+}
+
+/// Time along threads: its word outside of critical sections, the one inside, and how long.
+fn along(along: &Along) -> [(&'static str, &'static str, Ticks); 4] {
+    [
+        ("running", "critical-section", along.running),
+        ("ready", "critical-section-ready", along.ready),
+        ("blocked", "critical-section-blocked", along.blocked),
+        ("off-cpu", "critical-section-off-cpu", along.off),
+    ]
 }
 
 /// As many slots of equal length as steps are kept; each becomes the step that takes most of it.
@@ -79,7 +97,10 @@ fn thin(steps: &[PathStep]) -> Vec<PathStep> {
         let overlap = |s: &PathStep| s.end_ns.0.min(end).saturating_sub(s.start_ns.0.max(begin));
         let Some(most) = inside.max_by_key(|s| overlap(s)) else { continue };
         match out.last_mut() {
-            Some(kept) if (kept.thread, &kept.kind, kept.lock) == (most.thread, &most.kind, most.lock) => {
+            Some(kept)
+                if (kept.thread, &kept.kind, kept.lock, kept.waitable)
+                    == (most.thread, &most.kind, most.lock, most.waitable) =>
+            {
                 kept.end_ns = Nanos(end)
             }
             _ => out.push(PathStep { start_ns: Nanos(begin), end_ns: Nanos(end), ..most.clone() }),

@@ -2,7 +2,7 @@
 
 use super::figures::nanos;
 use crate::model;
-use baton_trace::analysis::{Analysis, Window};
+use baton_trace::analysis::{Analysis, Known, OffCpu, ThreadOffCpu, Window};
 use baton_trace::{Source, Trace, What};
 use baton_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,7 +59,7 @@ fn source(source: Source) -> &'static str {
     }
 }
 
-pub(super) fn threads(trace: &Trace, analysis: &Analysis) -> Vec<model::Thread> {
+pub(super) fn threads(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCpu]) -> Vec<model::Thread> {
     let ns = |ticks| nanos(&trace.clock, ticks);
     let affinities = trace.main_affinities();
     // Most programs name no thread, and all bear the program's name then.
@@ -75,6 +75,16 @@ pub(super) fn threads(trace: &Trace, analysis: &Analysis) -> Vec<model::Thread> 
     let one = |(number, (thread, report)): (usize, (&baton_trace::Thread, &baton_trace::analysis::ThreadReport))| {
         let waited =
             report.locks.blocked.0 + report.conditions.0 + report.barriers.0 + report.semaphores.0 + report.joins.0;
+        let work = ns(report.lifetime).0.saturating_sub(ns(baton_trace::Ticks(waited)).0);
+        let off = &off_cpu[number];
+        // What is left of rounding and of waits that overlap goes to running.
+        let mut left = work;
+        let mut take = |why| {
+            let time = ns(off.time(why, &analysis.window)).0.min(left);
+            left -= time;
+            Nanos(time)
+        };
+        let (blocked_ns, ready_ns, off_ns) = (take(OffCpu::Blocked), take(OffCpu::Ready), take(OffCpu::Unknown));
         model::Thread {
             name: name_of(number, thread),
             pid: super::pid(trace, thread.process),
@@ -93,12 +103,25 @@ pub(super) fn threads(trace: &Trace, analysis: &Analysis) -> Vec<model::Thread> 
             longest_wait_ns: ns(report.locks.longest_wait),
             cpus: affinities[number].as_ref().map(|(cpus, _)| crate::format::ranges(cpus)),
             migrations: report.migrations,
-            work_ns: Nanos(ns(report.lifetime).0.saturating_sub(ns(baton_trace::Ticks(waited)).0)),
+            work_ns: Nanos(work),
+            running_ns: Nanos(left),
+            ready_ns,
+            blocked_ns,
+            off_ns,
+            off_cpu_known: known(off.known).to_owned(),
             blame_ns: ns(report.locks.blame),
             off_cpu_ns: ns(report.off_cpu),
         }
     };
     trace.threads.iter().zip(&analysis.threads).enumerate().map(one).collect()
+}
+
+fn known(known: Known) -> &'static str {
+    match known {
+        Known::All => "all",
+        Known::HowMuch => "how-much",
+        Known::Nothing => "nothing",
+    }
 }
 
 /// The regions of interest, each analysed by itself.

@@ -31,6 +31,7 @@ pub(super) fn sites(names: &mut Names, analysis: &Analysis, class_of: &[u32]) ->
             let ns = |ticks| nanos(&names.trace.clock, ticks);
             site.acquisitions += stats.acquisitions;
             site.contended += stats.contended;
+            site.polls += stats.polls;
             site.wait_ns += ns(stats.blocked);
             site.overhead_ns += ns(stats.overhead);
             site.hold_ns += ns(stats.held);
@@ -60,6 +61,9 @@ fn site(names: &mut Names, (process, id, of): Key) -> Site {
             "(call site not defined)"
         }));
     }
+    for frame in &mut frames {
+        frame.library = super::names::is_wrapper(frame);
+    }
     let address = names.trace.site(process, id).first().map_or_else(String::new, |a| format!("{a:#x}"));
     Site {
         name: super::names::place(&frames).unwrap_or_default(),
@@ -70,6 +74,7 @@ fn site(names: &mut Names, (process, id, of): Key) -> Site {
         waitable: if let Of::Waitable(waitable) = of { Some(waitable) } else { None },
         acquisitions: 0,
         contended: 0,
+        polls: 0,
         wait_ns: Nanos(0),
         overhead_ns: Nanos(0),
         hold_ns: Nanos(0),

@@ -1,8 +1,11 @@
 //! What of a program's waiting cannot be seen, inferred from the object files that it loaded: the capture stands between a program and
 //! pthread, and some runtimes go past that straight to the kernel.
 
-use baton_trace::Trace;
-use object::{Object, ObjectSection};
+use crate::format::{duration, percent};
+use crate::model::{Thread, ratio};
+use baton_trace::{Source, Trace};
+use baton_units::Nanos;
+use object::{Object, ObjectSection, ObjectSymbol};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -12,6 +15,38 @@ pub(super) fn unseen(trace: &Trace) -> Vec<String> {
     let paths: BTreeSet<&str> = modules.map(|module| module.path.as_str()).collect();
     let found: BTreeSet<String> = paths.into_iter().filter_map(|path| sentence(Path::new(path))).collect();
     found.into_iter().collect()
+}
+
+/// Less than this share of the threads' time is not worth a sentence.
+const LITTLE: f64 = 0.01;
+
+/// What is not known of the threads' time off their CPUs, and what was lost there outside of all that the trace shows.
+pub(super) fn off_cpu(trace: &Trace, threads: &[Thread]) -> Vec<String> {
+    if trace.clock.source == Source::Simulated {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    let without = threads.iter().filter(|thread| thread.off_cpu_known != "all").count();
+    let unknown = threads.iter().filter(|thread| thread.off_cpu_known == "nothing").count();
+    if without > 0 && !threads.iter().any(|thread| thread.off_cpu_known == "all") {
+        out.push(format!(
+            "when and why threads were off their CPUs, as no context switches were recorded (`sysctl kernel.perf_event_paranoid` of 2 or \
+             less permits it); what their CPU times tell is shown as \"off the CPU\"{}",
+            if unknown == 0 { String::new() } else { format!(", and {unknown} of {without} threads have none: theirs passes for running") }
+        ));
+    }
+    let lives: u64 = threads.iter().map(|thread| thread.last_ns.0.saturating_sub(thread.first_ns.0)).sum();
+    let blocked: Nanos = threads.iter().fold(Nanos(0), |sum, thread| sum + thread.blocked_ns + thread.off_ns);
+    let share = ratio(blocked.0, lives);
+    if share >= LITTLE {
+        out.push(format!(
+            "what threads did in {} off their CPUs ({} of their time, added over threads): input, output, sleep, or a futex of the \
+             program's own, as in C++20's semaphores, latches and atomic waits",
+            duration(blocked),
+            percent(share)
+        ));
+    }
+    out
 }
 
 fn sentence(path: &Path) -> Option<String> {
@@ -35,12 +70,17 @@ fn sentence(path: &Path) -> Option<String> {
             "{name} has Rust's standard library in it, whose Mutex, RwLock, Condvar and channels call futex themselves"
         )),
         Runtime::Go => Some(format!("{name} has Go's runtime in it, whose locks and channels call futex themselves")),
+        Runtime::Futex => Some(format!(
+            "{name} calls the kernel itself (`syscall`), as C++20's semaphores, latches and atomic waits do to sleep in a futex"
+        )),
     }
 }
 
 enum Runtime {
     Rust,
     Go,
+    /// C++20's waits, or the program's own.
+    Futex,
 }
 
 /// Where panics say that they come from, in every program that uses the standard library.
@@ -55,7 +95,13 @@ fn runtime(path: &Path) -> Option<Runtime> {
     }
     let constants = file.section_by_name(".rodata")?;
     let constants = constants.data().ok()?;
-    constants.windows(RUST.len()).any(|bytes| bytes == RUST).then_some(Runtime::Rust)
+    if constants.windows(RUST.len()).any(|bytes| bytes == RUST) {
+        return Some(Runtime::Rust);
+    }
+    // Of a program's own files only: the system's libraries call the kernel for much else.
+    let system = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"].iter().any(|folder| path.starts_with(folder));
+    let calls = || file.dynamic_symbols().any(|symbol| symbol.is_undefined() && symbol.name() == Ok("syscall"));
+    (!system && calls()).then_some(Runtime::Futex)
 }
 
 #[cfg(test)]

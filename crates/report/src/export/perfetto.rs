@@ -10,6 +10,7 @@ use super::row::object_name;
 use super::slices::{self, Placed};
 use crate::intervals::{Doing, Entry, Interval};
 use crate::model::Report;
+use baton_trace::analysis::OffCpu;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
@@ -248,6 +249,7 @@ fn category(doing: Doing) -> &'static str {
         Doing::Wait(_) => "wait",
         Doing::Overhead => "competition-overhead",
         Doing::Condition | Doing::Barrier | Doing::Semaphore | Doing::Join => "synchronization",
+        Doing::OffCpu(_) => "off-cpu",
     }
 }
 
@@ -263,5 +265,8 @@ fn slice_name(report: &Report, interval: &Interval) -> String {
         Doing::Barrier => format!("barrier {object}"),
         Doing::Semaphore => format!("semaphore {object}"),
         Doing::Join => "join".to_owned(),
+        Doing::OffCpu(OffCpu::Ready) => "ready, without a CPU".to_owned(),
+        Doing::OffCpu(OffCpu::Blocked) => "blocked outside of what Baton sees".to_owned(),
+        Doing::OffCpu(OffCpu::Unknown) => "off the CPU".to_owned(),
     }
 }

@@ -1,5 +1,6 @@
 //! One stretch of one thread's time: what timelines are drawn from and what the exports hold, a row each.
 
+use baton_trace::analysis::OffCpu;
 use baton_trace::{Mode, ThreadIndex};
 use baton_units::Nanos;
 
@@ -20,6 +21,8 @@ pub enum Doing {
     Semaphore,
     /// Waited for a thread's end.
     Join,
+    /// Was off its CPU, and waited for nothing that the trace shows.
+    OffCpu(OffCpu),
 }
 
 /// How a wait for a lock went.
@@ -77,6 +80,7 @@ impl Doing {
             Doing::Barrier => "barrier-wait",
             Doing::Semaphore => "semaphore-wait",
             Doing::Join => "join",
+            Doing::OffCpu(_) => "off-cpu",
         }
     }
 
@@ -89,6 +93,9 @@ impl Doing {
             Doing::Wait(Entry::Sleeping) => "sleeping",
             Doing::Wait(Entry::Unknown) => "unknown",
             Doing::Wait(Entry::Abandoned) => "abandoned",
+            Doing::OffCpu(OffCpu::Ready) => "ready",
+            Doing::OffCpu(OffCpu::Blocked) => "blocked",
+            Doing::OffCpu(OffCpu::Unknown) => "unknown",
             _ => "",
         }
     }

@@ -2,7 +2,7 @@
 
 use super::interval::{Doing, Entry, Interval};
 use super::thread::{OtherWait, ThreadState, entry, entry_by_cpu_time};
-use baton_trace::analysis::{Account, Holder, Waiter};
+use baton_trace::analysis::{Account, Holder, OffStretch, ThreadOffCpu, Waiter};
 use baton_trace::{Address, Event, How, Lock, Mode, ProcessIndex, SiteId, ThreadIndex, Ticks, Trace, What};
 use baton_units::Nanos;
 use std::collections::BTreeMap;
@@ -30,14 +30,27 @@ struct Walk<'a, N, F> {
     objects: Vec<Object>,
     living: BTreeMap<(ProcessIndex, Address), usize>,
     threads: Vec<ThreadState>,
+    /// Stretches off the CPU that are still to come, the last one first.
+    off_cpu: Vec<(ThreadIndex, OffStretch)>,
 }
 
 /// Goes over a trace and gives `sink` each interval when it ends.
 ///
 /// # Errors
 /// The first error of `sink` ends the walk.
-pub fn walk<E>(trace: &Trace, numbers: &impl Numbering, sink: impl FnMut(&Interval) -> Result<(), E>) -> Result<(), E> {
-    let mut walk = Walk { trace, numbers, sink, objects: Vec::new(), living: BTreeMap::new(), threads: Vec::new() };
+pub fn walk<E>(
+    trace: &Trace,
+    off_cpu: &[ThreadOffCpu],
+    numbers: &impl Numbering,
+    sink: impl FnMut(&Interval) -> Result<(), E>,
+) -> Result<(), E> {
+    let stretches = |(thread, off): (usize, &ThreadOffCpu)| -> Vec<(ThreadIndex, OffStretch)> {
+        off.stretches.iter().map(|stretch| (ThreadIndex(thread as u32), *stretch)).collect()
+    };
+    let mut off_cpu: Vec<_> = off_cpu.iter().enumerate().flat_map(stretches).collect();
+    off_cpu.sort_by_key(|(thread, stretch)| std::cmp::Reverse((stretch.end, *thread)));
+    let (objects, living, threads) = (Vec::new(), BTreeMap::new(), Vec::new());
+    let mut walk = Walk { trace, numbers, sink, objects, living, threads, off_cpu };
     walk.threads.resize_with(trace.threads.len(), ThreadState::default);
     for event in trace.events() {
         if event.thread.index() < walk.threads.len() {
@@ -50,6 +63,10 @@ pub fn walk<E>(trace: &Trace, numbers: &impl Numbering, sink: impl FnMut(&Interv
 impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
     fn event(&mut self, event: &Event) -> Result<(), E> {
         let Event { time, thread, what } = *event;
+        while let Some((thread, stretch)) = self.off_cpu.pop_if(|(_, stretch)| stretch.end <= time) {
+            let off = self.interval(thread, Doing::OffCpu(stretch.why), stretch.begin, stretch.end);
+            (self.sink)(&off)?;
+        }
         let cpu = match what {
             What::CpuTime { ns } => Some(ns),
             _ => None,

@@ -4,15 +4,19 @@
 //! durations are nanoseconds and end in `_ns`. Numbers that name something (a lock, a class, a thread, a call site) are places in
 //! the lists of the same report.
 
+mod outside;
 mod path;
 mod places;
 mod run;
 mod usage;
+mod verdict;
 
+pub use outside::Outside;
 pub use path::{CriticalPath, PathPart, PathStep};
 pub use run::{Clock, Host, Limits, Note, Process, Run};
 pub(crate) use usage::ratio;
 pub use usage::{Bucket, Distribution, Entered, QueueLength, Usage};
+pub use verdict::{NextStep, Share, Verdict, WORTH_A_LOCK};
 
 use crate::symbols::Frame;
 use baton_units::Nanos;
@@ -29,6 +33,8 @@ pub struct Report {
     pub schema: String,
     /// What was run, on what.
     pub run: Run,
+    /// What limits the program, what could be won, and what to do next.
+    pub verdict: Verdict,
     /// Sums over the whole trace.
     pub totals: Totals,
     /// Locks, the one that cost most first.
@@ -46,6 +52,8 @@ pub struct Report {
     pub waiters: Vec<WaiterEdge>,
     /// The chain of work and waiting that the program's time consists of.
     pub critical_path: CriticalPath,
+    /// Where threads were off their CPUs although they waited for nothing that the trace shows, the longest first.
+    pub outside: Vec<Outside>,
     /// Regions of interest that the program marked.
     pub regions: Vec<Region>,
     /// What is missing or uncertain.
@@ -144,8 +152,18 @@ pub struct Thread {
     pub semaphore_ns: Nanos,
     /// Its time in waits for other threads' ends.
     pub join_ns: Nanos,
-    /// The rest of its time, on the CPU or not.
+    /// The rest of its time, on the CPU or not: the sum of `running_ns`, `ready_ns`, `blocked_ns` and `off_ns`.
     pub work_ns: Nanos,
+    /// Of it, on a CPU, or where it was is not known.
+    pub running_ns: Nanos,
+    /// Of it, ready to run without a CPU.
+    pub ready_ns: Nanos,
+    /// Of it, blocked outside of what Baton sees: input, output, sleep, a futex of the program's own.
+    pub blocked_ns: Nanos,
+    /// Of it, off the CPU; why is not known.
+    pub off_ns: Nanos,
+    /// What is known of its time off the CPU: `all`, by context switches; `how-much`, by its CPU time; or `nothing`.
+    pub off_cpu_known: String,
     /// Its longest wait for a lock.
     pub longest_wait_ns: Nanos,
     /// CPUs that it could run on, as the kernel writes such lists (`0-3,8`): the set that was in force longest. None where it was not
@@ -178,6 +196,8 @@ pub struct Site {
     pub acquisitions: u64,
     /// Those that had to wait.
     pub contended: u64,
+    /// Those of a loop that takes the lock again and again until another thread changes a value: a wait in disguise.
+    pub polls: u64,
     /// Time waited here.
     pub wait_ns: Nanos,
     /// Of it, while no thread held the lock.
@@ -239,6 +259,13 @@ pub struct Region {
     pub wait_ns: Nanos,
     /// Of it, while no thread held the lock.
     pub overhead_ns: Nanos,
+}
+
+impl Site {
+    /// Whether it is a loop that polls under its lock: most of its acquisitions are such.
+    pub fn is_poll(&self) -> bool {
+        self.polls > self.acquisitions / 2
+    }
 }
 
 impl Lock {

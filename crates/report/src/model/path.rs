@@ -19,10 +19,14 @@ pub struct CriticalPath {
 /// A share of the critical path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathPart {
-    /// `running`, `critical-section` (running inside one), `lock-hand-off`, `lock-wait`, or the like for what is not a lock.
+    /// `running` (on a CPU, outside of critical sections), `ready` (without a CPU), `blocked` (by what Baton does not see), `off-cpu`
+    /// (why is not known); the same inside of one: `critical-section`, `critical-section-ready` and so on; `lock-hand-off`,
+    /// `lock-wait`, or the like for what is not a lock.
     pub kind: String,
     /// The lock, where there is one.
     pub lock: Option<u32>,
+    /// The condition variable, barrier or semaphore, where there is one.
+    pub waitable: Option<u32>,
     /// How long, together.
     pub total_ns: Nanos,
 }
@@ -36,6 +40,8 @@ pub struct PathStep {
     pub kind: String,
     /// The lock, where there is one.
     pub lock: Option<u32>,
+    /// The condition variable, barrier or semaphore, where there is one.
+    pub waitable: Option<u32>,
     /// Beginning, since the trace's.
     pub start_ns: Nanos,
     /// End.

@@ -20,6 +20,7 @@ impl Report {
                 Some(place) => {
                     place.acquisitions += site.acquisitions;
                     place.contended += site.contended;
+                    place.polls += site.polls;
                     place.wait_ns += site.wait_ns;
                     place.overhead_ns += site.overhead_ns;
                     place.hold_ns += site.hold_ns;

@@ -86,6 +86,8 @@ pub struct Limits {
     pub symbols: Vec<String>,
     /// In which direction the figures err, and by how much.
     pub bias: Vec<String>,
+    /// Why no figure should be trusted: other programs used the CPUs.
+    pub disturbed: Option<String>,
 }
 
 /// A remark on an object.

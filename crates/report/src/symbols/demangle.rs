@@ -15,21 +15,39 @@ pub fn demangle(symbol: &str) -> String {
     symbol.split_once('@').filter(|(name, _)| !name.is_empty()).map_or(symbol, |(name, _)| name).to_owned()
 }
 
+/// Where the word `operator` stands that the function is named with: the last one outside of template arguments and parameters,
+/// as a lambda's is `main::{lambda(int)#1}::operator()(int) const`.
+fn operator(name: &str) -> Option<usize> {
+    let own = |at: usize| {
+        let before = &name[..at];
+        let opened = |open: char, close: char| before.matches(open).count() > before.matches(close).count();
+        let whole = at == 0 || before.ends_with("::") || before.ends_with(' ');
+        let sign = !name[at + 8..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        whole && sign && !opened('(', ')') && !opened('<', '>')
+    };
+    name.match_indices("operator").map(|(at, _)| at).filter(|at| own(*at)).last()
+}
+
 /// The name without template arguments and parameters, for places where a line is short: `std::vector<int>::push(int)` becomes
 /// `std::vector::push`.
 pub fn short(name: &str) -> String {
     let mut out = String::new();
-    let mut depth = 0usize;
+    let (mut depth, mut braces) = (0usize, 0usize);
     let bytes = name.as_bytes();
     // An operator's name may hold the very signs that are counted.
-    if let Some(at) = name.find("::operator").map(|at| at + 2)
-        && !name[at + 8..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
-    {
+    if let Some(at) = operator(name) {
         let sign: String = name[at + 8..].split('(').next().unwrap_or_default().to_owned();
         return short(&name[..at]) + "operator" + if sign.is_empty() { "()" } else { &sign };
     }
     for (i, c) in name.char_indices() {
+        braces = match c {
+            '{' => braces + 1,
+            '}' => braces.saturating_sub(1),
+            _ => braces,
+        };
         match c {
+            // `{lambda(int)#1}` is a name, and its brackets are part of it.
+            _ if braces > 0 && depth == 0 => out.push(c),
             // Rust's `<T as Trait>::method` and C++'s `(anonymous namespace)` begin a name: they are the name.
             '<' | '(' if i == 0 || (c == '(' && bytes.get(i + 1) == Some(&b'a')) => return name.to_owned(),
             '<' => depth += 1,
@@ -64,6 +82,9 @@ mod tests {
         assert_eq!(short("Index::add(char const*, unsigned long)"), "Index::add");
         assert_eq!(short("<T as core::fmt::Write>::write_fmt"), "<T as core::fmt::Write>::write_fmt");
         assert_eq!(short("Less::operator()(int, int) const"), "Less::operator()");
+        assert_eq!(short("main::{lambda(int)#1}::operator()(int) const"), "main::{lambda(int)#1}::operator()");
+        assert_eq!(short("operator()(int)"), "operator()");
+        assert_eq!(short("void apply<Less::operator()>(int)"), "void apply");
         assert_eq!(short("Less<int>::operator<(int) const"), "Less::operator<");
         assert_eq!(short("main"), "main");
     }

@@ -29,12 +29,15 @@ pub struct Frame {
     /// The compiler put this function's body into the next frame's.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub inlined: bool,
+    /// A thin layer of a standard library over the lock or the thread: it says nothing about the program's own code.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub library: bool,
 }
 
 impl Frame {
     /// A frame of which only a name is known.
     pub fn named(function: impl Into<String>) -> Frame {
-        Frame { function: function.into(), file: None, line: None, inlined: false }
+        Frame { function: function.into(), file: None, line: None, inlined: false, library: false }
     }
 
     /// `file.c:12`, with the file's last part only; `None` without a line.

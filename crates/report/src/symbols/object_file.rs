@@ -82,14 +82,14 @@ impl ObjectFile {
                 let Some(function) = frame.function else { continue };
                 let Ok(name) = function.raw_name() else { continue };
                 let (file, line) = frame.location.map_or((None, None), |l| (l.file.map(str::to_owned), l.line));
-                frames.push(Frame { function: demangle(&name), file, line, inlined: true });
+                frames.push(Frame { function: demangle(&name), file, line, inlined: true, library: false });
             }
         }
         if frames.is_empty() {
             let symbol = self.code.find_symbol(address).or_else(|| self.debug.as_ref()?.find_symbol(address));
             let place = lines.find_location(address).ok().flatten();
             let (file, line) = place.map_or((None, None), |l| (l.file.map(str::to_owned), l.line));
-            frames.extend(symbol.map(|s| Frame { function: demangle(s), file, line, inlined: false }));
+            frames.extend(symbol.map(|s| Frame { function: demangle(s), file, line, inlined: false, library: false }));
         }
         if let Some(last) = frames.last_mut() {
             // The outermost is the function that really was called.

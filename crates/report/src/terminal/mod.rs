@@ -1,19 +1,20 @@
-//! The summary on a terminal: at most 100 columns, no colour unless asked for.
+//! The summary on a terminal: at most 80 columns, no colour unless asked for. The first screen is the verdict.
 
 mod diff;
 mod table;
+mod verdict;
 
 pub use diff::diff;
 
 use crate::format::{count, duration, percent};
-use crate::model::{Class, Limits, Lock, PathPart, Report, Site, Thread, Usage, Waitable};
+use crate::model::{Class, Limits, Outside, Report, Site, Thread, Usage, Waitable};
 use baton_units::Nanos;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use table::{Side, Table};
 
 /// Columns that a line may take.
-pub const WIDTH: usize = 100;
+pub const WIDTH: usize = 80;
 /// Rows of a table; what follows is counted, and `baton report --json` or the page has it.
 const ROWS: usize = 10;
 
@@ -37,6 +38,8 @@ impl Style {
 /// The summary of a report, several lines, with a line feed at the end.
 pub fn summary(report: &Report, style: Style) -> String {
     let mut out = head(report, style);
+    out += &verdict::verdict(&report.verdict, style);
+    out += &verdict::path(report, style);
     if report.totals.acquisitions == 0 {
         out += "\nNo lock was acquired where Baton can see it.\n";
     } else {
@@ -44,8 +47,8 @@ pub fn summary(report: &Report, style: Style) -> String {
     }
     out += &waitables(report, style);
     out += &threads(report, style);
+    out += &outside(report, style);
     out += &sites(report, style);
-    out += &path(report, style);
     out += &limits(&report.limits, style);
     out
 }
@@ -57,7 +60,7 @@ fn head(report: &Report, style: Style) -> String {
     let mut out = style.bold(&clip(&command, WIDTH)) + "\n";
     let lifetimes: u64 = report.threads.iter().map(|t| t.last_ns.0 - t.first_ns.0.min(t.last_ns.0)).sum();
     out += &format!(
-        "{} in {}, {} events; ",
+        "{} in {}, {} events\n",
         plural(report.threads.len(), "thread"),
         duration(run.elapsed_ns.unwrap_or(totals.span_ns)),
         count(totals.events),
@@ -71,9 +74,11 @@ fn head(report: &Report, style: Style) -> String {
             if contended == 0 { "none".to_owned() } else { percent(crate::model::ratio(contended, acquisitions)) },
         ),
     };
+    let waiting = report.threads.iter().filter(|thread| thread.wait_ns > Nanos(0)).count();
     if totals.blocked_ns > Nanos(0) {
         out += &format!(
-            "waited {} for locks ({} of the threads' time): {} while others held them,\n{} of competition overhead (nobody held the lock, and still they waited)\n",
+            "{} waited {} for locks, added over threads ({} of their lives):\n{} while others held them, {} of competition overhead (it was free)\n",
+            plural(waiting, "thread"),
             duration(totals.blocked_ns),
             percent(crate::model::ratio(totals.blocked_ns.0, lifetimes)),
             some(totals.sections_ns),
@@ -88,52 +93,43 @@ fn some(ns: Nanos) -> String {
     if ns == Nanos(0) { "0".to_owned() } else { duration(ns) }
 }
 
+/// By class: the locks of one origin are one line, with their number. The page and the JSON have each by itself.
 fn locks(report: &Report, style: Style) -> String {
-    let mut table = usage_table("Locks");
-    let used: Vec<&Lock> = report.locks.iter().filter(|lock| lock.usage.was_used()).collect();
-    for Lock { name, usage, .. } in used.iter().take(ROWS) {
-        table.row(usage_row(name, usage));
+    let columns = ["acquired", "waited", "wait", "hold", "overhead", "hand-off"].map(|c| (c, Side::Right));
+    let mut table = Table::new("Locks", 26, &columns);
+    let used: Vec<&Class> = report.classes.iter().filter(|class| class.usage.was_used()).collect();
+    for class in used.iter().take(ROWS) {
+        let count = if class.locks > 1 { format!("{} × ", class.locks) } else { String::new() };
+        table.row(usage_row(&format!("{count}{}", class.name), &class.usage));
     }
     let mut out = table.render(style, used.len().saturating_sub(ROWS));
-    match report.locks.len() - used.len() {
+    match report.locks.iter().filter(|lock| !lock.usage.was_used()).count() {
         0 => {}
-        idle => out += &format!("… and {} that nobody acquired\n", plural(idle, "lock")),
+        idle => out += &format!("… and {} that no thread acquired\n", plural(idle, "lock")),
     }
-    let shared: Vec<&Class> = report.classes.iter().filter(|c| c.locks > 1 && c.usage.was_used()).collect();
-    if !shared.is_empty() {
-        let mut table = usage_table("Classes of locks");
-        for class in shared.iter().take(ROWS) {
-            table.row(usage_row(&format!("{} ({})", class.name, class.locks), &class.usage));
-        }
-        out += &table.render(style, shared.len().saturating_sub(ROWS));
+    for site in report.places().iter().filter(|site| site.is_poll()).take(ROWS) {
+        let lock = site.class.and_then(|c| report.classes.get(c as usize)).map_or("", |c| &c.name);
+        let text = format!(
+            "{} takes {} again and again until a value changes: {} of its {} acquisitions; a wait in disguise",
+            site.name,
+            crate::format::lock_phrase(lock),
+            count(site.polls),
+            count(site.acquisitions)
+        );
+        out += &wrap(&style.warn("polls under lock:"), "polls under lock:", &text);
     }
     out
 }
 
-fn usage_table(title: &str) -> Table {
-    let columns = ["acquired", "waited", "wait", "hold", "hand-off p50/99", "overhead", "spun", "blame"]
-        .map(|c| (c, Side::Right));
-    Table::new(title, 28, &columns)
-}
-
 fn usage_row(name: &str, usage: &Usage) -> Vec<String> {
-    let handoff = match usage.handoff_ns.count {
-        0 => "-".to_owned(),
-        _ => format!("{}/{}", duration(usage.handoff_ns.p50_ns), duration(usage.handoff_ns.p99_ns)),
-    };
-    let unknown = if usage.contended == 0 { "-" } else { "?" };
-    let spun = usage.entered.spinning_share();
-    let spun = spun.map_or(unknown.to_owned(), |s| if s == 0.0 { "0%".to_owned() } else { percent(s) });
     vec![
         name.to_owned(),
         count(usage.acquisitions),
         percent(usage.contended_share()),
         duration(usage.blocked_ns),
         duration(usage.hold_ns.total_ns),
-        handoff,
         duration(usage.overhead_ns),
-        spun,
-        duration(usage.blame_ns),
+        duration(usage.handoff_ns.p50_ns),
     ]
 }
 
@@ -143,8 +139,8 @@ fn waitables(report: &Report, style: Style) -> String {
         return String::new();
     }
     used.sort_by_key(|w| std::cmp::Reverse(w.wait_ns.total_ns));
-    let columns = ["kind", "waits", "wait", "p50", "p99", "wake p50", "time-outs"];
-    let mut table = Table::new("Conditions, barriers, semaphores", 34, &columns.map(|c| (c, Side::Right)));
+    let columns = ["kind", "waits", "wait", "p50", "p99", "wake p50"];
+    let mut table = Table::new("Conditions, barriers, semaphores", 32, &columns.map(|c| (c, Side::Right)));
     for w in used.iter().take(ROWS) {
         table.row(vec![
             w.name.clone(),
@@ -154,7 +150,6 @@ fn waitables(report: &Report, style: Style) -> String {
             duration(w.wait_ns.p50_ns),
             duration(w.wait_ns.p99_ns),
             duration(w.wake_ns.p50_ns),
-            count(w.timeouts),
         ]);
     }
     table.render(style, used.len().saturating_sub(ROWS))
@@ -163,23 +158,51 @@ fn waitables(report: &Report, style: Style) -> String {
 fn threads(report: &Report, style: Style) -> String {
     let mut sorted: Vec<&Thread> = report.threads.iter().collect();
     sorted.sort_by_key(|t| std::cmp::Reverse(t.wait_ns));
-    let columns = ["tid", "life", "lock wait", "overhead", "other wait", "holding", "longest wait", "blame"];
-    let mut table = Table::new("Threads", 24, &columns.map(|c| (c, Side::Right)));
+    // A column without a figure is left out.
+    let columns: [(&str, fn(&Thread) -> Nanos); 8] = [
+        ("life", |t| Nanos(t.last_ns.0.saturating_sub(t.first_ns.0))),
+        ("on CPU", |t| t.running_ns),
+        ("ready", |t| t.ready_ns),
+        ("blocked", |t| t.blocked_ns),
+        ("off CPU", |t| t.off_ns),
+        ("lock wait", |t| t.wait_ns),
+        ("other wait", |t| t.condition_ns + t.barrier_ns + t.semaphore_ns + t.join_ns),
+        ("longest", |t| t.longest_wait_ns),
+    ];
+    let used: Vec<_> = columns.iter().filter(|(_, of)| sorted.iter().any(|t| of(t) > Nanos(0))).collect();
+    let heads: Vec<(&str, Side)> = used.iter().map(|(name, _)| (*name, Side::Right)).collect();
+    let mut table = Table::new("Threads", 16, &heads);
     for t in sorted.iter().take(ROWS) {
-        let other = t.condition_ns + t.barrier_ns + t.semaphore_ns + t.join_ns;
-        table.row(vec![
-            t.name.clone(),
-            t.tid.to_string(),
-            duration(Nanos(t.last_ns.0.saturating_sub(t.first_ns.0))),
-            duration(t.wait_ns),
-            duration(t.overhead_ns),
-            duration(other),
-            duration(t.hold_ns),
-            duration(t.longest_wait_ns),
-            duration(t.blame_ns),
-        ]);
+        table.row([t.name.clone()].into_iter().chain(used.iter().map(|(_, of)| duration(of(t)))).collect());
     }
     table.render(style, sorted.len().saturating_sub(ROWS)) + &bound(&report.threads)
+}
+
+/// Where threads were off their CPUs outside of all waits.
+fn outside(report: &Report, style: Style) -> String {
+    // What is less than a thousandth of the program's length says nothing.
+    let weighs = |place: &&Outside| place.total().0 > report.totals.span_ns.0 / 1000;
+    let worst: Vec<&Outside> = report.outside.iter().filter(weighs).collect();
+    if worst.is_empty() {
+        return String::new();
+    }
+    let columns: [(&str, fn(&Outside) -> Nanos); 4] = [
+        ("blocked", |place| place.blocked_ns),
+        ("ready", |place| place.ready_ns),
+        ("off CPU", |place| place.off_ns),
+        ("on the path", |place| place.path_ns),
+    ];
+    let used: Vec<_> = columns.iter().filter(|(_, of)| worst.iter().any(|place| of(place) > Nanos(0))).collect();
+    let heads: Vec<(&str, Side)> = used.iter().map(|(name, _)| (*name, Side::Right)).collect();
+    let mut table = Table::new("Off the CPU, outside of waits", 44, &heads);
+    for place in worst.iter().take(ROWS) {
+        let name = match place.threads {
+            1 => place.place(),
+            threads => format!("{} ({threads} threads)", place.place()),
+        };
+        table.row([name].into_iter().chain(used.iter().map(|(_, of)| duration(of(place)))).collect());
+    }
+    table.render(style, worst.len().saturating_sub(ROWS))
 }
 
 /// Which threads were bound to some of the CPUs, where not all could run on the same.
@@ -208,58 +231,19 @@ fn sites(report: &Report, style: Style) -> String {
     if worst.is_empty() {
         return String::new();
     }
-    let columns = [
-        ("lock", Side::Left),
-        ("acquired", Side::Right),
-        ("waited here", Side::Right),
-        ("held up others", Side::Right),
-    ];
-    let mut table = Table::new("Call sites", 48, &columns);
+    let columns = [("lock", Side::Left), ("acquired", Side::Right), ("waited", Side::Right), ("blame", Side::Right)];
+    let mut table = Table::new("Call sites", 34, &columns);
     for site in worst.iter().take(ROWS) {
         let lock = site.class.and_then(|c| report.classes.get(c as usize)).map_or("", |c| &c.name);
         table.row(vec![
             site.name.clone(),
-            clip(lock, 24),
+            clip(lock, 18),
             count(site.acquisitions),
             duration(site.wait_ns),
             duration(site.blame_ns),
         ]);
     }
     table.render(style, worst.len().saturating_sub(ROWS))
-}
-
-fn path(report: &Report, style: Style) -> String {
-    let path = &report.critical_path;
-    if path.length_ns == Nanos(0) {
-        return String::new();
-    }
-    let columns = [("time", Side::Right), ("share", Side::Right)];
-    let title = format!("Critical path, {}", duration(path.length_ns));
-    let mut table = Table::new(&title, 60, &columns);
-    for PathPart { kind, lock, total_ns } in path.parts.iter().take(ROWS) {
-        let lock = lock.and_then(|l| report.locks.get(l as usize)).map_or("", |l| &l.name);
-        let share = crate::model::ratio(total_ns.0, path.length_ns.0);
-        table.row(vec![format!("{} {lock}", kind.replace('-', " ")), duration(*total_ns), percent(share)]);
-    }
-    let mut out = table.render(style, path.parts.len().saturating_sub(ROWS));
-    for lock in report.locks.iter().take(3) {
-        let (Some(cheap), Some(free)) = (lock.program_without_overhead_ns, lock.program_without_exclusion_ns) else {
-            continue;
-        };
-        let all = report.totals.span_ns;
-        out += &clip(
-            &format!(
-                "without {}'s overhead: {} (of {}); if it excluded nobody: {}",
-                clip(&lock.name, 30),
-                duration(cheap),
-                duration(all),
-                duration(free)
-            ),
-            WIDTH,
-        );
-        out.push('\n');
-    }
-    out
 }
 
 fn limits(limits: &Limits, style: Style) -> String {

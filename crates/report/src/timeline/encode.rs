@@ -2,7 +2,7 @@
 //!
 //! A lane is its number of blocks and the blocks. A block is: the gap since the last one's end, its length, its tag, the object + 1 (0:
 //! none), and if it is mixed the number of pieces and each state's share of the length in 255ths. The tag is the state of the longest
-//! piece, plus 8 if the block is mixed.
+//! piece, plus 16 if the block is mixed.
 
 use super::lane::Lane;
 use crate::export::varint;
@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use baton_units::Nanos;
 
-const MIXED: u64 = 8;
+const MIXED: u64 = 16;
 
 pub(super) fn encode(lanes: &[Lane], start: Nanos) -> String {
     let mut bytes = Vec::new();

@@ -3,6 +3,7 @@
 
 use super::lane::{Piece, State};
 use crate::intervals::{Doing, Entry, Interval};
+use baton_trace::analysis::OffCpu;
 
 fn state(doing: Doing) -> State {
     match doing {
@@ -12,6 +13,9 @@ fn state(doing: Doing) -> State {
         Doing::Wait(Entry::Sleeping) => State::Sleep,
         Doing::Wait(_) => State::Wait,
         Doing::Condition | Doing::Barrier | Doing::Semaphore | Doing::Join => State::Other,
+        Doing::OffCpu(OffCpu::Ready) => State::Ready,
+        Doing::OffCpu(OffCpu::Blocked) => State::Blocked,
+        Doing::OffCpu(OffCpu::Unknown) => State::Off,
     }
 }
 
@@ -22,6 +26,8 @@ fn rank(interval: &Interval) -> (u8, u64) {
         State::Other => 1,
         State::Spin | State::Sleep | State::Wait => 2,
         State::Overhead => 3,
+        // Inside of no wait; of a critical section it says why that takes long.
+        State::Ready | State::Blocked | State::Off => 1,
     };
     (rank, interval.start.0)
 }

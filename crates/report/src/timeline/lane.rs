@@ -17,10 +17,16 @@ pub(crate) enum State {
     Wait = 4,
     /// Waits for something other than a lock.
     Other = 5,
+    /// Ready to run, without a CPU.
+    Ready = 6,
+    /// Blocked outside of what the trace shows.
+    Blocked = 7,
+    /// Off its CPU, why is not known.
+    Off = 8,
 }
 
 /// How many states there are.
-pub(super) const STATES: usize = 6;
+pub(super) const STATES: usize = 9;
 
 /// One stretch in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -119,14 +119,13 @@ pub struct Barging<M: Machine, Q, const P: u32 = PATIENCE> {
 }
 
 impl<M: Machine, Q: Queue<M>, const P: u32> Barging<M, Q, P> {
-    /// One try of a thread that is not the head.
+    /// One try of a thread that is not the head, whatever the head does.
     #[inline(always)]
-    fn taken(&self) -> bool {
-        // Acquire, both: see the last holder's writes.
-        match self.word.compare_exchange(FREE, HELD, Acquire, Relaxed) {
-            Err(WOKEN) => self.word.compare_exchange(WOKEN, HELD | WOKEN, Acquire, Relaxed).is_ok(),
-            first => first.is_ok(),
-        }
+    fn barge(&self) -> bool {
+        // Relaxed: a hint; the exchange decides.
+        let now = self.word.load(Relaxed);
+        // Acquire: see the last holder's writes.
+        now & HELD == 0 && self.word.compare_exchange(now, now | HELD, Acquire, Relaxed).is_ok()
     }
 
     #[cold]
@@ -147,15 +146,12 @@ impl<M: Machine, Q: Queue<M>, const P: u32> Barging<M, Q, P> {
     /// Tries in place of a head that does not run.
     fn stand_in(&self, tries: u32) -> bool {
         for _ in 0..tries {
-            // Relaxed: a hint; the exchange decides.
-            match self.word.load(Relaxed) {
-                FREE | WOKEN => {
-                    if self.taken() {
-                        return true;
-                    }
-                }
-                held if held == HELD | SLEEPS || held == HELD | WOKEN => {}
-                _ => return false,
+            if self.barge() {
+                return true;
+            }
+            // Relaxed: a hint; a wrong one costs tries or a place in the queue.
+            if self.word.load(Relaxed) & (SLEEPS | WOKEN) == 0 {
+                return false;
             }
             M::relax();
         }
@@ -246,7 +242,11 @@ unsafe impl<M: Machine, Q: Queue<M>, const P: u32> RawLock<M> for Barging<M, Q, 
 
     #[inline]
     fn lock(&self, wait: Wait) -> Debt {
-        if self.taken() { Debt::NONE } else { self.contend(tries(wait)) }
+        // Acquire: see the last holder's writes.
+        match self.word.compare_exchange(FREE, HELD, Acquire, Relaxed) {
+            Ok(_) => Debt::NONE,
+            Err(_) => self.contend(tries(wait)),
+        }
     }
 
     #[inline]
@@ -267,6 +267,6 @@ unsafe impl<M: Machine, Q: Queue<M>, const P: u32> RawLock<M> for Barging<M, Q, 
 unsafe impl<M: Machine, Q: Queue<M>, const P: u32> TryLock<M> for Barging<M, Q, P> {
     #[inline]
     fn try_lock(&self) -> Option<Debt> {
-        self.taken().then_some(Debt::NONE)
+        self.barge().then_some(Debt::NONE)
     }
 }

@@ -63,7 +63,7 @@ unsafe impl<M: Machine> Queue<M> for TicketQueue<M> {
         posix: Posix::Yes,
         general: true,
         waits: Waits::Fixed(Wait::SpinPark(SPIN_TRIES)),
-        counted: Counted { instructions: 12.0, accesses: 2 },
+        counted: Counted { instructions: 13.0, accesses: 2 },
         c_number: 16,
     };
 

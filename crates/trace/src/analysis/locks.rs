@@ -4,11 +4,12 @@ use super::causes::{Causes, WaitKind};
 use super::classes::{ClassReport, classes};
 use super::ledger::Ledger;
 use super::objects::{Object, ObjectId, ObjectKind, Objects};
+use super::polls::Polls;
 use super::stats::{LockStats, ThreadLockStats};
 use super::waits::{WaitableReport, WaitableStats};
 use super::window::Window;
 use crate::clock::Ticks;
-use crate::event::{Event, How, What};
+use crate::event::{Event, How, SiteId, What};
 use crate::trace::{ProcessIndex, Trace};
 use baton_units::Nanos;
 
@@ -102,6 +103,7 @@ struct Walk<'a> {
     reports: Vec<ThreadReport>,
     notes: std::collections::BTreeSet<(ProcessIndex, u64, u32)>,
     pauses: Ticks,
+    polls: Polls,
     end: Ticks,
 }
 
@@ -122,6 +124,8 @@ struct ThreadState {
     /// The latest record of its CPU time, and when it was made.
     clocked: Option<(Ticks, u64)>,
     cpu: Option<u32>,
+    /// The call site of the wait that goes on.
+    waits_at: SiteId,
 }
 
 impl<'a> Walk<'a> {
@@ -140,6 +144,7 @@ impl<'a> Walk<'a> {
             reports: vec![ThreadReport::default(); trace.threads.len()],
             notes: std::collections::BTreeSet::new(),
             pauses: Ticks(0),
+            polls: Polls::default(),
             end: Ticks(0),
         }
     }
@@ -173,6 +178,7 @@ impl<'a> Walk<'a> {
             Some(id) => self.at_object(event, id),
             None => self.elsewhere(event, process),
         }
+        self.follow_polls(event, process, object);
     }
 
     fn cross(&mut self, at: Ticks, border: Border) {
@@ -237,6 +243,28 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Looks for loops that take a lock until a value changes.
+    fn follow_polls(&mut self, event: &Event, process: ProcessIndex, object: Option<ObjectId>) {
+        let thread = event.thread;
+        let site = match (event.what, object) {
+            (What::Acquire { site, .. }, _) => site,
+            (What::Acquired { .. }, _) => self.threads[thread.index()].waits_at,
+            (What::Request { site, .. }, _) => {
+                self.threads[thread.index()].waits_at = site;
+                return;
+            }
+            (What::Release { .. } | What::TryFail { .. }, _) => return,
+            (What::ThreadEnd { .. } | What::Create { .. } | What::JoinBegin { .. }, _) | (_, Some(_)) => {
+                return self.polls.acted(thread);
+            }
+            _ => return,
+        };
+        match (object, self.trace.site(process, site).first()) {
+            (Some(id), Some(&place)) if self.counted => self.polls.acquired(thread, id, site, place),
+            _ => self.polls.acted(thread),
+        }
+    }
+
     fn elsewhere(&mut self, event: &Event, process: ProcessIndex) {
         let state = &mut self.threads[event.thread.index()];
         let report = &mut self.reports[event.thread.index()];
@@ -291,6 +319,12 @@ impl<'a> Walk<'a> {
     fn finish(mut self) -> Analysis {
         while let Some((at, border)) = self.borders.next() {
             self.cross(at, border);
+        }
+        let polls = std::mem::take(&mut self.polls).finish();
+        for ((id, site), count) in polls {
+            if let Book::Lock(ledger) = &mut self.books[id.index()] {
+                ledger.stats.sites.entry(site).or_default().polls += count;
+            }
         }
         let mut locks = Vec::new();
         let mut waitables = Vec::new();

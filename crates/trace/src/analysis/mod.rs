@@ -20,22 +20,27 @@
 //! trace has no such bias.
 
 mod account;
+mod along;
 mod causes;
 mod classes;
 mod ledger;
 mod locks;
 mod objects;
+mod off_cpu;
 mod path;
+mod polls;
 mod relax;
 mod stats;
 mod waits;
 mod window;
 
 pub use account::{Account, Holder, Released, Taken, Waiter};
+pub use along::Along;
 pub use causes::WaitKind;
 pub use classes::{ClassKey, ClassReport};
 pub use locks::{Analysis, LockReport, ThreadReport, has_slept};
 pub use objects::{Object, ObjectId, ObjectKind};
+pub use off_cpu::{Known, OffCpu, OffStretch, ThreadOffCpu, off_cpu};
 pub use path::{CriticalPath, Doing, PathSegment, PathShare};
 pub use relax::{Relaxed, relax};
 pub use stats::{Anomalies, Distribution, LockStats, SiteStats, ThreadLockStats};

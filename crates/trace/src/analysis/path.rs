@@ -4,10 +4,13 @@
 //! moment when it did (release, signal, last arrival, post, end, creation). What lies between the two moments is the hand-off, which
 //! belongs to the object. A wait without such a cause, or whose cause came before it began, stays with its thread.
 //!
-//! What the trace does not show (pipes, files, sleeping, futexes of a program's own) passes for running.
+//! Along a thread that does not wait where the trace can see, the time off its CPU ([`super::off_cpu()`]) is told from running: ready
+//! without a CPU, or blocked by what the trace does not show (pipes, files, sleeping, futexes of a program's own).
 
+use super::along::{Along, AlongThreads, tell_apart};
 use super::causes::{Causes, WaitKind};
 use super::objects::{ObjectId, Objects};
+use super::off_cpu::{OffCpu, ThreadOffCpu, off_cpu};
 use super::window::Window;
 use crate::clock::Ticks;
 use crate::event::{Event, ThreadIndex, What};
@@ -21,6 +24,8 @@ pub struct CriticalPath {
     pub segments: Vec<PathSegment>,
     /// By object.
     pub objects: BTreeMap<ObjectId, PathShare>,
+    /// Time inside of critical sections, of any locks, each moment once.
+    pub sections: Along,
 }
 
 /// A stretch of the path.
@@ -39,8 +44,10 @@ pub struct PathSegment {
 /// What a stretch of the path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// The thread runs, or waits for what the trace does not show.
+    /// The thread runs. Where nothing tells of its CPU ([`Known::Nothing`](super::Known::Nothing)) it may have been off it.
     Running,
+    /// The thread is off its CPU, and waits for nothing that the trace shows.
+    OffCpu(OffCpu),
     /// From the cause in one thread to its effect in the next.
     HandOff {
         /// What kind of wait it ended.
@@ -61,7 +68,7 @@ pub enum Doing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathShare {
     /// Time that the path runs inside this lock's critical sections (nested ones count for each lock).
-    pub sections: Ticks,
+    pub sections: Along,
     /// Time of its hand-offs.
     pub handoffs: Ticks,
     /// How many hand-offs.
@@ -83,8 +90,13 @@ struct Stop {
 impl CriticalPath {
     /// Finds the path through all of the trace that is complete, and gives the part inside the window.
     pub fn of(trace: &Trace, window: &Window) -> CriticalPath {
-        let segments = clip(Stops::of(trace).walk_back(trace), window);
-        let mut path = CriticalPath { segments, objects: BTreeMap::new() };
+        CriticalPath::with(trace, window, &off_cpu(trace))
+    }
+
+    /// The same, where the threads' times off their CPUs have been found already.
+    pub fn with(trace: &Trace, window: &Window, off: &[ThreadOffCpu]) -> CriticalPath {
+        let segments = clip(tell_apart(Stops::of(trace).walk_back(trace), off), window);
+        let mut path = CriticalPath { segments, ..CriticalPath::default() };
         for segment in &path.segments {
             let length = segment.end.since(segment.begin);
             match segment.doing {
@@ -110,46 +122,46 @@ impl CriticalPath {
 
     /// A second walk, for the critical sections that the path runs through.
     fn add_sections(&mut self, trace: &Trace) {
-        let mut running: Vec<Vec<(Ticks, Ticks)>> = vec![Vec::new(); trace.threads.len()];
-        for segment in self.segments.iter().filter(|s| s.doing == Doing::Running) {
-            running[segment.thread.index()].push((segment.begin, segment.end));
-        }
-        let on_path = |thread: ThreadIndex, begin: Ticks, end: Ticks| -> Ticks {
-            let stretches = &running[thread.index()];
-            let from = stretches.partition_point(|(_, e)| *e <= begin);
-            let inside = stretches[from..].iter().take_while(|(b, _)| *b < end);
-            inside.map(|(b, e)| end.min(*e).since(begin.max(*b))).sum()
-        };
+        let along = AlongThreads::of(&self.segments, trace.threads.len());
         let mut objects = Objects::new(trace);
-        // Start and depth of each hold.
+        // Start and depth of each hold; of each thread, how many locks it holds and since when it holds any.
         let mut holds: BTreeMap<(ThreadIndex, ObjectId), (Ticks, u32)> = BTreeMap::new();
+        let mut any: Vec<(u32, Ticks)> = vec![(0, Ticks(0)); trace.threads.len()];
         for event in trace.complete_events() {
             let Some(id) = objects.follow(&event, trace.process_of(event.thread)) else { continue };
-            let key = (event.thread, id);
+            let (key, now) = ((event.thread, id), event.time);
+            let holder = &mut any[event.thread.index()];
             match event.what {
                 What::Acquire { .. } | What::Acquired { .. } => {
-                    holds.entry(key).or_insert((event.time, 0)).1 += 1;
+                    let hold = holds.entry(key).or_insert((now, 0));
+                    hold.1 += 1;
+                    if hold.1 == 1 {
+                        *holder = if holder.0 == 0 { (1, now) } else { (holder.0 + 1, holder.1) };
+                    }
                 }
                 What::Release { .. } => {
                     let Some((since, depth)) = holds.get_mut(&key) else { continue };
                     *depth -= 1;
                     if *depth == 0 {
-                        let inside = on_path(event.thread, *since, event.time);
+                        along.add(event.thread, *since, now, &mut self.objects.entry(id).or_default().sections);
                         holds.remove(&key);
-                        if inside > Ticks(0) {
-                            self.objects.entry(id).or_default().sections += inside;
+                        holder.0 -= 1;
+                        if holder.0 == 0 {
+                            along.add(event.thread, holder.1, now, &mut self.sections);
                         }
                     }
                 }
                 _ => {}
             }
         }
+        let end = trace.span().1;
         for ((thread, id), (since, _)) in holds {
-            let inside = on_path(thread, since, trace.span().1);
-            if inside > Ticks(0) {
-                self.objects.entry(id).or_default().sections += inside;
-            }
+            along.add(thread, since, end, &mut self.objects.entry(id).or_default().sections);
         }
+        for (thread, (_, since)) in any.iter().enumerate().filter(|(_, (held, _))| *held > 0) {
+            along.add(ThreadIndex(thread as u32), *since, end, &mut self.sections);
+        }
+        self.objects.retain(|_, share| *share != PathShare::default());
     }
 }
 

@@ -223,6 +223,9 @@ pub struct SiteStats {
     pub acquisitions: u64,
     /// Of these, those that waited.
     pub contended: u64,
+    /// Of these, those of a loop that takes the lock again and again until another thread changes a value
+    /// (`polls.rs`).
+    pub polls: u64,
     /// Time waited here.
     pub blocked: Ticks,
     /// Of this, while others held the lock.
@@ -240,6 +243,7 @@ impl SiteStats {
     fn merge(&mut self, other: &SiteStats) {
         self.acquisitions += other.acquisitions;
         self.contended += other.contended;
+        self.polls += other.polls;
         self.blocked += other.blocked;
         self.sections += other.sections;
         self.overhead += other.overhead;

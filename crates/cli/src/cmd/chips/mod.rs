@@ -40,9 +40,9 @@ Examples:
   baton chips list
   baton chips list --dir my-chips --json")]
     List {
-        /// Where to look for chip files.
-        #[arg(long, value_name = "DIR", default_value = "chips")]
-        dir: PathBuf,
+        /// Where to look for chip files. Left out: chips/ here, this machine's calibration, and what is shipped.
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
         /// As JSON.
         #[arg(long)]
         json: bool,
@@ -54,7 +54,7 @@ Examples:
   baton chips show ocor64 --cores 16 --set home.places=4 > small.toml
   baton chips show opteron6272x4 --plot opteron.html")]
     Show {
-        /// Chip file; a bare name means chips/NAME.toml.
+        /// Chip file, or a name of `baton chips list`.
         #[arg(value_name = "CHIP")]
         chip: PathBuf,
         #[command(flatten)]
@@ -70,7 +70,7 @@ Examples:
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
-        Command::List { dir, json } => super::list::print(&files(&dir)?, json),
+        Command::List { dir, json } => super::list::print(&files(dir.as_deref())?, json),
         Command::Show { chip, change, json, plot } => show(&change.open(&chip)?, json, plot.as_deref()),
     }
 }
@@ -100,8 +100,11 @@ fn show(chip: &Chip, json: bool, plot: Option<&Path>) -> anyhow::Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// The chip files of a directory; one that does not read as a chip is listed with the reason.
-pub(super) fn files(dir: &Path) -> anyhow::Result<Vec<Entry>> {
+/// The chip files of a directory, or of all places; one that does not read as a chip is listed with the reason.
+pub(super) fn files(dir: Option<&Path>) -> anyhow::Result<Vec<Entry>> {
+    let Some(dir) = dir else {
+        return Ok(chips::files().iter().map(|path| entry(path)).collect());
+    };
     let entries = std::fs::read_dir(dir).map_err(|e| {
         BadInput::new(format!("cannot look for chip files in `{}`: {e}", dir.display()))
             .hint("name the directory with --dir, or write a chip file with `baton doctor --calibrate`")

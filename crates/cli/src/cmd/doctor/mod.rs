@@ -10,6 +10,7 @@ mod calibrate;
 mod findings;
 mod show;
 
+use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;
 use baton_chip::Chip;
@@ -26,15 +27,15 @@ quiet machine.
 Examples:
   baton doctor                        a look, some three seconds
   baton doctor --json | jq .waits     which wait policies are here, and why not
-  baton doctor --calibrate            measure longer, and write chips/this-host.toml for `whatif`
+  baton doctor --calibrate            measure longer, and keep it for `whatif` and `try`
   baton doctor --calibrate --fixed -o chips/this-host-fixed.toml    the same, fixed latencies")]
 pub(crate) struct Args {
     /// Measure longer and write a chip file of this machine.
     #[arg(long)]
     calibrate: bool,
-    /// The chip file to write.
-    #[arg(long, short, value_name = "FILE", requires = "calibrate", default_value = "chips/this-host.toml")]
-    output: PathBuf,
+    /// The chip file to write. Left out: this machine's, in the user's data folder (XDG_DATA_HOME/baton/machines).
+    #[arg(long, short, value_name = "FILE", requires = "calibrate")]
+    output: Option<PathBuf>,
     /// Write a chip of fixed latencies, without caches, directory and network.
     #[arg(long, requires = "calibrate")]
     fixed: bool,
@@ -44,6 +45,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let output = args.output.or_else(crate::places::calibration).filter(|_| args.calibrate);
+    if args.calibrate && output.is_none() {
+        let message = "neither XDG_DATA_HOME nor HOME names a folder for the calibration";
+        return Err(BadInput::new(message).hint("name a file with -o").into());
+    }
     let budget = if args.calibrate { Budget::CALIBRATE } else { Budget::LOOK };
     let findings = findings::find(budget, findings::Progress::new());
     if args.json {
@@ -51,11 +57,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     } else {
         print!("{}", show::text(&findings));
     }
-    if args.calibrate {
+    if let Some(output) = output {
         let chip = calibrate::chip_file(&findings, args.fixed)?;
-        crate::folder::write_whole(&args.output, chip.as_bytes())
-            .with_context(|| format!("cannot write {}", args.output.display()))?;
-        ui::note(format_args!("wrote {}", args.output.display()));
+        crate::folder::write_whole(&output, chip.as_bytes())
+            .with_context(|| format!("cannot write {}", output.display()))?;
+        ui::note(format_args!("wrote {}", output.display()));
         if !args.fixed && !args.json {
             let chip = Chip::from_toml(&chip, "the calibrated chip")?;
             print!("\n{}", calibrate::verify(&findings, &chip)?);

@@ -6,20 +6,22 @@
 //! | [`runs`] | interleaved runs of the program |
 
 mod predictions;
-mod runs;
+pub(super) mod runs;
 
 use crate::error::BadInput;
 use crate::exact;
 use crate::ui;
 use anyhow::Context;
 use baton_host::launch::choice::{self, Choice};
+use baton_host::launch::program::Program;
 use baton_host::launch::{library, program};
 use baton_report::format::duration;
 use baton_report::html::{self, Predicted};
-use baton_trace::Meta;
+use baton_trace::{Meta, Trace};
 use baton_units::Nanos;
 use predictions::Said;
 use runs::{Candidate, Taken};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -65,11 +67,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     // The program runs where it was recorded, so this process goes there.
     let directory = std::path::absolute(&args.directory).context("cannot tell the current directory")?;
     let profile = super::report::open(&args.directory)?;
-    let meta = profile.trace.meta.clone().filter(|meta| !meta.command.is_empty());
-    let meta = meta.ok_or_else(|| {
-        BadInput::new(format!("{}: it does not say which command was recorded", args.directory.display()))
-            .hint("`baton profile` writes that into meta.json; a trace made with LD_PRELOAD alone has none")
-    })?;
+    let meta = described(&profile.trace, &args.directory)?;
     let said = args.predictions.as_deref().map(predictions::read).transpose()?.unwrap_or_default();
     let mut candidates = vec![recorded(&meta)?];
     let others = match (args.lock.is_empty(), args.across) {
@@ -81,16 +79,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let (lock, wait) = name.split_once(':').map_or((name.as_str(), None), |(lock, wait)| (lock, Some(wait)));
         candidates.push(Candidate::replaced(choice::check(lock, wait)?));
     }
-    let command = exact::words(&meta, exact::COMMAND, &meta.command)?;
-    let program = {
-        // As it was found when it was recorded: from its own directory.
-        let there = exact::words(&meta, exact::DIRECTORY, std::slice::from_ref(&meta.directory))?;
-        let there = Path::new(&there[0]);
-        std::env::set_current_dir(there)
-            .map_err(|e| BadInput::new(format!("cannot go to {}, where it was recorded: {e}", there.display())))
-            .and_then(|()| program::find(&command[0]))
-    };
-    let taken = runs::interleaved(&program?, &command, &library::find()?, &candidates, args.runs)?;
+    let (program, command) = again(&meta)?;
+    let taken = runs::interleaved(&program, &command, &library::find()?, &candidates, args.runs)?;
 
     let rows = rows(&said, &candidates, &taken);
     let page = directory.join("report.html");
@@ -107,8 +97,28 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What the launcher left about the run, with its command.
+pub(super) fn described(trace: &Trace, directory: &Path) -> Result<Meta, BadInput> {
+    let meta = trace.meta.clone().filter(|meta| !meta.command.is_empty());
+    meta.ok_or_else(|| {
+        BadInput::new(format!("{}: it does not say which command was recorded", directory.display()))
+            .hint("`baton profile` writes that into meta.json; a trace made with LD_PRELOAD alone has none")
+    })
+}
+
+/// The recorded program and command. This process goes to the directory in which it was recorded, as the program is found
+/// from there and runs there.
+pub(super) fn again(meta: &Meta) -> Result<(Program, Vec<OsString>), BadInput> {
+    let command = exact::words(meta, exact::COMMAND, &meta.command)?;
+    let there = exact::words(meta, exact::DIRECTORY, std::slice::from_ref(&meta.directory))?;
+    let there = Path::new(&there[0]);
+    std::env::set_current_dir(there)
+        .map_err(|e| BadInput::new(format!("cannot go to {}, where it was recorded: {e}", there.display())))?;
+    Ok((program::find(&command[0])?, command))
+}
+
 /// The lock of the recorded run.
-fn recorded(meta: &Meta) -> Result<Candidate, BadInput> {
+pub(super) fn recorded(meta: &Meta) -> Result<Candidate, BadInput> {
     match &meta.lock {
         None => Ok(Candidate::bare()),
         Some(lock) => {
@@ -187,7 +197,9 @@ fn table(rows: &[Predicted]) -> String {
             row.wait.clone(),
             predicted.map_or_else(dash, duration),
             row.measured_ns.map_or_else(dash, duration),
-            row.measured_range_ns.map_or_else(dash, |(low, high)| format!("{} – {}", duration(low), duration(high))),
+            row.measured_range_ns
+                .filter(|(low, high)| low < high)
+                .map_or_else(dash, |(low, high)| format!("{} – {}", duration(low), duration(high))),
             off.unwrap_or_else(dash),
             row.remark.as_deref().and_then(|r| r.split(':').next()).unwrap_or_default().to_owned(),
         ]
@@ -197,11 +209,11 @@ fn table(rows: &[Predicted]) -> String {
 }
 
 impl Candidate {
-    fn lock(&self) -> &str {
+    pub(super) fn lock(&self) -> &str {
         self.choice.as_ref().map_or("glibc", |c| c.lock.name)
     }
 
-    fn wait(&self) -> String {
+    pub(super) fn wait(&self) -> String {
         self.choice.as_ref().map_or("its own".into(), |c: &Choice| c.wait.to_string())
     }
 }

@@ -8,26 +8,28 @@ use baton_host::launch::signals::PassedOn;
 use baton_report::html::Predicted;
 use baton_units::Nanos;
 use std::ffi::OsString;
+use std::io::Read;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
-use std::process::Stdio;
-use std::time::Instant;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 /// A lock to run the program under.
-pub(super) struct Candidate {
+pub(crate) struct Candidate {
     /// None: the program as it is, with glibc's.
-    pub(super) choice: Option<Choice>,
+    pub(crate) choice: Option<Choice>,
     /// It is the one that was recorded.
-    pub(super) recorded: bool,
+    pub(crate) recorded: bool,
 }
 
 impl Candidate {
     /// The program as it is, as it was recorded.
-    pub(super) fn bare() -> Candidate {
+    pub(crate) fn bare() -> Candidate {
         Candidate { choice: None, recorded: true }
     }
 
     /// With its locks replaced.
-    pub(super) fn replaced(choice: Choice) -> Candidate {
+    pub(crate) fn replaced(choice: Choice) -> Candidate {
         Candidate { choice: Some(choice), recorded: false }
     }
 }
@@ -57,6 +59,43 @@ struct Result {
     output: Vec<u8>,
 }
 
+/// Runs of one command under candidates: each must give what the first gave.
+pub(crate) struct Turns<'a> {
+    program: &'a Program,
+    command: &'a [OsString],
+    library: &'a Path,
+    first: Option<Result>,
+}
+
+impl<'a> Turns<'a> {
+    /// None so far.
+    pub(crate) fn new(program: &'a Program, command: &'a [OsString], library: &'a Path) -> Turns<'a> {
+        Turns { program, command, library, first: None }
+    }
+
+    /// Runs it once. `None`: it took longer than `limit` and was killed.
+    pub(crate) fn run(&mut self, candidate: &Candidate, limit: Option<Duration>) -> anyhow::Result<Option<Nanos>> {
+        let mut exec = Exec::new(self.program.clone(), self.command.to_vec());
+        if let Some(choice) = &candidate.choice {
+            exec.preload(self.library);
+            exec.set("BATON_LOCK", choice.lock.name).set("BATON_WAIT", choice.wait.to_string());
+        }
+        let Some((result, time)) = once(exec, limit)? else { return Ok(None) };
+        let expected = self.first.get_or_insert_with(|| Result { code: result.code, output: result.output.clone() });
+        ensure!(
+            *expected == result,
+            "under {} the program gave another result (exit code {:?}, {} bytes of output) than at first \
+             (exit code {:?}, {} bytes): its times say nothing",
+            candidate.choice.as_ref().map_or("glibc", |c| c.lock.name),
+            result.code,
+            result.output.len(),
+            expected.code,
+            expected.output.len()
+        );
+        Ok(Some(time))
+    }
+}
+
 /// Runs the command under each candidate in turn, `rounds` times over.
 pub(super) fn interleaved(
     program: &Program,
@@ -67,26 +106,10 @@ pub(super) fn interleaved(
 ) -> anyhow::Result<Vec<Taken>> {
     let bar = indicatif::ProgressBar::new(u64::from(rounds) * candidates.len() as u64);
     let mut taken = vec![Taken::default(); candidates.len()];
-    let mut first: Option<Result> = None;
+    let mut turns = Turns::new(program, command, library);
     for _ in 0..rounds {
         for (candidate, taken) in candidates.iter().zip(&mut taken) {
-            let mut exec = Exec::new(program.clone(), command.to_vec());
-            if let Some(choice) = &candidate.choice {
-                exec.preload(library).set("BATON_LOCK", choice.lock.name).set("BATON_WAIT", choice.wait.to_string());
-            }
-            let (result, time) = once(exec)?;
-            taken.times.push(time);
-            let expected = first.get_or_insert_with(|| Result { code: result.code, output: result.output.clone() });
-            ensure!(
-                *expected == result,
-                "under {} the program gave another result (exit code {:?}, {} bytes of output) than at first \
-                 (exit code {:?}, {} bytes): its times say nothing",
-                candidate.choice.as_ref().map_or("glibc", |c| c.lock.name),
-                result.code,
-                result.output.len(),
-                expected.code,
-                expected.output.len()
-            );
+            taken.times.extend(turns.run(candidate, None)?);
             bar.inc(1);
         }
     }
@@ -94,18 +117,62 @@ pub(super) fn interleaved(
     Ok(taken)
 }
 
-fn once(exec: Exec) -> anyhow::Result<(Result, Nanos)> {
+fn once(exec: Exec, limit: Option<Duration>) -> anyhow::Result<Option<(Result, Nanos)>> {
     let name = exec.name().to_owned();
     let passed_on = PassedOn::begin();
     let mut command = exec.into_command()?;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let start = Instant::now();
-    let child = command.spawn().with_context(|| format!("cannot start {name}"))?;
+    let mut child = command.spawn().with_context(|| format!("cannot start {name}"))?;
     passed_on.to(child.id());
-    let output = child.wait_with_output().with_context(|| format!("cannot wait for {name}"))?;
+    // Read while it runs: a full pipe would stop it.
+    let pipe = child.stdout.take().context("no pipe from the program")?;
+    let reader = std::thread::spawn(move || {
+        let (mut pipe, mut output) = (pipe, Vec::new());
+        pipe.read_to_end(&mut output).map(|_| output)
+    });
+    let ended = ends_within(&child, limit).with_context(|| format!("cannot wait for {name}"))?;
     let time = Nanos(start.elapsed().as_nanos() as u64);
-    ensure!(output.status.code().is_some(), "{name} was killed ({}): its times say nothing", output.status);
-    Ok((Result { code: output.status.code(), output: output.stdout }, time))
+    if !ended {
+        child.kill().with_context(|| format!("cannot end {name}"))?;
+    }
+    let status = child.wait().with_context(|| format!("cannot wait for {name}"))?;
+    if !ended {
+        return Ok(None);
+    }
+    let output = reader.join().map_err(|_| anyhow::anyhow!("reading the output of {name} failed"))?;
+    let output = output.with_context(|| format!("cannot read the output of {name}"))?;
+    ensure!(status.code().is_some(), "{name} was killed ({status}): its times say nothing");
+    Ok(Some((Result { code: status.code(), output }, time)))
+}
+
+/// Waits until the child has ended, without taking its status; `false` if the limit comes first.
+fn ends_within(child: &Child, limit: Option<Duration>) -> std::io::Result<bool> {
+    // SAFETY: the call takes a process id and flags. The child has not been waited for, so its id is its own.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };
+    if fd < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just given us this descriptor, and it is in no other hands.
+    let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+    let start = Instant::now();
+    loop {
+        let left = limit.map(|limit| limit.saturating_sub(start.elapsed()));
+        let millis = left.map_or(-1, |left| left.as_millis().clamp(1, i32::MAX as u128) as i32);
+        let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one structure, which lives through the call.
+        match unsafe { libc::poll(&raw mut poll, 1, millis) } {
+            0 if limit.is_some_and(|limit| start.elapsed() >= limit) => return Ok(false),
+            0 => {}
+            n if n > 0 => return Ok(true),
+            _ => {
+                let error = std::io::Error::last_os_error();
+                if error.kind() != std::io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -132,5 +199,16 @@ mod tests {
         assert!(error.contains("another result"), "{error}");
         let error = bare("kill -9 $$", 1).unwrap_err().to_string();
         assert!(error.contains("was killed"), "{error}");
+    }
+
+    #[test]
+    fn a_run_that_takes_too_long_is_killed() {
+        let command = ["sh", "-c", "exec sleep 1000"].map(OsString::from);
+        let sh = program::find(OsStr::new("sh")).unwrap();
+        let mut turns = Turns::new(&sh, &command, Path::new("/unused"));
+        assert_eq!(turns.run(&Candidate::bare(), Some(Duration::from_millis(30))).unwrap(), None);
+        let command = ["sh", "-c", "echo quick"].map(OsString::from);
+        let mut turns = Turns::new(&sh, &command, Path::new("/unused"));
+        assert!(turns.run(&Candidate::bare(), Some(Duration::from_secs(600))).unwrap().is_some());
     }
 }

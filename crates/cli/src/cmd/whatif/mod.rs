@@ -6,7 +6,7 @@
 //! | [`text`] | the table on a terminal |
 //! | [`page`] | the plot, one self-contained HTML file |
 
-mod choices;
+pub(super) mod choices;
 mod page;
 mod text;
 

@@ -1,7 +1,7 @@
 //! The plot: one self-contained HTML file. Bars for the predicted time and competition overhead of each lock, with
 //! whiskers over seeds, and the same figures as a table. No script, no network; light and dark by the reader's choice.
 
-use super::text::{has_networks, less, ms, network, range, remark};
+use super::text::{figure, has_networks, less, ms, network, range, remark, three_numbers};
 use baton_chip::Chip;
 use baton_replay::Prediction;
 use baton_replay::predict::{Predicted, Spread};
@@ -21,18 +21,14 @@ td:first-child,th:first-child,td:nth-child(2),th:nth-child(2),td:last-child{text
 /// The page.
 pub(crate) fn page(prediction: &Prediction, command: &[String], chip: &Chip) -> String {
     let command = escape(&command.join(" "));
-    let check = &prediction.check;
     let mut body = format!(
         "<h1>What if: {command}</h1>\n<p>{} threads on {} cores of chip <b>{}</b>, recorded with {}.</p>\n\
-         <p>Self-check: the recorded run took {} ms, its replay takes {} ms ({:+.1}%). {:.1}% of the events cannot be \
-         replayed.</p>\n",
+         <p>Self-check: {}. {:.1}% of the events cannot be replayed.</p>\n",
         prediction.threads,
         prediction.cpus,
         escape(&chip.name),
         escape(&prediction.recorded_lock.replace('`', "")),
-        ms(check.measured_ns),
-        ms(check.replayed_ns.median),
-        check.error * 100.0,
+        three_numbers(prediction),
         prediction.not_replayable_share * 100.0,
     );
     if !prediction.trustworthy {
@@ -153,12 +149,12 @@ fn table(rows: &[Predicted]) -> String {
             "<tr><td>{}<td>{}<td>{}<td>{}<td>{:.2}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}",
             escape(&row.lock),
             escape(&row.wait),
-            ms(row.time_ns.median),
+            figure(row, row.time_ns),
             range(row.time_ns),
             row.speedup,
             ms(row.blocked_ns.median),
             ms(row.sections_ns.median),
-            ms(row.overhead_ns.median),
+            figure(row, row.overhead_ns),
             range(row.overhead_ns),
             row.acquisitions,
             row.contended,

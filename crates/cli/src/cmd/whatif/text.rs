@@ -18,9 +18,27 @@ pub(crate) fn ms(ns: u64) -> String {
     }
 }
 
-/// The spread's ends.
+/// The spread's ends; none where there is no spread, as of a single seed.
 pub(crate) fn range(spread: Spread) -> String {
-    format!("{}–{}", ms(spread.low), ms(spread.high))
+    if spread.low == spread.high { "-".to_owned() } else { format!("{}–{}", ms(spread.low), ms(spread.high)) }
+}
+
+/// A figure of a row; of one that was cut off a lower bound: what went on when it was is counted only so far.
+pub(crate) fn figure(row: &Predicted, spread: Spread) -> String {
+    format!("{}{}", if row.cut_off == 0 { "" } else { "≥ " }, ms(spread.median))
+}
+
+/// Why the recorded run, its replay and the table's first row are three numbers.
+pub(crate) fn three_numbers(prediction: &Prediction) -> String {
+    let own = prediction.results.first().map_or(0, |row| row.time_ns.median);
+    format!(
+        "recorded run {} ms, its replay with the cost of recording {} ms ({:+.1}%), and without that cost {} ms, which the table \
+         compares with",
+        ms(prediction.check.measured_ns),
+        ms(prediction.check.replayed_ns.median),
+        prediction.check.error * 100.0,
+        ms(own)
+    )
 }
 
 /// What is to be said of a row.
@@ -75,16 +93,13 @@ pub(crate) fn has_networks(rows: &[Predicted]) -> bool {
 }
 
 pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
-    let check = &prediction.check;
     let mut out = format!(
-        "{} threads on {} cores of chip {} · recorded with {}\nself-check: recorded run {} ms, its replay {} ms ({:+.1}%) · {:.1}% of the events not replayable\n",
+        "{} threads on {} cores of chip {} · recorded with {}\nself-check: {}\n{:.1}% of the events not replayable\n",
         prediction.threads,
         prediction.cpus,
         chip.name,
         prediction.recorded_lock,
-        ms(check.measured_ns),
-        ms(check.replayed_ns.median),
-        check.error * 100.0,
+        three_numbers(prediction),
         prediction.not_replayable_share * 100.0,
     );
     for reason in &prediction.reasons {
@@ -97,10 +112,10 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
         let mut cells = vec![
             row.lock.clone(),
             row.wait.clone(),
-            ms(row.time_ns.median),
+            figure(row, row.time_ns),
             range(row.time_ns),
             format!("{:.2}", row.speedup),
-            ms(row.overhead_ns.median),
+            figure(row, row.overhead_ns),
             range(row.overhead_ns),
             format!("{share:.0}%"),
             remark(row),
@@ -119,6 +134,7 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
         header.splice(9..9, ["less time", "less overhead"]);
     }
     out += &ui::table(&header, &rows.collect::<Vec<_>>());
+    out += "overhead: competition overhead, added over threads\n";
     if let Some(first) = prediction.results.iter().find_map(|row| row.network.as_ref()) {
         out += &format!("less time, less overhead: against the same lock on network {}, seed by seed\n", first.name);
     }
@@ -126,4 +142,15 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
         out += &format!("note: {note}\n");
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_seed_has_no_spread() {
+        assert_eq!(range(Spread { median: 229_000_000, low: 229_000_000, high: 229_000_000 }), "-");
+        assert_eq!(range(Spread { median: 229_000_000, low: 228_000_000, high: 231_000_000 }), "228.0–231.0");
+    }
 }

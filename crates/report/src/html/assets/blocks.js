@@ -21,10 +21,10 @@ function decodeLanes(text, lanes, start) {
       time += number();
       lane.end[i] = time;
       const tag = number();
-      lane.state[i] = tag & 7;
+      lane.state[i] = tag & 15;
       lane.object[i] = number() - 1;
       lane.pieces[i] = 1;
-      if (tag & 8) {
+      if (tag & 16) {
         lane.pieces[i] = number();
         lane.shares.set(i, bytes.subarray(at, at + STATES.length));
         at += STATES.length;

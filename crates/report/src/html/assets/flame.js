@@ -4,7 +4,9 @@ function flameTree(report, value) {
   for (const site of report.sites) {
     const weight = value(site);
     if (!weight) continue;
-    const frames = [...site.frames].reverse().map((f) => shortName(f.function) + (placeOf(f) ? ` (${placeOf(f)})` : "") + (f.inlined ? " (inlined)" : ""));
+    // A standard library's layers are left out, unless there is nothing else.
+    const own = site.frames.filter((f) => !f.library);
+    const frames = [...(own.length ? own : site.frames)].reverse().map((f) => shortName(f.function) + (placeOf(f) ? ` (${placeOf(f)})` : "") + (f.inlined ? " (inlined)" : ""));
     let node = root;
     node.value += weight;
     for (const name of [siteObject(report, site), ...frames]) {

@@ -60,12 +60,14 @@ function paintWaiters(report, holder, W) {
   holder.replaceChildren(svg);
 }
 
-const PATH_COLOR = { running: "work", "critical-section": "hold", "lock-hand-off": "overhead", "lock-wait": "sleep" };
+const PATH_COLOR = { running: "work", "critical-section": "hold", "lock-hand-off": "overhead", "lock-wait": "sleep", ready: "ready", blocked: "blocked", "off-cpu": "off", "critical-section-ready": "ready", "critical-section-blocked": "blocked", "critical-section-off-cpu": "off" };
+const PATH_WORDS = { running: "on a CPU, outside of critical sections", ready: "ready, without a CPU", blocked: "blocked outside of what Baton sees", "off-cpu": "off the CPU, why is not known", "critical-section": "on a CPU in critical sections", "critical-section-ready": "ready in critical sections", "critical-section-blocked": "blocked in critical sections", "critical-section-off-cpu": "off the CPU in critical sections" };
+const phrase = (name) => (/^(in|from) /.test(name) ? `the lock ${name}` : name);
 
 function criticalPath(data) {
   const { report } = data, path = report.critical_path, body = byId("path-body");
   if (!path.length_ns) return body.replaceChildren(make("p", { class: "empty" }, "No path: the trace has no length."));
-  const what = (part) => part.kind.replaceAll("-", " ") + (part.lock === null ? "" : ` of ${report.locks[part.lock]?.name ?? "a lock"}`);
+  const what = (part) => (PATH_WORDS[part.kind] ?? part.kind.replaceAll("-", " ")) + (part.lock !== null ? ` of ${phrase(report.locks[part.lock]?.name ?? "a lock")}` : part.waitable !== null ? ` of ${report.waitables[part.waitable]?.name ?? "an object"}` : "");
   const fill = (part) => `var(--${PATH_COLOR[part.kind] ?? "other"})`;
   const bar = make("div", { class: "stack", style: "height:22px", role: "img", "aria-label": "Shares of the critical path" },
     ...path.parts.map((part) => withTip(make("i", { style: `width:${(100 * part.total_ns) / path.length_ns}%;background:${fill(part)};border-right:1px solid var(--card)` }), `${what(part)}: ${duration(part.total_ns)}, ${percent(part.total_ns / path.length_ns)}`)));

@@ -5,11 +5,25 @@ function kpis(report) {
   const items = [
     ["ran for", duration(run.elapsed_ns ?? totals.span_ns), `${report.threads.length} threads`],
     ["acquisitions", count(totals.acquisitions), `${percent(totals.contended / (totals.acquisitions || 1))} waited`],
-    ["waiting for locks", duration(totals.blocked_ns), `${percent(totals.blocked_ns / (life || 1))} of the threads' time`],
+    ["waiting for locks", duration(totals.blocked_ns), `added over threads: ${percent(totals.blocked_ns / (life || 1))} of their lives`],
     ["while others held them", duration(totals.sections_ns), percent(totals.sections_ns / (totals.blocked_ns || 1)) + " of the waiting"],
     ["competition overhead", duration(totals.overhead_ns), percent(totals.overhead_ns / (totals.blocked_ns || 1)) + " of the waiting"],
   ];
   byId("kpis").replaceChildren(...items.map(([name, value, more]) => make("div", { class: "kpi" }, make("span", {}, name), make("b", {}, value), make("em", {}, more))));
+}
+
+function verdict(report) {
+  const { verdict } = report;
+  const doubts = verdict.doubts.map((doubt) => make("p", { class: "warn doubt" }, `Not to be trusted: ${doubt}`));
+  const fill = { running: "work", sections: "hold", competition: "overhead", ready: "ready", blocked: "blocked", "off-cpu": "off", waiting: "other" };
+  const bar = make("div", { class: "stack", style: "height:18px;background:var(--grid)", role: "img", "aria-label": "The critical path by what limits it" },
+    ...verdict.shares.map((s) => withTip(make("i", { style: `width:${100 * s.share}%;background:var(--${fill[s.limit]});border-right:1px solid var(--card)` }), `${s.name}: ${duration(s.total_ns)}, ${percent(s.share)}`)));
+  const legend = make("div", { class: "legend", style: "margin:6px 0 4px" }, ...verdict.shares.map((s) => make("span", {}, make("i", { style: `background:var(--${fill[s.limit]})` }), `${percent(s.share)} ${s.name}`)));
+  const steps = verdict.next.flatMap((step) => [make("div", {}, step.text), step.command ? make("pre", {}, make("code", {}, step.command)) : null]);
+  byId("verdict-body").replaceChildren(...doubts, make("p", { class: "headline" }, verdict.headline), bar, legend,
+    make("div", { class: "two" },
+      make("div", {}, make("h3", {}, "What could be won"), make("ul", {}, ...verdict.gains.map((gain) => make("li", {}, gain)))),
+      make("div", {}, make("h3", {}, "What to do next"), ...steps)));
 }
 
 function about(report) {
@@ -34,7 +48,7 @@ function about(report) {
 
 function navigation() {
   const sections = [...document.querySelectorAll("main section:not([hidden])")];
-  const short = { predictions: "Predictions", flame: "Flame graphs", waiters: "Waiters", path: "Critical path", others: "Conditions…", regions: "Regions", run: "The run" };
+  const short = { outside: "Off CPU", predictions: "Predictions", flame: "Flame graphs", waiters: "Waiters", path: "Critical path", others: "Conditions…", regions: "Regions", run: "The run" };
   byId("nav").replaceChildren(...sections.map((s) => make("a", { href: `#${s.id}` }, short[s.id] ?? s.querySelector("h2").textContent)));
 }
 
@@ -54,6 +68,7 @@ function start() {
   const command = report.run.command.join(" ");
   byId("command").textContent = command;
   byId("command").title = command;
+  verdict(report);
   kpis(report);
   predictionPlot(data);
   const timeline = drawTimeline(data);
@@ -62,10 +77,12 @@ function start() {
   siteTable(data);
   waiterGraph(report);
   criticalPath(data);
+  outsideTable(report);
   threadTable(report);
   otherTables(report);
   about(report);
   navigation();
+  byId("search").addEventListener("input", (event) => filterTables(event.target.value));
   theme(timeline.redraw);
   document.documentElement.dataset.ready = "yes";
 }

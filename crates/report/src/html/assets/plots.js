@@ -50,7 +50,9 @@ function queuePlot(lock, means, timeline) {
 function lockDetail(data) {
   const { report, timeline } = data;
   return (lock) => {
-    const index = report.locks.indexOf(lock), lane = timeline.locks.indexOf(index);
+    // A class of one lock is that lock.
+    const one = lock.address ? lock : lock.locks === 1 ? report.locks.find((l) => report.classes[l.class] === lock) : null;
+    const index = one ? report.locks.indexOf(one) : -1, lane = index < 0 ? -1 : timeline.locks.indexOf(index);
     const plots = [
       histogram(`Waits (${count(lock.wait_ns.count)})`, lock.wait_ns, "var(--sleep)"),
       histogram(`Holds (${count(lock.hold_ns.count)})`, lock.hold_ns, "var(--hold)"),
@@ -58,14 +60,14 @@ function lockDetail(data) {
     ];
     if (lane >= 0) plots.push(queuePlot(lock, timeline.queues[lane], timeline));
     const facts = [
-      ["Where", `${lock.kind} at ${lock.address}, process ${lock.pid}, taken by ${lock.owners} thread${lock.owners === 1 ? "" : "s"}`],
+      ["Where", one ? `${one.kind} at ${one.address}, process ${one.pid}, taken by ${one.owners} thread${one.owners === 1 ? "" : "s"}` : `${count(lock.locks)} of kind ${lock.kind}; “Each lock” shows them one by one`],
       ["Waiting", `${duration(lock.blocked_ns)} = ${duration(lock.sections_ns)} while others held it + ${duration(lock.overhead_ns)} of competition overhead`],
       ["Entered", `${some(lock.entered.spinning)} spinning, ${some(lock.entered.sleeping)} after sleep, ${some(lock.entered.unknown)} unknown; ${some(lock.barged)} barged in, ${some(lock.timeouts)} gave up`],
     ];
-    if (lock.program_without_overhead_ns) {
-      facts.push(["What if", `the program took ${duration(report.totals.span_ns)}; without this lock's overhead ${duration(lock.program_without_overhead_ns)}, and if it excluded nobody ${duration(lock.program_without_exclusion_ns)}`]);
+    if (one?.program_without_overhead_ns) {
+      facts.push(["What if", `the program took ${duration(report.totals.span_ns)}; if this lock's hand-offs took no time ${duration(one.program_without_overhead_ns)}, and if it excluded no thread ${duration(one.program_without_exclusion_ns)}`]);
     }
-    if (lock.doubts.length) facts.push(["Doubts", lock.doubts.join("; ")]);
+    if (one?.doubts.length) facts.push(["Doubts", one.doubts.join("; ")]);
     const list = make("dl", {}, ...facts.flatMap(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]));
     byId("lock-detail").replaceChildren(make("div", { class: "detail" }, make("h3", { style: "margin-top:0" }, lock.name), list, make("div", { class: "plots" }, ...plots)));
   };
@@ -110,13 +112,15 @@ function predictionPlot(data) {
   const error = (r) => (r.measured_ns ? r.predicted_ns / r.measured_ns - 1 : null);
   const holder = make("div", { class: "scroll" });
   table(holder, [
-    word("lock", (r) => r.lock), word("wait", (r) => r.wait), ns("predicted", (r) => r.predicted_ns),
-    { name: "spread", of: (r) => r.high_ns - r.low_ns, show: (r) => `${duration(r.low_ns)} – ${duration(r.high_ns)}` },
-    ns("measured", (r) => r.measured_ns),
-    { name: "error", of: error, show: (r) => (error(r) === null ? "–" : `${error(r) < 0 ? "−" : "+"}${(Math.abs(error(r)) * 100).toFixed(1)} %`) },
-    ns("overhead", (r) => r.overhead_ns, "Predicted competition overhead"),
+    word("lock / wait", (r) => `${r.lock} / ${r.wait}`), ns("measured", (r) => r.measured_ns),
+    { name: "error", of: error, hint: "Predicted against measured", show: (r) => (error(r) === null ? "–" : `${error(r) < 0 ? "−" : "+"}${(Math.abs(error(r)) * 100).toFixed(1)} %`) },
+    ns("predicted", (r) => r.predicted_ns),
+    wide({ name: "spread", hint: "Over seeds; none of a single one", of: (r) => r.high_ns - r.low_ns, show: (r) => (r.high_ns > r.low_ns ? `${duration(r.low_ns)} – ${duration(r.high_ns)}` : "–") }),
+    wide(ns("overhead", (r) => r.overhead_ns, "Predicted competition overhead, added over threads")),
     word("remark", (r) => [r.recorded ? "as recorded" : "", r.remark ?? ""].filter(Boolean).join("; ")),
   ], rows, { caption: "Predictions" });
-  byId("predictions-body").replaceChildren(legend, drawing, holder);
+  const run = data.report.run;
+  const why = make("p", { class: "lead" }, `The recorded run took ${duration(run.elapsed_ns ?? data.report.totals.span_ns)}, recording included. What is predicted and measured here is the program without recording, so these times are shorter or equal.`);
+  byId("predictions-body").replaceChildren(why, legend, drawing, holder);
   fitted(drawing, paint);
 }

@@ -1,11 +1,22 @@
 // Tables that sort: by mouse, by keyboard, and for those who listen.
 
-// Columns are {name, of: row → value to sort by, show: row → text or node, left}. Sorted by `first` to begin with.
+// Every table on the page, for the filter: each shows its rows anew.
+const filtered = new Set();
+let wanted = "";
+const textOf = (shown) => (typeof shown === "string" ? shown : shown?.textContent ?? "");
+const isWanted = (cells) => !wanted || cells.some((cell) => textOf(cell).toLowerCase().includes(wanted));
+
+function filterTables(text) {
+  wanted = text.trim().toLowerCase();
+  for (const [holder, fill] of filtered) if (holder.isConnected) fill();
+}
+
+// Columns are {name, of: row → value to sort by, show: row → text or node, left, wide: not on a phone}. Sorted by `first` to begin with.
 function table(holder, columns, rows, { first = null, pick = null, more = 0, caption = "" } = {}) {
   let sorted = first, down = true;
   const body = make("tbody");
   const heads = columns.map((column, i) =>
-    make("th", { scope: "col", class: column.left ? "left" : null },
+    make("th", { scope: "col", class: classOf(column) },
       make("button", { type: "button", title: column.hint ?? `Sort by ${column.name}`, onclick: () => sort(i) }, column.name)));
   function sort(i) {
     down = sorted === i ? !down : !columns[i].left;
@@ -29,10 +40,11 @@ function table(holder, columns, rows, { first = null, pick = null, more = 0, cap
         return down ? -less : less;
       });
     }
-    body.replaceChildren(...order.map((row) => {
+    const shownRows = order.map((row) => [row, columns.map((column) => column.show(row))]);
+    body.replaceChildren(...shownRows.filter(([, shown]) => isWanted(shown)).map(([row, texts]) => {
       const cells = columns.map((column, i) => {
-        const shown = column.show(row);
-        const cell = make(i ? "td" : "td", { class: column.left ? "left" : null }, shown);
+        const shown = texts[i];
+        const cell = make("td", { class: classOf(column) }, shown);
         if (typeof shown === "string" && i === 0) cell.title = shown;
         return cell;
       });
@@ -50,11 +62,15 @@ function table(holder, columns, rows, { first = null, pick = null, more = 0, cap
     }));
   }
   fill();
+  for (const known of [...filtered]) if (known[0] === holder) filtered.delete(known);
+  filtered.add([holder, fill]);
   holder.replaceChildren(make("table", { "aria-label": caption }, make("thead", {}, make("tr", {}, ...heads)), body));
   if (more > 0) holder.append(make("p", { class: "note" }, `and ${more} more: “baton report --json” has them all.`));
   return { choose };
 }
 
+const classOf = (column) => [column.left ? "left" : "", column.wide ? "wide" : ""].join(" ").trim() || null;
+const wide = (column) => ({ ...column, wide: true });
 const ns = (name, of, hint) => ({ name, of, hint, show: (row) => duration(of(row)) });
 const number = (name, of, hint) => ({ name, of, hint, show: (row) => count(of(row)) });
 const word = (name, of) => ({ name, of, show: of, left: true });
@@ -83,15 +99,14 @@ function lockTables(data, detail) {
   const kind = word("kind", (l) => l.kind);
   const show = (i) => {
     byId("lock-detail").replaceChildren();
-    if (i === 0) {
-      const made = table(byId("lock-table"), [name, kind, ...USAGE], report.locks, { first: 4, pick: detail, more: full.locks - report.locks.length, caption: "Locks" });
-      if (report.locks.length && report.locks[0].contended) made.choose(report.locks[0]);
-    } else {
-      const locks = number("locks", (c) => c.locks);
-      table(byId("lock-table"), [word("class", (c) => c.name), kind, locks, ...USAGE], report.classes, { first: 5, more: full.classes - report.classes.length, caption: "Classes of locks" });
-    }
+    const each = i === 1, rows = each ? report.locks : report.classes;
+    const columns = [name, kind, ...(several && !each ? [number("locks", (c) => c.locks)] : []), ...USAGE];
+    const more = each ? full.locks - rows.length : full.classes - rows.length;
+    const made = table(byId("lock-table"), columns, rows, { first: columns.findIndex((c) => c.name === "wait"), pick: detail, more, caption: each ? "Each lock" : "Locks" });
+    if (rows.length && rows[0].contended) made.choose(rows[0]);
   };
-  if (report.classes.some((c) => c.locks > 1)) tabs(byId("lock-tabs"), [`Locks (${full.locks})`, `Classes (${full.classes})`], show);
+  const several = report.classes.some((c) => c.locks > 1);
+  if (several) tabs(byId("lock-tabs"), [`By origin (${full.classes})`, `Each lock (${full.locks})`], show);
   else show(0);
 }
 
@@ -109,9 +124,10 @@ function siteTable(data) {
     ns("waited here", (s) => s.wait_ns),
     ns("of it overhead", (s) => s.overhead_ns),
     ns("held from here", (s) => s.hold_ns),
+    { name: "polls", of: (s) => s.polls, show: (s) => (s.polls * 2 > s.acquisitions ? "polls under lock" : "–"), hint: "Takes the lock again and again until another thread changes a value: a wait in disguise" },
     ns("held up others", (s) => s.blame_ns, "What others waited while the lock was held from here, weighed by how many waited"),
   ];
-  table(byId("site-table"), columns, places, { first: 7, more: full.sites - places.length, caption: "Call sites" });
+  table(byId("site-table"), columns, places, { first: 8, more: full.sites - places.length, caption: "Call sites" });
 }
 
 function threadTable(report) {
@@ -119,8 +135,9 @@ function threadTable(report) {
   const other = (t) => t.condition_ns + t.barrier_ns + t.semaphore_ns + t.join_ns;
   const bar = (t) => {
     const part = (name, time) => make("i", { style: `width:${(100 * time) / (life(t) || 1)}%;background:var(--${name})` });
-    const text = `overhead ${duration(t.overhead_ns)}, lock wait ${duration(t.wait_ns - t.overhead_ns)}, other wait ${duration(other(t))}, work ${duration(t.work_ns)}`;
-    return withTip(make("span", { class: "stack", role: "img", "aria-label": text }, part("overhead", t.overhead_ns), part("sleep", t.wait_ns - t.overhead_ns), part("other", other(t))), text);
+    const parts = [["overhead", "overhead", t.overhead_ns], ["sleep", "lock wait", t.wait_ns - t.overhead_ns], ["other", "other wait", other(t)], ["blocked", "blocked outside", t.blocked_ns], ["ready", "ready, without a CPU", t.ready_ns], ["off", "off the CPU", t.off_ns]];
+    const text = [...parts.map(([, name, time]) => `${name} ${duration(time)}`), `${onCpu(t)} ${duration(t.running_ns)}`].join(", ");
+    return withTip(make("span", { class: "stack", role: "img", "aria-label": text }, ...parts.map(([name, , time]) => part(name, time))), text);
   };
   table(byId("thread-table"), [
     word("thread", (t) => t.name),
@@ -128,6 +145,10 @@ function threadTable(report) {
     { name: "CPUs", of: (t) => t.cpus ?? "", show: (t) => t.cpus ?? "–", hint: "The CPUs that it could run on" },
     { name: "its time", of: (t) => (t.wait_ns + other(t)) / (life(t) || 1), show: bar, hint: "Sort by the share that it waited" },
     ns("life", life),
+    ns("on CPU", (t) => t.running_ns, "Where nothing was recorded of a thread's CPU, all that is no wait"),
+    ns("ready", (t) => t.ready_ns, "It could run, and had no CPU"),
+    ns("blocked", (t) => t.blocked_ns, "By input, output, sleep, or a futex of the program's own"),
+    ...(report.threads.some((t) => t.off_ns) ? [ns("off CPU", (t) => t.off_ns, "By its CPU time; why is not known")] : []),
     ns("lock wait", (t) => t.wait_ns),
     ns("overhead", (t) => t.overhead_ns),
     ns("other wait", other),
@@ -137,6 +158,19 @@ function threadTable(report) {
     number("acquired", (t) => t.acquisitions),
     number("moves", (t) => t.migrations, "Changes of CPU, as far as they were seen"),
   ], report.threads, { first: 4, caption: "Threads" });
+}
+
+// What a thread does where the timeline shows nothing else, as far as it is known.
+const onCpu = (t) => ({ all: "on a CPU", "how-much": "on a CPU, as its CPU time tells", nothing: "runs, or is off its CPU: not recorded" })[t.off_cpu_known];
+
+function outsideTable(report) {
+  const place = (o) => (o.after && o.after === o.before ? `around ${o.after}` : o.after && o.before ? `between ${o.after} and ${o.before}` : o.after ? `after ${o.after}` : o.before ? `before ${o.before}` : o.created ? `in threads created in ${o.created}` : "between a thread's start and its end");
+  byId("outside").hidden = !report.outside.length;
+  table(byId("outside-table"), [
+    word("where", place), number("times", (o) => o.times), number("threads", (o) => o.threads),
+    ns("blocked", (o) => o.blocked_ns, "Added over threads"), ns("ready", (o) => o.ready_ns, "Added over threads"), ns("off CPU", (o) => o.off_ns, "Why is not known"),
+    ns("on the critical path", (o) => o.path_ns),
+  ], report.outside, { first: 3, caption: "Off the CPU, outside of waits" });
 }
 
 function otherTables(report) {

@@ -138,7 +138,7 @@ function drawTimeline(data) {
     if (lane < 0 || x < names) return null;
     const blocks = lanes[lane], time = toTime(x), i = firstAfter(blocks, time);
     const when = `at ${duration(time - whole[0])}`;
-    if (i >= blocks.start.length || blocks.start[i] > time) return `${label(lane)}\n${isLock(lane) ? "free" : "works, or waits where Baton cannot see"}\n${when}`;
+    if (i >= blocks.start.length || blocks.start[i] > time) return `${label(lane)}\n${isLock(lane) ? "free" : onCpu(report.threads[timeline.threads[lane]])}\n${when}`;
     const length = blocks.end[i] - blocks.start[i], object = blocks.object[i], shares = blocks.shares.get(i);
     if (isLock(lane)) {
       const owner = object < 0 ? "" : report.threads[object].name;
@@ -192,7 +192,7 @@ function drawTimeline(data) {
   byId("zoom-out").onclick = () => zoom(2);
   byId("zoom-all").onclick = () => show(...whole);
   byId("legend").replaceChildren(
-    ...[...STATES, ["work", "work"]].map(([name, text]) => make("span", {}, make("i", { style: `background:var(--${name})` }), text)));
+    ...[...STATES, ["work", report.threads.some((t) => t.off_cpu_known !== "all") ? "on a CPU, or not known" : "on a CPU"]].map(([name, text]) => make("span", {}, make("i", { style: `background:var(--${name})` }), text)));
   const notes = [];
   if (timeline.threads.length < report.threads.length) notes.push(`The ${timeline.threads.length} of ${report.threads.length} threads that waited longest are shown.`);
   if (timeline.merged_below_ns) notes.push(`Stretches that lie closer than ${duration(timeline.merged_below_ns)} are merged into mixed blocks; “baton report --perfetto” has each by itself.`);

@@ -52,6 +52,9 @@ const STATES = [
   ["sleep", "waits, asleep"],
   ["wait", "waits, how unknown"],
   ["other", "waits for something else"],
+  ["ready", "ready, without a CPU"],
+  ["blocked", "blocked outside of what Baton sees"],
+  ["off", "off the CPU, why is not known"],
 ];
 
 const tip = {
@@ -117,6 +120,9 @@ function placeOf(frame) {
 }
 
 function shortName(name) {
+  // A lambda or a functor is named by its operator, whose signs are no brackets.
+  const operator = name.match(/^(.*(?:::|^))operator\s*([^\w\s(]+|\(\))\(/);
+  if (operator && !operator[1].includes("<")) return `${operator[1]}operator${operator[2]}`;
   const plain = name.replace(/^\((anonymous namespace|.*?closure.*?)\)::/, "");
   let out = "", depth = 0;
   if (plain.startsWith("<")) return plain;

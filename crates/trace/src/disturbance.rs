@@ -1,7 +1,7 @@
 //! Whether others used the CPUs while a program was recorded. Its threads then waited for cores, and for holders that
 //! waited for cores, in ways that no replay of the program alone can have.
 
-use baton_trace::Meta;
+use crate::meta::Meta;
 
 /// The key of the trace's `extra` data under which `baton profile` leaves the CPU time, in nanoseconds, that others used.
 pub const OTHERS: &str = "other_cpu_ns";

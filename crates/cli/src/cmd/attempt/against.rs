@@ -1,0 +1,80 @@
+//! A gate: the program against the one that was recorded in another profile, each with its own lock, by turns.
+
+use super::answer::{Answer, Kind, Measured};
+use super::significance::Faster;
+use super::{Subject, contest::MARGIN, hold};
+use crate::cmd::measure::runs::{Candidate, Turns};
+use crate::cmd::{measure, report};
+use crate::error::BadInput;
+use baton_host::launch::library;
+use baton_trace::Meta;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What the program is measured against.
+pub(super) struct Base {
+    meta: Meta,
+    place: PathBuf,
+}
+
+impl Base {
+    /// Reads the profile.
+    pub(super) fn open(place: &Path) -> anyhow::Result<Base> {
+        let profile = report::open(place)?;
+        Ok(Base { meta: measure::described(&profile.trace, place)?, place: place.to_owned() })
+    }
+
+    /// Measures. More than `tolerance` slower (a share), beyond doubt, is a regression.
+    pub(super) fn gate(&self, subject: &Subject, budget: Duration, tolerance: f64) -> anyhow::Result<Answer> {
+        let candidates = [measure::recorded(&self.meta)?, measure::recorded(&subject.meta)?];
+        let library = library::find()?;
+        let (base, base_command) = measure::again(&self.meta)?;
+        let base_directory = PathBuf::from(&self.meta.directory);
+        let (new, new_command) = measure::again(&subject.meta)?;
+        if base.path.canonicalize().ok() == new.path.canonicalize().ok()
+            && base_command == new_command
+            && self.meta.directory == subject.meta.directory
+            && self.meta.lock == subject.meta.lock
+        {
+            let message =
+                format!("{}: the same program with the same arguments was recorded there", self.place.display());
+            let hint =
+                "what stands there now is compared: build the earlier one elsewhere (`git worktree add`) and record it";
+            return Err(BadInput::new(message).hint(hint).into());
+        }
+        let mut turns = [Turns::new(&base, &base_command, &library), Turns::new(&new, &new_command, &library)];
+        let directories = [base_directory, PathBuf::from(&subject.meta.directory)];
+        let held = hold(1, budget, |entrant, limit| {
+            std::env::set_current_dir(&directories[entrant])?;
+            turns[entrant].run(&Candidate { choice: candidates[entrant].choice.clone(), recorded: true }, limit)
+        })?;
+        let faster = held.entrants[1].faster;
+        let kind = judge(faster.as_ref(), tolerance);
+        Ok(Answer::gate(subject, &self.place, kind, faster, tolerance, Measured::of(&candidates, &[], &held)))
+    }
+}
+
+/// A regression, none, or not to be told.
+fn judge(faster: Option<&Faster>, tolerance: f64) -> Kind {
+    // Slower by a share s of the base's time is a `faster` of −s.
+    match faster {
+        Some(faster) if faster.high < -tolerance => Kind::Regression,
+        Some(faster) if faster.low > -tolerance.max(MARGIN) => Kind::NoRegression,
+        _ => Kind::CannotTell,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_regression_is_beyond_the_tolerance_and_beyond_doubt() {
+        let judged = |low, high| judge(Some(&Faster { estimate: (low + high) / 2.0, low, high }), 0.02);
+        assert_eq!(judged(-0.10, -0.05), Kind::Regression);
+        assert_eq!(judged(-0.10, -0.01), Kind::CannotTell, "perhaps within the tolerance");
+        assert_eq!(judged(-0.015, 0.01), Kind::NoRegression);
+        assert_eq!(judged(0.05, 0.10), Kind::NoRegression);
+        assert_eq!(judge(None, 0.02), Kind::CannotTell);
+    }
+}

@@ -1,0 +1,253 @@
+//! The answer: one sentence, the command that makes it true, and what was measured.
+
+use super::contest::{Contest, Standing};
+use super::promising::Promising;
+use super::significance::Faster;
+use super::{Subject, kind_of};
+use crate::cmd::measure::runs::Candidate;
+use crate::ui;
+use baton_report::format::{duration, percent, shell};
+use baton_report::model::NextStep;
+use baton_units::Nanos;
+use serde::Serialize;
+use std::path::Path;
+use std::time::Duration;
+
+/// Name and version of the JSON; a change that breaks a reader raises it.
+const SCHEMA: &str = "baton-try/1";
+
+/// What kind of answer it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Kind {
+    /// A lock is faster.
+    Use,
+    /// Locks take next to nothing of the critical path; nothing was measured.
+    NoLockHelps,
+    /// None of those that were measured is faster.
+    NoneFaster,
+    /// The budget was spent before it was decided.
+    CannotTell,
+    /// Slower than the base.
+    Regression,
+    /// Not slower than the base.
+    NoRegression,
+}
+
+/// One of those that were measured; the first is what the others are compared with.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Measured {
+    lock: String,
+    wait: String,
+    predicted_ns: Option<u64>,
+    median_ns: u64,
+    times_ns: Vec<u64>,
+    standing: Standing,
+    faster: Option<Faster>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Answer {
+    schema: &'static str,
+    pub(super) answer: Kind,
+    /// The answer as a sentence.
+    text: String,
+    /// The command that makes it true, if there is one.
+    run: Option<String>,
+    /// The profile's directory; none if it was not kept.
+    profile: Option<String>,
+    command: Vec<String>,
+    /// Share of the critical path that competition for locks takes.
+    most_by_lock: f64,
+    /// By how much less time, a share, with the ends of the 95% interval.
+    faster: Option<Faster>,
+    measured: Vec<Measured>,
+    /// What else to do.
+    next: Vec<NextStep>,
+    /// Why the figures should not be trusted.
+    doubts: Vec<String>,
+    pub(super) exit_code: u8,
+}
+
+impl Measured {
+    /// Names beside times.
+    pub(super) fn of(candidates: &[Candidate], ranked: &[Promising], contest: &Contest) -> Vec<Measured> {
+        let one = |(n, (candidate, entrant)): (usize, (&Candidate, &super::contest::Entrant))| {
+            let mut sorted = entrant.times_ns.clone();
+            sorted.sort_unstable();
+            Measured {
+                lock: candidate.lock().to_owned(),
+                wait: candidate.wait(),
+                predicted_ns: n.checked_sub(1).and_then(|n| ranked.get(n)).and_then(|one| one.predicted_ns),
+                median_ns: sorted.get(sorted.len() / 2).copied().unwrap_or(0),
+                times_ns: entrant.times_ns.clone(),
+                standing: entrant.standing,
+                faster: entrant.faster,
+            }
+        };
+        candidates.iter().zip(&contest.entrants).enumerate().map(one).collect()
+    }
+}
+
+impl Answer {
+    fn new(subject: &Subject, answer: Kind, text: String) -> Answer {
+        let verdict = &subject.profile.report.verdict;
+        let kept = subject.place != "DIR";
+        // Without a profile to name, commands that need one cannot be typed.
+        let next =
+            verdict.next.iter().filter(|step| kept || !step.command.as_ref().is_some_and(|c| c.contains(" DIR")));
+        Answer {
+            schema: SCHEMA,
+            exit_code: match answer {
+                Kind::Use | Kind::NoLockHelps | Kind::NoneFaster | Kind::NoRegression => 0,
+                Kind::CannotTell => 3,
+                Kind::Regression => 4,
+            },
+            answer,
+            text,
+            run: None,
+            profile: kept.then(|| subject.place.clone()),
+            command: subject.meta.command.clone(),
+            most_by_lock: verdict.most_by_lock,
+            faster: None,
+            measured: Vec::new(),
+            next: next.filter(|step| !is_this(step)).cloned().collect(),
+            doubts: verdict.doubts.clone(),
+        }
+    }
+
+    /// Locks take next to nothing.
+    pub(super) fn no_lock_helps(subject: &Subject) -> Answer {
+        let report = &subject.profile.report;
+        let verdict = &report.verdict;
+        let share = if verdict.most_by_lock > 0.0 { percent(verdict.most_by_lock) } else { "0%".to_owned() };
+        let look = verdict.next.iter().find(|step| !is_this(step));
+        let look = look.map_or_else(String::new, |step| format!("; {}", step.text));
+        let text = format!("no lock will help: at most {share} of the critical path is competition{look}");
+        Answer::new(subject, Kind::NoLockHelps, text)
+    }
+
+    /// A lock is faster.
+    pub(super) fn a_lock(subject: &Subject, lock: &Candidate, faster: Faster, measured: Vec<Measured>) -> Answer {
+        let (name, wait) = (lock.lock(), lock.wait());
+        let text = format!("use {name}: {}", range(&faster));
+        let command = shell(&subject.meta.command);
+        let wait = if wait == name { String::new() } else { format!(" --wait '{wait}'") };
+        let run = Some(format!("baton run --lock {name}{wait} -- {command}"));
+        Answer { run, faster: Some(faster), measured, ..Answer::new(subject, Kind::Use, text) }
+    }
+
+    /// None is, or it cannot be told.
+    pub(super) fn no_winner(subject: &Subject, measured: Vec<Measured>, contest: &Contest, budget: Duration) -> Answer {
+        let kind = kind_of(contest);
+        let names: Vec<&str> = measured.iter().skip(1).map(|one| one.lock.as_str()).collect();
+        let text = match kind {
+            Kind::CannotTell => format!(
+                "cannot tell within {budget:?} whether {} is faster: {} runs of each; give it a longer --budget, or a quiet machine",
+                names.join(" or "),
+                contest.entrants[0].times_ns.len()
+            ),
+            _ if names.is_empty() => "no lock that could be measured here is predicted to hold up".to_owned(),
+            _ => format!("keep the lock: none of {} is faster", names.join(", ")),
+        };
+        Answer { measured, ..Answer::new(subject, kind, text) }
+    }
+
+    /// Against a base.
+    pub(super) fn gate(
+        subject: &Subject,
+        base: &Path,
+        kind: Kind,
+        faster: Option<Faster>,
+        tolerance: f64,
+        measured: Vec<Measured>,
+    ) -> Answer {
+        let base = base.display();
+        let by = faster.as_ref().map(range).unwrap_or_default();
+        let text = match kind {
+            Kind::Regression => format!("slower than {base}: {by}; {} are let pass", percent(tolerance)),
+            Kind::NoRegression => format!("not slower than {base}: {by}"),
+            _ if faster.is_none() => format!("cannot tell against {base}: too few runs; give it a longer --budget"),
+            _ => format!("cannot tell against {base}: {by}; give it a longer --budget, or a quiet machine"),
+        };
+        Answer { faster, measured, next: Vec::new(), ..Answer::new(subject, kind, text) }
+    }
+
+    /// For a terminal.
+    pub(super) fn text(&self) -> String {
+        let mut out = format!("{}\n", ui::paint(&self.text, ui::BOLD));
+        if let Some(run) = &self.run {
+            out += &format!("  {run}\n");
+        }
+        if !self.measured.is_empty() {
+            let cells = |one: &Measured| {
+                vec![
+                    one.lock.clone(),
+                    one.wait.clone(),
+                    one.predicted_ns.map_or("-".into(), |ns| duration(Nanos(ns))),
+                    duration(Nanos(one.median_ns)),
+                    one.times_ns.len().to_string(),
+                    one.faster.as_ref().map_or("-".into(), range),
+                    said(one.standing).to_owned(),
+                ]
+            };
+            let mut rows: Vec<Vec<String>> = self.measured.iter().map(cells).collect();
+            rows[0][6] = "as recorded".to_owned();
+            out += "\n";
+            out += &ui::table(&["lock", "wait", "predicted", "median", "runs", "against the first", ""], &rows);
+        }
+        for doubt in &self.doubts {
+            out += &format!("{} {doubt}\n", ui::paint("careful:", ui::YELLOW));
+        }
+        if self.answer != Kind::Use {
+            for step in &self.next {
+                out += &format!("next: {}\n", step.text);
+                out.extend(step.command.iter().map(|command| format!("  {command}\n")));
+            }
+        }
+        out
+    }
+}
+
+/// The step that this command is.
+fn is_this(step: &NextStep) -> bool {
+    step.command.as_ref().is_some_and(|command| command.starts_with("baton try "))
+}
+
+fn said(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Faster => "faster",
+        Standing::Slower => "slower",
+        Standing::Same => "no difference that matters",
+        Standing::TooSlow => "many times slower: not measured further",
+        Standing::Open => "not decided",
+    }
+}
+
+/// `8% faster (95%: 5 to 11)`.
+fn range(faster: &Faster) -> String {
+    let digits = |share: f64| {
+        let percent = share * 100.0;
+        if percent.abs() < 2.0 { format!("{percent:.1}") } else { format!("{percent:.0}") }
+    };
+    let Faster { estimate, low, high } = *faster;
+    if estimate >= 0.0 {
+        format!("{}% faster (95%: {} to {})", digits(estimate), digits(low), digits(high))
+    } else {
+        format!("{}% slower (95%: {} to {})", digits(-estimate), digits(-high), digits(-low))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_reads_as_a_sentence() {
+        let range = |estimate, low, high| range(&Faster { estimate, low, high });
+        assert_eq!(range(0.08, 0.05, 0.11), "8% faster (95%: 5 to 11)");
+        assert_eq!(range(-0.08, -0.11, -0.05), "8% slower (95%: 5 to 11)");
+        assert_eq!(range(0.001, -0.004, 0.012), "0.1% faster (95%: -0.4 to 1.2)");
+    }
+}

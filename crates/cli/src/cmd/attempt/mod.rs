@@ -1,0 +1,262 @@
+//! `baton try`: is there a better lock for this program? Records it, predicts, measures the most promising, gives one answer.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`promising`] | which locks to measure, by prediction |
+//! | [`contest`] | runs by turns, until it is decided |
+//! | [`significance`] | whether paired runs differ |
+//! | [`against`] | a program against an earlier one |
+//! | [`answer`] | the answer as text and JSON |
+
+mod against;
+mod answer;
+mod contest;
+mod promising;
+mod significance;
+
+use super::measure::runs::{Candidate, Turns};
+use super::{measure, profile, report};
+use crate::chips::ChipArgs;
+use crate::error::BadInput;
+use crate::{ui, values};
+use answer::{Answer, Kind, Measured};
+use anyhow::Context;
+use baton_host::launch::library;
+use baton_host::launch::program::{self, Program};
+use baton_host::launch::signals::{PassedOn, asked_to_end};
+use baton_report::Profile;
+use baton_report::model::WORTH_A_LOCK;
+use baton_trace::Meta;
+use clap::Parser;
+use contest::Contest;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// What to try, and for how long.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Records the program (or takes an existing profile), predicts what each lock would do, then runs
+the most promising ones by turns with the recorded one until the difference is beyond doubt or the
+budget is spent. Each run must give the exit code and the standard output of the first. Where
+locks take next to nothing of the critical path, it says so and measures nothing.
+
+Exit codes: 0 an answer, 1 failed, 2 bad input, 3 cannot tell within the budget,
+4 slower than BASE; 130 interrupted.
+
+Examples:
+  baton try ./app --threads 8
+  baton try --budget 5m -o profile -- ./app       keep the profile, to look at
+  baton try profile --lock spin-park,adaptive     of a program that was recorded
+  baton try --json ./app | jq -r .run             the command that makes it true
+  baton try --against main/profile ./app          a gate: is it slower than the one recorded there?")]
+pub(crate) struct Args {
+    /// Where to leave the profile; without it none is left.
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// How long to measure, at most; recording and prediction come on top.
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = values::duration)]
+    budget: Duration,
+    /// Locks to choose from, with commas. Left out: every lock whose waiters sleep.
+    #[arg(long, value_name = "LOCKS", value_delimiter = ',')]
+    lock: Vec<String>,
+    /// How many of the most promising ones are measured.
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=20))]
+    most: u32,
+    #[command(flatten)]
+    chip: ChipArgs,
+    /// Measure the program against the one that was recorded in this profile, each with its own lock, and no other lock.
+    #[arg(long, value_name = "BASE", conflicts_with_all = ["lock", "most"])]
+    against: Option<PathBuf>,
+    /// With --against: so many percent slower are let pass.
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, requires = "against")]
+    tolerance: f64,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+    /// A profile, or the program and its arguments. Options of Baton stand before it; `--` between them is allowed.
+    #[arg(trailing_var_arg = true, value_name = "DIR|PROGRAM")]
+    what: Vec<OsString>,
+}
+
+/// What is tried: a recorded program.
+struct Subject {
+    profile: Profile,
+    meta: Meta,
+    /// The profile's directory, as commands name it.
+    place: String,
+    /// The same, wherever this process goes.
+    directory: PathBuf,
+    /// Goes away with this, where no profile is to be left.
+    _temporary: Option<tempfile::TempDir>,
+}
+
+/// The user has asked to end.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted: nothing was left behind")]
+struct Interrupted;
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    // From here on Ctrl-C is noted, not obeyed at once: what lies in temporary directories goes away with them.
+    let _noted = PassedOn::begin();
+    match attempt(&args) {
+        Err(error) if asked_to_end() || error.is::<Interrupted>() => {
+            ui::warn(Interrupted);
+            Ok(ExitCode::from(130))
+        }
+        answered => answered,
+    }
+}
+
+fn attempt(args: &Args) -> anyhow::Result<ExitCode> {
+    // Wrong names are said before anything runs.
+    let chip = args.chip.open()?;
+    let choices = promising::choices(&args.lock, &chip)?;
+    let base = args.against.as_deref().map(against::Base::open).transpose()?;
+    let subject = subject(args)?;
+    let answer = match base {
+        Some(base) => base.gate(&subject, args.budget, args.tolerance / 100.0)?,
+        None => a_lock(args, &subject, &chip, choices)?,
+    };
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&answer)?);
+    } else {
+        print!("{}", answer.text());
+    }
+    Ok(ExitCode::from(answer.exit_code))
+}
+
+/// Reads the profile, or makes one.
+fn subject(args: &Args) -> anyhow::Result<Subject> {
+    let Some(first) = args.what.first() else {
+        return Err(BadInput::new("nothing to try: name a profile or a program, as in `baton try ./app`").into());
+    };
+    let place = Path::new(first);
+    if args.what.len() == 1 && place.is_dir() {
+        let profile = report::open(place)?;
+        let meta = measure::described(&profile.trace, place)?;
+        let directory = std::path::absolute(place).context("cannot tell the current directory")?;
+        return Ok(Subject { profile, meta, place: place.display().to_string(), directory, _temporary: None });
+    }
+    if program::find(first).is_err() && !place.exists() {
+        let name = place.display();
+        return Err(BadInput::new(format!("`{name}` is no profile and no program"))
+            .hint("`baton profile -o DIR -- PROGRAM` leaves a profile")
+            .into());
+    }
+    record(args)
+}
+
+fn record(args: &Args) -> anyhow::Result<Subject> {
+    let temporary = match args.output {
+        None => {
+            Some(tempfile::Builder::new().prefix("baton-try").tempdir().context("cannot make a temporary directory")?)
+        }
+        Some(_) => None,
+    };
+    let output = match (&args.output, &temporary) {
+        (Some(output), _) => output.clone(),
+        (None, Some(temporary)) => temporary.path().join("profile"),
+        (None, None) => unreachable!("one of the two was made above"),
+    };
+    let mut how = Recording::parse_from(["baton", "x"]).args;
+    (how.output, how.program) = (output.clone(), args.what.clone());
+    ui::note("recording …");
+    let Ok(recorded) = profile::record(&how, true)? else {
+        anyhow::bail!("there is nothing to try: the program could not be recorded");
+    };
+    still_wanted()?;
+    let end = recorded.end;
+    if end.code() != 0 {
+        ui::warn(format_args!("the program ended with exit code {}: its runs are compared all the same", end.code()));
+    }
+    profile::leave_page(recorded.folder.path(), &output, &recorded.meta)?;
+    let place = if temporary.is_some() { "DIR".to_owned() } else { output.display().to_string() };
+    let directory = recorded.folder.finish()?;
+    let profile = Profile::open_as(&directory, &place)?;
+    Ok(Subject { profile, meta: recorded.meta, place, directory, _temporary: temporary })
+}
+
+/// The options of `baton profile`, all left out.
+#[derive(clap::Parser)]
+struct Recording {
+    #[command(flatten)]
+    args: profile::Args,
+}
+
+fn still_wanted() -> Result<(), Interrupted> {
+    if asked_to_end() { Err(Interrupted) } else { Ok(()) }
+}
+
+/// The best lock, if any is better.
+fn a_lock(
+    args: &Args,
+    subject: &Subject,
+    chip: &baton_chip::Chip,
+    choices: Vec<baton_replay::run::Choice>,
+) -> anyhow::Result<Answer> {
+    let report = &subject.profile.report;
+    if report.verdict.most_by_lock < WORTH_A_LOCK {
+        return Ok(Answer::no_lock_helps(subject));
+    }
+    let ranked = promising::promising(&subject.directory, chip, choices, args.most as usize)?;
+    let mut candidates = vec![measure::recorded(&subject.meta)?];
+    candidates.extend(ranked.iter().map(|one| Candidate::replaced(one.choice.clone())));
+    let (program, command) = measure::again(&subject.meta)?;
+    let held = by_turns(&program, &command, &candidates, args.budget)?;
+    let measured = Measured::of(&candidates, &ranked, &held);
+    Ok(match held.winner() {
+        Some((winner, faster)) => Answer::a_lock(subject, &candidates[winner], faster, measured),
+        None => Answer::no_winner(subject, measured, &held, args.budget),
+    })
+}
+
+/// Runs the candidates by turns, with a bar that shows how much of the budget is spent.
+fn by_turns(
+    program: &Program,
+    command: &[OsString],
+    candidates: &[Candidate],
+    budget: Duration,
+) -> anyhow::Result<Contest> {
+    let names: Vec<String> = candidates.iter().map(|c| format!("{}/{}", c.lock(), c.wait())).collect();
+    ui::note(format_args!("measuring by turns: {}", names.join(", ")));
+    let library = library::find()?;
+    let mut turns = Turns::new(program, command, &library);
+    hold(candidates.len() - 1, budget, |entrant, limit| turns.run(&candidates[entrant], limit))
+}
+
+/// Holds a contest within a budget.
+fn hold(
+    others: usize,
+    budget: Duration,
+    mut run: impl FnMut(usize, Option<Duration>) -> anyhow::Result<Option<baton_units::Nanos>>,
+) -> anyhow::Result<Contest> {
+    let bar = ProgressBar::new(budget.as_millis() as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:24} {elapsed} of {msg}") {
+        bar.set_style(style);
+    }
+    bar.set_message(format!("{budget:?} at most"));
+    let start = Instant::now();
+    let mut contest = Contest::new(others);
+    let one = |entrant: usize, limit: Option<Duration>| -> anyhow::Result<Option<u64>> {
+        still_wanted()?;
+        let time = run(entrant, limit)?;
+        still_wanted()?;
+        bar.set_position((start.elapsed().as_millis() as u64).min(budget.as_millis() as u64));
+        Ok(time.map(|time| time.0))
+    };
+    contest.hold(one, || start.elapsed() >= budget)?;
+    bar.finish_and_clear();
+    Ok(contest)
+}
+
+/// What `answer` and `against` say of a verdict.
+fn kind_of(contest: &Contest) -> Kind {
+    if contest.entrants[1..].iter().any(|entrant| entrant.standing == contest::Standing::Open) {
+        Kind::CannotTell
+    } else {
+        Kind::NoneFaster
+    }
+}

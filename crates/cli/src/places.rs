@@ -1,0 +1,90 @@
+//! Where files lie that belong to Baton and not to a project: chip files and profiles beside the installed command, this machine's
+//! calibration in the user's data folder.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Name of the calibration's chip file.
+const CALIBRATION: &str = "this-host.toml";
+
+/// Folders that may hold chip files, the nearest first: `chips` here, this machine's calibration, `share/baton/chips` of the
+/// installation or `chips` of the tree that the command was built in.
+pub(crate) fn chip_folders() -> Vec<PathBuf> {
+    let mut folders = vec![PathBuf::from("chips")];
+    folders.extend(machine_folder());
+    folders.extend(std::env::current_exe().ok().and_then(|exe| shipped(&exe, "chips")));
+    folders
+}
+
+/// The chip file of this machine that is there, if one is: of this folder, else of the user.
+pub(crate) fn this_host() -> Option<PathBuf> {
+    let here = Path::new("chips").join(CALIBRATION);
+    [Some(here), calibration()].into_iter().flatten().find(|path| path.is_file())
+}
+
+/// Where this machine's calibration belongs; `None` for a user without a home.
+pub(crate) fn calibration() -> Option<PathBuf> {
+    Some(machine_folder()?.join(CALIBRATION))
+}
+
+/// A data folder may be shared by machines, so each has its own.
+fn machine_folder() -> Option<PathBuf> {
+    let data = data(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))?;
+    Some(data.join("baton/machines").join(machine()))
+}
+
+/// The user's data folder, as the XDG specification has it: an absolute path, else `.local/share` at home.
+fn data(xdg: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+    let absolute = |path: OsString| Some(PathBuf::from(path)).filter(|path| path.is_absolute());
+    xdg.and_then(absolute).or_else(|| Some(home.and_then(absolute)?.join(".local/share")))
+}
+
+/// What this machine is known by: the system's id of it, else its name.
+fn machine() -> String {
+    let read = |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+    let plain =
+        |name: &String| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let known = [read("/etc/machine-id"), read("/proc/sys/kernel/hostname")].into_iter().flatten().find(plain);
+    known.unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// A folder that is shipped with the command: `../share/baton/NAME` of an installation, or the one of the tree that `target/…/baton`
+/// was built in.
+fn shipped(exe: &Path, name: &str) -> Option<PathBuf> {
+    let dir = exe.parent()?;
+    let installed = dir.join("../share/baton").join(name);
+    let built = dir.ancestors().find(|dir| dir.file_name().is_some_and(|n| n == "target")).and_then(Path::parent);
+    [Some(installed), built.map(|tree| tree.join(name))].into_iter().flatten().find(|folder| folder.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_data_folder_is_xdgs_or_at_home() {
+        let path = |text: &str| Some(OsString::from(text));
+        assert_eq!(data(path("/data"), path("/home/me")), Some("/data".into()));
+        assert_eq!(data(path("relative"), path("/home/me")), Some("/home/me/.local/share".into()));
+        assert_eq!(data(None, None), None);
+    }
+
+    #[test]
+    fn shipped_files_are_found_beside_the_installed_command_and_in_its_tree() {
+        let dir = tempfile::tempdir().unwrap();
+        let exe = dir.path().join("bin/baton");
+        std::fs::create_dir_all(dir.path().join("share/baton/chips")).unwrap();
+        std::fs::create_dir_all(dir.path().join("bin")).unwrap();
+        let found = shipped(&exe, "chips").unwrap();
+        assert_eq!(found.canonicalize().unwrap(), dir.path().join("share/baton/chips").canonicalize().unwrap());
+        std::fs::create_dir_all(dir.path().join("tree/chips")).unwrap();
+        let exe = dir.path().join("tree/target/debug/baton");
+        assert_eq!(shipped(&exe, "chips"), Some(dir.path().join("tree/chips")));
+        assert_eq!(shipped(&exe, "profiles"), None);
+    }
+
+    #[test]
+    fn a_machine_has_a_name_that_can_be_a_folders() {
+        assert!(!machine().is_empty() && !machine().contains('/'));
+    }
+}

@@ -1,0 +1,217 @@
+//! The verdict, from the critical path: what limits the program, what could be won at most, what to do next.
+
+use crate::format::{duration, lock_phrase, percent};
+use crate::model::{CriticalPath, NextStep, PathPart, Report, Share, Site, Verdict, WORTH_A_LOCK, ratio};
+use baton_units::Nanos;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// A lock's sections, or what else takes less of the path, is not worth a step of its own.
+const WORTH_A_STEP: f64 = 0.05;
+
+/// What can limit a program, and how that is called.
+const LIMITS: [(&str, &str); 7] = [
+    ("running", "on a CPU, outside of critical sections"),
+    ("sections", "in critical sections"),
+    ("competition", "competition for locks: hand-offs and waits while a lock is free"),
+    ("ready", "ready, without a CPU"),
+    ("blocked", "blocked outside of what Baton sees"),
+    ("off-cpu", "off the CPU, why is not known"),
+    ("waiting", "waiting for other threads: conditions, barriers, semaphores, starts, ends"),
+];
+
+/// Which limit a part of the path belongs to.
+fn limit(part: &PathPart) -> &'static str {
+    match part.kind.as_str() {
+        "running" => "running",
+        "critical-section" => "sections",
+        "ready" | "critical-section-ready" => "ready",
+        "blocked" | "critical-section-blocked" => "blocked",
+        "off-cpu" | "critical-section-off-cpu" => "off-cpu",
+        "lock-hand-off" | "lock-wait" => "competition",
+        _ => "waiting",
+    }
+}
+
+/// Says it. `place`: the profile's directory, as a command names it.
+pub(super) fn verdict(report: &Report, place: &str) -> Verdict {
+    let path = &report.critical_path;
+    let shares = shares(path);
+    let of = |limit: &str| shares.iter().find(|share| share.limit == limit).map_or(0.0, |share| share.share);
+    let most_by_lock = of("competition");
+    let limit = shares.first().map_or("nothing", |share| &share.limit).to_owned();
+    let lock = heaviest(report);
+    Verdict {
+        headline: headline(report, &shares, lock.as_ref()),
+        gains: gains(path, &shares, lock.as_ref()),
+        next: next(report, &shares, lock.as_ref(), place),
+        doubts: report.limits.disturbed.iter().cloned().collect(),
+        limit,
+        most_by_lock,
+        shares,
+    }
+}
+
+fn shares(path: &CriticalPath) -> Vec<Share> {
+    let mut sums: BTreeMap<&str, Nanos> = BTreeMap::new();
+    for part in &path.parts {
+        *sums.entry(limit(part)).or_default() += part.total_ns;
+    }
+    // Nested critical sections count once for each lock, so the parts may add up to more than the path.
+    let all = path.length_ns.0.max(sums.values().map(|ns| ns.0).sum());
+    let share = |(limit, name): &(&str, &str)| {
+        let total_ns = sums.get(limit).copied().filter(|total| *total > Nanos(0))?;
+        Some(Share { limit: (*limit).into(), name: (*name).into(), total_ns, share: ratio(total_ns.0, all) })
+    };
+    let mut shares: Vec<Share> = LIMITS.iter().filter_map(share).collect();
+    shares.sort_by_key(|share| Reverse(share.total_ns));
+    shares
+}
+
+/// The class of locks whose critical sections take most of the path.
+struct Heaviest<'a> {
+    name: String,
+    locks: u32,
+    share: f64,
+    /// The place that holds it longest.
+    site: Option<&'a Site>,
+}
+
+fn heaviest(report: &Report) -> Option<Heaviest<'_>> {
+    let mut classes: BTreeMap<u32, Nanos> = BTreeMap::new();
+    for part in report.critical_path.parts.iter().filter(|part| part.kind.starts_with("critical-section")) {
+        let class = part.lock.and_then(|lock| report.locks.get(lock as usize)).map(|lock| lock.class);
+        if let Some(class) = class {
+            *classes.entry(class).or_default() += part.total_ns;
+        }
+    }
+    let (number, time) = classes.into_iter().max_by_key(|(class, time)| (*time, Reverse(*class)))?;
+    let class = report.classes.get(number as usize)?;
+    let sites = report.sites.iter().filter(|site| site.class == Some(number));
+    Some(Heaviest {
+        name: lock_phrase(&class.name),
+        locks: class.locks,
+        share: ratio(time.0, report.critical_path.length_ns.0).min(1.0),
+        site: sites.max_by_key(|site| site.hold_ns),
+    })
+}
+
+fn headline(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>) -> String {
+    let Some(most) = shares.first() else { return "There is no critical path: the trace has no length.".to_owned() };
+    let share = percent(most.share);
+    match (most.limit.as_str(), lock) {
+        ("running", _) => format!(
+            "The program's own work limits it: {share} of its critical path runs on a CPU, outside of critical sections."
+        ),
+        ("sections", Some(lock)) => format!(
+            "Critical sections limit it: {share} of its critical path runs inside of them, {} inside of {}'s.",
+            percent(lock.share),
+            lock.name
+        ),
+        ("sections", None) => format!("Critical sections limit it: {share} of its critical path runs inside of them."),
+        ("competition", _) => {
+            format!(
+                "Competition for locks limits it: for {share} of its critical path a lock is free and a thread waits for it."
+            )
+        }
+        ("ready", _) => format!(
+            "CPUs are missing: for {share} of its critical path the thread could run and had none ({} threads, {} CPUs).",
+            report.threads.len(),
+            report.run.host.cpus
+        ),
+        ("blocked", _) => format!(
+            "Waits outside of what Baton sees limit it: for {share} of its critical path the thread was blocked by input, output, \
+             sleep, or a futex of the program's own{}.",
+            most_outside(report)
+        ),
+        ("off-cpu", _) => format!(
+            "Threads were off their CPUs for {share} of its critical path; why is not known, as no context switches were \
+             recorded{}.",
+            most_outside(report)
+        ),
+        _ => format!(
+            "Threads wait for each other: {share} of its critical path passes between a cause and its waiter's waking up."
+        ),
+    }
+}
+
+/// `, most of it between a and b`, of the time off the CPU on the critical path.
+fn most_outside(report: &Report) -> String {
+    let most = report.outside.iter().max_by_key(|place| place.path_ns).filter(|place| place.path_ns > Nanos(0));
+    most.map_or_else(String::new, |place| format!(", most of it {}", place.place()))
+}
+
+fn gains(path: &CriticalPath, shares: &[Share], lock: Option<&Heaviest<'_>>) -> Vec<String> {
+    let of = |limit: &str| shares.iter().find(|share| share.limit == limit);
+    let at_most = |share: f64| if share == 0.0 { "nothing".to_owned() } else { format!("at most {}", percent(share)) };
+    let mut out = vec![match of("competition") {
+        None => format!(
+            "by another lock: nothing; no competition lies on the critical path of {}",
+            duration(path.length_ns)
+        ),
+        Some(share) => format!(
+            "by another lock: {}, {} of {}",
+            at_most(share.share),
+            duration(share.total_ns),
+            duration(path.length_ns)
+        ),
+    }];
+    if let Some(lock) = lock.filter(|lock| lock.share >= 0.001) {
+        let count = if lock.locks > 1 { format!(" ({} locks)", lock.locks) } else { String::new() };
+        out.push(format!("by critical sections of {}{count} that take no time: {}", lock.name, at_most(lock.share)));
+    }
+    for (limit, how) in [("ready", "by more CPUs, or fewer threads"), ("blocked", "by shorter waits outside")] {
+        if let Some(share) = of(limit).filter(|share| share.share >= WORTH_A_STEP) {
+            out.push(format!("{how}: {}", at_most(share.share)));
+        }
+    }
+    out
+}
+
+fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &str) -> Vec<NextStep> {
+    let share = |limit: &str| shares.iter().find(|share| share.limit == limit).map_or(0.0, |share| share.share);
+    let command = crate::format::shell(&report.run.command);
+    let step = |text: String, command: Option<String>| NextStep { text, command };
+    let with = |tool: &str| (!command.is_empty()).then(|| format!("{tool} {command}"));
+    let mut steps: Vec<(f64, NextStep)> = Vec::new();
+    let competition = share("competition");
+    if competition >= WORTH_A_LOCK {
+        let text = "measure whether another lock makes it faster".to_owned();
+        steps.push((competition, step(text, Some(format!("baton try {}", crate::format::quoted(place))))));
+    }
+    if let Some(lock) = lock.filter(|lock| lock.share >= WORTH_A_STEP) {
+        let at = lock.site.map_or_else(String::new, |site| format!(" in {}", site.name));
+        let text = format!("make {}'s critical section{at} shorter, or split the lock", lock.name);
+        let page = format!("baton report {} --html report.html", crate::format::quoted(place));
+        steps.push((lock.share, step(text, Some(page))));
+    }
+    if share("blocked") >= WORTH_A_STEP {
+        steps.push((share("blocked"), step("see which calls of the kernel block".into(), with("strace -f -w -c --"))));
+    }
+    if share("off-cpu") >= WORTH_A_STEP {
+        let text = "permit context switches to be recorded, and record again".to_owned();
+        steps.push((share("off-cpu"), step(text, Some("sudo sysctl kernel.perf_event_paranoid=2".into()))));
+    }
+    if share("ready") >= WORTH_A_STEP {
+        let cpus = report.run.host.cpus;
+        let text = match &report.limits.disturbed {
+            Some(_) => "record again while nothing else runs".to_owned(),
+            None => format!("run it with no more threads than the {cpus} CPUs, and record that"),
+        };
+        steps.push((share("ready"), step(text, with("baton profile -o again --"))));
+    }
+    if share("waiting") >= WORTH_A_STEP {
+        let most = report.critical_path.parts.iter().filter(|part| limit(part) == "waiting").max_by_key(|p| p.total_ns);
+        let object = most.and_then(|part| part.waitable).and_then(|w| report.waitables.get(w as usize));
+        let at = object.map_or_else(String::new, |w| format!(" at {}", crate::format::phrase(&w.kind, &w.name)));
+        let text = format!("let threads wait for each other less often{at}: hand over more at a time, or wake fewer");
+        let events = format!("baton report {} --perfetto waits.pftrace", crate::format::quoted(place));
+        steps.push((share("waiting"), step(text, Some(events))));
+    }
+    if share("running") >= WORTH_A_STEP {
+        let text = "see which functions take the time".to_owned();
+        steps.push((share("running"), step(text, with("perf record -g --"))));
+    }
+    steps.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    steps.into_iter().map(|(_, step)| step).take(3).collect()
+}

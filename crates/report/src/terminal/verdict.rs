@@ -1,0 +1,86 @@
+//! The first screen: the verdict, and the critical path that it comes from.
+
+use super::table::{Side, Table};
+use super::{ROWS, Style, WIDTH, clip, printable, wrap};
+use crate::format::{duration, lock_phrase, percent};
+use crate::model::{PathPart, Report, Verdict};
+use baton_units::Nanos;
+
+/// The verdict.
+pub(super) fn verdict(verdict: &Verdict, style: Style) -> String {
+    let mut out = String::from("\n");
+    for doubt in &verdict.doubts {
+        out += &wrap(&style.warn("Not to be trusted:"), "Not to be trusted:", doubt);
+    }
+    out += &wrap(&style.bold("Verdict:"), "Verdict:", &verdict.headline);
+    let mut name = "Could be won";
+    for gain in &verdict.gains {
+        out += &wrap(&style.bold(name), name, gain);
+        name = "            ";
+    }
+    let mut name = "Next:";
+    for step in &verdict.next {
+        out += &wrap(&style.bold(name), name, &step.text);
+        // A command must stay one line: it is there to be copied.
+        if let Some(command) = &step.command {
+            out += &format!("        {}\n", style.bold(&printable(command)));
+        }
+        name = "     ";
+    }
+    out
+}
+
+/// What a part of the path is called.
+fn part(report: &Report, part: &PathPart) -> String {
+    let lock = part.lock.and_then(|lock| report.locks.get(lock as usize)).map(|lock| lock_phrase(&lock.name));
+    let waitable = part.waitable.and_then(|w| report.waitables.get(w as usize));
+    let waitable = waitable.map(|w| crate::format::phrase(&w.kind, &w.name));
+    let of = lock.or(waitable).unwrap_or_default();
+    let what = match part.kind.as_str() {
+        "running" => "on a CPU, outside of critical sections",
+        "ready" => "ready, without a CPU",
+        "blocked" => "blocked outside of what Baton sees",
+        "off-cpu" => "off the CPU, why is not known",
+        "critical-section" => return format!("on a CPU in {of}'s sections"),
+        "critical-section-ready" => return format!("ready in {of}'s sections"),
+        "critical-section-blocked" => return format!("blocked in {of}'s sections"),
+        "critical-section-off-cpu" => return format!("off the CPU in {of}'s sections"),
+        other if of.is_empty() => return other.replace('-', " "),
+        other => return format!("{} of {of}", other.replace('-', " ")),
+    };
+    what.to_owned()
+}
+
+/// The critical path by its parts, and what the program would take without the most waited-for locks' costs.
+pub(super) fn path(report: &Report, style: Style) -> String {
+    let path = &report.critical_path;
+    if path.length_ns == Nanos(0) {
+        return String::new();
+    }
+    let columns = [("time", Side::Right), ("share", Side::Right)];
+    let title = format!("Critical path, {}", duration(path.length_ns));
+    let mut table = Table::new(&title, 60, &columns);
+    for shown in path.parts.iter().take(ROWS) {
+        let share = crate::model::ratio(shown.total_ns.0, path.length_ns.0);
+        table.row(vec![part(report, shown), duration(shown.total_ns), percent(share)]);
+    }
+    let mut out = table.render(style, path.parts.len().saturating_sub(ROWS));
+    let all = report.totals.span_ns;
+    for lock in report.locks.iter().take(3) {
+        let (Some(cheap), Some(free)) = (lock.program_without_overhead_ns, lock.program_without_exclusion_ns) else {
+            continue;
+        };
+        if cheap == all && free == all {
+            continue;
+        }
+        let name = clip(&lock_phrase(&lock.name), WIDTH - 20);
+        let text = format!(
+            "the program would take {} instead of {} if hand-offs took no time, {} if it excluded no thread",
+            duration(cheap),
+            duration(all),
+            duration(free)
+        );
+        out += &wrap(&format!("{name}:"), &format!("{name}:"), &text);
+    }
+    out
+}

@@ -1,0 +1,84 @@
+//! Where a thread was while the critical path runs along it: on a CPU, ready for one, or blocked outside of what the trace shows.
+
+use super::off_cpu::{OffCpu, ThreadOffCpu};
+use super::path::{Doing, PathSegment};
+use crate::clock::Ticks;
+use crate::event::ThreadIndex;
+
+/// Time along a thread, by where the thread was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Along {
+    /// On a CPU, or where it was is not known.
+    pub running: Ticks,
+    /// Ready, without a CPU.
+    pub ready: Ticks,
+    /// Blocked by what the trace does not show.
+    pub blocked: Ticks,
+    /// Off the CPU, why is not known.
+    pub off: Ticks,
+}
+
+impl Along {
+    /// All of it.
+    pub fn all(&self) -> Ticks {
+        self.running + self.ready + self.blocked + self.off
+    }
+
+    fn add(&mut self, doing: Doing, time: Ticks) {
+        match doing {
+            Doing::OffCpu(OffCpu::Ready) => self.ready += time,
+            Doing::OffCpu(OffCpu::Blocked) => self.blocked += time,
+            Doing::OffCpu(OffCpu::Unknown) => self.off += time,
+            _ => self.running += time,
+        }
+    }
+}
+
+/// The stretches of the path along each thread, in order.
+pub(super) struct AlongThreads(Vec<Vec<PathSegment>>);
+
+impl AlongThreads {
+    pub(super) fn of(segments: &[PathSegment], threads: usize) -> AlongThreads {
+        let mut along = vec![Vec::new(); threads];
+        for segment in segments.iter().filter(|s| matches!(s.doing, Doing::Running | Doing::OffCpu(_))) {
+            along[segment.thread.index()].push(*segment);
+        }
+        AlongThreads(along)
+    }
+
+    /// Adds what of `begin..end` of a thread lies on the path.
+    pub(super) fn add(&self, thread: ThreadIndex, begin: Ticks, end: Ticks, to: &mut Along) {
+        let stretches = &self.0[thread.index()];
+        let from = stretches.partition_point(|s| s.end <= begin);
+        for s in stretches[from..].iter().take_while(|s| s.begin < end) {
+            to.add(s.doing, end.min(s.end).since(begin.max(s.begin)));
+        }
+    }
+}
+
+/// Cuts the stretches along threads where the thread left its CPU and came back.
+pub(super) fn tell_apart(path: Vec<PathSegment>, off: &[ThreadOffCpu]) -> Vec<PathSegment> {
+    let mut cut = Vec::with_capacity(path.len());
+    for segment in path {
+        let off = off.get(segment.thread.index()).filter(|_| segment.doing == Doing::Running);
+        let Some(off) = off else {
+            cut.push(segment);
+            continue;
+        };
+        let mut at = segment.begin;
+        for stretch in off.within(segment.begin, segment.end) {
+            let (begin, end) = (stretch.begin.max(at), stretch.end.min(segment.end));
+            if at < begin {
+                cut.push(PathSegment { begin: at, end: begin, ..segment });
+            }
+            if begin < end {
+                cut.push(PathSegment { begin, end, doing: Doing::OffCpu(stretch.why), ..segment });
+            }
+            at = at.max(end);
+        }
+        if at < segment.end {
+            cut.push(PathSegment { begin: at, ..segment });
+        }
+    }
+    cut
+}

@@ -1,0 +1,137 @@
+//! Time off the CPU: told from running on the critical path, with the call sites around it, and never taken from a wait.
+
+use baton_trace::analysis::{CriticalPath, Doing, Known, OffCpu, Window, off_cpu};
+use baton_trace::{Clock, How, Lock, Mode, OffReason, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What};
+
+const LOCK: Lock = Lock::mutex(0x1000);
+const HERE: SiteId = SiteId(1);
+const THERE: SiteId = SiteId(2);
+
+fn trace(events: &[(u64, u32, What)]) -> Trace {
+    let mut trace = TraceBuilder::new(Clock::nanoseconds());
+    trace.site(HERE, &[0x10]).site(THERE, &[0x20]);
+    for (time, thread, what) in events {
+        trace.push(Ticks(*time), ThreadIndex(*thread), *what);
+    }
+    trace.build()
+}
+
+fn acquire(site: SiteId) -> What {
+    What::Acquire { lock: LOCK, mode: Mode::Exclusive, site }
+}
+
+fn release() -> What {
+    What::Release { lock: LOCK, mode: Mode::Exclusive, site: SiteId::UNKNOWN }
+}
+
+fn off(reason: OffReason) -> What {
+    What::OffCpu { tid: 0, reason }
+}
+
+const ON: What = What::OnCpu { tid: 0, cpu: 0 };
+
+fn times(path: &CriticalPath) -> [u64; 4] {
+    let of = |doing: Doing| path.time(|d| *d == doing).0;
+    [Doing::Running, Doing::OffCpu(OffCpu::Ready), Doing::OffCpu(OffCpu::Blocked), Doing::OffCpu(OffCpu::Unknown)]
+        .map(of)
+}
+
+/// What the issue showed: a thread that sleeps for nearly all of its life is not one that runs.
+#[test]
+fn a_sleeping_thread_does_not_run() {
+    let trace = trace(&[
+        (0, 0, What::ThreadStart { handle: 1 }),
+        (1_000, 0, off(OffReason::Blocked)),
+        (99_000, 0, ON),
+        (100_000, 0, What::ThreadEnd { handle: 1 }),
+    ]);
+    let path = CriticalPath::of(&trace, &Window::whole(&trace));
+    assert_eq!(times(&path), [2_000, 0, 98_000, 0]);
+    let threads = off_cpu(&trace);
+    assert_eq!(threads[0].known, Known::All);
+    assert_eq!(
+        (threads[0].stretches[0].after, threads[0].stretches[0].before),
+        (None, None),
+        "from its start to its end"
+    );
+}
+
+#[test]
+fn ready_is_told_from_blocked_and_both_have_their_call_sites() {
+    let trace = trace(&[
+        (0, 0, What::ThreadStart { handle: 1 }),
+        (100, 0, acquire(HERE)),
+        (200, 0, off(OffReason::Preempted)),
+        (500, 0, ON),
+        (600, 0, release()),
+        (700, 0, off(OffReason::Blocked)),
+        (1_700, 0, ON),
+        (1_800, 0, acquire(THERE)),
+        (1_900, 0, release()),
+        (2_000, 0, What::ThreadEnd { handle: 1 }),
+    ]);
+    let path = CriticalPath::of(&trace, &Window::whole(&trace));
+    assert_eq!(times(&path), [700, 300, 1_000, 0]);
+    let sections = path.sections;
+    assert_eq!(
+        (sections.running.0, sections.ready.0, sections.blocked.0),
+        (300, 300, 0),
+        "the first section lost its CPU"
+    );
+    assert_eq!(path.objects.values().next().unwrap().sections, sections);
+    let found: Vec<_> = off_cpu(&trace)[0].stretches.iter().map(|s| (s.why, s.after, s.before)).collect();
+    assert_eq!(found, [(OffCpu::Ready, Some(HERE), Some(HERE)), (OffCpu::Blocked, Some(HERE), Some(THERE))]);
+}
+
+#[test]
+fn without_switches_cpu_times_say_how_much_and_the_longest_gap_takes_it() {
+    let trace = trace(&[
+        (0, 0, What::ThreadStart { handle: 1 }),
+        (10_000, 0, acquire(HERE)),
+        (20_000, 0, release()),
+        (120_000, 0, acquire(THERE)),
+        (130_000, 0, release()),
+        (140_000, 0, What::CpuTime { ns: 60_000 }),
+        (140_000, 0, What::ThreadEnd { handle: 1 }),
+    ]);
+    let threads = off_cpu(&trace);
+    assert_eq!(threads[0].known, Known::HowMuch);
+    let [stretch] = threads[0].stretches[..] else { panic!("{:?}", threads[0].stretches) };
+    assert_eq!((stretch.begin, stretch.end, stretch.why), (Ticks(40_000), Ticks(120_000), OffCpu::Unknown));
+    assert_eq!((stretch.after, stretch.before), (Some(HERE), Some(THERE)));
+    let path = CriticalPath::of(&trace, &Window::whole(&trace));
+    assert_eq!(times(&path), [60_000, 0, 0, 80_000]);
+}
+
+#[test]
+fn what_is_not_known_is_said_and_passes_for_running() {
+    let trace = trace(&[(0, 0, What::ThreadStart { handle: 1 }), (9_000, 0, What::ThreadEnd { handle: 1 })]);
+    assert_eq!(off_cpu(&trace)[0].known, Known::Nothing);
+    assert_eq!(times(&CriticalPath::of(&trace, &Window::whole(&trace))), [9_000, 0, 0, 0]);
+}
+
+/// A sleep inside a wait for a lock is the wait's: it is not counted twice.
+#[test]
+fn a_wait_keeps_its_time() {
+    let events = [
+        (0, 0, What::ThreadStart { handle: 1 }),
+        (0, 1, What::ThreadStart { handle: 2 }),
+        (100, 0, acquire(HERE)),
+        (150, 1, What::Request { lock: LOCK, mode: Mode::Exclusive, site: THERE }),
+        (160, 1, What::CpuTime { ns: 150 }),
+        (200, 1, off(OffReason::Blocked)),
+        (5_000, 0, release()),
+        (5_100, 1, ON),
+        (5_200, 1, What::Acquired { lock: LOCK, mode: Mode::Exclusive, how: How::OPAQUE }),
+        (5_210, 1, What::CpuTime { ns: 300 }),
+        (6_000, 1, release()),
+        (6_100, 1, What::ThreadEnd { handle: 2 }),
+    ];
+    for with_switches in [true, false] {
+        let kept = events
+            .iter()
+            .filter(|(_, _, what)| with_switches || !matches!(what, What::OffCpu { .. } | What::OnCpu { .. }));
+        let trace = trace(&kept.copied().collect::<Vec<_>>());
+        assert_eq!(off_cpu(&trace)[1].stretches, [], "with switches: {with_switches}");
+    }
+}
