@@ -18,6 +18,27 @@ pub use port::{Answer, Cpu, Hold, Port, Request, Taken};
 pub use settings::{OwnKey, Settings};
 pub use typed::{Typed, TypedDevice};
 
+/// What a device may do beside taking requests, the same for each trait of devices.
+macro_rules! may_do {
+    () => {
+        /// An edge that it asked for by [`Port::tick_at`]; requests of the same edge have come before.
+        fn tick(&mut self, port: &mut Port<'_>) {
+            let _ = port;
+        }
+
+        /// An answer has left on its way to the core: room that it kept for it is free.
+        fn left(&mut self, answered: &Request, port: &mut Port<'_>) {
+            let _ = (answered, port);
+        }
+
+        /// What it has counted so far, each with its name.
+        fn counts(&self) -> Vec<(&'static str, u64)> {
+            Vec::new()
+        }
+    };
+}
+use may_do;
+
 /// A device. Its time is the cycle of its own clock; each call stands at an edge of it, and takes no time by itself.
 pub trait Device {
     /// It is offered the first request that stands in its port. Requests of one thread come in the order in which it made
@@ -25,20 +46,7 @@ pub trait Device {
     /// there, and bars the way to all behind it.
     fn take(&mut self, request: Request, port: &mut Port<'_>) -> Taken;
 
-    /// An edge that it asked for by [`Port::tick_at`]; requests of the same edge have come before.
-    fn tick(&mut self, port: &mut Port<'_>) {
-        let _ = port;
-    }
-
-    /// An answer has left on its way to the core: room that it kept for it is free.
-    fn left(&mut self, answered: &Request, port: &mut Port<'_>) {
-        let _ = (answered, port);
-    }
-
-    /// What it has counted so far, each with its name.
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
-    }
+    may_do!();
 
     /// The protocol that it speaks ([`Protocol::KIND`](baton_machine::device::Protocol::KIND)); empty: none that has a type.
     fn protocol(&self) -> &'static str {

@@ -1,7 +1,7 @@
 //! Devices of a protocol: they see requests and give answers as values of its types.
 
-use super::Device;
 use super::port::{Answer, Port, Request, Taken};
+use super::{Device, may_do};
 use baton_machine::device::{Payload, Protocol};
 
 /// A device that speaks a protocol. As [`Device`], with the request as a value.
@@ -12,20 +12,7 @@ pub trait TypedDevice {
     /// As [`Device::take`]. `asked` is the request's value; `None`: it has words that are none of the protocol's.
     fn take(&mut self, request: &Request, asked: Option<Asked<Self>>, port: &mut Port<'_>) -> Taken;
 
-    /// As [`Device::tick`].
-    fn tick(&mut self, port: &mut Port<'_>) {
-        let _ = port;
-    }
-
-    /// As [`Device::left`].
-    fn left(&mut self, answered: &Request, port: &mut Port<'_>) {
-        let _ = (answered, port);
-    }
-
-    /// As [`Device::counts`].
-    fn counts(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
-    }
+    may_do!();
 }
 
 /// What a device is asked.

@@ -1,8 +1,8 @@
 //! A study as a page of the documentation: Markdown that links its pictures, each a file of its own.
 
-use super::{Drawing, Figure, cell, number};
+use super::{Drawing, Figure, tables};
 use crate::Findings;
-use baton_plot::{Table, file};
+use baton_plot::file;
 use std::fmt::Write;
 
 /// A page and its pictures.
@@ -31,9 +31,9 @@ pub fn markdown(findings: &Findings, folder: &str) -> Markdown {
     for note in &findings.notes {
         let _ = write!(page, "> {}\n\n", plain(note));
     }
-    page += &format!("## Claims\n\n{}\n", claims(findings).markdown());
-    page += &format!("## Falsifiers\n\n{}\n", falsifiers(findings).markdown());
-    page += &format!("## What the paper leaves open\n\n{}\n", unspecified(findings).markdown());
+    for table in [tables::claims(findings), tables::falsifiers(findings), tables::unspecified(findings)] {
+        page += &format!("## {}\n\n{}\n", table.title, table.markdown());
+    }
     let mut pictures = Vec::new();
     let mut elsewhere = Vec::new();
     for figure in &findings.figures {
@@ -73,67 +73,11 @@ fn paragraph(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{}\n\n", plain(text)) }
 }
 
-fn verdict(holds: Option<bool>) -> String {
-    match holds {
-        Some(true) => "yes",
-        Some(false) => "no",
-        None => "–",
-    }
-    .to_owned()
-}
-
-fn table(header: &[&str], rows: Vec<Vec<String>>) -> Table {
-    let header = header.iter().map(|&name| name.to_owned()).collect();
-    Table { header, rows, ..Table::default() }
-}
-
-fn claims(findings: &Findings) -> Table {
-    let row = |claim: &crate::Claim| {
-        let part = if claim.part.is_empty() { String::new() } else { format!(": {}", claim.part) };
-        vec![
-            claim.id.to_owned(),
-            format!("{}{part} ({})", claim.what, claim.unit),
-            cell(claim.paper),
-            cell(claim.ours),
-            claim.interval.map_or_else(|| "-".to_owned(), |[a, b]| format!("{} to {}", number(a), number(b))),
-            claim.basis.name().to_owned(),
-            verdict(claim.holds),
-            if claim.why.is_empty() { claim.rule.clone() } else { format!("{}; {}", claim.rule, claim.why) },
-        ]
-    };
-    let header = ["claim", "what", "paper", "ours", "95% interval", "basis", "holds", "rule; why"];
-    table(&header, findings.claims.iter().map(row).collect())
-}
-
-fn falsifiers(findings: &Findings) -> Table {
-    let row = |falsifier: &crate::Falsifier| {
-        let seen = falsifier.figures.iter().map(|(name, value)| format!("{name} {}", number(*value)));
-        vec![
-            falsifier.id.to_owned(),
-            falsifier.what.clone(),
-            verdict(falsifier.holds),
-            seen.collect::<Vec<_>>().join("; "),
-            falsifier.why.clone(),
-        ]
-    };
-    let header = ["falsifier", "what must be seen", "holds", "figures", "why"];
-    table(&header, findings.falsifiers.iter().map(row).collect())
-}
-
-fn unspecified(findings: &Findings) -> Table {
-    let row = |item: &crate::Unspecified| {
-        let [least, greatest] = item.effect.map_or([None, None], |ends| ends.map(Some)).map(cell);
-        vec![item.what.clone(), item.chosen.clone(), item.range.clone(), least, greatest, item.note.clone()]
-    };
-    let header = ["item", "chosen", "range", "least", "greatest", "of what"];
-    table(&header, findings.unspecified.iter().map(row).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Claim, Extent, Frozen, Interval, Rule};
-    use baton_plot::{Bar, Bars};
+    use baton_plot::{Bar, Bars, Table};
 
     fn findings() -> Findings {
         let bars = Bars {
@@ -169,5 +113,16 @@ mod tests {
         assert!(page.contains("| a\\|b | 1 |") && page.contains("`main`: 2 \\| 3"), "{page}");
         assert!(page.ends_with("Only in `report.html`: Figure 2: a &lt;share>.\n"), "{page}");
         assert!(markdown(&findings(), "").page.contains("](figure-2.svg)"));
+    }
+
+    #[test]
+    fn the_html_page_has_the_same_tables() {
+        let html = crate::page::html(&findings());
+        assert!(html.contains("<h2>Claims</h2>") && html.contains("; `main`: 2 | 3"), "{html}");
+        assert!(html.contains("<td><b class=no>no</b><td>"), "{html}");
+        for heading in ["claim", "what must be seen", "greatest"] {
+            assert!(html.contains(&format!(">{heading}<")), "{heading}\n{html}");
+            assert!(markdown(&findings(), "").page.contains(&format!("| {heading} |")), "{heading}");
+        }
     }
 }

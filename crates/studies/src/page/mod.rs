@@ -100,9 +100,9 @@ pub fn html(findings: &Findings) -> String {
     }
     body += &tables::summary(findings);
     body += &contents(findings);
-    body += &tables::unspecified(findings);
-    body += &tables::claims(findings);
-    body += &tables::falsifiers(findings);
+    for table in [tables::unspecified(findings), tables::claims(findings), tables::falsifiers(findings)] {
+        body += &tables::html(&table);
+    }
     for (i, figure) in findings.figures.iter().enumerate() {
         let note = if figure.note.is_empty() { String::new() } else { format!("<p>{}</p>", escape(&figure.note)) };
         let _ = write!(body, "<h2 id=f{i}>{}</h2>{note}{}", escape(figure.title()), figure.html());

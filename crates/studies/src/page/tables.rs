@@ -1,16 +1,8 @@
-//! The tables of a study's page.
+//! The tables of a study's page, each once, for HTML and Markdown alike.
 
 use super::{cell, escape, number};
 use crate::Findings;
-use std::fmt::Write;
-
-fn mark(holds: Option<bool>) -> &'static str {
-    match holds {
-        Some(true) => "<b class=yes>holds</b>",
-        Some(false) => "<b class=no>does not hold</b>",
-        None => "not judged",
-    }
-}
+use baton_plot::Table;
 
 pub(super) fn summary(findings: &Findings) -> String {
     let count = |holds| findings.claims.iter().filter(|claim| claim.holds == holds).count();
@@ -25,64 +17,71 @@ pub(super) fn summary(findings: &Findings) -> String {
     )
 }
 
-pub(super) fn claims(findings: &Findings) -> String {
-    let mut out = String::from(
-        "<h2>Claims</h2><table><tr><th>claim<th>what<th>paper<th>ours<th>95%<th>basis<th>verdict<th>rule; why",
-    );
-    for claim in &findings.claims {
-        let name = if claim.part.is_empty() { claim.id.to_owned() } else { format!("{} {}", claim.id, claim.part) };
-        let ends = claim.interval.map_or_else(|| "-".to_owned(), |[a, b]| format!("{} – {}", number(a), number(b)));
-        let _ = write!(
-            out,
-            "<tr><td>{}<td>{} ({})<td class=n>{}<td class=n>{}<td class=n>{ends}<td>{}<td>{}<td>{}; {}",
-            escape(&name),
-            escape(&claim.what),
-            escape(claim.unit),
+/// A table with its heading, for an HTML page; verdicts have their colours.
+pub(super) fn html(table: &Table) -> String {
+    let rows = table.html();
+    let rows =
+        rows.replace("<td>yes<td>", "<td><b class=yes>yes</b><td>").replace("<td>no<td>", "<td><b class=no>no</b><td>");
+    format!("<h2>{}</h2>{rows}", escape(&table.title))
+}
+
+fn verdict(holds: Option<bool>) -> String {
+    match holds {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "–",
+    }
+    .to_owned()
+}
+
+fn table(title: &str, header: &[&str], rows: Vec<Vec<String>>) -> Table {
+    let header = header.iter().map(|&name| name.to_owned()).collect();
+    Table { title: title.to_owned(), header, rows, ..Table::default() }
+}
+
+/// What the paper claims, and what came out.
+pub(super) fn claims(findings: &Findings) -> Table {
+    let row = |claim: &crate::Claim| {
+        let part = if claim.part.is_empty() { String::new() } else { format!(": {}", claim.part) };
+        vec![
+            claim.id.to_owned(),
+            format!("{}{part} ({})", claim.what, claim.unit),
             cell(claim.paper),
             cell(claim.ours),
-            claim.basis.name(),
-            mark(claim.holds),
-            escape(&claim.rule),
-            escape(&claim.why)
-        );
-    }
-    out + "</table>"
+            claim.interval.map_or_else(|| "-".to_owned(), |[a, b]| format!("{} to {}", number(a), number(b))),
+            claim.basis.name().to_owned(),
+            verdict(claim.holds),
+            if claim.why.is_empty() { claim.rule.clone() } else { format!("{}; {}", claim.rule, claim.why) },
+        ]
+    };
+    let header = ["claim", "what", "paper", "ours", "95% interval", "basis", "holds", "rule; why"];
+    table("Claims", &header, findings.claims.iter().map(row).collect())
 }
 
-pub(super) fn falsifiers(findings: &Findings) -> String {
-    let mut out = String::from("<h2>Falsifiers</h2><table><tr><th>run<th>what must be seen<th>verdict<th>seen<th>why");
-    for falsifier in &findings.falsifiers {
-        let seen: Vec<String> =
-            falsifier.figures.iter().map(|(name, value)| format!("{} {}", escape(name), number(*value))).collect();
-        let _ = write!(
-            out,
-            "<tr><td>{}<td>{}<td>{}<td>{}<td>{}",
-            escape(falsifier.id),
-            escape(&falsifier.what),
-            mark(falsifier.holds),
-            seen.join("<br>"),
-            escape(&falsifier.why)
-        );
-    }
-    out + "</table>"
+/// Runs that would show that the study shows nothing.
+pub(super) fn falsifiers(findings: &Findings) -> Table {
+    let row = |falsifier: &crate::Falsifier| {
+        let seen = falsifier.figures.iter().map(|(name, value)| format!("{name} {}", number(*value)));
+        vec![
+            falsifier.id.to_owned(),
+            falsifier.what.clone(),
+            verdict(falsifier.holds),
+            seen.collect::<Vec<_>>().join("; "),
+            falsifier.why.clone(),
+        ]
+    };
+    let header = ["falsifier", "what must be seen", "holds", "figures", "why"];
+    table("Falsifiers", &header, findings.falsifiers.iter().map(row).collect())
 }
 
-pub(super) fn unspecified(findings: &Findings) -> String {
-    let mut out = String::from(
-        "<h2>What the paper leaves open</h2><table><tr><th>what<th>chosen<th>range<th>headline over that range<th>note",
-    );
-    for item in &findings.unspecified {
-        let effect = item.effect.map_or_else(|| "-".to_owned(), |[a, b]| format!("{} – {}", number(a), number(b)));
-        let _ = write!(
-            out,
-            "<tr><td>{}<td>{}<td>{}<td class=n>{effect}<td>{}",
-            escape(&item.what),
-            escape(&item.chosen),
-            escape(&item.range),
-            escape(&item.note)
-        );
-    }
-    out + "</table>"
+/// What had to be chosen.
+pub(super) fn unspecified(findings: &Findings) -> Table {
+    let row = |item: &crate::Unspecified| {
+        let [least, greatest] = item.effect.map_or([None, None], |ends| ends.map(Some)).map(cell);
+        vec![item.what.clone(), item.chosen.clone(), item.range.clone(), least, greatest, item.note.clone()]
+    };
+    let header = ["item", "chosen", "range", "least", "greatest", "of what"];
+    table("What the paper leaves open", &header, findings.unspecified.iter().map(row).collect())
 }
 
 pub(super) fn frozen(findings: &Findings) -> String {
