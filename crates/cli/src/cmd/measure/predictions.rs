@@ -51,7 +51,8 @@ struct Document {
 
 /// Reads the document.
 pub(super) fn read(path: &Path) -> Result<Vec<Said>, BadInput> {
-    let text = baton_trace::files::read(path, 256 << 20).map_err(|e| BadInput::new(format!("cannot read {}: {e}", path.display())))?;
+    let text = baton_trace::files::read(path, 256 << 20)
+        .map_err(|e| BadInput::new(format!("cannot read {}: {e}", path.display())))?;
     parse(&text).map_err(|e| {
         BadInput::new(format!("{}: line {}, column {}: {e}", path.display(), e.line(), e.column()))
             .hint("expected what `baton whatif DIR --json` prints")
