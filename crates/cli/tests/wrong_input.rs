@@ -318,3 +318,18 @@ fn help_and_man_pages_come_for_every_subcommand() {
         assert!(page.contains(".SH SYNOPSIS") && page.contains("baton "), "{name}");
     }
 }
+
+#[test]
+fn a_device_that_never_ends_is_refused_at_once() {
+    for args in [
+        &["sim", "--chip", "/dev/zero"][..],
+        &["chips", "show", "/dev/zero"],
+        &["litmus", "/dev/zero"],
+        &["noc", "--config", "/dev/zero"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_baton")).args(args).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains("/dev/zero") && said.contains("the most that is read"), "{args:?}: {said}");
+    }
+}

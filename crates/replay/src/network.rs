@@ -127,7 +127,8 @@ impl OnNetwork {
         first: Option<&[Result<Ran, RunError>]>,
     ) -> OnNetwork {
         let less = |value: fn(&Ran) -> u64| {
-            let pairs = ran.iter().zip(first?).filter_map(|(here, there)| Some((here.as_ref().ok()?, there.as_ref().ok()?)));
+            let pairs =
+                ran.iter().zip(first?).filter_map(|(here, there)| Some((here.as_ref().ok()?, there.as_ref().ok()?)));
             Some(Percent::of(pairs.map(|(here, there)| less(value(there), value(here))).collect()))
         };
         OnNetwork {

@@ -144,9 +144,9 @@ impl Failed {
 }
 
 impl Predicted {
-    /// Seeds whose run took more than twice as long as the middle one: a collapse that comes by chance.
+    /// Seeds whose run took more than twice as long as the quickest one: a collapse that comes by chance.
     pub fn sudden(&self) -> usize {
-        self.by_seed_ns.iter().filter(|&&ns| ns > self.time_ns.median.saturating_mul(2)).count()
+        self.by_seed_ns.iter().filter(|&&ns| ns > self.time_ns.low.saturating_mul(2)).count()
     }
 }
 
@@ -217,6 +217,9 @@ fn recorded(trace: &Trace) -> (String, Choice) {
 pub fn runs(ask: &Ask) -> u64 {
     u64::from(ask.seeds) * ((ask.choices.len() * ask.networks.len().max(1)) as u64 + 2)
 }
+
+/// Bytes of memory that a replay takes for each byte of the trace, at most: as measured, and a fifth more.
+pub const MEMORY_A_BYTE: u64 = 28;
 
 /// All that was run for a prediction.
 pub struct AllRan {
@@ -334,12 +337,7 @@ struct Runs<'a> {
 
 impl Runs<'_> {
     /// Runs a program with each lock on its chip, with each seed: the runs of the first lock first.
-    fn of(
-        &self,
-        program: &Arc<Program>,
-        places: &[(&Choice, &Chip)],
-        limit: Cycles,
-    ) -> Vec<Result<Ran, RunError>> {
+    fn of(&self, program: &Arc<Program>, places: &[(&Choice, &Chip)], limit: Cycles) -> Vec<Result<Ran, RunError>> {
         let each = |&(choice, chip)| self.seeds.clone().map(move |seed| (choice, chip, seed));
         let work: Vec<(&Choice, &Chip, u64)> = places.iter().flat_map(each).collect();
         let ran = work.into_par_iter().map(|(choice, chip, seed)| {
@@ -427,13 +425,7 @@ fn reasons(check: &Check, program: &Program, share: f64) -> Vec<String> {
     reasons
 }
 
-fn predicted(
-    choice: &Choice,
-    recorded: bool,
-    ran: &[Result<Ran, RunError>],
-    chip: &Chip,
-    reference: u64,
-) -> Predicted {
+fn predicted(choice: &Choice, recorded: bool, ran: &[Result<Ran, RunError>], chip: &Chip, reference: u64) -> Predicted {
     let failed = Failed::of(ran);
     let ran: Vec<&Ran> = ran.iter().flatten().collect();
     let ns = |cycles: Cycles| chip.core.clock.nanos(cycles).0;

@@ -632,3 +632,15 @@ fn no_store_is_made_whose_items_wait_by_way_of_others_for_a_thread_that_has_left
         }
     }
 }
+
+#[test]
+fn a_thread_that_begins_twice_is_started_once() {
+    let mut events = vec![(0, 0, START)];
+    for t in [10, 20] {
+        events.push((t, 0, What::Create { site: SITE }));
+        events.push((t + 1, 1, What::ThreadStart { handle: 5 }));
+        events.push((t + 2, 0, What::Created { handle: 5, error: 0 }));
+    }
+    let program = program(&events);
+    assert_eq!(program.threads[0].ops.iter().filter(|op| **op == Op::Spawn(1)).count(), 1);
+}

@@ -205,7 +205,8 @@ impl Machine<'_> {
             Do::Signal(n, all) => {
                 self.flags[n] = true;
                 let (condition, site) = (condition(n), SiteId(41));
-                let what = if all { What::CondBroadcast { condition, site } } else { What::CondSignal { condition, site } };
+                let what =
+                    if all { What::CondBroadcast { condition, site } } else { What::CondSignal { condition, site } };
                 self.note(thread, what);
                 let mut first = true;
                 self.asleep.retain(|&(_, other)| other != n || !(all || std::mem::take(&mut first)));

@@ -328,7 +328,11 @@ fn a_records_time_that_cannot_be_costs_the_record() {
             std::fs::write(&path, &changed).unwrap();
             let (marks, trace) = read(directory.path()).unwrap();
             assert!(marks as u64 >= MARKS - 1, "record at {at}, bit {bit}");
-            assert!(length(&trace) <= length(&whole) * 2 + 100_000_000, "record at {at}, bit {bit}: {}", length(&trace));
+            assert!(
+                length(&trace) <= length(&whole) * 2 + 100_000_000,
+                "record at {at}, bit {bit}: {}",
+                length(&trace)
+            );
         }
     }
 }

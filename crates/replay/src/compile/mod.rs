@@ -101,6 +101,7 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -
     let measures = gaps::Measures { scale, probe: probe_cycles, probes, cpus, usual };
     let mut stalled = Vec::new();
     let lines = lines::infer(&walked.holds, walked.objects.locks.len(), &measures, &prices);
+    walked.holds = Vec::new();
     let crowd = gaps::Crowd::of(&walked.waiting, trace.threads.len());
     let mut notes = std::mem::take(&mut walked.notes);
     let mut grounds = gaps::Grounds::default();
@@ -109,7 +110,10 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -
         .iter_mut()
         .map(|thread| {
             gaps::classify(thread, &measures, &crowd, &mut grounds);
-            gaps::ops(thread, &measures, &lines, (chip, &prices), &mut stalled)
+            let steps = gaps::ops(thread, &measures, &lines, (chip, &prices), &mut stalled);
+            // They take five times as much room as what came of them.
+            thread.steps = Vec::new();
+            steps
         })
         .collect();
     let places = dynamic::places(trace, &walked.sites);

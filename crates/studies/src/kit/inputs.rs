@@ -21,7 +21,8 @@ impl ChipFile {
     /// With the file, and the line and key that are wrong.
     pub fn open(path: &Path) -> Result<ChipFile, StudyError> {
         let file = path.display().to_string();
-        let text = baton_chip::config::read::text_of(path).map_err(|error| StudyError::input(format!("{file}: {error}")))?;
+        let text =
+            baton_chip::config::read::text_of(path).map_err(|error| StudyError::input(format!("{file}: {error}")))?;
         let chip = Chip::from_toml(&text, &file).map_err(StudyError::input)?;
         Ok(ChipFile { file, text, chip })
     }

@@ -173,7 +173,11 @@ impl Scan {
             definitions: Definitions::default(),
             losses: Vec::new(),
             name: name.to_owned(),
-            version: if sound { u16::from_le_bytes([head[file::VERSION], head[file::VERSION + 1]]) } else { FORMAT_VERSION },
+            version: if sound {
+                u16::from_le_bytes([head[file::VERSION], head[file::VERSION + 1]])
+            } else {
+                FORMAT_VERSION
+            },
             doubt: Doubt { end: u64::MAX, slack: if sound { fixed(file::FREQUENCY) / 100 } else { UNKNOWN_SLACK } },
         }
     }

@@ -178,7 +178,8 @@ pub(crate) const COMPARABLE: [&str; 16] = [
 const MOST_BYTES: u64 = 64 << 20;
 
 pub(super) fn read(path: &Path) -> anyhow::Result<String> {
-    baton_trace::files::read_text(path, MOST_BYTES).map_err(|e| BadInput::new(format!("{}: {e}", path.display())).into())
+    baton_trace::files::read_text(path, MOST_BYTES)
+        .map_err(|e| BadInput::new(format!("{}: {e}", path.display())).into())
 }
 
 fn set<T>(place: &mut T, value: Option<T>) {

@@ -16,11 +16,12 @@ use crate::ui;
 use anyhow::Context;
 use baton_chip::Chip;
 use baton_replay::compile::recorded_cpus;
-use baton_replay::predict::{PredictError, runs};
+use baton_replay::predict::{MEMORY_A_BYTE, PredictError, runs};
 use baton_replay::{Ask, Prediction, predict};
 use baton_trace::Trace;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -104,6 +105,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Err(BadInput::new(what).into());
     }
     let trace = open(&args.directory)?;
+    enough_memory(&args.directory)?;
     fewer_cores(&trace, &chip, args.cpus);
     let ask = Ask { choices, networks, seeds: args.seeds, cpus: args.cpus, threads: args.threads };
     let bar = progress(runs(&ask));
@@ -139,6 +141,33 @@ fn open(directory: &Path) -> anyhow::Result<Trace> {
         ui::warn(loss);
     }
     Ok(trace)
+}
+
+/// Refuses a recording whose replay would need more memory than is free, before it begins.
+fn enough_memory(directory: &Path) -> anyhow::Result<()> {
+    let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let events = files.filter(|file| file.file_name().to_string_lossy().starts_with("events."));
+    // What a file takes on its disk: a sparse one is as large as its data.
+    let bytes: u64 = events.filter_map(|file| Some(file.metadata().ok()?.blocks() * 512)).sum();
+    let need = bytes.saturating_mul(MEMORY_A_BYTE);
+    match free_memory() {
+        Some(free) if need > free => Err(BadInput::new(format!(
+            "{}: its replay takes up to {} MiB of memory, and {} MiB are free",
+            directory.display(),
+            need >> 20,
+            free >> 20
+        ))
+        .hint("record less: `baton profile --max-size`, or a shorter run")
+        .into()),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes that can be had without swapping; `None`: not known.
+fn free_memory() -> Option<u64> {
+    let told = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kib = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    kib.trim().trim_end_matches(" kB").parse::<u64>().ok().map(|kib| kib << 10)
 }
 
 /// Says when the chip is smaller than the machine that the trace comes from.

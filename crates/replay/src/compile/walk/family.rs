@@ -27,7 +27,9 @@ impl Walk<'_> {
                     while starts.pop_front_if(|(began, _)| *began < since).is_some() {}
                     starts.pop_front().map(|(_, child)| child)
                 });
-                if let Some(child) = child.filter(|_| error == 0) {
+                // A damaged trace can have one thread begin twice.
+                let fresh = |child: &u32| error == 0 && !self.started[*child as usize];
+                if let Some(child) = child.filter(fresh) {
                     self.by_handle.insert((process, handle), child);
                     self.started[child as usize] = true;
                     self.op(id, Op::Spawn(child));

@@ -162,7 +162,10 @@ impl<'a> Walk<'a> {
         let mut starts: BTreeMap<_, VecDeque<(u64, u32)>> = BTreeMap::new();
         for event in trace.events() {
             if let What::ThreadStart { handle } = event.what {
-                starts.entry((trace.process_of(event.thread), handle)).or_default().push_back((event.time.0, event.thread.0));
+                starts
+                    .entry((trace.process_of(event.thread), handle))
+                    .or_default()
+                    .push_back((event.time.0, event.thread.0));
             }
         }
         let count = trace.threads.len();
@@ -213,6 +216,7 @@ impl<'a> Walk<'a> {
         for thread in &mut self.threads {
             let steps = std::mem::take(&mut thread.steps);
             let mut places = Vec::with_capacity(steps.len());
+            thread.steps.reserve_exact(steps.len());
             for step in steps {
                 places.push(thread.steps.len());
                 match step {

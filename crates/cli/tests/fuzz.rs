@@ -1,0 +1,43 @@
+//! The fuzzers, a short while each with fixed seeds: what was found once does not come back. For longer: `scripts/fuzz-traces --seconds N`,
+//! `scripts/fuzz-files --seconds N`.
+
+use std::process::Command;
+
+fn fuzz(script: &str, cases: u32) {
+    if !baton_needs::has("python3", script) {
+        return;
+    }
+    let script = format!("{}/../../scripts/{script}", env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new("python3")
+        .args([&script, "--baton", env!("CARGO_BIN_EXE_baton"), "--seed", "1", "--cases", &cases.to_string()])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains(&format!("{cases} cases, 0 failures")), "{said}");
+}
+
+#[test]
+fn changed_recordings_are_answered() {
+    fuzz("fuzz-traces", 12);
+}
+
+#[test]
+fn changed_files_are_answered() {
+    fuzz("fuzz-files", 25);
+}
+
+/// A command that finds a panic, or nothing, is told apart from one that works: `false` answers without a word.
+#[test]
+fn a_failure_is_told_with_the_command_that_repeats_it() {
+    if !baton_needs::has("python3", "fuzz-traces") {
+        return;
+    }
+    let script = format!("{}/../../scripts/fuzz-traces", env!("CARGO_MANIFEST_DIR"));
+    let output =
+        Command::new("python3").args([&script, "--baton", "/bin/false", "--seed", "7", "--cases", "1"]).output();
+    let output = output.unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("repeat: scripts/fuzz-traces --seed 7 --cases 1"), "{said}");
+}
