@@ -12,6 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # A case takes at most so long, and so much memory; every answer is one of the documented exit codes.
 LONGEST = 10
+# What sleeps uses no CPU time: it is ended after so long by the clock.
+PATIENCE = 300
 MOST_MEMORY = 4 << 30
 ANSWERS = {0, 1, 2}
 
@@ -42,14 +44,15 @@ def problem(baton, words):
         child = subprocess.Popen([baton, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
                                  cwd=ROOT, env=env, preexec_fn=limited)
         # The child's own CPU time is what counts: the machine may be busy with others.
-        ended, status, usage = 0, 0, None
+        ended, status, usage, begun = 0, 0, None, time.monotonic()
         while not ended:
             ended, status, usage = os.wait4(child.pid, os.WNOHANG)
             if not ended:
-                if cpu_seconds(child.pid) > LONGEST:
+                asleep = time.monotonic() - begun > PATIENCE
+                if asleep or cpu_seconds(child.pid) > LONGEST:
                     child.kill()
                     os.wait4(child.pid, 0)
-                    return f"more than {LONGEST} s of CPU time"
+                    return f"no answer within {PATIENCE} s" if asleep else f"more than {LONGEST} s of CPU time"
                 time.sleep(0.005)
         child.returncode = os.waitstatus_to_exitcode(status)
         errors.seek(0)
