@@ -128,6 +128,11 @@ pub(crate) fn open(path: &CStr, flags: i32, mode: u32) -> Result<i32, Errno> {
         .map(|fd| fd as i32)
 }
 
+pub(crate) fn unlink(path: &CStr) {
+    // SAFETY: the path ends with a zero byte. What cannot be removed stays.
+    let _ = unsafe { call(libc::SYS_unlink, [path.as_ptr() as usize, 0, 0, 0, 0, 0]) };
+}
+
 pub(crate) fn close(fd: i32) {
     // SAFETY: the caller owns the descriptor; an error leaves it closed all the same.
     let _ = unsafe { call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]) };

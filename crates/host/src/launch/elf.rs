@@ -58,7 +58,7 @@ fn facts<H: FileHeader<Endian = Endianness>>(data: &ReadCache<File>, bits: u8) -
             loader = Some(String::from_utf8_lossy(path).into_owned());
         }
     }
-    // Whoever strips a program may leave sections that say nothing; the loader does not look at them.
+    // A program that was stripped may have sections that say nothing; the loader does not look at them.
     let sanitizer = sanitizer(header, endian, data).unwrap_or_default();
     let kind = header.e_type(endian);
     Ok(Facts {

@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 /// The variable with the socket's name.
 pub const VARIABLE: &str = "BATON_SAY";
 /// Messages kept of each subject; more are counted.
-const KEPT: usize = 20;
+const KEPT: usize = 3;
 
 /// What was said of one subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -99,7 +99,7 @@ pub fn is_free<S: StandIn>(mutex: &Mutex) -> bool {
 pub unsafe fn reset<S: StandIn>(mutex: &Mutex) {
     if const { fits::<S::Lock>() } {
         let lock: *const S::Lock = inside(mutex);
-        // SAFETY: nobody else uses the lock. What it pointed to stays: queue nodes of threads that are gone.
+        // SAFETY: no other thread uses the lock. What it pointed to stays: queue nodes of threads that are gone.
         unsafe { lock.cast_mut().write(S::Lock::new()) };
     } else {
         // The block stays with the threads that are gone.
@@ -141,7 +141,7 @@ impl Block {
         if block.is_null() {
             return None;
         }
-        // SAFETY: memory for one `L`, which nobody else uses.
+        // SAFETY: memory for one `L`, which no other thread uses.
         unsafe { block.write(L::new()) };
         Some(Block(block.expose_provenance()))
     }
@@ -236,7 +236,7 @@ mod tests {
                 unsafe { unlock::<S>(&mutex, token, wait) };
             }
             lock::<S>(&mutex, wait).expect("there is memory");
-            // SAFETY: nobody else has the mutex.
+            // SAFETY: no other thread has the mutex.
             unsafe { reset::<S>(&mutex) };
             let Try::Taken(token) = try_lock::<S>(&mutex) else { panic!("free after the reset") };
             // SAFETY: locked by this token.

@@ -57,7 +57,7 @@ impl Spare {
         self.0.load(Relaxed) & HELD != 0
     }
 
-    /// Whether its holder, whoever it came by, can release the named lock and be done.
+    /// Whether its holder, if it came by the named lock, can release the named lock and be done.
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
         self.0.load(Relaxed) & (HELD | AWAITED | MOVED) == 0

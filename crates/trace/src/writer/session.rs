@@ -239,6 +239,11 @@ impl Session {
         let made = self.fill_header(fd, pid);
         if made.is_err() {
             sys::close(fd);
+            // A file without a header would be a damaged trace.
+            // SAFETY: state OPENING belongs to this thread.
+            if let Ok(path) = CStr::from_bytes_until_nul(unsafe { &*self.path.get() }) {
+                sys::unlink(path);
+            }
         }
         made
     }
