@@ -3,7 +3,7 @@
 //! Segments are aligned to [`SPAN`] in memory, so an address inside one leads to its header by masking. That keeps a thread's
 //! whole state in one word, the cursor, which a signal handler cannot see half-changed.
 
-use crate::layout::{BACK, DROP, SEGMENT_HEADER_BYTES, SPAN, SegmentHeader, segment};
+use crate::layout::{BACK, DROP, GRAIN, SEGMENT_HEADER_BYTES, SPAN, SegmentHeader, segment};
 use crate::record::{RECORD_BYTES, Raw};
 use crate::sys::{self, Errno};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
@@ -34,6 +34,7 @@ impl Segment {
         let bytes = header.to_bytes();
         // SAFETY: `at` is the start of a writable mapping of at least a page, and no one else knows it yet.
         unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
+        touch(at, len);
         Ok(Segment(at))
     }
 
@@ -119,6 +120,15 @@ impl Segment {
         let len = self.end() - self.0;
         // SAFETY: as the caller promises.
         unsafe { sys::unmap(self.0, len) };
+    }
+}
+
+/// Writes to each page of a fresh mapping of zeros, so that its faults come now, when the thread's pause is stamped, and not between an
+/// acquisition and its release.
+fn touch(at: usize, len: usize) {
+    for page in (at + GRAIN..at + len).step_by(GRAIN) {
+        // SAFETY: the word lies in a writable mapping that no one else knows yet, aligned to a page. Zero is what is there.
+        unsafe { &*(page as *const AtomicU64) }.store(0, Ordering::Relaxed);
     }
 }
 
