@@ -9,7 +9,9 @@ use crate::stack::BlockStack;
 use baton_trace::sys;
 use baton_trace::writer::ThreadWriter;
 use core::alloc::{GlobalAlloc, Layout};
+use core::cell::UnsafeCell;
 use core::ffi::c_void;
+use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 // Two words of thread-local storage: the record, and whether the thread has left it for good. Rust's own would be reached by a call to `__tls_get_addr`; a library that is preloaded
@@ -263,12 +265,37 @@ fn take_back() {
     }
 }
 
+/// Records for threads that take their first lock when there is no memory left. They take none until they are used.
+struct Reserve {
+    records: UnsafeCell<[MaybeUninit<Thread>; Reserve::SIZE]>,
+    used: AtomicUsize,
+}
+
+// SAFETY: each record is given out once.
+unsafe impl Sync for Reserve {}
+static RESERVE: Reserve =
+    Reserve { records: UnsafeCell::new([const { MaybeUninit::uninit() }; Reserve::SIZE]), used: AtomicUsize::new(0) };
+
+impl Reserve {
+    const SIZE: usize = 256;
+
+    /// Memory for a record; null if all are taken.
+    fn take(&self) -> *mut Thread {
+        let next = self.used.fetch_add(1, Ordering::Relaxed);
+        let records = self.records.get().cast::<Thread>();
+        if next < Reserve::SIZE { records.wrapping_add(next) } else { core::ptr::null_mut() }
+    }
+}
+
 fn allocate() -> &'static Thread {
     // SAFETY: the layout's size is not zero. The memory is for one record, and never given back.
     let thread: &'static Thread = unsafe {
-        let memory = crate::alloc::PRIVATE.alloc(Layout::new::<Thread>()).cast::<Thread>();
+        let mut memory = crate::alloc::PRIVATE.alloc(Layout::new::<Thread>()).cast::<Thread>();
         if memory.is_null() {
-            crate::message::die("no memory for the record of a thread");
+            memory = RESERVE.take();
+        }
+        if memory.is_null() {
+            crate::message::die("no memory for the record of a thread, and the reserve is used up");
         }
         memory.write(Thread {
             link: AtomicUsize::new(0),

@@ -80,7 +80,7 @@ fn sanitizer<H: FileHeader<Endian = Endianness>>(
     if let Some((entries, strings)) = sections.dynamic(endian, data)? {
         let strings = sections.strings(endian, data, strings)?;
         for entry in entries.iter().filter(|entry| entry.tag(endian) == elf::DT_NEEDED) {
-            let offset: u64 = entry.val(endian).into();
+            let offset = entry.val(endian);
             let name = strings.get(u32::try_from(offset).unwrap_or(u32::MAX)).unwrap_or_default();
             let name = String::from_utf8_lossy(name);
             match name.rsplit('/').next().unwrap_or_default() {

@@ -29,9 +29,9 @@ pub use sites::Stacks;
 pub use switches::Ring;
 
 use crate::config::Config;
+use crate::message::{self, Subject};
 use crate::thread::{self, Thread};
 use baton_trace::What;
-use crate::message::{self, Subject};
 use baton_trace::sys;
 use baton_trace::writer::{OpenError, Options, Session};
 use core::ffi::CStr;

@@ -33,8 +33,9 @@ fn hand_over(first: &'static Thread, last: &'static Thread) {
     let served = !matches!(unsafe { Mutex::class_at(mutex) }, Class::Passed(_));
     let one_mutex = served && chain().all(|thread| thread.waiter.mutex.load(Relaxed) == address);
     // SAFETY: as above, and aligned, as it is served by us.
+    let is_mine = || unsafe { &*mutex }.is_mine();
     let at_once = match one_mutex {
-        true if unsafe { &*mutex }.is_mine() => 0,
+        true if is_mine() => 0,
         true => AT_ONCE,
         false => usize::MAX,
     };

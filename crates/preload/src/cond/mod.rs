@@ -17,6 +17,9 @@
 //!
 //! `destroy` waits for those that leave, so that the memory can be freed as soon as all waiters have been woken.
 //!
+//! A broadcast sets the word of a few at once. The others it moves to their mutex, each release of which sets one's word
+//! ([`crate::mutex::moved`]): they are `DETACHED`, and wait for what they would have to wait for anyway.
+//!
 //! # Why not `sync`'s queue event
 //! `baton_sync::event::queue` keeps a queue of the same shape, and could not stand here without what it has no use for: a waiter
 //! that another thread may cancel at any time, also when it has long been woken (so the place is in the thread's record,

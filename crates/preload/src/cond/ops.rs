@@ -128,9 +128,13 @@ unsafe fn shared(cond: *mut Cond, mutex: *mut Mutex, wait: impl FnOnce() -> c_in
     }
     thread::current().counts.refused_waits.add_one();
     if !SAID.swap(true, Ordering::Relaxed) {
-        message::tell(Subject::Condition, format_args!(""), format_args!(
-            "the process-shared condition variable at {cond:p} cannot wait with the replaced mutex at {mutex:p}: EINVAL; make the mutex process-shared too"
-        ));
+        message::tell(
+            Subject::Condition,
+            format_args!(""),
+            format_args!(
+                "the process-shared condition variable at {cond:p} cannot wait with the replaced mutex at {mutex:p}: EINVAL; make the mutex process-shared too"
+            ),
+        );
     }
     EINVAL
 }
