@@ -21,7 +21,7 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     if bytes.len() as u64 > most { Err(too_long()) } else { Ok(bytes) }
 }
 
-/// As [`read`], of a regular file only: a pipe that nobody writes into would be waited for without end.
+/// As [`read`], of a regular file only: a pipe without a writer would be waited for without end.
 ///
 /// # Errors
 /// As [`read`], and if it is another kind of file.

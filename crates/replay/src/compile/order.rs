@@ -1,6 +1,6 @@
 //! Holds in which a thread waits for others.
 //!
-//! A replay leaves it to the lock who comes first. That is safe while a holder needs nobody: it will give the lock up. A thread that
+//! A replay leaves it to the lock who comes first. That is safe while a holder needs no other thread: it will give the lock up. A thread that
 //! waits for a token, a barrier or another thread's end while it holds a lock needs others to go on, and these may need the lock first,
 //! as they had it first when the program was recorded. Then the replay would end in a deadlock that the program does not have. So
 //! such a hold waits until all acquisitions that came before it in the recording have been made.

@@ -129,7 +129,7 @@ pub(super) fn scan(file: &File, name: &str, elapsed_ns: Option<u64>) -> Result<S
 /// Where data begins at `offset` or behind, at a multiple of the grain; `None`: nowhere. What lies between was never written.
 fn next_data(file: &File, offset: u64) -> Option<u64> {
     let asked = libc::off_t::try_from(offset).ok()?;
-    // SAFETY: the descriptor is open; its position is used by nobody, as all reads name their place.
+    // SAFETY: the descriptor is open; no code uses its position, as all reads name their place.
     let found = unsafe { libc::lseek(file.as_raw_fd(), asked, libc::SEEK_DATA) };
     if found < 0 {
         // ENXIO: a hole to the end. A file system that knows no holes says another error, or that all is data.

@@ -15,7 +15,7 @@ impl Walk<'_> {
                 self.wait(id, t, Mode::Busy);
             }
             What::BarrierLeave { barrier, .. } => {
-                // Who came is known now. A meeting that nobody left was still going on at the end, and holds up no replay.
+                // Who came is known now. A meeting that no thread left was still going on at the end, and holds up no replay.
                 match self.objects.leave((process, barrier), id as u32) {
                     Some(meeting) => self.op(id, Op::Meet(meeting)),
                     None => self.replayability.unmatched_waits += 1,
