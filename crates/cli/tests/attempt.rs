@@ -81,7 +81,7 @@ fn a_regression_is_told() {
         )
     };
     compiled(folder.path(), "base", &sleeps(5));
-    compiled(folder.path(), "slow", &sleeps(400));
+    compiled(folder.path(), "slow", &sleeps(100));
     let out = baton(folder.path(), &["profile", "-o", "main", "./base"]);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     let out = baton(folder.path(), &["try", "--budget", "10m", "--against", "main", "./slow"]);

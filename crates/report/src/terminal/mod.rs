@@ -159,7 +159,7 @@ fn threads(report: &Report, style: Style) -> String {
     let mut sorted: Vec<&Thread> = report.threads.iter().collect();
     sorted.sort_by_key(|t| std::cmp::Reverse(t.wait_ns));
     // A column without a figure is left out.
-    let columns: [(&str, fn(&Thread) -> Nanos); 8] = [
+    let columns: [Figure<Thread>; 8] = [
         ("life", |t| Nanos(t.last_ns.0.saturating_sub(t.first_ns.0))),
         ("on CPU", |t| t.running_ns),
         ("ready", |t| t.ready_ns),
@@ -178,6 +178,9 @@ fn threads(report: &Report, style: Style) -> String {
     table.render(style, sorted.len().saturating_sub(ROWS)) + &bound(&report.threads)
 }
 
+/// A column's head, and its figure of a row.
+type Figure<T> = (&'static str, fn(&T) -> Nanos);
+
 /// Where threads were off their CPUs outside of all waits.
 fn outside(report: &Report, style: Style) -> String {
     // What is less than a thousandth of the program's length says nothing.
@@ -186,7 +189,7 @@ fn outside(report: &Report, style: Style) -> String {
     if worst.is_empty() {
         return String::new();
     }
-    let columns: [(&str, fn(&Outside) -> Nanos); 4] = [
+    let columns: [Figure<Outside>; 4] = [
         ("blocked", |place| place.blocked_ns),
         ("ready", |place| place.ready_ns),
         ("off CPU", |place| place.off_ns),

@@ -67,7 +67,7 @@ impl Polls {
             self.taken.resize_with(object.index() + 1, Taken::default);
         }
         let elsewhere = self.taken[object.index()].count(place);
-        if !self.runs.get(&thread).is_some_and(|run| (run.object, run.place) == (object, place)) {
+        if self.runs.get(&thread).is_none_or(|run| (run.object, run.place) != (object, place)) {
             self.acted(thread);
             let run = Run { object, place, sites: BTreeMap::new(), count: 0, elsewhere: [elsewhere; 3] };
             self.runs.insert(thread, run);

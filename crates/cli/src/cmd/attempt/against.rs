@@ -1,6 +1,6 @@
 //! A gate: the program against the one that was recorded in another profile, each with its own lock, by turns.
 
-use super::answer::{Answer, Kind, Measured};
+use super::answer::{Answer, Measured, Outcome};
 use super::significance::Faster;
 use super::{Subject, contest::MARGIN, hold};
 use crate::cmd::measure::runs::{Candidate, Turns};
@@ -55,12 +55,12 @@ impl Base {
 }
 
 /// A regression, none, or not to be told.
-fn judge(faster: Option<&Faster>, tolerance: f64) -> Kind {
+fn judge(faster: Option<&Faster>, tolerance: f64) -> Outcome {
     // Slower by a share s of the base's time is a `faster` of −s.
     match faster {
-        Some(faster) if faster.high < -tolerance => Kind::Regression,
-        Some(faster) if faster.low > -tolerance.max(MARGIN) => Kind::NoRegression,
-        _ => Kind::CannotTell,
+        Some(faster) if faster.high < -tolerance => Outcome::Regression,
+        Some(faster) if faster.low > -tolerance.max(MARGIN) => Outcome::NoRegression,
+        _ => Outcome::CannotTell,
     }
 }
 
@@ -71,10 +71,10 @@ mod tests {
     #[test]
     fn a_regression_is_beyond_the_tolerance_and_beyond_doubt() {
         let judged = |low, high| judge(Some(&Faster { estimate: (low + high) / 2.0, low, high }), 0.02);
-        assert_eq!(judged(-0.10, -0.05), Kind::Regression);
-        assert_eq!(judged(-0.10, -0.01), Kind::CannotTell, "perhaps within the tolerance");
-        assert_eq!(judged(-0.015, 0.01), Kind::NoRegression);
-        assert_eq!(judged(0.05, 0.10), Kind::NoRegression);
-        assert_eq!(judge(None, 0.02), Kind::CannotTell);
+        assert_eq!(judged(-0.10, -0.05), Outcome::Regression);
+        assert_eq!(judged(-0.10, -0.01), Outcome::CannotTell, "perhaps within the tolerance");
+        assert_eq!(judged(-0.015, 0.01), Outcome::NoRegression);
+        assert_eq!(judged(0.05, 0.10), Outcome::NoRegression);
+        assert_eq!(judge(None, 0.02), Outcome::CannotTell);
     }
 }

@@ -3,7 +3,7 @@
 use super::contest::{Contest, Standing};
 use super::promising::Promising;
 use super::significance::Faster;
-use super::{Subject, kind_of};
+use super::{Subject, outcome_of};
 use crate::cmd::measure::runs::Candidate;
 use crate::ui;
 use baton_report::format::{duration, percent, shell};
@@ -19,7 +19,7 @@ const SCHEMA: &str = "baton-try/1";
 /// What kind of answer it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Kind {
+pub(super) enum Outcome {
     /// A lock is faster.
     Use,
     /// Locks take next to nothing of the critical path; nothing was measured.
@@ -50,7 +50,7 @@ pub(super) struct Measured {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Answer {
     schema: &'static str,
-    pub(super) answer: Kind,
+    pub(super) answer: Outcome,
     /// The answer as a sentence.
     text: String,
     /// The command that makes it true, if there is one.
@@ -91,7 +91,7 @@ impl Measured {
 }
 
 impl Answer {
-    fn new(subject: &Subject, answer: Kind, text: String) -> Answer {
+    fn new(subject: &Subject, answer: Outcome, text: String) -> Answer {
         let verdict = &subject.profile.report.verdict;
         let kept = subject.place != "DIR";
         // Without a profile to name, commands that need one cannot be typed.
@@ -100,9 +100,9 @@ impl Answer {
         Answer {
             schema: SCHEMA,
             exit_code: match answer {
-                Kind::Use | Kind::NoLockHelps | Kind::NoneFaster | Kind::NoRegression => 0,
-                Kind::CannotTell => 3,
-                Kind::Regression => 4,
+                Outcome::Use | Outcome::NoLockHelps | Outcome::NoneFaster | Outcome::NoRegression => 0,
+                Outcome::CannotTell => 3,
+                Outcome::Regression => 4,
             },
             answer,
             text,
@@ -125,7 +125,7 @@ impl Answer {
         let look = verdict.next.iter().find(|step| !is_this(step));
         let look = look.map_or_else(String::new, |step| format!("; {}", step.text));
         let text = format!("no lock will help: at most {share} of the critical path is competition{look}");
-        Answer::new(subject, Kind::NoLockHelps, text)
+        Answer::new(subject, Outcome::NoLockHelps, text)
     }
 
     /// A lock is faster.
@@ -135,15 +135,15 @@ impl Answer {
         let command = shell(&subject.meta.command);
         let wait = if wait == name { String::new() } else { format!(" --wait '{wait}'") };
         let run = Some(format!("baton run --lock {name}{wait} -- {command}"));
-        Answer { run, faster: Some(faster), measured, ..Answer::new(subject, Kind::Use, text) }
+        Answer { run, faster: Some(faster), measured, ..Answer::new(subject, Outcome::Use, text) }
     }
 
     /// None is, or it cannot be told.
     pub(super) fn no_winner(subject: &Subject, measured: Vec<Measured>, contest: &Contest, budget: Duration) -> Answer {
-        let kind = kind_of(contest);
+        let kind = outcome_of(contest);
         let names: Vec<&str> = measured.iter().skip(1).map(|one| one.lock.as_str()).collect();
         let text = match kind {
-            Kind::CannotTell => format!(
+            Outcome::CannotTell => format!(
                 "cannot tell within {budget:?} whether {} is faster: {} runs of each; give it a longer --budget, or a quiet machine",
                 names.join(" or "),
                 contest.entrants[0].times_ns.len()
@@ -158,7 +158,7 @@ impl Answer {
     pub(super) fn gate(
         subject: &Subject,
         base: &Path,
-        kind: Kind,
+        kind: Outcome,
         faster: Option<Faster>,
         tolerance: f64,
         measured: Vec<Measured>,
@@ -166,8 +166,8 @@ impl Answer {
         let base = base.display();
         let by = faster.as_ref().map(range).unwrap_or_default();
         let text = match kind {
-            Kind::Regression => format!("slower than {base}: {by}; {} are let pass", percent(tolerance)),
-            Kind::NoRegression => format!("not slower than {base}: {by}"),
+            Outcome::Regression => format!("slower than {base}: {by}; {} are let pass", percent(tolerance)),
+            Outcome::NoRegression => format!("not slower than {base}: {by}"),
             _ if faster.is_none() => format!("cannot tell against {base}: too few runs; give it a longer --budget"),
             _ => format!("cannot tell against {base}: {by}; give it a longer --budget, or a quiet machine"),
         };
@@ -200,7 +200,7 @@ impl Answer {
         for doubt in &self.doubts {
             out += &format!("{} {doubt}\n", ui::paint("careful:", ui::YELLOW));
         }
-        if self.answer != Kind::Use {
+        if self.answer != Outcome::Use {
             for step in &self.next {
                 out += &format!("next: {}\n", step.text);
                 out.extend(step.command.iter().map(|command| format!("  {command}\n")));

@@ -19,7 +19,7 @@ use super::{measure, profile, report};
 use crate::chips::ChipArgs;
 use crate::error::BadInput;
 use crate::{ui, values};
-use answer::{Answer, Kind, Measured};
+use answer::{Answer, Measured, Outcome};
 use anyhow::Context;
 use baton_host::launch::library;
 use baton_host::launch::program::{self, Program};
@@ -199,7 +199,11 @@ fn a_lock(
 ) -> anyhow::Result<Answer> {
     let report = &subject.profile.report;
     if report.verdict.most_by_lock < WORTH_A_LOCK {
-        return Ok(Answer::no_lock_helps(subject));
+        // Where others took the CPUs, threads may have met less often than they will; runs by turns hit all alike.
+        if report.limits.disturbed.is_none() || report.totals.contended == 0 {
+            return Ok(Answer::no_lock_helps(subject));
+        }
+        ui::note("other programs disturbed the recording, so that it decides nothing: locks are measured");
     }
     let ranked = promising::promising(&subject.directory, chip, choices, args.most as usize)?;
     let mut candidates = vec![measure::recorded(&subject.meta)?];
@@ -253,10 +257,10 @@ fn hold(
 }
 
 /// What `answer` and `against` say of a verdict.
-fn kind_of(contest: &Contest) -> Kind {
+fn outcome_of(contest: &Contest) -> Outcome {
     if contest.entrants[1..].iter().any(|entrant| entrant.standing == contest::Standing::Open) {
-        Kind::CannotTell
+        Outcome::CannotTell
     } else {
-        Kind::NoneFaster
+        Outcome::NoneFaster
     }
 }

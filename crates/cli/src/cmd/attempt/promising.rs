@@ -46,7 +46,11 @@ pub(super) fn promising(
     let (send, receive) = channel();
     let trace = Trace::open(directory)?;
     let (chip, seen) = (chip.clone(), bar.clone());
-    std::thread::spawn(move || send.send(predict(&trace, &chip, &ask, &|| seen.inc(1))));
+    std::thread::spawn(move || {
+        let predicted = predict(&trace, &chip, &ask, &|| seen.inc(1));
+        // No one waits for it any more after Ctrl-C.
+        let _ = send.send(predicted);
+    });
     let predicted = loop {
         match receive.recv_timeout(Duration::from_millis(50)) {
             Ok(predicted) => break predicted,
