@@ -101,7 +101,8 @@ impl LockVisitor<Simulated> for Crowded {
     type Out = u64;
 
     fn visit<L: RawLock<Simulated> + ZeroInit>(self) -> u64 {
-        let mut simulation = Simulation::new(&common::cores(2, &["os.time_slice=200000"]), &Options::default()).unwrap();
+        let mut simulation =
+            Simulation::new(&common::cores(2, &["os.time_slice=200000"]), &Options::default()).unwrap();
         let lock = simulation.outside(|| Rc::new(Owned::<Simulated, L>::new(L::new())));
         let wait = self.0;
         for _ in 0..6 {
