@@ -157,7 +157,7 @@ impl Machine<'_> {
             },
             At::Conditional { mutex, condition: n, timed } => {
                 let woken = !self.asleep.contains(&(thread, n));
-                if !woken && !(timed && self.random.below(4) == 0) {
+                if !(woken || timed && self.random.below(4) == 0) {
                     return false;
                 }
                 self.asleep.retain(|&(other, _)| other != thread);

@@ -70,8 +70,11 @@ pub(super) struct Scan {
     doubt: Doubt,
 }
 
-/// Time (raw ticks) and content of each record in `bytes`; `None` content: never written.
-pub(super) fn records(bytes: &[u8], base: u64) -> impl Iterator<Item = (u64, Option<Raw>, &[u8])> {
+/// Time (raw ticks) and content of a record, and its bytes; `None` content: never written.
+type Read<'a> = (u64, Option<Raw>, &'a [u8]);
+
+/// Each record in `bytes`.
+pub(super) fn records(bytes: &[u8], base: u64) -> impl Iterator<Item = Read<'_>> {
     bytes.chunks_exact(RECORD_BYTES).map(move |record| {
         let (time, raw) = Raw::from_words([u64_at(record, 0), u64_at(record, 8)]);
         let ticks = base.wrapping_add(time).wrapping_sub(BACK);
@@ -86,7 +89,7 @@ pub(super) fn believed(
     bytes: &[u8],
     base: u64,
     doubt: Option<Doubt>,
-) -> (u64, impl Iterator<Item = (usize, (u64, Option<Raw>, &[u8]))>) {
+) -> (u64, impl Iterator<Item = (usize, Read<'_>)>) {
     let impossible = doubt.map_or_else(Vec::new, |doubt| doubt.impossible(bytes, base));
     let count = impossible.len() as u64;
     let mut left = impossible.into_iter().peekable();
