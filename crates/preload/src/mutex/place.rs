@@ -15,9 +15,11 @@ use core::alloc::Layout;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-/// Whether an `L` fits into the mutex's own words; else a pointer to one stands there.
-pub const fn fits<L>() -> bool {
-    size_of::<L>() <= size_of::<[usize; 2]>() && align_of::<L>() <= align_of::<usize>()
+/// Whether an `L` fits into the mutex's own words and leaves one for the spare lock, which takes the token's if there is none; else a
+/// pointer to an `L` stands there.
+pub const fn fits<L: RawLock<Native>>() -> bool {
+    let words = if size_of::<L::Token>() == 0 { 2 } else { 1 };
+    size_of::<L>() <= words * size_of::<usize>() && align_of::<L>() <= align_of::<usize>()
 }
 
 /// What came of a try.
@@ -32,7 +34,7 @@ pub enum Try<T> {
 
 /// The lock that lies in the mutex itself.
 #[inline(always)]
-pub fn inside<L>(mutex: &Mutex) -> &L {
+pub fn inside<L: RawLock<Native>>(mutex: &Mutex) -> &L {
     debug_assert!(fits::<L>());
     // SAFETY: the words are atomic cells that only `L` uses (a second one that it leaves is the spare lock's); it fits, and zero
     // is a free one.
@@ -111,6 +113,12 @@ pub unsafe fn reset<S: StandIn>(mutex: &Mutex) {
 #[derive(Clone, Copy)]
 struct Block(usize);
 
+/// Room for any lock that does not fit, so that a block serves whichever it is.
+const BLOCK: Layout = match Layout::from_size_align(1280, 128) {
+    Ok(layout) => layout,
+    Err(_) => unreachable!(),
+};
+
 /// Blocks that no mutex has and no thread keeps.
 static BLOCKS: BlockStack = BlockStack::new();
 
@@ -132,12 +140,13 @@ impl Block {
 
     /// A block with a free lock; `None` if there is no memory.
     fn take<L: RawLock<Native>>() -> Option<Block> {
+        const { assert!(size_of::<L>() <= BLOCK.size() && align_of::<L>() <= BLOCK.align()) };
         let kept = thread::current().block.swap(0, Relaxed);
         if kept != 0 {
             return Some(Block(kept));
         }
         // What pops from the stack has its first word overwritten: it is made anew.
-        let block = BLOCKS.pop().unwrap_or_else(|| memory(Layout::new::<L>())).cast::<L>();
+        let block = BLOCKS.pop().unwrap_or_else(|| memory(BLOCK)).cast::<L>();
         if block.is_null() {
             return None;
         }

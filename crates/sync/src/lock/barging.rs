@@ -24,6 +24,7 @@ use super::{LockInfo, RawLock, Token, TryLock, ZeroInit};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Atomic, Machine, Wait};
+use core::alloc::Layout;
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
@@ -58,6 +59,12 @@ pub unsafe trait Queue<M: Machine>: ZeroInit + Send + Sync + 'static {
 
     /// As [`RawLock::aged`].
     fn aged() -> Self;
+
+    /// As [`RawLock::provide`].
+    fn provide(memory: fn(Layout) -> *mut u8) -> bool {
+        let _ = memory;
+        true
+    }
 
     /// Joins the queue and waits, with so many tries before it sleeps, until the thread is the head.
     fn enter(&self, tries: u32) -> Self::Place;
@@ -238,6 +245,10 @@ unsafe impl<M: Machine, Q: Queue<M>, const P: u32> RawLock<M> for Barging<M, Q, 
 
     fn aged() -> Self {
         Barging { queue: Q::aged(), word: M::Atomic::new(FREE) }
+    }
+
+    fn provide(memory: fn(Layout) -> *mut u8) -> bool {
+        Q::provide(memory)
     }
 
     #[inline]

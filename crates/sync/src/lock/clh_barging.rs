@@ -7,6 +7,7 @@ use baton_machine::Ordering::{AcqRel, Relaxed, Release};
 use baton_machine::cell::Ptr;
 use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Atomic, Machine, Wait};
+use core::alloc::Layout;
 use core::ptr::NonNull;
 
 /// The lock.
@@ -47,6 +48,10 @@ unsafe impl<M: Machine> Queue<M> for ClhQueue<M> {
 
     fn aged() -> Self {
         Self::new()
+    }
+
+    fn provide(memory: fn(Layout) -> *mut u8) -> bool {
+        nodes::provide::<M>(memory)
     }
 
     fn enter(&self, tries: u32) -> NonNull<Node<M>> {
