@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 # chip  lock  wait  threads  settings  instructions a guest operation when this was last measured
 table='sample-host mcs pause 64 core.count=64,core.per_cluster=64 780
 sample-host spin-park spin-park 64 core.count=64,core.per_cluster=64 1038
-sample-host tas pause 64 core.count=64,core.per_cluster=64 881
+sample-host tas pause 64 core.count=64,core.per_cluster=64 930
 ocor64 mcs spin 64 core.atomics=near 32387
 ocor64 spin-park spin-park 64 core.atomics=far 12720'
 

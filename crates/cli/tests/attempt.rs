@@ -123,6 +123,14 @@ fn an_interruption_leaves_nothing_behind() {
     let mut command = Command::new(common::installed().join("bin/baton"));
     command.env_remove("LD_PRELOAD").env("TMPDIR", folder.path()).current_dir(folder.path());
     command.args(["try", "--budget", "10m", "--against", "main", "./b"]).stderr(std::process::Stdio::null());
+    // A job in a shell's background is started with SIGINT ignored, and its children inherit that.
+    // SAFETY: signal is async-signal-safe.
+    unsafe {
+        std::os::unix::process::CommandExt::pre_exec(&mut command, || {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            Ok(())
+        });
+    }
     let mut child = command.spawn().unwrap();
     // Recorded twice, and the first runs of the measurement: at least eight of each are still to come.
     while std::fs::read(folder.path().join("runs")).map_or(0, |runs| runs.len()) < 4 {

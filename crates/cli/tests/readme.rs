@@ -1,5 +1,7 @@
 //! What the README and the pages of promises say is so: commands run, subcommands stand on their page, named tests are there.
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,10 +21,22 @@ fn commands() -> Vec<String> {
     lines.filter(|line| !line.is_empty()).collect()
 }
 
+/// A folder with `app`, whose one thread takes a lock again and again: it waits for none, however busy the machine is.
+fn a_program_of_ones_own() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let source = "#include <pthread.h>\nstatic pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+                  int main(void) { for (int i = 0; i < 1000; i++) { pthread_mutex_lock(&m); pthread_mutex_unlock(&m); } return 0; }\n";
+    std::fs::write(folder.path().join("app.c"), source).unwrap();
+    let cc = Command::new("cc").args(["-g", "-o", "app", "app.c", "-lpthread"]).current_dir(folder.path()).status();
+    assert!(cc.expect("a C compiler, which `make test` asks for").success());
+    folder
+}
+
 #[test]
 fn the_readmes_commands_run() {
     let targets = text("Makefile");
     let home = tempfile::tempdir().unwrap();
+    let own = a_program_of_ones_own();
     let all = commands();
     assert!(all[0] == "make demo" && all[1] == "make test", "the two commands of a fresh machine come first: {all:?}");
     for line in all {
@@ -41,6 +55,18 @@ fn the_readmes_commands_run() {
                     .unwrap();
                 let said = String::from_utf8_lossy(&output.stderr).into_owned();
                 assert!(output.status.success() && !output.stdout.is_empty(), "{line}\n{said}");
+            }
+            // What the README has for a program of one's own, in this order: the second line leaves what the third one reads.
+            ["baton", ref args @ ..] => {
+                let output = Command::new(common::installed().join("bin/baton"))
+                    .args(args)
+                    .current_dir(own.path())
+                    .env("XDG_DATA_HOME", own.path())
+                    .env_remove("LD_PRELOAD")
+                    .output()
+                    .unwrap();
+                let said = String::from_utf8_lossy(&output.stderr).into_owned();
+                assert!(output.status.success(), "{line}\n{said}");
             }
             _ => panic!("the README has a command that this test does not know how to run: {line}"),
         }

@@ -2,7 +2,7 @@
 //!
 //! A lock that is handed to the next waiter stands idle until that waiter runs; where waiters sleep, every hand-off then costs a
 //! wake-up. Here the queue orders the waiters only: its first one, the *head*, competes for a word that any thread may take while
-//! it is free (barging). A release frees the word at once, whoever sleeps, and at most one waiter is woken for it.
+//! it is free (barging). A release frees the word at once, even if all waiters sleep, and wakes one waiter at most.
 //!
 //! The word says whether the lock is held, and what the head does:
 //!
