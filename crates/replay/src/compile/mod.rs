@@ -86,10 +86,7 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -
     // A chip whose network cannot be built is refused when it is run, with the error.
     let prices = Prices::of(chip).unwrap_or_default();
     let mut walked = walk::Walk::over(trace, chip, &prices);
-    let probe = match walked.probe_ps {
-        Some(picoseconds) => Probe { event_ns: picoseconds as f64 * 1e-3, recorded: true },
-        None => Probe { event_ns: ASSUMED_PROBE_NS, recorded: false },
-    };
+    let probe = probe(walked.probe_ps);
     let probe_cycles = probe.event_ns * chip.core.clock.0 as f64 * 1e-9;
     let affinities = affinity::Affinities::of(trace);
     let usual = match probes {
@@ -122,23 +119,17 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -
         Work::Shared => stores::make(&mut steps, places),
         Work::AsRecorded => stores::Stores { left: all, ..stores::Stores::default() },
     };
-    let script = |(i, steps): (usize, stores::Steps)| {
-        let name = trace.threads[i].name.clone().unwrap_or_else(|| format!("thread {i}"));
-        let started = walked.started[i];
-        let at = (!started).then(|| Cycles(scale.cycles((steps.life.0 - walked.first) as f64) as u64));
-        Script { name, at, cpus: affinities.threads[i].clone(), ops: steps.ops }
-    };
-    let threads: Vec<Script> = steps.into_iter().enumerate().map(script).collect();
+    let threads = scripts(trace, &walked, &affinities, &scale, steps);
     notes.extend(grounds.notes());
     let stalls = Stalls { holds: walked.objects.locks.iter().map(|lock| lock.acquisitions).sum(), cycles: stalled };
     notes.extend(stalls::note(&stalls, chip));
     notes.extend(affinities.notes());
     notes.extend(shared_out(&stores));
     let around = match probes {
-        Probes::Kept => Around {
-            before: Cycles(scale.cycles(middle(walked.around.0) as f64) as u64),
-            behind: Cycles(scale.cycles(middle(walked.around.1) as f64) as u64),
-        },
+        Probes::Kept => {
+            let cycles = |ticks| Cycles(scale.cycles(middle(ticks) as f64) as u64);
+            Around { before: cycles(walked.around.0), behind: cycles(walked.around.1) }
+        }
         Probes::Subtracted => Around::default(),
     };
     let (begin, end) = trace.span();
@@ -168,6 +159,31 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -
         around,
         notes,
     }
+}
+
+/// What recording an event took, as it was measured or as it is assumed.
+fn probe(picoseconds: Option<u64>) -> Probe {
+    match picoseconds {
+        Some(picoseconds) => Probe { event_ns: picoseconds as f64 * 1e-3, recorded: true },
+        None => Probe { event_ns: ASSUMED_PROBE_NS, recorded: false },
+    }
+}
+
+/// The compiled threads by name, with their beginnings and CPUs.
+fn scripts(
+    trace: &Trace,
+    walked: &walk::Walk<'_>,
+    affinities: &affinity::Affinities,
+    scale: &Scale,
+    steps: Vec<stores::Steps>,
+) -> Vec<Script> {
+    let script = |(i, steps): (usize, stores::Steps)| {
+        let name = trace.threads[i].name.clone().unwrap_or_else(|| format!("thread {i}"));
+        let started = walked.started[i];
+        let at = (!started).then(|| Cycles(scale.cycles((steps.life.0 - walked.first) as f64) as u64));
+        Script { name, at, cpus: affinities.threads[i].clone(), ops: steps.ops }
+    };
+    steps.into_iter().enumerate().map(script).collect()
 }
 
 /// How work that threads shared out among themselves is replayed, in sentences.
