@@ -1,9 +1,10 @@
 //! What every event must do.
 
 use super::lock::Stage;
+use super::mortal::Mortal;
 use crate::world::{Scenario, World, share};
 use baton_machine::units::Nanos;
-use baton_machine::{Atomic, Clock, Deadline, Machine, Ordering, Owned, Slot, Wait};
+use baton_machine::{Atomic, Clock, Deadline, Machine, Ordering, Slot, Wait};
 use baton_sync::event::{Ended, RawEvent};
 use baton_sync::lock::RawLock;
 use baton_sync::lock::ticket::Ticket;
@@ -294,33 +295,18 @@ pub fn settled_by_leaving<W: World, E: RawEvent<W::M>>() {
     }
 }
 
-/// An event in guest memory that is freed while waiters are on their way out.
-struct Doomed<M: Machine, E: RawEvent<M>> {
-    event: M::Slot<Option<Owned<M, E>>>,
-    at: *const E,
-    stage: Stage<M>,
-}
-
-// SAFETY: the owner is taken out by one guest only; the event behind the pointer may be shared.
-unsafe impl<M: Machine, E: RawEvent<M>> Sync for Doomed<M, E> {}
-// SAFETY: as above.
-unsafe impl<M: Machine, E: RawEvent<M>> Send for Doomed<M, E> {}
-
 /// Once `settle` has returned, the event's memory may be freed, though its waiters have not returned yet.
 pub fn freed_when_settled<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::run(move || {
-            let event = Owned::<W::M, E>::new(E::new());
-            let at = core::ptr::from_ref(&*event);
-            let doomed = Doomed { event: Slot::new(Some(event)), at, stage: Stage::new() };
-            let doomed = share::<W::M, Doomed<W::M, E>>(doomed);
+            let doomed = share::<W::M, _>((Mortal::<W::M, E>::new(E::new()), Stage::<W::M>::new()));
             let (waiter, notifier, all) = (doomed.clone(), doomed.clone(), doomed);
             let scenario = Scenario::new()
                 .guest(move || {
                     // SAFETY: the event is alive until the notifier has settled it, which waits for us.
-                    let event = unsafe { &*waiter.at };
+                    let event = unsafe { waiter.0.alive() };
                     let ticket = event.prepare(wait);
-                    waiter.stage.step();
+                    waiter.1.step();
                     // SAFETY: prepared above, retired once.
                     unsafe {
                         let _ = event.sleep(ticket, wait, None);
@@ -328,13 +314,13 @@ pub fn freed_when_settled<W: World, E: RawEvent<W::M>>() {
                     }
                 })
                 .guest(move || {
-                    notifier.stage.wait_for(1);
+                    notifier.1.wait_for(1);
                     // SAFETY: alive: it is freed below.
-                    let event = unsafe { &*notifier.at };
+                    let event = unsafe { notifier.0.alive() };
                     event.notify_all(wait);
                     event.settle(wait);
                     // SAFETY: no other thread takes the owner.
-                    drop(unsafe { notifier.event.write(|event| (*event).take()) });
+                    unsafe { notifier.0.free() };
                 });
             scenario.finally(move || drop(all))
         });

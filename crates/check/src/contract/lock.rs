@@ -1,8 +1,9 @@
 //! What every lock must do.
 
+use super::mortal::Mortal;
 use super::{Guarded, waits};
 use crate::world::{Crowd, Scenario, World, share};
-use baton_machine::{Atomic, Machine, Owned, Slot, Wait};
+use baton_machine::{Atomic, Machine, Wait};
 use baton_sync::lock::RawLock;
 
 /// One guest at a time is inside, each gets in, and what it wrote there is seen by the next.
@@ -88,65 +89,29 @@ pub fn freed_by_the_last<W: World, L: RawLock<W::M>>() {
     let guests = W::few().guests;
     for wait in waits::<W>(&L::INFO) {
         W::run(move || {
-            let shared = share::<W::M, _>(Mortal::<W::M, L>::new());
+            let shared = share::<W::M, _>(Mortal::<W::M, _>::new(Guarded::<W::M, L>::new(L::new())));
             let all = shared.clone();
             let guest = |_| {
                 let shared = shared.clone();
                 move || {
-                    if shared.enter(wait) + 1 == guests as u64 {
+                    // SAFETY: the lock is freed by the last guest to have been inside, so it is alive until we are in; `unlock`
+                    // itself must not touch it after the release, which is what is tested.
+                    let before = unsafe {
+                        let guarded = shared.alive();
+                        let token = guarded.lock.lock(wait);
+                        let before = guarded.count();
+                        guarded.lock.unlock(token, wait);
+                        before
+                    };
+                    if before + 1 == guests as u64 {
                         // SAFETY: every guest has been inside, so no thread needs the lock any more.
                         unsafe { shared.free() };
                     }
                 }
             };
-            Scenario::new().guests(guests, guest).finally(move || assert!(all.is_freed(), "guests missing"))
+            // SAFETY: the guests have ended.
+            Scenario::new().guests(guests, guest).finally(move || assert!(unsafe { all.is_freed() }, "guests missing"))
         });
-    }
-}
-
-/// A guarded count in guest memory.
-type Body<M, L> = Owned<M, Guarded<M, L>>;
-
-/// A lock in guest memory that is freed while guests refer to it.
-struct Mortal<M: Machine, L: RawLock<M>> {
-    guarded: M::Slot<Option<Body<M, L>>>,
-    at: *const Guarded<M, L>,
-}
-
-// SAFETY: the owner is taken out by one guest only; the lock behind the pointer may be shared.
-unsafe impl<M: Machine, L: RawLock<M>> Sync for Mortal<M, L> {}
-// SAFETY: as above.
-unsafe impl<M: Machine, L: RawLock<M>> Send for Mortal<M, L> {}
-
-impl<M: Machine, L: RawLock<M>> Mortal<M, L> {
-    fn new() -> Self {
-        let guarded = Owned::<M, _>::new(Guarded::new(L::new()));
-        Mortal { at: guarded.as_ptr(), guarded: M::Slot::new(Some(guarded)) }
-    }
-
-    /// One critical section; returns how many there were before.
-    fn enter(&self, wait: Wait) -> u64 {
-        // SAFETY: the lock is freed by the last guest to have been inside, so it is alive until we are in; `unlock`
-        // itself must not touch it after the release, which is what is tested.
-        unsafe {
-            let guarded = &*self.at;
-            let token = guarded.lock.lock(wait);
-            let before = guarded.count();
-            guarded.lock.unlock(token, wait);
-            before
-        }
-    }
-
-    /// # Safety
-    /// No thread uses the lock any more, and this is called once.
-    unsafe fn free(&self) {
-        // SAFETY: called once, so no other thread accesses the slot.
-        drop(unsafe { self.guarded.write(|guarded| (*guarded).take()) });
-    }
-
-    fn is_freed(&self) -> bool {
-        // SAFETY: called when the guests have ended.
-        unsafe { self.guarded.read(|guarded| (*guarded).is_none()) }
     }
 }
 

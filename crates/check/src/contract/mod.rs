@@ -18,6 +18,7 @@ pub mod bulk;
 pub mod event;
 pub mod lock;
 pub mod machine;
+mod mortal;
 pub mod queue;
 pub mod rwlock;
 pub mod semaphore;

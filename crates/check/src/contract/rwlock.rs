@@ -1,8 +1,9 @@
 //! What every reader-writer lock must do.
 
 use super::lock::Stage;
+use super::mortal::Mortal;
 use crate::world::{Crowd, Scenario, World, share};
-use baton_machine::{Machine, Owned, Slot, Wait};
+use baton_machine::{Machine, Slot, Wait};
 use baton_sync::rwlock::RawRwLock;
 
 /// Two counts that a writer steps together: a reader that finds them apart, or races with the writer, was not excluded.
@@ -139,42 +140,21 @@ pub fn readers_together<W: World, L: RawRwLock<W::M>>() {
 pub fn freed_by_the_last<W: World, L: RawRwLock<W::M>>() {
     for &wait in W::WAITS {
         W::run(move || {
-            let shared = share::<W::M, _>(Mortal::<W::M, L>::new());
+            let shared = share::<W::M, _>(Mortal::<W::M, _>::new(Pair::<W::M, L>::new()));
             let all = shared.clone();
             let guest = |_| {
                 let shared = shared.clone();
                 move || {
                     // SAFETY: the lock is freed by the last guest to have been inside, so it is alive until we are in; an unlock
                     // must not touch it after the release, which is what is tested.
-                    let before = unsafe { (*shared.at).write(wait) };
+                    let before = unsafe { shared.alive().write(wait) };
                     if before == 1 {
                         // SAFETY: both guests have been inside, so the lock is needed no more, and this is done once.
-                        drop(unsafe { shared.pair.write(|pair| (*pair).take()) });
+                        unsafe { shared.free() };
                     }
                 }
             };
             Scenario::new().guests(2, guest).finally(move || drop(all))
         });
-    }
-}
-
-/// A pair in guest memory.
-type Body<M, L> = Owned<M, Pair<M, L>>;
-
-/// A pair in guest memory that is freed while guests refer to it.
-struct Mortal<M: Machine, L: RawRwLock<M>> {
-    pair: M::Slot<Option<Body<M, L>>>,
-    at: *const Pair<M, L>,
-}
-
-// SAFETY: the owner is taken out by one guest only; the pair behind the pointer may be shared.
-unsafe impl<M: Machine, L: RawRwLock<M>> Sync for Mortal<M, L> {}
-// SAFETY: as above.
-unsafe impl<M: Machine, L: RawRwLock<M>> Send for Mortal<M, L> {}
-
-impl<M: Machine, L: RawRwLock<M>> Mortal<M, L> {
-    fn new() -> Self {
-        let pair = Owned::<M, _>::new(Pair::new());
-        Mortal { at: pair.as_ptr(), pair: M::Slot::new(Some(pair)) }
     }
 }

@@ -23,8 +23,8 @@ fn pointer(thread: Option<&'static Thread>) -> *mut Thread {
 /// How many waiters a broadcast wakes at once, if the calling thread does not hold their mutex.
 const AT_ONCE: usize = 2;
 
-/// Wakes a chain of detached waiters. They all want the same mutex, as a rule: then those who could only crowd there are moved
-/// to it.
+/// Wakes a chain of detached waiters. If the waiters want one mutex, as they usually do, those that would only crowd there
+/// are moved to it.
 fn hand_over(first: &'static Thread, last: &'static Thread) {
     let address = first.waiter.mutex.load(Relaxed);
     let chain = || core::iter::successors(Some(first), |thread| at(&thread.waiter.next));

@@ -15,11 +15,11 @@ use core::alloc::Layout;
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-/// Whether an `L` fits into the mutex's own words and leaves one for the spare lock, which takes the token's if there is none; else a
-/// pointer to an `L` stands there.
-pub const fn fits<L: RawLock<Native>>() -> bool {
-    let words = if size_of::<L::Token>() == 0 { 2 } else { 1 };
-    size_of::<L>() <= words * size_of::<usize>() && align_of::<L>() <= align_of::<usize>()
+/// Whether a lock lies in the mutex's own words; else a pointer to one stands there. It fits if it leaves a word for the spare lock,
+/// which takes the token's if there is none.
+pub const fn fits<S: StandIn>() -> bool {
+    let words = if size_of::<Held<S>>() == 0 { 2 } else { 1 };
+    S::LOOKS && size_of::<S::Lock>() <= words * size_of::<usize>() && align_of::<S::Lock>() <= align_of::<usize>()
 }
 
 /// What came of a try.
@@ -34,11 +34,11 @@ pub enum Try<T> {
 
 /// The lock that lies in the mutex itself.
 #[inline(always)]
-pub fn inside<L: RawLock<Native>>(mutex: &Mutex) -> &L {
-    debug_assert!(fits::<L>());
-    // SAFETY: the words are atomic cells that only `L` uses (a second one that it leaves is the spare lock's); it fits, and zero
+pub fn inside<S: StandIn>(mutex: &Mutex) -> &S::Lock {
+    debug_assert!(fits::<S>());
+    // SAFETY: the words are atomic cells that only `S` uses (a second one that it leaves is the spare lock's); it fits, and zero
     // is a free one.
-    unsafe { &*(&raw const mutex.words).cast::<L>() }
+    unsafe { &*(&raw const mutex.words).cast::<S::Lock>() }
 }
 
 /// Memory for what a lock's users need, as [`RawLock::provide`] wants it.
@@ -53,7 +53,7 @@ pub fn lock<S: StandIn>(mutex: &Mutex, wait: Wait) -> Option<Held<S>> {
     if !S::Lock::provide(memory) {
         return None;
     }
-    if const { fits::<S::Lock>() } { Some(inside::<S::Lock>(mutex).lock(wait)) } else { Block::lock::<S>(mutex, wait) }
+    if const { fits::<S>() } { Some(inside::<S>(mutex).lock(wait)) } else { Block::lock::<S>(mutex, wait) }
 }
 
 /// Takes the lock if it is free.
@@ -62,8 +62,8 @@ pub fn try_lock<S: StandIn>(mutex: &Mutex) -> Try<Held<S>> {
     if !S::Lock::provide(memory) {
         return Try::NoMemory;
     }
-    if const { fits::<S::Lock>() } {
-        inside::<S::Lock>(mutex).try_lock().map_or(Try::Busy, Try::Taken)
+    if const { fits::<S>() } {
+        inside::<S>(mutex).try_lock().map_or(Try::Busy, Try::Taken)
     } else {
         Block::try_lock::<S>(mutex)
     }
@@ -75,9 +75,9 @@ pub fn try_lock<S: StandIn>(mutex: &Mutex) -> Try<Held<S>> {
 /// The calling thread holds it by `token`, with the same `wait`.
 #[inline(always)]
 pub unsafe fn unlock<S: StandIn>(mutex: &Mutex, token: Held<S>, wait: Wait) {
-    if const { fits::<S::Lock>() } {
+    if const { fits::<S>() } {
         // SAFETY: as the caller says.
-        unsafe { inside::<S::Lock>(mutex).unlock(token, wait) }
+        unsafe { inside::<S>(mutex).unlock(token, wait) }
     } else {
         // SAFETY: as the caller says.
         unsafe { Block::unlock::<S>(mutex, token, wait) }
@@ -86,8 +86,8 @@ pub unsafe fn unlock<S: StandIn>(mutex: &Mutex, token: Held<S>, wait: Wait) {
 
 /// Whether no thread holds the lock or waits for it, for a moment.
 pub fn is_free<S: StandIn>(mutex: &Mutex) -> bool {
-    if const { fits::<S::Lock>() } {
-        S::is_free(inside(mutex))
+    if const { fits::<S>() } {
+        S::is_free(inside::<S>(mutex))
     } else {
         // Acquire: the last holder has left it.
         mutex.words[0].load(Acquire) == 0
@@ -99,8 +99,8 @@ pub fn is_free<S: StandIn>(mutex: &Mutex) -> bool {
 /// # Safety
 /// No thread of this process uses the lock.
 pub unsafe fn reset<S: StandIn>(mutex: &Mutex) {
-    if const { fits::<S::Lock>() } {
-        let lock: *const S::Lock = inside(mutex);
+    if const { fits::<S>() } {
+        let lock: *const S::Lock = inside::<S>(mutex);
         // SAFETY: no other thread uses the lock. What it pointed to stays: queue nodes of threads that are gone.
         unsafe { lock.cast_mut().write(S::Lock::new()) };
     } else {
@@ -273,9 +273,24 @@ mod tests {
     }
 
     #[test]
+    fn a_lock_that_cannot_be_looked_at_lies_beside_the_mutex() {
+        type Small = baton_sync::lock::tas::Tas<Native>;
+        const { assert!(fits::<Timed<Small>>() && !fits::<Polled<Small>>()) };
+        Use.with::<Polled<Small>>();
+        // SAFETY: as above.
+        let mutex: Mutex = unsafe { core::mem::zeroed() };
+        // Its token is nothing.
+        lock::<Polled<Small>>(&mutex, Wait::Pause).expect("there is memory");
+        assert!(!is_free::<Polled<Small>>(&mutex));
+        // SAFETY: locked above.
+        unsafe { unlock::<Polled<Small>>(&mutex, (), Wait::Pause) };
+        assert!(is_free::<Polled<Small>>(&mutex));
+    }
+
+    #[test]
     fn a_lock_that_does_not_fit_is_there_while_it_is_used() {
         type Cohort = Polled<baton_sync::lock::cohort::CohortLock<Native>>;
-        const { assert!(!fits::<<Cohort as StandIn>::Lock>()) };
+        const { assert!(!fits::<Cohort>()) };
         // SAFETY: as above.
         let mutex: Mutex = unsafe { core::mem::zeroed() };
         for _ in 0..2 {

@@ -24,6 +24,8 @@ pub trait StandIn: 'static {
     type Lock: TryLock<Native> + ZeroInit;
     /// Whether its waiters have places, which they cannot give up. The spare lock serves those who might have to.
     const QUEUES: bool;
+    /// Whether [`is_free`](StandIn::is_free) can tell by a look. A try would not do: who asks may be cancelled at any instruction.
+    const LOOKS: bool;
     /// Takes the lock before the deadline, if its waiters can give up.
     fn lock_until(lock: &Self::Lock, wait: Wait, deadline: Deadline) -> Option<Held<Self>>;
     /// Whether no thread holds it or waits for it; asked only of one that queues and lies in the mutex.
@@ -37,12 +39,13 @@ pub type Held<S> = <<S as StandIn>::Lock as RawLock<Native>>::Token;
 pub struct Timed<L>(PhantomData<fn(L)>);
 /// A lock whose waiters stand in a queue. A timed lock polls, and may starve under those who do wait.
 pub struct Queued<L>(PhantomData<fn(L)>);
-/// A lock that neither gives up nor serves in order: one that does not fit into a mutex, and has queues inside.
+/// A lock that neither gives up nor serves in order. Whether it is free cannot be seen, so it lies beside the mutex.
 pub struct Polled<L>(PhantomData<fn(L)>);
 
 impl<L: TimedLock<Native> + ZeroInit> StandIn for Timed<L> {
     type Lock = L;
     const QUEUES: bool = false;
+    const LOOKS: bool = true;
     fn lock_until(lock: &L, wait: Wait, deadline: Deadline) -> Option<L::Token> {
         lock.lock_until(wait, deadline)
     }
@@ -54,6 +57,7 @@ impl<L: TimedLock<Native> + ZeroInit> StandIn for Timed<L> {
 impl<L: TryLock<Native> + Fifo + ZeroInit> StandIn for Queued<L> {
     type Lock = L;
     const QUEUES: bool = true;
+    const LOOKS: bool = true;
     fn lock_until(_: &L, _: Wait, _: Deadline) -> Option<L::Token> {
         unreachable!("a timed lock polls")
     }
@@ -65,6 +69,7 @@ impl<L: TryLock<Native> + Fifo + ZeroInit> StandIn for Queued<L> {
 impl<L: TryLock<Native> + ZeroInit> StandIn for Polled<L> {
     type Lock = L;
     const QUEUES: bool = true;
+    const LOOKS: bool = false;
     fn lock_until(_: &L, _: Wait, _: Deadline) -> Option<L::Token> {
         unreachable!("a timed lock polls")
     }
@@ -179,7 +184,7 @@ enum By<T> {
 
 /// Where in a mutex the word of the spare lock lies: where the named lock leaves one.
 const fn spare_at<S: StandIn>() -> usize {
-    if size_of::<S::Lock>() <= size_of::<usize>() || !fits::<S::Lock>() {
+    if size_of::<S::Lock>() <= size_of::<usize>() || !fits::<S>() {
         core::mem::offset_of!(Mutex, words) + size_of::<usize>()
     } else {
         // It has no token, or it would not fit.
@@ -363,7 +368,7 @@ unsafe fn lock_until<S: StandIn, P: Probe>(
 /// Takes the mutex before the deadline.
 fn take_until<S: StandIn>(m: &Mutex, deadline: Deadline) -> Option<By<Held<S>>> {
     if !S::QUEUES {
-        return S::lock_until(place::inside(m), wait(), deadline).map(By::Named);
+        return S::lock_until(place::inside::<S>(m), wait(), deadline).map(By::Named);
     }
     let mut pause = time::Backoff::new();
     loop {

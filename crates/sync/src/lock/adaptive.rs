@@ -6,6 +6,7 @@
 //! The word is that of `instrumented_word.rs`. `mean` is a guess on which no invariant depends: it is written by the thread that holds the
 //! lock after waiting, and read by waiters at any time.
 
+use super::backoff::tries;
 use super::instrumented_word::{AWAITED, FREE, HELD, announce, attempt, entered, given_up, release};
 use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Relaxed};
@@ -66,15 +67,6 @@ impl<M: Machine> Adaptive<M> {
     }
 }
 
-/// The most tries that `wait` allows: at least one.
-#[inline(always)]
-fn bound(wait: Wait) -> u32 {
-    match wait {
-        Wait::SpinPark(n) => n.max(1),
-        _ => MOST,
-    }
-}
-
 // SAFETY: a zero word is `FREE`, and a mean of zero is any guess.
 unsafe impl<M: Machine> ZeroInit for Adaptive<M> {}
 
@@ -103,7 +95,7 @@ unsafe impl<M: Machine> RawLock<M> for Adaptive<M> {
 
     #[inline]
     fn lock(&self, wait: Wait) {
-        let bound = bound(wait);
+        let bound = tries(wait, MOST);
         if !attempt::<M>(&self.word, bound, HELD) {
             let taken = self.contend(bound, None);
             debug_assert!(taken.is_some(), "a wait without a deadline expired");
@@ -136,7 +128,7 @@ unsafe impl<M: Machine> TryLock<M> for Adaptive<M> {
 // the lock taken again, it has set AWAITED since, so that the holder wakes the next sleeper.
 unsafe impl<M: Machine> TimedLock<M> for Adaptive<M> {
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {
-        let bound = bound(wait);
+        let bound = tries(wait, MOST);
         if attempt::<M>(&self.word, bound, HELD) { Some(()) } else { self.contend(bound, Some(deadline)) }
     }
 }

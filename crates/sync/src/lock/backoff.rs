@@ -1,15 +1,26 @@
+//! How often a waiter tries, and how long it stays away in between.
+//!
 //! Bounded, randomised exponential back-off (Anderson, IEEE TPDS 1990): a thread that loses a race stays away for a random
 //! time, and the bound on that time doubles with every loss.
 
 use baton_machine::local::Use;
 use baton_machine::units::Cycles;
-use baton_machine::{Deadline, Machine};
+use baton_machine::{Deadline, Machine, Wait};
 use core::marker::PhantomData;
 
 /// The first bound: about the time that a line takes between two cores of one chip.
 const FIRST: u64 = 64;
 /// The last bound: long beside a hand-off, short beside a scheduler's time slice.
 const LAST: u64 = 8192;
+
+/// The tries that `wait` asks for, or the lock's usual ones: at least one, or no thread would ever take the lock.
+#[inline(always)]
+pub(crate) fn tries(wait: Wait, usual: u32) -> u32 {
+    match wait {
+        Wait::SpinPark(n) => n.max(1),
+        _ => usual,
+    }
+}
 
 /// The back-off of one acquisition.
 pub(crate) struct Backoff<M> {

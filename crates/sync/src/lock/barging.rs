@@ -20,6 +20,7 @@
 //! A thread that took the lock as the head makes the next waiter the head: at once if that one is awake, so that it watches the word
 //! before the release; after the release if it sleeps, so that no wake-up lies inside a critical section.
 
+use super::backoff::tries;
 use super::{LockInfo, RawLock, Token, TryLock, ZeroInit};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::wait::SPIN_TRIES;
@@ -221,15 +222,6 @@ impl<M: Machine, Q: Queue<M>, const P: u32> Barging<M, Q, P> {
     }
 }
 
-/// The tries that `wait` asks for: at least one, or the head would never take the word.
-#[inline(always)]
-fn tries(wait: Wait) -> u32 {
-    match wait {
-        Wait::SpinPark(n) => n.max(1),
-        _ => SPIN_TRIES,
-    }
-}
-
 // SAFETY: a zero word, which is `FREE`, beside a queue that is empty when zero.
 unsafe impl<M: Machine, Q: Queue<M>, const P: u32> ZeroInit for Barging<M, Q, P> {}
 
@@ -256,7 +248,7 @@ unsafe impl<M: Machine, Q: Queue<M>, const P: u32> RawLock<M> for Barging<M, Q, 
         // Acquire: see the last holder's writes.
         match self.word.compare_exchange(FREE, HELD, Acquire, Relaxed) {
             Ok(_) => Debt::NONE,
-            Err(_) => self.contend(tries(wait)),
+            Err(_) => self.contend(tries(wait, SPIN_TRIES)),
         }
     }
 

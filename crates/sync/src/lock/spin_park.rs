@@ -12,7 +12,7 @@
 //! The word is that of `instrumented_word.rs`. A thread that has slept takes the lock as `AWAITED`, or has the word say so before it sleeps
 //! again or gives up: so the wake-up that it had goes on to the next sleeper.
 
-use super::backoff::passed;
+use super::backoff::{passed, tries};
 use super::instrumented_word::{AWAITED, FREE, HELD, attempt, given_up, release};
 use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::Relaxed;
@@ -64,15 +64,6 @@ impl<M: Machine, const EVERY: bool, const ONCE: bool> Variant<M, EVERY, ONCE> {
     }
 }
 
-/// The tries that `wait` asks for: at least one, or no thread would ever take the lock.
-#[inline(always)]
-fn tries(wait: Wait) -> u32 {
-    match wait {
-        Wait::SpinPark(n) => n.max(1),
-        _ => SPIN_TRIES,
-    }
-}
-
 // SAFETY: one zero word, which is `FREE`.
 unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> ZeroInit for Variant<M, EVERY, ONCE> {}
 
@@ -118,7 +109,7 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> RawLock<M> for Vari
 
     #[inline]
     fn lock(&self, wait: Wait) {
-        let n = tries(wait);
+        let n = tries(wait, SPIN_TRIES);
         if !attempt::<M>(&self.word, n, HELD) {
             let taken = self.contend(n, None);
             debug_assert!(taken.is_some(), "a wait without a deadline expired");
@@ -154,7 +145,7 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> TryLock<M> for Vari
 // found the word `AWAITED` again, so that the holder wakes the next sleeper.
 unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> TimedLock<M> for Variant<M, EVERY, ONCE> {
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {
-        let n = tries(wait);
+        let n = tries(wait, SPIN_TRIES);
         let taken = attempt::<M>(&self.word, n, HELD) || self.contend(n, Some(deadline)).is_some();
         if !taken {
             given_up::<M>();

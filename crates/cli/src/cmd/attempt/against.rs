@@ -29,11 +29,11 @@ impl Base {
         let candidates = [measure::recorded(&self.meta)?, measure::recorded(&subject.meta)?];
         let library = library::find()?;
         let (base, base_command) = measure::again(&self.meta)?;
-        let base_directory = PathBuf::from(&self.meta.directory);
         let (new, new_command) = measure::again(&subject.meta)?;
+        let directories = [measure::directory(&self.meta)?, measure::directory(&subject.meta)?];
         if base.path.canonicalize().ok() == new.path.canonicalize().ok()
             && base_command == new_command
-            && self.meta.directory == subject.meta.directory
+            && directories[0] == directories[1]
             && self.meta.lock == subject.meta.lock
         {
             let message =
@@ -43,7 +43,6 @@ impl Base {
             return Err(BadInput::new(message).hint(hint).into());
         }
         let mut turns = [Turns::new(&base, &base_command, &library), Turns::new(&new, &new_command, &library)];
-        let directories = [base_directory, PathBuf::from(&subject.meta.directory)];
         let held = hold(1, budget, |entrant, limit| {
             std::env::set_current_dir(&directories[entrant])?;
             turns[entrant].run(&Candidate { choice: candidates[entrant].choice.clone(), recorded: true }, limit)

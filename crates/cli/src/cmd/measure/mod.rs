@@ -109,12 +109,17 @@ pub(super) fn described(trace: &Trace, directory: &Path) -> Result<Meta, BadInpu
 /// The recorded program and command. This process goes to the directory in which it was recorded, as the program is found
 /// from there and runs there.
 pub(super) fn again(meta: &Meta) -> Result<(Program, Vec<OsString>), BadInput> {
+    let there = directory(meta)?;
     let command = exact::words(meta, exact::COMMAND, &meta.command)?;
-    let there = exact::words(meta, exact::DIRECTORY, std::slice::from_ref(&meta.directory))?;
-    let there = Path::new(&there[0]);
-    std::env::set_current_dir(there)
+    std::env::set_current_dir(&there)
         .map_err(|e| BadInput::new(format!("cannot go to {}, where it was recorded: {e}", there.display())))?;
     Ok((program::find(&command[0])?, command))
+}
+
+/// The directory in which the program was recorded, byte for byte.
+pub(super) fn directory(meta: &Meta) -> Result<PathBuf, BadInput> {
+    let words = exact::words(meta, exact::DIRECTORY, std::slice::from_ref(&meta.directory))?;
+    Ok(words.into_iter().collect())
 }
 
 /// The lock of the recorded run.
