@@ -30,6 +30,8 @@ def options(description, names):
     if not parsed.baton.exists():
         sys.exit(f"error: {parsed.baton} is missing: cargo build --release -p baton-cli")
     parsed.baton = parsed.baton.resolve()
+    if parsed.keep and parsed.keep.exists() and any(parsed.keep.iterdir()):
+        sys.exit(f"error: {parsed.keep} is not empty: name a new folder, as every case begins with an empty one")
     return parsed
 
 
@@ -87,6 +89,9 @@ def go(script, chosen, case):
         with tempfile.TemporaryDirectory() as scratch:
             folder = chosen.keep or Path(scratch)
             folder.mkdir(parents=True, exist_ok=True)
+            # A case is its own files alone: not those of the one before.
+            for left in folder.iterdir():
+                left.unlink()
             for words in case(seed, folder):
                 wrong = problem(chosen.baton, words)
                 if wrong:

@@ -42,7 +42,7 @@
 //! | [`energy`] | states times watts and events times joules |
 //! | [`account`] | what a run's locks cost |
 //!
-//! Arrows between rooms run only downward: the table in `docs/architecture.md`, held by `crates/cli/tests/floors.rs`.
+//! Arrows between rooms run only downward: the table in `docs/architecture.md`, held by `crates/cli/tests/house/floors.rs`.
 //!
 //! `docs/reference/chip.md` tells what is modelled and what is not.
 

@@ -46,6 +46,9 @@ pub struct Options {
     pub cpus: Option<u32>,
     /// Ends the run at this moment; `None`: when every thread has ended.
     pub limit: Option<Cycles>,
+    /// Ends the run at the first timer interrupt after so many events: where nothing else happens, a program of any length is
+    /// otherwise simulated slice by slice. `None`: no bound.
+    pub events: Option<u64>,
     /// Keep the events that guests record.
     pub record: bool,
     /// Keep every change of words that a lock's hinted atomic was done on, for [`Simulation::lock_log`].
@@ -68,6 +71,7 @@ impl Default for Options {
             seed: 1,
             cpus: None,
             limit: None,
+            events: None,
             record: false,
             watch_locks: false,
             heap_bytes: 64 << 20,
@@ -142,6 +146,7 @@ impl Simulation {
         };
         let bounds = Bounds {
             limit: options.limit.map_or(u64::MAX, |limit| limit.0),
+            events: options.events.unwrap_or(u64::MAX),
             run_ahead: options.run_ahead,
             skip_tries: options.skip_tries,
         };

@@ -6,6 +6,6 @@
 pub struct Counted {
     /// Instructions of the native build on x86-64, counted by callgrind (`scripts/sync-instructions.sh`).
     pub instructions: f64,
-    /// Accesses to the machine's memory (`cargo test -p baton-chip --test charging`).
+    /// Accesses to the machine's memory (`cargo test -p baton-chip --test memory charging::`).
     pub accesses: u32,
 }

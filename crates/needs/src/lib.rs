@@ -3,7 +3,7 @@
 //!
 //! A test that cannot run says so: it prints `SKIP <test>: no <what>`, appends the same line to the file that `BATON_SKIPPED`
 //! names (`make test` prints that file at its end), and returns. With `CI=true` it fails instead. Every test that
-//! skips does so through here: `crates/cli/tests/skips.rs` looks for others. A dev-dependency; a normal one only of `check`, whose suites are tests.
+//! skips does so through here: `crates/cli/tests/house/skips.rs` looks for others. A dev-dependency; a normal one only of `check`, whose suites are tests.
 
 pub mod repeat;
 

@@ -7,7 +7,7 @@ use baton_machine::Wait;
 use baton_machine::units::Cycles;
 use baton_replay::compile::{Probes, compile};
 use baton_replay::program::{Around, LockSpec, Op, Program, Script};
-use baton_replay::run::{Choice, Setup, run, run_recorded};
+use baton_replay::run::{Choice, RunError, Setup, run, run_recorded};
 use baton_replay::{Ask, predict};
 use baton_trace::analysis::{Analysis, Window};
 use common::{Work, chip, record};
@@ -127,6 +127,20 @@ fn a_collapse_is_cut_off_and_told() {
     let (spinning, sleeping) = (&prediction.results[1], &prediction.results[2]);
     assert_eq!((spinning.cut_off, sleeping.cut_off), (2, 0));
     assert!(spinning.time_ns.median > sleeping.time_ns.median);
+}
+
+#[test]
+fn years_of_time_slices_are_not_simulated() {
+    // What damaged times look like: three threads, two CPUs, and computations of a year.
+    let years = |at| Script { at: Some(Cycles(at)), ops: vec![Op::Work(1 << 57)], ..Script::default() };
+    let program = Arc::new(Program { threads: vec![years(0), years(1), years(2)], ..Program::default() });
+    let choice = Choice { lock: "futex".into(), wait: Wait::Futex };
+    let setup = Setup { choice, seed: 1, cpus: 2, limit: None };
+    let error = run(&program, &chip(&["os.time_slice=2000000"]), &setup).unwrap_err();
+    assert!(matches!(error, RunError::TooLong { seconds: 1_000.., .. }), "{error}");
+    // A limit comes first where it is nearer.
+    let setup = Setup { limit: Some(Cycles(1_000_000_000)), ..setup };
+    assert!(run(&program, &chip(&["os.time_slice=2000000"]), &setup).unwrap().cut_off);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Every program on the real machine, with several numbers of threads and kinds of locks: each compares its result with
-//! a plain run itself. (`crates/chip/tests/programs.rs` has them on a simulated chip.)
+//! a plain run itself. (`crates/chip/tests/run/programs.rs` has them on a simulated chip.)
 #![expect(clippy::disallowed_methods, reason = "the workload runs on the native machine")]
 
 use baton_machine::{Native, Wait};

@@ -62,6 +62,8 @@ pub(crate) struct Cores {
 pub(crate) struct Bounds {
     /// Events after this moment do not happen.
     pub(crate) limit: u64,
+    /// A timer interrupt after so many events is the last.
+    pub(crate) events: u64,
     /// Finish operations at once where nothing comes before them; off in tests that compare.
     pub(crate) run_ahead: bool,
     /// Leave out tries of spinning waits that cannot succeed; off in tests that compare.

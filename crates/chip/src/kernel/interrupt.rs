@@ -164,6 +164,9 @@ impl Engine {
         if self.hangs() {
             return Step::Silence;
         }
+        if self.counts.events > self.bounds.events {
+            return Step::Limit;
+        }
         // The policy's own timer is as free as the end of a slice; it ends no idle wait by itself.
         if self.chip.os.interrupt.tick.0 != 0 {
             self.interrupt_cpu(cpu, self.chip.os.interrupt.tick_cost.0);

@@ -80,6 +80,16 @@ pub enum RunError {
     /// The chip cannot be simulated so.
     #[error(transparent)]
     Refused(#[from] Refused),
+    /// The recorded times are so long that time slices alone are too much to simulate.
+    #[error("the replay under lock `{lock}` was given up after {events} simulated events, {seconds} s into the run: the recording's times are too long, or damaged")]
+    TooLong {
+        /// The lock.
+        lock: String,
+        /// Events until then.
+        events: u64,
+        /// Simulated seconds until then.
+        seconds: u64,
+    },
     /// The replayed program never ends.
     #[error("the replayed program never ends under lock `{lock}`, wait `{wait}`: {stuck}")]
     Stuck {
@@ -109,6 +119,11 @@ fn marked(chip: &Chip, outcome: &Outcome) -> u64 {
     if marks { outcome.network.lock_packets } else { 0 }
 }
 
+/// A run's simulated events at most: so many for each step of the program, and so many for time slices, which pass however
+/// little it does. Two hours of two busy CPUs have five million; a program that takes a lock every second is never cut off.
+const EVENTS_PER_STEP: u64 = 1_000;
+const LEAST_EVENTS: u64 = 5_000_000;
+
 struct Run<'a> {
     program: &'a Arc<Program>,
     chip: &'a Chip,
@@ -121,10 +136,12 @@ impl TryVisitor<Simulated> for Run<'_> {
 
     fn visit<L: TryLock<Simulated> + ZeroInit>(self) -> Self::Out {
         let Run { program, chip, setup, record } = self;
+        let most = program.steps().saturating_mul(EVENTS_PER_STEP).saturating_add(LEAST_EVENTS);
         let options = Options {
             seed: setup.seed,
             cpus: Some(setup.cpus),
             limit: setup.limit,
+            events: Some(most),
             record,
             heap_bytes: world::heap_bytes(program),
             threads: program.threads.len().max(1),
@@ -150,6 +167,10 @@ impl TryVisitor<Simulated> for Run<'_> {
         // Its objects go inside the simulation, as they came.
         simulation.outside(|| drop(shared));
         let outcome = outcome?;
+        if !outcome.finished && setup.limit.is_none_or(|limit| outcome.cycles < limit) {
+            let seconds = chip.core.clock.nanos(outcome.cycles).0 / 1_000_000_000;
+            return Err(RunError::TooLong { lock: setup.choice.lock.clone(), events: most, seconds });
+        }
         let all = |reason| Cycles(outcome.threads.iter().map(|thread| thread.time(reason).0).sum());
         let works = |name: &str| matches!(name, "busy" | "switching" | "off");
         let idle = outcome.cpus.iter().flat_map(|cpu| &cpu.times).filter(|(name, _)| !works(name));

@@ -10,7 +10,7 @@
 //! **No wake-up is lost.** A waiter that has read the old value under the bucket's lock stands in the queue before the lock
 //! is free; a waker that has changed the cell comes to the lock after that and finds it, or comes before and the waiter reads the
 //! new value. A waker that does not come to the lock has read a counter of zero after its fence, so the waiter's announcement, an
-//! atomic too, comes later, and with it its look at the cell. The test `crates/chip/tests/futex.rs` explores schedules of it.
+//! atomic too, comes later, and with it its look at the cell. The test `crates/chip/tests/futex/waits.rs` explores schedules of it.
 //!
 //! A rousing that comes late, when its sleeper has gone on and sleeps anew, finds that one not taken out: it sleeps on.
 

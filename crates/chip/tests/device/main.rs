@@ -1,0 +1,11 @@
+//! Devices: what a request takes, its order, interrupts, kinds and typed payloads.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod interrupts;
+mod kinds;
+mod port;
+mod random;
+mod requests;
+mod typed;

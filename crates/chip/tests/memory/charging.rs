@@ -1,0 +1,150 @@
+//! The algorithm's own instructions: charged as its registry says, and the registry's accesses are those that the algorithm
+//! makes. (`scripts/sync-instructions.sh`, which `cargo test -p baton-sync` runs, compares the instructions with callgrind's.)
+
+use crate::common;
+use baton_chip::{Instructions, Options, Reason, Simulated, Simulation, Spawn};
+use baton_machine::units::Nanos;
+use baton_machine::{Atomic, Clock, Counted, Deadline, Machine, Ordering::*, Owned, Wait};
+use baton_sync::lock::{self, LOCKS, LockVisitor, RawLock};
+use baton_sync::queue::{QUEUES, QueueVisitor, RawQueue};
+
+/// Accesses of so many operations of one guest that is alone.
+fn accesses(operations: u64, body: impl FnOnce(u64) + 'static) -> u64 {
+    // With a window, a store buffer or links the same algorithm could make others.
+    let chip = common::cores(2, &[]);
+    let mut simulation = Simulation::new(&chip, &Options::default()).unwrap();
+    simulation.spawn(Spawn::default(), move || body(operations)).unwrap();
+    simulation.run().unwrap().guest_operations
+}
+
+/// Accesses of one operation, in the long run.
+fn each<F: FnOnce(u64) + 'static>(body: impl Fn() -> F) -> f64 {
+    (accesses(1100, body()) - accesses(100, body())) as f64 / 1000.0
+}
+
+struct Pairs;
+
+impl LockVisitor<Simulated> for Pairs {
+    type Out = f64;
+    fn visit<L: RawLock<Simulated>>(self) -> f64 {
+        each(|| {
+            |pairs| {
+                let lock = Owned::<Simulated, L>::new(L::new());
+                // The policy that the native pairs were counted with.
+                let wait = L::INFO.wait(None).expect("a lock takes its own policy");
+                for _ in 0..pairs {
+                    let token = lock.lock(wait);
+                    // SAFETY: held by `token`.
+                    unsafe { lock.unlock(token, wait) };
+                }
+            }
+        })
+    }
+}
+
+impl QueueVisitor<Simulated> for Pairs {
+    type Out = f64;
+    fn visit<Q: RawQueue<Simulated, Item = u64>>(self) -> f64 {
+        each(|| {
+            |pairs| {
+                let queue = Owned::<Simulated, Q>::new(Q::with_capacity(64).expect("a power of two"));
+                for item in 0..pairs {
+                    // SAFETY: this guest alone uses the queue.
+                    let taken = unsafe {
+                        queue.enqueue(item, Wait::Pause);
+                        queue.dequeue(Wait::Pause)
+                    };
+                    assert_eq!(taken, item);
+                }
+            }
+        })
+    }
+}
+
+#[test]
+fn the_registries_have_the_accesses_that_algorithms_make() {
+    let check = |name: &str, made: f64, counted: Counted| {
+        assert_eq!(made.round() as u32, counted.accesses, "`{name}`: `counted` in its file is stale");
+        assert!(counted.instructions > f64::from(counted.accesses), "{name}");
+        let whole = (Instructions::of(counted).an_access() + 1.0) * f64::from(counted.accesses);
+        assert!((whole - counted.instructions).abs() < 0.1, "{name}: {whole}");
+    };
+    for lock in LOCKS {
+        check(lock.name, baton_sync::lock::visit::<Simulated, _>(lock.name, Pairs).unwrap(), lock.counted);
+    }
+    for queue in QUEUES {
+        check(queue.name, baton_sync::queue::visit::<Simulated, _>(queue.name, Pairs).unwrap(), queue.counted);
+    }
+}
+
+/// What is typical lies in the middle of what was counted: a quarter of the algorithms have less, a quarter have more.
+#[test]
+fn the_typical_charge_is_typical() {
+    let counted = LOCKS.iter().map(|lock| lock.counted).chain(QUEUES.iter().map(|queue| queue.counted));
+    let mut all: Vec<f64> = counted.map(|counted| Instructions::of(counted).an_access()).collect();
+    all.sort_by(f64::total_cmp);
+    let typical = Instructions::TYPICAL.an_access();
+    assert!(all[all.len() / 4] <= typical && typical <= all[all.len() * 3 / 4], "{typical} of {all:?}");
+    assert_eq!(Instructions::default(), Instructions::TYPICAL);
+}
+
+/// The instructions of a lock.
+fn of_lock(name: &str) -> Instructions {
+    Instructions::of(lock::info(name).expect("a lock of the registry").counted)
+}
+
+/// Loads that hit, on a chip of that width; what the thread computed, and how long all took.
+fn hits(width: u32, charge: Instructions, loads: u64) -> (u64, u64) {
+    let chip = common::cores(1, &[&format!("core.width={width}")]);
+    let options = Options { instructions: charge, ..Options::default() };
+    let mut simulation = Simulation::new(&chip, &options).unwrap();
+    let cell = common::cell(&mut simulation, 0u32);
+    simulation.spawn(Spawn::default(), move || (0..loads).for_each(|_| _ = cell.0.load(Relaxed))).unwrap();
+    let outcome = simulation.run().unwrap();
+    (outcome.threads[0].time(Reason::Work).0, outcome.cycles.0)
+}
+
+#[test]
+fn instructions_take_their_width_to_the_cycle() {
+    for name in ["tas", "mcs", "cohort"] {
+        let charge = of_lock(name);
+        for width in [1, 2, 3, 8] {
+            for loads in [1, 7, 1000] {
+                let (work, _) = hits(width, charge, loads);
+                // Fractions are carried, never dropped or rounded up.
+                let exact = charge.an_access() * loads as f64 / f64::from(width);
+                assert_eq!(work, exact.floor() as u64, "{name}, width {width}, {loads} loads");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_charged_where_nothing_is_to_be() {
+    let charge = of_lock("mcs");
+    let (work, plain) = hits(0, charge, 100);
+    assert_eq!(work, 0, "a chip without a width");
+    assert_eq!(hits(4, Instructions::NONE, 100), (0, plain));
+    assert!(hits(4, charge, 100).1 > plain);
+}
+
+/// Tries have their own price, `wait.pause`: the same number of them takes as long with and without charging.
+#[test]
+fn tries_are_not_charged() {
+    let run = |charge| {
+        let chip = common::cores(1, &["core.width=1"]);
+        let options = Options { instructions: charge, ..Options::default() };
+        let mut simulation = Simulation::new(&chip, &options).unwrap();
+        let cell = common::cell(&mut simulation, 0u32);
+        let body = move || {
+            let deadline = Deadline { at: Nanos(100_000), clock: Clock::Monotonic };
+            let _ = Simulated::wait_while(&cell.0, 0, Wait::SpinPark(40), Some(deadline));
+        };
+        simulation.spawn(Spawn::default(), body).unwrap();
+        let outcome = simulation.run().unwrap();
+        (outcome.threads[0].counts.tries, outcome.threads[0].time(Reason::Spin))
+    };
+    let charged = run(of_lock("cohort"));
+    assert_eq!(charged, run(Instructions::NONE));
+    assert_eq!(charged.0, 40);
+}

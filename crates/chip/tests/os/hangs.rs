@@ -1,0 +1,91 @@
+//! A run that hangs says so, whatever timers go on: ticks, time slices, or none.
+
+use crate::common;
+use crate::common::{cell, simulation};
+use baton_chip::{Chip, Options, Simulated, Simulation, Spawn, Stuck, act};
+use baton_machine::{Atomic, Deadline, Machine, Ordering::*, Wait, WaitResult, units::Cycles};
+
+const RESTS: [&str; 5] = [
+    "wait.umwait.enter=31",
+    "wait.umwait.exit=61",
+    "wait.halt.enter=900",
+    "wait.halt.send=1500",
+    "wait.halt.exit=3100",
+];
+
+fn chip(settings: &[&str]) -> Chip {
+    let all: Vec<&str> = RESTS.iter().chain(settings).copied().collect();
+    common::cores(2, &all)
+}
+
+/// Threads that wait for what never comes, and one that has nothing to do with it.
+fn never(chip: &Chip, wait: Wait, threads: u32) -> Result<(), Stuck> {
+    // Without a limit, a run that does not notice would never end.
+    let options = Options { limit: Some(Cycles(50_000_000)), ..Options::default() };
+    let mut simulation = Simulation::new(chip, &options).unwrap();
+    let (mine, other) = (cell(&mut simulation, 0u32), cell(&mut simulation, 0u32));
+    for _ in 0..threads {
+        let mine = mine.clone();
+        simulation.spawn(Spawn::default(), move || _ = Simulated::wait_while(&mine.0, 0, wait, None)).unwrap();
+    }
+    // One that comes late, stores elsewhere and ends.
+    let late = Spawn { after: Cycles(2_000_000), ..Spawn::default() };
+    simulation.spawn(late, move || other.0.store(1, Release)).unwrap();
+    simulation.run().map(|outcome| assert!(!outcome.finished))
+}
+
+/// Timers: none, the policy's own (where threads share a CPU), ticks.
+const TIMERS: [&[&str]; 3] = [
+    &["os.time_slice=100000"],
+    &["os.tick=100000", "os.tick_cost=500", "os.time_slice=100000"],
+    &["os.tick=30000", "os.time_slice=100000"],
+];
+
+#[test]
+fn a_hang_is_reported_under_all_timers() {
+    for timers in TIMERS {
+        for wait in [Wait::Spin, Wait::Pause, Wait::Umwait, Wait::Halt, Wait::Futex, Wait::SpinPark(10_000)] {
+            for threads in [1, 2, 5] {
+                for policy in ["fair", "sticky", "eevdf"] {
+                    let policy = format!("os.scheduler={policy}");
+                    let settings: Vec<&str> = timers.iter().copied().chain([policy.as_str()]).collect();
+                    let says = format!("{threads} by {wait} under {settings:?}");
+                    let stuck = never(&chip(&settings), wait, threads).expect_err(&says);
+                    let what = format!("{says}: {stuck}");
+                    assert_eq!(stuck.waiting.len(), threads as usize, "{what}");
+                    assert!((2_000_000..12_000_000).contains(&stuck.at.0), "{what}");
+                    assert!(what.contains("on the cell at") && what.contains("written by no thread"), "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wait_that_ends_is_no_hang() {
+    for timers in TIMERS {
+        for wait in [Wait::Spin, Wait::Umwait, Wait::Halt, Wait::SpinPark(10_000)] {
+            let chip = chip(timers);
+            let mut simulation = simulation(&chip);
+            let (first, second) = (cell(&mut simulation, 0u32), cell(&mut simulation, 0u32));
+            for _ in 0..3 {
+                let first = first.clone();
+                simulation.spawn(Spawn::default(), move || _ = Simulated::wait_while(&first.0, 0, wait, None)).unwrap();
+            }
+            // All others wait, and so does this one, up to its deadline; then it sleeps; then it ends all waits.
+            let clock = chip.core.clock;
+            simulation
+                .spawn(Spawn::default(), move || {
+                    let deadline = Deadline { at: clock.nanos(Cycles(5_000_000)), clock: Default::default() };
+                    assert_eq!(Simulated::wait_while(&second.0, 0, wait, Some(deadline)), WaitResult::Expired);
+                    act::delay(Cycles(5_000_000));
+                    first.0.store(1, Release);
+                    Simulated::fence(SeqCst);
+                    Simulated::wake::<u32>(&first.0, 3, wait);
+                })
+                .unwrap();
+            let outcome = simulation.run().unwrap_or_else(|stuck| panic!("{wait} under {timers:?}: {stuck}"));
+            assert!(outcome.finished && outcome.cycles.0 > 10_000_000, "{wait}: {}", outcome.cycles);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The operating system of the chip: run queues, clocks, interrupts, their prices and traffic, and runs that hang.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod apps;
+mod clocks;
+mod core_kinds;
+mod hangs;
+mod latencies;
+mod preempted_holder;
+mod prices;
+mod re_rated;
+mod system;
+mod traffic;

@@ -1,0 +1,120 @@
+//! Every algorithm, and the machine itself, in the contract suite on the simulated machine: more guests than cores,
+//! short time slices so that spinners and holders are preempted in the middle, several seeds, with and without store
+//! buffers.
+
+use crate::common;
+use baton_check::world::{Crowd, Scenario, World};
+use baton_chip::{Options, Simulation, Spawn};
+use baton_machine::Wait;
+use baton_machine::units::{Cycles, Nanos};
+
+/// Guests are coroutines on a simulated chip of four cores.
+struct Simulated;
+
+impl World for Simulated {
+    type M = baton_chip::Simulated;
+    const CROWDS: &'static [Crowd] =
+        &[Crowd { guests: 2, rounds: 60 }, Crowd { guests: 4, rounds: 30 }, Crowd { guests: 9, rounds: 8 }];
+    const COMERS: usize = 6;
+    const WAITS: &'static [Wait] = &[
+        Wait::Spin,
+        Wait::Pause,
+        Wait::Tpause,
+        Wait::Mwait(1),
+        Wait::Mwmon,
+        Wait::Halt,
+        Wait::Futex,
+        Wait::SpinPark(20),
+    ];
+    const SOON: Nanos = Nanos(100_000);
+
+    fn run(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
+        let settings = [
+            "noise.latency=0.1",
+            "noise.start=2000",
+            "os.time_slice=15000",
+            "os.wakeup_granularity=4000",
+            "wait.tpause=60",
+            "wait.umwait.enter=20",
+            "wait.umwait.exit=50",
+            "wait.mwaitx.enter=20",
+            "wait.mwaitx.exit=50",
+            "wait.wfe.enter=20",
+            "wait.wfe.exit=50",
+            "wait.spurious=50",
+            "wait.mwait.c1.enter=20",
+            "wait.mwait.c1.exit=50",
+            "wait.mwmon.call=90",
+            "wait.mwmon.return=70",
+            "wait.halt.enter=200",
+            "wait.halt.send=300",
+            "wait.halt.exit=400",
+        ];
+        for (seed, entries) in [(1, 0), (2, 8), (3, 1)] {
+            let entries = format!("core.store_buffer={entries}");
+            let chip = common::cores(4, &[&settings[..], &[&entries]].concat());
+            // Far beyond what any contract takes: a livelock ends as a failure.
+            let limit = Some(Cycles(300_000_000));
+            let options = Options { seed, limit, heap_bytes: 4 << 20, threads: 64, ..Options::default() };
+            let mut simulation = Simulation::new(&chip, &options).unwrap();
+            let (waves, finally, _) = simulation.outside(&plan).into_parts();
+            for wave in waves {
+                for guest in wave {
+                    simulation.spawn(Spawn::default(), guest).unwrap();
+                }
+                match simulation.run() {
+                    Err(stuck) => panic!("seed {seed}: {stuck}"),
+                    Ok(outcome) => assert!(outcome.finished, "seed {seed}: a livelock: {:#?}", outcome.threads),
+                }
+            }
+            simulation.outside(finally);
+        }
+    }
+}
+
+mod locks {
+    use super::Simulated;
+    baton_check::lock_suite!(Simulated);
+}
+
+mod machine {
+    baton_check::machine_suite!(super::Simulated);
+
+    /// Every policy of the registry: the chip has a price for each.
+    #[test]
+    fn every_policy() {
+        for (wait, _) in baton_machine::wait::POLICIES {
+            baton_check::contract::machine::deliver::<super::Simulated>(*wait, baton_machine::Ordering::Release);
+        }
+    }
+}
+
+mod barriers {
+    use super::Simulated;
+    baton_check::barrier_suite!(Simulated);
+}
+
+mod events {
+    use super::Simulated;
+    baton_check::event_suite!(Simulated);
+}
+
+mod queues {
+    use super::Simulated;
+    baton_check::queue_suite!(Simulated);
+}
+
+mod rwlocks {
+    use super::Simulated;
+    baton_check::rwlock_suite!(Simulated);
+}
+
+mod semaphores {
+    use super::Simulated;
+    baton_check::semaphore_suite!(Simulated);
+}
+
+#[test]
+fn every_algorithm_is_in_a_suite_here() {
+    baton_check::complete::assert_complete();
+}

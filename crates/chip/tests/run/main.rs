@@ -1,0 +1,15 @@
+//! Whole runs: chip files, the contract suites, energy, cycle stacks, and that the same run is the same.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/recorder.rs"]
+mod recorder;
+
+mod bounds;
+mod config;
+mod contract;
+mod energy;
+mod instructions;
+mod programs;
+mod same_history;
+mod stack;

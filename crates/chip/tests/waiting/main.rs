@@ -1,0 +1,11 @@
+//! Waiting: monitors, halted CPUs, siblings, and what each costs.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod contexts;
+mod costs;
+mod idle_waits;
+mod siblings;
+mod table1;
+mod table1_work;

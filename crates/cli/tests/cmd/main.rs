@@ -1,0 +1,17 @@
+//! The command: its answers, its errors, signals and exit codes.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../../../report/tests/support/schema.rs"]
+mod schema;
+
+mod attempt;
+mod coz_examples;
+mod full;
+mod fuzz;
+mod launch;
+mod litmus;
+mod noc;
+mod noc_page;
+mod sim;
+mod wrong_input;

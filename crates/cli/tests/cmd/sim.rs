@@ -1,0 +1,194 @@
+//! `baton sim` and `baton chips` from the outside: results keep their published form, a chip that was shown reads back,
+//! and a sweep is the same with any number of workers.
+
+use crate::schema;
+use assert_cmd::Command;
+use serde_json::Value;
+
+const OCOR: &str = "../../chips/ocor64.toml";
+const SMALL: [&str; 6] = ["--chip", OCOR, "--cores", "4", "--set", "core.atomics=near"];
+
+fn baton(args: &[&str], workers: &str) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_baton"));
+    command.args(args).env("NO_COLOR", "1").env("RAYON_NUM_THREADS", workers);
+    let output = command.timeout(std::time::Duration::from_secs(300)).output().unwrap();
+    assert!(output.status.success(), "baton {args:?}\n{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn json(args: &[&str], workers: &str) -> Value {
+    serde_json::from_str(&baton(args, workers)).unwrap()
+}
+
+/// Without the host's own figures.
+fn without_host(mut value: Value) -> Value {
+    for result in value.as_array_mut().unwrap() {
+        for name in ["host_seconds", "cycles_per_second", "guest_operations_per_second"] {
+            result.as_object_mut().unwrap().remove(name);
+        }
+    }
+    value
+}
+
+#[test]
+fn results_keep_their_published_form() {
+    let schema: Value = serde_json::from_str(include_str!("../../../../docs/schema/sim.schema.json")).unwrap();
+    for workload in
+        ["lock", "barrier", "pingpong", "ring", "chase", "stream", "false-sharing", "read-mostly", "hot-line"]
+    {
+        let args = ["sim", "--json", "--workload", workload, "--iterations", "20", "--bytes", "8K"];
+        let all: Vec<&str> = args.into_iter().chain(SMALL).collect();
+        let result = json(&all, "1");
+        let violations = schema::violations(&schema, &result);
+        assert!(violations.is_empty(), "{workload}: {violations:?}");
+        for thread in result["by_thread"].as_array().unwrap() {
+            let stack = thread["cycle_stack"].as_object().unwrap();
+            let sum: u64 = stack.values().map(|cycles| cycles.as_u64().unwrap()).sum();
+            assert_eq!(sum, result["cycles"].as_u64().unwrap(), "{workload}: {stack:?}");
+        }
+        let utilisation = result["network_utilisation"].as_f64().unwrap();
+        assert!(utilisation > 0.0 && utilisation < 1.0, "{workload}: {utilisation}");
+    }
+    for (program, size, grain) in [("image-filter", "64", "8"), ("dedup", "2048", "256"), ("kdtree", "64", "8")] {
+        let args = ["sim", "--json", "--workload", program, "--size", size, "--grain", grain, "--threads", "4"];
+        let all: Vec<&str> = args.into_iter().chain(SMALL).collect();
+        let result = json(&all, "1");
+        assert_eq!(schema::violations(&schema, &result), Vec::<String>::new(), "{program}");
+        assert!(result["acquisitions"].as_u64() > Some(8) && result["shares"]["sections"].as_f64() > Some(0.0));
+    }
+    let args = ["sim", "--json", "--profile", "../../profiles/ocor/imag.toml", "--iterations", "5"];
+    let all: Vec<&str> = args.into_iter().chain(SMALL).collect();
+    let result = json(&all, "1");
+    assert_eq!(schema::violations(&schema, &result), Vec::<String>::new());
+    assert_eq!((result["algorithm"].as_str(), result["acquisitions"].as_u64()), (Some("spin-park"), Some(20)));
+    let fixed = json(&["sim", "--json", "--chip", "../../chips/sample-host.toml", "--iterations", "20"], "1");
+    assert_eq!(schema::violations(&schema, &fixed), Vec::<String>::new());
+    assert!(fixed["network_utilisation"].is_null() && fixed["by_core"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn applications_cpus_and_cores_that_are_off_have_their_figures() {
+    let schema: Value = serde_json::from_str(include_str!("../../../../docs/schema/sim.schema.json")).unwrap();
+    let args = ["sim", "--chip", "../../chips/sample-host.toml", "--cores", "4", "--set", "noise.start=0"];
+    let more = [
+        "--threads",
+        "6",
+        "--iterations",
+        "60",
+        "--lock",
+        "futex",
+        "--think",
+        "50000",
+        "--off",
+        "3",
+        "--off",
+        "2@900000",
+    ];
+    let apps = ["--on", "2@1500000", "--app", "barrier,threads=2,iterations=5,runs=3", "--app"];
+    let last = ["lock,name=noise,threads=2,lock=ticket,nice=10,runs=background", "--set", "os.time_slice=50000"];
+    let all: Vec<&str> = args.into_iter().chain(more).chain(apps).chain(last).collect();
+    let text = baton(&all, "1");
+    let all: Vec<&str> = all.into_iter().chain(["--json"]).collect();
+    let result = json(&all, "1");
+    assert_eq!(schema::violations(&schema, &result), Vec::<String>::new());
+    let number = |value: &Value| value.as_u64().unwrap();
+    let cycles = number(&result["cycles"]);
+    let [lock, barrier, noise] = &result["by_app"].as_array().unwrap()[..] else { panic!("{}", result["by_app"]) };
+    assert_eq!((number(&lock["forks"]), number(&lock["exits"]), number(&lock["acquisitions"])), (6, 6, 360));
+    assert_eq!((number(&barrier["forks"]), number(&barrier["restarts"])), (6, 2));
+    assert_eq!(barrier["run_cycles"].as_array().unwrap().len(), 3);
+    assert!(noise["name"] == "noise" && number(&noise["forks"]) >= 2 && number(&noise["acquisitions"]) > 0);
+    let by_app: u64 = [lock, barrier, noise].map(|app| number(&app["on_cpu_cycles"])).iter().sum();
+    let cpus = result["by_cpu"].as_array().unwrap();
+    assert_eq!(cpus.iter().map(|cpu| number(&cpu["cycles"]["busy"])).sum::<u64>(), by_app);
+    for cpu in cpus {
+        assert_eq!(cpu["cycles"].as_object().unwrap().values().map(number).sum::<u64>(), cycles, "{cpu}");
+    }
+    // Off from the beginning, and for 600,000 cycles but for what leaving it took.
+    assert_eq!(number(&cpus[3]["cycles"]["off"]), cycles);
+    let off = number(&cpus[2]["cycles"]["off"]);
+    assert!(cycles > 1_500_000 && (500_000..=600_000).contains(&off), "{off} of {cycles}");
+    assert!(cpus.iter().map(|cpu| number(&cpu["migrations"])).sum::<u64>() > 0);
+    assert!(text.contains("application") && text.contains("migrations") && text.contains("1 were off"), "{text}");
+    // A figure of an application, swept.
+    let swept = ["sim", "--chip", "../../chips/sample-host.toml", "--iterations", "20", "--sweep", "threads=2,4"];
+    let table = baton(&swept.into_iter().chain(["--figure", "by_app.0.forks"]).collect::<Vec<_>>(), "1");
+    assert!(table.starts_with("by_app.0.forks (threads), by threads\n") && table.contains("4.0000"), "{table}");
+}
+
+#[test]
+fn the_energy_account_is_the_sum_of_its_lines() {
+    let schema: Value = serde_json::from_str(include_str!("../../../../docs/schema/sim.schema.json")).unwrap();
+    let args = ["sim", "--energy", "--chip", "../../chips/opteron6272x4.toml", "--cores", "8", "--iterations", "20"];
+    let all: Vec<&str> = args.into_iter().chain(["--json", "--threads", "8"]).collect();
+    let result = json(&all, "1");
+    assert_eq!(schema::violations(&schema, &result), Vec::<String>::new());
+    let energy = &result["energy"];
+    let total = energy["total_joules"].as_f64().unwrap();
+    let lines: f64 = energy["lines"].as_array().unwrap().iter().map(|line| line["joules"].as_f64().unwrap()).sum();
+    let parts = energy["by_component_joules"].as_object().unwrap();
+    let by_component: f64 = parts.values().map(|part| part.as_f64().unwrap()).sum();
+    for sum in [lines, by_component, energy["without_base_joules"].as_f64().unwrap() + parts["base"].as_f64().unwrap()]
+    {
+        assert!((sum / total - 1.0).abs() < 1e-9, "{energy}");
+    }
+    let table = baton(&args, "1");
+    assert!(table.contains("without the platform's base") && table.contains("energy.cpu.active"), "{table}");
+}
+
+#[test]
+fn a_sweep_is_the_same_with_any_number_of_workers() {
+    let args = ["sim", "--json", "--iterations", "20", "--sweep", "threads=1,2,4", "--sweep", "lock=tas,mcs"];
+    let all: Vec<&str> = args.into_iter().chain(SMALL).collect();
+    let one = without_host(json(&all, "1"));
+    assert_eq!(one, without_host(json(&all, "4")));
+    let results = one.as_array().unwrap();
+    let found: Vec<_> =
+        results.iter().map(|r| (r["algorithm"].as_str().unwrap(), r["threads"].as_u64().unwrap())).collect();
+    assert_eq!(found, [("tas", 1), ("tas", 2), ("tas", 4), ("mcs", 1), ("mcs", 2), ("mcs", 4)]);
+}
+
+#[test]
+fn a_sweep_and_pairs_are_drawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let page = dir.path().join("page.html");
+    let page = page.to_str().unwrap();
+    let args = ["sim", "--workload", "chase", "--iterations", "50", "--sweep", "bytes=4K,64K", "--plot", page];
+    let all: Vec<&str> = args.into_iter().chain(SMALL).collect();
+    let table = baton(&all, "2");
+    assert!(
+        table.starts_with("measured.cycles_a_load (cycles per load), by bytes\n") && table.contains("64K"),
+        "{table}"
+    );
+    let drawn = std::fs::read_to_string(page).unwrap();
+    assert!(drawn.contains("<polyline") && drawn.contains("measured cycles a load (cycles per load)"), "{drawn}");
+    let args = ["sim", "--workload", "pingpong", "--pairs", "--iterations", "4", "--plot", page, "--json"];
+    let all: Vec<&str> = args.into_iter().chain(SMALL).collect();
+    let pairs = json(&all, "2");
+    for a in 0..4 {
+        for b in 0..4 {
+            let value = &pairs["cycles_a_pass"][a][b];
+            assert_eq!(*value, pairs["cycles_a_pass"][b][a]);
+            assert!(if a == b { value.is_null() } else { value.as_f64().unwrap() > 10.0 }, "{a} {b}: {value}");
+        }
+    }
+    assert!(std::fs::read_to_string(page).unwrap().matches("<rect").count() == 12);
+}
+
+#[test]
+fn a_chip_that_was_shown_reads_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, page) = (dir.path().join("again.toml"), dir.path().join("plan.html"));
+    for entry in std::fs::read_dir("../../chips").unwrap() {
+        let chip = entry.unwrap().path();
+        let shown = baton(&["chips", "show", chip.to_str().unwrap(), "--plot", page.to_str().unwrap()], "1");
+        std::fs::write(&file, &shown).unwrap();
+        assert_eq!(baton(&["chips", "show", file.to_str().unwrap()], "1"), shown, "{}", chip.display());
+        assert!(std::fs::read_to_string(&page).unwrap().contains("<svg"), "{}", chip.display());
+    }
+    let whole = json(&["chips", "show", OCOR, "--json", "--cores", "16"], "1");
+    assert_eq!(whole["plan"]["controllers"], serde_json::json!([1, 13]));
+    assert_eq!(whole["keys"]["l1.ways"], 4);
+    let list = json(&["chips", "list", "--dir", "../../chips", "--json"], "1");
+    assert_eq!(list, json(&["list", "chips", "--dir", "../../chips", "--json"], "1"));
+}

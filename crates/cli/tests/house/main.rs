@@ -1,0 +1,10 @@
+//! The house: layers between and inside crates, the documentation, its recipes, words and tables.
+
+mod commands;
+mod docs_links;
+mod extend;
+mod figures;
+mod floors;
+mod layering;
+mod skips;
+mod words;

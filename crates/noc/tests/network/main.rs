@@ -1,0 +1,13 @@
+//! The network: zero-load latencies, curves beside other simulators, queueing theory, arbiters, and that the same run is the same.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod arbitration;
+mod closed_loop;
+mod instructions;
+mod queueing;
+mod reference_curves;
+mod same_bytes;
+mod topologies;
+mod zero_load;

@@ -1,0 +1,14 @@
+//! Every form of a report: terminal, page, JSON, exports; names, differences, damaged recordings.
+
+#[path = "../support/schema.rs"]
+mod schema;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod browser;
+mod damaged;
+mod diff;
+mod exports;
+mod json;
+mod symbols;
+mod terminal;

@@ -1,0 +1,6 @@
+//! What is found in a recording: accounts, time off the CPU, the critical path, polls.
+
+mod accounting;
+mod off_cpu;
+mod path;
+mod polls;
