@@ -81,7 +81,9 @@ pub enum RunError {
     #[error(transparent)]
     Refused(#[from] Refused),
     /// The recorded times are so long that time slices alone are too much to simulate.
-    #[error("the replay under lock `{lock}` was given up after {events} simulated events, {seconds} s into the run: the recording's times are too long, or damaged")]
+    #[error(
+        "the replay under lock `{lock}` was given up after {events} simulated events, {seconds} s into the run: the recording's times are too long, or damaged"
+    )]
     TooLong {
         /// The lock.
         lock: String,
