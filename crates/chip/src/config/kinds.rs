@@ -1,11 +1,11 @@
-//! Kinds of cores: `[[core.kind]]`. A kind has a name, its cores, and values of its own for some keys of `[core]`; everything
-//! else is as `[core]` says, and so are cores that no kind names.
+//! Kinds of cores: `[[core.kind]]`. A kind has a name, its cores, and values of its own for some keys of `[core]` and of the
+//! private caches; everything else is as for all cores, and so are cores that no kind names.
 
 use super::texts::{core_list, core_ranges};
 use crate::base::value::Value;
 
-/// The keys of `[core]` that a kind may have values of its own for: `core.width` is `width` of a kind. What is not here cannot
-/// differ from kind to kind yet.
+/// The keys that a kind may have values of its own for: `core.width` is `width` of a kind. What is not here cannot differ from
+/// kind to kind.
 pub const OWN: &[&str] = &[
     "core.clock_hz",
     "core.clock_read",
@@ -18,7 +18,16 @@ pub const OWN: &[&str] = &[
     "core.flush",
     "core.result_latency",
     "core.mode_change",
+    "l1.size_bytes",
+    "l1.latency",
+    "l2.size_bytes",
+    "l2.latency",
 ];
+
+/// What a kind calls a key of [`OWN`].
+pub fn own_name(path: &str) -> &str {
+    path.trim_start_matches("core.")
+}
 
 /// The kinds of a chip; none on a chip whose cores are all alike.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,7 +88,7 @@ impl CoreKind {
             KindCores::Count(n) => ("count", Value::Whole((*n).into())),
             KindCores::Named(cores) => ("cores", Value::Text(core_ranges(cores))),
         };
-        let own = self.own.iter().map(|(path, value)| (path.trim_start_matches("core."), value.clone()));
+        let own = self.own.iter().map(|(path, value)| (own_name(path), value.clone()));
         [("name", Value::Text(self.name.clone())), cores].into_iter().chain(own).collect()
     }
 }

@@ -47,7 +47,7 @@ mod texts;
 pub mod waits;
 pub mod write;
 
-pub use by_kind::CoresByKind;
+pub use by_kind::{CoresByKind, Private};
 pub use cache::{ByDistance, Cache, Distance};
 pub use chip::{Chip, MemoryModel, Noise};
 pub use clocks::{CoreClock, CoreClocks};

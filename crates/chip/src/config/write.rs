@@ -55,7 +55,7 @@ impl Chip {
     }
 }
 
-fn value_text(value: &Value) -> String {
+pub(super) fn value_text(value: &Value) -> String {
     match value {
         Value::Text(text) => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
         Value::Whole(n) => grouped(*n),

@@ -96,7 +96,14 @@ fn what_is_wrong_names_line_and_key() {
             "contexts = 2",
             "key `core.kind.contexts` cannot differ from kind to kind; expected one of name, cores, count",
         ),
-        ("width = 8", "l1.size_bytes = 65536", "key `core.kind.l1.size_bytes` cannot differ from kind to kind"),
+        ("width = 8", "l1.ways = 8", "key `core.kind.l1.ways` cannot differ from kind to kind"),
+        (
+            "width = 8",
+            "l1.size_bytes = 50_000",
+            "key `core.kind.l1.size_bytes` is 50000; expected l1.ways times cache.line_bytes, 512 bytes, times a power of two",
+        ),
+        ("width = 8", "l1.latency = 0", "key `core.kind.l1.latency` is 0; expected at least 1"),
+        ("width = 8", "l2.latency = 4", "key `core.kind.l2.latency` is 4; expected none: the chip has no [l2]"),
         (
             "cores = \"0-1\"",
             "cores = \"63-64\"",
@@ -166,6 +173,59 @@ fn cores_differ_as_their_kinds_say() {
         took(&one, 0, || (0..1000).for_each(|_| _ = act::time()))
             == took(&one, 4, || (0..1000).for_each(|_| _ = act::time()))
     );
+}
+
+#[test]
+fn kinds_have_private_caches_of_their_own() {
+    // A walk over twice the common first level, again and again: only the large one holds it.
+    const LINES: usize = 512;
+    let chip = chip(&[
+        "core.kind.big.l1.size_bytes=131072",
+        "core.kind.little.l1.latency=9",
+        "core.kind.little.clock_hz=2_000_000_000",
+    ]);
+    assert_eq!(chip.core.clock.0, 2_000_000_000);
+    let lines = chip.coherent.as_ref().unwrap().l1.size_bytes / u64::from(chip.cache.line_bytes);
+    assert_eq!(lines * 2, LINES as u64);
+    let walk = |core: u32, lines: usize| {
+        took(&chip, core, move || {
+            #[repr(align(128))]
+            struct Line(<Simulated as Machine>::Atomic<u64>);
+            let all = Owned::<Simulated, [Line; LINES]>::new(std::array::from_fn(|_| Line(Atomic::new(0))));
+            let turn = || all[..lines].iter().for_each(|line| _ = line.0.load(SeqCst));
+            (0..10).for_each(|_| turn());
+        })
+    };
+    // From the second walk on: misses again, or hits.
+    assert!(walk(0, LINES) * 2 < walk(4, LINES), "{} in 128 KB, {} in 32", walk(0, LINES), walk(4, LINES));
+    let hits = |core| {
+        took(&chip, core, || {
+            let cell = Owned::<Simulated, <Simulated as Machine>::Atomic<u64>>::new(Atomic::new(0));
+            (0..1000).for_each(|_| _ = cell.load(SeqCst));
+        })
+    };
+    let slower = hits(2) - hits(4);
+    assert!((999 * 7..1001 * 7 + 20).contains(&slower), "{slower} cycles more for 1,000 loads of 9 cycles, not 2");
+}
+
+#[test]
+fn a_second_level_belongs_to_a_kind_too() {
+    let text = include_str!("../../../../chips/opteron6272x4.toml");
+    let kind = |own: &str| {
+        let text = format!("{text}\n[[core.kind]]\nname = \"k\"\ncount = 1\n{own}\n");
+        Chip::from_toml(&text, "x.toml").map_err(|error| error.to_string())
+    };
+    let chip = kind("l2.size_bytes = 1_048_576\nl2.latency = 40").expect("a right chip");
+    let kinds = baton_chip::config::CoresByKind::new(&chip);
+    let of = |core| kinds.caches(CoreId(core)).l2.map(|l2| (l2.size_bytes, l2.latency.0));
+    let l2 = chip.coherent.as_ref().unwrap().l2.unwrap();
+    assert_eq!((of(0), of(1)), (Some((1 << 20, 40)), Some((l2.size_bytes, l2.latency.0))));
+    let error = kind("l2.size_bytes = 1_024").expect_err("smaller than the first level");
+    assert!(error.contains("key `core.kind.l2.size_bytes` is 1024; expected"), "{error}");
+    let fixed = include_str!("../../../../chips/sample-host.toml");
+    let fixed = format!("{fixed}\n[[core.kind]]\nname = \"k\"\ncount = 1\nl1.latency = 3\n");
+    let error = Chip::from_toml(&fixed, "x.toml").expect_err("it has no caches").to_string();
+    assert!(error.contains("key `core.kind.l1.latency` is 3; expected none: memory.model is \"fixed\""), "{error}");
 }
 
 /// What a policy was told, beside what it passes on to the plain one.

@@ -1,6 +1,7 @@
 //! What must fit together on a coherent chip: caches, network, and the places of homes and controllers.
 
 use super::misfit::{Fits, at_least_1, divides, ensure};
+use crate::config::by_kind::Private;
 use crate::config::chip::Chip;
 use crate::config::coherent::{Coherent, HomePlacement, HomePolicy, Level, Placement, Replacement, Topology};
 use crate::config::limits::MOST_CORES;
@@ -8,13 +9,7 @@ use baton_noc::routing::RoutingKind;
 
 /// Sizes of caches, rows and entries.
 pub(super) fn caches(coherent: &Coherent, line_bytes: u32) -> Fits {
-    at_least_1("l1.latency", coherent.l1.latency)?;
-    sets("l1.size_bytes", "l1.ways", &coherent.l1, line_bytes)?;
-    if let Some(l2) = &coherent.l2 {
-        sets("l2.size_bytes", "l2.ways", l2, line_bytes)?;
-        let (l1, l2) = (coherent.l1.size_bytes, l2.size_bytes);
-        ensure(l2 >= l1, "l2.size_bytes", l2, format!("at least l1.size_bytes, {l1}"))?;
-    }
+    private(&Private { l1: coherent.l1, l2: coherent.l2 }, line_bytes)?;
     if let Some(shared) = &coherent.shared {
         sets("shared.size_bytes", "shared.ways", &shared.bank, line_bytes)?;
     }
@@ -25,6 +20,18 @@ pub(super) fn caches(coherent: &Coherent, line_bytes: u32) -> Fits {
     ensure(dram.interleave_bytes >= line, "dram.interleave_bytes", dram.interleave_bytes, expected)?;
     let expected = format!("at least dram.row_hit, {}", dram.row_hit.0);
     ensure(dram.row_miss >= dram.row_hit, "dram.row_miss", dram.row_miss.0, expected)
+}
+
+/// A core's private levels.
+pub(super) fn private(caches: &Private, line_bytes: u32) -> Fits {
+    at_least_1("l1.latency", caches.l1.latency)?;
+    sets("l1.size_bytes", "l1.ways", &caches.l1, line_bytes)?;
+    if let Some(l2) = &caches.l2 {
+        sets("l2.size_bytes", "l2.ways", l2, line_bytes)?;
+        let (l1, l2) = (caches.l1.size_bytes, l2.size_bytes);
+        ensure(l2 >= l1, "l2.size_bytes", l2, format!("at least l1.size_bytes, {l1}"))?;
+    }
+    Ok(())
 }
 
 /// A cache has a whole number of sets, which is a power of two: an address's bits choose one.

@@ -1,12 +1,14 @@
 //! What must fit together of kinds of cores.
 
-use super::misfit::{Fits, ensure};
-use crate::config::by_kind::CoresByKind;
+use super::coherent;
+use super::misfit::{Fits, Misfit, ensure};
+use crate::config::by_kind::{CoresByKind, Private};
 use crate::config::chip::Chip;
 use crate::config::cores::Core;
 use crate::config::kinds::{CoreKind, KindCores};
 use crate::config::limits::SLOWEST;
 use crate::config::texts::core_ranges;
+use crate::config::write::value_text;
 
 /// Checks each kind beside those before it.
 pub(super) fn check(chip: &Chip) -> Fits {
@@ -18,7 +20,8 @@ pub(super) fn check(chip: &Chip) -> Fits {
     let mut free = chip.core.count;
     for (number, kind) in kinds.iter().enumerate() {
         let fits = cores(chip, &kinds[..number], kind, &mut free)
-            .and_then(|()| values(&chip.core, &by_kind.each()[number + 1]));
+            .and_then(|()| values(&chip.core, &by_kind.each()[number + 1]))
+            .and_then(|()| caches(chip, kind, by_kind.each_caches().get(number + 1)));
         fits.map_err(|misfit| misfit.of_kind(number))?;
     }
     Ok(())
@@ -61,4 +64,19 @@ fn values(common: &Core, own: &Core) -> Fits {
         ensure(own.result_latency > 0.0, "core.kind.result_latency", own.result_latency, expected)?;
     }
     Ok(())
+}
+
+/// Its private caches: the chip has them, and they have a whole number of sets.
+fn caches(chip: &Chip, kind: &CoreKind, caches: Option<&Private>) -> Fits {
+    let of_kind = |misfit: Misfit| Misfit { key: format!("core.kind.{}", misfit.key), ..misfit };
+    let second = chip.coherent.as_ref().is_some_and(|coherent| coherent.l2.is_some());
+    for (path, value) in &kind.own {
+        let (there, lacks) = match path.split_once('.') {
+            Some(("l1", _)) => (caches.is_some(), "memory.model is \"fixed\""),
+            Some(("l2", _)) => (second, "the chip has no [l2]"),
+            _ => continue,
+        };
+        ensure(there, path, value_text(value), format!("none: {lacks}")).map_err(of_kind)?;
+    }
+    caches.map_or(Ok(()), |caches| coherent::private(caches, chip.cache.line_bytes).map_err(of_kind))
 }

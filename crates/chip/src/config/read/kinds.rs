@@ -3,7 +3,7 @@
 use super::{Problem, Reading, found_value, in_file_order, nearest_of, shown, text_value};
 use crate::base::value::{text, whole};
 use crate::config::keys::{self, KEYS, ValueKind};
-use crate::config::kinds::{CoreKind, KindCores, OWN};
+use crate::config::kinds::{CoreKind, KindCores, OWN, own_name};
 use crate::config::limits::MOST_CORES;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -78,7 +78,7 @@ impl Reading {
     fn kind_key(&mut self, kind: usize, name: &str, value: &DeValue<'_>, line: usize) -> Result<(), Problem> {
         let path = format!("core.kind.{name}");
         let head = HEAD.iter().find(|(head, ..)| *head == name);
-        let own = OWN.iter().find(|own| **own == format!("core.{name}")).and_then(|own| keys::find(own));
+        let own = OWN.iter().find(|own| own_name(own) == name).and_then(|own| keys::find(own));
         let takes = match (head, own) {
             (Some((_, takes, _)), _) => *takes,
             (_, Some(key)) => key.kind,

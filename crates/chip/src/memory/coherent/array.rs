@@ -17,29 +17,38 @@ pub(super) struct Array {
     /// A tree of bits for each set, one bit fewer than it has ways; for the pseudo least recently used.
     trees: Vec<u128>,
     ways: usize,
-    sets: usize,
+    /// By owner: its first set, and its number of sets less one.
+    sets: Box<[(u32, u32)]>,
     replacement: Replacement,
     clock: u32,
 }
 
 impl Array {
-    /// The arrays of `owners`, each of the size that `level` says, for a memory of `lines` lines. Sets beyond these would stay empty,
-    /// as would ways beyond the lines that can come to a set: they are left out, which changes nothing but the room.
-    pub(super) fn new(level: &Level, line_bytes: u32, owners: u32, lines: usize) -> Array {
+    /// An array for each owner, of the size that its level says, for a memory of `lines` lines; the levels have the same ways and
+    /// the same replacement. Sets beyond these lines would stay empty, as would ways beyond the lines that can come to a set: they
+    /// are left out, which changes nothing but the room.
+    pub(super) fn new(levels: impl Iterator<Item = Level>, line_bytes: u32, lines: usize) -> Array {
         let lines = lines.next_power_of_two();
-        let sets = level.sets(line_bytes).min(lines as u64) as usize;
-        let ways = (level.ways as usize).min(lines / sets);
-        let all = ways * sets * owners as usize;
-        let lru = level.replacement == Replacement::Lru;
+        let (mut sets, mut ways, mut replacement, mut first) = (Vec::new(), 1, Replacement::default(), 0);
+        for level in levels {
+            let here = level.sets(line_bytes).min(lines as u64) as usize;
+            sets.push((first as u32, here as u32 - 1));
+            first += here;
+            ways = ways.max((level.ways as usize).min(lines / here));
+            replacement = level.replacement;
+        }
+        assert!(u32::try_from(first).is_ok(), "{first} sets are more than can be numbered");
+        let all = ways * first;
+        let lru = replacement == Replacement::Lru;
         Array {
             tags: vec![0; all],
             state: vec![0; all],
             slot: vec![0; all],
             used: vec![0; if lru { all } else { 0 }],
-            trees: vec![0; if lru { 0 } else { sets * owners as usize }],
+            trees: vec![0; if lru { 0 } else { first }],
             ways,
-            sets,
-            replacement: level.replacement,
+            sets: sets.into(),
+            replacement,
             clock: 0,
         }
     }
@@ -47,7 +56,8 @@ impl Array {
     /// First way of the set that a line of `owner` goes to; `key` is the line's number among those that the owner sees.
     #[inline(always)]
     fn set(&self, owner: u32, key: u32) -> usize {
-        (owner as usize * self.sets + (key as usize & (self.sets - 1))) * self.ways
+        let (first, mask) = self.sets[owner as usize];
+        (first + (key & mask)) as usize * self.ways
     }
 
     /// Where the line is.
@@ -139,19 +149,20 @@ impl Array {
 
     /// Every way of `owner` that holds a line.
     pub(super) fn held(&self, owner: u32) -> impl Iterator<Item = usize> + '_ {
-        let size = self.sets * self.ways;
-        let first = owner as usize * size;
-        (first..first + size).filter(|&way| self.tags[way] != 0)
+        let (first, mask) = self.sets[owner as usize];
+        let first = first as usize * self.ways;
+        (first..first + (mask as usize + 1) * self.ways).filter(|&way| self.tags[way] != 0)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::iter;
 
     fn array(replacement: Replacement) -> Array {
         let level = Level { size_bytes: 4 * 2 * 64, ways: 4, replacement, ..Level::default() };
-        Array::new(&level, 64, 3, 1 << 20)
+        Array::new(iter::repeat_n(level, 3), 64, 1 << 20)
     }
 
     #[test]
@@ -190,17 +201,32 @@ mod tests {
     #[test]
     fn room_that_no_line_can_come_to_is_not_kept() {
         let level = Level { size_bytes: 1 << 40, ways: 128, replacement: Replacement::Lru, ..Level::default() };
-        let array = Array::new(&level, 64, 2, 1000);
-        assert_eq!((array.sets, array.ways, array.tags.len()), (1024, 1, 2048));
+        let array = Array::new(iter::repeat_n(level, 2), 64, 1000);
+        assert_eq!((&*array.sets, array.ways, array.tags.len()), (&[(0, 1023), (1024, 1023)][..], 1, 2048));
         let level = Level { size_bytes: 128 * 64 * 64, ways: 128, replacement: Replacement::Plru, ..Level::default() };
-        let array = Array::new(&level, 64, 1, 4096);
-        assert_eq!((array.sets, array.ways), (64, 64), "64 of 4,096 lines go to each set");
+        let array = Array::new(iter::once(level), 64, 4096);
+        assert_eq!((&*array.sets, array.ways), (&[(0, 63)][..], 64), "64 of 4,096 lines go to each set");
+    }
+
+    #[test]
+    fn owners_have_as_many_sets_as_their_levels() {
+        let level = |sets: u64| Level { size_bytes: sets * 4 * 64, ways: 4, ..Level::default() };
+        let mut array = Array::new([2, 8, 1].map(level).into_iter(), 64, 1 << 20);
+        for owner in 0..3 {
+            for line in 0..40 {
+                let way = array.place(owner, line, |_| true).unwrap();
+                array.put(way, line);
+            }
+        }
+        assert_eq!([0, 1, 2].map(|owner| array.held(owner).count()), [8, 32, 4]);
+        assert!((0..3).all(|owner| (36..40).all(|line| array.find(owner, line, line).is_some())));
+        assert_eq!([0, 1, 2].map(|owner| array.find(owner, 8, 8).is_some()), [false, true, false]);
     }
 
     #[test]
     fn the_widest_set_has_a_tree() {
         let level = Level { size_bytes: 128 * 64, ways: 128, replacement: Replacement::Plru, ..Level::default() };
-        let mut array = Array::new(&level, 64, 1, 1 << 20);
+        let mut array = Array::new(iter::once(level), 64, 1 << 20);
         for line in 0..128 {
             let way = array.place(0, line, |_| true).unwrap();
             array.put(way, line);

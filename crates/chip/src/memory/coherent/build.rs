@@ -13,14 +13,15 @@ use super::places::{Map, Pages, REQUESTS};
 use super::private::{Core, Slab};
 use super::spec::{DramSpec, PacketSpec, Spec, Times};
 use crate::base::random::Random;
-use crate::config::Chip;
 use crate::config::coherent::{self, Contention, DirectoryKind, HomePolicy, Inclusion};
 use crate::config::device::Attachment;
 use crate::config::mechanism::Annotator;
 use crate::config::plan::{DEVICE_CLASS, Plan};
+use crate::config::{Chip, CoresByKind, Private};
 use crate::memory::lines::Sparse;
 use baton_coherence::{CoreSet, Policy};
 use baton_noc::{EndpointBound, NocError};
+use baton_units::CoreId;
 use thiserror::Error;
 
 /// A coherent chip that cannot be built.
@@ -51,8 +52,9 @@ impl<S: CoreSet> Coherent<S> {
         let packets = PacketSpec::new(config, &devices);
         let router = router(config, &floor, &devices, &mut random);
         let net = Net::new(&router, chip.network_period().unwrap_or(1), packets.longest())?;
-        let spec = Spec::new(chip, config, Map::new(chip, config, floor), packets);
-        let state = State::new(chip, config, &spec, lines)?;
+        let kinds = CoresByKind::new(chip);
+        let spec = Spec::new(chip, config, &kinds, Map::new(chip, config, floor), packets);
+        let state = State::new(chip, config, &kinds, &spec, lines)?;
         Ok(Coherent { spec, state, wiring: Wiring::new(net) })
     }
 }
@@ -95,7 +97,7 @@ impl PacketSpec {
 }
 
 impl Spec {
-    fn new(chip: &Chip, config: &coherent::Coherent, map: Map, packets: PacketSpec) -> Spec {
+    fn new(chip: &Chip, config: &coherent::Coherent, kinds: &CoresByKind, map: Map, packets: PacketSpec) -> Spec {
         let policy = match config.home.policy {
             HomePolicy::Blocking => Policy::Blocking,
             HomePolicy::NonBlocking => Policy::Nonblocking,
@@ -109,7 +111,8 @@ impl Spec {
                 home_atomic: config.home.atomic.0,
                 local: config.network.local.0,
             },
-            core_times: CoreTimes::new(chip, config),
+            core_times: kinds.each_caches().iter().map(|caches| CoreTimes::new(chip, caches)).collect(),
+            kind_of: (0..chip.core.count).map(|core| kinds.kind(CoreId(core))).collect(),
             atomics: config.atomics,
             siblings: chip.core.contexts != 1,
             mshrs: config.l2.unwrap_or(config.l1).mshrs,
@@ -127,18 +130,26 @@ impl Spec {
 
 /// What the steps of a request take together at most: its way to its home and to other cores and back, each with what waits at its
 /// end.
-fn steps(chip: &Chip, config: &coherent::Coherent) -> u64 {
-    let caches = [Some(config.l1), config.l2, config.shared.map(|shared| shared.bank)];
-    let caches = caches.into_iter().flatten().map(|level| level.latency.0);
+fn steps(chip: &Chip, config: &coherent::Coherent, kinds: &CoresByKind) -> u64 {
+    let longest = |level: fn(&Private) -> u64| kinds.each_caches().iter().map(level).max().unwrap_or(0);
+    let l2 = longest(|caches| caches.l2.map_or(0, |l2| l2.latency.0));
+    let caches = [longest(|caches| caches.l1.latency.0), l2, config.shared.map_or(0, |shared| shared.bank.latency.0)];
     let home = [config.directory.latency, config.home.cycles, config.home.atomic].map(|cycles| cycles.0);
     let rest = [config.dram.row_miss, config.network.local, chip.cache.atomic].map(|cycles| cycles.0);
-    caches.chain(home).chain(rest).sum::<u64>() * 8
+    caches.into_iter().chain(home).chain(rest).sum::<u64>() * 8
 }
 
 impl<S: CoreSet> State<S> {
     /// Caches and homes are empty, and nothing is under way.
-    fn new(chip: &Chip, config: &coherent::Coherent, spec: &Spec, lines: usize) -> Result<State<S>, Unbuilt> {
+    fn new(
+        chip: &Chip,
+        config: &coherent::Coherent,
+        kinds: &CoresByKind,
+        spec: &Spec,
+        lines: usize,
+    ) -> Result<State<S>, Unbuilt> {
         let (count, line_bytes) = (chip.core.count, chip.cache.line_bytes);
+        let private = || (0..count).map(|core| kinds.caches(CoreId(core)));
         // SAFETY: an array of integers.
         let entry_of = unsafe { Sparse::new(lines) }.map_err(|error| Unbuilt::Memory(error.to_string()))?;
         let mut flights = Flights::new();
@@ -146,20 +157,22 @@ impl<S: CoreSet> State<S> {
         Ok(State {
             now: 0,
             next: u64::MAX,
-            exchange: Exchange::new(flights, Pages::new(config, lines, &spec.map), count, steps(chip, config)),
+            exchange: Exchange::new(flights, Pages::new(config, lines, &spec.map), count, steps(chip, config, kinds)),
             caches: Caches {
-                l1: config.l2.is_some().then(|| Array::new(&config.l1, line_bytes, count, lines)),
-                outer: Array::new(&config.l2.unwrap_or(config.l1), line_bytes, count, lines),
+                l1: config.l2.is_some().then(|| Array::new(private().map(|caches| caches.l1), line_bytes, lines)),
+                outer: Array::new(private().map(Private::outer), line_bytes, lines),
                 cores: vec![Core::default(); count as usize],
                 slots: Slab::new(),
                 waiters: Slab::new(),
-                times: vec![spec.core_times; count as usize].into(),
+                times: (0..count).map(|core| spec.core_times(core)).collect(),
             },
             homes: Homes {
                 entry_of,
                 entries: Vec::new(),
                 all: (0..config.home.banks).map(|_| Home::default()).collect(),
-                bank: config.shared.map(|shared| Array::new(&shared.bank, line_bytes, config.home.banks, lines)),
+                bank: config.shared.map(|shared| {
+                    Array::new(std::iter::repeat_n(shared.bank, config.home.banks as usize), line_bytes, lines)
+                }),
                 victims: 0,
             },
             memories,

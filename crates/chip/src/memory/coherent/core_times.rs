@@ -1,8 +1,7 @@
 //! Latencies of a core's private caches, which scale with its clock.
 
 use crate::base::ratio::Ratio;
-use crate::config::Chip;
-use crate::config::coherent::Coherent;
+use crate::config::{Chip, Private};
 
 /// Latencies of a core's private caches, in cycles of the reference.
 #[derive(Clone, Copy, Debug)]
@@ -15,9 +14,9 @@ pub(super) struct CoreTimes {
 }
 
 impl CoreTimes {
-    /// As the chip file has them.
-    pub(super) fn new(chip: &Chip, config: &Coherent) -> CoreTimes {
-        let (l1, l2) = (config.l1.latency.0, config.l2.map_or(0, |l2| l2.latency.0));
+    /// As the chip file has them for cores with these caches.
+    pub(super) fn new(chip: &Chip, caches: &Private) -> CoreTimes {
+        let (l1, l2) = (caches.l1.latency.0, caches.l2.map_or(0, |l2| l2.latency.0));
         CoreTimes { l1, l2, lookup: l1 + l2, atomic: chip.cache.atomic.0 }
     }
 

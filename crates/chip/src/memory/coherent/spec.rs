@@ -14,8 +14,9 @@ use baton_noc::Header;
 pub(super) struct Spec {
     pub(super) protocol: &'static Protocol,
     pub(super) times: Times,
-    /// Latencies of a core at the reference clock.
-    pub(super) core_times: CoreTimes,
+    /// Latencies of a core of each kind at the reference clock, and the kind of each core.
+    pub(super) core_times: Box<[CoreTimes]>,
+    pub(super) kind_of: Box<[u32]>,
     pub(super) atomics: Atomics,
     /// Cores have several contexts.
     pub(super) siblings: bool,
@@ -27,6 +28,13 @@ pub(super) struct Spec {
     pub(super) packets: PacketSpec,
     pub(super) map: Map,
     pub(super) dram: DramSpec,
+}
+
+impl Spec {
+    /// Latencies of a core at the reference clock.
+    pub(super) fn core_times(&self, core: u32) -> CoreTimes {
+        self.core_times[self.kind_of[core as usize] as usize]
+    }
 }
 
 /// Latencies that no core's clock changes, in cycles of the reference.

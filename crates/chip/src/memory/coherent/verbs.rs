@@ -56,7 +56,7 @@ impl<S: CoreSet> Memory for Coherent<S> {
     }
 
     fn set_clock(&mut self, core: CoreId, ratio: Ratio) {
-        self.state.caches.times[core.0 as usize] = self.spec.core_times.scaled(ratio);
+        self.state.caches.times[core.0 as usize] = self.spec.core_times(core.0).scaled(ratio);
     }
 
     fn failed(&self, core: CoreId, context: u8) -> bool {
