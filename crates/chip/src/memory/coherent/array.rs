@@ -3,6 +3,16 @@
 
 use crate::config::coherent::{Level, Replacement};
 
+/// Ways of one level at most, added over its owners. Each takes up to 13 bytes of address space.
+pub(super) const MOST_WAYS: usize = 1 << 30;
+
+/// A level of caches that is too large to simulate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooLarge {
+    /// Lines that the caches of all owners could hold, of those that the guest's memory has.
+    pub(super) lines: usize,
+}
+
 /// The tag arrays of all owners of one level.
 #[derive(Clone)]
 pub(super) struct Array {
@@ -27,7 +37,7 @@ impl Array {
     /// An array for each owner, of the size that its level says, for a memory of `lines` lines; the levels have the same ways and
     /// the same replacement. Sets beyond these lines would stay empty, as would ways beyond the lines that can come to a set: they
     /// are left out, which changes nothing but the room.
-    pub(super) fn new(levels: impl Iterator<Item = Level>, line_bytes: u32, lines: usize) -> Array {
+    pub(super) fn new(levels: impl Iterator<Item = Level>, line_bytes: u32, lines: usize) -> Result<Array, TooLarge> {
         let lines = lines.next_power_of_two();
         let (mut sets, mut ways, mut replacement, mut first) = (Vec::new(), 1, Replacement::default(), 0);
         for level in levels {
@@ -37,10 +47,12 @@ impl Array {
             ways = ways.max((level.ways as usize).min(lines / here));
             replacement = level.replacement;
         }
-        assert!(u32::try_from(first).is_ok(), "{first} sets are more than can be numbered");
         let all = ways * first;
+        if all > MOST_WAYS {
+            return Err(TooLarge { lines: all });
+        }
         let lru = replacement == Replacement::Lru;
-        Array {
+        Ok(Array {
             tags: vec![0; all],
             state: vec![0; all],
             slot: vec![0; all],
@@ -50,7 +62,7 @@ impl Array {
             sets: sets.into(),
             replacement,
             clock: 0,
-        }
+        })
     }
 
     /// First way of the set that a line of `owner` goes to; `key` is the line's number among those that the owner sees.
@@ -162,7 +174,7 @@ mod tests {
 
     fn array(replacement: Replacement) -> Array {
         let level = Level { size_bytes: 4 * 2 * 64, ways: 4, replacement, ..Level::default() };
-        Array::new(iter::repeat_n(level, 3), 64, 1 << 20)
+        Array::new(iter::repeat_n(level, 3), 64, 1 << 20).unwrap()
     }
 
     #[test]
@@ -201,17 +213,24 @@ mod tests {
     #[test]
     fn room_that_no_line_can_come_to_is_not_kept() {
         let level = Level { size_bytes: 1 << 40, ways: 128, replacement: Replacement::Lru, ..Level::default() };
-        let array = Array::new(iter::repeat_n(level, 2), 64, 1000);
+        let array = Array::new(iter::repeat_n(level, 2), 64, 1000).unwrap();
         assert_eq!((&*array.sets, array.ways, array.tags.len()), (&[(0, 1023), (1024, 1023)][..], 1, 2048));
         let level = Level { size_bytes: 128 * 64 * 64, ways: 128, replacement: Replacement::Plru, ..Level::default() };
-        let array = Array::new(iter::once(level), 64, 4096);
+        let array = Array::new(iter::once(level), 64, 4096).unwrap();
         assert_eq!((&*array.sets, array.ways), (&[(0, 63)][..], 64), "64 of 4,096 lines go to each set");
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_an_error() {
+        let level = Level { size_bytes: 1 << 40, ways: 128, ..Level::default() };
+        let lines = |owners| Array::new(iter::repeat_n(level, owners), 64, 1 << 23).err().map(|error| error.lines);
+        assert_eq!(lines(1024), Some(1 << 33));
     }
 
     #[test]
     fn owners_have_as_many_sets_as_their_levels() {
         let level = |sets: u64| Level { size_bytes: sets * 4 * 64, ways: 4, ..Level::default() };
-        let mut array = Array::new([2, 8, 1].map(level).into_iter(), 64, 1 << 20);
+        let mut array = Array::new([2, 8, 1].map(level).into_iter(), 64, 1 << 20).unwrap();
         for owner in 0..3 {
             for line in 0..40 {
                 let way = array.place(owner, line, |_| true).unwrap();
@@ -226,7 +245,7 @@ mod tests {
     #[test]
     fn the_widest_set_has_a_tree() {
         let level = Level { size_bytes: 128 * 64, ways: 128, replacement: Replacement::Plru, ..Level::default() };
-        let mut array = Array::new(iter::once(level), 64, 1 << 20);
+        let mut array = Array::new(iter::once(level), 64, 1 << 20).unwrap();
         for line in 0..128 {
             let way = array.place(0, line, |_| true).unwrap();
             array.put(way, line);

@@ -1,6 +1,6 @@
 //! Chip file → memory system.
 
-use super::array::Array;
+use super::array::{Array, MOST_WAYS, TooLarge};
 use super::caches::Caches;
 use super::chip::{Coherent, State, Wiring};
 use super::controller::Memories;
@@ -30,6 +30,16 @@ pub(crate) enum Unbuilt {
     /// The host has no memory for it.
     #[error("the host has no address space for the directory: {0}")]
     Memory(String),
+    /// Caches beyond what is kept of them.
+    #[error(
+        "all `{table}` caches together could hold {lines} lines of the guests' memory; at most {MOST_WAYS} are simulated: make `{table}.size_bytes` smaller"
+    )]
+    Caches {
+        /// Their table in the chip file.
+        table: &'static str,
+        /// Lines that they could hold.
+        lines: usize,
+    },
     /// Packets travel on a network, and there is none.
     #[error("{0} cannot be packets on a chip without a network")]
     NoNetwork(&'static str),
@@ -150,6 +160,11 @@ impl<S: CoreSet> State<S> {
     ) -> Result<State<S>, Unbuilt> {
         let (count, line_bytes) = (chip.core.count, chip.cache.line_bytes);
         let private = || (0..count).map(|core| kinds.caches(CoreId(core)));
+        let l1 = config.l2.map(|_| Array::new(private().map(|caches| caches.l1), line_bytes, lines)).transpose();
+        let outer = Array::new(private().map(Private::outer), line_bytes, lines);
+        let banks = |bank| std::iter::repeat_n(bank, config.home.banks as usize);
+        let bank = config.shared.map(|shared| Array::new(banks(shared.bank), line_bytes, lines)).transpose();
+        let too_large = |table| move |TooLarge { lines }| Unbuilt::Caches { table, lines };
         // SAFETY: an array of integers.
         let entry_of = unsafe { Sparse::new(lines) }.map_err(|error| Unbuilt::Memory(error.to_string()))?;
         let mut flights = Flights::new();
@@ -159,8 +174,8 @@ impl<S: CoreSet> State<S> {
             next: u64::MAX,
             exchange: Exchange::new(flights, Pages::new(config, lines, &spec.map), count, steps(chip, config, kinds)),
             caches: Caches {
-                l1: config.l2.is_some().then(|| Array::new(private().map(|caches| caches.l1), line_bytes, lines)),
-                outer: Array::new(private().map(Private::outer), line_bytes, lines),
+                l1: l1.map_err(too_large("l1"))?,
+                outer: outer.map_err(too_large(if config.l2.is_some() { "l2" } else { "l1" }))?,
                 cores: vec![Core::default(); count as usize],
                 slots: Slab::new(),
                 waiters: Slab::new(),
@@ -170,9 +185,7 @@ impl<S: CoreSet> State<S> {
                 entry_of,
                 entries: Vec::new(),
                 all: (0..config.home.banks).map(|_| Home::default()).collect(),
-                bank: config.shared.map(|shared| {
-                    Array::new(std::iter::repeat_n(shared.bank, config.home.banks as usize), line_bytes, lines)
-                }),
+                bank: bank.map_err(too_large("shared"))?,
                 victims: 0,
             },
             memories,
