@@ -51,6 +51,35 @@ impl Count {
     }
 }
 
+/// How many locks a thread holds, as far as its own events tell: one that another thread gives up for it stays in the count.
+#[derive(Default)]
+pub struct Holds(AtomicU32);
+
+impl Holds {
+    /// One more. Like [`Count`], its own thread's alone.
+    #[inline(always)]
+    pub fn take(&self) {
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// One less.
+    #[inline(always)]
+    pub fn give(&self) {
+        self.0.store(self.0.load(Ordering::Relaxed).saturating_sub(1), Ordering::Relaxed);
+    }
+
+    /// None.
+    #[inline(always)]
+    pub fn is_free(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    /// A new thread holds none.
+    pub fn forget(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
+
 /// What is counted of a thread. They stay when the thread goes, and its successor in the record counts on.
 #[derive(Default)]
 #[repr(C)]
@@ -96,6 +125,8 @@ pub struct Thread {
     pub block: AtomicUsize,
     /// Its trace.
     pub pen: ThreadWriter,
+    /// The locks that it holds, where they are recorded.
+    pub holds: Holds,
     /// Its call stacks.
     pub stacks: crate::capture::Stacks,
     /// Its context switches.
@@ -222,6 +253,7 @@ fn adopt() -> &'static Thread {
     thread.blocked.store(false, Ordering::Relaxed);
     thread.waiter.renew();
     thread.leaves.store(0, Ordering::Relaxed);
+    thread.holds.forget();
     thread.tid.store(sys::tid(), Ordering::Relaxed);
     if has_left() {
         // An allocator that locks while the thread's remains are freed. Its locks are served and recorded as any other's, but as
@@ -308,6 +340,7 @@ fn allocate() -> &'static Thread {
             leaves: AtomicU32::new(0),
             block: AtomicUsize::new(0),
             pen: ThreadWriter::new(),
+            holds: Holds::default(),
             stacks: crate::capture::Stacks::new(),
             switches: crate::capture::Ring::new(),
             mask: AtomicU64::new(0),

@@ -48,11 +48,29 @@ pub fn moment<P: Probe>() -> u64 {
 /// The lock was free and has been taken.
 #[inline(always)]
 pub fn lock_acquire<P: Probe>(lock: Lock, mode: Mode, at: usize) {
-    post_ordered::<P>(|thread| What::Acquire { lock, mode, site: site(thread, at) });
-    // Only when it must be: the lock is held meanwhile.
-    if P::ON && thread::current().switches.is_filling() {
-        switched::<P>();
+    post_ordered::<P>(|thread| {
+        thread.holds.take();
+        What::Acquire { lock, mode, site: site(thread, at) }
+    });
+}
+
+/// A lock has been given up: what recording has to do now and then (making room, writing down context switches) is done here, where
+/// the thread holds none, so that no critical section gets longer.
+#[inline(always)]
+pub fn lock_released<P: Probe>() {
+    if P::ON {
+        let thread = thread::current();
+        if thread.holds.is_free() && (thread.pen.is_due() || thread.switches.is_filling()) {
+            tidy_up(thread);
+        }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn tidy_up(thread: &Thread) {
+    thread.switches.empty(thread);
+    thread.pen.prepare(&SESSION);
 }
 
 /// Writes down the context switches since the last time. Where no lock is held, so that no critical section gets longer.
@@ -84,7 +102,10 @@ pub fn lock_requested_at<P: Probe>(lock: Lock, at: usize, moment: u64) {
 /// The wait ended with the lock. How it went is glibc's secret, if the lock is glibc's.
 #[inline(never)]
 pub fn lock_acquired<P: Probe>(lock: Lock, mode: Mode, how: How) {
-    post_ordered::<P>(|_| What::Acquired { lock, mode, how });
+    post_ordered::<P>(|thread| {
+        thread.holds.take();
+        What::Acquired { lock, mode, how }
+    });
     cpu_time::<P>();
 }
 
@@ -121,7 +142,10 @@ pub fn lock_try_failed<P: Probe>(lock: Lock, mode: Mode, at: usize) {
 /// It is about to be given up.
 #[inline(always)]
 pub fn lock_release<P: Probe>(lock: Lock, mode: Mode, at: usize) {
-    post::<P>(|thread| What::Release { lock, mode, site: site(thread, at) });
+    post::<P>(|thread| {
+        thread.holds.give();
+        What::Release { lock, mode, site: site(thread, at) }
+    });
 }
 
 /// It was initialised.
@@ -179,6 +203,7 @@ pub fn release<P: Probe>(m: *const Mutex, at: usize) {
 pub fn released_at<P: Probe>(m: *const Mutex, at: usize, moment: u64) {
     if P::ON {
         let thread = thread::current();
+        thread.holds.give();
         let what = What::Release { lock: mutex(m), mode: Mode::Exclusive, site: site(thread, at) };
         thread.pen.post_at(&SESSION, moment, what);
     }

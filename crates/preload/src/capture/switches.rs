@@ -2,7 +2,7 @@
 //!
 //! Each recorded thread asks the kernel (perf_event_open) for its own switches, which an ordinary user may have unless the
 //! administrator forbids it (`perf_event_paranoid` above 2). They come in a small ring of memory, which the thread empties when it holds
-//! no lock: before a wait, after one, and at its end. Where the kernel says no, or a limit on locked memory is reached, there is
+//! no lock: before a wait, after one, behind a release once it is half full, and at its end. Where the kernel says no, or a limit on locked memory is reached, there is
 //! no ring, and CPU times around waits have to tell as much as they can.
 //!
 //! The descriptor is closed at once: the mapping keeps the event, and the program's descriptors stay its own.

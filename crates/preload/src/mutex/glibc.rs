@@ -196,7 +196,9 @@ pub unsafe extern "C-unwind" fn unlock<P: Probe>(mutex: *mut Mutex, site: usize)
     if !unsafe { Mutex::kind_at(mutex) }.checks_unlock() {
         capture::release::<P>(mutex, site);
         // SAFETY: passed on.
-        return unsafe { real(mutex.cast()) };
+        let answer = unsafe { real(mutex.cast()) };
+        capture::lock_released::<P>();
+        return answer;
     }
     // It may fail, or be an inner one of several: the stamp is taken before, the event written after.
     let (before, nested) = (capture::moment::<P>(), is_nested(mutex));
@@ -204,6 +206,7 @@ pub unsafe extern "C-unwind" fn unlock<P: Probe>(mutex: *mut Mutex, site: usize)
     let answer = unsafe { real(mutex.cast()) };
     if answer == 0 && !nested {
         capture::released_at::<P>(mutex, site, before);
+        capture::lock_released::<P>();
     }
     answer
 }

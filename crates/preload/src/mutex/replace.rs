@@ -417,6 +417,7 @@ unsafe extern "C-unwind" fn unlock<S: StandIn, P: Probe>(mutex: *mut Mutex, site
     } else {
         release_with_care::<S>(m);
     }
+    capture::lock_released::<P>();
     0
 }
 

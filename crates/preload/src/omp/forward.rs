@@ -67,6 +67,7 @@ unsafe extern "C-unwind" fn critical_end<P: Probe>(site: usize) {
     capture::lock_release::<P>(critical(None), Mode::Exclusive, site);
     // SAFETY: passed on.
     unsafe { late::GOMP_critical_end.get()() };
+    capture::lock_released::<P>();
 }
 
 unsafe extern "C-unwind" fn critical_name_start<P: Probe>(name: *mut *mut (), site: usize) {
@@ -78,6 +79,7 @@ unsafe extern "C-unwind" fn critical_name_end<P: Probe>(name: *mut *mut (), site
     capture::lock_release::<P>(critical(Some(name)), Mode::Exclusive, site);
     // SAFETY: passed on.
     unsafe { late::GOMP_critical_name_end.get()(name) };
+    capture::lock_released::<P>();
 }
 
 /// The barrier of a team has no address to be seen; the directive's place in the program stands for it.
@@ -156,6 +158,7 @@ unsafe extern "C-unwind" fn unset<P: Probe, const NEST: bool>(at: OmpLock, site:
     capture::lock_release::<P>(lock(at), Mode::Exclusive, site);
     // SAFETY: passed on.
     unsafe { late::omp_unset_lock.get()(at) };
+    capture::lock_released::<P>();
 }
 
 unsafe extern "C-unwind" fn test<P: Probe, const NEST: bool>(at: OmpLock, site: usize) -> c_int {

@@ -89,6 +89,7 @@ fn give<P: Probe>(mutex: &Mutex, lock: Lock, site: usize) {
     }
     // SAFETY: as in `take`.
     unsafe { (inner().unlock)(core::ptr::from_ref(mutex).cast_mut(), site) };
+    capture::lock_released::<P>();
 }
 
 /// The mutex of the critical section without a name.

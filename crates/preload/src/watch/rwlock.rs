@@ -148,5 +148,7 @@ unsafe extern "C-unwind" fn unlock(lock: Rwlock, site: usize) -> c_int {
     let mode = if writer == 0 { Mode::Shared } else { Mode::Exclusive };
     capture::lock_release::<Recorded>(name(lock), mode, site);
     // SAFETY: passed on.
-    unsafe { real::pthread_rwlock_unlock.get()(lock) }
+    let answer = unsafe { real::pthread_rwlock_unlock.get()(lock) };
+    capture::lock_released::<Recorded>();
+    answer
 }

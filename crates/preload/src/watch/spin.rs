@@ -61,5 +61,7 @@ unsafe extern "C-unwind" fn trylock(at: Spin, site: usize) -> c_int {
 unsafe extern "C-unwind" fn unlock(at: Spin, site: usize) -> c_int {
     capture::lock_release::<Recorded>(name(at), Mode::Exclusive, site);
     // SAFETY: passed on.
-    unsafe { real::pthread_spin_unlock.get()(at) }
+    let answer = unsafe { real::pthread_spin_unlock.get()(at) };
+    capture::lock_released::<Recorded>();
+    answer
 }

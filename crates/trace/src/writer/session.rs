@@ -322,7 +322,12 @@ impl Session {
     }
 
     /// A mapped segment; `None` stops the session.
-    pub(crate) fn allocate(&self, bytes: usize, mut header: SegmentHeader) -> Option<Segment> {
+    pub(crate) fn allocate(&self, bytes: usize, header: SegmentHeader) -> Option<Segment> {
+        self.try_allocate(bytes, header).map_err(|(reason, error)| self.stop(reason, error)).ok()
+    }
+
+    /// A mapped segment, or why there is none.
+    pub(crate) fn try_allocate(&self, bytes: usize, mut header: SegmentHeader) -> Result<Segment, (StopReason, Errno)> {
         let bytes = bytes.max(self.page.load(Ordering::Relaxed));
         header.bytes = bytes as u32;
         let next = self.word64(file::NEXT);
@@ -330,15 +335,12 @@ impl Session {
         let taken = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |at| {
             at.checked_add(bytes as u64).filter(|end| *end <= limit)
         });
-        let Ok(offset) = taken else {
-            self.stop(StopReason::SizeLimit, Errno(0));
-            return None;
-        };
+        let offset = taken.map_err(|_| (StopReason::SizeLimit, Errno(0)))?;
         let made = self.descriptor().and_then(|fd| {
             sys::reserve(fd, offset, bytes as u64)?;
             Segment::map(fd, offset, header)
         });
-        made.map_err(|error| self.stop(StopReason::of(error), error)).ok()
+        made.map_err(|error| (StopReason::of(error), error))
     }
 
     fn stop(&self, reason: StopReason, error: Errno) {

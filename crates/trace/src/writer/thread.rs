@@ -20,8 +20,12 @@ const NO_CPU: u32 = u32::MAX;
 pub struct ThreadWriter {
     /// Next free slot, or the end of the segment; 0: no segment. The only word that says who owns what.
     cursor: AtomicUsize,
-    /// A segment that was made but not needed; 0: none.
+    /// A segment that was made ahead, or was not needed; 0: none.
     spare: AtomicUsize,
+    /// The end of a full segment that is still to be sealed; 0: none.
+    left: AtomicUsize,
+    /// From this cursor on [`ThreadWriter::prepare`] has something to do.
+    due: AtomicUsize,
     thread: AtomicU32,
     tid: AtomicU32,
     sequence: AtomicU32,
@@ -44,6 +48,8 @@ impl ThreadWriter {
         ThreadWriter {
             cursor: AtomicUsize::new(0),
             spare: AtomicUsize::new(0),
+            left: AtomicUsize::new(0),
+            due: AtomicUsize::new(usize::MAX),
             thread: AtomicU32::new(NO_THREAD),
             tid: AtomicU32::new(0),
             sequence: AtomicU32::new(0),
@@ -95,6 +101,38 @@ impl ThreadWriter {
         }
     }
 
+    /// The segment is nearly full, or one is to be sealed.
+    #[inline(always)]
+    pub fn is_due(&self) -> bool {
+        self.cursor.load(Ordering::Relaxed) >= self.due.load(Ordering::Relaxed)
+    }
+
+    /// Makes the next segment ahead and seals the last one: work of some hundred microseconds, for a moment when the thread holds no
+    /// lock. Where this is never called, it is done when a segment is full.
+    #[cold]
+    pub fn prepare(&self, session: &Session) {
+        self.due.store(usize::MAX, Ordering::Relaxed);
+        let left = self.left.swap(0, Ordering::Relaxed);
+        if left != 0 {
+            retire(left);
+        }
+        let cursor = self.cursor.load(Ordering::Relaxed);
+        if cursor == 0 || self.spare.load(Ordering::Relaxed) != 0 || !session.is_open() {
+            return;
+        }
+        let due = Segment::before(cursor).nearly_full();
+        if cursor < due {
+            return self.due.store(due, Ordering::Relaxed);
+        }
+        // Where there is none to be had, the event that needs it says so.
+        if let Ok(segment) = session.try_allocate(self.next_bytes() as usize, self.header(session)) {
+            let unused = self.spare.swap(segment.start(), Ordering::Relaxed);
+            if unused != 0 {
+                discard(unused);
+            }
+        }
+    }
+
     /// This thread's number in the file, once it has posted.
     pub fn thread(&self) -> Option<u32> {
         Some(self.thread.load(Ordering::Relaxed)).filter(|t| *t < NO_THREAD)
@@ -103,33 +141,37 @@ impl ThreadWriter {
     /// Seals and unmaps: the last act of a thread. A later event starts a new segment, which then stays mapped.
     pub fn finish(&self) {
         let cursor = self.cursor.swap(0, Ordering::Relaxed);
-        if cursor != 0 {
-            retire(cursor);
+        for end in [self.left.swap(0, Ordering::Relaxed), cursor] {
+            if end != 0 {
+                retire(end);
+            }
         }
-        self.drop_spare();
+        let spare = self.spare.swap(0, Ordering::Relaxed);
+        if spare != 0 {
+            discard(spare);
+        }
     }
 
-    /// In the child of a fork: lets go of the parent's segment without touching it.
+    /// In the child of a fork: lets go of the parent's segments without touching them.
     pub fn forget(&self) {
         let cursor = self.cursor.swap(0, Ordering::Relaxed);
-        if cursor != 0 && Segment::before(cursor).is_filled_to(cursor) {
-            // SAFETY: the child's copy of the mapping; every slot is filled, so no frame holds one.
-            unsafe { Segment::before(cursor).unmap() };
+        for end in [self.left.swap(0, Ordering::Relaxed), cursor] {
+            if end != 0 && Segment::before(end).is_filled_to(end) {
+                // SAFETY: the child's copy of the mapping; every slot is filled, so no frame holds one.
+                unsafe { Segment::before(end).unmap() };
+            }
         }
-        self.drop_spare();
+        let spare = self.spare.swap(0, Ordering::Relaxed);
+        if spare != 0 {
+            // SAFETY: the child's copy of the mapping; a spare has never been given out.
+            unsafe { Segment::from_start(spare).unmap() };
+        }
+        self.due.store(usize::MAX, Ordering::Relaxed);
         self.thread.store(NO_THREAD, Ordering::Relaxed);
         self.tid.store(0, Ordering::Relaxed);
         self.sequence.store(0, Ordering::Relaxed);
         self.next_bytes.store(FIRST_BYTES, Ordering::Relaxed);
         self.cpu.store(NO_CPU, Ordering::Relaxed);
-    }
-
-    fn drop_spare(&self) {
-        let spare = self.spare.swap(0, Ordering::Relaxed);
-        if spare != 0 {
-            // SAFETY: a spare has never been given out.
-            unsafe { Segment::from_start(spare).unmap() };
-        }
     }
 
     /// The next slot, if there is room or room can be made.
@@ -228,7 +270,8 @@ impl ThreadWriter {
             return None;
         }
         let began = clock::now(session.source());
-        let Some(segment) = self.take_spare().or_else(|| self.allocate(session)) else {
+        let spare = self.take_spare();
+        let Some(segment) = spare.or_else(|| self.allocate(session)) else {
             self.lose(session, cursor);
             return None;
         };
@@ -236,17 +279,29 @@ impl ThreadWriter {
             // A handler came first; its segment serves this event too.
             let unused = self.spare.swap(segment.start(), Ordering::Relaxed);
             if unused != 0 {
-                // SAFETY: a spare has never been given out.
-                unsafe { Segment::from_start(unused).unmap() };
+                discard(unused);
             }
             return Some(());
         }
+        self.due.store(segment.nearly_full(), Ordering::Relaxed);
         if cursor != 0 {
-            retire(cursor);
+            match spare {
+                Some(_) => self.leave(cursor),
+                None => retire(cursor),
+            }
             let ticks = clock::now(session.source()).saturating_sub(began);
             self.post(session, What::Pause { ticks });
         }
         Some(())
+    }
+
+    /// The segment that ends at `cursor` is full. [`ThreadWriter::prepare`] seals it; one that still waits for that is sealed now.
+    fn leave(&self, cursor: usize) {
+        let before = self.left.swap(cursor, Ordering::Relaxed);
+        if before != 0 {
+            retire(before);
+        }
+        self.due.store(0, Ordering::Relaxed);
     }
 
     fn take_spare(&self) -> Option<Segment> {
@@ -254,6 +309,18 @@ impl ThreadWriter {
     }
 
     fn allocate(&self, session: &Session) -> Option<Segment> {
+        session.allocate(self.next_bytes() as usize, self.header(session))
+    }
+
+    /// The size of the next segment.
+    fn next_bytes(&self) -> u32 {
+        let bytes = self.next_bytes.load(Ordering::Relaxed);
+        self.next_bytes.store((bytes * 2).min(SPAN as u32), Ordering::Relaxed);
+        bytes
+    }
+
+    /// The next segment's header; its size is the session's to fill in.
+    fn header(&self, session: &Session) -> SegmentHeader {
         if self.thread.load(Ordering::Relaxed) == NO_THREAD {
             let number = session.next_thread();
             // A handler may have been faster; then its number holds and this one stays unused.
@@ -262,21 +329,18 @@ impl ThreadWriter {
         if self.tid.load(Ordering::Relaxed) == 0 {
             self.tid.store(sys::tid(), Ordering::Relaxed);
         }
-        let bytes = self.next_bytes.load(Ordering::Relaxed);
-        self.next_bytes.store((bytes * 2).min(SPAN as u32), Ordering::Relaxed);
         let base = match self.base.load(Ordering::Relaxed) {
             0 => Moment::now(session.source()),
             since => Moment { ticks: since, monotonic_ns: 0 },
         };
-        let header = SegmentHeader {
+        SegmentHeader {
             pid: sys::pid(),
             tid: self.tid.load(Ordering::Relaxed),
             thread: self.thread.load(Ordering::Relaxed),
             sequence: self.sequence.fetch_add(1, Ordering::Relaxed),
             base,
-            bytes,
-        };
-        session.allocate(bytes as usize, header)
+            bytes: 0,
+        }
     }
 
     /// Counts a lost event, in this thread's last segment if it has one: no cache line moves between threads then.
@@ -291,6 +355,14 @@ impl ThreadWriter {
             last.seal(cursor);
         }
     }
+}
+
+/// Seals a spare, which has never been given out, as empty, and unmaps it.
+fn discard(spare: usize) {
+    let segment = Segment::from_start(spare);
+    segment.seal(segment.first_slot());
+    // SAFETY: no slot of it was ever claimed.
+    unsafe { segment.unmap() };
 }
 
 /// Seals and unmaps the segment that the cursor has left.

@@ -260,3 +260,39 @@ fn a_contended_lock_is_recorded_without_contradiction() {
     assert!(stats.anomalies.is_clean(), "{:?}", stats.anomalies);
     assert!(stats.contended > 0 && stats.blocked == stats.sections + stats.overhead);
 }
+
+/// Segments in the events file.
+fn segments(directory: &Path) -> usize {
+    let file = std::fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
+    let bytes = std::fs::read(file).unwrap();
+    (4096..bytes.len()).step_by(4096).filter(|&at| bytes[at..at + 8] == bytes[4096..4104]).count()
+}
+
+#[test]
+fn room_is_made_ahead_where_no_lock_is_held() {
+    let run = |prepares: bool| {
+        let directory = tempfile::tempdir().unwrap();
+        let session = open(directory.path(), Options::default());
+        let pen = ThreadWriter::new();
+        // The first segment, of 8 KiB, has room for 508 records.
+        let mut after_400 = 0;
+        for done in 0..15_000 {
+            pair(&pen, &session);
+            if prepares && pen.is_due() {
+                pen.prepare(&session);
+                assert!(!pen.is_due(), "it is done");
+            }
+            if done == 200 {
+                after_400 = segments(directory.path());
+            }
+        }
+        pen.finish();
+        session.finish();
+        let trace = Trace::open(directory.path()).unwrap();
+        assert_eq!(trace.losses, []);
+        let locks = |what: &What| matches!(what, What::Acquire { .. } | What::Release { .. });
+        assert_eq!(trace.events().filter(|event| locks(&event.what)).count(), 30_000);
+        after_400
+    };
+    assert_eq!((run(false), run(true)), (1, 2));
+}
