@@ -2,7 +2,7 @@
 
 mod common;
 use baton_trace::{Address, Event, Lock, LockKind, Mode, Trace, What};
-use common::{Run, compiles, folder, locks, program, sleeping};
+use common::{Run, compiles, folder, library, locks, program, sleeping};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
@@ -246,6 +246,49 @@ fn the_edges_of_posix() {
     recorded("edges.c", &[], |trace| {
         balanced(trace, true);
     });
+}
+
+/// Copies programs and the libraries that they need to the same places below another root.
+fn copy_with_libraries(programs: &[&Path], root: &Path) {
+    let told = Command::new("ldd").args(programs).output().unwrap();
+    let told = String::from_utf8(told.stdout).unwrap();
+    // `NAME => PATH (ADDRESS)`, or `PATH (ADDRESS)`; the kernel's own page has no path.
+    let libraries = told.split_whitespace().filter(|word| word.starts_with('/') && !word.ends_with(':')).map(Path::new);
+    for file in programs.iter().copied().chain(libraries) {
+        let copy = root.join(file.strip_prefix("/").unwrap());
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::fs::copy(file, copy).unwrap();
+    }
+}
+
+/// The library is there in its new root, and the folder of the trace is not; or neither is.
+#[test]
+fn a_child_that_changes_its_root_runs() {
+    let may = Command::new("chroot").args(["/", "true"]).output().is_ok_and(|output| output.status.success());
+    if !may {
+        baton_needs::absent("right to change the root directory", "a_child_that_changes_its_root_runs");
+        return;
+    }
+    let echo = std::fs::canonicalize("/bin/echo").unwrap();
+    let script = format!("chroot \"$0\".root {} ran; exit $?", echo.display());
+    for library_too in [true, false] {
+        let directory = folder(if library_too { "root.with" } else { "root.without" });
+        let root = directory.with_added_extension("root");
+        let library = std::fs::canonicalize(library()).unwrap();
+        let programs = [echo.as_path(), library.as_path()];
+        copy_with_libraries(&programs[..1 + usize::from(library_too)], &root);
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).arg(&directory);
+        let ran = Run::of(command, &script).set("LD_PRELOAD", &library).set("BATON_TRACE", &directory).run();
+        let (out, err) = (String::from_utf8_lossy(&ran.output.stdout), String::from_utf8_lossy(&ran.output.stderr));
+        assert!(ran.output.status.success() && out == "ran\n", "{}: {}\n{out}{err}", ran.what, ran.output.status);
+        // Without the library it is the loader that says so.
+        assert_eq!(err.matches("runs unrecorded").count(), usize::from(library_too), "{}: {err}", ran.what);
+        // The shell and, until it changes the program, its child.
+        assert!(!whole(&directory).processes.is_empty());
+        std::fs::remove_dir_all(&root).unwrap();
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
 }
 
 /// A shell under the library, recorded; what it executes cannot be.
