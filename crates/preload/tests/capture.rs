@@ -1,9 +1,11 @@
 //! What is recorded of programs: everything, in the right order, whatever becomes of them.
 
 mod common;
+use baton_report::symbols::Symbols;
+use baton_trace::analysis::{Analysis, Window};
 use baton_trace::{Address, Event, Lock, LockKind, Mode, Trace, What};
 use common::{Run, compiles, folder, library, locks, program, sleeping};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -179,6 +181,45 @@ fn hard_programs() {
             "the library that came late"
         );
     });
+}
+
+/// Each library lies where the one before lay: its mutex and its calls have its own names.
+#[test]
+fn libraries_that_lie_in_one_place_in_turn() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/part.c");
+    let libraries = folder("turns.libraries");
+    std::fs::create_dir_all(&libraries).unwrap();
+    let mut arguments = Vec::new();
+    for name in ["one", "two", "six"] {
+        let path = libraries.join(format!("{name}.so"));
+        let mut command = Command::new("cc");
+        command.args(["-O2", "-g", "-shared", "-fPIC", "-pthread", "-o"]).arg(&path).arg(&source);
+        command.args(["LOCK=lock", "WORK=work", "LATE=late"].map(|define| format!("-D{define}_{name}")));
+        assert!(command.status().unwrap().success());
+        arguments.extend([path.to_str().unwrap().to_owned(), name.to_owned()]);
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    recorded("turns.c", &arguments, |trace| {
+        let ours =
+            || trace.processes[0].modules.iter().filter(|module| Path::new(&module.path).starts_with(&libraries));
+        let places: BTreeSet<Address> = ours().map(|module| module.start).collect();
+        assert!(ours().count() == 4 * 3 && places.len() == 1, "not in one place, in turn: {places:x?}");
+        let (analysis, mut symbols) = (Analysis::of(trace, Window::whole(trace)), Symbols::new());
+        let mut taken: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for lock in &analysis.locks {
+            let object = &lock.object;
+            let name = symbols.data(trace, object.process, object.address, object.loaded).unwrap_or_default();
+            for (site, stats) in lock.stats.sites.iter().filter(|_| name.starts_with("lock_")) {
+                let frames = symbols.site(trace, object.process, *site);
+                *taken.entry((name.clone(), frames[0].function.clone())).or_default() += stats.acquisitions;
+            }
+        }
+        let both = |name: &str| {
+            [("work", 400), ("late", 4)].map(|(what, n)| ((format!("lock_{name}"), format!("{what}_{name}")), n))
+        };
+        assert_eq!(taken, ["one", "two", "six"].iter().flat_map(|name| both(name)).collect());
+    });
+    std::fs::remove_dir_all(&libraries).unwrap();
 }
 
 /// What they do after their end is recorded, too, and the threads are told apart all the same.

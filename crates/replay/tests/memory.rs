@@ -108,7 +108,7 @@ fn contended(i: u64, t: u64, put: &mut dyn FnMut(u64, u64, What)) {
 
 /// Threads that take from one store, one more often than the other.
 fn shared_out(i: u64, t: u64, put: &mut dyn FnMut(u64, u64, What)) {
-    let (lock, site, thread) = (Lock::mutex(64), SiteId(1), u64::from(i % 3 == 0));
+    let (lock, site, thread) = (Lock::mutex(64), SiteId(1), u64::from(i.is_multiple_of(3)));
     put(t, thread, What::Acquire { lock, mode: MODE, site });
     put(t + 1000 + i * 31 % 200, thread, What::Release { lock, mode: MODE, site });
 }

@@ -263,6 +263,9 @@ impl<'a> Walk<'a> {
             What::ProbeCost { probe: 0, picoseconds } => self.probe_ps = Some(picoseconds),
             What::ProbeCost { .. } | What::CondMutex { .. } => {}
             What::Pause { ticks } => self.states[id].pause += ticks,
+            What::Unloaded { start, pages } => {
+                self.objects.forget_between(process, start, start.saturating_add(u64::from(pages) << 12));
+            }
             What::Attribute { address, value } => self.objects.attribute((process, address), value),
             What::Acquire { lock, mode, site } => {
                 self.counted(id, t, lock, process, site);
