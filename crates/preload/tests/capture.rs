@@ -1,9 +1,11 @@
 //! What is recorded of programs: everything, in the right order, whatever becomes of them.
 
 mod common;
+use baton_report::symbols::Symbols;
+use baton_trace::analysis::{Analysis, Window};
 use baton_trace::{Address, Event, Lock, LockKind, Mode, Trace, What};
-use common::{Run, compiles, folder, locks, program, sleeping};
-use std::collections::BTreeMap;
+use common::{Run, compiles, folder, library, locks, program, sleeping};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -181,6 +183,45 @@ fn hard_programs() {
     });
 }
 
+/// Each library lies where the one before lay: its mutex and its calls have its own names.
+#[test]
+fn libraries_that_lie_in_one_place_in_turn() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/part.c");
+    let libraries = folder("turns.libraries");
+    std::fs::create_dir_all(&libraries).unwrap();
+    let mut arguments = Vec::new();
+    for name in ["one", "two", "six"] {
+        let path = libraries.join(format!("{name}.so"));
+        let mut command = Command::new("cc");
+        command.args(["-O2", "-g", "-shared", "-fPIC", "-pthread", "-o"]).arg(&path).arg(&source);
+        command.args(["LOCK=lock", "WORK=work", "LATE=late"].map(|define| format!("-D{define}_{name}")));
+        assert!(command.status().unwrap().success());
+        arguments.extend([path.to_str().unwrap().to_owned(), name.to_owned()]);
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    recorded("turns.c", &arguments, |trace| {
+        let ours =
+            || trace.processes[0].modules.iter().filter(|module| Path::new(&module.path).starts_with(&libraries));
+        let places: BTreeSet<Address> = ours().map(|module| module.start).collect();
+        assert!(ours().count() == 4 * 3 && places.len() == 1, "not in one place, in turn: {places:x?}");
+        let (analysis, mut symbols) = (Analysis::of(trace, Window::whole(trace)), Symbols::new());
+        let mut taken: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for lock in &analysis.locks {
+            let object = &lock.object;
+            let name = symbols.data(trace, object.process, object.address, object.loaded).unwrap_or_default();
+            for (site, stats) in lock.stats.sites.iter().filter(|_| name.starts_with("lock_")) {
+                let frames = symbols.site(trace, object.process, *site);
+                *taken.entry((name.clone(), frames[0].function.clone())).or_default() += stats.acquisitions;
+            }
+        }
+        let both = |name: &str| {
+            [("work", 400), ("late", 4)].map(|(what, n)| ((format!("lock_{name}"), format!("{what}_{name}")), n))
+        };
+        assert_eq!(taken, ["one", "two", "six"].iter().flat_map(|name| both(name)).collect());
+    });
+    std::fs::remove_dir_all(&libraries).unwrap();
+}
+
 /// What they do after their end is recorded, too, and the threads are told apart all the same.
 #[test]
 fn threads_that_lock_after_their_end() {
@@ -246,6 +287,49 @@ fn the_edges_of_posix() {
     recorded("edges.c", &[], |trace| {
         balanced(trace, true);
     });
+}
+
+/// Copies programs and the libraries that they need to the same places below another root.
+fn copy_with_libraries(programs: &[&Path], root: &Path) {
+    let told = Command::new("ldd").args(programs).output().unwrap();
+    let told = String::from_utf8(told.stdout).unwrap();
+    // `NAME => PATH (ADDRESS)`, or `PATH (ADDRESS)`; the kernel's own page has no path.
+    let libraries = told.split_whitespace().filter(|word| word.starts_with('/') && !word.ends_with(':')).map(Path::new);
+    for file in programs.iter().copied().chain(libraries) {
+        let copy = root.join(file.strip_prefix("/").unwrap());
+        std::fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::fs::copy(file, copy).unwrap();
+    }
+}
+
+/// The library is there in its new root, and the folder of the trace is not; or neither is.
+#[test]
+fn a_child_that_changes_its_root_runs() {
+    let may = Command::new("chroot").args(["/", "true"]).output().is_ok_and(|output| output.status.success());
+    if !may {
+        baton_needs::absent("right to change the root directory", "a_child_that_changes_its_root_runs");
+        return;
+    }
+    let echo = std::fs::canonicalize("/bin/echo").unwrap();
+    let script = format!("chroot \"$0\".root {} ran; exit $?", echo.display());
+    for library_too in [true, false] {
+        let directory = folder(if library_too { "root.with" } else { "root.without" });
+        let root = directory.with_added_extension("root");
+        let library = std::fs::canonicalize(library()).unwrap();
+        let programs = [echo.as_path(), library.as_path()];
+        copy_with_libraries(&programs[..1 + usize::from(library_too)], &root);
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).arg(&directory);
+        let ran = Run::of(command, &script).set("LD_PRELOAD", &library).set("BATON_TRACE", &directory).run();
+        let (out, err) = (String::from_utf8_lossy(&ran.output.stdout), String::from_utf8_lossy(&ran.output.stderr));
+        assert!(ran.output.status.success() && out == "ran\n", "{}: {}\n{out}{err}", ran.what, ran.output.status);
+        // Without the library it is the loader that says so.
+        assert_eq!(err.matches("runs unrecorded").count(), usize::from(library_too), "{}: {err}", ran.what);
+        // The shell and, until it changes the program, its child.
+        assert!(!whole(&directory).processes.is_empty());
+        std::fs::remove_dir_all(&root).unwrap();
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
 }
 
 /// A shell under the library, recorded; what it executes cannot be.

@@ -4,6 +4,7 @@
 //! | room | holds |
 //! | --- | --- |
 //! | [`program`] | what a trace becomes: a script a thread |
+//! | [`ops`] | its steps, packed |
 //! | [`compile`](mod@compile) | from a trace to a program |
 //! | [`run`](mod@run) | a program on a chip under one lock |
 //! | [`predict`](mod@predict) | many locks and seeds side by side, after a check against the recorded run |
@@ -16,6 +17,7 @@
 pub mod compile;
 mod lives;
 pub mod network;
+mod ops;
 pub mod predict;
 pub mod program;
 pub mod run;

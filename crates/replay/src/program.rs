@@ -1,5 +1,6 @@
 //! What a trace becomes: a script for each thread, and what the scripts share. Durations are cycles of the chip.
 
+pub use crate::ops::Ops;
 use baton_units::Cycles;
 use serde::Serialize;
 
@@ -47,7 +48,47 @@ pub struct Script {
     /// round.
     pub cpus: Vec<u32>,
     /// What it does.
-    pub ops: Vec<Op>,
+    pub ops: Ops,
+}
+
+/// Items that threads take, one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Store {
+    ops: Ops,
+    /// Where each item ends.
+    ends: Vec<usize>,
+}
+
+impl Store {
+    /// An empty one, for so many items of so many steps in all.
+    pub(crate) fn with_room(items: usize, steps: usize) -> Store {
+        Store { ops: Ops::with_room(steps), ends: Vec::with_capacity(items) }
+    }
+
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// There are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The steps of an item.
+    ///
+    /// # Panics
+    /// If there are not so many items.
+    pub fn item(&self, number: usize) -> impl ExactSizeIterator<Item = Op> + '_ {
+        let from = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.ops.between(from, self.ends[number])
+    }
+
+    /// Adds an item.
+    pub(crate) fn push(&mut self, item: impl Iterator<Item = Op>) {
+        self.ops.append(item);
+        self.ends.push(self.ops.len());
+    }
 }
 
 /// A lock.
@@ -118,7 +159,7 @@ pub struct Program {
     /// Its threads. The first one is there from the start.
     pub threads: Vec<Script>,
     /// What threads take from when they come to [`Op::Share`]: items, in the order in which they are taken.
-    pub stores: Vec<Vec<Vec<Op>>>,
+    pub stores: Vec<Store>,
     /// Its locks, by the numbers in [`Op::Lock`].
     pub locks: Vec<LockSpec>,
     /// How many reader-writer locks it has.
@@ -149,7 +190,7 @@ impl Program {
     /// Steps of all threads. That a thread takes from a store is one for each that does.
     pub fn steps(&self) -> u64 {
         let own = self.threads.iter().map(|thread| thread.ops.len() as u64).sum::<u64>();
-        own + self.stores.iter().flatten().map(|item| item.len() as u64).sum::<u64>()
+        own + self.stores.iter().map(|store| store.ops.len() as u64).sum::<u64>()
     }
 }
 

@@ -2,7 +2,7 @@
 //! in turn, so the work grows with the threads. It holds only where threads do not depend on each other but through
 //! locks, so a program whose threads meet at barriers, signal each other or start each other is refused.
 
-use crate::program::{Op, Program, Script};
+use crate::program::{Op, Ops, Program, Script};
 use thiserror::Error;
 
 /// Why a program cannot be scaled.
@@ -36,8 +36,8 @@ pub enum ScaleError {
 
 /// The program with `threads` threads started by its first one, and the model in a sentence.
 pub fn to(mut program: Program, threads: u32) -> Result<(Program, String), ScaleError> {
-    let started = |ops: &[Op]| -> Vec<u32> {
-        ops.iter().filter_map(|op| if let Op::Spawn(thread) = op { Some(*thread) } else { None }).collect()
+    let started = |ops: &Ops| -> Vec<u32> {
+        ops.iter().filter_map(|op| if let Op::Spawn(thread) = op { Some(thread) } else { None }).collect()
     };
     let Some(first) = program.threads.first() else { return Err(ScaleError::Alone) };
     let workers = started(&first.ops);
@@ -80,11 +80,11 @@ pub fn to(mut program: Program, threads: u32) -> Result<(Program, String), Scale
         program.threads.push(script);
     }
     let ops = &mut program.threads[0].ops;
-    let after = |ops: &[Op], is: fn(&Op) -> bool| ops.iter().rposition(is).map_or(ops.len(), |at| at + 1);
+    let after = |ops: &Ops, is: fn(Op) -> bool| ops.iter().rposition(is).map_or(ops.len(), |at| at + 1);
     let joins = after(ops, |op| matches!(op, Op::Join(_)));
-    ops.splice(joins..joins, further.iter().map(|&thread| Op::Join(thread)));
+    ops.insert(joins, further.iter().map(|&thread| Op::Join(thread)));
     let spawns = after(ops, |op| matches!(op, Op::Spawn(_)));
-    ops.splice(spawns..spawns, further.iter().map(|&thread| Op::Spawn(thread)));
+    ops.insert(spawns, further.iter().map(|&thread| Op::Spawn(thread)));
     let model = format!(
         "{threads} threads where {has} were recorded: each further thread repeats what a recorded one did, so there is \
          {:.1} times the work",

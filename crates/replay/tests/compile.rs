@@ -5,7 +5,7 @@ mod common;
 
 use baton_chip::Chip;
 use baton_replay::compile::{Probes, Work, compile, compile_with};
-use baton_replay::program::{Op, Program};
+use baton_replay::program::{Op, Program, Store};
 use baton_replay::scale::{self, ScaleError};
 use baton_replay::{Ask, predict};
 use baton_trace::{
@@ -81,7 +81,7 @@ fn gaps_are_work_and_waits_are_not() {
         Op::Unlock(0),
         Op::Work(100 - 25),
     ];
-    assert_eq!(program.threads[0].ops, ops);
+    assert_eq!(program.threads[0].ops.to_vec(), ops);
     assert_eq!(program.measured.0, 9801);
     assert_eq!((program.around.before.0, program.around.behind.0), (600, 200));
 }
@@ -96,7 +96,7 @@ fn what_writes_a_release_down_still_holds_the_lock() {
         (1601, 0, END),
     ]);
     let ops = [Op::Work(1000), Op::Lock(0), Op::Work(499 + 30), Op::Unlock(0), Op::Work(100 - 30)];
-    assert_eq!(program.threads[0].ops, ops);
+    assert_eq!(program.threads[0].ops.to_vec(), ops);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn recording_is_subtracted_by_event_and_pause() {
         (1600, 0, END),
     ];
     let program = compile(&trace(&events), &chip(), Probes::Subtracted);
-    assert_eq!(program.threads[0].ops[..3], [Op::Work(970), Op::Lock(0), Op::Work(499 - 200 - 30)]);
+    assert_eq!(program.threads[0].ops.to_vec()[..3], [Op::Work(970), Op::Lock(0), Op::Work(499 - 200 - 30)]);
     assert!(program.probe.recorded);
 }
 
@@ -128,7 +128,7 @@ fn blocked_time_is_a_delay_and_ready_time_is_left_out() {
         (1100, 0, release()),
         (1101, 0, END),
     ]);
-    let ops = &program.threads[0].ops;
+    let ops = &program.threads[0].ops.to_vec();
     assert_eq!(ops[..3], [Op::Work(300), Op::Delay(500), Op::Lock(0)], "{ops:?}");
 }
 
@@ -151,7 +151,7 @@ fn cpu_time_tells_sleep_from_work_in_the_longest_gap() {
     events.extend(contend(10_004_000, 1_004_000));
     events.extend([(10_005_000, 0, release()), (10_006_000, 0, END)]);
     let program = program(&events);
-    let slept: u64 = program.threads[0].ops.iter().map(|op| if let Op::Delay(n) = op { *n } else { 0 }).sum();
+    let slept: u64 = program.threads[0].ops.to_vec().iter().map(|op| if let Op::Delay(n) = op { *n } else { 0 }).sum();
     assert!((8_990_000..9_010_000).contains(&slept), "{slept}");
 }
 
@@ -179,10 +179,10 @@ fn a_condition_wait_is_a_token_of_its_signal() {
         (911, 0, END),
         (911, 1, END),
     ]);
-    let waiter = &program.threads[0].ops;
+    let waiter = &program.threads[0].ops.to_vec();
     let at = waiter.iter().position(|op| *op == Op::TokenWait(0)).unwrap();
     assert_eq!((waiter[at - 1], waiter[at + 1]), (Op::Unlock(0), Op::Lock(0)), "{waiter:?}");
-    assert!(program.threads[1].ops.contains(&Op::TokenPost(0)));
+    assert!(program.threads[1].ops.to_vec().contains(&Op::TokenPost(0)));
     assert!(waiter.iter().any(|op| matches!(op, Op::Delay(590..=610))), "a time-out is a delay: {waiter:?}");
     assert_eq!(program.replayability.unmatched_waits, 1, "the last wait released a lock that it did not hold");
 }
@@ -231,11 +231,13 @@ fn unequal_shares_of_threads_of_one_kind_are_dynamic_work() {
     for (counts, dynamic, items) in [([100, 100], 0, None), ([100, 101], 0, None), ([150, 50], 200, Some(149 + 49))] {
         let (recorded, shared) = shares(counts);
         assert_eq!((recorded, shared.replayability.dynamic), (dynamic, 0));
-        assert_eq!(shared.stores.first().map(Vec::len), items);
-        let takes = |thread: usize| shared.threads[thread].ops.iter().filter(|op| **op == Op::Share(0)).count();
+        assert_eq!(shared.stores.first().map(Store::len), items);
+        let takes =
+            |thread: usize| shared.threads[thread].ops.to_vec().iter().filter(|op| **op == Op::Share(0)).count();
         assert_eq!((takes(1), takes(2)), if items.is_some() { (1, 1) } else { (0, 0) });
         // What each thread's last acquisition is followed by stays its own.
-        let own = |thread: usize| shared.threads[thread].ops.iter().filter(|op| matches!(op, Op::Lock(_))).count();
+        let own =
+            |thread: usize| shared.threads[thread].ops.to_vec().iter().filter(|op| matches!(op, Op::Lock(_))).count();
         assert_eq!([own(1), own(2)], if items.is_some() { [1, 1] } else { counts.map(|n| n as usize) });
     }
 }
@@ -266,8 +268,9 @@ fn takes(n: u64, from: u64, each: &[What]) -> Vec<(u64, What)> {
 #[test]
 fn items_are_in_the_order_in_which_they_were_taken() {
     let program = kind(&takes(30, 1000, &[]), &takes(10, 1050, &[]));
-    let work = |item: &Vec<Op>| item.iter().map(|op| if let Op::Work(cycles) = op { *cycles } else { 0 }).sum::<u64>();
-    let works: Vec<u64> = program.stores[0].iter().map(work).collect();
+    let store = &program.stores[0];
+    let work = |item| store.item(item).map(|op| if let Op::Work(cycles) = op { cycles } else { 0 }).sum::<u64>();
+    let works: Vec<u64> = (0..store.len()).map(work).collect();
     // One thread's items and the other's by turns, then those of the first alone: 100 ticks each.
     assert_eq!(works.len(), 29 + 9);
     // Less what taking the lock costs.
@@ -310,7 +313,7 @@ fn a_recursive_lock_is_taken_once_and_a_second_life_is_another_lock() {
         (70, 0, release()),
     ]);
     let locks: Vec<_> = program.threads[0].ops.iter().filter(|op| !matches!(op, Op::Work(_))).collect();
-    assert_eq!(locks, [&Op::Lock(0), &Op::Unlock(0), &Op::Lock(1), &Op::Unlock(1)]);
+    assert_eq!(locks, [Op::Lock(0), Op::Unlock(0), Op::Lock(1), Op::Unlock(1)]);
 }
 
 #[test]
@@ -343,7 +346,10 @@ fn barriers_semaphores_and_families_are_replayed() {
     let trace = trace(&events);
     let program = compile(&trace, &chip(), Probes::Kept);
     assert_eq!((&program.barriers, &program.semaphores), (&vec![2], &vec![1]));
-    assert!(program.threads[0].ops.contains(&Op::Spawn(1)) && program.threads[0].ops.contains(&Op::Join(1)));
+    assert!(
+        program.threads[0].ops.to_vec().contains(&Op::Spawn(1))
+            && program.threads[0].ops.to_vec().contains(&Op::Join(1))
+    );
     assert_eq!((program.threads[0].at.is_some(), program.threads[1].at), (true, None));
     let ask = Ask { choices: Vec::new(), networks: Vec::new(), seeds: 1, cpus: None, threads: None };
     let prediction = predict(&trace, &chip(), &ask, &|| {}).unwrap();
@@ -369,7 +375,7 @@ fn a_semaphore_that_signals_is_a_token_a_unit() {
     let trace = trace(&events);
     let program = compile(&trace, &chip(), Probes::Kept);
     let steps = |thread: usize| -> Vec<Op> {
-        program.threads[thread].ops.iter().copied().filter(|op| !matches!(op, Op::Work(_))).collect()
+        program.threads[thread].ops.iter().filter(|op| !matches!(op, Op::Work(_))).collect()
     };
     assert_eq!((steps(0), steps(1)), (vec![Op::TokenWait(0)], vec![Op::TokenPost(0)]), "the first unit was there");
     let ask = Ask { choices: Vec::new(), networks: Vec::new(), seeds: 1, cpus: None, threads: None };
@@ -417,7 +423,7 @@ fn more_threads_repeat_the_recorded_ones() {
     }
     let program = program(&events);
     let (more, model) = scale::to(program.clone(), 5).unwrap();
-    let count = |is: fn(&Op) -> bool| more.threads[0].ops.iter().filter(|op| is(op)).count();
+    let count = |is: fn(&Op) -> bool| more.threads[0].ops.to_vec().iter().filter(|op| is(op)).count();
     assert_eq!((count(|op| matches!(op, Op::Spawn(_))), count(|op| matches!(op, Op::Join(_)))), (5, 5));
     assert_eq!(more.threads[3].ops, more.threads[1].ops);
     assert!(model.contains("2.5 times the work"), "{model}");
@@ -493,7 +499,7 @@ fn a_mutex_that_another_thread_gives_up_is_a_semaphore() {
     ]);
     let steps = |thread: usize| {
         let ops = program.threads[thread].ops.iter().filter(|op| !matches!(op, Op::Work(_) | Op::Delay(_)));
-        ops.copied().collect::<Vec<_>>()
+        ops.collect::<Vec<_>>()
     };
     assert!(steps(0).contains(&Op::SemTake(0)) && !steps(0).contains(&Op::Lock(0)), "{:?}", steps(0));
     assert_eq!(steps(1).iter().filter(|op| **op == Op::SemPost(0)).count(), 2, "{:?}", steps(1));
@@ -522,7 +528,7 @@ fn a_meeting_that_nobody_left_holds_up_no_replay() {
     let program = program(&events);
     assert_eq!(program.barriers, [2], "never three, though three stood there between an arrival and a leaving");
     for thread in &program.threads {
-        assert_eq!(thread.ops.iter().filter(|op| **op == Op::Meet(0)).count(), 2);
+        assert_eq!(thread.ops.iter().filter(|op| *op == Op::Meet(0)).count(), 2);
     }
 }
 
@@ -537,7 +543,7 @@ fn a_handle_of_an_earlier_thread_is_not_the_new_ones() {
         (30, 0, What::Created { handle: 7, error: 0 }),
         (40, 2, What::ThreadEnd { handle: 7 }),
     ]);
-    assert!(program.threads[0].ops.contains(&Op::Spawn(2)), "{:?}", program.threads[0].ops);
+    assert!(program.threads[0].ops.to_vec().contains(&Op::Spawn(2)), "{:?}", program.threads[0].ops.to_vec());
 }
 
 #[test]
@@ -548,7 +554,8 @@ fn stalls_of_holds_are_cut_and_drawn_anew() {
         events.extend([(t, 0, acquire()), (t + 200 + i % 3 + stall, 0, release())]);
     }
     let longest = |program: &Program| {
-        let held = program.threads[0].ops.windows(2).filter(|pair| matches!(pair[0], Op::Lock(_)));
+        let ops = program.threads[0].ops.to_vec();
+        let held = ops.windows(2).filter(|pair| matches!(pair[0], Op::Lock(_)));
         held.filter_map(|pair| if let Op::Work(cycles) = pair[1] { Some(cycles) } else { None }).max().unwrap()
     };
     let kept = compile(&trace(&events), &chip(), Probes::Kept);
@@ -642,5 +649,5 @@ fn a_thread_that_begins_twice_is_started_once() {
         events.push((t + 2, 0, What::Created { handle: 5, error: 0 }));
     }
     let program = program(&events);
-    assert_eq!(program.threads[0].ops.iter().filter(|op| **op == Op::Spawn(1)).count(), 1);
+    assert_eq!(program.threads[0].ops.to_vec().iter().filter(|op| **op == Op::Spawn(1)).count(), 1);
 }

@@ -93,7 +93,7 @@ fn the_result_does_not_depend_on_the_number_of_workers() {
 fn a_recorded_wait_begins_when_it_has_been_written_down() {
     let hold = |at, cycles| Script {
         at: Some(Cycles(at)),
-        ops: vec![Op::Lock(0), Op::Work(cycles), Op::Unlock(0)],
+        ops: vec![Op::Lock(0), Op::Work(cycles), Op::Unlock(0)].into(),
         ..Script::default()
     };
     let program = Program {
@@ -163,7 +163,7 @@ fn a_replay_that_fails_costs_its_own_row() {
     let rows = ask(&[("mcs", Wait::SpinPark(128)), ("ticket", Wait::Futex)], 2);
     let mut ran = baton_replay::predict::run_all(&trace, &chip, &rows, &|| {}).unwrap();
     let stuck = {
-        let waits = Script { at: Some(Cycles(0)), ops: vec![Op::TokenWait(0)], ..Script::default() };
+        let waits = Script { at: Some(Cycles(0)), ops: vec![Op::TokenWait(0)].into(), ..Script::default() };
         let program = Program { threads: vec![waits], tokens: 1, ..Program::default() };
         let choice = Choice { lock: "mcs".into(), wait: Wait::SpinPark(128) };
         run(&Arc::new(program), &chip, &Setup { choice, seed: 1, cpus: 1, limit: None }).unwrap_err()

@@ -435,6 +435,13 @@ pub enum What {
         /// Picoseconds an event.
         picoseconds: u64,
     },
+    /// An object file was unloaded: what lies in its place from here on has nothing to do with it. Its locks' lives end.
+    Unloaded {
+        /// First address.
+        start: Address,
+        /// Pages of 4 KiB (24 bits).
+        pages: u32,
+    },
     /// The writer itself took so long here (a new segment): not the program's time.
     Pause {
         /// Length, in ticks of the trace's clock, ending at this event's time.

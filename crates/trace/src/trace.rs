@@ -39,7 +39,9 @@ pub struct Process {
     pub parent: u32,
     /// Call sites: return addresses, innermost first.
     pub sites: BTreeMap<SiteId, Vec<Address>>,
-    /// Loaded object files.
+    /// When they were seen first: in which object file an address lies may change.
+    pub site_times: BTreeMap<SiteId, Ticks>,
+    /// Loaded object files, by the beginnings of their lives.
     pub modules: Vec<Module>,
     /// Why it stopped recording before its end, and from when on events may be missing.
     pub stopped: Option<(StopReason, Ticks)>,
@@ -64,6 +66,13 @@ pub struct Module {
     pub build_id: Vec<u8>,
     /// Its path, as the loader has it.
     pub path: String,
+    /// From when on it was seen, and from when on it was no longer there.
+    pub life: (Ticks, Ticks),
+}
+
+impl Module {
+    /// The life of one that was there all the time.
+    pub const ALWAYS: (Ticks, Ticks) = (Ticks(0), Ticks(u64::MAX));
 }
 
 /// A thread of the run.
@@ -143,10 +152,17 @@ impl Trace {
         self.processes.get(process.0 as usize).and_then(|p| p.sites.get(&site)).map_or(&[], Vec::as_slice)
     }
 
-    /// The object file that an address lies in. Of two that overlap (one was unloaded) the later.
-    pub fn module(&self, process: ProcessIndex, address: Address) -> Option<&Module> {
+    /// The object file in which an address lay at a time. It may have been written down a little later than it was first met, so it is
+    /// the first one there whose life was not over.
+    pub fn module(&self, process: ProcessIndex, address: Address, time: Ticks) -> Option<&Module> {
         let modules = &self.processes.get(process.0 as usize)?.modules;
-        modules.iter().rev().find(|m| (m.start..m.end).contains(&address))
+        let mut there = modules.iter().filter(|module| (module.start..module.end).contains(&address));
+        there.clone().find(|module| time < module.life.1).or_else(|| there.next_back())
+    }
+
+    /// When a call site was seen first.
+    pub fn site_time(&self, process: ProcessIndex, site: SiteId) -> Ticks {
+        self.processes.get(process.0 as usize).and_then(|p| p.site_times.get(&site)).copied().unwrap_or_default()
     }
 
     /// Name of a marker or region.

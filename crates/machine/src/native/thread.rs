@@ -6,9 +6,10 @@
 //! owner the kernel no longer knows.
 
 use crate::Local;
-use core::cell::Cell;
+use core::cell::{Cell, UnsafeCell};
+use core::mem::MaybeUninit;
 use core::ptr::{NonNull, null, null_mut};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 thread_local! {
     /// The thread's storage; null while it has none.
@@ -106,6 +107,28 @@ fn free(index: u32) {
     TAKEN[index as usize / PIECE].fetch_and(!(1 << (index as usize % PIECE)), Ordering::Release);
 }
 
+/// Pieces for threads that take their first lock when there is no memory left. They take none until they are used.
+struct Reserve {
+    pieces: UnsafeCell<[MaybeUninit<[Place; PIECE]>; Reserve::SIZE]>,
+    used: AtomicUsize,
+}
+
+// SAFETY: each piece is given out once.
+unsafe impl Sync for Reserve {}
+static RESERVE: Reserve =
+    Reserve { pieces: UnsafeCell::new([const { MaybeUninit::zeroed() }; Reserve::SIZE]), used: AtomicUsize::new(0) };
+
+impl Reserve {
+    const SIZE: usize = 8;
+
+    /// Memory for a piece, all zero.
+    fn take(&self) -> *mut [Place; PIECE] {
+        let next = self.used.fetch_add(1, Ordering::Relaxed);
+        assert!(next < Reserve::SIZE, "no memory for the storage of threads, and the reserve is used up");
+        self.pieces.get().cast::<[Place; PIECE]>().wrapping_add(next)
+    }
+}
+
 /// The place of a number, mapped if it is not yet. Straight from the kernel: the caller may be an allocator.
 fn place(index: u32) -> &'static Place {
     let piece = &PIECES[index as usize / PIECE];
@@ -115,17 +138,21 @@ fn place(index: u32) -> &'static Place {
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: new memory, at a place that the kernel chooses; pages are aligned to more than a place is.
         let new = unsafe { libc::mmap(null_mut(), bytes, access, kind, -1, 0) };
-        assert!(new != libc::MAP_FAILED, "no memory for the storage of threads");
-        at = match piece.compare_exchange(null_mut(), new.cast(), Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => new.cast(),
+        let mapped = new != libc::MAP_FAILED;
+        let new = if mapped { new.cast() } else { RESERVE.take() };
+        at = match piece.compare_exchange(null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => new,
             Err(theirs) => {
-                // SAFETY: another thread was first; no thread has seen ours.
-                unsafe { libc::munmap(new, bytes) };
+                // A piece of the reserve stays taken.
+                if mapped {
+                    // SAFETY: another thread was first; no thread has seen ours.
+                    unsafe { libc::munmap(new.cast(), bytes) };
+                }
                 theirs
             }
         };
     }
-    // SAFETY: mapped for ever. All zero, as new memory is, is a place: number 0, words 0, no endings, no owner.
+    // SAFETY: mapped for ever, or of the reserve. All zero, as new memory is, is a place: number 0, words 0, no endings, no owner.
     unsafe { &(&*at)[index as usize % PIECE] }
 }
 

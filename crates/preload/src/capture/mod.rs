@@ -24,7 +24,7 @@ mod switches;
 
 pub use baton_trace::WakeReason;
 pub use events::*;
-pub use modules::before_dlclose;
+pub use modules::list as list_modules;
 pub use sites::Stacks;
 pub use switches::Ring;
 
@@ -97,7 +97,7 @@ pub fn say_unrecorded(directory: Option<&CStr>, error: OpenError) {
 pub fn begin() {
     if SESSION.is_open() {
         let thread = thread::current();
-        modules::record();
+        modules::list();
         cost::measure(thread);
     }
 }
@@ -141,7 +141,7 @@ pub fn thread_ends(thread: &Thread) {
 pub fn finish() {
     if SESSION.is_open() {
         if !crate::fork::in_child() {
-            modules::record();
+            modules::list();
         }
         if let Some(thread) = thread::existing() {
             thread.switches.empty(thread);

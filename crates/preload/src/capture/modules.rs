@@ -1,19 +1,61 @@
 //! Which object files are loaded where, so that addresses can be told by name afterwards.
 //!
-//! Taken down at start, before a `dlclose` and at exit, when the loader's list is walked; and whenever a call site turns up in
+//! Taken down at start, before and after a `dlclose`, and at exit, when the loader's list is walked; and whenever a call site turns up in
 //! an object file that is not known yet. The list is read under the loader's lock, so only where the program is inside the
 //! loader itself or about to be: anywhere else a thread that holds one of the program's locks could wait for a
 //! constructor that waits for that lock. A single address is looked up without a lock (`_dl_find_object`, glibc 2.35).
 
 use super::SESSION;
 use crate::thread;
+use baton_trace::What;
 use baton_trace::writer::{ModuleInfo, SiteAnswer, SiteTable};
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 use libc::{Elf64_Ehdr, Elf64_Phdr};
 
-/// Modules written down: their first address and the hash of their path.
-static SEEN: SiteTable<4096> = SiteTable::new();
+/// Numbers of modules, by a hash of where they lie and what they are; kept when they are unloaded.
+static SEEN: SiteTable<MODULES> = SiteTable::new();
+const MODULES: usize = 4096;
+/// What is known of each.
+static ALL: [Known; MODULES] = [const { Known::new() }; MODULES];
+/// How often one was unloaded.
+static UNLOADS: AtomicU32 = AtomicU32::new(0);
+
+struct Known {
+    /// It is loaded, and written down.
+    living: AtomicBool,
+    start: AtomicU64,
+    end: AtomicU64,
+}
+
+impl Known {
+    const fn new() -> Known {
+        Known { living: AtomicBool::new(false), start: AtomicU64::new(0), end: AtomicU64::new(0) }
+    }
+}
+
+/// A set of modules.
+struct Set([u64; MODULES / 64]);
+
+impl Set {
+    fn living() -> Set {
+        let word = |word: usize| {
+            let living = |bit: &usize| ALL[word * 64 + bit].living.load(Relaxed);
+            (0..64).filter(living).fold(0, |bits, bit| bits | 1 << bit)
+        };
+        Set(core::array::from_fn(word))
+    }
+
+    fn remove(&mut self, module: u32) {
+        self.0[module as usize / 64] &= !(1 << (module % 64));
+    }
+
+    fn each(&self, mut told: impl FnMut(u32)) {
+        for (word, bits) in (0..).zip(self.0) {
+            (0..64).filter(|bit| bits & 1 << bit != 0).for_each(|bit| told(word * 64 + bit));
+        }
+    }
+}
 
 /// The beginning of glibc's `struct dl_find_object`.
 #[repr(C)]
@@ -42,60 +84,83 @@ pub(super) fn start() {
     FIND_OBJECT.store(unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) }, Relaxed);
 }
 
-/// Writes down the modules that are new.
-pub(super) fn record() {
-    if SESSION.is_open() {
-        // SAFETY: the callback keeps nothing of what it is given.
-        crate::errno::kept(|| unsafe { libc::dl_iterate_phdr(Some(listed), core::ptr::null_mut()) });
+/// Writes down the modules that are new, and those that have gone.
+pub fn list() {
+    if !SESSION.is_open() {
+        return;
     }
+    // One that is met by another thread from now on is not missed below.
+    let mut gone = Set::living();
+    // SAFETY: the callback gets our set and keeps nothing of what it is given.
+    crate::errno::kept(|| unsafe { libc::dl_iterate_phdr(Some(listed), (&raw mut gone).cast()) });
+    gone.each(unload_gone);
 }
 
-/// Before the program unloads one.
-pub fn before_dlclose() {
-    record();
+/// How often a module was unloaded.
+pub(super) fn unloads() -> u32 {
+    UNLOADS.load(Relaxed)
 }
 
 /// In a fork's child, whose file knows none.
 pub(super) fn after_fork() {
     SEEN.clear();
+    ALL.iter().for_each(|known| known.living.store(false, Relaxed));
 }
 
-/// Writes down the module of a code address, if it is new. Without a lock: usable anywhere.
-pub(super) fn know(address: u64) {
+/// One has gone, if it is not there any more: the loader's list lacks those of other namespaces.
+fn unload_gone(module: u32) {
+    let known = &ALL[module as usize];
+    if know(known.start.load(Relaxed)) == Some(module) || !known.living.swap(false, Relaxed) {
+        return;
+    }
+    let place = known.start.load(Relaxed)..known.end.load(Relaxed);
+    let pages = (place.end - place.start).div_ceil(4096) as u32;
+    super::sites::unloaded(place.clone(), module);
+    UNLOADS.fetch_add(1, Relaxed);
+    thread::current().pen.post(&SESSION, What::Unloaded { start: place.start, pages });
+}
+
+/// The module of a code address, written down if it is new. Without a lock: usable anywhere.
+pub(super) fn know(address: u64) -> Option<u32> {
     let find = FIND_OBJECT.load(Relaxed);
     if find.is_null() {
-        return;
+        return None;
     }
     // SAFETY: this is the function's type in <dlfcn.h>; a module stays loaded while its code is being called from.
     unsafe {
         let find: FindObject = core::mem::transmute(find);
         let mut found: Found = core::mem::zeroed();
-        if find(core::ptr::with_exposed_provenance(address as usize), &mut found) == 0 {
-            let header = &*found.start;
-            // The first segment holds the file's header, and with it the program headers; else there is nothing to read.
-            if header.e_ident.starts_with(b"\x7fELF") {
-                let at = found.start.byte_add(header.e_phoff as usize).cast();
-                let headers = core::slice::from_raw_parts(at, header.e_phnum.into());
-                module((*found.link_map).bias, (*found.link_map).name, headers);
-            }
+        if find(core::ptr::with_exposed_provenance(address as usize), &mut found) != 0 {
+            return None;
         }
+        let header = &*found.start;
+        // The first segment holds the file's header, and with it the program headers; else there is nothing to read.
+        if !header.e_ident.starts_with(b"\x7fELF") {
+            return None;
+        }
+        let at = found.start.byte_add(header.e_phoff as usize).cast();
+        let headers = core::slice::from_raw_parts(at, header.e_phnum.into());
+        module((*found.link_map).bias, (*found.link_map).name, headers)
     }
 }
 
-unsafe extern "C" fn listed(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
-    // SAFETY: the loader hands us a module that stays loaded during the call.
+unsafe extern "C" fn listed(info: *mut libc::dl_phdr_info, _: usize, gone: *mut c_void) -> c_int {
+    // SAFETY: the loader hands us a module that stays loaded during the call, and the set that `list` gave it.
     unsafe {
-        let info = &*info;
-        module(info.dlpi_addr, info.dlpi_name, core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()));
+        let (info, gone) = (&*info, &mut *gone.cast::<Set>());
+        let headers = core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into());
+        if let Some(there) = module(info.dlpi_addr, info.dlpi_name, headers) {
+            gone.remove(there);
+        }
     }
     0
 }
 
-/// Writes one down, if it is new.
+/// The number of one, which is written down if it is new.
 ///
 /// # Safety
 /// The module is loaded: `name` is null or its name, `headers` are its program headers, `bias` is where it lies.
-unsafe fn module(bias: u64, name: *const c_char, headers: &[Elf64_Phdr]) {
+unsafe fn module(bias: u64, name: *const c_char, headers: &[Elf64_Phdr]) -> Option<u32> {
     let (mut start, mut end, mut build_id) = (u64::MAX, 0, &[][..]);
     for header in headers {
         let at = bias + header.p_vaddr;
@@ -112,14 +177,35 @@ unsafe fn module(bias: u64, name: *const c_char, headers: &[Elf64_Phdr]) {
             _ => {}
         }
     }
-    let mut buffer = [0u8; 1024];
     // SAFETY: a name, where there is one, ends with a zero byte.
     let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
-    let path = if name.is_empty() { executable(&mut buffer) } else { name.to_bytes() };
-    let hash = path.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
-    if start < end && matches!(SEEN.number(hash | 1), SiteAnswer::New(_)) {
+    let words = name.to_bytes().iter().chain(build_id);
+    let hash = words.fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let number = match SEEN.number(hash | 1) {
+        SiteAnswer::Known(number) | SiteAnswer::New(number) if start < end => number.0 - 1,
+        _ => return None,
+    };
+    let known = &ALL[number as usize];
+    if known.living.load(Relaxed) {
+        return Some(number);
+    }
+    known.start.store(start, Relaxed);
+    known.end.store(end, Relaxed);
+    if !known.living.swap(true, Relaxed) {
+        // One that the program's own closing did not tell of: glibc closes some itself.
+        let mut others = Set::living();
+        others.remove(number);
+        others.each(|other| {
+            let there = &ALL[other as usize];
+            if there.start.load(Relaxed) < end && start < there.end.load(Relaxed) {
+                unload_gone(other);
+            }
+        });
+        let mut buffer = [0u8; 1024];
+        let path = if name.is_empty() { executable(&mut buffer) } else { name.to_bytes() };
         thread::current().pen.define_module(&SESSION, ModuleInfo { bias, start, end, build_id, path });
     }
+    Some(number)
 }
 
 /// The program's own file, which the loader does not name.

@@ -19,20 +19,44 @@ static TABLE: SiteTable<SITES> = SiteTable::new();
 /// The number of the call site `at`.
 #[inline(always)]
 pub fn site(thread: &Thread, at: usize) -> SiteId {
-    match TABLE.number(at as u64) {
+    match TABLE.known(at as u64) {
+        Some(id) => id,
+        None => new(thread, at as u64),
+    }
+}
+
+/// One that is seen for the first time in this life of its object file.
+#[cold]
+fn new(thread: &Thread, at: u64) -> SiteId {
+    // The same file at the same place as before: its sites have their numbers.
+    if let Some(id) = modules::know(at).and_then(|module| TABLE.restore(at, aside(at, module))) {
+        return id;
+    }
+    number(thread, at, &[at])
+}
+
+fn number(thread: &Thread, key: u64, stack: &[u64]) -> SiteId {
+    match TABLE.number(key) {
         SiteAnswer::Known(id) => id,
-        SiteAnswer::New(id) => define(thread, id, &[at as u64]),
+        SiteAnswer::New(id) => {
+            for address in stack {
+                modules::know(*address);
+            }
+            thread.pen.define_site(&SESSION, id, stack);
+            id
+        }
         SiteAnswer::Full => full(thread),
     }
 }
 
-#[cold]
-fn define(thread: &Thread, id: SiteId, stack: &[u64]) -> SiteId {
-    for address in stack {
-        modules::know(*address);
-    }
-    thread.pen.define_site(&SESSION, id, stack);
-    id
+/// Under what a site stands while its object file is not loaded. Code addresses have 48 bits, numbers of modules fewer than 15.
+fn aside(address: u64, module: u32) -> u64 {
+    address | u64::from(module + 1) << 48
+}
+
+/// An object file was unloaded: what is called from its place from now on is another one's.
+pub(super) fn unloaded(place: core::ops::Range<u64>, module: u32) {
+    TABLE.set_aside(|address| place.contains(&address).then(|| aside(address, module)));
 }
 
 #[cold]
@@ -54,6 +78,8 @@ pub struct Stacks {
     known: [(AtomicUsize, AtomicUsize, AtomicU32); REMEMBERED],
     /// A stack is being unwound: the unwinder may lock, too.
     busy: AtomicBool,
+    /// How many object files had been unloaded when they were remembered.
+    unloads: AtomicU32,
 }
 
 impl Stacks {
@@ -62,15 +88,20 @@ impl Stacks {
         Stacks {
             known: [const { (AtomicUsize::new(0), AtomicUsize::new(0), AtomicU32::new(0)) }; REMEMBERED],
             busy: AtomicBool::new(false),
+            unloads: AtomicU32::new(0),
         }
     }
 
     /// For a new thread, or a new trace.
     pub fn forget(&self) {
+        self.forget_stacks();
+        self.busy.store(false, Relaxed);
+    }
+
+    fn forget_stacks(&self) {
         for (at, ..) in &self.known {
             at.store(0, Relaxed);
         }
-        self.busy.store(false, Relaxed);
     }
 }
 
@@ -88,6 +119,11 @@ pub fn contended(thread: &Thread, at: usize) -> SiteId {
     if REFUSED.load(Relaxed) {
         return site(thread, at);
     }
+    let unloads = modules::unloads();
+    if thread.stacks.unloads.load(Relaxed) != unloads {
+        thread.stacks.forget_stacks();
+        thread.stacks.unloads.store(unloads, Relaxed);
+    }
     let here = 0u8;
     let depth = (&raw const here).addr();
     let hash = (at ^ depth >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
@@ -98,7 +134,7 @@ pub fn contended(thread: &Thread, at: usize) -> SiteId {
     if thread.stacks.busy.swap(true, Relaxed) {
         return site(thread, at);
     }
-    let id = stack(thread, at);
+    let id = stack(thread, at, unloads);
     known_at.store(at, Relaxed);
     known_depth.store(depth, Relaxed);
     known_id.store(id.0, Relaxed);
@@ -116,7 +152,7 @@ struct Walk {
 
 /// Unwinds the stack.
 #[cold]
-fn stack(thread: &Thread, at: usize) -> SiteId {
+fn stack(thread: &Thread, at: usize, unloads: u32) -> SiteId {
     let mut walk = Walk { at: at as u64, frames: [0; FRAMES], count: 0 };
     // SAFETY: the unwinder reads tables and the stack; it allocates nothing. The callback gets our `walk`.
     crate::errno::kept(|| unsafe { _Unwind_Backtrace(frame, (&raw mut walk).cast()) });
@@ -124,13 +160,13 @@ fn stack(thread: &Thread, at: usize) -> SiteId {
     if frames.len() < 2 {
         return site(thread, at);
     }
-    // FNV-1a over the addresses, and a bit that no address has.
-    let hash = frames.iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, ip| (hash ^ ip).wrapping_mul(0x0100_0000_01b3));
-    match TABLE.number(hash | 1 << 63) {
-        SiteAnswer::Known(id) => id,
-        SiteAnswer::New(id) => define(thread, id, frames),
-        SiteAnswer::Full => full(thread),
-    }
+    // FNV-1a over the addresses, and a bit that no address has. Where object files have gone, those that lie there now count, too.
+    let step = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0100_0000_01b3);
+    let hash = frames.iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, ip| {
+        let module = if unloads == 0 { None } else { modules::know(*ip) };
+        step(hash, *ip ^ module.map_or(0, |module| u64::from(module + 1) << 48))
+    });
+    number(thread, hash | 1 << 63, frames)
 }
 
 /// The unwinder's context.

@@ -32,9 +32,11 @@ pub fn install() {
     slot::dlclose.set(dlclose as Code);
 }
 
-/// Before an object file goes, its place is written down.
+/// Before an object file goes, its place is written down; behind it, that it has gone.
 unsafe extern "C-unwind" fn dlclose(handle: *mut c_void, _: usize) -> c_int {
-    capture::before_dlclose();
+    capture::list_modules();
     // SAFETY: passed on.
-    unsafe { real::dlclose.get()(handle) }
+    let failed = unsafe { real::dlclose.get()(handle) };
+    capture::list_modules();
+    failed
 }

@@ -35,8 +35,11 @@ static void *holds(void *arg) {
 
 static long shared;
 
+// More threads than have their storage in one piece.
+enum { LATE = 80, ADDS = 5 };
+
 static void *adds(void *arg) {
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < ADDS; i++) {
         IS(pthread_mutex_lock(&mutexes[HELD]), 0);
         shared++;
         IS(pthread_mutex_unlock(&mutexes[HELD]), 0);
@@ -44,12 +47,17 @@ static void *adds(void *arg) {
     return arg;
 }
 
-// Its first lock is one without memory.
-static int begin;
+// Their first locks are without memory.
+static int begin, added;
+static pthread_t late[LATE];
 
 static void *waits_and_adds(void *arg) {
     while (!__atomic_load_n(&begin, __ATOMIC_ACQUIRE)) usleep(100);
-    return adds(arg);
+    adds(arg);
+    // So that all of them have their storage at one time.
+    __atomic_add_fetch(&added, 1, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&added, __ATOMIC_ACQUIRE) != LATE) usleep(100);
+    return arg;
 }
 
 int main(int argc, char **argv) {
@@ -62,14 +70,17 @@ int main(int argc, char **argv) {
     // In KiB. It took 600 MB when each mutex kept what it once had needed.
     CHECK(status("VmHWM:") - before < 8 << 10);
     if (argc > 1) {
-        for (int i = 0; i < 2; i++) IS(pthread_create(&t[i], NULL, waits_and_adds, NULL), 0);
+        pthread_attr_t small;
+        IS(pthread_attr_init(&small), 0);
+        IS(pthread_attr_setstacksize(&small, 64 << 10), 0);
+        for (int i = 0; i < LATE; i++) IS(pthread_create(&late[i], &small, waits_and_adds, NULL), 0);
         struct rlimit limit = {(rlim_t)status("VmSize:") << 10, RLIM_INFINITY};
         CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
         holds(NULL);
         __atomic_store_n(&begin, 1, __ATOMIC_RELEASE);
         adds(NULL);
-        for (int i = 0; i < 2; i++) IS(pthread_join(t[i], NULL), 0);
-        CHECK(shared == 6000);
+        for (int i = 0; i < LATE; i++) IS(pthread_join(late[i], NULL), 0);
+        CHECK(shared == (LATE + 1) * ADDS);
     }
     puts("ok");
     return 0;

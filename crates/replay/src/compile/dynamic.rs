@@ -1,6 +1,7 @@
 //! Work that threads share out among themselves while they run. Threads of one kind that take one lock at one place in
 //! the code, but not equally often, take from a common store there. Another lock would share it out otherwise.
 
+use super::stores::Sharing;
 use baton_trace::{Address, SiteId, ThreadIndex, Trace, What};
 use std::collections::BTreeMap;
 
@@ -16,22 +17,35 @@ pub(crate) struct SharingSite {
     pub(crate) site: Address,
     /// Threads of the kind that come there.
     pub(crate) threads: Vec<u32>,
+    /// How often they do.
+    pub(crate) acquisitions: u64,
+    /// Of the lock and the place in the code together.
+    pub(crate) number: u32,
 }
 
-/// All such places.
-pub(crate) fn places(trace: &Trace, sites: &BTreeMap<(u32, Address), BTreeMap<u32, u64>>) -> Vec<SharingSite> {
+/// Acquisitions by lock, number of the place in the code, and thread.
+pub(crate) type Sites = BTreeMap<(u32, u32, u32), u64>;
+
+/// All such places, and their numbers; `addresses` has those of the places in the code by theirs.
+pub(crate) fn places(trace: &Trace, sites: &Sites, addresses: &[Address]) -> (Vec<SharingSite>, Sharing) {
     let kinds = kinds(trace);
-    let mut places = Vec::new();
-    for (&(lock, site), threads) in sites.iter().filter(|((_, site), _)| *site != 0) {
+    let (mut places, mut sharing) = (Vec::new(), Sharing::new());
+    let all: Vec<_> = sites.iter().map(|(&key, &count)| (key, count)).collect();
+    for one in all.chunk_by(|((lock, place, _), _), ((other, there, _), _)| (lock, place) == (other, there)) {
+        let ((lock, place, _), _) = one[0];
+        let site = addresses[place as usize];
         let mut by_kind: BTreeMap<_, Vec<(u32, u64)>> = BTreeMap::new();
-        for (&thread, &count) in threads {
+        for &((_, _, thread), count) in one.iter().filter(|_| site != 0) {
             by_kind.entry(kinds[thread as usize]).or_default().push((thread, count));
         }
         for counts in by_kind.values().filter(|counts| unequal(counts.iter().map(|of| of.1))) {
-            places.push(SharingSite { lock, site, threads: counts.iter().map(|of| of.0).collect() });
+            let (threads, acquisitions) = (counts.iter().map(|of| of.0).collect(), counts.iter().map(|of| of.1).sum());
+            let next = sharing.len() as u32;
+            let number = *sharing.entry((lock, place)).or_insert(next);
+            places.push(SharingSite { lock, site, threads, acquisitions, number });
         }
     }
-    places
+    (places, sharing)
 }
 
 /// Whether two or more threads differ in how often they come.

@@ -5,16 +5,25 @@
 //! for a core if more threads were running than there are CPUs, else asleep. Time waiting for a core is left out: the
 //! simulated scheduler makes its own.
 
+use super::crowd::Crowd;
 use super::lines::after_foreign;
 use super::stalls::Usual;
-use super::stores::{self, Mark, Steps};
+use super::stores::{self, Mark, Sharing, Steps};
+use super::track::Raw;
 use super::walk::Gap;
-use super::{Probes, Raw, RawThread, Scale};
-use crate::program::{Lines, Op};
+use super::{Probes, RawThread, Scale};
+use crate::ops::push;
+use crate::program::{Lines, Op, Ops};
 use baton_chip::{Chip, Prices};
+use std::cmp::Ordering;
 
 /// How ticks become cycles of work.
-pub(crate) struct Measures {
+pub(crate) struct Measures<'a> {
+    pub(crate) chip: &'a Chip,
+    pub(crate) prices: &'a Prices,
+    pub(crate) crowd: &'a Crowd,
+    /// Data that moves with each lock.
+    pub(crate) lines: &'a [Lines],
     pub(crate) scale: Scale,
     /// Cycles that recording an event takes.
     pub(crate) probe: f64,
@@ -26,41 +35,6 @@ pub(crate) struct Measures {
 
 /// Off-CPU time below this is noise of the clocks: 20 µs.
 const NOISE_NS: f64 = 20_000.0;
-
-/// How many threads did not wait, over time.
-pub(crate) struct Crowd {
-    /// From this time on, so many; with the integral up to it.
-    steps: Vec<(u64, i64, i128)>,
-}
-
-impl Crowd {
-    pub(crate) fn of(changes: &[(u64, i32)], threads: usize) -> Crowd {
-        let mut steps = Vec::with_capacity(changes.len() + 1);
-        let (mut count, mut integral, mut last) = (0i64, 0i128, 0u64);
-        for &(time, change) in changes {
-            integral += i128::from(count) * i128::from(time.saturating_sub(last));
-            last = last.max(time);
-            count = (count + i64::from(change)).clamp(0, threads as i64);
-            steps.push((last, count, integral));
-        }
-        Crowd { steps }
-    }
-
-    fn integral(&self, time: u64) -> i128 {
-        match self.steps.partition_point(|&(from, ..)| from <= time).checked_sub(1) {
-            None => 0,
-            Some(at) => {
-                let (from, count, integral) = self.steps[at];
-                integral + i128::from(count) * i128::from(time - from)
-            }
-        }
-    }
-
-    /// How many on average between two times.
-    fn average(&self, from: u64, to: u64) -> f64 {
-        if to <= from { 0.0 } else { (self.integral(to) - self.integral(from)) as f64 / (to - from) as f64 }
-    }
-}
 
 /// How gaps were classified, for the notes.
 #[derive(Default)]
@@ -88,133 +62,184 @@ impl Grounds {
     }
 }
 
-/// Fills in how much of each gap the thread was off its CPU.
-pub(crate) fn classify(thread: &mut RawThread, measures: &Measures, crowd: &Crowd, grounds: &mut Grounds) {
-    if !thread.off.is_empty() {
+/// Which of the means fits a thread.
+enum Means<'a> {
+    Switches { off: &'a [(u64, u64, Option<bool>)], at: usize },
+    CpuTimes(ByCpuTime),
+    Nothing,
+}
+
+/// A thread's steps with how much of each gap it was off its CPU.
+fn classified<'a>(
+    thread: &'a RawThread,
+    measures: &'a Measures<'_>,
+    grounds: &mut Grounds,
+) -> impl Iterator<Item = Raw> + use<'a> {
+    let mut steps = thread.track.iter();
+    let mut means = if !thread.off.is_empty() {
         grounds.switches = true;
-        by_switches(thread, measures, crowd);
-    } else if thread.cpu.len() >= 2 {
+        Means::Switches { off: &thread.off, at: 0 }
+    } else if thread.cpu_times >= 2 {
         grounds.cpu_times = true;
-        by_cpu_time(thread, measures, crowd);
-    } else if !thread.steps.is_empty() {
-        grounds.nothing += 1;
+        Means::CpuTimes(ByCpuTime { cut: None, gaps: Vec::new() })
+    } else {
+        grounds.nothing += u64::from(thread.track.iter().any(|step| !matches!(step, Raw::CpuTime(_))));
+        Means::Nothing
+    };
+    std::iter::from_fn(move || {
+        let mut step = steps.next()?;
+        match (&mut step, &mut means) {
+            (Raw::Gap(gap), Means::Switches { off, at }) => by_switches(gap, off, at, measures),
+            (Raw::Gap(gap), Means::CpuTimes(times)) => times.gap(gap, measures),
+            (&mut Raw::CpuTime(ns), Means::CpuTimes(times)) => times.stretch(ns, steps.clone(), measures),
+            _ => {}
+        }
+        Some(step)
+    })
+}
+
+fn crowded(measures: &Measures<'_>, from: u64, to: u64) -> bool {
+    measures.crowd.average(from, to) > f64::from(measures.cpus) + 0.5
+}
+
+fn by_switches(gap: &mut Gap, off: &[(u64, u64, Option<bool>)], at: &mut usize, measures: &Measures<'_>) {
+    while off.get(*at).is_some_and(|&(_, on, _)| on <= gap.from) {
+        *at += 1;
+    }
+    for &(off, on, blocked) in off[*at..].iter().take_while(|&&(off, ..)| off < gap.to) {
+        let ticks = on.min(gap.to) - off.max(gap.from);
+        if blocked.unwrap_or_else(|| !crowded(measures, off, on)) {
+            gap.asleep += ticks;
+        } else {
+            gap.ready += ticks;
+        }
     }
 }
 
-fn crowded(measures: &Measures, crowd: &Crowd, from: u64, to: u64) -> bool {
-    crowd.average(from, to) > f64::from(measures.cpus) + 0.5
+/// Gaps of a thread whose CPU time is known at some moments.
+struct ByCpuTime {
+    /// Of the stretch up to the next such moment: the last gap, by length and beginning, that was spent off the CPU, and how much of it
+    /// was. Longer ones were as a whole.
+    cut: Option<(u64, u64, u64)>,
+    /// Room for a stretch's gaps.
+    gaps: Vec<(u64, u64)>,
 }
 
-fn by_switches(thread: &mut RawThread, measures: &Measures, crowd: &Crowd) {
-    let mut at = 0;
-    for step in &mut thread.steps {
-        let Raw::Gap(gap) = step else { continue };
-        while thread.off.get(at).is_some_and(|&(_, on, _)| on <= gap.from) {
-            at += 1;
-        }
-        for &(off, on, blocked) in thread.off[at..].iter().take_while(|&&(off, ..)| off < gap.to) {
-            let ticks = on.min(gap.to) - off.max(gap.from);
-            if blocked.unwrap_or_else(|| !crowded(measures, crowd, off, on)) {
-                gap.asleep += ticks;
-            } else {
-                gap.ready += ticks;
+impl ByCpuTime {
+    /// The CPU time is `before`, and `ahead` are the steps from here on.
+    fn stretch(&mut self, before: u64, ahead: impl Iterator<Item = Raw>, measures: &Measures<'_>) {
+        self.cut = None;
+        self.gaps.clear();
+        let mut after = None;
+        for step in ahead {
+            match step {
+                Raw::Gap(gap) => push(&mut self.gaps, (gap.to - gap.from, gap.from)),
+                Raw::CpuTime(ns) => {
+                    after = Some(ns);
+                    break;
+                }
+                _ => {}
             }
         }
-    }
-}
-
-fn by_cpu_time(thread: &mut RawThread, measures: &Measures, crowd: &Crowd) {
-    for pair in 0..thread.cpu.len() - 1 {
-        let ((from, before), (to, after)) = (thread.cpu[pair], thread.cpu[pair + 1]);
-        let mut gaps: Vec<&mut Gap> = thread.steps[from..to.max(from)]
-            .iter_mut()
-            .filter_map(|step| if let Raw::Gap(gap) = step { Some(gap) } else { None })
-            .collect();
-        let wall: u64 = gaps.iter().map(|gap| gap.to - gap.from).sum();
-        let used = after.saturating_sub(before) as f64;
-        let mut off = wall as f64 - measures.scale.ticks_of_ns(used);
+        let Some(after) = after else { return };
+        let wall: u64 = self.gaps.iter().map(|gap| gap.0).sum();
+        let mut off = wall as f64 - measures.scale.ticks_of_ns(after.saturating_sub(before) as f64);
         if off < measures.scale.ticks_of_ns(NOISE_NS) {
-            continue;
+            return;
         }
-        gaps.sort_by_key(|gap| std::cmp::Reverse((gap.to - gap.from, gap.from)));
-        for gap in gaps {
+        self.gaps.sort_unstable_by_key(|&gap| std::cmp::Reverse(gap));
+        for &(length, from) in &self.gaps {
             if off < 1.0 {
                 break;
             }
-            let length = (gap.to - gap.from) as f64;
-            let part = off.min(length);
+            let part = off.min(length as f64);
             off -= part;
-            if crowded(measures, crowd, gap.from, gap.to) {
-                gap.ready += part as u64;
-            } else {
-                gap.asleep += part as u64;
-            }
+            self.cut = Some((length, from, part as u64));
+        }
+    }
+
+    fn gap(&self, gap: &mut Gap, measures: &Measures<'_>) {
+        let Some((length, from, part)) = self.cut else { return };
+        let all = gap.to - gap.from;
+        let part = match (all, gap.from).cmp(&(length, from)) {
+            Ordering::Greater => all as f64 as u64,
+            Ordering::Equal => part,
+            Ordering::Less => return,
+        };
+        if crowded(measures, gap.from, gap.to) {
+            gap.ready += part;
+        } else {
+            gap.asleep += part;
         }
     }
 }
 
-/// The steps in cycles, and which of them are acquisitions at known places in the code.
+/// The steps in cycles, and which of them are acquisitions at places where threads share out work.
 pub(crate) fn ops(
     thread: &RawThread,
-    measures: &Measures,
-    lines: &[Lines],
-    (chip, prices): (&Chip, &Prices),
+    measures: &Measures<'_>,
+    sharing: &Sharing,
+    grounds: &mut Grounds,
     stalls: &mut Vec<u64>,
 ) -> Steps {
-    let mut ops = Vec::with_capacity(thread.steps.len());
+    let mut ops = Ops::default();
     let (mut marks, mut asked) = (Vec::new(), None);
     // Steps that other threads' depend on, and those of them whose time is not known yet: the gap behind begins there.
     let (mut syncs, mut timeless) = (Vec::new(), Vec::new());
     let mut work = 0u64;
-    let put = |ops: &mut Vec<Op>, work: &mut u64, op: Op| {
+    let put = |ops: &mut Ops, work: &mut u64, op: Op| {
         if *work != 0 {
             ops.push(Op::Work(std::mem::take(work)));
         }
         ops.push(op);
     };
-    for step in &thread.steps {
-        match *step {
+    // Waking up is the simulated system's, too.
+    let wake = measures.chip.os.idle.wake.0;
+    for step in classified(thread, measures, grounds) {
+        match step {
             Raw::Gap(gap) => {
-                syncs.extend(timeless.drain(..).map(|at| (gap.from, at)));
-                work += measures.work(&gap, lines, prices, stalls);
+                timeless.drain(..).for_each(|at| push(&mut syncs, (gap.from, at)));
+                work += measures.work(&gap, stalls);
                 let asleep = measures.scale.cycles(gap.asleep as f64) as u64;
                 if asleep != 0 {
-                    // Waking up is the simulated system's, too.
-                    put(&mut ops, &mut work, Op::Delay(asleep.saturating_sub(chip.os.idle.wake.0).max(1)));
+                    put(&mut ops, &mut work, Op::Delay(asleep.saturating_sub(wake).max(1)));
                 }
             }
             Raw::Op(op) => {
                 put(&mut ops, &mut work, op);
-                if stores::depends(op) {
+                if !sharing.is_empty() && stores::depends(op) {
                     timeless.push(ops.len() - 1);
                 }
                 // The acquisition itself comes behind the work up to it. One of a lock that the thread has is none.
-                if let (Op::Lock(taken), Some((lock, site, time))) = (op, asked)
+                if let (Op::Lock(taken), Some((lock, place, time))) = (op, asked)
                     && taken == lock
                 {
-                    marks.push(Mark { at: ops.len() - 1, lock, site, time });
+                    if let Some(&place) = sharing.get(&(lock, place)) {
+                        push(&mut marks, Mark { at: ops.len() - 1, place, time });
+                    }
                     asked = None;
                 }
             }
-            Raw::Site(lock, site, time) => asked = Some((lock, site, time)),
+            Raw::Site(lock, place, time) => asked = Some((lock, place, time)),
             Raw::Away(ticks) => {
                 let away = measures.scale.cycles(ticks as f64) as u64;
-                put(&mut ops, &mut work, Op::Delay(away.saturating_sub(chip.os.idle.wake.0).max(1)));
+                put(&mut ops, &mut work, Op::Delay(away.saturating_sub(wake).max(1)));
             }
-            // Resolved when the walk ended.
-            Raw::Signal(_) | Raw::Take(_) | Raw::Post(_) => {}
+            // Resolved when the walk ended, or read above.
+            Raw::Signal(_) | Raw::Take(_) | Raw::Post(_) | Raw::CpuTime(_) => {}
         }
     }
     if work != 0 {
         ops.push(Op::Work(work));
     }
-    syncs.extend(timeless.drain(..).map(|at| (thread.last, at)));
+    timeless.drain(..).for_each(|at| push(&mut syncs, (thread.last, at)));
+    ops.shrink();
     Steps { ops, marks, syncs, life: (thread.first, thread.last.max(thread.joined)) }
 }
 
-impl Measures {
+impl Measures<'_> {
     /// Cycles of the program's own work in a gap.
-    fn work(&self, gap: &Gap, lines: &[Lines], prices: &Prices, stalls: &mut Vec<u64>) -> u64 {
+    fn work(&self, gap: &Gap, stalls: &mut Vec<u64>) -> u64 {
         let ticks = (gap.to - gap.from).saturating_sub(gap.asleep + gap.ready + gap.read);
         let (ticks, probe) = match self.probes {
             // What writes a release down still holds the lock.
@@ -228,7 +253,7 @@ impl Measures {
             }
             _ => ticks,
         };
-        let moved = gap.after_foreign.map_or(0, |lock| after_foreign(&lines[lock as usize], prices));
+        let moved = gap.after_foreign.map_or(0, |lock| after_foreign(&self.lines[lock as usize], self.prices));
         let cycles = self.scale.cycles(ticks as f64) - probe - gap.priced as f64 - moved as f64;
         // A gap that is shorter than a wake-up shows that none was in it: the waiter was not asleep.
         let woke = if cycles > gap.woke as f64 { gap.woke as f64 } else { 0.0 };

@@ -3,38 +3,44 @@
 //! of lines; the medians' intervals give its interval. What is inferred is taken out of the holds that had to pay it
 //! and charged anew in the simulation, so it is not counted twice.
 
-use super::gaps::Measures;
-use super::walk::Hold;
+use super::Scale;
+use super::holds::Holds;
 use crate::program::Lines;
 use baton_chip::Prices;
 
 /// Fewer holds than this on either side say nothing.
-const ENOUGH: usize = 30;
+const ENOUGH: u64 = 30;
 /// More lines than this do not hop with a lock: the difference has another cause.
 const MOST: f64 = 64.0;
 
 /// The lines of each lock.
-pub(crate) fn infer(holds: &[Hold], locks: usize, measures: &Measures, prices: &Prices) -> Vec<Lines> {
-    let mut own = vec![Vec::new(); locks];
-    let mut foreign = vec![Vec::new(); locks];
-    for hold in holds {
-        let of = if hold.foreign { &mut foreign } else { &mut own };
-        of[hold.lock as usize].push(hold.ticks);
+pub(crate) fn infer(holds: &Holds, locks: usize, scale: Scale, prices: &Prices) -> Vec<Lines> {
+    let mut counts = vec![Lines::default(); locks];
+    for hold in holds.iter() {
+        let of = &mut counts[hold.lock as usize];
+        *if hold.foreign { &mut of.foreign } else { &mut of.own } += 1;
     }
-    own.iter_mut()
-        .zip(&mut foreign)
-        .map(|(own, foreign)| {
-            let counts = Lines { own: own.len() as u64, foreign: foreign.len() as u64, ..Lines::default() };
-            if own.len() < ENOUGH || foreign.len() < ENOUGH {
-                return counts;
-            }
-            let transfer = prices.transfer.same_cluster.0.max(1) as f64;
-            let ((own_low, own, own_high), (low, mid, high)) = (median(own), median(foreign));
-            let lines = |ticks: f64| (measures.scale.cycles(ticks) / transfer).clamp(0.0, MOST);
-            let (estimate, low, high) = (lines(mid - own), lines(low - own_high), lines(high - own_low));
-            Lines { estimate, low, high, ..counts }
-        })
-        .collect()
+    let enough = |lines: &Lines| lines.own >= ENOUGH && lines.foreign >= ENOUGH;
+    // By lock, its own holds and then the foreign ones, where there are enough of both.
+    let room = |count: u64| Vec::with_capacity(count as usize);
+    let mut ticks: Vec<[Vec<u64>; 2]> = Vec::new();
+    let mut number = vec![usize::MAX; locks];
+    for (lock, of) in counts.iter().enumerate().filter(|(_, of)| enough(of)) {
+        number[lock] = ticks.len();
+        ticks.push([room(of.own), room(of.foreign)]);
+    }
+    for hold in holds.iter() {
+        if let Some(of) = ticks.get_mut(number[hold.lock as usize]) {
+            of[usize::from(hold.foreign)].push(hold.ticks);
+        }
+    }
+    let transfer = prices.transfer.same_cluster.0.max(1) as f64;
+    for (of, [own, foreign]) in counts.iter_mut().filter(|of| enough(of)).zip(&mut ticks) {
+        let ((own_low, own, own_high), (low, mid, high)) = (median(own), median(foreign));
+        let lines = |ticks: f64| (scale.cycles(ticks) / transfer).clamp(0.0, MOST);
+        (of.estimate, of.low, of.high) = (lines(mid - own), lines(low - own_high), lines(high - own_low));
+    }
+    counts
 }
 
 /// Cycles that the lines cost a hold after foreign ownership.

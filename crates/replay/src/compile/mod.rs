@@ -4,19 +4,24 @@
 //! | --- | --- |
 //! | [`affinity`] | on which CPUs the threads could run |
 //! | [`walk`] | goes over the events and says what each thread did |
+//! | [`track`] | what it did, a few bytes a step |
 //! | [`objects`] | locks, semaphores, barriers by their addresses, and their lives |
 //! | [`semaphores`] | which post of a semaphore fed which take |
 //! | [`tokens`] | which signal ended which condition wait |
 //! | [`order`] | holds in which a thread waits for others: who must come first |
+//! | [`crowd`] | how many threads did not wait, over time |
 //! | [`gaps`] | what a thread did between two events: computed, slept, or waited for a core |
+//! | [`holds`] | how long locks were held |
 //! | [`stalls`] | what holds took beyond their usual length |
 //! | [`lines`] | how much data moves with a lock |
 //! | [`dynamic`] | where threads share out work among themselves |
 //! | [`stores`] | such work as a store, from which the thread that comes first takes the next item |
 
 mod affinity;
+mod crowd;
 mod dynamic;
 mod gaps;
+mod holds;
 mod lines;
 mod objects;
 mod order;
@@ -24,12 +29,14 @@ mod semaphores;
 mod stalls;
 mod stores;
 mod tokens;
+mod track;
 mod walk;
 
-use self::semaphores::Unit;
-use crate::program::{Around, LockSpec, Op, Probe, Program, Script, Stalls};
+use self::holds::Holds;
+use self::track::{Raw, Track};
+use crate::program::{Around, LockSpec, Probe, Program, Script, Stalls, Store};
 use baton_chip::{Chip, Prices};
-use baton_trace::{Address, ThreadIndex, Trace};
+use baton_trace::{ThreadIndex, Trace};
 use baton_units::Cycles;
 
 /// Whether the cost of recording is taken out of what threads computed.
@@ -81,7 +88,7 @@ pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
 }
 
 /// As [`compile`], with a choice of which thread does the work that was shared out.
-pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -> Program {
+pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> Program {
     let scale = Scale::new(trace, chip);
     // A chip whose network cannot be built is refused when it is run, with the error.
     let prices = Prices::of(chip).unwrap_or_default();
@@ -95,27 +102,29 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, sharing: Work) -
         Probes::Subtracted => stalls::usual(&walked.holds, scale.ticks_of_ns(stalls::LEAST_NS) as u64),
     };
     let cpus = usable(&affinities, trace, chip);
-    let measures = gaps::Measures { scale, probe: probe_cycles, probes, cpus, usual };
+    let lines = lines::infer(&walked.holds, walked.objects.locks.len(), scale, &prices);
+    walked.holds = Holds::default();
+    let (places, mut sharing) = dynamic::places(trace, &std::mem::take(&mut walked.sites), &walked.places);
+    let all: u64 = places.iter().map(|place| place.acquisitions).sum();
+    if work == Work::AsRecorded {
+        sharing.clear();
+    }
     let mut stalled = Vec::new();
-    let lines = lines::infer(&walked.holds, walked.objects.locks.len(), &measures, &prices);
-    walked.holds = Vec::new();
-    let crowd = gaps::Crowd::of(&walked.waiting, trace.threads.len());
     let mut notes = std::mem::take(&mut walked.notes);
     let mut grounds = gaps::Grounds::default();
+    let crowd = &walked.crowd;
+    let measures =
+        gaps::Measures { chip, prices: &prices, crowd, lines: &lines, scale, probe: probe_cycles, probes, cpus, usual };
     let mut steps: Vec<stores::Steps> = walked
         .threads
         .iter_mut()
         .map(|thread| {
-            gaps::classify(thread, &measures, &crowd, &mut grounds);
-            let steps = gaps::ops(thread, &measures, &lines, (chip, &prices), &mut stalled);
-            // They take five times as much room as what came of them.
-            thread.steps = Vec::new();
+            let steps = gaps::ops(thread, &measures, &sharing, &mut grounds, &mut stalled);
+            (thread.track, thread.off) = (Track::default(), Vec::new());
             steps
         })
         .collect();
-    let places = dynamic::places(trace, &walked.sites);
-    let all: u64 = places.iter().map(|place| walked.acquisitions(place)).sum();
-    let stores = match sharing {
+    let stores = match work {
         Work::Shared => stores::make(&mut steps, places),
         Work::AsRecorded => stores::Stores { left: all, ..stores::Stores::default() },
     };
@@ -188,7 +197,7 @@ fn scripts(
 
 /// How work that threads shared out among themselves is replayed, in sentences.
 fn shared_out(stores: &stores::Stores) -> Vec<String> {
-    let items: usize = stores.stores.iter().map(Vec::len).sum();
+    let items: usize = stores.stores.iter().map(Store::len).sum();
     let replayed = (items != 0).then(|| {
         format!(
             "threads share out work among themselves: {items} items are replayed by whoever comes first, in the order in which \
@@ -224,23 +233,6 @@ fn usable(affinities: &affinity::Affinities, trace: &Trace, chip: &Chip) -> u32 
     if recorded == 0 { chip.cpus() } else { recorded.min(chip.cpus()) }
 }
 
-/// A step of a thread that is not yet in cycles.
-pub(crate) enum Raw {
-    /// Between two events.
-    Gap(walk::Gap),
-    /// A step.
-    Op(Op),
-    /// A signal: the tokens that it puts down are known when the walk is over.
-    Signal(u32),
-    /// A semaphore was lowered, or raised: what that is replayed as is known when the walk is over.
-    Take(Unit),
-    Post(Unit),
-    /// So long away from the core, in ticks.
-    Away(u64),
-    /// The next acquisition of this lock is at this place in the code, asked for at this time.
-    Site(u32, Address, u64),
-}
-
 /// A thread as the walk saw it.
 #[derive(Default)]
 pub(crate) struct RawThread {
@@ -249,11 +241,18 @@ pub(crate) struct RawThread {
     pub(crate) last: u64,
     /// When another thread had waited for its end; 0: none did.
     pub(crate) joined: u64,
-    pub(crate) steps: Vec<Raw>,
-    /// Its CPU time at some moments: place in `steps`, nanoseconds.
-    pub(crate) cpu: Vec<(usize, u64)>,
+    pub(crate) track: Track,
+    /// At how many moments its CPU time is known.
+    pub(crate) cpu_times: u64,
     /// When it was off its CPU, and whether it had blocked (`None`: not known).
     pub(crate) off: Vec<(u64, u64, Option<bool>)>,
+}
+
+impl RawThread {
+    pub(crate) fn cpu_time(&mut self, ns: u64) {
+        self.cpu_times += 1;
+        self.track.push(Raw::CpuTime(ns));
+    }
 }
 
 pub(crate) fn index(thread: ThreadIndex) -> usize {

@@ -120,6 +120,15 @@ impl Objects {
         self.attributes.insert(place, value);
     }
 
+    /// All addresses from one up to another start new lives.
+    pub(crate) fn forget_between(&mut self, process: ProcessIndex, from: Address, to: Address) {
+        let maps =
+            [&mut self.lock_at, &mut self.rw_at, &mut self.semaphore_at, &mut self.barrier_at, &mut self.attributes];
+        for map in maps {
+            map.retain(|&(of, address), _| of != process || !(from..to).contains(&address));
+        }
+    }
+
     /// The address starts a new life.
     pub(crate) fn forget(&mut self, place: Located) {
         self.lock_at.remove(&place);

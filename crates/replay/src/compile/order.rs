@@ -13,8 +13,10 @@
 //! lock's holder overtook it. The holder's hold is then none of those that wait for others, so it stands at a lock that another such hold
 //! has, which is in no circle with the first: following these comes to an end, at a thread that does not stand still.
 
+use super::RawThread;
 use super::tokens::Tokens;
-use super::{Raw, RawThread};
+use super::track::Raw;
+use crate::ops::push;
 use crate::program::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,27 +55,45 @@ struct Hold {
     of: Held,
     /// The acquisition's place in the steps.
     at: usize,
+    /// When it was made: the gap behind it begins there.
+    time: Option<u64>,
     needs_others: bool,
     inner: BTreeSet<Held>,
 }
 
-/// Goes over a thread's holds; each is told when it ends, with whether it did.
-fn holds(steps: &[Raw], mut told: impl FnMut(&Hold, bool)) {
-    let mut open: Vec<Hold> = Vec::new();
-    for (at, step) in steps.iter().enumerate() {
-        let Raw::Op(op) = *step else { continue };
+/// Goes over a thread's holds; each is told when it has ended and its time is known, with whether it did end.
+fn holds(thread: &RawThread, mut told: impl FnMut(&Hold, bool)) {
+    let (mut open, mut timeless): (Vec<Hold>, Vec<Hold>) = (Vec::new(), Vec::new());
+    for (at, step) in thread.track.iter().enumerate() {
+        let op = match step {
+            Raw::Op(op) => op,
+            Raw::Gap(gap) => {
+                let fresh = open.iter_mut().rev().take_while(|hold| hold.time.is_none());
+                fresh.chain(&mut timeless).for_each(|hold| hold.time = Some(gap.from));
+                timeless.drain(..).for_each(|hold| told(&hold, true));
+                continue;
+            }
+            _ => continue,
+        };
         if needs_others(op) {
             open.iter_mut().for_each(|hold| hold.needs_others = true);
         } else if let Some(of) = taken(op) {
             for hold in &mut open {
                 hold.inner.insert(of);
             }
-            open.push(Hold { of, at, needs_others: false, inner: BTreeSet::new() });
+            open.push(Hold { of, at, time: None, needs_others: false, inner: BTreeSet::new() });
         } else if let Some(place) = given(op).and_then(|of| open.iter().rposition(|hold| hold.of == of)) {
-            told(&open.remove(place), true);
+            let hold = open.remove(place);
+            match hold.time {
+                Some(_) => told(&hold, true),
+                None => timeless.push(hold),
+            }
         }
     }
-    open.iter().for_each(|hold| told(hold, false));
+    for (hold, ended) in timeless.into_iter().map(|hold| (hold, true)).chain(open.into_iter().map(|hold| (hold, false)))
+    {
+        told(&Hold { time: hold.time.or(Some(thread.last)), ..hold }, ended);
+    }
 }
 
 /// Which locks' holders may need others.
@@ -89,7 +109,7 @@ impl Needy {
         let mut inner: BTreeMap<Held, BTreeSet<Held>> = BTreeMap::new();
         let mut locks = BTreeSet::new();
         for thread in threads {
-            holds(&thread.steps, |hold, ended| {
+            holds(thread, |hold, ended| {
                 if hold.needs_others || !ended {
                     locks.insert(hold.of);
                 }
@@ -169,9 +189,16 @@ fn circles(inner: &BTreeMap<Held, BTreeSet<Held>>) -> BTreeMap<Held, usize> {
 /// An acquisition.
 struct Taken {
     time: u64,
-    thread: usize,
     at: usize,
+    thread: u32,
     needy: bool,
+}
+
+/// A step to put before a place: a token is put down, or waited for.
+struct New {
+    at: usize,
+    token: u32,
+    waits: bool,
 }
 
 /// Has holds that need others wait for the acquisitions that came before them.
@@ -181,27 +208,25 @@ pub(crate) fn constrain(threads: &mut [RawThread], tokens: &mut Tokens) {
         return;
     }
     let mut taken: BTreeMap<Held, Vec<Taken>> = BTreeMap::new();
-    for (number, thread) in threads.iter().enumerate() {
-        let times = times(thread);
-        holds(&thread.steps, |hold, ended| {
+    for (number, thread) in (0..).zip(threads.iter()) {
+        holds(thread, |hold, ended| {
             if needy.locks.contains(&hold.of) {
                 let needy = needy.is(hold, ended);
-                let entry = Taken { time: times[&hold.at], thread: number, at: hold.at, needy };
-                taken.entry(hold.of).or_default().push(entry);
+                let entry = Taken { time: hold.time.unwrap_or(thread.last), at: hold.at, thread: number, needy };
+                push(taken.entry(hold.of).or_default(), entry);
             }
         });
     }
-    // By thread: steps to put before a place.
-    let mut new: Vec<Vec<(usize, Op)>> = vec![Vec::new(); threads.len()];
-    for all in taken.values_mut() {
-        all.sort_by_key(|one| (one.time, one.thread, one.at));
-        let mut since: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut new: Vec<Vec<New>> = threads.iter().map(|_| Vec::new()).collect();
+    for (_, mut all) in taken {
+        all.sort_unstable_by_key(|one| (one.time, one.thread, one.at));
+        let mut since: BTreeMap<u32, usize> = BTreeMap::new();
         for one in all {
             if one.needy {
                 for (&other, &at) in since.iter().filter(|(other, _)| **other != one.thread) {
                     let token = tokens.fresh();
-                    new[other].push((at + 1, Op::TokenPost(token)));
-                    new[one.thread].push((one.at, Op::TokenWait(token)));
+                    push(&mut new[other as usize], New { at: at + 1, token, waits: false });
+                    push(&mut new[one.thread as usize], New { at: one.at, token, waits: true });
                 }
                 since.clear();
             }
@@ -210,46 +235,25 @@ pub(crate) fn constrain(threads: &mut [RawThread], tokens: &mut Tokens) {
     }
     for (thread, mut new) in threads.iter_mut().zip(new) {
         // What is put down comes before what is waited for at the same place.
-        new.sort_by_key(|&(at, op)| (at, matches!(op, Op::TokenWait(_))));
+        new.sort_unstable_by_key(|new| (new.at, new.waits, new.token));
         thread.insert(new);
     }
 }
 
-/// When the acquisitions of a thread were made: the gap behind them begins there.
-fn times(thread: &RawThread) -> BTreeMap<usize, u64> {
-    let (mut times, mut open) = (BTreeMap::new(), Vec::new());
-    for (at, step) in thread.steps.iter().enumerate() {
-        match step {
-            Raw::Op(op) if taken(*op).is_some() => open.push(at),
-            Raw::Gap(gap) => times.extend(open.drain(..).map(|at| (at, gap.from))),
-            _ => {}
-        }
-    }
-    times.extend(open.drain(..).map(|at| (at, thread.last)));
-    times
-}
-
 impl RawThread {
     /// Puts steps before places, which ascend.
-    fn insert(&mut self, new: Vec<(usize, Op)>) {
+    fn insert(&mut self, new: Vec<New>) {
         if new.is_empty() {
             return;
         }
-        let mut cpu = self.cpu.iter_mut().peekable();
-        let (mut new, mut steps) = (new.into_iter().peekable(), Vec::with_capacity(self.steps.len()));
-        for (at, step) in std::mem::take(&mut self.steps).into_iter().enumerate() {
-            while let Some((_, op)) = new.next_if(|(place, _)| *place <= at) {
-                steps.push(Raw::Op(op));
+        let op = |new: New| Raw::Op(if new.waits { Op::TokenWait(new.token) } else { Op::TokenPost(new.token) });
+        let mut new = new.into_iter().peekable();
+        self.track.rewrite(|place, step, track| {
+            while let Some(new) = new.next_if(|new| new.at <= place) {
+                track.push(op(new));
             }
-            while let Some((place, _)) = cpu.next_if(|(place, _)| *place == at) {
-                *place = steps.len();
-            }
-            steps.push(step);
-        }
-        steps.extend(new.map(|(_, op)| Raw::Op(op)));
-        for (place, _) in cpu {
-            *place = steps.len();
-        }
-        self.steps = steps;
+            track.push(step);
+        });
+        new.for_each(|new| self.track.push(op(new)));
     }
 }

@@ -6,6 +6,7 @@
 //! first is the replay's to decide, and it stays a semaphore.
 
 use super::tokens::Tokens;
+use crate::ops::push;
 use crate::program::Op;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -29,11 +30,12 @@ struct Book {
 #[derive(Default)]
 pub(crate) struct Semaphores {
     books: BTreeMap<u32, Book>,
-    /// By unit: its semaphore, and the post or take at its other end.
-    units: Vec<(u32, Option<Unit>)>,
-    /// By unit: the token between take and post, once settled.
-    tokens: Vec<Option<u32>>,
+    /// By unit: its semaphore, and the post or take at its other end; once settled, the token between the two. [`NONE`]: there is
+    /// no other end.
+    units: Vec<(u32, u32)>,
 }
+
+const NONE: u32 = u32::MAX;
 
 impl Semaphores {
     fn book(&mut self, semaphore: u32, initial: Option<u32>) -> &mut Book {
@@ -57,9 +59,9 @@ impl Semaphores {
             book.initial += u32::from(from.is_none());
             from
         };
-        self.units.push((semaphore, from));
+        push(&mut self.units, (semaphore, from.unwrap_or(NONE)));
         if let Some(post) = from {
-            self.units[post as usize].1 = Some(unit);
+            self.units[post as usize].1 = unit;
         }
         unit
     }
@@ -72,30 +74,32 @@ impl Semaphores {
         *balance -= 1;
         book.signals |= *balance < 0;
         book.posted.push_back(unit);
-        self.units.push((semaphore, None));
+        push(&mut self.units, (semaphore, NONE));
         unit
     }
 
     /// Gives each pair its token, where it needs one. To be called when all units are known.
     pub(crate) fn settle(&mut self, tokens: &mut Tokens) {
-        self.tokens = vec![None; self.units.len()];
         for unit in 0..self.units.len() {
-            if let (semaphore, Some(other)) = self.units[unit]
-                && (other as usize) < unit
-                && self.books[&semaphore].signals
-            {
+            // A post comes before its take, which gives both their token.
+            let (semaphore, other) = self.units[unit];
+            if other != NONE && (other as usize) < unit && self.books[&semaphore].signals {
                 let token = tokens.fresh();
-                self.tokens[unit] = Some(token);
-                self.tokens[other as usize] = Some(token);
+                self.units[unit].1 = token;
+                self.units[other as usize].1 = token;
             }
         }
+    }
+
+    fn token(&self, unit: Unit) -> Option<u32> {
+        Some(self.units[unit as usize].1).filter(|&token| token != NONE)
     }
 
     /// What a take is replayed as; `None`: it found a unit that was there from the start.
     pub(crate) fn taking(&self, unit: Unit) -> Option<Op> {
         let (semaphore, _) = self.units[unit as usize];
         match self.books[&semaphore].signals {
-            true => self.tokens[unit as usize].map(Op::TokenWait),
+            true => self.token(unit).map(Op::TokenWait),
             false => Some(Op::SemTake(semaphore)),
         }
     }
@@ -104,7 +108,7 @@ impl Semaphores {
     pub(crate) fn posting(&self, unit: Unit) -> Option<Op> {
         let (semaphore, _) = self.units[unit as usize];
         match self.books[&semaphore].signals {
-            true => self.tokens[unit as usize].map(Op::TokenPost),
+            true => self.token(unit).map(Op::TokenPost),
             false => Some(Op::SemPost(semaphore)),
         }
     }

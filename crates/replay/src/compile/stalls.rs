@@ -5,7 +5,7 @@
 //! So holds that are much longer than the usual ones of their class (those that begin at one place in the code) are cut to the usual
 //! length, and what is cut off is put back at random, by the seed, in as many holds and of the same sizes.
 
-use super::walk::Hold;
+use super::holds::{Holds, grouped};
 use crate::program::Stalls;
 use baton_chip::Chip;
 use baton_units::Cycles;
@@ -26,16 +26,8 @@ pub(crate) struct Usual {
 
 /// Of each class. What one hold in twenty exceeds is the program's own: a stall lies beyond that by `least`, and by four times
 /// as much as that lies beyond the median.
-pub(crate) fn usual(holds: &[Hold], least: u64) -> Vec<Usual> {
-    let mut classes: Vec<Vec<u64>> = Vec::new();
-    for hold in holds {
-        let class = hold.class as usize;
-        if classes.len() <= class {
-            classes.resize_with(class + 1, Vec::new);
-        }
-        classes[class].push(hold.ticks);
-    }
-    classes.into_iter().map(|ticks| of(ticks, least)).collect()
+pub(crate) fn usual(holds: &Holds, least: u64) -> Vec<Usual> {
+    grouped(holds, ENOUGH, |hold| hold.class as usize).into_iter().map(|ticks| of(ticks, least)).collect()
 }
 
 fn of(mut ticks: Vec<u64>, least: u64) -> Usual {
@@ -63,10 +55,13 @@ pub(crate) fn note(stalls: &Stalls, chip: &Chip) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::holds::Hold;
     use super::*;
 
-    fn holds(ticks: impl IntoIterator<Item = u64>) -> Vec<Hold> {
-        ticks.into_iter().map(|ticks| Hold { lock: 0, ticks, foreign: false, class: 0 }).collect()
+    fn holds(ticks: impl IntoIterator<Item = u64>) -> Holds {
+        let mut holds = Holds::default();
+        ticks.into_iter().for_each(|ticks| holds.push(Hold { lock: 0, ticks, foreign: false, class: 0 }));
+        holds
     }
 
     #[test]

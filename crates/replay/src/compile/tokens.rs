@@ -1,6 +1,7 @@
 //! Which signal ended which condition wait. The trace does not say, so waits are paired with signals in their order: a
 //! wake-up takes the oldest signal that was sent while its thread waited and that no other wake-up has taken.
 
+use crate::ops::push;
 use baton_trace::{Address, ProcessIndex};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,21 +21,27 @@ struct Condition {
 #[derive(Default)]
 pub(crate) struct Tokens {
     conditions: BTreeMap<Located, Condition>,
-    /// The tokens of each signal.
-    of_signal: Vec<Vec<u32>>,
-    count: u32,
+    signals: u32,
+    /// By token: the signal that puts it down.
+    signal_of: Vec<u32>,
+    /// By signal, once settled: where its tokens begin in `by_signal`; and all tokens, by signal.
+    begins: Vec<u32>,
+    by_signal: Vec<u32>,
 }
+
+/// No signal puts it down.
+const NONE: u32 = u32::MAX;
 
 impl Tokens {
     pub(crate) fn wait(&mut self, place: Located, thread: u32) {
-        let next = self.of_signal.len() as u32;
+        let next = self.signals;
         self.conditions.entry(place).or_default().waiting.push((thread, next));
     }
 
     /// A signal, to one or all; its number.
     pub(crate) fn signal(&mut self, place: Located, all: bool) -> (u32, usize) {
-        let signal = self.of_signal.len() as u32;
-        self.of_signal.push(Vec::new());
+        let signal = self.signals;
+        self.signals += 1;
         let condition = self.conditions.entry(place).or_default();
         let uncalled = condition.waiting.len() - condition.called.len();
         if all {
@@ -62,15 +69,17 @@ impl Tokens {
                 condition.signals.remove(at)?
             }
         };
-        let token = self.fresh();
-        self.of_signal[signal as usize].push(token);
-        Some(token)
+        Some(self.of_signal(signal))
     }
 
     /// A token that no signal of a condition puts down.
     pub(crate) fn fresh(&mut self) -> u32 {
-        self.count += 1;
-        self.count - 1
+        self.of_signal(NONE)
+    }
+
+    fn of_signal(&mut self, signal: u32) -> u32 {
+        push(&mut self.signal_of, signal);
+        self.count() - 1
     }
 
     /// A wait ended without being woken.
@@ -80,12 +89,35 @@ impl Tokens {
         condition.called.remove(&thread);
     }
 
+    /// Lists the tokens of each signal. To be called when all waits are known.
+    pub(crate) fn settle(&mut self) {
+        let mut begins = vec![0; self.signals as usize + 1];
+        let signals = || self.signal_of.iter().filter(|&&signal| signal != NONE);
+        for &signal in signals() {
+            begins[signal as usize + 1] += 1;
+        }
+        for signal in 1..begins.len() {
+            begins[signal] += begins[signal - 1];
+        }
+        let mut by_signal = vec![0; signals().count()];
+        // Backwards, so that what is left in `begins` is where each one's end: one signal further, where it begins.
+        for (token, &signal) in self.signal_of.iter().enumerate().rev().filter(|&(_, &signal)| signal != NONE) {
+            begins[signal as usize + 1] -= 1;
+            by_signal[begins[signal as usize + 1] as usize] = token as u32;
+        }
+        begins.remove(0);
+        begins.push(by_signal.len() as u32);
+        (self.begins, self.by_signal) = (begins, by_signal);
+    }
+
+    /// The tokens of a signal, once settled.
     pub(crate) fn of(&self, signal: u32) -> &[u32] {
-        &self.of_signal[signal as usize]
+        let [from, to] = [signal, signal + 1].map(|signal| self.begins[signal as usize] as usize);
+        &self.by_signal[from..to]
     }
 
     pub(crate) fn count(&self) -> u32 {
-        self.count
+        self.signal_of.len() as u32
     }
 }
 
@@ -110,6 +142,7 @@ mod tests {
         let spare = tokens.signal(C, false);
         assert_eq!((lost.1, one.1, two.1, spare.1), (0, 1, 1, 0));
         let (b, a) = (tokens.woken(C, 2).unwrap(), tokens.woken(C, 1).unwrap());
+        tokens.settle();
         assert_eq!((tokens.of(one.0), tokens.of(two.0)), (&[b][..], &[a][..]));
         assert!(tokens.of(lost.0).is_empty() && tokens.of(spare.0).is_empty());
         assert_eq!(tokens.woken(C, 1), None, "it does not wait");
@@ -127,6 +160,7 @@ mod tests {
         tokens.wait(C, 4);
         assert_eq!(tokens.woken(C, 4), None);
         let (a, b) = (tokens.woken(C, 1).unwrap(), tokens.woken(C, 2).unwrap());
+        tokens.settle();
         assert_eq!(tokens.of(all.0), [a, b]);
     }
 }

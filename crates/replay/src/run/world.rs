@@ -131,7 +131,7 @@ impl<L: TryLock<Simulated>> World<L> {
         move || {
             let draws = world.seed.rotate_left(32) ^ u64::from(thread);
             let mut guest = Following { thread, held: Vec::new(), draws };
-            for &op in &world.program.threads[thread as usize].ops {
+            for op in world.program.threads[thread as usize].ops.iter() {
                 world.follow(op, &mut guest);
             }
         }
@@ -169,7 +169,7 @@ impl<L: TryLock<Simulated>> World<L> {
             }
             Op::Share(store) => {
                 while let Some(item) = self.take(store) {
-                    for &op in &self.program.stores[store as usize][item] {
+                    for op in self.program.stores[store as usize].item(item) {
                         self.follow(op, guest);
                     }
                 }

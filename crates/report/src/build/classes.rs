@@ -21,9 +21,9 @@ pub(super) fn classes(names: &mut Names, analysis: &Analysis) -> Vec<(String, Cl
     for class in &analysis.classes {
         let name = names.class(class, &analysis.locks);
         let mine = match (&class.key, class.locks.first()) {
-            (ClassKey::Address(process, address), Some(lock)) => {
+            (ClassKey::Address(process, address, loaded), Some(lock)) => {
                 let places = places(names, &analysis.locks[*lock]);
-                let whole = names.global(*process, *address).unwrap_or_else(|| name.clone());
+                let whole = names.global(*process, *address, *loaded).unwrap_or_else(|| name.clone());
                 (!places.is_empty()).then_some((whole, class.kind, process.0, places))
             }
             _ => None,

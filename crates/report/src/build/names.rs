@@ -3,7 +3,7 @@
 
 use crate::symbols::{Frame, Symbols, short};
 use baton_trace::analysis::{ClassKey, ClassReport, LockReport, Object, ObjectKind};
-use baton_trace::{LockKind, ProcessIndex, SiteId, Trace, Waitable};
+use baton_trace::{LockKind, ProcessIndex, SiteId, Ticks, Trace, Waitable};
 
 /// The published word for a kind of object.
 pub(super) fn kind(kind: ObjectKind) -> &'static str {
@@ -63,12 +63,12 @@ impl Names<'_> {
                 Some(place) => format!("from {place}"),
                 None => format!("from site {}", site.0),
             },
-            ClassKey::Address(process, address) => {
+            ClassKey::Address(process, address, loaded) => {
                 let busiest = class.locks.first().and_then(|l| locks.get(*l)).and_then(|l| {
                     let sites = l.stats.sites.iter().filter(|(site, _)| **site != SiteId::UNKNOWN);
                     sites.max_by_key(|(site, s)| (s.acquisitions, std::cmp::Reverse(**site))).map(|(site, _)| *site)
                 });
-                self.address(*process, *address, busiest)
+                self.address(*process, *address, *loaded, busiest)
             }
         }
     }
@@ -78,24 +78,24 @@ impl Names<'_> {
         if let Some(name) = &object.name {
             return name.clone();
         }
-        if let Some(global) = self.symbols.data(self.trace, object.process, object.address) {
+        if let Some(global) = self.symbols.data(self.trace, object.process, object.address, object.loaded) {
             return global;
         }
         let init = object.init_site.filter(|s| *s != SiteId::UNKNOWN);
         match init.and_then(|site| self.site_place(object.process, site)) {
             Some(place) => format!("from {place}"),
-            None => self.address(object.process, object.address, busiest),
+            None => self.address(object.process, object.address, object.loaded, busiest),
         }
     }
 
     /// Name of what was never initialised by a call: a global, or memory that one place uses.
-    fn address(&mut self, process: ProcessIndex, address: u64, busiest: Option<SiteId>) -> String {
+    fn address(&mut self, process: ProcessIndex, address: u64, loaded: Ticks, busiest: Option<SiteId>) -> String {
         // What the capture itself made up: OpenMP's critical section without a name has no address of its own.
-        let module = self.trace.module(process, address).map(|module| module.path.as_str());
+        let module = self.trace.module(process, address, loaded).map(|module| module.path.as_str());
         if module.is_some_and(|path| path.ends_with("libbaton_preload.so")) {
             return "omp critical (unnamed)".to_owned();
         }
-        if let Some(global) = self.symbols.data(self.trace, process, address) {
+        if let Some(global) = self.symbols.data(self.trace, process, address, loaded) {
             return match global.strip_prefix(".gomp_critical_user_") {
                 Some(name) => format!("omp critical ({})", name.split('.').next().unwrap_or(name)),
                 None => global,
@@ -109,10 +109,10 @@ impl Names<'_> {
 
     /// The global variable that holds an address, without the offset in it; `None` for heap and stack, and in an image without
     /// symbols.
-    pub(super) fn global(&mut self, process: ProcessIndex, address: u64) -> Option<String> {
-        let data = self.symbols.data(self.trace, process, address)?;
+    pub(super) fn global(&mut self, process: ProcessIndex, address: u64, loaded: Ticks) -> Option<String> {
+        let data = self.symbols.data(self.trace, process, address, loaded)?;
         let symbol = data.split("+0x").next().unwrap_or_default();
-        let path = &self.trace.module(process, address)?.path;
+        let path = &self.trace.module(process, address, loaded)?.path;
         (!path.ends_with(&format!("/{symbol}"))).then(|| symbol.to_owned())
     }
 

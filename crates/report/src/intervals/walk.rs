@@ -103,6 +103,11 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
                 self.end_life(thread, address);
                 Ok(())
             }
+            What::Unloaded { start, pages } => {
+                let (process, end) = (self.trace.process_of(thread), start.saturating_add(u64::from(pages) << 12));
+                self.living.retain(|&(of, address), _| of != process || !(start..end).contains(&address));
+                Ok(())
+            }
             // A life may begin with these too.
             What::TryFail { lock: Lock { address: a, .. }, .. }
             | What::CondSignal { condition: a, .. }

@@ -9,7 +9,7 @@ mod object_file;
 pub use demangle::{demangle, short};
 pub use object_file::Unreadable;
 
-use baton_trace::{Address, Module, ProcessIndex, SiteId, Trace};
+use baton_trace::{Address, Module, ProcessIndex, SiteId, Ticks, Trace};
 use object_file::ObjectFile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -66,17 +66,18 @@ impl Symbols {
     /// The functions of a call site, innermost first, inlined ones included. A site that was not taken gives nothing. Frames of the
     /// capture itself, which starts the program's threads, are left out.
     pub fn site(&mut self, trace: &Trace, process: ProcessIndex, site: SiteId) -> Vec<Frame> {
+        let time = trace.site_time(process, site);
         let ours = |address: &&Address| {
-            trace.module(process, **address).is_some_and(|module| module.path.ends_with("/libbaton_preload.so"))
+            trace.module(process, **address, time).is_some_and(|module| module.path.ends_with("/libbaton_preload.so"))
         };
         let stack = trace.site(process, site);
         let stack: Vec<Address> = stack.iter().filter(|address| !ours(address)).copied().collect();
-        stack.iter().flat_map(|address| self.code(trace, process, *address)).collect()
+        stack.iter().flat_map(|address| self.code(trace, process, *address, time)).collect()
     }
 
-    /// The functions at a return address, innermost first; never empty.
-    pub fn code(&mut self, trace: &Trace, process: ProcessIndex, return_address: Address) -> Vec<Frame> {
-        let Some(module) = trace.module(process, return_address) else {
+    /// The functions at a return address at a time, innermost first; never empty.
+    pub fn code(&mut self, trace: &Trace, process: ProcessIndex, return_address: Address, time: Ticks) -> Vec<Frame> {
+        let Some(module) = trace.module(process, return_address, time) else {
             return vec![Frame::named(format!("{return_address:#x}"))];
         };
         // The call's last byte lies before the address it returns to; that one may belong to the next line or function.
@@ -88,9 +89,9 @@ impl Symbols {
         frames
     }
 
-    /// Name of the global that holds an address: `table`, or `table+0x28` inside of it. `None` for heap and stack.
-    pub fn data(&mut self, trace: &Trace, process: ProcessIndex, address: Address) -> Option<String> {
-        let module = trace.module(process, address)?;
+    /// Name of the global that holds an address at a time: `table`, or `table+0x28` inside of it. `None` for heap and stack.
+    pub fn data(&mut self, trace: &Trace, process: ProcessIndex, address: Address, time: Ticks) -> Option<String> {
+        let module = trace.module(process, address, time)?;
         let in_file = address.wrapping_sub(module.bias);
         if let Ok(file) = self.open(module)
             && let Some((name, offset)) = file.global(in_file)

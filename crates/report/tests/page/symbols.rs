@@ -1,7 +1,7 @@
 //! Names, from a real program: compiled here, run, and asked where its own code and globals lie.
 
 use baton_report::symbols::Symbols;
-use baton_trace::{Clock, Module, ProcessIndex, SiteId, Trace, TraceBuilder};
+use baton_trace::{Clock, Module, ProcessIndex, SiteId, Ticks, Trace, TraceBuilder};
 use std::path::Path;
 use std::process::Command;
 
@@ -49,7 +49,7 @@ fn program(folder: &Path, flags: &[&str]) -> (Trace, u64) {
     let mut trace = builder.build();
     let (start, end) = (code.min(data) & !0xfff, code.max(data) + 0x1000);
     let path = binary.to_str().expect("text").to_owned();
-    trace.processes[0].modules.push(Module { bias, start, end, build_id: Vec::new(), path });
+    trace.processes[0].modules.push(Module { bias, start, end, build_id: Vec::new(), path, life: Module::ALWAYS });
     (trace, data)
 }
 
@@ -65,7 +65,7 @@ fn a_call_site_has_its_inlined_functions_and_a_lock_its_global() {
         let found: Vec<_> = frames.iter().map(|f| (f.function.as_str(), f.line, f.inlined)).collect();
         assert_eq!(found, [("inner", Some(7), true), ("outer", Some(12), false)], "{flags:?}");
         assert_eq!(frames[0].place().as_deref(), Some("named.c:7"));
-        assert_eq!(symbols.data(&trace, PROCESS, data).as_deref(), Some("table+0x8"), "{flags:?}");
+        assert_eq!(symbols.data(&trace, PROCESS, data, Ticks(0)).as_deref(), Some("table+0x8"), "{flags:?}");
         assert_eq!(symbols.problems(), Vec::<String>::new());
     }
 }
@@ -76,7 +76,14 @@ fn the_captures_own_frames_are_left_out() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut trace, _) = program(folder.path(), &["-g"]);
     let path = "/opt/lib/baton/libbaton_preload.so".to_owned();
-    trace.processes[0].modules.push(Module { bias: 0x100, start: 0x100, end: 0x200, build_id: Vec::new(), path });
+    trace.processes[0].modules.push(Module {
+        bias: 0x100,
+        start: 0x100,
+        end: 0x200,
+        build_id: Vec::new(),
+        path,
+        life: Module::ALWAYS,
+    });
     trace.processes[0].sites.get_mut(&SiteId(1)).expect("the site").push(0x123);
     let mut symbols = Symbols::new();
     let frames = symbols.site(&trace, PROCESS, SiteId(1));
@@ -101,7 +108,7 @@ fn a_stripped_a_changed_and_a_missing_file_are_told() {
     let mut symbols = Symbols::new();
     let name = &symbols.site(&trace, PROCESS, SiteId(1))[0].function;
     assert!(name.starts_with("named+0x"), "{name}");
-    assert!(symbols.data(&trace, PROCESS, data).expect("a name").starts_with("named+0x"));
+    assert!(symbols.data(&trace, PROCESS, data, Ticks(0)).expect("a name").starts_with("named+0x"));
 
     let (mut trace, _) = program(folder.path(), &["-g"]);
     trace.processes[0].modules[0].build_id = vec![1, 2, 3];
@@ -115,7 +122,7 @@ fn a_stripped_a_changed_and_a_missing_file_are_told() {
     symbols.site(&trace, PROCESS, SiteId(1));
     assert!(symbols.problems()[0].contains("cannot be read"), "{:?}", symbols.problems());
     // An address in no module at all.
-    assert_eq!(symbols.code(&trace, PROCESS, 0x10)[0].function, "0x10");
+    assert_eq!(symbols.code(&trace, PROCESS, 0x10, Ticks(0))[0].function, "0x10");
 }
 
 /// A `std::lock_guard` is four inlined calls deep; the report speaks of the function that wanted the lock.
@@ -159,7 +166,14 @@ int main() { static Index index; index.add(); return 0; }
     let mut trace = builder.build();
     let (start, end) = (numbers[1] & !0xffff, numbers[1] + 0x1000);
     let path = binary.to_str().expect("text").to_owned();
-    trace.processes[0].modules.push(Module { bias: numbers[0], start, end, build_id: Vec::new(), path });
+    trace.processes[0].modules.push(Module {
+        bias: numbers[0],
+        start,
+        end,
+        build_id: Vec::new(),
+        path,
+        life: Module::ALWAYS,
+    });
     let report = baton_report::Profile::of(trace).report;
     assert_eq!(report.sites[0].name, "Index::add (index.cc:12)", "{:?}", report.sites[0].frames);
     assert!(report.sites[0].frames.len() > 2, "inlined frames: {:?}", report.sites[0].frames);

@@ -3,6 +3,7 @@
 use super::locks::LockReport;
 use super::objects::ObjectKind;
 use super::stats::LockStats;
+use crate::clock::Ticks;
 use crate::event::{Address, SiteId};
 use crate::trace::ProcessIndex;
 use std::collections::BTreeMap;
@@ -14,8 +15,9 @@ pub enum ClassKey {
     Name(String),
     /// One call site initialised them.
     InitSite(ProcessIndex, SiteId),
-    /// Not initialised by a call: a class of one address, so of one global or one field.
-    Address(ProcessIndex, Address),
+    /// Not initialised by a call: a class of one address, so of one global or one field; and of one object file there, by when it was
+    /// loaded.
+    Address(ProcessIndex, Address, Ticks),
 }
 
 /// A class of locks.
@@ -38,7 +40,7 @@ pub(super) fn classes(locks: &[LockReport]) -> Vec<ClassReport> {
         let key = match (&object.name, object.init_site) {
             (Some(name), _) => ClassKey::Name(name.clone()),
             (None, Some(site)) if site != SiteId::UNKNOWN => ClassKey::InitSite(object.process, site),
-            _ => ClassKey::Address(object.process, object.address),
+            _ => ClassKey::Address(object.process, object.address, object.loaded),
         };
         let class = classes.entry((key.clone(), object.kind)).or_insert_with(|| ClassReport {
             key,

@@ -41,6 +41,8 @@ pub struct Object {
     pub init_site: Option<SiteId>,
     /// Its first event.
     pub born: Ticks,
+    /// When the object file in which it lies was loaded; 0 for heap and stack.
+    pub loaded: Ticks,
 }
 
 /// All objects that have been seen, and which of them lives at which address.
@@ -94,6 +96,12 @@ impl<'a> Objects<'a> {
                 self.latest = None;
                 return None;
             }
+            What::Unloaded { start, pages } => {
+                let place = start..start.saturating_add(u64::from(pages) << 12);
+                self.living.retain(|(of, address), _| *of != process || !place.contains(address));
+                self.latest = None;
+                return None;
+            }
             _ => return None,
         };
         Some(self.at((process, address), kind, event.time))
@@ -122,7 +130,8 @@ impl<'a> Objects<'a> {
         let id = ObjectId(self.all.len() as u32);
         let (process, address) = key;
         let name = self.trace.object_names.get(&key).cloned();
-        self.all.push(Object { process, address, kind, name, init_site, born: now });
+        let loaded = self.trace.module(process, address, now).map_or(Ticks(0), |module| module.life.0);
+        self.all.push(Object { process, address, kind, name, init_site, born: now, loaded });
         self.living.insert(key, id);
         self.latest = None;
         id

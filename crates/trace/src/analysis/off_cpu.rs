@@ -137,7 +137,11 @@ impl ThreadState {
                 return;
             }
             // These are no acts of the program.
-            What::Cpu { .. } | What::Affinity { .. } | What::Pause { .. } | What::ProbeCost { .. } => return,
+            What::Cpu { .. }
+            | What::Affinity { .. }
+            | What::Pause { .. }
+            | What::ProbeCost { .. }
+            | What::Unloaded { .. } => return,
             What::CpuTime { ns } => {
                 self.close_gap(now, self.site);
                 self.clocked(ns, clock);

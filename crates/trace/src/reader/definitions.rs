@@ -1,5 +1,6 @@
 //! Puts definitions together again from their records: call sites from frames, texts from pieces of 15 bytes.
 
+use crate::clock::Ticks;
 use crate::event::{Address, SiteId};
 use crate::record::{RECORD_BYTES, Raw, definition};
 use crate::trace::{Module, Process};
@@ -8,34 +9,85 @@ use std::collections::BTreeMap;
 /// What the definitions of one process say.
 #[derive(Default)]
 pub(super) struct Definitions {
-    pub(super) sites: BTreeMap<SiteId, Vec<Address>>,
-    pub(super) modules: Vec<Module>,
+    sites: BTreeMap<SiteId, Vec<Address>>,
+    /// When each was defined first, in raw ticks.
+    site_times: BTreeMap<SiteId, u64>,
+    /// Object files, and from when on they were loaded.
+    modules: Vec<(u64, Module)>,
+    /// From when on nothing is left of what lay between two addresses.
+    unloaded: Vec<(u64, Address, Address)>,
     pub(super) marker_names: BTreeMap<u32, String>,
     pub(super) object_names: BTreeMap<Address, String>,
     pub(super) thread_names: BTreeMap<u32, String>,
 }
 
 impl Definitions {
-    pub(super) fn give_to(self, process: &mut Process) {
+    pub(super) fn give_to(self, process: &mut Process, since_origin: impl Fn(u64) -> Ticks) {
         process.sites = self.sites;
-        process.modules = self.modules;
+        process.site_times = self.site_times.into_iter().map(|(site, time)| (site, since_origin(time))).collect();
+        process.modules = lives(self.modules, self.unloaded);
+        for module in &mut process.modules {
+            // What was there from the start, or until the end, was so whatever the clock says.
+            let [from, to] = [module.life.0.0, module.life.1.0];
+            module.life = (since_origin(from), if to == u64::MAX { Ticks(to) } else { since_origin(to) });
+        }
     }
+
+    /// What lay there is gone.
+    pub(super) fn unload(&mut self, time: u64, start: Address, pages: u32) {
+        self.unloaded.push((time, start, start.saturating_add(u64::from(pages) << 12)));
+    }
+}
+
+/// Gives object files their lives, in raw ticks: until they are unloaded, or another one lies in their place.
+fn lives(mut loaded: Vec<(u64, Module)>, mut unloaded: Vec<(u64, Address, Address)>) -> Vec<Module> {
+    loaded.sort_by_key(|(time, _)| *time);
+    unloaded.sort_unstable();
+    let mut gone = unloaded.into_iter().peekable();
+    let (mut all, mut living): (Vec<Module>, Vec<usize>) = (Vec::new(), Vec::new());
+    let end = |all: &mut Vec<Module>, living: &mut Vec<usize>, time, from: Address, to: Address| {
+        living.retain(|&at| {
+            let stays = all[at].end <= from || to <= all[at].start;
+            if !stays {
+                all[at].life.1 = Ticks(time);
+            }
+            stays
+        });
+    };
+    for (time, module) in loaded {
+        while let Some((time, from, to)) = gone.next_if(|gone| gone.0 <= time) {
+            end(&mut all, &mut living, time, from, to);
+        }
+        // Told twice by threads that met it at one time.
+        if living.iter().any(|&at| Module { life: all[at].life, ..module.clone() } == all[at]) {
+            continue;
+        }
+        end(&mut all, &mut living, time, module.start, module.end);
+        living.push(all.len());
+        all.push(Module { life: (Ticks(time), Ticks(u64::MAX)), ..module });
+    }
+    for (time, from, to) in gone {
+        end(&mut all, &mut living, time, from, to);
+    }
+    all
 }
 
 /// A definition whose payload is still coming, of one segment.
 pub(super) struct Collector {
     head: Option<(Raw, Vec<u8>)>,
+    /// When the definition was begun, in raw ticks.
+    time: u64,
     stack: Option<(SiteId, Vec<Address>)>,
     pub(super) cut: u64,
 }
 
 impl Collector {
     pub(super) fn new() -> Collector {
-        Collector { head: None, stack: None, cut: 0 }
+        Collector { head: None, time: 0, stack: None, cut: 0 }
     }
 
-    /// Takes a record; true if it is part of a definition, so no event. `bytes` are the record's own 16.
-    pub(super) fn take(&mut self, raw: Raw, bytes: &[u8], thread: u32, into: &mut Definitions) -> bool {
+    /// Takes a record; true if it is part of a definition, so no event. `bytes` are the record's own 16, `time` its raw ticks.
+    pub(super) fn take(&mut self, raw: Raw, time: u64, bytes: &[u8], thread: u32, into: &mut Definitions) -> bool {
         if raw.code == definition::BYTES {
             self.append(bytes, thread, into);
             return true;
@@ -48,6 +100,7 @@ impl Collector {
             return true;
         }
         self.abandon(into);
+        self.time = time;
         match raw.code {
             definition::SITE => self.stack = Some((SiteId(raw.arg), vec![raw.object])),
             definition::MARKER_NAME | definition::OBJECT_NAME | definition::THREAD_NAME | definition::MODULE => {
@@ -66,6 +119,7 @@ impl Collector {
         }
         if let Some((site, stack)) = self.stack.take() {
             // Of two definitions the deeper one holds, whichever thread wrote it.
+            into.site_times.entry(site).and_modify(|time| *time = self.time.min(*time)).or_insert(self.time);
             let known = into.sites.entry(site).or_default();
             if stack.len() > known.len() {
                 *known = stack;
@@ -100,8 +154,7 @@ impl Collector {
                 into.thread_names.insert(thread, text());
             }
             _ => match module(head.object, &payload) {
-                Some(module) if !into.modules.contains(&module) => into.modules.push(module),
-                Some(_) => {}
+                Some(module) => into.modules.push((self.time, module)),
                 None => self.cut += 1,
             },
         }
@@ -119,5 +172,6 @@ fn module(bias: Address, payload: &[u8]) -> Option<Module> {
         end: u64::from_le_bytes(*end),
         build_id: build_id.to_vec(),
         path: String::from_utf8_lossy(path).into_owned(),
+        life: Module::ALWAYS,
     })
 }

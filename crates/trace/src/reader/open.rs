@@ -157,7 +157,7 @@ fn assemble(scans: Vec<(Scan, File)>, mut losses: Vec<Loss>) -> Trace {
             realtime_ns: scan.realtime_ns,
             ..Process::default()
         };
-        definitions.give_to(&mut entry);
+        definitions.give_to(&mut entry, since_origin);
         trace.processes.push(entry);
         losses.append(&mut scan.losses);
         segments.add(file, scan.segments, |number| match numbers.get(&number) {

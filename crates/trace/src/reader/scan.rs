@@ -322,13 +322,16 @@ impl Scan {
             holes += trailing;
             trailing = 0;
             used = (i + 1) * RECORD_BYTES;
-            if collector.take(raw, bytes, header.thread, &mut definitions) {
+            if collector.take(raw, ticks, bytes, header.thread, &mut definitions) {
                 continue;
             }
             let Some(what) = What::decode(raw) else {
                 unknown += 1;
                 continue;
             };
+            if let What::Unloaded { start, pages } = what {
+                definitions.unload(ticks, start, pages);
+            }
             events += 1;
             let earliest = if what.is_own_switch() { &mut first_switch } else { &mut first };
             *earliest = (*earliest).min(ticks);

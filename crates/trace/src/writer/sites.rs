@@ -38,10 +38,7 @@ impl<const SLOTS: usize> SiteTable<SLOTS> {
     /// The number of `address`, which is entered if it is new. Async-signal-safe.
     #[inline]
     pub fn number(&self, address: Address) -> SiteAnswer {
-        // Fibonacci hashing; the upper bits are the mixed ones.
-        let hash = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        for probe in 0..Self::PROBES {
-            let at = (hash as usize + probe) & (SLOTS - 1);
+        for at in self.probes(address) {
             let site = SiteId(at as u32 + 1);
             match self.slots[at].load(Ordering::Relaxed) {
                 found if found == address => return SiteAnswer::Known(site),
@@ -54,6 +51,41 @@ impl<const SLOTS: usize> SiteTable<SLOTS> {
             }
         }
         SiteAnswer::Full
+    }
+
+    /// The number of `address`, if it has one. Async-signal-safe.
+    #[inline]
+    pub fn known(&self, address: Address) -> Option<SiteId> {
+        self.probes(address).find_map(|at| match self.slots[at].load(Ordering::Relaxed) {
+            found if found == address => Some(Some(SiteId(at as u32 + 1))),
+            0 => Some(None),
+            _ => None,
+        })?
+    }
+
+    fn probes(&self, address: Address) -> impl Iterator<Item = usize> {
+        // Fibonacci hashing; the upper bits are the mixed ones.
+        let hash = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        (0..Self::PROBES).map(move |probe| (hash as usize + probe) & (SLOTS - 1))
+    }
+
+    /// Has every entry stand under another address that `as_other` names one for. It keeps its place and number, and
+    /// [`SiteTable::number`] no longer finds it, until [`SiteTable::restore`].
+    pub fn set_aside(&self, as_other: impl Fn(Address) -> Option<Address>) {
+        for slot in &self.slots {
+            let address = slot.load(Ordering::Relaxed);
+            if let Some(other) = (address != 0).then(|| as_other(address)).flatten() {
+                let _ = slot.compare_exchange(address, other, Ordering::Relaxed, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Finds `address` again, which stands under `other`.
+    pub fn restore(&self, address: Address, other: Address) -> Option<SiteId> {
+        self.probes(address).find_map(|at| {
+            let restored = self.slots[at].compare_exchange(other, address, Ordering::Relaxed, Ordering::Relaxed);
+            restored.is_ok().then_some(SiteId(at as u32 + 1))
+        })
     }
 
     /// Forgets all: a fork's child writes a file of its own, which needs the definitions again.
@@ -77,6 +109,21 @@ mod tests {
         assert_eq!(table.number(0x1000), SiteAnswer::Known(first));
         table.clear();
         assert!(matches!(table.number(0x1000), SiteAnswer::New(_)));
+    }
+
+    #[test]
+    fn what_is_set_aside_is_new_and_found_again_when_it_is_restored() {
+        let table = SiteTable::<64>::new();
+        let numbers = [0x1000, 0x2000, 0x3000].map(|address| match table.number(address) {
+            SiteAnswer::New(number) => number,
+            other => panic!("{other:?}"),
+        });
+        let aside = |address: u64| address | 7 << 48;
+        table.set_aside(|address| (address < 0x3000).then(|| aside(address)));
+        assert_eq!([0x1000, 0x2000, 0x3000].map(|address| table.known(address)), [None, None, Some(numbers[2])]);
+        assert!(matches!(table.number(0x2000), SiteAnswer::New(other) if !numbers.contains(&other)));
+        assert_eq!(table.restore(0x1000, aside(0x1000)), Some(numbers[0]));
+        assert_eq!((table.known(0x1000), table.restore(0x1000, 8)), (Some(numbers[0]), None));
     }
 
     #[test]

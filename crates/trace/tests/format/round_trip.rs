@@ -1,7 +1,8 @@
 //! What is written is read back: several threads, definitions, all in the order of time.
 
+use baton_trace::analysis::{Analysis, Window};
 use baton_trace::writer::{ModuleInfo, Options, Session, SiteAnswer, SiteTable, ThreadWriter};
-use baton_trace::{How, Lock, LossKind, Mode, ProcessIndex, SiteId, Trace, What};
+use baton_trace::{How, Lock, LossKind, Mode, ProcessIndex, SiteId, Ticks, Trace, What};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -61,6 +62,37 @@ fn several_threads_come_back_whole_and_in_order() {
     assert_eq!(counts, [2 * PAIRS; 4]);
 }
 
+/// Of object files that lie in one place in turn, each has the addresses of its own time, and locks of its own.
+#[test]
+fn modules_have_lives() {
+    let directory = tempfile::tempdir().unwrap();
+    let session = open(directory.path(), Options::default());
+    let pen = ThreadWriter::new();
+    const START: u64 = 0x5555_0000;
+    let lock = Lock::mutex(START + 0x1800);
+    let names = ["first", "second", "first"];
+    for (number, name) in (1..).zip(names) {
+        let (start, end) = (START, START + 0x2000);
+        pen.define_module(&session, ModuleInfo { bias: start, start, end, build_id: &[], path: name.as_bytes() });
+        let site = SiteId(number);
+        pen.define_site(&session, site, &[START + 0x10]);
+        pen.post_ordered(&session, What::Acquire { lock, mode: Mode::Exclusive, site });
+        pen.post(&session, What::Release { lock, mode: Mode::Exclusive, site });
+        pen.post(&session, What::Unloaded { start, pages: 2 });
+    }
+    session.finish();
+    let (trace, process) = (Trace::open(directory.path()).unwrap(), ProcessIndex(0));
+    let path = |time| trace.module(process, lock.address, time).unwrap().path.as_str();
+    assert_eq!([1, 2, 3].map(|site| path(trace.site_time(process, SiteId(site)))), names);
+    assert_eq!(path(trace.span().1), "first", "the last one, when none is left");
+    let analysis = Analysis::of(&trace, Window::whole(&trace));
+    assert_eq!(analysis.locks.len(), 3);
+    let mut of: Vec<_> = analysis.locks.iter().map(|lock| (lock.object.born, path(lock.object.loaded))).collect();
+    of.sort();
+    assert_eq!(of.into_iter().map(|(_, path)| path).collect::<Vec<_>>(), names);
+    assert_eq!(analysis.classes.len(), 3);
+}
+
 #[test]
 fn definitions_come_back() {
     let directory = tempfile::tempdir().unwrap();
@@ -92,9 +124,9 @@ fn definitions_come_back() {
     assert_eq!(trace.object_names[&(process, 0x1000)], long);
     assert_eq!(trace.object_names[&(process, 0x2000)], "");
     assert_eq!(trace.processes[0].modules.len(), 1);
-    let module = trace.module(process, 0x5555_1800).unwrap();
+    let module = trace.module(process, 0x5555_1800, Ticks(0)).unwrap();
     assert_eq!((module.path.as_str(), module.build_id.as_slice()), ("/bin/app", [1, 2, 3].as_slice()));
-    assert_eq!(trace.module(process, 0x5555_2000), None);
+    assert_eq!(trace.module(process, 0x5555_2000, Ticks(0)), None);
     let whats: Vec<What> = trace.events().map(|e| e.what).collect();
     let how = How { slept: true, known: true, tries: 12 };
     assert_eq!(whats, [What::RoiBegin { name: 3 }, What::Acquired { lock: LOCK, mode: Mode::Shared, how }]);

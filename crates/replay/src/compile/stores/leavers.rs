@@ -5,7 +5,7 @@
 //! acquisition at the store on; what a late thread puts down is late, and so is a thread that has waited for a late one. No item of a
 //! store may wait for anything late.
 
-use super::{Mark, SharingSite, Steps, of};
+use super::{SharingSite, Steps};
 use crate::program::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,8 +29,6 @@ struct Part {
 /// What is known of all threads as they were before any store was made.
 pub(super) struct Leavers {
     syncs: Vec<Sync>,
-    /// By thread.
-    marks: Vec<Vec<Mark>>,
     /// Threads by the meeting that they come to.
     meetings: BTreeMap<u32, BTreeSet<usize>>,
     /// Of the stores made so far.
@@ -43,7 +41,7 @@ impl Leavers {
         let (mut syncs, mut meetings) = (Vec::new(), BTreeMap::<u32, BTreeSet<usize>>::new());
         for (thread, steps) in threads.iter().enumerate().filter(|_| any) {
             for &(time, at) in &steps.syncs {
-                let op = steps.ops[at];
+                let op = steps.ops.at(at);
                 if let Op::Meet(meeting) = op {
                     meetings.entry(meeting).or_default().insert(thread);
                 }
@@ -51,32 +49,32 @@ impl Leavers {
             }
         }
         syncs.sort_by_key(|sync| (sync.time, matches!(sync.op, Op::TokenWait(_) | Op::Join(_)), sync.thread, sync.at));
-        let marks = threads.iter().map(|steps| if any { steps.marks.clone() } else { Vec::new() }).collect();
-        Leavers { syncs, marks, meetings, parts: Vec::new() }
+        Leavers { syncs, meetings, parts: Vec::new() }
     }
 
     /// Whether a store of this team can be made beside those that were; if so, it counts as made.
-    pub(super) fn admit(&mut self, place: &SharingSite, team: &[usize]) -> bool {
+    pub(super) fn admit(&mut self, place: &SharingSite, team: &[usize], threads: &[Steps]) -> bool {
         let before = self.parts.len();
         for &thread in team {
-            let mut own = self.marks[thread].iter().filter(|mark| of(mark, place)).map(|mark| mark.at);
+            let marks = threads[thread].marks.iter();
+            let mut own = marks.filter(|mark| mark.place == place.number).map(|mark| mark.at);
             if let Some(first) = own.next() {
                 self.parts.push(Part { thread, first, last: own.next_back().unwrap_or(first) });
             }
         }
-        let fits = self.no_item_waits_for_a_leaver();
+        let fits = self.no_item_waits_for_a_leaver(threads.len());
         if !fits {
             self.parts.truncate(before);
         }
         fits
     }
 
-    fn no_item_waits_for_a_leaver(&self) -> bool {
-        let mut parts: Vec<Vec<Part>> = vec![Vec::new(); self.marks.len()];
+    fn no_item_waits_for_a_leaver(&self, threads: usize) -> bool {
+        let mut parts: Vec<Vec<Part>> = vec![Vec::new(); threads];
         for part in &self.parts {
             parts[part.thread].push(*part);
         }
-        let (mut late, mut tokens) = (vec![false; self.marks.len()], BTreeSet::new());
+        let (mut late, mut tokens) = (vec![false; threads], BTreeSet::new());
         for &Sync { thread, at, op, .. } in &self.syncs {
             late[thread] |= parts[thread].iter().any(|part| at > part.last);
             let in_item = parts[thread].iter().any(|part| (part.first..part.last).contains(&at));

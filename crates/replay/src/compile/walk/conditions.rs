@@ -1,7 +1,7 @@
 //! Condition variables: a wait becomes a token, which the signal that ended it puts down.
 
 use super::{Mode, Walk};
-use crate::compile::Raw;
+use crate::compile::track::Raw;
 use crate::program::Op;
 use baton_trace::{Address, ProcessIndex, WakeReason, What};
 
@@ -31,12 +31,12 @@ impl Walk<'_> {
                     }
                 };
                 match token {
-                    Some(token) => self.threads[id].steps.push(Raw::Op(Op::TokenWait(token))),
+                    Some(token) => self.threads[id].track.push(Raw::Op(Op::TokenWait(token))),
                     None => {
                         // A time-out is a sleep of known length; a wake-up without a signal is not.
                         self.replayability.unmatched_waits += u64::from(reason == WakeReason::Woken);
                         self.replayability.expired_waits += u64::from(reason == WakeReason::Cancelled);
-                        self.threads[id].steps.push(Raw::Away(t - since));
+                        self.threads[id].track.push(Raw::Away(t - since));
                     }
                 }
             }
@@ -44,7 +44,7 @@ impl Walk<'_> {
                 self.gap(id, t);
                 let all = matches!(what, What::CondBroadcast { .. });
                 let (signal, woken) = self.tokens.signal(place(condition), all);
-                self.threads[id].steps.push(Raw::Signal(signal));
+                self.threads[id].track.push(Raw::Signal(signal));
                 let os = &self.chip.os;
                 if woken != 0 {
                     self.states[id].priced += os.futex.wake.0 + (woken as u64 - 1) * os.futex.wake_more.0;

@@ -1,7 +1,8 @@
 //! Locks: mutexes and their like, and reader-writer locks.
 
-use super::{Hold, Leaf, Mode, Walk};
-use crate::compile::Raw;
+use super::{Leaf, Mode, Walk};
+use crate::compile::holds::Hold;
+use crate::compile::track::Raw;
 use crate::program::Op;
 use baton_trace::{Address, Lock, LockKind, Mode as Holding, ProcessIndex, SiteId};
 use baton_units::CoreId;
@@ -17,8 +18,12 @@ impl Walk<'_> {
                 [] => Address::MAX - Address::from(site.0),
             };
             self.states[id].site = place;
-            *self.sites.entry((lock, place)).or_default().entry(id as u32).or_default() += 1;
-            self.threads[id].steps.push(Raw::Site(lock, place, t));
+            let number = *self.place_numbers.entry(place).or_insert_with(|| {
+                self.places.push(place);
+                self.places.len() as u32 - 1
+            });
+            *self.sites.entry((lock, number, id as u32)).or_default() += 1;
+            self.threads[id].track.push(Raw::Site(lock, number, t));
         }
     }
 
@@ -132,7 +137,7 @@ impl Walk<'_> {
     pub(super) fn timeout(&mut self, id: usize, t: u64, lock: Lock, process: ProcessIndex) {
         self.replayability.expired_waits += 1;
         if let Mode::LockWait(since) = self.states[id].mode {
-            self.threads[id].steps.push(Raw::Away(t - since));
+            self.threads[id].track.push(Raw::Away(t - since));
             self.resume(id, t, Mode::Running);
             if lock.kind != LockKind::RwLock {
                 let number = self.objects.lock((process, lock.address), lock.kind);
@@ -150,7 +155,7 @@ impl Walk<'_> {
         let pause = self.states[id].pause;
         if !waits {
             self.gap(id, t);
-            if let Some(Raw::Gap(gap)) = self.threads[id].steps.last_mut() {
+            if let Some(gap) = self.threads[id].track.last_gap() {
                 gap.to_release = true;
             }
             self.states[id].from_release = true;
@@ -163,14 +168,14 @@ impl Walk<'_> {
             if let Some(leaf) = leaf.filter(|leaf| leaf.lock == number) {
                 let ticks = (t - leaf.since).saturating_sub(pause.saturating_sub(leaf.pause));
                 self.holds.push(Hold { lock: number, ticks, foreign: leaf.foreign, class: leaf.class });
-                if let (false, Some(Raw::Gap(gap))) = (waits, self.threads[id].steps.last_mut()) {
+                if let (false, Some(gap)) = (waits, self.threads[id].track.last_gap()) {
                     gap.class = Some(leaf.class);
                 }
             }
             match self.states[id].depth.get_mut(&number) {
                 Some(depth @ 2..) => *depth -= 1,
-                Some(depth @ 1) => {
-                    *depth = 0;
+                Some(1) => {
+                    self.states[id].depth.remove(&number);
                     self.objects.locks[number as usize].holder = None;
                     self.op(id, Op::Unlock(number));
                 }

@@ -1,7 +1,7 @@
 //! Barriers and semaphores.
 
 use super::{Mode, Walk};
-use crate::compile::Raw;
+use crate::compile::track::Raw;
 use crate::program::Op;
 use baton_trace::{ProcessIndex, What};
 
@@ -43,7 +43,7 @@ impl Walk<'_> {
                 let number = self.objects.semaphore((process, semaphore));
                 self.semaphore_left(number);
                 if let Mode::SemWait(since) = self.states[id].mode {
-                    self.threads[id].steps.push(Raw::Away(t - since));
+                    self.threads[id].track.push(Raw::Away(t - since));
                 }
                 self.replayability.expired_waits += 1;
                 self.resume(id, t, Mode::Running);
@@ -52,7 +52,7 @@ impl Walk<'_> {
                 self.gap(id, t);
                 let number = self.objects.semaphore((process, semaphore));
                 let unit = self.semaphores.post(number, self.objects.initial(number), id as u32);
-                self.threads[id].steps.push(Raw::Post(unit));
+                self.threads[id].track.push(Raw::Post(unit));
                 if self.semaphore_waiters.get(&number).is_some_and(|&waiters| waiters != 0) {
                     self.states[id].priced += self.chip.os.futex.wake.0;
                 }
@@ -63,7 +63,7 @@ impl Walk<'_> {
 
     fn take(&mut self, id: usize, number: u32) {
         let unit = self.semaphores.take(number, self.objects.initial(number), id as u32);
-        self.threads[id].steps.push(Raw::Take(unit));
+        self.threads[id].track.push(Raw::Take(unit));
     }
 
     fn semaphore_left(&mut self, number: u32) {

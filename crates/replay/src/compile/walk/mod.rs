@@ -18,19 +18,22 @@ mod locks;
 mod meetings;
 mod processor;
 
-use super::dynamic::SharingSite;
+use super::crowd::Crowd;
+use super::dynamic::Sites;
+use super::holds::Holds;
 use super::objects::Objects;
 use super::order;
 use super::semaphores::Semaphores;
 use super::tokens::Tokens;
-use super::{Raw, RawThread, Scale, index};
+use super::track::Raw;
+use super::{RawThread, Scale, index};
 use crate::program::{Op, Replayability};
 use baton_chip::{Chip, Prices};
 use baton_trace::{Address, Event, ProcessIndex, Trace, What};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A stretch between two events of a thread that did not wait.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Gap {
     pub(crate) from: u64,
     pub(crate) to: u64,
@@ -52,15 +55,6 @@ pub(crate) struct Gap {
     /// Ticks of it off the CPU: asleep, and ready to run. Filled in by `gaps`.
     pub(crate) asleep: u64,
     pub(crate) ready: u64,
-}
-
-/// A hold in which nothing else was recorded.
-pub(crate) struct Hold {
-    pub(crate) lock: u32,
-    pub(crate) ticks: u64,
-    pub(crate) foreign: bool,
-    /// Holds that begin at one place in the code are a class; where the place is not known, those of one lock.
-    pub(crate) class: u32,
 }
 
 /// What a thread is doing, as far as events tell.
@@ -125,15 +119,17 @@ pub(crate) struct Walk<'a> {
     pub(crate) objects: Objects,
     pub(crate) tokens: Tokens,
     pub(crate) semaphores: Semaphores,
-    pub(crate) holds: Vec<Hold>,
-    /// Changes of the number of threads that do not wait.
-    pub(crate) waiting: Vec<(u64, i32)>,
+    pub(crate) holds: Holds,
+    /// Threads that do not wait.
+    pub(crate) crowd: Crowd,
     pub(crate) replayability: Replayability,
     pub(crate) probe_ps: Option<u64>,
     /// Ticks that the recording took between tries that failed and their waits, and behind the waits.
     pub(crate) around: (Vec<u64>, Vec<u64>),
-    /// Acquisitions by lock, place in the code (0: not known) and thread.
-    pub(crate) sites: BTreeMap<(u32, Address), BTreeMap<u32, u64>>,
+    /// Places in the code at which locks are taken (0: not known), and their numbers.
+    pub(crate) places: Vec<Address>,
+    place_numbers: BTreeMap<Address, u32>,
+    pub(crate) sites: Sites,
     semaphore_waiters: BTreeMap<u32, u32>,
     /// Classes of holds by place, or lock.
     classes: BTreeMap<(Address, u32), u32>,
@@ -183,11 +179,13 @@ impl<'a> Walk<'a> {
             objects: Objects::default(),
             tokens: Tokens::default(),
             semaphores: Semaphores::default(),
-            holds: Vec::new(),
-            waiting: Vec::new(),
+            holds: Holds::default(),
+            crowd: Crowd::new(count),
             replayability: Replayability::default(),
             probe_ps: None,
             around: (Vec::new(), Vec::new()),
+            places: Vec::new(),
+            place_numbers: BTreeMap::new(),
             sites: BTreeMap::new(),
             semaphore_waiters: BTreeMap::new(),
             classes: BTreeMap::new(),
@@ -200,39 +198,27 @@ impl<'a> Walk<'a> {
         walk
     }
 
-    /// Acquisitions at a place.
-    pub(crate) fn acquisitions(&self, place: &SharingSite) -> u64 {
-        let counts = self.sites.get(&(place.lock, place.site));
-        let of = |thread: &u32| counts.and_then(|counts| counts.get(thread)).copied().unwrap_or(0);
-        place.threads.iter().map(of).sum()
-    }
-
     fn finish(&mut self) {
         for (thread, state) in self.threads.iter_mut().zip(&self.states) {
             thread.last = state.last;
         }
         // Tokens are known only now: a wake-up comes after its signal, a take after its post.
         self.semaphores.settle(&mut self.tokens);
+        self.tokens.settle();
+        let units = self.hand_over();
+        let (tokens, semaphores) = (&self.tokens, &self.semaphores);
         for thread in &mut self.threads {
-            let steps = std::mem::take(&mut thread.steps);
-            let mut places = Vec::with_capacity(steps.len());
-            thread.steps.reserve_exact(steps.len());
-            for step in steps {
-                places.push(thread.steps.len());
-                match step {
-                    Raw::Signal(signal) => {
-                        thread.steps.extend(self.tokens.of(signal).iter().map(|&token| Raw::Op(Op::TokenPost(token))));
-                    }
-                    Raw::Take(unit) => thread.steps.extend(self.semaphores.taking(unit).map(Raw::Op)),
-                    Raw::Post(unit) => thread.steps.extend(self.semaphores.posting(unit).map(Raw::Op)),
-                    other => thread.steps.push(other),
+            thread.track.rewrite(|_, step, new| match step {
+                Raw::Signal(signal) => {
+                    tokens.of(signal).iter().for_each(|&token| new.push(Raw::Op(Op::TokenPost(token))))
                 }
-            }
-            for (at, _) in &mut thread.cpu {
-                *at = places.get(*at).copied().unwrap_or(thread.steps.len());
-            }
+                Raw::Take(unit) => semaphores.taking(unit).into_iter().for_each(|op| new.push(Raw::Op(op))),
+                Raw::Post(unit) => semaphores.posting(unit).into_iter().for_each(|op| new.push(Raw::Op(op))),
+                Raw::Op(Op::Lock(lock)) if let Some(&unit) = units.get(&lock) => new.push(Raw::Op(Op::SemTake(unit))),
+                Raw::Op(Op::Unlock(lock)) if let Some(&unit) = units.get(&lock) => new.push(Raw::Op(Op::SemPost(unit))),
+                other => new.push(other),
+            });
         }
-        self.hand_over();
         order::constrain(&mut self.threads, &mut self.tokens);
         let outside = self.started.iter().zip(&self.states).skip(1);
         let outside = outside.filter(|(started, state)| !**started && state.mode != Mode::Out).count();
@@ -243,31 +229,20 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A mutex that one thread takes and another gives up is a semaphore of one unit.
-    fn hand_over(&mut self) {
+    /// A mutex that one thread takes and another gives up is a semaphore of one unit: its number, by lock.
+    fn hand_over(&mut self) -> BTreeMap<u32, u32> {
         let mut units: BTreeMap<u32, u32> = BTreeMap::new();
         for (lock, _) in (0..).zip(&self.objects.locks).filter(|(_, book)| book.handed) {
             units.insert(lock, self.objects.semaphores.len() as u32);
             self.objects.semaphores.push(Some(1));
         }
-        if units.is_empty() {
-            return;
+        if !units.is_empty() {
+            self.notes.push(format!(
+                "{} mutexes were given up by threads that did not hold them: they are replayed as semaphores",
+                units.len()
+            ));
         }
-        for step in self.threads.iter_mut().flat_map(|thread| &mut thread.steps) {
-            match step {
-                Raw::Op(op @ Op::Lock(_)) | Raw::Op(op @ Op::Unlock(_)) => {
-                    let (Op::Lock(lock) | Op::Unlock(lock)) = *op else { continue };
-                    if let Some(&unit) = units.get(&lock) {
-                        *op = if matches!(op, Op::Lock(_)) { Op::SemTake(unit) } else { Op::SemPost(unit) };
-                    }
-                }
-                _ => {}
-            }
-        }
-        self.notes.push(format!(
-            "{} mutexes were given up by threads that did not hold them: they are replayed as semaphores",
-            units.len()
-        ));
+        units
     }
 
     fn event(&mut self, event: Event) {
@@ -280,7 +255,7 @@ impl<'a> Walk<'a> {
             self.states[id].mode = Mode::Running;
             self.states[id].last = t;
             self.threads[id].first = t;
-            self.waiting.push((t, 1));
+            self.crowd.change(t, 1);
         }
         match event.what {
             What::Cpu { cpu } => self.states[id].cpu = Some(cpu),
@@ -288,6 +263,9 @@ impl<'a> Walk<'a> {
             What::ProbeCost { probe: 0, picoseconds } => self.probe_ps = Some(picoseconds),
             What::ProbeCost { .. } | What::CondMutex { .. } => {}
             What::Pause { ticks } => self.states[id].pause += ticks,
+            What::Unloaded { start, pages } => {
+                self.objects.forget_between(process, start, start.saturating_add(u64::from(pages) << 12));
+            }
             What::Attribute { address, value } => self.objects.attribute((process, address), value),
             What::Acquire { lock, mode, site } => {
                 self.counted(id, t, lock, process, site);
@@ -324,11 +302,11 @@ impl<'a> Walk<'a> {
             | What::SemTimeout { .. }
             | What::SemPost { .. } => self.meeting(id, t, event.what, process),
             // A thread that was just created has used no CPU time.
-            What::ThreadStart { .. } if id != 0 => self.threads[id].cpu.push((0, 0)),
+            What::ThreadStart { .. } if id != 0 => self.threads[id].cpu_time(0),
             What::ThreadStart { .. } => {}
             What::ThreadEnd { .. } => {
                 self.gap(id, t);
-                self.waiting.push((t, -1));
+                self.crowd.change(t, -1);
             }
             What::Create { .. } | What::Created { .. } | What::JoinBegin { .. } | What::JoinEnd { .. } => {
                 self.family(id, t, event.what, process);
@@ -356,19 +334,19 @@ impl<'a> Walk<'a> {
         if matches!(state.mode, Mode::Running | Mode::Relock) {
             state.mode = Mode::Running;
             let gap = Gap { from, to: t, pause, read, from_release, priced, woke, after_foreign, ..Gap::default() };
-            self.threads[id].steps.push(Raw::Gap(gap));
+            self.threads[id].track.push(Raw::Gap(gap));
         } else {
             // An event that does not fit what the thread was doing: its wait's end is missing.
             state.mode = Mode::Running;
             self.replayability.unmatched_waits += 1;
-            self.waiting.push((t, 1));
+            self.crowd.change(t, 1);
         }
     }
 
     /// The thread waits from now on.
     fn wait(&mut self, id: usize, t: u64, mode: Mode) {
         self.states[id].mode = mode;
-        self.waiting.push((t, -1));
+        self.crowd.change(t, -1);
     }
 
     /// The wait is over.
@@ -377,10 +355,10 @@ impl<'a> Walk<'a> {
         (state.mode, state.last, state.pause, state.leaf) = (mode, t, 0, None);
         (state.read, state.from_release, state.priced, state.woke) = (0, false, 0, 0);
         state.after_wait = true;
-        self.waiting.push((t, 1));
+        self.crowd.change(t, 1);
     }
 
     fn op(&mut self, id: usize, op: Op) {
-        self.threads[id].steps.push(Raw::Op(op));
+        self.threads[id].track.push(Raw::Op(op));
     }
 }

@@ -33,8 +33,7 @@ impl Walk<'_> {
             Mode::LockWait(since) => self.around.0.push(t - since),
             _ => {}
         }
-        let at = self.threads[id].steps.len();
-        self.threads[id].cpu.push((at, ns));
+        self.threads[id].cpu_time(ns);
         let state = &mut self.states[id];
         if state.mode == Mode::Running && state.after_wait {
             // Reading the CPU time is the recording's, not the program's.

@@ -1,0 +1,94 @@
+//! Holds in which nothing else was recorded: how long they took. A few bytes each.
+
+use crate::ops::push;
+
+/// A hold in which nothing else was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hold {
+    pub(crate) lock: u32,
+    pub(crate) ticks: u64,
+    pub(crate) foreign: bool,
+    /// Holds that begin at one place in the code are a class; where the place is not known, those of one lock.
+    pub(crate) class: u32,
+}
+
+/// All of them.
+#[derive(Default)]
+pub(crate) struct Holds {
+    /// Lock and class, as a change from the hold before; ticks, and whether it is foreign. Seven bits of a number a byte.
+    bytes: Vec<u8>,
+    before: (u32, u32),
+}
+
+fn number(bytes: &mut Vec<u8>, mut value: u128) {
+    while value >= 0x80 {
+        push(bytes, value as u8 | 0x80);
+        value >>= 7;
+    }
+    push(bytes, value as u8);
+}
+
+impl Holds {
+    pub(crate) fn push(&mut self, hold: Hold) {
+        let before = std::mem::replace(&mut self.before, (hold.lock, hold.class));
+        number(&mut self.bytes, u128::from(hold.lock ^ before.0));
+        number(&mut self.bytes, u128::from(hold.class ^ before.1));
+        number(&mut self.bytes, u128::from(hold.ticks) << 1 | u128::from(hold.foreign));
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Hold> + '_ {
+        let (mut bytes, mut before) = (self.bytes.iter(), (0, 0));
+        let mut number = move || {
+            let (mut value, mut shift) = (0u128, 0);
+            loop {
+                let byte = *bytes.next()?;
+                value |= u128::from(byte & 0x7f) << shift;
+                if byte < 0x80 {
+                    return Some(value);
+                }
+                shift += 7;
+            }
+        };
+        std::iter::from_fn(move || {
+            let (lock, class) = (number()? as u32 ^ before.0, number()? as u32 ^ before.1);
+            let ticks = number()?;
+            before = (lock, class);
+            Some(Hold { lock, ticks: (ticks >> 1) as u64, foreign: ticks & 1 != 0, class })
+        })
+    }
+}
+
+/// The ticks of holds by group, of each group of which there are `enough`; an empty list of another. They are counted first, so
+/// that no list takes more room than its content.
+pub(crate) fn grouped(holds: &Holds, enough: usize, group: impl Fn(&Hold) -> usize) -> Vec<Vec<u64>> {
+    let mut counts: Vec<usize> = Vec::new();
+    for of in holds.iter().map(|hold| group(&hold)) {
+        if counts.len() <= of {
+            counts.resize(of + 1, 0);
+        }
+        counts[of] += 1;
+    }
+    let list = |&count: &usize| Vec::with_capacity(if count < enough { 0 } else { count });
+    let mut groups: Vec<Vec<u64>> = counts.iter().map(list).collect();
+    for hold in holds.iter() {
+        let of = group(&hold);
+        if counts[of] >= enough {
+            groups[of].push(hold.ticks);
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_hold_comes_out_as_it_went_in() {
+        let all = [(0, 0, false, 0), (u32::MAX, u64::MAX, true, 7), (3, 200, false, u32::MAX), (3, 1 << 40, true, 2)];
+        let all = all.map(|(lock, ticks, foreign, class)| Hold { lock, ticks, foreign, class });
+        let mut holds = Holds::default();
+        all.iter().for_each(|&hold| holds.push(hold));
+        assert_eq!(holds.iter().collect::<Vec<_>>(), all);
+    }
+}

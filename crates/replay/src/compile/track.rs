@@ -1,0 +1,320 @@
+//! What a thread did, a few bytes a step: all of a recording's steps are in memory at one time. Numbers are written seven bits
+//! a byte, times as what has passed since the last gap.
+
+use super::semaphores::Unit;
+use super::walk::Gap;
+use crate::ops::push;
+use crate::program::Op;
+
+/// A step of a thread that is not yet in cycles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Raw {
+    /// Between two events.
+    Gap(Gap),
+    /// A step.
+    Op(Op),
+    /// A signal: the tokens that it puts down are known when the walk is over.
+    Signal(u32),
+    /// A semaphore was lowered, or raised: what that is replayed as is known when the walk is over.
+    Take(Unit),
+    Post(Unit),
+    /// So long away from the core, in ticks.
+    Away(u64),
+    /// The next acquisition of this lock is at the place in the code of this number, asked for at this time.
+    Site(u32, u32, u64),
+    /// Its CPU time, in nanoseconds.
+    CpuTime(u64),
+}
+
+/// The steps of a thread.
+#[derive(Default)]
+pub(crate) struct Track {
+    bytes: Vec<u8>,
+    /// The last step, which can still be changed.
+    last: Option<Raw>,
+    /// When the last gap that was written ended.
+    ended: u64,
+}
+
+impl Track {
+    pub(crate) fn push(&mut self, step: Raw) {
+        if let Some(before) = self.last.replace(step) {
+            write(&mut self.bytes, &mut self.ended, before);
+        }
+    }
+
+    /// The gap that was put last, if nothing was put behind it.
+    pub(crate) fn last_gap(&mut self) -> Option<&mut Gap> {
+        match &mut self.last {
+            Some(Raw::Gap(gap)) => Some(gap),
+            _ => None,
+        }
+    }
+
+    /// The steps, in their order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Raw> + Clone + '_ {
+        Reader { bytes: &self.bytes, ended: 0 }.chain(self.last)
+    }
+
+    /// Has each step replaced by those that `by` puts in its place. The first argument is the step's place.
+    pub(crate) fn rewrite(&mut self, mut by: impl FnMut(usize, Raw, &mut Track)) {
+        let mut new = Track::default();
+        new.bytes.reserve_exact(self.bytes.len());
+        for (place, step) in self.iter().enumerate() {
+            by(place, step, &mut new);
+        }
+        new.bytes.shrink_to_fit();
+        *self = new;
+    }
+}
+
+const GAP: u8 = 0;
+const SIGNAL: u8 = 1;
+const TAKE: u8 = 2;
+const POST: u8 = 3;
+const AWAY: u8 = 4;
+const SITE: u8 = 5;
+const CPU_TIME: u8 = 6;
+const LOCK: u8 = 7;
+const UNLOCK: u8 = 8;
+const RW_LOCK: u8 = 9;
+const RW_UNLOCK: u8 = 10;
+const TOKEN_WAIT: u8 = 11;
+const TOKEN_POST: u8 = 12;
+const SEM_TAKE: u8 = 13;
+const SEM_POST: u8 = 14;
+const MEET: u8 = 15;
+const SPAWN: u8 = 16;
+const JOIN: u8 = 17;
+const WORK: u8 = 18;
+const DELAY: u8 = 19;
+const SHARE: u8 = 20;
+
+// What a gap has beside its length. The first three stand beside the kind, the others in the next byte.
+const FROM: u16 = 1 << 5;
+const TO_RELEASE: u16 = 1 << 6;
+const FROM_RELEASE: u16 = 1 << 7;
+const PAUSE: u16 = 1 << 8;
+const READ: u16 = 1 << 9;
+const PRICED: u16 = 1 << 10;
+const WOKE: u16 = 1 << 11;
+const AFTER_FOREIGN: u16 = 1 << 12;
+const CLASS: u16 = 1 << 13;
+const KIND: u8 = (1 << 5) - 1;
+
+fn number(bytes: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        push(bytes, value as u8 | 0x80);
+        value >>= 7;
+    }
+    push(bytes, value as u8);
+}
+
+fn write(bytes: &mut Vec<u8>, ended: &mut u64, step: Raw) {
+    let mut put = |kind, value| {
+        push(bytes, kind);
+        number(bytes, value);
+    };
+    match step {
+        Raw::Gap(gap) => write_gap(bytes, ended, &gap),
+        Raw::Op(op) => {
+            let (kind, value) = op_as_number(op);
+            put(kind, value);
+        }
+        Raw::Signal(signal) => put(SIGNAL, u64::from(signal)),
+        Raw::Take(unit) => put(TAKE, u64::from(unit)),
+        Raw::Post(unit) => put(POST, u64::from(unit)),
+        Raw::Away(ticks) => put(AWAY, ticks),
+        Raw::Site(lock, place, time) => {
+            put(SITE, u64::from(lock));
+            number(bytes, u64::from(place));
+            number(bytes, time.wrapping_sub(*ended));
+        }
+        Raw::CpuTime(ns) => put(CPU_TIME, ns),
+    }
+}
+
+/// All that `classify` finds out later is zero here.
+fn write_gap(bytes: &mut Vec<u8>, ended: &mut u64, gap: &Gap) {
+    let from = gap.from.wrapping_sub(*ended);
+    let class_and_lock = (gap.class.map(u64::from), gap.after_foreign.map(u64::from));
+    let parts = [
+        (FROM, (from != 0).then_some(from)),
+        (PAUSE, (gap.pause != 0).then_some(gap.pause)),
+        (READ, (gap.read != 0).then_some(gap.read)),
+        (PRICED, (gap.priced != 0).then_some(gap.priced)),
+        (WOKE, (gap.woke != 0).then_some(gap.woke)),
+        (AFTER_FOREIGN, class_and_lock.1),
+        (CLASS, class_and_lock.0),
+    ];
+    let mut head = u16::from(GAP);
+    head |= if gap.to_release { TO_RELEASE } else { 0 } | if gap.from_release { FROM_RELEASE } else { 0 };
+    head |= parts.iter().filter(|(_, part)| part.is_some()).map(|(bit, _)| bit).sum::<u16>();
+    let [low, high] = head.to_le_bytes();
+    push(bytes, low);
+    push(bytes, high);
+    number(bytes, gap.to.wrapping_sub(gap.from));
+    for value in parts.into_iter().filter_map(|(_, part)| part) {
+        number(bytes, value);
+    }
+    *ended = gap.to;
+}
+
+fn op_as_number(op: Op) -> (u8, u64) {
+    let both = |number: u32, exclusive: bool| u64::from(number) << 1 | u64::from(exclusive);
+    match op {
+        Op::Work(cycles) => (WORK, cycles),
+        Op::Delay(cycles) => (DELAY, cycles),
+        Op::Lock(lock) => (LOCK, u64::from(lock)),
+        Op::Unlock(lock) => (UNLOCK, u64::from(lock)),
+        Op::RwLock(lock, exclusive) => (RW_LOCK, both(lock, exclusive)),
+        Op::RwUnlock(lock, exclusive) => (RW_UNLOCK, both(lock, exclusive)),
+        Op::TokenWait(token) => (TOKEN_WAIT, u64::from(token)),
+        Op::TokenPost(token) => (TOKEN_POST, u64::from(token)),
+        Op::SemTake(semaphore) => (SEM_TAKE, u64::from(semaphore)),
+        Op::SemPost(semaphore) => (SEM_POST, u64::from(semaphore)),
+        Op::Meet(barrier) => (MEET, u64::from(barrier)),
+        Op::Spawn(thread) => (SPAWN, u64::from(thread)),
+        Op::Join(thread) => (JOIN, u64::from(thread)),
+        Op::Share(store) => (SHARE, u64::from(store)),
+    }
+}
+
+/// Goes over what was written.
+#[derive(Clone)]
+struct Reader<'a> {
+    bytes: &'a [u8],
+    ended: u64,
+}
+
+impl Reader<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let (&first, rest) = self.bytes.split_first()?;
+        self.bytes = rest;
+        Some(first)
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let (mut value, mut shift) = (0, 0);
+        loop {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+            shift += 7;
+        }
+    }
+
+    fn gap(&mut self, low: u8) -> Option<Gap> {
+        let head = u16::from_le_bytes([low, self.byte()?]);
+        let length = self.number()?;
+        let mut part = |bit| if head & bit != 0 { self.number() } else { Some(0) };
+        let (from, pause, read, priced) = (part(FROM)?, part(PAUSE)?, part(READ)?, part(PRICED)?);
+        let (woke, after_foreign, class) = (part(WOKE)?, part(AFTER_FOREIGN)?, part(CLASS)?);
+        let from = self.ended.wrapping_add(from);
+        self.ended = from.wrapping_add(length);
+        Some(Gap {
+            from,
+            to: self.ended,
+            pause,
+            read,
+            to_release: head & TO_RELEASE != 0,
+            from_release: head & FROM_RELEASE != 0,
+            priced,
+            woke,
+            after_foreign: (head & AFTER_FOREIGN != 0).then_some(after_foreign as u32),
+            class: (head & CLASS != 0).then_some(class as u32),
+            ..Gap::default()
+        })
+    }
+}
+
+impl Iterator for Reader<'_> {
+    type Item = Raw;
+
+    fn next(&mut self) -> Option<Raw> {
+        let kind = self.byte()?;
+        if kind & KIND == GAP {
+            return self.gap(kind).map(Raw::Gap);
+        }
+        let value = self.number()?;
+        let (number, both) = (value as u32, ((value >> 1) as u32, value & 1 != 0));
+        Some(match kind {
+            SIGNAL => Raw::Signal(number),
+            TAKE => Raw::Take(number),
+            POST => Raw::Post(number),
+            AWAY => Raw::Away(value),
+            SITE => Raw::Site(number, self.number()? as u32, self.ended.wrapping_add(self.number()?)),
+            CPU_TIME => Raw::CpuTime(value),
+            LOCK => Raw::Op(Op::Lock(number)),
+            UNLOCK => Raw::Op(Op::Unlock(number)),
+            RW_LOCK => Raw::Op(Op::RwLock(both.0, both.1)),
+            RW_UNLOCK => Raw::Op(Op::RwUnlock(both.0, both.1)),
+            TOKEN_WAIT => Raw::Op(Op::TokenWait(number)),
+            TOKEN_POST => Raw::Op(Op::TokenPost(number)),
+            SEM_TAKE => Raw::Op(Op::SemTake(number)),
+            SEM_POST => Raw::Op(Op::SemPost(number)),
+            MEET => Raw::Op(Op::Meet(number)),
+            SPAWN => Raw::Op(Op::Spawn(number)),
+            JOIN => Raw::Op(Op::Join(number)),
+            WORK => Raw::Op(Op::Work(value)),
+            DELAY => Raw::Op(Op::Delay(value)),
+            _ => Raw::Op(Op::Share(number)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps() -> Vec<Raw> {
+        const M: u32 = u32::MAX;
+        let plain = Gap { from: 10, to: 1 << 40, ..Gap::default() };
+        let whole = Gap {
+            from: 1 << 40,
+            to: u64::MAX,
+            pause: 1,
+            read: 2,
+            to_release: true,
+            from_release: true,
+            priced: 3,
+            woke: 4,
+            after_foreign: Some(0),
+            class: Some(M),
+            ..Gap::default()
+        };
+        let back = Gap { from: 5, to: 5, after_foreign: Some(M), class: Some(0), ..Gap::default() };
+        let mut all = vec![Raw::Gap(plain), Raw::Site(M, M, (1 << 40) + 7), Raw::Gap(whole), Raw::Site(0, 0, 3)];
+        all.extend([Raw::Gap(back), Raw::Signal(M), Raw::Take(M), Raw::Post(0), Raw::Away(u64::MAX), Raw::CpuTime(9)]);
+        let ops = [Op::Work(300), Op::Delay(u64::MAX), Op::Lock(M), Op::Unlock(127), Op::RwLock(M, true)];
+        let more = [Op::RwUnlock(128, false), Op::TokenWait(1), Op::TokenPost(2), Op::SemTake(3), Op::SemPost(4)];
+        let last = [Op::Meet(5), Op::Spawn(6), Op::Join(7), Op::Share(8)];
+        all.extend(ops.into_iter().chain(more).chain(last).map(Raw::Op));
+        all
+    }
+
+    #[test]
+    fn each_step_comes_out_as_it_went_in() {
+        let mut track = Track::default();
+        steps().into_iter().for_each(|step| track.push(step));
+        assert_eq!(track.iter().collect::<Vec<_>>(), steps());
+    }
+
+    #[test]
+    fn the_last_gap_can_be_changed_and_steps_replaced() {
+        let mut track = Track::default();
+        track.push(Raw::Gap(Gap { from: 1, to: 2, ..Gap::default() }));
+        track.last_gap().unwrap().class = Some(3);
+        track.push(Raw::Signal(1));
+        assert!(track.last_gap().is_none());
+        track.rewrite(|place, step, new| match step {
+            Raw::Signal(_) => (0..2).for_each(|_| new.push(Raw::Op(Op::TokenPost(place as u32)))),
+            other => new.push(other),
+        });
+        let gap = Raw::Gap(Gap { from: 1, to: 2, class: Some(3), ..Gap::default() });
+        let post = Raw::Op(Op::TokenPost(1));
+        assert_eq!(track.iter().collect::<Vec<_>>(), [gap, post, post]);
+    }
+}

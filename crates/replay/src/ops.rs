@@ -1,0 +1,211 @@
+//! Steps of a script, eight bytes each: a long recording has hundreds of millions.
+
+use crate::program::Op;
+use std::sync::Arc;
+
+/// Lengths take the bits beside the kind: at a gigahertz, the longest is 36 years.
+const LONGEST: u64 = u64::MAX >> KIND_BITS;
+const KIND_BITS: u32 = 4;
+
+/// An [`Op`]: its kind in the low bits, above them its length or what it is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Packed(u64);
+
+impl Packed {
+    fn of(op: Op) -> Packed {
+        let about = |number: u32, exclusive: bool| u64::from(number) << 1 | u64::from(exclusive);
+        let (kind, value) = match op {
+            Op::Work(cycles) => (0, cycles.min(LONGEST)),
+            Op::Delay(cycles) => (1, cycles.min(LONGEST)),
+            Op::Lock(lock) => (2, u64::from(lock)),
+            Op::Unlock(lock) => (3, u64::from(lock)),
+            Op::RwLock(lock, exclusive) => (4, about(lock, exclusive)),
+            Op::RwUnlock(lock, exclusive) => (5, about(lock, exclusive)),
+            Op::TokenWait(token) => (6, u64::from(token)),
+            Op::TokenPost(token) => (7, u64::from(token)),
+            Op::SemTake(semaphore) => (8, u64::from(semaphore)),
+            Op::SemPost(semaphore) => (9, u64::from(semaphore)),
+            Op::Meet(barrier) => (10, u64::from(barrier)),
+            Op::Spawn(thread) => (11, u64::from(thread)),
+            Op::Join(thread) => (12, u64::from(thread)),
+            Op::Share(store) => (13, u64::from(store)),
+        };
+        Packed(value << KIND_BITS | kind)
+    }
+
+    fn op(self) -> Op {
+        let value = self.0 >> KIND_BITS;
+        let (number, exclusive) = (value as u32, value & 1 != 0);
+        let about = (value >> 1) as u32;
+        match self.0 & ((1 << KIND_BITS) - 1) {
+            0 => Op::Work(value),
+            1 => Op::Delay(value),
+            2 => Op::Lock(number),
+            3 => Op::Unlock(number),
+            4 => Op::RwLock(about, exclusive),
+            5 => Op::RwUnlock(about, exclusive),
+            6 => Op::TokenWait(number),
+            7 => Op::TokenPost(number),
+            8 => Op::SemTake(number),
+            9 => Op::SemPost(number),
+            10 => Op::Meet(number),
+            11 => Op::Spawn(number),
+            12 => Op::Join(number),
+            _ => Op::Share(number),
+        }
+    }
+}
+
+/// Steps in their order. A clone shares them.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Ops(Arc<Vec<Packed>>);
+
+impl Ops {
+    /// None, for so many.
+    pub(crate) fn with_room(steps: usize) -> Ops {
+        Ops(Arc::new(Vec::with_capacity(steps)))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// There are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// One of them.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn at(&self, place: usize) -> Op {
+        self.0[place].op()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Op> + ExactSizeIterator + '_ {
+        self.between(0, self.len())
+    }
+
+    /// Those from a place up to another.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn between(&self, from: usize, to: usize) -> impl DoubleEndedIterator<Item = Op> + ExactSizeIterator + '_ {
+        self.0[from..to].iter().map(|packed| packed.op())
+    }
+
+    /// All of them, in a list.
+    pub fn to_vec(&self) -> Vec<Op> {
+        self.iter().collect()
+    }
+
+    /// Adds one at the end.
+    pub(crate) fn push(&mut self, op: Op) {
+        push(self.own(), Packed::of(op));
+    }
+
+    /// Adds some at the end.
+    pub(crate) fn append(&mut self, ops: impl Iterator<Item = Op>) {
+        let own = self.own();
+        ops.for_each(|op| push(own, Packed::of(op)));
+    }
+
+    /// Puts steps before a place.
+    pub(crate) fn insert(&mut self, place: usize, ops: impl Iterator<Item = Op>) {
+        self.own().splice(place..place, ops.map(Packed::of));
+    }
+
+    /// Puts one step in the place of those from one place up to another; such stretches ascend.
+    pub(crate) fn replace(&mut self, stretches: &[(usize, usize, Op)]) {
+        let own = self.own();
+        let (mut to, mut from) = (0, 0);
+        for &(first, last, op) in stretches {
+            own.copy_within(from..first, to);
+            to += first - from;
+            own[to] = Packed::of(op);
+            (to, from) = (to + 1, last);
+        }
+        own.copy_within(from.., to);
+        own.truncate(to + own.len() - from);
+        own.shrink_to_fit();
+    }
+
+    /// Gives back the room for more.
+    pub(crate) fn shrink(&mut self) {
+        self.own().shrink_to_fit();
+    }
+
+    fn own(&mut self) -> &mut Vec<Packed> {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+impl std::fmt::Debug for Ops {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl FromIterator<Op> for Ops {
+    fn from_iter<I: IntoIterator<Item = Op>>(ops: I) -> Ops {
+        Ops(Arc::new(ops.into_iter().map(Packed::of).collect()))
+    }
+}
+
+impl From<Vec<Op>> for Ops {
+    fn from(ops: Vec<Op>) -> Ops {
+        ops.into_iter().collect()
+    }
+}
+
+/// Adds to a long list, which grows by an eighth: doubled, it could take twice its content.
+pub(crate) fn push<T>(list: &mut Vec<T>, one: T) {
+    if list.len() == list.capacity() {
+        list.reserve_exact(list.len() / 8 + 16);
+    }
+    list.push(one);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_step_comes_out_as_it_went_in() {
+        const M: u32 = u32::MAX;
+        let all = vec![
+            Op::Work(LONGEST),
+            Op::Delay(1),
+            Op::Lock(M),
+            Op::Unlock(0),
+            Op::RwLock(M, true),
+            Op::RwLock(M, false),
+            Op::RwUnlock(1, true),
+            Op::RwUnlock(0, false),
+            Op::TokenWait(M),
+            Op::TokenPost(M),
+            Op::SemTake(M),
+            Op::SemPost(M),
+            Op::Meet(M),
+            Op::Spawn(M),
+            Op::Join(M),
+            Op::Share(M),
+        ];
+        assert_eq!(Ops::from(all.clone()).to_vec(), all);
+        assert_eq!(Ops::from(vec![Op::Work(u64::MAX)]).at(0), Op::Work(LONGEST), "cut to what can be held");
+    }
+
+    #[test]
+    fn stretches_are_replaced_and_what_lies_between_stays() {
+        let mut ops: Ops = (0..10).map(Op::Work).collect();
+        ops.replace(&[(1, 3, Op::Share(0)), (5, 9, Op::Share(1))]);
+        let left = [Op::Work(0), Op::Share(0), Op::Work(3), Op::Work(4), Op::Share(1), Op::Work(9)];
+        assert_eq!(ops.to_vec(), left);
+        ops.insert(6, [Op::Join(1)].into_iter());
+        ops.insert(0, [Op::Spawn(1)].into_iter());
+        assert_eq!((ops.len(), ops.at(0), ops.at(7)), (8, Op::Spawn(1), Op::Join(1)));
+    }
+}
