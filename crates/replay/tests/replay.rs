@@ -132,7 +132,7 @@ fn a_collapse_is_cut_off_and_told() {
 #[test]
 fn years_of_time_slices_are_not_simulated() {
     // What damaged times look like: three threads, two CPUs, and computations of a year.
-    let years = |at| Script { at: Some(Cycles(at)), ops: vec![Op::Work(1 << 57)], ..Script::default() };
+    let years = |at| Script { at: Some(Cycles(at)), ops: vec![Op::Work(1 << 57)].into(), ..Script::default() };
     let program = Arc::new(Program { threads: vec![years(0), years(1), years(2)], ..Program::default() });
     let choice = Choice { lock: "futex".into(), wait: Wait::Futex };
     let setup = Setup { choice, seed: 1, cpus: 2, limit: None };
