@@ -21,12 +21,14 @@ fn chip(cores: u32, settings: &[&str]) -> Chip {
     Chip::from_toml_at(FILE, "ocor64.toml", Some(cores), &settings).expect("the file and the settings are right")
 }
 
-/// By thread: when it asked for locks. And the part that counts.
+/// By thread: when it asked for locks. And the part that counts, from its beginning to its end.
+type Noted = (Vec<Vec<u64>>, Option<(u64, u64)>);
+
 #[derive(Clone, Default)]
-struct Asked(Arc<Mutex<(Vec<Vec<u64>>, Option<(u64, u64)>)>>);
+struct Asked(Arc<Mutex<Noted>>);
 
 impl Asked {
-    fn with<R>(&self, f: impl FnOnce(&mut (Vec<Vec<u64>>, Option<(u64, u64)>)) -> R) -> R {
+    fn with<R>(&self, f: impl FnOnce(&mut Noted) -> R) -> R {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
