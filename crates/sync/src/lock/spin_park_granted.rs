@@ -12,7 +12,7 @@
 //! No bit at all is free. A thread counts itself among the sleepers while the lock is not free, and stays counted until it has the lock or gives
 //! up; so whether to grant is decided by one exchange, and a grant always finds a taker, as who gives up while there is one
 //! takes it. Sleepers sleep on a second word, the gate, which is even. Who grants makes it odd before, and who takes the grant
-//! even again: so it does not change when other threads go to sleep, and nobody touches a lock that it has granted.
+//! even again: so it does not change when other threads go to sleep, and no thread touches a lock that it has granted.
 
 use super::backoff::{passed, tries};
 use super::instrumented_word::{FREE, HELD, announce, attempt, entered, given_up, left};
@@ -74,7 +74,7 @@ impl<M: Machine> SpinParkGranted<M> {
         false
     }
 
-    /// Sleeps until the lock is granted and nobody else has taken the grant. The thread is counted.
+    /// Sleeps until the lock is granted and no other thread has taken the grant. The thread is counted.
     fn sleep(&self, deadline: Option<Deadline>) -> Option<()> {
         loop {
             // Before the word: a grant that comes after this look at the word changes the gate after this look at the gate.
@@ -164,7 +164,7 @@ impl<M: Machine> SpinParkGranted<M> {
 // SAFETY: two zero words: free, and an even gate.
 unsafe impl<M: Machine> ZeroInit for SpinParkGranted<M> {}
 
-// SAFETY: only the thread whose exchange found `FREE`, or took away `GRANTED`, holds the lock: either stands there when nobody does, and the
+// SAFETY: only the thread whose exchange found `FREE`, or took away `GRANTED`, holds the lock: either stands there when no thread does, and the
 // exchange ends it. Its Acquire pairs with the Release of `release`; exchanges of other threads between them keep the
 // release sequence.
 unsafe impl<M: Machine> RawLock<M> for SpinParkGranted<M> {
