@@ -205,7 +205,7 @@ fn order_at_endpoint(config: &Config, ranks: &[Option<u32>]) -> Vec<u64> {
     with_arbiter!(bounds, |arbiter| {
         let mut net = Network::with_arbiter(&bounds, arbiter).unwrap();
         let mut got: Vec<Delivered> = vec![];
-        let mut send = |net: &mut Network<_>, src, rank: Option<u32>, tag| {
+        let send = |net: &mut Network<_>, src, rank: Option<u32>, tag| {
             let header = Header { class: 0, rank: rank.map_or(Rank::NONE, Rank::new) };
             net.inject(Packet { src: NodeId(src), dst: NodeId(n), flits: 1, header, tag }).unwrap();
         };
