@@ -9,6 +9,7 @@
 //! | [`program`] | a draw of a profile, as something that runs |
 //! | [`run`] | one run, and what it shows |
 //! | [`account`] | blocked time, critical sections, competition overhead and its causes, to the cycle |
+//! | `calls` | the same as threads see it, as `baton sim` has it |
 //! | [`window`] | what threads do in the first cycles: figure 10 |
 //! | [`real`] | real programs on the same chip |
 //! | [`table`] | locks by networks, at several numbers of cores |
@@ -24,6 +25,7 @@
 //! | `figures` | the paper's figures, redrawn |
 
 pub mod account;
+mod calls;
 mod claims;
 mod experiments;
 mod figures;
@@ -116,7 +118,7 @@ impl Study for Ocor {
 
     fn version(&self) -> &'static str {
         // Raised whenever the simulator or the account gives other figures for the same inputs.
-        "ocor 4"
+        "ocor 5"
     }
 
     fn runs(&self, extent: Extent) -> Vec<(String, Self::Run)> {

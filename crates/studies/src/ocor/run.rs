@@ -1,7 +1,7 @@
 //! One run: a program's threads on the chip, with or without marks, and what it showed.
 
 use super::account::{Account, Requests};
-use super::notes::Notes;
+use super::notes::{Noted, Notes};
 use super::program::Program;
 use super::window::Window;
 use crate::kit::simulate;
@@ -39,8 +39,10 @@ pub struct Figures {
     pub cycles: u64,
     /// Threads.
     pub threads: u32,
-    /// Where blocked time went.
+    /// Where blocked time went, by the lock's word.
     pub account: Account,
+    /// The same as threads see it, by their calls: no causes, and nothing of who slept.
+    pub calls: Account,
     /// Packets given to the network in the region of interest.
     pub packets: u64,
     /// Those that carried a lock or wake-up request.
@@ -177,12 +179,12 @@ impl Setup<'_> {
         let noted = notes.clone();
         let (mut simulation, outcome) = self.run(true, bytes, |line, wait| make(line, wait, notes))?;
         let log = simulation.lock_log();
-        let (requests, region) = noted.take();
+        let Noted { requests, region, calls } = noted.take();
         let account = Account::of(&log, &requests)?;
         if account.residual() != 0 {
             return Err(format!("{} cycles of waiting have no cause", account.residual()));
         }
-        let figures = region.figures(&outcome, self.threads, account);
+        let figures = region.figures(&outcome, self.threads, account, calls.account());
         Ok((figures, Watched { log, requests, region: region.times(&outcome) }))
     }
 }

@@ -30,6 +30,7 @@ fn made_up(run: &Result<Job, String>) -> Figures {
     Figures {
         cycles: 5000 + overhead,
         threads: 64,
+        calls: account.clone(),
         account,
         packets: 50_000,
         lock_packets: 4000,

@@ -32,6 +32,7 @@ fn figures(cycles: u64, overhead: u64, window: Option<Window>) -> Figures {
     Figures {
         cycles,
         threads: 64,
+        calls: account.clone(),
         account,
         packets: 50_000,
         lock_packets: 4000,
