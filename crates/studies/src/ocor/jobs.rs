@@ -1,6 +1,6 @@
 //! What is run: experiments, programs and seeds as jobs, each on the chip of its arm.
 
-use super::experiments::{self, Setting};
+use super::experiments::{self, HOME, Setting};
 use super::program::Program;
 use super::run::Run;
 use super::{Ocor, WINDOW, joint, real, table};
@@ -61,6 +61,11 @@ impl Ocor {
         Plan::new(experiments::all(), &self.programs, &ARMS, extent)
     }
 
+    /// Experiments on crowds with meetings.
+    pub(super) fn crowd(&self, extent: Extent) -> Plan<'_, Setting, Program> {
+        Plan::new(experiments::crowd(), &self.programs, &ARMS, extent)
+    }
+
     /// The programs of a trial: the first draws of those of experiments beside the main one.
     pub(super) fn tried(&self, draws: usize) -> Vec<&Program> {
         let On::These(names) = experiments::extremes().on else { return Vec::new() };
@@ -88,17 +93,19 @@ impl Ocor {
         })
     }
 
-    /// Both arms of figure 10's run: the first draw of its program, if it has one.
+    /// The arms of figure 10's run, the last with the order at the home: the first draw of its program, if it has one.
     pub(super) fn window(&self) -> Vec<(String, Result<Job, String>)> {
         let Some(program) = self.programs.iter().find(|of| of.name == WINDOW && of.place == 0) else {
             return Vec::new();
         };
         let (main, seed) = (Setting::default(), program.seed(0));
+        let [off, on] = self.chips(&main);
+        let [_, home] = self.chips(&Setting { marked: experiments::heeded(HOME), ..Setting::default() });
         let arm = |(arm, chip): (&str, Result<String, String>)| {
             let run = chip.map(|chip| Job::Window { window: stand_in(&main, program, seed, chip) });
             (format!("{}, seed {seed}, figure 10, {arm}", program.label()), run)
         };
-        ARMS.into_iter().zip(self.chips(&main)).map(arm).collect()
+        [(ARMS[0], off), (ARMS[1], on), ("marked, order at the home", home)].into_iter().map(arm).collect()
     }
 
     pub(super) fn real(&self, extent: Extent) -> Vec<(String, Result<Job, String>)> {
@@ -147,7 +154,7 @@ pub(super) fn stand_in(setting: &Setting, program: &Program, seed: u64, chip: St
     let mut program = program.clone();
     program.draw.section_lines = setting.lines.unwrap_or(program.draw.section_lines);
     if let Some(crowd) = setting.crowd {
-        let (hot, even, phase, section_lines) = (0.0, 1.0, 0, 0);
+        let (hot, even, phase, section_lines) = (0.0, 1.0, u32::from(crowd.meets), crowd.lines);
         let (locks, section_cycles, think_cycles) = (crowd.locks, crowd.section, crowd.think);
         program.draw = Draw { locks, hot, even, section_cycles, section_lines, think_cycles, phase, ..program.draw };
     }

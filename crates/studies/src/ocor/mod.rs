@@ -21,11 +21,13 @@
 //! | `results` | what marks changed in a pair of runs |
 //! | `why` | why a claim or a falsifier came out as it did: experiments with their figures |
 //! | `claims` | O1 to O21 with their rules |
+//! | `changed` | what is otherwise than in the last full run |
 //! | `open` | falsifiers, and what the paper leaves open |
 //! | `figures` | the paper's figures, redrawn |
 
 pub mod account;
 mod calls;
+mod changed;
 mod claims;
 mod experiments;
 mod figures;
@@ -123,6 +125,7 @@ impl Study for Ocor {
 
     fn runs(&self, extent: Extent) -> Vec<(String, Self::Run)> {
         let stand_ins = self.stand_ins(&self.plan(extent)).into_iter();
+        let stand_ins = stand_ins.chain(self.stand_ins(&self.crowd(extent)));
         stand_ins.chain(self.window()).chain(self.real(extent)).chain(self.table(extent)).collect()
     }
 
@@ -140,7 +143,7 @@ impl Study for Ocor {
     }
 
     fn judge(&self, extent: Extent, done: &[(Self::Run, Figures)]) -> Findings {
-        let Sorted { results, real, cells, trials, .. } = self.sorted(extent, done);
+        let Sorted { results, crowd, real, cells, trials, .. } = self.sorted(extent, done);
         let (why, items) = (Why::new(&results, &trials), joint::items());
         let answer = why.answer(&items);
         let full = extent == Extent::Full;
@@ -149,7 +152,10 @@ impl Study for Ocor {
                  are not PARSEC or SPEC. {}",
             figures::shown(&results)
         )];
+        notes.extend(why.placements());
+        notes.extend(figures::power(&results));
         notes.extend(answer.clone());
+        notes.push(changed::CHANGED.to_owned());
         let (different, minutes) = self.estimate(extent);
         notes.push(format!(
             "{different} different runs, about {minutes:.0} minutes on two quiet cores, by threads and acquisitions; what is in the \
@@ -168,12 +174,16 @@ impl Study for Ocor {
                 "Not run, as their profiles have no draw (docs/workloads.md says how one is fitted): {names}."
             ));
         }
+        // Means over all programs need all of them.
+        let whole = full && self.without.is_empty();
+        let mut figures = figures::views(&results, &why, whole);
+        let joint = figures::joint(&items, &trials, answer.as_deref());
+        figures.extend(figures::all(&results, &crowd, joint, &real, &cells));
         Findings {
-            // Means over all programs need all of them.
-            claims: claims::all(&results, &why, full && self.without.is_empty()),
-            falsifiers: open::falsifiers(&results).into_iter().chain(figures::starvation(&results)).collect(),
+            claims: claims::all(&results, &why, whole),
+            falsifiers: open::falsifiers(&results, &crowd).into_iter().chain(figures::starvation(&results)).collect(),
             unspecified: open::unspecified(&results),
-            figures: figures::all(&results, figures::joint(&items, &trials, answer.as_deref()), &real, &cells),
+            figures,
             notes,
             ..Findings::of(ENTRY.name, extent, self.frozen.clone())
         }

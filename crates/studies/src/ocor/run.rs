@@ -76,7 +76,8 @@ impl Figures {
         1000.0 * self.account.acquisitions as f64 / (self.cycles.max(1) as f64 * f64::from(self.threads))
     }
 
-    fn over_thread_time(&self, cycles: u64) -> f64 {
+    /// A share of thread-time, in percent.
+    pub(super) fn over_thread_time(&self, cycles: u64) -> f64 {
         100.0 * cycles as f64 / (self.cycles.max(1) as f64 * f64::from(self.threads))
     }
 

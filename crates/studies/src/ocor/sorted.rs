@@ -22,6 +22,8 @@ type Next = Vec<(String, <Ocor as Study>::Run)>;
 /// All of a study's runs.
 pub(super) struct Sorted<'a> {
     pub(super) results: Results<'a>,
+    /// Crowds with meetings, where an order can change something: the main experiment has it at the home.
+    pub(super) crowd: Results<'a>,
     pub(super) real: Vec<RealPair<'a>>,
     pub(super) cells: Vec<Cell<'a>>,
     /// Sets of open choices, with what came of them.
@@ -33,13 +35,18 @@ pub(super) struct Sorted<'a> {
 impl Ocor {
     /// Sorts what was done, in the order of [`Study::runs`] and then of [`Study::more`].
     pub(super) fn sorted<'a>(&'a self, extent: Extent, done: &'a [Done]) -> Sorted<'a> {
-        let (samples, mut rest) = self.plan(extent).samples(done);
+        let (samples, rest) = self.plan(extent).samples(done);
+        let (crowd, mut rest) = self.crowd(extent).samples(rest);
         let mut results = Results::new(samples, &self.profiles);
         results.routers = self.routers;
-        if let [(Ok(Job::Window { .. }), off), (Ok(Job::Window { .. }), on), others @ ..] = rest {
-            results.window = off.window.as_ref().zip(on.window.as_ref());
-            rest = others;
+        let mut crowd = Results::new(crowd, &self.profiles);
+        crowd.routers = self.routers;
+        let window = self.window().len();
+        if let [off, on, home] = &rest[..window] {
+            let seen = [off, on, home].map(|(_, figures)| figures.window.as_ref());
+            results.window = if let [Some(off), Some(on), Some(home)] = seen { Some([off, on, home]) } else { None };
         }
+        rest = &rest[window..];
         let real = real::cases(extent == Extent::Full);
         let (real_runs, rest) = rest.split_at(2 * real.len());
         let real = real.into_iter().zip(real_runs.chunks_exact(2));
@@ -47,7 +54,7 @@ impl Ocor {
         let cells = self.cells(extent);
         let (of_cells, rest) = rest.split_at(cells.len());
         let cells = cells.into_iter().zip(of_cells).map(|((case, _), (_, figures))| (case, figures)).collect();
-        let mut sorted = Sorted { results, real, cells, trials: Vec::new(), next: Vec::new() };
+        let mut sorted = Sorted { results, crowd, real, cells, trials: Vec::new(), next: Vec::new() };
         if extent == Extent::Full {
             self.search(&mut sorted, rest);
         }

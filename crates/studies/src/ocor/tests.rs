@@ -150,7 +150,7 @@ fn rules_as_data() -> String {
     for of in claims::all(&results, &Why::new(&results, &[]), true) {
         lines.push(format!("{:?}", (of.id, of.part, of.what, of.paper, of.unit, of.basis, of.rule)));
     }
-    for of in open::falsifiers(&results).into_iter().chain(figures::starvation(&results)) {
+    for of in open::falsifiers(&results, &results).into_iter().chain(figures::starvation(&results)) {
         lines.push(format!("{:?}", (of.id, of.what)));
     }
     for of in open::unspecified(&results) {

@@ -75,8 +75,9 @@ fn drawn() -> Vec<Figure> {
     }
     let [(_, off), (_, on)] = &arms;
     let mut results = Results::new(samples, &profiles);
-    (results.window, results.routers) = (off.window.as_ref().zip(on.window.as_ref()), Some(15));
-    all(&results, None, &[RealPair { case: real::cases(false)[0], off, on }], &[])
+    let windows = [off, on, on].map(|of| of.window.as_ref().unwrap());
+    (results.window, results.routers) = (Some(windows), Some(15));
+    all(&results, &results, None, &[RealPair { case: real::cases(false)[0], off, on }], &[])
 }
 
 #[test]

@@ -44,8 +44,9 @@ pub(crate) fn blocked(shares: &Shares) -> f64 {
 
 /// The timeline and its figures.
 pub(super) fn figure_10(results: &Results<'_>) -> Vec<Figure> {
-    let Some((off, on)) = results.window else { return Vec::new() };
-    let Some(segment) = Segment::of(off, on, CYCLES) else { return Vec::new() };
+    let Some([off, on, home]) = results.window else { return Vec::new() };
+    let segments = [on, home].map(|on| Segment::of(off, on, CYCLES));
+    let [Some(segment), Some(at_home)] = segments else { return Vec::new() };
     let group = |title: &str, window: &Window, mark: Option<(f64, String)>| {
         let lane = |(thread, pieces): (usize, &Vec<crate::ocor::window::Piece>)| {
             let seen = pieces.iter().filter(|piece| piece.from < LONGER);
@@ -58,41 +59,42 @@ pub(super) fn figure_10(results: &Results<'_>) -> Vec<Figure> {
         };
         Group { title: title.to_owned(), lanes: window.threads.iter().enumerate().map(lane).collect(), mark }
     };
-    let picture = |title: &str, end: u64, marks: [Option<(f64, String)>; 2]| Timeline {
+    let picture = |title: &str, end: u64, marks: [Option<(f64, String)>; 3]| Timeline {
         title: format!("Figure 10: {title} of bodytrack's region, 16 of its threads"),
         x: "cycles from the beginning of the region".to_owned(),
         end: end as f64,
         kinds: DOINGS.map(|(_, name)| name.to_owned()).into(),
-        groups: [("original", off), ("with marks", on)]
+        groups: [("original", off), ("with marks", on), ("with marks, order at the home", home)]
             .into_iter()
             .zip(marks)
             .map(|((title, window), mark)| group(title, window, mark))
             .collect(),
     };
-    let marks = [
-        Some((CYCLES as f64, format!("{CYCLES} cycles"))),
-        Some((segment.cycles as f64, format!("as much work is done: {} cycles", segment.cycles))),
-    ];
+    let done = |segment: &Segment| {
+        Some((segment.cycles as f64, format!("as much work is done: {} cycles", segment.cycles)))
+    };
+    let marks = [Some((CYCLES as f64, format!("{CYCLES} cycles"))), done(&segment), done(&at_home)];
+    let end = CYCLES.max(segment.cycles).max(at_home.cycles);
     vec![
-        Figure::from(picture("the beginning", CYCLES.max(segment.cycles), marks)).named("figure-10").noted(
+        Figure::from(picture("the beginning", end, marks)).named("figure-10").noted(
             "The stand-in's own beginning: its threads leave a barrier together and work until they first ask for a lock. The \
              paper shows the program's. They can be compared in kind, not number by number.",
         ),
-        picture("a longer beginning", LONGER, [None, None]).into(),
-        table(off, on).into(),
+        picture("a longer beginning", LONGER, [None, None, None]).into(),
+        table(off, [("routers", on), ("home", home)]).into(),
     ]
 }
 
-fn table(off: &Window, on: &Window) -> Table {
+fn table(off: &Window, arms: [(&str, &Window); 2]) -> Table {
     let mut rows = vec![["paper: 3000 cycles", "5.2", "-", "33.2", "18.7", "44", "2570", "14.3"].map(str::to_owned).into()];
     let whole = off.threads.iter().flatten().map(|piece| piece.to).max().unwrap_or(0);
-    for (name, end) in
-        [("ours: the same", CYCLES), ("ours: a longer window", LONGER), ("ours: the whole region", whole)]
-    {
+    let lengths = [("ours: the same", CYCLES), ("ours: a longer window", LONGER), ("ours: the whole region", whole)];
+    let all = arms.iter().flat_map(|arm| lengths.map(|length| (arm, length)));
+    for ((place, on), (name, end)) in all {
         let Some(segment) = Segment::of(off, on, end.min(whole)) else { continue };
         let end = end.min(whole);
         rows.push(vec![
-            format!("{name}, {end} cycles"),
+            format!("{name}, {end} cycles; order in the {place}"),
             number(segment.off[1]),
             number(segment.on[1]),
             number(blocked(&segment.off)),
