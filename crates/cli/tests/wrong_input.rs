@@ -165,7 +165,7 @@ const CASES: &[(&[&str], &str)] = &[
     (&["whatif", "x", "--chip", "../../chips/ocor64.toml", "--network", "ocro"], "did you mean `ocor`?"),
     (
         &["whatif", "x", "--chip", "../../chips/ocor64.toml", "--network", "ocor,youngest-first"],
-        "unknown network `youngest-first`; expected one of round-robin, ocor, release-first, holder-first, oldest-first, age,",
+        "unknown network `youngest-first`; expected one of round-robin, ocor, ocor-home, ocor-both, ocor-oracle, release-first,",
     ),
     (
         &["whatif", "x", "--chip", "../../chips/sample-host.toml", "--network", "round-robin,ocor"],

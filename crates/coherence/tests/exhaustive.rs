@@ -4,7 +4,7 @@
 mod common;
 
 use baton_coherence::Policy;
-use baton_coherence::model::{Coverage, Fault, Model};
+use baton_coherence::model::{Config, Coverage, Fault, Model, Order};
 use baton_coherence::mutate::mutants;
 use std::sync::Arc;
 
@@ -57,4 +57,18 @@ fn a_broken_protocol_is_caught() {
         let found = figures.fault.map(|(name, _)| name);
         assert_eq!(found.as_deref(), Some(fault.name()), "{row} {change}");
     }
+}
+
+/// A request for which copies are recalled stays first: the home has no row for another one then.
+#[test]
+fn passing_a_request_that_has_begun_is_caught() {
+    let config = common::worlds::small(Policy::Blocking).into_iter().find(|config| config.order == Order::AnyButBegun);
+    let config = config.expect("some world has requests served in any order");
+    let fault = |order| {
+        let model = Model::new(Config { order, ..config.clone() });
+        common::explore(&Arc::new(model), 1, None).fault.map(|(name, _)| name)
+    };
+    assert_eq!(fault(Order::Arrival), None);
+    assert_eq!(fault(Order::AnyButBegun), None);
+    assert_eq!(fault(Order::Any).as_deref(), Some(Fault::Unhandled.name()));
 }

@@ -1,12 +1,13 @@
 //! Who goes first: OCOR's figures 8 and 9, ages, starvation.
 
+use baton_noc::allocator::AllocatorKind;
 use baton_noc::arbiter::{ARBITERS, Age, Arbiter, ArbiterKind, Fixed, Matrix, Ranked, RoundRobin};
 use baton_noc::experiment::Experiment;
 use baton_noc::ocor::{Mark, local_priority};
 use baton_noc::topology::{GraphFile, GraphLink, TopologyConfig};
 use baton_noc::traffic::{Flow, Pattern};
 use baton_noc::{Config, Delivered, Header, Network, Packet, Rank, with_arbiter};
-use baton_units::NodeId;
+use baton_units::{Cycles, NodeId};
 
 /// Many nodes on one router that all send to one node behind a single link.
 fn funnel(senders: u32) -> Config {
@@ -193,4 +194,52 @@ fn by_age_nobody_waits_for_a_younger_packet() {
     let sixth: Vec<u64> = got.iter().filter(|d| d.tag == 5).map(|d| d.created.0).collect();
     let due = (0..youngest.saturating_sub(100)).filter(|c| c % 40 == 0).count();
     assert!(sixth.len() >= due && due > 10, "{} of {due}", sixth.len());
+}
+
+/// The order in which a bounded endpoint takes packets of these ranks, which stand in channels of their own before it.
+fn order_at_endpoint(config: &Config, ranks: &[Option<u32>]) -> Vec<u64> {
+    let n = ranks.len() as u32;
+    // All nodes hang on one router, so that each packet finds a channel of the endpoint's free; each channel holds one.
+    let topology = TopologyConfig::Graph(GraphFile { routers: 1, nodes: vec![0; n as usize + 2], links: vec![] });
+    let bounds = Config { topology, buffer: 1, endpoint_places: 1, response_class: 1, ..config.clone() };
+    with_arbiter!(bounds, |arbiter| {
+        let mut net = Network::with_arbiter(&bounds, arbiter).unwrap();
+        let mut got: Vec<Delivered> = vec![];
+        let mut send = |net: &mut Network<_>, src, rank: Option<u32>, tag| {
+            let header = Header { class: 0, rank: rank.map_or(Rank::NONE, Rank::new) };
+            net.inject(Packet { src: NodeId(src), dst: NodeId(n), flits: 1, header, tag }).unwrap();
+        };
+        // One packet has the only place.
+        send(&mut net, n + 1, None, 99);
+        net.run_to(Cycles(50), &mut got);
+        for (i, rank) in (0..).zip(ranks) {
+            send(&mut net, i, *rank, i.into());
+            net.run_to(net.now() + Cycles(50), &mut got);
+        }
+        assert_eq!(got.len(), 1, "the others wait");
+        for _ in ranks {
+            net.release(NodeId(n), 0);
+            net.run_to(net.now() + Cycles(50), &mut got);
+        }
+        got[1..].iter().map(|d| d.tag).collect()
+    })
+}
+
+#[test]
+fn an_endpoint_takes_the_smallest_rank_first() {
+    let ranks = [Some(2), None, Some(5), Some(7), Some(2), None];
+    for allocator in [AllocatorKind::InputFirst, AllocatorKind::OutputFirst] {
+        // The fast loop takes the first, the general one the second; the routers' arbiter has no part in it.
+        let turns = Config { allocator, ..Config::default() };
+        let ranked = Config { ranked_ejection: true, ..turns.clone() };
+        let in_turn = order_at_endpoint(&turns, &ranks);
+        assert_ne!(in_turn, order_at_endpoint(&ranked, &ranks), "{allocator:?}");
+        let mut expected = in_turn.clone();
+        // Of equal ranks and of those without the next in turn, from behind the last that was taken.
+        expected.sort_by_key(|&tag| ranks[tag as usize].unwrap_or(u32::MAX));
+        let took = order_at_endpoint(&ranked, &ranks);
+        assert_eq!(took, expected, "{allocator:?}");
+        // Without any rank both are the same.
+        assert_eq!(order_at_endpoint(&ranked, &[None; 6]), order_at_endpoint(&turns, &[None; 6]), "{allocator:?}");
+    }
 }

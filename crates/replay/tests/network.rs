@@ -3,7 +3,7 @@
 mod common;
 
 use baton_chip::Chip;
-use baton_chip::config::mechanism::ocor::Rule;
+use baton_chip::config::mechanism::ocor::{Place, Rule};
 use baton_machine::Wait;
 use baton_replay::network::{Network, NoNetwork, all};
 use baton_replay::predict::{PredictError, Predicted};
@@ -101,15 +101,19 @@ fn every_network_goes_on_a_chip_with_routers_and_none_on_others() {
         assert_eq!(differs, network.name != "round-robin", "{}", network.name);
     }
     // A network means its own rule, whatever the chip has.
-    let other = ocor16(&["ocor.enabled=true", "ocor.rule=holder-first"]);
-    for (name, rule) in [
-        ("ocor", Rule::Paper),
-        ("release-first", Rule::ReleaseFirst),
-        ("holder-first", Rule::HolderFirst),
-        ("oldest-first", Rule::OldestFirst),
+    let other = ocor16(&["ocor.enabled=true", "ocor.rule=holder-first", "ocor.where=home"]);
+    for (name, rule, place) in [
+        ("ocor", Rule::Paper, Place::Network),
+        ("ocor-home", Rule::Paper, Place::Home),
+        ("ocor-both", Rule::Paper, Place::Both),
+        ("ocor-oracle", Rule::Paper, Place::Oracle),
+        ("release-first", Rule::ReleaseFirst, Place::Network),
+        ("holder-first", Rule::HolderFirst, Place::Network),
+        ("oldest-first", Rule::OldestFirst, Place::Network),
     ] {
         let chip = Network::named(name).unwrap().on(&other).unwrap();
-        assert_eq!(chip.coherent.unwrap().mechanisms.ocor.rule, rule, "{name}");
+        let ocor = chip.coherent.unwrap().mechanisms.ocor;
+        assert_eq!((ocor.rule, ocor.place), (rule, place), "{name}");
     }
     let ocor = Network::named("ocor").unwrap();
     assert!(matches!(ocor.on(&common::chip(&[])), Err(NoNetwork::Fixed(_))));

@@ -43,6 +43,12 @@ impl State {
         (self as u8) <= State::O as u8
     }
 
+    /// Whether copies are being recalled, for a request or an eviction that is presented again when they are gone.
+    #[inline]
+    pub const fn recalls(self) -> bool {
+        matches!(self, State::IR | State::SR | State::OR | State::XR)
+    }
+
     /// Whether the home's own data is the newest.
     #[inline]
     pub const fn has_data(self) -> bool {

@@ -115,15 +115,17 @@ fn play(model: &Model, world: &mut World, scene: Scene) -> Result<Option<Packet>
     let step = match scene {
         Scene::Core(who, event) => core(who, event, who),
         Scene::Push(who, to) => core(who, Event::PushTo, to),
-        Scene::At(who, kind) => Move::Arrive { place: arrive(world, Agent::Core(CoreId(who)), None, kind)?, pick: 0 },
+        Scene::At(who, kind) => {
+            Move::Arrive { place: arrive(world, Agent::Core(CoreId(who)), None, kind)?, pick: 0, order: 0 }
+        }
         Scene::Home(who, kind) => {
             let from = Some(Agent::Core(CoreId(who)));
-            Move::Arrive { place: arrive(world, Agent::Home, from, kind)?, pick: 0 }
+            Move::Arrive { place: arrive(world, Agent::Home, from, kind)?, pick: 0, order: 0 }
         }
         Scene::Settle => {
             loop {
                 let Some(place) = world.arrivals(model.config.ordered(), usize::MAX).next() else { break };
-                *world = model.carried_out(world, Move::Arrive { place, pick: 0 });
+                *world = model.carried_out(world, Move::Arrive { place, pick: 0, order: 0 });
             }
             return Ok(None);
         }

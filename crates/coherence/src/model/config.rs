@@ -21,6 +21,19 @@ pub struct Operations {
     pub recalls: bool,
 }
 
+/// In which order requests that wait for one line are served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// In the order of their arrival.
+    #[default]
+    Arrival,
+    /// In any order, chosen anew whenever the line's state has changed; but one that has begun, as it waits for what it recalled,
+    /// goes first.
+    AnyButBegun,
+    /// In any order whatever, which is wrong: for a test that the check notices.
+    Any,
+}
+
 /// One world to explore.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -38,6 +51,8 @@ pub struct Config {
     pub mshrs: usize,
     /// How many requests may wait at the home; beyond it none is looked at.
     pub places: usize,
+    /// In which order they are served.
+    pub order: Order,
     /// How many cores a directory entry can name.
     pub pointers: u16,
     /// What is done beside loads and stores.
@@ -57,6 +72,7 @@ impl Config {
             capacity: 1,
             mshrs: 1,
             places: usize::MAX,
+            order: Order::Arrival,
             pointers: u16::MAX,
             operations: Operations::default(),
             drain: false,
@@ -82,6 +98,12 @@ impl Config {
     /// The same with so many pointers an entry.
     pub fn pointers(mut self, pointers: u16) -> Config {
         self.pointers = pointers;
+        self
+    }
+
+    /// The same with requests served in any order that is allowed.
+    pub fn in_any_order(mut self) -> Config {
+        self.order = Order::AnyButBegun;
         self
     }
 

@@ -30,7 +30,7 @@ mod network;
 mod symmetry;
 mod world;
 
-pub use config::{Config, Operations};
+pub use config::{Config, Operations, Order};
 pub use coverage::Coverage;
 pub use faults::Fault;
 pub use moves::{Model, Move};

@@ -1,7 +1,7 @@
 //! Every move that is possible, and the world after it.
 
 use super::effects::{OfCache, OfHome};
-use super::{Age, Config, Coverage, Fault, Packet, World};
+use super::{Age, Config, Coverage, Fault, Order, Packet, World};
 use crate::cache::{self, Access, Event, State};
 use crate::{Agent, Class, CoreSet, Kind, Message, Protocol, Then, Unhandled, home};
 use baton_units::CoreId;
@@ -29,6 +29,8 @@ pub enum Move {
         place: usize,
         /// Which sharer is the victim, should one be needed.
         pick: u8,
+        /// In which order the requests that wait for its line are looked at then, by its number ([`World::reorder`]).
+        order: u8,
     },
 }
 
@@ -61,8 +63,11 @@ impl Model {
         }
         let picks = if usize::from(self.config.pointers) < self.config.cores { self.config.cores as u8 } else { 1 };
         for place in world.arrivals(self.config.ordered(), self.config.places) {
-            let request = world.network[place].class == Class::Request;
-            moves.extend((0..if request { picks } else { 1 }).map(|pick| Move::Arrive { place, pick }));
+            let packet = &world.network[place];
+            let request = packet.class == Class::Request;
+            let orders = if !request && packet.to == Agent::Home { self.orders(world, packet.line) } else { 1 };
+            let picks = if request { picks } else { 1 };
+            moves.extend((0..picks).flat_map(|pick| (0..orders).map(move |order| Move::Arrive { place, pick, order })));
         }
         for line in 0..self.config.lines as u8 {
             if self.config.operations.recalls && world.homes[usize::from(line)].state.is_stable() {
@@ -72,6 +77,22 @@ impl Model {
                 self.core_moves(world, CoreId(core), line, moves);
             }
         }
+    }
+
+    /// In how many orders the requests that wait for `line` can be served from now on.
+    fn orders(&self, world: &World, line: u8) -> u8 {
+        if self.config.order == Order::Arrival {
+            return 1;
+        }
+        let waiting = world.waiting.iter().filter(|packet| packet.line == line).count();
+        (1..=waiting - self.begun(world, line)).product::<usize>() as u8
+    }
+
+    /// How many of the requests that wait for `line` stay first whatever the order: one, if it waits for what it recalled.
+    fn begun(&self, world: &World, line: u8) -> usize {
+        let waits = world.waiting.iter().any(|packet| packet.line == line);
+        let recalls = world.homes[usize::from(line)].state.recalls();
+        usize::from(waits && recalls && self.config.order == Order::AnyButBegun)
     }
 
     /// What `core` may present on `line`: whatever needs no place or MSHR that it has not got.
@@ -145,12 +166,16 @@ impl Model {
                     next.waiting.insert(0, packet);
                 }
             }
-            Move::Arrive { place, pick } => {
+            Move::Arrive { place, pick, order } => {
                 let packet = next.network.remove(place);
                 match packet.to {
                     Agent::Core(core) => self.reach_cache(&mut next, core, &packet),
                     Agent::Home if packet.class == Class::Request => self.request(&mut next, packet, pick),
                     Agent::Home => {
+                        if self.config.order != Order::Arrival {
+                            let begun = self.begun(&next, packet.line);
+                            next.reorder(packet.line, begun, order.into());
+                        }
                         if self.reach_home(&mut next, &packet, pick) != Some(Then::Take) {
                             next.blame(Fault::Waits);
                         }
@@ -292,7 +317,13 @@ impl Model {
             match self.reach_home(world, &packet, pick) {
                 Some(Then::Take) => drop(world.waiting.remove(place)),
                 // A core that asks for a change gets one, and then has to await it.
-                Some(Then::Retain) if stable && !world.homes[usize::from(line)].state.is_stable() => {}
+                Some(Then::Retain) if stable && !world.homes[usize::from(line)].state.is_stable() => {
+                    if self.config.order == Order::Any {
+                        // Wrongly, another one is looked at first from now on.
+                        let begun = world.waiting.remove(place);
+                        world.waiting.push(begun);
+                    }
+                }
                 Some(Then::Retain) => return world.blame(Fault::Livelock),
                 Some(Then::Wait) | None => return,
             }
@@ -344,7 +375,7 @@ impl Model {
         let mut world = world.clone();
         for _ in 0..32 * self.config.cores * self.config.lines {
             let Some(place) = world.arrivals(self.config.ordered(), self.config.places).next() else { return true };
-            world = self.carried_out(&world, Move::Arrive { place, pick: 0 });
+            world = self.carried_out(&world, Move::Arrive { place, pick: 0, order: 0 });
             if world.fault.is_some() {
                 return true;
             }

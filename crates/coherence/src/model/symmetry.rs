@@ -1,7 +1,7 @@
 //! Cores and lines renamed: of all the worlds that differ in names alone, the least stands for all. No row and no effect
 //! looks at a core's number, so what one of them can do, each can.
 
-use super::{Age, Config, MAX_CORES, MAX_LINES, Packet, World};
+use super::{Age, Config, MAX_CORES, MAX_LINES, Order, Packet, World};
 use crate::{Agent, CoreSet, Kind, cache};
 use baton_units::CoreId;
 
@@ -67,6 +67,9 @@ impl Names {
         new.network = old.network.iter().map(|packet| self.packet(*packet)).collect();
         new.sort_network(config.ordered());
         new.waiting = old.waiting.iter().map(|packet| self.packet(*packet)).collect();
+        if config.order != Order::Arrival {
+            new.sort_waiting();
+        }
         new
     }
 }

@@ -119,6 +119,29 @@ impl World {
         copies.chain(packets).chain(std::iter::once(&mut self.home_data[line]))
     }
 
+    /// Puts the requests that wait for `line`, but for the first `begun`, into their order of that number, from 0: of `n` requests there
+    /// are `n!`.
+    pub(super) fn reorder(&mut self, line: u8, begun: usize, mut order: usize) {
+        let places: Vec<usize> = (0..self.waiting.len()).filter(|&place| self.waiting[place].line == line).collect();
+        let places = &places[begun.min(places.len())..];
+        for (at, place) in places.iter().enumerate() {
+            let rest = places.len() - at;
+            self.waiting.swap(*place, places[at + order % rest]);
+            order /= rest;
+        }
+    }
+
+    /// Where any order will do, puts requests that wait into a canonical one, so that worlds that differ in it alone are one.
+    pub(super) fn sort_waiting(&mut self) {
+        let World { waiting, homes, .. } = self;
+        // By line; what has begun stays first.
+        waiting.sort_by_key(|packet| packet.line);
+        for of_line in waiting.chunk_by_mut(|a, b| a.line == b.line) {
+            let begun = usize::from(homes[usize::from(of_line[0].line)].state.recalls());
+            of_line[begun..].sort();
+        }
+    }
+
     /// Whether nothing is under way.
     pub fn is_quiet(&self) -> bool {
         self.network.is_empty()

@@ -31,6 +31,9 @@ pub fn small(policy: Policy) -> Vec<Config> {
         three("3 cores, 2 pointers").with(EVICTIONS).pointers(2),
         three("3 cores, 1 pointer").with(EVICTIONS).pointers(1),
         Config::one_line("4 cores, 3 pointers", policy, 4).pointers(3),
+        three("3 cores, far atomics, 2 pointers, any order").with(FAR).pointers(2).in_any_order(),
+        Config { drain: true, ..three("3 cores, recalls, any order") }.with(RECALLS).in_any_order(),
+        Config::one_line("4 cores, 3 pointers, any order", policy, 4).pointers(3).in_any_order(),
         Config::two_lines("2 cores x 2 lines, pushes", policy, 2).with(Operations { push_to: true, ..EVICTIONS }),
     ]
 }
@@ -56,6 +59,12 @@ pub fn full(policy: Policy) -> Vec<Config> {
         three("3 cores x 1 line, far atomics, recalls").with(Operations { recalls: true, ..FAR }),
         three("3 cores x 1 line, far atomics, pushes").with(Operations { push_to: true, ..FAR }),
         three("3 cores x 1 line, pushes, recalls").with(Operations { push_to: true, ..RECALLS }),
+        drained(three("3 cores x 1 line, evictions, any order").with(EVICTIONS).in_any_order()),
+        three("3 cores x 1 line, far atomics, recalls, any order")
+            .with(Operations { recalls: true, ..FAR })
+            .in_any_order(),
+        three("3 cores x 1 line, pushes, 2 pointers, any order").with(PUSHES).pointers(2).in_any_order(),
+        Config::one_line("4 cores x 1 line, 3 pointers, any order", policy, 4).pointers(3).in_any_order(),
         lines("2 cores x 2 lines, 1 way, 1 MSHR, queue of 1"),
         Config { capacity: 2, ..lines("2 cores x 2 lines, 2 ways, 1 MSHR, queue of 1") },
         Config { mshrs: 2, capacity: 2, ..lines("2 cores x 2 lines, 2 ways, 2 MSHRs, queue of 1") },

@@ -44,6 +44,9 @@ pub struct Config {
     /// Bounds of single endpoints on single classes, which go before the two keys above.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<EndpointBound>,
+    /// Endpoints with bounds take flits by their packets' ranks, as routers do under the arbiter of ranks; otherwise in turns.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ranked_ejection: bool,
     /// Clock of each router as a fraction of the fastest clock; routers not named run at the fastest.
     pub clocks: Vec<ClockDomain>,
     /// Run even where the channel dependency graph has a cycle.
@@ -143,6 +146,7 @@ impl Default for Config {
             endpoint_places: 0,
             response_class: u32::MAX,
             places: Vec::new(),
+            ranked_ejection: false,
             clocks: Vec::new(),
             allow_deadlock: false,
             memory_limit_mib: 4096,

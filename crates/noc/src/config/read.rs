@@ -48,6 +48,7 @@ keys! {
     endpoint_places: endpoint_places;
     response_class: response_class;
     places: places;
+    ranked_ejection: ranked_ejection;
     clocks: clocks;
     allow_deadlock: allow_deadlock;
     memory_limit_mib: memory_limit_mib;

@@ -6,6 +6,7 @@ use super::set::Set;
 use super::spec::Spec;
 use super::turns::{channels_of, next_in_turn};
 use crate::config::Config;
+use crate::rank::Rank;
 
 /// Most classes that a configuration can have.
 const MAX_CLASSES: usize = 8;
@@ -71,6 +72,27 @@ impl Endpoint {
     pub(crate) fn choose(&self) -> Option<usize> {
         let takable = self.holding & (self.open | self.may);
         (takable != 0).then(|| next_in_turn(takable, self.last + 1))
+    }
+
+    /// The same by rank, `rank` of the packet at the front of a virtual channel: the smallest goes first; of equal ones, and of
+    /// those without, the next in turn. Unless `ranked_first`, a packet without a rank keeps its turn, and ranked ones change
+    /// turns among themselves.
+    #[inline(never)]
+    pub(crate) fn choose_by_rank(&self, ranked_first: bool, rank: impl Fn(usize) -> Rank) -> Option<usize> {
+        let in_turn = self.choose()?;
+        if !ranked_first && !rank(in_turn).is_some() {
+            return Some(in_turn);
+        }
+        let mut rest = self.holding & (self.open | self.may);
+        let mut best = in_turn;
+        while rest != 0 {
+            let v = next_in_turn(rest, in_turn as u32);
+            rest &= !(1 << v);
+            if rank(v).get().is_some_and(|one| rank(best).get().is_none_or(|other| one < other)) {
+                best = v;
+            }
+        }
+        Some(best)
     }
 
     /// It has taken `flit` from virtual channel `v`, behind which there are `more` or not.

@@ -40,6 +40,8 @@ pub(crate) struct Spec<A> {
     pub(crate) shared: bool,
     /// Some endpoint may refuse some class.
     pub(crate) bounded: bool,
+    /// Bounded endpoints take flits by rank; the value says whether ranked packets go before those without.
+    pub(crate) ejects_by_rank: Option<bool>,
 }
 
 impl<A: Arbiter> Spec<A> {
@@ -72,6 +74,7 @@ impl<A: Arbiter> Spec<A> {
             is_lean,
             shared: config.shared_buffer > 0,
             bounded: config.is_bounded(),
+            ejects_by_rank: config.ranked_ejection.then_some(config.ranked.ranked_first),
             config: config.clone(),
         }
     }

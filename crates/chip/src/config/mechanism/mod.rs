@@ -48,6 +48,18 @@ pub struct Inheritance {
     pub always: Option<Header>,
 }
 
+/// How a home chooses among the requests that wait for one line: by their headers' ranks, the smallest first, of equal ones the
+/// first to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HomeOrder {
+    /// So many requests of a line are compared; later ones stand behind them in order of arrival.
+    pub places: u32,
+    /// A request that others have passed so often goes first.
+    pub passes: u32,
+    /// Requests with a rank go before those without; otherwise one without that is first in line keeps its turn.
+    pub ranked_first: bool,
+}
+
 /// A mechanism's rules. Nothing here takes time but the registers; what is not overridden marks nothing.
 pub trait Annotator {
     /// Whether the chip has it. One that the chip lacks tells lock requests from others all the same, so that they are counted.
@@ -85,6 +97,11 @@ pub trait Annotator {
     /// What messages inherit.
     fn inheritance(&self) -> Inheritance {
         Inheritance::default()
+    }
+
+    /// How homes choose among requests that wait for a line; `None`: in order of arrival.
+    fn home_order(&self) -> Option<HomeOrder> {
+        None
     }
 
     /// The network with the mechanism's arbiters; `seed` draws a number of the run's own.
@@ -185,6 +202,9 @@ macro_rules! declare {
             }
             fn inheritance(&self) -> Inheritance {
                 match self { $(Active::$type(each) => each.inheritance()),+ }
+            }
+            fn home_order(&self) -> Option<HomeOrder> {
+                match self { $(Active::$type(each) => each.home_order()),+ }
             }
             fn routers(&self, network: baton_noc::Config, seed: &mut dyn FnMut() -> u64) -> baton_noc::Config {
                 match self { $(Active::$type(each) => each.routers(network, seed)),+ }

@@ -118,6 +118,7 @@ impl Spec {
                 DirectoryKind::Full => u16::MAX,
                 DirectoryKind::Pointers(n) => n as u16,
             },
+            order: config.mechanisms.active().home_order(),
             packets,
             map,
             dram: DramSpec::new(&config.dram, chip.cache.line_bytes),

@@ -113,6 +113,7 @@ impl<S: CoreSet> cache::Effects for CacheEffects<'_, S> {
             from: Unit::Core(self.core),
             to,
             placed: false,
+            passed: 0,
             next: NONE,
             since: at,
             parts,

@@ -2,7 +2,8 @@
 //! row of `baton-coherence`.
 //!
 //! A request has its turn at the bank, one every `home.cycles`. If its line is busy it waits there, and all later
-//! requests for the line behind it; each has another turn when the line's state has changed.
+//! requests for the line behind it; each has another turn when the line's state has changed, in order of arrival, or by its mark
+//! (`order.rs`).
 
 use super::bank::Room;
 use super::exchange::Exchange;
@@ -80,7 +81,10 @@ impl<S: CoreSet> Homes<S> {
                 exchange.flights.take(id);
                 done.place_is_free = flight.placed;
             }
-            Then::Wait | Then::Retain => self.entries[entry].waiting.push_front(id, &mut exchange.flights),
+            Then::Wait | Then::Retain => {
+                self.entries[entry].begun = then == Then::Retain;
+                self.entries[entry].waiting.push_front(id, &mut exchange.flights);
+            }
         }
         self.go_on(spec, exchange, entry, visit);
         done
@@ -136,7 +140,8 @@ impl<S: CoreSet> Homes<S> {
         if here.again || here.waiting.is_empty() {
             return;
         }
-        let first = here.waiting.head;
+        let chosen = spec.order.as_ref().map(|order| here.most_urgent(order, &exchange.flights));
+        let first = chosen.map_or(here.waiting.head, |chosen| chosen.id);
         if let Content::Protocol(message) = exchange.flights[first].content
             && let Some(event) = Event::of(&message, &here.directory, spec.pointers)
             && let Ok(row) = spec.protocol.home.row(here.directory.state, event)
@@ -144,7 +149,10 @@ impl<S: CoreSet> Homes<S> {
         {
             return;
         }
-        here.waiting.pop(&exchange.flights);
+        match chosen {
+            None => drop(here.waiting.pop(&exchange.flights)),
+            Some(chosen) => here.serve(chosen, &mut exchange.flights),
+        }
         here.again = true;
         self.give_turn(spec, exchange, first, Stage::Again, visit);
     }

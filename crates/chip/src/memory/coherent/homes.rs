@@ -34,6 +34,8 @@ pub(super) struct Entry<S> {
     pub(super) again: bool,
     /// The shared level is giving the line up.
     pub(super) leaving: bool,
+    /// The first request that waits has begun to be served: it waits for what it has recalled. Kept for [`super::order`].
+    pub(super) begun: bool,
 }
 
 /// One home.
@@ -70,7 +72,8 @@ impl<S: CoreSet> Homes<S> {
             return at as usize - 1;
         }
         let (directory, list) = (Line::default(), List::EMPTY);
-        self.entries.push(Entry { line, directory, waiting: list, wanting: list, again: false, leaving: false });
+        let (waiting, wanting) = (list, list);
+        self.entries.push(Entry { line, directory, waiting, wanting, again: false, leaving: false, begun: false });
         self.entry_of[line as usize] = self.entries.len() as u32;
         self.entries.len() - 1
     }

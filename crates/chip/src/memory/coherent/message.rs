@@ -69,6 +69,8 @@ pub(super) struct Flight {
     pub(super) to: Unit,
     /// It comes through the network, and takes one of its home's places, or of its device's.
     pub(super) placed: bool,
+    /// How often later requests for its line were served before it, where marks decide (`order.rs`).
+    pub(super) passed: u16,
     /// The next in the list that it is in.
     pub(super) next: u32,
     /// Up to when `parts` is complete.
@@ -92,6 +94,7 @@ impl Flight {
             from,
             to,
             placed: false,
+            passed: 0,
             next: NONE,
             since: at,
             parts: Parts::default(),
@@ -176,7 +179,7 @@ impl std::ops::IndexMut<u32> for Flights {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct List {
     pub(super) head: u32,
-    tail: u32,
+    pub(super) tail: u32,
 }
 
 impl List {

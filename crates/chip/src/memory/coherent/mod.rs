@@ -27,6 +27,7 @@
 //! | [`bank`] | the shared level |
 //! | [`home_effects`] | what the rows do at a home |
 //! | [`home_steps`] | the steps of a home |
+//! | [`order`] | which request a home serves next, where marks decide |
 //! | [`controller`] | memory controllers |
 //! | [`net`] | the network |
 //! | [`chip`] | the whole, and time in it |
@@ -54,6 +55,7 @@ mod inspect;
 mod link_tests;
 mod message;
 mod net;
+mod order;
 mod packet;
 mod places;
 mod private;

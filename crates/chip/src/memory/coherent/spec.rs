@@ -3,6 +3,7 @@
 use super::core_times::CoreTimes;
 use super::places::Map;
 use crate::config::coherent::Atomics;
+use crate::config::mechanism::HomeOrder;
 use crate::config::plan::CLASSES;
 use crate::memory::border::Access;
 use baton_coherence::Protocol;
@@ -24,6 +25,8 @@ pub(super) struct Spec {
     pub(super) inclusive: bool,
     /// How many cores a directory entry can name.
     pub(super) pointers: u16,
+    /// How homes choose among the requests that wait for a line; `None`: in order of arrival.
+    pub(super) order: Option<HomeOrder>,
     pub(super) packets: PacketSpec,
     pub(super) map: Map,
     pub(super) dram: DramSpec,

@@ -54,7 +54,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "POLICIES", value_delimiter = ',')]
     wait: Vec<String>,
     /// Networks, with commas, each with every lock: round-robin; ocor, which marks the requests of locks that give hints and
-    /// serves those first; release-first, holder-first, oldest-first, which are ocor with another rule; age, matrix, fixed.
+    /// serves those first; ocor-home, ocor-both, ocor-oracle, where homes do; release-first, holder-first, oldest-first, which are
+    /// ocor with another rule; age, matrix, fixed.
     /// The chip must have routers. Left out: the chip's own, as it is.
     #[arg(long, value_name = "NETWORKS", value_delimiter = ',')]
     network: Vec<String>,

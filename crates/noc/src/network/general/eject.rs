@@ -11,10 +11,18 @@ impl<A: Arbiter> Cycle<'_, A> {
     pub(crate) fn take_at_endpoints<S: Sink>(&mut self, sink: &mut S) {
         let mut from = 0;
         while let Some(node) = self.endpoints.receiving.next(from) {
-            match self.endpoints.ends[node].choose() {
+            let first = (self.spec.router_inputs as usize + node) << self.spec.shift;
+            let end = &self.endpoints.ends[node];
+            let chosen = match self.spec.ejects_by_rank {
+                None => end.choose(),
+                Some(ranked_first) => {
+                    end.choose_by_rank(ranked_first, |v| self.slots.get(self.front(first + v).slot()).header.rank)
+                }
+            };
+            match chosen {
                 None => self.endpoints.receiving.remove(node),
                 Some(v) => {
-                    let vc = ((self.spec.router_inputs as usize + node) << self.spec.shift) + v;
+                    let vc = first + v;
                     let flit = self.leave_buffer(vc);
                     let state = &mut self.routers.vcs[vc];
                     state.count -= 1;

@@ -7,12 +7,19 @@ use crate::packet::Sink;
 impl<A: Arbiter> Network<A> {
     /// Every endpoint with a flit that it may take takes one, by the rules of `general/eject.rs`.
     pub(crate) fn take_at_lean_endpoints<S: Sink>(&mut self, sink: &mut S) {
-        let (now, a_class) = (self.state.now, self.spec.vcs_a_class);
+        let (now, a_class, by_rank) = (self.state.now, self.spec.vcs_a_class, self.spec.ejects_by_rank);
         let (lean, endpoints, slots) = (&mut self.state.lean, &mut self.state.endpoints.ends, &mut self.state.slots);
         let journeys = &mut self.state.journeys;
         self.state.endpoints.receiving.retain(|node| {
             let end = &mut endpoints[node];
-            let Some(v) = end.choose() else { return false };
+            let chosen = match by_rank {
+                None => end.choose(),
+                Some(ranked_first) => {
+                    let rank = |v| slots.get(lean.ejected.flit(node << 3 | v, 0).slot()).header.rank;
+                    end.choose_by_rank(ranked_first, rank)
+                }
+            };
+            let Some(v) = chosen else { return false };
             let (flit, m, more) = lean.ejected.take(node << 3 | v);
             lean.credit_from_endpoint(now, m);
             end.took(v, flit, more, a_class);

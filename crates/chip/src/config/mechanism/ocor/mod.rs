@@ -1,5 +1,5 @@
 //! OCOR's hardware (Yao and Lu, ISCA 2016, section 4.2): what the network interfaces write into headers, and by which rules
-//! routers arbitrate. The lock that gives the hints is `spin-park` of `crates/sync`.
+//! routers arbitrate; beside the paper, homes that go by the same headers. The lock that gives the hints is `spin-park` of `crates/sync`.
 //!
 //! What the paper leaves open is a key; `docs/reference/ocor.md` says why each default is what it is.
 //!
@@ -21,24 +21,42 @@ pub const VARIANTS: &[Variant] = &[
     Variant {
         name: "ocor",
         what: "lock and wake-up requests are marked, and the one with the fewest tries left goes first",
-        settings: &["ocor.enabled=true", "ocor.rule=paper"],
+        settings: &["ocor.enabled=true", "ocor.rule=paper", "ocor.where=network"],
+    },
+    Variant {
+        name: "ocor-home",
+        what: "ocor, but homes and the ports before them go by the marks, not routers; releases are marked",
+        settings: &["ocor.enabled=true", "ocor.rule=paper", "ocor.where=home", "ocor.mark_release=true"],
+    },
+    Variant {
+        name: "ocor-both",
+        what: "ocor-home, and routers go by the marks as well",
+        settings: &["ocor.enabled=true", "ocor.rule=paper", "ocor.where=both", "ocor.mark_release=true"],
+    },
+    Variant {
+        name: "ocor-oracle",
+        what: "the try goes first whose thread has the fewest left, wherever it waits, at no cost: what no hardware has",
+        settings: &["ocor.enabled=true", "ocor.rule=paper", "ocor.where=oracle"],
     },
     Variant {
         name: "release-first",
         what: "ocor, but releases go before all tries",
-        settings: &["ocor.enabled=true", "ocor.rule=release-first"],
+        settings: &["ocor.enabled=true", "ocor.rule=release-first", "ocor.where=network"],
     },
     Variant {
         name: "holder-first",
         what: "ocor, but every request of a thread that holds a lock goes before all tries",
-        settings: &["ocor.enabled=true", "ocor.rule=holder-first"],
+        settings: &["ocor.enabled=true", "ocor.rule=holder-first", "ocor.where=network"],
     },
     Variant {
         name: "oldest-first",
         what: "ocor, but the try goes first whose thread has waited longest",
-        settings: &["ocor.enabled=true", "ocor.rule=oldest-first"],
+        settings: &["ocor.enabled=true", "ocor.rule=oldest-first", "ocor.where=network"],
     },
 ];
+
+/// The most requests that a home's arbiter compares.
+pub const MAX_PLACES: u32 = 32;
 
 /// OCOR on a chip. The default is off, with the paper's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +68,12 @@ pub struct Ocor {
     pub heeded: bool,
     /// Whose packets go first.
     pub rule: Rule,
+    /// Who goes by the marks.
+    pub place: Place,
+    /// Requests that a home compares for one line.
+    pub places: u32,
+    /// Times that a request is passed at its home before it goes first.
+    pub passes: u32,
     /// Tries that a thread has before it sleeps, as the interfaces take it: what they divide into segments.
     pub tries: u32,
     /// Segments of remaining tries; each is a level. 1: rule 3 is off.
@@ -88,6 +112,9 @@ impl Default for Ocor {
             enabled: false,
             heeded: true,
             rule: Rule::Paper,
+            place: Place::Network,
+            places: MAX_PLACES,
+            passes: 255,
             tries: 128,
             levels: 8,
             progress_levels: 8,
@@ -138,6 +165,33 @@ choice! {
         #[default] Random = "random",
         /// In turn.
         RoundRobin = "round-robin",
+    }
+}
+
+choice! {
+    /// Who goes by the marks.
+    Place {
+        /// Routers, as in the paper.
+        #[default] Network = "network",
+        /// Each home among the requests that wait for a line, and the port through which requests reach it.
+        Home = "home",
+        /// Routers, ports and homes.
+        Both = "both",
+        /// Routers, ports and homes, by a mark that no header has room for: how many tries a thread has left, exactly; releases first.
+        /// Neither the registers nor the comparison cost anything, and no request is compared too late.
+        Oracle = "oracle",
+    }
+}
+
+impl Place {
+    /// Routers go by the marks.
+    pub fn has_routers(self) -> bool {
+        self != Place::Home
+    }
+
+    /// Homes and the ports before them go by the marks.
+    pub fn has_homes(self) -> bool {
+        self != Place::Network
     }
 }
 

@@ -1,12 +1,12 @@
 //! OCOR's rules: the registers that a lock writes before a try, and what the core's network interface makes of them (Yao and
 //! Lu, section 4): header fields of the request that the try sends.
 
-use super::{Full, Ocor, Rule, Ties, WakeUp};
-use crate::config::mechanism::{Annotator, Inheritance, LockRequest};
+use super::{Full, Ocor, Place, Rule, Ties, WakeUp};
+use crate::config::mechanism::{Annotator, HomeOrder, Inheritance, LockRequest};
 use baton_machine::LockHint;
-use baton_noc::Header;
 use baton_noc::arbiter::{ArbiterKind, Ranked};
 use baton_noc::ocor::Mark;
+use baton_noc::{Header, Rank};
 use baton_units::Cycles;
 
 impl Annotator for Ocor {
@@ -15,7 +15,7 @@ impl Annotator for Ocor {
     }
 
     fn hint_cycles(&self) -> Cycles {
-        if self.enabled { self.hint } else { Cycles(0) }
+        if self.enabled && self.place != Place::Oracle { self.hint } else { Cycles(0) }
     }
 
     fn section_cycles(&self) -> Cycles {
@@ -23,6 +23,9 @@ impl Annotator for Ocor {
     }
 
     fn header(&self, request: LockRequest) -> Header {
+        if self.place == Place::Oracle {
+            return Header { class: 0, rank: exact(request, self) };
+        }
         let mark = |level: u32, hint: LockHint| Header {
             class: 0,
             rank: Mark {
@@ -48,7 +51,7 @@ impl Annotator for Ocor {
     }
 
     fn leaving(&self) -> Option<Header> {
-        (self.enabled && self.rule.has_urgent()).then_some(URGENT)
+        (self.enabled && (self.rule.has_urgent() || self.place == Place::Oracle)).then_some(URGENT)
     }
 
     fn holding(&self) -> Option<Header> {
@@ -56,8 +59,12 @@ impl Annotator for Ocor {
     }
 
     fn misfit(&self) -> Option<(&'static str, String, String)> {
-        let expected = || format!("at most ocor.tries, {}", self.tries);
-        (self.levels > self.tries).then(|| ("ocor.levels", self.levels.to_string(), expected()))
+        if self.levels > self.tries {
+            return Some(("ocor.levels", self.levels.to_string(), format!("at most ocor.tries, {}", self.tries)));
+        }
+        let exact = self.place == Place::Oracle && self.rule != Rule::Paper;
+        let expected = || "\"paper\": ocor.where = \"oracle\" has one order, by tries left".to_owned();
+        exact.then(|| ("ocor.rule", format!("\"{}\"", self.rule.name()), expected()))
     }
 
     fn inheritance(&self) -> Inheritance {
@@ -69,21 +76,42 @@ impl Annotator for Ocor {
         }
     }
 
+    fn home_order(&self) -> Option<HomeOrder> {
+        let order = HomeOrder { places: self.places, passes: self.passes, ranked_first: self.marked_first };
+        let unbounded = HomeOrder { places: u32::MAX, passes: u32::MAX, ..order };
+        let heeded = self.enabled && self.heeded && self.place.has_homes();
+        heeded.then_some(if self.place == Place::Oracle { unbounded } else { order })
+    }
+
     /// OCOR's arbiters, whose ties the run's seed breaks, unless the marks are written and paid for alone.
     fn routers(&self, network: baton_noc::Config, seed: &mut dyn FnMut() -> u64) -> baton_noc::Config {
         if !self.enabled || !self.heeded {
             return network;
         }
-        baton_noc::Config {
-            arbiter: ArbiterKind::Ranked,
-            ranked: Ranked {
-                outranks_speculation: self.outranks_speculation,
-                ranked_first: self.marked_first,
-                random_ties: self.ties == Ties::Random,
-            },
-            seed: seed(),
-            ..network
+        let ranked = Ranked {
+            outranks_speculation: self.outranks_speculation,
+            ranked_first: self.marked_first,
+            random_ties: self.ties == Ties::Random,
+        };
+        let ports = baton_noc::Config { ranked_ejection: self.place.has_homes(), ranked, ..network };
+        if !self.place.has_routers() {
+            return ports;
         }
+        baton_noc::Config { arbiter: ArbiterKind::Ranked, seed: seed(), ..ports }
+    }
+}
+
+/// The oracle's rank: releases, then tries by how many are left, then wake-ups if they are marked.
+fn exact(request: LockRequest, ocor: &Ocor) -> Rank {
+    const WAKE_UP: Rank = Rank::new(Rank::LAST);
+    let left = |hint: LockHint| hint.retries_left.clamp(1, Rank::LAST - 1);
+    match (request, ocor.wake_up) {
+        (LockRequest::Release(_), _) => Rank::new(0),
+        (LockRequest::Try(hint, _), _) => Rank::new(left(hint)),
+        (LockRequest::Registration(hint), _) if ocor.mark_registration => Rank::new(left(hint)),
+        (LockRequest::WakeUp(_), WakeUp::Unlocker | WakeUp::Both) => WAKE_UP,
+        (LockRequest::Woken(_), WakeUp::Home | WakeUp::Both) => WAKE_UP,
+        _ => Rank::NONE,
     }
 }
 
@@ -188,6 +216,41 @@ mod tests {
             !LockRequest::of(hint(0), 0).header(&Ocor::default()).rank.is_some(),
             "the paper's rule marks no release"
         );
+    }
+
+    #[test]
+    fn the_oracle_knows_tries_exactly() {
+        let oracle = Ocor { enabled: true, place: Place::Oracle, ..Ocor::default() };
+        let rank = |left| LockRequest::of(LockHint { retries_left: left, progress: 900 }, 0).header(&oracle).rank.get();
+        // A release first, then each number of tries by itself, whatever the progress; wake-ups last.
+        assert_eq!([0, 1, 2, 128, 1_000_000].map(rank), [0, 1, 2, 128, 1_000_000].map(Some));
+        let wake = LockRequest::WakeUp(LockHint { retries_left: 1, progress: 0 }).header(&oracle);
+        assert!(wake.rank.get() > rank(u32::MAX));
+        assert_eq!(oracle.hint_cycles(), Cycles(0));
+        let order = oracle.home_order().expect("homes go by it");
+        assert_eq!((order.places, order.passes), (u32::MAX, u32::MAX));
+    }
+
+    #[test]
+    fn who_goes_by_the_marks_is_chosen() {
+        let on = Ocor { enabled: true, places: 8, passes: 3, ..Ocor::default() };
+        let of = |place| {
+            let ocor = Ocor { place, ..on };
+            let network = ocor.routers(baton_noc::Config::default(), &mut || 5);
+            (
+                network.arbiter == ArbiterKind::Ranked,
+                network.ranked_ejection,
+                ocor.home_order().map(|order| order.places),
+            )
+        };
+        assert_eq!(of(Place::Network), (true, false, None));
+        assert_eq!(of(Place::Home), (false, true, Some(8)));
+        assert_eq!(of(Place::Both), (true, true, Some(8)));
+        for off in [Ocor { enabled: false, place: Place::Both, ..on }, Ocor { heeded: false, place: Place::Both, ..on }]
+        {
+            assert_eq!(off.home_order(), None);
+            assert_eq!(off.routers(baton_noc::Config::default(), &mut || 5), baton_noc::Config::default());
+        }
     }
 
     #[test]
