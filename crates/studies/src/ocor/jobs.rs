@@ -2,6 +2,7 @@
 
 use super::experiments::{self, HOME, Setting};
 use super::program::Program;
+use super::refit::Refit;
 use super::run::Run;
 use super::{Ocor, WINDOW, joint, real, table};
 use crate::kit::{Draw as _, On, Plan};
@@ -16,6 +17,11 @@ use std::collections::BTreeMap;
 pub enum Job {
     /// A stand-in.
     StandIn(Run),
+    /// A stand-in's draw, fitted once more.
+    Refit {
+        /// The fit.
+        refit: Refit,
+    },
     /// A stand-in, watched for figure 10.
     Window {
         /// The run.
@@ -45,6 +51,8 @@ impl Job {
         };
         match self {
             Job::StandIn(run) | Job::Window { window: run } => of(run.threads, run.acquisitions),
+            // Of its runs most take few steps.
+            Job::Refit { refit } => 3.0 * of(refit.run.threads, refit.run.acquisitions),
             Job::Table { table: run } => of(run.threads, run.acquisitions),
             // About as a stand-in with the fewest acquisitions.
             Job::Real { real } => of(real.threads, 30),
@@ -66,10 +74,13 @@ impl Ocor {
         Plan::new(experiments::crowd(), &self.programs, &ARMS, extent)
     }
 
-    /// The programs of a trial: the first draws of those of experiments beside the main one.
+    /// The programs of a trial: the first draws of those of experiments beside the main one, and of one in which an order can change
+    /// something.
     pub(super) fn tried(&self, draws: usize) -> Vec<&Program> {
         let On::These(names) = experiments::extremes().on else { return Vec::new() };
-        self.programs.iter().filter(|of| names.contains(&of.name.as_str()) && of.place < draws).collect()
+        let (crowd, shape) = joint::CROWD;
+        let wanted = |of: &&Program| names.contains(&of.name.as_str()) || (of.name == crowd && of.shape == shape);
+        self.programs.iter().filter(|of| wanted(of) && of.place < draws).collect()
     }
 
     /// The chips of both arms.
@@ -143,7 +154,7 @@ impl Ocor {
         let jobs = runs.iter().filter_map(|(_, job)| job.as_ref().ok());
         let different: BTreeMap<String, &Job> =
             jobs.map(|job| (serde_json::to_string(job).unwrap_or_default(), job)).collect();
-        let later = if extent == Extent::Full { joint::most_runs() } else { 0 };
+        let later = if extent == Extent::Full { joint::about_runs() } else { 0 };
         let seconds: f64 = different.values().map(|job| job.seconds()).sum();
         (different.len() + later, (seconds + SECONDS * 64.0 * 30.0 * later as f64) / 120.0)
     }

@@ -14,6 +14,7 @@
 //! | [`real`] | real programs on the same chip |
 //! | [`table`] | locks by networks, at several numbers of cores |
 //! | `experiments` | what is run: the pairs, as data |
+//! | `refit` | a draw that is fitted once more, under other choices |
 //! | `joint` | several open choices at once: what a set of them sets, and what came of it |
 //! | `jobs` | experiments, programs and seeds as runs on the chips of their arms |
 //! | `notes` | what a run's threads note |
@@ -37,6 +38,7 @@ mod notes;
 mod open;
 pub mod program;
 pub mod real;
+mod refit;
 mod results;
 pub mod run;
 mod sorted;
@@ -132,6 +134,7 @@ impl Study for Ocor {
     fn run(&self, run: &Self::Run) -> Result<Figures, String> {
         match run.as_ref().map_err(Clone::clone)? {
             Job::StandIn(run) => run.figures(),
+            Job::Refit { refit } => refit.figures(),
             Job::Window { window } => window.with_window(),
             Job::Real { real } => real.figures(),
             Job::Table { table } => table.figures(),

@@ -55,6 +55,7 @@ impl Region {
             longest: [network.longest_marked, network.longest_unmarked],
             flit_hops: network.flit_hops,
             active: self.active.max(0) as u64,
+            times: None,
             window: None,
         }
     }

@@ -53,6 +53,9 @@ pub struct Figures {
     pub flit_hops: u64,
     /// Thread-time in the region: of each thread from its own beginning to its own end.
     pub active: u64,
+    /// Section and think time to which a draw was moved, where it was fitted once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<[u64; 2]>,
     /// What the first threads did over time, in the run that figure 10 is drawn from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
@@ -61,14 +64,18 @@ pub struct Figures {
 impl Figures {
     /// Whether it shows what is printed of its program without marks.
     pub fn meets(&self, profile: &Profile) -> bool {
-        let shown = Shown {
+        fit::off(profile, &self.shown()) == 0.0
+    }
+
+    /// What a fit looks at.
+    pub(super) fn shown(&self) -> Shown {
+        Shown {
             cs_share: self.cs_share() / 100.0,
             coh_share: self.coh_share() / 100.0,
             entered_spinning: self.entered_spinning() / 100.0,
             rate: self.acquisition_rate(),
             packets: self.packet_rate(),
-        };
-        fit::off(profile, &shown) == 0.0
+        }
     }
 
     /// Acquisitions, a thousand cycles and thread.

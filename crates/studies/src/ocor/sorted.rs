@@ -2,7 +2,9 @@
 
 use super::figures::Cell;
 use super::jobs::{ARMS, Job, stand_in};
+use super::experiments::Setting;
 use super::joint::{self, Seen};
+use super::refit::Refit;
 use super::program::Program;
 use super::real::{self, RealPair};
 use super::results::{Pair, Results};
@@ -12,6 +14,8 @@ use crate::Extent;
 use crate::kit::Draw as _;
 use crate::kit::samples::Sample;
 use crate::kit::search::{Search, Set, Trial};
+use baton_workloads::profile::Profile;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A run and what came of it.
 type Done = (<Ocor as Study>::Run, Figures);
@@ -30,6 +34,25 @@ pub(super) struct Sorted<'a> {
     pub(super) trials: Vec<(Trial, Seen)>,
     /// What they ask for; empty in the end.
     pub(super) next: Next,
+}
+
+/// What came of runs, by what they are of.
+struct Known<'a>(BTreeMap<String, &'a Figures>);
+
+impl<'a> Known<'a> {
+    fn get(&self, run: &<Ocor as Study>::Run) -> Option<&'a Figures> {
+        self.0.get(&address(run)).copied()
+    }
+
+    /// Of all of these; `None` if one was not made.
+    fn all(&self, runs: &Next) -> Option<Vec<&'a Figures>> {
+        runs.iter().map(|(_, run)| self.get(run)).collect()
+    }
+}
+
+/// All that a run's figures hang on.
+fn address(run: &<Ocor as Study>::Run) -> String {
+    serde_json::to_string(run).unwrap_or_default()
 }
 
 impl Ocor {
@@ -62,7 +85,7 @@ impl Ocor {
     }
 
     /// Goes through the trials as far as `rest` has their runs, and asks for those of the next round.
-    fn search<'a>(&'a self, sorted: &mut Sorted<'a>, mut rest: &'a [Done]) {
+    fn search<'a>(&'a self, sorted: &mut Sorted<'a>, rest: &'a [Done]) {
         if self.tried(1).is_empty() {
             return;
         }
@@ -70,20 +93,25 @@ impl Ocor {
         let singles = joint::singles(&sorted.results, &items);
         let (choices, valid) = (joint::choices(&items), |set: &Set| self.is_chip(&items, set));
         let search = Search { singles: &singles, ..joint::search(&choices, &valid) };
+        let known = Known(rest.iter().map(|(run, figures)| (address(run), figures)).collect());
         let results = &mut sorted.results;
         let (trials, next) = search.go(|trial| {
+            let arms = known.all(&self.trial(&items, trial, &known).ok()?)?;
             let tried = self.tried(joint::draws(trial));
-            let (mine, others) = rest.split_at_checked(2 * tried.len())?;
-            rest = others;
-            let samples =
-                || tried.iter().zip(mine.chunks_exact(2)).map(|(program, arms)| Sample::of(*program, 0, arms));
+            let samples = || {
+                let each = tried.iter().zip(arms.chunks_exact(2));
+                each.map(|(program, arms)| Sample::with(*program, 0, arms.to_vec()))
+            };
             let pairs: Vec<Pair<'a>> = samples().filter_map(|sample| sample.pair([0, 1])).collect();
             let seen = joint::seen(results, &pairs);
             samples().for_each(|sample| results.samples.push((joint::GROUP, trial.name.clone()), sample));
             Some(seen)
         });
         sorted.trials = trials;
-        sorted.next = next.iter().flat_map(|trial| self.trial(&items, trial)).collect();
+        // Sets share fits, and a round may wait for one set alone.
+        let mut asked = BTreeSet::new();
+        let runs = next.iter().flat_map(|trial| self.trial(&items, trial, &known).unwrap_or_else(|fits| fits));
+        sorted.next = runs.filter(|(_, run)| known.get(run).is_none() && asked.insert(address(run))).collect();
     }
 
     /// Whether a set's settings are a chip, in both arms.
@@ -91,18 +119,45 @@ impl Ocor {
         self.chips(&joint::setting(items, set, false)).iter().all(Result::is_ok)
     }
 
-    /// The runs of a trial, the arm without marks first.
-    fn trial(&self, items: &[joint::Choices], trial: &Trial) -> Next {
+    /// The runs of a trial, the arm without marks first, on draws that were fitted once more where that arm is not as chosen.
+    ///
+    /// # Errors
+    /// With the fits that it needs, if one of them was not made yet.
+    fn trial(&self, items: &[joint::Choices], trial: &Trial, known: &Known<'_>) -> Result<Next, Next> {
         let setting = joint::setting(items, &trial.set, joint::priced(trial));
-        let chips = self.chips(&setting);
-        let run = |program: &Program| {
+        let (chips, tried) = (self.chips(&setting), self.tried(joint::draws(trial)));
+        let fits = self.fits(&joint::setting(items, &trial.set, false), &tried);
+        let Some(fitted) = known.all(&fits) else { return Err(fits) };
+        let run = |(n, program): (usize, &&Program)| {
             let (name, seed) = (program.label(), program.seed(0));
+            let mut program = (*program).clone();
+            if let Some([section, think]) = fitted.get(n).and_then(|fit| fit.times) {
+                (program.draw.section_cycles, program.draw.think_cycles) = (section, think);
+            }
             let arm = |(arm, chip): (&str, &Result<String, String>)| {
-                let run = chip.clone().map(|chip| Job::StandIn(stand_in(&setting, program, seed, chip)));
+                let run = chip.clone().map(|chip| Job::StandIn(stand_in(&setting, &program, seed, chip)));
                 (format!("{name}, seed {seed}, joint, {}, {arm}", trial.name), run)
             };
             ARMS.into_iter().zip(&chips).map(arm).collect::<Next>()
         };
-        self.tried(joint::draws(trial)).into_iter().flat_map(run).collect()
+        Ok(tried.iter().enumerate().flat_map(run).collect())
+    }
+
+    /// The fits of these draws under a setting; none where runs without marks are as chosen.
+    fn fits(&self, setting: &Setting, tried: &[&Program]) -> Next {
+        if !joint::other_baseline(setting) {
+            return Vec::new();
+        }
+        let [off, _] = self.chips(setting);
+        let fit = |program: &&Program| {
+            let profile = self.profiles.iter().find(|of| of.name == program.name);
+            let seed = program.seed(0);
+            let refit = off.clone().and_then(|chip| {
+                let profile = Profile { draws: Vec::new(), ..profile.ok_or("a program without a profile")?.clone() };
+                Ok(Job::Refit { refit: Refit { run: stand_in(setting, program, seed, chip), profile } })
+            });
+            (format!("{}, seed {seed}, fitted once more", program.label()), refit)
+        };
+        tried.iter().map(fit).collect()
     }
 }

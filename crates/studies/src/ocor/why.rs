@@ -186,8 +186,9 @@ impl<'a> Why<'a> {
         let (any, any_both) = (again("the best,", false)?, again("the best,", true)?);
         let two = |seen: &Seen| format!("{:.1}% of the overhead and {:.1}% of the time", seen.coh, seen.roi);
         Some(format!(
-            "Does any plausible set of open choices reach {}% and {}%? {}. Of {} sets, one draw of botss, ilbdc and imag each, {} are \
-             plausible (their runs without marks still show what is printed); of these {} reach both, of all {}. The best plausible one ({}) \
+            "Does any plausible set of open choices reach {}% and {}%? {}. Of {} sets, one draw of botss, ilbdc and imag and one crowd \
+             of vips each, {} are plausible (their runs without marks show what is printed, draws fitted once more where these runs are \
+             others); of these {} reach both, of all {}. The best plausible one ({}) \
              takes {} over every draw; {} if both arms pay for the registers, so that only the network differs. The best of all ({}): {}; {} \
              if both pay.",
             HEADLINE[0],

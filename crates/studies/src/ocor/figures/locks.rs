@@ -150,6 +150,7 @@ mod tests {
                 threads: case.threads(),
                 account: Default::default(),
                 calls: Default::default(),
+                times: None,
                 packets: 0,
                 lock_packets: 0,
                 longest: [0; 2],

@@ -39,6 +39,7 @@ fn figures(cycles: u64, overhead: u64, window: Option<Window>) -> Figures {
         longest: [80, 900],
         flit_hops: 1,
         active: 64 * cycles,
+        times: None,
         window,
     }
 }

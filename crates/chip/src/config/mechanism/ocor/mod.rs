@@ -207,6 +207,8 @@ choice! {
         HolderFirst = "holder-first",
         /// Tries by how long their threads have waited, sleep included, in the place of what is left of them.
         OldestFirst = "oldest-first",
+        /// Tries by what is left of them, the most first: a control, which must do harm where the paper's rule helps.
+        Reversed = "reversed",
     }
 }
 
