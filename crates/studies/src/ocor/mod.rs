@@ -84,9 +84,8 @@ pub struct Ocor {
 /// The program whose first cycles figure 10 shows.
 const WINDOW: &str = "bodytrack";
 
-/// The files that say the rules, and the name under which these rules were frozen before their files got this form.
+/// The files that say the rules.
 const RULES: [&str; 3] = [include_str!("claims.rs"), include_str!("experiments.rs"), include_str!("open.rs")];
-const RESTATED: [&str; 2] = ["9389a7a6f2d1abae", "2920d65165091114"];
 
 impl Ocor {
     /// With a chip and a folder of profiles.
@@ -111,7 +110,7 @@ impl Ocor {
         }
         let without = set.profiles.iter().filter(|profile| profile.draws.is_empty());
         let without = without.map(|profile| profile.name.clone()).collect();
-        let frozen = inputs.frozen(set.hash, inputs::rules(&RULES, Some(RESTATED)));
+        let frozen = inputs.frozen(set.hash, inputs::rules(&RULES, None));
         Ok(Ocor { chip: chip.clone(), routers, profiles: set.profiles, programs, without, frozen })
     }
 }
