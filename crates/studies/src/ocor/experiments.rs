@@ -14,6 +14,8 @@ pub(super) enum Other {
     Nothing,
     /// Marks under this rule: two rules are compared.
     Rule(&'static str),
+    /// Marks at the home that tell releases alone: tries go first come, first served behind them. What differs is the order of tries.
+    ReleasesFirst,
     /// The same registers at the same price, and routers that heed no marks: what differs is what the network does alone.
     Unheeded,
 }
@@ -23,6 +25,7 @@ impl Other {
     pub(super) fn settings(self, marked: &[String]) -> Vec<String> {
         match self {
             Other::Nothing => vec!["ocor.enabled=false".to_owned()],
+            Other::ReleasesFirst => [vec!["ocor.enabled=true".to_owned()], releases_first()].concat(),
             Other::Rule(rule) => vec!["ocor.enabled=true".to_owned(), format!("ocor.rule={rule}")],
             Other::Unheeded => {
                 let own = ["ocor.enabled=true", "ocor.heeded=false"].map(str::to_owned).into_iter();
@@ -103,7 +106,7 @@ const SEEDS: [u64; 2] = [8, 27];
 /// For falsifiers of rules: the program with the greatest rate of critical sections.
 const STRONGEST: On = On::These(&["ilbdc"]);
 /// For falsifiers of sleeping, on crowds with meetings: their regions end together, so that pairs differ by less.
-const SLEEPER_SEEDS: [u64; 2] = [4, 6];
+const SLEEPER_SEEDS: [u64; 2] = [3, 6];
 
 /// The group of the main experiment's draws with another placement of the order.
 pub(super) const WHERE: &str = "where";
@@ -221,6 +224,16 @@ fn falsifiers() -> [Experiment; 2] {
     ]
 }
 
+/// Marks at the home that tell releases alone.
+fn releases_first() -> Vec<String> {
+    ["ocor.where=home", "ocor.rule=release-first", "ocor.levels=1"].map(str::to_owned).into()
+}
+
+/// The place of falsifiers whose arms both serve releases first.
+pub(super) const ORDER_ALONE: &str = "releases first in both arms";
+/// The group that tells what of the home's order does what.
+pub(super) const PARTS: &str = "what the home serves first";
+
 /// An experiment on crowds with meetings: its arm with marks has the order at the home, if it does not say otherwise.
 fn on_crowd(id: (&'static str, String), setting: Setting) -> Experiment {
     let marked = if setting.marked.iter().any(|of| of.starts_with("ocor.where=")) { Vec::new() } else { heeded(HOME) };
@@ -245,6 +258,18 @@ pub(super) fn crowd() -> Vec<Experiment> {
         sleepless("never-sleep", Setting { tries: NEVER_SLEEPS, ..Setting::default() }),
         sleepless("cheap-sleep", both(sleep(0, 1))),
         sleepless("reversed", marked(["ocor.rule=reversed"])),
+    ]);
+    // What the home's order does is of two parts: releases that do not wait behind tries, and the order of tries.
+    let order = |setting: Setting| Setting { other: Other::ReleasesFirst, ..setting };
+    let by_left = || marked(["ocor.rule=release-first"]);
+    let alone = |group, setting| crowd(group, ORDER_ALONE, order(setting)).seeds(SLEEPER_SEEDS).quick();
+    all.extend([
+        alone("never-sleep", Setting { tries: NEVER_SLEEPS, ..by_left() }),
+        alone("cheap-sleep", Setting { both: sleep(0, 1), ..by_left() }),
+        alone("reversed", marked(["ocor.rule=reversed"])),
+        crowd(PARTS, "releases alone", marked(releases_first())).quick(),
+        crowd(PARTS, "releases, then tries by what is left", by_left()).quick(),
+        crowd(PARTS, ORDER_ALONE, order(by_left())).quick(),
     ]);
     let release = experiment("release", "not marked", marked(["ocor.mark_release=false"]));
     let same = |of: &Experiment| of.setting.crowd.is_none() && of.id.0 != "release" && of.id.0 != THREADS_AT_HOME;

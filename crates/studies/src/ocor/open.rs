@@ -1,7 +1,8 @@
 //! Falsifiers, and what the paper leaves open with its effect on the headline.
 
 use super::program::Program;
-use super::results::{By, Pair, Results, coh, roi, spinning};
+use super::experiments::{ORDER_ALONE, PARTS as PARTS_AT_HOME};
+use super::results::{By, Pair, Results, Value, coh, roi, spinning};
 use super::run::Figures;
 use super::why::{PARTS, change, part};
 use crate::kit::judge::no_gain;
@@ -11,12 +12,16 @@ use crate::{Falsifier, Interval, Unspecified};
 
 /// Every falsifier: those that need an order that matters on crowds with meetings, the order at the home.
 pub(super) fn falsifiers(results: &Results<'_>, crowd: &Results<'_>) -> Vec<Falsifier> {
+    let alone = "; releases first in both arms, so that the order of tries alone is compared";
     let mut all = vec![
-        gain(crowd, "never-sleep", "no gain where the tries are never used up: 1,000,000 of them; crowds, order at the home"),
+        gain(crowd, "never-sleep", "", "no gain where the tries are never used up: 1,000,000 of them; crowds, order at the home"),
         exact(results, "free-network", "", "exactly nothing changes where packets never meet and the hint is free"),
         exact(results, "one-thread", "", "exactly nothing changes with one thread and a free hint"),
-        gain(crowd, "cheap-sleep", "no gain where sleeping and waking cost next to nothing; crowds, order at the home"),
-        loss(crowd, "reversed", "the try with the most left first makes overhead greater; crowds, order at the home"),
+        gain(crowd, "never-sleep", ORDER_ALONE, &format!("no gain where the tries are never used up{alone}")),
+        gain(crowd, "cheap-sleep", "", "no gain where sleeping and waking cost next to nothing; crowds, order at the home"),
+        gain(crowd, "cheap-sleep", ORDER_ALONE, &format!("no gain where sleeping and waking cost next to nothing{alone}")),
+        loss(crowd, "reversed", "", "the try with the most left first makes overhead greater; crowds, order at the home"),
+        loss(crowd, "reversed", ORDER_ALONE, &format!("the try with the most left first makes overhead greater{alone}")),
     ];
     for (place, what) in [
         ("release-first", "the release first: exactly nothing changes where packets never meet and hints are free"),
@@ -29,16 +34,17 @@ pub(super) fn falsifiers(results: &Results<'_>, crowd: &Results<'_>) -> Vec<Fals
         gain(
             results,
             "few-misses",
+            "",
             "the holder first gains nothing over the release first where a section has one line",
         ),
-        gain(results, "one-waiter", "the oldest try first gains nothing over the paper's rule where at most one waits"),
+        gain(results, "one-waiter", "", "the oldest try first gains nothing over the paper's rule where at most one waits"),
     ]);
     all.push(identity(results));
     all
 }
 
-fn gain(results: &Results<'_>, id: &'static str, what: &str) -> Falsifier {
-    let pairs = results.of(id, "");
+fn gain(results: &Results<'_>, id: &'static str, place: &str, what: &str) -> Falsifier {
+    let pairs = results.of(id, place);
     let Some(roi) = over_draws(&pairs, roi) else { return Falsifier::not_run(id, what, "not run") };
     let slept: u64 = pairs.iter().map(|pair| pair.off.account.acquisitions - pair.off.account.entered_spinning).sum();
     let mut figures = named(&pairs);
@@ -51,19 +57,38 @@ fn gain(results: &Results<'_>, id: &'static str, what: &str) -> Falsifier {
         } else {
             format!(". `{id}`, nobody sleeps (1,000,000 tries): {}", change(&awake))
         };
-        format!("`{id}`: {}{beside}", change(&pairs))
+        format!("`{id}`: {}{beside}{}", change(&pairs), by_parts(results, id))
     })
 }
 
 /// The overhead must be greater, its interval included.
-fn loss(results: &Results<'_>, id: &'static str, what: &str) -> Falsifier {
-    let pairs = results.of(id, "");
+fn loss(results: &Results<'_>, id: &'static str, place: &str, what: &str) -> Falsifier {
+    let pairs = results.of(id, place);
     let Some(less) = over_draws(&pairs, coh) else { return Falsifier::not_run(id, what, "not run") };
     let holds = less.mean + less.half.unwrap_or(0.0) < 0.0;
     let usual = said(over_draws(&results.beside(id, ""), coh));
     Falsifier::seen(id, what, holds, named(&pairs), || {
-        format!("`{id}`: overhead less by {}%; `main`, the fewest left first: by {usual}%", said(Some(less)))
+        let parts = by_parts(results, id);
+        format!("`{id}`: overhead less by {}%; `main`, the fewest left first: by {usual}%{parts}", said(Some(less)))
     })
+}
+
+/// What releases that are served first do by themselves, and what the order of tries adds; nothing where it was not run.
+fn by_parts(results: &Results<'_>, id: &'static str) -> String {
+    let less = |group: &str, place: &str, value: Value| said(over_draws(&results.of(group, place), value));
+    if results.of(PARTS_AT_HOME, ORDER_ALONE).is_empty() || results.of(id, ORDER_ALONE).is_empty() {
+        return String::new();
+    }
+    format!(
+        ". The home's order also serves releases first. `{PARTS_AT_HOME}`: releases alone {}% less overhead and {}% less time; the order of \
+         tries, releases first in both arms, {}% and {}%. `{id}`, the same: {}% and {}%",
+        less(PARTS_AT_HOME, "releases alone", coh),
+        less(PARTS_AT_HOME, "releases alone", roi),
+        less(PARTS_AT_HOME, ORDER_ALONE, coh),
+        less(PARTS_AT_HOME, ORDER_ALONE, roi),
+        less(id, ORDER_ALONE, coh),
+        less(id, ORDER_ALONE, roi),
+    )
 }
 
 fn exact(results: &Results<'_>, id: &'static str, place: &str, what: &str) -> Falsifier {

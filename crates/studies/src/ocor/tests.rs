@@ -119,7 +119,30 @@ fn every_set_of_the_sample_runs() {
     }
 }
 
-/// The same of every lock of the table.
+/// The holder's data of a crowd lie beside the lock's line, not in it: there a mark on the release does something.
+#[test]
+fn crowds_have_lines_of_their_own_and_a_mark_on_their_release_tells() {
+    let study = study();
+    let program = study.programs.iter().find(|of| of.name == "ilbdc").unwrap();
+    let crowds: Vec<_> = experiments::all().into_iter().filter(|of| of.setting.crowd.is_some() && of.id.0 == "program's shape").collect();
+    let with_lines = |of: &&experiments::Experiment| of.setting.crowd.is_some_and(|crowd| crowd.lines > 0);
+    assert!(crowds.iter().filter(with_lines).count() >= 3);
+    let meets = |of: &&experiments::Experiment| of.setting.crowd.is_some_and(|crowd| crowd.meets);
+    let of = crowds.iter().find(meets).expect("a crowd with meetings");
+    let run = |release: bool| {
+        let marked = vec![format!("ocor.mark_release={release}"), "ocor.hint=0".to_owned()];
+        let setting = experiments::Setting { marked, threads: 16, ..of.setting.clone() };
+        let [_, chip] = study.chips(&setting);
+        let run = jobs::stand_in(&setting, program, 1, chip.unwrap());
+        let (draw, crowd) = (run.program.draw, of.setting.crowd.unwrap());
+        assert_eq!((draw.section_lines, draw.phase, draw.locks), (crowd.lines, 1, crowd.locks));
+        run::Run { acquisitions: 6, threads: 16, ..run }.figures().unwrap()
+    };
+    let [plain, marked] = [false, true].map(run);
+    assert!(plain.cycles != marked.cycles && marked.lock_packets > plain.lock_packets, "{plain:?} {marked:?}");
+}
+
+/// Every lock of the table runs, as every set of the sample does.
 #[test]
 fn every_lock_of_the_table_runs() {
     let study = study();
@@ -140,12 +163,11 @@ fn every_lock_of_the_table_runs() {
 /// The rules as data: what is run, and what each claim, falsifier and open item says.
 fn rules_as_data() -> String {
     let mut lines = Vec::new();
-    for of in experiments::all() {
+    for of in experiments::all().into_iter().chain(experiments::crowd()) {
         let experiments::Setting { both, marked, other, lines: section, crowd, lock, tries, threads } = &of.setting;
-        let crowd = crowd.map(|crowd| (crowd.locks, crowd.section, crowd.think));
         let (On::All(names) | On::These(names)) = of.on;
         let settings = (&of.id, both, marked, other.settings(marked));
-        let rest = (section, crowd, lock, tries, threads, names, of.draws, of.seeds, of.quick);
+        let rest = (section, crowd, lock, tries, threads, names, of.shape, of.draws, of.seeds, of.quick);
         lines.push(format!("{settings:?} {rest:?}"));
     }
     let results = results::Results::new(Default::default(), &[]);

@@ -201,16 +201,16 @@ mod tests {
 
     #[test]
     fn the_reversed_rule_turns_the_order_of_tries_alone() {
-        let ocor = |rule| Ocor { rule, mark_release: true, ..Ocor::default() };
+        let ocor = |rule| Ocor { rule, ..Ocor::default() };
         let level = |rule, left| {
             let hint = LockHint { retries_left: left, progress: 0 };
             mark_of(LockRequest::Try(hint, 0).header(&ocor(rule))).level
         };
-        assert_eq!([1, 16, 17, 128].map(|left| level(Rule::Paper, left)), [0, 0, 1, 7]);
+        assert_eq!([1, 16, 17, 128].map(|left| level(Rule::ReleaseFirst, left)), [0, 0, 1, 7]);
         assert_eq!([1, 16, 17, 128].map(|left| level(Rule::Reversed, left)), [7, 7, 6, 0]);
         let hint = LockHint { retries_left: 0, progress: 0 };
         for other in [LockRequest::Release(hint), LockRequest::WakeUp(hint), LockRequest::Woken(hint)] {
-            assert_eq!(other.header(&ocor(Rule::Reversed)), other.header(&ocor(Rule::Paper)), "{other:?}");
+            assert_eq!(other.header(&ocor(Rule::Reversed)), other.header(&ocor(Rule::ReleaseFirst)), "{other:?}");
         }
     }
 
