@@ -21,9 +21,10 @@ pub trait Effects<S> {
 
 /// Presents a message to a line's home. `pointers` is how many cores an entry can name (`u16::MAX`: all).
 ///
-/// Only requests come back as `Wait` or `Retain`. Such a request waits at the home, and so do all later ones for the line, in
-/// the order of their arrival (else a writer could wait for ever behind readers). When the entry has changed the first of
-/// them is presented again; in a state that is not stable it may merely come back as `Wait`.
+/// Only requests come back as `Wait` or `Retain`. Such a request waits at the home, and so do all later ones for the line (else
+/// a writer could wait for ever behind readers). When the entry has changed one of them is presented again, the first that
+/// came or, bounded, any other, but one that came back as `Retain` before all others; in a state that is not stable it may merely
+/// come back as `Wait`.
 #[inline]
 pub fn deliver<S: CoreSet>(
     table: &Table,

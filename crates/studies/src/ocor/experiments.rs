@@ -377,7 +377,7 @@ fn surroundings() -> Vec<Experiment> {
         // Segments divide the tries that there are.
         put("spin count", &tries.to_string(), Setting { tries, ..marked([format!("ocor.tries={tries}")]) });
     }
-    for lock in ["spin-park-wakes", "spin-park-once"] {
+    for lock in ["spin-park-wakes", "spin-park-once", "spin-park-granted"] {
         put("woken threads", lock, Setting { lock, ..Setting::default() });
     }
     all

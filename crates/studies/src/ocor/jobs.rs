@@ -4,7 +4,7 @@ use super::experiments::{self, HOME, Setting};
 use super::program::Program;
 use super::refit::Refit;
 use super::run::Run;
-use super::{Ocor, WINDOW, joint, real, table};
+use super::{Ocor, WINDOW, joint, map, real, table};
 use crate::kit::{Draw as _, On, Plan};
 use crate::{Extent, Study};
 use baton_workloads::profile::Draw;
@@ -146,6 +146,15 @@ impl Ocor {
             (case.name(), chip.map(|chip| Job::Table { table: case.run(chip, program) }))
         };
         self.cells(extent).into_iter().map(run).collect()
+    }
+
+    /// The runs of the designers' map.
+    pub(super) fn map(&self, extent: Extent) -> Vec<(String, Result<Job, String>)> {
+        let run = |case: map::Case| {
+            let chip = self.chip_with(case.threads(), &case.settings());
+            (case.name(), chip.map(|chip| Job::Table { table: case.run(chip) }))
+        };
+        map::cases(extent == Extent::Full).into_iter().map(run).collect()
     }
 
     /// How many different runs it is, and about how long they take on two cores, in minutes.

@@ -12,6 +12,7 @@
 //! | `calls` | the same as threads see it, as `baton sim` has it |
 //! | [`window`] | what threads do in the first cycles: figure 10 |
 //! | [`real`] | real programs on the same chip |
+//! | `map` | where an order pays: threads a lock by section, by meetings, price and cores |
 //! | [`table`] | locks by networks, at several numbers of cores |
 //! | `experiments` | what is run: the pairs, as data |
 //! | `refit` | a draw that is fitted once more, under other choices |
@@ -34,6 +35,7 @@ mod experiments;
 mod figures;
 mod jobs;
 mod joint;
+mod map;
 mod notes;
 mod open;
 pub mod program;
@@ -127,7 +129,7 @@ impl Study for Ocor {
     fn runs(&self, extent: Extent) -> Vec<(String, Self::Run)> {
         let stand_ins = self.stand_ins(&self.plan(extent)).into_iter();
         let stand_ins = stand_ins.chain(self.stand_ins(&self.crowd(extent)));
-        stand_ins.chain(self.window()).chain(self.real(extent)).chain(self.table(extent)).collect()
+        stand_ins.chain(self.window()).chain(self.real(extent)).chain(self.table(extent)).chain(self.map(extent)).collect()
     }
 
     fn run(&self, run: &Self::Run) -> Result<Figures, String> {
@@ -145,7 +147,7 @@ impl Study for Ocor {
     }
 
     fn judge(&self, extent: Extent, done: &[(Self::Run, Figures)]) -> Findings {
-        let Sorted { results, crowd, real, cells, trials, .. } = self.sorted(extent, done);
+        let Sorted { results, crowd, real, cells, map, trials, .. } = self.sorted(extent, done);
         let (why, items) = (Why::new(&results, &trials), joint::items());
         let answer = why.answer(&items);
         let full = extent == Extent::Full;
@@ -154,6 +156,7 @@ impl Study for Ocor {
                  are not PARSEC or SPEC. {}",
             figures::shown(&results)
         )];
+        notes.extend(figures::recommendation(&map, &crowd));
         notes.extend(why.placements());
         notes.extend(figures::power(&results));
         notes.extend(answer.clone());
@@ -180,7 +183,7 @@ impl Study for Ocor {
         let whole = full && self.without.is_empty();
         let mut figures = figures::views(&results, &why, whole);
         let joint = figures::joint(&items, &trials, answer.as_deref());
-        figures.extend(figures::all(&results, &crowd, joint, &real, &cells));
+        figures.extend(figures::all(&results, &crowd, joint, &real, &cells, &map));
         Findings {
             claims: claims::all(&results, &why, whole),
             falsifiers: open::falsifiers(&results, &crowd).into_iter().chain(figures::starvation(&results)).collect(),

@@ -182,7 +182,7 @@ pub(super) const ITEMS: &[Item] = &[
     item(
         "woken threads",
         "all tries again; wakes only if the word says that somebody sleeps",
-        "one try; a wake at each unlock",
+        "one try; a wake at each unlock; the lock granted to them, as algorithm 1 is printed (`spin-park-granted`)",
     ),
     item("spin count", "128, as printed", "8 to 1,024"),
     item(

@@ -1,11 +1,12 @@
 //! Runs that were done, by what they were for; and what is to be run next, where that follows from them.
 
-use super::figures::Cell;
+use super::figures::{Cell, Spot};
 use super::jobs::{ARMS, Job, stand_in};
 use super::experiments::Setting;
 use super::joint::{self, Seen};
 use super::refit::Refit;
 use super::program::Program;
+use super::map;
 use super::real::{self, RealPair};
 use super::results::{Pair, Results};
 use super::run::Figures;
@@ -30,6 +31,7 @@ pub(super) struct Sorted<'a> {
     pub(super) crowd: Results<'a>,
     pub(super) real: Vec<RealPair<'a>>,
     pub(super) cells: Vec<Cell<'a>>,
+    pub(super) map: Vec<Spot<'a>>,
     /// Sets of open choices, with what came of them.
     pub(super) trials: Vec<(Trial, Seen)>,
     /// What they ask for; empty in the end.
@@ -77,7 +79,10 @@ impl Ocor {
         let cells = self.cells(extent);
         let (of_cells, rest) = rest.split_at(cells.len());
         let cells = cells.into_iter().zip(of_cells).map(|((case, _), (_, figures))| (case, figures)).collect();
-        let mut sorted = Sorted { results, crowd, real, cells, trials: Vec::new(), next: Vec::new() };
+        let map = map::cases(extent == Extent::Full);
+        let (of_map, rest) = rest.split_at(map.len());
+        let map = map.into_iter().zip(of_map).map(|(case, (_, figures))| (case, figures)).collect();
+        let mut sorted = Sorted { results, crowd, real, cells, map, trials: Vec::new(), next: Vec::new() };
         if extent == Extent::Full {
             self.search(&mut sorted, rest);
         }

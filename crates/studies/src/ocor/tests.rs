@@ -92,7 +92,7 @@ fn a_full_study_searches_sets_of_choices_and_explains_every_miss() {
     for (name, text) in &page.pictures {
         assert!(text.len() < 15_000 && page.page.contains(name.as_str()), "{name}: {} bytes", text.len());
     }
-    assert_eq!(page.pictures.len(), 15, "{:?}", page.pictures.iter().map(|(name, _)| name).collect::<Vec<_>>());
+    assert_eq!(page.pictures.len(), 16, "{:?}", page.pictures.iter().map(|(name, _)| name).collect::<Vec<_>>());
 }
 
 #[test]

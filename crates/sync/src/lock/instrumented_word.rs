@@ -53,16 +53,22 @@ pub(super) fn attempt<M: Machine>(word: &M::Atomic<u32>, retries_left: u32, held
     taken
 }
 
+/// Says that the critical section that was released is over, and counts it.
+#[inline(always)]
+pub(super) fn left<M: Machine>() {
+    if M::HINTS {
+        let local = M::local();
+        local.set(Use::Progress, local.get(Use::Progress).wrapping_add(1));
+        M::section(Section::Left);
+    }
+}
+
 /// Frees the word, counts the critical section, and says whether there may be sleepers. The lock is not touched afterwards.
 #[inline(always)]
 pub(super) fn release<M: Machine>(word: &M::Atomic<u32>) -> bool {
     announce::<M>(0);
     // Release: the next holder sees our writes. Nothing is read through what was there but whether to wake.
     let was = word.swap(FREE, Release);
-    if M::HINTS {
-        let local = M::local();
-        local.set(Use::Progress, local.get(Use::Progress).wrapping_add(1));
-        M::section(Section::Left);
-    }
+    left::<M>();
     was == AWAITED
 }

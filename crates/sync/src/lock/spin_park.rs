@@ -8,6 +8,7 @@
 //! | [`SpinPark`] | a sleeper, if the word says that a thread may sleep | all |
 //! | [`spin_park_wakes`](super::spin_park_wakes) | a sleeper at every unlock, as algorithm 2 is printed, if any sleeps | all |
 //! | [`spin_park_once`](super::spin_park_once) | as the first | one |
+//! | [`spin_park_granted`](super::spin_park_granted) | a sleeper, if there is one, and it has the lock | none |
 //!
 //! The word is that of `instrumented_word.rs`. A thread that has slept takes the lock as `AWAITED`, or has the word say so before it sleeps
 //! again or gives up: so the wake-up that it had goes on to the next sleeper.

@@ -13,10 +13,12 @@
 //! | `price` | what overhead consists of where the registers' price, not the network, changes it |
 //! | `waking` | what each price of waking gives |
 //! | `joint` | several open choices at once |
+//! | `map` | where an order pays, and what to build |
 //! | `locks` | locks by networks, at several numbers of cores |
 
 mod joint;
 mod locks;
+mod map;
 mod paper;
 mod price;
 mod programs;
@@ -34,6 +36,7 @@ use crate::page::Figure;
 
 pub(super) use joint::table as joint;
 pub(super) use locks::Cell;
+pub(super) use map::{Spot, recommendation};
 pub(super) use programs::shown;
 pub(super) use shapes::power;
 pub(super) use starvation::judge as starvation;
@@ -47,8 +50,10 @@ pub(super) fn all(
     joint: Option<Figure>,
     real: &[RealPair<'_>],
     locks: &[Cell<'_>],
+    map: &[Spot<'_>],
 ) -> Vec<Figure> {
-    let mut figures: Vec<Figure> = shapes::table(results).into_iter().collect();
+    let mut figures = map::all(map);
+    figures.extend(shapes::table(results));
     figures.push(programs::baseline(results));
     figures.extend(programs::figure_2(results));
     figures.extend(window::figure_10(results));

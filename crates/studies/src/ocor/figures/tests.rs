@@ -17,7 +17,7 @@ fn profile(name: &str) -> Profile {
     Profile { name: name.to_owned(), ..Profile::from_toml(text, "bodytrack.toml").unwrap() }
 }
 
-fn figures(cycles: u64, overhead: u64, window: Option<Window>) -> Figures {
+pub(super) fn figures(cycles: u64, overhead: u64, window: Option<Window>) -> Figures {
     let account = Account {
         acquisitions: 1920,
         entered_spinning: 500,
@@ -78,7 +78,7 @@ fn drawn() -> Vec<Figure> {
     let mut results = Results::new(samples, &profiles);
     let windows = [off, on, on].map(|of| of.window.as_ref().unwrap());
     (results.window, results.routers) = (Some(windows), Some(15));
-    all(&results, &results, None, &[RealPair { case: real::cases(false)[0], off, on }], &[])
+    all(&results, &results, None, &[RealPair { case: real::cases(false)[0], off, on }], &[], &[])
 }
 
 #[test]

@@ -6,9 +6,11 @@
 //! | file | holds |
 //! | --- | --- |
 //! | here | the configuration |
+//! | [`gates`] | what the arbiters are made of |
 //! | [`keys`] | the chip file's keys |
 //! | [`rules`] | what is written into headers |
 
+pub mod gates;
 pub(in crate::config) mod keys;
 mod rules;
 
