@@ -30,7 +30,15 @@ fn a_granted_lock_s_account_adds_up_and_its_sleepers_enter() {
     let chip = include_str!("../../../chips/ocor64.toml");
     let chip = Chip::from_toml_at(chip, "ocor64.toml", Some(16), &[]).unwrap().to_toml();
     let of = |lock| {
-        let run = Run { chip: chip.clone(), program: program("botss"), lock, tries: 8, threads: 16, acquisitions: 6, seed: 1 };
+        let run = Run {
+            chip: chip.clone(),
+            program: program("botss"),
+            lock,
+            tries: 8,
+            threads: 16,
+            acquisitions: 6,
+            seed: 1,
+        };
         run.figures().unwrap_or_else(|error| panic!("{lock}: {error}"))
     };
     let [usual, granted] = ["spin-park", "spin-park-granted"].map(of);

@@ -67,7 +67,9 @@ impl<D, F> Default for Samples<'_, D, F> {
 
 impl<'a, D, F> Clone for Samples<'a, D, F> {
     fn clone(&self) -> Self {
-        let copy = |(id, of): &(Id, Sample<'a, D, F>)| (id.clone(), Sample { draw: of.draw, again: of.again, arms: of.arms.clone() });
+        let copy = |(id, of): &(Id, Sample<'a, D, F>)| {
+            (id.clone(), Sample { draw: of.draw, again: of.again, arms: of.arms.clone() })
+        };
         Samples(self.0.iter().map(copy).collect())
     }
 }

@@ -195,7 +195,8 @@ fn scaling(judge: &mut Judge<'_>) {
     let at = |threads: u32, name: &str| {
         let (group, place) = if threads == 64 { ("main", String::new()) } else { (of_threads, threads.to_string()) };
         let all = if threads == 64 { results.main() } else { results.of(group, &place) };
-        let wanted = |pair: &Pair<'_>| pair.program.name == name && view.shape.is_none_or(|shape| shape == pair.program.shape);
+        let wanted =
+            |pair: &Pair<'_>| pair.program.name == name && view.shape.is_none_or(|shape| shape == pair.program.shape);
         let pairs: Vec<Pair<'_>> = all.into_iter().filter(wanted).collect();
         let experiment = if place.is_empty() { group.to_owned() } else { format!("{group}, {place}") };
         (over_draws(&pairs, coh), whys.causes(&experiment, &pairs))

@@ -6,8 +6,8 @@
 //! both arms.
 
 use super::experiments::{self, DRAWS_BESIDE, Experiment, Other, Setting};
-use super::results::{Pair, Results, Value, coh, roi};
 use super::program::Shape;
+use super::results::{Pair, Results, Value, coh, roi};
 use crate::kit::over_programs;
 use crate::kit::search::{self, Choice, Score, Search, Set, Trial};
 

@@ -110,16 +110,15 @@ impl Case {
         table::Run { chip, program, lock, wait: wait.to_string(), threads, acquisitions, seed: 1 }
     }
 
-    /// What the cell is, without its arm.
-    pub(super) fn cell(&self) -> Case {
-        Case { arm: 0, ..*self }
-    }
-
     pub(super) fn name(&self) -> String {
         let Case { per_lock, section, meets, price, arm, .. } = *self;
         let (section, price) = (SECTIONS[section], PRICES[price].0);
         let meeting = if meets { "meetings" } else { "no meetings" };
-        format!("map, {} threads, {per_lock} a lock, section {section}, {meeting}, waking {price}, {}", self.threads(), ARMS[arm])
+        format!(
+            "map, {} threads, {per_lock} a lock, section {section}, {meeting}, waking {price}, {}",
+            self.threads(),
+            ARMS[arm]
+        )
     }
 }
 
@@ -132,7 +131,10 @@ mod tests {
         let all = cases(true);
         assert!(cases(false).is_empty() && all.len().is_multiple_of(ARMS.len()));
         for cell in all.chunks_exact(ARMS.len()) {
-            assert!(cell.iter().enumerate().all(|(arm, case)| case.arm == arm && case.cell() == cell[0]), "{cell:?}");
+            assert!(
+                cell.iter().enumerate().all(|(arm, case)| case.arm == arm && Case { arm: 0, ..*case } == cell[0]),
+                "{cell:?}"
+            );
             // As many locks as threads come to, whole ones.
             assert_eq!(cell[0].run(String::new()).program.draw.locks * cell[0].per_lock, cell[0].threads());
         }

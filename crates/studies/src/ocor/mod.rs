@@ -129,7 +129,12 @@ impl Study for Ocor {
     fn runs(&self, extent: Extent) -> Vec<(String, Self::Run)> {
         let stand_ins = self.stand_ins(&self.plan(extent)).into_iter();
         let stand_ins = stand_ins.chain(self.stand_ins(&self.crowd(extent)));
-        stand_ins.chain(self.window()).chain(self.real(extent)).chain(self.table(extent)).chain(self.map(extent)).collect()
+        stand_ins
+            .chain(self.window())
+            .chain(self.real(extent))
+            .chain(self.table(extent))
+            .chain(self.map(extent))
+            .collect()
     }
 
     fn run(&self, run: &Self::Run) -> Result<Figures, String> {

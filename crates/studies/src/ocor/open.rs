@@ -1,7 +1,7 @@
 //! Falsifiers, and what the paper leaves open with its effect on the headline.
 
-use super::program::Program;
 use super::experiments::{ORDER_ALONE, PARTS as PARTS_AT_HOME};
+use super::program::Program;
 use super::results::{By, Pair, Results, Value, coh, roi, spinning};
 use super::run::Figures;
 use super::why::{PARTS, change, part};
@@ -14,14 +14,39 @@ use crate::{Falsifier, Interval, Unspecified};
 pub(super) fn falsifiers(results: &Results<'_>, crowd: &Results<'_>) -> Vec<Falsifier> {
     let alone = "; releases first in both arms, so that the order of tries alone is compared";
     let mut all = vec![
-        gain(crowd, "never-sleep", "", "no gain where the tries are never used up: 1,000,000 of them; crowds, order at the home"),
+        gain(
+            crowd,
+            "never-sleep",
+            "",
+            "no gain where the tries are never used up: 1,000,000 of them; crowds, order at the home",
+        ),
         exact(results, "free-network", "", "exactly nothing changes where packets never meet and the hint is free"),
         exact(results, "one-thread", "", "exactly nothing changes with one thread and a free hint"),
         gain(crowd, "never-sleep", ORDER_ALONE, &format!("no gain where the tries are never used up{alone}")),
-        gain(crowd, "cheap-sleep", "", "no gain where sleeping and waking cost next to nothing; crowds, order at the home"),
-        gain(crowd, "cheap-sleep", ORDER_ALONE, &format!("no gain where sleeping and waking cost next to nothing{alone}")),
-        loss(crowd, "reversed", "", "the try with the most left first makes overhead greater; crowds, order at the home"),
-        loss(crowd, "reversed", ORDER_ALONE, &format!("the try with the most left first makes overhead greater{alone}")),
+        gain(
+            crowd,
+            "cheap-sleep",
+            "",
+            "no gain where sleeping and waking cost next to nothing; crowds, order at the home",
+        ),
+        gain(
+            crowd,
+            "cheap-sleep",
+            ORDER_ALONE,
+            &format!("no gain where sleeping and waking cost next to nothing{alone}"),
+        ),
+        loss(
+            crowd,
+            "reversed",
+            "",
+            "the try with the most left first makes overhead greater; crowds, order at the home",
+        ),
+        loss(
+            crowd,
+            "reversed",
+            ORDER_ALONE,
+            &format!("the try with the most left first makes overhead greater{alone}"),
+        ),
     ];
     for (place, what) in [
         ("release-first", "the release first: exactly nothing changes where packets never meet and hints are free"),
@@ -37,7 +62,12 @@ pub(super) fn falsifiers(results: &Results<'_>, crowd: &Results<'_>) -> Vec<Fals
             "",
             "the holder first gains nothing over the release first where a section has one line",
         ),
-        gain(results, "one-waiter", "", "the oldest try first gains nothing over the paper's rule where at most one waits"),
+        gain(
+            results,
+            "one-waiter",
+            "",
+            "the oldest try first gains nothing over the paper's rule where at most one waits",
+        ),
     ]);
     all.push(identity(results));
     all
@@ -234,7 +264,9 @@ fn account(results: &Results<'_>) -> Unspecified {
     };
     Unspecified {
         what: "account".to_owned(),
-        chosen: "by the lock's word: a section lasts from the change of the word until its release is visible to all cores".to_owned(),
+        chosen:
+            "by the lock's word: a section lasts from the change of the word until its release is visible to all cores"
+                .to_owned(),
         range: "by threads' calls, as `baton sim` has it: from the return of `lock` to the call of `unlock`".to_owned(),
         effect,
         note,

@@ -8,6 +8,7 @@ use crate::Interval;
 use crate::kit::{self, Samples, over_draws, reduction};
 use baton_workloads::profile::Profile;
 use std::ops::Deref;
+use std::rc::Rc;
 
 /// A program's two runs in one experiment: without marks, and with them.
 pub(super) type Pair<'a> = kit::Pair<'a, Program, Figures>;
@@ -131,6 +132,7 @@ pub(super) struct Results<'a> {
     pub(super) routers: Option<u32>,
     /// What of it claims are about.
     pub(super) view: View,
+    power: Rc<Vec<Power<'a>>>,
 }
 
 impl<'a> Deref for Results<'a> {
@@ -142,7 +144,8 @@ impl<'a> Deref for Results<'a> {
 
 impl<'a> Results<'a> {
     pub(super) fn new(samples: Samples<'a, Program, Figures>, profiles: &'a [Profile]) -> Results<'a> {
-        Results { samples, profiles, window: None, routers: None, view: View::PAPER }
+        let power = Rc::new(Power::of(&samples));
+        Results { samples, profiles, window: None, routers: None, view: View::PAPER, power }
     }
 
     /// The same, of which something else is looked at.
@@ -164,8 +167,7 @@ impl<'a> Results<'a> {
             Placement::Home => self.samples.of(WHERE, HOME),
         };
         let wanted = |pair: &Pair<'_>| shape.is_none_or(|shape| pair.program.shape == shape);
-        let power = if able { self.power() } else { Vec::new() };
-        let can = |pair: &Pair<'_>| !able || power.iter().any(|of| of.program == pair.program && of.able());
+        let can = |pair: &Pair<'_>| !able || self.power.iter().any(|of| of.program == pair.program && of.able());
         all.into_iter().filter(|pair| wanted(pair) && can(pair)).collect()
     }
 
@@ -193,15 +195,8 @@ impl<'a> Results<'a> {
     }
 
     /// What an order that costs nothing does to each draw.
-    pub(super) fn power(&self) -> Vec<Power<'a>> {
-        let mut all: Vec<Power<'a>> = Vec::new();
-        for pair in self.samples.of(WHERE, ORACLE) {
-            match all.iter_mut().find(|of| of.program == pair.program) {
-                Some(of) => of.less.push(coh(&pair)),
-                None => all.push(Power { program: pair.program, less: vec![coh(&pair)] }),
-            }
-        }
-        all
+    pub(super) fn power(&self) -> &[Power<'a>] {
+        &self.power
     }
 }
 
@@ -212,9 +207,50 @@ pub(super) struct Power<'a> {
     less: Vec<f64>,
 }
 
-impl Power<'_> {
+impl<'a> Power<'a> {
+    /// Of every draw that ran under the oracle.
+    fn of(samples: &Samples<'a, Program, Figures>) -> Vec<Power<'a>> {
+        let mut all: Vec<Power<'a>> = Vec::new();
+        for pair in samples.of(WHERE, ORACLE) {
+            match all.last_mut().filter(|of| of.program == pair.program) {
+                Some(of) => of.less.push(coh(&pair)),
+                None => all.push(Power { program: pair.program, less: vec![coh(&pair)] }),
+            }
+        }
+        all
+    }
+
     /// Whether an order changes anything: only such a draw can show what the paper claims.
     pub(super) fn able(&self) -> bool {
         Interval::of(&self.less).is_some_and(|less| less.mean.abs() >= CHANGES && !less.includes_zero())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::samples::Sample;
+
+    #[test]
+    fn a_draw_can_show_it_only_where_the_oracle_changes_more_than_chance_does() {
+        let text = include_str!("../../../../profiles/ocor/vips.toml");
+        let profile = Profile::from_toml(text, "vips.toml").unwrap();
+        let programs = Program::of(&profile);
+        let run = |overhead: u64| ((), crate::ocor::figures::tests::figures(1000, overhead, None));
+        // Without an order 1,000 cycles of overhead: little changes; much, but by chance; much, always.
+        let seeds = [[980, 1010, 1000], [400, 1600, 700], [380, 420, 400]];
+        let runs: Vec<[((), Figures); 2]> = seeds.iter().flatten().map(|on| [run(1000), run(*on)]).collect();
+        let mut samples = Samples::default();
+        for (n, arms) in runs.iter().enumerate() {
+            samples.push((WHERE, ORACLE.to_owned()), Sample::of(&programs[n / 3], n as u64 % 3, arms));
+            samples.push((kit::experiment::MAIN, String::new()), Sample::of(&programs[n / 3], n as u64 % 3, arms));
+        }
+        let results = Results::new(samples, &[]);
+        assert_eq!(results.power().iter().map(Power::able).collect::<Vec<_>>(), [false, false, true]);
+        let able = results.viewed(View { able: true, ..View::PAPER }).main();
+        assert!(able.len() == 3 && able.iter().all(|pair| *pair.program == programs[2]));
+        let shape = programs[0].shape;
+        let shaped = results.viewed(View { shape: Some(shape), ..View::PAPER }).main();
+        assert!(!shaped.is_empty() && shaped.iter().all(|pair| pair.program.shape == shape));
     }
 }

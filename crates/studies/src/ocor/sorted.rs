@@ -1,13 +1,13 @@
 //! Runs that were done, by what they were for; and what is to be run next, where that follows from them.
 
+use super::experiments::Setting;
 use super::figures::{Cell, Spot};
 use super::jobs::{ARMS, Job, stand_in};
-use super::experiments::Setting;
 use super::joint::{self, Seen};
-use super::refit::Refit;
-use super::program::Program;
 use super::map;
+use super::program::Program;
 use super::real::{self, RealPair};
+use super::refit::Refit;
 use super::results::{Pair, Results};
 use super::run::Figures;
 use super::{Ocor, Study};

@@ -124,7 +124,10 @@ fn every_set_of_the_sample_runs() {
 fn crowds_have_lines_of_their_own_and_a_mark_on_their_release_tells() {
     let study = study();
     let program = study.programs.iter().find(|of| of.name == "ilbdc").unwrap();
-    let crowds: Vec<_> = experiments::all().into_iter().filter(|of| of.setting.crowd.is_some() && of.id.0 == "program's shape").collect();
+    let crowds: Vec<_> = experiments::all()
+        .into_iter()
+        .filter(|of| of.setting.crowd.is_some() && of.id.0 == "program's shape")
+        .collect();
     let with_lines = |of: &&experiments::Experiment| of.setting.crowd.is_some_and(|crowd| crowd.lines > 0);
     assert!(crowds.iter().filter(with_lines).count() >= 3);
     let meets = |of: &&experiments::Experiment| of.setting.crowd.is_some_and(|crowd| crowd.meets);

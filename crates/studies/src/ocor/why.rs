@@ -87,7 +87,8 @@ impl<'a> Why<'a> {
     fn elsewhere(&self, pairs: &[Pair<'_>]) -> String {
         let of = |place: &str| {
             let all = self.results.of(WHERE, place).into_iter();
-            let mine: Vec<Pair<'_>> = all.filter(|other| pairs.iter().any(|pair| pair.program == other.program)).collect();
+            let mine: Vec<Pair<'_>> =
+                all.filter(|other| pairs.iter().any(|pair| pair.program == other.program)).collect();
             said(over_programs(&mine, coh))
         };
         let power = self.results.power();

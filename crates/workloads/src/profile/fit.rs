@@ -343,7 +343,12 @@ mod tests {
             let section = draw.section_cycles as f64 + 100.0 * f64::from(draw.section_lines);
             let overhead = 1000.0 + 2000.0 / f64::from(draw.locks);
             let period = section + overhead + draw.think_cycles as f64;
-            Shown { cs_share: section / period, coh_share: overhead / period, rate: 1000.0 / period, ..Shown::default() }
+            Shown {
+                cs_share: section / period,
+                coh_share: overhead / period,
+                rate: 1000.0 / period,
+                ..Shown::default()
+            }
         };
         assert!(off(&profile, &cheaper(&found)) > 0.0);
         let again = refit(&profile, found, 20, |draw| Ok::<_, ()>(cheaper(draw))).unwrap().unwrap();

@@ -70,4 +70,4 @@ pub(super) fn all(
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -43,8 +43,10 @@ pub(super) fn table(results: &Results<'_>) -> Option<Figure> {
     programs.dedup();
     let mut rows = Vec::new();
     for name in &programs {
-        let shapes: Vec<Shape> =
-            SHAPES.into_iter().filter(|shape| count(results, |other, of| other == *name && of == *shape)[0] > 0).collect();
+        let shapes: Vec<Shape> = SHAPES
+            .into_iter()
+            .filter(|shape| count(results, |other, of| other == *name && of == *shape)[0] > 0)
+            .collect();
         rows.extend(shapes.iter().map(|shape| row(results, Some(name), Some(*shape))));
         if shapes.len() > 1 {
             rows.push(row(results, Some(name), None));
@@ -81,7 +83,8 @@ fn row(results: &Results<'_>, name: Option<&str>, shape: Option<Shape>) -> Vec<S
     let wanted = |pair: &Pair<'_>| {
         name.is_none_or(|name| name == pair.program.name) && shape.is_none_or(|shape| shape == pair.program.shape)
     };
-    let [all, able] = count(results, |other, of| name.is_none_or(|name| name == other) && shape.is_none_or(|shape| shape == of));
+    let [all, able] =
+        count(results, |other, of| name.is_none_or(|name| name == other) && shape.is_none_or(|shape| shape == of));
     let of = |place: &str, value: Value| {
         let pairs = if place.is_empty() { results.samples.main() } else { results.of(WHERE, place) };
         let mine: Vec<Pair<'_>> = pairs.into_iter().filter(wanted).collect();

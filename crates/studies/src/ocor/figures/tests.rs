@@ -17,7 +17,7 @@ fn profile(name: &str) -> Profile {
     Profile { name: name.to_owned(), ..Profile::from_toml(text, "bodytrack.toml").unwrap() }
 }
 
-pub(super) fn figures(cycles: u64, overhead: u64, window: Option<Window>) -> Figures {
+pub(in crate::ocor) fn figures(cycles: u64, overhead: u64, window: Option<Window>) -> Figures {
     let account = Account {
         acquisitions: 1920,
         entered_spinning: 500,

@@ -87,13 +87,20 @@ pub(super) fn on_crowds(crowd: &Results<'_>) -> Vec<Figure> {
         Some(Figure::from(Lines { title, x, y, names, series: vec![series] }).named(file))
     };
     let threads = [("4", "4"), ("16", "16"), ("32", "32"), ("64", "")];
-    let levels = [("1", "1"), ("2", "2"), ("4", "4"), ("8", ""), ("16", "16"), ("32", "32"), ("64", "64"), ("128", "128")];
+    let levels =
+        [("1", "1"), ("2", "2"), ("4", "4"), ("8", ""), ("16", "16"), ("32", "32"), ("64", "64"), ("128", "128")];
     let x = "mean reduction of competition overhead of crowds with meetings, order at the home, %";
     let usual = over_programs(&crowd.main(), coh).map(|usual| usual.mean);
     let items = open::crowd_items();
     let tornado = Tornado { items: &items, samples: crowd, value: coh };
     [
-        lines("threads", "Crowds with meetings: less overhead by threads", "threads, and cores", "crowd-threads", &threads),
+        lines(
+            "threads",
+            "Crowds with meetings: less overhead by threads",
+            "threads, and cores",
+            "crowd-threads",
+            &threads,
+        ),
         lines("levels", "Crowds with meetings: less overhead by levels", "levels of priority", "crowd-levels", &levels),
         tornado.figure(x, usual, &[(HEADLINE, "paper, 25 programs")]).map(|figure| Figure {
             file: Some("crowd-tornado"),

@@ -70,9 +70,8 @@ pub(super) fn figure_10(results: &Results<'_>) -> Vec<Figure> {
             .map(|((title, window), mark)| group(title, window, mark))
             .collect(),
     };
-    let done = |segment: &Segment| {
-        Some((segment.cycles as f64, format!("as much work is done: {} cycles", segment.cycles)))
-    };
+    let done =
+        |segment: &Segment| Some((segment.cycles as f64, format!("as much work is done: {} cycles", segment.cycles)));
     let marks = [Some((CYCLES as f64, format!("{CYCLES} cycles"))), done(&segment), done(&at_home)];
     let end = CYCLES.max(segment.cycles).max(at_home.cycles);
     vec![
@@ -86,7 +85,8 @@ pub(super) fn figure_10(results: &Results<'_>) -> Vec<Figure> {
 }
 
 fn table(off: &Window, arms: [(&str, &Window); 2]) -> Table {
-    let mut rows = vec![["paper: 3000 cycles", "5.2", "-", "33.2", "18.7", "44", "2570", "14.3"].map(str::to_owned).into()];
+    let mut rows =
+        vec![["paper: 3000 cycles", "5.2", "-", "33.2", "18.7", "44", "2570", "14.3"].map(str::to_owned).into()];
     let whole = off.threads.iter().flatten().map(|piece| piece.to).max().unwrap_or(0);
     let lengths = [("ours: the same", CYCLES), ("ours: a longer window", LONGER), ("ours: the whole region", whole)];
     let all = arms.iter().flat_map(|arm| lengths.map(|length| (arm, length)));
@@ -135,7 +135,9 @@ mod tests {
     fn window(waits: u64) -> Window {
         let piece = |from, to, doing| Piece { from, to, doing };
         let own = piece(0, 1000, Doing::Own);
-        Window { threads: vec![vec![own, piece(1000, 1000 + waits, Doing::Free), piece(1000 + waits, 9000, Doing::Own)]] }
+        Window {
+            threads: vec![vec![own, piece(1000, 1000 + waits, Doing::Free), piece(1000 + waits, 9000, Doing::Own)]],
+        }
     }
 
     #[test]
