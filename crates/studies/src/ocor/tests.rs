@@ -163,6 +163,29 @@ fn every_lock_of_the_table_runs() {
     assert_eq!(locks, table::LOCKS.len());
 }
 
+/// Every arm of the map runs, and every cell is a chip.
+#[test]
+fn every_arm_of_the_map_runs() {
+    let study = study();
+    let (mut chips, mut arms) = (Vec::new(), 0);
+    for case in map::cases(true) {
+        if case.size == 0 {
+            chips.push(
+                study
+                    .chip_with(case.threads(), &case.settings())
+                    .unwrap_or_else(|error| panic!("{}: {error}", case.name())),
+            );
+        }
+        if (case.size, case.per_lock, case.section, case.meets, case.price) == (0, 4, 0, true, 1) {
+            let run = table::Run { acquisitions: 2, ..case.run(chips.last().unwrap().clone()) };
+            let figures = run.figures().unwrap_or_else(|error| panic!("{}: {error}", case.name()));
+            assert_eq!(figures.account.acquisitions, 32, "{}", case.name());
+            arms += 1;
+        }
+    }
+    assert_eq!(arms, map::ARMS.len());
+}
+
 /// The rules as data: what is run, and what each claim, falsifier and open item says.
 fn rules_as_data() -> String {
     let mut lines = Vec::new();
