@@ -197,8 +197,8 @@ impl Setup<'_> {
     }
 }
 
-/// A log whose words are 0 where nobody holds the lock. `spin-park-granted` counts its sleepers in its word and says there whom the lock
-/// is for; bit 0 says that a thread is inside. A lock that is granted and not yet taken is held by nobody: its next holder is waking up.
+/// A log whose words are 0 where no thread holds the lock. `spin-park-granted` counts its sleepers in its word and says there whom the lock
+/// is for; bit 0 says that a thread is inside. A lock that is granted and not yet taken is held by no thread: its next holder is waking up.
 fn held_alone(lock: &str, mut log: LockLog) -> LockLog {
     if lock == "spin-park-granted" {
         log.changes.iter_mut().for_each(|change| (change.from, change.to) = (change.from & 1, change.to & 1));
