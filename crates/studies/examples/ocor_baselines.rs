@@ -13,7 +13,7 @@
 use baton_chip::Chip;
 use baton_machine::wait::SPIN_TRIES;
 use baton_studies::kit::Draw as _;
-use baton_studies::ocor::program::Program;
+use baton_studies::ocor::program::{Program, Shape};
 use baton_studies::ocor::run::Run;
 use baton_workloads::profile::fit::{Fitted, Shown, Source, alike, fit, off};
 use baton_workloads::profile::{Draw, Numbered, Profile, set};
@@ -94,7 +94,8 @@ fn arguments() -> Result<Args, Failed> {
 /// One run of a draw without any priority in the network, accounted for as the study does.
 fn measure(args: &Args, chip: &str, drawn: &Numbered) -> Result<Shown, Failed> {
     let (name, Numbered { number, draw }) = (String::new(), *drawn);
-    let program = Program { name, place: 0, number, draw, high_cs_rate: false, high_network: false };
+    let program =
+        Program { name, place: 0, shape: Shape::of(&draw), number, draw, high_cs_rate: false, high_network: false };
     let seed = program.seed(args.again);
     let (lock, tries, threads) = (args.lock, SPIN_TRIES, args.threads);
     let run = Run {

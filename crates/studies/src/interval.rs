@@ -33,6 +33,24 @@ impl Interval {
         Some(Interval { mean, half })
     }
 
+    /// The mean over groups of their means, with the interval that follows from how far the values of each group lie apart;
+    /// `None` without any. A group of a single value does not tell, so that the width is not known.
+    pub fn of_groups<'a>(groups: impl IntoIterator<Item = &'a Vec<f64>>) -> Option<Interval> {
+        let (mut count, mut sum, mut variance, mut freedom, mut single) = (0usize, 0.0, 0.0, 0usize, false);
+        for group in groups.into_iter().filter(|group| !group.is_empty()) {
+            let n = group.len();
+            let mean = group.iter().sum::<f64>() / n as f64;
+            let squares: f64 = group.iter().map(|value| (value - mean) * (value - mean)).sum();
+            variance += squares / (n.max(2) - 1) as f64 / n as f64;
+            (count, sum, freedom, single) = (count + 1, sum + mean, freedom + n - 1, single || n == 1);
+        }
+        let half = (!single && count > 0).then(|| {
+            let t = T.get(freedom - 1).copied().unwrap_or(1.96);
+            t * variance.sqrt() / count as f64
+        });
+        (count > 0).then(|| Interval { mean: sum / count as f64, half })
+    }
+
     /// Whether 0 lies in it; of a single value: whether it is 0.
     pub fn includes_zero(self) -> bool {
         self.mean.abs() <= self.half.unwrap_or(0.0)
@@ -55,6 +73,8 @@ mod tests {
         let two = Interval::of(&[1.0, 3.0]).unwrap();
         // Standard error 1, one degree of freedom.
         assert!((two.mean - 2.0).abs() < 1e-12 && (two.half.unwrap() - 12.706).abs() < 1e-9);
+        assert_eq!(Interval::of_groups(&[vec![1.0, 3.0]]), Some(two));
+        assert_eq!(Interval::of_groups(&[vec![1.0, 3.0], vec![4.0]]), Some(Interval { mean: 3.0, half: None }));
         assert!(two.includes_zero() && !Interval::of(&[2.0, 2.0, 2.0]).unwrap().includes_zero());
     }
 }

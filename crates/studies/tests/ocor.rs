@@ -26,6 +26,33 @@ fn run(name: &str, threads: u32, tries: u32, settings: &[&str]) -> Figures {
 }
 
 #[test]
+fn a_granted_lock_s_account_adds_up_and_its_sleepers_enter() {
+    let chip = include_str!("../../../chips/ocor64.toml");
+    let chip = Chip::from_toml_at(chip, "ocor64.toml", Some(16), &[]).unwrap().to_toml();
+    let of = |lock| {
+        let run = Run {
+            chip: chip.clone(),
+            program: program("botss"),
+            lock,
+            tries: 8,
+            threads: 16,
+            acquisitions: 6,
+            seed: 1,
+        };
+        run.figures().unwrap_or_else(|error| panic!("{lock}: {error}"))
+    };
+    let [usual, granted] = ["spin-park", "spin-park-granted"].map(of);
+    for figures in [&usual, &granted] {
+        let account = &figures.account;
+        assert_eq!((account.acquisitions, figures.calls.acquisitions), (96, 96));
+        assert!(account.entered_spinning < 96 && account.overhead > 0, "{account:?}");
+        // By calls and by the word the same sections were entered: they differ by the ways of the lock's own messages alone.
+        assert!(figures.calls.sections > 0 && figures.calls.blocked > 0);
+    }
+    assert_ne!(usual.account, granted.account);
+}
+
+#[test]
 fn accounts_add_up_for_every_reading_of_a_try() {
     for atomics in ["near", "far", "llsc"] {
         let figures = run("ilbdc", 8, 8, &[&format!("core.atomics={atomics}"), "ocor.enabled=true"]);

@@ -18,6 +18,11 @@ pub trait Draw: PartialEq {
         self.name().to_owned()
     }
 
+    /// Which kind of draw it is, where a study has several. Its [`Draw::place`] is then among those of its kind.
+    fn shape(&self) -> &'static str {
+        ""
+    }
+
     /// The seed of its `again`th run, from 0.
     fn seed(&self, again: u64) -> u64 {
         1 + again
@@ -55,7 +60,9 @@ pub struct Experiment<S> {
     pub setting: S,
     /// Its programs.
     pub on: On,
-    /// Draws of each program in a full study. A quick one has the first only.
+    /// The kind of draw that it is done on; `None`: every one.
+    pub shape: Option<&'static str>,
+    /// Draws of each program and kind in a full study. A quick one has the first only.
     pub draws: usize,
     /// Seeds of each draw in a quick study, and in a full one.
     pub seeds: [u64; 2],
@@ -66,7 +73,7 @@ pub struct Experiment<S> {
 impl<S> Experiment<S> {
     /// One draw of these programs under one seed, in a full study alone.
     pub fn new(id: (&'static str, impl ToString), on: On, setting: S) -> Experiment<S> {
-        Experiment { id: (id.0, id.1.to_string()), setting, on, draws: 1, seeds: [1, 1], quick: false }
+        Experiment { id: (id.0, id.1.to_string()), setting, on, shape: None, draws: 1, seeds: [1, 1], quick: false }
     }
 
     /// On these programs instead.
@@ -75,7 +82,13 @@ impl<S> Experiment<S> {
         Experiment { on, ..self }
     }
 
-    /// With so many draws of each program.
+    /// On draws of this kind alone.
+    #[must_use]
+    pub fn shaped(self, shape: &'static str) -> Experiment<S> {
+        Experiment { shape: Some(shape), ..self }
+    }
+
+    /// With so many draws of each program and kind.
     #[must_use]
     pub fn draws(self, draws: usize) -> Experiment<S> {
         Experiment { draws, ..self }
@@ -99,7 +112,8 @@ impl<S> Experiment<S> {
             On::All(quick) => full || quick.contains(&draw.name()),
             On::These(names) => names.contains(&draw.name()),
         };
-        let wanted = named && draw.place() < if full { self.draws } else { 1 };
+        let shaped = self.shape.is_none_or(|shape| shape == draw.shape());
+        let wanted = named && shaped && draw.place() < if full { self.draws } else { 1 };
         if wanted { self.seeds[usize::from(full)] } else { 0 }
     }
 }

@@ -17,6 +17,11 @@ impl<'a, D, F> Sample<'a, D, F> {
         Sample { draw, again, arms: done.iter().map(|(_, figures)| figures).collect() }
     }
 
+    /// Of what its runs showed, arm by arm.
+    pub fn with(draw: &'a D, again: u64, arms: Vec<&'a F>) -> Sample<'a, D, F> {
+        Sample { draw, again, arms }
+    }
+
     /// Two of its arms; without one of these there is no pair.
     pub fn pair(&self, [off, on]: [usize; 2]) -> Option<Pair<'a, D, F>> {
         let (off, on) = (*self.arms.get(off)?, *self.arms.get(on)?);
@@ -57,6 +62,15 @@ pub struct Samples<'a, D, F>(Vec<(Id, Sample<'a, D, F>)>);
 impl<D, F> Default for Samples<'_, D, F> {
     fn default() -> Self {
         Samples(Vec::new())
+    }
+}
+
+impl<'a, D, F> Clone for Samples<'a, D, F> {
+    fn clone(&self) -> Self {
+        let copy = |(id, of): &(Id, Sample<'a, D, F>)| {
+            (id.clone(), Sample { draw: of.draw, again: of.again, arms: of.arms.clone() })
+        };
+        Samples(self.0.iter().map(copy).collect())
     }
 }
 
@@ -139,14 +153,21 @@ pub fn over_draws<D, F>(pairs: &[Pair<'_, D, F>], what: impl Fn(&Pair<'_, D, F>)
     Interval::of(&pairs.iter().map(what).collect::<Vec<_>>())
 }
 
-/// The mean over programs, of means over draws. Its interval is that of the means over programs, seed by seed.
+/// The mean over programs, of means over draws. Where all programs have the same draws and seeds, its interval is that of the
+/// means over programs, seed by seed; else it follows from how far each program's own draws lie apart.
 pub fn over_programs<D: Draw, F>(pairs: &[Pair<'_, D, F>], what: impl Fn(&Pair<'_, D, F>) -> f64) -> Option<Interval> {
-    let mut values: BTreeMap<(usize, u64), Vec<f64>> = BTreeMap::new();
+    // By place, as draws that were taken out leave gaps in the numbers, and each program others.
+    let mut places: BTreeMap<(&str, usize, u64), Vec<f64>> = BTreeMap::new();
+    let mut programs: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for pair in pairs {
-        // By place, as draws that were taken out leave gaps in the numbers, and each program others.
-        values.entry((pair.program.place(), pair.again)).or_default().push(what(pair));
+        let (draw, value) = (pair.program, what(pair));
+        places.entry((draw.shape(), draw.place(), pair.again)).or_default().push(value);
+        programs.entry(draw.name()).or_default().push(value);
     }
-    let means: Vec<f64> = values.values().map(|of| of.iter().sum::<f64>() / of.len() as f64).collect();
+    if places.values().any(|of| of.len() != programs.len()) {
+        return Interval::of_groups(programs.values());
+    }
+    let means: Vec<f64> = places.values().map(|of| of.iter().sum::<f64>() / of.len() as f64).collect();
     Interval::of(&means)
 }
 
@@ -154,4 +175,40 @@ pub fn over_programs<D: Draw, F>(pairs: &[Pair<'_, D, F>], what: impl Fn(&Pair<'
 pub fn said(of: Option<Interval>) -> String {
     let Some(Interval { mean, half }) = of else { return "not run".to_owned() };
     half.map_or_else(|| format!("{mean:.1}"), |half| format!("{mean:.1} ± {half:.1}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(PartialEq)]
+    struct Drawn(&'static str, usize);
+
+    impl Draw for Drawn {
+        fn name(&self) -> &str {
+            self.0
+        }
+        fn place(&self) -> usize {
+            self.1
+        }
+    }
+
+    fn mean(of: &[(Drawn, f64)]) -> Interval {
+        let pairs: Vec<Pair<'_, Drawn, f64>> =
+            of.iter().map(|(program, value)| Pair { program, again: 0, off: value, on: value }).collect();
+        over_programs(&pairs, |pair| *pair.on).unwrap()
+    }
+
+    #[test]
+    fn every_program_weighs_the_same_however_many_draws_it_has() {
+        let balanced = [(Drawn("a", 0), 1.0), (Drawn("a", 1), 3.0), (Drawn("b", 0), 10.0), (Drawn("b", 1), 12.0)];
+        // Means over programs, place by place: 5.5 and 7.5.
+        assert_eq!(mean(&balanced), Interval::of(&[5.5, 7.5]).unwrap());
+        let third = (Drawn("b", 2), 11.0);
+        let more = balanced.into_iter().chain([third]).collect::<Vec<_>>();
+        let ours = mean(&more);
+        // 2 and 11, each with variances of 2 of two values and 1 of three: (2 / 2 + 1 / 3) / 4 with three degrees of freedom.
+        assert_eq!(ours.mean, 6.5);
+        assert!((ours.half.unwrap() - 3.182 * (1.0f64 / 3.0).sqrt()).abs() < 1e-9, "{ours:?}");
+    }
 }

@@ -3,7 +3,7 @@
 //! Tolerances: a quarter of the paper's figure for improvements; where that is less than two points, two points.
 
 use super::figures::{CYCLES, Segment, blocked};
-use super::results::{Pair, Results, Value, coh, roi, sections, spinning};
+use super::results::{Pair, Placement, Results, Value, roi, spinning};
 use super::why::Why;
 use crate::kit::{self, over_draws, over_programs, said};
 use crate::{Basis, Claim, Rule};
@@ -91,6 +91,7 @@ pub(super) fn all(results: &Results<'_>, why: &Why<'_>, full: bool) -> Vec<Claim
 
 /// O1 to O7, O14, O17.
 fn headline(judge: &mut Judge<'_>) {
+    let coh = judge.results.view.by.coh();
     judge.mean("O1", "", "mean reduction of competition overhead, 64 threads", 39.9, coh);
     let of = |id, what| Claim::new(id, "", what, "%");
     judge.extreme(of("O2", "greatest reduction of competition overhead (paper: botss)"), 61.8, coh, true);
@@ -114,16 +115,14 @@ fn shares(judge: &mut Judge<'_>) {
     let printed = [("bodytrack", 3.8, 35.1), ("imag", 1.1, 27.4), ("canneal", 9.3, 38.6), ("ilbdc", 13.3, 39.7)];
     for (name, cs, coh) in printed {
         let pairs = judge.results.program(name);
-        let figures: [(&str, f64, Value); 2] = [
-            ("critical sections", cs, |pair| pair.off.cs_share()),
-            ("competition overhead", coh, |pair| pair.off.coh_share()),
-        ];
-        for (what, paper, figure) in figures {
+        let printed = [("critical sections", cs), ("competition overhead", coh)];
+        for ((what, paper), figure) in printed.into_iter().zip(judge.results.view.by.shares()) {
             let claim = Claim::new("O8", format!("{name}, {what}"), "share of the region's time, original", "%");
             judge.all.claims.push(claim.calibrated(paper, over_draws(&pairs, figure), Rule::Within(TOLERANCE), DRAWN));
         }
     }
     window(judge);
+    let sections = judge.results.view.by.sections();
     // The change that is farthest from 0, over programs.
     let worst = judge.results.best(sections, |a, b| a.abs() > b.abs());
     let claim = Claim::new("O15", "", "change of the time in critical sections, the greatest of all programs", "%");
@@ -136,7 +135,7 @@ fn shares(judge: &mut Judge<'_>) {
     {
         let mut claim = Claim::new("O16", part, "share of competition overhead, original", "%");
         claim.basis = Basis::Calibrated;
-        judge.extreme(claim, paper, |pair| pair.off.coh_share(), greatest);
+        judge.extreme(claim, paper, judge.results.view.by.shares()[1], greatest);
         if let Some(claim) = judge.all.claims.last_mut() {
             claim.why = "both ends bound what the stand-ins were drawn from".to_owned();
         }
@@ -145,7 +144,11 @@ fn shares(judge: &mut Judge<'_>) {
 
 /// O9 to O11: figure 10.
 fn window(judge: &mut Judge<'_>) {
-    let segment = judge.results.window.and_then(|(off, on)| Segment::of(off, on, CYCLES));
+    let on = |[off, routers, home]: [_; 3]| match judge.results.view.placement {
+        Placement::Routers => (off, routers),
+        Placement::Home => (off, home),
+    };
+    let segment = judge.results.window.map(on).and_then(|(off, on)| Segment::of(off, on, CYCLES));
     let shorter = |segment: &Segment| 100.0 * (CYCLES as f64 - segment.cycles as f64) / CYCLES as f64;
     type Of<'a> = &'a dyn Fn(&Segment) -> f64;
     let claims: [(&'static str, &str, f64, Of<'_>); 4] = [
@@ -187,11 +190,14 @@ fn entered(judge: &mut Judge<'_>) {
 
 /// O18 to O20.
 fn scaling(judge: &mut Judge<'_>) {
-    let (results, whys) = (judge.results, judge.why);
+    let (results, whys, view) = (judge.results, judge.why, judge.results.view);
+    let (coh, of_threads, of_levels) = (view.by.coh(), view.group("threads"), view.group("levels"));
     let at = |threads: u32, name: &str| {
-        let (group, place) = if threads == 64 { ("main", String::new()) } else { ("threads", threads.to_string()) };
-        let pairs: Vec<Pair<'_>> =
-            results.of(group, &place).into_iter().filter(|pair| pair.program.name == name).collect();
+        let (group, place) = if threads == 64 { ("main", String::new()) } else { (of_threads, threads.to_string()) };
+        let all = if threads == 64 { results.main() } else { results.of(group, &place) };
+        let wanted =
+            |pair: &Pair<'_>| pair.program.name == name && view.shape.is_none_or(|shape| shape == pair.program.shape);
+        let pairs: Vec<Pair<'_>> = all.into_iter().filter(wanted).collect();
         let experiment = if place.is_empty() { group.to_owned() } else { format!("{group}, {place}") };
         (over_draws(&pairs, coh), whys.causes(&experiment, &pairs))
     };
@@ -223,7 +229,7 @@ fn scaling(judge: &mut Judge<'_>) {
         by_threads,
     );
     let level = |levels: u32| {
-        let pairs = if levels == 8 { judge.results.main() } else { judge.results.of("levels", &levels.to_string()) };
+        let pairs = if levels == 8 { judge.results.main() } else { judge.results.of(of_levels, &levels.to_string()) };
         let botss: Vec<Pair<'_>> = pairs.into_iter().filter(|pair| pair.program.name == "botss").collect();
         over_draws(&botss, coh).map(|ours| ours.mean)
     };
@@ -242,6 +248,7 @@ fn scaling(judge: &mut Judge<'_>) {
 
 /// O21.
 fn correlation(judge: &mut Judge<'_>) {
+    let coh = judge.results.view.by.coh();
     let mean = |cs: bool, network: bool| {
         let main = judge.results.main();
         let pairs: Vec<Pair<'_>> =

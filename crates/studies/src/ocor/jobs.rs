@@ -1,9 +1,10 @@
 //! What is run: experiments, programs and seeds as jobs, each on the chip of its arm.
 
-use super::experiments::{self, Setting};
+use super::experiments::{self, HOME, Setting};
 use super::program::Program;
+use super::refit::Refit;
 use super::run::Run;
-use super::{Ocor, WINDOW, joint, real, table};
+use super::{Ocor, WINDOW, joint, map, real, table};
 use crate::kit::{Draw as _, On, Plan};
 use crate::{Extent, Study};
 use baton_workloads::profile::Draw;
@@ -16,6 +17,11 @@ use std::collections::BTreeMap;
 pub enum Job {
     /// A stand-in.
     StandIn(Run),
+    /// A stand-in's draw, fitted once more.
+    Refit {
+        /// The fit.
+        refit: Refit,
+    },
     /// A stand-in, watched for figure 10.
     Window {
         /// The run.
@@ -45,6 +51,8 @@ impl Job {
         };
         match self {
             Job::StandIn(run) | Job::Window { window: run } => of(run.threads, run.acquisitions),
+            // Of its runs most take few steps.
+            Job::Refit { refit } => 3.0 * of(refit.run.threads, refit.run.acquisitions),
             Job::Table { table: run } => of(run.threads, run.acquisitions),
             // About as a stand-in with the fewest acquisitions.
             Job::Real { real } => of(real.threads, 30),
@@ -61,10 +69,18 @@ impl Ocor {
         Plan::new(experiments::all(), &self.programs, &ARMS, extent)
     }
 
-    /// The programs of a trial: the first draws of those of experiments beside the main one.
+    /// Experiments on crowds with meetings.
+    pub(super) fn crowd(&self, extent: Extent) -> Plan<'_, Setting, Program> {
+        Plan::new(experiments::crowd(), &self.programs, &ARMS, extent)
+    }
+
+    /// The programs of a trial: the first draws of those of experiments beside the main one, and of one in which an order can change
+    /// something.
     pub(super) fn tried(&self, draws: usize) -> Vec<&Program> {
         let On::These(names) = experiments::extremes().on else { return Vec::new() };
-        self.programs.iter().filter(|of| names.contains(&of.name.as_str()) && of.place < draws).collect()
+        let (crowd, shape) = joint::CROWD;
+        let wanted = |of: &&Program| names.contains(&of.name.as_str()) || (of.name == crowd && of.shape == shape);
+        self.programs.iter().filter(|of| wanted(of) && of.place < draws).collect()
     }
 
     /// The chips of both arms.
@@ -88,17 +104,19 @@ impl Ocor {
         })
     }
 
-    /// Both arms of figure 10's run: the first draw of its program, if it has one.
+    /// The arms of figure 10's run, the last with the order at the home: the first draw of its program, if it has one.
     pub(super) fn window(&self) -> Vec<(String, Result<Job, String>)> {
         let Some(program) = self.programs.iter().find(|of| of.name == WINDOW && of.place == 0) else {
             return Vec::new();
         };
         let (main, seed) = (Setting::default(), program.seed(0));
+        let [off, on] = self.chips(&main);
+        let [_, home] = self.chips(&Setting { marked: experiments::heeded(HOME), ..Setting::default() });
         let arm = |(arm, chip): (&str, Result<String, String>)| {
             let run = chip.map(|chip| Job::Window { window: stand_in(&main, program, seed, chip) });
             (format!("{}, seed {seed}, figure 10, {arm}", program.label()), run)
         };
-        ARMS.into_iter().zip(self.chips(&main)).map(arm).collect()
+        [(ARMS[0], off), (ARMS[1], on), ("marked, order at the home", home)].into_iter().map(arm).collect()
     }
 
     pub(super) fn real(&self, extent: Extent) -> Vec<(String, Result<Job, String>)> {
@@ -130,13 +148,22 @@ impl Ocor {
         self.cells(extent).into_iter().map(run).collect()
     }
 
+    /// The runs of the designers' map.
+    pub(super) fn map(&self, extent: Extent) -> Vec<(String, Result<Job, String>)> {
+        let run = |case: map::Case| {
+            let chip = self.chip_with(case.threads(), &case.settings());
+            (case.name(), chip.map(|chip| Job::Table { table: case.run(chip) }))
+        };
+        map::cases(extent == Extent::Full).into_iter().map(run).collect()
+    }
+
     /// How many different runs it is, and about how long they take on two cores, in minutes.
     pub fn estimate(&self, extent: Extent) -> (usize, f64) {
         let runs = self.runs(extent);
         let jobs = runs.iter().filter_map(|(_, job)| job.as_ref().ok());
         let different: BTreeMap<String, &Job> =
             jobs.map(|job| (serde_json::to_string(job).unwrap_or_default(), job)).collect();
-        let later = if extent == Extent::Full { joint::most_runs() } else { 0 };
+        let later = if extent == Extent::Full { joint::about_runs() } else { 0 };
         let seconds: f64 = different.values().map(|job| job.seconds()).sum();
         (different.len() + later, (seconds + SECONDS * 64.0 * 30.0 * later as f64) / 120.0)
     }
@@ -147,7 +174,7 @@ pub(super) fn stand_in(setting: &Setting, program: &Program, seed: u64, chip: St
     let mut program = program.clone();
     program.draw.section_lines = setting.lines.unwrap_or(program.draw.section_lines);
     if let Some(crowd) = setting.crowd {
-        let (hot, even, phase, section_lines) = (0.0, 1.0, 0, 0);
+        let (hot, even, phase, section_lines) = (0.0, 1.0, u32::from(crowd.meets), crowd.lines);
         let (locks, section_cycles, think_cycles) = (crowd.locks, crowd.section, crowd.think);
         program.draw = Draw { locks, hot, even, section_cycles, section_lines, think_cycles, phase, ..program.draw };
     }

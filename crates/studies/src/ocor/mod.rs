@@ -9,10 +9,13 @@
 //! | [`program`] | a draw of a profile, as something that runs |
 //! | [`run`] | one run, and what it shows |
 //! | [`account`] | blocked time, critical sections, competition overhead and its causes, to the cycle |
+//! | `calls` | the same as threads see it, as `baton sim` has it |
 //! | [`window`] | what threads do in the first cycles: figure 10 |
 //! | [`real`] | real programs on the same chip |
+//! | `map` | where an order pays: threads a lock by section, by meetings, price and cores |
 //! | [`table`] | locks by networks, at several numbers of cores |
 //! | `experiments` | what is run: the pairs, as data |
+//! | `refit` | a draw that is fitted once more, under other choices |
 //! | `joint` | several open choices at once: what a set of them sets, and what came of it |
 //! | `jobs` | experiments, programs and seeds as runs on the chips of their arms |
 //! | `notes` | what a run's threads note |
@@ -20,19 +23,24 @@
 //! | `results` | what marks changed in a pair of runs |
 //! | `why` | why a claim or a falsifier came out as it did: experiments with their figures |
 //! | `claims` | O1 to O21 with their rules |
+//! | `changed` | what is otherwise than in the last full run |
 //! | `open` | falsifiers, and what the paper leaves open |
 //! | `figures` | the paper's figures, redrawn |
 
 pub mod account;
+mod calls;
+mod changed;
 mod claims;
 mod experiments;
 mod figures;
 mod jobs;
 mod joint;
+mod map;
 mod notes;
 mod open;
 pub mod program;
 pub mod real;
+mod refit;
 mod results;
 pub mod run;
 mod sorted;
@@ -78,9 +86,8 @@ pub struct Ocor {
 /// The program whose first cycles figure 10 shows.
 const WINDOW: &str = "bodytrack";
 
-/// The files that say the rules, and the name under which these rules were frozen before their files got this form.
+/// The files that say the rules.
 const RULES: [&str; 3] = [include_str!("claims.rs"), include_str!("experiments.rs"), include_str!("open.rs")];
-const RESTATED: [&str; 2] = ["9389a7a6f2d1abae", "2920d65165091114"];
 
 impl Ocor {
     /// With a chip and a folder of profiles.
@@ -105,7 +112,7 @@ impl Ocor {
         }
         let without = set.profiles.iter().filter(|profile| profile.draws.is_empty());
         let without = without.map(|profile| profile.name.clone()).collect();
-        let frozen = inputs.frozen(set.hash, inputs::rules(&RULES, Some(RESTATED)));
+        let frozen = inputs.frozen(set.hash, inputs::rules(&RULES, None));
         Ok(Ocor { chip: chip.clone(), routers, profiles: set.profiles, programs, without, frozen })
     }
 }
@@ -116,17 +123,24 @@ impl Study for Ocor {
 
     fn version(&self) -> &'static str {
         // Raised whenever the simulator or the account gives other figures for the same inputs.
-        "ocor 4"
+        "ocor 5"
     }
 
     fn runs(&self, extent: Extent) -> Vec<(String, Self::Run)> {
         let stand_ins = self.stand_ins(&self.plan(extent)).into_iter();
-        stand_ins.chain(self.window()).chain(self.real(extent)).chain(self.table(extent)).collect()
+        let stand_ins = stand_ins.chain(self.stand_ins(&self.crowd(extent)));
+        stand_ins
+            .chain(self.window())
+            .chain(self.real(extent))
+            .chain(self.table(extent))
+            .chain(self.map(extent))
+            .collect()
     }
 
     fn run(&self, run: &Self::Run) -> Result<Figures, String> {
         match run.as_ref().map_err(Clone::clone)? {
             Job::StandIn(run) => run.figures(),
+            Job::Refit { refit } => refit.figures(),
             Job::Window { window } => window.with_window(),
             Job::Real { real } => real.figures(),
             Job::Table { table } => table.figures(),
@@ -138,7 +152,7 @@ impl Study for Ocor {
     }
 
     fn judge(&self, extent: Extent, done: &[(Self::Run, Figures)]) -> Findings {
-        let Sorted { results, real, cells, trials, .. } = self.sorted(extent, done);
+        let Sorted { results, crowd, real, cells, map, trials, .. } = self.sorted(extent, done);
         let (why, items) = (Why::new(&results, &trials), joint::items());
         let answer = why.answer(&items);
         let full = extent == Extent::Full;
@@ -147,7 +161,11 @@ impl Study for Ocor {
                  are not PARSEC or SPEC. {}",
             figures::shown(&results)
         )];
+        notes.extend(figures::recommendation(&map, &crowd));
+        notes.extend(why.placements());
+        notes.extend(figures::power(&results));
         notes.extend(answer.clone());
+        notes.push(changed::CHANGED.to_owned());
         let (different, minutes) = self.estimate(extent);
         notes.push(format!(
             "{different} different runs, about {minutes:.0} minutes on two quiet cores, by threads and acquisitions; what is in the \
@@ -166,12 +184,16 @@ impl Study for Ocor {
                 "Not run, as their profiles have no draw (docs/workloads.md says how one is fitted): {names}."
             ));
         }
+        // Means over all programs need all of them.
+        let whole = full && self.without.is_empty();
+        let mut figures = figures::views(&results, &why, whole);
+        let joint = figures::joint(&items, &trials, answer.as_deref());
+        figures.extend(figures::all(&results, &crowd, joint, &real, &cells, &map));
         Findings {
-            // Means over all programs need all of them.
-            claims: claims::all(&results, &why, full && self.without.is_empty()),
-            falsifiers: open::falsifiers(&results).into_iter().chain(figures::starvation(&results)).collect(),
+            claims: claims::all(&results, &why, whole),
+            falsifiers: open::falsifiers(&results, &crowd).into_iter().chain(figures::starvation(&results)).collect(),
             unspecified: open::unspecified(&results),
-            figures: figures::all(&results, figures::joint(&items, &trials, answer.as_deref()), &real, &cells),
+            figures,
             notes,
             ..Findings::of(ENTRY.name, extent, self.frozen.clone())
         }

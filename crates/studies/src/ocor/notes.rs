@@ -1,6 +1,7 @@
 //! What a run's threads note while they run: the part that counts, and when they ask for locks.
 
 use super::account::{Account, Requests};
+use super::calls::Calls;
 use super::run::Figures;
 use baton_chip::{Outcome, act};
 use baton_workloads::Probe;
@@ -41,34 +42,46 @@ impl Region {
     }
 
     /// A run's figures, of this part of it.
-    pub(super) fn figures(&self, outcome: &Outcome, threads: u32, account: Account) -> Figures {
+    pub(super) fn figures(&self, outcome: &Outcome, threads: u32, account: Account, calls: Account) -> Figures {
         let network = &outcome.network;
         let (from, to) = self.times(outcome);
         Figures {
             cycles: to - from,
             threads,
             account,
+            calls,
             packets: self.ends.map_or(network.packets, |[from, to]| to.1 - from.1),
             lock_packets: network.lock_packets,
             longest: [network.longest_marked, network.longest_unmarked],
             flit_hops: network.flit_hops,
             active: self.active.max(0) as u64,
+            times: None,
             window: None,
         }
     }
 }
 
-/// Notes when threads ask for locks. The lock words say which thread has one.
+/// What was noted of a run.
+#[derive(Default)]
+pub(super) struct Noted {
+    /// When threads asked for locks. The lock words say which thread has one.
+    pub(super) requests: Requests,
+    pub(super) region: Region,
+    /// What threads see of their locks.
+    pub(super) calls: Calls,
+}
+
+/// Notes when threads ask for locks, have them, and give them back.
 #[derive(Clone, Default)]
-pub(super) struct Notes(Arc<Mutex<(Requests, Region)>>);
+pub(super) struct Notes(Arc<Mutex<Noted>>);
 
 impl Notes {
-    fn with<R>(&self, f: impl FnOnce(&mut (Requests, Region)) -> R) -> R {
+    fn with<R>(&self, f: impl FnOnce(&mut Noted) -> R) -> R {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What was noted.
-    pub(super) fn take(&self) -> (Requests, Region) {
+    pub(super) fn take(&self) -> Noted {
         self.with(std::mem::take)
     }
 }
@@ -77,7 +90,7 @@ impl Probe for Notes {
     fn request(&self, _: u32) -> u64 {
         let now = act::time().0;
         let thread = act::this().map_or(0, |guest| guest.number() as usize);
-        self.with(|(requests, _)| {
+        self.with(|Noted { requests, .. }| {
             if requests.len() <= thread {
                 requests.resize(thread + 1, Vec::new());
             }
@@ -87,17 +100,20 @@ impl Probe for Notes {
         now
     }
 
-    fn acquired(&self, _: u32, _: u64) {
+    fn acquired(&self, lock: u32, requested: u64) {
         act::wait_ends();
+        self.with(|noted| noted.calls.acquired(lock, requested, act::time().0));
     }
 
-    fn release(&self, _: u32) {}
+    fn release(&self, lock: u32) {
+        self.with(|noted| noted.calls.release(lock, act::time().0));
+    }
 
     fn begin(&self) {
-        self.with(|(_, region)| region.begin());
+        self.with(|noted| noted.region.begin());
     }
 
     fn end(&self) {
-        self.with(|(_, region)| region.end());
+        self.with(|noted| noted.region.end());
     }
 }

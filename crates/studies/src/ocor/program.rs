@@ -10,13 +10,52 @@ use baton_workloads::{Probe, Team};
 use serde::{Serialize, Serializer};
 use std::num::NonZeroU32;
 
+/// A kind of program that shows what is printed of the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shape {
+    /// Short sections behind many locks; threads never meet, and hardly one sleeps.
+    ManyLocks,
+    /// All threads meet before each section, and sections outlast all tries.
+    LongSections,
+    /// All threads meet before each section, and come to two locks with sections that a thread's tries outlast.
+    Crowd,
+}
+
+/// Every kind, in the order of the tables of ranges.
+pub const SHAPES: [Shape; 3] = [Shape::ManyLocks, Shape::LongSections, Shape::Crowd];
+
+impl Shape {
+    /// From here on a section is long: 128 tries, some six cycles each where they hit, are over before it ends.
+    const LONG: u64 = 1000;
+
+    /// Of a draw.
+    pub fn of(draw: &Draw) -> Shape {
+        match draw.phase {
+            0 => Shape::ManyLocks,
+            _ if draw.section_cycles < Shape::LONG => Shape::Crowd,
+            _ => Shape::LongSections,
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Shape::ManyLocks => "many locks",
+            Shape::LongSections => "long sections",
+            Shape::Crowd => "crowd with meetings",
+        }
+    }
+}
+
 /// A draw of a profile: a stand-in for one of the paper's programs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     /// The profile's name.
     pub name: String,
-    /// Its place among the profile's draws, from 0: a study takes the first ones.
+    /// Its place among the profile's draws of its shape, from 0: a study takes the first ones.
     pub place: usize,
+    /// Its shape.
+    pub shape: Shape,
     /// Its number, on which its seeds hang.
     pub number: u32,
     /// The draw.
@@ -41,6 +80,9 @@ impl Drawn for Program {
     fn place(&self) -> usize {
         self.place
     }
+    fn shape(&self) -> &'static str {
+        self.shape.name()
+    }
     fn label(&self) -> String {
         format!("{} {}", self.name, self.number)
     }
@@ -52,16 +94,22 @@ impl Drawn for Program {
 impl Program {
     /// The draws of a profile.
     pub fn of(profile: &Profile) -> Vec<Program> {
-        let all = profile.draws.iter().enumerate();
-        let program = |(place, &Numbered { number, draw }): (usize, &Numbered)| Program {
+        let mut seen = [0; SHAPES.len()];
+        let mut place = |shape: Shape| {
+            let place = &mut seen[shape as usize];
+            *place += 1;
+            *place - 1
+        };
+        let program = |&Numbered { number, draw }: &Numbered| Program {
             name: profile.name.clone(),
-            place,
+            place: place(Shape::of(&draw)),
+            shape: Shape::of(&draw),
             number,
             draw,
             high_cs_rate: profile.printed.cs_rate == Class::High,
             high_network: profile.printed.network == Class::High,
         };
-        all.map(program).collect()
+        profile.draws.iter().map(program).collect()
     }
 
     /// Bytes of guest memory that it needs.
@@ -74,5 +122,23 @@ impl Program {
         let threads = NonZeroU32::new(run.threads).unwrap_or(NonZeroU32::MIN);
         let how = profile::Run { threads, acquisitions: run.acquisitions, line_bytes, seed: run.seed };
         self.draw.team::<Simulated, L, P>(how, wait, probe)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_told_apart_and_counted_apart() {
+        let text = include_str!("../../../../profiles/ocor/vips.toml");
+        let profile = Profile::from_toml(text, "vips.toml").unwrap();
+        let programs = Program::of(&profile);
+        for shape in SHAPES {
+            let places: Vec<usize> = programs.iter().filter(|of| of.shape == shape).map(|of| of.place).collect();
+            assert!(places.len() >= 3 && places.iter().copied().eq(0..places.len()), "{shape:?}: {places:?}");
+        }
+        let meets = |of: &&Program| of.draw.phase != 0 && of.draw.locks == 2;
+        assert!(programs.iter().filter(meets).all(|of| of.shape == Shape::Crowd));
     }
 }

@@ -1,11 +1,14 @@
 //! What came out, ready to be asked: samples without and with marks, what marks changed, and what else claims ask.
 
-use super::program::Program;
+use super::experiments::{HOME, LEVELS_AT_HOME, ORACLE, THREADS_AT_HOME, WHERE};
+use super::program::{Program, Shape};
 use super::run::Figures;
 use super::window::Window;
-use crate::kit::{self, Samples, reduction};
+use crate::Interval;
+use crate::kit::{self, Samples, over_draws, reduction};
 use baton_workloads::profile::Profile;
 use std::ops::Deref;
+use std::rc::Rc;
 
 /// A program's two runs in one experiment: without marks, and with them.
 pub(super) type Pair<'a> = kit::Pair<'a, Program, Figures>;
@@ -33,14 +36,103 @@ pub(super) fn sections(pair: &Pair<'_>) -> f64 {
     -reduction(pair.off.account.sections as f64, pair.on.account.sections as f64)
 }
 
+/// The same by threads' calls ([`super::calls`]).
+fn coh_by_calls(pair: &Pair<'_>) -> f64 {
+    reduction(pair.off.calls.overhead as f64, pair.on.calls.overhead as f64)
+}
+
+/// The same by threads' calls.
+fn sections_by_calls(pair: &Pair<'_>) -> f64 {
+    -reduction(pair.off.calls.sections as f64, pair.on.calls.sections as f64)
+}
+
+/// Whose account it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    /// The lock's word: the study's own.
+    Word,
+    /// Threads' calls: that of `baton sim`.
+    Calls,
+}
+
+impl By {
+    pub(super) fn coh(self) -> Value {
+        match self {
+            By::Word => coh,
+            By::Calls => coh_by_calls,
+        }
+    }
+
+    pub(super) fn sections(self) -> Value {
+        match self {
+            By::Word => sections,
+            By::Calls => sections_by_calls,
+        }
+    }
+
+    /// Shares of critical sections and of overhead without marks, in percent.
+    pub(super) fn shares(self) -> [Value; 2] {
+        match self {
+            By::Word => [|pair| pair.off.cs_share(), |pair| pair.off.coh_share()],
+            By::Calls => [
+                |pair| pair.off.over_thread_time(pair.off.calls.sections),
+                |pair| pair.off.over_thread_time(pair.off.calls.overhead),
+            ],
+        }
+    }
+}
+
+/// Who heeds marks in the arm that has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Placement {
+    /// Routers, as the paper has it.
+    Routers,
+    /// The home's list of waiting requests: ours.
+    Home,
+}
+
+/// What of the main experiment is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct View {
+    pub(super) placement: Placement,
+    /// Draws of this shape alone.
+    pub(super) shape: Option<Shape>,
+    /// Draws alone in which an order can change something.
+    pub(super) able: bool,
+    pub(super) by: By,
+}
+
+impl View {
+    /// What the paper's claims are about.
+    pub(super) const PAPER: View = View { placement: Placement::Routers, shape: None, able: false, by: By::Word };
+
+    /// The group of an experiment beside the main one.
+    pub(super) fn group(self, group: &'static str) -> &'static str {
+        match (self.placement, group) {
+            (Placement::Home, "threads") => THREADS_AT_HOME,
+            (Placement::Home, "levels") => LEVELS_AT_HOME,
+            _ => group,
+        }
+    }
+}
+
+/// From so much of the overhead on, in percent and either way, an order changes something, if its 95% interval over seeds says so as
+/// well: runs of many locks differ by as much by chance. The least reduction that the paper prints is 12.5.
+pub(super) const CHANGES: f64 = 10.0;
+
 /// All samples of stand-ins, and what is known beside them.
+#[derive(Clone)]
 pub(super) struct Results<'a> {
     pub(super) samples: Samples<'a, Program, Figures>,
     profiles: &'a [Profile],
-    /// What the first threads of figure 10's program did over time, without marks and with them.
-    pub(super) window: Option<(&'a Window, &'a Window)>,
+    /// What the first threads of figure 10's program did over time, without marks, with marks that routers heed, and with marks that
+    /// the home heeds.
+    pub(super) window: Option<[&'a Window; 3]>,
     /// Routers on the longest way through the network.
     pub(super) routers: Option<u32>,
+    /// What of it claims are about.
+    pub(super) view: View,
+    power: Rc<Vec<Power<'a>>>,
 }
 
 impl<'a> Deref for Results<'a> {
@@ -52,12 +144,113 @@ impl<'a> Deref for Results<'a> {
 
 impl<'a> Results<'a> {
     pub(super) fn new(samples: Samples<'a, Program, Figures>, profiles: &'a [Profile]) -> Results<'a> {
-        Results { samples, profiles, window: None, routers: None }
+        let power = Rc::new(Power::of(&samples));
+        Results { samples, profiles, window: None, routers: None, view: View::PAPER, power }
+    }
+
+    /// The same, of which something else is looked at.
+    pub(super) fn viewed(&self, view: View) -> Results<'a> {
+        Results { view, ..self.clone() }
     }
 
     /// The profile of a program that ran.
     pub(super) fn profile(&self, name: &str) -> &'a Profile {
         let found = self.profiles.iter().find(|profile| profile.name == name);
         found.unwrap_or_else(|| unreachable!("`{name}` ran, so it has a profile"))
+    }
+
+    /// The main experiment's pairs, as far as they are looked at.
+    pub(super) fn main(&self) -> Vec<Pair<'a>> {
+        let View { placement, shape, able, .. } = self.view;
+        let all = match placement {
+            Placement::Routers => self.samples.main(),
+            Placement::Home => self.samples.of(WHERE, HOME),
+        };
+        let wanted = |pair: &Pair<'_>| shape.is_none_or(|shape| pair.program.shape == shape);
+        let can = |pair: &Pair<'_>| !able || self.power.iter().any(|of| of.program == pair.program && of.able());
+        all.into_iter().filter(|pair| wanted(pair) && can(pair)).collect()
+    }
+
+    /// Those of one program.
+    pub(super) fn program(&self, name: &str) -> Vec<Pair<'a>> {
+        self.main().into_iter().filter(|pair| pair.program.name == name).collect()
+    }
+
+    /// Its programs, in order.
+    pub(super) fn programs(&self) -> Vec<&'a str> {
+        let mut names: Vec<&str> = self.main().iter().map(|pair| pair.program.name.as_str()).collect();
+        names.dedup();
+        names
+    }
+
+    /// The program whose mean over draws is the best one, and that mean.
+    pub(super) fn best(&self, value: Value, better: impl Fn(f64, f64) -> bool) -> Option<(Interval, &'a str)> {
+        let main = self.main();
+        let of = |name: &'a str| {
+            let mine: Vec<Pair<'a>> = main.iter().filter(|pair| pair.program.name == name).copied().collect();
+            Some((over_draws(&mine, value)?, name))
+        };
+        let means = self.programs().into_iter().filter_map(of);
+        means.reduce(|a, b| if better(b.0.mean, a.0.mean) { b } else { a })
+    }
+
+    /// What an order that costs nothing does to each draw.
+    pub(super) fn power(&self) -> &[Power<'a>] {
+        &self.power
+    }
+}
+
+/// What the oracle does to a draw.
+pub(super) struct Power<'a> {
+    pub(super) program: &'a Program,
+    /// Reductions of its overhead, seed by seed, in percent.
+    less: Vec<f64>,
+}
+
+impl<'a> Power<'a> {
+    /// Of every draw that ran under the oracle.
+    fn of(samples: &Samples<'a, Program, Figures>) -> Vec<Power<'a>> {
+        let mut all: Vec<Power<'a>> = Vec::new();
+        for pair in samples.of(WHERE, ORACLE) {
+            match all.last_mut().filter(|of| of.program == pair.program) {
+                Some(of) => of.less.push(coh(&pair)),
+                None => all.push(Power { program: pair.program, less: vec![coh(&pair)] }),
+            }
+        }
+        all
+    }
+
+    /// Whether an order changes anything: only such a draw can show what the paper claims.
+    pub(super) fn able(&self) -> bool {
+        Interval::of(&self.less).is_some_and(|less| less.mean.abs() >= CHANGES && !less.includes_zero())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::samples::Sample;
+
+    #[test]
+    fn a_draw_can_show_it_only_where_the_oracle_changes_more_than_chance_does() {
+        let text = include_str!("../../../../profiles/ocor/vips.toml");
+        let profile = Profile::from_toml(text, "vips.toml").unwrap();
+        let programs = Program::of(&profile);
+        let run = |overhead: u64| ((), crate::ocor::figures::tests::figures(1000, overhead, None));
+        // Without an order 1,000 cycles of overhead: little changes; much, but by chance; much, always.
+        let seeds = [[980, 1010, 1000], [400, 1600, 700], [380, 420, 400]];
+        let runs: Vec<[((), Figures); 2]> = seeds.iter().flatten().map(|on| [run(1000), run(*on)]).collect();
+        let mut samples = Samples::default();
+        for (n, arms) in runs.iter().enumerate() {
+            samples.push((WHERE, ORACLE.to_owned()), Sample::of(&programs[n / 3], n as u64 % 3, arms));
+            samples.push((kit::experiment::MAIN, String::new()), Sample::of(&programs[n / 3], n as u64 % 3, arms));
+        }
+        let results = Results::new(samples, &[]);
+        assert_eq!(results.power().iter().map(Power::able).collect::<Vec<_>>(), [false, false, true]);
+        let able = results.viewed(View { able: true, ..View::PAPER }).main();
+        assert!(able.len() == 3 && able.iter().all(|pair| *pair.program == programs[2]));
+        let shape = programs[0].shape;
+        let shaped = results.viewed(View { shape: Some(shape), ..View::PAPER }).main();
+        assert!(!shaped.is_empty() && shaped.iter().all(|pair| pair.program.shape == shape));
     }
 }

@@ -1,7 +1,7 @@
 //! One run: a program's threads on the chip, with or without marks, and what it showed.
 
 use super::account::{Account, Requests};
-use super::notes::Notes;
+use super::notes::{Noted, Notes};
 use super::program::Program;
 use super::window::Window;
 use crate::kit::simulate;
@@ -39,8 +39,10 @@ pub struct Figures {
     pub cycles: u64,
     /// Threads.
     pub threads: u32,
-    /// Where blocked time went.
+    /// Where blocked time went, by the lock's word.
     pub account: Account,
+    /// The same as threads see it, by their calls: no causes, and nothing of who slept.
+    pub calls: Account,
     /// Packets given to the network in the region of interest.
     pub packets: u64,
     /// Those that carried a lock or wake-up request.
@@ -51,6 +53,9 @@ pub struct Figures {
     pub flit_hops: u64,
     /// Thread-time in the region: of each thread from its own beginning to its own end.
     pub active: u64,
+    /// Section and think time to which a draw was moved, where it was fitted once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<[u64; 2]>,
     /// What the first threads did over time, in the run that figure 10 is drawn from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
@@ -59,14 +64,18 @@ pub struct Figures {
 impl Figures {
     /// Whether it shows what is printed of its program without marks.
     pub fn meets(&self, profile: &Profile) -> bool {
-        let shown = Shown {
+        fit::off(profile, &self.shown()) == 0.0
+    }
+
+    /// What a fit looks at.
+    pub(super) fn shown(&self) -> Shown {
+        Shown {
             cs_share: self.cs_share() / 100.0,
             coh_share: self.coh_share() / 100.0,
             entered_spinning: self.entered_spinning() / 100.0,
             rate: self.acquisition_rate(),
             packets: self.packet_rate(),
-        };
-        fit::off(profile, &shown) == 0.0
+        }
     }
 
     /// Acquisitions, a thousand cycles and thread.
@@ -74,7 +83,8 @@ impl Figures {
         1000.0 * self.account.acquisitions as f64 / (self.cycles.max(1) as f64 * f64::from(self.threads))
     }
 
-    fn over_thread_time(&self, cycles: u64) -> f64 {
+    /// A share of thread-time, in percent.
+    pub(super) fn over_thread_time(&self, cycles: u64) -> f64 {
         100.0 * cycles as f64 / (self.cycles.max(1) as f64 * f64::from(self.threads))
     }
 
@@ -176,15 +186,25 @@ impl Setup<'_> {
         let notes = Notes::default();
         let noted = notes.clone();
         let (mut simulation, outcome) = self.run(true, bytes, |line, wait| make(line, wait, notes))?;
-        let log = simulation.lock_log();
-        let (requests, region) = noted.take();
+        let log = held_alone(self.lock, simulation.lock_log());
+        let Noted { requests, region, calls } = noted.take();
         let account = Account::of(&log, &requests)?;
         if account.residual() != 0 {
             return Err(format!("{} cycles of waiting have no cause", account.residual()));
         }
-        let figures = region.figures(&outcome, self.threads, account);
+        let figures = region.figures(&outcome, self.threads, account, calls.account());
         Ok((figures, Watched { log, requests, region: region.times(&outcome) }))
     }
+}
+
+/// A log whose words are 0 where no thread holds the lock. `spin-park-granted` counts its sleepers in its word and says there whom the lock
+/// is for; bit 0 says that a thread is inside. A lock that is granted and not yet taken is held by no thread: its next holder is waking up.
+fn held_alone(lock: &str, mut log: LockLog) -> LockLog {
+    if lock == "spin-park-granted" {
+        log.changes.iter_mut().for_each(|change| (change.from, change.to) = (change.from & 1, change.to & 1));
+        log.changes.retain(|change| change.from != change.to);
+    }
+    log
 }
 
 impl Run {

@@ -1,10 +1,13 @@
 //! Runs that were done, by what they were for; and what is to be run next, where that follows from them.
 
-use super::figures::Cell;
+use super::experiments::Setting;
+use super::figures::{Cell, Spot};
 use super::jobs::{ARMS, Job, stand_in};
 use super::joint::{self, Seen};
+use super::map;
 use super::program::Program;
 use super::real::{self, RealPair};
+use super::refit::Refit;
 use super::results::{Pair, Results};
 use super::run::Figures;
 use super::{Ocor, Study};
@@ -12,6 +15,8 @@ use crate::Extent;
 use crate::kit::Draw as _;
 use crate::kit::samples::Sample;
 use crate::kit::search::{Search, Set, Trial};
+use baton_workloads::profile::Profile;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A run and what came of it.
 type Done = (<Ocor as Study>::Run, Figures);
@@ -22,24 +27,51 @@ type Next = Vec<(String, <Ocor as Study>::Run)>;
 /// All of a study's runs.
 pub(super) struct Sorted<'a> {
     pub(super) results: Results<'a>,
+    /// Crowds with meetings, where an order can change something: the main experiment has it at the home.
+    pub(super) crowd: Results<'a>,
     pub(super) real: Vec<RealPair<'a>>,
     pub(super) cells: Vec<Cell<'a>>,
+    pub(super) map: Vec<Spot<'a>>,
     /// Sets of open choices, with what came of them.
     pub(super) trials: Vec<(Trial, Seen)>,
     /// What they ask for; empty in the end.
     pub(super) next: Next,
 }
 
+/// What came of runs, by what they are of.
+struct Known<'a>(BTreeMap<String, &'a Figures>);
+
+impl<'a> Known<'a> {
+    fn get(&self, run: &<Ocor as Study>::Run) -> Option<&'a Figures> {
+        self.0.get(&address(run)).copied()
+    }
+
+    /// Of all of these; `None` if one was not made.
+    fn all(&self, runs: &Next) -> Option<Vec<&'a Figures>> {
+        runs.iter().map(|(_, run)| self.get(run)).collect()
+    }
+}
+
+/// All that a run's figures hang on.
+fn address(run: &<Ocor as Study>::Run) -> String {
+    serde_json::to_string(run).unwrap_or_default()
+}
+
 impl Ocor {
     /// Sorts what was done, in the order of [`Study::runs`] and then of [`Study::more`].
     pub(super) fn sorted<'a>(&'a self, extent: Extent, done: &'a [Done]) -> Sorted<'a> {
-        let (samples, mut rest) = self.plan(extent).samples(done);
+        let (samples, rest) = self.plan(extent).samples(done);
+        let (crowd, mut rest) = self.crowd(extent).samples(rest);
         let mut results = Results::new(samples, &self.profiles);
         results.routers = self.routers;
-        if let [(Ok(Job::Window { .. }), off), (Ok(Job::Window { .. }), on), others @ ..] = rest {
-            results.window = off.window.as_ref().zip(on.window.as_ref());
-            rest = others;
+        let mut crowd = Results::new(crowd, &self.profiles);
+        crowd.routers = self.routers;
+        let window = self.window().len();
+        if let [off, on, home] = &rest[..window] {
+            let seen = [off, on, home].map(|(_, figures)| figures.window.as_ref());
+            results.window = if let [Some(off), Some(on), Some(home)] = seen { Some([off, on, home]) } else { None };
         }
+        rest = &rest[window..];
         let real = real::cases(extent == Extent::Full);
         let (real_runs, rest) = rest.split_at(2 * real.len());
         let real = real.into_iter().zip(real_runs.chunks_exact(2));
@@ -47,7 +79,10 @@ impl Ocor {
         let cells = self.cells(extent);
         let (of_cells, rest) = rest.split_at(cells.len());
         let cells = cells.into_iter().zip(of_cells).map(|((case, _), (_, figures))| (case, figures)).collect();
-        let mut sorted = Sorted { results, real, cells, trials: Vec::new(), next: Vec::new() };
+        let map = map::cases(extent == Extent::Full);
+        let (of_map, rest) = rest.split_at(map.len());
+        let map = map.into_iter().zip(of_map).map(|(case, (_, figures))| (case, figures)).collect();
+        let mut sorted = Sorted { results, crowd, real, cells, map, trials: Vec::new(), next: Vec::new() };
         if extent == Extent::Full {
             self.search(&mut sorted, rest);
         }
@@ -55,7 +90,7 @@ impl Ocor {
     }
 
     /// Goes through the trials as far as `rest` has their runs, and asks for those of the next round.
-    fn search<'a>(&'a self, sorted: &mut Sorted<'a>, mut rest: &'a [Done]) {
+    fn search<'a>(&'a self, sorted: &mut Sorted<'a>, rest: &'a [Done]) {
         if self.tried(1).is_empty() {
             return;
         }
@@ -63,20 +98,25 @@ impl Ocor {
         let singles = joint::singles(&sorted.results, &items);
         let (choices, valid) = (joint::choices(&items), |set: &Set| self.is_chip(&items, set));
         let search = Search { singles: &singles, ..joint::search(&choices, &valid) };
+        let known = Known(rest.iter().map(|(run, figures)| (address(run), figures)).collect());
         let results = &mut sorted.results;
         let (trials, next) = search.go(|trial| {
+            let arms = known.all(&self.trial(&items, trial, &known).ok()?)?;
             let tried = self.tried(joint::draws(trial));
-            let (mine, others) = rest.split_at_checked(2 * tried.len())?;
-            rest = others;
-            let samples =
-                || tried.iter().zip(mine.chunks_exact(2)).map(|(program, arms)| Sample::of(*program, 0, arms));
+            let samples = || {
+                let each = tried.iter().zip(arms.chunks_exact(2));
+                each.map(|(program, arms)| Sample::with(*program, 0, arms.to_vec()))
+            };
             let pairs: Vec<Pair<'a>> = samples().filter_map(|sample| sample.pair([0, 1])).collect();
             let seen = joint::seen(results, &pairs);
             samples().for_each(|sample| results.samples.push((joint::GROUP, trial.name.clone()), sample));
             Some(seen)
         });
         sorted.trials = trials;
-        sorted.next = next.iter().flat_map(|trial| self.trial(&items, trial)).collect();
+        // Sets share fits, and a round may wait for one set alone.
+        let mut asked = BTreeSet::new();
+        let runs = next.iter().flat_map(|trial| self.trial(&items, trial, &known).unwrap_or_else(|fits| fits));
+        sorted.next = runs.filter(|(_, run)| known.get(run).is_none() && asked.insert(address(run))).collect();
     }
 
     /// Whether a set's settings are a chip, in both arms.
@@ -84,18 +124,45 @@ impl Ocor {
         self.chips(&joint::setting(items, set, false)).iter().all(Result::is_ok)
     }
 
-    /// The runs of a trial, the arm without marks first.
-    fn trial(&self, items: &[joint::Choices], trial: &Trial) -> Next {
+    /// The runs of a trial, the arm without marks first, on draws that were fitted once more where that arm is not as chosen.
+    ///
+    /// # Errors
+    /// With the fits that it needs, if one of them was not made yet.
+    fn trial(&self, items: &[joint::Choices], trial: &Trial, known: &Known<'_>) -> Result<Next, Next> {
         let setting = joint::setting(items, &trial.set, joint::priced(trial));
-        let chips = self.chips(&setting);
-        let run = |program: &Program| {
+        let (chips, tried) = (self.chips(&setting), self.tried(joint::draws(trial)));
+        let fits = self.fits(&joint::setting(items, &trial.set, false), &tried);
+        let Some(fitted) = known.all(&fits) else { return Err(fits) };
+        let run = |(n, program): (usize, &&Program)| {
             let (name, seed) = (program.label(), program.seed(0));
+            let mut program = (*program).clone();
+            if let Some([section, think]) = fitted.get(n).and_then(|fit| fit.times) {
+                (program.draw.section_cycles, program.draw.think_cycles) = (section, think);
+            }
             let arm = |(arm, chip): (&str, &Result<String, String>)| {
-                let run = chip.clone().map(|chip| Job::StandIn(stand_in(&setting, program, seed, chip)));
+                let run = chip.clone().map(|chip| Job::StandIn(stand_in(&setting, &program, seed, chip)));
                 (format!("{name}, seed {seed}, joint, {}, {arm}", trial.name), run)
             };
             ARMS.into_iter().zip(&chips).map(arm).collect::<Next>()
         };
-        self.tried(joint::draws(trial)).into_iter().flat_map(run).collect()
+        Ok(tried.iter().enumerate().flat_map(run).collect())
+    }
+
+    /// The fits of these draws under a setting; none where runs without marks are as chosen.
+    fn fits(&self, setting: &Setting, tried: &[&Program]) -> Next {
+        if !joint::other_baseline(setting) {
+            return Vec::new();
+        }
+        let [off, _] = self.chips(setting);
+        let fit = |program: &&Program| {
+            let profile = self.profiles.iter().find(|of| of.name == program.name);
+            let seed = program.seed(0);
+            let refit = off.clone().and_then(|chip| {
+                let profile = Profile { draws: Vec::new(), ..profile.ok_or("a program without a profile")?.clone() };
+                Ok(Job::Refit { refit: Refit { run: stand_in(setting, program, seed, chip), profile } })
+            });
+            (format!("{}, seed {seed}, fitted once more", program.label()), refit)
+        };
+        tried.iter().map(fit).collect()
     }
 }

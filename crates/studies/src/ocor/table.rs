@@ -1,11 +1,11 @@
 //! Lock by network: what a designer should build. One workload on each lock and each network, at several numbers of cores.
 //!
 //! Locks other than `spin-park` and `adaptive` give no hints, so they are instrumented from outside
-//! ([`Instrumented`]), in all arms alike. Overhead is what threads see: from the request to the moment
-//! at which `lock` returns, less others' sections in between; the account by lock words ([`super::account`]) reads words of
-//! `spin-park` alone.
+//! ([`Instrumented`]), in all arms alike. Overhead is what threads see ([`super::calls`]); the account by lock words
+//! ([`super::account`]) reads words of `spin-park` alone.
 
-use super::account::{Account, within};
+use super::account::Account;
+use super::calls::Calls;
 use super::experiments::sleep;
 use super::notes::Region;
 use super::program::Program;
@@ -172,18 +172,10 @@ pub struct Run {
     pub seed: u64,
 }
 
-/// What threads see at one lock.
-#[derive(Clone, Debug, Default)]
-struct AtLock {
-    /// From each request to the moment at which its thread has the lock.
-    waits: Vec<(u64, u64)>,
-    /// From there to the release.
-    held: Vec<(u64, u64)>,
-}
-
+/// What threads see, and the part of the run that counts.
 #[derive(Default)]
 struct Seen {
-    locks: Vec<AtLock>,
+    calls: Calls,
     region: Region,
 }
 
@@ -195,16 +187,6 @@ impl Notes {
     fn with<R>(&self, f: impl FnOnce(&mut Seen, u64) -> R) -> R {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner), act::time().0)
     }
-
-    fn at_lock(&self, lock: u32, f: impl FnOnce(&mut AtLock, u64)) {
-        self.with(|seen, now| {
-            let at = lock as usize;
-            if seen.locks.len() <= at {
-                seen.locks.resize(at + 1, AtLock::default());
-            }
-            f(&mut seen.locks[at], now);
-        });
-    }
 }
 
 impl Probe for Notes {
@@ -212,18 +194,10 @@ impl Probe for Notes {
         act::time().0
     }
     fn acquired(&self, lock: u32, requested: u64) {
-        self.at_lock(lock, |here, now| {
-            here.waits.push((requested, now));
-            here.held.push((now, now));
-        });
+        self.with(|seen, now| seen.calls.acquired(lock, requested, now));
     }
     fn release(&self, lock: u32) {
-        // The holder is the one that took it last.
-        self.at_lock(lock, |here, now| {
-            if let Some(last) = here.held.last_mut() {
-                last.1 = now;
-            }
-        });
+        self.with(|seen, now| seen.calls.release(lock, now));
     }
     fn begin(&self) {
         self.with(|seen, _| seen.region.begin());
@@ -269,43 +243,16 @@ impl Run {
         let setup = Setup { chip, lock, wait, threads, seed };
         let (_simulation, outcome) = setup.run(false, |line| self.program.bytes(threads, line), make)?;
         let seen = notes.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let account = account(&seen.locks);
+        let account = seen.calls.account();
         let slept: u64 = outcome.threads.iter().map(|thread| thread.counts.sleeps).sum();
         let account = Account { entered_spinning: account.acquisitions.saturating_sub(slept), ..account };
-        Ok(seen.region.figures(&outcome, threads, account))
+        Ok(seen.region.figures(&outcome, threads, account.clone(), account))
     }
-}
-
-/// What threads saw at all locks.
-fn account(locks: &[AtLock]) -> Account {
-    let mut account = Account::default();
-    for lock in locks {
-        // Sections exclude each other, so they are in order as they were noted.
-        account.sections += lock.held.iter().map(|(from, to)| to - from).sum::<u64>();
-        for &(from, to) in &lock.waits {
-            let in_sections = within(&lock.held, from, to);
-            account.acquisitions += 1;
-            account.blocked += to - from;
-            account.in_sections += in_sections;
-            account.overhead += to - from - in_sections;
-            account.longest_wait = account.longest_wait.max(to - from);
-        }
-    }
-    account
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn overhead_is_waiting_while_the_lock_is_free() {
-        // The second asks at 5, while the first is inside up to 20, and comes in at 30; the third waits from 25 to 60.
-        let lock = AtLock { waits: vec![(0, 10), (5, 30), (25, 60)], held: vec![(10, 20), (30, 50), (60, 70)] };
-        let account = account(&[lock]);
-        assert_eq!((account.acquisitions, account.sections, account.blocked), (3, 40, 70));
-        assert_eq!((account.in_sections, account.overhead, account.longest_wait), (30, 40, 35));
-    }
 
     #[test]
     fn a_quick_table_is_small_and_a_full_one_whole() {

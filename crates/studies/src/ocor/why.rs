@@ -2,9 +2,9 @@
 //! run. No figure is written here.
 
 use super::account::{CAUSES, Cause};
-use super::experiments::{PRICED, beside};
+use super::experiments::{HOME, ORACLE, PRICED, WHERE, beside};
 use super::joint::{self, Choices, Seen};
-use super::results::{Pair, Results, Value, coh, roi, spinning};
+use super::results::{Pair, Placement, Results, Value, View, coh, roi, spinning};
 use super::run::Figures;
 use crate::kit::search::Trial;
 use crate::kit::{over_draws, over_programs, said};
@@ -43,10 +43,11 @@ impl<'a> Why<'a> {
             return "not run".to_owned();
         };
         format!(
-            "`{experiment}`: {share:.0}% of the overhead is {}, {queueing:.0}% queueing behind others, which alone an order shortens at \
-             once; marks change entries while spinning by {} points",
+            "`{experiment}`: {share:.0}% of the overhead is {}, {queueing:.0}% queueing behind others; marks change entries while \
+             spinning by {} points. {}",
             CAUSES[cause].name(),
-            said(over_programs(pairs, spinning))
+            said(over_programs(pairs, spinning)),
+            self.elsewhere(pairs)
         )
     }
 
@@ -58,6 +59,47 @@ impl<'a> Why<'a> {
             self.causes("main", pairs),
             said(free),
             self.joint()
+        )
+    }
+
+    /// What marks do in each place, over all draws and over those that can show it; nothing without such runs.
+    pub(super) fn placements(&self) -> Option<String> {
+        let paper = self.results.viewed(View::PAPER);
+        let home = self.results.viewed(View { placement: Placement::Home, ..View::PAPER });
+        let able = |of: &Results<'a>| of.viewed(View { able: true, ..of.view }).main();
+        let two = |pairs: &[Pair<'_>]| {
+            let [less, time] = [coh as Value, roi as Value].map(|value| said(over_programs(pairs, value)));
+            format!("{less}% of the overhead and {time}% of the time")
+        };
+        (!home.main().is_empty()).then(|| {
+            format!(
+                "Marks that routers heed, as the paper has it, take {}; on draws that can show it {}. Marks that the home's list of waiting \
+                 requests heeds, which is ours, take {}; on draws that can show it {}.",
+                two(&paper.main()),
+                two(&able(&paper)),
+                two(&home.main()),
+                two(&able(&home)),
+            )
+        })
+    }
+
+    /// The same draws with the order at the home and under the oracle, and how many of them no order changes.
+    fn elsewhere(&self, pairs: &[Pair<'_>]) -> String {
+        let of = |place: &str| {
+            let all = self.results.of(WHERE, place).into_iter();
+            let mine: Vec<Pair<'_>> =
+                all.filter(|other| pairs.iter().any(|pair| pair.program == other.program)).collect();
+            said(over_programs(&mine, coh))
+        };
+        let power = self.results.power();
+        let mine: Vec<_> = power.iter().filter(|of| pairs.iter().any(|pair| pair.program == of.program)).collect();
+        let unable = mine.iter().filter(|of| !of.able()).count();
+        format!(
+            "`{WHERE}`: overhead less by {}% with the order at the home, by {}% under the oracle; {unable} of these {} draws cannot \
+             show it",
+            of(HOME),
+            of(ORACLE),
+            mine.len()
         )
     }
 
@@ -145,8 +187,9 @@ impl<'a> Why<'a> {
         let (any, any_both) = (again("the best,", false)?, again("the best,", true)?);
         let two = |seen: &Seen| format!("{:.1}% of the overhead and {:.1}% of the time", seen.coh, seen.roi);
         Some(format!(
-            "Does any plausible set of open choices reach {}% and {}%? {}. Of {} sets, one draw of botss, ilbdc and imag each, {} are \
-             plausible (their runs without marks still show what is printed); of these {} reach both, of all {}. The best plausible one ({}) \
+            "Does any plausible set of open choices reach {}% and {}%? {}. Of {} sets, one draw of botss, ilbdc and imag and one crowd \
+             of vips each, {} are plausible (their runs without marks show what is printed, draws fitted once more where these runs are \
+             others); of these {} reach both, of all {}. The best plausible one ({}) \
              takes {} over every draw; {} if both arms pay for the registers, so that only the network differs. The best of all ({}): {}; {} \
              if both pay.",
             HEADLINE[0],

@@ -78,7 +78,7 @@ pub fn fit<E>(
     profile: &Profile,
     source: Source,
     steps: u32,
-    mut measure: impl FnMut(&Draw) -> Result<Shown, E>,
+    measure: impl FnMut(&Draw) -> Result<Shown, E>,
 ) -> Result<Option<Fitted>, E> {
     let Source { stratum, strata, table, seed } = source;
     // Profiles of the same ranges are programs of their own all the same: other parts, and other places in them.
@@ -89,12 +89,55 @@ pub fn fit<E>(
     let mut dice = Dice::new(part as u32, strata, named(seed));
     let table = table.unwrap_or(stratum) as usize % profile.ranges.len().max(1);
     let Some(ranges) = profile.ranges.get(table) else { return Ok(None) };
-    let (mut draw, aim) = candidate(profile, ranges, &mut dice);
+    let (draw, aim) = candidate(profile, ranges, &mut dice);
+    moved(draw, steps, |shown| off_in(profile, ranges, shown), |_| aim, measure)
+}
+
+/// Moves a draw that was found elsewhere, on another chip or with another lock, until it shows again what it should: what is
+/// printed, or what lies within the ranges where nothing is. Gives up as [`fit`] does.
+///
+/// # Errors
+/// What `measure` fails with.
+pub fn refit<E>(
+    profile: &Profile,
+    draw: Draw,
+    steps: u32,
+    measure: impl FnMut(&Draw) -> Result<Shown, E>,
+) -> Result<Option<Fitted>, E> {
+    let aim = |shown: &Shown| {
+        let apart = |ranges: &&Ranges| off_in(profile, ranges, shown);
+        let nearest = profile.ranges.iter().min_by(|a, b| apart(a).total_cmp(&apart(b)));
+        // A little within the ends, so that chance does not lead out again.
+        let within = |is: f64, range: Option<Range>| {
+            range.map_or(is, |Range { least, most }| {
+                let (low, high) = (least * (1.0 + NEAR / 2.0), most * (1.0 - NEAR / 2.0));
+                if low < high { is.clamp(low, high) } else { (least + most) / 2.0 }
+            })
+        };
+        let Printed { cs_share, coh_share, .. } = profile.printed;
+        Aim {
+            cs_share: cs_share.unwrap_or_else(|| within(shown.cs_share, nearest.map(|of| of.cs_share))),
+            coh_share: coh_share.unwrap_or_else(|| within(shown.coh_share, nearest.map(|of| of.coh_share))),
+        }
+    };
+    moved(draw, steps, |shown| off(profile, shown), aim, measure)
+}
+
+/// Moves section and think time until a run is nowhere off. `aim` says once, of the first run, what the shares are moved to.
+fn moved<E>(
+    mut draw: Draw,
+    steps: u32,
+    off: impl Fn(&Shown) -> f64,
+    aim: impl Fn(&Shown) -> Aim,
+    mut measure: impl FnMut(&Draw) -> Result<Shown, E>,
+) -> Result<Option<Fitted>, E> {
+    let mut first: Option<Aim> = None;
     let mut solver: Option<Solver> = None;
     let mut nearest: Option<Fitted> = None;
     for step in 0..steps {
         let shown = measure(&draw)?;
-        let fitted = Fitted { draw, shown, off: off_in(profile, ranges, &shown) };
+        let fitted = Fitted { draw, shown, off: off(&shown) };
+        let aim = *first.get_or_insert_with(|| aim(&shown));
         if fitted.off == 0.0 {
             return Ok(Some(fitted));
         }
@@ -289,6 +332,37 @@ mod tests {
         let fitted = fitted.unwrap().unwrap();
         assert!((3..10).contains(&runs) && fitted.off > 0.5, "{runs} {fitted:?}");
         assert_eq!(off(&profile, &world(&fitted.draw)), fitted.off);
+    }
+
+    #[test]
+    fn a_draw_is_moved_where_the_world_is_another_one() {
+        let profile = profile();
+        let found = fit(&profile, source(2), 20, |draw| Ok::<_, ()>(world(draw))).unwrap().unwrap().draw;
+        // Waking costs more there, so that the draw as it is shows too much overhead.
+        let dearer = |draw: &Draw| {
+            let section = draw.section_cycles as f64 + 100.0 * f64::from(draw.section_lines);
+            let overhead = 3000.0 + 6000.0 / f64::from(draw.locks);
+            let period = section + overhead + draw.think_cycles as f64;
+            Shown {
+                cs_share: section / period,
+                coh_share: overhead / period,
+                rate: 1000.0 / period,
+                ..Shown::default()
+            }
+        };
+        assert!(off(&profile, &dearer(&found)) > 0.0);
+        let again = refit(&profile, found, 20, |draw| Ok::<_, ()>(dearer(draw))).unwrap().unwrap();
+        assert_eq!(again.off, 0.0);
+        let Draw { section_cycles, think_cycles, .. } = again.draw;
+        assert_eq!(again.draw, Draw { section_cycles, think_cycles, ..found }, "nothing else is moved");
+        // What it shows already is left as it is, and a share without a printed value is moved into its range alone.
+        let same = refit(&profile, found, 20, |draw| Ok::<_, ()>(world(draw))).unwrap().unwrap();
+        assert_eq!(same.draw, found);
+        let mut open = profile.clone();
+        open.printed = Printed { cs_share: None, coh_share: None, ..profile.printed };
+        open.ranges[0].coh_share = Range { least: 0.27, most: 0.35 };
+        let shown = refit(&open, found, 20, |draw| Ok::<_, ()>(dearer(draw))).unwrap().unwrap().shown;
+        assert!(open.ranges[0].coh_share.contains(shown.coh_share), "{shown:?}");
     }
 
     #[test]

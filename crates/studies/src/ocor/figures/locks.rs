@@ -149,6 +149,8 @@ mod tests {
                 cycles: 1000 * (100 + 10 * case.kind as u64 - case.network as u64),
                 threads: case.threads(),
                 account: Default::default(),
+                calls: Default::default(),
+                times: None,
                 packets: 0,
                 lock_packets: 0,
                 longest: [0; 2],

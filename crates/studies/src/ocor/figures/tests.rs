@@ -17,7 +17,7 @@ fn profile(name: &str) -> Profile {
     Profile { name: name.to_owned(), ..Profile::from_toml(text, "bodytrack.toml").unwrap() }
 }
 
-fn figures(cycles: u64, overhead: u64, window: Option<Window>) -> Figures {
+pub(in crate::ocor) fn figures(cycles: u64, overhead: u64, window: Option<Window>) -> Figures {
     let account = Account {
         acquisitions: 1920,
         entered_spinning: 500,
@@ -32,12 +32,14 @@ fn figures(cycles: u64, overhead: u64, window: Option<Window>) -> Figures {
     Figures {
         cycles,
         threads: 64,
+        calls: account.clone(),
         account,
         packets: 50_000,
         lock_packets: 4000,
         longest: [80, 900],
         flit_hops: 1,
         active: 64 * cycles,
+        times: None,
         window,
     }
 }
@@ -74,8 +76,9 @@ fn drawn() -> Vec<Figure> {
     }
     let [(_, off), (_, on)] = &arms;
     let mut results = Results::new(samples, &profiles);
-    (results.window, results.routers) = (off.window.as_ref().zip(on.window.as_ref()), Some(15));
-    all(&results, None, &[RealPair { case: real::cases(false)[0], off, on }], &[])
+    let windows = [off, on, on].map(|of| of.window.as_ref().unwrap());
+    (results.window, results.routers) = (Some(windows), Some(15));
+    all(&results, &results, None, &[RealPair { case: real::cases(false)[0], off, on }], &[], &[])
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use super::paper::FIGURE_15;
 use crate::Interval;
 use crate::kit::figure::{line, printed};
-use crate::kit::{over_draws, over_programs};
+use crate::kit::{Tornado, over_draws, over_programs};
 use crate::ocor::open;
 use crate::ocor::results::{Pair, Results, coh};
-use crate::page::Figure;
+use crate::page::{Drawing, Figure};
 use baton_plot::Lines;
 
 const Y: &str = "reduction of competition overhead, %";
@@ -63,6 +63,53 @@ fn levels(results: &Results<'_>) -> Option<Figure> {
             .named("figure-16")
             .noted("The paper's curves are not in its text: they grow, then saturate, and 8 levels were chosen."),
     )
+}
+
+/// With another title.
+fn titled(mut figure: Figure, title: &str) -> Figure {
+    if let Drawing::Spans(spans) = &mut figure.drawing {
+        title.clone_into(&mut spans.title);
+    }
+    figure
+}
+
+/// The same on crowds with meetings, where an order can change something: by threads, by levels, and what the figures hang on.
+pub(super) fn on_crowds(crowd: &Results<'_>) -> Vec<Figure> {
+    let at = |group: &str, place: &str| {
+        let pairs = if place.is_empty() { crowd.main() } else { crowd.of(group, place) };
+        over_programs(&pairs, coh)
+    };
+    let lines = |group: &str, title: &str, x: &str, file, places: &[(&str, &str)]| {
+        at(group, places[0].1)?;
+        let series = line("order at the home", places.iter().map(|(_, place)| at(group, place)).collect::<Vec<_>>());
+        let names = Some(places.iter().map(|(name, _)| (*name).to_owned()).collect());
+        let (title, x, y) = (title.to_owned(), x.to_owned(), Y.to_owned());
+        Some(Figure::from(Lines { title, x, y, names, series: vec![series] }).named(file))
+    };
+    let threads = [("4", "4"), ("16", "16"), ("32", "32"), ("64", "")];
+    let levels =
+        [("1", "1"), ("2", "2"), ("4", "4"), ("8", ""), ("16", "16"), ("32", "32"), ("64", "64"), ("128", "128")];
+    let x = "mean reduction of competition overhead of crowds with meetings, order at the home, %";
+    let usual = over_programs(&crowd.main(), coh).map(|usual| usual.mean);
+    let items = open::crowd_items();
+    let tornado = Tornado { items: &items, samples: crowd, value: coh };
+    [
+        lines(
+            "threads",
+            "Crowds with meetings: less overhead by threads",
+            "threads, and cores",
+            "crowd-threads",
+            &threads,
+        ),
+        lines("levels", "Crowds with meetings: less overhead by levels", "levels of priority", "crowd-levels", &levels),
+        tornado.figure(x, usual, &[(HEADLINE, "paper, 25 programs")]).map(|figure| Figure {
+            file: Some("crowd-tornado"),
+            ..titled(figure, "Crowds with meetings: what the reduction hangs on")
+        }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Effects of what is left open on the headline, the greatest first.

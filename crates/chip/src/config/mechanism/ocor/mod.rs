@@ -209,13 +209,16 @@ choice! {
         HolderFirst = "holder-first",
         /// Tries by how long their threads have waited, sleep included, in the place of what is left of them.
         OldestFirst = "oldest-first",
+        /// Releases as above, then tries by what is left of them, the most first: a control, which must do harm where the paper's order
+        /// of tries helps.
+        Reversed = "reversed",
     }
 }
 
 impl Rule {
     /// Some packets go before all tries.
     pub fn has_urgent(self) -> bool {
-        matches!(self, Rule::ReleaseFirst | Rule::HolderFirst)
+        matches!(self, Rule::ReleaseFirst | Rule::HolderFirst | Rule::Reversed)
     }
 
     /// The hardware must know which threads hold a lock: a register more, written when one is taken and released.

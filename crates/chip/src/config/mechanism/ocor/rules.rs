@@ -38,6 +38,9 @@ impl Annotator for Ocor {
         let wake = |hint| mark(if self.wake_up_last { self.levels } else { 0 }, hint);
         match (request, self.wake_up) {
             (LockRequest::Try(hint, waited), _) if self.rule == Rule::OldestFirst => mark(age(waited, self), hint),
+            (LockRequest::Try(hint, _), _) if self.rule == Rule::Reversed => {
+                mark(self.levels - 1 - segment(hint.retries_left, self), hint)
+            }
             (LockRequest::Try(hint, _), _) => mark(segment(hint.retries_left, self), hint),
             (LockRequest::Release(_), _) if self.rule.has_urgent() => URGENT,
             (LockRequest::Release(hint), _) if self.mark_release => mark(0, hint),
@@ -194,6 +197,21 @@ mod tests {
             mark_of(LockRequest::Try(LockHint { retries_left: 1, progress: 0 }, waited).header(&ocor)).level
         };
         assert_eq!([0, 511, 512, 1023, 1024, 32_767, 32_768, u64::MAX].map(level), [7, 7, 6, 6, 5, 1, 0, 0]);
+    }
+
+    #[test]
+    fn the_reversed_rule_turns_the_order_of_tries_alone() {
+        let ocor = |rule| Ocor { rule, ..Ocor::default() };
+        let level = |rule, left| {
+            let hint = LockHint { retries_left: left, progress: 0 };
+            mark_of(LockRequest::Try(hint, 0).header(&ocor(rule))).level
+        };
+        assert_eq!([1, 16, 17, 128].map(|left| level(Rule::ReleaseFirst, left)), [0, 0, 1, 7]);
+        assert_eq!([1, 16, 17, 128].map(|left| level(Rule::Reversed, left)), [7, 7, 6, 0]);
+        let hint = LockHint { retries_left: 0, progress: 0 };
+        for other in [LockRequest::Release(hint), LockRequest::WakeUp(hint), LockRequest::Woken(hint)] {
+            assert_eq!(other.header(&ocor(Rule::Reversed)), other.header(&ocor(Rule::ReleaseFirst)), "{other:?}");
+        }
     }
 
     #[test]
