@@ -146,7 +146,7 @@ mod tests {
     fn a_test_program_is_named_as_cargo_names_it() {
         let path = Path::new("/target/debug/deps/same_history-0123456789abcdef");
         let command = of("baton-chip", path, true, true, Some("a_seed_is_a_history"));
-        assert_eq!(command, "cargo test -p baton-chip --test run same_history:: -- --exact a_seed_is_a_history");
+        assert_eq!(command, "cargo test -p baton-chip --test same_history -- --exact a_seed_is_a_history");
         let path = Path::new("/target/release/deps/baton_cli-0123456789abcdef");
         assert_eq!(of("baton-cli", path, false, false, None), "cargo test --release -p baton-cli --bins");
     }

@@ -29,7 +29,7 @@ pub fn site(thread: &Thread, at: usize) -> SiteId {
 #[cold]
 fn new(thread: &Thread, at: u64) -> SiteId {
     // The same file at the same place as before: its sites have their numbers.
-    if let Some(id) = modules::know(at).and_then(|module| TABLE.restore(at, aside(at, module))) {
+    if let Some(id) = modules::know(at).and_then(|module| TABLE.restore(at, elsewhere(at, module))) {
         return id;
     }
     number(thread, at, &[at])
@@ -50,13 +50,13 @@ fn number(thread: &Thread, key: u64, stack: &[u64]) -> SiteId {
 }
 
 /// Under what a site stands while its object file is not loaded. Code addresses have 48 bits, numbers of modules fewer than 15.
-fn aside(address: u64, module: u32) -> u64 {
+fn elsewhere(address: u64, module: u32) -> u64 {
     address | u64::from(module + 1) << 48
 }
 
 /// An object file was unloaded: what is called from its place from now on is another one's.
 pub(super) fn unloaded(place: core::ops::Range<u64>, module: u32) {
-    TABLE.set_aside(|address| place.contains(&address).then(|| aside(address, module)));
+    TABLE.file_under(|address| place.contains(&address).then(|| elsewhere(address, module)));
 }
 
 #[cold]

@@ -146,16 +146,10 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
     let mut replayability = walked.replayability;
     replayability.lost = trace.losses.iter().map(|loss| loss.events).sum();
     replayability.dynamic = stores.left;
-    let locks = walked.objects.locks.iter().zip(&lines).map(|(lock, lines)| LockSpec {
-        address: lock.address,
-        acquisitions: lock.acquisitions,
-        spins: lock.spins,
-        lines: *lines,
-    });
     Program {
         threads,
         stores: stores.stores,
-        locks: locks.collect(),
+        locks: walked.objects.locks.iter().zip(&lines).map(lock_spec).collect(),
         rwlocks: walked.objects.rwlocks,
         semaphores: walked.semaphores.initial(&walked.objects.semaphores),
         barriers: std::mem::take(&mut walked.objects.meetings),
@@ -168,6 +162,10 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
         around,
         notes,
     }
+}
+
+fn lock_spec((lock, &lines): (&objects::LockBook, &crate::program::Lines)) -> LockSpec {
+    LockSpec { address: lock.address, acquisitions: lock.acquisitions, spins: lock.spins, lines }
 }
 
 /// What recording an event took, as it was measured or as it is assumed.

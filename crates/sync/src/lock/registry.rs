@@ -263,7 +263,10 @@ mod tests {
         for lock in LOCKS {
             assert_eq!(visit::<Native, _>(lock.name, Name), Ok(lock.name));
             assert_eq!(LOCKS.iter().filter(|other| other.name == lock.name).count(), 1);
-            assert_eq!(visit_posix::<Native, _>(lock.name, Name), Ok((lock.name, lock.timed)));
+            match (lock.posix, visit_posix::<Native, _>(lock.name, Name)) {
+                (Posix::Yes, found) => assert_eq!(found, Ok((lock.name, lock.timed))),
+                (Posix::No(why), refused) => assert!(refused.unwrap_err().to_string().contains(why)),
+            }
             assert!(!lock.what.is_empty() && !lock.source.is_empty());
         }
         let unknown = visit::<Native, _>("msc", Name).unwrap_err().to_string();

@@ -178,7 +178,7 @@ unsafe impl<M: Machine> RawLock<M> for SpinParkGranted<M> {
         try_lock: true,
         timed: true,
         hints: true,
-        posix: Posix::Yes,
+        posix: Posix::No("a waiter that is cancelled at any instruction can leave a grant behind that no thread takes"),
         general: false,
         waits: Waits::Fixed(Wait::SpinPark(SPIN_TRIES)),
         counted: Counted { instructions: 27.0, accesses: 2 },

@@ -58,7 +58,7 @@ fn lives(mut loaded: Vec<(u64, Module)>, mut unloaded: Vec<(u64, Address, Addres
         while let Some((time, from, to)) = gone.next_if(|gone| gone.0 <= time) {
             end(&mut all, &mut living, time, from, to);
         }
-        // Told twice by threads that met it at one time.
+        // Threads that met it at one time define it twice.
         if living.iter().any(|&at| Module { life: all[at].life, ..module.clone() } == all[at]) {
             continue;
         }

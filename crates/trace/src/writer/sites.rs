@@ -71,7 +71,7 @@ impl<const SLOTS: usize> SiteTable<SLOTS> {
 
     /// Has every entry stand under another address that `as_other` names one for. It keeps its place and number, and
     /// [`SiteTable::number`] no longer finds it, until [`SiteTable::restore`].
-    pub fn set_aside(&self, as_other: impl Fn(Address) -> Option<Address>) {
+    pub fn file_under(&self, as_other: impl Fn(Address) -> Option<Address>) {
         for slot in &self.slots {
             let address = slot.load(Ordering::Relaxed);
             if let Some(other) = (address != 0).then(|| as_other(address)).flatten() {
@@ -112,17 +112,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_aside_is_new_and_found_again_when_it_is_restored() {
+    fn what_is_file_under_is_new_and_found_again_when_it_is_restored() {
         let table = SiteTable::<64>::new();
         let numbers = [0x1000, 0x2000, 0x3000].map(|address| match table.number(address) {
             SiteAnswer::New(number) => number,
             other => panic!("{other:?}"),
         });
-        let aside = |address: u64| address | 7 << 48;
-        table.set_aside(|address| (address < 0x3000).then(|| aside(address)));
+        let elsewhere = |address: u64| address | 7 << 48;
+        table.file_under(|address| (address < 0x3000).then(|| elsewhere(address)));
         assert_eq!([0x1000, 0x2000, 0x3000].map(|address| table.known(address)), [None, None, Some(numbers[2])]);
         assert!(matches!(table.number(0x2000), SiteAnswer::New(other) if !numbers.contains(&other)));
-        assert_eq!(table.restore(0x1000, aside(0x1000)), Some(numbers[0]));
+        assert_eq!(table.restore(0x1000, elsewhere(0x1000)), Some(numbers[0]));
         assert_eq!((table.known(0x1000), table.restore(0x1000, 8)), (Some(numbers[0]), None));
     }
 

@@ -27,8 +27,8 @@ impl Ocor {
 
     /// The arbiters of a home: the one of the port before it, over that port's `channels`, and the one over the requests that wait.
     pub fn home_hardware(&self, channels: u32) -> Hardware {
-        let places = self.places;
-        let counter = u32::BITS - self.passes.leading_zeros();
+        let places = self.home.places;
+        let counter = u32::BITS - self.home.passes.leading_zeros();
         // Only requests for the line at hand are compared.
         let enable = self.enable(places) + places;
         // Who came before whom: a bit a pair. The first is the one that none before it is chosen with.
@@ -77,6 +77,7 @@ fn bits(n: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::HomeArbiter;
     use super::*;
 
     #[test]
@@ -85,7 +86,7 @@ mod tests {
         let router = Ocor::default().router_hardware(5, 6);
         assert_eq!((router.gates, router.flip_flops), (6970, 540));
         let line = |places| {
-            let Hardware { gates, flip_flops, depth } = Ocor { places, ..Ocor::default() }.home_hardware(6);
+            let Hardware { gates, flip_flops, depth } = Ocor { home: HomeArbiter { places, passes: 255 }, ..Ocor::default() }.home_hardware(6);
             let thousands = |n: u32| if n < 1000 { n.to_string() } else { format!("{},{:03}", n / 1000, n % 1000) };
             format!("| {places} | {} | {} | {depth} |", thousands(gates), thousands(flip_flops))
         };

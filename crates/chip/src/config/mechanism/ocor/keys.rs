@@ -24,14 +24,14 @@ macro_rules! key {
             |o, value| o.$field = $type::named(&text(value)).unwrap_or_default())
     };
     // Beside the paper: told only where it differs from the paper's placement, or means something.
-    (beside $path:literal, $field:ident, $kind:expr, $what:literal, |$o:ident| $get:expr, |$value:ident| $set:expr) => {
+    (beside $path:literal, $($field:ident).+, $kind:expr, $what:literal, |$o:ident| $get:expr, |$value:ident| $set:expr) => {
         Key {
             path: $path, kind: $kind, fixed: Need::No, coherent: Need::May, what: $what,
             get: |_, chip| {
                 let $o = &chip.coherent.as_ref()?.mechanisms.ocor;
-                ($o.place != Place::Network || $o.$field != Ocor::default().$field).then(|| $get)
+                ($o.place != Place::Network || $o.$($field).+ != Ocor::default().$($field).+).then(|| $get)
             },
-            set: |_, chip, $value| of(chip).$field = $set,
+            set: |_, chip, $value| of(chip).$($field).+ = $set,
         }
     };
     (@ $path:literal, $kind:expr, $what:literal, |$o:ident| $get:expr, |$m:ident, $value:ident| $set:expr) => {
@@ -58,12 +58,12 @@ pub(in crate::config) const KEYS: &[Key] = &[
     key!(beside "ocor.where", place, ValueKind::Choice(Place::NAMES),
         "who goes by the marks: routers, homes with the ports before them, or both; or a bound that no hardware reaches",
         |o| Value::Text(o.place.name().into()), |value| Place::named(&text(value)).unwrap_or_default()),
-    key!(beside "ocor.places", places, ValueKind::Count(1, MAX_PLACES as u64),
+    key!(beside "ocor.places", home.places, ValueKind::Count(1, MAX_PLACES as u64),
         "requests for one line that a home compares; later ones stand behind them in order of arrival",
-        |o| Value::Whole(o.places.into()), |value| whole(value) as u32),
-    key!(beside "ocor.passes", passes, ValueKind::Count(1, 65_535),
+        |o| Value::Whole(o.home.places.into()), |value| whole(value) as u32),
+    key!(beside "ocor.passes", home.passes, ValueKind::Count(1, 65_535),
         "times that a waiting request is passed at its home before it goes first",
-        |o| Value::Whole(o.passes.into()), |value| whole(value) as u32),
+        |o| Value::Whole(o.home.passes.into()), |value| whole(value) as u32),
     key!(count "ocor.tries", tries, 1, 65_536, "tries before a thread sleeps, which the levels divide"),
     key!(count "ocor.levels", levels, 1, 128, "segments of the tries that are left, each a priority; wake-ups have one more"),
     key!(count "ocor.progress_levels", progress_levels, 0, 65_536,

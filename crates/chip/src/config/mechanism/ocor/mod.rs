@@ -60,6 +60,15 @@ pub const VARIANTS: &[Variant] = &[
 /// The most requests that a home's arbiter compares.
 pub const MAX_PLACES: u32 = 32;
 
+/// What goes by the marks at a home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HomeArbiter {
+    /// Requests for one line that are compared.
+    pub places: u32,
+    /// Times that a request is passed before it goes first.
+    pub passes: u32,
+}
+
 /// OCOR on a chip. The default is off, with the paper's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ocor {
@@ -72,10 +81,8 @@ pub struct Ocor {
     pub rule: Rule,
     /// Who goes by the marks.
     pub place: Place,
-    /// Requests that a home compares for one line.
-    pub places: u32,
-    /// Times that a request is passed at its home before it goes first.
-    pub passes: u32,
+    /// What a home's arbiter has.
+    pub home: HomeArbiter,
     /// Tries that a thread has before it sleeps, as the interfaces take it: what they divide into segments.
     pub tries: u32,
     /// Segments of remaining tries; each is a level. 1: rule 3 is off.
@@ -115,8 +122,7 @@ impl Default for Ocor {
             heeded: true,
             rule: Rule::Paper,
             place: Place::Network,
-            places: MAX_PLACES,
-            passes: 255,
+            home: HomeArbiter { places: MAX_PLACES, passes: 255 },
             tries: 128,
             levels: 8,
             progress_levels: 8,

@@ -80,7 +80,7 @@ impl Annotator for Ocor {
     }
 
     fn home_order(&self) -> Option<HomeOrder> {
-        let order = HomeOrder { places: self.places, passes: self.passes, ranked_first: self.marked_first };
+        let order = HomeOrder { places: self.home.places, passes: self.home.passes, ranked_first: self.marked_first };
         let unbounded = HomeOrder { places: u32::MAX, passes: u32::MAX, ..order };
         let heeded = self.enabled && self.heeded && self.place.has_homes();
         heeded.then_some(if self.place == Place::Oracle { unbounded } else { order })
@@ -149,6 +149,7 @@ fn progress(completed: u32, ocor: &Ocor) -> u16 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::HomeArbiter;
     use super::*;
 
     fn mark_of(header: Header) -> Mark {
@@ -251,7 +252,7 @@ mod tests {
 
     #[test]
     fn who_goes_by_the_marks_is_chosen() {
-        let on = Ocor { enabled: true, places: 8, passes: 3, ..Ocor::default() };
+        let on = Ocor { enabled: true, home: HomeArbiter { places: 8, passes: 3 }, ..Ocor::default() };
         let of = |place| {
             let ocor = Ocor { place, ..on };
             let network = ocor.routers(baton_noc::Config::default(), &mut || 5);

@@ -1,0 +1,156 @@
+//! Conditions, barriers and semaphores: what a wait waits for.
+
+use super::{END, LOCK, MODE, SITE, START, acquire, chip, program, release, request, trace};
+use baton_replay::compile::{Probes, compile};
+use baton_replay::program::Op;
+use baton_replay::scale::{self, ScaleError};
+use baton_replay::{Ask, predict};
+use baton_trace::{How, WakeReason, What};
+
+#[test]
+fn a_condition_wait_is_a_token_of_its_signal() {
+    let condition = 128;
+    let program = program(&[
+        (0, 0, START),
+        (0, 1, START),
+        (10, 0, acquire()),
+        (20, 0, What::CondWait { condition, site: SITE }),
+        (21, 0, What::CondMutex { mutex: 64 }),
+        (22, 0, release()),
+        (100, 1, acquire()),
+        (110, 1, What::CondSignal { condition, site: SITE }),
+        (120, 1, release()),
+        (150, 0, What::CondWake { condition, reason: WakeReason::Woken }),
+        (160, 0, acquire()),
+        (200, 0, release()),
+        (300, 0, What::CondWait { condition, site: SITE }),
+        (301, 0, release()),
+        (900, 0, What::CondWake { condition, reason: WakeReason::TimedOut }),
+        (901, 0, acquire()),
+        (910, 0, release()),
+        (911, 0, END),
+        (911, 1, END),
+    ]);
+    let waiter = &program.threads[0].ops.to_vec();
+    let at = waiter.iter().position(|op| *op == Op::TokenWait(0)).unwrap();
+    assert_eq!((waiter[at - 1], waiter[at + 1]), (Op::Unlock(0), Op::Lock(0)), "{waiter:?}");
+    assert!(program.threads[1].ops.to_vec().contains(&Op::TokenPost(0)));
+    assert!(waiter.iter().any(|op| matches!(op, Op::Delay(590..=610))), "a time-out is a delay: {waiter:?}");
+    assert_eq!(program.replayability.unmatched_waits, 1, "the last wait released a lock that it did not hold");
+}
+
+#[test]
+fn what_cannot_be_replayed_is_counted() {
+    let condition = 128;
+    let lost = program(&[
+        (0, 0, START),
+        (10, 0, What::TryFail { lock: LOCK, mode: MODE, site: SITE }),
+        (20, 0, request()),
+        (30, 0, What::Timeout { lock: LOCK, mode: MODE }),
+        (40, 0, acquire()),
+        (50, 0, What::CondWait { condition, site: SITE }),
+        (51, 0, release()),
+        (90, 0, What::CondWake { condition, reason: WakeReason::Woken }),
+        (91, 0, acquire()),
+        (99, 0, release()),
+        (5, 1, acquire()),
+        (6, 1, release()),
+        (100, 0, END),
+    ]);
+    let told = &lost.replayability;
+    assert_eq!((told.failed_tries, told.expired_waits, told.unmatched_waits, told.from_outside), (1, 1, 1, 1));
+    assert!(told.share() > 0.3);
+}
+
+#[test]
+fn barriers_semaphores_and_families_are_replayed() {
+    let (barrier, semaphore) = (256, 512);
+    let mut events = vec![
+        (0, 0, START),
+        (1, 0, What::Init { sort: baton_trace::Waitable::Barrier, address: barrier, site: SITE }),
+        (1, 0, What::Attribute { address: barrier, value: 2 }),
+        (2, 0, What::Init { sort: baton_trace::Waitable::Semaphore, address: semaphore, site: SITE }),
+        (2, 0, What::Attribute { address: semaphore, value: 1 }),
+        (5, 0, What::Create { site: SITE }),
+        (6, 0, What::Created { handle: 77, error: 0 }),
+        (7, 1, What::ThreadStart { handle: 77 }),
+    ];
+    for thread in 0..2 {
+        let t = 100 + 40 * u64::from(thread);
+        events.extend([
+            (t, thread, What::SemTake { semaphore, site: SITE }),
+            (t + 10, thread, What::SemPost { semaphore, site: SITE }),
+            (t + 50, thread, What::BarrierArrive { barrier, site: SITE }),
+            (t + 200, thread, What::BarrierLeave { barrier, serial: thread == 0 }),
+        ]);
+    }
+    events.extend([
+        (400, 1, What::ThreadEnd { handle: 77 }),
+        (350, 0, What::JoinBegin { handle: 77, site: SITE }),
+        (420, 0, What::JoinEnd { handle: 77, error: 0 }),
+    ]);
+    let trace = trace(&events);
+    let program = compile(&trace, &chip(), Probes::Kept);
+    assert_eq!((&program.barriers, &program.semaphores), (&vec![2], &vec![1]));
+    assert!(
+        program.threads[0].ops.to_vec().contains(&Op::Spawn(1))
+            && program.threads[0].ops.to_vec().contains(&Op::Join(1))
+    );
+    assert_eq!((program.threads[0].at.is_some(), program.threads[1].at), (true, None));
+    let ask = Ask { choices: Vec::new(), networks: Vec::new(), seeds: 1, cpus: None, threads: None };
+    let prediction = predict(&trace, &chip(), &ask, &|| {}).unwrap();
+    assert_eq!(prediction.results.len(), 1);
+    let depends = scale::to(program, 8).unwrap_err();
+    assert!(matches!(depends, ScaleError::Depends { .. }), "{depends}");
+}
+
+#[test]
+fn a_semaphore_that_signals_is_a_token_a_unit() {
+    let semaphore = 512;
+    let mut events = vec![
+        (0, 0, START),
+        (0, 1, START),
+        (1, 0, What::Init { sort: baton_trace::Waitable::Semaphore, address: semaphore, site: SITE }),
+        (1, 0, What::Attribute { address: semaphore, value: 1 }),
+        (10, 0, What::SemTake { semaphore, site: SITE }),
+        (20, 0, What::SemWait { semaphore, site: SITE }),
+        (300, 1, What::SemPost { semaphore, site: SITE }),
+        (310, 0, What::SemTaken { semaphore, how: How::OPAQUE }),
+    ];
+    events.extend([(400, 0, END), (400, 1, END)]);
+    let trace = trace(&events);
+    let program = compile(&trace, &chip(), Probes::Kept);
+    let steps = |thread: usize| -> Vec<Op> {
+        program.threads[thread].ops.iter().filter(|op| !matches!(op, Op::Work(_))).collect()
+    };
+    assert_eq!((steps(0), steps(1)), (vec![Op::TokenWait(0)], vec![Op::TokenPost(0)]), "the first unit was there");
+    let ask = Ask { choices: Vec::new(), networks: Vec::new(), seeds: 1, cpus: None, threads: None };
+    let prediction = predict(&trace, &chip(), &ask, &|| {}).unwrap();
+    assert!(prediction.check.replayed_ns.median >= 300, "the wait ends after the post");
+}
+
+#[test]
+fn a_meeting_that_nobody_left_holds_up_no_replay() {
+    let barrier = 256;
+    let mut events = vec![(0, 0, START), (0, 1, START)];
+    for (round, left) in [(100, true), (1000, false)] {
+        for thread in 0..2 {
+            events.push((round + u64::from(thread), thread, What::BarrierArrive { barrier, site: SITE }));
+        }
+        for thread in (0..2).filter(|_| left) {
+            // The first is back before the second has left.
+            let at = round + 10 + 40 * u64::from(thread);
+            events.push((at, thread, What::BarrierLeave { barrier, serial: thread == 0 }));
+        }
+    }
+    events.push((120, 0, What::BarrierArrive { barrier, site: SITE }));
+    events.push((160, 1, What::BarrierArrive { barrier, site: SITE }));
+    events.push((170, 0, What::BarrierLeave { barrier, serial: true }));
+    events.push((171, 1, What::BarrierLeave { barrier, serial: false }));
+    events.sort_by_key(|&(time, ..)| time);
+    let program = program(&events);
+    assert_eq!(program.barriers, [2], "never three, though three stood there between an arrival and a leaving");
+    for thread in &program.threads {
+        assert_eq!(thread.ops.iter().filter(|op| *op == Op::Meet(0)).count(), 2);
+    }
+}
