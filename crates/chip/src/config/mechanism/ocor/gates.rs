@@ -86,7 +86,8 @@ mod tests {
         let router = Ocor::default().router_hardware(5, 6);
         assert_eq!((router.gates, router.flip_flops), (6970, 540));
         let line = |places| {
-            let Hardware { gates, flip_flops, depth } = Ocor { home: HomeArbiter { places, passes: 255 }, ..Ocor::default() }.home_hardware(6);
+            let Hardware { gates, flip_flops, depth } =
+                Ocor { home: HomeArbiter { places, passes: 255 }, ..Ocor::default() }.home_hardware(6);
             let thousands = |n: u32| if n < 1000 { n.to_string() } else { format!("{},{:03}", n / 1000, n % 1000) };
             format!("| {places} | {} | {} | {depth} |", thousands(gates), thousands(flip_flops))
         };
