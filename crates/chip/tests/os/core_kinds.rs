@@ -55,6 +55,14 @@ fn took(chip: &Chip, core: u32, f: impl FnOnce() + 'static) -> u64 {
     took.take()
 }
 
+/// How long a thousand loads of one cell take on a core.
+fn thousand_hits(chip: &Chip, core: u32) -> u64 {
+    took(chip, core, || {
+        let cell = Owned::<Simulated, <Simulated as Machine>::Atomic<u64>>::new(Atomic::new(0));
+        (0..1000).for_each(|_| _ = cell.load(SeqCst));
+    })
+}
+
 #[test]
 fn a_chip_file_names_kinds_and_reads_back() {
     let chip = chip(&[]);
@@ -161,12 +169,7 @@ fn cores_differ_as_their_kinds_say() {
     assert_eq!(fences(4), 100 * fence);
     assert_eq!(fences(2), 100 * 90 * reference / 500_000_000);
     // Instructions between accesses go through a core's width.
-    let hits = |core| {
-        took(&chip, core, || {
-            let cell = Owned::<Simulated, <Simulated as Machine>::Atomic<u64>>::new(Atomic::new(0));
-            (0..1000).for_each(|_| _ = cell.load(SeqCst));
-        })
-    };
+    let hits = |core| thousand_hits(&chip, core);
     assert!(hits(0) < hits(4), "{} of 8 a cycle, {} of {}", hits(0), hits(4), chip.core.width);
     let one = self::chip(&["core.kind.big.width=1"]);
     assert!(
@@ -198,12 +201,7 @@ fn kinds_have_private_caches_of_their_own() {
     };
     // From the second walk on: misses again, or hits.
     assert!(walk(0, LINES) * 2 < walk(4, LINES), "{} in 128 KB, {} in 32", walk(0, LINES), walk(4, LINES));
-    let hits = |core| {
-        took(&chip, core, || {
-            let cell = Owned::<Simulated, <Simulated as Machine>::Atomic<u64>>::new(Atomic::new(0));
-            (0..1000).for_each(|_| _ = cell.load(SeqCst));
-        })
-    };
+    let hits = |core| thousand_hits(&chip, core);
     let slower = hits(2) - hits(4);
     assert!((999 * 7..1001 * 7 + 20).contains(&slower), "{slower} cycles more for 1,000 loads of 9 cycles, not 2");
 }

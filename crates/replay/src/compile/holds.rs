@@ -1,6 +1,6 @@
 //! Holds in which nothing else was recorded: how long they took. A few bytes each.
 
-use crate::ops::push;
+use super::varint;
 
 /// A hold in which nothing else was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,45 +15,26 @@ pub(crate) struct Hold {
 /// All of them.
 #[derive(Default)]
 pub(crate) struct Holds {
-    /// Lock and class, as a change from the hold before; ticks, and whether it is foreign. Seven bits of a number a byte.
+    /// Lock, as a change from the hold before, with whether it is foreign in the lowest bit; class, as such a change; ticks.
     bytes: Vec<u8>,
     before: (u32, u32),
-}
-
-fn number(bytes: &mut Vec<u8>, mut value: u128) {
-    while value >= 0x80 {
-        push(bytes, value as u8 | 0x80);
-        value >>= 7;
-    }
-    push(bytes, value as u8);
 }
 
 impl Holds {
     pub(crate) fn push(&mut self, hold: Hold) {
         let before = std::mem::replace(&mut self.before, (hold.lock, hold.class));
-        number(&mut self.bytes, u128::from(hold.lock ^ before.0));
-        number(&mut self.bytes, u128::from(hold.class ^ before.1));
-        number(&mut self.bytes, u128::from(hold.ticks) << 1 | u128::from(hold.foreign));
+        varint::write(&mut self.bytes, u64::from(hold.lock ^ before.0) << 1 | u64::from(hold.foreign));
+        varint::write(&mut self.bytes, u64::from(hold.class ^ before.1));
+        varint::write(&mut self.bytes, hold.ticks);
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Hold> + '_ {
-        let (mut bytes, mut before) = (self.bytes.iter(), (0, 0));
-        let mut number = move || {
-            let (mut value, mut shift) = (0u128, 0);
-            loop {
-                let byte = *bytes.next()?;
-                value |= u128::from(byte & 0x7f) << shift;
-                if byte < 0x80 {
-                    return Some(value);
-                }
-                shift += 7;
-            }
-        };
+        let (mut bytes, mut before) = (&*self.bytes, (0, 0));
         std::iter::from_fn(move || {
-            let (lock, class) = (number()? as u32 ^ before.0, number()? as u32 ^ before.1);
-            let ticks = number()?;
-            before = (lock, class);
-            Some(Hold { lock, ticks: (ticks >> 1) as u64, foreign: ticks & 1 != 0, class })
+            let (lock, class) = (varint::read(&mut bytes)?, varint::read(&mut bytes)?);
+            let foreign = lock & 1 != 0;
+            before = ((lock >> 1) as u32 ^ before.0, class as u32 ^ before.1);
+            Some(Hold { lock: before.0, ticks: varint::read(&mut bytes)?, foreign, class: before.1 })
         })
     }
 }

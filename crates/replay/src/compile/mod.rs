@@ -30,6 +30,7 @@ mod stalls;
 mod stores;
 mod tokens;
 mod track;
+mod varint;
 mod walk;
 
 use self::holds::Holds;

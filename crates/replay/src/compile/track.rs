@@ -1,7 +1,8 @@
-//! What a thread did, a few bytes a step: all of a recording's steps are in memory at one time. Numbers are written seven bits
-//! a byte, times as what has passed since the last gap.
+//! What a thread did, a few bytes a step: all of a recording's steps are in memory at one time. Times are written as what has
+//! passed since the last gap.
 
 use super::semaphores::Unit;
+use super::varint;
 use super::walk::Gap;
 use crate::ops::push;
 use crate::program::Op;
@@ -102,18 +103,10 @@ const AFTER_FOREIGN: u16 = 1 << 12;
 const CLASS: u16 = 1 << 13;
 const KIND: u8 = (1 << 5) - 1;
 
-fn number(bytes: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        push(bytes, value as u8 | 0x80);
-        value >>= 7;
-    }
-    push(bytes, value as u8);
-}
-
 fn write(bytes: &mut Vec<u8>, ended: &mut u64, step: Raw) {
     let mut put = |kind, value| {
         push(bytes, kind);
-        number(bytes, value);
+        varint::write(bytes, value);
     };
     match step {
         Raw::Gap(gap) => write_gap(bytes, ended, &gap),
@@ -127,8 +120,8 @@ fn write(bytes: &mut Vec<u8>, ended: &mut u64, step: Raw) {
         Raw::Away(ticks) => put(AWAY, ticks),
         Raw::Site(lock, place, time) => {
             put(SITE, u64::from(lock));
-            number(bytes, u64::from(place));
-            number(bytes, time.wrapping_sub(*ended));
+            varint::write(bytes, u64::from(place));
+            varint::write(bytes, time.wrapping_sub(*ended));
         }
         Raw::CpuTime(ns) => put(CPU_TIME, ns),
     }
@@ -153,9 +146,9 @@ fn write_gap(bytes: &mut Vec<u8>, ended: &mut u64, gap: &Gap) {
     let [low, high] = head.to_le_bytes();
     push(bytes, low);
     push(bytes, high);
-    number(bytes, gap.to.wrapping_sub(gap.from));
+    varint::write(bytes, gap.to.wrapping_sub(gap.from));
     for value in parts.into_iter().filter_map(|(_, part)| part) {
-        number(bytes, value);
+        varint::write(bytes, value);
     }
     *ended = gap.to;
 }
@@ -195,15 +188,7 @@ impl Reader<'_> {
     }
 
     fn number(&mut self) -> Option<u64> {
-        let (mut value, mut shift) = (0, 0);
-        loop {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(value);
-            }
-            shift += 7;
-        }
+        varint::read(&mut self.bytes)
     }
 
     fn gap(&mut self, low: u8) -> Option<Gap> {

@@ -188,7 +188,7 @@ fn a_phone_shows_measured_and_error() {
     assert_eq!(attribute(&dom, "hidden"), Some("spread|overhead"));
 }
 
-/// Writes the page where somebody can look at it: `BATON_PAGE=page.html cargo test -p baton-report --test page browser::`.
+/// Writes the page to a file, to be looked at: `BATON_PAGE=page.html cargo test -p baton-report --test page browser::`.
 #[test]
 fn the_page_can_be_kept() {
     let Some(path) = std::env::var_os("BATON_PAGE") else { return };

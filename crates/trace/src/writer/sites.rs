@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_file_under_is_new_and_found_again_when_it_is_restored() {
+    fn what_is_filed_elsewhere_is_new_and_found_again_when_it_is_restored() {
         let table = SiteTable::<64>::new();
         let numbers = [0x1000, 0x2000, 0x3000].map(|address| match table.number(address) {
             SiteAnswer::New(number) => number,
