@@ -10,6 +10,7 @@
 //! | [`cell`] | what can stand in an atomic cell, and the cell's and slot's contracts |
 //! | [`wait`] | wait policies, deadlines |
 //! | [`device`] | devices, for machines that have some: an extension of [`Machine`] |
+//! | [`queues`] | the protocol of CAF's queue device |
 //! | [`local`] | storage of a guest thread |
 //! | [`memory`] | guest memory: [`Owned`] values with the layout they have on the host |
 //! | [`native`] | the machine that this program runs on |
@@ -22,6 +23,7 @@ pub mod discover;
 pub mod local;
 pub mod memory;
 pub mod native;
+pub mod queues;
 pub mod wait;
 
 pub use cell::{Atomic, Slot, Word};
