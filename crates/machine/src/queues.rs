@@ -263,12 +263,8 @@ mod tests {
     #[test]
     fn what_is_asked_arrives_as_it_was_sent() {
         let queue = QueueId(0x8001_0007);
-        let modes = [
-            Mode::Block,
-            Mode::Try,
-            Mode::TakeCredits(Direction::Enqueue),
-            Mode::TakeCredits(Direction::Dequeue),
-        ];
+        let modes =
+            [Mode::Block, Mode::Try, Mode::TakeCredits(Direction::Enqueue), Mode::TakeCredits(Direction::Dequeue)];
         let operands = modes.map(|mode| Operand { queue, priority: 5, mode });
         let all = [
             QueueRequest::Allocate { entries: 128, queues: 16, enqueue_credits: true, dequeue_credits: false },
@@ -279,7 +275,8 @@ mod tests {
             QueueRequest::Drain { cpu: 12 },
             QueueRequest::Enter { cpu: 12, domain: 3 },
         ];
-        let each = operands.map(|at| [QueueRequest::Enqueue { to: at, item: u64::MAX }, QueueRequest::Dequeue { from: at }]);
+        let each =
+            operands.map(|at| [QueueRequest::Enqueue { to: at, item: u64::MAX }, QueueRequest::Dequeue { from: at }]);
         for request in all.into_iter().chain(each.into_iter().flatten()) {
             assert_eq!(QueueRequest::from_words(request.to_words()), Some(request));
         }

@@ -7,6 +7,7 @@
 //! | [`settings`] | the keys of a kind, read into a type of its own |
 //! | [`mailbox`] | the simplest one: boxes of words that block when full or empty |
 //! | [`alarm`] | interrupts a CPU at a time |
+//! | [`qmd`] | CAF's queue management device |
 //!
 //! **A new kind is one file here and a word in the registry below.** The file has a constant `KIND`.
 
@@ -63,6 +64,19 @@ pub struct DeviceKind {
     pub keys: &'static [OwnKey],
     /// Makes one from the values of these keys.
     pub make: fn(&Settings) -> Box<dyn Device>,
+    /// What of these values does not go with the requests that a thread may have under way (`device.outstanding`).
+    pub misfit: fn(&Settings, u32) -> Option<SettingMisfit>,
+}
+
+/// A value of a kind's key that does not go with the rest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingMisfit {
+    /// The key's name.
+    pub name: &'static str,
+    /// The value.
+    pub is: String,
+    /// What was expected.
+    pub expected: String,
 }
 
 /// The modules of these names, the list of their kinds, and what `device.kind` may be.
@@ -82,4 +96,5 @@ macro_rules! kinds {
 kinds! {
     mailbox,
     alarm,
+    qmd,
 }

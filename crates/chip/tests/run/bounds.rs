@@ -35,7 +35,11 @@ fn beside(path: &str) -> Vec<&str> {
         "network.clock_hz" => vec!["core.clock_hz=100000000000"],
         "network.latency.vc_alloc" => vec!["network.pipeline=nonspeculative"],
         _ if path.starts_with("device.") => {
-            let kind = if path.starts_with("device.alarm.") { "device.kind=alarm" } else { "device.kind=mailbox" };
+            let kind = match path {
+                _ if path.starts_with("device.alarm.") => "device.kind=alarm",
+                _ if path.starts_with("device.qmd.") => "device.kind=qmd",
+                _ => "device.kind=mailbox",
+            };
             let link = match path.ends_with(".flits") {
                 true => ["device.link=network", "device.flits=8"],
                 false => ["device.link=dedicated", "device.way=8"],

@@ -5,7 +5,7 @@ use crate::config::chip::Chip;
 use crate::config::coherent::{Placement, Topology};
 use crate::config::device::{Devices, Link};
 use crate::config::keys::KEYS;
-use crate::peripheral::KINDS;
+use crate::peripheral::{KINDS, SettingMisfit};
 use baton_units::Hertz;
 
 /// Checks what kinds have of their own: the kind is there, and each value goes with the rest of the chip.
@@ -31,12 +31,29 @@ fn check_own(devices: &Devices, chip: &Chip) -> Fits {
     Ok(())
 }
 
+/// Checks what each kind's values must be.
+fn check_kinds(devices: &Devices) -> Fits {
+    if devices.missing().is_some() {
+        return Ok(());
+    }
+    for one in devices.each() {
+        let Some(SettingMisfit { name, is, expected }) = (one.kind.misfit)(&one.settings, devices.outstanding) else {
+            continue;
+        };
+        let path = format!("device.{}.{name}", one.kind.name);
+        let key = KEYS.iter().find(|key| key.path == path).map_or("device.kind", |key| key.path);
+        ensure(false, key, is, expected)?;
+    }
+    Ok(())
+}
+
 /// Checks what must fit together.
 pub(super) fn check(devices: &Devices, chip: &Chip) -> Fits {
     let kinds = devices.kind.split_whitespace().count();
     let expected = format!("one kind for all, or one for each of device.count, {}", devices.count);
     ensure(kinds == 1 || kinds == devices.count as usize, "device.kind", format!("\"{}\"", devices.kind), expected)?;
     check_own(devices, chip)?;
+    check_kinds(devices)?;
     let (clock, core) = (devices.all.clock, chip.core.clock);
     ensure(clock <= core, "device.clock_hz", clock.0, format!("at most core.clock_hz, {}", core.0))?;
     let given = |here: bool| if here { "given" } else { "missing" };

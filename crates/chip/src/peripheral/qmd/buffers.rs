@@ -1,0 +1,305 @@
+//! Request buffers and the scheduler that picks one a cycle (section 3.2).
+//!
+//! There is a buffer for enqueues and one for dequeues, for each priority. With [`Sharing::Context`] each of them is one virtual
+//! buffer a context, picked by turns; with [`Sharing::All`] it is one for all contexts, in which a request that cannot be
+//! served holds up those of other contexts (the paper's figure 4).
+//!
+//! The head of the picked buffer is tried. If its queue is full, or empty, it stays and bars its buffer. A try that fails costs
+//! the cycle, or, with [`Retry::Free`], the scheduler knows beforehand and passes over it.
+
+use crate::peripheral::port::Request;
+use baton_machine::queues::{Direction, QueueRequest};
+use std::collections::VecDeque;
+
+/// Who shares a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// All contexts.
+    All,
+    /// Each context has one of its own.
+    Context,
+}
+
+/// How the scheduler picks among the buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schedule {
+    /// By turns.
+    RoundRobin,
+    /// By turns, and one of priority p as many times in a turn as p + 1.
+    Weighted,
+}
+
+/// What a request costs that is tried and cannot be served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// The engine's cycle.
+    Slot,
+    /// Nothing.
+    Free,
+}
+
+/// A request that waits.
+#[derive(Clone, Copy)]
+pub(super) struct Waiting {
+    pub(super) request: Request,
+    pub(super) asked: QueueRequest,
+    /// When it came, or the one before it in its buffer was served: what the timer counts from.
+    pub(super) since: u64,
+    /// It was tried, and its thread told why it waits.
+    pub(super) told: bool,
+}
+
+/// The requests of one direction and priority.
+struct Buffer {
+    direction: Direction,
+    /// Times in a turn.
+    weight: u32,
+    /// By context; one for all with [`Sharing::All`].
+    lines: Vec<VecDeque<Waiting>>,
+    /// Whose turn it is.
+    turn: usize,
+    /// Requests in all lines.
+    count: usize,
+}
+
+impl Buffer {
+    /// The line whose turn it is: the first from `turn` on that has requests.
+    fn pick(&self) -> Option<usize> {
+        let lines = self.lines.len();
+        let from = self.turn..self.turn + lines;
+        if self.count == 0 { None } else { from.map(|at| at % lines).find(|&line| !self.lines[line].is_empty()) }
+    }
+}
+
+/// A line that was picked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Picked {
+    buffer: usize,
+    line: usize,
+}
+
+/// The buffers that one engine is given requests from.
+pub(super) struct Buffers {
+    buffers: Vec<Buffer>,
+    sharing: Sharing,
+    priorities: u32,
+    /// Which buffer's turn it is, and how many picks are left of it.
+    turn: usize,
+    left: u32,
+}
+
+impl Buffers {
+    /// For these directions, with so many priorities.
+    pub(super) fn new(directions: &[Direction], priorities: u32, sharing: Sharing, schedule: Schedule) -> Buffers {
+        let weight = |priority: u32| if schedule == Schedule::Weighted { priority + 1 } else { 1 };
+        let buffer =
+            |direction, priority| Buffer { direction, weight: weight(priority), lines: Vec::new(), turn: 0, count: 0 };
+        let each = |&direction| (0..priorities).map(move |priority| buffer(direction, priority));
+        let buffers: Vec<Buffer> = directions.iter().flat_map(each).collect();
+        let left = buffers[0].weight;
+        Buffers { buffers, sharing, priorities, turn: 0, left }
+    }
+
+    /// Whether requests of this direction come here.
+    pub(super) fn takes(&self, direction: Direction) -> bool {
+        self.buffers.iter().any(|buffer| buffer.direction == direction)
+    }
+
+    /// Requests that wait.
+    pub(super) fn len(&self) -> usize {
+        self.buffers.iter().map(|buffer| buffer.count).sum()
+    }
+
+    /// The line of a context's requests of a direction and priority.
+    fn line(&mut self, direction: Direction, priority: u8, cpu: u32) -> Picked {
+        let priority = u32::from(priority).min(self.priorities - 1) as usize;
+        let first = self.buffers.iter().position(|buffer| buffer.direction == direction);
+        let buffer = first.expect("`takes` was asked") + priority;
+        let line = if self.sharing == Sharing::Context { cpu as usize } else { 0 };
+        let lines = &mut self.buffers[buffer].lines;
+        if lines.len() <= line {
+            lines.resize_with(line + 1, VecDeque::new);
+        }
+        Picked { buffer, line }
+    }
+
+    /// Requests in the line that this one would join.
+    pub(super) fn ahead(&mut self, direction: Direction, priority: u8, cpu: u32) -> usize {
+        let Picked { buffer, line } = self.line(direction, priority, cpu);
+        self.buffers[buffer].lines[line].len()
+    }
+
+    /// A request comes.
+    pub(super) fn push(&mut self, direction: Direction, priority: u8, waiting: Waiting) {
+        let Picked { buffer, line } = self.line(direction, priority, waiting.request.cpu);
+        let buffer = &mut self.buffers[buffer];
+        buffer.lines[line].push_back(waiting);
+        buffer.count += 1;
+    }
+
+    /// The buffer whose turn it is, among those with requests.
+    pub(super) fn pick(&self) -> Option<Picked> {
+        let buffers = self.buffers.len();
+        let from = if self.left == 0 { self.turn + 1 } else { self.turn };
+        (from..=from + buffers).map(|at| at % buffers).find_map(|buffer| {
+            let line = self.buffers[buffer].pick()?;
+            Some(Picked { buffer, line })
+        })
+    }
+
+    /// The pick counts: it is the next one's turn.
+    pub(super) fn turn(&mut self, Picked { buffer, line }: Picked) {
+        if buffer != self.turn || self.left == 0 {
+            (self.turn, self.left) = (buffer, self.buffers[buffer].weight);
+        }
+        self.left -= 1;
+        let lines = self.buffers[buffer].lines.len();
+        self.buffers[buffer].turn = (line + 1) % lines;
+    }
+
+    /// The head of a line.
+    pub(super) fn head(&mut self, Picked { buffer, line }: Picked) -> Option<&mut Waiting> {
+        self.buffers[buffer].lines[line].front_mut()
+    }
+
+    /// Takes the head of a line away: it is served. The next one is its buffer's head from `now` on.
+    pub(super) fn pop(&mut self, Picked { buffer, line }: Picked, now: u64) -> Option<Waiting> {
+        let buffer = &mut self.buffers[buffer];
+        let served = buffer.lines[line].pop_front()?;
+        buffer.count -= 1;
+        if let Some(next) = buffer.lines[line].front_mut() {
+            next.since = next.since.max(now);
+        }
+        Some(served)
+    }
+
+    /// So many picks that led to nothing, at once: whose turn it is afterwards.
+    pub(super) fn fail(&mut self, picks: u64) {
+        // The first brings the turn to a buffer with requests; from there on the turns come again after `round` picks.
+        let Some(first) = self.pick().filter(|_| picks > 0) else { return };
+        self.turn(first);
+        let weights = self.buffers.iter().filter(|buffer| buffer.count > 0).map(|buffer| u64::from(buffer.weight));
+        let round: u64 = weights.sum();
+        for buffer in &mut self.buffers {
+            let lines = buffer.lines.iter().filter(|line| !line.is_empty()).count() as u64;
+            let picks = (picks - 1) / round * u64::from(buffer.weight);
+            for _ in 0..picks.checked_rem(lines).unwrap_or(0) {
+                if let Some(line) = buffer.pick() {
+                    buffer.turn = (line + 1) % buffer.lines.len();
+                }
+            }
+        }
+        for _ in 0..(picks - 1) % round {
+            if let Some(next) = self.pick() {
+                self.turn(next);
+            }
+        }
+    }
+
+    /// Lines that have requests.
+    pub(super) fn lines(&self) -> usize {
+        self.buffers.iter().flat_map(|buffer| &buffer.lines).filter(|line| !line.is_empty()).count()
+    }
+
+    /// The heads of all lines that have requests.
+    pub(super) fn heads(&self) -> impl Iterator<Item = &Waiting> {
+        self.buffers.iter().flat_map(|buffer| &buffer.lines).filter_map(VecDeque::front)
+    }
+
+    /// Takes away all requests that `which` names, oldest of a line first.
+    pub(super) fn remove(
+        &mut self,
+        now: u64,
+        mut which: impl FnMut(&Waiting) -> bool,
+        mut removed: impl FnMut(Waiting),
+    ) {
+        for buffer in &mut self.buffers {
+            for line in &mut buffer.lines {
+                let before = line.len();
+                let head = line.front().map(|waiting| waiting.request);
+                line.retain(|waiting| {
+                    let goes = which(waiting);
+                    if goes {
+                        removed(*waiting);
+                    }
+                    !goes
+                });
+                buffer.count -= before - line.len();
+                if let Some(next) = line.front_mut().filter(|next| Some(next.request) != head) {
+                    next.since = next.since.max(now);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_machine::queues::{Operand, QueueId};
+
+    fn waiting(cpu: u32) -> Waiting {
+        let asked = QueueRequest::Dequeue { from: Operand::of(QueueId(0)) };
+        let request = Request { packet: cpu, op: 0, words: [0; 3], privileged: false, cpu };
+        Waiting { request, asked, since: 0, told: false }
+    }
+
+    /// Requests of these directions, priorities and contexts.
+    fn buffers(sharing: Sharing, schedule: Schedule, requests: &[(Direction, u8, u32)]) -> Buffers {
+        let mut buffers = Buffers::new(&[Direction::Enqueue, Direction::Dequeue], 3, sharing, schedule);
+        for &(direction, priority, cpu) in requests {
+            buffers.push(direction, priority, waiting(cpu));
+        }
+        buffers
+    }
+
+    fn picks(buffers: &mut Buffers, count: usize) -> Vec<(usize, usize)> {
+        let one = |_| {
+            let picked = buffers.pick().expect("there are requests");
+            buffers.turn(picked);
+            (picked.buffer, picked.line)
+        };
+        (0..count).map(one).collect()
+    }
+
+    use Direction::{Dequeue, Enqueue};
+
+    #[test]
+    fn buffers_have_turns_and_contexts_in_them() {
+        let requests = [(Enqueue, 0, 5), (Enqueue, 0, 2), (Dequeue, 1, 0)];
+        let mut here = buffers(Sharing::Context, Schedule::RoundRobin, &requests);
+        assert_eq!(picks(&mut here, 6), [(0, 2), (4, 0), (0, 5), (4, 0), (0, 2), (4, 0)]);
+        let mut here = buffers(Sharing::All, Schedule::RoundRobin, &requests);
+        assert_eq!(picks(&mut here, 3), [(0, 0), (4, 0), (0, 0)]);
+    }
+
+    #[test]
+    fn a_higher_priority_has_more_turns_where_they_have_weights() {
+        let requests = [(Enqueue, 0, 0), (Enqueue, 2, 0)];
+        let mut here = buffers(Sharing::All, Schedule::Weighted, &requests);
+        assert_eq!(picks(&mut here, 8).iter().filter(|&&(buffer, _)| buffer == 2).count(), 6);
+        let mut here = buffers(Sharing::All, Schedule::RoundRobin, &requests);
+        assert_eq!(picks(&mut here, 8).iter().filter(|&&(buffer, _)| buffer == 2).count(), 4);
+    }
+
+    #[test]
+    fn many_failing_picks_at_once_are_those_one_by_one() {
+        let requests =
+            [(Enqueue, 0, 5), (Enqueue, 0, 2), (Enqueue, 2, 1), (Dequeue, 1, 0), (Dequeue, 1, 3), (Dequeue, 1, 4)];
+        for schedule in [Schedule::RoundRobin, Schedule::Weighted] {
+            for before in 0..7 {
+                for count in 0..40 {
+                    let make = || {
+                        let mut here = buffers(Sharing::Context, schedule, &requests);
+                        picks(&mut here, before);
+                        here
+                    };
+                    let (mut one_by_one, mut at_once) = (make(), make());
+                    picks(&mut one_by_one, count);
+                    at_once.fail(count as u64);
+                    assert_eq!(picks(&mut at_once, 12), picks(&mut one_by_one, 12), "{schedule:?} {before} {count}");
+                }
+            }
+        }
+    }
+}

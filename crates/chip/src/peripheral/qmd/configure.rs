@@ -1,0 +1,130 @@
+//! What comes by system call: queues, credits, groups, reducers, domains, and the guard thread's draining.
+
+use super::buffers::Waiting;
+use super::credits::Pools;
+use super::storage::Slot;
+use super::{Qmd, aim};
+use crate::peripheral::port::{Port, Request};
+use baton_machine::queues::{Direction, QueueId, QueueRefusal, QueueRequest};
+
+type Answer = Result<u64, QueueRefusal>;
+
+impl Qmd {
+    /// Does what a system call asks for.
+    pub(super) fn configure(&mut self, request: &Request, asked: QueueRequest, port: &mut Port<'_>) -> Answer {
+        let domain = self.domain(request.cpu);
+        match asked {
+            QueueRequest::Allocate { entries, queues, enqueue_credits, dequeue_credits } => {
+                let first = self.storage.allocate(entries, queues, domain).ok_or(QueueRefusal::NoRoom)?;
+                let (most, now) = (self.settings.local_credits, port.now());
+                for queue in 0..queues {
+                    let Some(Slot(slot)) = self.storage.find(first.plus(queue)) else { continue };
+                    let pools = |wanted: bool, credits| wanted.then(|| Pools::new(credits, most, now));
+                    self.pools[slot] = [pools(enqueue_credits, entries), pools(dequeue_credits, 0)];
+                }
+                Ok(u64::from(first.0))
+            }
+            QueueRequest::Release(id) => self.release(id, domain, port),
+            QueueRequest::Join { queue, direction, weight } => {
+                let slot = self.own(queue, domain)?;
+                let pools = self.pools[slot.0][direction as usize].as_mut().filter(|_| weight > 0);
+                pools.ok_or(QueueRefusal::Refused)?.join(request.cpu, weight, port.now());
+                Ok(0)
+            }
+            QueueRequest::Balance { first, count } => {
+                let queues = self.uncredited(first, count, domain)?;
+                let group = self.groups.add(queues, domain).ok_or(QueueRefusal::NoRoom)?;
+                Ok(u64::from(group.0))
+            }
+            QueueRequest::Reduce { from, to, count } => {
+                let [from, to] = [self.uncredited(from, count, domain)?, self.uncredited(to, count, domain)?];
+                let taken = |queue: &QueueId| self.reducers.reads(*queue) || self.reducers.writes(*queue);
+                if from.iter().any(|queue| to.contains(queue)) || from.iter().chain(&to).any(taken) {
+                    return Err(QueueRefusal::Refused);
+                }
+                self.reducers.add(from, to);
+                port.tick_at(port.now() + 1);
+                Ok(0)
+            }
+            QueueRequest::Drain { cpu } => {
+                let to = port.cpu(u64::from(cpu)).ok_or(QueueRefusal::Refused)?;
+                let drained = self.drop_requests(port, QueueRefusal::Dropped, |waiting| waiting.request.cpu == cpu);
+                self.counts.dropped += drained;
+                port.interrupt(to);
+                Ok(drained)
+            }
+            QueueRequest::Enter { cpu, domain } => {
+                port.cpu(u64::from(cpu)).ok_or(QueueRefusal::Refused)?;
+                if self.domains.len() <= cpu as usize {
+                    self.domains.resize(cpu as usize + 1, 0);
+                }
+                self.domains[cpu as usize] = domain;
+                Ok(0)
+            }
+            QueueRequest::Enqueue { .. } | QueueRequest::Dequeue { .. } => Err(QueueRefusal::Refused),
+        }
+    }
+
+    /// The slot of a queue of this domain.
+    fn own(&self, queue: QueueId, domain: u32) -> Result<Slot, QueueRefusal> {
+        let slot = self.storage.find(queue);
+        let own = slot.filter(|&slot| self.storage.queue(slot).is_some_and(|queue| queue.domain == domain));
+        own.ok_or(QueueRefusal::NoQueue)
+    }
+
+    /// Neighbouring queues of this domain that need no credits.
+    fn uncredited(&self, first: QueueId, count: u32, domain: u32) -> Result<Vec<QueueId>, QueueRefusal> {
+        if count == 0 || u64::from(count) > self.settings.queues || first.0.checked_add(count).is_none() {
+            return Err(QueueRefusal::Refused);
+        }
+        let queues: Vec<QueueId> = (0..count).map(|queue| first.plus(queue)).collect();
+        for &queue in &queues {
+            let slot = self.own(queue, domain)?;
+            if self.pools[slot.0].iter().any(Option::is_some) {
+                return Err(QueueRefusal::Refused);
+            }
+        }
+        Ok(queues)
+    }
+
+    /// Gives a queue or a group back. Requests that wait for it are refused.
+    fn release(&mut self, id: QueueId, domain: u32, port: &mut Port<'_>) -> Answer {
+        let items = if self.groups.domain(id) == Some(domain) {
+            self.groups.release(id);
+            0
+        } else {
+            let slot = self.own(id, domain)?;
+            self.reducers.release(id, &mut self.storage);
+            self.moves.forget(slot);
+            self.pools[slot.0] = [None, None];
+            u64::from(self.storage.release(slot))
+        };
+        self.counts.released += items;
+        self.counts.refused +=
+            self.drop_requests(port, QueueRefusal::NoQueue, |waiting| aim(&waiting.asked).1.queue == id);
+        Ok(items)
+    }
+
+    /// Answers the requests that `which` names with a refusal, and takes them out of their buffers. How many.
+    pub(super) fn drop_requests(
+        &mut self,
+        port: &mut Port<'_>,
+        why: QueueRefusal,
+        which: impl Fn(&Waiting) -> bool,
+    ) -> u64 {
+        let (now, mut count) = (port.now(), 0);
+        let mut refuse = |waiting: Waiting| {
+            count += 1;
+            port.reply(&waiting.request, now + 1, Err::<u64, _>(why));
+        };
+        self.came.extract_if(.., |waiting| which(waiting)).for_each(&mut refuse);
+        for engine in &mut self.engines {
+            engine.wake(now);
+            engine.buffers.remove(now, &which, &mut refuse);
+        }
+        count
+    }
+}
+
+/// The index of a direction's pools.
+const _: () = assert!(Direction::Enqueue as usize == 0 && Direction::Dequeue as usize == 1);

@@ -1,0 +1,304 @@
+//! A request's turn: the engine takes it up, or finds that it has to wait.
+
+use super::buffers::{Buffers, Picked, Retry, Waiting};
+use super::groups::Balanced;
+use super::settings::{Pointers, QmdSettings};
+use super::storage::Slot;
+use super::{Qmd, aim};
+use crate::peripheral::port::{Hold, Port};
+use baton_machine::queues::{Direction, Mode, Operand, QueueRefusal, QueueRequest};
+use std::collections::VecDeque;
+
+/// An engine and the buffers before it.
+pub(super) struct Engine {
+    pub(super) buffers: Buffers,
+    /// Picks in a row that led to nothing.
+    failed: usize,
+    /// All heads wait for something to change: the first pick that was not made.
+    asleep: Option<u64>,
+}
+
+impl Engine {
+    /// The device's engines.
+    pub(super) fn all(settings: &QmdSettings) -> Vec<Engine> {
+        let both = [Direction::Enqueue, Direction::Dequeue];
+        let new = |directions: &[Direction]| Engine {
+            buffers: Buffers::new(directions, settings.priorities, settings.buffers, settings.schedule),
+            failed: 0,
+            asleep: None,
+        };
+        if settings.engines == 1 { vec![new(&both)] } else { both.iter().map(|one| new(&[*one])).collect() }
+    }
+
+    /// Whether it has something to do in the next cycle.
+    pub(super) fn is_awake(&self) -> bool {
+        self.asleep.is_none() && self.buffers.len() > 0
+    }
+
+    /// Something has changed: heads that could not be served may be now, from the cycle `now` on. Makes up for picks that were
+    /// not made as they would have led to nothing, and says how many.
+    pub(super) fn wake(&mut self, now: u64) -> u64 {
+        self.failed = 0;
+        let picks = self.asleep.take().map_or(0, |since| now.saturating_sub(since));
+        self.buffers.fail(picks);
+        picks
+    }
+}
+
+/// Heads and tails that move when their access of the SRAM is done, in the order of time.
+#[derive(Default)]
+pub(super) struct Moves(VecDeque<(u64, Slot, Direction)>);
+
+impl Moves {
+    /// When the next one moves.
+    pub(super) fn next(&self) -> Option<u64> {
+        self.0.front().map(|(at, ..)| *at)
+    }
+
+    /// A queue is gone.
+    pub(super) fn forget(&mut self, slot: Slot) {
+        self.0.retain(|(_, of, _)| *of != slot);
+    }
+}
+
+/// How a request's turn ended.
+enum Turn {
+    /// It is served, with this answer.
+    Served(Result<u64, QueueRefusal>),
+    /// It has to wait.
+    Wait(Hold),
+}
+
+impl Qmd {
+    /// An edge: what came is in its buffer, what is done shows, and each engine takes a request up.
+    pub(super) fn advance(&mut self, port: &mut Port<'_>) {
+        let now = port.now();
+        self.file(now);
+        let mut changed = self.end_moves(now);
+        changed |= self.run_reducers(now);
+        self.expire(port);
+        if changed {
+            self.wake_all(now);
+        }
+        for engine in 0..self.engines.len() {
+            if self.engines[engine].is_awake() && self.one_turn(engine, port) {
+                self.wake_all(now + 1);
+            }
+        }
+        #[cfg(debug_assertions)]
+        self.check();
+    }
+
+    /// Wakes the engines: the cycle `from` is the first in which the change can be seen.
+    fn wake_all(&mut self, from: u64) {
+        for engine in &mut self.engines {
+            let picks = engine.wake(from);
+            if self.settings.retry == Retry::Slot {
+                self.counts.retries += picks;
+            }
+        }
+    }
+
+    /// Puts what came before this cycle into its buffer.
+    fn file(&mut self, now: u64) {
+        let old = self.came.iter().take_while(|waiting| waiting.since < now).count();
+        for waiting in self.came.drain(..old) {
+            let (direction, Operand { priority, .. }) = aim(&waiting.asked);
+            let Some(engine) = self.engines.iter_mut().find(|engine| engine.buffers.takes(direction)) else { continue };
+            let picks = engine.wake(now);
+            if self.settings.retry == Retry::Slot {
+                self.counts.retries += picks;
+            }
+            engine.buffers.push(direction, priority, waiting);
+        }
+    }
+
+    /// Moves heads and tails whose time has come.
+    fn end_moves(&mut self, now: u64) -> bool {
+        let mut moved = false;
+        while let Some((_, slot, direction)) = self.moves.0.pop_front_if(|(at, ..)| *at <= now) {
+            self.end_move(slot, direction, now);
+            moved = true;
+        }
+        moved
+    }
+
+    fn end_move(&mut self, slot: Slot, direction: Direction, now: u64) {
+        // An item that came gives a credit for a dequeue, a place that is free one for an enqueue.
+        let credits = match direction {
+            Direction::Enqueue => {
+                self.storage.tail_moves(slot);
+                Direction::Dequeue
+            }
+            Direction::Dequeue => {
+                self.storage.head_moves(slot);
+                Direction::Enqueue
+            }
+        };
+        if let Some(pools) = &mut self.pools[slot.0][credits as usize] {
+            pools.replenish(now);
+        }
+    }
+
+    fn run_reducers(&mut self, now: u64) -> bool {
+        let before = self.reducers.next();
+        let changed = self.reducers.run(&mut self.storage, now);
+        self.counts.reduced += u64::from(changed && before.is_some_and(|ready| ready <= now));
+        changed
+    }
+
+    /// The timer: empties buffers that nothing has been served from for too long, and interrupts their contexts.
+    fn expire(&mut self, port: &mut Port<'_>) {
+        let now = port.now();
+        if self.look.is_none_or(|at| at > now) {
+            return;
+        }
+        let timeout = self.settings.timeout;
+        let heads = |of: &Qmd| {
+            let waiting = of.engines.iter().flat_map(|engine| engine.buffers.heads()).chain(&of.came);
+            waiting.map(|waiting| (waiting.since + timeout, waiting.request.cpu)).collect::<Vec<_>>()
+        };
+        let mut late: Vec<u32> = heads(self).into_iter().filter(|(at, _)| *at <= now).map(|(_, cpu)| cpu).collect();
+        late.sort_unstable();
+        late.dedup();
+        if !late.is_empty() {
+            let dropped = self.drop_requests(port, QueueRefusal::Dropped, |waiting| {
+                waiting.since + timeout <= now && late.binary_search(&waiting.request.cpu).is_ok()
+            });
+            self.counts.dropped += dropped;
+            for cpu in late {
+                if let Some(cpu) = port.cpu(u64::from(cpu)) {
+                    port.interrupt(cpu);
+                }
+            }
+        }
+        self.look = heads(self).into_iter().map(|(at, _)| at).min();
+    }
+
+    /// One engine's cycle. Whether a queue has changed.
+    fn one_turn(&mut self, engine: usize, port: &mut Port<'_>) -> bool {
+        loop {
+            let Some(picked) = self.engines[engine].buffers.pick() else { return false };
+            let Some(&mut waiting) = self.engines[engine].buffers.head(picked) else { return false };
+            let turn = self.try_one(&waiting, port.now());
+            self.engines[engine].buffers.turn(picked);
+            match turn {
+                Turn::Served(answer) => {
+                    let Engine { buffers, failed, .. } = &mut self.engines[engine];
+                    (*failed, _) = (0, buffers.pop(picked, port.now()));
+                    port.reply(&waiting.request, port.now() + self.settings.latency.0, answer);
+                    return answer.is_ok();
+                }
+                Turn::Wait(why) => {
+                    self.waits(engine, picked, why, port);
+                    let Engine { buffers, failed, asleep } = &mut self.engines[engine];
+                    *failed += 1;
+                    if *failed >= buffers.lines() {
+                        *asleep = Some(port.now() + 1);
+                        return false;
+                    }
+                    if self.settings.retry == Retry::Slot {
+                        return false;
+                    }
+                }
+            }
+        }
+    }
+
+    /// A head has to wait: its thread is told why.
+    fn waits(&mut self, engine: usize, picked: Picked, why: Hold, port: &mut Port<'_>) {
+        self.counts.retries += 1;
+        if let Some(head) = self.engines[engine].buffers.head(picked)
+            && !head.told
+        {
+            head.told = true;
+            port.hold(&head.request, why);
+        }
+    }
+
+    /// The turn of a request.
+    fn try_one(&mut self, waiting: &Waiting, now: u64) -> Turn {
+        let cpu = waiting.request.cpu;
+        match waiting.asked {
+            QueueRequest::Enqueue { to, item } => self.try_enqueue(cpu, to, item, now),
+            QueueRequest::Dequeue { from: Operand { queue, mode: Mode::TakeCredits(of), .. } } => {
+                let slot = self.storage.find(queue);
+                let pools = slot.and_then(|slot| self.pools[slot.0][of as usize].as_mut());
+                Turn::Served(pools.map_or(Err(QueueRefusal::Refused), |pools| Ok(u64::from(pools.take(cpu, now)))))
+            }
+            QueueRequest::Dequeue { from } => self.try_dequeue(cpu, from, now),
+            _ => Turn::Served(Err(QueueRefusal::Refused)),
+        }
+    }
+
+    fn try_enqueue(&mut self, cpu: u32, to: Operand, item: u64, now: u64) -> Turn {
+        let full = || match to.mode {
+            Mode::Try => Turn::Served(Err(QueueRefusal::Full)),
+            _ => Turn::Wait(Hold::Full),
+        };
+        let slot = match self.storage.find(to.queue) {
+            Some(slot) => slot,
+            None => match self.groups.pick(to.queue, &self.storage) {
+                Balanced::To(slot) => slot,
+                Balanced::Full => return full(),
+                Balanced::Gone => return Turn::Served(Err(QueueRefusal::NoQueue)),
+            },
+        };
+        if !self.spends(slot, Direction::Enqueue, cpu) {
+            return Turn::Served(Err(QueueRefusal::NoCredit));
+        }
+        if !self.storage.put(slot, item) {
+            return full();
+        }
+        self.counts.enqueued += 1;
+        self.moves(slot, Direction::Enqueue, now);
+        Turn::Served(Ok(0))
+    }
+
+    fn try_dequeue(&mut self, cpu: u32, from: Operand, now: u64) -> Turn {
+        let Some(slot) = self.storage.find(from.queue) else { return Turn::Served(Err(QueueRefusal::NoQueue)) };
+        if !self.spends(slot, Direction::Dequeue, cpu) {
+            return Turn::Served(Err(QueueRefusal::NoCredit));
+        }
+        match self.storage.get(slot) {
+            Some(item) => {
+                self.counts.dequeued += 1;
+                self.moves(slot, Direction::Dequeue, now);
+                Turn::Served(Ok(item))
+            }
+            None if from.mode == Mode::Try => Turn::Served(Err(QueueRefusal::Empty)),
+            None => Turn::Wait(Hold::Empty),
+        }
+    }
+
+    /// Spends a context's credit, where the queue asks for one: then there is room, or an item. False: it has none.
+    fn spends(&mut self, slot: Slot, direction: Direction, cpu: u32) -> bool {
+        let Some(pools) = &mut self.pools[slot.0][direction as usize] else { return true };
+        let spent = pools.spend(cpu);
+        self.counts.no_credit += u64::from(!spent);
+        spent
+    }
+
+    /// A head or a tail moves: now, or when the SRAM has been accessed.
+    fn moves(&mut self, slot: Slot, direction: Direction, now: u64) {
+        match self.settings.pointers {
+            Pointers::Grant => self.end_move(slot, direction, now),
+            Pointers::Access => self.moves.0.push_back((now + self.settings.latency.0, slot, direction)),
+        }
+    }
+
+    /// Credits and places are as many as entries: where enqueues need credits, those that are not spent and the places in use;
+    /// where dequeues do, those that are not spent and the items.
+    #[cfg(debug_assertions)]
+    fn check(&self) {
+        for (slot, [enqueue, dequeue]) in self.pools.iter().enumerate() {
+            let Some(queue) = self.storage.queue(Slot(slot)) else { continue };
+            if let Some(pools) = enqueue {
+                assert_eq!(pools.total() + queue.used(), queue.entries(), "credits of enqueues, queue {slot}");
+            }
+            if let Some(pools) = dequeue {
+                assert_eq!(pools.total(), queue.items(), "credits of dequeues, queue {slot}");
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What the device does beside single queues (section 3.5): the load balancer and the data reducer.
+
+use super::storage::{Queue, Slot, Storage};
+use baton_machine::queues::QueueId;
+
+/// Says that an id is a group's.
+const GROUP: u32 = 1 << 31;
+
+/// Neighbouring queues among which enqueues are balanced.
+struct Group {
+    id: QueueId,
+    domain: u32,
+    queues: Vec<QueueId>,
+    /// Where the search begins: behind the queue that it found last.
+    next: usize,
+}
+
+/// Where the balancer sends an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Balanced {
+    /// To this queue.
+    To(Slot),
+    /// All queues are full.
+    Full,
+    /// A queue of the group is gone.
+    Gone,
+}
+
+/// The groups.
+#[derive(Default)]
+pub(super) struct Groups {
+    all: Vec<Group>,
+    given: u32,
+}
+
+impl Groups {
+    /// A group of these queues.
+    pub(super) fn add(&mut self, queues: Vec<QueueId>, domain: u32) -> Option<QueueId> {
+        let id = QueueId(GROUP | self.given);
+        self.given = Some(self.given + 1).filter(|&given| given < GROUP)?;
+        self.all.push(Group { id, domain, queues, next: 0 });
+        Some(id)
+    }
+
+    /// Gives a group back; false: there is none of this id.
+    pub(super) fn release(&mut self, id: QueueId) -> bool {
+        let before = self.all.len();
+        self.all.retain(|group| group.id != id);
+        self.all.len() < before
+    }
+
+    /// Whose a group is.
+    pub(super) fn domain(&self, id: QueueId) -> Option<u32> {
+        self.all.iter().find(|group| group.id == id).map(|group| group.domain)
+    }
+
+    /// The queue with the fewest items: of equals, the first behind the one that was found last.
+    pub(super) fn pick(&mut self, id: QueueId, storage: &Storage) -> Balanced {
+        let Some(group) = self.all.iter_mut().find(|group| group.id == id) else { return Balanced::Gone };
+        let mut best: Option<(u32, usize, Slot)> = None;
+        for i in 0..group.queues.len() {
+            let at = (group.next + i) % group.queues.len();
+            let slot = storage.find(group.queues[at]);
+            let Some((slot, queue)) = slot.and_then(|slot| Some((slot, storage.queue(slot)?))) else {
+                return Balanced::Gone;
+            };
+            if queue.free() > 0 && best.is_none_or(|(least, ..)| queue.used() < least) {
+                best = Some((queue.used(), at, slot));
+            }
+        }
+        let Some((_, at, slot)) = best else { return Balanced::Full };
+        group.next = (at + 1) % group.queues.len();
+        Balanced::To(slot)
+    }
+}
+
+/// Sums items of as many queues as it has workers, and gives each the sum.
+struct Reducer {
+    from: Vec<QueueId>,
+    to: Vec<QueueId>,
+    /// When the sum that it works on is there.
+    ready: Option<u64>,
+}
+
+/// The reducers. A sum takes so many cycles an item, and one is under way in a reducer at a time.
+pub(super) struct Reducers {
+    all: Vec<Reducer>,
+    cycles: u64,
+}
+
+impl Reducers {
+    pub(super) fn new(cycles: u64) -> Reducers {
+        Reducers { all: Vec::new(), cycles }
+    }
+
+    /// One that reads these queues and writes those.
+    pub(super) fn add(&mut self, from: Vec<QueueId>, to: Vec<QueueId>) {
+        self.all.push(Reducer { from, to, ready: None });
+    }
+
+    /// Whether a reducer reads this queue: no dequeue takes from it.
+    pub(super) fn reads(&self, queue: QueueId) -> bool {
+        self.all.iter().any(|reducer| reducer.from.contains(&queue))
+    }
+
+    /// Whether a reducer writes this queue: no enqueue goes there.
+    pub(super) fn writes(&self, queue: QueueId) -> bool {
+        self.all.iter().any(|reducer| reducer.to.contains(&queue))
+    }
+
+    /// A queue is about to be given back: its reducer ends, and a sum that was under way shows at once.
+    pub(super) fn release(&mut self, queue: QueueId, storage: &mut Storage) {
+        let ends = |reducer: &mut Reducer| reducer.from.contains(&queue) || reducer.to.contains(&queue);
+        for ended in self.all.extract_if(.., ends).filter(|ended| ended.ready.is_some()) {
+            ended.show(storage);
+        }
+    }
+
+    /// Ends sums that are ready and begins those whose items are there. Whether a queue has changed.
+    pub(super) fn run(&mut self, storage: &mut Storage, now: u64) -> bool {
+        let mut changed = false;
+        for reducer in &mut self.all {
+            if reducer.ready.is_some_and(|ready| ready <= now) {
+                reducer.ready = None;
+                reducer.show(storage);
+                changed = true;
+            }
+            if reducer.ready.is_none() && reducer.begin(storage) {
+                reducer.ready = Some(now + self.cycles * reducer.from.len() as u64);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// When the next sum is ready.
+    pub(super) fn next(&self) -> Option<u64> {
+        self.all.iter().filter_map(|reducer| reducer.ready).min()
+    }
+}
+
+impl Reducer {
+    /// A sum can be taken from now on.
+    fn show(&self, storage: &mut Storage) {
+        for &queue in &self.to {
+            if let Some(slot) = storage.find(queue) {
+                storage.tail_moves(slot);
+            }
+        }
+    }
+
+    /// Reads an item of each queue and writes the sum, which shows when it is ready; false: an item or room is missing.
+    fn begin(&self, storage: &mut Storage) -> bool {
+        let slots = |ids: &[QueueId]| ids.iter().map(|&id| storage.find(id)).collect::<Option<Vec<Slot>>>();
+        let (Some(from), Some(to)) = (slots(&self.from), slots(&self.to)) else { return false };
+        let has =
+            |slots: &[Slot], what: fn(&Queue) -> u32| slots.iter().all(|&slot| storage.queue(slot).map_or(0, what) > 0);
+        if !has(&from, Queue::items) || !has(&to, Queue::free) {
+            return false;
+        }
+        let mut sum = 0.0;
+        for slot in from {
+            sum += storage.get(slot).map_or(0.0, f64::from_bits);
+            storage.head_moves(slot);
+        }
+        to.into_iter().for_each(|slot| {
+            storage.put(slot, sum.to_bits());
+        });
+        true
+    }
+}
