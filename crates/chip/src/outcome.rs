@@ -1,8 +1,8 @@
 //! What comes out of a run: figures, or why it can never end.
 
 use crate::base::counter::{Counter, Unit};
+use crate::core::pipeline::Stall;
 use crate::device::attached::DeviceFigures;
-use crate::device::packet::Packet;
 use crate::device::port::Hold;
 use crate::engine::idle_wait::Still;
 use crate::engine::reason::Reason;
@@ -263,8 +263,11 @@ impl Stuck {
                     (WaitingOn::Thread(id, name), since)
                 }
                 Some((Waited::Device(device), since)) => {
-                    let mine = |packet: &&Packet| packet.thread == id as u32 && packet.device == device;
-                    let held = engine.devices.as_ref().and_then(|devices| devices.stalls().find(mine)?.held);
+                    let packet = match thread.pipeline.stall {
+                        Some(Stall::Answer { packet, .. }) => Some(packet),
+                        _ => thread.pipeline.buffer.oldest_request(),
+                    };
+                    let held = packet.and_then(|packet| engine.devices.as_ref()?.packet(packet).held);
                     (WaitingOn::Device(device, held.map(|(why, ..)| why)), since)
                 }
                 Some((Waited::Time, since)) => (WaitingOn::Unknown, since),

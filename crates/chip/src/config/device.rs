@@ -14,6 +14,8 @@ pub struct Devices {
     pub count: u32,
     /// Requests that a thread has under way at once, to all devices together.
     pub outstanding: u32,
+    /// What stores do behind a request that is not answered.
+    pub younger_stores: YoungerStores,
     /// How packets reach them.
     pub link: Link,
     /// [`Link::Network`]: the nodes that they hang on.
@@ -61,6 +63,16 @@ choice! {
         #[default] Dedicated = "dedicated",
         /// The network of a coherent chip; requests and answers have virtual networks of their own.
         Network = "network",
+    }
+}
+
+choice! {
+    /// What stores do behind a request that is not answered.
+    YoungerStores {
+        /// They wait: the store buffer is a queue.
+        #[default] Wait = "wait",
+        /// They are written, in their order, as soon as their lines are owned.
+        Pass = "pass",
     }
 }
 
@@ -123,6 +135,7 @@ impl Default for Devices {
             kind: KINDS[0].name.to_owned(),
             count: 1,
             outstanding: 1,
+            younger_stores: YoungerStores::default(),
             link: Link::default(),
             placement: Placement::default(),
             all: Attachment {

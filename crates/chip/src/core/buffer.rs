@@ -1,4 +1,7 @@
-//! A hardware thread's store buffer: stores in program order, oldest first.
+//! A hardware thread's store buffer: stores in program order, oldest first, and requests to devices among them.
+//!
+//! A request keeps its entry from its issue until its answer is here. It leaves for its device when all older stores are
+//! written; older pushes need not be. Requests leave in their order, and several are under way at once.
 
 use crate::memory::{Access, Line};
 use baton_units::CoreId;
@@ -39,15 +42,90 @@ pub(crate) enum Forward {
     Blocked,
 }
 
+/// A request to a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Asking {
+    /// Its packet.
+    pub(crate) packet: u32,
+    /// It has left for its device.
+    pub(crate) sent: bool,
+    /// Stores that the thread had put into the buffer before it, written ones included.
+    behind: u64,
+}
+
 /// The buffer.
 #[derive(Default)]
 pub(crate) struct StoreBuffer {
     stores: VecDeque<Store>,
+    /// Stores that have left.
+    gone: u64,
+    requests: VecDeque<Asking>,
 }
 
 impl StoreBuffer {
+    /// Entries that are taken.
+    #[inline(always)]
     pub(crate) fn len(&self) -> usize {
+        self.stores.len() + self.requests.len()
+    }
+
+    /// Stores in it.
+    #[inline(always)]
+    pub(crate) fn stores(&self) -> usize {
         self.stores.len()
+    }
+
+    /// Requests that are not answered.
+    #[inline(always)]
+    pub(crate) fn requests(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// A request enters behind all stores that are here.
+    pub(crate) fn ask(&mut self, packet: u32) {
+        let behind = self.gone + self.stores.len() as u64;
+        self.requests.push_back(Asking { packet, sent: false, behind });
+    }
+
+    /// The oldest request that has not left for its device, if all older stores are written.
+    pub(crate) fn next_request(&mut self) -> Option<&mut Asking> {
+        let next = self.requests.iter_mut().find(|request| !request.sent)?;
+        let older = (next.behind.saturating_sub(self.gone) as usize).min(self.stores.len());
+        let pushes = |store: &Store| matches!(store.access, Access::Push { .. });
+        self.stores.range(..older).all(pushes).then_some(next)
+    }
+
+    /// Requests, the oldest first.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = &Asking> {
+        self.requests.iter()
+    }
+
+    /// Requests that have left for their devices.
+    pub(crate) fn under_way(&self) -> usize {
+        self.requests.iter().filter(|request| request.sent).count()
+    }
+
+    /// The packet's request is answered: its entry is free. Whether it had one.
+    pub(crate) fn answered(&mut self, packet: u32) -> bool {
+        let place = self.requests.iter().position(|request| request.packet == packet);
+        place.and_then(|place| self.requests.remove(place)).is_some()
+    }
+
+    /// All requests go on without their thread.
+    pub(crate) fn forget_requests(&mut self) {
+        self.requests.clear();
+    }
+
+    /// A request stands before all stores.
+    #[inline(always)]
+    pub(crate) fn begins_with_request(&self) -> bool {
+        self.requests.front().is_some_and(|request| request.behind <= self.gone)
+    }
+
+    /// The packet of the oldest entry, if that is a request.
+    pub(crate) fn oldest_request(&self) -> Option<u32> {
+        let request = self.requests.front()?;
+        (request.behind <= self.gone || self.stores.is_empty()).then_some(request.packet)
     }
 
     pub(crate) fn push(&mut self, store: Store) {
@@ -60,7 +138,9 @@ impl StoreBuffer {
     }
 
     pub(crate) fn pop(&mut self) -> Option<Store> {
-        self.stores.pop_front()
+        let store = self.stores.pop_front()?;
+        self.gone += 1;
+        Some(store)
     }
 
     /// The store at this place behind the oldest, if its line is not also that of the store before it.

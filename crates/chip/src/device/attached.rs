@@ -106,10 +106,6 @@ pub(crate) struct Devices {
     effects: Vec<Effect>,
     /// What the engine is to do, in this order.
     pub(crate) out: VecDeque<Consequence>,
-    /// Requests under way, by thread.
-    outstanding: Vec<u32>,
-    /// Threads that wait until fewer of their requests are under way.
-    pub(crate) crowded: Vec<ThreadId>,
     /// By device: threads that wait for its interrupt, and interrupts that came when no thread waited.
     pub(crate) waiting: Vec<Vec<ThreadId>>,
     pub(crate) pending: Vec<u64>,
@@ -131,8 +127,6 @@ impl Devices {
             sequence: 0,
             effects: Vec::new(),
             out: VecDeque::new(),
-            outstanding: Vec::new(),
-            crowded: Vec::new(),
             waiting: vec![Vec::new(); count],
             pending: vec![0; count],
             scheduled: u64::MAX,
@@ -169,7 +163,11 @@ impl Devices {
         self.events.push(Reverse((at, self.sequence, event)));
     }
 
-    pub(crate) fn packet(&mut self, id: u32) -> &mut Packet {
+    pub(crate) fn packet(&self, id: u32) -> &Packet {
+        self.packets.get(id)
+    }
+
+    pub(crate) fn packet_mut(&mut self, id: u32) -> &mut Packet {
         self.packets.get_mut(id)
     }
 
@@ -178,34 +176,24 @@ impl Devices {
         self.packets.forget(id);
     }
 
-    /// Requests that a thread has under way.
-    pub(crate) fn under_way(&self, thread: ThreadId) -> u32 {
-        self.outstanding.get(thread as usize).copied().unwrap_or(0)
-    }
-
-    /// One of a thread's requests has been answered.
-    pub(crate) fn is_answered(&mut self, thread: ThreadId) {
-        self.outstanding[thread as usize] -= 1;
-    }
-
     /// The protocol that a device speaks.
     pub(crate) fn protocol(&self, device: u32) -> &'static str {
         self.all[device as usize].device.protocol()
     }
 
-    /// A thread's request sets out.
-    pub(crate) fn send(&mut self, device: u32, thread: ThreadId, request: Request, now: u64) -> u32 {
-        let order = self.all[device as usize].entry.send(thread);
-        if self.outstanding.len() <= thread as usize {
-            self.outstanding.resize(thread as usize + 1, 0);
-        }
-        self.outstanding[thread as usize] += 1;
+    /// A thread issues a request, which waits in its store buffer; the request's packet.
+    pub(crate) fn issue(&mut self, device: u32, thread: ThreadId, request: Request) -> u32 {
         let (cpu, answer) = (request.cpu, Answer::done(0));
-        let (place, held) = (PacketAt::Going, None);
-        let packet = Packet { device, thread, cpu, place, request, answer, stalls: false, wanted: true, order, held };
-        let id = self.packets.put(packet);
+        let (place, held) = (PacketAt::Waiting, None);
+        self.packets.put(Packet { device, thread, cpu, place, request, answer, wanted: true, order: 0, held })
+    }
+
+    /// A request sets out from that CPU.
+    pub(crate) fn send(&mut self, id: u32, cpu: u32, now: u64) {
+        let packet = self.packets.get_mut(id);
+        (packet.cpu, packet.request.cpu, packet.place) = (cpu, cpu, PacketAt::Going);
+        packet.order = self.all[packet.device as usize].entry.send(packet.thread);
         self.depart(id, false, now);
-        id
     }
 
     fn depart(&mut self, packet: u32, to_core: bool, now: u64) {
@@ -240,7 +228,7 @@ impl Devices {
                 self.packets.forget(id);
                 self.out.push_back(Consequence::Interrupt { device, cpu });
             }
-            PacketAt::There | PacketAt::Here => unreachable!("packet {id} arrives twice"),
+            PacketAt::Waiting | PacketAt::There | PacketAt::Here => unreachable!("packet {id} arrives twice"),
         }
     }
 
@@ -366,11 +354,6 @@ impl Devices {
             format!("device {device} leaves {inside} request(s) standing in its port{bound}, {before} before it")
         };
         shown.map(line).collect()
-    }
-
-    /// Packets that a thread stalls for.
-    pub(crate) fn stalls(&self) -> impl Iterator<Item = &Packet> {
-        self.packets.stalls()
     }
 
     /// What each did.

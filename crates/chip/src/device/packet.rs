@@ -6,6 +6,8 @@ use crate::peripheral::port::{Answer, Hold, Request};
 /// Where a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketAt {
+    /// In its thread's store buffer.
+    Waiting,
     /// On its way to the device.
     Going,
     /// At the device.
@@ -28,8 +30,6 @@ pub(crate) struct Packet {
     pub(crate) place: PacketAt,
     pub(crate) request: Request,
     pub(crate) answer: Answer,
-    /// The thread stalls for it.
-    pub(crate) stalls: bool,
     /// Its ticket is still there.
     pub(crate) wanted: bool,
     /// Its number among the thread's requests to the device.
@@ -48,7 +48,6 @@ impl Packet {
             place: PacketAt::Interrupt,
             request: Request { packet: 0, op: 0, words: [0; 3], privileged: false, cpu },
             answer: Answer::done(0),
-            stalls: false,
             wanted: false,
             order: 0,
             held: None,
@@ -86,12 +85,6 @@ impl Packets {
 
     /// The packet has served its purpose; its number is another's next.
     pub(super) fn forget(&mut self, id: u32) {
-        self.all[id as usize].stalls = false;
         self.free.push(id);
-    }
-
-    /// Those that a thread stalls for.
-    pub(super) fn stalls(&self) -> impl Iterator<Item = &Packet> {
-        self.all.iter().filter(|packet| packet.stalls)
     }
 }

@@ -4,10 +4,13 @@ use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::{OUTSIDE, ThreadId};
 use crate::base::token::{Asked, Token};
+use crate::config::device::YoungerStores;
 use crate::core::buffer::{Forward, Store};
-use crate::engine::current::{operate, running, suspend, with};
+use crate::core::pipeline::Stall;
+use crate::engine::current::{operate, running, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::{Engine, Step};
+use crate::issue::stall::stall;
 use crate::memory::{Access, Answer, Line, Memory, Request};
 use baton_units::{CoreId, Cycles};
 
@@ -24,14 +27,22 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         thread.stats.counts.operations += 1;
         thread.pipeline.buffer.push(store);
-        match thread.pipeline.buffer.len() - 1 {
+        match thread.pipeline.buffer.stores() - 1 {
+            0 if self.is_blocked(id) => self.ask_early(id, store),
             0 => self.ask(id),
             place => self.ask_ahead(id, place),
         }
     }
 
+    /// The oldest store waits for an older request's answer (`device.younger_stores`).
+    #[inline]
+    pub(crate) fn is_blocked(&self, id: ThreadId) -> bool {
+        self.threads[id as usize].pipeline.buffer.begins_with_request()
+            && self.devices.as_ref().is_some_and(|devices| devices.config.younger_stores == YoungerStores::Wait)
+    }
+
     /// The oldest store asks for its line.
-    fn ask(&mut self, id: ThreadId) {
+    pub(super) fn ask(&mut self, id: ThreadId) {
         let thread = &self.threads[id as usize];
         let Some(&Store { core, line, access, .. }) = thread.pipeline.buffer.head() else { return };
         let request =
@@ -51,7 +62,15 @@ impl Engine {
         if place >= self.cores.windows[thread.cpu as usize].stores() {
             return;
         }
-        let Some(&Store { core, line, .. }) = thread.pipeline.buffer.behind(place) else { return };
+        let Some(&store) = thread.pipeline.buffer.behind(place) else { return };
+        self.ask_early(id, store);
+    }
+
+    fn ask_early(&mut self, id: ThreadId, Store { core, line, access, .. }: Store) {
+        let thread = &self.threads[id as usize];
+        if access != Access::Store || self.cores.windows[thread.cpu as usize].stores() == 1 {
+            return;
+        }
         let mark = thread.mechanism.standing;
         let request =
             Request { token: Token::new(id, Asked::Hint), core, line, access: Access::PrefetchExclusive, mark };
@@ -61,6 +80,10 @@ impl Engine {
 
     /// The oldest store's line is owned: it is written.
     pub(crate) fn drained(&mut self, id: ThreadId) -> Step {
+        let asks = self.threads[id as usize].pipeline.buffer.requests() != 0;
+        if asks {
+            self.charge_before_leaving(id);
+        }
         let Some(store) = self.threads[id as usize].pipeline.buffer.pop() else {
             unreachable!("a store left an empty buffer")
         };
@@ -77,17 +100,18 @@ impl Engine {
         if store.write.is_none() && self.chip.core.contexts != 1 && self.guest.is_watched(store.line) {
             self.invalidated(store.line);
         }
-        self.ask(id);
+        if asks {
+            self.send_requests(id);
+        }
+        if !(asks && self.is_blocked(id)) {
+            self.ask(id);
+        }
         let last = self.cores.windows[self.threads[id as usize].cpu as usize].stores() - 1;
         if last != 0 {
             // The one that has come up to where lines are asked for.
             self.ask_ahead(id, last);
         }
-        let thread = &mut self.threads[id as usize];
-        if thread.pipeline.waits_for_room.is_some_and(|most| thread.pipeline.buffer.len() <= most) {
-            thread.pipeline.waits_for_room = None;
-            self.queue.put(Event::thread(id), self.now, Rank::Next);
-        }
+        self.look_at_stall(id);
         Step::Handled
     }
 
@@ -99,17 +123,6 @@ impl Engine {
             }
         }
     }
-}
-
-/// Waits until at most so many stores are in the running thread's buffer.
-#[cold]
-fn wait_for(most: usize) {
-    with(|engine| {
-        let thread = &mut engine.threads[engine.running as usize];
-        thread.pipeline.waits_for_room = Some(most);
-    });
-    suspend();
-    with(|engine| engine.charge_running(Reason::StoreBuffer));
 }
 
 #[inline(always)]
@@ -124,7 +137,7 @@ fn buffered() -> usize {
 #[inline]
 pub(crate) fn drain() {
     if buffered() != 0 {
-        wait_for(0);
+        stall(Stall::Entries(0));
     }
 }
 
@@ -132,7 +145,7 @@ pub(crate) fn drain() {
 #[inline]
 pub(crate) fn drain_line(line: Line) {
     if buffered() != 0 && with(|engine| engine.threads[engine.running as usize].pipeline.buffer.has_line(line)) {
-        wait_for(0);
+        stall(Stall::Stores(0));
     }
 }
 
@@ -146,19 +159,33 @@ pub(crate) fn forward(offset: usize, bytes: usize) -> Option<u64> {
         Forward::Nothing => None,
         Forward::Value(value) => Some(value),
         Forward::Blocked => {
-            wait_for(0);
+            stall(Stall::Stores(0));
             None
         }
+    }
+}
+
+/// Waits for a free entry of the running thread's buffer, if the chip has one.
+#[inline]
+pub(crate) fn room() {
+    let most = with(|engine| engine.window().store_buffer as usize);
+    if most != 0 && buffered() >= most {
+        stall(Stall::Entries(most - 1));
+    }
+}
+
+/// A store that goes past the buffer, on a chip without one, waits for older requests' answers (`device.younger_stores`).
+#[inline]
+pub(crate) fn before_direct_store() {
+    if buffered() != 0 && with(|engine| engine.is_blocked(engine.running)) {
+        stall(Stall::Entries(0));
     }
 }
 
 /// The running thread stores into its buffer: a cycle, and the wait for a free entry. `store` is made when it enters.
 #[inline]
 pub(crate) fn store(store: impl FnOnce(CoreId) -> Store) {
-    let most = with(|engine| engine.window().store_buffer as usize);
-    if buffered() >= most {
-        wait_for(most - 1);
-    }
+    room();
     operate(Reason::Memory, |engine| engine.after(1));
     with(|engine| {
         let core = engine.core_of(engine.running);

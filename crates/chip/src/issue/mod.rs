@@ -3,6 +3,8 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`drain`] | stores leave the buffer, and who waits until they have |
+//! | [`requests`] | requests to devices leave the buffer |
+//! | [`stall`] | threads that wait for their buffers, or for devices |
 //! | [`walk`] | loads that do not depend on each other |
 //! | [`hints`] | prefetches and pushes |
 //! | [`atomics`] | far atomics, performed at their homes |
@@ -14,4 +16,6 @@ pub(crate) mod drain;
 pub(crate) mod hints;
 pub(crate) mod instructions;
 pub(crate) mod locks;
+pub(crate) mod requests;
+pub(crate) mod stall;
 pub(crate) mod walk;

@@ -2,13 +2,11 @@
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
-use crate::base::thread::ThreadId;
 use crate::device::attached::{Consequence, DeviceEvent};
-use crate::engine::reason::Reason;
+use crate::device::packet::Packet;
 use crate::engine::state::{Engine, Step};
 use crate::engine::thread::State;
 use crate::memory::{Carried, Transport};
-use crate::peripheral::port::Hold;
 use baton_units::Cycles;
 
 impl Engine {
@@ -74,16 +72,9 @@ impl Engine {
 
     fn answer_here(&mut self, id: u32) {
         let Some(devices) = &mut self.devices else { return };
-        let packet = *devices.packet(id);
-        let thread = packet.thread;
-        devices.is_answered(thread);
-        if let Some(at) = devices.crowded.iter().position(|&crowded| crowded == thread) {
-            devices.crowded.swap_remove(at);
-            self.queue.put(Event::thread(thread), self.now, Rank::Next);
-        } else if packet.stalls {
-            self.queue.put(Event::thread(thread), self.now, Rank::Next);
-        }
-        if !packet.wanted {
+        let Packet { thread, wanted, .. } = *devices.packet(id);
+        self.request_answered(thread, id);
+        if !wanted && let Some(devices) = &mut self.devices {
             devices.drop_packet(id);
         }
     }
@@ -108,33 +99,5 @@ impl Engine {
             _ => self.now + self.cores.clocks.whole(core, cost),
         };
         self.queue.put(Event::timeout(waiter), ends, Rank::Next);
-    }
-
-    /// Charges the time that a thread has stalled for a device: what it was held there has its own reasons.
-    pub(crate) fn charge_stall(&mut self, id: ThreadId, held: Option<(Hold, u64, u64)>) {
-        let now = self.now;
-        let thread = &mut self.threads[id as usize];
-        if let Some((why, from, until)) = held {
-            let reason = match why {
-                Hold::Full => Reason::QueueFull,
-                Hold::Empty => Reason::QueueEmpty,
-            };
-            let held = until.min(now).saturating_sub(from.max(thread.stats.since));
-            thread.charge(reason, thread.stats.since + held);
-        }
-        thread.charge(Reason::Device, now);
-    }
-
-    /// The run is cut off: charges the threads that stall for a device.
-    pub(crate) fn charge_stalls(&mut self) {
-        let Some(devices) = &self.devices else { return };
-        let stalls: Vec<_> = devices.stalls().map(|packet| (packet.thread, packet.held)).collect();
-        let crowded = devices.crowded.clone();
-        for (thread, held) in stalls {
-            self.charge_stall(thread, held);
-        }
-        for thread in crowded {
-            self.charge_stall(thread, None);
-        }
     }
 }

@@ -15,9 +15,10 @@ impl Engine {
     /// The waits of all threads, if all of them wait without a deadline and nothing is on its way to any.
     fn all_wait(&self) -> Option<(u64, usize)> {
         let mut newest = 0;
-        for thread in self.threads.iter().filter(|thread| thread.state != State::Done) {
+        for (id, thread) in (0..).zip(&self.threads).filter(|(_, thread)| thread.state != State::Done) {
             let (on, since) = thread.wait.waits_on?;
-            if on == Waited::Time || thread.wait.bounded || thread.pipeline.buffer.len() != 0 {
+            let stores = thread.pipeline.buffer.stores() != 0 && !self.is_blocked(id);
+            if on == Waited::Time || thread.wait.bounded || stores {
                 return None;
             }
             newest = newest.max(since);

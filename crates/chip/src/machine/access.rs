@@ -101,6 +101,9 @@ pub(super) fn access_range(start: usize, bytes: usize, kind: Access) {
             let (offset, line) = place(at);
             drain::store(|core| Store { offset, bytes: 0, value: 0, write: None, line, access: kind, core });
         } else {
+            if kind == Access::Store {
+                drain::before_direct_store();
+            }
             one(at, kind);
         }
     });

@@ -178,6 +178,7 @@ impl<T: Word> Atomic<T> for SimulatedAtomic<T> {
         if running() != OUTSIDE && with(|engine| engine.buffers()) {
             return self.buffer(value);
         }
+        drain::before_direct_store();
         access(self.address(), Access::Store);
         self.poke(value);
     }

@@ -3,11 +3,13 @@
 
 use super::Simulated;
 use crate::base::thread::OUTSIDE;
+use crate::core::pipeline::Stall;
 use crate::device::packet::PacketAt;
-use crate::engine::current::{is_any, operate, running, suspend, with};
+use crate::engine::current::{is_any, running, suspend, with};
 use crate::engine::reason::Reason;
 use crate::engine::waiting::Waited;
-use crate::issue::drain::drain;
+use crate::issue::requests::issue;
+use crate::issue::stall::stall;
 use crate::machine::kernel::kernel;
 use crate::peripheral::port::{Answer, Request};
 use baton_machine::device::{self as verbs, Devices, Payload, Protocol, Words};
@@ -40,8 +42,9 @@ impl Device {
         self.0
     }
 
-    /// Sends a request, behind all older stores of the thread. It takes a cycle; if the thread has `device.outstanding`
-    /// requests under way, it waits until one is answered.
+    /// Issues a request: an entry of the store buffer, which leaves for the device when all older stores of the thread are
+    /// written. It takes a cycle; without a free entry, or with `device.outstanding` requests that are not answered, the thread
+    /// stalls until there is one.
     ///
     /// # Panics
     /// Outside of guest code.
@@ -60,8 +63,7 @@ impl Device {
     fn call_with(self, words: Words) -> Answer {
         kernel(with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.of_one(self.0).call.0)));
         let ticket = self.send(words, true, Reason::Kernel);
-        ticket.arrive();
-        with(|engine| engine.charge_running(Reason::Kernel));
+        ticket.arrive(true);
         ticket.take()
     }
 
@@ -90,35 +92,7 @@ impl Device {
 
     fn send(self, Words { tag: op, words }: Words, privileged: bool, reason: Reason) -> Ticket {
         assert!(running() != OUTSIDE, "devices are for guest threads");
-        drain();
-        operate(reason, |engine| engine.after(1));
-        let crowded = with(|engine| {
-            let id = engine.running;
-            let devices = engine.devices.as_mut()?;
-            let most = devices.config.outstanding;
-            (devices.under_way(id) >= most).then(|| {
-                devices.crowded.push(id);
-                engine.threads[id as usize].wait.waits_on = Some((Waited::Device(self.0), engine.now));
-            })
-        });
-        if crowded.is_some() {
-            suspend();
-            with(|engine| {
-                engine.charge_stall(engine.running, None);
-                engine.threads[engine.running as usize].wait.waits_on = None;
-            });
-        }
-        with(|engine| {
-            let (id, now) = (engine.running, engine.now);
-            let thread = &mut engine.threads[id as usize];
-            thread.stats.counts.operations += 1;
-            let cpu = thread.cpu;
-            let request = Request { packet: 0, op, words, privileged, cpu };
-            let Some(devices) = &mut engine.devices else { unreachable!("a device of a chip without devices") };
-            let packet = devices.send(self.0, id, request, now);
-            engine.devices_did();
-            Ticket(packet)
-        })
+        Ticket(issue(self.0, Request { packet: 0, op, words, privileged, cpu: 0 }, reason))
     }
 }
 
@@ -188,36 +162,26 @@ fn value<P: Protocol>(answer: Answer) -> P::Answer {
 impl Ticket {
     /// Whether the answer is here. It costs nothing to look.
     pub fn is_here(&self) -> bool {
-        with(|engine| engine.devices.as_mut().is_none_or(|devices| devices.packet(self.0).place == PacketAt::Here))
+        with(|engine| engine.devices.as_ref().is_none_or(|devices| devices.packet(self.0).place == PacketAt::Here))
     }
 
     /// Stalls the core until the answer is here.
+    ///
+    /// # Panics
+    /// In a thread that has not made the request.
     pub fn wait(self) -> Answer {
-        self.arrive();
-        with(|engine| {
-            let held = engine.devices.as_mut().and_then(|devices| devices.packet(self.0).held);
-            engine.charge_stall(engine.running, held);
-        });
+        self.arrive(false);
         self.take()
     }
 
-    fn arrive(&self) {
-        if self.is_here() {
-            return;
-        }
-        with(|engine| {
-            let now = engine.now;
-            let Some(devices) = &mut engine.devices else { return };
-            let packet = devices.packet(self.0);
-            packet.stalls = true;
-            engine.threads[engine.running as usize].wait.waits_on = Some((Waited::Device(packet.device), now));
-        });
-        suspend();
-        with(|engine| engine.threads[engine.running as usize].wait.waits_on = None);
+    fn arrive(&self, kernel: bool) {
+        let thread = with(|engine| engine.devices.as_ref().map(|devices| devices.packet(self.0).thread));
+        assert!(thread == Some(running()), "a ticket is waited for by the thread that made the request");
+        stall(Stall::Answer { packet: self.0, kernel });
     }
 
     fn take(self) -> Answer {
-        let answer = with(|engine| engine.devices.as_mut().map(|devices| devices.packet(self.0).answer));
+        let answer = with(|engine| engine.devices.as_ref().map(|devices| devices.packet(self.0).answer));
         answer.unwrap_or(Answer::done(0))
     }
 }
@@ -229,7 +193,7 @@ impl Drop for Ticket {
         }
         with(|engine| {
             let Some(devices) = &mut engine.devices else { return };
-            let packet = devices.packet(self.0);
+            let packet = devices.packet_mut(self.0);
             packet.wanted = false;
             if packet.place == PacketAt::Here {
                 devices.drop_packet(self.0);

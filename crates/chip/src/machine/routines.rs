@@ -2,7 +2,7 @@
 
 use crate::engine::current::with;
 use crate::guest::stack::{GuestStack, STACK};
-use crate::issue::drain::drain;
+use crate::issue::requests::leave;
 use crate::machine::guest::Guest;
 use crate::os::app::Spawn;
 use crate::os::refused::Refused;
@@ -45,7 +45,7 @@ pub(crate) fn create(spawn: Spawn, f: Box<dyn FnOnce()>) -> Result<Guest, Refuse
     let routine = Routine::with_stack(stack, move |yielder, ()| {
         with(|engine| engine.threads[id as usize].yielder = yielder);
         f();
-        drain();
+        leave();
         let local: *const Local = with(|engine| &raw const *engine.threads[id as usize].local);
         // SAFETY: boxed, and kept as long as the engine.
         unsafe { (*local).finish() };

@@ -5,6 +5,7 @@ mod common;
 
 mod interrupts;
 mod kinds;
+mod order;
 mod port;
 mod random;
 mod requests;

@@ -3,7 +3,7 @@
 use super::key::{Key, Need, Value, ValueKind, text, whole};
 use crate::config::chip::Chip;
 use crate::config::coherent::Placement;
-use crate::config::device::{Devices, Link, PLACEMENT, are_kinds, placement};
+use crate::config::device::{Devices, Link, PLACEMENT, YoungerStores, are_kinds, placement};
 use crate::peripheral::{KINDS, KINDS_EXPECTED};
 use baton_units::{Cycles, Hertz};
 
@@ -70,6 +70,10 @@ pub(super) const KEYS: &[Key] = &[
         |d| Value::Whole(d.outstanding.into()),
         |d, value| d.outstanding = whole(value) as u32
     ),
+    key!(may "device.younger_stores", ValueKind::Choice(YoungerStores::NAMES),
+        "stores behind a request that is not answered wait for it, or are written before; absent: they wait",
+        |d| (d.younger_stores != YoungerStores::Wait).then(|| Value::Text(d.younger_stores.name().into())),
+        |d, value| d.younger_stores = YoungerStores::named(&text(value)).unwrap_or_default()),
     key!(
         "device.link",
         ValueKind::Choice(Link::NAMES),

@@ -1,0 +1,91 @@
+//! Requests to devices leave the store buffer: each when all older stores of its thread are written, and its entry is free when its
+//! answer is here.
+
+use crate::base::thread::ThreadId;
+use crate::core::pipeline::Stall;
+use crate::engine::current::{operate, with};
+use crate::engine::reason::Reason;
+use crate::engine::state::Engine;
+use crate::engine::thread::State;
+use crate::issue::drain::room;
+use crate::issue::stall::stall;
+use crate::peripheral::port::{Hold, Request};
+
+impl Engine {
+    /// The thread's requests that need wait for no older store leave for their devices, if the thread has a CPU.
+    pub(crate) fn send_requests(&mut self, id: ThreadId) {
+        let now = self.now;
+        let thread = &mut self.threads[id as usize];
+        if matches!(thread.state, State::Ready | State::Starting | State::Asleep | State::Done) {
+            return;
+        }
+        let Some(devices) = &mut self.devices else { return };
+        let mut any = false;
+        while let Some(next) = thread.pipeline.buffer.next_request() {
+            next.sent = true;
+            devices.send(next.packet, thread.cpu, now);
+            any = true;
+        }
+        if any {
+            self.devices_did();
+        }
+    }
+
+    /// The answer to a thread's request is here: its entry is free.
+    pub(crate) fn request_answered(&mut self, id: ThreadId, packet: u32) {
+        self.charge_before_leaving(id);
+        let blocked = self.is_blocked(id);
+        if self.threads[id as usize].pipeline.buffer.answered(packet) && blocked && !self.is_blocked(id) {
+            self.ask(id);
+        }
+        self.look_at_stall(id);
+    }
+
+    /// The thread ends: its requests go on without it.
+    pub(crate) fn leave_requests(&mut self, id: ThreadId) {
+        self.threads[id as usize].pipeline.buffer.forget_requests();
+    }
+
+    /// All time of the thread since the last charge went to the request: while its device held it, for that reason.
+    pub(super) fn charge_request(&mut self, id: ThreadId, packet: u32) {
+        let now = self.now;
+        let held = self.devices.as_ref().and_then(|devices| devices.packet(packet).held);
+        let thread = &mut self.threads[id as usize];
+        if let Some((why, from, until)) = held {
+            let reason = match why {
+                Hold::Full => Reason::QueueFull,
+                Hold::Empty => Reason::QueueEmpty,
+            };
+            let held = until.min(now).saturating_sub(from.max(thread.stats.since));
+            thread.charge(reason, thread.stats.since + held);
+        }
+        thread.charge(Reason::Device, now);
+    }
+}
+
+/// The running thread issues a request to a device: a cycle, and the waits for a free entry and until fewer than
+/// `device.outstanding` of its requests are unanswered. Gives the request's packet.
+pub(crate) fn issue(device: u32, request: Request, reason: Reason) -> u32 {
+    room();
+    operate(reason, |engine| engine.after(1));
+    let most = with(|engine| engine.devices.as_ref().map_or(1, |devices| devices.config.outstanding as usize));
+    stall(Stall::Requests(most));
+    with(|engine| {
+        let id = engine.running;
+        let Some(devices) = &mut engine.devices else { unreachable!("a device of a chip without devices") };
+        let packet = devices.issue(device, id, request);
+        let thread = &mut engine.threads[id as usize];
+        thread.stats.counts.operations += 1;
+        thread.pipeline.buffer.ask(packet);
+        engine.send_requests(id);
+        packet
+    })
+}
+
+/// The running thread ends: what it has stored is written, its requests leave for their devices, and go on without it.
+pub(crate) fn leave() {
+    if with(|engine| engine.threads[engine.running as usize].pipeline.buffer.len()) != 0 {
+        stall(Stall::Left);
+        with(|engine| engine.leave_requests(engine.running));
+    }
+}

@@ -1,0 +1,113 @@
+//! Threads that stall: until their store buffers have room or are empty, and for devices.
+//!
+//! The cycles of a stall go to what the oldest entry of the store buffer waited for meanwhile: a store for its line, or a request for
+//! its device. Those of a wait for one answer go to what that request waited for.
+
+use crate::base::event::Event;
+use crate::base::queue::Rank;
+use crate::base::thread::ThreadId;
+use crate::core::pipeline::Stall;
+use crate::device::packet::PacketAt;
+use crate::engine::current::{give_up_core, suspend, with};
+use crate::engine::reason::Reason;
+use crate::engine::state::Engine;
+use crate::engine::waiting::Waited;
+
+impl Engine {
+    /// Whether the thread need not stall, or not any more.
+    fn is_over(&self, id: ThreadId, stall: Stall) -> bool {
+        let buffer = &self.threads[id as usize].pipeline.buffer;
+        match stall {
+            Stall::Entries(most) => buffer.len() <= most,
+            Stall::Stores(most) => buffer.stores() <= most,
+            Stall::Requests(few) => buffer.requests() < few,
+            Stall::Left => buffer.stores() == 0 && buffer.under_way() == buffer.requests(),
+            Stall::Answer { packet, .. } => {
+                self.devices.as_ref().is_none_or(|devices| devices.packet(packet).place == PacketAt::Here)
+            }
+        }
+    }
+
+    /// Something has left the thread's store buffer, or an answer is here: the thread goes on if it stalled for that.
+    #[inline]
+    pub(crate) fn look_at_stall(&mut self, id: ThreadId) {
+        if let Some(stall) = self.threads[id as usize].pipeline.stall
+            && self.is_over(id, stall)
+        {
+            self.threads[id as usize].pipeline.stall = None;
+            self.queue.put(Event::thread(id), self.now, Rank::Next);
+        }
+    }
+
+    /// The device that a stalled thread waits for; `None`: no request has a part in its stall.
+    fn device_of(&self, id: ThreadId, stall: Stall) -> Option<u32> {
+        let packet = match stall {
+            Stall::Answer { packet, .. } => packet,
+            _ => self.threads[id as usize].pipeline.buffer.asked().next()?.packet,
+        };
+        self.devices.as_ref().map(|devices| devices.packet(packet).device)
+    }
+
+    /// Charges what the thread has stalled for so far.
+    pub(crate) fn charge_stall(&mut self, id: ThreadId, stall: Stall) {
+        let now = self.now;
+        let thread = &mut self.threads[id as usize];
+        let packet = match stall {
+            Stall::Answer { kernel: true, .. } => return thread.charge(Reason::Kernel, now),
+            Stall::Answer { packet, .. } => Some(packet),
+            _ => thread.pipeline.buffer.oldest_request(),
+        };
+        match packet {
+            None => thread.charge(Reason::StoreBuffer, now),
+            Some(packet) => self.charge_request(id, packet),
+        }
+    }
+
+    /// An entry is about to leave the buffer of a thread that may stall for it: charges what the thread stalled for until now.
+    pub(crate) fn charge_before_leaving(&mut self, id: ThreadId) {
+        match self.threads[id as usize].pipeline.stall {
+            None | Some(Stall::Answer { .. }) => {}
+            Some(stall) => self.charge_stall(id, stall),
+        }
+    }
+
+    /// The run is cut off: charges the threads that stall with requests under way.
+    pub(crate) fn charge_stalls(&mut self) {
+        for id in 0..self.threads.len() as u32 {
+            let pipeline = &self.threads[id as usize].pipeline;
+            if let Some(stall) = pipeline.stall.filter(|_| pipeline.buffer.requests() != 0) {
+                self.charge_stall(id, stall);
+            }
+        }
+    }
+}
+
+/// The running thread stalls until it need not.
+#[cold]
+pub(crate) fn stall(what: Stall) {
+    let outer = with(|engine| {
+        let device = engine.device_of(engine.running, what)?;
+        let on = (Waited::Device(device), engine.now);
+        Some(engine.threads[engine.running as usize].wait.waits_on.replace(on))
+    });
+    while with(|engine| !engine.is_over(engine.running, what)) {
+        let leaves = with(|engine| {
+            let thread = &mut engine.threads[engine.running as usize];
+            let leaves = thread.os.leaves && thread.pipeline.buffer.requests() != 0;
+            if !leaves {
+                thread.pipeline.stall = Some(what);
+            }
+            leaves
+        });
+        if leaves {
+            // A device may keep it waiting for long.
+            give_up_core();
+            continue;
+        }
+        suspend();
+        with(|engine| engine.charge_stall(engine.running, what));
+    }
+    if let Some(outer) = outer {
+        with(|engine| engine.threads[engine.running as usize].wait.waits_on = outer);
+    }
+}
