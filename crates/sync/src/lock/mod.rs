@@ -1,5 +1,6 @@
 //! Locks: the contract, and the registry by which tools find an algorithm.
 
+pub mod assign;
 pub mod barging;
 pub mod instrumented;
 

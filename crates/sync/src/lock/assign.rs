@@ -1,0 +1,162 @@
+//! Locks named one by one: `cache_lock=mcs,default=glibc` as text, and the places of an object file that tools turn names into.
+//!
+//! The command and the preload library read the same text. What a name means is the reader's affair: the command knows names of
+//! locks and lines of a source, the library the places of loaded object files.
+
+use core::fmt;
+use core::ops::Range;
+use core::str::FromStr;
+
+/// The name of all mutexes that no other part names.
+pub const DEFAULT: &str = "default";
+/// What serves a mutex that is left to the C library.
+pub const GLIBC: &str = "glibc";
+
+/// One part: what is named, and what shall serve it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What stands before the `=`.
+    pub name: String,
+    /// The lock's name, or [`GLIBC`].
+    pub lock: String,
+    /// The wait policy behind the lock's name and a colon.
+    pub wait: Option<String>,
+}
+
+impl Part {
+    /// Whether the C library serves what it names.
+    pub fn is_glibc(&self) -> bool {
+        self.lock == GLIBC
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.lock)?;
+        self.wait.iter().try_for_each(|wait| write!(f, ":{wait}"))
+    }
+}
+
+/// Whether a text names locks one by one, and not one lock for all.
+pub fn is_assignment(text: &str) -> bool {
+    text.contains('=')
+}
+
+/// The parts of a text, in their order.
+///
+/// # Errors
+/// One line that names the part and what was expected.
+pub fn parse(text: &str) -> Result<Vec<Part>, String> {
+    let mut parts: Vec<Part> = Vec::new();
+    for part in text.split(',') {
+        let part = one(part.trim())?;
+        if parts.iter().any(|other| other.name == part.name) {
+            return Err(format!("`{}` is named twice", part.name));
+        }
+        // A process keeps one policy for each lock, so that reading it costs an acquisition no more than a constant.
+        let differs = |other: &&Part| other.lock == part.lock && other.wait != part.wait;
+        if let Some(other) = parts.iter().find(differs) {
+            return Err(format!("`{other}` and `{part}`: a lock has one wait policy in a program"));
+        }
+        parts.push(part);
+    }
+    Ok(parts)
+}
+
+fn one(part: &str) -> Result<Part, String> {
+    let expected = || format!("`{part}`: expected NAME=LOCK, NAME=LOCK:WAIT or NAME=glibc");
+    // A name may hold the sign itself (`Set::operator=`); a lock's name never does.
+    let (name, lock) = part.rsplit_once('=').ok_or_else(expected)?;
+    let (lock, wait) = lock.split_once(':').map_or((lock, None), |(lock, wait)| (lock, Some(wait)));
+    let (name, lock, wait) = (name.trim(), lock.trim(), wait.map(str::trim));
+    if name.is_empty() || lock.is_empty() || wait == Some("") {
+        return Err(expected());
+    }
+    if lock == GLIBC && wait.is_some() {
+        return Err(format!("`{part}`: glibc's mutexes wait in their own way"));
+    }
+    Ok(Part { name: name.to_owned(), lock: lock.to_owned(), wait: wait.map(str::to_owned) })
+}
+
+/// A stretch of a loaded object file, in the file's own addresses: of its data, where mutexes lie, or of its code, which calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The last part of the file's path.
+    pub module: String,
+    /// The stretch.
+    pub range: Range<u64>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{:#x}-{:#x}", self.module, self.range.start, self.range.end)
+    }
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    /// `app+0x4040-0x4068`, or `app+0x4040` for one byte.
+    fn from_str(text: &str) -> Result<Place, String> {
+        let bad = || format!("`{text}` is no place of an object file; expected FILE+0xSTART-0xEND, as in app+0x4040-0x4068");
+        let number = |text: &str| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok();
+        // A file's name may have the sign (libstdc++.so.6).
+        let (module, range) = text.rsplit_once('+').ok_or_else(bad)?;
+        let (start, end) = range.split_once('-').map_or((range, None), |(start, end)| (start, Some(end)));
+        let start = number(start).ok_or_else(bad)?;
+        let end = end.map_or(start.checked_add(1), number).ok_or_else(bad)?;
+        if module.is_empty() || end <= start {
+            return Err(bad());
+        }
+        Ok(Place { module: module.to_owned(), range: start..end })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_a_lock_and_perhaps_a_wait() {
+        let parts = parse("cache_lock=mcs:spin-park(9), svc.cpp:66=clh,Set::operator==ticket,default=glibc").unwrap();
+        let said: Vec<_> = parts.iter().map(|p| (p.name.as_str(), p.lock.as_str(), p.wait.as_deref())).collect();
+        let expected = [
+            ("cache_lock", "mcs", Some("spin-park(9)")),
+            ("svc.cpp:66", "clh", None),
+            ("Set::operator=", "ticket", None),
+            ("default", "glibc", None),
+        ];
+        assert_eq!(said, expected);
+        assert!(parts[3].is_glibc() && !parts[0].is_glibc());
+        assert_eq!(parts[0].to_string(), "cache_lock=mcs:spin-park(9)");
+        assert!(is_assignment("a=mcs") && !is_assignment("mcs"));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        for (text, says) in [
+            ("a=mcs,b", "`b`: expected NAME=LOCK"),
+            ("=mcs", "expected NAME=LOCK"),
+            ("a=", "expected NAME=LOCK"),
+            ("a=mcs:", "expected NAME=LOCK"),
+            ("a=mcs,,b=clh", "``: expected NAME=LOCK"),
+            ("a=mcs,a=clh", "`a` is named twice"),
+            ("a=glibc:spin", "their own way"),
+            ("a=mcs:spin,b=mcs:futex", "`a=mcs:spin` and `b=mcs:futex`: a lock has one wait policy"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(says), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_written_as_it_is_read() {
+        let place: Place = "libstdc++.so.6+0x10-0x20".parse().unwrap();
+        assert_eq!((place.module.as_str(), place.range.clone()), ("libstdc++.so.6", 0x10..0x20));
+        assert_eq!(place.to_string(), "libstdc++.so.6+0x10-0x20");
+        assert_eq!("app+0xff".parse::<Place>().unwrap().range, 0xff..0x100);
+        for bad in ["app", "app+10", "app+0x20-0x20", "+0x10", "app+0x20-0x10", "app+0xg"] {
+            assert!(bad.parse::<Place>().unwrap_err().contains("0xSTART-0xEND"), "{bad}");
+        }
+    }
+}
