@@ -232,8 +232,9 @@ impl Reading {
         if let Some(of_kind) = path.strip_prefix("core.kind.") {
             return self.kind_setting(of_kind, value);
         }
+        // An unknown key takes any word, so that it is the key which is refused.
         let text = keys::find(path)
-            .is_some_and(|key| matches!(key.kind, ValueKind::Text | ValueKind::Choice(_) | ValueKind::Parsed(..)));
+            .is_none_or(|key| matches!(key.kind, ValueKind::Text | ValueKind::Choice(_) | ValueKind::Parsed(..)));
         text_value(text, value, &mut |value| self.key(path, value, 0))
     }
 

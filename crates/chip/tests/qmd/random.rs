@@ -1,0 +1,166 @@
+//! Random programs against a reference queue: nothing is lost, doubled, delivered to another queue, or reordered within a
+//! producer and a queue, whatever the device's buffers, engines and links are.
+//!
+//! `cargo test -p baton-chip --test qmd random:: -- --ignored` runs 10,000 of them.
+
+use super::{Body, allocate, count, device, enqueue, run, word};
+use baton_chip::{Chip, act};
+use baton_machine::device::{Device, Ticket};
+use baton_machine::queues::{Mode, Operand, QueueId, QueueRefusal, QueueRequest};
+use baton_machine::units::Cycles;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Numbers by chance.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+
+    fn of<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        words[self.below(words.len() as u64) as usize]
+    }
+}
+
+/// A chip of eight cores whose device is drawn.
+fn chip(dice: &mut Dice) -> Chip {
+    let on_mesh = dice.below(2) == 0;
+    let text = match on_mesh {
+        true => include_str!("../../../../chips/caf64.toml"),
+        false => include_str!("../../../../chips/caf16.toml"),
+    };
+    let mut settings: Vec<String> = [
+        format!("device.qmd.engines={}", 1 + dice.below(2)),
+        format!("device.qmd.buffers={}", dice.of(&["shared", "context"])),
+        format!("device.qmd.schedule={}", dice.of(&["round-robin", "weighted"])),
+        format!("device.qmd.retry={}", dice.of(&["slot", "free"])),
+        format!("device.qmd.pointers={}", dice.of(&["grant", "access"])),
+        format!("device.qmd.latency={}", dice.below(60)),
+        format!("device.outstanding={}", 1 + dice.below(16)),
+        format!("device.younger_stores={}", dice.of(&["wait", "pass"])),
+    ]
+    .into();
+    if on_mesh {
+        settings.extend([format!("network.routing={}", dice.of(&["auto", "minimal-adaptive", "o1turn"])), "network.vcs=4".to_owned()]);
+    }
+    Chip::from_toml_with(text, "caf.toml", &settings).unwrap_or_else(|error| panic!("{settings:?}: {error}"))
+}
+
+/// What a consumer got: from which queue, which item. An item says its producer, its queue and its number.
+type Got = Rc<RefCell<Vec<Vec<(usize, u64)>>>>;
+
+fn item(producer: u64, queue: usize, number: u64) -> u64 {
+    producer << 48 | (queue as u64) << 32 | number
+}
+
+/// Producers, then consumers, on cores of their own: each producer has a number of items for each queue, and each consumer
+/// takes a number of a queue's items, so that all that comes goes.
+fn program(seed: u64) {
+    let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
+    let chip = chip(&mut dice);
+    let (producers, consumers) = (1 + dice.below(4) as usize, 1 + dice.below(4) as usize);
+    let queues = 1 + dice.below(3) as usize;
+    let entries = 1 + dice.below(12) as u32;
+    let mut quota = vec![vec![0; queues]; consumers];
+    let mut plans: Vec<Vec<usize>> = Vec::new();
+    for _ in 0..producers {
+        let mut plan = Vec::new();
+        for queue in 0..queues {
+            // Shared buffers can lock where a thread has requests for several queues: each of its queues comes as a whole.
+            let items = dice.below(40) as usize;
+            plan.extend(std::iter::repeat_n(queue, items));
+            quota[dice.below(consumers as u64) as usize][queue] += items;
+        }
+        plans.push(plan);
+    }
+    let got: Got = Rc::new(RefCell::new(vec![Vec::new(); consumers]));
+    let all: usize = plans.iter().map(Vec::len).sum();
+    let mut threads: Vec<(u32, Body)> =
+        vec![(0, Box::new(move || assert_eq!(allocate(entries, queues as u32), QueueId(0))))];
+    for (producer, plan) in (0..).zip(plans) {
+        let keep = 1 + dice.below(16) as usize;
+        let think = dice.below(60);
+        threads.push((1 + producer as u32, Box::new(move || produce(producer, &plan, keep, think))));
+    }
+    for (consumer, quota) in quota.into_iter().enumerate() {
+        let (out, pause, tries) = (got.clone(), dice.below(300), dice.below(2) == 0);
+        let body = move || out.borrow_mut()[consumer] = consume(&quota, pause, tries);
+        threads.push(((1 + producers + consumer) as u32, Box::new(body)));
+    }
+    let outcome = run(&chip, seed, threads).unwrap_or_else(|error| panic!("program {seed}: {error}"));
+    assert_eq!((count(&outcome, "enqueued"), count(&outcome, "dequeued")), (all as u64, all as u64), "program {seed}");
+    check(seed, all, &got.take());
+}
+
+/// Enqueues the plan's items with at most so many under way, then waits for all.
+fn produce(producer: u64, plan: &[usize], keep: usize, think: u64) {
+    act::delay(Cycles(5_000));
+    let mut numbers = [0; 8];
+    let mut under_way = std::collections::VecDeque::new();
+    for &queue in plan {
+        if under_way.len() == keep {
+            let first: Option<_> = under_way.pop_front();
+            assert_eq!(first.map(|ticket| word(Ticket::wait(ticket))), Some(0));
+        }
+        under_way.push_back(enqueue(QueueId(queue as u32), item(producer, queue, numbers[queue])));
+        numbers[queue] += 1;
+        act::delay(Cycles(think));
+    }
+    under_way.into_iter().for_each(|ticket| assert_eq!(word(ticket.wait()), 0));
+}
+
+/// Takes as many items of each queue as the quota says: waiting for them, or trying again.
+fn consume(quota: &[usize], pause: u64, tries: bool) -> Vec<(usize, u64)> {
+    act::delay(Cycles(6_000));
+    let mut left = quota.to_vec();
+    let mut got = Vec::new();
+    let mut queue = 0;
+    while left.iter().any(|&left| left > 0) {
+        queue = (queue + 1) % left.len();
+        if left[queue] == 0 {
+            continue;
+        }
+        // Waiting for one queue while its producer waits for room in another would lock: that is the program's fault.
+        let mode = if tries || left.len() > 1 { Mode::Try } else { Mode::Block };
+        let from = Operand { mode, ..Operand::of(QueueId(queue as u32)) };
+        let answer = device().request(QueueRequest::Dequeue { from }).wait();
+        match answer {
+            Ok(item) => {
+                got.push((queue, item));
+                left[queue] -= 1;
+            }
+            Err(refusal) => assert_eq!(refusal, QueueRefusal::Empty),
+        }
+        act::delay(Cycles(pause));
+    }
+    got
+}
+
+/// Each item came once, out of its own queue, and those of a producer and a queue in their order at each consumer.
+fn check(seed: u64, all: usize, got: &[Vec<(usize, u64)>]) {
+    let mut seen = std::collections::BTreeSet::new();
+    for of_one in got {
+        let mut last = std::collections::BTreeMap::new();
+        for &(queue, item) in of_one {
+            assert_eq!((item >> 32) as usize & 0xffff, queue, "program {seed}: {item:#x} came out of another queue");
+            assert!(seen.insert(item), "program {seed}: {item:#x} came twice");
+            let before = last.insert((item >> 48, queue), item);
+            assert!(before.is_none_or(|before| before < item), "program {seed}: {item:#x} behind {before:#x?}");
+        }
+    }
+    assert_eq!(seen.len(), all, "program {seed}: items are missing");
+}
+
+#[test]
+fn a_hundred_programs_lose_double_and_reorder_nothing() {
+    (0..100).for_each(program);
+}
+
+#[test]
+#[ignore = "ten thousand programs take minutes"]
+fn ten_thousand_programs_lose_double_and_reorder_nothing() {
+    (0..10_000).for_each(program);
+}
