@@ -1,0 +1,298 @@
+//! Attacks on CAF's queue device: what a program may not do, and what others must not notice of it.
+
+use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn, act};
+use baton_machine::device::{Device, Devices, Payload, Ticket, Words};
+use baton_machine::queues::{Direction, Mode, Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};
+use baton_machine::units::Cycles;
+use baton_machine::{Atomic, Machine, Ordering, Owned};
+use baton_units::CoreId;
+use std::cell::Cell;
+use std::rc::Rc;
+
+fn chip(settings: &[&str]) -> Chip {
+    let text = include_str!("../../../../chips/caf16.toml");
+    let fixed = ["noise.latency=0", "noise.start=0"];
+    let all: Vec<String> = fixed.iter().chain(settings).map(|setting| (*setting).to_owned()).collect();
+    Chip::from_toml_with(text, "caf16.toml", &all).expect("a right chip")
+}
+
+fn device() -> impl Device<QueueDevice> {
+    Simulated::first::<QueueDevice>().expect("the chip has a queue device")
+}
+
+fn call(asked: QueueRequest) -> Result<u64, QueueRefusal> {
+    device().call(asked)
+}
+
+fn ask(asked: QueueRequest) -> Result<u64, QueueRefusal> {
+    device().request(asked).wait()
+}
+
+fn put(queue: QueueId, item: u64) -> QueueRequest {
+    QueueRequest::Enqueue { to: Operand::of(queue), item }
+}
+
+fn get(queue: QueueId) -> QueueRequest {
+    QueueRequest::Dequeue { from: Operand::of(queue) }
+}
+
+fn queues(entries: u32, queues: u32) -> QueueId {
+    let asked = QueueRequest::Allocate { entries, queues, enqueue_credits: false, dequeue_credits: false };
+    QueueId(call(asked).expect("there is room") as u32)
+}
+
+type Body = Box<dyn FnOnce()>;
+
+fn run(chip: &Chip, threads: Vec<(u32, Body)>) -> Result<Outcome, String> {
+    let options = Options { limit: Some(Cycles(50_000_000)), ..Options::default() };
+    let mut simulation = Simulation::new(chip, &options).map_err(|error| error.to_string())?;
+    for (core, body) in threads {
+        let spawn = Spawn { affinity: vec![CoreId(core)], ..Spawn::default() };
+        simulation.spawn(spawn, body).map_err(|error| error.to_string())?;
+    }
+    simulation.run().map_err(|error| error.to_string())
+}
+
+fn alone(f: impl FnOnce() + 'static) -> Outcome {
+    run(&chip(&[]), vec![(0, Box::new(f))]).expect("it ends")
+}
+
+#[test]
+fn an_id_that_was_never_given_and_one_that_is_given_back_are_unknown() {
+    alone(|| {
+        let queue = queues(4, 2);
+        for stranger in [2, 0x0fff, 1 << 12, 1 << 31, u32::MAX].map(QueueId) {
+            assert_eq!(ask(put(stranger, 1)), Err(QueueRefusal::NoQueue));
+            assert_eq!(ask(get(stranger)), Err(QueueRefusal::NoQueue));
+            assert_eq!(call(QueueRequest::Release(stranger)), Err(QueueRefusal::NoQueue));
+        }
+        assert_eq!(call(QueueRequest::Release(queue)), Ok(0));
+        assert_eq!(queues(4, 1).0 & 0xfff, queue.0 & 0xfff, "the place is used again");
+        assert_eq!(ask(put(queue, 1)), Err(QueueRefusal::NoQueue), "the old id is not");
+    });
+}
+
+#[test]
+fn what_configures_is_refused_without_a_system_call() {
+    alone(|| {
+        let queue = queues(4, 1);
+        let all = [
+            QueueRequest::Allocate { entries: 1, queues: 1, enqueue_credits: false, dequeue_credits: false },
+            QueueRequest::Release(queue),
+            QueueRequest::Join { queue, direction: Direction::Enqueue, weight: 1 },
+            QueueRequest::Balance { first: queue, count: 1 },
+            QueueRequest::Reduce { from: queue, to: queue, count: 1 },
+            QueueRequest::Drain { cpu: 0 },
+            QueueRequest::Enter { cpu: 0, domain: 0 },
+        ];
+        for asked in all {
+            assert_eq!(ask(asked), Err(QueueRefusal::Refused), "{asked:?}");
+        }
+        assert_eq!(ask(put(queue, 1)), Ok(0), "nothing has changed");
+    });
+}
+
+/// A request as it travels, with any words.
+#[test]
+fn words_that_mean_nothing_are_refused() {
+    alone(|| {
+        let device = Simulated::device(0).expect("there is one");
+        for op in [6, 7, 8, 9, u32::MAX] {
+            for word in [1 << 43, u64::MAX] {
+                assert_ne!(device.request(op, [word, word]).wait().status, 0, "{op} {word:#x}");
+            }
+        }
+        let Words { tag, words } = get(QueueId(0)).to_words();
+        assert_ne!(device.request(tag, [words[0], 0]).wait().status, 0, "no queue was allocated");
+    });
+}
+
+#[test]
+fn counts_and_sizes_at_their_ends_are_refused() {
+    alone(|| {
+        for (entries, queues) in
+            [(0, 1), (1, 0), (2049, 1), (1, 17), (u32::MAX, 1), (1, u32::MAX), (u32::MAX, u32::MAX)]
+        {
+            let asked = QueueRequest::Allocate { entries, queues, enqueue_credits: true, dequeue_credits: true };
+            assert_eq!(call(asked), Err(QueueRefusal::NoRoom), "{entries} {queues}");
+        }
+        let queue = queues(2048, 1);
+        for count in [0, 2, 17, u32::MAX] {
+            assert!(call(QueueRequest::Balance { first: queue, count }).is_err(), "{count}");
+            assert!(call(QueueRequest::Reduce { from: queue, to: queue, count }).is_err(), "{count}");
+        }
+        assert!(call(QueueRequest::Balance { first: QueueId(u32::MAX), count: 2 }).is_err());
+        assert!(
+            call(QueueRequest::Join { queue, direction: Direction::Enqueue, weight: 1 }).is_err(),
+            "no credits here"
+        );
+        for cpu in [16, u32::MAX] {
+            assert_eq!(call(QueueRequest::Drain { cpu }), Err(QueueRefusal::Refused));
+            assert_eq!(call(QueueRequest::Enter { cpu, domain: 1 }), Err(QueueRefusal::Refused));
+        }
+    });
+}
+
+/// A process can neither take nor put, nor learn how full a queue of another one is.
+#[test]
+fn a_foreign_process_gets_the_answer_that_an_unknown_id_gets() {
+    let queue = QueueId(0);
+    let owner = move || {
+        assert_eq!(queues(4, 1), queue);
+        call(QueueRequest::Enter { cpu: 3, domain: 9 }).expect("there is such a CPU");
+        (0..4).for_each(|item| assert_eq!(ask(put(queue, item)), Ok(0)));
+        act::delay(Cycles(50_000));
+        (0..4).for_each(|item| assert_eq!(ask(get(queue)), Ok(item), "nothing was taken or put"));
+    };
+    let thief = move || {
+        act::delay(Cycles(20_000));
+        for mode in [Mode::Block, Mode::Try, Mode::TakeCredits(Direction::Dequeue)] {
+            let operand = Operand { mode, ..Operand::of(queue) };
+            assert_eq!(ask(QueueRequest::Dequeue { from: operand }), Err(QueueRefusal::NoQueue));
+        }
+        assert_eq!(ask(put(queue, 99)), Err(QueueRefusal::NoQueue));
+        assert_eq!(call(QueueRequest::Release(queue)), Err(QueueRefusal::NoQueue));
+    };
+    run(&chip(&[]), vec![(0, Box::new(owner)), (3, Box::new(thief))]).expect("it ends");
+}
+
+/// Items that a pair of threads passes on in a time, with so many threads that flood the device beside them.
+fn throughput(chip: &Chip, floods: u32) -> u64 {
+    let (queue, flooded) = (QueueId(0), QueueId(1));
+    let passed = Rc::new(Cell::new(0));
+    let out = passed.clone();
+    let ends = 300_000;
+    let consumer = move || {
+        assert_eq!(queues(16, 2), queue);
+        loop {
+            let item = ask(get(queue)).expect("an item");
+            if item == u64::MAX {
+                break;
+            }
+            out.set(out.get() + 1);
+        }
+    };
+    let producer = move || {
+        act::delay(Cycles(5_000));
+        let mut item = 0;
+        while act::time().0 < ends {
+            let tickets: Vec<_> = (item..item + 8).map(|item| device().request(put(queue, item))).collect();
+            tickets.into_iter().for_each(|ticket| assert_eq!(ticket.wait(), Ok(0)));
+            item += 8;
+        }
+        ask(put(queue, u64::MAX)).expect("room");
+    };
+    let flood = move || {
+        act::delay(Cycles(5_000));
+        let operand = Operand { mode: Mode::Try, ..Operand::of(flooded) };
+        while act::time().0 < ends {
+            for _ in 0..16 {
+                drop(device().request(QueueRequest::Dequeue { from: operand }));
+            }
+        }
+    };
+    let mut threads: Vec<(u32, Body)> = vec![(0, Box::new(consumer)), (1, Box::new(producer))];
+    threads.extend((2..2 + floods).map(|core| (core, Box::new(flood) as Body)));
+    run(chip, threads).expect("it ends");
+    passed.get()
+}
+
+/// The engine serves a request a cycle, contexts by turns: a flood of one context takes half the cycles at most.
+#[test]
+fn a_context_that_floods_the_device_takes_no_more_than_its_turns() {
+    let chip = chip(&[]);
+    let (alone, flooded, by_all) = (throughput(&chip, 0), throughput(&chip, 1), throughput(&chip, 14));
+    assert!(flooded * 10 >= alone * 9, "{flooded} of {alone}");
+    assert!(by_all * 2 >= alone, "{by_all} of {alone}: of sixteen contexts, each has its turn");
+}
+
+/// A context whose requests cannot be served bars nobody but itself.
+#[test]
+fn a_context_that_blocks_bars_only_itself() {
+    let (queue, never) = (QueueId(0), QueueId(1));
+    let blocker = move || {
+        act::delay(Cycles(5_000));
+        // The last of its own requests is behind one that is never served, until the guard thread drains them.
+        let stuck: Vec<_> = (0..8).map(|_| device().request(get(never))).collect();
+        let behind = device().request(get(queue));
+        for ticket in stuck {
+            assert_eq!(ticket.wait(), Err(QueueRefusal::Dropped));
+        }
+        assert_eq!(behind.wait(), Err(QueueRefusal::Dropped));
+    };
+    let pair = move || {
+        assert_eq!(queues(4, 2), queue);
+        act::delay(Cycles(10_000));
+        for item in 0..100 {
+            assert_eq!(ask(put(queue, item)), Ok(0));
+            assert_eq!(ask(get(queue)), Ok(item));
+        }
+        assert_eq!(call(QueueRequest::Drain { cpu: 5 }), Ok(9));
+    };
+    run(&chip(&[]), vec![(0, Box::new(pair)), (5, Box::new(blocker))]).expect("it ends");
+}
+
+type Shared = Rc<Owned<Simulated, <Simulated as Machine>::Atomic<u64>>>;
+
+/// With every buffer of the device full, loads and stores of all cores go on.
+#[test]
+fn full_buffers_do_not_hold_up_the_coherence_protocol() {
+    let timer = "device.qmd.timeout=200000";
+    let chip = chip(&["device.qmd.buffers=shared", "device.qmd.depth=4", "device.places=2", timer]);
+    let options = Options { limit: Some(Cycles(50_000_000)), ..Options::default() };
+    let mut simulation = Simulation::new(&chip, &options).expect("the host has memory");
+    let words: Shared = simulation.outside(|| Rc::new(Owned::new(Atomic::new(0))));
+    for core in 0..16 {
+        let word = words.clone();
+        let floods = move |word: Shared| {
+            if core == 0 {
+                assert_eq!(queues(1, 1), QueueId(0));
+            }
+            act::delay(Cycles(5_000));
+            // They wait for items that never come, until the timer drops them. Loads pass them.
+            let stuck: Vec<_> = (0..8).map(|_| device().request(get(QueueId(0)))).collect();
+            while word.load(Ordering::Acquire) < 8 * 50 {
+                Simulated::work(Cycles(100));
+            }
+            let answered = stuck.iter().filter(|ticket| ticket.is_here()).count();
+            assert_eq!(answered, 0, "core {core} at {}", act::time().0);
+            for ticket in stuck {
+                assert_eq!(ticket.wait(), Err(QueueRefusal::Dropped));
+            }
+        };
+        let counts = move |word: Shared| {
+            act::delay(Cycles(10_000));
+            for _ in 0..50 {
+                word.fetch_add(1, Ordering::AcqRel);
+            }
+        };
+        let body = move || if core < 8 { floods(word) } else { counts(word) };
+        let spawn = Spawn { affinity: vec![CoreId(core)], ..Spawn::default() };
+        simulation.spawn(spawn, body).expect("there is a core");
+    }
+    let ended = simulation.run().map(drop).map_err(|error| error.to_string());
+    simulation.outside(|| drop(words));
+    ended.expect("it ends");
+}
+
+/// Credits that a thread has not got are not spent by asking again and again, and the drops are the only loss.
+#[test]
+fn a_flood_without_credits_is_dropped_and_counted() {
+    let queue = QueueId(0);
+    let body = move || {
+        let asked = QueueRequest::Allocate { entries: 8, queues: 1, enqueue_credits: true, dequeue_credits: false };
+        assert_eq!(call(asked), Ok(0));
+        call(QueueRequest::Join { queue, direction: Direction::Enqueue, weight: 1 }).expect("it may");
+        let take = Operand { mode: Mode::TakeCredits(Direction::Enqueue), ..Operand::of(queue) };
+        act::delay(Cycles(1_000));
+        let credits = ask(QueueRequest::Dequeue { from: take }).expect("credits");
+        assert_eq!(credits, 8);
+        let said: Vec<_> = (0..100).map(|item| ask(put(queue, item))).collect();
+        assert_eq!(said.iter().filter(|said| said.is_ok()).count(), 8);
+        assert!(said[8..].iter().all(|said| *said == Err(QueueRefusal::NoCredit)));
+        (0..8).for_each(|item| assert_eq!(ask(get(queue)), Ok(item)));
+    };
+    let outcome = alone(body);
+    let counts = &outcome.devices[0].counts;
+    assert!(counts.contains(&("no_credit", 92)), "{counts:?}");
+}
