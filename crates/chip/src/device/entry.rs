@@ -118,6 +118,30 @@ impl Entry {
         (self.queue.len(), self.outside.len() + early)
     }
 
+    /// A request that has come is called back. What stood there; the caller gives its place back.
+    pub(super) fn remove(&mut self, packet: u32) -> Option<Standing> {
+        let is_it = |request: &Standing| request.packet == packet;
+        if let Some(at) = self.queue.iter().position(is_it) {
+            return self.queue.remove(at);
+        }
+        if let Some(at) = self.outside.iter().position(is_it) {
+            return self.outside.remove(at);
+        }
+        let early = |order: &mut Order| {
+            let at = order.early.iter().position(is_it)?;
+            Some(order.early.swap_remove(at))
+        };
+        self.orders.iter_mut().find_map(early)
+    }
+
+    /// None of the thread's requests is on its way any more: those that were called back before their turn do not count.
+    pub(super) fn begin_anew(&mut self, thread: ThreadId) {
+        if let Some(order) = self.orders.get_mut(thread as usize) {
+            debug_assert!(order.early.is_empty(), "a request of thread {thread} stands aside and is under way no more");
+            order.came = order.sent;
+        }
+    }
+
     /// A request stands in the port from now on, and those of its thread that have waited for it; or it is early. Gives
     /// the place that it has no use for.
     fn enter(&mut self, mut request: Standing) -> Holds {
@@ -187,6 +211,33 @@ mod tests {
         let rest: Vec<u32> = std::iter::from_fn(|| taken(&mut entry)).collect();
         assert_eq!(rest, [1, 50, 51, 60]);
         assert_eq!(entry.free, Some(2), "all places are back");
+    }
+
+    #[test]
+    fn requests_that_are_called_back_leave_no_gap() {
+        let mut entry = Entry::new(Some(1));
+        for order in 1..=4 {
+            assert_eq!(entry.send(1), order);
+        }
+        // In the port, outside of it, aside; the fourth is on its way.
+        for (packet, order) in [(10, 1), (12, 3)] {
+            entry.come(request(packet, 1, order, Holds::Nothing));
+        }
+        entry.come(request(20, 2, 1, Holds::Nothing));
+        for packet in [12, 10] {
+            let gone = entry.remove(packet).expect("it stands there");
+            assert_eq!(entry.give_back(gone.holds), 0);
+        }
+        assert_eq!(entry.remove(12).map(|gone| gone.packet), None);
+        assert_eq!((entry.first(), entry.standing()), (Some(20), (1, 0)), "the place is another's");
+        entry.come(request(13, 1, 4, Holds::Networks));
+        assert!(entry.remove(13).is_some());
+        entry.begin_anew(1);
+        assert_eq!(entry.send(1), 5);
+        entry.come(request(14, 1, 5, Holds::Networks));
+        assert_eq!(taken(&mut entry), Some(20));
+        assert_eq!(taken(&mut entry), Some(14));
+        assert_eq!(entry.free, Some(1));
     }
 
     #[test]
