@@ -58,10 +58,10 @@ struct Attached {
 }
 
 impl Attached {
-    fn new(device: Box<dyn Device>, config: Attachment, core: Hertz) -> Attached {
+    fn new(device: Box<dyn Device>, config: Attachment, core: Hertz, ordered: bool) -> Attached {
         Attached {
             ratio: Ratio::of(config.clock, core),
-            entry: Entry::new(config.places),
+            entry: Entry::new(config.places, ordered),
             device,
             config,
             leaves: false,
@@ -163,7 +163,8 @@ impl Devices {
     /// Puts these in the place of those that there are.
     pub(crate) fn replace(&mut self, devices: Vec<Box<dyn Device>>) {
         let each = self.config.each().map(|one| one.attachment);
-        self.all = devices.into_iter().zip(each).map(|(device, at)| Attached::new(device, at, self.core)).collect();
+        let attached = |(device, at)| Attached::new(device, at, self.core, self.config.numbers);
+        self.all = devices.into_iter().zip(each).map(attached).collect();
     }
 
     /// What the chip file says of one device.

@@ -7,6 +7,7 @@
 //! The device is offered requests one behind the other, each thread's in the order in which it made them. One that comes
 //! before an older one of its thread, by another way, is an early request and holds no place: otherwise it could bar the way
 //! to the one that it waits for. A thread has `device.outstanding` under way at most, so that there are no more early ones.
+//! Without numbers (`device.numbers`) they are offered as they come.
 
 use crate::base::thread::ThreadId;
 use std::collections::VecDeque;
@@ -49,14 +50,16 @@ pub(super) struct Entry {
     free: Option<u32>,
     outside: VecDeque<Standing>,
     queue: VecDeque<Standing>,
+    /// Requests enter in their threads' order.
+    ordered: bool,
     /// By thread.
     orders: Vec<Order>,
 }
 
 impl Entry {
-    /// An empty one.
-    pub(super) fn new(places: Option<u32>) -> Entry {
-        Entry { free: places, outside: VecDeque::new(), queue: VecDeque::new(), orders: Vec::new() }
+    /// An empty one. Unless it is ordered, requests enter as they come.
+    pub(super) fn new(places: Option<u32>, ordered: bool) -> Entry {
+        Entry { free: places, outside: VecDeque::new(), queue: VecDeque::new(), ordered, orders: Vec::new() }
     }
 
     fn order(orders: &mut Vec<Order>, thread: ThreadId) -> &mut Order {
@@ -145,6 +148,10 @@ impl Entry {
     /// A request stands in the port from now on, and those of its thread that have waited for it; or it is early. Gives
     /// the place that it has no use for.
     fn enter(&mut self, mut request: Standing) -> Holds {
+        if !self.ordered {
+            self.queue.push_back(request);
+            return Holds::Nothing;
+        }
         let order = Entry::order(&mut self.orders, request.thread);
         if request.order != order.came + 1 {
             let holds = std::mem::replace(&mut request.holds, Holds::Nothing);
@@ -178,7 +185,7 @@ mod tests {
 
     #[test]
     fn an_early_request_waits_apart_without_a_place() {
-        let mut entry = Entry::new(Some(1));
+        let mut entry = Entry::new(Some(1), true);
         // The second request of thread 1 comes first: it does not bar the way.
         assert_eq!(entry.come(request(11, 1, 2, Holds::Networks)), 1, "its place goes back to the network");
         assert_eq!(entry.come(request(12, 1, 3, Holds::Nothing)), 0);
@@ -196,7 +203,7 @@ mod tests {
 
     #[test]
     fn outside_they_keep_their_order_and_those_aside_make_room() {
-        let mut entry = Entry::new(Some(2));
+        let mut entry = Entry::new(Some(2), true);
         for n in 0..2 {
             entry.come(request(n, n, 1, Holds::Nothing));
         }
@@ -215,7 +222,7 @@ mod tests {
 
     #[test]
     fn requests_that_are_called_back_leave_no_gap() {
-        let mut entry = Entry::new(Some(1));
+        let mut entry = Entry::new(Some(1), true);
         for order in 1..=4 {
             assert_eq!(entry.send(1), order);
         }
@@ -242,7 +249,7 @@ mod tests {
 
     #[test]
     fn without_a_bound_no_request_stands_outside() {
-        let mut entry = Entry::new(None);
+        let mut entry = Entry::new(None, true);
         for n in 0..100 {
             assert_eq!(entry.come(request(n, n, 1, Holds::Nothing)), 0);
         }
