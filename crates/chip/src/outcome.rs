@@ -129,6 +129,7 @@ impl Outcome {
                         State::Starting => Reason::Switch,
                         State::Interrupted => Reason::Kernel,
                         State::Running => Reason::Memory,
+                        State::Cancelling => Reason::Device,
                         State::Working(_) => Reason::Work,
                         State::Spinning => Reason::Spin,
                         State::IdleWait => Reason::Monitor,
@@ -252,7 +253,7 @@ impl Stuck {
         let name = |id: u32| (id, engine.threads[id as usize].name.clone());
         let waiting = engine.threads.iter().enumerate().filter(|(_, thread)| thread.state != State::Done);
         let waiting = waiting.map(|(id, thread)| {
-            let (on, since) = match thread.wait.waits_on {
+            let (on, since) = match engine.waits(id as u32) {
                 Some((Waited::Cell(offset), since)) => {
                     let writer = engine.guest.writers[offset / 8].checked_sub(1).map(name);
                     let line = (offset >> engine.guest.line_shift) as u64;
@@ -278,6 +279,8 @@ impl Stuck {
                 State::Spinning => "spins",
                 State::IdleWait if thread.wait.idle.still == Still::Halted => "is halted",
                 State::IdleWait => "waits with its monitor",
+                State::Ready if matches!(on, WaitingOn::Unknown) => "waits for a CPU",
+                State::Ready => "waits for a CPU, and",
                 _ => "waits",
             };
             Waiting { thread: id as u32, name: thread.name.clone(), how, since: Cycles(since), on }

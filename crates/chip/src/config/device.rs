@@ -16,6 +16,8 @@ pub struct Devices {
     pub outstanding: u32,
     /// What stores do behind a request that is not answered.
     pub younger_stores: YoungerStores,
+    /// Requests of a thread come to a device in the order in which they were made, whatever way they took: each has a number.
+    pub numbers: bool,
     /// How packets reach them.
     pub link: Link,
     /// [`Link::Network`]: the nodes that they hang on.
@@ -136,6 +138,7 @@ impl Default for Devices {
             count: 1,
             outstanding: 1,
             younger_stores: YoungerStores::default(),
+            numbers: true,
             link: Link::default(),
             placement: Placement::default(),
             all: Attachment {

@@ -111,6 +111,11 @@ impl StoreBuffer {
         place.and_then(|place| self.requests.remove(place)).is_some()
     }
 
+    /// The packet's request was called back: it is to leave again.
+    pub(crate) fn returned(&mut self, packet: u32) {
+        self.requests.iter_mut().filter(|request| request.packet == packet).for_each(|request| request.sent = false);
+    }
+
     /// All requests go on without their thread.
     pub(crate) fn forget_requests(&mut self) {
         self.requests.clear();

@@ -8,7 +8,7 @@ use crate::base::thread::ThreadId;
 use crate::config::Chip;
 use crate::config::device::{Attachment, Devices as Config};
 use crate::peripheral::Device;
-use crate::peripheral::port::{Answer, Effect, Hold, Port, Request, Taken};
+use crate::peripheral::port::{Answer, Cancelled, Effect, Hold, Port, Request, Taken};
 use baton_units::Hertz;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -31,6 +31,8 @@ pub(crate) enum Consequence {
     Carry { packet: u32, to_core: bool },
     /// An answer is here.
     Here(u32),
+    /// A request that was called back is with its thread again.
+    Back(u32),
     /// A device's endpoint has a place in the network again.
     Place(u32),
     /// A device interrupts a CPU.
@@ -47,6 +49,8 @@ struct Attached {
     leaves: bool,
     /// It has done something that can make room.
     stirs: bool,
+    /// Threads that call their requests back, up to these numbers.
+    cancels: Vec<(ThreadId, u64)>,
     /// Its next edge that is in the list of events, by cycle.
     next: u64,
     tick: u64,
@@ -54,14 +58,15 @@ struct Attached {
 }
 
 impl Attached {
-    fn new(device: Box<dyn Device>, config: Attachment, core: Hertz) -> Attached {
+    fn new(device: Box<dyn Device>, config: Attachment, core: Hertz, ordered: bool) -> Attached {
         Attached {
             ratio: Ratio::of(config.clock, core),
-            entry: Entry::new(config.places),
+            entry: Entry::new(config.places, ordered),
             device,
             config,
             leaves: false,
             stirs: false,
+            cancels: Vec::new(),
             next: u64::MAX,
             tick: u64::MAX,
             counts: PortCounts::default(),
@@ -74,12 +79,28 @@ counters! {
     pub struct PortCounts {
         /// Requests that it took.
         requests: Requests,
+        /// Requests that threads called back, and got back: from its port, or from itself.
+        cancelled: Requests,
         /// Cycles that requests stood in its port, or on its own wires before that, all together.
         waited: Cycles,
         /// Cycles that requests were kept waiting for want of room, all together.
         full: Cycles,
         /// The same for want of what they asked for.
         empty: Cycles,
+    }
+}
+
+impl PortCounts {
+    /// A request is kept waiting no more.
+    fn ends_hold(&mut self, packet: &mut Packet, now: u64) {
+        if let Some((why, from, until)) = &mut packet.held {
+            *until = now;
+            let waited = match why {
+                Hold::Full => &mut self.full,
+                Hold::Empty => &mut self.empty,
+            };
+            *waited += now - *from;
+        }
     }
 }
 
@@ -109,6 +130,8 @@ pub(crate) struct Devices {
     /// By device: threads that wait for its interrupt, and interrupts that came when no thread waited.
     pub(crate) waiting: Vec<Vec<ThreadId>>,
     pub(crate) pending: Vec<u64>,
+    /// Answers that they have given.
+    pub(crate) answers: u64,
     /// The time for which the engine has an event.
     pub(crate) scheduled: u64,
 }
@@ -129,6 +152,7 @@ impl Devices {
             out: VecDeque::new(),
             waiting: vec![Vec::new(); count],
             pending: vec![0; count],
+            answers: 0,
             scheduled: u64::MAX,
             config,
         };
@@ -139,7 +163,8 @@ impl Devices {
     /// Puts these in the place of those that there are.
     pub(crate) fn replace(&mut self, devices: Vec<Box<dyn Device>>) {
         let each = self.config.each().map(|one| one.attachment);
-        self.all = devices.into_iter().zip(each).map(|(device, at)| Attached::new(device, at, self.core)).collect();
+        let attached = |(device, at)| Attached::new(device, at, self.core, self.config.numbers);
+        self.all = devices.into_iter().zip(each).map(attached).collect();
     }
 
     /// What the chip file says of one device.
@@ -191,9 +216,31 @@ impl Devices {
     /// A request sets out from that CPU.
     pub(crate) fn send(&mut self, id: u32, cpu: u32, now: u64) {
         let packet = self.packets.get_mut(id);
-        (packet.cpu, packet.request.cpu, packet.place) = (cpu, cpu, PacketAt::Going);
+        (packet.cpu, packet.request.cpu, packet.place, packet.held) = (cpu, cpu, PacketAt::Going, None);
         packet.order = self.all[packet.device as usize].entry.send(packet.thread);
         self.depart(id, false, now);
+    }
+
+    /// A thread calls back the requests that it has under way to these devices.
+    pub(crate) fn call_back(&mut self, thread: ThreadId, cpu: u32, packets: impl Iterator<Item = u32>, now: u64) {
+        let mut newest: Vec<(u32, u64)> = Vec::new();
+        for packet in packets {
+            let Packet { device, order, .. } = *self.packets.get(packet);
+            match newest.iter_mut().find(|(other, _)| *other == device) {
+                Some((_, newest)) => *newest = order.max(*newest),
+                None => newest.push((device, order)),
+            }
+        }
+        for (device, order) in newest {
+            let cancel = Packet { order, ..Packet::without_answer(device, thread, cpu, PacketAt::Cancel) };
+            let id = self.packets.put(cancel);
+            self.depart(id, false, now);
+        }
+    }
+
+    /// What the thread called back is with it again, or answered.
+    pub(crate) fn begin_anew(&mut self, thread: ThreadId) {
+        self.all.iter_mut().for_each(|at| at.entry.begin_anew(thread));
     }
 
     fn depart(&mut self, packet: u32, to_core: bool, now: u64) {
@@ -215,10 +262,22 @@ impl Devices {
                 let at = &mut self.all[device as usize];
                 let free = at.entry.come(Standing { packet: id, thread, order, since: now, holds });
                 self.out.extend((0..free).map(|_| Consequence::Place(device)));
-                if at.entry.first().is_some() && !at.leaves {
+                if at.entry.first().is_some() && !at.leaves || !at.cancels.is_empty() {
                     let cycle = at.ratio.cycle_at(now);
                     self.edge(device, cycle);
                 }
+            }
+            PacketAt::Back => {
+                packet.place = PacketAt::Waiting;
+                self.out.push_back(Consequence::Back(id));
+            }
+            PacketAt::Cancel => {
+                let Packet { thread, order, .. } = *packet;
+                self.packets.forget(id);
+                let at = &mut self.all[device as usize];
+                at.cancels.push((thread, order));
+                let cycle = at.ratio.cycle_at(now);
+                self.edge(device, cycle);
             }
             PacketAt::Coming => {
                 packet.place = PacketAt::Here;
@@ -242,7 +301,39 @@ impl Devices {
         }
     }
 
-    /// A device's edge: it is offered the requests that stand in its port, then has its own tick.
+    /// What threads call back leaves the port, or the device if that gives it back. What is still on its way waits for that.
+    fn give_back_requests(&mut self, device: u32, cycle: u64, now: u64) {
+        let cancels = std::mem::take(&mut self.all[device as usize].cancels);
+        for (thread, newest) in cancels {
+            let mut all_here = true;
+            for id in self.packets.called_back(device, thread, newest) {
+                let at = &mut self.all[device as usize];
+                let packet = self.packets.get_mut(id);
+                if packet.place == PacketAt::Going {
+                    all_here = false;
+                    continue;
+                }
+                let mut port = Port { now: cycle, cpus: self.cpus, effects: &mut self.effects };
+                if let Some(stood) = at.entry.remove(id) {
+                    at.counts.waited += now - stood.since;
+                    let free = at.entry.give_back(stood.holds);
+                    self.out.extend((0..free).map(|_| Consequence::Place(device)));
+                } else if at.device.cancel(&packet.request, &mut port) == Cancelled::TooLate {
+                    continue;
+                }
+                at.counts.cancelled += 1;
+                at.stirs = true;
+                packet.place = PacketAt::Back;
+                at.counts.ends_hold(packet, now);
+                self.depart(id, true, now);
+            }
+            if !all_here {
+                self.all[device as usize].cancels.push((thread, newest));
+            }
+        }
+    }
+
+    /// A device's edge: it gives back what threads call back, is offered the requests that stand in its port, then has its own tick.
     pub(crate) fn at_edge(&mut self, device: u32, cycle: u64, now: u64) {
         let at = &mut self.all[device as usize];
         if at.next != cycle {
@@ -250,6 +341,10 @@ impl Devices {
             return;
         }
         (at.next, at.leaves) = (u64::MAX, false);
+        if !at.cancels.is_empty() {
+            self.give_back_requests(device, cycle, now);
+        }
+        let at = &mut self.all[device as usize];
         let mut port = Port { now: cycle, cpus: self.cpus, effects: &mut self.effects };
         let mut ours = 0;
         while let Some(id) = at.entry.first() {
@@ -308,15 +403,8 @@ impl Devices {
                     "device {device} answers a request twice"
                 );
                 (packet.answer, packet.place) = (answer, PacketAt::Coming);
-                if let Some((why, from, until)) = &mut packet.held {
-                    *until = now;
-                    let counts = &mut self.all[device as usize].counts;
-                    let waited = match why {
-                        Hold::Full => &mut counts.full,
-                        Hold::Empty => &mut counts.empty,
-                    };
-                    *waited += now - *from;
-                }
+                self.answers += 1;
+                self.all[device as usize].counts.ends_hold(packet, now);
                 let time = self.all[device as usize].ratio.edge(at);
                 self.put(time, DeviceEvent::Leaves(id));
             }

@@ -7,6 +7,7 @@
 //! The device is offered requests one behind the other, each thread's in the order in which it made them. One that comes
 //! before an older one of its thread, by another way, is an early request and holds no place: otherwise it could bar the way
 //! to the one that it waits for. A thread has `device.outstanding` under way at most, so that there are no more early ones.
+//! Without numbers (`device.numbers`) they are offered as they come.
 
 use crate::base::thread::ThreadId;
 use std::collections::VecDeque;
@@ -49,14 +50,16 @@ pub(super) struct Entry {
     free: Option<u32>,
     outside: VecDeque<Standing>,
     queue: VecDeque<Standing>,
+    /// Requests enter in their threads' order.
+    ordered: bool,
     /// By thread.
     orders: Vec<Order>,
 }
 
 impl Entry {
-    /// An empty one.
-    pub(super) fn new(places: Option<u32>) -> Entry {
-        Entry { free: places, outside: VecDeque::new(), queue: VecDeque::new(), orders: Vec::new() }
+    /// An empty one. Unless it is ordered, requests enter as they come.
+    pub(super) fn new(places: Option<u32>, ordered: bool) -> Entry {
+        Entry { free: places, outside: VecDeque::new(), queue: VecDeque::new(), ordered, orders: Vec::new() }
     }
 
     fn order(orders: &mut Vec<Order>, thread: ThreadId) -> &mut Order {
@@ -118,9 +121,37 @@ impl Entry {
         (self.queue.len(), self.outside.len() + early)
     }
 
+    /// A request that has come is called back. What stood there; the caller gives its place back.
+    pub(super) fn remove(&mut self, packet: u32) -> Option<Standing> {
+        let is_it = |request: &Standing| request.packet == packet;
+        if let Some(at) = self.queue.iter().position(is_it) {
+            return self.queue.remove(at);
+        }
+        if let Some(at) = self.outside.iter().position(is_it) {
+            return self.outside.remove(at);
+        }
+        let early = |order: &mut Order| {
+            let at = order.early.iter().position(is_it)?;
+            Some(order.early.swap_remove(at))
+        };
+        self.orders.iter_mut().find_map(early)
+    }
+
+    /// None of the thread's requests is on its way any more: those that were called back before their turn do not count.
+    pub(super) fn begin_anew(&mut self, thread: ThreadId) {
+        if let Some(order) = self.orders.get_mut(thread as usize) {
+            debug_assert!(order.early.is_empty(), "a request of thread {thread} stands aside and is under way no more");
+            order.came = order.sent;
+        }
+    }
+
     /// A request stands in the port from now on, and those of its thread that have waited for it; or it is early. Gives
     /// the place that it has no use for.
     fn enter(&mut self, mut request: Standing) -> Holds {
+        if !self.ordered {
+            self.queue.push_back(request);
+            return Holds::Nothing;
+        }
         let order = Entry::order(&mut self.orders, request.thread);
         if request.order != order.came + 1 {
             let holds = std::mem::replace(&mut request.holds, Holds::Nothing);
@@ -154,7 +185,7 @@ mod tests {
 
     #[test]
     fn an_early_request_waits_apart_without_a_place() {
-        let mut entry = Entry::new(Some(1));
+        let mut entry = Entry::new(Some(1), true);
         // The second request of thread 1 comes first: it does not bar the way.
         assert_eq!(entry.come(request(11, 1, 2, Holds::Networks)), 1, "its place goes back to the network");
         assert_eq!(entry.come(request(12, 1, 3, Holds::Nothing)), 0);
@@ -172,7 +203,7 @@ mod tests {
 
     #[test]
     fn outside_they_keep_their_order_and_those_aside_make_room() {
-        let mut entry = Entry::new(Some(2));
+        let mut entry = Entry::new(Some(2), true);
         for n in 0..2 {
             entry.come(request(n, n, 1, Holds::Nothing));
         }
@@ -190,8 +221,35 @@ mod tests {
     }
 
     #[test]
+    fn requests_that_are_called_back_leave_no_gap() {
+        let mut entry = Entry::new(Some(1), true);
+        for order in 1..=4 {
+            assert_eq!(entry.send(1), order);
+        }
+        // In the port, outside of it, aside; the fourth is on its way.
+        for (packet, order) in [(10, 1), (12, 3)] {
+            entry.come(request(packet, 1, order, Holds::Nothing));
+        }
+        entry.come(request(20, 2, 1, Holds::Nothing));
+        for packet in [12, 10] {
+            let gone = entry.remove(packet).expect("it stands there");
+            assert_eq!(entry.give_back(gone.holds), 0);
+        }
+        assert_eq!(entry.remove(12).map(|gone| gone.packet), None);
+        assert_eq!((entry.first(), entry.standing()), (Some(20), (1, 0)), "the place is another's");
+        entry.come(request(13, 1, 4, Holds::Networks));
+        assert!(entry.remove(13).is_some());
+        entry.begin_anew(1);
+        assert_eq!(entry.send(1), 5);
+        entry.come(request(14, 1, 5, Holds::Networks));
+        assert_eq!(taken(&mut entry), Some(20));
+        assert_eq!(taken(&mut entry), Some(14));
+        assert_eq!(entry.free, Some(1));
+    }
+
+    #[test]
     fn without_a_bound_no_request_stands_outside() {
-        let mut entry = Entry::new(None);
+        let mut entry = Entry::new(None, true);
         for n in 0..100 {
             assert_eq!(entry.come(request(n, n, 1, Holds::Nothing)), 0);
         }

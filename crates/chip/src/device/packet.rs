@@ -16,8 +16,12 @@ pub(crate) enum PacketAt {
     Coming,
     /// At the core: its ticket can be cashed.
     Here,
+    /// A request that was called back, on its way to the core, which is to make it again.
+    Back,
     /// An interrupt, on its way to the core.
     Interrupt,
+    /// Calls a thread's requests back, on its way to the device.
+    Cancel,
 }
 
 /// A request with its answer, or an interrupt.
@@ -32,7 +36,7 @@ pub(crate) struct Packet {
     pub(crate) answer: Answer,
     /// Its ticket is still there.
     pub(crate) wanted: bool,
-    /// Its number among the thread's requests to the device.
+    /// Its number among the thread's requests to the device; of what calls requests back, the newest one's.
     pub(super) order: u64,
     /// Why the device kept it, from when and until when.
     pub(crate) held: Option<(Hold, u64, u64)>,
@@ -41,11 +45,16 @@ pub(crate) struct Packet {
 impl Packet {
     /// A device's interrupt of a CPU: of no thread.
     pub(super) fn interrupt(device: u32, cpu: u32) -> Packet {
+        Packet::without_answer(device, 0, cpu, PacketAt::Interrupt)
+    }
+
+    /// A packet that is no request.
+    pub(super) fn without_answer(device: u32, thread: ThreadId, cpu: u32, place: PacketAt) -> Packet {
         Packet {
             device,
-            thread: 0,
+            thread,
             cpu,
-            place: PacketAt::Interrupt,
+            place,
             request: Request { packet: 0, op: 0, words: [0; 3], privileged: false, cpu },
             answer: Answer::done(0),
             wanted: false,
@@ -77,6 +86,18 @@ impl Packets {
 
     pub(super) fn get(&self, id: u32) -> &Packet {
         &self.all[id as usize]
+    }
+
+    /// A thread's requests to a device that have set out, up to that number, and are not answered; the newest first.
+    pub(super) fn called_back(&self, device: u32, thread: ThreadId, newest: u64) -> Vec<u32> {
+        let mine = |packet: &Packet| {
+            (packet.device, packet.thread) == (device, thread)
+                && packet.order <= newest
+                && matches!(packet.place, PacketAt::Going | PacketAt::There)
+        };
+        let mut mine: Vec<u32> = (0..).zip(&self.all).filter(|(_, packet)| mine(packet)).map(|(id, _)| id).collect();
+        mine.sort_unstable_by_key(|&id| std::cmp::Reverse(self.get(id).order));
+        mine
     }
 
     pub(super) fn get_mut(&mut self, id: u32) -> &mut Packet {

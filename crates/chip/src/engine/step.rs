@@ -60,7 +60,7 @@ impl Engine {
                     return Step::Handled;
                 }
             }
-            State::Ready | State::Asleep | State::Done => {
+            State::Ready | State::Cancelling | State::Asleep | State::Done => {
                 unreachable!("thread {id} has an event at {} in state {:?}", self.now, thread.state)
             }
         }

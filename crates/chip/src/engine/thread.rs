@@ -30,6 +30,8 @@ pub(crate) enum State {
     Spinning,
     /// Its CPU stands still: with a monitor, or halted.
     IdleWait,
+    /// On a CPU that it is to leave: it has called its requests to devices back, and does not know yet what came of them.
+    Cancelling,
     /// Sleeps: in a futex, in a join or for a time.
     Asleep,
     /// Has ended.

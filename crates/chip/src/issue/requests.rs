@@ -16,7 +16,7 @@ impl Engine {
     pub(crate) fn send_requests(&mut self, id: ThreadId) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
-        if matches!(thread.state, State::Ready | State::Starting | State::Asleep | State::Done) {
+        if matches!(thread.state, State::Ready | State::Starting | State::Cancelling | State::Asleep | State::Done) {
             return;
         }
         let Some(devices) = &mut self.devices else { return };
@@ -39,6 +39,38 @@ impl Engine {
             self.ask(id);
         }
         self.look_at_stall(id);
+        self.look_at_cancelling(id);
+    }
+
+    /// The thread, which is to leave its CPU, calls its requests back. It leaves when it knows of each whether it is answered.
+    pub(crate) fn call_back_requests(&mut self, id: ThreadId) {
+        let now = self.now;
+        let thread = &mut self.threads[id as usize];
+        thread.state = State::Cancelling;
+        let Some(devices) = &mut self.devices else { return };
+        let under_way = thread.pipeline.buffer.asked().filter(|request| request.sent);
+        devices.call_back(id, thread.cpu, under_way.map(|request| request.packet), now);
+        self.devices_did();
+    }
+
+    /// A request that its thread called back is in its store buffer again, and leaves when the thread runs again.
+    pub(crate) fn request_back(&mut self, packet: u32) {
+        let Some(devices) = &self.devices else { return };
+        let id = devices.packet(packet).thread;
+        self.threads[id as usize].pipeline.buffer.returned(packet);
+        self.look_at_cancelling(id);
+    }
+
+    /// A thread that has called its requests back leaves its CPU if it knows of each what came of it.
+    fn look_at_cancelling(&mut self, id: ThreadId) {
+        let thread = &self.threads[id as usize];
+        if thread.state != State::Cancelling || thread.pipeline.buffer.under_way() != 0 {
+            return;
+        }
+        if let Some(devices) = &mut self.devices {
+            devices.begin_anew(id);
+        }
+        self.stand_aside(id, Reason::Device);
     }
 
     /// The thread ends: its requests go on without it.

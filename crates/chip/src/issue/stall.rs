@@ -71,11 +71,16 @@ impl Engine {
         }
     }
 
+    /// The thread stalls, and a device has a part in that: its CPU can be taken from it.
+    pub(crate) fn stalls_for_device(&self, id: ThreadId) -> Option<Stall> {
+        let pipeline = &self.threads[id as usize].pipeline;
+        pipeline.stall.filter(|_| pipeline.buffer.requests() != 0)
+    }
+
     /// The run is cut off: charges the threads that stall with requests under way.
     pub(crate) fn charge_stalls(&mut self) {
         for id in 0..self.threads.len() as u32 {
-            let pipeline = &self.threads[id as usize].pipeline;
-            if let Some(stall) = pipeline.stall.filter(|_| pipeline.buffer.requests() != 0) {
+            if let Some(stall) = self.stalls_for_device(id) {
                 self.charge_stall(id, stall);
             }
         }

@@ -3,7 +3,7 @@
 use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::device::attached::{Consequence, DeviceEvent};
-use crate::device::packet::Packet;
+use crate::device::packet::{Packet, PacketAt};
 use crate::engine::state::{Engine, Step};
 use crate::engine::thread::State;
 use crate::memory::{Carried, Transport};
@@ -44,8 +44,10 @@ impl Engine {
                     let Some(devices) = &mut self.devices else { continue };
                     let there = *devices.packet(packet);
                     let (core, device) = (self.chip.core_of(there.cpu), there.device);
+                    let always_taken = there.place == PacketAt::Cancel;
                     if let Some(mut transport) = self.memory.transport() {
-                        transport.carry(Carried { tag: packet, core, device, to_core }, Cycles(self.now));
+                        let carried = Carried { tag: packet, core, device, to_core, always_taken };
+                        transport.carry(carried, Cycles(self.now));
                     }
                 }
                 Consequence::Place(device) => {
@@ -54,6 +56,7 @@ impl Engine {
                     }
                 }
                 Consequence::Here(packet) => self.answer_here(packet),
+                Consequence::Back(packet) => self.request_back(packet),
                 Consequence::Interrupt { device, cpu } => self.interrupt(device, cpu),
             }
         }

@@ -5,6 +5,7 @@
 //! and no answer of a device is on its way, and every thread that has a look at its cell from time to time has had one
 //! since then and found nothing new.
 
+use crate::base::thread::ThreadId;
 use crate::engine::state::Engine;
 use crate::engine::thread::State;
 use crate::engine::waiting::Waited;
@@ -12,11 +13,24 @@ use crate::memory::Memory;
 use crate::os::state::Quiet;
 
 impl Engine {
+    /// What a thread waits for, and since when.
+    pub(crate) fn waits(&self, id: ThreadId) -> Option<(Waited, u64)> {
+        let thread = &self.threads[id as usize];
+        match self.devices.as_ref().filter(|_| thread.state == State::Cancelling) {
+            None => thread.wait.waits_on,
+            // Whatever it did when it lost its CPU, it waits for an answer now.
+            Some(devices) => {
+                let packet = thread.pipeline.buffer.asked().find(|request| request.sent)?.packet;
+                Some((Waited::Device(devices.packet(packet).device), thread.stats.since))
+            }
+        }
+    }
+
     /// The waits of all threads, if all of them wait without a deadline and nothing is on its way to any.
-    fn all_wait(&self) -> Option<(u64, usize)> {
+    fn all_wait(&self) -> Option<(u64, usize, u64)> {
         let mut newest = 0;
         for (id, thread) in (0..).zip(&self.threads).filter(|(_, thread)| thread.state != State::Done) {
-            let (on, since) = thread.wait.waits_on?;
+            let (on, since) = self.waits(id)?;
             let stores = thread.pipeline.buffer.stores() != 0 && !self.is_blocked(id);
             if on == Waited::Time || thread.wait.bounded || stores {
                 return None;
@@ -24,7 +38,9 @@ impl Engine {
             newest = newest.max(since);
         }
         let devices = self.devices.as_ref().is_none_or(|devices| devices.scheduled == u64::MAX);
-        (devices && self.memory.next() == u64::MAX).then_some((newest, self.os.alive))
+        // A request that comes again when its thread runs may find what another one, answered meanwhile, has left.
+        let answers = self.devices.as_ref().map_or(0, |devices| devices.answers);
+        (devices && self.memory.next() == u64::MAX).then_some((newest, self.os.alive, answers))
     }
 
     /// Called at a timer: whether no thread will ever leave its wait again.
@@ -48,6 +64,7 @@ impl Engine {
             State::IdleWait if undisturbed => true,
             // Stalled for a device, which has nothing to do.
             State::Running if matches!(thread.wait.waits_on, Some((Waited::Device(_), _))) => true,
+            State::Cancelling => true,
             _ => thread.wait.looked > quiet.from,
         })
     }

@@ -67,7 +67,7 @@ impl Engine {
                 self.owes(id, cost);
                 self.end_idle_wait(id, Ended::Interrupted);
             }
-            State::Running | State::Starting | State::Interrupted => self.owes(id, cost),
+            State::Running | State::Starting | State::Interrupted | State::Cancelling => self.owes(id, cost),
             // It has ended, and its CPU is about to know.
             State::Done => {}
             State::Ready | State::Asleep => unreachable!("a thread that does not run has CPU {cpu}"),

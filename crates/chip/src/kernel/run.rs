@@ -90,23 +90,47 @@ impl Engine {
                 (thread.os.preempt, thread.os.leaves) = (true, true);
                 self.end_idle_wait(id, Ended::Interrupted);
             }
+            State::Running if let Some(stall) = self.stalls_for_device(id) => {
+                self.charge_stall(id, stall);
+                self.threads[id as usize].pipeline.stall = None;
+                self.step_aside(id, Resume::Guest, Reason::Device);
+            }
             State::Running | State::Starting | State::Interrupted => {
                 let thread = &mut self.threads[id as usize];
                 (thread.os.preempt, thread.os.leaves) = (true, true);
             }
+            // It leaves when it knows what came of its requests.
+            State::Cancelling => {}
             // It is about to leave: those who wait for its end are woken first.
             State::Done => {}
             State::Ready | State::Asleep => unreachable!("a thread that does not run has CPU {cpu}"),
         }
     }
 
-    /// The thread on a CPU becomes one that waits for a CPU; it goes on as `resume` says.
+    /// The thread on a CPU becomes one that waits for a CPU, at once or when it knows what came of its requests to devices; it goes
+    /// on as `resume` says.
     pub(crate) fn step_aside(&mut self, id: ThreadId, resume: Resume, reason: Reason) {
+        let now = self.now;
+        let thread = &mut self.threads[id as usize];
+        thread.resume = resume;
+        if thread.pipeline.buffer.requests() != 0 && thread.pipeline.buffer.under_way() != 0 {
+            thread.charge(reason, now);
+            self.call_back_requests(id);
+        } else {
+            self.stand_aside(id, reason);
+        }
+    }
+
+    /// The thread on a CPU becomes one that waits for a CPU, at once; until now its cycles had `reason`.
+    pub(crate) fn stand_aside(&mut self, id: ThreadId, reason: Reason) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
         thread.charge(reason, now);
         thread.state = State::Ready;
-        thread.resume = resume;
+        if matches!(thread.wait.waits_on, Some((Waited::Device(_), _))) {
+            // It has asked, in vain.
+            thread.wait.looked = now;
+        }
         thread.stats.counts.preemptions += 1;
         let cpu = thread.cpu;
         self.leave(cpu, id, |policy, now, out| policy.yields(now, sched::ThreadId(id), out));
@@ -178,6 +202,11 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         thread.charge(reason, now);
         thread.state = State::Running;
+        if thread.pipeline.buffer.requests() != 0 {
+            // Those that it had called back, and those whose stores were written meanwhile.
+            self.send_requests(id);
+        }
+        let thread = &mut self.threads[id as usize];
         let Resume::Work(left) = std::mem::replace(&mut thread.resume, Resume::Guest) else {
             self.tell(|policy, now, out| policy.runs(now, CpuId(cpu), out));
             self.decide();

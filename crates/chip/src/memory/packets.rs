@@ -16,6 +16,8 @@ pub(crate) struct Carried {
     pub(crate) device: u32,
     /// From the device to the core: an answer or an interrupt.
     pub(crate) to_core: bool,
+    /// Its receiver always takes it: it travels as answers do, whatever requests wait for places.
+    pub(crate) always_taken: bool,
 }
 
 /// Where an interrupt comes from, or goes to.

@@ -38,8 +38,9 @@ pub(crate) struct WakeUp {
 /// What is known of a quiet spell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Quiet {
-    /// When the newest of the waits began, and how many threads live: another one is another spell.
-    pub(crate) waits: (u64, usize),
+    /// When the newest of the waits began, how many threads live, and how many answers devices have given: another one is another
+    /// spell.
+    pub(crate) waits: (u64, usize, u64),
     /// When it was noticed.
     pub(crate) from: u64,
 }

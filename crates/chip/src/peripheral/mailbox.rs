@@ -8,7 +8,7 @@
 //! way. Otherwise letters for a full box would bar the way to the wish that makes room: a deadlock.
 
 use super::settings::settings;
-use super::{Cpu, DeviceKind, Hold, Port, Request, Taken, Typed, TypedDevice};
+use super::{Cancelled, Cpu, DeviceKind, Hold, Port, Request, Taken, Typed, TypedDevice};
 use crate::base::value::ValueKind;
 use baton_machine::device::{Payload, Protocol, Refusal, Words};
 use baton_units::Cycles;
@@ -224,6 +224,18 @@ impl TypedDevice for Mailbox {
             port.hold(request, Hold::Empty);
         }
         Taken::Yes
+    }
+
+    fn cancel(&mut self, request: &Request, _: &mut Port<'_>) -> Cancelled {
+        for here in &mut self.boxes {
+            let waited = here.senders.len() + here.receivers.len();
+            here.senders.retain(|(sender, _)| sender != request);
+            here.receivers.retain(|receiver| receiver != request);
+            if here.senders.len() + here.receivers.len() != waited {
+                return Cancelled::Yes;
+            }
+        }
+        Cancelled::TooLate
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

@@ -15,7 +15,7 @@ pub mod port;
 pub mod settings;
 pub mod typed;
 
-pub use port::{Answer, Cpu, Hold, Port, Request, Taken};
+pub use port::{Answer, Cancelled, Cpu, Hold, Port, Request, Taken};
 pub use settings::{OwnKey, Settings};
 pub use typed::{Typed, TypedDevice};
 
@@ -25,6 +25,16 @@ macro_rules! may_do {
         /// An edge that it asked for by [`Port::tick_at`]; requests of the same edge have come before.
         fn tick(&mut self, port: &mut Port<'_>) {
             let _ = port;
+        }
+
+        /// The thread of a request that the device has taken, and whose answer it has not given, is to leave its CPU and asks for it
+        /// back. A request that other requests may keep waiting for long must be given back: the thread's CPU stands still
+        /// until the outcome is there. It is asked at an edge, before requests are offered, the thread's newest first; a
+        /// request that was given back comes again when the thread runs again. A device that keeps the order of a thread's requests and
+        /// keeps one of them keeps the older ones, too.
+        fn cancel(&mut self, request: &Request, port: &mut Port<'_>) -> Cancelled {
+            let _ = (request, port);
+            Cancelled::TooLate
         }
 
         /// An answer has left on its way to the core: room that it kept for it is free.

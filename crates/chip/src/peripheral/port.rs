@@ -17,6 +17,11 @@ pub struct Request {
 }
 
 impl Request {
+    /// Its number: no two requests that are under way have the same.
+    pub fn number(&self) -> u32 {
+        self.packet
+    }
+
     /// What it carries.
     pub fn words(&self) -> Words {
         Words { tag: self.op, words: self.words }
@@ -31,6 +36,15 @@ pub enum Taken {
     /// The request stays where it is, and those behind it: the device has no room for it. It is offered again at the next edge
     /// of its clock, if it has taken another one meanwhile, had a tick or seen an answer leave: otherwise it would say the same.
     Later,
+}
+
+/// Whether a device gives a request back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancelled {
+    /// The device has forgotten the request, and will not answer it. Nothing has come of it.
+    Yes,
+    /// The device has answered it, or will do so whatever other requests come.
+    TooLate,
 }
 
 /// A CPU that the chip has, and that can be interrupted: [`Port::cpu`].

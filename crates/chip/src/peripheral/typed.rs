@@ -1,6 +1,6 @@
 //! Devices of a protocol: they see requests and give answers as values of its types.
 
-use super::port::{Answer, Port, Request, Taken};
+use super::port::{Answer, Cancelled, Port, Request, Taken};
 use super::{Device, may_do};
 use baton_machine::device::{Payload, Protocol};
 
@@ -28,6 +28,10 @@ impl<D: TypedDevice> Device for Typed<D> {
 
     fn tick(&mut self, port: &mut Port<'_>) {
         self.0.tick(port);
+    }
+
+    fn cancel(&mut self, request: &Request, port: &mut Port<'_>) -> Cancelled {
+        self.0.cancel(request, port)
     }
 
     fn left(&mut self, answered: &Request, port: &mut Port<'_>) {

@@ -7,6 +7,7 @@ mod interrupts;
 mod kinds;
 mod order;
 mod port;
+mod preempt;
 mod random;
 mod requests;
 mod typed;

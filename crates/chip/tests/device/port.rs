@@ -196,6 +196,24 @@ fn nothing_is_lost_and_no_request_overtakes_one_of_its_thread() {
     }
 }
 
+/// The numbers of requests are what keeps the order of a thread's: a network with many ways does not, one with a single way does.
+#[test]
+fn without_numbers_the_network_keeps_the_order_or_does_not() {
+    let out_of_order = |way: &[&str], numbers: &str| {
+        let at = ["device.count=1", "device.placement=6", numbers];
+        let (came, outcome) = flood(&mesh(&[way, &at].concat()), 16, &Options::default());
+        assert_eq!(outcome.devices[0].port.requests, 16 * 30);
+        let mut sorted = came.clone();
+        sorted.values_mut().for_each(|all| all.sort_unstable());
+        assert_eq!(sorted, (0..16).map(|core| (core, (0..30).collect())).collect(), "nothing is lost");
+        came.values().filter(|all| !all.is_sorted()).count()
+    };
+    let adaptive = ["network.routing=minimal-adaptive", "network.vcs=8"];
+    assert_eq!(out_of_order(&adaptive, "device.numbers=true"), 0);
+    assert!(out_of_order(&adaptive, "device.numbers=false") >= 4);
+    assert_eq!(out_of_order(&["network.routing=xy", "network.vcs=1"], "device.numbers=false"), 0);
+}
+
 /// A thread that moves with requests in the network to the device's own node, past whose network the next ones come first:
 /// they wait outside the port, and hold no place.
 #[test]

@@ -74,6 +74,9 @@ pub(super) const KEYS: &[Key] = &[
         "stores behind a request that is not answered wait for it, or are written before; absent: they wait",
         |d| (d.younger_stores != YoungerStores::Wait).then(|| Value::Text(d.younger_stores.name().into())),
         |d, value| d.younger_stores = YoungerStores::named(&text(value)).unwrap_or_default()),
+    key!(may "device.numbers", ValueKind::Switch,
+        "requests are numbered, so that a thread's come to a device in their order by any way; absent: true",
+        |d| (!d.numbers).then_some(Value::Switch(false)), |d, value| d.numbers = value == Value::Switch(true)),
     key!(
         "device.link",
         ValueKind::Choice(Link::NAMES),

@@ -181,7 +181,7 @@ impl<S: CoreSet> Coherent<S> {
             (Unit::Controller(number), Content::Read | Content::Write) => {
                 self.state.memories.take(spec, exchange, id, number, now);
             }
-            (Unit::Device(_) | Unit::Core(_), Content::Carried(tag)) => {
+            (Unit::Device(_) | Unit::Core(_), Content::Carried(tag) | Content::Cancel(tag)) => {
                 let placed = exchange.flights.take(id).placed;
                 exchange.notices.push(Notice::Carried { tag, placed });
             }

@@ -31,6 +31,8 @@ pub(super) enum Content {
     Line,
     /// A packet to a device, or from one, by its tag.
     Carried(u32),
+    /// Calls a device's requests back; of the same numbers.
+    Cancel(u32),
     /// An interrupt for a core, on its way there or to the home that sends it on.
     Interrupt(u32),
 }

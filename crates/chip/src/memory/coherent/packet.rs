@@ -32,12 +32,13 @@ impl PacketSpec {
             Content::Write => always_taken(Class::Forward, long),
             Content::Line => always_taken(Class::Response, long),
             Content::Interrupt(_) => always_taken(Class::Response, short),
-            Content::Carried(_) => {
+            Content::Carried(_) | Content::Cancel(_) => {
                 let (device, answer) = match (flight.from, flight.to) {
                     (Unit::Device(device), _) => (device, true),
                     (_, Unit::Device(device)) => (device, false),
                     (from, to) => unreachable!("a packet of no device goes from {from:?} to {to:?}"),
                 };
+                let answer = answer || matches!(flight.content, Content::Cancel(_));
                 let (flits, bounded) = self.devices[device as usize];
                 Shape { class: DEVICE_CLASS as u8 + u8::from(answer), flits, placed: bounded && !answer }
             }

@@ -102,10 +102,11 @@ impl<S: CoreSet> Memory for Coherent<S> {
 
 impl<S: CoreSet> Transport for Coherent<S> {
     fn carry(&mut self, packet: Carried, now: Cycles) {
-        let Carried { tag, core, device, to_core } = packet;
+        let Carried { tag, core, device, to_core, always_taken } = packet;
         let (core, device) = (Unit::Core(core.0), Unit::Device(device));
         let (from, to) = if to_core { (device, core) } else { (core, device) };
-        self.depart(Content::Carried(tag), from, to, Header::default(), now);
+        let content = if always_taken { Content::Cancel(tag) } else { Content::Carried(tag) };
+        self.depart(content, from, to, Header::default(), now);
     }
 
     fn free_place(&mut self, device: u32, now: Cycles) {
