@@ -92,8 +92,11 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
     let asked = text("BATON_WAIT")?;
     if let Some(name) = text("BATON_LOCK")? {
         let asked = asked.as_deref();
-        config.lock =
-            Some(if assign::is_assignment(&name) { Locks::Each(each(&name, asked)?) } else { Locks::One(one(&name, asked)?) });
+        config.lock = Some(if assign::is_assignment(&name) {
+            Locks::Each(each(&name, asked)?)
+        } else {
+            Locks::One(one(&name, asked)?)
+        });
     }
     if let Some(name) = text("BATON_BARRIER")? {
         let barrier = BARRIERS.iter().find(|barrier| barrier.name == name);

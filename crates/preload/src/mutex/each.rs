@@ -80,7 +80,8 @@ pub fn start<P: Probe>(each: &Each, ways: fn(Served) -> Ways) -> Ways {
         GLIBC + 1 + at
     };
     let asked = each.places.iter().map(|(place, served)| (place, number(served)));
-    let asked = asked.map(|(place, number)| Asked { place: place.clone(), number, mutexes: AtomicU64::new(0) }).collect();
+    let asked =
+        asked.map(|(place, number)| Asked { place: place.clone(), number, mutexes: AtomicU64::new(0) }).collect();
     let default = number(&each.default);
     let passing = all.len() - 1;
     let choices = Choices {

@@ -10,8 +10,8 @@
 //!
 //! [`MOVED`]: super::spare::MOVED
 
-use super::{Mutex, each};
 use super::spare::Spare;
+use super::{Mutex, each};
 use crate::thread::Thread;
 use baton_machine::{Native, Wait};
 use baton_sync::lock::RawLock;
