@@ -3,6 +3,7 @@
 use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Native, Wait};
 use baton_sync::barrier::{BARRIERS, UnknownBarrier};
+use baton_sync::lock::assign::{self, DEFAULT, Part, Place};
 use baton_sync::lock::{LockInfo, info};
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStringExt;
@@ -12,8 +13,8 @@ use std::os::unix::ffi::OsStringExt;
 pub struct Config {
     /// Do nothing: the variables were meant for another process.
     pub inert: bool,
-    /// The lock that stands in for mutexes, and how its waiters wait.
-    pub lock: Option<(&'static LockInfo, Wait)>,
+    /// What stands in for mutexes.
+    pub lock: Option<Locks>,
     /// The barrier that stands in for barriers, and how its waiters wait.
     pub barrier: Option<(&'static str, Wait)>,
     /// The trace's directory.
@@ -28,6 +29,41 @@ pub struct Config {
     pub stats: Option<CString>,
     /// Where `baton` listens for messages.
     pub say: Option<String>,
+}
+
+/// What stands in for mutexes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Locks {
+    /// One lock for all.
+    One(Served),
+    /// A lock for each of some places of the program, and what serves the others.
+    Each(Each),
+}
+
+/// A lock, and how its waiters wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Served {
+    /// The lock.
+    pub lock: &'static LockInfo,
+    /// The policy.
+    pub wait: Wait,
+}
+
+impl PartialEq for Served {
+    fn eq(&self, other: &Served) -> bool {
+        self.lock.name == other.lock.name && self.wait == other.wait
+    }
+}
+
+impl Eq for Served {}
+
+/// Locks for places of the program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Each {
+    /// Places, in the order asked; `None`: glibc.
+    pub places: Vec<(Place, Option<Served>)>,
+    /// What serves the mutexes of no place; `None`: glibc.
+    pub default: Option<Served>,
 }
 
 /// Reads the variables; an error is one line that names the variable and what was expected.
@@ -55,8 +91,12 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
     }
     let asked = text("BATON_WAIT")?;
     if let Some(name) = text("BATON_LOCK")? {
-        let lock = info(&name).map_err(|unknown| format!("BATON_LOCK: {unknown}"))?;
-        config.lock = Some((lock, wait(asked.as_deref(), |policy| lock.wait_of_a_mutex(policy))?));
+        let asked = asked.as_deref();
+        config.lock = Some(if assign::is_assignment(&name) {
+            Locks::Each(each(&name, asked)?)
+        } else {
+            Locks::One(one(&name, asked)?)
+        });
     }
     if let Some(name) = text("BATON_BARRIER")? {
         let barrier = BARRIERS.iter().find(|barrier| barrier.name == name);
@@ -64,7 +104,7 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
         config.barrier =
             Some((barrier.name, wait(asked.as_deref(), |policy| Ok(policy.unwrap_or(Wait::SpinPark(SPIN_TRIES))))?));
     }
-    if let (Some(wait), None, None) = (asked, config.lock, config.barrier) {
+    if let (Some(wait), None, None) = (asked, &config.lock, config.barrier) {
         return Err(format!(
             "BATON_WAIT={wait}: only with BATON_LOCK or BATON_BARRIER, as glibc's mutexes wait in their own way"
         ));
@@ -75,6 +115,32 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
     config.switches = on(text("BATON_SWITCHES")?, "BATON_SWITCHES")?;
     config.stats = file("BATON_STATS")?;
     Ok(config)
+}
+
+/// A lock by its name, with the wait policies asked for.
+fn one(name: &str, asked: Option<&str>) -> Result<Served, String> {
+    let lock = info(name).map_err(|unknown| format!("BATON_LOCK: {unknown}"))?;
+    Ok(Served { lock, wait: wait(asked, |policy| lock.wait_of_a_mutex(policy))? })
+}
+
+/// Locks for places; a part without a wait policy of its own takes those asked for.
+fn each(text: &str, asked: Option<&str>) -> Result<Each, String> {
+    let of = |part: &Part| match part.is_glibc() {
+        true => Ok(None),
+        false => one(&part.lock, part.wait.as_deref().or(asked)).map(Some),
+    };
+    let mut each = Each::default();
+    for part in assign::parse(text).map_err(|error| format!("BATON_LOCK: {error}"))? {
+        if part.name == DEFAULT {
+            each.default = of(&part)?;
+            continue;
+        }
+        let place = part.name.parse().map_err(|error| {
+            format!("BATON_LOCK: {error}, or `default`; `baton run --lock` looks the program's names up")
+        })?;
+        each.places.push((place, of(&part)?));
+    }
+    Ok(each)
 }
 
 /// Empties `BATON_TRACE` for what this process executes: an empty value counts as unset.
@@ -157,10 +223,29 @@ mod tests {
 
     #[test]
     fn a_lock_brings_its_own_wait_or_takes_one() {
-        let lock = |variables| with(variables).unwrap().lock.map(|(lock, wait)| (lock.name, wait));
+        let lock = |variables| match with(variables).unwrap().lock {
+            Some(Locks::One(served)) => Some((served.lock.name, served.wait)),
+            _ => None,
+        };
         assert_eq!(lock(&[("BATON_LOCK", "mcs")]), Some(("mcs", Wait::SpinPark(128))));
         assert_eq!(lock(&[("BATON_LOCK", "mcs"), ("BATON_WAIT", "futex")]), Some(("mcs", Wait::Futex)));
         assert_eq!(lock(&[("BATON_LOCK", "spin-park")]), Some(("spin-park", Wait::SpinPark(128))));
+    }
+
+    #[test]
+    fn each_place_brings_its_own_wait_or_takes_the_one_asked_for() {
+        let text = "app+0x10-0x38=mcs:spin,libx.so.1+0x20=glibc,app+0x40=ticket,default=spin-park";
+        let config = with(&[("BATON_LOCK", text), ("BATON_WAIT", "spin-park(7)")]).unwrap();
+        let Some(Locks::Each(each)) = config.lock else { panic!("{config:?}") };
+        let served = |served: &Option<Served>| served.map(|served| (served.lock.name, served.wait));
+        let said: Vec<_> = each.places.iter().map(|(place, by)| (place.to_string(), served(by))).collect();
+        let expected = [
+            ("app+0x10-0x38".to_owned(), Some(("mcs", Wait::Spin))),
+            ("libx.so.1+0x20-0x21".to_owned(), None),
+            ("app+0x40-0x41".to_owned(), Some(("ticket", Wait::SpinPark(7)))),
+        ];
+        assert_eq!(said, expected);
+        assert_eq!(each.default, Some(Served { lock: info("spin-park").unwrap(), wait: Wait::SpinPark(7) }));
     }
 
     #[test]
@@ -172,7 +257,8 @@ mod tests {
 
     #[test]
     fn a_policy_that_is_missing_falls_back_only_if_told() {
-        assert_eq!(with(&[("BATON_LOCK", "mcs"), ("BATON_WAIT", "wfe,spin")]).unwrap().lock.unwrap().1, Wait::Spin);
+        let config = with(&[("BATON_LOCK", "mcs"), ("BATON_WAIT", "wfe,spin")]).unwrap();
+        assert_eq!(config.lock, Some(Locks::One(Served { lock: info("mcs").unwrap(), wait: Wait::Spin })));
         let error = with(&[("BATON_LOCK", "mcs"), ("BATON_WAIT", "wfe")]).unwrap_err();
         assert!(error.contains("wfe") && error.contains("Arm") && error.contains("comma"), "{error}");
     }
@@ -181,6 +267,9 @@ mod tests {
     fn bad_values_are_named() {
         for (variable, value, says) in [
             ("BATON_LOCK", "msc", "expected one of"),
+            ("BATON_LOCK", "app+0x10=msc", "expected one of"),
+            ("BATON_LOCK", "cache_lock=mcs", "`baton run --lock` looks the program's names up"),
+            ("BATON_LOCK", "app+0x10=mcs,clh", "expected NAME=LOCK"),
             ("BATON_WAIT", "pause", "only with BATON_LOCK"),
             ("BATON_BARRIER", "fence", "expected one of"),
             ("BATON_TRACE_MAX", "2T", "K, M or G"),

@@ -62,6 +62,11 @@ pub fn listens(name: &str) {
     }
 }
 
+/// Whether `baton` listens.
+pub fn is_heard() -> bool {
+    !LISTENER.load(Relaxed).is_null()
+}
+
 /// Tells `baton`, or writes a line if there is none. `variable` is what to name where there is none: the variable that asked
 /// for what cannot be done.
 pub fn tell(subject: Subject, variable: core::fmt::Arguments, text: core::fmt::Arguments) {

@@ -1,16 +1,18 @@
 //! The library's start: before `main`, or at the first hook if that is earlier.
 
 use crate::capture::{self, Probe, Quiet, Recorded};
-use crate::config::{self, Config};
+use crate::config::{self, Config, Locks, Served};
 use crate::hook::{self, Code, slot};
-use crate::mutex::replace::{self, Polled, Queued, Timed};
+use crate::mutex::each::Ways;
+use crate::mutex::moved;
+use crate::mutex::replace::{self, Polled, Queued, StandIn, Timed};
 use crate::{barrier, cond, errno, fork, leaving, lookup, message, mutex, omp, real, stats, thread, watch};
 use baton_machine::{Machine, Native, Wait};
 use baton_sync::barrier::visit;
 use baton_sync::lock::{Fifo, PosixVisitor, TimedLock, TryLock, ZeroInit, visit_posix};
 use core::ffi::c_int;
 use core::marker::PhantomData;
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 const NEW: u32 = 0;
 const STARTING: u32 = 1;
@@ -59,6 +61,18 @@ extern "C" fn constructor() {
 extern "C" fn finish() {
     capture::finish();
     stats::finish();
+    say_unmatched();
+}
+
+/// A place of `BATON_LOCK` that names no mutex is told, where no `baton` reads the counters.
+fn say_unmatched() {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let unmatched = || mutex::each::settled().filter(|(_, mutexes)| *mutexes == 0).map(|(place, _)| place);
+    if message::is_heard() || fork::in_child() || unmatched().next().is_none() || SAID.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let places: Vec<String> = unmatched().map(ToString::to_string).collect();
+    message::say(format_args!("BATON_LOCK: no mutex of this program is at {}", places.join(", ")));
 }
 
 fn run() {
@@ -124,18 +138,30 @@ fn start_recording(config: &Config, follow: bool) -> bool {
 }
 
 fn install<P: Probe>(config: &Config) {
-    match config.lock {
-        Some((lock, wait)) => {
-            let inner = visit_posix::<Native, _>(lock.name, Choice::<P>(wait, PhantomData))
-                .unwrap_or_else(|error| message::refuse(format_args!("BATON_LOCK: {error}")));
-            cond::install::<P>();
-            omp::install::<P>(Some(inner));
+    let inner = match &config.lock {
+        Some(Locks::One(served)) => {
+            let served = ways::<P>(*served);
+            moved::start(served.recorded.spare_at);
+            served.recorded.install();
+            Some(served.quiet)
+        }
+        Some(Locks::Each(each)) => {
+            moved::start(None);
+            let served = mutex::each::start::<P>(each, ways::<P>);
+            served.recorded.install();
+            // What no place names stays the runtime's own, as the mutexes do.
+            each.default.map(|_| served.quiet)
         }
         None => {
-            mutex::glibc::install::<P>();
-            omp::install::<P>(None);
+            mutex::glibc::functions::<P>().install();
+            None
         }
+    };
+    // They stand in for glibc's as soon as one mutex is not glibc's.
+    if config.lock.is_some() {
+        cond::install::<P>();
     }
+    omp::install::<P>(inner.as_ref().map(omp::Inner::of));
     mutex::c11::install::<P>();
     if let Some((name, wait)) = config.barrier {
         visit::<Native, _>(name, barrier::Choice::<P>(wait, PhantomData))
@@ -143,21 +169,33 @@ fn install<P: Probe>(config: &Config) {
     }
 }
 
-/// Puts the chosen lock into the slots.
+/// A lock's functions.
+fn ways<P: Probe>(served: Served) -> Ways {
+    visit_posix::<Native, _>(served.lock.name, Choice::<P>(served.wait, PhantomData))
+        .unwrap_or_else(|error| message::refuse(format_args!("BATON_LOCK: {error}")))
+}
+
+/// Finds the functions of the chosen lock.
 struct Choice<P>(Wait, PhantomData<P>);
 
+impl<P: Probe> Choice<P> {
+    fn ways<S: StandIn>(self) -> Ways {
+        Ways { recorded: replace::functions::<S, P>(self.0), quiet: replace::functions::<S, Quiet>(self.0) }
+    }
+}
+
 impl<P: Probe> PosixVisitor<Native> for Choice<P> {
-    type Out = omp::Inner;
-    fn timed<L: TimedLock<Native> + ZeroInit>(self) -> omp::Inner {
-        replace::install::<Timed<L>, P>(self.0)
+    type Out = Ways;
+    fn timed<L: TimedLock<Native> + ZeroInit>(self) -> Ways {
+        self.ways::<Timed<L>>()
     }
-    fn queued<L: TryLock<Native> + Fifo + ZeroInit>(self) -> omp::Inner {
+    fn queued<L: TryLock<Native> + Fifo + ZeroInit>(self) -> Ways {
         leaving::install();
-        replace::install::<Queued<L>, P>(self.0)
+        self.ways::<Queued<L>>()
     }
-    fn polled<L: TryLock<Native> + ZeroInit>(self) -> omp::Inner {
+    fn polled<L: TryLock<Native> + ZeroInit>(self) -> Ways {
         leaving::install();
-        replace::install::<Polled<L>, P>(self.0)
+        self.ways::<Polled<L>>()
     }
 }
 

@@ -1,9 +1,10 @@
 //! The counters, written at exit: one line of JSON, added to a file that several processes may share.
 
-use crate::config::Config;
+use crate::config::{Config, Each, Locks};
 use crate::message::{self, Subject};
-use crate::mutex::Passed;
+use crate::mutex::{Passed, each};
 use crate::thread::{self, Count, Counts};
+use baton_sync::lock::assign::GLIBC;
 use core::fmt::Write;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
 use std::ffi::CString;
@@ -12,7 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 /// What was asked for, for the line.
 struct Settings {
     file: CString,
-    lock: Option<&'static str>,
+    lock: Option<String>,
     wait: Option<String>,
     /// Children write a line too.
     follow: bool,
@@ -24,14 +25,26 @@ static WRITTEN: AtomicBool = AtomicBool::new(false);
 /// Remembers where to write.
 pub fn start(config: &Config, follow: bool) {
     if let Some(file) = &config.stats {
-        let settings = Settings {
-            file: file.clone(),
-            lock: config.lock.map(|(lock, _)| lock.name),
-            wait: config.lock.map(|(_, wait)| wait.to_string()),
-            follow,
+        let (lock, wait) = match &config.lock {
+            None => (None, None),
+            Some(Locks::One(served)) => (Some(served.lock.name.to_owned()), Some(served.wait.to_string())),
+            Some(Locks::Each(each)) => (Some(names(each)), None),
         };
+        let settings = Settings { file: file.clone(), lock, wait, follow };
         SETTINGS.store(Box::leak(Box::new(settings)), Relaxed);
     }
+}
+
+/// The locks that were asked for, each once.
+fn names(each: &Each) -> String {
+    let all = each.places.iter().map(|(_, served)| served).chain([&each.default]);
+    let mut names: Vec<&str> = Vec::new();
+    for name in all.map(|served| served.map_or(GLIBC, |served| served.lock.name)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
 }
 
 /// In a fork's child, which counts from zero.
@@ -79,7 +92,7 @@ fn line(settings: &Settings) -> String {
     let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
     let _ = write!(line, "{{\"version\":1,\"pid\":{},\"program\":", std::process::id());
     json_string(&mut line, &String::from_utf8_lossy(program.as_os_str().as_bytes()));
-    for (key, value) in [("lock", settings.lock), ("wait", settings.wait.as_deref())] {
+    for (key, value) in [("lock", settings.lock.as_deref()), ("wait", settings.wait.as_deref())] {
         let _ = write!(line, ",\"{key}\":");
         match value {
             Some(value) => json_string(&mut line, value),
@@ -97,9 +110,16 @@ fn line(settings: &Settings) -> String {
         let comma = if i == 0 { "" } else { "," };
         let _ = write!(line, "{comma}\"{name}\":{}", sum(|counts| &counts.passed[why as usize]));
     }
+    let _ = write!(line, "}},\"places\":[");
+    for (i, (place, mutexes)) in each::settled().enumerate() {
+        let comma = if i == 0 { "" } else { "," };
+        let _ = write!(line, "{comma}{{\"place\":");
+        json_string(&mut line, &place.to_string());
+        let _ = write!(line, ",\"mutexes\":{mutexes}}}");
+    }
     let _ = writeln!(
         line,
-        "}},\"condition_waits\":{},\"moved\":{},\"refused_condition_waits\":{},\"openmp\":{},\"barrier_waits\":{}}}",
+        "],\"condition_waits\":{},\"moved\":{},\"refused_condition_waits\":{},\"openmp\":{},\"barrier_waits\":{}}}",
         sum(|counts| &counts.condition_waits),
         sum(|counts| &counts.moved),
         sum(|counts| &counts.refused_waits),

@@ -11,9 +11,11 @@
 //! | [`network`] | other networks for the same chip, and what they do |
 //! | [`lives`] | when a program has more than one thread |
 //! | [`scale`] | more threads than were recorded |
+//! | [`change`] | other locks for some, shorter sections, locks split or shared |
 //!
 //! `docs/reference/whatif.md` tells what is assumed and what is not replayed.
 
+pub mod change;
 pub mod compile;
 mod lives;
 pub mod network;

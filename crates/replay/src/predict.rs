@@ -1,10 +1,11 @@
 //! Many locks and seeds side by side, after a check: the recorded lock is replayed first and compared with the recorded
 //! run's own time. Nothing is fitted to the trace: the chip's figures come from its file.
 
+use crate::change::{Change, ChangeError, Changes};
 use crate::compile::{Probes, Work, compile, compile_with, cpus};
 use crate::network::{Network, NoNetwork, OnNetwork};
 use crate::program::{LockSpec, Probe, Program, Replayability};
-use crate::run::{Choice, Ran, RunError, Setup, run};
+use crate::run::{Choice, Ran, RunError, Setup, run_changed};
 use crate::scale::{self, ScaleError};
 use baton_chip::Chip;
 use baton_sync::lock;
@@ -35,6 +36,8 @@ const LEAST_LIMIT: u64 = 100_000_000;
 pub struct Ask {
     /// Locks and policies.
     pub choices: Vec<Choice>,
+    /// Changes of some of the program's locks, a row each.
+    pub changes: Vec<Change>,
     /// Networks, each with every lock; none: the chip's own, as it is.
     pub networks: Vec<Network>,
     /// Seeds: 1 to so many.
@@ -57,6 +60,9 @@ pub enum PredictError {
     /// The chip cannot have a network that was asked for.
     #[error(transparent)]
     Network(#[from] NoNetwork),
+    /// The program cannot be changed so.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
     /// A run failed.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -215,7 +221,7 @@ fn recorded(trace: &Trace) -> (String, Choice) {
 
 /// How many runs [`predict`] makes, for a progress bar.
 pub fn runs(ask: &Ask) -> u64 {
-    u64::from(ask.seeds) * ((ask.choices.len() * ask.networks.len().max(1)) as u64 + 2)
+    u64::from(ask.seeds) * (((ask.choices.len() + ask.changes.len()) * ask.networks.len().max(1)) as u64 + 2)
 }
 
 /// Bytes of memory that a replay takes for each byte of the trace, at most. `tests/memory.rs` counts them.
@@ -258,16 +264,23 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     // One program at a time: each takes as much memory as the trace and more.
     let kept = Arc::new(compile(trace, chip, Probes::Kept));
     let limit = Cycles(kept.measured.0.saturating_mul(COLLAPSE).max(LEAST_LIMIT));
-    let checked = runs.of(&kept, &[(&own, chip)], limit);
+    let none = Changes::default();
+    let unchanged = [Place { choice: &own, changes: &none, chip }];
+    let checked = runs.of(&kept, &unchanged, limit);
     let check = check_of(&kept, chip, &checked);
     drop(kept);
     let (program, notes) = unrecorded(trace, chip, ask.threads)?;
     let program = Arc::new(program);
-    let base = runs.of(&program, &[(&own, chip)], limit);
+    let changes: Vec<Changes> = ask.changes.iter().map(|change| change.on(&program)).collect::<Result<_, _>>()?;
+    let base = runs.of(&program, &unchanged, limit);
     let slowest = base.iter().flatten().map(|ran| ran.time.0).max();
     let limit = slowest.map_or(limit, |time| Cycles(time.saturating_mul(COLLAPSE)));
     let chips = if networks.is_empty() { std::slice::from_ref(chip) } else { &networks };
-    let places = ask.choices.iter().flat_map(|choice| chips.iter().map(move |chip| (choice, chip)));
+    let locks = ask.choices.iter().map(|choice| (choice, &none));
+    let changed = ask.changes.iter().map(|change| change.default.as_ref().unwrap_or(&own)).zip(&changes);
+    let places = locks
+        .chain(changed)
+        .flat_map(|(choice, changes)| chips.iter().map(move |chip| Place { choice, changes, chip }));
     let rows = runs.of(&program, &places.collect::<Vec<_>>(), limit);
     Ok(AllRan { cpus, check, check_failed: Failed::of(&checked), program, notes, base, rows })
 }
@@ -306,8 +319,8 @@ pub fn conclude(trace: &Trace, chip: &Chip, ask: &Ask, all: AllRan) -> Result<Pr
         cpus,
         threads: program.threads.len() as u32,
         locks,
-        results: results(ask, chip, base, &rows),
-        notes,
+        results: results(ask, chip, &own, base, &rows),
+        notes: ask.changes.iter().flat_map(|change| change.assumptions(&own)).chain(notes).collect(),
     })
 }
 
@@ -328,6 +341,14 @@ fn unrecorded(trace: &Trace, chip: &Chip, threads: Option<u32>) -> Result<(Progr
     Ok((program, notes))
 }
 
+/// What the runs of a row have in common.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    choice: &'a Choice,
+    changes: &'a Changes,
+    chip: &'a Chip,
+}
+
 /// What all runs of a prediction have in common.
 struct Runs<'a> {
     cpus: u32,
@@ -337,12 +358,12 @@ struct Runs<'a> {
 
 impl Runs<'_> {
     /// Runs a program with each lock on its chip, with each seed: the runs of the first lock first.
-    fn of(&self, program: &Arc<Program>, places: &[(&Choice, &Chip)], limit: Cycles) -> Vec<Result<Ran, RunError>> {
-        let each = |&(choice, chip)| self.seeds.clone().map(move |seed| (choice, chip, seed));
-        let work: Vec<(&Choice, &Chip, u64)> = places.iter().flat_map(each).collect();
-        let ran = work.into_par_iter().map(|(choice, chip, seed)| {
-            let setup = Setup { choice: choice.clone(), seed, cpus: self.cpus, limit: Some(limit) };
-            let ran = run_bounded(program, chip, setup, limit);
+    fn of(&self, program: &Arc<Program>, places: &[Place<'_>], limit: Cycles) -> Vec<Result<Ran, RunError>> {
+        let each = |&place| self.seeds.clone().map(move |seed| (place, seed));
+        let work: Vec<(Place<'_>, u64)> = places.iter().flat_map(each).collect();
+        let ran = work.into_par_iter().map(|(place, seed)| {
+            let setup = Setup { choice: place.choice.clone(), seed, cpus: self.cpus, limit: Some(limit) };
+            let ran = run_bounded(program, place, setup, limit);
             (self.done)();
             ran
         });
@@ -351,24 +372,31 @@ impl Runs<'_> {
 }
 
 /// A run that is given up early where it does not get on.
-fn run_bounded(program: &Arc<Program>, chip: &Chip, setup: Setup, limit: Cycles) -> Result<Ran, RunError> {
+fn run_bounded(program: &Arc<Program>, place: Place<'_>, setup: Setup, limit: Cycles) -> Result<Ran, RunError> {
+    let run = |setup| run_changed(program, place.chip, setup, place.changes);
     let first = Setup { limit: Some(Cycles(limit.0 / COLLAPSE * SLOW)), ..setup.clone() };
-    let ran = run(program, chip, &first)?;
+    let ran = run(&first)?;
     if !ran.cut_off {
         return Ok(ran);
     }
     if ran.done < program.steps() / 10 {
         return Ok(Ran { time: limit, ..ran });
     }
-    run(program, chip, &setup)
+    run(&setup)
 }
 
 /// The recorded lock's figures, then those of the locks asked for, from their runs in the order asked.
-fn results(ask: &Ask, chip: &Chip, base: Predicted, ran: &[Result<Ran, RunError>]) -> Vec<Predicted> {
+fn results(ask: &Ask, chip: &Chip, own: &Choice, base: Predicted, ran: &[Result<Ran, RunError>]) -> Vec<Predicted> {
     let reference = base.time_ns.median;
     let mut results = vec![Predicted { speedup: 1.0, ..base }];
     let each = ask.seeds.max(1) as usize;
-    for (choice, ran) in ask.choices.iter().zip(ran.chunks(each * ask.networks.len().max(1))) {
+    let changed = ask.changes.iter().map(|change| {
+        // A row is called what was asked for.
+        let default = change.default.as_ref().unwrap_or(own);
+        Choice { lock: change.text.clone(), wait: default.wait }
+    });
+    let named: Vec<Choice> = ask.choices.iter().cloned().chain(changed).collect();
+    for (choice, ran) in named.iter().zip(ran.chunks(each * ask.networks.len().max(1))) {
         if ask.networks.is_empty() {
             results.push(predicted(choice, false, ran, chip, reference));
         }

@@ -102,6 +102,15 @@ pub struct LockSpec {
     pub spins: bool,
     /// Data lines that hop with it.
     pub lines: Lines,
+    /// Its process's number.
+    #[serde(skip)]
+    pub process: u64,
+    /// Its first event, in ticks: an address can have several lives.
+    #[serde(skip)]
+    pub born: u64,
+    /// Threads give it up that do not hold it: it is replayed as a semaphore.
+    #[serde(skip)]
+    pub handed: bool,
 }
 
 /// How many lines of data move from one holder's core to the next's, inferred from how much longer a hold takes when the lock

@@ -162,7 +162,14 @@ fn bytes_a_byte(round: Round, rounds: u64) -> [f64; 2] {
     let measured = [rounds, 2 * rounds].map(|rounds| {
         let trace = recording(rounds, round);
         let compiled = [Probes::Kept, Probes::Subtracted].map(|probes| most(|| compile(&trace, &chip, probes)));
-        let ask = Ask { choices: vec![choice.clone()], networks: Vec::new(), seeds: 1, cpus: None, threads: None };
+        let ask = Ask {
+            choices: vec![choice.clone()],
+            changes: Vec::new(),
+            networks: Vec::new(),
+            seeds: 1,
+            cpus: None,
+            threads: None,
+        };
         let ran = most(|| predict(&trace, &chip, &ask, &|| {}).expect("it can be replayed"));
         ([compiled[0].max(compiled[1]), ran], trace.len() * RECORD)
     });

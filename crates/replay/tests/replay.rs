@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 fn ask(locks: &[(&str, Wait)], seeds: u32) -> Ask {
     let choices = locks.iter().map(|&(lock, wait)| Choice { lock: lock.into(), wait }).collect();
-    Ask { choices, networks: Vec::new(), seeds, cpus: None, threads: None }
+    Ask { choices, changes: Vec::new(), networks: Vec::new(), seeds, cpus: None, threads: None }
 }
 
 const BUSY: Work = Work { threads: 4, rounds: 300, think: 3000, critical: 400, lines: 0, sleep: None };

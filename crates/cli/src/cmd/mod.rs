@@ -14,6 +14,7 @@ mod list;
 mod litmus;
 mod man;
 mod measure;
+mod named;
 mod noc;
 mod profile;
 mod report;

@@ -1,10 +1,13 @@
 //! `baton run`: an unmodified program with another lock.
 
+use super::named::{self, program::OneByOne};
 use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;
+use baton_host::launch::choice::{self, Choice};
 use baton_host::launch::messages::{self, Messages};
-use baton_host::launch::{child, choice, exec::Exec, library, program, stats};
+use baton_host::launch::{child, exec::Exec, library, program, stats};
+use baton_sync::lock::assign;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,10 +20,14 @@ are served too. Without the wrapper: LD_PRELOAD=…/libbaton_preload.so BATON_LO
 
 Examples:
   baton run --lock mcs -- ./app --threads 8
+  baton run --lock cache_lock=mcs,default=glibc -- ./app     another lock for one mutex
+  baton run --lock svc.cpp:66=mcs:futex,Queue::push=ticket -- ./app
   baton run --lock ticket --wait umwait,pause -- ./app       umwait, or pause where there is none
   baton run --lock clh --stats counters.json -- make -j4")]
 pub(crate) struct Args {
-    /// The lock that stands in for pthread mutexes (`baton list locks`).
+    /// The lock that stands in for pthread mutexes (`baton list locks`). Or locks one by one: NAME=LOCK,…,default=LOCK, where a name
+    /// is a global, a function that makes or takes the mutex, or FILE:LINE, and LOCK may be glibc or have its wait policy behind
+    /// a colon. What is not named stays glibc's.
     #[arg(long, default_value = "spin-park")]
     lock: String,
     /// How its waiters wait (`baton list waits`); several with commas: the first one that this machine has.
@@ -41,15 +48,32 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let choice = choice::check(&args.lock, args.wait.as_deref())?;
+    let all = match assign::is_assignment(&args.lock) {
+        false => Some(choice::check(&args.lock, args.wait.as_deref())?),
+        true => None,
+    };
     let barrier = args.barrier.as_deref().map(choice::barrier).transpose()?;
     let program = program::find(&args.program[0])?;
+    let one_by_one = match &all {
+        Some(_) => None,
+        None => Some(OneByOne::of(&args.lock, args.wait.as_deref(), &program)?),
+    };
     let counters = Counters::at(args.stats)?;
     let library = library::find()?;
 
     let mut exec = Exec::new(program, args.program);
-    exec.preload(&library).set("BATON_LOCK", choice.lock.name).set("BATON_WAIT", choice.wait.to_string());
-    exec.set("BATON_STATS", &counters.file);
+    exec.preload(&library).set("BATON_STATS", &counters.file);
+    let mut choices: Vec<Choice> = all.into_iter().collect();
+    if let Some(choice) = choices.first() {
+        exec.set("BATON_LOCK", choice.lock.name).set("BATON_WAIT", choice.wait.to_string());
+    }
+    if let Some(one_by_one) = &one_by_one {
+        exec.set("BATON_LOCK", &one_by_one.variable);
+        choices.extend(one_by_one.choices.iter().cloned());
+        if let (Some(_), Some(wait)) = (barrier, &args.wait) {
+            exec.set("BATON_WAIT", wait);
+        }
+    }
     if let Some(barrier) = barrier {
         exec.set("BATON_BARRIER", barrier.name);
         if barrier.indexed && !args.quiet {
@@ -60,7 +84,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             ));
         }
     }
-    let crowd = choice.only_spins().then(|| choice.crowd());
+    let crowd = choices.iter().find(|choice| choice.only_spins()).map(Choice::crowd);
     let messages = Messages::begin(|text| ui::warn(text))?;
     exec.set(messages::VARIABLE, messages.name());
     let end = child::run(exec, None, crowd, ui::warn)?;
@@ -69,6 +93,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let left = stats::read(&counters.file, counters.from)?;
     if !args.quiet {
         stats::sentences(&left, end.pid).iter().for_each(ui::note);
+    }
+    if let Some(one_by_one) = one_by_one.filter(|_| !left.is_empty()) {
+        let settled: Vec<Vec<u64>> = left.iter().map(|process| process.settled()).collect();
+        let missing = named::program::unmatched(&one_by_one.names, &settled);
+        if !missing.is_empty() {
+            ui::warn(format_args!(
+                "--lock: no mutex of the program is called {}: nothing was replaced there",
+                missing.join(", ")
+            ));
+        }
     }
     if !left.iter().any(|process| process.pid == end.pid) {
         ui::warn(match end.violently() {

@@ -25,11 +25,27 @@ pub struct Stats {
     pub spare: u64,
     /// The others, by reason.
     pub passed_through: BTreeMap<String, u64>,
+    /// Where locks serve some mutexes only: each place that was asked for.
+    pub places: Vec<Settled>,
     /// Waits on condition variables that could not be carried out.
     pub refused_condition_waits: u64,
 }
 
+/// A place of the program, and how many mutexes were found by it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+pub struct Settled {
+    /// The place.
+    pub place: String,
+    /// The mutexes.
+    pub mutexes: u64,
+}
+
 impl Stats {
+    /// How many mutexes each place had.
+    pub fn settled(&self) -> Vec<u64> {
+        self.places.iter().map(|settled| settled.mutexes).collect()
+    }
+
     /// Mutex acquisitions, served or not.
     pub fn acquisitions(&self) -> u64 {
         self.served + self.spare + self.passed_through.values().sum::<u64>()

@@ -67,7 +67,8 @@ static FOLLOW: AtomicBool = AtomicBool::new(true);
 pub fn start(config: &Config, follow: bool) -> Result<(), OpenError> {
     let Some(directory) = &config.trace else { return Ok(()) };
     FOLLOW.store(follow, Relaxed);
-    modules::start();
+    // Without it sites are known by their addresses alone.
+    let _ = crate::lookup::found::start();
     if !config.stacks {
         sites::refuse_stacks();
     }

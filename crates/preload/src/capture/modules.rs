@@ -6,12 +6,13 @@
 //! constructor that waits for that lock. A single address is looked up without a lock (`_dl_find_object`, glibc 2.35).
 
 use super::SESSION;
+use crate::lookup::found;
 use crate::thread;
 use baton_trace::What;
 use baton_trace::writer::{ModuleInfo, SiteAnswer, SiteTable};
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
-use libc::{Elf64_Ehdr, Elf64_Phdr};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use libc::Elf64_Phdr;
 
 /// Numbers of modules, by a hash of where they lie and what they are; kept when they are unloaded.
 static SEEN: SiteTable<MODULES> = SiteTable::new();
@@ -57,33 +58,6 @@ impl Set {
     }
 }
 
-/// The beginning of glibc's `struct dl_find_object`.
-#[repr(C)]
-struct Found {
-    flags: u64,
-    start: *const Elf64_Ehdr,
-    end: *const u8,
-    link_map: *const LinkMap,
-    rest: [usize; 12],
-}
-
-/// The beginning of glibc's `struct link_map`, the part that debuggers know too.
-#[repr(C)]
-struct LinkMap {
-    bias: u64,
-    name: *const c_char,
-}
-
-type FindObject = unsafe extern "C" fn(*const c_void, *mut Found) -> c_int;
-/// glibc's `_dl_find_object`; null if it has none.
-static FIND_OBJECT: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
-
-/// Looks up what will be needed where nothing can be looked up any more.
-pub(super) fn start() {
-    // SAFETY: the name ends with a zero byte.
-    FIND_OBJECT.store(unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) }, Relaxed);
-}
-
 /// Writes down the modules that are new, and those that have gone.
 pub fn list() {
     if !SESSION.is_open() {
@@ -122,26 +96,9 @@ fn unload_gone(module: u32) {
 
 /// The module of a code address, written down if it is new. Without a lock: usable anywhere.
 pub(super) fn know(address: u64) -> Option<u32> {
-    let find = FIND_OBJECT.load(Relaxed);
-    if find.is_null() {
-        return None;
-    }
-    // SAFETY: this is the function's type in <dlfcn.h>; a module stays loaded while its code is being called from.
-    unsafe {
-        let find: FindObject = core::mem::transmute(find);
-        let mut found: Found = core::mem::zeroed();
-        if find(core::ptr::with_exposed_provenance(address as usize), &mut found) != 0 {
-            return None;
-        }
-        let header = &*found.start;
-        // The first segment holds the file's header, and with it the program headers; else there is nothing to read.
-        if !header.e_ident.starts_with(b"\x7fELF") {
-            return None;
-        }
-        let at = found.start.byte_add(header.e_phoff as usize).cast();
-        let headers = core::slice::from_raw_parts(at, header.e_phnum.into());
-        module((*found.link_map).bias, (*found.link_map).name, headers)
-    }
+    let loaded = found::at(address)?;
+    // SAFETY: a module stays loaded while its code is being called from.
+    unsafe { module(loaded.bias, loaded.name, loaded.headers()?) }
 }
 
 unsafe extern "C" fn listed(info: *mut libc::dl_phdr_info, _: usize, gone: *mut c_void) -> c_int {
@@ -202,19 +159,10 @@ unsafe fn module(bias: u64, name: *const c_char, headers: &[Elf64_Phdr]) -> Opti
             }
         });
         let mut buffer = [0u8; 1024];
-        let path = if name.is_empty() { executable(&mut buffer) } else { name.to_bytes() };
+        let path = if name.is_empty() { found::executable(&mut buffer) } else { name.to_bytes() };
         thread::current().pen.define_module(&SESSION, ModuleInfo { bias, start, end, build_id, path });
     }
     Some(number)
-}
-
-/// The program's own file, which the loader does not name.
-fn executable(buffer: &mut [u8; 1024]) -> &[u8] {
-    // SAFETY: the kernel writes at most the buffer's length.
-    let length = crate::errno::kept(|| unsafe {
-        libc::readlink(c"/proc/self/exe".as_ptr(), buffer.as_mut_ptr().cast(), buffer.len())
-    });
-    &buffer[..usize::try_from(length).unwrap_or(0)]
 }
 
 /// The build id in a segment of notes: each is three words (lengths of name and text, type), the name, and the text.

@@ -2,7 +2,7 @@
 
 use super::Cond;
 use super::waiter::place::{DETACHED, LEAVING, NOWHERE, QUEUED};
-use crate::mutex::{Class, Mutex};
+use crate::mutex::{Class, Mutex, moved};
 use crate::thread::Thread;
 use baton_machine::Wait;
 use baton_sync::lock::RawLock;
@@ -29,8 +29,8 @@ fn hand_over(first: &'static Thread, last: &'static Thread) {
     let address = first.waiter.mutex.load(Relaxed);
     let chain = || core::iter::successors(Some(first), |thread| at(&thread.waiter.next));
     let mutex: *mut Mutex = core::ptr::with_exposed_provenance_mut(address);
-    // SAFETY: its waiters are about to take it.
-    let served = !matches!(unsafe { Mutex::class_at(mutex) }, Class::Passed(_));
+    // SAFETY: its waiters are about to take it. One of a kind that is served is aligned.
+    let served = unsafe { !matches!(Mutex::class_at(mutex), Class::Passed(_)) && moved::takes(&*mutex) };
     let one_mutex = served && chain().all(|thread| thread.waiter.mutex.load(Relaxed) == address);
     // SAFETY: as above, and aligned, as it is served by us.
     let is_mine = || unsafe { &*mutex }.is_mine();
@@ -43,7 +43,7 @@ fn hand_over(first: &'static Thread, last: &'static Thread) {
     if let Some(moved) = chain().nth(at_once) {
         crate::thread::current().counts.moved.add(chain().skip(at_once).count() as u64);
         // SAFETY: as above.
-        crate::mutex::moved::put(unsafe { &*mutex }, moved, last);
+        moved::put(unsafe { &*mutex }, moved, last);
     }
     let mut next = Some(first);
     for _ in 0..at_once {

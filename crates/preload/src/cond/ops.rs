@@ -6,7 +6,7 @@ use crate::capture::{self, Probe, WakeReason};
 use crate::hook::{Code, call, slot};
 use crate::message::{self, Subject};
 use crate::mutex::c11::answer;
-use crate::mutex::{Class, Mutex};
+use crate::mutex::{Class, Mutex, each};
 use crate::thread::Thread;
 use crate::time::{self, Time};
 use crate::{fork, real, thread};
@@ -122,8 +122,8 @@ unsafe extern "C-unwind" fn clockwait<P: Probe>(
 /// As `wait`, which waits.
 unsafe fn shared(cond: *mut Cond, mutex: *mut Mutex, wait: impl FnOnce() -> c_int) -> c_int {
     static SAID: AtomicBool = AtomicBool::new(false);
-    // SAFETY: the caller hands us a mutex.
-    if let Class::Passed(_) = unsafe { Mutex::class_at(mutex) } {
+    // SAFETY: the caller hands us a mutex, which it holds.
+    if unsafe { matches!(Mutex::class_at(mutex), Class::Passed(_)) || each::is_glibcs(mutex) } {
         return wait();
     }
     thread::current().counts.refused_waits.add_one();

@@ -9,6 +9,7 @@
 //! counts, the hooks jump on to glibc's, as the stubs do.
 
 mod elf;
+pub mod found;
 
 use crate::hook::{Code, STUBS, slot};
 use crate::real;

@@ -1,7 +1,7 @@
 //! C11's `mtx_*`. In glibc an `mtx_t` is a `pthread_mutex_t`, but its functions call glibc's inner ones, past every
 //! interposer. Ours call what the pthread slots point to.
 
-use super::Mutex;
+use super::{Mutex, each};
 use crate::capture::{self, Probe};
 use crate::hook::{Code, call, slot};
 use crate::real;
@@ -46,6 +46,8 @@ unsafe extern "C-unwind" fn init<P: Probe>(mutex: *mut Mutex, sort: c_int, site:
     let answer = unsafe { real::mtx_init.get()(mutex.cast(), sort) };
     if answer == 0 {
         capture::mutex_init::<P>(mutex, site);
+        // SAFETY: the caller hands us a mutex, which glibc has just made.
+        unsafe { each::initialised(mutex, site) };
     }
     answer
 }

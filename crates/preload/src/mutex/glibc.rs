@@ -4,24 +4,26 @@
 //! without a wait, one that fails the beginning of a wait. A robust mutex is not tried: a try of one that cannot be recovered
 //! leaves it locked (so glibc 2.36), and the lock after it would hang. Its word says whether it is free.
 
-use super::{Mutex, Passed};
+use super::{Functions, Mutex, Passed};
 use crate::capture::{self, Probe};
-use crate::hook::{Code, slot};
 use crate::real;
 use baton_trace::How;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, Ordering};
 use libc::{EBUSY, EOWNERDEAD, clockid_t, timespec};
 
-/// Points the slots of the mutex functions to glibc's, with capture `P`, and counted.
-pub fn install<P: Probe>() {
-    slot::pthread_mutex_init.set(init::<P> as Code);
-    slot::pthread_mutex_destroy.set(destroy::<P> as Code);
-    slot::pthread_mutex_lock.set(lock_slot::<P> as Code);
-    slot::pthread_mutex_trylock.set(trylock_slot::<P> as Code);
-    slot::pthread_mutex_timedlock.set(timedlock_slot::<P> as Code);
-    slot::pthread_mutex_clocklock.set(clocklock_slot::<P> as Code);
-    slot::pthread_mutex_unlock.set(unlock::<P> as Code);
+/// glibc's functions with capture `P`, and counted.
+pub fn functions<P: Probe>() -> Functions {
+    Functions {
+        init: init::<P>,
+        destroy: destroy::<P>,
+        lock: lock_slot::<P>,
+        trylock: trylock_slot::<P>,
+        timedlock: timedlock_slot::<P>,
+        clocklock: clocklock_slot::<P>,
+        unlock: unlock::<P>,
+        spare_at: None,
+    }
 }
 
 unsafe extern "C-unwind" fn init<P: Probe>(mutex: *mut Mutex, attributes: *const c_void, site: usize) -> c_int {

@@ -19,14 +19,20 @@
 //! | [`moved`] | waiters of condition variables, moved to their mutex by a broadcast |
 //! | [`replace`] | lock, trylock, timed lock, unlock by a lock of `sync` |
 //! | [`glibc`] | the same by glibc, recorded and counted |
+//! | [`functions`] | what the slots of the mutex functions point to |
+//! | [`each`] | a lock for each of some places of the program: which one a mutex has |
 //! | [`c11`] | `mtx_*`, which come down to the same functions |
 
 pub mod c11;
+pub mod each;
+pub mod functions;
 pub mod glibc;
 pub mod moved;
 pub mod place;
 pub mod replace;
 pub mod spare;
+
+pub use functions::Functions;
 
 use crate::fork;
 use crate::thread;
@@ -144,6 +150,17 @@ impl Mutex {
         Kind(self.kind.load(Relaxed))
     }
 
+    /// Notes which lock serves the mutex from now on. The error is what stands there already; 0: something else has changed.
+    fn mark(&self, number: usize) -> Result<(), usize> {
+        let kind = Kind(self.kind.load(Relaxed));
+        if kind.mark() != 0 {
+            return Err(kind.mark());
+        }
+        // Relaxed: the number is all that there is to know, and what it stands for was written at start.
+        let marked = self.kind.compare_exchange(kind.0, kind.marked(number).0, Relaxed, Relaxed);
+        marked.map(drop).map_err(|theirs| Kind(theirs).mark())
+    }
+
     /// Makes a fresh mutex recursive, or normal.
     pub fn set_recursive(&self, recursive: bool) {
         self.kind.store(c_int::from(recursive), Relaxed);
@@ -217,16 +234,30 @@ impl Kind {
     const SHARED: c_int = 128;
     /// Whether to elide the lock, which we do not.
     const ELISION: c_int = 256 | 512;
+    /// Which lock serves the mutex, where there are several ([`each`]). glibc looks at the lower bits only.
+    const MARK: c_int = 127 << Kind::MARK_AT;
+    const MARK_AT: u32 = 24;
 
     /// Normal, the common case: one test.
     #[inline(always)]
     pub fn is_normal(self) -> bool {
-        self.0 & !Kind::ELISION == 0
+        self.0 & !(Kind::ELISION | Kind::MARK) == 0
+    }
+
+    /// The number of the lock that serves the mutex, up to 127; 0: none yet. A destroyed mutex has any.
+    #[inline(always)]
+    pub fn mark(self) -> usize {
+        (self.0 >> Kind::MARK_AT & 127) as usize
+    }
+
+    /// The kind with such a number.
+    fn marked(self, number: usize) -> Kind {
+        Kind(self.0 & !Kind::MARK | (number as c_int) << Kind::MARK_AT)
     }
 
     /// What it asks for.
     pub fn class(self) -> Class {
-        if self.0 & !(Kind::TYPE | Kind::ELISION) != 0 {
+        if self.0 & !(Kind::TYPE | Kind::ELISION | Kind::MARK) != 0 {
             return Class::Passed(match self.0 {
                 ..0 => Passed::Invalid,
                 kind if kind & Kind::ROBUST != 0 => Passed::Robust,
@@ -285,6 +316,9 @@ mod tests {
         ] {
             assert_eq!(Kind(kind).class(), class, "kind {kind}");
         }
+        let marked = Kind(512 | 2).marked(5);
+        assert_eq!((marked.mark(), marked.class(), Kind(0).mark()), (5, Class::ErrorCheck, 0));
+        assert!(Kind(0).marked(127).is_normal() && Kind(0).marked(127).0 > 0);
         assert!(Kind(0).is_normal() && Kind(512).is_normal() && !Kind(1).is_normal() && !Kind(128).is_normal());
     }
 }

@@ -10,8 +10,8 @@
 //!
 //! [`MOVED`]: super::spare::MOVED
 
-use super::Mutex;
 use super::spare::Spare;
+use super::{Mutex, each};
 use crate::thread::Thread;
 use baton_machine::{Native, Wait};
 use baton_sync::lock::RawLock;
@@ -41,12 +41,13 @@ fn empty() -> [Bucket; 1 << BITS] {
     })
 }
 
-/// Where the word of the spare lock lies in a mutex, in bytes; it depends on the named lock.
-static SPARE_AT: AtomicUsize = AtomicUsize::new(0);
+/// Where the word of the spare lock lies in a mutex, in bytes; it depends on the named lock. [`EACH`]: on the mutex.
+static SPARE_AT: AtomicUsize = AtomicUsize::new(EACH);
+const EACH: usize = usize::MAX;
 
-/// Makes the table, at start.
-pub fn start(spare_at: usize) {
-    SPARE_AT.store(spare_at, Relaxed);
+/// Makes the table, at start. `spare_at`: where the word of the spare lock lies, where one lock serves all mutexes.
+pub fn start(spare_at: Option<usize>) {
+    SPARE_AT.store(spare_at.unwrap_or(EACH), Relaxed);
     TABLE.store(Box::leak(Box::new(empty())), Relaxed);
 }
 
@@ -71,13 +72,27 @@ fn guarded<R>(address: usize, f: impl FnOnce(&Bucket) -> R) -> R {
     out
 }
 
-/// Puts a chain of waiters of one condition variable, all with `mutex`, at the end.
+/// Where the word lies in a mutex; `None`: it has none, as glibc serves it.
+fn spare_at(mutex: &Mutex) -> Option<usize> {
+    match SPARE_AT.load(Relaxed) {
+        EACH => each::spare_at(mutex),
+        at => Some(at),
+    }
+}
+
+/// Whether waiters can be moved to the mutex. It is aligned, and of a kind that is served.
+pub fn takes(mutex: &Mutex) -> bool {
+    spare_at(mutex).is_some()
+}
+
+/// Puts a chain of waiters of one condition variable, all with `mutex`, at the end. The mutex [`takes`] them.
 pub fn put(mutex: &Mutex, first: &'static Thread, last: &'static Thread) {
-    let spare_at = (&raw const *mutex).wrapping_byte_add(SPARE_AT.load(Relaxed)).cast::<Spare>();
+    let spare_at = spare_at(mutex).expect("asked before");
+    let spare_at = (&raw const *mutex).wrapping_byte_add(spare_at).cast::<Spare>();
     let pointer = |thread: &'static Thread| core::ptr::from_ref(thread).cast_mut();
     last.waiter.next.store(null_mut(), Relaxed);
     guarded(core::ptr::from_ref(mutex).addr(), |bucket| {
-        // SAFETY: inside of the mutex, where `set_spare` says.
+        // SAFETY: inside of the mutex, where the lock that serves it has the word.
         unsafe { &*spare_at }.set_moved();
         // SAFETY: records of threads are never given back.
         match unsafe { bucket.last.load(Relaxed).as_ref() } {

@@ -5,13 +5,12 @@
 
 use super::place::{self, Try, fits};
 use super::spare::{self, Spare};
-use super::{Class, Mutex, Passed, glibc, moved};
-use crate::capture::{self, Probe, Quiet, Watch};
-use crate::hook::{Code, slot};
+use super::{Class, Functions, Mutex, Passed, glibc, moved};
+use crate::capture::{self, Probe, Watch};
 use crate::time::{self, Time};
-use crate::{fork, omp, real, thread};
+use crate::{fork, real, thread};
 use baton_machine::{Deadline, Machine, Native, Wait};
-use baton_sync::lock::{Fifo, RawLock, TimedLock, Token, TryLock, ZeroInit};
+use baton_sync::lock::{Fifo, LOCKS, RawLock, TimedLock, Token, TryLock, ZeroInit};
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::marker::PhantomData;
@@ -78,31 +77,38 @@ impl<L: TryLock<Native> + ZeroInit> StandIn for Polled<L> {
     }
 }
 
-/// The policy by which all waiters wait; written once, at start.
+/// The policy by which a lock's waiters wait; written once, at start.
 struct Policy(UnsafeCell<Wait>);
 // SAFETY: written before the slots point to anything that reads it, by the only thread; a load of it is plain memory.
 unsafe impl Sync for Policy {}
-static WAIT: Policy = Policy(UnsafeCell::new(Wait::Pause));
+/// One for each lock of the registry, so that several can serve a program, and reading one costs what reading a static costs.
+static WAITS: [Policy; LOCKS.len()] = [const { Policy(UnsafeCell::new(Wait::Pause)) }; LOCKS.len()];
 
-#[inline(always)]
-fn wait() -> Wait {
-    // SAFETY: see `Policy`.
-    unsafe { *WAIT.0.get() }
+/// The lock's place in [`WAITS`].
+const fn number<S: StandIn>() -> usize {
+    <S::Lock as RawLock<Native>>::INFO.c_number as usize
 }
 
-/// Points the slots of the mutex functions to `S` with capture `P`; returns the unrecorded ones for OpenMP.
-pub fn install<S: StandIn, P: Probe>(policy: Wait) -> omp::Inner {
+#[inline(always)]
+fn wait<S: StandIn>() -> Wait {
     // SAFETY: see `Policy`.
-    unsafe { *WAIT.0.get() = policy };
-    moved::start(const { spare_at::<S>() });
-    slot::pthread_mutex_init.set(init::<P> as Code);
-    slot::pthread_mutex_destroy.set(destroy::<S, P> as Code);
-    slot::pthread_mutex_lock.set(lock::<S, P> as Code);
-    slot::pthread_mutex_trylock.set(trylock::<S, P> as Code);
-    slot::pthread_mutex_timedlock.set(timedlock::<S, P> as Code);
-    slot::pthread_mutex_clocklock.set(clocklock::<S, P> as Code);
-    slot::pthread_mutex_unlock.set(unlock::<S, P> as Code);
-    omp::Inner { lock: lock::<S, Quiet>, trylock: trylock::<S, Quiet>, unlock: unlock::<S, Quiet> }
+    unsafe { *WAITS[const { number::<S>() }].0.get() }
+}
+
+/// The functions of `S` with capture `P`, whose waiters wait by this policy. Called at start.
+pub fn functions<S: StandIn, P: Probe>(policy: Wait) -> Functions {
+    // SAFETY: see `Policy`.
+    unsafe { *WAITS[const { number::<S>() }].0.get() = policy };
+    Functions {
+        init: init::<P>,
+        destroy: destroy::<S, P>,
+        lock: lock::<S, P>,
+        trylock: trylock::<S, P>,
+        timedlock: timedlock::<S, P>,
+        clocklock: clocklock::<S, P>,
+        unlock: unlock::<S, P>,
+        spare_at: Some(const { spare_at::<S>() }),
+    }
 }
 
 /// glibc's own initialisation zeroes the mutex and sets its kind, which is all that we need.
@@ -209,7 +215,7 @@ fn try_take<S: StandIn>(m: &Mutex) -> Option<By<Held<S>>> {
         Try::Taken(token) => {
             if S::QUEUES && !spare::<S>(m).admits_now() {
                 // SAFETY: just locked, with no one inside the mutex by it.
-                unsafe { place::unlock::<S>(m, token, wait()) };
+                unsafe { place::unlock::<S>(m, token, wait::<S>()) };
                 return None;
             }
             Some(By::Named(token))
@@ -230,7 +236,7 @@ fn take<S: StandIn>(m: &Mutex) -> By<Held<S>> {
     if S::QUEUES && thread::current().may_leave() {
         return take_spare::<S>(m);
     }
-    match place::lock::<S>(m, wait()) {
+    match place::lock::<S>(m, wait::<S>()) {
         Some(token) => {
             if S::QUEUES {
                 spare::<S>(m).admit();
@@ -368,7 +374,7 @@ unsafe fn lock_until<S: StandIn, P: Probe>(
 /// Takes the mutex before the deadline.
 fn take_until<S: StandIn>(m: &Mutex, deadline: Deadline) -> Option<By<Held<S>>> {
     if !S::QUEUES {
-        return S::lock_until(place::inside::<S>(m), wait(), deadline).map(By::Named);
+        return S::lock_until(place::inside::<S>(m), wait::<S>(), deadline).map(By::Named);
     }
     let mut pause = time::Backoff::new();
     loop {
@@ -429,7 +435,7 @@ unsafe extern "C-unwind" fn unlock<S: StandIn, P: Probe>(mutex: *mut Mutex, site
 unsafe fn release<S: StandIn>(m: &Mutex) {
     let token = Held::<S>::from_word(if size_of::<Held<S>>() != 0 { m.token.load(Relaxed) } else { 0 });
     // SAFETY: the mutex was locked by this token with the same policy.
-    unsafe { place::unlock::<S>(m, token, wait()) };
+    unsafe { place::unlock::<S>(m, token, wait::<S>()) };
 }
 
 /// Releases the mutex where it is held by the spare lock, or where threads are to be woken for that.

@@ -8,7 +8,7 @@ use super::forward::{critical, lock};
 use super::late::OmpLock;
 use crate::capture::{self, Probe};
 use crate::hook::{Code, slot};
-use crate::mutex::Mutex;
+use crate::mutex::{Functions, Mutex};
 use crate::stack::BlockStack;
 use crate::thread;
 use baton_trace::{Lock, Mode};
@@ -26,6 +26,13 @@ pub struct Inner {
     pub trylock: unsafe extern "C-unwind" fn(*mut Mutex, usize) -> c_int,
     /// `pthread_mutex_unlock`.
     pub unlock: unsafe extern "C-unwind" fn(*mut Mutex, usize) -> c_int,
+}
+
+impl Inner {
+    /// Those of a way to serve mutexes.
+    pub fn of(functions: &Functions) -> Inner {
+        Inner { lock: functions.lock, trylock: functions.trylock, unlock: functions.unlock }
+    }
 }
 
 /// They, once chosen.

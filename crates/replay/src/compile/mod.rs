@@ -166,7 +166,15 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
 }
 
 fn lock_spec((lock, &lines): (&objects::LockBook, &crate::program::Lines)) -> LockSpec {
-    LockSpec { address: lock.address, acquisitions: lock.acquisitions, spins: lock.spins, lines }
+    LockSpec {
+        address: lock.address,
+        acquisitions: lock.acquisitions,
+        spins: lock.spins,
+        lines,
+        process: u64::from(lock.process.0),
+        born: lock.born,
+        handed: lock.handed,
+    }
 }
 
 /// What recording an event took, as it was measured or as it is assumed.

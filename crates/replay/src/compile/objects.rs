@@ -8,7 +8,10 @@ type Located = (ProcessIndex, Address);
 /// A lock's book during the walk.
 #[derive(Default)]
 pub(crate) struct LockBook {
+    pub(crate) process: ProcessIndex,
     pub(crate) address: Address,
+    /// Its first event, in ticks.
+    pub(crate) born: u64,
     pub(crate) acquisitions: u64,
     /// A `pthread_spinlock_t`: it is not replaced.
     pub(crate) spins: bool,
@@ -72,10 +75,11 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    pub(crate) fn lock(&mut self, place: Located, kind: LockKind) -> u32 {
+    /// The lock at a place, which begins to live at `now` if none does.
+    pub(crate) fn lock(&mut self, place: Located, kind: LockKind, now: u64) -> u32 {
         *self.lock_at.entry(place).or_insert_with(|| {
             let spins = kind == LockKind::Spin;
-            self.locks.push(LockBook { address: place.1, spins, ..LockBook::default() });
+            self.locks.push(LockBook { process: place.0, address: place.1, born: now, spins, ..LockBook::default() });
             self.locks.len() as u32 - 1
         })
     }

@@ -41,9 +41,12 @@ impl Book {
         Book { account: Account::new(Ticks(0)), latest: Ticks(0), totals: Totals::default() }
     }
 
-    /// A thread wants the lock; whether it has to wait.
-    pub(crate) fn request(&mut self, now: Cycles, thread: u32) -> bool {
-        let waits = !self.account.holders().is_empty() || !self.account.waiters().is_empty();
+    /// A thread wants the lock; whether it has to wait. A reader waits for a writer only.
+    pub(crate) fn request(&mut self, now: Cycles, thread: u32, mode: Mode) -> bool {
+        let waits = match mode {
+            Mode::Exclusive => !self.account.holders().is_empty() || !self.account.waiters().is_empty(),
+            Mode::Shared => self.account.holders().iter().any(|holder| holder.mode == Mode::Exclusive),
+        };
         if waits {
             self.latest = Ticks(now.0);
             let unfinished = self.account.request(self.latest, ThreadIndex(thread), SiteId::UNKNOWN);
@@ -54,9 +57,9 @@ impl Book {
     }
 
     /// It has the lock.
-    pub(crate) fn acquired(&mut self, now: Cycles, thread: u32) {
+    pub(crate) fn acquired(&mut self, now: Cycles, thread: u32, mode: Mode) {
         self.latest = Ticks(now.0);
-        let taken = self.account.acquire(self.latest, ThreadIndex(thread), Mode::Exclusive, None);
+        let taken = self.account.acquire(self.latest, ThreadIndex(thread), mode, None);
         debug_assert!(taken.lost.is_empty() && !taken.recursive, "thread {thread} took a lock that was held");
         if let Some(waiter) = taken.waited {
             self.totals += self.waited(self.latest, &waiter);
@@ -68,10 +71,7 @@ impl Book {
     pub(crate) fn release(&mut self, now: Cycles, thread: u32) {
         self.latest = Ticks(now.0);
         let released = self.account.release(self.latest, ThreadIndex(thread));
-        debug_assert!(
-            released.is_some_and(|r| r.free && !r.foreign),
-            "thread {thread} gave up a lock that it did not hold"
-        );
+        debug_assert!(released.is_some_and(|r| !r.foreign), "thread {thread} gave up a lock that it did not hold");
     }
 
     /// The totals of a run that ended at `end`, with waits that had not ended.

@@ -3,15 +3,18 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`world`] | the objects that the guests share |
+//! | [`mixed`] | locks that are not the run's own: one by one |
 //! | [`objects`] | the objects that are not replaced: reader-writer and spin locks, tokens |
 //! | [`account`] | blocked time, critical sections and competition overhead, as they happen |
 
 mod account;
+mod mixed;
 mod objects;
 mod world;
 
 pub use account::Totals;
 
+use crate::change::Changes;
 use crate::lives::together;
 use crate::program::Program;
 use baton_chip::config::mechanism::Annotator;
@@ -106,13 +109,24 @@ pub enum RunError {
 
 /// Runs the program once.
 pub fn run(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Result<Ran, RunError> {
-    let run = Run { program, chip, setup, record: false };
+    run_changed(program, chip, setup, &Changes::default())
+}
+
+/// As [`run`](fn@run), with some of its locks changed.
+pub fn run_changed(program: &Arc<Program>, chip: &Chip, setup: &Setup, changes: &Changes) -> Result<Ran, RunError> {
+    for changed in changes.locks.values() {
+        changed.lock.iter().try_for_each(|choice| baton_sync::lock::visit_try(&choice.lock, mixed::Exists))?;
+    }
+    let run = Run { program, chip, setup, changes, record: false };
     baton_sync::lock::visit_try(&setup.choice.lock, run)?.map(|(ran, _)| ran)
 }
 
 /// As [`run`](fn@run), with the events of its locks as a trace.
 pub fn run_recorded(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Result<(Ran, Trace), RunError> {
-    baton_sync::lock::visit_try(&setup.choice.lock, Run { program, chip, setup, record: true })?
+    baton_sync::lock::visit_try(
+        &setup.choice.lock,
+        Run { program, chip, setup, changes: &Changes::default(), record: true },
+    )?
 }
 
 /// Lock requests are counted on every coherent chip; only one with a mechanism writes marks into them.
@@ -130,6 +144,7 @@ struct Run<'a> {
     program: &'a Arc<Program>,
     chip: &'a Chip,
     setup: &'a Setup,
+    changes: &'a Changes,
     record: bool,
 }
 
@@ -137,7 +152,7 @@ impl TryVisitor<Simulated> for Run<'_> {
     type Out = Result<(Ran, Trace), RunError>;
 
     fn visit<L: TryLock<Simulated> + ZeroInit>(self) -> Self::Out {
-        let Run { program, chip, setup, record } = self;
+        let Run { program, chip, setup, changes, record } = self;
         let most = program.steps().saturating_mul(EVENTS_PER_STEP).saturating_add(LEAST_EVENTS);
         let options = Options {
             seed: setup.seed,
@@ -145,13 +160,13 @@ impl TryVisitor<Simulated> for Run<'_> {
             limit: setup.limit,
             events: Some(most),
             record,
-            heap_bytes: world::heap_bytes(program),
+            heap_bytes: world::heap_bytes(program, changes),
             threads: program.threads.len().max(1),
             instructions: Instructions::of(L::INFO.counted),
             ..Options::default()
         };
         let mut simulation = Simulation::new(chip, &options)?;
-        let shared = simulation.outside(|| world::World::<L>::new(program.clone(), setup));
+        let shared = simulation.outside(|| world::World::<L>::new(program.clone(), setup, changes));
         for (thread, script) in program.threads.iter().enumerate() {
             if let Some(at) = script.at {
                 let guest = simulation.spawn(shared.spawn(thread as u32, at), shared.body(thread as u32))?;

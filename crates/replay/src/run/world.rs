@@ -2,20 +2,22 @@
 
 use super::Setup;
 use super::account::{Book, Totals};
+use super::mixed::{Make, Stands};
 use super::objects::{RwLock, SpinLock, WAIT, token_post, token_wait};
-use crate::program::{Around, Op, Program};
+use crate::change::{Changed, Changes};
+use crate::program::{Around, LockSpec, Op, Program};
 use baton_chip::{Guest, Simulated, Spawn, act};
 use baton_machine::{Atomic, Machine, Owned, Wait};
 use baton_sync::barrier::RawBarrier;
 use baton_sync::barrier::central::Central;
-use baton_sync::lock::{Token, TryLock};
+use baton_sync::lock::{Token, TryLock, visit_try};
 use baton_sync::semaphore::RawSemaphore;
 use baton_sync::semaphore::counter::Counter;
 use baton_trace::{How, Lock, Mode, SiteId, What};
 use baton_units::{CpuId, Cycles};
 use std::alloc::Layout;
 use std::cell::{Cell as HostCell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::ptr::NonNull;
 use std::rc::Rc;
@@ -24,9 +26,11 @@ use std::sync::Arc;
 /// Bytes of a line pair: data lines of a lock lie this far apart.
 const PAIR: usize = 128;
 
-/// A lock of the program: the one asked for in its place, or its own where it is not replaced.
+/// A lock of the program: the one asked for in its place, another one, a reader-writer lock, or its own where it is not replaced.
 enum Served<L> {
     Replaced(Owned<Simulated, Alone<L>>),
+    Other(Box<dyn Stands>, Wait),
+    ReadWrite(RwLock),
     Spins(Owned<Simulated, SpinLock>),
 }
 
@@ -35,11 +39,13 @@ struct Guarded<L> {
     lock: Served<L>,
     data: Option<(NonNull<u8>, Layout)>,
     lines: usize,
+    /// What events call it.
+    name: Lock,
 }
 
 /// Alone in its pair of lines.
 #[repr(C, align(128))]
-struct Alone<T>(T);
+pub(crate) struct Alone<T>(pub(crate) T);
 
 /// All objects of a program.
 pub(crate) struct World<L> {
@@ -47,7 +53,11 @@ pub(crate) struct World<L> {
     wait: Wait,
     cpus: u32,
     seed: u64,
+    /// The program's, by their numbers; then the further parts of those that are split.
     locks: Vec<Guarded<L>>,
+    changes: Changes,
+    /// The first further part of each lock that is split.
+    parts: BTreeMap<u32, usize>,
     rwlocks: Vec<RwLock>,
     semaphores: Vec<Owned<Simulated, Counter<Simulated>>>,
     barriers: Vec<Owned<Simulated, Central<Simulated>>>,
@@ -60,52 +70,101 @@ pub(crate) struct World<L> {
     done: HostCell<u64>,
 }
 
+impl<L: TryLock<Simulated>> Guarded<L> {
+    /// A lock with so many lines of data, or what stands in its place.
+    fn new(spec: &LockSpec, lines: usize, changed: Option<&Changed>) -> Guarded<L> {
+        let data = (lines != 0).then(|| {
+            let layout = Layout::from_size_align(lines * PAIR, PAIR).expect("a few lines fit into memory");
+            (Simulated::alloc(layout), layout)
+        });
+        let other = changed.and_then(|changed| changed.lock.as_ref());
+        let lock = match other {
+            _ if changed.is_some_and(|changed| changed.readers.is_some()) => Served::ReadWrite(RwLock::new()),
+            _ if spec.spins => Served::Spins(Owned::new(SpinLock::new())),
+            Some(choice) => {
+                Served::Other(visit_try(&choice.lock, Make).expect("looked up before the run"), choice.wait)
+            }
+            None => Served::Replaced(Owned::new(Alone(L::new()))),
+        };
+        Guarded { lock, data, lines, name: Lock::mutex(spec.address) }
+    }
+
+    /// The data that moves with the lock.
+    fn touch(&self, writes: bool) {
+        if let Some((data, _)) = self.data {
+            for line in 0..self.lines {
+                // SAFETY: the line lies inside the lock's own data, which lives as long as the world and is written
+                // under the lock only.
+                unsafe { Simulated::touch(data.as_ptr().add(line * PAIR), 1, writes) };
+            }
+        }
+    }
+}
+
 /// A guest that follows its script.
 struct Following {
     thread: u32,
-    /// The locks that it holds, with what each needs to be given up.
-    held: Vec<(u32, usize)>,
+    held: Vec<Held>,
     /// The generator of its holds' stalls: with one seed the same ones under every lock, so that locks are compared alike.
     draws: u64,
+    /// The generator of what changed locks draw: which part, and whether it reads.
+    change_draws: u64,
+}
+
+/// A lock that a guest holds.
+#[derive(Clone, Copy)]
+struct Held {
+    /// Its number in the program.
+    lock: u32,
+    /// Its place among the world's locks: a part of it, where it is split.
+    at: usize,
+    mode: Mode,
+    /// What it needs to be given up.
+    token: usize,
 }
 
 /// Guest memory that the program's objects need, with room for queue nodes.
-pub(crate) fn heap_bytes(program: &Program) -> usize {
-    let lines: f64 = program.locks.iter().map(|lock| lock.lines.high.ceil() + 4.0).sum();
-    let objects = program.semaphores.len() + program.barriers.len() + program.rwlocks as usize;
+pub(crate) fn heap_bytes(program: &Program, changes: &Changes) -> usize {
+    let parts = |number: u32| changes.locks.get(&number).map_or(1, |changed| changed.ways);
+    let lines: f64 =
+        (0..).zip(&program.locks).map(|(n, lock)| (lock.lines.high.ceil() + 4.0) * f64::from(parts(n))).sum();
+    let shared: u32 =
+        changes.locks.values().filter(|changed| changed.readers.is_some()).map(|changed| changed.ways).sum();
+    let objects = program.semaphores.len() + program.barriers.len() + (program.rwlocks + shared) as usize;
     (8 << 20) + lines as usize * PAIR + objects * 4096 + program.tokens as usize * 16 + program.threads.len() * 16_384
 }
 
 impl<L: TryLock<Simulated>> World<L> {
-    /// All objects, free and empty.
-    pub(crate) fn new(program: Arc<Program>, setup: &Setup) -> Rc<World<L>> {
+    /// All objects, free and empty. The locks of `changes` are known to the registry.
+    pub(crate) fn new(program: Arc<Program>, setup: &Setup, changes: &Changes) -> Rc<World<L>> {
         let mut place = setup.seed;
-        let locks = program.locks.iter().map(|spec| {
-            let lines = match setup.seed {
-                0 | 1 => spec.lines.estimate,
-                _ => spec.lines.low + (spec.lines.high - spec.lines.low) * unit(&mut place),
-            };
-            let lines = lines.round() as usize;
-            let data = (lines != 0).then(|| {
-                let layout = Layout::from_size_align(lines * PAIR, PAIR).expect("a few lines fit into memory");
-                (Simulated::alloc(layout), layout)
-            });
-            let lock = match spec.spins {
-                true => Served::Spins(Owned::new(SpinLock::new())),
-                false => Served::Replaced(Owned::new(Alone(L::new()))),
-            };
-            Guarded { lock, data, lines }
+        let lines = program.locks.iter().map(|spec| match setup.seed {
+            0 | 1 => spec.lines.estimate,
+            _ => spec.lines.low + (spec.lines.high - spec.lines.low) * unit(&mut place),
         });
+        let lines: Vec<usize> = lines.map(|lines| lines.round() as usize).collect();
+        let guarded = |number: usize| {
+            let changed = changes.locks.get(&(number as u32));
+            Guarded::new(&program.locks[number], lines[number], changed)
+        };
+        let mut locks: Vec<Guarded<L>> = (0..program.locks.len()).map(guarded).collect();
+        let mut parts = BTreeMap::new();
+        for (&number, changed) in changes.locks.iter().filter(|(_, changed)| changed.ways > 1) {
+            parts.insert(number, locks.len());
+            locks.extend((1..changed.ways).map(|_| guarded(number as usize)));
+        }
         Rc::new(World {
             wait: setup.choice.wait,
             cpus: setup.cpus.max(1),
             seed: setup.seed,
-            locks: locks.collect(),
+            books: RefCell::new(vec![Book::new(); locks.len()]),
+            locks,
+            changes: changes.clone(),
+            parts,
             rwlocks: (0..program.rwlocks).map(|_| RwLock::new()).collect(),
             semaphores: program.semaphores.iter().map(|&value| Owned::new(Counter::new(value))).collect(),
             barriers: program.barriers.iter().map(|&n| Owned::new(Central::new(participants(n)))).collect(),
             tokens: (0..program.tokens).map(|_| Owned::new(Atomic::new(0))).collect(),
-            books: RefCell::new(vec![Book::new(); program.locks.len()]),
             taken: RefCell::new(vec![0; program.stores.len()]),
             guests: RefCell::new(vec![None; program.threads.len()]),
             done: HostCell::new(0),
@@ -130,7 +189,8 @@ impl<L: TryLock<Simulated>> World<L> {
         let world = self.clone();
         move || {
             let draws = world.seed.rotate_left(32) ^ u64::from(thread);
-            let mut guest = Following { thread, held: Vec::new(), draws };
+            // Another stream, so that a change leaves the stalls as they are.
+            let mut guest = Following { thread, held: Vec::new(), draws, change_draws: !draws };
             for op in world.program.threads[thread as usize].ops.iter() {
                 world.follow(op, &mut guest);
             }
@@ -140,14 +200,22 @@ impl<L: TryLock<Simulated>> World<L> {
     fn follow(self: &Rc<Self>, op: Op, guest: &mut Following) {
         self.done.set(self.done.get() + 1);
         match op {
-            Op::Work(cycles) => Simulated::work(Cycles(cycles)),
-            Op::Delay(cycles) => act::delay(Cycles(cycles)),
-            Op::Lock(lock) => guest.held.push((lock, self.lock(lock, guest.thread))),
+            Op::Work(cycles) => match self.changed(cycles, guest) {
+                0 if cycles != 0 => {}
+                cycles => Simulated::work(Cycles(cycles)),
+            },
+            Op::Delay(cycles) => match self.changed(cycles, guest) {
+                0 if cycles != 0 => {}
+                cycles => act::delay(Cycles(cycles)),
+            },
+            Op::Lock(lock) => {
+                let (at, mode) = self.choose(lock, &mut guest.change_draws);
+                guest.held.push(Held { lock, at, mode, token: self.lock(at, mode, guest.thread) });
+            }
             Op::Unlock(lock) => {
-                if let Some(at) = guest.held.iter().rposition(|&(other, _)| other == lock) {
+                if let Some(at) = guest.held.iter().rposition(|held| held.lock == lock) {
                     compute(self.stall(&mut guest.draws));
-                    let (_, token) = guest.held.swap_remove(at);
-                    self.unlock(lock, guest.thread, token);
+                    self.unlock(guest.held.swap_remove(at), guest.thread);
                 }
             }
             Op::RwLock(lock, exclusive) => self.rwlocks[lock as usize].lock(exclusive),
@@ -195,11 +263,31 @@ impl<L: TryLock<Simulated>> World<L> {
         item
     }
 
-    fn lock(&self, lock: u32, thread: u32) -> usize {
-        let waits = self.books.borrow_mut()[lock as usize].request(act::time(), thread);
-        let guarded = &self.locks[lock as usize];
-        let (name, mode, site) =
-            (Lock::mutex(self.program.locks[lock as usize].address), Mode::Exclusive, SiteId::UNKNOWN);
+    /// How long work takes under the locks that a guest holds: where several are made shorter, the shortest counts.
+    fn changed(&self, cycles: u64, guest: &Following) -> u64 {
+        if self.changes.locks.is_empty() {
+            return cycles;
+        }
+        let factors = guest.held.iter().filter_map(|held| Some(self.changes.locks.get(&held.lock)?.factor));
+        match factors.filter(|factor| *factor != 1.0).min_by(f64::total_cmp) {
+            Some(factor) => (cycles as f64 * factor).round() as u64,
+            None => cycles,
+        }
+    }
+
+    /// Which of the world's locks an acquisition takes, and how.
+    fn choose(&self, lock: u32, draws: &mut u64) -> (usize, Mode) {
+        let Some(changed) = self.changes.locks.get(&lock) else { return (lock as usize, Mode::Exclusive) };
+        let part = if changed.ways == 1 { 0 } else { (unit(draws) * f64::from(changed.ways)) as usize };
+        let at = if part == 0 { lock as usize } else { self.parts[&lock] + part - 1 };
+        let reads = changed.readers.is_some_and(|share| unit(draws) < share);
+        (at, if reads { Mode::Shared } else { Mode::Exclusive })
+    }
+
+    fn lock(&self, at: usize, mode: Mode, thread: u32) -> usize {
+        let waits = self.books.borrow_mut()[at].request(act::time(), thread, mode);
+        let guarded = &self.locks[at];
+        let (name, site) = (guarded.name, SiteId::UNKNOWN);
         if waits {
             act::record(act::time(), What::Request { lock: name, mode, site });
         }
@@ -208,21 +296,20 @@ impl<L: TryLock<Simulated>> World<L> {
                 let (token, behind) = self.waited_for(|| lock.0.try_lock(), || lock.0.lock(self.wait));
                 (token.to_word(), behind)
             }
+            Served::Other(lock, wait) => self.waited_for(|| lock.try_lock(), || lock.lock(*wait)),
+            Served::ReadWrite(lock) => {
+                lock.lock(mode == Mode::Exclusive);
+                (0, Cycles(0))
+            }
             Served::Spins(lock) => (0, self.waited_for(|| lock.try_lock(), || lock.lock()).1),
         };
-        self.books.borrow_mut()[lock as usize].acquired(act::time(), thread);
+        self.books.borrow_mut()[at].acquired(act::time(), thread, mode);
         let how = How { slept: false, known: false, tries: 0 };
         let what =
             if waits { What::Acquired { lock: name, mode, how } } else { What::Acquire { lock: name, mode, site } };
         act::record(act::time(), what);
         compute(behind);
-        if let Some((data, _)) = guarded.data {
-            for line in 0..guarded.lines {
-                // SAFETY: the line lies inside the lock's own data, which lives as long as the world and is touched
-                // under the lock only.
-                unsafe { Simulated::touch(data.as_ptr().add(line * PAIR), 1, true) };
-            }
-        }
+        guarded.touch(mode == Mode::Exclusive);
         token
     }
 
@@ -240,13 +327,17 @@ impl<L: TryLock<Simulated>> World<L> {
         (wait(), around.behind)
     }
 
-    fn unlock(&self, lock: u32, thread: u32, token: usize) {
-        self.books.borrow_mut()[lock as usize].release(act::time(), thread);
-        let name = Lock::mutex(self.program.locks[lock as usize].address);
-        act::record(act::time(), What::Release { lock: name, mode: Mode::Exclusive, site: SiteId::UNKNOWN });
-        match &self.locks[lock as usize].lock {
+    fn unlock(&self, held: Held, thread: u32) {
+        let Held { at, mode, token, .. } = held;
+        self.books.borrow_mut()[at].release(act::time(), thread);
+        let guarded = &self.locks[at];
+        act::record(act::time(), What::Release { lock: guarded.name, mode, site: SiteId::UNKNOWN });
+        match &guarded.lock {
             // SAFETY: the thread's list of held locks had it, with this token and the one policy of the run.
             Served::Replaced(lock) => unsafe { lock.0.unlock(L::Token::from_word(token), self.wait) },
+            // SAFETY: likewise, with the lock's one policy.
+            Served::Other(lock, wait) => unsafe { lock.unlock(token, *wait) },
+            Served::ReadWrite(lock) => lock.unlock(mode == Mode::Exclusive),
             Served::Spins(lock) => lock.unlock(),
         }
     }

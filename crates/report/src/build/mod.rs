@@ -17,6 +17,8 @@ use crate::symbols::Symbols;
 use baton_trace::analysis::{Analysis, CriticalPath, LockReport, ObjectKind, ThreadOffCpu};
 use baton_trace::{Address, ProcessIndex, SiteId, Ticks, Trace};
 use figures::{distribution, nanos, usage};
+pub(crate) use names::{is_wrapper, own};
+
 use names::Names;
 use std::collections::BTreeMap;
 

@@ -22,7 +22,7 @@ pub(super) fn kind(kind: ObjectKind) -> &'static str {
 
 /// `Index::add (index.cc:40)` for the innermost frame that is the program's own, not a standard library's.
 pub(super) fn place(frames: &[Frame]) -> Option<String> {
-    let frame = frames.iter().find(|f| !is_wrapper(f)).or(frames.first())?;
+    let frame = own(frames)?;
     let function = short(&frame.function);
     Some(match frame.place() {
         Some(place) => format!("{function} ({place})"),
@@ -30,8 +30,13 @@ pub(super) fn place(frames: &[Frame]) -> Option<String> {
     })
 }
 
+/// The innermost frame that is the program's own; where none is, the innermost one.
+pub(crate) fn own(frames: &[Frame]) -> Option<&Frame> {
+    frames.iter().find(|frame| !is_wrapper(frame)).or(frames.first())
+}
+
 /// A thin layer over the lock, of a standard library: it says nothing about the code that wanted the lock.
-pub(super) fn is_wrapper(frame: &Frame) -> bool {
+pub(crate) fn is_wrapper(frame: &Frame) -> bool {
     let (name, file) = (frame.function.as_str(), frame.file.as_deref().unwrap_or(""));
     ["/include/c++/", "/gthr-", "/rustc/", "/lock_api-"].iter().any(|library| file.contains(library))
         || name.starts_with("__gthread_")

@@ -4,9 +4,11 @@
 //! a report with bare addresses must say why.
 
 mod demangle;
+mod find;
 mod object_file;
 
 pub use demangle::{demangle, short};
+pub use find::find;
 pub use object_file::Unreadable;
 
 use baton_trace::{Address, Module, ProcessIndex, SiteId, Ticks, Trace};

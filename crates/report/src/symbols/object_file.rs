@@ -4,6 +4,7 @@ use super::Frame;
 use super::demangle::demangle;
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, SymbolKind};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Why an object file tells nothing.
@@ -96,6 +97,13 @@ impl ObjectFile {
             last.inlined = false;
         }
         frames
+    }
+
+    /// Stretches of code that are one line each, where debug information tells.
+    pub(super) fn rows(&self) -> Vec<Range<u64>> {
+        let lines = self.debug.as_ref().unwrap_or(&self.code);
+        let rows = lines.find_location_range(0, u64::MAX);
+        rows.into_iter().flatten().map(|(start, length, _)| start..start.saturating_add(length)).collect()
     }
 
     /// The global that covers an address of the file, and how far into it the address lies.

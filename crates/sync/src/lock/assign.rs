@@ -98,7 +98,8 @@ impl FromStr for Place {
 
     /// `app+0x4040-0x4068`, or `app+0x4040` for one byte.
     fn from_str(text: &str) -> Result<Place, String> {
-        let bad = || format!("`{text}` is no place of an object file; expected FILE+0xSTART-0xEND, as in app+0x4040-0x4068");
+        let bad =
+            || format!("`{text}` is no place of an object file; expected FILE+0xSTART-0xEND, as in app+0x4040-0x4068");
         let number = |text: &str| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok();
         // A file's name may have the sign (libstdc++.so.6).
         let (module, range) = text.rsplit_once('+').ok_or_else(bad)?;

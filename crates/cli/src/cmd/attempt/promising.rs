@@ -40,7 +40,14 @@ pub(super) fn promising(
     choices: Vec<Replayed>,
     most: usize,
 ) -> anyhow::Result<Vec<Promising>> {
-    let ask = Ask { choices: choices.clone(), networks: Vec::new(), seeds: 1, cpus: None, threads: None };
+    let ask = Ask {
+        choices: choices.clone(),
+        changes: Vec::new(),
+        networks: Vec::new(),
+        seeds: 1,
+        cpus: None,
+        threads: None,
+    };
     let bar = indicatif::ProgressBar::new(baton_replay::predict::runs(&ask));
     // In a thread of its own with a trace of its own, so that Ctrl-C need not wait for it.
     let (send, receive) = channel();

@@ -10,14 +10,18 @@ pub(super) mod choices;
 mod page;
 mod text;
 
+use super::named::changes::{self, ChangeArgs};
+use super::named::recorded::Recorded;
 use crate::chips::{self, ChipArgs};
 use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;
 use baton_chip::Chip;
+use baton_replay::change::Change;
 use baton_replay::compile::recorded_cpus;
 use baton_replay::predict::{MEMORY_A_BYTE, PredictError, runs};
 use baton_replay::{Ask, Prediction, predict};
+use baton_report::Profile;
 use baton_trace::Trace;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -39,6 +43,8 @@ Examples:
   baton whatif before
   baton whatif before --lock mcs,ticket,spin-park --html whatif.html
   baton whatif before --lock mcs,clh --wait pause,spin-park --seeds 9 --json
+  baton whatif before --lock cache_lock=mcs,default=glibc      another lock for one of them
+  baton whatif before --shrink cache_lock=0.5 --split cache_lock=16 --rw svc.cpp:66=90%
   baton whatif before --chip chips/sample-host.toml --set core.count=8 \\
       --set core.per_cluster=8 --cpus 8 --threads 8
   baton whatif before --chip ocor64 --cpus 64 --threads 64 --lock spin-park,mcs \\
@@ -47,9 +53,13 @@ pub(crate) struct Args {
     /// The directory that `baton profile` left.
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Locks, with commas (`baton list locks`). `all`, or left out: every lock that `run` offers.
-    #[arg(long, value_name = "LOCKS", value_delimiter = ',')]
+    /// Locks, with commas (`baton list locks`). `all`, or left out: every lock that `run` offers. Or locks one by one, as one row:
+    /// NAME=LOCK,…,default=LOCK, where a name is one of the report's (a lock, a function, FILE:LINE), and LOCK may be glibc or have
+    /// its wait policy behind a colon. What is not named stays glibc's.
+    #[arg(long, value_name = "LOCKS")]
     lock: Vec<String>,
+    #[command(flatten)]
+    changes: ChangeArgs,
     /// Wait policies, with commas (`baton list waits`). Left out: each lock's own, as `run` has it.
     #[arg(long, value_name = "POLICIES", value_delimiter = ',')]
     wait: Vec<String>,
@@ -96,7 +106,10 @@ struct Output<'a> {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let chip = args.chip.open()?;
     let networks = choices::networks(&args.network, &chip)?;
-    let choices = choices::choose(&args.lock, &args.wait, &chip)?;
+    let (names, one_by_one) = changes::sorted(&args.lock);
+    // Where some locks are changed, the others are no answer to what was asked.
+    let only_changes = names.is_empty() && !(one_by_one.is_empty() && args.changes.is_empty());
+    let choices = if only_changes { Vec::new() } else { choices::choose(&names, &args.wait, &chip)? };
     if let Some(cpus) = args.cpus.filter(|&cpus| cpus > chip.cpus()) {
         let has = chip.cpus();
         let what = format!(
@@ -108,12 +121,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let trace = open(&args.directory)?;
     enough_memory(&args.directory)?;
     fewer_cores(&trace, &chip, args.cpus);
-    let ask = Ask { choices, networks, seeds: args.seeds, cpus: args.cpus, threads: args.threads };
+    let (trace, changes) = changed(trace, &args, &one_by_one, &chip)?;
+    let ask = Ask { choices, changes, networks, seeds: args.seeds, cpus: args.cpus, threads: args.threads };
     let bar = progress(runs(&ask));
     let prediction = predict(&trace, &chip, &ask, &|| bar.inc(1));
     bar.finish_and_clear();
     let prediction = prediction.map_err(|error| match error {
-        PredictError::Empty | PredictError::Scale(_) | PredictError::Network(_) => BadInput::new(error).into(),
+        PredictError::Empty | PredictError::Scale(_) | PredictError::Network(_) | PredictError::Change(_) => {
+            BadInput::new(error).into()
+        }
         PredictError::Run(_) => anyhow::Error::new(error),
     })?;
     let command = trace.meta.as_ref().map(|meta| meta.command.clone()).unwrap_or_default();
@@ -133,6 +149,19 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     // Its row says why; the others stand.
     let failed = prediction.results.iter().any(|row| row.failed.is_some());
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The changes that were asked for, with their names looked up in the recording.
+fn changed(trace: Trace, args: &Args, one_by_one: &[String], chip: &Chip) -> Result<(Trace, Vec<Change>), BadInput> {
+    if trace.is_empty() || (one_by_one.is_empty() && args.changes.is_empty()) {
+        return Ok((trace, Vec::new()));
+    }
+    let profile = Profile::of(trace);
+    let recorded = Recorded::of(&profile);
+    let mut all: Vec<Change> =
+        one_by_one.iter().map(|text| changes::one_by_one(text, chip, &recorded)).collect::<Result<_, _>>()?;
+    all.extend(args.changes.changes(&recorded)?);
+    Ok((profile.trace, all))
 }
 
 fn open(directory: &Path) -> anyhow::Result<Trace> {

@@ -10,7 +10,7 @@ use baton_units::CoreId;
 impl Walk<'_> {
     pub(super) fn counted(&mut self, id: usize, t: u64, lock: Lock, process: ProcessIndex, site: SiteId) {
         if lock.kind != LockKind::RwLock && self.states[id].mode == Mode::Running {
-            let lock = self.objects.lock((process, lock.address), lock.kind);
+            let lock = self.objects.lock((process, lock.address), lock.kind, t);
             // A wait is recorded with its whole stack, another acquisition with its innermost frame: one place in the code.
             let place = match self.trace.site(process, site) {
                 [innermost, ..] => *innermost,
@@ -62,7 +62,7 @@ impl Walk<'_> {
             self.op(id, Op::RwLock(number, mode == Holding::Exclusive));
             return;
         }
-        let number = self.objects.lock((process, lock.address), lock.kind);
+        let number = self.objects.lock((process, lock.address), lock.kind, t);
         let (foreign, price) = self.ownership(id, number);
         if relock {
             self.states[id].mode = Mode::Running;
@@ -109,7 +109,7 @@ impl Walk<'_> {
         }
         self.wait(id, t, Mode::LockWait(t));
         if lock.kind != LockKind::RwLock {
-            let number = self.objects.lock((process, lock.address), lock.kind);
+            let number = self.objects.lock((process, lock.address), lock.kind, t);
             let asleep = t + self.ticks(self.chip.os.futex.wait_changed.0);
             self.objects.locks[number as usize].waiters.push((id as u32, asleep));
         }
@@ -128,7 +128,7 @@ impl Walk<'_> {
             self.op(id, Op::RwLock(number, mode == Holding::Exclusive));
             return;
         }
-        let number = self.objects.lock((process, lock.address), lock.kind);
+        let number = self.objects.lock((process, lock.address), lock.kind, t);
         self.objects.locks[number as usize].waiters.retain(|&(waiter, _)| waiter as usize != id);
         let (foreign, _) = self.ownership(id, number);
         self.hold(id, t, number, foreign);
@@ -140,7 +140,7 @@ impl Walk<'_> {
             self.threads[id].track.push(Raw::Away(t - since));
             self.resume(id, t, Mode::Running);
             if lock.kind != LockKind::RwLock {
-                let number = self.objects.lock((process, lock.address), lock.kind);
+                let number = self.objects.lock((process, lock.address), lock.kind, t);
                 self.objects.locks[number as usize].waiters.retain(|&(waiter, _)| waiter as usize != id);
             }
         } else {
@@ -164,7 +164,7 @@ impl Walk<'_> {
             let number = self.objects.rwlock((process, lock.address));
             self.op(id, Op::RwUnlock(number, mode == Holding::Exclusive));
         } else {
-            let number = self.objects.lock((process, lock.address), lock.kind);
+            let number = self.objects.lock((process, lock.address), lock.kind, t);
             if let Some(leaf) = leaf.filter(|leaf| leaf.lock == number) {
                 let ticks = (t - leaf.since).saturating_sub(pause.saturating_sub(leaf.pause));
                 self.holds.push(Hold { lock: number, ticks, foreign: leaf.foreign, class: leaf.class });

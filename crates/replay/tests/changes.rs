@@ -1,0 +1,178 @@
+//! What people change, on recordings whose answer is known by calculation: two threads on two CPUs, all time under one lock.
+
+mod common;
+
+use baton_chip::Chip;
+use baton_machine::Wait;
+use baton_replay::change::{Change, ChangeError, Life, Part, Treatment};
+use baton_replay::predict::{PredictError, Predicted};
+use baton_replay::run::Choice;
+use baton_replay::{Ask, Prediction, predict};
+use baton_trace::{
+    Address, Clock, How, Lock, Mode, ProcessIndex, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What,
+};
+
+const A: Address = 0x1000;
+const B: Address = 0x2000;
+const ROUNDS: u64 = 100;
+/// A hold, in nanoseconds: what the lock itself costs is nothing beside it.
+const HOLD: u64 = 1_000_000;
+
+fn chip() -> Chip {
+    common::chip(&["core.clock_hz=1000000000", "noise.start=0", "noise.latency=0"])
+}
+
+fn push(trace: &mut TraceBuilder, time: u64, thread: u32, what: What) {
+    trace.push(Ticks(time), ThreadIndex(thread), what);
+}
+
+/// Two threads that hold locks by turns: thread n the n-th of `locks`, which are one or two. Under one lock each waits while the
+/// other holds it; under two, neither ever waits.
+fn recorded(locks: [Address; 2]) -> Trace {
+    let mut trace = TraceBuilder::new(Clock::nanoseconds());
+    let (mode, site) = (Mode::Exclusive, SiteId(1));
+    let shared = locks[0] == locks[1];
+    for thread in 0..2 {
+        push(&mut trace, u64::from(thread), thread, What::ThreadStart { handle: 1 + u64::from(thread) });
+    }
+    if shared {
+        // So much later that the other one has the lock.
+        push(&mut trace, 20_000, 1, What::Request { lock: Lock::mutex(A), mode, site });
+    }
+    for round in 0..ROUNDS {
+        for thread in 0..2u32 {
+            let lock = Lock::mutex(locks[thread as usize]);
+            let turn = if shared { 2 * round + u64::from(thread) } else { round };
+            let (from, to) = (10 + turn * HOLD, 10 + (turn + 1) * HOLD - 2);
+            let at_once = !shared || turn == 0;
+            let what = match at_once {
+                true => What::Acquire { lock, mode, site },
+                false => What::Acquired { lock, mode, how: How::OPAQUE },
+            };
+            push(&mut trace, from, thread, what);
+            push(&mut trace, to, thread, What::Release { lock, mode, site });
+            if shared && round + 1 < ROUNDS {
+                push(&mut trace, to + 1, thread, What::Request { lock, mode, site });
+            }
+        }
+    }
+    let end = 10 + 2 * ROUNDS * HOLD;
+    for thread in 0..2 {
+        push(&mut trace, end, thread, What::ThreadEnd { handle: 1 + u64::from(thread) });
+    }
+    trace.build()
+}
+
+fn life(address: Address) -> Life {
+    Life { process: ProcessIndex(0), address, time: Ticks(0)..Ticks(u64::MAX) }
+}
+
+fn change(text: &str, address: Address, treatment: Treatment) -> Change {
+    let part = Part { name: "lock".into(), locks: vec![life(address)], treatment };
+    Change { text: text.into(), default: None, parts: vec![part] }
+}
+
+fn choice(lock: &str, wait: Wait) -> Choice {
+    Choice { lock: lock.into(), wait }
+}
+
+fn asked(trace: &Trace, choices: Vec<Choice>, changes: Vec<Change>) -> Result<Prediction, PredictError> {
+    let ask = Ask { choices, changes, networks: Vec::new(), seeds: 3, cpus: Some(2), threads: None };
+    predict(trace, &chip(), &ask, &|| {})
+}
+
+/// A row's time over the recorded lock's.
+fn share(prediction: &Prediction, row: usize) -> f64 {
+    prediction.results[row].time_ns.median as f64 / prediction.results[0].time_ns.median as f64
+}
+
+/// A row but for what it is called.
+fn figures(row: &Predicted) -> Predicted {
+    Predicted { lock: String::new(), wait: String::new(), ..row.clone() }
+}
+
+#[test]
+fn half_a_section_takes_half_the_time_and_none_takes_next_to_nothing() {
+    let trace = recorded([A, A]);
+    let changes = [1.0, 0.5, 2.0, 0.0].map(|factor| change(&format!("x{factor}"), A, Treatment::Shrink(factor)));
+    let prediction = asked(&trace, Vec::new(), changes.into()).unwrap();
+    let own = prediction.results[0].time_ns.median as f64;
+    assert!((own / (2 * ROUNDS * HOLD) as f64 - 1.0).abs() < 0.02, "all time is under the lock: {own}");
+    assert_eq!(figures(&prediction.results[1]), Predicted { recorded: false, ..figures(&prediction.results[0]) });
+    for (row, expected) in [(2, 0.5), (3, 2.0)] {
+        assert!((share(&prediction, row) - expected).abs() < 0.02, "{row}: {}", share(&prediction, row));
+    }
+    assert!(share(&prediction, 4) < 0.05, "{}", share(&prediction, 4));
+    assert!(
+        prediction.notes[1].contains("x0.5: what threads do under lock takes 0.5 times as long"),
+        "{:?}",
+        prediction.notes
+    );
+}
+
+#[test]
+fn a_lock_split_often_enough_excludes_no_thread() {
+    let trace = recorded([A, A]);
+    let changes = [2, 1024].map(|ways| change("split", A, Treatment::Split(ways)));
+    let prediction = asked(&trace, Vec::new(), changes.into()).unwrap();
+    // Of 1024 parts two threads want the same one in one of a thousand cases; of two, in half of them.
+    assert!((share(&prediction, 2) - 0.5).abs() < 0.02, "{}", share(&prediction, 2));
+    assert!((0.55..0.95).contains(&share(&prediction, 1)), "{}", share(&prediction, 1));
+    let acquisitions: Vec<u64> = prediction.results.iter().map(|row| row.acquisitions).collect();
+    assert_eq!(acquisitions, [2 * ROUNDS; 3]);
+    assert_ne!(prediction.results[1].by_seed_ns[0], prediction.results[1].by_seed_ns[1], "drawn by the seed");
+}
+
+#[test]
+fn readers_share_a_lock_and_writers_do_not() {
+    let trace = recorded([A, A]);
+    let changes = [0.0, 1.0, 0.5].map(|share| change("rw", A, Treatment::ReadWrite(share)));
+    let prediction = asked(&trace, Vec::new(), changes.into()).unwrap();
+    assert!((share(&prediction, 1) - 1.0).abs() < 0.02, "{}", share(&prediction, 1));
+    assert!((share(&prediction, 2) - 0.5).abs() < 0.02, "{}", share(&prediction, 2));
+    // A thread that wants to write sleeps on while the other one reads and writes by turns, so half of it may win nothing.
+    assert!((0.48..1.02).contains(&share(&prediction, 3)), "{}", share(&prediction, 3));
+    let contended: Vec<u64> = prediction.results.iter().map(|row| row.contended).collect();
+    assert!(contended[2] == 0 && 0 < contended[3] && contended[3] < 2 * ROUNDS, "{contended:?}");
+}
+
+#[test]
+fn a_lock_of_its_own_is_what_it_is_for_all() {
+    let mcs = choice("mcs", Wait::SpinPark(128));
+    let one = recorded([A, A]);
+    let named = change("a=mcs", A, Treatment::Lock(mcs.clone()));
+    let prediction = asked(&one, vec![mcs.clone()], vec![named.clone()]).unwrap();
+    assert_eq!(figures(&prediction.results[1]), figures(&prediction.results[2]), "the program has one lock");
+    assert_eq!(prediction.results[2].lock, "a=mcs");
+    // Of two locks the other one stays as it was recorded, or is the default's.
+    let two = recorded([A, B]);
+    let by_name = |lock: &Choice, other: Option<&Choice>| Change {
+        default: other.cloned(),
+        ..change("", A, Treatment::Lock(lock.clone()))
+    };
+    let futex = choice("futex", Wait::Futex);
+    let changes = vec![by_name(&futex, None), by_name(&mcs, Some(&mcs)), by_name(&mcs, None)];
+    let prediction = asked(&two, vec![mcs.clone()], changes).unwrap();
+    let [own, all, same, both, mixed] = &prediction.results[..] else { panic!("five rows") };
+    assert_eq!(figures(same), Predicted { recorded: false, ..figures(own) });
+    assert_eq!(figures(both), figures(all));
+    assert!(mixed.acquisitions == own.acquisitions && mixed.failed.is_none());
+}
+
+#[test]
+fn what_cannot_be_is_an_error() {
+    let trace = recorded([A, A]);
+    let error = |change: Change| match asked(&trace, Vec::new(), vec![change]).unwrap_err() {
+        PredictError::Change(error) => error,
+        other => panic!("{other}"),
+    };
+    assert_eq!(error(change("", B, Treatment::Split(2))), ChangeError::NotReplayed("lock".into()));
+    let mut early = change("", A, Treatment::Split(2));
+    early.parts[0].locks[0].time.end = Ticks(5);
+    assert_eq!(error(early), ChangeError::NotReplayed("lock".into()), "another lock at the same address");
+    let mut twice = change("", A, Treatment::Split(2));
+    twice.parts.push(Part { name: "again".into(), treatment: Treatment::ReadWrite(0.5), ..twice.parts[0].clone() });
+    assert_eq!(error(twice.clone()), ChangeError::Twice { first: "lock".into(), second: "again".into() });
+    twice.parts[1].treatment = Treatment::Shrink(0.5);
+    assert!(asked(&trace, Vec::new(), vec![twice]).is_ok(), "split and shorter go together");
+}
