@@ -18,6 +18,7 @@ are served too. Without the wrapper: LD_PRELOAD=…/libbaton_preload.so BATON_LO
 Examples:
   baton run --lock mcs -- ./app --threads 8
   baton run --lock ticket --wait umwait,pause -- ./app       umwait, or pause where there is none
+  baton run --lock mcs --wait pause --keep-spinning -- ./app
   baton run --lock clh --stats counters.json -- make -j4")]
 pub(crate) struct Args {
     /// The lock that stands in for pthread mutexes (`baton list locks`).
@@ -29,6 +30,10 @@ pub(crate) struct Args {
     /// The barrier that stands in for pthread barriers (`baton list barriers`); glibc's stay without it.
     #[arg(long)]
     barrier: Option<String>,
+    /// Leave waiters that only spin (`--wait spin`, `pause`, …) as they are when the program makes no progress for a second.
+    /// Without it they sleep from then on.
+    #[arg(long)]
+    keep_spinning: bool,
     /// Append each process's counters to this file, one line of JSON each.
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
@@ -50,6 +55,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut exec = Exec::new(program, args.program);
     exec.preload(&library).set("BATON_LOCK", choice.lock.name).set("BATON_WAIT", choice.wait.to_string());
     exec.set("BATON_STATS", &counters.file);
+    if args.keep_spinning {
+        exec.set(choice::KEEP_SPINNING, "on");
+    }
     if let Some(barrier) = barrier {
         exec.set("BATON_BARRIER", barrier.name);
         if barrier.indexed && !args.quiet {

@@ -10,9 +10,9 @@ use crate::capture::{self, Probe, Quiet, Watch};
 use crate::hook::{Code, slot};
 use crate::time::{self, Time};
 use crate::{fork, omp, real, thread};
+use baton_machine::native::policy::Policy;
 use baton_machine::{Deadline, Machine, Native, Wait};
 use baton_sync::lock::{Fifo, RawLock, TimedLock, Token, TryLock, ZeroInit};
-use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Relaxed;
@@ -78,22 +78,17 @@ impl<L: TryLock<Native> + ZeroInit> StandIn for Polled<L> {
     }
 }
 
-/// The policy by which all waiters wait; written once, at start.
-struct Policy(UnsafeCell<Wait>);
-// SAFETY: written before the slots point to anything that reads it, by the only thread; a load of it is plain memory.
-unsafe impl Sync for Policy {}
-static WAIT: Policy = Policy(UnsafeCell::new(Wait::Pause));
+/// How all waiters wait.
+pub static WAIT: Policy = Policy::new(Wait::Pause);
 
 #[inline(always)]
 fn wait() -> Wait {
-    // SAFETY: see `Policy`.
-    unsafe { *WAIT.0.get() }
+    WAIT.get()
 }
 
 /// Points the slots of the mutex functions to `S` with capture `P`; returns the unrecorded ones for OpenMP.
 pub fn install<S: StandIn, P: Probe>(policy: Wait) -> omp::Inner {
-    // SAFETY: see `Policy`.
-    unsafe { *WAIT.0.get() = policy };
+    WAIT.set(policy);
     moved::start(const { spare_at::<S>() });
     slot::pthread_mutex_init.set(init::<P> as Code);
     slot::pthread_mutex_destroy.set(destroy::<S, P> as Code);
