@@ -102,6 +102,14 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// At least one read of the cell comes before any expiry.
     fn wait_while<T: Word>(cell: &Self::Atomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T>;
 
+    /// Tells the machine of a wait that an algorithm spins out by itself, with no verb: that so many tries were in vain.
+    /// Whether the waiter is to sleep all the same, in [`Machine::wait_while`] with a policy that parks; nobody need wake it.
+    #[inline(always)]
+    fn tried_in_vain(tries: u32, spinning: &mut wait::Spinning) -> bool {
+        let _ = (tries, spinning);
+        false
+    }
+
     /// Wakes up to `n` threads that may be parked on `cell`; does nothing where `wait` does not park.
     /// The cell itself is not touched, only its address is used: its memory may be gone already.
     ///

@@ -12,10 +12,10 @@ use crate::capture::{self, Probe};
 use crate::hook::{Code, slot};
 use crate::{real, thread};
 use baton_machine::native::cell::NativeAtomic;
+use baton_machine::native::policy::Policy;
 use baton_machine::{Atomic, Machine, Native, Ordering, Wait, WaitResult};
 use baton_sync::barrier::{BarrierVisitor, RawBarrier};
 use baton_trace::{Address, Waitable, What};
-use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_uint, c_void};
 use core::marker::PhantomData;
 use core::num::NonZeroU32;
@@ -44,11 +44,8 @@ struct Posix<B> {
 #[repr(align(128))]
 struct Alone(NativeAtomic<u64>);
 
-/// How waiters wait; written once, at start.
-struct Policy(UnsafeCell<Wait>);
-// SAFETY: written by the only thread, before a slot points to anything that reads it.
-unsafe impl Sync for Policy {}
-static WAIT: Policy = Policy(UnsafeCell::new(Wait::Pause));
+/// How waiters wait.
+pub static WAIT: Policy = Policy::new(Wait::Pause);
 
 /// Points the slots to the barrier that is visited.
 pub struct Choice<P>(pub Wait, pub PhantomData<P>);
@@ -56,8 +53,7 @@ pub struct Choice<P>(pub Wait, pub PhantomData<P>);
 impl<P: Probe> BarrierVisitor<Native> for Choice<P> {
     type Out = ();
     fn visit<B: RawBarrier<Native>>(self) {
-        // SAFETY: see `Policy`.
-        unsafe { *WAIT.0.get() = self.0 };
+        WAIT.set(self.0);
         slot::pthread_barrier_init.set(init::<B, P> as Code);
         slot::pthread_barrier_destroy.set(destroy::<B, P> as Code);
         slot::pthread_barrier_wait.set(wait::<B, P> as Code);
@@ -132,8 +128,7 @@ unsafe extern "C-unwind" fn destroy<B: RawBarrier<Native>, P: Probe>(place: *mut
         // SAFETY: passed on.
         return unsafe { real::pthread_barrier_destroy.get()(place.cast()) };
     };
-    // SAFETY: see `Policy`.
-    let wait = unsafe { *WAIT.0.get() };
+    let wait = WAIT.get();
     // As glibc does: those who were let go may not have left yet.
     posix.await_left(posix.arrived.0.load(Ordering::Relaxed), wait);
     // SAFETY: all have left, and the caller says that nobody comes any more.
@@ -147,8 +142,7 @@ unsafe extern "C-unwind" fn wait<B: RawBarrier<Native>, P: Probe>(place: *mut Pl
     let serial = match unsafe { ours(place) } {
         Some(posix) => {
             thread::current().counts.barrier_waits.add_one();
-            // SAFETY: see `Policy`.
-            posix.pass(unsafe { *WAIT.0.get() })
+            posix.pass(WAIT.get())
         }
         None => {
             // SAFETY: passed on.

@@ -17,6 +17,8 @@ pub struct Config {
     pub lock: Option<Locks>,
     /// The barrier that stands in for barriers, and how its waiters wait.
     pub barrier: Option<(&'static str, Wait)>,
+    /// Whether waiters that only spin go on so when the program stands still.
+    pub keep_spinning: bool,
     /// The trace's directory.
     pub trace: Option<CString>,
     /// The trace's size limit in bytes.
@@ -38,6 +40,17 @@ pub enum Locks {
     One(Served),
     /// A lock for each of some places of the program, and what serves the others.
     Each(Each),
+}
+
+impl Locks {
+    /// How the waiters of each wait.
+    pub fn waits(&self) -> impl Iterator<Item = Wait> {
+        let (one, each) = match self {
+            Locks::One(served) => (Some(*served), None),
+            Locks::Each(each) => (each.default, Some(&each.places)),
+        };
+        one.into_iter().chain(each.into_iter().flatten().filter_map(|(_, served)| *served)).map(|served| served.wait)
+    }
 }
 
 /// A lock, and how its waiters wait.
@@ -111,8 +124,9 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
     }
     config.trace = file("BATON_TRACE")?;
     config.trace_max = text("BATON_TRACE_MAX")?.map(|value| size(&value)).transpose()?;
-    config.stacks = on(text("BATON_STACKS")?, "BATON_STACKS")?;
-    config.switches = on(text("BATON_SWITCHES")?, "BATON_SWITCHES")?;
+    config.keep_spinning = on(text("BATON_KEEP_SPINNING")?, "BATON_KEEP_SPINNING", false)?;
+    config.stacks = on(text("BATON_STACKS")?, "BATON_STACKS", true)?;
+    config.switches = on(text("BATON_SWITCHES")?, "BATON_SWITCHES", true)?;
     config.stats = file("BATON_STATS")?;
     Ok(config)
 }
@@ -185,10 +199,11 @@ fn wait(asked: Option<&str>, take: impl Fn(Option<Wait>) -> Result<Wait, String>
     }
 }
 
-/// `on` or `off`; on where nothing is said.
-fn on(value: Option<String>, name: &str) -> Result<bool, String> {
+/// `on` or `off`, or what holds where nothing is said.
+fn on(value: Option<String>, name: &str, unset: bool) -> Result<bool, String> {
     match value.as_deref() {
-        None | Some("on") => Ok(true),
+        None => Ok(unset),
+        Some("on") => Ok(true),
         Some("off") => Ok(false),
         Some(other) => Err(format!("{name}={other}: expected on or off")),
     }
@@ -275,6 +290,7 @@ mod tests {
             ("BATON_TRACE_MAX", "2T", "K, M or G"),
             ("BATON_SWITCHES", "yes", "on or off"),
             ("BATON_STACKS", "1", "on or off"),
+            ("BATON_KEEP_SPINNING", "yes", "on or off"),
             ("BATON_TRACE_MAX", "99999999999G", "K, M or G"),
             ("BATON_ONLY_PID", "me", "process id"),
         ] {

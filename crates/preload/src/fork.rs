@@ -4,7 +4,7 @@
 //! counts the forks that it comes from (its generation), owners carry that count ([`crate::mutex::me`]), and a lock of an
 //! earlier generation is put in order when its owner unlocks it. Condition variables do the same.
 
-use crate::{capture, mutex, real, stats, thread};
+use crate::{capture, mutex, real, stall, stats, thread};
 use baton_trace::sys;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
@@ -76,5 +76,6 @@ unsafe extern "C" fn after() {
     thread::after_fork();
     mutex::moved::after_fork();
     stats::after_fork();
+    stall::after_fork();
     capture::after_fork_in_child();
 }

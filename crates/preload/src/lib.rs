@@ -17,6 +17,7 @@
 //! | `omp` | OpenMP's locks, critical sections and barriers |
 //! | `capture` | recording |
 //! | `thread`, `fork` | what is known of each thread; what a fork's child has to put in order |
+//! | `stall` | waiters that only spin, put to sleep when the program stands still |
 //! | `stats` | counters at exit |
 //! | `alloc`, `stack`, `time`, `errno`, `message` | tools: memory of our own, times, messages |
 //!
@@ -43,6 +44,7 @@ mod mutex;
 mod omp;
 mod real;
 mod stack;
+mod stall;
 mod start;
 mod stats;
 mod thread;

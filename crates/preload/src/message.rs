@@ -32,6 +32,8 @@ pub enum Subject {
     Spare,
     /// The counters cannot be written.
     Counters,
+    /// The program stood still while waiters spun.
+    Stalled,
 }
 
 impl Subject {
@@ -41,6 +43,7 @@ impl Subject {
             Subject::Condition => "condition",
             Subject::Spare => "spare",
             Subject::Counters => "counters",
+            Subject::Stalled => "stalled",
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::hook::{self, Code, slot};
 use crate::mutex::each::Ways;
 use crate::mutex::moved;
 use crate::mutex::replace::{self, Polled, Queued, StandIn, Timed};
-use crate::{barrier, cond, errno, fork, leaving, lookup, message, mutex, omp, real, stats, thread, watch};
+use crate::{barrier, cond, errno, fork, leaving, lookup, message, mutex, omp, real, stall, stats, thread, watch};
 use baton_machine::{Machine, Native, Wait};
 use baton_sync::barrier::visit;
 use baton_sync::lock::{Fifo, PosixVisitor, TimedLock, TryLock, ZeroInit, visit_posix};
@@ -109,6 +109,7 @@ fn set_up(config: &Config) {
     thread::start();
     fork::start();
     stats::start(config, follow);
+    stall::start(config);
     // Its key is made now, while few exist, so that no thread's first lock has to allocate a table of keys.
     Native::local();
     let recorded = config.trace.is_some() && start_recording(config, follow);

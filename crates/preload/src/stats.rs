@@ -3,6 +3,7 @@
 use crate::config::{Config, Each, Locks};
 use crate::message::{self, Subject};
 use crate::mutex::{Passed, each};
+use crate::stall;
 use crate::thread::{self, Count, Counts};
 use baton_sync::lock::assign::GLIBC;
 use core::fmt::Write;
@@ -119,12 +120,13 @@ fn line(settings: &Settings) -> String {
     }
     let _ = writeln!(
         line,
-        "],\"condition_waits\":{},\"moved\":{},\"refused_condition_waits\":{},\"openmp\":{},\"barrier_waits\":{}}}",
+        "],\"condition_waits\":{},\"moved\":{},\"refused_condition_waits\":{},\"openmp\":{},\"barrier_waits\":{},\"put_to_sleep\":{}}}",
         sum(|counts| &counts.condition_waits),
         sum(|counts| &counts.moved),
         sum(|counts| &counts.refused_waits),
         sum(|counts| &counts.openmp),
         sum(|counts| &counts.barrier_waits),
+        stall::switched(),
     );
     line
 }

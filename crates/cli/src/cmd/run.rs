@@ -23,6 +23,7 @@ Examples:
   baton run --lock cache_lock=mcs,default=glibc -- ./app     another lock for one mutex
   baton run --lock svc.cpp:66=mcs:futex,Queue::push=ticket -- ./app
   baton run --lock ticket --wait umwait,pause -- ./app       umwait, or pause where there is none
+  baton run --lock mcs --wait pause --keep-spinning -- ./app
   baton run --lock clh --stats counters.json -- make -j4")]
 pub(crate) struct Args {
     /// The lock that stands in for pthread mutexes (`baton list locks`). Or locks one by one: NAME=LOCK,…,default=LOCK, where a name
@@ -36,6 +37,10 @@ pub(crate) struct Args {
     /// The barrier that stands in for pthread barriers (`baton list barriers`); glibc's stay without it.
     #[arg(long)]
     barrier: Option<String>,
+    /// Leave waiters that only spin (`--wait spin`, `pause`, …) as they are when the program makes no progress for a second.
+    /// Without it they sleep from then on.
+    #[arg(long)]
+    keep_spinning: bool,
     /// Append each process's counters to this file, one line of JSON each.
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
@@ -73,6 +78,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         if let (Some(_), Some(wait)) = (barrier, &args.wait) {
             exec.set("BATON_WAIT", wait);
         }
+    }
+    if args.keep_spinning {
+        exec.set(choice::KEEP_SPINNING, "on");
     }
     if let Some(barrier) = barrier {
         exec.set("BATON_BARRIER", barrier.name);

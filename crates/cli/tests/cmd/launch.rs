@@ -76,6 +76,16 @@ fn run_serves_every_acquisition_and_keeps_output_and_exit_code() {
 }
 
 #[test]
+fn run_says_whether_waiters_keep_spinning() {
+    for (options, says) in [(&["--keep-spinning"][..], "on\n"), (&[], "\n")] {
+        let mut run = baton();
+        run.args(["run", "--lock", "mcs", "--wait", "pause"]).args(options).args(["--", "sh", "-c"]);
+        let out = output(run.arg("echo $BATON_KEEP_SPINNING"));
+        assert_eq!(text(&out.stdout), says, "{}", text(&out.stderr));
+    }
+}
+
+#[test]
 fn profile_leaves_a_whole_directory_and_keeps_output_and_exit_code() {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path().join("p");

@@ -7,6 +7,9 @@ use baton_machine::{Native, Wait, wait::POLICIES};
 use baton_sync::barrier::{BARRIERS, BarrierInfo};
 use baton_sync::lock::{LOCKS, LockInfo, Posix};
 
+/// The variable that leaves waiters which only spin as they are, when it is `on`.
+pub const KEEP_SPINNING: &str = "BATON_KEEP_SPINNING";
+
 /// What was chosen.
 #[derive(Clone, Debug)]
 pub struct Choice {

@@ -26,7 +26,7 @@ pub struct Said {
     pub first: Vec<String>,
 }
 
-/// By subject, as the library names them: `unrecorded`, `condition`, `spare`, `counters`.
+/// By subject, as the library names them: `unrecorded`, `condition`, `spare`, `counters`, `stalled`.
 pub type AllSaid = BTreeMap<String, Said>;
 
 /// Listens until it is asked what was said.
@@ -98,6 +98,7 @@ pub fn repeated(all: &AllSaid) -> Vec<String> {
             "condition" => "processes had a condition wait refused",
             "spare" => "processes had threads served by a plain lock",
             "counters" => "processes could not leave their counters",
+            "stalled" => "processes made no progress",
             _ => "processes said the like",
         };
         format!("{} {what} in all", said.processes)

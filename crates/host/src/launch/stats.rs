@@ -29,6 +29,8 @@ pub struct Stats {
     pub places: Vec<Settled>,
     /// Waits on condition variables that could not be carried out.
     pub refused_condition_waits: u64,
+    /// Whether its waiters, which had spun, were put to sleep.
+    pub put_to_sleep: bool,
 }
 
 /// A place of the program, and how many mutexes were found by it.
@@ -73,6 +75,9 @@ impl Stats {
         }
         for (why, n) in self.passed_through.iter().filter(|(_, n)| **n > 0) {
             text += &format!("; {n} stayed glibc's ({})", why.replace('_', "-"));
+        }
+        if self.put_to_sleep {
+            text += "; its waiters were put to sleep, as it made no progress";
         }
         if self.refused_condition_waits > 0 {
             text += &format!("; {} condition waits refused", self.refused_condition_waits);
@@ -133,6 +138,8 @@ mod tests {
             stats[0].sentence(),
             "pigz [71]: mcs (pause) served 10 of 12 mutex acquisitions, 5 threads; 2 stayed glibc's (process-shared)"
         );
+        let asleep = Stats { put_to_sleep: true, ..stats[0].clone() }.sentence();
+        assert_eq!(asleep, format!("{}; its waiters were put to sleep, as it made no progress", stats[0].sentence()));
         let idle = |pid| Stats { pid, program: "sh".to_owned(), ..Stats::default() };
         let said = sentences(&[idle(3), stats[0].clone(), idle(4), idle(5)], 4);
         let expected = [stats[0].sentence(), idle(4).sentence(), "2 other processes took no mutex".to_owned()];

@@ -4,6 +4,8 @@
 //! | --- | --- |
 //! | [`cell`] | atomic cells and slots over `core::sync::atomic` |
 //! | [`wait`] | the wait policies |
+//! | [`policy`] | a policy that may change while threads read it |
+//! | [`stall`] | the watch on waits that only spin |
 //! | [`trial`] | which policies this processor has, by CPUID and by a measured trial |
 //! | `x86`, `arm` | their wait instructions |
 //! | [`futex`] | sleeping in the kernel |
@@ -13,6 +15,8 @@
 pub mod cell;
 pub mod futex;
 mod hints;
+pub mod policy;
+pub mod stall;
 pub mod thread;
 pub mod trial;
 pub mod wait;
@@ -23,6 +27,7 @@ pub mod arm;
 pub mod x86;
 
 use crate::units::{Cycles, Nanos};
+use crate::wait::Spinning;
 use crate::{Clock, Deadline, Local, LockHint, Machine, PushTo, Wait, WaitResult, Word};
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -52,6 +57,11 @@ unsafe impl Machine for Native {
     #[inline]
     fn wait_while<T: Word>(cell: &Self::Atomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T> {
         wait::wait_while(cell, value, wait, deadline)
+    }
+
+    #[inline]
+    fn tried_in_vain(tries: u32, spinning: &mut Spinning) -> bool {
+        wait::tried_in_vain(tries, spinning)
     }
 
     #[inline(always)]

@@ -3,12 +3,26 @@
 use super::Native;
 use super::cell::NativeAtomic;
 use super::futex::{self, Slept};
-use crate::wait::{Between, Idle, Monitor, Steps};
+use super::stall::{Bounded, Kernel, WATCH};
+use crate::wait::{Between, Idle, Monitor, Spinning, Steps};
 use crate::{Atomic, Deadline, Machine, Wait, WaitResult, Word};
 use core::sync::atomic::Ordering;
 
-/// Reads between two looks at the clock, when a spinning wait has a deadline.
-const READS_A_LOOK: u32 = 64;
+/// Reads of a spinning wait between two looks.
+#[derive(Clone, Copy)]
+struct Reads {
+    /// At the clock, when the wait has a deadline.
+    a_look_at_the_clock: u32,
+    /// At the watch on spins ([`super::stall`]): some tens of microseconds, beside which the kernel's clocks cost little.
+    a_look_at_the_watch: u32,
+}
+
+const NOTHING: Reads = Reads { a_look_at_the_clock: 64, a_look_at_the_watch: 1 << 16 };
+const PAUSE: Reads = Reads { a_look_at_the_clock: 64, a_look_at_the_watch: 1 << 10 };
+const TPAUSE: Reads = Reads { a_look_at_the_clock: 1, a_look_at_the_watch: 1 << 8 };
+
+/// Idle waits between two looks at the watch on spins.
+const IDLES_A_LOOK: u32 = 8;
 
 /// The longest idle wait in one go, in ticks of the time-stamp counter: after it the cell and the clock are looked at again.
 /// Some ten microseconds: a deadline is overrun by no more, and a wake-up that got lost costs no more.
@@ -44,17 +58,23 @@ fn wait_on<T: Word>(cell: &NativeAtomic<T>, value: T, wait: Wait, deadline: Opti
     }
     if tries != 0 {
         let ended = match between {
-            Between::Nothing => spin(cell, value, tries, deadline, READS_A_LOOK, || {}),
-            Between::Pause => spin(cell, value, tries, deadline, READS_A_LOOK, core::hint::spin_loop),
-            Between::Tpause => spin(cell, value, tries, deadline, 1, tpause),
+            Between::Nothing => spin(cell, value, tries, deadline, NOTHING, || {}),
+            Between::Pause => spin(cell, value, tries, deadline, PAUSE, core::hint::spin_loop),
+            Between::Tpause => spin(cell, value, tries, deadline, TPAUSE, tpause),
         };
-        if tries == u32::MAX || matches!(ended, WaitResult::Changed(_)) {
+        if let WaitResult::Changed(_) = ended {
             return ended;
+        }
+        if tries == u32::MAX {
+            return if WATCH.is_asleep() { park(cell, value, deadline) } else { ended };
         }
     }
     match idle {
         Some(Idle::Futex) => park(cell, value, deadline),
-        Some(Idle::Monitor(monitor)) => idle_between(cell, value, deadline, || watch(cell, value, monitor)),
+        Some(Idle::Monitor(monitor)) => match idle_between(cell, value, deadline, || watch(cell, value, monitor)) {
+            WaitResult::Expired if WATCH.is_asleep() => park(cell, value, deadline),
+            ended => ended,
+        },
         Some(Idle::SystemMonitor | Idle::Halt) | None => {
             unreachable!(
                 "{wait}: `Native::check` grants no privileged policy, and tries without an idle wait do not end"
@@ -69,52 +89,81 @@ fn uses_instruction(wait: Wait) -> bool {
     between == Between::Tpause || matches!(idle, Some(Idle::Monitor(_) | Idle::SystemMonitor | Idle::Halt))
 }
 
-/// Reads up to `tries` times (without a bound for `u32::MAX`), with `between` between the reads, looking at the clock after
-/// every so many of them.
-/// `Expired` also says that the tries are used up.
+/// Reads up to `tries` times (without a bound for `u32::MAX`), with `between` between the reads, looking at the clock and at
+/// the watch on spins after every so many of them.
+/// `Expired` also says that the tries are used up, or that the watch says to sleep.
 fn spin<T: Word>(
     cell: &NativeAtomic<T>,
     value: T,
     tries: u32,
     deadline: Option<Deadline>,
-    reads_a_look: u32,
+    reads: Reads,
     between: impl Fn(),
 ) -> WaitResult<T> {
-    let mut done = 0u32;
-    loop {
-        let seen = cell.load(Ordering::Relaxed);
-        if seen != value {
-            core::sync::atomic::fence(Ordering::Acquire);
-            return WaitResult::Changed(seen);
-        }
-        done = done.wrapping_add(1);
-        if tries != u32::MAX && done >= tries {
-            return WaitResult::Expired;
+    let seen = cell.load(Ordering::Relaxed);
+    if seen != value {
+        return changed(seen);
+    }
+    let (mut left, mut until_watch) = (tries - 1, reads.a_look_at_the_watch);
+    let mut spinning = Spinning::default();
+    while left != 0 {
+        let round = if deadline.is_some() { reads.a_look_at_the_clock } else { reads.a_look_at_the_watch }.min(left);
+        for _ in 0..round {
+            between();
+            let seen = cell.load(Ordering::Relaxed);
+            if seen != value {
+                return changed(seen);
+            }
         }
         if let Some(deadline) = deadline
-            && done.is_multiple_of(reads_a_look)
             && Native::now(deadline.clock) >= deadline.at
         {
             return WaitResult::Expired;
         }
-        between();
+        if tries != u32::MAX {
+            left -= round;
+            continue;
+        }
+        until_watch = until_watch.saturating_sub(round);
+        if until_watch == 0 {
+            until_watch = reads.a_look_at_the_watch;
+            if WATCH.look(&mut spinning, &Kernel) {
+                return WaitResult::Expired;
+            }
+        }
     }
+    WaitResult::Expired
 }
 
-/// Reads with an idle wait of bounded length between the reads, looking at the clock every time.
+/// [`Machine::tried_in_vain`] of [`Native`].
+pub(super) fn tried_in_vain(tries: u32, spinning: &mut Spinning) -> bool {
+    tries.is_multiple_of(PAUSE.a_look_at_the_watch) && WATCH.look(spinning, &Kernel)
+}
+
+/// The value has been read; what its writer did before comes before what follows.
+fn changed<T>(seen: T) -> WaitResult<T> {
+    core::sync::atomic::fence(Ordering::Acquire);
+    WaitResult::Changed(seen)
+}
+
+/// Reads with an idle wait of bounded length between the reads, looking at the clock every time, and at the watch on spins at times.
+/// `Expired` also says that the watch says to sleep.
 fn idle_between<T: Word>(
     cell: &NativeAtomic<T>,
     value: T,
     deadline: Option<Deadline>,
     idle: impl Fn(),
 ) -> WaitResult<T> {
+    let mut spinning = Spinning::default();
+    let mut done = 0u32;
     loop {
+        done = done.wrapping_add(1);
         let late = deadline.is_some_and(|d| Native::now(d.clock) >= d.at);
         let seen = cell.load(Ordering::Acquire);
         if seen != value {
             return WaitResult::Changed(seen);
         }
-        if late {
+        if late || done.is_multiple_of(IDLES_A_LOOK) && WATCH.look(&mut spinning, &Kernel) {
             return WaitResult::Expired;
         }
         idle();
@@ -177,13 +226,17 @@ fn require(wait: Wait) {
     }
 }
 
+/// Sleeps until the value has changed. Once the watch on spins has put waiters to sleep, each sleep is bounded: somebody may release
+/// who does not know that there are sleepers.
 fn park<T: Word>(cell: &NativeAtomic<T>, value: T, deadline: Option<Deadline>) -> WaitResult<T> {
+    let mut bounded = WATCH.is_asleep().then(Bounded::new);
     loop {
         let seen = cell.load(Ordering::Acquire);
         if seen != value {
             return WaitResult::Changed(seen);
         }
-        if futex::sleep(cell, value, deadline) == Slept::Expired {
+        let until = bounded.as_mut().map(|bounded| bounded.until(deadline)).or(deadline);
+        if futex::sleep(cell, value, until) == Slept::Expired && until == deadline {
             let seen = cell.load(Ordering::Acquire);
             return if seen == value { WaitResult::Expired } else { WaitResult::Changed(seen) };
         }

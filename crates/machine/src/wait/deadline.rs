@@ -1,4 +1,4 @@
-//! When a wait gives up, and how it ended.
+//! When a wait gives up, how it ended, and what is kept of it meanwhile.
 
 use crate::units::Nanos;
 
@@ -29,4 +29,11 @@ pub enum WaitResult<T> {
     Changed(T),
     /// The deadline passed while the cell held the value.
     Expired,
+}
+
+/// What a machine that watches waits which only spin keeps of one of them.
+#[derive(Debug, Default)]
+pub struct Spinning {
+    /// The thread's CPU time when it last looked at the watch.
+    pub(crate) seen: Option<Nanos>,
 }

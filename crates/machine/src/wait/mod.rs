@@ -7,7 +7,7 @@
 mod deadline;
 mod steps;
 
-pub use deadline::{Clock, Deadline, WaitResult};
+pub use deadline::{Clock, Deadline, Spinning, WaitResult};
 pub use spin_park::SPIN_TRIES;
 pub use steps::{Between, Idle, Monitor, Steps};
 
@@ -61,6 +61,7 @@ macro_rules! policies {
         /// How a thread waits for a cell to change. The number that a policy takes is as wide as the variant's tag: so a
         /// policy is passed in two registers, and a lock that knows it at run time only takes five instructions less a pair.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u32)]
         pub enum Wait {$(
             #[doc = concat!("The policy of `wait/", stringify!($room), ".rs`.")]
             $policy $(($number))?,
@@ -140,6 +141,28 @@ impl Default for Wait {
 }
 
 impl Wait {
+    /// Tag and number (0 where there is none) in one word.
+    pub(crate) const fn bits(self) -> u64 {
+        let number = match self.number() {
+            Some(number) => number,
+            None => 0,
+        };
+        // SAFETY: a `repr(u32)` enum begins with its tag.
+        let tag = unsafe { *(&raw const self).cast::<u32>() };
+        tag as u64 | (number as u64) << 32
+    }
+
+    /// The policy of these bits.
+    ///
+    /// # Safety
+    /// They are [`bits`](Wait::bits) of a policy.
+    #[inline(always)]
+    pub(crate) const unsafe fn of_bits(bits: u64) -> Wait {
+        // SAFETY: a `repr(u32)` enum is its tag, then the variant's number, if it has one (else bytes that are not looked at); the tag
+        // is a variant's.
+        unsafe { core::mem::transmute::<[u32; 2], Wait>([bits as u32, (bits >> 32) as u32]) }
+    }
+
     /// Whether only a kernel can carry it out, so that no program has it natively.
     pub const fn is_privileged(self) -> bool {
         self.steps().is_privileged()

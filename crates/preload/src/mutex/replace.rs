@@ -9,9 +9,9 @@ use super::{Class, Functions, Mutex, Passed, glibc, moved};
 use crate::capture::{self, Probe, Watch};
 use crate::time::{self, Time};
 use crate::{fork, real, thread};
+use baton_machine::native::policy::Policy;
 use baton_machine::{Deadline, Machine, Native, Wait};
 use baton_sync::lock::{Fifo, LOCKS, RawLock, TimedLock, Token, TryLock, ZeroInit};
-use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Relaxed;
@@ -77,12 +77,9 @@ impl<L: TryLock<Native> + ZeroInit> StandIn for Polled<L> {
     }
 }
 
-/// The policy by which a lock's waiters wait; written once, at start.
-struct Policy(UnsafeCell<Wait>);
-// SAFETY: written before the slots point to anything that reads it, by the only thread; a load of it is plain memory.
-unsafe impl Sync for Policy {}
-/// One for each lock of the registry, so that several can serve a program, and reading one costs what reading a static costs.
-static WAITS: [Policy; LOCKS.len()] = [const { Policy(UnsafeCell::new(Wait::Pause)) }; LOCKS.len()];
+/// How waiters wait: a policy for each lock of the registry, so that several can serve a program, and reading one costs what
+/// reading a static costs.
+pub static WAITS: [Policy; LOCKS.len()] = [const { Policy::new(Wait::Pause) }; LOCKS.len()];
 
 /// The lock's place in [`WAITS`].
 const fn number<S: StandIn>() -> usize {
@@ -91,14 +88,12 @@ const fn number<S: StandIn>() -> usize {
 
 #[inline(always)]
 fn wait<S: StandIn>() -> Wait {
-    // SAFETY: see `Policy`.
-    unsafe { *WAITS[const { number::<S>() }].0.get() }
+    WAITS[const { number::<S>() }].get()
 }
 
 /// The functions of `S` with capture `P`, whose waiters wait by this policy. Called at start.
 pub fn functions<S: StandIn, P: Probe>(policy: Wait) -> Functions {
-    // SAFETY: see `Policy`.
-    unsafe { *WAITS[const { number::<S>() }].0.get() = policy };
+    WAITS[const { number::<S>() }].set(policy);
     Functions {
         init: init::<P>,
         destroy: destroy::<S, P>,

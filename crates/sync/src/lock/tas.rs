@@ -2,6 +2,7 @@
 
 use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Release};
+use baton_machine::wait::Spinning;
 use baton_machine::{Atomic, Deadline, Machine, Wait};
 
 /// The lock: 0 free, 1 held.
@@ -11,16 +12,28 @@ pub struct Tas<M: Machine> {
 }
 
 impl<M: Machine> Tas<M> {
-    /// Between two tries: the spinning policies try again, the others wait until the holder has gone.
-    fn between_tries(&self, wait: Wait, deadline: Option<Deadline>) {
-        match wait {
-            Wait::Spin => {}
-            Wait::Pause => M::relax(),
-            other => {
-                // Whatever ended the wait, the next try decides.
-                let _ = M::wait_while(&self.held, 1, other, deadline);
-            }
+    /// The tries after the first one.
+    #[cold]
+    fn contend(&self, wait: Wait) {
+        let (mut tries, mut spinning) = (1, Spinning::default());
+        self.between_tries(tries, &mut spinning, wait, None);
+        // Acquire: see the last holder's writes.
+        while self.held.swap(1, Acquire) != 0 {
+            tries = tries.wrapping_add(1);
+            self.between_tries(tries, &mut spinning, wait, None);
         }
+    }
+
+    /// After a try in vain, the `tries`th: the spinning policies try again, the others wait until the holder has gone.
+    fn between_tries(&self, tries: u32, spinning: &mut Spinning, wait: Wait, deadline: Option<Deadline>) {
+        let wait = match wait {
+            Wait::Spin | Wait::Pause if M::tried_in_vain(tries, spinning) => Wait::Futex,
+            Wait::Spin => return,
+            Wait::Pause => return M::relax(),
+            other => other,
+        };
+        // Whatever ended the wait, the next try decides.
+        let _ = M::wait_while(&self.held, 1, wait, deadline);
     }
 }
 
@@ -53,8 +66,8 @@ unsafe impl<M: Machine> RawLock<M> for Tas<M> {
     #[inline]
     fn lock(&self, wait: Wait) {
         // Acquire: see the last holder's writes.
-        while self.held.swap(1, Acquire) != 0 {
-            self.between_tries(wait, None);
+        if self.held.swap(1, Acquire) != 0 {
+            self.contend(wait);
         }
     }
 
@@ -78,11 +91,13 @@ unsafe impl<M: Machine> TryLock<M> for Tas<M> {
 // SAFETY: as `try_lock`.
 unsafe impl<M: Machine> TimedLock<M> for Tas<M> {
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {
+        let (mut tries, mut spinning) = (0u32, Spinning::default());
         while self.try_lock().is_none() {
             if M::now(deadline.clock) >= deadline.at {
                 return None;
             }
-            self.between_tries(wait, Some(deadline));
+            tries = tries.wrapping_add(1);
+            self.between_tries(tries, &mut spinning, wait, Some(deadline));
         }
         Some(())
     }

@@ -27,7 +27,7 @@ mod tests;
 
 pub use settings::QmdSettings;
 
-use super::port::{Port, Request, Taken};
+use super::port::{Cancelled, Port, Request, Taken};
 use super::{DeviceKind, SettingMisfit, Settings, Typed, TypedDevice};
 use baton_machine::device::Protocol;
 use baton_machine::queues::{Direction, Mode, Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};
@@ -217,6 +217,18 @@ impl TypedDevice for Qmd {
     fn tick(&mut self, port: &mut Port<'_>) {
         self.advance(port);
         self.sleep(port);
+    }
+
+    /// A request that still waits in a buffer is given back; one that was taken up is answered.
+    fn cancel(&mut self, request: &Request, port: &mut Port<'_>) -> Cancelled {
+        let is_it = |waiting: &Waiting| waiting.request == *request;
+        let mut given_back = self.came.extract_if(.., |waiting| is_it(waiting)).count();
+        for engine in &mut self.engines {
+            engine.wake(port.now());
+            engine.buffers.remove(port.now(), is_it, |_| given_back += 1);
+        }
+        self.sleep(port);
+        if given_back == 0 { Cancelled::TooLate } else { Cancelled::Yes }
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

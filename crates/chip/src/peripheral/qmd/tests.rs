@@ -3,7 +3,7 @@
 use super::settings::Pointers;
 use super::*;
 use crate::peripheral::Device;
-use crate::peripheral::port::{Effect, Hold};
+use crate::peripheral::port::{Cancelled, Effect, Hold};
 use baton_machine::device::{Payload, Words};
 use baton_units::Cycles;
 use buffers::{Retry, Schedule};
@@ -424,4 +424,28 @@ fn configuring_needs_a_system_call() {
     bench.to_come.push((5, Request { packet: 1, op, words, privileged: false, cpu: 0 }));
     bench.run_to(100);
     assert_eq!(bench.answer(1), Some((6, Err(QueueRefusal::Refused))));
+}
+
+#[test]
+fn a_request_that_waits_is_given_back_and_one_that_was_taken_up_is_not() {
+    let mut bench = Bench::new(&settings());
+    let queue = bench.queues(4, 1);
+    let waits = bench.at(100, 3, get(queue));
+    bench.run_to(200);
+    let Words { tag: op, words } = get(queue).to_words();
+    let request = |packet| Request { packet, op, words, privileged: false, cpu: 3 };
+    let mut cancel = |now, request| {
+        let mut effects = Vec::new();
+        bench.device.cancel(&request, &mut Port { now, cpus: 64, effects: &mut effects })
+    };
+    assert_eq!(cancel(200, request(waits)), Cancelled::Yes);
+    assert_eq!(cancel(201, request(waits)), Cancelled::TooLate, "it is gone");
+    // Nobody takes the item that comes now.
+    bench.at(300, 0, put(queue, 7));
+    let taken = bench.at(400, 3, get(queue));
+    bench.run_to(401);
+    let mut effects = Vec::new();
+    let late = bench.device.cancel(&request(taken), &mut Port { now: 402, cpus: 64, effects: &mut effects });
+    assert_eq!((late, bench.answer(taken)), (Cancelled::TooLate, Some((401 + LATENCY, Ok(7)))));
+    assert_eq!(bench.answer(waits), None);
 }

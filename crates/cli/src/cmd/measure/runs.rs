@@ -1,7 +1,7 @@
 //! Interleaved runs: by turns, so that what changes on the machine meanwhile hits all alike.
 
 use anyhow::{Context, ensure};
-use baton_host::launch::choice::Choice;
+use baton_host::launch::choice::{Choice, KEEP_SPINNING};
 use baton_host::launch::exec::Exec;
 use baton_host::launch::program::Program;
 use baton_host::launch::signals::PassedOn;
@@ -79,6 +79,8 @@ impl<'a> Turns<'a> {
         if let Some(choice) = &candidate.choice {
             exec.preload(self.library);
             exec.set("BATON_LOCK", choice.lock.name).set("BATON_WAIT", choice.wait.to_string());
+            // What is measured is what was asked for.
+            exec.set(KEEP_SPINNING, "on");
         }
         let Some((result, time)) = once(exec, limit)? else { return Ok(None) };
         let expected = self.first.get_or_insert_with(|| Result { code: result.code, output: result.output.clone() });
