@@ -6,7 +6,7 @@ use super::significance::Faster;
 use super::{Subject, outcome_of};
 use crate::cmd::measure::runs::Candidate;
 use crate::ui;
-use baton_report::format::{duration, percent, shell};
+use baton_report::format::{duration, percent, quoted, shell};
 use baton_report::model::NextStep;
 use baton_units::Nanos;
 use serde::Serialize;
@@ -133,8 +133,11 @@ impl Answer {
         let (name, wait) = (lock.lock(), lock.wait());
         let text = format!("use {name}: {}", range(&faster));
         let command = shell(&subject.meta.command);
-        let wait = if wait == name { String::new() } else { format!(" --wait '{wait}'") };
-        let run = Some(format!("baton run --lock {name}{wait} -- {command}"));
+        let wait = match &lock.one_by_one {
+            None if wait != name => format!(" --wait '{wait}'"),
+            _ => String::new(),
+        };
+        let run = Some(format!("baton run --lock {}{wait} -- {command}", quoted(name)));
         Answer { run, faster: Some(faster), measured, ..Answer::new(subject, Outcome::Use, text) }
     }
 

@@ -12,7 +12,7 @@ use crate::error::BadInput;
 use crate::exact;
 use crate::ui;
 use anyhow::Context;
-use baton_host::launch::choice::{self, Choice};
+use baton_host::launch::choice;
 use baton_host::launch::program::Program;
 use baton_host::launch::{library, program};
 use baton_report::format::duration;
@@ -215,11 +215,19 @@ fn table(rows: &[Predicted]) -> String {
 
 impl Candidate {
     pub(super) fn lock(&self) -> &str {
-        self.choice.as_ref().map_or("glibc", |c| c.lock.name)
+        match (&self.choice, &self.one_by_one) {
+            (Some(choice), _) => choice.lock.name,
+            (None, Some(one_by_one)) => &one_by_one.text,
+            (None, None) => "glibc",
+        }
     }
 
     pub(super) fn wait(&self) -> String {
-        self.choice.as_ref().map_or("its own".into(), |c: &Choice| c.wait.to_string())
+        match (&self.choice, &self.one_by_one) {
+            (Some(choice), _) => choice.wait.to_string(),
+            (None, Some(_)) => "each its own".into(),
+            (None, None) => "its own".into(),
+        }
     }
 }
 
