@@ -90,7 +90,10 @@ fn run_replaces_the_mutexes_that_are_named() {
 fn run_tells_names_without_a_mutex_and_refuses_unknown_ones() {
     let out = baton(&["run", "--lock", "hot=mcs,main=ticket", "./two"]);
     let said = text(&out.stderr);
-    assert!(out.status.success() && said.contains("no mutex of the program is called main: nothing was replaced"), "{said}");
+    assert!(
+        out.status.success() && said.contains("no mutex of the program is called main: nothing was replaced"),
+        "{said}"
+    );
     for (lock, says) in [
         ("hit=mcs", "`hit`: no global, function or line of this name in"),
         ("hot=msc", "unknown lock `msc`"),
@@ -125,7 +128,10 @@ fn whatif_has_a_row_for_each_change_and_says_what_it_assumes() {
         assert!(notes.contains(assumed), "{assumed}: {notes}");
     }
     let table = text(&baton(&asked).stdout);
-    assert!(table.contains("\nshrink hot=2x,cold=0.5  ") && table.contains("note: hot=mcs: all other locks"), "{table}");
+    assert!(
+        table.contains("\nshrink hot=2x,cold=0.5  ") && table.contains("note: hot=mcs: all other locks"),
+        "{table}"
+    );
 }
 
 #[test]
@@ -148,7 +154,7 @@ fn whatif_refuses_unknown_names_and_values_that_cannot_be() {
 
 #[test]
 fn try_measures_what_it_was_told() {
-    let asked = ["try", "before", "--lock", "hot=spin-park,make=mcs,default=glibc", "--budget", "500ms", "--json"];
+    let asked = ["try", "--lock", "hot=spin-park,make=mcs,default=glibc", "--budget", "500ms", "--json", "before"];
     let out = baton(&asked);
     // Which one is faster is the machine's affair.
     assert!(matches!(out.status.code(), Some(0 | 3)), "{}", text(&out.stderr));

@@ -49,8 +49,8 @@ Exit codes: 0 an answer, 1 failed, 2 bad input, 3 cannot tell within the budget,
 Examples:
   baton try ./app --threads 8
   baton try --budget 5m -o profile -- ./app       keep the profile, to look at
-  baton try profile --lock spin-park,adaptive     of a program that was recorded
-  baton try profile --lock cache_lock=mcs,default=glibc     another lock for one of its mutexes
+  baton try --lock spin-park,adaptive profile     of a program that was recorded
+  baton try --lock cache_lock=mcs,default=glibc profile     another lock for one of its mutexes
   baton try --json ./app | jq -r .run             the command that makes it true
   baton try --against main/profile ./app          a gate: is it slower than the one recorded there?")]
 pub(crate) struct Args {
@@ -193,12 +193,7 @@ fn still_wanted() -> Result<(), Interrupted> {
 }
 
 /// The best lock, if any is better.
-fn a_lock(
-    args: &Args,
-    subject: &Subject,
-    chip: &baton_chip::Chip,
-    asked: promising::Asked,
-) -> anyhow::Result<Answer> {
+fn a_lock(args: &Args, subject: &Subject, chip: &baton_chip::Chip, asked: promising::Asked) -> anyhow::Result<Answer> {
     let report = &subject.profile.report;
     // What was asked for by name is measured, whatever it can win.
     if report.verdict.most_by_lock < WORTH_A_LOCK && asked.one_by_one.is_empty() {
