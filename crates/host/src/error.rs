@@ -50,6 +50,18 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, k)| k)
 }
 
+/// The known names, those that are most like `name` first; of those that are alike, in their order.
+pub fn closest_first<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let name = name.to_lowercase();
+    let like = |known: &str| {
+        let known = known.to_lowercase();
+        strsim::jaro_winkler(&name, &known).max(strsim::normalized_damerau_levenshtein(&name, &known))
+    };
+    let mut all: Vec<(f64, &str)> = known.into_iter().map(|known| (like(known), known)).collect();
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    all.into_iter().map(|(_, known)| known).collect()
+}
+
 /// An attempt that failed: what was tried, and the cause where another error is one.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
@@ -83,6 +95,14 @@ mod tests {
         assert_eq!(nearest("zebra", locks), None);
         assert_eq!(BadInput::unknown("lock", "tiket", locks).advice(), Some("did you mean `ticket`?"));
         assert_eq!(BadInput::unknown("lock", "zebra", locks).advice(), None);
+    }
+
+    #[test]
+    fn the_most_alike_come_first() {
+        let names = ["from make (two.c:9)", "cold", "hot"];
+        assert_eq!(closest_first("hto", names)[0], "hot");
+        assert_eq!(closest_first("make", names)[0], "from make (two.c:9)");
+        assert_eq!(closest_first("Cold", names)[0], "cold");
     }
 
     #[test]

@@ -15,4 +15,4 @@ pub mod error;
 pub mod launch;
 pub mod neighbours;
 
-pub use error::{BadInput, Failed, nearest};
+pub use error::{BadInput, Failed, closest_first, nearest};

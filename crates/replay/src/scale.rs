@@ -13,7 +13,7 @@ pub enum ScaleError {
     Alone,
     /// Fewer than recorded.
     #[error(
-        "--threads {asked}: the recorded program starts {has} threads; only more can be simulated, as what fewer would do is not recorded"
+        "--threads {asked}: the recorded program starts {has} threads; only more can be simulated, as a recording does not say how the program would divide its work among fewer: record it with {asked}"
     )]
     Fewer {
         /// Asked for.

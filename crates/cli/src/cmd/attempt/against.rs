@@ -45,7 +45,7 @@ impl Base {
         let mut turns = [Turns::new(&base, &base_command, &library), Turns::new(&new, &new_command, &library)];
         let held = hold(1, budget, |entrant, limit| {
             std::env::set_current_dir(&directories[entrant])?;
-            turns[entrant].run(&Candidate { choice: candidates[entrant].choice.clone(), recorded: true }, limit)
+            turns[entrant].run(&Candidate { recorded: true, ..candidates[entrant].clone() }, limit)
         })?;
         let faster = held.entrants[1].faster;
         let kind = judge(faster.as_ref(), tolerance);

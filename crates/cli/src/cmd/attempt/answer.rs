@@ -6,8 +6,8 @@ use super::significance::Faster;
 use super::{Subject, outcome_of};
 use crate::cmd::measure::runs::Candidate;
 use crate::ui;
-use baton_report::format::{duration, percent, shell};
-use baton_report::model::NextStep;
+use baton_report::format::{duration, percent, quoted, shell};
+use baton_report::model::{NextStep, Report};
 use baton_units::Nanos;
 use serde::Serialize;
 use std::path::Path;
@@ -55,6 +55,8 @@ pub(super) struct Answer {
     text: String,
     /// The command that makes it true, if there is one.
     run: Option<String>,
+    /// The command that tries the lock on one class of mutexes alone, where that has almost all of the waiting.
+    alone: Option<String>,
     /// The profile's directory; none if it was not kept.
     profile: Option<String>,
     command: Vec<String>,
@@ -107,6 +109,7 @@ impl Answer {
             answer,
             text,
             run: None,
+            alone: None,
             profile: kept.then(|| subject.place.clone()),
             command: subject.meta.command.clone(),
             most_by_lock: verdict.most_by_lock,
@@ -133,9 +136,17 @@ impl Answer {
         let (name, wait) = (lock.lock(), lock.wait());
         let text = format!("use {name}: {}", range(&faster));
         let command = shell(&subject.meta.command);
-        let wait = if wait == name { String::new() } else { format!(" --wait '{wait}'") };
-        let run = Some(format!("baton run --lock {name}{wait} -- {command}"));
-        Answer { run, faster: Some(faster), measured, ..Answer::new(subject, Outcome::Use, text) }
+        let wait = match &lock.one_by_one {
+            None if wait != name => format!(" --wait '{wait}'"),
+            _ => String::new(),
+        };
+        let run = Some(format!("baton run --lock {}{wait} -- {command}", quoted(name)));
+        let alone = lock.choice.as_ref().and_then(|choice| {
+            let class = only_one(&subject.profile.report)?;
+            let each = format!("{class}={}:{}", choice.lock.name, choice.wait);
+            Some(format!("baton try --lock {} -- {command}", quoted(&each)))
+        });
+        Answer { run, alone, faster: Some(faster), measured, ..Answer::new(subject, Outcome::Use, text) }
     }
 
     /// None is, or it cannot be told.
@@ -180,6 +191,9 @@ impl Answer {
         if let Some(run) = &self.run {
             out += &format!("  {run}\n");
         }
+        if let Some(alone) = &self.alone {
+            out += &format!("one class of mutexes has almost all of the waiting; to try it there alone:\n  {alone}\n");
+        }
         if !self.measured.is_empty() {
             let cells = |one: &Measured| {
                 vec![
@@ -208,6 +222,15 @@ impl Answer {
         }
         out
     }
+}
+
+/// The class of mutexes that has almost all of the waiting for locks, beside others, in a form that `--lock` takes.
+fn only_one(report: &Report) -> Option<&str> {
+    const ALMOST_ALL: f64 = 0.9;
+    let most = report.classes.iter().max_by_key(|class| class.usage.blocked_ns)?;
+    let share = most.usage.blocked_ns.0 as f64 / report.totals.blocked_ns.0.max(1) as f64;
+    let can_be_said = most.kind == "mutex" && !most.name.contains(',') && !most.name.starts_with("0x");
+    (report.classes.len() > 1 && share >= ALMOST_ALL && can_be_said).then_some(most.name.as_str())
 }
 
 /// The step that this command is.
@@ -242,6 +265,35 @@ fn range(faster: &Faster) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_class_is_named_where_it_has_almost_all_of_the_waiting() {
+        use baton_trace::{Clock, How, Lock, Mode, SiteId, ThreadIndex, Ticks, TraceBuilder, What};
+        let (mode, site) = (Mode::Exclusive, SiteId(1));
+        // Two threads wait for a lock with a name; a second one, and then a third, is waited for so long.
+        let report = |second: u64| {
+            let mut trace = TraceBuilder::new(Clock::nanoseconds());
+            for (name, start, waits) in [(1u64, 0, 1000), (2, 10_000, second)] {
+                let lock = Lock::mutex(name * 4096);
+                for (time, thread, what) in [
+                    (start, 0, What::Acquire { lock, mode, site }),
+                    (start + 1, 1, What::Request { lock, mode, site }),
+                    (start + 1 + waits, 0, What::Release { lock, mode, site }),
+                    (start + 2 + waits, 1, What::Acquired { lock, mode, how: How::OPAQUE }),
+                    (start + 3 + waits, 1, What::Release { lock, mode, site }),
+                ] {
+                    trace.push(Ticks(time), ThreadIndex(thread), what);
+                }
+            }
+            let mut report = baton_report::Profile::of(trace.build()).report;
+            for class in &mut report.classes {
+                class.name = format!("lock {}", class.usage.blocked_ns.0);
+            }
+            report
+        };
+        assert_eq!(only_one(&report(10)), Some("lock 1001"));
+        assert_eq!(only_one(&report(900)), None);
+    }
 
     #[test]
     fn a_range_reads_as_a_sentence() {

@@ -49,7 +49,8 @@ Exit codes: 0 an answer, 1 failed, 2 bad input, 3 cannot tell within the budget,
 Examples:
   baton try ./app --threads 8
   baton try --budget 5m -o profile -- ./app       keep the profile, to look at
-  baton try profile --lock spin-park,adaptive     of a program that was recorded
+  baton try --lock spin-park,adaptive profile     of a program that was recorded
+  baton try --lock cache_lock=mcs,default=glibc profile     another lock for one of its mutexes
   baton try --json ./app | jq -r .run             the command that makes it true
   baton try --against main/profile ./app          a gate: is it slower than the one recorded there?")]
 pub(crate) struct Args {
@@ -59,8 +60,9 @@ pub(crate) struct Args {
     /// How long to measure, at most; recording and prediction come on top.
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = values::duration)]
     budget: Duration,
-    /// Locks to choose from, with commas. Left out: every lock whose waiters sleep.
-    #[arg(long, value_name = "LOCKS", value_delimiter = ',')]
+    /// Locks to choose from, with commas. Left out: every lock whose waiters sleep. Or locks one by one, which are measured in any
+    /// case: NAME=LOCK,…,default=LOCK, with names of the report, as `whatif` takes them. What is not named stays glibc's.
+    #[arg(long, value_name = "LOCKS")]
     lock: Vec<String>,
     /// How many of the most promising ones are measured.
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=20))]
@@ -191,23 +193,19 @@ fn still_wanted() -> Result<(), Interrupted> {
 }
 
 /// The best lock, if any is better.
-fn a_lock(
-    args: &Args,
-    subject: &Subject,
-    chip: &baton_chip::Chip,
-    choices: Vec<baton_replay::run::Choice>,
-) -> anyhow::Result<Answer> {
+fn a_lock(args: &Args, subject: &Subject, chip: &baton_chip::Chip, asked: promising::Asked) -> anyhow::Result<Answer> {
     let report = &subject.profile.report;
-    if report.verdict.most_by_lock < WORTH_A_LOCK {
+    // What was asked for by name is measured, whatever it can win.
+    if report.verdict.most_by_lock < WORTH_A_LOCK && asked.one_by_one.is_empty() {
         // Where others took the CPUs, threads may have met less often than they will; runs by turns hit all alike.
         if report.limits.disturbed.is_none() || report.totals.contended == 0 {
             return Ok(Answer::no_lock_helps(subject));
         }
         ui::note("other programs disturbed the recording, so that it decides nothing: locks are measured");
     }
-    let ranked = promising::promising(&subject.directory, chip, choices, args.most as usize)?;
+    let ranked = promising::promising(&subject.directory, &subject.profile, chip, asked, args.most as usize)?;
     let mut candidates = vec![measure::recorded(&subject.meta)?];
-    candidates.extend(ranked.iter().map(|one| Candidate::replaced(one.choice.clone())));
+    candidates.extend(ranked.iter().map(|one| one.candidate.clone()));
     let (program, command) = measure::again(&subject.meta)?;
     let held = by_turns(&program, &command, &candidates, args.budget)?;
     let measured = Measured::of(&candidates, &ranked, &held);

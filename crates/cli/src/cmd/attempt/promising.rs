@@ -1,11 +1,18 @@
 //! Which locks to measure: those that the replay of the recording takes to be the fastest.
 
+use crate::cmd::measure::runs::Candidate;
+use crate::cmd::named::changes;
+use crate::cmd::named::program::OneByOne;
+use crate::cmd::named::recorded::Recorded;
 use crate::cmd::whatif::choices;
 use crate::ui;
 use baton_chip::Chip;
-use baton_host::launch::choice::{self, Choice};
+use baton_host::launch::choice;
+use baton_replay::change::Change;
+use baton_replay::predict::Predicted;
 use baton_replay::run::Choice as Replayed;
 use baton_replay::{Ask, predict};
+use baton_report::Profile;
 use baton_sync::lock::{LOCKS, Posix};
 use baton_trace::Trace;
 use std::path::Path;
@@ -14,39 +21,66 @@ use std::time::Duration;
 
 /// A lock to measure.
 pub(super) struct Promising {
-    pub(super) choice: Choice,
+    pub(super) candidate: Candidate,
     /// The program's time under it, as predicted; none where nothing could be.
     pub(super) predicted_ns: Option<u64>,
 }
 
+/// What there is to choose from.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asked {
+    /// Locks for all mutexes.
+    pub(super) locks: Vec<Replayed>,
+    /// Locks one by one, which are all measured.
+    pub(super) one_by_one: Vec<String>,
+}
+
 /// The locks to choose from: those asked for, or every one whose waiters sleep in the place of a mutex. One whose waiters only spin
 /// is no advice for a program that may have more threads than CPUs.
-pub(super) fn choices(asked: &[String], chip: &Chip) -> anyhow::Result<Vec<Replayed>> {
-    if !asked.is_empty() {
-        return choices::choose(asked, &[], chip);
+pub(super) fn choices(asked: &[String], chip: &Chip) -> anyhow::Result<Asked> {
+    let (names, one_by_one) = changes::sorted(asked);
+    for text in &one_by_one {
+        // Wrong names of locks are said before anything runs; the program's own names are known once it was recorded.
+        OneByOne::new(text, None, |_| Ok(Vec::new()))?;
     }
     let sleeps = |lock: &&baton_sync::lock::LockInfo| {
         matches!(lock.posix, Posix::Yes) && lock.wait_of_a_mutex(None).is_ok_and(|wait| wait.parks())
     };
-    let names: Vec<String> = LOCKS.iter().filter(sleeps).map(|lock| lock.name.to_owned()).collect();
-    choices::choose(&names, &[], chip)
+    let locks = match (names.is_empty(), one_by_one.is_empty()) {
+        (false, _) => choices::choose(&names, &[], chip)?,
+        (true, false) => Vec::new(),
+        (true, true) => {
+            let names: Vec<String> = LOCKS.iter().filter(sleeps).map(|lock| lock.name.to_owned()).collect();
+            choices::choose(&names, &[], chip)?
+        }
+    };
+    Ok(Asked { locks, one_by_one })
 }
 
-/// The most promising ones, the best first. Where the recording cannot be replayed that is said, and those that let a running
-/// thread pass a sleeping one are measured: they hold up best with more threads than CPUs.
+/// Locks one by one, with the profile's names looked up: for the replay, and for runs.
+fn looked_up(text: &str, chip: &Chip, profile: &Profile) -> anyhow::Result<(Change, Candidate)> {
+    let recorded = Recorded::of(profile);
+    let change = changes::one_by_one(text, chip, &recorded)?;
+    let places = |name: &str| recorded.places(name, &recorded.find(name)?);
+    Ok((change, Candidate::one_by_one(OneByOne::new(text, None, places)?)))
+}
+
+/// The most promising ones, the best first, and all that were asked for one by one. Where the recording cannot be replayed that is
+/// said, and those that let a running thread pass a sleeping one are measured: they hold up best with more threads than CPUs.
 pub(super) fn promising(
     directory: &Path,
+    profile: &Profile,
     chip: &Chip,
-    choices: Vec<Replayed>,
+    asked: Asked,
     most: usize,
 ) -> anyhow::Result<Vec<Promising>> {
-    let ask = Ask {
-        choices: choices.clone(),
-        changes: Vec::new(),
-        networks: Vec::new(),
-        seeds: 1,
-        cpus: None,
-        threads: None,
+    let one_by_one = asked.one_by_one.iter().map(|text| looked_up(text, chip, profile));
+    let (changes, named): (Vec<Change>, Vec<Candidate>) =
+        one_by_one.collect::<anyhow::Result<Vec<_>>>()?.into_iter().unzip();
+    let ask = Ask { choices: asked.locks.clone(), changes, networks: Vec::new(), seeds: 1, cpus: None, threads: None };
+    let here = |replayed: &Replayed| {
+        let choice = choice::check(&replayed.lock, Some(&replayed.wait.to_string())).ok()?;
+        Some(Candidate::replaced(choice))
     };
     let bar = indicatif::ProgressBar::new(baton_replay::predict::runs(&ask));
     // In a thread of its own with a trace of its own, so that Ctrl-C need not wait for it.
@@ -66,25 +100,34 @@ pub(super) fn promising(
         }
     };
     bar.finish_and_clear();
-    let ranked: Vec<(Replayed, Option<u64>)> = match predicted {
+    let locks = asked.locks.iter().map(here);
+    let all = locks.chain(named.iter().cloned().map(Some));
+    let mut ranked: Vec<Promising> = match predicted {
         Ok(prediction) => {
-            let mut rows: Vec<_> = prediction.results.iter().filter(|row| !row.recorded && row.cut_off == 0).collect();
-            rows.sort_by_key(|row| row.time_ns.median);
-            let of = |row: &&baton_replay::predict::Predicted| {
-                let asked = choices.iter().find(|c| c.lock == row.lock && c.wait.to_string() == row.wait)?;
-                Some((asked.clone(), Some(row.time_ns.median)))
+            // The recorded lock's row comes first; the others are in the order asked.
+            let rows = prediction.results.iter().skip(1).zip(all);
+            let bears = |(row, candidate): &(&Predicted, Option<Candidate>)| {
+                row.cut_off == 0 || candidate.as_ref().is_some_and(|candidate| candidate.one_by_one.is_some())
             };
-            rows.iter().filter_map(of).collect()
+            let one = |(row, candidate): (&Predicted, Option<Candidate>)| {
+                let known = row.failed.is_none().then_some(row.time_ns.median);
+                Some(Promising { candidate: candidate?, predicted_ns: known })
+            };
+            rows.filter(bears).filter_map(one).collect()
         }
         Err(error) => {
             ui::warn(format_args!("{error}: nothing is predicted; locks that let running threads pass are measured"));
-            let barges = |choice: &Replayed| LOCKS.iter().any(|lock| lock.name == choice.lock && !lock.fifo);
-            choices.into_iter().filter(barges).map(|choice| (choice, None)).collect()
+            let barges = |lock: &str| LOCKS.iter().any(|info| info.name == lock && !info.fifo);
+            let measured = all.flatten().filter(|one| one.one_by_one.is_some() || barges(one.lock()));
+            measured.map(|candidate| Promising { candidate, predicted_ns: None }).collect()
         }
     };
-    let here = |(replayed, predicted_ns): (Replayed, Option<u64>)| {
-        let choice = choice::check(&replayed.lock, Some(&replayed.wait.to_string())).ok()?;
-        Some(Promising { choice, predicted_ns })
-    };
-    Ok(ranked.into_iter().filter_map(here).take(most).collect())
+    ranked.sort_by_key(|one| one.predicted_ns.unwrap_or(u64::MAX));
+    let mut room = most;
+    ranked.retain(|one| {
+        let keep = one.candidate.one_by_one.is_some() || room > 0;
+        room -= usize::from(keep && one.candidate.one_by_one.is_none());
+        keep
+    });
+    Ok(ranked)
 }

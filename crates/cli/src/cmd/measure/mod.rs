@@ -12,11 +12,12 @@ use crate::error::BadInput;
 use crate::exact;
 use crate::ui;
 use anyhow::Context;
-use baton_host::launch::choice::{self, Choice};
+use baton_host::launch::choice;
 use baton_host::launch::program::Program;
 use baton_host::launch::{library, program};
 use baton_report::format::duration;
 use baton_report::html::{self, Predicted};
+use baton_sync::lock::LOCKS;
 use baton_trace::{Meta, Trace};
 use baton_units::Nanos;
 use predictions::Said;
@@ -135,7 +136,9 @@ pub(super) fn recorded(meta: &Meta) -> Result<Candidate, BadInput> {
 
 /// The best predicted locks that were not recorded, as `lock:wait`.
 fn best(said: &[Said], most: u32) -> Vec<String> {
-    let mut others: Vec<&Said> = said.iter().filter(|s| !s.recorded && s.cut_off == 0).collect();
+    // A row of changed locks (`whatif --split`) is no lock that could be run.
+    let is_lock = |s: &&Said| LOCKS.iter().any(|lock| lock.name == s.lock);
+    let mut others: Vec<&Said> = said.iter().filter(|s| !s.recorded && s.cut_off == 0).filter(is_lock).collect();
     others.sort_by_key(|s| s.time_ns.median);
     others.iter().take(most as usize).map(|s| format!("{}:{}", s.lock, s.wait)).collect()
 }
@@ -215,11 +218,19 @@ fn table(rows: &[Predicted]) -> String {
 
 impl Candidate {
     pub(super) fn lock(&self) -> &str {
-        self.choice.as_ref().map_or("glibc", |c| c.lock.name)
+        match (&self.choice, &self.one_by_one) {
+            (Some(choice), _) => choice.lock.name,
+            (None, Some(one_by_one)) => &one_by_one.text,
+            (None, None) => "glibc",
+        }
     }
 
     pub(super) fn wait(&self) -> String {
-        self.choice.as_ref().map_or("its own".into(), |c: &Choice| c.wait.to_string())
+        match (&self.choice, &self.one_by_one) {
+            (Some(choice), _) => choice.wait.to_string(),
+            (None, Some(_)) => "each its own".into(),
+            (None, None) => "its own".into(),
+        }
     }
 }
 
@@ -237,8 +248,13 @@ mod tests {
 
     #[test]
     fn the_best_are_neither_the_recorded_nor_those_that_collapse() {
-        let all =
-            [said("futex", 1, true, 0), said("mcs", 7, false, 0), said("tas", 2, false, 1), said("clh", 5, false, 0)];
+        let all = [
+            said("futex", 1, true, 0),
+            said("mcs", 7, false, 0),
+            said("tas", 2, false, 1),
+            said("clh", 5, false, 0),
+            said("split hot=4", 3, false, 0),
+        ];
         assert_eq!(best(&all, 1), ["clh:pause"]);
         assert_eq!(best(&all, 9), ["clh:pause", "mcs:pause"]);
     }

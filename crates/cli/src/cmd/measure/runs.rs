@@ -1,5 +1,6 @@
 //! Interleaved runs: by turns, so that what changes on the machine meanwhile hits all alike.
 
+use crate::cmd::named::program::OneByOne;
 use anyhow::{Context, ensure};
 use baton_host::launch::choice::{Choice, KEEP_SPINNING};
 use baton_host::launch::exec::Exec;
@@ -15,9 +16,12 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// A lock to run the program under.
+#[derive(Clone)]
 pub(crate) struct Candidate {
-    /// None: the program as it is, with glibc's.
+    /// One lock for all. None, and none one by one: the program as it is, with glibc's.
     pub(crate) choice: Option<Choice>,
+    /// Locks one by one.
+    pub(crate) one_by_one: Option<OneByOne>,
     /// It is the one that was recorded.
     pub(crate) recorded: bool,
 }
@@ -25,12 +29,21 @@ pub(crate) struct Candidate {
 impl Candidate {
     /// The program as it is, as it was recorded.
     pub(crate) fn bare() -> Candidate {
-        Candidate { choice: None, recorded: true }
+        Candidate { choice: None, one_by_one: None, recorded: true }
     }
 
     /// With its locks replaced.
     pub(crate) fn replaced(choice: Choice) -> Candidate {
-        Candidate { choice: Some(choice), recorded: false }
+        Candidate { choice: Some(choice), ..Candidate::bare() }.not_recorded()
+    }
+
+    /// With locks one by one.
+    pub(crate) fn one_by_one(one_by_one: OneByOne) -> Candidate {
+        Candidate { one_by_one: Some(one_by_one), ..Candidate::bare() }.not_recorded()
+    }
+
+    fn not_recorded(self) -> Candidate {
+        Candidate { recorded: false, ..self }
     }
 }
 
@@ -82,13 +95,16 @@ impl<'a> Turns<'a> {
             // What is measured is what was asked for.
             exec.set(KEEP_SPINNING, "on");
         }
+        if let Some(one_by_one) = &candidate.one_by_one {
+            exec.preload(self.library).set("BATON_LOCK", &one_by_one.variable);
+        }
         let Some((result, time)) = once(exec, limit)? else { return Ok(None) };
         let expected = self.first.get_or_insert_with(|| Result { code: result.code, output: result.output.clone() });
         ensure!(
             *expected == result,
             "under {} the program gave another result (exit code {:?}, {} bytes of output) than at first \
              (exit code {:?}, {} bytes): its times say nothing",
-            candidate.choice.as_ref().map_or("glibc", |c| c.lock.name),
+            candidate.lock(),
             result.code,
             result.output.len(),
             expected.code,

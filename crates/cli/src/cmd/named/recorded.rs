@@ -2,7 +2,7 @@
 
 use super::{Fit, fit};
 use crate::error::BadInput;
-use baton_host::nearest;
+use baton_host::closest_first;
 use baton_replay::change::Life;
 use baton_report::Profile;
 use baton_sync::lock::assign::Place;
@@ -65,10 +65,7 @@ impl Recorded<'_> {
         let report = &self.profile.report;
         let replaced = report.classes.iter().filter(|class| REPLACED.contains(&class.kind.as_str()));
         let names: Vec<&str> = replaced.map(|class| class.name.as_str()).collect();
-        let mut listed: Vec<&str> = nearest(typed, names.iter().copied()).into_iter().collect();
-        listed.extend(
-            names.iter().filter(|name| Some(**name) != listed.first().copied()).take(LISTED).collect::<Vec<_>>(),
-        );
+        let mut listed = closest_first(typed, names.iter().copied());
         listed.truncate(LISTED);
         let more = names.len() - listed.len();
         let more = if more == 0 { String::new() } else { format!(", and {more} more (`baton report` lists them)") };

@@ -1,0 +1,169 @@
+//! Locks by name: in `run`, `whatif` and `try`, on a program with two globals and a mutex on the heap.
+
+use crate::common;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// Two threads take `hot` 3000 times each, `cold` 500 times, and one that `make` initialises 250 times.
+const PROGRAM: &str = r#"
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_mutex_t hot = PTHREAD_MUTEX_INITIALIZER, cold = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t *made;
+static long n;
+__attribute__((noinline)) static void make(void) {
+    made = malloc(sizeof *made);
+    pthread_mutex_init(made, 0); /* made here */
+    n++;
+}
+static void take(pthread_mutex_t *m, int times) {
+    for (int i = 0; i < times; i++) { pthread_mutex_lock(m); n++; pthread_mutex_unlock(m); }
+}
+static void *work(void *x) { take(&hot, 3000); take(&cold, 500); take(made, 250); return x; }
+int main(void) {
+    pthread_t t[2];
+    make();
+    for (int i = 0; i < 2; i++) pthread_create(&t[i], 0, work, 0);
+    for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+    return 0;
+}"#;
+
+/// A folder with the program, `two`, and its recording, `before`.
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("two.c"), PROGRAM).unwrap();
+        let mut cc = Command::new("cc");
+        cc.current_dir(folder.path()).args(["-O1", "-g", "-o", "two", "two.c", "-lpthread"]);
+        assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
+        let out = baton_in(folder.path(), &["profile", "-o", "before", "./two"]);
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        folder
+    });
+    folder.path()
+}
+
+fn baton_in(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(common::installed().join("bin/baton"));
+    command.env("NO_COLOR", "1").env_remove("LD_PRELOAD").env("XDG_DATA_HOME", folder).current_dir(folder);
+    command.args(args).output().unwrap()
+}
+
+fn baton(args: &[&str]) -> Output {
+    baton_in(folder(), args)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The line of the program with this text in it, as `two.c:LINE`.
+fn line(with: &str) -> String {
+    let at = PROGRAM.lines().position(|line| line.contains(with)).unwrap();
+    format!("two.c:{}", at + 1)
+}
+
+#[test]
+fn run_replaces_the_mutexes_that_are_named() {
+    let made = line("made here");
+    for (lock, served, of_glibc) in [
+        ("hot=mcs".to_owned(), 6000, 1500),
+        ("hot=mcs,cold=ticket:futex,default=glibc".to_owned(), 7000, 500),
+        ("make=clh".to_owned(), 500, 7000),
+        (format!("{made}=mcs"), 500, 7000),
+        (format!("from make ({made})=mcs,hot=glibc,default=spin-park"), 1500, 6000),
+    ] {
+        let stats = tempfile::NamedTempFile::new().unwrap();
+        let out = baton(&["run", "--lock", &lock, "--stats", stats.path().to_str().unwrap(), "./two"]);
+        let said = text(&out.stderr);
+        assert!(out.status.success() && !said.contains("warning"), "{lock}: {said}");
+        let line: Value = serde_json::from_slice(&std::fs::read(stats.path()).unwrap()).unwrap();
+        let counts = (line["served"].as_u64(), line["passed_through"]["glibc"].as_u64());
+        assert_eq!(counts, (Some(served), Some(of_glibc)), "{lock}: {line}");
+    }
+}
+
+#[test]
+fn run_tells_names_without_a_mutex_and_refuses_unknown_ones() {
+    let out = baton(&["run", "--lock", "hot=mcs,main=ticket", "./two"]);
+    let said = text(&out.stderr);
+    assert!(
+        out.status.success() && said.contains("no mutex of the program is called main: nothing was replaced"),
+        "{said}"
+    );
+    for (lock, says) in [
+        ("hit=mcs", "`hit`: no global, function or line of this name in"),
+        ("hot=msc", "unknown lock `msc`"),
+        ("hot=mcs:paus", "unknown wait policy `paus`"),
+        ("hot=mcs,hot=clh", "`hot` is named twice"),
+        ("hot=", "expected NAME=LOCK"),
+    ] {
+        let out = baton(&["run", "--lock", lock, "./two"]);
+        assert_eq!(out.status.code(), Some(2), "{lock}: {}", text(&out.stderr));
+        assert!(text(&out.stderr).contains(says), "{lock}: {}", text(&out.stderr));
+    }
+}
+
+#[test]
+fn whatif_has_a_row_for_each_change_and_says_what_it_assumes() {
+    let asked = ["whatif", "before", "--seeds", "1", "--lock", "hot=mcs,default=glibc", "--shrink", "hot=2x,cold=0.5"];
+    let out = baton(&[&asked[..], &["--split", "hot=16", "--rw", "make=90%", "--json"]].concat());
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let said: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let rows: Vec<&str> = said["results"].as_array().unwrap().iter().map(|row| row["lock"].as_str().unwrap()).collect();
+    assert_eq!(rows, ["futex", "hot=mcs", "shrink hot=2x,cold=0.5", "split hot=16", "rw make=90%"]);
+    let acquisitions = said["results"].as_array().unwrap().iter().map(|row| row["acquisitions"].as_u64().unwrap());
+    assert!(acquisitions.clone().all(|n| n == 7500), "{:?}", acquisitions.collect::<Vec<_>>());
+    let notes = said["notes"].to_string();
+    for assumed in [
+        "hot=mcs: all other locks are futex",
+        "what threads do under hot takes 0.5 times as long",
+        "what threads do under cold takes 0.5 times as long",
+        "accesses fall evenly on the 16 parts of hot, and each needs only one part",
+        "90% of the holds of make, drawn by the seed, only read",
+    ] {
+        assert!(notes.contains(assumed), "{assumed}: {notes}");
+    }
+    let table = text(&baton(&asked).stdout);
+    assert!(
+        table.contains("\nshrink hot=2x,cold=0.5  ") && table.contains("note: hot=mcs: all other locks"),
+        "{table}"
+    );
+}
+
+#[test]
+fn whatif_refuses_unknown_names_and_values_that_cannot_be() {
+    for (option, value, says) in [
+        ("--lock", "hto=mcs", "no lock `hto` in the recording; it has `hot`, "),
+        ("--lock", "hot=msc", "unknown lock `msc`"),
+        ("--shrink", "hot", "--shrink hot: expected NAME=a factor from 0 to 100"),
+        ("--shrink", "hot=-1", "expected NAME=a factor from 0 to 100"),
+        ("--split", "hot=1", "expected NAME=a number from 2 to 1024"),
+        ("--rw", "hot=1.5", "expected NAME=a share from 0 to 1"),
+        ("--rw", "nothing=0.5", "no lock `nothing` in the recording; it has "),
+        ("--split", "hot=2,from hot=3", "name the same lock"),
+    ] {
+        let out = baton(&["whatif", "before", option, value]);
+        assert_eq!(out.status.code(), Some(2), "{option} {value}: {}", text(&out.stderr));
+        assert!(text(&out.stderr).contains(says), "{option} {value}: {}", text(&out.stderr));
+    }
+}
+
+#[test]
+fn try_measures_what_it_was_told() {
+    let asked = ["try", "--lock", "hot=spin-park,make=mcs,default=glibc", "--budget", "500ms", "--json", "before"];
+    let out = baton(&asked);
+    // Which one is faster is the machine's affair.
+    assert!(matches!(out.status.code(), Some(0 | 3)), "{}", text(&out.stderr));
+    let answer: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let measured: Vec<&str> =
+        answer["measured"].as_array().unwrap().iter().map(|one| one["lock"].as_str().unwrap()).collect();
+    assert_eq!(measured, ["glibc", "hot=spin-park,make=mcs,default=glibc"], "{answer}");
+    if answer["answer"] == "use" {
+        let run = answer["run"].as_str().unwrap();
+        assert!(run.starts_with("baton run --lock hot=spin-park,make=mcs,default=glibc -- "), "{run}");
+    }
+}
