@@ -265,7 +265,7 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     let kept = Arc::new(compile(trace, chip, Probes::Kept));
     let limit = Cycles(kept.measured.0.saturating_mul(COLLAPSE).max(LEAST_LIMIT));
     let none = Changes::default();
-    let unchanged = [Place { choice: &own, changes: &none, chip }];
+    let unchanged = [Arm { choice: &own, changes: &none, chip }];
     let checked = runs.of(&kept, &unchanged, limit);
     let check = check_of(&kept, chip, &checked);
     drop(kept);
@@ -278,9 +278,8 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     let chips = if networks.is_empty() { std::slice::from_ref(chip) } else { &networks };
     let locks = ask.choices.iter().map(|choice| (choice, &none));
     let changed = ask.changes.iter().map(|change| change.default.as_ref().unwrap_or(&own)).zip(&changes);
-    let places = locks
-        .chain(changed)
-        .flat_map(|(choice, changes)| chips.iter().map(move |chip| Place { choice, changes, chip }));
+    let places =
+        locks.chain(changed).flat_map(|(choice, changes)| chips.iter().map(move |chip| Arm { choice, changes, chip }));
     let rows = runs.of(&program, &places.collect::<Vec<_>>(), limit);
     Ok(AllRan { cpus, check, check_failed: Failed::of(&checked), program, notes, base, rows })
 }
@@ -341,9 +340,9 @@ fn unrecorded(trace: &Trace, chip: &Chip, threads: Option<u32>) -> Result<(Progr
     Ok((program, notes))
 }
 
-/// What the runs of a row have in common.
+/// What a row is of: a lock, changes and a chip.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct Arm<'a> {
     choice: &'a Choice,
     changes: &'a Changes,
     chip: &'a Chip,
@@ -358,9 +357,9 @@ struct Runs<'a> {
 
 impl Runs<'_> {
     /// Runs a program with each lock on its chip, with each seed: the runs of the first lock first.
-    fn of(&self, program: &Arc<Program>, places: &[Place<'_>], limit: Cycles) -> Vec<Result<Ran, RunError>> {
+    fn of(&self, program: &Arc<Program>, places: &[Arm<'_>], limit: Cycles) -> Vec<Result<Ran, RunError>> {
         let each = |&place| self.seeds.clone().map(move |seed| (place, seed));
-        let work: Vec<(Place<'_>, u64)> = places.iter().flat_map(each).collect();
+        let work: Vec<(Arm<'_>, u64)> = places.iter().flat_map(each).collect();
         let ran = work.into_par_iter().map(|(place, seed)| {
             let setup = Setup { choice: place.choice.clone(), seed, cpus: self.cpus, limit: Some(limit) };
             let ran = run_bounded(program, place, setup, limit);
@@ -372,7 +371,7 @@ impl Runs<'_> {
 }
 
 /// A run that is given up early where it does not get on.
-fn run_bounded(program: &Arc<Program>, place: Place<'_>, setup: Setup, limit: Cycles) -> Result<Ran, RunError> {
+fn run_bounded(program: &Arc<Program>, place: Arm<'_>, setup: Setup, limit: Cycles) -> Result<Ran, RunError> {
     let run = |setup| run_changed(program, place.chip, setup, place.changes);
     let first = Setup { limit: Some(Cycles(limit.0 / COLLAPSE * SLOW)), ..setup.clone() };
     let ran = run(&first)?;

@@ -86,6 +86,54 @@ fn run_replaces_the_mutexes_that_are_named() {
     }
 }
 
+/// Two threads call `Cache::get`, into which the compiler puts the standard library's lock, 1000 times each, and lock a mutex of a
+/// namespace without a name 300 times.
+const CXX: &str = r#"
+#include <mutex>
+#include <thread>
+namespace { std::mutex quiet; long n; }
+struct Cache {
+    std::mutex lock;
+    long hits = 0;
+    void get() {
+        std::lock_guard<std::mutex> guard(lock); // taken here
+        hits++;
+    }
+};
+static void work(Cache *cache) {
+    for (int i = 0; i < 1000; i++) cache->get();
+    for (int i = 0; i < 300; i++) { std::lock_guard<std::mutex> guard(quiet); n++; }
+}
+int main() {
+    Cache *cache = new Cache;
+    std::thread a(work, cache), b(work, cache);
+    a.join();
+    b.join();
+}"#;
+
+#[test]
+fn run_finds_what_the_compiler_has_put_into_other_functions() {
+    if !baton_needs::has("c++", "run_finds_what_the_compiler_has_put_into_other_functions") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("cache.cpp"), CXX).unwrap();
+    let mut compiler = Command::new("c++");
+    compiler.current_dir(folder.path()).args(["-std=c++17", "-O2", "-g", "-o", "cache", "cache.cpp", "-lpthread"]);
+    assert!(compiler.status().unwrap().success());
+    let taken = CXX.lines().position(|line| line.contains("taken here")).unwrap() + 1;
+    for (name, served) in
+        [(format!("cache.cpp:{taken}"), 2000), ("Cache::get".into(), 2000), ("get".into(), 2000), ("quiet".into(), 600)]
+    {
+        let lock = format!("{name}=mcs");
+        let out = baton_in(folder.path(), &["run", "--lock", &lock, "--stats", "stats", "./cache"]);
+        assert!(out.status.success(), "{lock}: {}", text(&out.stderr));
+        let stats = std::fs::read_to_string(folder.path().join("stats")).unwrap();
+        let line: Value = serde_json::from_str(stats.lines().last().unwrap()).unwrap();
+        assert_eq!(line["served"].as_u64(), Some(served), "{lock}: {line}");
+    }
+}
+
 #[test]
 fn run_tells_names_without_a_mutex_and_refuses_unknown_ones() {
     let out = baton(&["run", "--lock", "hot=mcs,main=ticket", "./two"]);
@@ -144,12 +192,15 @@ fn whatif_refuses_unknown_names_and_values_that_cannot_be() {
         ("--split", "hot=1", "expected NAME=a number from 2 to 1024"),
         ("--rw", "hot=1.5", "expected NAME=a share from 0 to 1"),
         ("--rw", "nothing=0.5", "no lock `nothing` in the recording; it has "),
-        ("--split", "hot=2,from hot=3", "name the same lock"),
+        ("--split", "hot=2,hot=3", "name the same lock"),
     ] {
         let out = baton(&["whatif", "before", option, value]);
         assert_eq!(out.status.code(), Some(2), "{option} {value}: {}", text(&out.stderr));
         assert!(text(&out.stderr).contains(says), "{option} {value}: {}", text(&out.stderr));
     }
+    let out = baton(&["whatif", "before", "--split", "hot=2", "--wait", "spin"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("--lock cache_lock=mcs:futex"), "{}", text(&out.stderr));
 }
 
 #[test]

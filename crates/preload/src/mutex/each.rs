@@ -14,7 +14,7 @@ use crate::capture::{Probe, Quiet};
 use crate::config::{Each, Served};
 use crate::lookup::found::{self, Loaded};
 use crate::message;
-use baton_sync::lock::assign::Place;
+use baton_sync::lock::assign::ObjectRange;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 use libc::{clockid_t, timespec};
@@ -37,7 +37,7 @@ const GLIBC: usize = 1;
 
 /// A place, and how many mutexes it has settled.
 struct Asked {
-    place: Place,
+    place: ObjectRange,
     number: usize,
     mutexes: AtomicU64,
 }
@@ -96,7 +96,7 @@ pub fn start<P: Probe>(each: &Each, ways: fn(Served) -> Ways) -> Ways {
 }
 
 /// The places that were asked for, each with the number of mutexes that it has settled.
-pub fn settled() -> impl Iterator<Item = (&'static Place, u64)> {
+pub fn settled() -> impl Iterator<Item = (&'static ObjectRange, u64)> {
     let asked = choices().map_or(&[][..], |choices| &choices.asked);
     asked.iter().map(|asked| (&asked.place, asked.mutexes.load(Relaxed)))
 }
@@ -165,7 +165,7 @@ impl Choices {
         })
     }
 
-    fn lies_in(&self, loaded: &Loaded, address: u64, place: &Place) -> bool {
+    fn lies_in(&self, loaded: &Loaded, address: u64, place: &ObjectRange) -> bool {
         // SAFETY: the program is calling from the object, or has a mutex in it.
         let path = unsafe { loaded.path() };
         let module = if path.is_empty() { &self.program } else { last_part(path) };

@@ -80,24 +80,24 @@ fn one(part: &str) -> Result<Part, String> {
 
 /// A stretch of a loaded object file, in the file's own addresses: of its data, where mutexes lie, or of its code, which calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ObjectRange {
     /// The last part of the file's path.
     pub module: String,
     /// The stretch.
     pub range: Range<u64>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ObjectRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}+{:#x}-{:#x}", self.module, self.range.start, self.range.end)
     }
 }
 
-impl FromStr for Place {
+impl FromStr for ObjectRange {
     type Err = String;
 
     /// `app+0x4040-0x4068`, or `app+0x4040` for one byte.
-    fn from_str(text: &str) -> Result<Place, String> {
+    fn from_str(text: &str) -> Result<ObjectRange, String> {
         let bad =
             || format!("`{text}` is no place of an object file; expected FILE+0xSTART-0xEND, as in app+0x4040-0x4068");
         let number = |text: &str| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok();
@@ -109,7 +109,7 @@ impl FromStr for Place {
         if module.is_empty() || end <= start {
             return Err(bad());
         }
-        Ok(Place { module: module.to_owned(), range: start..end })
+        Ok(ObjectRange { module: module.to_owned(), range: start..end })
     }
 }
 
@@ -152,12 +152,12 @@ mod tests {
 
     #[test]
     fn a_place_is_written_as_it_is_read() {
-        let place: Place = "libstdc++.so.6+0x10-0x20".parse().unwrap();
+        let place: ObjectRange = "libstdc++.so.6+0x10-0x20".parse().unwrap();
         assert_eq!((place.module.as_str(), place.range.clone()), ("libstdc++.so.6", 0x10..0x20));
         assert_eq!(place.to_string(), "libstdc++.so.6+0x10-0x20");
-        assert_eq!("app+0xff".parse::<Place>().unwrap().range, 0xff..0x100);
+        assert_eq!("app+0xff".parse::<ObjectRange>().unwrap().range, 0xff..0x100);
         for bad in ["app", "app+10", "app+0x20-0x20", "+0x10", "app+0x20-0x10", "app+0xg"] {
-            assert!(bad.parse::<Place>().unwrap_err().contains("0xSTART-0xEND"), "{bad}");
+            assert!(bad.parse::<ObjectRange>().unwrap_err().contains("0xSTART-0xEND"), "{bad}");
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::error::BadInput;
 use baton_host::launch::choice::{self, Choice};
 use baton_host::launch::program::Program;
 use baton_report::symbols;
-use baton_sync::lock::assign::{self, DEFAULT, Place};
+use baton_sync::lock::assign::{self, DEFAULT, ObjectRange};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -27,7 +27,7 @@ impl OneByOne {
     pub(in crate::cmd) fn new(
         text: &str,
         wait: Option<&str>,
-        mut places: impl FnMut(&str) -> Result<Vec<Place>, BadInput>,
+        mut places: impl FnMut(&str) -> Result<Vec<ObjectRange>, BadInput>,
     ) -> Result<OneByOne, BadInput> {
         let parts = assign::parse(text).map_err(|error| BadInput::new(format!("--lock {error}")))?;
         let (mut choices, mut variable, mut names) = (Vec::new(), Vec::new(), Vec::new());
@@ -66,7 +66,7 @@ impl OneByOne {
                 return Ok(found);
             }
             let libraries = files.get_or_insert_with(|| libraries(&program.image));
-            let found: Vec<Place> = libraries.iter().flat_map(|file| find(file, name)).collect();
+            let found: Vec<ObjectRange> = libraries.iter().flat_map(|file| find(file, name)).collect();
             if found.is_empty() { Err(unknown(name, program)) } else { Ok(found) }
         })
     }
@@ -81,7 +81,7 @@ fn unknown(name: &str, program: &Program) -> BadInput {
 }
 
 /// The places of a file that a name stands for: those that it fits whole, else those that it is a part of.
-fn find(file: &Path, name: &str) -> Vec<Place> {
+fn find(file: &Path, name: &str) -> Vec<ObjectRange> {
     let Some(module) = file.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
     let fits = |best| symbols::find(file, |known| fit(name, known).is_some_and(|fit| fit >= best));
     let (_, line) = super::place(name);
@@ -90,7 +90,7 @@ fn find(file: &Path, name: &str) -> Vec<Place> {
         Some(line) => symbols::find(file, |known| known == line),
         None => Some(fits(Fit::Whole)).filter(|found| !found.is_empty()).unwrap_or_else(|| fits(Fit::Part)),
     };
-    ranges.into_iter().map(|range| Place { module: module.to_owned(), range }).collect()
+    ranges.into_iter().map(|range| ObjectRange { module: module.to_owned(), range }).collect()
 }
 
 /// The libraries that the loader brings with a program, as it tells itself.
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_name_becomes_its_places_and_keeps_its_lock() {
-        let place = |start: u64| Place { module: "app".into(), range: start..start + 1 };
+        let place = |start: u64| ObjectRange { module: "app".into(), range: start..start + 1 };
         let found = OneByOne::new("a=mcs,b=glibc,default=ticket", Some("spin-park"), |name| {
             Ok(if name == "a" { vec![place(1), place(2)] } else { vec![place(3)] })
         });

@@ -5,7 +5,7 @@ use crate::error::BadInput;
 use baton_host::closest_first;
 use baton_replay::change::Life;
 use baton_report::Profile;
-use baton_sync::lock::assign::Place;
+use baton_sync::lock::assign::ObjectRange;
 use baton_trace::{Address, ProcessIndex, SiteId, Ticks};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -92,10 +92,10 @@ impl Recorded<'_> {
 
     /// Where a later run finds the locks that a name stands for: their own places, the calls that initialise them, or those that
     /// take them and no others.
-    pub(in crate::cmd) fn places(&self, typed: &str, locks: &[usize]) -> Result<Vec<Place>, BadInput> {
+    pub(in crate::cmd) fn places(&self, typed: &str, locks: &[usize]) -> Result<Vec<ObjectRange>, BadInput> {
         let (trace, all) = (&self.profile.trace, &self.profile.analysis.locks);
         let mine: BTreeSet<usize> = locks.iter().copied().collect();
-        let mut places: Vec<Place> = Vec::new();
+        let mut places: Vec<ObjectRange> = Vec::new();
         let mut taken: BTreeSet<(ProcessIndex, Address, Ticks)> = BTreeSet::new();
         for lock in locks {
             let object = &all[*lock].object;
@@ -139,17 +139,17 @@ impl Recorded<'_> {
     }
 
     /// A call site's innermost call.
-    fn call(&self, process: ProcessIndex, site: SiteId) -> Option<Place> {
+    fn call(&self, process: ProcessIndex, site: SiteId) -> Option<ObjectRange> {
         let trace = &self.profile.trace;
         let at = *trace.site(process, site).first()?;
         self.place(process, at.wrapping_sub(1), 1, trace.site_time(process, site))
     }
 
     /// So many bytes of an object file, from an address on that it had at a time.
-    fn place(&self, process: ProcessIndex, address: Address, bytes: u64, time: Ticks) -> Option<Place> {
+    fn place(&self, process: ProcessIndex, address: Address, bytes: u64, time: Ticks) -> Option<ObjectRange> {
         let module = self.profile.trace.module(process, address, time)?;
         let start = address.wrapping_sub(module.bias);
         let name = Path::new(&module.path).file_name()?.to_str()?.to_owned();
-        Some(Place { module: name, range: start..start.saturating_add(bytes) })
+        Some(ObjectRange { module: name, range: start..start.saturating_add(bytes) })
     }
 }

@@ -109,6 +109,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let (names, one_by_one) = changes::sorted(&args.lock);
     // Where some locks are changed, the others are no answer to what was asked.
     let only_changes = names.is_empty() && !(one_by_one.is_empty() && args.changes.is_empty());
+    if only_changes && !args.wait.is_empty() {
+        let message = "--wait is for locks that serve all mutexes, and none is asked for";
+        return Err(BadInput::new(message).hint("a named one has its own: --lock cache_lock=mcs:futex").into());
+    }
     let choices = if only_changes { Vec::new() } else { choices::choose(&names, &args.wait, &chip)? };
     if let Some(cpus) = args.cpus.filter(|&cpus| cpus > chip.cpus()) {
         let has = chip.cpus();
