@@ -81,6 +81,8 @@ counters! {
         requests: Requests,
         /// Requests that threads called back, and got back: from its port, or from itself.
         cancelled: Requests,
+        /// Requests that were answered to threads which had been killed.
+        dropped: Requests,
         /// Cycles that requests stood in its port, or on its own wires before that, all together.
         waited: Cycles,
         /// Cycles that requests were kept waiting for want of room, all together.
@@ -241,6 +243,20 @@ impl Devices {
     /// What the thread called back is with it again, or answered.
     pub(crate) fn begin_anew(&mut self, thread: ThreadId) {
         self.all.iter_mut().for_each(|at| at.entry.begin_anew(thread));
+    }
+
+    /// The thread was killed: what it issued and did not send, and answers that it has not taken, are dropped.
+    pub(crate) fn drop_of(&mut self, thread: ThreadId) {
+        for id in self.packets.of(thread) {
+            let Packet { device, place, wanted, .. } = *self.packets.get(id);
+            match place {
+                PacketAt::Here => self.all[device as usize].counts.dropped += u64::from(wanted),
+                PacketAt::Waiting => {}
+                // Cancels are under way still; each forgets itself.
+                _ => continue,
+            }
+            self.packets.forget(id);
+        }
     }
 
     fn depart(&mut self, packet: u32, to_core: bool, now: u64) {

@@ -1,6 +1,8 @@
 //! Requests to devices leave the store buffer: each when all older stores of its thread are written, and its entry is free when its
 //! answer is here.
 
+use crate::base::event::Event;
+use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
 use crate::core::pipeline::Stall;
 use crate::engine::current::{operate, with};
@@ -67,10 +69,28 @@ impl Engine {
         if thread.state != State::Cancelling || thread.pipeline.buffer.under_way() != 0 {
             return;
         }
+        let dying = thread.os.dying;
         if let Some(devices) = &mut self.devices {
             devices.begin_anew(id);
         }
-        self.stand_aside(id, Reason::Device);
+        if dying {
+            self.threads[id as usize].state = State::Running;
+            self.queue.put(Event::thread(id), self.now, Rank::Next);
+        } else {
+            self.stand_aside(id, Reason::Device);
+        }
+    }
+
+    /// The thread was killed, and none of its requests is under way: those that are left never leave, and answers that came are
+    /// dropped.
+    pub(crate) fn drop_requests(&mut self, id: ThreadId) {
+        let Some(devices) = &mut self.devices else { return };
+        devices.drop_of(id);
+        let blocked = self.is_blocked(id);
+        self.threads[id as usize].pipeline.buffer.forget_requests();
+        if blocked {
+            self.ask(id);
+        }
     }
 
     /// The thread ends: its requests go on without it.

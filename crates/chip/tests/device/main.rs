@@ -4,6 +4,7 @@
 mod common;
 
 mod interrupts;
+mod kill;
 mod kinds;
 mod order;
 mod port;
