@@ -36,9 +36,14 @@ impl Engine {
     /// The answer to a thread's request is here: its entry is free.
     pub(crate) fn request_answered(&mut self, id: ThreadId, packet: u32) {
         self.charge_before_leaving(id);
-        let blocked = self.is_blocked(id);
-        if self.threads[id as usize].pipeline.buffer.answered(packet) && blocked && !self.is_blocked(id) {
-            self.ask(id);
+        let buffer = &mut self.threads[id as usize].pipeline.buffer;
+        if buffer.stores() == 0 {
+            buffer.answered(packet);
+        } else {
+            let blocked = self.is_blocked(id);
+            if self.threads[id as usize].pipeline.buffer.answered(packet) && blocked && !self.is_blocked(id) {
+                self.ask(id);
+            }
         }
         self.look_at_stall(id);
         self.look_at_cancelling(id);
@@ -121,7 +126,9 @@ pub(crate) fn issue(device: u32, request: Request, reason: Reason) -> u32 {
     room();
     operate(reason, |engine| engine.after(1));
     let most = with(|engine| engine.devices.as_ref().map_or(1, |devices| devices.config.outstanding as usize));
-    stall(Stall::Requests(most));
+    if with(|engine| engine.threads[engine.running as usize].pipeline.buffer.requests()) >= most {
+        stall(Stall::Requests(most));
+    }
     with(|engine| {
         let id = engine.running;
         let Some(devices) = &mut engine.devices else { unreachable!("a device of a chip without devices") };

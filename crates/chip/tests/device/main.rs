@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod allocations;
 mod interrupts;
 mod kill;
 mod kinds;
