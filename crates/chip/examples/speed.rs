@@ -1,9 +1,10 @@
-//! How fast the engine is: threads, each on a core of its own, contend for one lock. Prints guest operations and host
-//! time. `scripts/chip-instructions.sh` counts its instructions.
+//! How fast the engine is: threads, each on a core of its own, contend for one lock, or (`mailbox`) put letters into boxes of their own
+//! and take them out. Prints guest operations and host time. `scripts/chip-instructions.sh` counts its instructions.
 //!
 //! `cargo run --release -p baton-chip --example speed -- CHIP LOCK WAIT THREADS ITERATIONS [KEY=VALUE…]`
 #![expect(clippy::disallowed_types, reason = "the speed of the host is what is measured")]
 
+use baton_chip::device::mailbox;
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
 use baton_machine::{Machine, Owned, Wait, units::Cycles};
 use baton_sync::lock::{RawLock, mcs::Mcs, spin_park::SpinPark, tas::Tas};
@@ -36,6 +37,21 @@ fn contend<L: RawLock<Simulated> + 'static>(
     Ok(())
 }
 
+/// Every thread has a box of the chip's mailbox, and puts a letter in and takes it out so many times: two requests, each with its answer.
+fn letters(simulation: &mut Simulation, threads: u64, iterations: u64) -> Result<(), Failed> {
+    for _ in 0..threads {
+        simulation.spawn(Spawn::default(), move || {
+            let Some(device) = Simulated::device(0) else { return };
+            let own = device.call(mailbox::OPEN, [1, 0]).value;
+            for letter in 0..iterations {
+                device.request(mailbox::SEND, [own, letter]).wait();
+                device.request(mailbox::RECEIVE, [own, 0]).wait();
+            }
+        })?;
+    }
+    Ok(())
+}
+
 fn main() -> Result<(), Failed> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [chip, lock, wait, threads, iterations, settings @ ..] = &arguments[..] else {
@@ -48,7 +64,8 @@ fn main() -> Result<(), Failed> {
         "mcs" => contend::<Mcs<Simulated>>(&mut simulation, wait, threads, iterations)?,
         "tas" => contend::<Tas<Simulated>>(&mut simulation, wait, threads, iterations)?,
         "spin-park" => contend::<SpinPark<Simulated>>(&mut simulation, wait, threads, iterations)?,
-        other => return Err(format!("{other}: expected mcs, tas or spin-park").into()),
+        "mailbox" => letters(&mut simulation, threads, iterations)?,
+        other => return Err(format!("{other}: expected mcs, tas, spin-park or mailbox").into()),
     }
     let start = Instant::now();
     let outcome = simulation.run()?;

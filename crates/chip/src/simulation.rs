@@ -313,7 +313,14 @@ impl Simulation {
         let routine = self.routines.borrow().all[id as usize];
         let Some(mut routine) = routine else { unreachable!("thread {id} ended and is resumed") };
         // SAFETY: boxed and leaked when it was created, freed below when it has returned; only we run it.
-        let ended = matches!(unsafe { routine.as_mut() }.resume(()), CoroutineResult::Return(()));
+        let returned = matches!(unsafe { routine.as_mut() }.resume(()), CoroutineResult::Return(()));
+        let killed = !returned && with(|engine| engine.threads[id as usize].os.dead);
+        if killed {
+            // SAFETY: the guest is suspended for good: its frames are forgotten, as if it had never returned, and nothing refers to
+            // them: its waits, its stores and its requests are over. What they own is leaked.
+            unsafe { routine.as_mut().force_reset() };
+        }
+        let ended = returned || killed;
         if ended {
             with(|engine| {
                 engine.exited(id);

@@ -26,7 +26,10 @@ impl Ratio {
         if self == Ratio::ONE {
             return cycle;
         }
-        (u128::from(cycle) * u128::from(self.den)).div_ceil(u128::from(self.num)) as u64
+        match cycle.checked_mul(self.den) {
+            Some(exact) => exact.div_ceil(self.num),
+            None => (u128::from(cycle) * u128::from(self.den)).div_ceil(u128::from(self.num)) as u64,
+        }
     }
 
     /// The first edge that is at or after `time`, by its number.
@@ -35,7 +38,10 @@ impl Ratio {
         match time.checked_sub(1) {
             _ if self == Ratio::ONE => time,
             None => 0,
-            Some(before) => (u128::from(before) * u128::from(self.num) / u128::from(self.den)) as u64 + 1,
+            Some(before) => match before.checked_mul(self.num) {
+                Some(exact) => exact / self.den + 1,
+                None => (u128::from(before) * u128::from(self.num) / u128::from(self.den)) as u64 + 1,
+            },
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The devices of a simulation: packets under way to them and from them, and the edges of their clocks.
 
+use super::agenda::{Agenda, DeviceEvent};
 use super::entry::{Entry, Holds, Standing};
 use super::packet::{Packet, PacketAt, Packets};
 use crate::base::counter::counters;
@@ -10,19 +11,7 @@ use crate::config::device::{Attachment, Devices as Config};
 use crate::peripheral::Device;
 use crate::peripheral::port::{Answer, Cancelled, Effect, Hold, Port, Request, Taken};
 use baton_units::Hertz;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
-
-/// What happens at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum DeviceEvent {
-    /// A packet's time on its wires is over.
-    Arrives(u32),
-    /// A device has an edge.
-    Edge(u32, u64),
-    /// An answer leaves its device.
-    Leaves(u32),
-}
+use std::collections::VecDeque;
 
 /// What the engine is to do after a device, or a packet, has done something.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +70,8 @@ counters! {
         requests: Requests,
         /// Requests that threads called back, and got back: from its port, or from itself.
         cancelled: Requests,
+        /// Requests that were answered to threads which had been killed.
+        dropped: Requests,
         /// Cycles that requests stood in its port, or on its own wires before that, all together.
         waited: Cycles,
         /// Cycles that requests were kept waiting for want of room, all together.
@@ -121,9 +112,7 @@ pub(crate) struct Devices {
     cpus: u32,
     all: Vec<Attached>,
     packets: Packets,
-    /// By time, then in the order in which they were put in.
-    events: BinaryHeap<Reverse<(u64, u64, DeviceEvent)>>,
-    sequence: u64,
+    events: Agenda,
     effects: Vec<Effect>,
     /// What the engine is to do, in this order.
     pub(crate) out: VecDeque<Consequence>,
@@ -146,8 +135,7 @@ impl Devices {
             cpus,
             all: Vec::new(),
             packets: Packets::default(),
-            events: BinaryHeap::new(),
-            sequence: 0,
+            events: Agenda::EMPTY,
             effects: Vec::new(),
             out: VecDeque::new(),
             waiting: vec![Vec::new(); count],
@@ -174,18 +162,12 @@ impl Devices {
 
     /// When something happens next.
     pub(crate) fn next(&self) -> u64 {
-        self.events.peek().map_or(u64::MAX, |Reverse((at, ..))| *at)
+        self.events.next()
     }
 
     /// What happens now, one thing after the other; `None`: nothing more.
     pub(crate) fn pop(&mut self, now: u64) -> Option<DeviceEvent> {
-        self.events.peek().filter(|Reverse((at, ..))| *at <= now)?;
-        self.events.pop().map(|Reverse((_, _, event))| event)
-    }
-
-    fn put(&mut self, at: u64, event: DeviceEvent) {
-        self.sequence += 1;
-        self.events.push(Reverse((at, self.sequence, event)));
+        self.events.pop(now)
     }
 
     pub(crate) fn packet(&self, id: u32) -> &Packet {
@@ -243,9 +225,23 @@ impl Devices {
         self.all.iter_mut().for_each(|at| at.entry.begin_anew(thread));
     }
 
+    /// The thread was killed: what it issued and did not send, and answers that it has not taken, are dropped.
+    pub(crate) fn drop_of(&mut self, thread: ThreadId) {
+        for id in self.packets.of(thread) {
+            let Packet { device, place, wanted, .. } = *self.packets.get(id);
+            match place {
+                PacketAt::Here => self.all[device as usize].counts.dropped += u64::from(wanted),
+                PacketAt::Waiting => {}
+                // Cancels are under way still; each forgets itself.
+                _ => continue,
+            }
+            self.packets.forget(id);
+        }
+    }
+
     fn depart(&mut self, packet: u32, to_core: bool, now: u64) {
         match self.of_one(self.packets.get(packet).device).way {
-            Some(way) => self.put(now + way.0, DeviceEvent::Arrives(packet)),
+            Some(way) => self.events.put(now + way.0, DeviceEvent::Arrives(packet)),
             None => self.out.push_back(Consequence::Carry { packet, to_core }),
         }
     }
@@ -297,7 +293,7 @@ impl Devices {
         if cycle < at.next {
             at.next = cycle;
             let time = at.ratio.edge(cycle);
-            self.put(time, DeviceEvent::Edge(device, cycle));
+            self.events.put(time, DeviceEvent::Edge(device, cycle));
         }
     }
 
@@ -406,7 +402,7 @@ impl Devices {
                 self.answers += 1;
                 self.all[device as usize].counts.ends_hold(packet, now);
                 let time = self.all[device as usize].ratio.edge(at);
-                self.put(time, DeviceEvent::Leaves(id));
+                self.events.put(time, DeviceEvent::Leaves(id));
             }
             Effect::Hold { packet, why } => {
                 self.packets.get_mut(packet).held.get_or_insert((why, now, u64::MAX));

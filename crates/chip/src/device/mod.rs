@@ -11,8 +11,10 @@
 //! | --- | --- |
 //! | `entry` | the way into a device: places, and requests that wait for one |
 //! | `packet` | requests with their answers, and interrupts, while they are under way |
+//! | `agenda` | what happens when |
 //! | `attached` | what happens to packets, and the devices' clocks |
 
+pub(crate) mod agenda;
 pub(crate) mod attached;
 mod entry;
 pub(crate) mod packet;

@@ -1,6 +1,6 @@
 //! Packets under way between cores and devices: a slab of them, so that a ticket is a number.
 
-use crate::base::thread::ThreadId;
+use crate::base::thread::{OUTSIDE, ThreadId};
 use crate::peripheral::port::{Answer, Hold, Request};
 
 /// Where a packet is.
@@ -45,7 +45,7 @@ pub(crate) struct Packet {
 impl Packet {
     /// A device's interrupt of a CPU: of no thread.
     pub(super) fn interrupt(device: u32, cpu: u32) -> Packet {
-        Packet::without_answer(device, 0, cpu, PacketAt::Interrupt)
+        Packet::without_answer(device, OUTSIDE, cpu, PacketAt::Interrupt)
     }
 
     /// A packet that is no request.
@@ -100,12 +100,18 @@ impl Packets {
         mine
     }
 
+    /// Packets of a thread.
+    pub(super) fn of(&self, thread: ThreadId) -> Vec<u32> {
+        (0..).zip(&self.all).filter(|(_, packet)| packet.thread == thread).map(|(id, _)| id).collect()
+    }
+
     pub(super) fn get_mut(&mut self, id: u32) -> &mut Packet {
         &mut self.all[id as usize]
     }
 
     /// The packet has served its purpose; its number is another's next.
     pub(super) fn forget(&mut self, id: u32) {
+        self.all[id as usize].thread = OUTSIDE;
         self.free.push(id);
     }
 }

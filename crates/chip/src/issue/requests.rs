@@ -1,6 +1,8 @@
 //! Requests to devices leave the store buffer: each when all older stores of its thread are written, and its entry is free when its
 //! answer is here.
 
+use crate::base::event::Event;
+use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
 use crate::core::pipeline::Stall;
 use crate::engine::current::{operate, with};
@@ -34,9 +36,14 @@ impl Engine {
     /// The answer to a thread's request is here: its entry is free.
     pub(crate) fn request_answered(&mut self, id: ThreadId, packet: u32) {
         self.charge_before_leaving(id);
-        let blocked = self.is_blocked(id);
-        if self.threads[id as usize].pipeline.buffer.answered(packet) && blocked && !self.is_blocked(id) {
-            self.ask(id);
+        let buffer = &mut self.threads[id as usize].pipeline.buffer;
+        if buffer.stores() == 0 {
+            buffer.answered(packet);
+        } else {
+            let blocked = self.is_blocked(id);
+            if self.threads[id as usize].pipeline.buffer.answered(packet) && blocked && !self.is_blocked(id) {
+                self.ask(id);
+            }
         }
         self.look_at_stall(id);
         self.look_at_cancelling(id);
@@ -67,10 +74,28 @@ impl Engine {
         if thread.state != State::Cancelling || thread.pipeline.buffer.under_way() != 0 {
             return;
         }
+        let dying = thread.os.dying;
         if let Some(devices) = &mut self.devices {
             devices.begin_anew(id);
         }
-        self.stand_aside(id, Reason::Device);
+        if dying {
+            self.threads[id as usize].state = State::Running;
+            self.queue.put(Event::thread(id), self.now, Rank::Next);
+        } else {
+            self.stand_aside(id, Reason::Device);
+        }
+    }
+
+    /// The thread was killed, and none of its requests is under way: those that are left never leave, and answers that came are
+    /// dropped.
+    pub(crate) fn drop_requests(&mut self, id: ThreadId) {
+        let Some(devices) = &mut self.devices else { return };
+        devices.drop_of(id);
+        let blocked = self.is_blocked(id);
+        self.threads[id as usize].pipeline.buffer.forget_requests();
+        if blocked {
+            self.ask(id);
+        }
     }
 
     /// The thread ends: its requests go on without it.
@@ -101,7 +126,9 @@ pub(crate) fn issue(device: u32, request: Request, reason: Reason) -> u32 {
     room();
     operate(reason, |engine| engine.after(1));
     let most = with(|engine| engine.devices.as_ref().map_or(1, |devices| devices.config.outstanding as usize));
-    stall(Stall::Requests(most));
+    if with(|engine| engine.threads[engine.running as usize].pipeline.buffer.requests()) >= most {
+        stall(Stall::Requests(most));
+    }
     with(|engine| {
         let id = engine.running;
         let Some(devices) = &mut engine.devices else { unreachable!("a device of a chip without devices") };

@@ -2,7 +2,8 @@
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
-use crate::device::attached::{Consequence, DeviceEvent};
+use crate::device::agenda::DeviceEvent;
+use crate::device::attached::Consequence;
 use crate::device::packet::{Packet, PacketAt};
 use crate::engine::state::{Engine, Step};
 use crate::engine::thread::State;

@@ -7,6 +7,7 @@
 //! | [`birth`] | a thread is born |
 //! | [`apps`] | applications start, end and start again |
 //! | [`online`] | cores switched off and on, and affinity that changes |
+//! | [`kill`] | threads that are killed |
 //! | [`interrupt`] | ticks, and calls from CPU to CPU |
 //! | [`handler`] | what their handlers do in memory |
 //! | [`device`] | events of devices, answers that come, interrupts of devices |
@@ -21,5 +22,6 @@ pub(crate) mod futex;
 pub(crate) mod handler;
 pub(crate) mod hang;
 pub(crate) mod interrupt;
+pub(crate) mod kill;
 pub(crate) mod online;
 pub(crate) mod run;

@@ -293,6 +293,11 @@ impl Engine {
             self.queue.put(Event::timeout(id), deadline.max(now), Rank::Next);
         }
         self.app_can_run(id, false);
+        let killed = self.threads[id as usize].os.killed;
         self.leave(cpu, id, |policy, now, out| policy.block(now, sched::ThreadId(id), out));
+        if killed {
+            // It was on its way here when it was killed.
+            self.end_sleep(id);
+        }
     }
 }

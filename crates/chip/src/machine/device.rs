@@ -10,6 +10,7 @@ use crate::engine::reason::Reason;
 use crate::engine::waiting::Waited;
 use crate::issue::requests::issue;
 use crate::issue::stall::stall;
+use crate::kernel::kill::end_if_killed;
 use crate::machine::kernel::kernel;
 use crate::peripheral::port::{Answer, Request};
 use baton_machine::device::{self as verbs, Devices, Payload, Protocol, Words};
@@ -87,6 +88,7 @@ impl Device {
         });
         if sleeps {
             suspend();
+            end_if_killed();
         }
     }
 

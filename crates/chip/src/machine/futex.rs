@@ -2,6 +2,8 @@
 
 use super::cell::SimulatedAtomic;
 use crate::engine::current::with;
+use crate::issue::drain::drain;
+use crate::kernel::kill::shielded;
 use crate::machine::futex_kernel::SimulatedKernel;
 use crate::machine::kernel::kernel;
 use crate::os::futex::protocol;
@@ -23,6 +25,17 @@ pub fn requeue<T: Word>(
     more: u32,
 ) -> Option<(u32, u32)> {
     super::guest::assert_guest("requeue");
+    drain();
+    shielded(|| requeue_shielded(from, value, to, n, more))
+}
+
+fn requeue_shielded<T: Word>(
+    from: &SimulatedAtomic<T>,
+    value: T,
+    to: &SimulatedAtomic<T>,
+    n: u32,
+    more: u32,
+) -> Option<(u32, u32)> {
     if with(|engine| engine.os.layout.in_memory()) {
         return protocol::requeue(&SimulatedKernel::new(), from, value, to, n, more);
     }
@@ -42,9 +55,12 @@ pub fn requeue<T: Word>(
 /// Outside of guest code.
 pub fn wake_moved<T: Word>(cell: &SimulatedAtomic<T>, n: u32) -> u32 {
     super::guest::assert_guest("wake_moved");
-    if with(|engine| engine.os.layout.in_memory()) {
-        return protocol::wake_moved(&SimulatedKernel::new(), core::ptr::from_ref(cell), n);
-    }
-    kernel(with(|engine| engine.chip.os.futex.wake_none.0));
-    super::wait::wake_queued(with(|engine| engine.guest.offset_of(cell.address())), n)
+    drain();
+    shielded(|| {
+        if with(|engine| engine.os.layout.in_memory()) {
+            return protocol::wake_moved(&SimulatedKernel::new(), core::ptr::from_ref(cell), n);
+        }
+        kernel(with(|engine| engine.chip.os.futex.wake_none.0));
+        super::wait::wake_queued(with(|engine| engine.guest.offset_of(cell.address())), n)
+    })
 }

@@ -9,6 +9,7 @@ use crate::engine::reason::Reason;
 use crate::engine::thread::State;
 use crate::engine::waiting::Waited;
 use crate::issue::walk;
+use crate::kernel::kill::end_if_killed;
 use crate::machine::kernel::kernel;
 use crate::machine::routines::create;
 use crate::memory::Memory;
@@ -67,7 +68,19 @@ pub fn join(guest: Guest) {
     });
     if sleeps {
         suspend();
+        end_if_killed();
     }
+}
+
+/// Kills a thread, the calling one too: it ends at its next operation, wherever it sleeps, waits or stalls. Its requests to devices
+/// are called back. Its stores are written; what it owns, locks too, stays as it is, and no destructor runs. Costs `os.syscall`.
+///
+/// # Panics
+/// Outside of guest code.
+pub fn kill(guest: Guest) {
+    assert_guest("kill");
+    system_call();
+    with(|engine| engine.kill(guest.0));
 }
 
 /// Has a thread run on these cores and CPUs only, from now on; both empty: on all. Costs `os.syscall`.
@@ -135,6 +148,7 @@ pub fn delay(cycles: Cycles) {
             engine.sleep(Waited::Time, until);
         });
         suspend();
+        end_if_killed();
     }
 }
 

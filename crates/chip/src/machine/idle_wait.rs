@@ -13,6 +13,7 @@ use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::Ended;
 use crate::issue::drain::drain;
+use crate::kernel::kill::shielded;
 use crate::machine::kernel::kernel;
 use crate::memory::Access;
 use crate::os::futex::layout::Layout;
@@ -95,7 +96,8 @@ impl<T: Word> Waiting<'_, T> {
     /// Halts the CPU until an interrupt comes, again and again until the value has changed.
     pub(super) fn halt(&self, price: Halt) -> WaitResult<T> {
         loop {
-            let ended = self.halt_once(price);
+            drain();
+            let ended = shielded(|| self.halt_once(price));
             let seen = self.cell.read();
             if seen != self.value {
                 return WaitResult::Changed(seen);

@@ -8,6 +8,7 @@ use crate::engine::current::{answer, operate, suspend, with};
 use crate::engine::reason::Reason;
 use crate::engine::thread::State;
 use crate::issue::drain::drain;
+use crate::kernel::kill::end_if_killed;
 use crate::memory::Access;
 
 /// A system call begins: its CPU's kernel lines are read, if they are in memory (`os.kernel_lines`). They lie behind the
@@ -90,4 +91,7 @@ pub(crate) fn work(cycles: u64) {
         }
         engine.demand(Demand::Nothing);
     });
+    if !over {
+        end_if_killed();
+    }
 }

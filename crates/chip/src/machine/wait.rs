@@ -19,6 +19,7 @@ use crate::engine::state::Engine;
 use crate::engine::thread::{Ended, State};
 use crate::engine::waiting::Waited;
 use crate::issue::drain::{drain, drain_line};
+use crate::kernel::kill::shielded;
 use crate::machine::futex_kernel::SimulatedKernel;
 use crate::machine::kernel::kernel;
 use crate::memory::{Access, Line, Memory};
@@ -286,8 +287,14 @@ impl<T: Word> Waiting<'_, T> {
         }
     }
 
-    /// One futex wait: announces the sleeper, enters the kernel, which looks again, and sleeps.
+    /// One futex wait; who is killed meanwhile leaves the queue first.
     fn sleep(&self) -> Ended {
+        drain();
+        shielded(|| self.sleep_shielded())
+    }
+
+    /// Announces the sleeper, enters the kernel, which looks again, and sleeps.
+    fn sleep_shielded(&self) -> Ended {
         if with(|engine| engine.os.layout.in_memory()) {
             return match protocol::wait(&SimulatedKernel::new(), self.cell, self.value, self.until) {
                 Slept::Changed | Slept::Woken => Ended::Woken,
@@ -391,6 +398,12 @@ pub(crate) fn mark_next(class: fn(LockHint) -> LockRequest) {
 /// Wakes up to `n` sleepers of a cell, as the native machine does: a fence, a look at the bucket's count, and a system
 /// call if a thread is announced there.
 pub(super) fn wake(address: usize, n: u32) {
+    drain();
+    // Who is taken out of the queue is woken.
+    shielded(|| wake_shielded(address, n));
+}
+
+fn wake_shielded(address: usize, n: u32) {
     if with(|engine| engine.os.layout.in_memory()) {
         // The address is a name only.
         protocol::wake::<_, u32>(&SimulatedKernel::new(), core::ptr::without_provenance(address), n);

@@ -43,6 +43,14 @@ pub(crate) struct Task {
     pub(crate) woken_early: bool,
     /// Threads that wait for its end.
     pub(crate) joiners: Vec<ThreadId>,
+    /// It was killed: it ends at its next operation, unless it is shielded.
+    pub(crate) killed: bool,
+    /// It does work of the kernel that it ends first, one within another.
+    pub(crate) shields: u32,
+    /// It was killed, and does what comes before its end.
+    pub(crate) dying: bool,
+    /// It was killed, and its coroutine runs no more.
+    pub(crate) dead: bool,
 }
 
 impl Task {
@@ -63,6 +71,10 @@ impl Task {
             futex_sleep: 0,
             woken_early: false,
             joiners: Vec::new(),
+            killed: false,
+            shields: 0,
+            dying: false,
+            dead: false,
         }
     }
 

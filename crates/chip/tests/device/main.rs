@@ -3,7 +3,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod allocations;
 mod interrupts;
+mod kill;
 mod kinds;
 mod order;
 mod port;

@@ -294,7 +294,7 @@ fn requests_are_called_back_from_the_port_and_from_the_network() {
 }
 
 /// Keeps requests, gives them back or answers them, by chance.
-struct Moody {
+pub(super) struct Moody {
     draws: u64,
     kept: Vec<Request>,
     /// Of this CPU it gives nothing back at this edge.
@@ -303,6 +303,10 @@ struct Moody {
 }
 
 impl Moody {
+    pub(super) fn new(seed: u64, performed: Rc<RefCell<Vec<u64>>>) -> Moody {
+        Moody { draws: seed, kept: Vec::new(), stays: None, performed }
+    }
+
     fn draw(&mut self, below: u64) -> u64 {
         self.draws = self.draws.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.draws >> 33) % below
@@ -382,7 +386,7 @@ proptest! {
             let (performed, log) = results::<Vec<u64>>();
             let options = Options { seed, limit: Some(Cycles(50_000_000)), ..Options::default() };
             let mut simulation = Simulation::new(&chip, &options).expect("the host has memory");
-            simulation.replace_devices(vec![Box::new(Moody { draws: seed, kept: Vec::new(), stays: None, performed: log })]);
+            simulation.replace_devices(vec![Box::new(Moody::new(seed, log))]);
             let word = common::cell(&mut simulation, 0u32);
             for thread in 0..9 {
                 let word = word.clone();

@@ -1,0 +1,130 @@
+//! Threads that are killed: each ends at its next operation outside of the kernel's own work, as by a signal that cannot be caught.
+//!
+//! What it sleeps or waits for ends at once, and it needs a CPU to end on. Its requests to devices are called back; an answer that
+//! was given all the same is dropped and counted. Its stores are written. What it owned stays as it was: locks are the guest's
+//! concern, and destructors do not run.
+
+use crate::base::event::Event;
+use crate::base::queue::Rank;
+use crate::base::thread::{OUTSIDE, ThreadId};
+use crate::core::pipeline::Stall;
+use crate::engine::current::{running, suspend, with};
+use crate::engine::reason::Reason;
+use crate::engine::state::Engine;
+use crate::engine::thread::{Ended, Resume, State};
+use crate::engine::waiting::Waited;
+use crate::issue::stall::stall;
+
+impl Engine {
+    /// Has a thread end.
+    pub(crate) fn kill(&mut self, id: ThreadId) {
+        let thread = &mut self.threads[id as usize];
+        if thread.state == State::Done || thread.os.killed {
+            return;
+        }
+        (thread.os.killed, thread.os.preempt, thread.resume) = (true, true, Resume::Guest);
+        match self.threads[id as usize].state {
+            State::Asleep => self.end_sleep(id),
+            State::Working(until) => {
+                self.queue.cancel(Event::thread(id));
+                self.rest_of(id, until);
+                self.forget_still(id);
+                self.goes_on(id);
+            }
+            State::Spinning => {
+                if self.interrupt_spin(id) {
+                    self.goes_on(id);
+                }
+            }
+            State::IdleWait => self.end_idle_wait(id, Ended::Interrupted),
+            State::Running if let Some(stall) = self.stalls_for_device(id) => {
+                self.charge_stall(id, stall);
+                self.threads[id as usize].pipeline.stall = None;
+                self.goes_on(id);
+            }
+            // It ends an operation, or comes onto a CPU, first.
+            State::Running | State::Starting | State::Interrupted | State::Cancelling | State::Ready | State::Done => {}
+        }
+    }
+
+    /// The thread's coroutine runs on now.
+    fn goes_on(&mut self, id: ThreadId) {
+        self.threads[id as usize].state = State::Running;
+        self.queue.put(Event::thread(id), self.now, Rank::Next);
+    }
+
+    /// A killed thread's sleep ends; in memory, it leaves the futex's queue itself, once it runs.
+    pub(super) fn end_sleep(&mut self, id: ThreadId) {
+        self.queue.cancel(Event::timeout(id));
+        match self.threads[id as usize].wait.waits_on {
+            Some((Waited::Cell(offset), _)) if !self.os.layout.in_memory() => self.os.futexes.forget(offset, id),
+            Some((Waited::Thread(other), _)) => {
+                self.threads[other as usize].os.joiners.retain(|&joiner| joiner != id);
+            }
+            Some((Waited::Device(device), _)) => {
+                if let Some(devices) = &mut self.devices {
+                    devices.waiting[device as usize].retain(|&waiter| waiter != id);
+                }
+            }
+            _ => {}
+        }
+        self.threads[id as usize].ended = Ended::Expired;
+        self.make_ready(id, Reason::Asleep);
+        self.threads[id as usize].os.preempt = true;
+    }
+
+    /// Whether the thread is to end now.
+    #[inline]
+    pub(crate) fn dies(&self, id: ThreadId) -> bool {
+        let task = &self.threads[id as usize].os;
+        task.killed && task.shields == 0
+    }
+}
+
+/// What the running thread did has ended: it ends here if it was killed meanwhile.
+#[inline]
+pub(crate) fn end_if_killed() {
+    if with(|engine| engine.dies(engine.running)) {
+        die();
+    }
+}
+
+/// The running thread ends here.
+#[cold]
+pub(crate) fn die() -> ! {
+    let calls_back = with(|engine| {
+        let id = engine.running;
+        let thread = &mut engine.threads[id as usize];
+        thread.os.dying = true;
+        let calls_back = thread.pipeline.buffer.under_way() != 0;
+        if calls_back {
+            engine.call_back_requests(id);
+        }
+        calls_back
+    });
+    if calls_back {
+        suspend();
+        with(|engine| engine.charge_running(Reason::Device));
+    }
+    with(|engine| engine.drop_requests(engine.running));
+    stall(Stall::Stores(0));
+    with(|engine| engine.threads[engine.running as usize].os.dead = true);
+    suspend();
+    unreachable!("a thread that was killed runs on")
+}
+
+/// Work of the kernel that the running thread, if it was not killed before, does to its end.
+pub(crate) fn shielded<R>(work: impl FnOnce() -> R) -> R {
+    if running() == OUTSIDE {
+        return work();
+    }
+    end_if_killed();
+    with(|engine| engine.threads[engine.running as usize].os.shields += 1);
+    let result = work();
+    with(|engine| {
+        let task = &mut engine.threads[engine.running as usize].os;
+        task.shields -= 1;
+        task.preempt |= task.killed;
+    });
+    result
+}
