@@ -38,6 +38,11 @@ fn window(text: &str) -> Result<WindowSize, String> {
 }
 
 impl ChipArgs {
+    /// The chip of this name, or the one that is taken where none is named.
+    pub(crate) fn named(chip: Option<PathBuf>) -> ChipArgs {
+        ChipArgs { chip, change: Change { cores: None, set: Vec::new(), window: None } }
+    }
+
     /// The file, as it was named: for messages.
     pub(crate) fn name(&self) -> String {
         match &self.chip {

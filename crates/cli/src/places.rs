@@ -16,6 +16,19 @@ pub(crate) fn chip_folders() -> Vec<PathBuf> {
     folders
 }
 
+/// A file or folder of the project's, as `profiles/ocor`: here, else where it is shipped. What is nowhere keeps its name.
+pub(crate) fn input(path: &Path) -> PathBuf {
+    let exe = std::env::current_exe().ok();
+    beside(exe.as_deref(), path).filter(|_| !path.exists()).unwrap_or_else(|| path.to_owned())
+}
+
+/// What is shipped under that name.
+fn beside(exe: Option<&Path>, path: &Path) -> Option<PathBuf> {
+    let mut parts = path.iter();
+    let folder = shipped(exe?, parts.next()?.to_str()?)?;
+    Some(folder.join(parts.as_path())).filter(|path| path.exists())
+}
+
 /// The chip file of this machine that is there, if one is: of this folder, else of the user.
 pub(crate) fn this_host() -> Option<PathBuf> {
     let here = Path::new("chips").join(CALIBRATION);
@@ -81,6 +94,10 @@ mod tests {
         let exe = dir.path().join("tree/target/debug/baton");
         assert_eq!(shipped(&exe, "chips"), Some(dir.path().join("tree/chips")));
         assert_eq!(shipped(&exe, "profiles"), None);
+        std::fs::create_dir_all(dir.path().join("tree/profiles/ocor")).unwrap();
+        let own = |path: &str| beside(Some(&exe), Path::new(path));
+        assert_eq!(own("profiles/ocor"), Some(dir.path().join("tree/profiles/ocor")));
+        assert_eq!((own("profiles/other"), own("chips/x.toml"), own("elsewhere/ocor")), (None, None, None));
     }
 
     #[test]

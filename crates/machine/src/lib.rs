@@ -103,7 +103,7 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     fn wait_while<T: Word>(cell: &Self::Atomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T>;
 
     /// Tells the machine of a wait that an algorithm spins out by itself, with no verb: that so many tries were in vain.
-    /// Whether the waiter is to sleep all the same, in [`Machine::wait_while`] with a policy that parks; nobody need wake it.
+    /// Whether the waiter is to sleep all the same, in [`Machine::wait_while`] with a policy that parks; it need not be woken.
     #[inline(always)]
     fn tried_in_vain(tries: u32, spinning: &mut wait::Spinning) -> bool {
         let _ = (tries, spinning);

@@ -213,6 +213,19 @@ hooks! {
         _exit "rsi",
         _Exit "rsi",
         dlclose "rsi",
+        sleep "rsi",
+        usleep "rsi",
+        nanosleep "rdx",
+        clock_nanosleep "r8",
+        poll "rcx",
+        select "r9",
+        epoll_wait "r8",
+        read "rcx",
+        write "rcx",
+        recv "r8",
+        send "r8",
+        accept "rcx",
+        fsync "rsi",
     }
     others {
         // What programs linked long ago, and libstdc++ of that time, call.

@@ -4,7 +4,7 @@
 //! itself may call finds them. Where glibc keeps several versions of a symbol, the version is named: a plain look-up of
 //! `pthread_cond_wait` may give the one of 2002, whose condition variable has another layout.
 
-use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
+use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use libc::{clockid_t, pthread_t, timespec};
@@ -191,6 +191,19 @@ reals! {
     dlsym(Object, *const c_char) -> Object;
     dlvsym(Object, *const c_char, *const c_char) -> Object;
     dlopen(*const c_char, c_int) -> Object;
+    sleep(c_uint) -> c_uint;
+    usleep(c_uint) -> c_int;
+    nanosleep(Until, Object) -> c_int;
+    clock_nanosleep(clockid_t, c_int, Until, Object) -> c_int;
+    poll(Object, c_ulong, c_int) -> c_int;
+    select(c_int, Object, Object, Object, Object) -> c_int;
+    epoll_wait(c_int, Object, c_int, c_int) -> c_int;
+    read(c_int, Object, usize) -> isize;
+    write(c_int, *const c_void, usize) -> isize;
+    recv(c_int, Object, usize, c_int) -> isize;
+    send(c_int, *const c_void, usize, c_int) -> isize;
+    accept(c_int, Object, Object) -> c_int;
+    fsync(c_int) -> c_int;
 }
 
 /// What a C11 thread runs.

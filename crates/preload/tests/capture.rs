@@ -2,7 +2,7 @@
 
 mod common;
 use baton_report::symbols::Symbols;
-use baton_trace::analysis::{Analysis, Window};
+use baton_trace::analysis::{Analysis, OffStretch, Window, off_cpu};
 use baton_trace::{Address, Event, Lock, LockKind, Mode, Trace, What};
 use common::{Run, compiles, folder, library, locks, program, sleeping};
 use std::collections::{BTreeMap, BTreeSet};
@@ -554,6 +554,37 @@ fn context_switches_are_the_kernels() {
     Run::new("crowd.c", &["50"]).set("BATON_TRACE", &directory).set("BATON_SWITCHES", "off").ok();
     assert_eq!(count(&whole(&directory), |what| matches!(what, What::OnCpu { .. } | What::OffCpu { .. })), 0);
     std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// A call that slept has an event with its own call site, and the time off the CPU in it has that site; a call that did not block has
+/// none, whatever it returned.
+#[test]
+fn what_blocks_outside_of_locks_has_its_call_site() {
+    recorded("outside.c", &[], |trace| {
+        let mut symbols = Symbols::new();
+        let mut blocked: BTreeMap<String, u64> = BTreeMap::new();
+        for event in trace.events() {
+            let What::Blocked { site, ticks } = event.what else { continue };
+            let frames = symbols.site(trace, trace.process_of(event.thread), site);
+            let longest = blocked.entry(frames[0].function.clone()).or_default();
+            *longest = trace.clock.nanos(ticks).0.max(*longest);
+        }
+        if count(trace, |what| matches!(what, What::OffCpu { .. })) == 0 {
+            eprintln!("the kernel tells no context switches here");
+            assert!(blocked.is_empty(), "{blocked:?}");
+            return;
+        }
+        for function in ["naps", "polls"] {
+            assert!(blocked.get(function).is_some_and(|&longest| longest >= 19_000_000), "{function}: {blocked:?}");
+        }
+        let off = off_cpu(trace);
+        let of_a_call = |stretch: &&OffStretch| stretch.after.is_some() && stretch.after == stretch.before;
+        let slept = off.iter().flat_map(|thread| &thread.stretches).filter(of_a_call);
+        let longest = slept.map(|stretch| trace.clock.nanos(stretch.end.since(stretch.begin).0).0).max();
+        assert!(longest >= Some(19_000_000), "{off:?}");
+    });
+    // Without a recording they are glibc's own, and none of what they do changes.
+    Run::new("outside.c", &[]).ok();
 }
 
 /// However a thread comes to its CPUs, the trace knows them, and from when on.

@@ -27,7 +27,7 @@ impl Clocks for Set {
     }
 }
 
-/// Whether a waiter that goes by this policy sleeps, and is let in by a holder that goes by it, too: it wakes nobody.
+/// Whether a waiter that goes by this policy sleeps, and is let in by a holder that goes by it, too: it wakes no thread.
 struct Sleeps(Wait);
 impl LockVisitor<Native> for Sleeps {
     type Out = bool;

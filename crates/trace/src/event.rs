@@ -404,6 +404,13 @@ pub enum What {
         /// The CPU.
         cpu: u32,
     },
+    /// A call for input, output or sleep in which the writing thread left its CPU has returned.
+    Blocked {
+        /// The call site.
+        site: SiteId,
+        /// How long it took, in ticks of the trace's clock, ending at this event's time (48 bits).
+        ticks: u64,
+    },
     /// A marker of the program: a named point with a value.
     Marker {
         /// Number of its name (see the trace's names).
@@ -468,6 +475,7 @@ impl What {
             | What::SemTryFail { site, .. }
             | What::SemPost { site, .. }
             | What::Create { site }
+            | What::Blocked { site, .. }
             | What::JoinBegin { site, .. } => Some(site).filter(|site| *site != SiteId::UNKNOWN),
             _ => None,
         }

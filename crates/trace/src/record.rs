@@ -152,6 +152,7 @@ impl What {
             }
             What::OffCpu { tid, reason } => raw(34, tid as u64, reason as u32),
             What::OnCpu { tid, cpu } => raw(35, tid as u64, saturate(cpu)),
+            What::Blocked { site, ticks } => raw(39, ticks, site.0),
             What::Marker { name, value } => raw(40, value, saturate(name)),
             What::RoiBegin { name } => raw(41, 0, saturate(name)),
             What::RoiEnd { name } => raw(42, 0, saturate(name)),
@@ -230,6 +231,7 @@ impl What {
                 group: (object >> 32) as u32 & 0x7fff,
                 mask: object as u32,
             },
+            39 => What::Blocked { site, ticks: object },
             40 => What::Marker { name: arg, value: object },
             41 => What::RoiBegin { name: arg },
             42 => What::RoiEnd { name: arg },
@@ -281,8 +283,8 @@ mod tests {
                 assert_eq!(What::decode(back), Some(what));
             }
         }
-        // 14 operations on 6 kinds of locks, and 38 others: adding one changes the format's page, too.
-        assert_eq!(known.len(), 6 * 14 + 38);
+        // 14 operations on 6 kinds of locks, and 39 others: adding one changes the format's page, too.
+        assert_eq!(known.len(), 6 * 14 + 39);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! | [`barrier`] | threads that compute and meet |
 //! | [`pingpong`] | two threads that hand a line to and fro |
 //! | [`litmus`] | litmus tests: what may a few instructions a thread leave behind? |
+//! | [`convoy`] | threads of which one stalls with the lock held, and what follows |
 //! | [`ring`] | producers and consumers at a queue |
 //! | [`chase`] | one dependent load after another: the latency of each level |
 //! | [`stream`] | threads that read or write long ranges: bandwidth |
@@ -23,6 +24,7 @@
 //! | `registry` | every workload by name |
 //! | `knobs` | what can be set of a workload |
 
+pub mod convoy;
 mod knobs;
 pub mod litmus;
 pub mod monitor;

@@ -2,7 +2,7 @@
 
 use crate::error::BadInput;
 use crate::folder::write_whole;
-use crate::ui;
+use crate::{places, ui};
 use anyhow::Context;
 use baton_studies::{Entry, Extent, Findings, Progress, STUDIES, StudyError, page};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -79,7 +79,8 @@ impl Progress for Bar {
 /// Runs the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let entry = STUDIES.find(&args.name).ok_or_else(|| BadInput::unknown("study", &args.name, STUDIES.names()))?;
-    let study = entry.open(&args.chip, &args.profiles).map_err(bad)?;
+    let (chips, profiles) = (those(&args.chip, entry.chips), those(&args.profiles, entry.profiles));
+    let study = entry.open(&chips, &profiles).map_err(bad)?;
     let page = args.markdown.as_deref().map(|file| pictures(file, args.figures.as_deref())).transpose()?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("study-{}", args.name)));
     let bar = ProgressBar::new(0);
@@ -106,6 +107,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     eprintln!("{} runs, {} from the cache; report: {}", work.run + work.cached, work.cached, report.display());
     Ok(ExitCode::SUCCESS)
+}
+
+/// The files that were named, else the study's own: here, or shipped with the command.
+fn those(named: &[PathBuf], own: &[&str]) -> Vec<PathBuf> {
+    if named.is_empty() { own.iter().map(|path| places::input(Path::new(path))).collect() } else { named.to_vec() }
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {

@@ -1,6 +1,6 @@
 //! `baton try` on programs whose answer is certain whatever else the machine does.
 
-use crate::common;
+use crate::{common, schema};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -40,6 +40,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// The one document on standard output, which fits its schema.
+fn answer(out: &Output) -> serde_json::Value {
+    let answer = serde_json::from_slice(&out.stdout).expect("standard output is JSON alone");
+    let schema = serde_json::from_str(include_str!("../../../../docs/schema/try.schema.json")).unwrap();
+    assert_eq!(schema::violations(&schema, &answer), Vec::<String>::new(), "{answer}");
+    answer
+}
+
 #[test]
 fn without_competition_no_lock_will_help_and_nothing_is_left_behind() {
     let folder = tempfile::tempdir().unwrap();
@@ -47,8 +55,7 @@ fn without_competition_no_lock_will_help_and_nothing_is_left_behind() {
     let before = folder.path().read_dir().unwrap().count();
     let out = baton(folder.path(), &["try", "--json", "./apart"]);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
-    let answer: serde_json::Value = serde_json::from_slice(&out.stdout).expect("standard output is JSON alone");
-    assert_eq!(answer["schema"], "baton-try/1");
+    let answer = answer(&out);
     assert_eq!(answer["answer"], "no-lock-helps", "{answer}");
     assert!(answer["text"].as_str().unwrap().starts_with("no lock will help: at most"), "{answer}");
     assert!(answer["measured"].as_array().unwrap().is_empty() && answer["run"].is_null());
@@ -83,9 +90,12 @@ fn a_regression_is_told() {
     compiled(folder.path(), "slow", &sleeps(100));
     let out = baton(folder.path(), &["profile", "-o", "main", "./base"]);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
-    let out = baton(folder.path(), &["try", "--budget", "10m", "--against", "main", "./slow"]);
+    let out = baton(folder.path(), &["try", "--json", "--budget", "10m", "--against", "main", "./slow"]);
     assert_eq!(out.status.code(), Some(4), "{}\n{}", text(&out.stdout), text(&out.stderr));
-    assert!(text(&out.stdout).contains("slower than main"), "{}", text(&out.stdout));
+    let answer = answer(&out);
+    assert_eq!((&answer["answer"], &answer["exit_code"]), (&"regression".into(), &4.into()), "{answer}");
+    assert!(answer["text"].as_str().unwrap().contains("slower than main"), "{answer}");
+    assert!(answer["measured"][1]["times_ns"].as_array().unwrap().len() >= 8, "{answer}");
 }
 
 /// Chips and names follow the command, not the folder.
@@ -102,6 +112,25 @@ fn chips_are_found_from_any_folder() {
     let out = baton(folder.path(), &["chips", "show", "ocor46"]);
     assert_eq!(out.status.code(), Some(2));
     assert!(text(&out.stderr).contains("did you mean `ocor64`?"), "{}", text(&out.stderr));
+}
+
+/// A study's own chip and profiles are found as chips are. It gets as far as its page, which could not be written.
+#[test]
+fn a_studys_own_files_are_found_from_any_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let shipped = common::installed().join("share/baton");
+    for (from, name) in [("chips", "ocor64.toml"), ("profiles/ocor", "")] {
+        let (from, to) = (common::root().join(from), shipped.join(from));
+        std::fs::create_dir_all(&to).unwrap();
+        for entry in from.read_dir().unwrap().map(|entry| entry.unwrap()) {
+            if name.is_empty() || entry.file_name() == name {
+                std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+            }
+        }
+    }
+    let out = baton(folder.path(), &["study", "ocor", "--quick", "--markdown", "page"]);
+    assert_eq!(out.status.code(), Some(2), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("--figures DIR"), "{}", text(&out.stderr));
 }
 
 /// Ctrl-C in the middle of the measurement: exit code 130, and the recording that was made on the way is gone.

@@ -233,6 +233,8 @@ const CASES: &[(&[&str], &str)] = &[
         "--figures DIR",
     ),
     (&["doctor", "--output", "x.toml"], "--calibrate"),
+    (&["doctor", "--chip", "ocor64"], "--convoys"),
+    (&["doctor", "--convoys", "--calibrate"], "cannot be used with"),
     (&["doctor", "now"], "unexpected argument 'now'"),
     (&["completions"], "<SHELL>"),
     (&["completions", "bsh"], "a similar value exists: 'bash'"),

@@ -27,10 +27,17 @@ pub fn allowed_cpus() -> Vec<u32> {
 
 /// Keeps the calling thread on one CPU; an error if it may not run there.
 pub fn pin(cpu: u32) -> std::io::Result<()> {
+    stay_on(&[cpu])
+}
+
+/// Keeps the calling thread on these CPUs; an error if it may run on none of them.
+pub fn stay_on(cpus: &[u32]) -> std::io::Result<()> {
     // SAFETY: the set is ours; CPU_SET ignores a number beyond it, and the kernel then refuses an empty set.
     unsafe {
         let mut set: libc::cpu_set_t = core::mem::zeroed();
-        libc::CPU_SET(cpu as usize % libc::CPU_SETSIZE as usize, &mut set);
+        for &cpu in cpus {
+            libc::CPU_SET(cpu as usize % libc::CPU_SETSIZE as usize, &mut set);
+        }
         match libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) {
             0 => Ok(()),
             _ => Err(std::io::Error::last_os_error()),

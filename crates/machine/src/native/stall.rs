@@ -1,14 +1,14 @@
 //! A watch on waits that only spin: whether they leave the program any time of its own.
 //!
-//! With more threads than CPUs, or behind a holder that sleeps, spinning waiters burn the CPU time that somebody needs to let them
-//! go on. Who started the watch ([`Watch::start`]) is told when, over a second, the process's threads did little but spin, and
+//! With more threads than CPUs, or behind a holder that sleeps, spinning waiters burn the CPU time that another
+//! thread needs to let them go on. Who started the watch ([`Watch::start`]) is told when, over a second, the process's threads did little but spin, and
 //! may have waiters sleep from then on.
 //!
 //! Waiters judge for themselves, each after some thousand reads in vain, so that a wait that is short pays nothing and no
 //! thread more is needed. What a waiter reads are three clocks: its own CPU time, the process's, and the time.
 //!
 //! From the verdict on, spinning waits sleep on their cells as [`super::futex`] has it, for a bounded time: a thread that was about to
-//! release when the verdict fell may not know that it has to wake anybody.
+//! release when the verdict fell may not know that it has to wake sleepers.
 
 use super::Native;
 use crate::units::Nanos;
@@ -23,7 +23,7 @@ const OF_WINDOW: u64 = 20;
 /// … and of the CPU time that it got.
 const OF_USED: u64 = 10;
 
-/// The first sleep of a waiter that nobody may wake. The next ones are longer, each as long as all before it together, and so
+/// The first sleep of a waiter that may not be woken. The next ones are longer, each as long as all before it together, and so
 /// a wake-up that is missed at most doubles a wait.
 const FIRST_SLEEP: Nanos = Nanos(1_000_000);
 /// The longest one.
@@ -102,7 +102,7 @@ pub struct Watch {
     judging: AtomicBool,
 }
 
-/// This process's. Off until somebody starts it.
+/// This process's. Off until it is started.
 pub static WATCH: Watch = Watch::off();
 
 impl Watch {
@@ -198,7 +198,7 @@ impl Watch {
     }
 }
 
-/// The sleeps of a wait that nobody may end.
+/// The sleeps of a wait whose end may not be told.
 pub(super) struct Bounded {
     next: Nanos,
 }

@@ -226,8 +226,8 @@ fn require(wait: Wait) {
     }
 }
 
-/// Sleeps until the value has changed. Once the watch on spins has put waiters to sleep, each sleep is bounded: somebody may release
-/// who does not know that there are sleepers.
+/// Sleeps until the value has changed. Once the watch on spins has put waiters to sleep, each sleep is bounded: a thread may
+/// release that does not know of sleepers.
 fn park<T: Word>(cell: &NativeAtomic<T>, value: T, deadline: Option<Deadline>) -> WaitResult<T> {
     let mut bounded = WATCH.is_asleep().then(Bounded::new);
     loop {

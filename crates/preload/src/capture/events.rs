@@ -43,6 +43,31 @@ pub fn moment<P: Probe>() -> u64 {
     if P::ON { clock::now(SESSION.source()) } else { 0 }
 }
 
+// Calls that may wait for something outside of locks.
+
+/// Before such a call: what the kernel has told of the thread's switches, and when that was.
+#[derive(Clone, Copy)]
+pub struct OnCpu(Option<(u64, u64)>);
+
+/// The thread is about to make such a call. A thread that is not known yet does nothing that is recorded.
+pub fn on_cpu() -> OnCpu {
+    let told = thread::existing().and_then(|thread| thread.switches.told());
+    OnCpu(told.map(|told| (told, clock::now(SESSION.source()))))
+}
+
+/// It has returned: an event, if the thread was off its CPU meanwhile.
+pub fn called(before: OnCpu, at: usize) {
+    let OnCpu(Some((told, began))) = before else { return };
+    let Some(thread) = thread::existing().filter(|thread| thread.switches.told().is_some_and(|now| now != told)) else {
+        return;
+    };
+    crate::errno::kept(|| {
+        let site = super::sites::contended(thread, at);
+        let ticks = clock::now(SESSION.source()).saturating_sub(began);
+        thread.pen.post_ordered(&SESSION, What::Blocked { site, ticks });
+    });
+}
+
 // Locks of any kind.
 
 /// The lock was free and has been taken.

@@ -129,6 +129,14 @@ impl Ring {
         at != 0 && unsafe { word(at, HEAD).load(Relaxed).wrapping_sub(word(at, TAIL).load(Relaxed)) > BYTES as u64 / 2 }
     }
 
+    /// How much the kernel has told so far: it grows when the thread leaves its CPU, and when it comes back. `None` without a ring.
+    #[inline(always)]
+    pub(super) fn told(&self) -> Option<u64> {
+        let at = self.at.load(Relaxed);
+        // SAFETY: as above.
+        (at != 0).then(|| unsafe { word(at, HEAD).load(Relaxed) })
+    }
+
     /// Writes down what the kernel has told since the last time.
     pub(super) fn empty(&self, thread: &Thread) {
         let at = self.at.load(Relaxed);

@@ -6,12 +6,14 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`rwlock`], [`spin`], [`barrier`], [`sem`] | the objects of these names |
+//! | `outside` | input, output and sleep |
 //! | [`cond`] | condition variables, in a run whose mutexes are glibc's |
 //! | [`threads`] | creation, join, names, affinities |
 
 pub mod cond;
 
 mod barrier;
+mod outside;
 mod rwlock;
 mod sem;
 mod spin;
@@ -29,6 +31,7 @@ pub fn install() {
     barrier::install();
     sem::install();
     threads::install();
+    outside::install();
     slot::dlclose.set(dlclose as Code);
 }
 

@@ -26,6 +26,11 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<
             },
             "const" if value != wanted => found.push(format!("{at}: {value} is not {wanted}")),
             "const" => {}
+            "enum" => {
+                if !wanted.as_array().is_some_and(|list| list.contains(value)) {
+                    found.push(format!("{at}: {value} is none of {wanted}"));
+                }
+            }
             "type" => {
                 let types = wanted.as_array().map_or(vec![wanted], |list| list.iter().collect());
                 if !types.iter().any(|t| t.as_str().is_some_and(|t| is(value, t))) {

@@ -154,6 +154,11 @@ impl ThreadState {
         if let What::ThreadStart { .. } = event.what {
             self.clocked = Some(0);
         }
+        // What of the time off the CPU lies inside of the call is the call's own.
+        if let (What::Blocked { ticks, .. }, Some(site)) = (event.what, event.what.site()) {
+            let inside = self.seen[self.unfinished..].iter_mut().filter(|s| s.begin.0 + ticks >= now.0);
+            inside.for_each(|stretch| stretch.after = Some(site));
+        }
         let site = match event.what {
             What::ThreadEnd { .. } => None,
             _ => event.what.site().or(self.site),

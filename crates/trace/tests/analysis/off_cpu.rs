@@ -56,6 +56,31 @@ fn a_sleeping_thread_does_not_run() {
     );
 }
 
+/// What blocks in a call that is recorded has that call's site; what came before the call, and after it, has not.
+#[test]
+fn time_in_a_call_has_the_calls_own_site() {
+    const CALL: SiteId = SiteId(3);
+    let trace = trace(&[
+        (0, 0, What::ThreadStart { handle: 1 }),
+        (100, 0, acquire(HERE)),
+        (200, 0, release()),
+        (300, 0, off(OffReason::Preempted)),
+        (400, 0, ON),
+        (1_000, 0, off(OffReason::Blocked)),
+        (5_000, 0, ON),
+        (5_100, 0, What::Blocked { site: CALL, ticks: 4_200 }),
+        (6_000, 0, off(OffReason::Preempted)),
+        (6_100, 0, ON),
+        (7_000, 0, acquire(THERE)),
+        (7_100, 0, release()),
+        (8_000, 0, What::ThreadEnd { handle: 1 }),
+    ]);
+    let threads = off_cpu(&trace);
+    let sites: Vec<_> = threads[0].stretches.iter().map(|s| (s.begin.0, s.after, s.before)).collect();
+    let all = [(300, HERE, CALL), (1_000, CALL, CALL), (6_000, CALL, THERE)];
+    assert_eq!(sites, all.map(|(begin, after, before)| (begin, Some(after), Some(before))));
+}
+
 #[test]
 fn ready_is_told_from_blocked_and_both_have_their_call_sites() {
     let trace = trace(&[

@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 
-/// Name and version of the JSON; a change that breaks a reader raises it.
+/// Name and version of the JSON, which docs/schema/try.schema.json describes; a change that breaks a reader raises it.
 const SCHEMA: &str = "baton-try/1";
 
 /// What kind of answer it is.
@@ -265,6 +265,29 @@ fn range(faster: &Faster) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Every kind of answer, and every standing: the runs of the tests do not come by all of them.
+    #[test]
+    fn the_schema_names_what_an_answer_can_be() {
+        let schema: serde_json::Value =
+            serde_json::from_str(include_str!("../../../../../docs/schema/try.schema.json")).unwrap();
+        let names = |at: &str| schema.pointer(at).and_then(|list| list.as_array()).cloned().expect("a list of names");
+        let answers = [
+            Outcome::Use,
+            Outcome::NoLockHelps,
+            Outcome::NoneFaster,
+            Outcome::CannotTell,
+            Outcome::Regression,
+            Outcome::NoRegression,
+        ];
+        let standings = [Standing::Faster, Standing::Slower, Standing::Same, Standing::TooSlow, Standing::Open];
+        assert_eq!(names("/properties/answer/enum"), answers.map(|answer| serde_json::to_value(answer).unwrap()));
+        assert_eq!(
+            names("/$defs/Measured/properties/standing/enum"),
+            standings.map(|standing| serde_json::to_value(standing).unwrap())
+        );
+        assert_eq!(schema.pointer("/properties/schema/const").unwrap(), SCHEMA);
+    }
 
     #[test]
     fn one_class_is_named_where_it_has_almost_all_of_the_waiting() {

@@ -75,7 +75,7 @@ pub(crate) struct Args {
     /// With --against: so many percent slower are let pass.
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0, requires = "against")]
     tolerance: f64,
-    /// As JSON.
+    /// As JSON (docs/schema/try.schema.json).
     #[arg(long)]
     json: bool,
     /// A profile, or the program and its arguments. Options of Baton stand before it; `--` between them is allowed.

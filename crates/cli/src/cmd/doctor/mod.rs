@@ -5,11 +5,14 @@
 //! | [`findings`] | what was found, and how it is measured step by step |
 //! | [`show`] | the findings for people |
 //! | [`calibrate`] | the findings as a chip file |
+//! | [`convoys`] | how long convoys last here, and on a chip that stands for this machine |
 
 mod calibrate;
+mod convoys;
 mod findings;
 mod show;
 
+use crate::chips::ChipArgs;
 use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;
@@ -28,6 +31,7 @@ Examples:
   baton doctor                        a look, some three seconds
   baton doctor --json | jq .waits     which wait policies are here, and why not
   baton doctor --calibrate            measure longer, and keep it for `whatif` and `try`
+  baton doctor --convoys              are convoys as long as on the calibrated chip?
   baton doctor --calibrate --fixed -o chips/this-host-fixed.toml    the same, fixed latencies")]
 pub(crate) struct Args {
     /// Measure longer and write a chip file of this machine.
@@ -39,12 +43,23 @@ pub(crate) struct Args {
     /// Write a chip of fixed latencies, without caches, directory and network.
     #[arg(long, requires = "calibrate")]
     fixed: bool,
+    /// Instead: start convoys on purpose, and tell how long they last here and on the chip that stands for this machine.
+    #[arg(long, conflicts_with = "calibrate")]
+    convoys: bool,
+    /// The chip for --convoys: a file, or a name of `baton chips list`. Left out: this machine, as it was calibrated, else a
+    /// built-in sample host.
+    #[arg(long, value_name = "FILE", requires = "convoys")]
+    chip: Option<PathBuf>,
     /// As JSON.
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.convoys {
+        convoys::run(&ChipArgs::named(args.chip), args.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let output = args.output.or_else(crate::places::calibration).filter(|_| args.calibrate);
     if args.calibrate && output.is_none() {
         let message = "neither XDG_DATA_HOME nor HOME names a folder for the calibration";
