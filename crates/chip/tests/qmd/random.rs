@@ -44,7 +44,10 @@ fn chip(dice: &mut Dice) -> Chip {
     ]
     .into();
     if on_mesh {
-        settings.extend([format!("network.routing={}", dice.of(&["auto", "minimal-adaptive", "o1turn"])), "network.vcs=4".to_owned()]);
+        settings.extend([
+            format!("network.routing={}", dice.of(&["auto", "minimal-adaptive", "o1turn"])),
+            "network.vcs=4".to_owned(),
+        ]);
     }
     Chip::from_toml_with(text, "caf.toml", &settings).unwrap_or_else(|error| panic!("{settings:?}: {error}"))
 }
