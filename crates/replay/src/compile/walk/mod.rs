@@ -311,7 +311,7 @@ impl<'a> Walk<'a> {
             What::Create { .. } | What::Created { .. } | What::JoinBegin { .. } | What::JoinEnd { .. } => {
                 self.family(id, t, event.what, process);
             }
-            What::OffCpu { .. } | What::OnCpu { .. } => {}
+            What::OffCpu { .. } | What::OnCpu { .. } | What::Blocked { .. } => {}
             What::LockDestroy { .. }
             | What::Destroy { .. }
             | What::Marker { .. }

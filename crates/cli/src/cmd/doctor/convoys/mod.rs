@@ -134,7 +134,7 @@ pub(super) fn run(chip: &ChipArgs, json: bool) -> anyhow::Result<()> {
 
 fn find(chip: &Chip, name: String) -> anyhow::Result<Found> {
     let cpus = cpus(&Topology::discover(), &allowed_cpus());
-    let (asked, left_out) = asked(cpus.len() as u32, chip.core.count as u32)?;
+    let (asked, left_out) = asked(cpus.len() as u32, chip.core.count)?;
     let turn_ns = core::work(Budget::LOOK).median;
     let (neighbours, start) = (Neighbours::watch(), Instant::now());
     let measured = asked.iter().map(|&row| {
