@@ -311,7 +311,6 @@ impl<'a> Walk<'a> {
             What::Create { .. } | What::Created { .. } | What::JoinBegin { .. } | What::JoinEnd { .. } => {
                 self.family(id, t, event.what, process);
             }
-            // Of a call that blocked, the switches tell when its thread had no CPU.
             What::OffCpu { .. } | What::OnCpu { .. } | What::Blocked { .. } => {}
             What::LockDestroy { .. }
             | What::Destroy { .. }

@@ -53,7 +53,7 @@ pub(super) fn simulated(asked: Asked, chip: &Chip, seed: u64) -> anyhow::Result<
     let mut simulation = Simulation::new(chip, &options)?;
     let cycles = chip.core.clock.0 as f64 / 1e9;
     let (team, holds) = simulation.outside(|| team::<Simulated>(asked, cycles))?;
-    let cores: Vec<CoreId> = (0..asked.cpus).map(|core| CoreId(core as _)).collect();
+    let cores: Vec<CoreId> = (0..asked.cpus).map(CoreId).collect();
     for body in team.bodies {
         simulation.spawn(Spawn { affinity: cores.clone(), ..Spawn::default() }, body)?;
     }
