@@ -15,7 +15,7 @@ sample-host spin-park spin-park 64 core.count=64,core.per_cluster=64 1038
 sample-host tas pause 64 core.count=64,core.per_cluster=64 930
 ocor64 mcs spin 64 core.atomics=near 32387
 ocor64 spin-park spin-park 64 core.atomics=far 12720
-caf16 mailbox pause 16 $wired 3836"
+caf16 mailbox pause 16 $wired 3736"
 
 command -v valgrind >/dev/null || { echo "chip-instructions: valgrind is missing" >&2; exit 2; }
 cargo build --quiet --release -p baton-chip --example speed

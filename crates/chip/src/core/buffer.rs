@@ -60,13 +60,15 @@ pub(crate) struct StoreBuffer {
     /// Stores that have left.
     gone: u64,
     requests: VecDeque<Asking>,
+    /// Entries that are taken: stores and requests.
+    entries: usize,
 }
 
 impl StoreBuffer {
     /// Entries that are taken.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
-        self.stores.len() + self.requests.len()
+        self.entries
     }
 
     /// Stores in it.
@@ -84,6 +86,7 @@ impl StoreBuffer {
     /// A request enters behind all stores that are here.
     pub(crate) fn ask(&mut self, packet: u32) {
         let behind = self.gone + self.stores.len() as u64;
+        self.entries += 1;
         self.requests.push_back(Asking { packet, sent: false, behind });
     }
 
@@ -108,7 +111,9 @@ impl StoreBuffer {
     /// The packet's request is answered: its entry is free. Whether it had one.
     pub(crate) fn answered(&mut self, packet: u32) -> bool {
         let place = self.requests.iter().position(|request| request.packet == packet);
-        place.and_then(|place| self.requests.remove(place)).is_some()
+        let removed = place.and_then(|place| self.requests.remove(place)).is_some();
+        self.entries -= usize::from(removed);
+        removed
     }
 
     /// The packet's request was called back: it is to leave again.
@@ -118,6 +123,7 @@ impl StoreBuffer {
 
     /// All requests go on without their thread.
     pub(crate) fn forget_requests(&mut self) {
+        self.entries = self.stores.len();
         self.requests.clear();
     }
 
@@ -134,6 +140,7 @@ impl StoreBuffer {
     }
 
     pub(crate) fn push(&mut self, store: Store) {
+        self.entries += 1;
         self.stores.push_back(store);
     }
 
@@ -144,7 +151,7 @@ impl StoreBuffer {
 
     pub(crate) fn pop(&mut self) -> Option<Store> {
         let store = self.stores.pop_front()?;
-        self.gone += 1;
+        (self.gone, self.entries) = (self.gone + 1, self.entries - 1);
         Some(store)
     }
 

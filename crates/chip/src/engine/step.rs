@@ -11,7 +11,8 @@ use crate::engine::waiting::Waited;
 use crate::memory::{Memory, Notice, Parts};
 
 impl Engine {
-    /// The next event.
+    /// The next event. The run loop alone calls it.
+    #[inline(always)]
     pub(crate) fn step(&mut self) -> Step {
         let inside = self.memory.next();
         if inside != u64::MAX && inside <= self.queue.first() {

@@ -6,9 +6,9 @@
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
-use crate::base::thread::{OUTSIDE, ThreadId};
+use crate::base::thread::ThreadId;
 use crate::core::pipeline::Stall;
-use crate::engine::current::{running, suspend, with};
+use crate::engine::current::{suspend, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::{Ended, Resume, State};
@@ -113,13 +113,16 @@ pub(crate) fn die() -> ! {
     unreachable!("a thread that was killed runs on")
 }
 
-/// Work of the kernel that the running thread, if it was not killed before, does to its end.
+/// Work of the kernel that the running guest, if it was not killed before, does to its end.
 pub(crate) fn shielded<R>(work: impl FnOnce() -> R) -> R {
-    if running() == OUTSIDE {
-        return work();
+    let dies = with(|engine| {
+        let dies = engine.dies(engine.running);
+        engine.threads[engine.running as usize].os.shields += 1;
+        dies
+    });
+    if dies {
+        die();
     }
-    end_if_killed();
-    with(|engine| engine.threads[engine.running as usize].os.shields += 1);
     let result = work();
     with(|engine| {
         let task = &mut engine.threads[engine.running as usize].os;

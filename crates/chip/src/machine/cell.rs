@@ -175,10 +175,16 @@ impl<T: Word> Atomic<T> for SimulatedAtomic<T> {
             self.locked(Rmw::Swap(value.to_bits()));
             return;
         }
-        if running() != OUTSIDE && with(|engine| engine.buffers()) {
+        let (buffers, entries) = with(|engine| match engine.running {
+            OUTSIDE => (false, 0),
+            id => (engine.buffers(), engine.threads[id as usize].pipeline.buffer.len()),
+        });
+        if buffers {
             return self.buffer(value);
         }
-        drain::before_direct_store();
+        if entries != 0 {
+            drain::before_direct_store();
+        }
         access(self.address(), Access::Store);
         self.poke(value);
     }

@@ -77,9 +77,10 @@ pub(crate) fn work(cycles: u64) {
     if !over {
         suspend();
     }
-    with(|engine| {
+    let killed = with(|engine| {
         let now = engine.now;
         let thread = &mut engine.threads[engine.running as usize];
+        let killed = thread.os.killed;
         thread.charge(Reason::Work, now);
         if thread.pace.stolen != 0 {
             let stolen = std::mem::take(&mut thread.pace.stolen);
@@ -90,8 +91,9 @@ pub(crate) fn work(cycles: u64) {
             thread.stats.shift(Reason::Work, Reason::Mode, changing);
         }
         engine.demand(Demand::Nothing);
+        killed
     });
-    if !over {
+    if killed {
         end_if_killed();
     }
 }

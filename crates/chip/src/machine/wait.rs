@@ -413,7 +413,6 @@ fn wake_shielded(address: usize, n: u32) {
         let offset = engine.guest.offset_of(address);
         (offset, Layout::counter(offset), engine.chip.os.futex.wake_none.0)
     });
-    drain();
     operate(Reason::Memory, |engine| engine.after(engine.core_here().fence.0));
     mark_next(LockRequest::WakeUp);
     access(with(|engine| engine.guest.base + counter), Access::Load);
