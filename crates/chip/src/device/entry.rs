@@ -140,7 +140,7 @@ impl Entry {
     /// None of the thread's requests is on its way any more: those that were called back before their turn do not count.
     pub(super) fn begin_anew(&mut self, thread: ThreadId) {
         if let Some(order) = self.orders.get_mut(thread as usize) {
-            debug_assert!(order.early.is_empty(), "a request of thread {thread} stands aside and is under way no more");
+            debug_assert!(order.early.is_empty(), "a request of thread {thread} is early and under way no more");
             order.came = order.sent;
         }
     }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_they_keep_their_order_and_those_aside_make_room() {
+    fn outside_they_keep_their_order_and_early_ones_make_room() {
         let mut entry = Entry::new(Some(2), true);
         for n in 0..2 {
             entry.come(request(n, n, 1, Holds::Nothing));
@@ -226,7 +226,7 @@ mod tests {
         for order in 1..=4 {
             assert_eq!(entry.send(1), order);
         }
-        // In the port, outside of it, aside; the fourth is on its way.
+        // In the port, outside of it, early; the fourth is on its way.
         for (packet, order) in [(10, 1), (12, 3)] {
             entry.come(request(packet, 1, order, Holds::Nothing));
         }

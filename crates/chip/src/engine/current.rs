@@ -10,7 +10,6 @@ use crate::base::thread::ThreadId;
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::{Resume, State};
-use crate::kernel::kill::end_if_killed;
 use std::cell::Cell;
 use std::ptr::NonNull;
 
@@ -113,7 +112,7 @@ pub(crate) fn answer() {
 /// queue if the CPU is wanted.
 #[cold]
 pub(crate) fn give_up_core() {
-    end_if_killed();
+    Engine::end_if_killed();
     let (due, handlers) = with(|engine| {
         // Another thread's instructions, or the kernel's, disarm a monitor.
         engine.unwatch(engine.running);

@@ -79,55 +79,55 @@ impl Engine {
         let task = &self.threads[id as usize].os;
         task.killed && task.shields == 0
     }
-}
 
-/// What the running thread did has ended: it ends here if it was killed meanwhile.
-#[inline]
-pub(crate) fn end_if_killed() {
-    if with(|engine| engine.dies(engine.running)) {
-        die();
-    }
-}
-
-/// The running thread ends here.
-#[cold]
-pub(crate) fn die() -> ! {
-    let calls_back = with(|engine| {
-        let id = engine.running;
-        let thread = &mut engine.threads[id as usize];
-        thread.os.dying = true;
-        let calls_back = thread.pipeline.buffer.under_way() != 0;
-        if calls_back {
-            engine.call_back_requests(id);
+    /// What the running thread did has ended: it ends here if it was killed meanwhile.
+    #[inline]
+    pub(crate) fn end_if_killed() {
+        if with(|engine| engine.dies(engine.running)) {
+            Engine::die();
         }
-        calls_back
-    });
-    if calls_back {
-        suspend();
-        with(|engine| engine.charge_running(Reason::Device));
     }
-    with(|engine| engine.drop_requests(engine.running));
-    stall(Stall::Stores(0));
-    with(|engine| engine.threads[engine.running as usize].os.dead = true);
-    suspend();
-    unreachable!("a thread that was killed runs on")
-}
 
-/// Work of the kernel that the running guest, if it was not killed before, does to its end.
-pub(crate) fn shielded<R>(work: impl FnOnce() -> R) -> R {
-    let dies = with(|engine| {
-        let dies = engine.dies(engine.running);
-        engine.threads[engine.running as usize].os.shields += 1;
-        dies
-    });
-    if dies {
-        die();
+    /// The running thread ends here.
+    #[cold]
+    pub(crate) fn die() -> ! {
+        let calls_back = with(|engine| {
+            let id = engine.running;
+            let thread = &mut engine.threads[id as usize];
+            thread.os.dying = true;
+            let calls_back = thread.pipeline.buffer.under_way() != 0;
+            if calls_back {
+                engine.call_back_requests(id);
+            }
+            calls_back
+        });
+        if calls_back {
+            suspend();
+            with(|engine| engine.charge_running(Reason::Device));
+        }
+        with(|engine| engine.drop_requests(engine.running));
+        stall(Stall::Stores(0));
+        with(|engine| engine.threads[engine.running as usize].os.dead = true);
+        suspend();
+        unreachable!("a thread that was killed runs on")
     }
-    let result = work();
-    with(|engine| {
-        let task = &mut engine.threads[engine.running as usize].os;
-        task.shields -= 1;
-        task.preempt |= task.killed;
-    });
-    result
+
+    /// Work of the kernel that the running guest, if it was not killed before, does to its end.
+    pub(crate) fn shielded<R>(work: impl FnOnce() -> R) -> R {
+        let dies = with(|engine| {
+            let dies = engine.dies(engine.running);
+            engine.threads[engine.running as usize].os.shields += 1;
+            dies
+        });
+        if dies {
+            Engine::die();
+        }
+        let result = work();
+        with(|engine| {
+            let task = &mut engine.threads[engine.running as usize].os;
+            task.shields -= 1;
+            task.preempt |= task.killed;
+        });
+        result
+    }
 }

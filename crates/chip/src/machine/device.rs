@@ -7,10 +7,10 @@ use crate::core::pipeline::Stall;
 use crate::device::packet::PacketAt;
 use crate::engine::current::{is_any, running, suspend, with};
 use crate::engine::reason::Reason;
+use crate::engine::state::Engine;
 use crate::engine::waiting::Waited;
 use crate::issue::requests::issue;
 use crate::issue::stall::stall;
-use crate::kernel::kill::end_if_killed;
 use crate::machine::kernel::kernel;
 use crate::peripheral::port::{Answer, Request};
 use baton_machine::device::{self as verbs, Devices, Payload, Protocol, Words};
@@ -88,7 +88,7 @@ impl Device {
         });
         if sleeps {
             suspend();
-            end_if_killed();
+            Engine::end_if_killed();
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::cell::SimulatedAtomic;
 use crate::engine::current::with;
+use crate::engine::state::Engine;
 use crate::issue::drain::drain;
-use crate::kernel::kill::shielded;
 use crate::machine::futex_kernel::SimulatedKernel;
 use crate::machine::kernel::kernel;
 use crate::os::futex::protocol;
@@ -26,7 +26,7 @@ pub fn requeue<T: Word>(
 ) -> Option<(u32, u32)> {
     super::guest::assert_guest("requeue");
     drain();
-    shielded(|| requeue_shielded(from, value, to, n, more))
+    Engine::shielded(|| requeue_shielded(from, value, to, n, more))
 }
 
 fn requeue_shielded<T: Word>(
@@ -56,7 +56,7 @@ fn requeue_shielded<T: Word>(
 pub fn wake_moved<T: Word>(cell: &SimulatedAtomic<T>, n: u32) -> u32 {
     super::guest::assert_guest("wake_moved");
     drain();
-    shielded(|| {
+    Engine::shielded(|| {
         if with(|engine| engine.os.layout.in_memory()) {
             return protocol::wake_moved(&SimulatedKernel::new(), core::ptr::from_ref(cell), n);
         }

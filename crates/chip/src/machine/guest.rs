@@ -6,10 +6,10 @@ use super::kernel::{enter_kernel, leave_queue, system_call};
 use crate::base::thread::OUTSIDE;
 use crate::engine::current::{operate, running, suspend, with};
 use crate::engine::reason::Reason;
+use crate::engine::state::Engine;
 use crate::engine::thread::State;
 use crate::engine::waiting::Waited;
 use crate::issue::walk;
-use crate::kernel::kill::end_if_killed;
 use crate::machine::kernel::kernel;
 use crate::machine::routines::create;
 use crate::memory::Memory;
@@ -68,7 +68,7 @@ pub fn join(guest: Guest) {
     });
     if sleeps {
         suspend();
-        end_if_killed();
+        Engine::end_if_killed();
     }
 }
 
@@ -148,7 +148,7 @@ pub fn delay(cycles: Cycles) {
             engine.sleep(Waited::Time, until);
         });
         suspend();
-        end_if_killed();
+        Engine::end_if_killed();
     }
 }
 

@@ -13,7 +13,6 @@ use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::Ended;
 use crate::issue::drain::drain;
-use crate::kernel::kill::shielded;
 use crate::machine::kernel::kernel;
 use crate::memory::Access;
 use crate::os::futex::layout::Layout;
@@ -97,7 +96,7 @@ impl<T: Word> Waiting<'_, T> {
     pub(super) fn halt(&self, price: Halt) -> WaitResult<T> {
         loop {
             drain();
-            let ended = shielded(|| self.halt_once(price));
+            let ended = Engine::shielded(|| self.halt_once(price));
             let seen = self.cell.read();
             if seen != self.value {
                 return WaitResult::Changed(seen);

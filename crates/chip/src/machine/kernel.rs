@@ -6,9 +6,9 @@ use crate::base::thread::ThreadId;
 use crate::contexts::share::Demand;
 use crate::engine::current::{answer, operate, suspend, with};
 use crate::engine::reason::Reason;
+use crate::engine::state::Engine;
 use crate::engine::thread::State;
 use crate::issue::drain::drain;
-use crate::kernel::kill::end_if_killed;
 use crate::memory::Access;
 
 /// A system call begins: its CPU's kernel lines are read, if they are in memory (`os.kernel_lines`). They lie behind the
@@ -94,6 +94,6 @@ pub(crate) fn work(cycles: u64) {
         killed
     });
     if killed {
-        end_if_killed();
+        Engine::end_if_killed();
     }
 }

@@ -1,9 +1,9 @@
 //! Coroutines of guest threads and their stacks.
 
 use crate::engine::current::with;
+use crate::engine::state::Engine;
 use crate::guest::stack::{GuestStack, STACK};
 use crate::issue::requests::leave;
-use crate::kernel::kill::end_if_killed;
 use crate::machine::guest::Guest;
 use crate::os::app::Spawn;
 use crate::os::refused::Refused;
@@ -45,7 +45,7 @@ pub(crate) fn create(spawn: Spawn, f: Box<dyn FnOnce()>) -> Result<Guest, Refuse
     with(|engine| engine.add_thread(id, spawn))?;
     let routine = Routine::with_stack(stack, move |yielder, ()| {
         with(|engine| engine.threads[id as usize].yielder = yielder);
-        end_if_killed();
+        Engine::end_if_killed();
         f();
         leave();
         let local: *const Local = with(|engine| &raw const *engine.threads[id as usize].local);

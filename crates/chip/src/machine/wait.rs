@@ -19,7 +19,6 @@ use crate::engine::state::Engine;
 use crate::engine::thread::{Ended, State};
 use crate::engine::waiting::Waited;
 use crate::issue::drain::{drain, drain_line};
-use crate::kernel::kill::shielded;
 use crate::machine::futex_kernel::SimulatedKernel;
 use crate::machine::kernel::kernel;
 use crate::memory::{Access, Line, Memory};
@@ -290,7 +289,7 @@ impl<T: Word> Waiting<'_, T> {
     /// One futex wait; who is killed meanwhile leaves the queue first.
     fn sleep(&self) -> Ended {
         drain();
-        shielded(|| self.sleep_shielded())
+        Engine::shielded(|| self.sleep_shielded())
     }
 
     /// Announces the sleeper, enters the kernel, which looks again, and sleeps.
@@ -400,7 +399,7 @@ pub(crate) fn mark_next(class: fn(LockHint) -> LockRequest) {
 pub(super) fn wake(address: usize, n: u32) {
     drain();
     // Who is taken out of the queue is woken.
-    shielded(|| wake_shielded(address, n));
+    Engine::shielded(|| wake_shielded(address, n));
 }
 
 fn wake_shielded(address: usize, n: u32) {

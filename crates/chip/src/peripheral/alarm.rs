@@ -16,7 +16,6 @@ pub const KIND: DeviceKind = DeviceKind {
     name: Ring::KIND,
     keys: AlarmSettings::KEYS,
     make: |settings| Box::new(Typed(Alarm::new(&AlarmSettings::read(settings)))),
-    misfit: |_, _| None,
 };
 
 settings! {

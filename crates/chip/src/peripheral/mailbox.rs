@@ -19,7 +19,6 @@ pub const KIND: DeviceKind = DeviceKind {
     name: Mail::KIND,
     keys: MailboxSettings::KEYS,
     make: |settings| Box::new(Typed(Mailbox::new(&MailboxSettings::read(settings)))),
-    misfit: |_, _| None,
 };
 
 settings! {

@@ -42,6 +42,12 @@ macro_rules! may_do {
             let _ = (answered, port);
         }
 
+        /// Which of its values does not go with the requests that a thread may have under way (`device.outstanding`).
+        fn misfit(&self, outstanding: u32) -> Option<SettingMisfit> {
+            let _ = outstanding;
+            None
+        }
+
         /// What it has counted so far, each with its name.
         fn counts(&self) -> Vec<(&'static str, u64)> {
             Vec::new()
@@ -74,8 +80,6 @@ pub struct DeviceKind {
     pub keys: &'static [OwnKey],
     /// Makes one from the values of these keys.
     pub make: fn(&Settings) -> Box<dyn Device>,
-    /// What of these values does not go with the requests that a thread may have under way (`device.outstanding`).
-    pub misfit: fn(&Settings, u32) -> Option<SettingMisfit>,
 }
 
 /// A value of a kind's key that does not go with the rest.

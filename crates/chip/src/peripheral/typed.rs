@@ -1,7 +1,7 @@
 //! Devices of a protocol: they see requests and give answers as values of its types.
 
 use super::port::{Answer, Cancelled, Port, Request, Taken};
-use super::{Device, may_do};
+use super::{Device, SettingMisfit, may_do};
 use baton_machine::device::{Payload, Protocol};
 
 /// A device that speaks a protocol. As [`Device`], with the request as a value.
@@ -36,6 +36,10 @@ impl<D: TypedDevice> Device for Typed<D> {
 
     fn left(&mut self, answered: &Request, port: &mut Port<'_>) {
         self.0.left(answered, port);
+    }
+
+    fn misfit(&self, outstanding: u32) -> Option<SettingMisfit> {
+        self.0.misfit(outstanding)
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

@@ -28,7 +28,7 @@ const FIXED: [&str; 9] = [
 
 fn chip(file: &str, cores: u32, settings: &[&str]) -> Chip {
     let all: Vec<String> = FIXED.iter().chain(settings).map(|setting| (*setting).to_owned()).collect();
-    Chip::from_toml_at(file, "x.toml", Some(cores), &all).expect("a right chip")
+    Chip::from_toml_at(&crate::without_devices(file), "x.toml", Some(cores), &all).expect("a right chip")
 }
 
 /// A mesh of 4x4; the first device at node 3, the end of the first row, the second below it.

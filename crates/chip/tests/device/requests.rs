@@ -29,7 +29,7 @@ fn chip(file: &str, settings: &[&str]) -> Chip {
         "os.wake_polling=3000",
     ];
     let settings: Vec<String> = fixed.iter().chain(settings).map(|setting| (*setting).to_owned()).collect();
-    Chip::from_toml_at(file, "x.toml", Some(4), &settings).expect("a right chip")
+    Chip::from_toml_at(&crate::without_devices(file), "x.toml", Some(4), &settings).expect("a right chip")
 }
 
 /// On wires of its own, 25 cycles each way, with a clock of half the cores'.
@@ -345,7 +345,7 @@ fn what_does_not_fit_is_refused() {
         ];
         all.extend(settings);
         let all: Vec<String> = all.into_iter().map(str::to_owned).collect();
-        Chip::from_toml_with(file, "x.toml", &all).expect_err("must be refused").to_string()
+        Chip::from_toml_with(&crate::without_devices(file), "x.toml", &all).expect_err("must be refused").to_string()
     };
     for (file, settings, says) in [
         (

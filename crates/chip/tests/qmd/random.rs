@@ -70,12 +70,11 @@ fn program(seed: u64) {
     let mut quota = vec![vec![0; queues]; consumers];
     let mut plans: Vec<Vec<usize>> = Vec::new();
     for _ in 0..producers {
-        let mut plan = Vec::new();
-        for queue in 0..queues {
-            // Shared buffers can lock where a thread has requests for several queues: each of its queues comes as a whole.
-            let items = dice.below(40) as usize;
-            plan.extend(std::iter::repeat_n(queue, items));
-            quota[dice.below(consumers as u64) as usize][queue] += items;
+        // Shared buffers can lock where a thread has requests for several queues: each of its queues comes as a whole.
+        let items = |queue| std::iter::repeat_n(queue, dice.below(40) as usize);
+        let plan: Vec<usize> = (0..queues).flat_map(items).collect();
+        for &queue in &plan {
+            quota[dice.below(consumers as u64) as usize][queue] += 1;
         }
         plans.push(plan);
     }

@@ -206,7 +206,7 @@ fn a_context_that_floods_the_device_takes_no_more_than_its_turns() {
     assert!(by_all * 2 >= alone, "{by_all} of {alone}: of sixteen contexts, each has its turn");
 }
 
-/// A context whose requests cannot be served bars nobody but itself.
+/// A context whose requests cannot be served bars no other one.
 #[test]
 fn a_context_that_blocks_bars_only_itself() {
     let (queue, never) = (QueueId(0), QueueId(1));

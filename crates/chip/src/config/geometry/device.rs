@@ -37,9 +37,8 @@ fn check_kinds(devices: &Devices) -> Fits {
         return Ok(());
     }
     for one in devices.each() {
-        let Some(SettingMisfit { name, is, expected }) = (one.kind.misfit)(&one.settings, devices.outstanding) else {
-            continue;
-        };
+        let device = (one.kind.make)(&one.settings);
+        let Some(SettingMisfit { name, is, expected }) = device.misfit(devices.outstanding) else { continue };
         let path = format!("device.{}.{name}", one.kind.name);
         let key = KEYS.iter().find(|key| key.path == path).map_or("device.kind", |key| key.path);
         ensure(false, key, is, expected)?;

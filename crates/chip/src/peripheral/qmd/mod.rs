@@ -13,7 +13,7 @@
 //!
 //! A request that has come stands in its buffer from the next cycle on. In a cycle each engine takes one request up; its answer
 //! leaves `latency` cycles later, as the SRAM is pipelined. One for a full or empty queue stays the head of its buffer.
-//! `docs/qmd.md` describes the device as a designer needs it.
+//! `docs/reference/qmd.md` describes the device as a designer needs it.
 
 pub mod buffers;
 mod configure;
@@ -28,7 +28,7 @@ mod tests;
 pub use settings::QmdSettings;
 
 use super::port::{Cancelled, Port, Request, Taken};
-use super::{DeviceKind, SettingMisfit, Settings, Typed, TypedDevice};
+use super::{DeviceKind, SettingMisfit, Typed, TypedDevice};
 use baton_machine::device::Protocol;
 use baton_machine::queues::{Direction, Mode, Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};
 use buffers::{Sharing, Waiting};
@@ -42,19 +42,7 @@ pub const KIND: DeviceKind = DeviceKind {
     name: QueueDevice::KIND,
     keys: QmdSettings::KEYS,
     make: |settings| Box::new(Typed(Qmd::new(&QmdSettings::read(settings)))),
-    misfit,
 };
-
-/// A context's own buffer has room for all that the context can have under way: nothing of it ever stands in the port.
-fn misfit(settings: &Settings, outstanding: u32) -> Option<SettingMisfit> {
-    let QmdSettings { buffers: sharing, depth, .. } = QmdSettings::read(settings);
-    let expected = || format!("at least device.outstanding, {outstanding}, where each context has buffers of its own");
-    (sharing == Sharing::Context && depth < u64::from(outstanding)).then(|| SettingMisfit {
-        name: "depth",
-        is: depth.to_string(),
-        expected: expected(),
-    })
-}
 
 /// What the device counts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -229,6 +217,15 @@ impl TypedDevice for Qmd {
         }
         self.sleep(port);
         if given_back == 0 { Cancelled::TooLate } else { Cancelled::Yes }
+    }
+
+    /// A context's own buffer has room for all that the context can have under way: nothing of it ever stands in the port.
+    fn misfit(&self, outstanding: u32) -> Option<SettingMisfit> {
+        let QmdSettings { buffers: sharing, depth, .. } = self.settings;
+        let expected =
+            || format!("at least device.outstanding, {outstanding}, where each context has buffers of its own");
+        let misfit = || SettingMisfit { name: "depth", is: depth.to_string(), expected: expected() };
+        (sharing == Sharing::Context && depth < u64::from(outstanding)).then(misfit)
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

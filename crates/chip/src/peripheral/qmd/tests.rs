@@ -440,7 +440,7 @@ fn a_request_that_waits_is_given_back_and_one_that_was_taken_up_is_not() {
     };
     assert_eq!(cancel(200, request(waits)), Cancelled::Yes);
     assert_eq!(cancel(201, request(waits)), Cancelled::TooLate, "it is gone");
-    // Nobody takes the item that comes now.
+    // No request takes the item that comes now.
     bench.at(300, 0, put(queue, 7));
     let taken = bench.at(400, 3, get(queue));
     bench.run_to(401);
