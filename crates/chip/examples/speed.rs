@@ -1,11 +1,12 @@
-//! How fast the engine is: threads, each on a core of its own, contend for one lock, or (`mailbox`) put letters into boxes of their own
-//! and take them out. Prints guest operations and host time. `scripts/chip-instructions.sh` counts its instructions.
+//! How fast the engine is: threads, each on a core of its own, contend for one lock, or (`qmd`) put items into queues
+//! of their own and take them out. Prints guest operations and host time. `scripts/chip-instructions.sh` counts its instructions.
 //!
 //! `cargo run --release -p baton-chip --example speed -- CHIP LOCK WAIT THREADS ITERATIONS [KEY=VALUE…]`
 #![expect(clippy::disallowed_types, reason = "the speed of the host is what is measured")]
 
-use baton_chip::device::mailbox;
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
+use baton_machine::device::{Device, Devices, Ticket};
+use baton_machine::queues::{Operand, QueueDevice, QueueId, QueueRequest};
 use baton_machine::{Machine, Owned, Wait, units::Cycles};
 use baton_sync::lock::{RawLock, mcs::Mcs, spin_park::SpinPark, tas::Tas};
 use std::path::Path;
@@ -37,15 +38,20 @@ fn contend<L: RawLock<Simulated> + 'static>(
     Ok(())
 }
 
-/// Every thread has a box of the chip's mailbox, and puts a letter in and takes it out so many times: two requests, each with its answer.
-fn letters(simulation: &mut Simulation, threads: u64, iterations: u64) -> Result<(), Failed> {
+/// Every thread has a queue of the chip's queue device, and puts an item in and takes it out so many times: two requests, each with
+/// its answer.
+fn items(simulation: &mut Simulation, threads: u64, iterations: u64) -> Result<(), Failed> {
     for _ in 0..threads {
         simulation.spawn(Spawn::default(), move || {
-            let Some(device) = Simulated::device(0) else { return };
-            let own = device.call(mailbox::OPEN, [1, 0]).value;
-            for letter in 0..iterations {
-                device.request(mailbox::SEND, [own, letter]).wait();
-                device.request(mailbox::RECEIVE, [own, 0]).wait();
+            let Some(device) = Simulated::first::<QueueDevice>() else { return };
+            let asked =
+                QueueRequest::Allocate { entries: 16, queues: 1, enqueue_credits: false, dequeue_credits: false };
+            let Ok(own) = device.call(asked) else { return };
+            let at = Operand::of(QueueId(own as u32));
+            for item in 0..iterations {
+                let put = device.request(QueueRequest::Enqueue { to: at, item }).wait();
+                let got = device.request(QueueRequest::Dequeue { from: at }).wait();
+                assert_eq!((put, got), (Ok(0), Ok(item)), "its own queue");
             }
         })?;
     }
@@ -64,8 +70,8 @@ fn main() -> Result<(), Failed> {
         "mcs" => contend::<Mcs<Simulated>>(&mut simulation, wait, threads, iterations)?,
         "tas" => contend::<Tas<Simulated>>(&mut simulation, wait, threads, iterations)?,
         "spin-park" => contend::<SpinPark<Simulated>>(&mut simulation, wait, threads, iterations)?,
-        "mailbox" => letters(&mut simulation, threads, iterations)?,
-        other => return Err(format!("{other}: expected mcs, tas, spin-park or mailbox").into()),
+        "qmd" => items(&mut simulation, threads, iterations)?,
+        other => return Err(format!("{other}: expected mcs, tas, spin-park or qmd").into()),
     }
     let start = Instant::now();
     let outcome = simulation.run()?;

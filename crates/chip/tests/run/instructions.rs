@@ -12,5 +12,5 @@ fn a_guest_operation_costs_no_more_instructions_than_before() {
     let run = Command::new(root.join("scripts/chip-instructions.sh")).output().expect("the script runs");
     let (out, err) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
     assert!(run.status.success(), "{out}{err}");
-    assert_eq!(out.lines().count(), 5, "{out}");
+    assert_eq!(out.lines().count(), 6, "{out}");
 }

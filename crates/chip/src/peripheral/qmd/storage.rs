@@ -39,7 +39,8 @@ impl Queue {
         self.items + self.coming + self.going
     }
 
-    /// How many it can hold.
+    /// How many it can hold: for checks.
+    #[cfg(any(test, debug_assertions))]
     pub(super) fn entries(&self) -> u32 {
         self.region.entries
     }
