@@ -1,6 +1,6 @@
 //! Threads that are killed, whatever they do: they end, their requests have no effect, and others go on.
 
-use super::preempt::Moody;
+use super::preempt::{Moody, device};
 use crate::common;
 use baton_chip::device::mailbox::{OPEN, RECEIVE, SEND};
 use baton_chip::device::{Device, Port, Request, Taken};
@@ -11,32 +11,16 @@ use proptest::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A mailbox on wires of 25 cycles, with the cores' clock.
+/// Beside the mailbox: what idle waits and halts take.
 fn chip(settings: &[&str]) -> Chip {
-    let clock = format!("device.clock_hz={}", common::chip(&[]).core.clock.0);
-    let fixed = [
-        &clock,
-        "device.kind=mailbox",
-        "device.count=1",
-        "device.latency=10",
-        "device.words=64",
-        "device.outstanding=8",
-        "device.link=dedicated",
-        "device.way=25",
-        "device.call=300",
-        "device.interrupt=700",
-        "os.time_slice=100000",
+    let waits = [
         "wait.umwait.enter=31",
         "wait.umwait.exit=61",
         "wait.halt.enter=900",
         "wait.halt.send=1500",
         "wait.halt.exit=3100",
     ];
-    common::cores(4, &[&fixed[..], settings].concat())
-}
-
-fn device() -> baton_chip::DeviceVerbs {
-    Simulated::device(0).expect("a device")
+    crate::wired(4, &[&waits[..], settings].concat())
 }
 
 fn on(core: u32) -> Spawn {

@@ -14,6 +14,26 @@ mod random;
 mod requests;
 mod typed;
 
+/// A mailbox, as the tests of requests, order, preemption and kills have it; how it is linked is each test's own.
+const MAILBOX: [&str; 7] = [
+    "device.kind=mailbox",
+    "device.count=1",
+    "device.latency=10",
+    "device.words=64",
+    "device.outstanding=8",
+    "device.call=300",
+    "device.interrupt=700",
+];
+
+/// Wires of 25 cycles.
+const WIRES: [&str; 2] = ["device.link=dedicated", "device.way=25"];
+
+/// So many cores with a mailbox on wires, with the cores' clock, and short time slices.
+fn wired(cores: u32, settings: &[&str]) -> baton_chip::Chip {
+    let clock = format!("device.clock_hz={}", common::chip(&[]).core.clock.0);
+    common::cores(cores, &[&[clock.as_str(), "os.time_slice=100000"], &MAILBOX[..], &WIRES, settings].concat())
+}
+
 /// A chip file's text without the devices that the chip has.
 fn without_devices(text: &str) -> String {
     let Some((before, devices)) = text.split_once("\n[device]\n") else { return text.to_owned() };

@@ -15,21 +15,9 @@ const OCOR: &str = include_str!("../../../../chips/ocor64.toml");
 /// A mesh of 2x2 whose device hangs on wires of 25 cycles, with the cores' clock.
 fn chip(file: &str, settings: &[&str]) -> Chip {
     let clock = format!("device.clock_hz={}", Chip::from_toml(file, "x.toml").expect("reads").core.clock.0);
-    let fixed = [
-        &clock,
-        "noise.latency=0",
-        "noise.start=0",
-        "device.kind=mailbox",
-        "device.count=1",
-        "device.latency=10",
-        "device.words=64",
-        "device.outstanding=8",
-        "device.call=300",
-        "device.interrupt=700",
-        "device.link=dedicated",
-        "device.way=25",
-    ];
-    let all: Vec<String> = fixed.iter().chain(settings).map(|setting| (*setting).to_owned()).collect();
+    let fixed = [&clock, "noise.latency=0", "noise.start=0"];
+    let all = fixed.iter().chain(&crate::MAILBOX).chain(&crate::WIRES).chain(settings);
+    let all: Vec<String> = all.map(|setting| (*setting).to_owned()).collect();
     Chip::from_toml_at(file, "x.toml", Some(4), &all).expect("a right chip")
 }
 

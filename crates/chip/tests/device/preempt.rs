@@ -10,23 +10,8 @@ use proptest::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A mailbox on wires of 25 cycles, with the cores' clock.
 fn chip(settings: &[&str]) -> Chip {
-    let clock = format!("device.clock_hz={}", common::chip(&[]).core.clock.0);
-    let fixed = [
-        &clock,
-        "device.kind=mailbox",
-        "device.count=1",
-        "device.latency=10",
-        "device.words=64",
-        "device.outstanding=8",
-        "device.link=dedicated",
-        "device.way=25",
-        "device.call=300",
-        "device.interrupt=700",
-        "os.time_slice=100000",
-    ];
-    common::cores(2, &[&fixed[..], settings].concat())
+    crate::wired(2, settings)
 }
 
 type Threads = Vec<(u32, Box<dyn FnOnce()>)>;
@@ -55,7 +40,7 @@ fn run(chip: &Chip, threads: Threads) -> Result<Outcome, Stuck> {
     run_with(chip, None, threads)
 }
 
-fn device() -> baton_chip::DeviceVerbs {
+pub(super) fn device() -> baton_chip::DeviceVerbs {
     Simulated::device(0).expect("a device")
 }
 

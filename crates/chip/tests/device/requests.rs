@@ -15,20 +15,9 @@ const CAF: &str = include_str!("../../../../chips/caf16.toml");
 
 /// A chip with a mailbox, four cores where the file allows it.
 fn chip(file: &str, settings: &[&str]) -> Chip {
-    let fixed = [
-        "noise.latency=0",
-        "noise.start=0",
-        "device.kind=mailbox",
-        "device.count=1",
-        "device.latency=10",
-        "device.words=64",
-        "device.outstanding=8",
-        "device.call=300",
-        "device.interrupt=700",
-        "os.wake_idle=3000",
-        "os.wake_polling=3000",
-    ];
-    let settings: Vec<String> = fixed.iter().chain(settings).map(|setting| (*setting).to_owned()).collect();
+    let fixed = ["noise.latency=0", "noise.start=0", "os.wake_idle=3000", "os.wake_polling=3000"];
+    let settings: Vec<String> =
+        fixed.iter().chain(&crate::MAILBOX).chain(settings).map(|setting| (*setting).to_owned()).collect();
     Chip::from_toml_at(&crate::without_devices(file), "x.toml", Some(4), &settings).expect("a right chip")
 }
 

@@ -13,19 +13,9 @@ const SAMPLE: &str = include_str!("../../../../chips/sample-host.toml");
 
 /// The sample chip with a mailbox.
 fn chip() -> Chip {
-    let settings = [
-        "device.kind=mailbox",
-        "device.count=1",
-        "device.clock_hz=1_000_000_000",
-        "device.latency=10",
-        "device.words=64",
-        "device.outstanding=8",
-        "device.link=dedicated",
-        "device.way=25",
-        "device.call=300",
-        "device.interrupt=700",
-    ];
-    Chip::from_toml_with(SAMPLE, "x.toml", &settings.map(str::to_owned)).expect("a right chip")
+    let clock = ["device.clock_hz=1_000_000_000"];
+    let settings = clock.iter().chain(&crate::MAILBOX).chain(&crate::WIRES).map(|setting| (*setting).to_owned());
+    Chip::from_toml_with(SAMPLE, "x.toml", &settings.collect::<Vec<_>>()).expect("a right chip")
 }
 
 /// Runs `f` as a guest; what it gives.

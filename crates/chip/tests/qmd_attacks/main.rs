@@ -1,24 +1,16 @@
 //! Attacks on CAF's queue device: what a program may not do, and what others must not notice of it.
 
-use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn, act};
-use baton_machine::device::{Device, Devices, Payload, Ticket, Words};
-use baton_machine::queues::{Direction, Mode, Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};
+#[path = "../common/queues.rs"]
+mod shared;
+
+use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, act};
+use baton_machine::device::{Device, Payload, Ticket, Words};
+use baton_machine::queues::{Direction, Mode, Operand, QueueId, QueueRefusal, QueueRequest};
 use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Machine, Ordering, Owned};
-use baton_units::CoreId;
+use shared::{Body, allocate as queues, chip, device, on};
 use std::cell::Cell;
 use std::rc::Rc;
-
-fn chip(settings: &[&str]) -> Chip {
-    let text = include_str!("../../../../chips/caf16.toml");
-    let fixed = ["noise.latency=0", "noise.start=0"];
-    let all: Vec<String> = fixed.iter().chain(settings).map(|setting| (*setting).to_owned()).collect();
-    Chip::from_toml_with(text, "caf16.toml", &all).expect("a right chip")
-}
-
-fn device() -> impl Device<QueueDevice> {
-    Simulated::first::<QueueDevice>().expect("the chip has a queue device")
-}
 
 fn call(asked: QueueRequest) -> Result<u64, QueueRefusal> {
     device().call(asked)
@@ -36,21 +28,8 @@ fn get(queue: QueueId) -> QueueRequest {
     QueueRequest::Dequeue { from: Operand::of(queue) }
 }
 
-fn queues(entries: u32, queues: u32) -> QueueId {
-    let asked = QueueRequest::Allocate { entries, queues, enqueue_credits: false, dequeue_credits: false };
-    QueueId(call(asked).expect("there is room") as u32)
-}
-
-type Body = Box<dyn FnOnce()>;
-
 fn run(chip: &Chip, threads: Vec<(u32, Body)>) -> Result<Outcome, String> {
-    let options = Options { limit: Some(Cycles(50_000_000)), ..Options::default() };
-    let mut simulation = Simulation::new(chip, &options).map_err(|error| error.to_string())?;
-    for (core, body) in threads {
-        let spawn = Spawn { affinity: vec![CoreId(core)], ..Spawn::default() };
-        simulation.spawn(spawn, body).map_err(|error| error.to_string())?;
-    }
-    simulation.run().map_err(|error| error.to_string())
+    shared::run(chip, 1, threads)
 }
 
 fn alone(f: impl FnOnce() + 'static) -> Outcome {
@@ -267,8 +246,7 @@ fn full_buffers_do_not_hold_up_the_coherence_protocol() {
             }
         };
         let body = move || if core < 8 { floods(word) } else { counts(word) };
-        let spawn = Spawn { affinity: vec![CoreId(core)], ..Spawn::default() };
-        simulation.spawn(spawn, body).expect("there is a core");
+        simulation.spawn(on(core), body).expect("there is a core");
     }
     let ended = simulation.run().map(drop).map_err(|error| error.to_string());
     simulation.outside(|| drop(words));

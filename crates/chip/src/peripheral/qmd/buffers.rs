@@ -100,11 +100,6 @@ impl Buffers {
         Buffers { buffers, sharing, priorities, turn: 0, left }
     }
 
-    /// Whether requests of this direction come here.
-    pub(super) fn takes(&self, direction: Direction) -> bool {
-        self.buffers.iter().any(|buffer| buffer.direction == direction)
-    }
-
     /// Requests that wait.
     pub(super) fn len(&self) -> usize {
         self.buffers.iter().map(|buffer| buffer.count).sum()
@@ -114,7 +109,7 @@ impl Buffers {
     fn line(&mut self, direction: Direction, priority: u8, cpu: u32) -> Picked {
         let priority = u32::from(priority).min(self.priorities - 1) as usize;
         let first = self.buffers.iter().position(|buffer| buffer.direction == direction);
-        let buffer = first.expect("`takes` was asked") + priority;
+        let buffer = first.expect("an engine is asked for what it serves") + priority;
         let line = if self.sharing == Sharing::Context { cpu as usize } else { 0 };
         let lines = &mut self.buffers[buffer].lines;
         if lines.len() <= line {

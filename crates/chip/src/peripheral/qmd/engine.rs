@@ -91,25 +91,27 @@ impl Qmd {
 
     /// Wakes the engines: the cycle `from` is the first in which the change can be seen.
     fn wake_all(&mut self, from: u64) {
-        for engine in &mut self.engines {
-            let picks = engine.wake(from);
-            if self.settings.retry == Retry::Slot {
-                self.counts.retries += picks;
-            }
+        for engine in 0..self.engines.len() {
+            self.wake(engine, from);
+        }
+    }
+
+    /// Wakes one engine. The picks that it made up for were tries, where a try takes a turn.
+    fn wake(&mut self, engine: usize, from: u64) {
+        let picks = self.engines[engine].wake(from);
+        if self.settings.retry == Retry::Slot {
+            self.counts.retries += picks;
         }
     }
 
     /// Puts what came before this cycle into its buffer.
     fn file(&mut self, now: u64) {
-        let old = self.came.iter().take_while(|waiting| waiting.since < now).count();
-        for waiting in self.came.drain(..old) {
+        while self.came.first().is_some_and(|waiting| waiting.since < now) {
+            let waiting = self.came.remove(0);
             let (direction, Operand { priority, .. }) = aim(&waiting.asked);
-            let Some(engine) = self.engines.iter_mut().find(|engine| engine.buffers.takes(direction)) else { continue };
-            let picks = engine.wake(now);
-            if self.settings.retry == Retry::Slot {
-                self.counts.retries += picks;
-            }
-            engine.buffers.push(direction, priority, waiting);
+            let engine = self.engine_of(direction);
+            self.wake(engine, now);
+            self.engines[engine].buffers.push(direction, priority, waiting);
         }
     }
 

@@ -145,8 +145,13 @@ impl Qmd {
             of == direction && operand.priority == priority && (shared || waiting.request.cpu == cpu)
         });
         let came = came.count();
-        let engine = self.engines.iter_mut().find(|engine| engine.buffers.takes(direction));
-        came + engine.map_or(0, |engine| engine.buffers.ahead(direction, priority, cpu))
+        let engine = self.engine_of(direction);
+        came + self.engines[engine].buffers.ahead(direction, priority, cpu)
+    }
+
+    /// The engine that serves requests of this direction: the only one, or one for each.
+    fn engine_of(&self, direction: Direction) -> usize {
+        if self.engines.len() == 1 { 0 } else { direction as usize }
     }
 
     /// The timer looks at the buffers when something in them may be too old.
