@@ -26,27 +26,20 @@ pub fn requeue<T: Word>(
 ) -> Option<(u32, u32)> {
     super::guest::assert_guest("requeue");
     drain();
-    Engine::shielded(|| requeue_shielded(from, value, to, n, more))
-}
-
-fn requeue_shielded<T: Word>(
-    from: &SimulatedAtomic<T>,
-    value: T,
-    to: &SimulatedAtomic<T>,
-    n: u32,
-    more: u32,
-) -> Option<(u32, u32)> {
-    if with(|engine| engine.os.layout.in_memory()) {
-        return protocol::requeue(&SimulatedKernel::new(), from, value, to, n, more);
-    }
-    kernel(with(|engine| engine.chip.os.futex.wake_none.0));
-    if from.read() != value {
-        return None;
-    }
-    let (here, there) = with(|engine| (engine.guest.offset_of(from.address()), engine.guest.offset_of(to.address())));
-    let woken = super::wait::wake_queued(here, n);
-    let moved = with(|engine| engine.move_sleepers(here, there, more));
-    Some((woken, moved))
+    Engine::shielded(|| {
+        if with(|engine| engine.os.layout.in_memory()) {
+            return protocol::requeue(&SimulatedKernel::new(), from, value, to, n, more);
+        }
+        kernel(with(|engine| engine.chip.os.futex.wake_none.0));
+        if from.read() != value {
+            return None;
+        }
+        let (here, there) =
+            with(|engine| (engine.guest.offset_of(from.address()), engine.guest.offset_of(to.address())));
+        let woken = super::wait::wake_queued(here, n);
+        let moved = with(|engine| engine.move_sleepers(here, there, more));
+        Some((woken, moved))
+    })
 }
 
 /// Wakes up to `n` sleepers of a cell that sleepers were moved to; how many there were. Always enters the kernel.
