@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -34,14 +35,38 @@ def busy():
     return idle, sum(usage.ru_utime + usage.ru_stime for usage in both)
 
 
-def timed(command, limit):
-    """Seconds of a run, its output, whether it was ended at the limit, and the share of the CPUs that others used."""
+def listening(port, deadline):
+    """Waits until somebody answers at the port; False if nobody does in time."""
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            return True
+        except OSError:
+            time.sleep(0.005)
+    return False
+
+
+def loaded(process, load, port, deadline):
+    """Loads a server with a client, then asks it to end; False if the client fails or the time is over."""
+    if not listening(port, deadline):
+        return False
+    done = subprocess.run([str(word) for word in load], timeout=max(0.1, deadline - time.monotonic()), capture_output=True)
+    process.send_signal(signal.SIGTERM)
+    return done.returncode == 0
+
+
+def timed(command, limit, load=(), port=0):
+    """Seconds of a run, its output, whether it was ended at the limit, and the share of the CPUs that others used.
+
+    With `load` the command is a server: a client loads it, and then it is asked to end."""
     (idle, own), start = busy(), time.monotonic()
     output, ended = None, False
     # A group of its own, so that the program ends with the command that started it.
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     try:
-        output, errors = process.communicate(timeout=limit)
+        if load and not loaded(process, load, port, start + limit):
+            raise subprocess.TimeoutExpired(command, limit)
+        output, errors = process.communicate(timeout=max(0.1, start + limit - time.monotonic()))
     except subprocess.TimeoutExpired:
         ended = True
         os.killpg(process.pid, signal.SIGKILL)
@@ -72,10 +97,11 @@ def asked(*command):
     return json.loads(printed(*command))
 
 
-def record(baton, command, profile):
+def record(baton, command, profile, load=(), port=0):
     """Records a program, in a moment when others were quiet if there is one; the share of the CPUs that others used."""
     for _ in range(TRIES):
-        _, _, ended, others = timed([baton, "profile", "--force", "-o", profile, "--", *map(str, command)], 120)
+        recorded = [baton, "profile", "--force", "-o", profile, "--", *map(str, command)]
+        _, _, ended, others = timed(recorded, 120, load, port)
         if ended:
             die(f"{command[0]} did not end in two minutes")
         if others <= MOST_OTHERS:

@@ -118,18 +118,23 @@ impl Ops {
         self.own().splice(place..place, ops.map(Packed::of));
     }
 
-    /// Puts one step in the place of those from one place up to another; such stretches ascend.
+    /// Puts one step in the place of those from one place up to another; such stretches ascend. In an empty one nothing goes.
     pub(crate) fn replace(&mut self, stretches: &[(usize, usize, Op)]) {
         let own = self.own();
+        // Steps move towards the beginning; room is made for those that find nothing to stand in the place of.
+        let more = stretches.iter().filter(|(first, last, _)| first == last).count();
+        let length = own.len();
+        own.reserve_exact(more);
+        own.splice(0..0, std::iter::repeat_n(Packed(0), more));
         let (mut to, mut from) = (0, 0);
         for &(first, last, op) in stretches {
-            own.copy_within(from..first, to);
+            own.copy_within(from + more..first + more, to);
             to += first - from;
             own[to] = Packed::of(op);
             (to, from) = (to + 1, last);
         }
-        own.copy_within(from.., to);
-        own.truncate(to + own.len() - from);
+        own.copy_within(from + more.., to);
+        own.truncate(to + length - from);
         own.shrink_to_fit();
     }
 
@@ -204,6 +209,10 @@ mod tests {
         ops.replace(&[(1, 3, Op::Share(0)), (5, 9, Op::Share(1))]);
         let left = [Op::Work(0), Op::Share(0), Op::Work(3), Op::Work(4), Op::Share(1), Op::Work(9)];
         assert_eq!(ops.to_vec(), left);
+        let mut few: Ops = (0..3).map(Op::Work).collect();
+        few.replace(&[(0, 0, Op::Share(0)), (1, 1, Op::Share(1)), (3, 3, Op::Share(2))]);
+        let all = [Op::Share(0), Op::Work(0), Op::Share(1), Op::Work(1), Op::Work(2), Op::Share(2)];
+        assert_eq!(few.to_vec(), all, "an empty stretch takes nothing away");
         ops.insert(6, [Op::Join(1)].into_iter());
         ops.insert(0, [Op::Spawn(1)].into_iter());
         assert_eq!((ops.len(), ops.at(0), ops.at(7)), (8, Op::Spawn(1), Op::Join(1)));

@@ -1,0 +1,150 @@
+"""What was found, as tables, and the bars."""
+
+from itertools import combinations
+from statistics import median
+
+from measuring import order
+
+OWN = ""
+
+
+def spread(times):
+    """Median, and range; with five runs or more without the longest and the shortest: one may have met a busy machine."""
+    ordered = sorted(times)
+    inner = ordered[1:-1] if len(ordered) >= 5 else ordered
+    return median(ordered), inner[0], inner[-1]
+
+
+def foretold(case):
+    """Seconds by lock: median, low and high of what is predicted."""
+    rows = case["predicted"]["rows"]
+    ends = lambda row: row.get("interval_ns") or row["time_ns"]
+    return {label: (row["time_ns"]["median"] * 1e-9, ends(row)["low"] * 1e-9, ends(row)["high"] * 1e-9)
+            for label, row in rows.items() if row["by_seed_ns"]}
+
+
+class Case:
+    """A program at one number of threads, judged."""
+
+    def __init__(self, found):
+        self.found = found
+        predicted = foretold(found)
+        self.own = spread(found["times"][OWN]) if found["times"][OWN] else None
+        self.predicted_own = predicted.pop(OWN, None)
+        self.labels = [label for label in predicted if found["times"].get(label)]
+        self.measured = {label: spread(found["times"][label]) for label in self.labels}
+        self.predicted = {label: predicted[label] for label in self.labels}
+        # A run that was cut off is no less than its limit, in the measurement and in the prediction.
+        self.cut = {label for label in self.labels if label in found["ended"]}
+        rows = found["predicted"]["rows"]
+        self.bounded = {label for label in self.labels if rows[label]["cut_off"]}
+        self.trusted = found["predicted"]["trustworthy"]
+
+    @property
+    def title(self):
+        return f"{self.found['name']}, {self.found['threads']} threads"
+
+    def pairs(self):
+        """Pairs that differ when measured: rightly ordered, called a tie, wrongly ordered."""
+        counts = [0, 0, 0]
+        for one, two in combinations(self.labels, 2):
+            is_so = order(self.measured[one], self.measured[two])
+            if is_so == 0 or {one, two} <= self.cut:
+                continue
+            said = 0 if {one, two} <= self.bounded else order(self.predicted[one], self.predicted[two])
+            counts[0 if said == is_so else 1 if said == 0 else 2] += 1
+        return counts
+
+    def errors(self):
+        """|predicted / measured - 1| of the locks that did not collapse."""
+        return [abs(self.predicted[label][0] / self.measured[label][0] - 1) for label in self.labels if label not in self.cut]
+
+    def covered(self):
+        """By lock: whether the measured median lies in the predicted interval; a collapse is covered by one that reaches it."""
+        return [self.predicted[label][1] <= self.measured[label][0] <= self.predicted[label][2]
+                or (label in self.cut and self.predicted[label][2] >= self.measured[label][0])
+                or (label in self.bounded and label in self.cut) for label in self.labels]
+
+    def false_collapses(self):
+        """Foretold at more than twice the recorded lock's time, measured at less than 1.2 times it."""
+        if self.own is None or self.predicted_own is None:
+            return []
+        slow = lambda label: self.predicted[label][0] > 2 * self.predicted_own[0]
+        return [label for label in self.labels if slow(label) and self.measured[label][0] < 1.2 * self.own[0]]
+
+    def called_faster(self):
+        """Locks that are called faster than the recorded one, and of them those that measure slower."""
+        if self.own is None or self.predicted_own is None:
+            return [], []
+        called = [label for label in self.labels if order(self.predicted[label], self.predicted_own) < 0]
+        return called, [label for label in called if order(self.measured[label], self.own) > 0]
+
+
+def table(case):
+    print(f"### {case.title} ({case.found['group']})\n")
+    by_itself = f"By itself {case.own[0] * 1e3:.0f} ms. " if case.own else ""
+    predicted = case.found["predicted"]
+    trusted = "trustworthy" if case.trusted else f"marked untrustworthy: {'; '.join(predicted['reasons'])}"
+    print(f"{by_itself}Self-check {predicted['check']['error'] * 100:+.0f}%, "
+          f"{predicted['not_replayable_share'] * 100:.1f}% not replayable: {trusted}.\n")
+    print("| lock | runs | measured ms | range | predicted ms | range | predicted / measured |")
+    print("| --- | --: | --: | --- | --: | --- | --: |")
+    milli = lambda seconds: f"{seconds * 1e3:.0f}"
+    for label in sorted(case.labels, key=lambda label: case.measured[label][0]):
+        m, p = case.measured[label], case.predicted[label]
+        note = " (ended at the limit)" if label in case.cut else ""
+        least = "≥ " if label in case.bounded else ""
+        print(f"| {label}{note} | {len(case.found['times'][label])} | {milli(m[0])} | {milli(m[1])}–{milli(m[2])} | "
+              f"{least}{milli(p[0])} | {milli(p[1])}–{milli(p[2])} | {p[0] / m[0]:.2f} |")
+    print()
+
+
+def percent(part, whole):
+    return f"{part / whole * 100:.0f}%" if whole else "–"
+
+
+def middle(values):
+    return f"{median(values) * 100:.0f}%" if values else "–"
+
+
+def added(cases):
+    return [sum(column) for column in zip(*(case.pairs() for case in cases))] or [0, 0, 0]
+
+
+def line(title, cases):
+    """A line of the summary: the bars, over so many cases."""
+    right, tie, wrong = added(cases)
+    differ = right + tie + wrong
+    errors = [error for case in cases for error in case.errors()]
+    covered = [inside for case in cases for inside in case.covered()]
+    called = [case.called_faster() for case in cases]
+    faster, slower = (sum(len(found[place]) for found in called) for place in (0, 1))
+    false = sum(len(case.false_collapses()) for case in cases)
+    return (f"| {title} | {len(cases)} | {differ} | {percent(right, differ)} | {percent(tie, differ)} | {percent(wrong, differ)} | "
+            f"{middle(errors)} | {percent(sum(covered), len(covered))} | {false} | {slower} of {faster} |")
+
+
+def print_all(found):
+    cases = [Case(case) for case in found]
+    cpus = min((case.found["threads"] for case in cases), default=0)
+    groups = {
+        "seen": [case for case in cases if case.found["group"] == "seen"],
+        "held out": [case for case in cases if case.found["group"] == "held out"],
+        "Debian": [case for case in cases if case.found["group"] == "Debian"],
+        f"{cpus} threads": [case for case in cases if case.found["threads"] <= cpus],
+        f"more than {cpus}": [case for case in cases if case.found["threads"] > cpus],
+        "trusted": [case for case in cases if case.trusted],
+        "**all**": cases,
+    }
+    print("### The bars\n")
+    head = ("programs | cases | pairs that differ | order right | called a tie | wrong | median error | in the interval | "
+            "false collapses | called faster, measured slower")
+    print(f"| {head} |\n| --- |{' --: |' * head.count('|')}")
+    print("\n".join(line(title, of) for title, of in groups.items() if of))
+    print()
+    print("### Each program\n")
+    print(f"| {head} |\n| --- |{' --: |' * head.count('|')}")
+    print("\n".join(line(case.title, [case]) for case in cases))
+    print()
+    for case in cases:
+        table(case)
