@@ -9,6 +9,8 @@ pub(crate) enum Purpose {
     Start = 2,
     /// Monitors that end for no reason.
     Spurious = 3,
+    /// How long wake-ups of idle CPUs take.
+    Wake = 4,
 }
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).

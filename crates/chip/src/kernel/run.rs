@@ -4,6 +4,7 @@ use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
 use crate::clock::domain::Remaining;
+use crate::config::os::WakeSpread;
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::{Ended, Resume, State};
@@ -35,7 +36,11 @@ impl Engine {
             return false;
         };
         let os = &self.chip.os;
-        let (latency, polls) = self.os.cpus[cpu as usize].wake_latency(self.now, os);
+        let (price, polls) = self.os.cpus[cpu as usize].wake_latency(self.now, os);
+        let latency = match &os.idle.spread {
+            WakeSpread(all) if all.is_empty() => price,
+            spread => price * spread.thousandths(self.os.wake_noise.below(WakeSpread::DRAWS)) / 1000,
+        };
         let event = self.start(cpu, id, Doing::Waking, latency);
         // A CPU that polls sees that there is work; one that has halted is called.
         let is_called = !polls || self.calls_pollers();

@@ -69,6 +69,7 @@ pub(crate) struct Os {
     /// Threads that have not ended.
     pub(crate) alive: usize,
     pub(crate) start_noise: Random,
+    pub(crate) wake_noise: Random,
 }
 
 impl Os {
@@ -88,6 +89,7 @@ impl Os {
             free_numbers: BTreeSet::new(),
             alive: 0,
             start_noise: Random::new(seed, Purpose::Start),
+            wake_noise: Random::new(seed, Purpose::Wake),
         }
     }
 }

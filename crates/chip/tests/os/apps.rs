@@ -138,6 +138,7 @@ fn keys_that_do_not_fit_are_refused() {
         (&["os.off=0-1"], "key `os.off` is 0 1; expected fewer cores than core.count, 2: one must be on"),
         (&["os.off=5"], "key `os.off` is 5; expected cores from 0 to 1 (core.count)"),
         (&["os.idle_states=5:x"], "expected states as in"),
+        (&["os.wake_spread=50:1000 10:500"], "expected percentiles as in"),
         (&["os.idle_states=10:40"], "key `os.idle_states` is 10:40; expected states that begin after os.idle_poll"),
         (&["os.tick=100", "os.tick_cost=100"], "key `os.tick_cost` is 100; expected less than os.tick, 100"),
         (&["os.ipi=packet"], "key `os.ipi` says nothing on a chip of `memory.model = \"fixed\"`"),

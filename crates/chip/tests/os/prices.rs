@@ -2,6 +2,7 @@
 
 use crate::common;
 use crate::common::{cell, simulation};
+use baton_chip::config::WakeSpread;
 use baton_chip::{Chip, Options, Outcome, Reason, Simulated, Simulation, Spawn, act};
 use baton_machine::{Atomic, Machine, Ordering::*, Wait, units::Cycles};
 use baton_units::CoreId;
@@ -85,7 +86,12 @@ fn a_spinner_does_not_try_while_a_handler_runs() {
 
 /// How long a sleeper that has slept so long takes to run again, and what its CPU did.
 fn wake_after(chip: &Chip, slept: u64) -> (u64, Outcome) {
-    let mut simulation = simulation(chip);
+    wake_with_seed(chip, slept, Options::default().seed)
+}
+
+/// The same with a seed.
+fn wake_with_seed(chip: &Chip, slept: u64, seed: u64) -> (u64, Outcome) {
+    let mut simulation = Simulation::new(chip, &Options { seed, ..Options::default() }).unwrap();
     let took = Rc::new(Cell::new(0));
     let result = took.clone();
     let sleeper = move || {
@@ -115,6 +121,27 @@ fn idle_states_take_their_exit_to_the_cycle() {
     // The stretch before the thread began is polling, too, and 0 long: it begins at 0.
     assert_eq!(idle, [1000, 19_000, 80_000, 50_000]);
     assert_eq!(cpu.time("waking").0, 70_000 + 100);
+}
+
+/// A draw's wake-up lies on the line between two percentiles; without the key each takes its price.
+#[test]
+fn wake_ups_vary_by_their_percentiles() {
+    let spread = WakeSpread::parse("10:500 50:1000 90:2000").unwrap();
+    let at = [0, 1000, 3000, 5000, 7000, 9000, 9999].map(|draw| spread.thousandths(draw));
+    assert_eq!(at, [500, 500, 750, 1000, 1500, 2000, 2000]);
+    let prices = ["os.wake_polling=1000", "os.idle_poll=1000000", "os.wake_idle=1000"];
+    let by_seed = |more: &[&str]| {
+        let took = |seed| wake_with_seed(&common::cores(1, &[&prices[..], more].concat()), 5000, seed).0;
+        (1..=200).map(took).collect::<Vec<u64>>()
+    };
+    assert_eq!(by_seed(&[]), [1000; 200]);
+    let drawn = by_seed(&["os.wake_spread=10:500 50:1000 90:2000"]);
+    assert_eq!(drawn, by_seed(&["os.wake_spread=10:500 50:1000 90:2000"]), "by the seed alone");
+    assert!(drawn.iter().all(|time| (500..=2000).contains(time)));
+    let below = |limit| drawn.iter().filter(|&&time| time < limit).count();
+    // Of 200 draws 100 lie below the median, within four standard deviations.
+    assert!((72..=128).contains(&below(1000)), "{}", below(1000));
+    assert!((4..=40).contains(&below(510)) && (20..=60).contains(&(200 - below(1750))), "{drawn:?}");
 }
 
 #[test]

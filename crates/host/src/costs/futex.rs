@@ -56,6 +56,17 @@ pub struct Woken {
     pub call: Spread,
     /// From the call to the last sleeper's first instruction.
     pub latency: Spread,
+    /// Its percentiles: those of [`PERCENTS`], in nanoseconds.
+    pub percentiles: [f64; PERCENTS.len()],
+}
+
+/// The percentiles that are told of a wake-up's latency.
+pub const PERCENTS: [u32; 9] = [1, 5, 10, 25, 50, 75, 90, 95, 99];
+
+fn percentiles(mut sample: Vec<f64>) -> [f64; PERCENTS.len()] {
+    sample.sort_by(f64::total_cmp);
+    let last = sample.len().max(1) - 1;
+    PERCENTS.map(|percent| sample.get((last * percent as usize + 50) / 100).copied().unwrap_or(0.0))
 }
 
 /// Wakes `sleepers` threads on `cpus.1` from `cpus.0`, each time after they have slept for `idle`.
@@ -117,8 +128,9 @@ pub fn wake_sleepers(cpus: (u32, u32), sleepers: u32, idle: Duration, budget: Du
         waker.join().expect("the waker does not panic")
     });
     // The first wake finds cold code.
-    let warm = |sample: Vec<f64>| Spread::of(sample.into_iter().skip(1).collect());
-    Some(Woken { call: warm(calls)?, latency: warm(latencies)? })
+    let warm = |sample: &[f64]| sample.iter().skip(1).copied().collect::<Vec<f64>>();
+    let percentiles = percentiles(warm(&latencies));
+    Some(Woken { call: Spread::of(warm(&calls))?, latency: Spread::of(warm(&latencies))?, percentiles })
 }
 
 /// The round trip of two threads that wake each other and sleep: on two CPUs, or both on one.

@@ -1,7 +1,7 @@
 //! What is run: experiments, programs and seeds as jobs, each on the chip of its arm.
 
 use super::experiments::{self, HOME, Setting};
-use super::program::Program;
+use super::program::{Program, Shape};
 use super::refit::Refit;
 use super::run::Run;
 use super::{Ocor, WINDOW, joint, map, real, table};
@@ -163,7 +163,9 @@ impl Ocor {
         let jobs = runs.iter().filter_map(|(_, job)| job.as_ref().ok());
         let different: BTreeMap<String, &Job> =
             jobs.map(|job| (serde_json::to_string(job).unwrap_or_default(), job)).collect();
-        let later = if extent == Extent::Full { joint::about_runs() } else { 0 };
+        // Crowds with meetings change under the oracle.
+        let crowds = self.programs.iter().filter(|of| of.shape == Shape::Crowd).count();
+        let later = if extent == Extent::Full { joint::about_runs() + 4 * crowds } else { 0 };
         let seconds: f64 = different.values().map(|job| job.seconds()).sum();
         (different.len() + later, (seconds + SECONDS * 64.0 * 30.0 * later as f64) / 120.0)
     }

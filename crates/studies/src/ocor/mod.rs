@@ -20,6 +20,7 @@
 //! | `jobs` | experiments, programs and seeds as runs on the chips of their arms |
 //! | `notes` | what a run's threads note |
 //! | `sorted` | what was run, by what it was for |
+//! | `power` | which draws can show what the paper claims |
 //! | `results` | what marks changed in a pair of runs |
 //! | `why` | why a claim or a falsifier came out as it did: experiments with their figures |
 //! | `claims` | O1 to O21 with their rules |
@@ -38,6 +39,7 @@ mod joint;
 mod map;
 mod notes;
 mod open;
+mod power;
 pub mod program;
 pub mod real;
 mod refit;
@@ -87,7 +89,8 @@ pub struct Ocor {
 const WINDOW: &str = "bodytrack";
 
 /// The files that say the rules.
-const RULES: [&str; 3] = [include_str!("claims.rs"), include_str!("experiments.rs"), include_str!("open.rs")];
+const RULES: [&str; 4] =
+    [include_str!("claims.rs"), include_str!("experiments.rs"), include_str!("open.rs"), include_str!("power.rs")];
 
 impl Ocor {
     /// With a chip and a folder of profiles.

@@ -5,6 +5,7 @@ use super::figures::{Cell, Spot};
 use super::jobs::{ARMS, Job, stand_in};
 use super::joint::{self, Seen};
 use super::map;
+use super::power::Again;
 use super::program::Program;
 use super::real::{self, RealPair};
 use super::refit::Refit;
@@ -22,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 type Done = (<Ocor as Study>::Run, Figures);
 
 /// Runs that are to be made, each named for people.
-type Next = Vec<(String, <Ocor as Study>::Run)>;
+pub(super) type Next = Vec<(String, <Ocor as Study>::Run)>;
 
 /// All of a study's runs.
 pub(super) struct Sorted<'a> {
@@ -84,13 +85,27 @@ impl Ocor {
         let map = map.into_iter().zip(of_map).map(|(case, (_, figures))| (case, figures)).collect();
         let mut sorted = Sorted { results, crowd, real, cells, map, trials: Vec::new(), next: Vec::new() };
         if extent == Extent::Full {
-            self.search(&mut sorted, rest);
+            let known = Known(rest.iter().map(|(run, figures)| (address(run), figures)).collect());
+            self.under_oracle(&mut sorted, &known);
+            self.search(&mut sorted, &known);
         }
         sorted
     }
 
-    /// Goes through the trials as far as `rest` has their runs, and asks for those of the next round.
-    fn search<'a>(&'a self, sorted: &mut Sorted<'a>, rest: &'a [Done]) {
+    /// Takes what the oracle did under further seeds, and asks for what is missing.
+    fn under_oracle<'a>(&'a self, sorted: &mut Sorted<'a>, known: &Known<'a>) {
+        let mut samples = Vec::new();
+        for Again { program, again, runs } in self.oracle_again(&sorted.results.samples) {
+            match known.all(&runs) {
+                Some(arms) => samples.push(Sample::with(program, again, arms)),
+                None => sorted.next.extend(runs),
+            }
+        }
+        sorted.results.oracle_again(samples);
+    }
+
+    /// Goes through the trials as far as their runs are known, and asks for those of the next round.
+    fn search<'a>(&'a self, sorted: &mut Sorted<'a>, known: &Known<'a>) {
         if self.tried(1).is_empty() {
             return;
         }
@@ -98,10 +113,9 @@ impl Ocor {
         let singles = joint::singles(&sorted.results, &items);
         let (choices, valid) = (joint::choices(&items), |set: &Set| self.is_chip(&items, set));
         let search = Search { singles: &singles, ..joint::search(&choices, &valid) };
-        let known = Known(rest.iter().map(|(run, figures)| (address(run), figures)).collect());
         let results = &mut sorted.results;
         let (trials, next) = search.go(|trial| {
-            let arms = known.all(&self.trial(&items, trial, &known).ok()?)?;
+            let arms = known.all(&self.trial(&items, trial, known).ok()?)?;
             let tried = self.tried(joint::draws(trial));
             let samples = || {
                 let each = tried.iter().zip(arms.chunks_exact(2));
@@ -115,8 +129,8 @@ impl Ocor {
         sorted.trials = trials;
         // Sets share fits, and a round may wait for one set alone.
         let mut asked = BTreeSet::new();
-        let runs = next.iter().flat_map(|trial| self.trial(&items, trial, &known).unwrap_or_else(|fits| fits));
-        sorted.next = runs.filter(|(_, run)| known.get(run).is_none() && asked.insert(address(run))).collect();
+        let runs = next.iter().flat_map(|trial| self.trial(&items, trial, known).unwrap_or_else(|fits| fits));
+        sorted.next.extend(runs.filter(|(_, run)| known.get(run).is_none() && asked.insert(address(run))));
     }
 
     /// Whether a set's settings are a chip, in both arms.

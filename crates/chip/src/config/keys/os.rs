@@ -1,7 +1,7 @@
 //! The keys of the operating system, and of noise.
 
 use super::key::{Key, Need, Value, ValueKind, share, text, whole};
-use crate::config::os::{FutexHome, IdleStates, Ipi, OffCores, SchedulerName};
+use crate::config::os::{FutexHome, IdleStates, Ipi, OffCores, SchedulerName, WakeSpread};
 use baton_units::Cycles;
 
 const BOTH: Need = Need::Must;
@@ -120,6 +120,16 @@ pub(super) const KEYS: &[Key] = &[
         what: "deeper idle states: after so many idle cycles a wake-up takes so many in the place of os.wake_idle; absent: none",
         get: |_, chip| (!chip.os.idle.states.0.is_empty()).then(|| Value::Text(chip.os.idle.states.text())),
         set: |_, chip, value| chip.os.idle.states = IdleStates::parse(&text(value)).unwrap_or_default(),
+    },
+    Key {
+        path: "os.wake_spread",
+        kind: ValueKind::Parsed(WakeSpread::EXPECTED, |text| WakeSpread::parse(text).is_some()),
+        fixed: Need::May,
+        coherent: Need::May,
+        what: "percentiles of a wake-up of an idle core, in thousandths of its price: each wake-up's is drawn, by the seed; absent: all \
+               take their price",
+        get: |_, chip| (!chip.os.idle.spread.0.is_empty()).then(|| Value::Text(chip.os.idle.spread.text())),
+        set: |_, chip, value| chip.os.idle.spread = WakeSpread::parse(&text(value)).unwrap_or_default(),
     },
     Key {
         path: "os.off",

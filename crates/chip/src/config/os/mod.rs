@@ -6,7 +6,7 @@
 
 mod values;
 
-pub use values::{FutexHome, IdleState, IdleStates, Ipi, OffCores, SchedulerName};
+pub use values::{FutexHome, IdleState, IdleStates, Ipi, OffCores, Percentile, SchedulerName, WakeSpread};
 
 use baton_units::Cycles;
 
@@ -63,6 +63,8 @@ pub struct Idle {
     pub poll: Cycles,
     /// Deeper idle states.
     pub states: IdleStates,
+    /// How the latency of a wake-up varies, in any of these states.
+    pub spread: WakeSpread,
 }
 
 /// Who runs where, and for how long.

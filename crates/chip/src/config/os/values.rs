@@ -91,6 +91,61 @@ impl IdleStates {
     }
 }
 
+/// A percentile of a wake-up's latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Percentile {
+    /// So many wake-ups of a hundred are as fast or faster.
+    pub percent: u32,
+    /// The latency, in thousandths of its price.
+    pub thousandths: u32,
+}
+
+/// How the latency of wake-ups varies; without percentiles it does not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WakeSpread(pub Vec<Percentile>);
+
+impl WakeSpread {
+    /// What a chip file may say.
+    pub const EXPECTED: &str = "percentiles as in \"1:300 10:600 50:1000 90:1600 99:3000\": percent from 0 to 100, rising, then \
+                                thousandths of the latency's price, rising, at most 1000000";
+    /// Draws go from 0 to this, exclusive.
+    pub const DRAWS: u64 = 100 * Self::STEPS;
+    /// Draws a percent.
+    const STEPS: u64 = 100;
+
+    /// Reads `1:300 50:1000 99:3000`.
+    pub fn parse(text: &str) -> Option<WakeSpread> {
+        let percentile = |word: &str| {
+            let (percent, thousandths) = word.split_once(':')?;
+            let percentile = Percentile { percent: percent.parse().ok()?, thousandths: thousandths.parse().ok()? };
+            (percentile.percent <= 100 && percentile.thousandths <= 1_000_000).then_some(percentile)
+        };
+        let all: Vec<Percentile> = text.split_whitespace().map(percentile).collect::<Option<_>>()?;
+        let rising =
+            all.windows(2).all(|pair| pair[0].percent < pair[1].percent && pair[0].thousandths <= pair[1].thousandths);
+        (rising && !all.is_empty()).then_some(WakeSpread(all))
+    }
+
+    /// As [`WakeSpread::parse`] reads it.
+    pub fn text(&self) -> String {
+        self.0.iter().map(|p| format!("{}:{}", p.percent, p.thousandths)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The latency of a draw, in thousandths of its price: on a line between two percentiles, and at the ends the outermost's.
+    pub fn thousandths(&self, draw: u64) -> u64 {
+        let at = |p: &Percentile| u64::from(p.percent) * Self::STEPS;
+        let above = self.0.partition_point(|p| at(p) <= draw);
+        match (self.0[..above].last(), self.0.get(above)) {
+            (Some(low), Some(high)) => {
+                let rise = u64::from(high.thousandths - low.thousandths);
+                u64::from(low.thousandths) + rise * (draw - at(low)) / (at(high) - at(low))
+            }
+            (Some(one), None) | (None, Some(one)) => u64::from(one.thousandths),
+            (None, None) => 1000,
+        }
+    }
+}
+
 /// Cores that are off when a run begins, and where the chip file says so.
 #[derive(Clone, Debug, Default)]
 pub struct OffCores {

@@ -27,7 +27,7 @@ pub(crate) fn power(results: &Results<'_>) -> Option<String> {
              and wherever requests wait, changes less than {:.0}% of their overhead, or no more than runs differ by. Draws that can \
              show it, by shape of program: {}.",
             all - able,
-            crate::ocor::results::CHANGES,
+            crate::ocor::power::CHANGES,
             by_shape.join(", ")
         )
     })

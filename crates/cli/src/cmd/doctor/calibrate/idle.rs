@@ -5,6 +5,7 @@ use super::Sheet;
 use super::system::steps;
 use baton_chip::config::keys::Value;
 use baton_host::costs::Spread;
+use baton_host::costs::futex::PERCENTS;
 
 /// Sleeps whose wake-ups take about as long.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,6 +54,7 @@ impl Sheet<'_> {
         let wakes: Vec<(u64, Spread)> =
             self.found.wake_by_sleep.iter().map(|w| (w.slept_ns, w.latency.less(call))).collect();
         let levels = levels(&wakes);
+        self.spread(call, levels.first().map_or(0, |level| level.last));
         let tried = steps(self.found);
         let [first, deeper @ ..] = &levels[..] else { return };
         let Some(halted) = deeper.first() else {
@@ -79,6 +81,31 @@ impl Sheet<'_> {
             self.put("os.idle_states", Value::Text(states.join(" ")), how);
         }
     }
+
+    /// How wake-ups vary behind sleeps of up to `last` nanoseconds: waiters at a lock sleep so long.
+    fn spread(&mut self, call: f64, last: u64) {
+        let rows = self.found.wake_by_sleep.iter().filter(|row| row.slept_ns <= last);
+        let rows: Vec<_> = rows.map(|row| row.percentiles_ns).collect();
+        let Some(text) = thousandths(&rows, call) else { return };
+        let how = "wakes of sleepers behind short sleeps, less the call, by percent over the median: the middle of the sleeps'";
+        self.put("os.wake_spread", Value::Text(text), how);
+    }
+}
+
+/// Percentiles over the median, the middle one of the rows each, as a chip file has them; none where the median is nothing.
+fn thousandths(rows: &[[f64; PERCENTS.len()]], call: f64) -> Option<String> {
+    let middle = PERCENTS.iter().position(|&percent| percent == 50)?;
+    let over = |row: &[f64; PERCENTS.len()], at: usize| (row[at] - call).max(0.0) / (row[middle] - call);
+    let rows: Vec<_> = rows.iter().filter(|row| row[middle] > call).collect();
+    let mut least = 0;
+    let each = PERCENTS.iter().enumerate().map(|(at, percent)| {
+        let mut all: Vec<f64> = rows.iter().map(|row| over(row, at)).collect();
+        all.sort_by(f64::total_cmp);
+        // Middles of different rows may fall where each row's own rise.
+        least = ((all[all.len() / 2] * 1000.0).round() as u32).clamp(least, 1_000_000);
+        format!("{percent}:{least}")
+    });
+    (!rows.is_empty()).then(|| each.collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]
@@ -98,6 +125,16 @@ mod tests {
     fn a_level_begins_where_wake_ups_are_slower_for_good() {
         // Polls up to 80 µs, has halted up to 640 µs, and is deep asleep behind that.
         assert_eq!(shown(&[5.0, 5.2, 5.1, 20.0, 21.0, 19.0, 90.0, 88.0]), [(80, 5.1), (640, 20.0), (2_560, 90.0)]);
+    }
+
+    #[test]
+    fn percentiles_are_told_over_the_median_less_the_call() {
+        let row = |scale: f64| [3.0, 4.0, 5.0, 8.0, 11.0, 14.0, 16.0, 21.0, 31.0].map(|us| us * scale + 1.0 - scale);
+        let text = thousandths(&[row(1.0), row(1.0), row(9.0)], 1.0);
+        let over = "1:200 5:300 10:400 25:700 50:1000 75:1300 90:1500 95:2000 99:3000";
+        assert_eq!(text.as_deref(), Some(over));
+        assert_eq!(thousandths(&[], 1.0), None);
+        assert!(baton_chip::config::WakeSpread::parse(over).is_some());
     }
 
     #[test]

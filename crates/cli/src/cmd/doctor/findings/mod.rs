@@ -134,6 +134,8 @@ pub(crate) struct Pair {
 pub(crate) struct WakeBySleep {
     pub(crate) slept_ns: u64,
     pub(crate) latency: Spread,
+    /// Those of [`futex::PERCENTS`].
+    pub(crate) percentiles_ns: [f64; futex::PERCENTS.len()],
 }
 
 impl Findings {
@@ -276,7 +278,7 @@ fn wake_by_sleep(budget: Budget, progress: &Progress, two: Option<(u32, u32)>) -
     let measure = |us: &u64| {
         let slept = Duration::from_micros(*us);
         let woken = futex::wake_sleepers(two, 1, slept, budget.long / 2)?;
-        Some(WakeBySleep { slept_ns: us * 1_000, latency: woken.latency })
+        Some(WakeBySleep { slept_ns: us * 1_000, latency: woken.latency, percentiles_ns: woken.percentiles })
     };
     SLEEPS_US.iter().filter_map(measure).collect()
 }
