@@ -28,11 +28,11 @@ build: tools
 	$(CARGO) build --release -p baton-cli -p baton-preload -p baton-capi
 
 # What locks cost on this machine: the demo predicts with it.
-chips/this-host.toml: | build
-	$(BUILT)/baton doctor --calibrate --output $@ > /dev/null
+chips/this-host-fixed.toml: | build
+	$(BUILT)/baton doctor --calibrate --fixed --output $@ > /dev/null
 
 ## demo: profiles a C program, predicts every lock, runs a handful, and leaves demo/report.html
-demo: build chips/this-host.toml
+demo: build chips/this-host-fixed.toml
 	@mkdir -p $(DEMO)
 	$(CC) -O2 -g -o $(DEMO)/index examples/demo/index.c -lpthread
 	$(BUILT)/baton profile --force -o $(DEMO)/profile -- $(DEMO)/index $(DEMO_THREADS) $(DEMO_ROUNDS) crates docs

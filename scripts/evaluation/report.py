@@ -3,7 +3,7 @@
 from itertools import combinations
 from statistics import median
 
-from measuring import NEAR, order
+from measuring import NEAR
 
 OWN = ""
 
@@ -25,11 +25,19 @@ def differ(one, two):
 
 
 def foretold(case):
-    """Seconds by lock: median, low and high of what is predicted."""
+    """Seconds by lock: the median that is predicted, and the ends of its 95% interval."""
     rows = case["predicted"]["rows"]
-    ends = lambda row: row.get("interval_ns") or row["time_ns"]
-    return {label: (row["time_ns"]["median"] * 1e-9, ends(row)["low"] * 1e-9, ends(row)["high"] * 1e-9)
-            for label, row in rows.items() if row["by_seed_ns"]}
+    def of(row):
+        ends = row.get("interval_ns") or row["time_ns"]
+        high = float("inf") if ends["high"] is None else ends["high"] * 1e-9
+        return row["time_ns"]["median"] * 1e-9, ends["low"] * 1e-9, high
+    return {label: of(row) for label, row in rows.items() if row["by_seed_ns"]}
+
+
+def said(one, two):
+    """-1, 0 or 1: which of two predictions is shorter by its median, 0 if they are closer than 3%."""
+    near = abs(one[0] - two[0]) < NEAR * min(one[0], two[0])
+    return 0 if near else -1 if one[0] < two[0] else 1
 
 
 class Case:
@@ -60,8 +68,8 @@ class Case:
             is_so = differ(*(self.found["times"][label] for label in (one, two)))
             if is_so == 0 or {one, two} <= self.cut:
                 continue
-            said = 0 if {one, two} <= self.bounded else order(self.predicted[one], self.predicted[two])
-            counts[0 if said == is_so else 1 if said == 0 else 2] += 1
+            told = 0 if {one, two} <= self.bounded else said(self.predicted[one], self.predicted[two])
+            counts[0 if told == is_so else 1 if told == 0 else 2] += 1
         return counts
 
     def errors(self):
@@ -70,9 +78,9 @@ class Case:
 
     def covered(self):
         """By lock: whether the measured median lies in the predicted interval; a collapse is covered by one that reaches it."""
-        return [self.predicted[label][1] <= self.measured[label][0] <= self.predicted[label][2]
-                or (label in self.cut and self.predicted[label][2] >= self.measured[label][0])
-                or (label in self.bounded and label in self.cut) for label in self.labels]
+        inside = lambda label: self.predicted[label][1] <= self.measured[label][0] <= self.predicted[label][2]
+        reaches = lambda label: label in self.cut and self.predicted[label][2] >= self.measured[label][0]
+        return [inside(label) or reaches(label) for label in self.labels]
 
     def false_collapses(self):
         """Foretold at more than twice the recorded lock's time, measured at less than 1.2 times it."""
@@ -85,7 +93,7 @@ class Case:
         """Locks that are called faster than the recorded one, and of them those that measure slower."""
         if self.own is None or self.predicted_own is None:
             return [], []
-        called = [label for label in self.labels if order(self.predicted[label], self.predicted_own) < 0]
+        called = [label for label in self.labels if said(self.predicted[label], self.predicted_own) < 0]
         times = self.found["times"]
         return called, [label for label in called if differ(times[label], times[OWN]) > 0]
 
@@ -105,7 +113,7 @@ def table(case):
         note = " (ended at the limit)" if label in case.cut else ""
         least = "≥ " if label in case.bounded else ""
         print(f"| {label}{note} | {len(case.found['times'][label])} | {milli(m[0])} | {milli(m[1])}–{milli(m[2])} | "
-              f"{least}{milli(p[0])} | {milli(p[1])}–{milli(p[2])} | {p[0] / m[0]:.2f} |")
+              f"{least}{milli(p[0])} | {milli(p[1])}–{'' if p[2] == float('inf') else milli(p[2])} | {p[0] / m[0]:.2f} |")
     print()
 
 

@@ -4,8 +4,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Name of the calibration's chip file.
+/// Names of the calibration's chip files: with caches, directory and network, and with memory of fixed latencies.
 const CALIBRATION: &str = "this-host.toml";
+const FIXED: &str = "this-host-fixed.toml";
 
 /// Folders that may hold chip files, the nearest first: `chips` here, this machine's calibration, `share/baton/chips` of the
 /// installation or `chips` of the tree that the command was built in.
@@ -31,13 +32,22 @@ fn beside(exe: Option<&Path>, path: &Path) -> Option<PathBuf> {
 
 /// The chip file of this machine that is there, if one is: of this folder, else of the user.
 pub(crate) fn this_host() -> Option<PathBuf> {
-    let here = Path::new("chips").join(CALIBRATION);
-    [Some(here), calibration()].into_iter().flatten().find(|path| path.is_file())
+    found(CALIBRATION)
 }
 
-/// Where this machine's calibration belongs; `None` for a user without a home.
-pub(crate) fn calibration() -> Option<PathBuf> {
-    Some(machine_folder()?.join(CALIBRATION))
+/// The same with memory of fixed latencies.
+pub(crate) fn this_host_fixed() -> Option<PathBuf> {
+    found(FIXED)
+}
+
+fn found(name: &str) -> Option<PathBuf> {
+    let here = Path::new("chips").join(name);
+    [Some(here), machine_folder().map(|folder| folder.join(name))].into_iter().flatten().find(|path| path.is_file())
+}
+
+/// Where this machine's calibration belongs, with memory of fixed latencies or not; `None` for a user without a home.
+pub(crate) fn calibration(fixed: bool) -> Option<PathBuf> {
+    Some(machine_folder()?.join(if fixed { FIXED } else { CALIBRATION }))
 }
 
 /// A data folder may be shared by machines, so each has its own.

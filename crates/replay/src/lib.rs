@@ -17,6 +17,7 @@
 
 pub mod change;
 pub mod compile;
+pub mod doubt;
 mod lives;
 pub mod network;
 mod ops;

@@ -3,6 +3,7 @@
 
 use crate::change::{Change, ChangeError, Changes};
 use crate::compile::{Probes, Work, compile, compile_with, cpus};
+use crate::doubt::{self, Interval};
 use crate::network::{Network, NoNetwork, OnNetwork};
 use crate::program::{LockSpec, Probe, Program, Replayability};
 use crate::run::{Choice, Ran, RunError, Setup, run_changed};
@@ -103,6 +104,11 @@ pub struct Predicted {
     pub network: Option<OnNetwork>,
     /// The program's time.
     pub time_ns: Spread,
+    /// Where the measured time lies in 95 of 100 cases; only on the chip of the machine that was recorded on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval_ns: Option<Interval>,
+    /// The time lies far from the recorded lock's: what is foretold hangs on the model alone.
+    pub far: bool,
     /// Of it, while two or more threads lived: what the first thread does alone is left out.
     pub concurrent_ns: Spread,
     /// The recorded lock's predicted time over this one's: above 1 is faster.
@@ -304,6 +310,11 @@ pub fn conclude(trace: &Trace, chip: &Chip, ask: &Ask, all: AllRan) -> Result<Pr
         reasons.push(format!("the replay of the recorded lock failed with {} seeds: {}", failed.seeds, failed.why));
     }
     reasons.extend(trace.meta.as_ref().and_then(disturbed));
+    let mut results = results(ask, chip, &own, base, &rows);
+    if chip.name == doubt::THIS_HOST && ask.threads.is_none() {
+        let of = |row: &Predicted| doubt::interval(row.time_ns, row.cut_off != 0, check.error, row.speedup);
+        results.iter_mut().for_each(|row| row.interval_ns = (!row.by_seed_ns.is_empty()).then(|| of(row)));
+    }
     let mut locks = program.locks.clone();
     locks.sort_by_key(|lock| (std::cmp::Reverse(lock.acquisitions), lock.address));
     Ok(Prediction {
@@ -318,7 +329,7 @@ pub fn conclude(trace: &Trace, chip: &Chip, ask: &Ask, all: AllRan) -> Result<Pr
         cpus,
         threads: program.threads.len() as u32,
         locks,
-        results: results(ask, chip, &own, base, &rows),
+        results,
         notes: ask.changes.iter().flat_map(|change| change.assumptions(&own)).chain(notes).collect(),
     })
 }
@@ -459,14 +470,17 @@ fn predicted(choice: &Choice, recorded: bool, ran: &[Result<Ran, RunError>], chi
     let spread = |value: fn(&Ran) -> Cycles| Spread::of(ran.iter().map(|ran| ns(value(ran))).collect());
     let time_ns = spread(|ran| ran.time);
     let first = ran.first();
+    let speedup = if ran.is_empty() { 0.0 } else { reference as f64 / time_ns.median.max(1) as f64 };
     Predicted {
         lock: choice.lock.clone(),
         wait: choice.wait.to_string(),
         recorded,
         network: None,
         failed,
-        speedup: if ran.is_empty() { 0.0 } else { reference as f64 / time_ns.median.max(1) as f64 },
+        speedup,
         time_ns,
+        interval_ns: None,
+        far: !recorded && !ran.is_empty() && doubt::far(speedup),
         concurrent_ns: spread(|ran| ran.concurrent),
         blocked_ns: spread(|ran| ran.totals.blocked()),
         sections_ns: spread(|ran| ran.totals.sections),

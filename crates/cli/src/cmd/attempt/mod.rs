@@ -114,7 +114,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 fn attempt(args: &Args) -> anyhow::Result<ExitCode> {
     // Wrong names are said before anything runs.
-    let chip = args.chip.open()?;
+    let chip = args.chip.clone().for_replay().open()?;
     let choices = promising::choices(&args.lock, &chip)?;
     let base = args.against.as_deref().map(against::Base::open).transpose()?;
     let subject = subject(args)?;

@@ -32,15 +32,16 @@ Examples:
   baton doctor --json | jq .waits     which wait policies are here, and why not
   baton doctor --calibrate            measure longer, and keep it for `whatif` and `try`
   baton doctor --convoys              are convoys as long as on the calibrated chip?
-  baton doctor --calibrate --fixed -o chips/this-host-fixed.toml    the same, fixed latencies")]
+  baton doctor --calibrate --fixed -o host.toml    one chip file, with memory of fixed latencies")]
 pub(crate) struct Args {
-    /// Measure longer and write a chip file of this machine.
+    /// Measure longer and write this machine as two chip files: with caches, directory and network, which `sim` takes, and with
+    /// memory of fixed latencies, which `whatif` and `try` take.
     #[arg(long)]
     calibrate: bool,
-    /// The chip file to write. Left out: this machine's, in the user's data folder (XDG_DATA_HOME/baton/machines).
+    /// Write one chip file, here. Left out: this machine's two, in the user's data folder (XDG_DATA_HOME/baton/machines).
     #[arg(long, short, value_name = "FILE", requires = "calibrate")]
     output: Option<PathBuf>,
-    /// Write a chip of fixed latencies, without caches, directory and network.
+    /// Write only the chip with memory of fixed latencies.
     #[arg(long, requires = "calibrate")]
     fixed: bool,
     /// Instead: start convoys on purpose, and tell how long they last here and on the chip that stands for this machine.
@@ -57,11 +58,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.convoys {
-        convoys::run(&ChipArgs::named(args.chip), args.json)?;
+        convoys::run(&ChipArgs::named(args.chip).for_replay(), args.json)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let output = args.output.or_else(crate::places::calibration).filter(|_| args.calibrate);
-    if args.calibrate && output.is_none() {
+    let forms: &[bool] = if args.fixed || args.output.is_some() { &[args.fixed] } else { &[false, true] };
+    let path = |&fixed: &bool| Some((args.output.clone().or_else(|| crate::places::calibration(fixed))?, fixed));
+    let outputs: Vec<(PathBuf, bool)> = forms.iter().filter(|_| args.calibrate).filter_map(path).collect();
+    if args.calibrate && outputs.is_empty() {
         let message = "neither XDG_DATA_HOME nor HOME names a folder for the calibration";
         return Err(BadInput::new(message).hint("name a file with -o").into());
     }
@@ -72,12 +75,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     } else {
         print!("{}", show::text(&findings));
     }
-    if let Some(output) = output {
-        let chip = calibrate::chip_file(&findings, args.fixed)?;
+    for (output, fixed) in outputs {
+        let chip = calibrate::chip_file(&findings, fixed)?;
         crate::folder::write_whole(&output, chip.as_bytes())
             .with_context(|| format!("cannot write {}", output.display()))?;
         ui::note(format_args!("wrote {}", output.display()));
-        if !args.fixed && !args.json {
+        if !fixed && !args.json {
             let chip = Chip::from_toml(&chip, "the calibrated chip")?;
             print!("\n{}", calibrate::verify(&findings, &chip)?);
         }

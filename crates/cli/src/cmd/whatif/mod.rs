@@ -104,7 +104,9 @@ struct Output<'a> {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let chip = args.chip.open()?;
+    // Networks are the coherent chip's.
+    let chip = if args.network.is_empty() { args.chip.clone().for_replay() } else { args.chip.clone() };
+    let chip = chip.open()?;
     let networks = choices::networks(&args.network, &chip)?;
     let (names, one_by_one) = changes::sorted(&args.lock);
     // Where some locks are changed, the others are no answer to what was asked.

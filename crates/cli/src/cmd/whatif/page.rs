@@ -1,7 +1,7 @@
 //! The plot: one self-contained HTML file. Bars for the predicted time and competition overhead of each lock, with
 //! whiskers over seeds, and the same figures as a table. No script, no network; light and dark by the reader's choice.
 
-use super::text::{figure, has_networks, less, ms, network, range, remark, three_numbers};
+use super::text::{figure, has_networks, interval, interval_name, less, ms, network, range, remark, three_numbers};
 use baton_chip::Chip;
 use baton_replay::Prediction;
 use baton_replay::predict::{Predicted, Spread};
@@ -36,14 +36,14 @@ pub(crate) fn page(prediction: &Prediction, command: &[String], chip: &Chip) -> 
         let _ = writeln!(body, "<div class=warn><b>Not trustworthy</b><ul>{reasons}</ul></div>");
     }
     let results = &prediction.results;
-    body += &plot("Predicted time of the program, ms", results, |row| row.time_ns);
+    body += &plot("Predicted time of the program, ms", results, likely);
     body += &plot("Competition overhead, added over threads, ms", results, |row| row.overhead_ns);
     body += &table(results);
     body += "<h2>Assumptions</h2><ul>";
     for note in &prediction.notes {
         let _ = write!(body, "<li>{}</li>", escape(note));
     }
-    body += "<li>Whiskers: least and greatest over seeds. Nothing is fitted to the trace.</li></ul>\n<h2>Chip</h2><details><summary>The whole configuration</summary><pre>";
+    body += "<li>Whiskers of times: the 95% interval; on another machine's chip, and of overhead, least and greatest over seeds. Nothing is fitted to the trace.</li></ul>\n<h2>Chip</h2><details><summary>The whole configuration</summary><pre>";
     body += &escape(&chip.to_toml());
     body += "</pre></details>";
     format!(
@@ -56,6 +56,15 @@ pub(crate) fn page(prediction: &Prediction, command: &[String], chip: &Chip) -> 
 /// A lock that takes more than so many times the recorded one's time is off the scale: it would leave nothing to see of
 /// the others.
 const BEYOND: u64 = 5;
+
+/// A row's time, with the ends of its 95% interval where it has one.
+fn likely(row: &Predicted) -> Spread {
+    row.interval_ns.map_or(row.time_ns, |of| Spread {
+        low: of.low,
+        high: of.high.unwrap_or(of.low.max(row.time_ns.high)),
+        ..row.time_ns
+    })
+}
 
 /// Horizontal bars with whiskers, each under its name, so that the drawing fits a narrow page at a size that can be read.
 fn plot(title: &str, rows: &[Predicted], value: fn(&Predicted) -> Spread) -> String {
@@ -135,9 +144,10 @@ fn step(most: f64) -> f64 {
 
 fn table(rows: &[Predicted]) -> String {
     let networks = has_networks(rows);
-    let mut out = String::from(
-        "<h2>Figures</h2><div class=scroll><table><tr><th>lock<th>wait<th>time ms<th>over seeds<th>speed-up\
+    let mut out = format!(
+        "<h2>Figures</h2><div class=scroll><table><tr><th>lock<th>wait<th>time ms<th>{}<th>speed-up\
          <th>waiting ms<th>critical sections ms<th>overhead ms<th>over seeds<th>acquisitions<th>contended",
+        interval_name(rows)
     );
     if networks {
         out += "<th>network<th>less time<th>less overhead";
@@ -150,7 +160,7 @@ fn table(rows: &[Predicted]) -> String {
             escape(&row.lock),
             escape(&row.wait),
             figure(row, row.time_ns),
-            range(row.time_ns),
+            interval(row),
             row.speedup,
             ms(row.blocked_ns.median),
             ms(row.sections_ns.median),

@@ -3,6 +3,7 @@
 use crate::ui;
 use baton_chip::Chip;
 use baton_replay::Prediction;
+use baton_replay::doubt::Interval;
 use baton_replay::network::{OnNetwork, Percent};
 use baton_replay::predict::{COLLAPSE, Predicted, Spread};
 
@@ -21,6 +22,20 @@ pub(crate) fn ms(ns: u64) -> String {
 /// The spread's ends; none where there is no spread, as of a single seed.
 pub(crate) fn range(spread: Spread) -> String {
     if spread.low == spread.high { "-".to_owned() } else { format!("{}–{}", ms(spread.low), ms(spread.high)) }
+}
+
+/// The 95% interval of a row's time; where there is none, the spread over seeds.
+pub(crate) fn interval(row: &Predicted) -> String {
+    match row.interval_ns {
+        Some(Interval { low, high: Some(high) }) => format!("{}–{}", ms(low), ms(high)),
+        Some(Interval { low, high: None }) => format!("≥ {}", ms(low)),
+        None => range(row.time_ns),
+    }
+}
+
+/// What [`interval`] is called.
+pub(crate) fn interval_name(rows: &[Predicted]) -> &'static str {
+    if rows.iter().any(|row| row.interval_ns.is_some()) { "95% interval" } else { "over seeds" }
 }
 
 /// A figure of a row; of one that was cut off a lower bound: what went on when it was is counted only so far.
@@ -47,6 +62,7 @@ pub(crate) fn remark(row: &Predicted) -> String {
         if row.recorded { "recorded lock" } else { "" },
         &failure(row),
         &collapse(row),
+        if row.far && row.cut_off == 0 { "far from what was recorded: by how much is uncertain" } else { "" },
         // OCOR marks only what a lock gives hints for.
         if row.network.as_ref().is_some_and(|network| network.marks && network.marked_packets == 0) {
             "carries no marks: this lock gives no hints"
@@ -113,7 +129,7 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
             row.lock.clone(),
             row.wait.clone(),
             figure(row, row.time_ns),
-            range(row.time_ns),
+            interval(row),
             format!("{:.2}", row.speedup),
             figure(row, row.overhead_ns),
             range(row.overhead_ns),
@@ -127,8 +143,17 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
         }
         cells
     });
-    let mut header =
-        vec!["lock", "wait", "time ms", "over seeds", "speed-up", "overhead ms", "over seeds", "contended", "remark"];
+    let mut header = vec![
+        "lock",
+        "wait",
+        "time ms",
+        interval_name(&prediction.results),
+        "speed-up",
+        "overhead ms",
+        "over seeds",
+        "contended",
+        "remark",
+    ];
     if networks {
         header.insert(2, "network");
         header.splice(9..9, ["less time", "less overhead"]);
