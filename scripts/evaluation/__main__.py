@@ -33,6 +33,8 @@ LOCKS = ("futex,spin-park,adaptive,ttas:spin-park,ticket:spin-park,mcs:spin-park
          "ticket-barging,mcs-barging,clh-barging")
 # The program by itself.
 OWN = ""
+# What is kept of a row of `whatif`.
+KEPT = ("time_ns", "interval_ns", "far", "cut_off", "failed", "by_seed_ns")
 # A collapse: so many times the program's own time, and never less than a second.
 COLLAPSE = 10
 
@@ -77,8 +79,9 @@ def predict(options, profile, labels):
         if done.returncode not in (0, 1) or not done.stdout:
             die(done.stderr.decode(errors="replace"))
         document = json.loads(done.stdout)
-        rows[OWN] = document["results"][0]
-        rows.update(zip(same, document["results"][1:]))
+        results = [{key: row[key] for key in KEPT if key in row} for row in document["results"]]
+        rows[OWN] = results[0]
+        rows.update(zip(same, results[1:]))
     kept = {key: document[key] for key in ("check", "trustworthy", "reasons", "not_replayable_share", "replayability", "threads")}
     return {"rows": rows, "seconds": time.monotonic() - start, **kept}
 
