@@ -102,11 +102,6 @@ impl Ops {
         self.iter().collect()
     }
 
-    /// Adds one at the end.
-    pub(crate) fn push(&mut self, op: Op) {
-        push(self.own(), Packed::of(op));
-    }
-
     /// Adds some at the end.
     pub(crate) fn append(&mut self, ops: impl Iterator<Item = Op>) {
         let own = self.own();
@@ -138,13 +133,30 @@ impl Ops {
         own.shrink_to_fit();
     }
 
-    /// Gives back the room for more.
-    pub(crate) fn shrink(&mut self) {
-        self.own().shrink_to_fit();
-    }
-
     fn own(&mut self) -> &mut Vec<Packed> {
         Arc::make_mut(&mut self.0)
+    }
+}
+
+/// Steps while they are gathered, by one owner.
+#[derive(Default)]
+pub(crate) struct Gathered(Vec<Packed>);
+
+impl Gathered {
+    /// Adds one at the end.
+    pub(crate) fn push(&mut self, op: Op) {
+        push(&mut self.0, Packed::of(op));
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// All of them, without room for more.
+    pub(crate) fn done(mut self) -> Ops {
+        self.0.shrink_to_fit();
+        Ops(Arc::new(self.0))
     }
 }
 
@@ -166,12 +178,24 @@ impl From<Vec<Op>> for Ops {
     }
 }
 
-/// Adds to a long list, which grows by an eighth: doubled, it could take twice its content.
+/// Adds to a long list.
+#[inline]
 pub(crate) fn push<T>(list: &mut Vec<T>, one: T) {
-    if list.len() == list.capacity() {
-        list.reserve_exact(list.len() / 8 + 16);
-    }
+    room(list, 1);
     list.push(one);
+}
+
+/// Sees to room for so many more in a long list, which grows by an eighth: doubled, it could take twice its content.
+#[inline]
+pub(crate) fn room<T>(list: &mut Vec<T>, more: usize) {
+    if list.capacity() - list.len() < more {
+        grow(list);
+    }
+}
+
+#[cold]
+fn grow<T>(list: &mut Vec<T>) {
+    list.reserve_exact(list.len() / 8 + 16);
 }
 
 #[cfg(test)]

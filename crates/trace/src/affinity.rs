@@ -2,6 +2,7 @@
 
 use crate::clock::Ticks;
 use crate::event::{Event, ThreadIndex, What};
+use crate::kinds::Kinds;
 use crate::trace::Trace;
 use std::collections::BTreeMap;
 
@@ -41,7 +42,7 @@ impl Trace {
         for (i, thread) in self.threads.iter().enumerate() {
             by_tid.entry((thread.process, thread.tid)).or_default().push(ThreadIndex(i as u32));
         }
-        for Event { time, thread, what } in self.events() {
+        for Event { time, thread, what } in self.events_of(Kinds::AFFINITY) {
             let What::Affinity { tid, first, group, mask } = what else { continue };
             let about = match tid {
                 0 => Some(thread),

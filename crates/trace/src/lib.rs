@@ -50,6 +50,8 @@
 //! }
 //! # Ok::<(), baton_trace::ReadError>(())
 //! ```
+//! [`Trace::events_of`] is for a pass that wants few kinds of events: it reads no segment that has none.
+//!
 //! `docs/reference/trace-format.md` describes the files byte by byte.
 
 mod affinity;
@@ -59,6 +61,7 @@ pub mod clock;
 pub mod disturbance;
 pub mod event;
 pub mod files;
+mod kinds;
 mod layout;
 pub mod meta;
 pub mod notes;
@@ -74,6 +77,7 @@ pub use clock::{Clock, Source, Ticks};
 pub use event::{
     Address, Event, How, Lock, LockKind, Mode, OffReason, SiteId, ThreadIndex, Waitable, WakeReason, What,
 };
+pub use kinds::Kinds;
 pub use layout::FORMAT_VERSION;
 pub use meta::Meta;
 pub use reader::{Loss, LossKind, ReadError};

@@ -2,6 +2,7 @@
 
 use crate::clock::{Clock, Ticks};
 use crate::event::{Address, Event, SiteId, ThreadIndex};
+use crate::kinds::Kinds;
 use crate::meta::Meta;
 use crate::reader::{Loss, Merge, Segments};
 use crate::writer::StopReason;
@@ -102,9 +103,19 @@ pub(crate) enum Content {
 impl Trace {
     /// All events, by time; those of one time by thread, then as they were written.
     pub fn events(&self) -> Events<'_> {
+        self.read(Kinds::ALL)
+    }
+
+    /// Those of [`Trace::events`] that are of some kinds. Where these are rare, most of the trace is not read for it.
+    pub fn events_of(&self, kinds: Kinds) -> impl Iterator<Item = Event> + use<'_> {
+        self.read(kinds).filter(move |event| kinds.has(event.what.encode().code))
+    }
+
+    /// All events of some kinds, and perhaps others.
+    fn read(&self, kinds: Kinds) -> Events<'_> {
         Events(match &self.content {
             Content::Memory(events) => Inner::Memory(events.iter()),
-            Content::Files(segments) => Inner::Files(Box::new(Merge::new(segments))),
+            Content::Files(segments) => Inner::Files(Box::new(Merge::new(segments, kinds))),
         })
     }
 

@@ -2,7 +2,7 @@
 //! the code, but not equally often, take from a common store there. Another lock would share it out otherwise.
 
 use super::stores::Sharing;
-use baton_trace::{Address, SiteId, ThreadIndex, Trace, What};
+use baton_trace::{Address, Kinds, SiteId, ThreadIndex, Trace, What};
 use std::collections::BTreeMap;
 
 /// Shares that differ by more than this part of their mean are not equal.
@@ -61,7 +61,7 @@ fn kinds(trace: &Trace) -> Vec<(SiteId, u32)> {
     let mut creating: BTreeMap<ThreadIndex, SiteId> = BTreeMap::new();
     let mut made: BTreeMap<u64, SiteId> = BTreeMap::new();
     let mut born: BTreeMap<u64, ThreadIndex> = BTreeMap::new();
-    for event in trace.events() {
+    for event in trace.events_of(Kinds::BIRTHS) {
         match event.what {
             What::Create { site } => {
                 creating.insert(event.thread, site);

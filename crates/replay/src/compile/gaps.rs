@@ -12,8 +12,8 @@ use super::stores::{self, Mark, Sharing, Steps};
 use super::track::Raw;
 use super::walk::Gap;
 use super::{Probes, RawThread, Scale};
-use crate::ops::push;
-use crate::program::{Lines, Op, Ops};
+use crate::ops::{Gathered, push};
+use crate::program::{Lines, Op};
 use baton_chip::{Chip, Prices};
 use std::cmp::Ordering;
 
@@ -69,33 +69,29 @@ enum Means<'a> {
     Nothing,
 }
 
-/// A thread's steps with how much of each gap it was off its CPU.
-fn classified<'a>(
-    thread: &'a RawThread,
-    measures: &'a Measures<'_>,
-    grounds: &mut Grounds,
-) -> impl Iterator<Item = Raw> + use<'a> {
-    let mut steps = thread.track.iter();
-    let mut means = if !thread.off.is_empty() {
-        grounds.switches = true;
-        Means::Switches { off: &thread.off, at: 0 }
-    } else if thread.cpu_times >= 2 {
-        grounds.cpu_times = true;
-        Means::CpuTimes(ByCpuTime { cut: None, gaps: Vec::new() })
-    } else {
-        grounds.nothing += u64::from(thread.track.iter().any(|step| !matches!(step, Raw::CpuTime(_))));
-        Means::Nothing
-    };
-    std::iter::from_fn(move || {
-        let mut step = steps.next()?;
-        match (&mut step, &mut means) {
+impl<'a> Means<'a> {
+    fn of(thread: &'a RawThread, grounds: &mut Grounds) -> Means<'a> {
+        if !thread.off.is_empty() {
+            grounds.switches = true;
+            Means::Switches { off: &thread.off, at: 0 }
+        } else if thread.cpu_times >= 2 {
+            grounds.cpu_times = true;
+            Means::CpuTimes(ByCpuTime { cut: None, gaps: Vec::new() })
+        } else {
+            grounds.nothing += u64::from(thread.track.iter().any(|step| !matches!(step, Raw::CpuTime(_))));
+            Means::Nothing
+        }
+    }
+
+    /// Says of a gap how much of it the thread was off its CPU. Comes by each step; `ahead` are those behind it.
+    fn classify(&mut self, step: &mut Raw, ahead: &(impl Iterator<Item = Raw> + Clone), measures: &Measures<'_>) {
+        match (step, self) {
             (Raw::Gap(gap), Means::Switches { off, at }) => by_switches(gap, off, at, measures),
             (Raw::Gap(gap), Means::CpuTimes(times)) => times.gap(gap, measures),
-            (&mut Raw::CpuTime(ns), Means::CpuTimes(times)) => times.stretch(ns, steps.clone(), measures),
+            (&mut Raw::CpuTime(ns), Means::CpuTimes(times)) => times.stretch(ns, ahead.clone(), measures),
             _ => {}
         }
-        Some(step)
-    })
+    }
 }
 
 fn crowded(measures: &Measures<'_>, from: u64, to: u64) -> bool {
@@ -182,12 +178,12 @@ pub(crate) fn ops(
     grounds: &mut Grounds,
     stalls: &mut Vec<u64>,
 ) -> Steps {
-    let mut ops = Ops::default();
+    let mut ops = Gathered::default();
     let (mut marks, mut asked) = (Vec::new(), None);
     // Steps that other threads' depend on, and those of them whose time is not known yet: the gap behind begins there.
     let (mut syncs, mut timeless) = (Vec::new(), Vec::new());
     let mut work = 0u64;
-    let put = |ops: &mut Ops, work: &mut u64, op: Op| {
+    let put = |ops: &mut Gathered, work: &mut u64, op: Op| {
         if *work != 0 {
             ops.push(Op::Work(std::mem::take(work)));
         }
@@ -195,10 +191,14 @@ pub(crate) fn ops(
     };
     // Waking up is the simulated system's, too.
     let wake = measures.chip.os.idle.wake.0;
-    for step in classified(thread, measures, grounds) {
+    let (mut means, mut steps) = (Means::of(thread, grounds), thread.track.iter());
+    while let Some(mut step) = steps.next() {
+        means.classify(&mut step, &steps, measures);
         match step {
             Raw::Gap(gap) => {
-                timeless.drain(..).for_each(|at| push(&mut syncs, (gap.from, at)));
+                if !timeless.is_empty() {
+                    timeless.drain(..).for_each(|at| push(&mut syncs, (gap.from, at)));
+                }
                 work += measures.work(&gap, stalls);
                 let asleep = measures.scale.cycles(gap.asleep as f64) as u64;
                 if asleep != 0 {
@@ -233,8 +233,7 @@ pub(crate) fn ops(
         ops.push(Op::Work(work));
     }
     timeless.drain(..).for_each(|at| push(&mut syncs, (thread.last, at)));
-    ops.shrink();
-    Steps { ops, marks, syncs, life: (thread.first, thread.last.max(thread.joined)) }
+    Steps { ops: ops.done(), marks, syncs, life: (thread.first, thread.last.max(thread.joined)) }
 }
 
 impl Measures<'_> {

@@ -8,6 +8,7 @@
 //! | [`objects`] | locks, semaphores, barriers by their addresses, and their lives |
 //! | [`semaphores`] | which post of a semaphore fed which take |
 //! | [`tokens`] | which signal ended which condition wait |
+//! | [`held`] | what steps take, give up and wait for |
 //! | [`order`] | holds in which a thread waits for others: who must come first |
 //! | [`crowd`] | how many threads did not wait, over time |
 //! | [`gaps`] | what a thread did between two events: computed, slept, or waited for a core |
@@ -21,6 +22,7 @@ mod affinity;
 mod crowd;
 mod dynamic;
 mod gaps;
+mod held;
 mod holds;
 mod lines;
 mod objects;

@@ -60,6 +60,8 @@ impl BarrierBook {
 #[derive(Default)]
 pub(crate) struct Objects {
     lock_at: BTreeMap<Located, u32>,
+    /// The lock that was asked for last: mostly it is the next one, too.
+    last_lock: Option<(Located, u32)>,
     rw_at: BTreeMap<Located, u32>,
     semaphore_at: BTreeMap<Located, u32>,
     barrier_at: BTreeMap<Located, u32>,
@@ -77,11 +79,16 @@ pub(crate) struct Objects {
 impl Objects {
     /// The lock at a place, which begins to live at `now` if none does.
     pub(crate) fn lock(&mut self, place: Located, kind: LockKind, now: u64) -> u32 {
-        *self.lock_at.entry(place).or_insert_with(|| {
+        if let Some((_, number)) = self.last_lock.filter(|&(at, _)| at == place) {
+            return number;
+        }
+        let number = *self.lock_at.entry(place).or_insert_with(|| {
             let spins = kind == LockKind::Spin;
             self.locks.push(LockBook { process: place.0, address: place.1, born: now, spins, ..LockBook::default() });
             self.locks.len() as u32 - 1
-        })
+        });
+        self.last_lock = Some((place, number));
+        number
     }
 
     pub(crate) fn rwlock(&mut self, place: Located) -> u32 {
@@ -126,6 +133,7 @@ impl Objects {
 
     /// All addresses from one up to another start new lives.
     pub(crate) fn forget_between(&mut self, process: ProcessIndex, from: Address, to: Address) {
+        self.last_lock = None;
         let maps =
             [&mut self.lock_at, &mut self.rw_at, &mut self.semaphore_at, &mut self.barrier_at, &mut self.attributes];
         for map in maps {
@@ -135,6 +143,7 @@ impl Objects {
 
     /// The address starts a new life.
     pub(crate) fn forget(&mut self, place: Located) {
+        self.last_lock = None;
         self.lock_at.remove(&place);
         self.rw_at.remove(&place);
         self.semaphore_at.remove(&place);

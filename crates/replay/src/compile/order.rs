@@ -14,41 +14,12 @@
 //! has, which is in no circle with the first: following these comes to an end, at a thread that does not stand still.
 
 use super::RawThread;
+use super::held::{Held, given, needs_others, taken};
 use super::tokens::Tokens;
 use super::track::Raw;
 use crate::ops::push;
 use crate::program::Op;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What can be held: a lock, a reader-writer lock, a semaphore.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Held {
-    Lock(u32),
-    RwLock(u32),
-    Semaphore(u32),
-}
-
-fn taken(op: Op) -> Option<Held> {
-    match op {
-        Op::Lock(lock) => Some(Held::Lock(lock)),
-        Op::RwLock(lock, _) => Some(Held::RwLock(lock)),
-        Op::SemTake(semaphore) => Some(Held::Semaphore(semaphore)),
-        _ => None,
-    }
-}
-
-fn given(op: Op) -> Option<Held> {
-    match op {
-        Op::Unlock(lock) => Some(Held::Lock(lock)),
-        Op::RwUnlock(lock, _) => Some(Held::RwLock(lock)),
-        Op::SemPost(semaphore) => Some(Held::Semaphore(semaphore)),
-        _ => None,
-    }
-}
-
-fn needs_others(op: Op) -> bool {
-    matches!(op, Op::TokenWait(_) | Op::Meet(_) | Op::Join(_))
-}
 
 /// A hold of a thread, as far as it has come.
 struct Hold {
@@ -203,6 +174,10 @@ struct New {
 
 /// Has holds that need others wait for the acquisitions that came before them.
 pub(crate) fn constrain(threads: &mut [RawThread], tokens: &mut Tokens) {
+    if threads.iter().all(|thread| thread.track.outline().one_at_a_time()) {
+        debug_assert!(Needy::of(threads).locks.is_empty(), "no hold has anything in it");
+        return;
+    }
     let needy = Needy::of(threads);
     if needy.locks.is_empty() {
         return;

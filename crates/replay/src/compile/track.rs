@@ -1,6 +1,7 @@
 //! What a thread did, a few bytes a step: all of a recording's steps are in memory at one time. Times are written as what has
 //! passed since the last gap.
 
+use super::held::Outline;
 use super::semaphores::Unit;
 use super::varint;
 use super::walk::Gap;
@@ -31,36 +32,47 @@ pub(crate) enum Raw {
 #[derive(Default)]
 pub(crate) struct Track {
     bytes: Vec<u8>,
-    /// The last step, which can still be changed.
-    last: Option<Raw>,
+    /// The last step, if it is a gap: it can still be changed.
+    last: Option<Gap>,
     /// When the last gap that was written ended.
     ended: u64,
+    outline: Outline,
 }
 
 impl Track {
     pub(crate) fn push(&mut self, step: Raw) {
-        if let Some(before) = self.last.replace(step) {
-            write(&mut self.bytes, &mut self.ended, before);
+        self.outline.step(&step);
+        if let Some(gap) = &self.last {
+            write_gap(&mut self.bytes, &mut self.ended, gap);
         }
+        self.last = match step {
+            Raw::Gap(gap) => Some(gap),
+            other => {
+                write(&mut self.bytes, &mut self.ended, other);
+                None
+            }
+        };
+    }
+
+    /// What is known of the steps.
+    pub(crate) fn outline(&self) -> Outline {
+        self.outline
     }
 
     /// The gap that was put last, if nothing was put behind it.
     pub(crate) fn last_gap(&mut self) -> Option<&mut Gap> {
-        match &mut self.last {
-            Some(Raw::Gap(gap)) => Some(gap),
-            _ => None,
-        }
+        self.last.as_mut()
     }
 
     /// The steps, in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Raw> + Clone + '_ {
-        Reader { bytes: &self.bytes, ended: 0 }.chain(self.last)
+        Reader { bytes: &self.bytes, ended: 0 }.chain(self.last.map(Raw::Gap))
     }
 
     /// Has each step replaced by those that `by` puts in its place. The first argument is the step's place.
     pub(crate) fn rewrite(&mut self, mut by: impl FnMut(usize, Raw, &mut Track)) {
         let mut new = Track::default();
-        new.bytes.reserve_exact(self.bytes.len());
+        new.bytes.reserve_exact(self.bytes.len() + varint::MOST);
         for (place, step) in self.iter().enumerate() {
             by(place, step, &mut new);
         }
@@ -129,27 +141,27 @@ fn write(bytes: &mut Vec<u8>, ended: &mut u64, step: Raw) {
 
 /// All that `classify` finds out later is zero here.
 fn write_gap(bytes: &mut Vec<u8>, ended: &mut u64, gap: &Gap) {
-    let from = gap.from.wrapping_sub(*ended);
-    let class_and_lock = (gap.class.map(u64::from), gap.after_foreign.map(u64::from));
-    let parts = [
-        (FROM, (from != 0).then_some(from)),
-        (PAUSE, (gap.pause != 0).then_some(gap.pause)),
-        (READ, (gap.read != 0).then_some(gap.read)),
-        (PRICED, (gap.priced != 0).then_some(gap.priced)),
-        (WOKE, (gap.woke != 0).then_some(gap.woke)),
-        (AFTER_FOREIGN, class_and_lock.1),
-        (CLASS, class_and_lock.0),
-    ];
+    let begin = bytes.len();
+    // What the gap has is known when its parts are written.
+    [GAP, 0].into_iter().for_each(|byte| push(bytes, byte));
+    varint::write(bytes, gap.to.wrapping_sub(gap.from));
     let mut head = u16::from(GAP);
     head |= if gap.to_release { TO_RELEASE } else { 0 } | if gap.from_release { FROM_RELEASE } else { 0 };
-    head |= parts.iter().filter(|(_, part)| part.is_some()).map(|(bit, _)| bit).sum::<u16>();
-    let [low, high] = head.to_le_bytes();
-    push(bytes, low);
-    push(bytes, high);
-    varint::write(bytes, gap.to.wrapping_sub(gap.from));
-    for value in parts.into_iter().filter_map(|(_, part)| part) {
-        varint::write(bytes, value);
-    }
+    let mut part = |bit, value: Option<u64>| {
+        if let Some(value) = value {
+            head |= bit;
+            varint::write(bytes, value);
+        }
+    };
+    let unless_zero = |value: u64| (value != 0).then_some(value);
+    part(FROM, unless_zero(gap.from.wrapping_sub(*ended)));
+    part(PAUSE, unless_zero(gap.pause));
+    part(READ, unless_zero(gap.read));
+    part(PRICED, unless_zero(gap.priced));
+    part(WOKE, unless_zero(gap.woke));
+    part(AFTER_FOREIGN, gap.after_foreign.map(u64::from));
+    part(CLASS, gap.class.map(u64::from));
+    bytes[begin..begin + 2].copy_from_slice(&head.to_le_bytes());
     *ended = gap.to;
 }
 

@@ -1,17 +1,23 @@
 //! Numbers of seven bits a byte, the lowest first; the highest bit says that more follow.
 
-use crate::ops::push;
+use crate::ops::room;
+
+/// Bytes of a number at most.
+pub(super) const MOST: usize = 10;
 
 /// Adds a number.
+#[inline]
 pub(super) fn write(bytes: &mut Vec<u8>, mut value: u64) {
+    room(bytes, MOST);
     while value >= 0x80 {
-        push(bytes, value as u8 | 0x80);
+        bytes.push(value as u8 | 0x80);
         value >>= 7;
     }
-    push(bytes, value as u8);
+    bytes.push(value as u8);
 }
 
 /// Takes the first number away; none where the bytes end.
+#[inline]
 pub(super) fn read(bytes: &mut &[u8]) -> Option<u64> {
     let (mut value, mut shift) = (0, 0);
     loop {

@@ -1,12 +1,14 @@
 //! All threads' events in the order of time, with one segment a thread in memory.
 
 use super::loss::{Loss, LossKind};
-use super::scan::{SegmentAt, believed};
+use super::scan::{SegmentAt, records};
 use crate::clock::Ticks;
 use crate::event::{Event, ThreadIndex, What};
-use crate::record::definition;
+use crate::kinds::Kinds;
+use crate::record::RECORD_BYTES;
 use crate::trace::Thread;
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -53,7 +55,7 @@ impl Segments {
         }
         for (of, all) in streams {
             for switches in [false, true] {
-                let first = |s: &SegmentAt| if switches { s.first_switch } else { s.first };
+                let first = |s: &SegmentAt| s.part(switches).first;
                 let mut segments: Vec<_> = all.iter().copied().filter(|s| first(s) != u64::MAX).collect();
                 // A spare segment is numbered early and used late, so time decides.
                 segments.sort_by_key(|s| (first(s), s.sequence));
@@ -76,7 +78,7 @@ impl Segments {
         let mut buffer = Vec::new();
         for stream in self.streams.iter().filter(|s| s.of == StreamOf::Others && !s.switches) {
             for segment in &stream.segments {
-                for (time, what) in self.load(stream.file, segment, &mut buffer) {
+                for (time, what) in self.load(stream.file, segment, Kinds::ALL, &mut buffer) {
                     match self.subject(what, time) {
                         Some(thread) => threads[thread.index()].events += 1,
                         None => unknown += 1,
@@ -98,11 +100,12 @@ impl Segments {
         Some(bearers[begun.saturating_sub(1)].1)
     }
 
-    /// A segment's events in its own order. What cannot be read any more is left out.
+    /// A segment's events of some kinds, in its own order. What cannot be read any more is left out.
     fn load<'b>(
         &self,
         file: usize,
         segment: &SegmentAt,
+        kinds: Kinds,
         buffer: &'b mut Vec<u8>,
     ) -> impl Iterator<Item = (Ticks, What)> + use<'b> {
         buffer.resize(segment.bytes as usize, 0);
@@ -110,21 +113,48 @@ impl Segments {
             // The file was whole when it was opened; it has been cut since.
             buffer.clear();
         }
+        let impossible = segment.doubt.map(|doubt| doubt.impossible(buffer, segment.base_ticks));
+        for place in impossible.into_iter().flatten() {
+            // As if it had never been written.
+            buffer[place * RECORD_BYTES] = 0;
+        }
         let origin = self.origin;
-        believed(buffer, segment.base_ticks, segment.doubt).1.filter_map(move |(_, (ticks, raw, bytes))| {
-            let raw = raw.filter(|_| bytes[0] != definition::BYTES)?;
+        records(buffer, segment.base_ticks).filter_map(move |(ticks, raw, _)| {
+            let raw = raw.filter(|raw| kinds.has(raw.code))?;
             Some((Ticks(ticks.saturating_sub(origin)), What::decode(raw)?))
         })
     }
 }
 
-/// The merging iterator.
+/// The merging iterator over events of some kinds, and perhaps others.
 pub(crate) struct Merge<'a> {
     segments: &'a Segments,
+    kinds: Kinds,
     cursors: Vec<Cursor>,
-    /// Next event of each stream: time, thread, stream.
-    heap: BinaryHeap<Reverse<(Ticks, ThreadIndex, usize)>>,
+    /// The stream that has the next event, if any is left.
+    current: usize,
+    /// The other streams that have events left, by the keys of their next ones.
+    others: BinaryHeap<Reverse<Key>>,
+    /// The least of these keys: until there the current stream goes on.
+    until: Key,
     buffer: Vec<u8>,
+}
+
+/// Orders the streams' next events: time, thread, stream. One number, as that is compared for each event.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(u128);
+
+impl Key {
+    const LAST: Key = Key(u128::MAX);
+
+    #[inline]
+    fn of(event: &Event, stream: usize) -> Key {
+        Key(u128::from(event.time.0) << 64 | u128::from(event.thread.0) << 32 | stream as u128)
+    }
+
+    fn stream(self) -> usize {
+        self.0 as u32 as usize
+    }
 }
 
 struct Cursor {
@@ -136,76 +166,103 @@ struct Cursor {
 }
 
 impl<'a> Merge<'a> {
-    pub(crate) fn new(segments: &'a Segments) -> Merge<'a> {
+    pub(crate) fn new(segments: &'a Segments, kinds: Kinds) -> Merge<'a> {
         let fresh = || Cursor { next_segment: 0, events: Vec::new(), next_event: 0, latest: Ticks(0) };
+        let count = segments.streams.len();
         let mut merge = Merge {
             segments,
-            cursors: segments.streams.iter().map(|_| fresh()).collect(),
-            heap: BinaryHeap::with_capacity(segments.streams.len()),
+            kinds,
+            cursors: (0..count).map(|_| fresh()).collect(),
+            current: 0,
+            others: BinaryHeap::with_capacity(count),
+            until: Key::LAST,
             buffer: Vec::new(),
         };
-        for stream in 0..merge.cursors.len() {
-            if let Some(event) = merge.peek(stream) {
-                merge.heap.push(Reverse((event.time, event.thread, stream)));
-            }
+        for stream in 1..count {
+            let key = merge.peek(stream);
+            merge.others.extend(key.map(Reverse));
+        }
+        if count != 0 {
+            merge.turn();
         }
         merge
     }
 
-    /// A stream's next event, from its next segment if need be.
-    #[inline]
-    fn peek(&mut self, stream: usize) -> Option<Event> {
-        loop {
-            let cursor = &self.cursors[stream];
-            if let Some(event) = cursor.events.get(cursor.next_event) {
-                return Some(*event);
+    /// Finds the stream that has the next event, and until when it goes on.
+    #[inline(never)]
+    fn turn(&mut self) {
+        match (self.peek(self.current), self.others.peek_mut()) {
+            (Some(own), Some(mut least)) if least.0 < own => {
+                self.current = least.0.stream();
+                *least = Reverse(own);
             }
-            let segment = *self.segments.streams[stream].segments.get(cursor.next_segment)?;
-            self.fill(stream, segment);
+            (None, Some(least)) => self.current = PeekMut::pop(least).0.stream(),
+            // The stream goes on, or all events have been given.
+            _ => {}
         }
+        self.until = self.others.peek().map_or(Key::LAST, |least| least.0);
     }
 
-    #[cold]
-    fn fill(&mut self, stream: usize, segment: SegmentAt) {
-        let Segments { streams, .. } = self.segments;
+    /// The key of a stream's next event, which is in memory then.
+    #[inline]
+    fn peek(&mut self, stream: usize) -> Option<Key> {
+        let cursor = &self.cursors[stream];
+        if cursor.next_event == cursor.events.len() {
+            self.fill(stream);
+        }
+        let cursor = &self.cursors[stream];
+        cursor.events.get(cursor.next_event).map(|event| Key::of(event, stream))
+    }
+
+    /// Reads a stream's next segment that has events of the kinds. Not cold: what it calls for each event is to be inlined.
+    #[inline(never)]
+    fn fill(&mut self, stream: usize) {
+        let of = &self.segments.streams[stream];
         let cursor = &mut self.cursors[stream];
-        cursor.next_segment += 1;
         cursor.next_event = 0;
         cursor.events.clear();
-        for (time, what) in self.segments.load(streams[stream].file, &segment, &mut self.buffer) {
-            if what.is_own_switch() != streams[stream].switches {
-                continue;
+        while cursor.events.is_empty()
+            && let Some(segment) = of.segments.get(cursor.next_segment)
+        {
+            cursor.next_segment += 1;
+            let part = segment.part(of.switches);
+            let kinds = part.kinds.and(self.kinds);
+            if kinds != Kinds::NONE {
+                let (events, latest) = (&mut cursor.events, cursor.latest);
+                self.segments.load(of.file, segment, kinds, &mut self.buffer).for_each(|(time, what)| {
+                    let thread = match of.of {
+                        _ if what.is_own_switch() != of.switches => None,
+                        StreamOf::Thread(thread) => Some(thread),
+                        StreamOf::Others => self.segments.subject(what, time),
+                    };
+                    if let Some(thread) = thread {
+                        events.push(Event { time: time.max(latest), thread, what });
+                    }
+                });
+                // Stable: what was written first comes first. All but sorted already, which the sort makes use of.
+                events.sort_by_key(|e| e.time);
             }
-            let thread = match streams[stream].of {
-                StreamOf::Thread(thread) => Some(thread),
-                StreamOf::Others => self.segments.subject(what, time),
+            cursor.latest = match of.of {
+                // Whatever kinds are read, events count as simultaneous with the same one.
+                StreamOf::Thread(_) => cursor.latest.max(Ticks(part.last.saturating_sub(self.segments.origin))),
+                // An event of no known thread is none. Those of this stream are context switches: all are read, or none.
+                StreamOf::Others => cursor.events.last().map_or(cursor.latest, |e| e.time),
             };
-            if let Some(thread) = thread {
-                cursor.events.push(Event { time: time.max(cursor.latest), thread, what });
-            }
         }
-        // Stable: what was written first comes first. All but sorted already, which the sort makes use of.
-        cursor.events.sort_by_key(|e| e.time);
-        cursor.latest = cursor.events.last().map_or(cursor.latest, |e| e.time);
     }
 }
 
 impl Iterator for Merge<'_> {
     type Item = Event;
 
+    #[inline]
     fn next(&mut self) -> Option<Event> {
-        let Reverse((.., stream)) = *self.heap.peek()?;
-        let event = self.peek(stream)?;
-        self.cursors[stream].next_event += 1;
-        match self.peek(stream) {
-            Some(next) => {
-                if let Some(mut top) = self.heap.peek_mut() {
-                    *top = Reverse((next.time, next.thread, stream));
-                }
-            }
-            None => {
-                self.heap.pop();
-            }
+        let cursor = self.cursors.get_mut(self.current)?;
+        let event = *cursor.events.get(cursor.next_event)?;
+        cursor.next_event += 1;
+        let goes_on = cursor.events.get(cursor.next_event).is_some_and(|next| Key::of(next, self.current) < self.until);
+        if !goes_on {
+            self.turn();
         }
         Some(event)
     }

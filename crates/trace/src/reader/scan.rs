@@ -5,6 +5,7 @@ use super::loss::{Loss, LossKind};
 use super::times::{Doubt, FREQUENCIES, agree};
 use crate::clock::{Moment, Source};
 use crate::event::What;
+use crate::kinds::Kinds;
 use crate::layout::{
     self, BACK, FILE_HEADER_BYTES, FILE_MAGIC, FORMAT_VERSION, GRAIN, SEGMENT_HEADER_BYTES, SegmentHeader, file,
     segment, u32_at, u64_at,
@@ -30,12 +31,40 @@ pub(crate) struct SegmentAt {
     pub(crate) thread: u32,
     pub(crate) sequence: u32,
     pub(crate) base_ticks: u64,
-    /// Raw ticks of its earliest event, the thread's own context switches left out; `u64::MAX` if there is no other.
-    pub(crate) first: u64,
-    /// Raw ticks of the earliest of those; `u64::MAX` if there is none.
-    pub(crate) first_switch: u64,
+    /// Its events, the thread's own context switches left out.
+    pub(crate) events: Part,
+    /// These.
+    pub(crate) switches: Part,
     /// No checksum says that its records are as they were written.
     pub(crate) doubt: Option<Doubt>,
+}
+
+impl SegmentAt {
+    /// The thread's own context switches, or all but these.
+    pub(crate) fn part(&self, switches: bool) -> &Part {
+        if switches { &self.switches } else { &self.events }
+    }
+}
+
+/// Some of a segment's events.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    /// Raw ticks of the earliest; `u64::MAX` if there is none.
+    pub(crate) first: u64,
+    /// Raw ticks of the latest; 0 if there is none.
+    pub(crate) last: u64,
+    /// Their kinds.
+    pub(crate) kinds: Kinds,
+}
+
+impl Part {
+    const NONE: Part = Part { first: u64::MAX, last: 0, kinds: Kinds::NONE };
+
+    fn add(&mut self, ticks: u64, code: u8) {
+        self.first = self.first.min(ticks);
+        self.last = self.last.max(ticks);
+        self.kinds.add(code);
+    }
 }
 
 /// A thread, as far as one file knows it.
@@ -75,21 +104,17 @@ type Read<'a> = (u64, Option<Raw>, &'a [u8]);
 
 /// Each record in `bytes`.
 pub(super) fn records(bytes: &[u8], base: u64) -> impl Iterator<Item = Read<'_>> {
-    bytes.chunks_exact(RECORD_BYTES).map(move |record| {
+    bytes.as_chunks::<RECORD_BYTES>().0.iter().map(move |record| {
         let (time, raw) = Raw::from_words([u64_at(record, 0), u64_at(record, 8)]);
         let ticks = base.wrapping_add(time).wrapping_sub(BACK);
         // A stamp before the counter's own zero, from a base right after a machine's start.
         let ticks = if ticks > i64::MAX as u64 { 0 } else { ticks };
-        (ticks, (raw.code != 0).then_some(raw), record)
+        (ticks, (raw.code != 0).then_some(raw), &record[..])
     })
 }
 
 /// As [`records`], without those whose time cannot be, if there is doubt; and how many these are.
-pub(super) fn believed(
-    bytes: &[u8],
-    base: u64,
-    doubt: Option<Doubt>,
-) -> (u64, impl Iterator<Item = (usize, Read<'_>)>) {
+fn believed(bytes: &[u8], base: u64, doubt: Option<Doubt>) -> (u64, impl Iterator<Item = (usize, Read<'_>)>) {
     let impossible = doubt.map_or_else(Vec::new, |doubt| doubt.impossible(bytes, base));
     let count = impossible.len() as u64;
     let mut left = impossible.into_iter().peekable();
@@ -310,7 +335,7 @@ impl Scan {
         let mut definitions = std::mem::take(&mut self.definitions);
         let mut collector = Collector::new();
         let (mut events, mut unknown, mut holes, mut trailing) = (0, 0, 0, 0);
-        let (mut first, mut first_switch, mut last) = (u64::MAX, u64::MAX, 0);
+        let (mut others, mut switches) = (Part::NONE, Part::NONE);
         let mut used = 0;
         let (impossible, records) = believed(data, header.base.ticks, doubt);
         for (i, (ticks, raw, bytes)) in records {
@@ -333,9 +358,8 @@ impl Scan {
                 definitions.unload(ticks, start, pages);
             }
             events += 1;
-            let earliest = if what.is_own_switch() { &mut first_switch } else { &mut first };
-            *earliest = (*earliest).min(ticks);
-            last = last.max(ticks);
+            let part = if what.is_own_switch() { &mut switches } else { &mut others };
+            part.add(ticks, raw.code);
         }
         collector.abandon(&mut definitions);
         self.definitions = definitions;
@@ -349,8 +373,8 @@ impl Scan {
                 self.lose(offset, count * RECORD_BYTES as u64, count, kind);
             }
         }
-        let began = first.min(first_switch);
-        self.threads.push(ThreadSeen { number: header.thread, tid: header.tid, first: began, last, events, dropped });
+        let (first, last) = (others.first.min(switches.first), others.last.max(switches.last));
+        self.threads.push(ThreadSeen { number: header.thread, tid: header.tid, first, last, events, dropped });
         if events > 0 {
             self.segments.push(SegmentAt {
                 offset: offset + SEGMENT_HEADER_BYTES as u64,
@@ -358,8 +382,8 @@ impl Scan {
                 thread: header.thread,
                 sequence: header.sequence,
                 base_ticks: header.base.ticks,
-                first,
-                first_switch,
+                events: others,
+                switches,
                 doubt,
             });
         }

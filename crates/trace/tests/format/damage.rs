@@ -2,7 +2,7 @@
 
 use baton_trace::analysis::{Analysis, CriticalPath, Window, relax};
 use baton_trace::writer::{Options, Session, ThreadWriter};
-use baton_trace::{FORMAT_VERSION, LossKind, ReadError, Trace, What};
+use baton_trace::{Event, FORMAT_VERSION, Kinds, LossKind, ReadError, Trace, What};
 use proptest::prelude::*;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -50,6 +50,11 @@ fn file_in(directory: &Path) -> PathBuf {
 fn read(directory: &Path) -> Result<(usize, Trace), ReadError> {
     let trace = Trace::open(directory)?;
     let marks = trace.events().filter(|e| matches!(e.what, What::Marker { name: 1, .. })).count();
+    // A byte that was changed can have made a mark another event.
+    let is_switch = |event: &Event| matches!(event.what, What::OffCpu { .. } | What::OnCpu { .. });
+    let is_affinity = |event: &Event| matches!(event.what, What::Affinity { .. });
+    assert!(trace.events_of(Kinds::SWITCHES).eq(trace.events().filter(is_switch)));
+    assert!(trace.events_of(Kinds::AFFINITY).eq(trace.events().filter(is_affinity)));
     for loss in &trace.losses {
         assert!(!loss.to_string().is_empty());
     }

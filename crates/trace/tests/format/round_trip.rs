@@ -2,7 +2,7 @@
 
 use baton_trace::analysis::{Analysis, Window};
 use baton_trace::writer::{ModuleInfo, Options, Session, SiteAnswer, SiteTable, ThreadWriter};
-use baton_trace::{How, Lock, LossKind, Mode, ProcessIndex, SiteId, Ticks, Trace, What};
+use baton_trace::{Affinity, Event, How, Kinds, Lock, LossKind, Mode, ProcessIndex, SiteId, Ticks, Trace, What};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -237,6 +237,53 @@ fn late_context_switches_come_in_their_place() {
         }
     }
     assert_eq!(switched, [100, 100, 4000, 4000, MARKERS - 2, MARKERS - 2]);
+}
+
+/// What a pass over few kinds of events must give: those of all events that are of these kinds.
+fn assert_same_as_picked(trace: &Trace, kinds: Kinds, is: impl Fn(&What) -> bool, least: usize) {
+    let picked: Vec<Event> = trace.events().filter(|event| is(&event.what)).collect();
+    assert!(picked.len() >= least, "{} of {kinds:?}", picked.len());
+    assert_eq!(trace.events_of(kinds).collect::<Vec<_>>(), picked);
+}
+
+/// Rare events come as they stand among all, whatever lies between them: many segments without any, events written down late or
+/// with a time before that of the segment before, context switches of the thread itself and those that the kernel told.
+#[test]
+fn rare_events_come_as_they_stand_among_all() {
+    use baton_trace::OffReason;
+    let directory = tempfile::tempdir().unwrap();
+    let session = open(directory.path(), Options::default());
+    let start = baton_trace::clock::now(session.source());
+    let pens = [ThreadWriter::new(), ThreadWriter::new(), ThreadWriter::new()];
+    let switches = ThreadWriter::foreign(start);
+    let tid = baton_trace::sys::tid();
+    for n in 0..60_000u64 {
+        let (pen, at) = (&pens[n as usize % 3], start + 1000 * (n + 10_000));
+        pen.post_at(&session, at, What::Marker { name: 1, value: n });
+        // Of these, every second one is stamped when the segment before was not full yet.
+        let late = at - if n % 2 == 0 { 0 } else { 9_000_000 };
+        match n % 10_007 {
+            1000 => pen.post_at(&session, late, What::Create { site: SiteId(3) }),
+            1001 => pen.post_at(&session, late, What::Created { handle: n, error: 0 }),
+            1002 => pen.post_at(&session, late, What::ThreadStart { handle: n }),
+            1003 => Affinity::records(0, &[n, 1 << 40]).for_each(|what| pen.post_at(&session, late, what)),
+            1004 => pen.post_at(&session, late, What::OffCpu { tid: 0, reason: OffReason::Blocked }),
+            1005 => pen.post_at(&session, late, What::OnCpu { tid: 0, cpu: 1 }),
+            1006 => switches.post_at(&session, late, What::OffCpu { tid, reason: OffReason::Preempted }),
+            1007 => switches.post_at(&session, late, What::OnCpu { tid: tid ^ 1, cpu: 1 }),
+            _ => {}
+        }
+    }
+    pens.iter().chain([&switches]).for_each(ThreadWriter::finish);
+    session.finish();
+    let trace = Trace::open(directory.path()).unwrap();
+    let births = |what: &What| matches!(what, What::Create { .. } | What::Created { .. } | What::ThreadStart { .. });
+    assert_same_as_picked(&trace, Kinds::BIRTHS, births, 15);
+    assert_same_as_picked(&trace, Kinds::AFFINITY, |what| matches!(what, What::Affinity { .. }), 10);
+    assert_same_as_picked(&trace, Kinds::SWITCHES, |what| matches!(what, What::OffCpu { .. } | What::OnCpu { .. }), 15);
+    assert_same_as_picked(&trace, Kinds::ALL, |_| true, 60_000);
+    let times: Vec<Ticks> = trace.events().map(|event| event.time).collect();
+    assert!(times.is_sorted(), "in the order of time");
 }
 
 /// Real threads on a real lock: no stamp contradicts mutual exclusion, and the accounts close.

@@ -6,25 +6,91 @@ use crate::compile::track::Raw;
 use crate::program::Op;
 use baton_trace::{Address, Lock, LockKind, Mode as Holding, ProcessIndex, SiteId};
 use baton_units::CoreId;
+use std::collections::BTreeMap;
+
+/// How often a thread has each lock that it has. Mostly these are few, which are searched from the last one on.
+#[derive(Default)]
+pub(super) struct Depths {
+    few: Vec<(u32, u32)>,
+    /// Those beyond [`FEW`]: a recording may have any number.
+    more: BTreeMap<u32, u32>,
+}
+
+const FEW: usize = 16;
+
+impl Depths {
+    fn find(&self, lock: u32) -> Option<usize> {
+        self.few.iter().rposition(|&(of, _)| of == lock)
+    }
+
+    /// It takes one; whether it did not have it before.
+    fn take(&mut self, lock: u32) -> bool {
+        let depth = match self.find(lock) {
+            Some(at) => &mut self.few[at].1,
+            None if self.few.len() < FEW && !self.more.contains_key(&lock) => {
+                self.few.push((lock, 1));
+                return true;
+            }
+            None => self.more.entry(lock).or_default(),
+        };
+        *depth += 1;
+        *depth == 1
+    }
+
+    /// It gives one up; whether it still has it then. `None`: it did not have it.
+    fn give(&mut self, lock: u32) -> Option<bool> {
+        let at = self.find(lock);
+        let depth = match at {
+            Some(at) => &mut self.few[at].1,
+            None => self.more.get_mut(&lock)?,
+        };
+        *depth -= 1;
+        let has = *depth != 0;
+        match at {
+            _ if has => {}
+            Some(at) => drop(self.few.remove(at)),
+            None => drop(self.more.remove(&lock)),
+        }
+        Some(has)
+    }
+
+    /// It does not have it any more.
+    fn forget(&mut self, lock: u32) {
+        self.few.retain(|&(of, _)| of != lock);
+        self.more.remove(&lock);
+    }
+}
 
 impl Walk<'_> {
     pub(super) fn counted(&mut self, id: usize, t: u64, lock: Lock, process: ProcessIndex, site: SiteId) {
         if lock.kind != LockKind::RwLock && self.states[id].mode == Mode::Running {
             let lock = self.objects.lock((process, lock.address), lock.kind, t);
-            // A wait is recorded with its whole stack, another acquisition with its innermost frame: one place in the code.
-            let place = match self.trace.site(process, site) {
-                [innermost, ..] => *innermost,
-                [] if site == SiteId::UNKNOWN => 0,
-                [] => Address::MAX - Address::from(site.0),
-            };
+            let (place, number) = self.place(id, process, site);
             self.states[id].site = place;
-            let number = *self.place_numbers.entry(place).or_insert_with(|| {
-                self.places.push(place);
-                self.places.len() as u32 - 1
-            });
             *self.sites.entry((lock, number, id as u32)).or_default() += 1;
             self.threads[id].track.push(Raw::Site(lock, number, t));
         }
+    }
+
+    /// The place in the code of a thread's call site, and its number.
+    fn place(&mut self, id: usize, process: ProcessIndex, site: SiteId) -> (Address, u32) {
+        if let Some((of, place, number)) = self.states[id].here
+            && of == site
+        {
+            return (place, number);
+        }
+        // A wait is recorded with its whole stack, another acquisition with its innermost frame: one place in the code.
+        let place = match self.trace.site(process, site) {
+            [innermost, ..] => *innermost,
+            [] if site == SiteId::UNKNOWN => 0,
+            [] => Address::MAX - Address::from(site.0),
+        };
+        let number = *self.place_numbers.entry(place).or_insert_with(|| {
+            self.places.push(place);
+            self.places.len() as u32 - 1
+        });
+        self.states[id].here = Some((site, place, number));
+        (place, number)
     }
 
     /// Whether the lock was last held elsewhere, and what taking it cost.
@@ -82,14 +148,12 @@ impl Walk<'_> {
     fn hold(&mut self, id: usize, t: u64, lock: u32, foreign: bool) {
         if let Some(other) = self.objects.locks[lock as usize].holder.filter(|&other| other as usize != id) {
             // It had been given up, and that is not in the trace.
-            self.states[other as usize].depth.remove(&lock);
+            self.states[other as usize].depths.forget(lock);
             self.op(other as usize, Op::Unlock(lock));
             self.replayability.unmatched_waits += 1;
         }
         self.objects.locks[lock as usize].holder = Some(id as u32);
-        let depth = self.states[id].depth.entry(lock).or_default();
-        *depth += 1;
-        if *depth == 1 {
+        if self.states[id].depths.take(lock) {
             self.objects.locks[lock as usize].acquisitions += 1;
             self.op(id, Op::Lock(lock));
             let site = std::mem::take(&mut self.states[id].site);
@@ -172,14 +236,13 @@ impl Walk<'_> {
                     gap.class = Some(leaf.class);
                 }
             }
-            match self.states[id].depth.get_mut(&number) {
-                Some(depth @ 2..) => *depth -= 1,
-                Some(1) => {
-                    self.states[id].depth.remove(&number);
+            match self.states[id].depths.give(number) {
+                Some(true) => {}
+                Some(false) => {
                     self.objects.locks[number as usize].holder = None;
                     self.op(id, Op::Unlock(number));
                 }
-                _ => self.foreign_release(id, number),
+                None => self.foreign_release(id, number),
             }
             let cpu = self.states[id].cpu;
             let (os, ticks) = (&self.chip.os, |cycles: u64| (cycles as f64 * self.ticks_a_cycle) as u64);
@@ -211,8 +274,26 @@ impl Walk<'_> {
             self.replayability.unmatched_waits += 1;
             return;
         };
-        self.states[holder as usize].depth.remove(&lock);
+        self.states[holder as usize].depths.forget(lock);
         self.objects.locks[lock as usize].handed = true;
         self.op(id, Op::Unlock(lock));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depths_are_told_of_few_locks_and_of_many() {
+        let mut depths = Depths::default();
+        let all = 0..4 * FEW as u32;
+        assert!(all.clone().all(|lock| depths.take(lock)) && all.clone().all(|lock| !depths.take(lock)));
+        assert!(all.clone().all(|lock| depths.give(lock) == Some(true)));
+        depths.forget(3);
+        depths.forget(FEW as u32 + 3);
+        let given: Vec<_> = all.filter(|&lock| depths.give(lock) != Some(false)).collect();
+        assert_eq!(given, [3, FEW as u32 + 3]);
+        assert_eq!(depths.give(0), None);
     }
 }

@@ -29,7 +29,8 @@ use super::track::Raw;
 use super::{RawThread, Scale, index};
 use crate::program::{Op, Replayability};
 use baton_chip::{Chip, Prices};
-use baton_trace::{Address, Event, ProcessIndex, Trace, What};
+use baton_trace::{Address, Event, Kinds, ProcessIndex, SiteId, Trace, What};
+use locks::Depths;
 use std::collections::{BTreeMap, VecDeque};
 
 /// A stretch between two events of a thread that did not wait.
@@ -91,7 +92,7 @@ struct State {
     priced: u64,
     woke: u64,
     after_foreign: Option<u32>,
-    depth: BTreeMap<u32, u32>,
+    depths: Depths,
     cpu: Option<u32>,
     /// The lock that it has just taken.
     leaf: Option<Leaf>,
@@ -100,6 +101,8 @@ struct State {
     after_wait: bool,
     /// Where in the code it asked for the lock that it takes next; 0: not known.
     site: Address,
+    /// The call site that it came to last, with the place in the code and its number.
+    here: Option<(SiteId, Address, u32)>,
     /// When it began to create a thread.
     creating: u64,
 }
@@ -147,16 +150,17 @@ impl<'a> Walk<'a> {
             priced: 0,
             woke: 0,
             after_foreign: None,
-            depth: BTreeMap::new(),
+            depths: Depths::default(),
             cpu: None,
             leaf: None,
             off_since: None,
             after_wait: false,
             site: 0,
+            here: None,
             creating: 0,
         };
         let mut starts: BTreeMap<_, VecDeque<(u64, u32)>> = BTreeMap::new();
-        for event in trace.events() {
+        for event in trace.events_of(Kinds::BIRTHS) {
             if let What::ThreadStart { handle } = event.what {
                 starts
                     .entry((trace.process_of(event.thread), handle))
@@ -207,7 +211,7 @@ impl<'a> Walk<'a> {
         self.tokens.settle();
         let units = self.hand_over();
         let (tokens, semaphores) = (&self.tokens, &self.semaphores);
-        for thread in &mut self.threads {
+        for thread in self.threads.iter_mut().filter(|thread| thread.track.outline().unsettled || !units.is_empty()) {
             thread.track.rewrite(|_, step, new| match step {
                 Raw::Signal(signal) => {
                     tokens.of(signal).iter().for_each(|&token| new.push(Raw::Op(Op::TokenPost(token))))
