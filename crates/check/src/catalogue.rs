@@ -8,7 +8,7 @@ pub struct Entry {
     /// The algorithm's room in `baton_sync`; its name in the registry, with `_` for `-`.
     pub room: &'static str,
     /// Of a lock `tries`, `gives_up`, `in_order`; of an event `oldest_first`; of a queue
-    /// `shared` (any number of threads on each side) and `in_bulk`.
+    /// `shared` (any number of threads on each side), `in_bulk` and `in_device`.
     pub abilities: &'static [&'static str],
 }
 
@@ -143,7 +143,7 @@ macro_rules! queue_suites {
             use super::*;
             type Queue = ::baton_sync::queue::$room::$type<<$world as $crate::world::World>::M, u64>;
 
-            $crate::contract_tests! { queue, $world, Queue: transfer long_life full_and_empty tries }
+            $crate::contract_tests! { queue, $world, Queue: transfer long_life full_and_empty tries pairs }
             $($crate::ability_tests! { $ability $world })*
         }
     )*};
@@ -215,6 +215,9 @@ macro_rules! ability_tests {
     };
     (shared $world:ty) => {
         $crate::contract_tests! { queue, $world, Queue: both_sides }
+    };
+    (in_device $world:ty) => {
+        $crate::contract_tests! { queue, $world, Queue: room }
     };
     (in_bulk $world:ty) => {
         $crate::contract_tests! { bulk, $world, Queue: bulk_and_burst together }

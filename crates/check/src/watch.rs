@@ -57,6 +57,7 @@ impl<M: Machine> Watched<M> {
 unsafe impl<M: Machine> Machine for Watched<M> {
     type Atomic<T: Word> = M::Atomic<T>;
     type Slot<T: 'static> = M::Slot<T>;
+    type Queues = M::Queues;
     const NAME: &'static str = M::NAME;
 
     #[track_caller]
@@ -124,5 +125,9 @@ unsafe impl<M: Machine> Machine for Watched<M> {
 
     fn prepush(start: *const u8, bytes: usize, to: PushTo) {
         M::prepush(start, bytes, to);
+    }
+
+    fn queues(number: u32) -> Option<M::Queues> {
+        M::queues(number)
     }
 }

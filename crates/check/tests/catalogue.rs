@@ -51,7 +51,7 @@ fn every_queue_is_in_the_suite() {
     for queue in QUEUES {
         let entry = entry(catalogue::QUEUES, queue.name);
         let shared = (queue.producers, queue.consumers) == (Side::Multi, Side::Multi);
-        for (ability, claimed) in [("shared", shared), ("in_bulk", queue.bulk)] {
+        for (ability, claimed) in [("shared", shared), ("in_bulk", queue.bulk), ("in_device", queue.device)] {
             let tested = entry.abilities.contains(&ability);
             assert_eq!(tested, claimed, "`{}`: the registry and the suite differ on `{ability}`", queue.name);
         }

@@ -2,11 +2,14 @@
 //! touched too late, to one that serves out of order. A checker that never objects would prove nothing.
 
 use baton_check::contract::{ability, lock, machine};
-use baton_check::world::{Loom, Shuttle, World};
+use baton_check::world::{Loom, Scenario, Shuttle, World};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
-use baton_machine::{Atomic, Counted, Machine, Ordering, Wait, WaitResult};
+use baton_machine::device::{Device, Ticket};
+use baton_machine::queues::{Operand, QueueId, QueueRequest};
+use baton_machine::{Atomic, Counted, Machine, Ordering, Slot, Wait, WaitResult};
 use baton_sync::lock::{Fifo, LockInfo, Posix, RawLock, TryLock, Waits};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// What is wrong with the lock.
 type Fault = u32;
@@ -180,8 +183,6 @@ fn shuttle_objects_to_service_out_of_order() {
 
 #[test]
 fn loom_reports_guests_that_wait_for_ever() {
-    use baton_check::world::Scenario;
-    use std::sync::Arc;
     type Cell = <<Loom as World>::M as Machine>::Atomic<u32>;
     assert_objects("stuck", || {
         Loom::run(|| {
@@ -196,4 +197,49 @@ fn loom_reports_guests_that_wait_for_ever() {
             Scenario::new().guests(2, guest).finally(move || drop(all))
         });
     });
+}
+
+/// What one guest hands to another.
+struct Message(<LoomMachine as Machine>::Slot<u64>);
+type LoomMachine = <Loom as World>::M;
+
+// SAFETY: that one guest reads it behind the other's write is what is tested.
+unsafe impl Send for Message {}
+// SAFETY: as above.
+unsafe impl Sync for Message {}
+
+/// A message through the queue device, with an acquire behind the dequeue or without.
+fn through_the_device(acquires: bool) {
+    Loom::run(move || {
+        let device = LoomMachine::queues(0).expect("the reference device");
+        let asked = QueueRequest::Allocate { entries: 1, queues: 1, enqueue_credits: false, dequeue_credits: false };
+        let queue = QueueId(device.call(asked).expect("there is room") as u32);
+        let message = Arc::new(Message(Slot::new(0)));
+        let (writer, reader, all) = (message.clone(), message.clone(), message);
+        let scenario = Scenario::new()
+            .guest(move || {
+                // SAFETY: the reader waits for the item.
+                unsafe { writer.0.write(|at| *at = 7) };
+                // Posted: its answer is not waited for.
+                let _ = device.request(QueueRequest::Enqueue { to: Operand::of(queue), item: 1 });
+            })
+            .guest(move || {
+                assert_eq!(device.request(QueueRequest::Dequeue { from: Operand::of(queue) }).wait(), Ok(1));
+                if acquires {
+                    LoomMachine::fence(Acquire);
+                }
+                // SAFETY: the writer is done with it.
+                assert_eq!(unsafe { reader.0.read(|at| *at) }, 7);
+            });
+        scenario.finally(move || {
+            assert_eq!(device.call(QueueRequest::Release(queue)), Ok(0));
+            drop(all);
+        })
+    });
+}
+
+#[test]
+fn loom_objects_to_a_dequeue_without_acquire() {
+    through_the_device(true);
+    assert_objects("Causality violation", || through_the_device(false));
 }

@@ -1,5 +1,6 @@
 //! Devices: units beside the processors that take requests and give answers. Not every machine has some, so they are an extension
-//! of [`Machine`]: an algorithm that can use a device asks for it, and does without where there is none.
+//! of [`Machine`]: an algorithm that can use a device asks for it, and does without where there is none. The queue device, which
+//! algorithms of `sync` use, every machine can be asked for: [`Machine::queues`].
 //!
 //! A kind of device is a [`Protocol`]: what it is asked, and what it answers. The simulated machine's devices and their prices are
 //! described in `docs/devices.md`; [`Native`](crate::Native) has none, and says so by a type that has no value.
@@ -105,7 +106,8 @@ pub trait Device<P: Protocol>: Copy {
     /// Sends a request, behind all older stores of the thread; those of one thread reach the device in their order.
     fn request(self, request: P::Request) -> Self::Ticket;
 
-    /// A system call to the device: the request comes privileged, and the call returns when it is answered.
+    /// A system call to the device: the request comes privileged, and the call returns when it is answered. Outside of guest
+    /// threads, where data is set up before a run and given back after it, it takes no time.
     fn call(self, request: P::Request) -> P::Answer;
 
     /// Sleeps until the device interrupts, if it has not done so since the last time.

@@ -82,6 +82,10 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// A place for plain data that threads hand to each other; the checker reports a race on it.
     type Slot<T: 'static>: Slot<T>;
 
+    /// A queue device of the machine. Where there can be none it is a type without a value,
+    /// [`NoDevice`](device::NoDevice), and what is compiled for a device is never reached.
+    type Queues: device::Device<queues::QueueDevice> + Send + Sync + 'static;
+
     /// A short name for messages: `native`, `simulated`, `shuttle`, `loom`.
     const NAME: &'static str;
 
@@ -161,6 +165,9 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// A hint: these lines were written and will be read elsewhere next, so they leave this core's private caches, after
     /// the stores that came before (CAF's prepush: Wang and others, 2016).
     fn prepush(start: *const u8, bytes: usize, to: PushTo);
+
+    /// The queue device of that number among the machine's queue devices, from 0; `None`: it has not so many.
+    fn queues(number: u32) -> Option<Self::Queues>;
 }
 
 pub use baton_units as units;

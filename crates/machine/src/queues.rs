@@ -2,7 +2,7 @@
 //!
 //! The paper's `enqueue reg, qid_reg` and `dequeue reg, qid_reg` are [`QueueRequest::Enqueue`] and [`QueueRequest::Dequeue`];
 //! [`Operand`] is `qid_reg`. What configures the device is a system call. Algorithms reach it through
-//! [`Devices`](crate::device::Devices), so that one source uses the device where there is one.
+//! [`Machine::queues`](crate::Machine::queues), so that one source uses the device where there is one.
 
 use crate::device::{Payload, Protocol, Refusal, Words};
 

@@ -36,7 +36,7 @@ pub(crate) fn interval(time: Spread, cut_off: bool, check: f64, speedup: f64) ->
     let check = CHECKS * (1.0 + check).max(f64::MIN_POSITIVE).ln();
     let effect = speedup.max(f64::MIN_POSITIVE).ln();
     let off = MOST_ERROR.hypot(check).hypot(effect).exp();
-    let high = (!cut_off).then(|| (time.high as f64 * off) as u64);
+    let high = if cut_off { None } else { Some((time.high as f64 * off) as u64) };
     Interval { low: (time.low as f64 / off) as u64, high }
 }
 

@@ -1,5 +1,5 @@
 //! Uncontended lock-unlock pairs, for counting instructions: `mcs_pair generic|hand|LOCK N`. `mcs_pair list` prints what
-//! the registries say of every lock and queue: the kind, the name, and tenths of an instruction.
+//! the registries say of every lock and queue that there are here: the kind, the name, and tenths of an instruction.
 //!
 //! `generic` is this crate's lock on the native machine with a node that the caller brings; `hand` is the same algorithm
 //! written down for this program alone, over core's atomics. The abstraction must cost nothing:
@@ -119,7 +119,8 @@ fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     if arguments == ["list"] {
         let locks = LOCKS.iter().map(|lock| ("lock", lock.name, lock.counted));
-        let queues = QUEUES.iter().map(|queue| ("queue", queue.name, queue.counted));
+        // What lies in a device is not there on the native machine.
+        let queues = QUEUES.iter().filter(|queue| !queue.device).map(|queue| ("queue", queue.name, queue.counted));
         for (kind, name, counted) in locks.chain(queues) {
             println!("{kind} {name} {}", (counted.instructions * 10.0).round());
         }

@@ -13,7 +13,7 @@ impl QueueVisitor<Native> for Items {
     type Out = ();
     #[inline(never)]
     fn visit<Q: RawQueue<Native, Item = u64>>(self) {
-        let queue = Q::with_capacity(64).expect("a power of two");
+        let queue = Q::with_capacity(64).expect("a queue that this machine has");
         let wait = black_box(Wait::Pause);
         for item in 0..self.0 {
             let queue = black_box(&queue);

@@ -1,13 +1,13 @@
-//! Every queue of the registry on the real machine: nothing lost, nothing twice, in order, also in bulk, when counts
+//! Every queue of the registry that the real machine can have: nothing lost, nothing twice, in order, also in bulk, when counts
 //! wrap, and when items have destructors.
 
 #![allow(clippy::disallowed_types, reason = "the tests stand outside of the algorithms")]
 
-use baton_machine::{Native, Wait};
+use baton_machine::{Machine, Native, Wait};
 use baton_sync::queue::mpmc::Mpmc;
 use baton_sync::queue::ring::Ring;
 use baton_sync::queue::spsc::Spsc;
-use baton_sync::queue::{self, BulkQueue, QUEUES, QueueVisitor, RawQueue, Side};
+use baton_sync::queue::{self, BulkQueue, QUEUES, QueueError, QueueVisitor, RawQueue, Side};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -55,7 +55,7 @@ impl QueueVisitor<Native> for Transfer {
 
 #[test]
 fn items_arrive_once_and_in_order() {
-    for info in QUEUES {
+    for info in QUEUES.iter().filter(|info| !info.device) {
         for capacity in [1, 2, 64] {
             for wait in [Wait::Pause, Wait::Futex, Wait::SpinPark(32)] {
                 queue::visit::<Native, _>(info.name, Transfer(capacity, wait)).unwrap();
@@ -92,8 +92,57 @@ impl QueueVisitor<Native> for Bounds {
 
 #[test]
 fn a_queue_is_full_at_its_capacity_and_empty_at_nothing() {
-    for info in QUEUES {
+    for info in QUEUES.iter().filter(|info| !info.device) {
         queue::visit::<Native, _>(info.name, Bounds).unwrap();
+    }
+}
+
+struct Absent;
+
+impl QueueVisitor<Native> for Absent {
+    type Out = ();
+    fn visit<Q: RawQueue<Native, Item = u64>>(self) {
+        assert_eq!(Q::with_capacity(4).err(), Some(QueueError::NoDevice), "{}", Q::INFO.name);
+        assert_eq!(Q::with_capacity(3).err(), Some(QueueError::Capacity(3)), "{}", Q::INFO.name);
+        // Its handle is a value that cannot be.
+        assert_eq!(size_of::<<Native as Machine>::Queues>(), 0);
+    }
+}
+
+#[test]
+fn a_queue_in_a_device_is_refused_and_says_why() {
+    let in_devices: Vec<_> = QUEUES.iter().filter(|info| info.device).collect();
+    assert!(!in_devices.is_empty());
+    for info in in_devices {
+        queue::visit::<Native, _>(info.name, Absent).unwrap();
+    }
+    assert!(Native::queues(0).is_none());
+}
+
+struct All(usize);
+
+impl QueueVisitor<Native> for All {
+    type Out = ();
+    fn visit<Q: RawQueue<Native, Item = u64>>(self) {
+        let queue = Q::with_capacity(8).unwrap();
+        let items: Vec<u64> = (0..120).collect();
+        std::thread::scope(|s| {
+            // SAFETY: the only producer.
+            s.spawn(|| items.chunks(self.0).for_each(|some| unsafe { queue.enqueue_all(some, Wait::Futex) }));
+            let mut got = vec![0; items.len()];
+            // SAFETY: the only consumer.
+            got.chunks_mut(self.0).for_each(|some| unsafe { queue.dequeue_all(some, Wait::Futex) });
+            assert_eq!(got, items, "{} by {}", Q::INFO.name, self.0);
+        });
+    }
+}
+
+#[test]
+fn many_items_move_at_once_whatever_the_queue_holds() {
+    for info in QUEUES.iter().filter(|info| !info.device) {
+        for at_once in [1, 3, 5, 8, 32] {
+            queue::visit::<Native, _>(info.name, All(at_once)).unwrap();
+        }
     }
 }
 

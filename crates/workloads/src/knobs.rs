@@ -43,6 +43,8 @@ pub struct Knobs<'a> {
     pub one_write_in: u64,
     /// Items that a queue has room for.
     pub capacity: usize,
+    /// Items that a thread moves through a queue at a time.
+    pub bulk: usize,
     /// A program's size; left out: its usual one.
     pub size: Option<u32>,
     /// A program's grain, likewise.
@@ -81,6 +83,7 @@ impl Default for Knobs<'_> {
             spacing: 8,
             one_write_in: 100,
             capacity: 64,
+            bulk: 1,
             size: None,
             grain: None,
             profile: None,

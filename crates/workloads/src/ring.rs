@@ -3,7 +3,7 @@
 use crate::{Charge, Knobs, Probe, Refused, Team, Think, Workload, WorkloadInfo, expect, share};
 use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
-use baton_sync::queue::{self, BadCapacity, QueueInfo, QueueVisitor, RawQueue, Side};
+use baton_sync::queue::{self, QueueError, QueueInfo, QueueVisitor, RawQueue, Side};
 
 /// A thread's sum, on a pair of lines of its own.
 #[repr(C, align(128))]
@@ -24,6 +24,8 @@ pub struct Transport {
     pub spread: f64,
     /// Items a producer sends.
     pub iterations: u64,
+    /// Items that each thread moves at a time.
+    pub bulk: usize,
 }
 
 /// Why a transport cannot be made.
@@ -31,8 +33,8 @@ pub struct Transport {
 pub enum BadTransport {
     /// The queue allows one thread on a side.
     Side(&'static str, u32),
-    /// The queue cannot have this capacity.
-    Capacity(BadCapacity),
+    /// The queue cannot be made.
+    Queue(&'static str, QueueError),
     /// The items cannot be shared out evenly among the consumers.
     Uneven(u64, u32),
 }
@@ -41,7 +43,7 @@ impl std::fmt::Display for BadTransport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             BadTransport::Side(side, asked) => write!(f, "the queue allows one {side}, not {asked}"),
-            BadTransport::Capacity(bad) => bad.fmt(f),
+            BadTransport::Queue(name, error) => write!(f, "queue `{name}`: {error}"),
             BadTransport::Uneven(items, consumers) => {
                 write!(f, "{items} items cannot be shared out evenly among {consumers} consumers")
             }
@@ -65,43 +67,92 @@ impl Transport {
         if !items.is_multiple_of(u64::from(self.consumers.max(1))) {
             return Err(BadTransport::Uneven(items, self.consumers));
         }
-        let queue = share::<M, Q>(Q::with_capacity(self.capacity).map_err(BadTransport::Capacity)?);
+        let queue = Q::with_capacity(self.capacity).map_err(|error| BadTransport::Queue(Q::INFO.name, error))?;
+        let queue = share::<M, Q>(queue);
         let sums: Vec<_> = (0..self.consumers).map(|_| share::<M, _>(Sum::<M>(M::Atomic::new(0)))).collect();
         let producer = |thread: u32| {
             let queue = queue.clone();
-            let mut think = Think::new(self.think, self.spread, u64::from(thread));
+            let think = Think::new(self.think, self.spread, u64::from(thread));
             Box::new(move || {
-                for item in 0..self.iterations {
-                    M::work(think.next());
-                    // SAFETY: a queue with one producer has one thread here.
-                    unsafe { queue.enqueue(item, wait) };
-                }
+                // SAFETY: a queue with one producer has one thread here.
+                unsafe { self.send::<M, Q>(&queue, think, wait) };
             }) as crate::Body
         };
         let share = items / u64::from(self.consumers.max(1));
         let consumer = |(thread, sum): (u32, &crate::Shared<M, Sum<M>>)| {
             let (queue, sum) = (queue.clone(), sum.clone());
-            let mut think = Think::new(self.think, self.spread, u64::from(self.producers + thread));
+            let think = Think::new(self.think, self.spread, u64::from(self.producers + thread));
             Box::new(move || {
-                let mut total = 0u64;
-                for _ in 0..share {
-                    // SAFETY: a queue with one consumer has one thread here.
-                    total = total.wrapping_add(unsafe { queue.dequeue(wait) });
-                    M::work(think.next());
-                }
+                // SAFETY: a queue with one consumer has one thread here.
+                let total = unsafe { self.receive::<M, Q>(&queue, share, think, wait) };
                 // Relaxed: the end of the thread orders it.
                 sum.0.store(total, Relaxed);
             }) as crate::Body
         };
         let producers = (0..self.producers).map(producer);
         let bodies = producers.chain((0..).zip(&sums).map(consumer)).collect();
+        // What lies in a device is given back by a system call: that is no part of the run.
+        let kept = Q::INFO.device.then(|| queue.clone());
         let verify = Box::new(move || {
+            drop(kept);
             let sent = u128::from(self.producers)
                 * (u128::from(self.iterations) * u128::from(self.iterations.saturating_sub(1)) / 2);
             let received = sums.iter().fold(0u64, |sum, one| sum.wrapping_add(one.0.load(Relaxed)));
             expect("sum of the items received", received, sent as u64)
         });
         Ok(Team::new(bodies, verify))
+    }
+
+    /// A producer's part: the numbers from 0 on.
+    ///
+    /// # Safety
+    /// As [`RawQueue::enqueue`].
+    unsafe fn send<M: Machine, Q: RawQueue<M, Item = u64>>(self, queue: &Q, mut think: Think, wait: Wait) {
+        let mut items = Vec::with_capacity(self.bulk);
+        for item in 0..self.iterations {
+            M::work(think.next());
+            if self.bulk == 1 {
+                // SAFETY: by contract.
+                unsafe { queue.enqueue(item, wait) };
+                continue;
+            }
+            items.push(item);
+            if items.len() == self.bulk || item + 1 == self.iterations {
+                // SAFETY: by contract.
+                unsafe { queue.enqueue_all(&items, wait) };
+                items.clear();
+            }
+        }
+    }
+
+    /// A consumer's part: the sum of so many items.
+    ///
+    /// # Safety
+    /// As [`RawQueue::dequeue`].
+    unsafe fn receive<M: Machine, Q: RawQueue<M, Item = u64>>(
+        self,
+        queue: &Q,
+        items: u64,
+        mut think: Think,
+        wait: Wait,
+    ) -> u64 {
+        let (mut total, mut left, mut some) = (0u64, items, vec![0; self.bulk]);
+        while left != 0 {
+            some.truncate(left.min(self.bulk as u64) as usize);
+            if self.bulk == 1 {
+                // SAFETY: by contract.
+                some[0] = unsafe { queue.dequeue(wait) };
+            } else {
+                // SAFETY: by contract.
+                unsafe { queue.dequeue_all(&mut some, wait) };
+            }
+            for item in &some {
+                total = total.wrapping_add(*item);
+                M::work(think.next());
+            }
+            left -= some.len() as u64;
+        }
+        total
     }
 }
 
@@ -136,8 +187,9 @@ impl Workload for Queueing {
         let (round, iterations) = (u64::from(consumers), knobs.iterations_or(1000));
         let iterations =
             if iterations == u64::MAX { u64::MAX / round * round } else { iterations.next_multiple_of(round) };
-        let (think, spread, capacity) = (Cycles(knobs.think), knobs.spread, knobs.capacity);
-        Ok(Queueing { queue, transport: Transport { producers, consumers, capacity, think, spread, iterations } })
+        let (think, spread, capacity, bulk) = (Cycles(knobs.think), knobs.spread, knobs.capacity, knobs.bulk.max(1));
+        let transport = Transport { producers, consumers, capacity, think, spread, iterations, bulk };
+        Ok(Queueing { queue, transport })
     }
 
     /// Those that are really made: with one-sided queues they may be fewer than asked for.
@@ -147,7 +199,12 @@ impl Workload for Queueing {
 
     fn team<M: Machine, P: Probe>(&self, wait: Wait, _: P) -> Result<Team, Refused> {
         let made = queue::visit::<M, _>(self.queue.name, Make(self.transport, wait)).map_err(Refused::because)?;
-        made.map_err(Refused::because)
+        made.map_err(|error| match error {
+            BadTransport::Queue(_, QueueError::NoDevice) => {
+                Refused::because(format!("{error}; a chip has one with device.kind = \"qmd\", as caf16"))
+            }
+            _ => Refused::because(error),
+        })
     }
 
     fn algorithm(&self) -> Option<&'static str> {

@@ -5,7 +5,7 @@ use baton_machine::units::Cycles;
 use baton_machine::{Native, Wait};
 use baton_sync::barrier::{self, BarrierVisitor, RawBarrier};
 use baton_sync::lock::{self, LockVisitor, RawLock, ZeroInit};
-use baton_sync::queue::{self, QueueVisitor, RawQueue, Side};
+use baton_sync::queue::{self, QueueError, QueueVisitor, RawQueue, Side};
 use baton_workloads::barrier::Meetings;
 use baton_workloads::chase::Chase;
 use baton_workloads::hot::Hot;
@@ -46,12 +46,29 @@ impl BarrierVisitor<Native> for Each {
 impl QueueVisitor<Native> for Each {
     type Out = ();
     fn visit<Q: RawQueue<Native, Item = u64>>(self) {
-        let transport =
-            Transport { producers: 1, consumers: 1, capacity: 4, think: Cycles(5), spread: 0.0, iterations: 200 };
+        let transport = Transport {
+            producers: 1,
+            consumers: 1,
+            capacity: 4,
+            think: Cycles(5),
+            spread: 0.0,
+            iterations: 200,
+            bulk: 1,
+        };
+        if Q::INFO.device {
+            let refused = transport.team::<Native, Q>(WAIT).err();
+            assert_eq!(refused, Some(BadTransport::Queue(Q::INFO.name, QueueError::NoDevice)));
+            return;
+        }
         run(transport.team::<Native, Q>(WAIT).unwrap());
+        // 200 is no multiple of 7: the last bulk is a smaller one.
+        run(Transport { bulk: 7, ..transport }.team::<Native, Q>(WAIT).unwrap());
         let many = Transport { producers: 2, consumers: 2, ..transport };
         match many.team::<Native, Q>(WAIT) {
-            Ok(team) => run(team),
+            Ok(team) => {
+                run(team);
+                run(Transport { bulk: 3, ..many }.team::<Native, Q>(WAIT).unwrap());
+            }
             Err(refused) => {
                 assert_eq!(Q::INFO.producers, Side::Single);
                 assert_eq!(refused, BadTransport::Side("producer", 2));

@@ -2,16 +2,31 @@
 
 use crate::world::{Crowd, Scenario, World, share};
 use baton_machine::{Machine, OwnedSlice, Slot, Wait};
-use baton_sync::queue::{BadCapacity, RawQueue, Side};
+use baton_sync::queue::{QueueError, RawQueue, Side};
 
 /// Makes a queue of some capacity.
-type Make<Q> = fn(usize) -> Result<Q, BadCapacity>;
+type Make<Q> = fn(usize) -> Result<Q, QueueError>;
 
 /// Capacities that are tried: with one place every item meets a full queue and an empty one.
 const CAPACITIES: [usize; 2] = [1, 2];
 
+/// Whether the queue lies in a device that this world's machine lacks. Then making one is an error that says so, and nothing else of
+/// it can be tested here.
+pub(super) fn lacks_device<W: World, Q: RawQueue<W::M, Item = u64>>() -> bool {
+    let lacks = Q::INFO.device && !W::QUEUE_DEVICE;
+    if lacks {
+        for capacity in CAPACITIES {
+            assert_eq!(Q::with_capacity(capacity).err(), Some(QueueError::NoDevice));
+        }
+    }
+    lacks
+}
+
 /// What goes in comes out, once, that of one producer in its order, and what the producer wrote before is seen.
 pub fn transfer<W: World, Q: RawQueue<W::M, Item = u64>>() {
+    if lacks_device::<W, Q>() {
+        return;
+    }
     for &crowd in W::CROWDS {
         for &wait in W::WAITS {
             for capacity in CAPACITIES {
@@ -23,6 +38,9 @@ pub fn transfer<W: World, Q: RawQueue<W::M, Item = u64>>() {
 
 /// The same when the counts wrap.
 pub fn long_life<W: World, Q: RawQueue<W::M, Item = u64>>() {
+    if lacks_device::<W, Q>() {
+        return;
+    }
     for &wait in W::WAITS {
         for capacity in CAPACITIES {
             pass_on::<W, Q>(W::few(), capacity, wait, Q::aged);
@@ -32,6 +50,9 @@ pub fn long_life<W: World, Q: RawQueue<W::M, Item = u64>>() {
 
 /// A full queue gives the item back, an empty one gives none; in between it holds as many as it says, in order.
 pub fn full_and_empty<W: World, Q: RawQueue<W::M, Item = u64>>() {
+    if lacks_device::<W, Q>() {
+        return;
+    }
     for &wait in W::WAITS {
         for new in [Q::with_capacity as Make<Q>, Q::aged] {
             W::run(move || {
@@ -48,8 +69,32 @@ pub fn full_and_empty<W: World, Q: RawQueue<W::M, Item = u64>>() {
         }
     }
     for bad in [0, 3, 1 << 31] {
-        assert!(Q::with_capacity(bad).is_err_and(|error| error == BadCapacity(bad)), "a capacity of {bad}");
+        assert!(Q::with_capacity(bad).is_err_and(|error| error == QueueError::Capacity(bad)), "a capacity of {bad}");
     }
+}
+
+/// A device without room says so, and has room again when a queue is dropped.
+pub fn room<W: World, Q: RawQueue<W::M, Item = u64>>() {
+    assert!(Q::INFO.device);
+    if lacks_device::<W, Q>() {
+        return;
+    }
+    W::run(move || {
+        assert_eq!(Q::with_capacity(1 << 30).err(), Some(QueueError::NoRoom(1 << 30)));
+        for _ in 0..2 {
+            let mut all = Vec::new();
+            let full = loop {
+                match Q::with_capacity(2) {
+                    Ok(queue) => all.push(queue),
+                    Err(full) => break full,
+                }
+            };
+            assert_eq!((full, all.is_empty()), (QueueError::NoRoom(2), false));
+            all.pop();
+            assert!(Q::with_capacity(2).is_ok(), "what a dropped queue had is free");
+        }
+        Scenario::new()
+    });
 }
 
 /// # Safety
@@ -73,6 +118,9 @@ unsafe fn fill_and_empty<W: World, Q: RawQueue<W::M, Item = u64>>(queue: &Q, fir
 
 /// Tries on both sides while others use the queue: each goes on trying until it has moved its items.
 pub fn tries<W: World, Q: RawQueue<W::M, Item = u64>>() {
+    if lacks_device::<W, Q>() {
+        return;
+    }
     let rounds = W::few().rounds;
     for &wait in W::WAITS {
         W::run(move || {
@@ -106,8 +154,45 @@ pub fn tries<W: World, Q: RawQueue<W::M, Item = u64>>() {
     }
 }
 
+/// Pairs are put in and taken out, also where there is no room for one.
+pub fn pairs<W: World, Q: RawQueue<W::M, Item = u64>>() {
+    if lacks_device::<W, Q>() {
+        return;
+    }
+    let rounds = W::few().rounds;
+    for &wait in W::WAITS {
+        for capacity in CAPACITIES {
+            W::skim(move || {
+                let market = share::<W::M, _>(Market::<W::M, Q>::new(capacity, 1, 1, 2 * rounds, Q::with_capacity));
+                let all = market.clone();
+                let (producer, consumer) = (market.clone(), market);
+                let scenario = Scenario::new()
+                    .guest(move || {
+                        for i in 0..rounds {
+                            let pair = [producer.write(0, 2 * i), producer.write(0, 2 * i + 1)];
+                            // SAFETY: the only producer.
+                            unsafe { producer.queue.enqueue_all(&pair, wait) };
+                        }
+                    })
+                    .guest(move || {
+                        for i in 0..rounds {
+                            let mut pair = [0; 2];
+                            // SAFETY: the only consumer.
+                            unsafe { consumer.queue.dequeue_all(&mut pair, wait) };
+                            (2 * i..).zip(pair).for_each(|(i, item)| consumer.read(0, i, item));
+                        }
+                    });
+                scenario.finally(move || all.assert_complete())
+            });
+        }
+    }
+}
+
 /// Each guest puts an item in and takes one out, again and again, so that all are on both sides.
 pub fn both_sides<W: World, Q: RawQueue<W::M, Item = u64>>() {
+    if lacks_device::<W, Q>() {
+        return;
+    }
     assert_eq!((Q::INFO.producers, Q::INFO.consumers), (Side::Multi, Side::Multi));
     let Crowd { guests, rounds } = W::few();
     for &wait in W::WAITS {

@@ -10,6 +10,7 @@ mod fairness;
 pub use cell::{LoomAtomic, LoomSlot};
 pub(crate) use fairness::{abandoned, announce};
 
+use crate::reference::{self, Reference};
 use crate::{execution, mutant};
 use ::loom::sync::atomic::AtomicU32;
 use baton_machine::units::{Cycles, Nanos};
@@ -39,6 +40,7 @@ thread_local! {
 /// Begins an execution.
 pub(crate) fn begin() {
     execution::begin();
+    reference::begin();
     fairness::begin();
     PASSED.with(|passed| *passed.borrow_mut() = Some(Rc::new(AtomicU32::new(0))));
 }
@@ -79,6 +81,7 @@ pub(crate) fn as_guest(number: usize, guest: impl FnOnce()) {
 unsafe impl Machine for Loom {
     type Atomic<T: Word> = LoomAtomic<T>;
     type Slot<T: 'static> = LoomSlot<T>;
+    type Queues = Reference<Loom>;
     const NAME: &'static str = "loom";
 
     #[track_caller]
@@ -167,4 +170,8 @@ unsafe impl Machine for Loom {
     fn prefetch(_: *const u8, _: usize, _: bool) {}
 
     fn prepush(_: *const u8, _: usize, _: PushTo) {}
+
+    fn queues(number: u32) -> Option<Reference<Loom>> {
+        Reference::of_number(number)
+    }
 }

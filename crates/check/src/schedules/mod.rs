@@ -8,6 +8,7 @@ mod parking;
 
 pub use cell::{ShuttleAtomic, ShuttleSlot};
 
+use crate::reference::{self, Reference};
 use crate::{execution, mutant};
 use ::shuttle::rand::{Rng, thread_rng};
 use baton_machine::units::{Cycles, Nanos};
@@ -31,6 +32,7 @@ const JUMP: u64 = 1 << 40;
 /// Begins an execution.
 pub(crate) fn begin() {
     execution::begin();
+    reference::begin();
     parking::begin();
 }
 
@@ -77,6 +79,7 @@ fn sleep(at: usize, deadline: Option<Deadline>) {
 unsafe impl Machine for Shuttle {
     type Atomic<T: Word> = ShuttleAtomic<T>;
     type Slot<T: 'static> = ShuttleSlot<T>;
+    type Queues = Reference<Shuttle>;
     const NAME: &'static str = "shuttle";
 
     fn fence(order: Ordering) {
@@ -159,4 +162,8 @@ unsafe impl Machine for Shuttle {
     fn prefetch(_: *const u8, _: usize, _: bool) {}
 
     fn prepush(_: *const u8, _: usize, _: PushTo) {}
+
+    fn queues(number: u32) -> Option<Reference<Shuttle>> {
+        Reference::of_number(number)
+    }
 }

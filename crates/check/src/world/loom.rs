@@ -27,6 +27,7 @@ impl World for Loom {
     const WAITS: &'static [Wait] = &[Wait::Pause];
     const COMERS: usize = 1;
     const SOON: Nanos = Nanos(1_000);
+    const QUEUE_DEVICE: bool = true;
 
     fn run(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
         explore(PREEMPTIONS, plan);

@@ -50,6 +50,9 @@ pub trait World: 'static {
     /// A time in which a deadline is surely reached by waiting, where time is real; what passes otherwise is a choice.
     const SOON: Nanos;
 
+    /// Whether the machine has a queue device.
+    const QUEUE_DEVICE: bool;
+
     /// Runs what `plan` lays out, as often as this world explores. `plan` and [`Scenario::finally`] are called where
     /// cells can be made and read, but not where a guest could lock or wait.
     ///

@@ -21,6 +21,7 @@ impl World for Native {
     const WAITS: &'static [Wait] = &[Wait::Pause, Wait::Futex, Wait::SpinPark(20)];
     const COMERS: usize = 3;
     const SOON: Nanos = Nanos(20_000_000);
+    const QUEUE_DEVICE: bool = false;
 
     fn run(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
         let (waves, finally, _) = plan().into_parts();

@@ -28,6 +28,7 @@ impl World for Shuttle {
     const WAITS: &'static [Wait] = &[Wait::Pause, Wait::Futex, Wait::SpinPark(2)];
     const COMERS: usize = 3;
     const SOON: Nanos = Nanos(1_000);
+    const QUEUE_DEVICE: bool = true;
 
     fn run(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
         let plan = Arc::new(plan);

@@ -5,11 +5,12 @@ use super::entry::{Entry, Holds, Standing};
 use super::packet::{Packet, PacketAt, Packets};
 use crate::base::counter::counters;
 use crate::base::ratio::Ratio;
-use crate::base::thread::ThreadId;
+use crate::base::thread::{OUTSIDE, ThreadId};
 use crate::config::Chip;
 use crate::config::device::{Attachment, Devices as Config};
 use crate::peripheral::Device;
 use crate::peripheral::port::{Answer, Cancelled, Effect, Hold, Port, Request, Taken};
+use baton_machine::device::Words;
 use baton_units::Hertz;
 use std::collections::VecDeque;
 
@@ -193,6 +194,29 @@ impl Devices {
         let (cpu, answer) = (request.cpu, Answer::done(0));
         let (place, held) = (PacketAt::Waiting, None);
         self.packets.put(Packet { device, thread, cpu, place, request, answer, wanted: true, order: 0, held })
+    }
+
+    /// A privileged request that no guest made, as from CPU 0: it passes the way and the port by. `None`: the device keeps it.
+    pub(crate) fn call_at_once(&mut self, device: u32, Words { tag: op, words }: Words, now: u64) -> Option<Answer> {
+        let packet = Packet::without_answer(device, OUTSIDE, 0, PacketAt::There);
+        let request = Request { packet: 0, op, words, privileged: true, cpu: 0 };
+        let id = self.packets.put(Packet { request, ..packet });
+        let at = &mut self.all[device as usize];
+        let cycle = at.ratio.cycle_at(now);
+        let mut port = Port { now: cycle, cpus: self.cpus, effects: &mut self.effects };
+        let taken = at.device.take(self.packets.get(id).request, &mut port);
+        at.stirs = true;
+        let mut answer = None;
+        self.effects.retain(|effect| match effect {
+            Effect::Answer { packet, answer: given, .. } if *packet == id => {
+                answer = Some(*given);
+                false
+            }
+            _ => true,
+        });
+        self.packets.forget(id);
+        self.settle(device, cycle, now);
+        answer.filter(|_| taken == Taken::Yes)
     }
 
     /// A request sets out from that CPU.

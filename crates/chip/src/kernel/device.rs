@@ -8,6 +8,8 @@ use crate::device::packet::{Packet, PacketAt};
 use crate::engine::state::{Engine, Step};
 use crate::engine::thread::State;
 use crate::memory::{Carried, Transport};
+use crate::peripheral::port::Answer;
+use baton_machine::device::Words;
 use baton_units::Cycles;
 
 impl Engine {
@@ -72,6 +74,16 @@ impl Engine {
                 self.queue.put(Event::DEVICES, next.max(self.now), Rank::Next);
             }
         }
+    }
+
+    /// A system call from outside of guest code, which takes no time.
+    pub(crate) fn call_device(&mut self, device: u32, words: Words) -> Answer {
+        let now = self.now;
+        let answer = self.devices.as_mut().and_then(|devices| devices.call_at_once(device, words, now));
+        self.devices_did();
+        answer.unwrap_or_else(|| {
+            panic!("device {device} is called from outside of guest code, and does not answer at once")
+        })
     }
 
     fn answer_here(&mut self, id: u32) {

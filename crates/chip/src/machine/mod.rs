@@ -30,13 +30,15 @@ pub(crate) mod wait;
 
 use crate::base::thread::OUTSIDE;
 use crate::config::mechanism::Annotator;
-use crate::engine::current::{operate, running, with};
+use crate::engine::current::{is_any, operate, running, with};
 use crate::engine::reason::Reason;
 use crate::issue::drain::drain;
 use crate::issue::hints;
 use crate::machine::kernel::work;
 use crate::memory::Access;
 use access::{access_range, lines, place};
+use baton_machine::device::Devices;
+use baton_machine::queues::QueueDevice;
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::wait::Idle;
 use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Section, Wait, WaitResult, Word};
@@ -53,6 +55,7 @@ pub struct Simulated;
 unsafe impl Machine for Simulated {
     type Atomic<T: Word> = cell::SimulatedAtomic<T>;
     type Slot<T: 'static> = cell::SimulatedSlot<T>;
+    type Queues = device::DeviceOf<QueueDevice>;
     const NAME: &'static str = "simulated";
 
     fn fence(order: Ordering) {
@@ -163,7 +166,7 @@ unsafe impl Machine for Simulated {
 
     unsafe fn dealloc(memory: NonNull<u8>, layout: Layout) {
         // What outlived its simulation keeps the arena; there is no heap any more to give it to.
-        if layout.size() == 0 || !crate::engine::current::is_any() {
+        if layout.size() == 0 || !is_any() {
             return;
         }
         with(|engine| {
@@ -199,5 +202,13 @@ unsafe impl Machine for Simulated {
             };
             hints::push(&mut lines(start.addr(), bytes).map(place), to);
         }
+    }
+
+    /// None outside of a simulation, where a queue that has outlived its own can be dropped.
+    fn queues(number: u32) -> Option<Self::Queues> {
+        if !is_any() {
+            return None;
+        }
+        (0..Self::count()).filter_map(Self::at::<QueueDevice>).nth(number as usize)
     }
 }

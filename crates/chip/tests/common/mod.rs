@@ -16,6 +16,31 @@ pub fn chip(settings: &[&str]) -> Chip {
     Chip::from_toml_with(sample, "sample-host.toml", &all).expect("the sample and the settings are right")
 }
 
+/// A queue device on wires of its own.
+pub const QUEUE_DEVICE: [&str; 21] = [
+    "device.kind=qmd",
+    "device.count=1",
+    "device.clock_hz=1_000_000_000",
+    "device.link=dedicated",
+    "device.way=25",
+    "device.outstanding=4",
+    "device.call=300",
+    "device.interrupt=700",
+    "device.qmd.latency=20",
+    "device.qmd.entries=64",
+    "device.qmd.queues=8",
+    "device.qmd.engines=1",
+    "device.qmd.priorities=1",
+    "device.qmd.buffers=context",
+    "device.qmd.depth=4",
+    "device.qmd.schedule=round-robin",
+    "device.qmd.retry=slot",
+    "device.qmd.pointers=grant",
+    "device.qmd.local_credits=8",
+    "device.qmd.timeout=0",
+    "device.qmd.reduce=3",
+];
+
 /// A chip of `cores` cores in one cluster.
 pub fn cores(cores: u32, settings: &[&str]) -> Chip {
     let (count, cluster) = (format!("core.count={cores}"), format!("core.per_cluster={cores}"));

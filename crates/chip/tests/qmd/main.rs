@@ -3,6 +3,7 @@
 
 mod figure4;
 mod files;
+mod library;
 mod random;
 mod ways;
 mod weights;
@@ -27,6 +28,11 @@ fn dequeue(queue: QueueId) -> impl Ticket<QueueDevice> {
 fn count(outcome: &Outcome, name: &str) -> u64 {
     let counts = outcome.devices.iter().flat_map(|device| &device.counts);
     counts.filter(|(known, _)| *known == name).map(|(_, count)| count).sum()
+}
+
+/// Runs a thread on the paper's chip.
+fn on_one(settings: &[&str], f: impl FnOnce() + 'static) -> Outcome {
+    run(&chip(settings), 1, vec![(0, Box::new(f))]).expect("it ends")
 }
 
 /// What was answered, where a test expects a word.

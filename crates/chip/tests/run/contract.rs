@@ -27,6 +27,7 @@ impl World for Simulated {
         Wait::SpinPark(20),
     ];
     const SOON: Nanos = Nanos(100_000);
+    const QUEUE_DEVICE: bool = true;
 
     fn run(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
         let settings = [
@@ -52,7 +53,7 @@ impl World for Simulated {
         ];
         for (seed, entries) in [(1, 0), (2, 8), (3, 1)] {
             let entries = format!("core.store_buffer={entries}");
-            let chip = common::cores(4, &[&settings[..], &[&entries]].concat());
+            let chip = common::cores(4, &[&settings[..], &common::QUEUE_DEVICE, &[&entries]].concat());
             // Far beyond what any contract takes: a livelock ends as a failure.
             let limit = Some(Cycles(300_000_000));
             let options = Options { seed, limit, heap_bytes: 4 << 20, threads: 64, ..Options::default() };

@@ -176,7 +176,7 @@ fn queues() -> Vec<Entry> {
             side(queue.producers, "one-producer", "many-producers"),
             side(queue.consumers, "one-consumer", "many-consumers"),
         ];
-        can.extend(words(&[("bulk", queue.bulk)]));
+        can.extend(words(&[("bulk", queue.bulk), ("in-a-device", queue.device)]));
         Entry {
             name: queue.name.into(),
             what: queue.what.into(),

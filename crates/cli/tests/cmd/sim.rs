@@ -136,6 +136,31 @@ fn the_energy_account_is_the_sum_of_its_lines() {
     assert!(table.contains("without the platform's base") && table.contains("energy.cpu.active"), "{table}");
 }
 
+/// Every queue moves the same items on the chip that has a queue device, one by one and in bulk; in bulk the device takes less time.
+#[test]
+fn items_move_through_every_queue_of_a_chip_with_a_queue_device() {
+    let run = |queue: &str, threads: &str, bulk: &str| {
+        let args = ["sim", "--json", "--chip", "../../chips/caf16.toml", "--workload", "ring", "--queue", queue];
+        let more = ["--threads", threads, "--bulk", bulk, "--think", "0", "--iterations", "200"];
+        let result = json(&args.into_iter().chain(more).collect::<Vec<_>>(), "1");
+        assert_eq!(result["algorithm"], queue);
+        let bulk: u64 = bulk.parse().unwrap();
+        assert_eq!(result["workload_options"]["bulk"].as_u64().unwrap_or(1), bulk);
+        let counted = |name: &str| result["by_device"][0]["counts"][name].as_u64().unwrap();
+        let items = if queue == "qmd" { 200 * threads.parse::<u64>().unwrap() / 2 } else { 0 };
+        assert_eq!((counted("enqueued"), counted("dequeued"), counted("refused")), (items, items, 0));
+        result["cycles"].as_u64().unwrap()
+    };
+    for threads in ["2", "8"] {
+        for queue in ["ring", "mpmc"] {
+            assert!(run(queue, threads, "1") > 0 && run(queue, threads, "8") > 0);
+        }
+        let (single, bulk) = (run("qmd", threads, "1"), run("qmd", threads, "8"));
+        assert!(bulk * 2 < single, "{threads}: {bulk} {single}");
+    }
+    assert!(run("spsc", "2", "8") > 0 && run("ring-single", "2", "8") > 0);
+}
+
 #[test]
 fn a_sweep_is_the_same_with_any_number_of_workers() {
     let args = ["sim", "--json", "--iterations", "20", "--sweep", "threads=1,2,4", "--sweep", "lock=tas,mcs"];

@@ -65,6 +65,15 @@ const CASES: &[(&[&str], &str)] = &[
     (&["sim", "--cpus", "3", "--chip", "../../chips/sample-host.toml"], "3 CPUs asked for; chip `sample-host` has 2"),
     (&["sim", "--workload", "pingpong", "--threads", "3"], "pingpong is for 2 threads, not 3"),
     (&["sim", "--workload", "ring", "--capacity", "3"], "expected a power of two"),
+    (
+        &["sim", "--workload", "ring", "--queue", "qmd"],
+        "queue `qmd`: the machine has no queue device; a chip has one with",
+    ),
+    (
+        &["sim", "--chip", "../../chips/caf16.toml", "--workload", "ring", "--queue", "qmd", "--capacity", "4096"],
+        "no queue device of the machine has room for another queue of 4096 items",
+    ),
+    (&["sim", "--workload", "ring", "--bulk", "0"], "0 is not in 1..=4096"),
     (&["sim", "--workload", "lok"], "a similar value exists: 'lock'"),
     (&["sim", "--spread", "2"], "`2` is no share; expected a number from 0 to 1"),
     (

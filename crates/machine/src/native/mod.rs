@@ -26,6 +26,7 @@ pub mod arm;
 #[cfg(target_arch = "x86_64")]
 pub mod x86;
 
+use crate::device::NoDevice;
 use crate::units::{Cycles, Nanos};
 use crate::wait::Spinning;
 use crate::{Clock, Deadline, Local, LockHint, Machine, PushTo, Wait, WaitResult, Word};
@@ -41,6 +42,7 @@ pub struct Native;
 unsafe impl Machine for Native {
     type Atomic<T: Word> = cell::NativeAtomic<T>;
     type Slot<T: 'static> = cell::NativeSlot<T>;
+    type Queues = NoDevice;
     const NAME: &'static str = "native";
     const HINTS: bool = false;
 
@@ -143,5 +145,10 @@ unsafe impl Machine for Native {
     #[inline]
     fn prepush(start: *const u8, bytes: usize, _: PushTo) {
         hints::demote(start, bytes);
+    }
+
+    #[inline(always)]
+    fn queues(_: u32) -> Option<NoDevice> {
+        None
     }
 }

@@ -39,14 +39,25 @@ pub struct QueueInfo {
     pub consumers: Side,
     /// Has [`BulkQueue`].
     pub bulk: bool,
+    /// Lies in a queue device ([`Machine::queues`]): a machine without one cannot have it.
+    pub device: bool,
     /// An item's way in and out. `scripts/sync-instructions.sh` counts it.
     pub counted: Counted,
 }
 
-/// A capacity that no queue can have.
+/// Why a queue cannot be made.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("a queue cannot have a capacity of {0}; expected a power of two from 1 to 2^30")]
-pub struct BadCapacity(pub usize);
+pub enum QueueError {
+    /// No queue can have this capacity.
+    #[error("a queue cannot have a capacity of {0}; expected a power of two from 1 to 2^30")]
+    Capacity(usize),
+    /// It lies in a queue device, and the machine has none.
+    #[error("the machine has no queue device")]
+    NoDevice,
+    /// No queue device of the machine has room for so many items, or for one more queue.
+    #[error("no queue device of the machine has room for another queue of {0} items")]
+    NoRoom(usize),
+}
 
 /// A bounded queue. All of its users pass the same `wait`.
 ///
@@ -61,11 +72,17 @@ pub unsafe trait RawQueue<M: Machine>: Send + Sync + Sized + 'static {
     const INFO: QueueInfo;
 
     /// An empty queue that can hold `capacity` items: a power of two from 1 to 2^30.
-    fn with_capacity(capacity: usize) -> Result<Self, BadCapacity>;
+    ///
+    /// # Errors
+    /// The capacity, or, with [`QueueInfo::device`], the machine's device.
+    fn with_capacity(capacity: usize) -> Result<Self, QueueError>;
 
     /// An empty queue whose counts are about to wrap: what the contract suite starts from to test a long life in a short
     /// time. A queue whose counts can wrap must override it.
-    fn aged(capacity: usize) -> Result<Self, BadCapacity> {
+    ///
+    /// # Errors
+    /// As [`RawQueue::with_capacity`].
+    fn aged(capacity: usize) -> Result<Self, QueueError> {
         Self::with_capacity(capacity)
     }
 
@@ -97,6 +114,34 @@ pub unsafe trait RawQueue<M: Machine>: Send + Sync + Sized + 'static {
     /// # Safety
     /// As [`RawQueue::try_dequeue`].
     unsafe fn dequeue(&self, wait: Wait) -> Self::Item;
+
+    /// Puts all items at the end, in their order, waiting while there is no room. Other threads' items may come between them.
+    ///
+    /// # Safety
+    /// As [`RawQueue::try_enqueue`].
+    unsafe fn enqueue_all(&self, items: &[Self::Item], wait: Wait)
+    where
+        Self::Item: Copy,
+    {
+        for &item in items {
+            // SAFETY: by contract.
+            unsafe { self.enqueue(item, wait) };
+        }
+    }
+
+    /// Fills all of `items` from the front, waiting while there are none. Items between them may go to other threads.
+    ///
+    /// # Safety
+    /// As [`RawQueue::try_dequeue`].
+    unsafe fn dequeue_all(&self, items: &mut [Self::Item], wait: Wait)
+    where
+        Self::Item: Copy,
+    {
+        for item in items {
+            // SAFETY: by contract.
+            *item = unsafe { self.dequeue(wait) };
+        }
+    }
 }
 
 /// A queue that moves several items at the cost of about one.
@@ -118,6 +163,10 @@ pub unsafe trait BulkQueue<M: Machine>: RawQueue<M, Item: Copy> {
 const MOST: usize = 1 << 30;
 
 /// Says whether a queue can have this capacity.
-fn check_capacity(capacity: usize) -> Result<u32, BadCapacity> {
-    if capacity.is_power_of_two() && capacity <= MOST { Ok(capacity as u32) } else { Err(BadCapacity(capacity)) }
+fn check_capacity(capacity: usize) -> Result<u32, QueueError> {
+    if capacity.is_power_of_two() && capacity <= MOST {
+        Ok(capacity as u32)
+    } else {
+        Err(QueueError::Capacity(capacity))
+    }
 }

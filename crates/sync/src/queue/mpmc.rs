@@ -10,7 +10,7 @@
 //! next lap's "empty".) Positions have 64 bits and do not wrap.
 
 use super::item::ItemSlot;
-use super::{BadCapacity, Counted, QueueInfo, RawQueue, Side, check_capacity};
+use super::{Counted, QueueError, QueueInfo, RawQueue, Side, check_capacity};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, OwnedSlice, Wait};
 
@@ -100,10 +100,11 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Mpmc<M, T> {
         producers: Side::Multi,
         consumers: Side::Multi,
         bulk: false,
+        device: false,
         counted: Counted { instructions: 86.0, accesses: 10 },
     };
 
-    fn with_capacity(capacity: usize) -> Result<Self, BadCapacity> {
+    fn with_capacity(capacity: usize) -> Result<Self, QueueError> {
         check_capacity(capacity)?;
         let cell = |i| Cell { turn: M::Atomic::new(2 * i as u64), place: ItemSlot::empty() };
         Ok(Mpmc { tail: End(M::Atomic::new(0)), head: End(M::Atomic::new(0)), cells: OwnedSlice::new(capacity, cell) })

@@ -6,14 +6,16 @@ use baton_machine::{Machine, Native};
 
 /// Passes every queue to the macro that is named in brackets, behind the tokens that follow the brackets: its module, its
 /// type and its abilities. These are `shared` (any number of threads on each side) and
-/// `in_bulk` ([`BulkQueue`](super::BulkQueue)), in this order.
+/// `in_bulk` ([`BulkQueue`](super::BulkQueue)) and `in_device` ([`QueueInfo::device`]), in this order.
 #[macro_export]
 macro_rules! every_queue {
     ([$($then:tt)*] $($before:tt)*) => {
         $($then)*! { $($before)*
             spsc::Spsc [],
             ring::Ring [shared in_bulk],
+            ring_single::RingSingle [],
             mpmc::Mpmc [shared],
+            qmd::Qmd [shared in_device],
         }
     };
 }

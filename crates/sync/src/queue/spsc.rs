@@ -2,7 +2,7 @@
 //! other's line is read only when the ring looks full or empty.
 
 use super::item::ItemSlot;
-use super::{BadCapacity, Counted, QueueInfo, RawQueue, Side, check_capacity};
+use super::{Counted, QueueError, QueueInfo, RawQueue, Side, check_capacity};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, OwnedSlice, Wait};
 
@@ -29,7 +29,7 @@ pub struct Spsc<M: Machine, T: Send + 'static> {
 }
 
 impl<M: Machine, T: Send + 'static> Spsc<M, T> {
-    fn starting_at(capacity: usize, at: u32) -> Result<Self, BadCapacity> {
+    fn starting_at(capacity: usize, at: u32) -> Result<Self, QueueError> {
         check_capacity(capacity)?;
         Ok(Spsc { tail: End::new(at), head: End::new(at), places: OwnedSlice::new(capacity, |_| ItemSlot::empty()) })
     }
@@ -76,14 +76,15 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
         producers: Side::Single,
         consumers: Side::Single,
         bulk: false,
+        device: false,
         counted: Counted { instructions: 72.1, accesses: 10 },
     };
 
-    fn with_capacity(capacity: usize) -> Result<Self, BadCapacity> {
+    fn with_capacity(capacity: usize) -> Result<Self, QueueError> {
         Self::starting_at(capacity, 0)
     }
 
-    fn aged(capacity: usize) -> Result<Self, BadCapacity> {
+    fn aged(capacity: usize) -> Result<Self, QueueError> {
         Self::starting_at(capacity, u32::MAX)
     }
 

@@ -386,13 +386,7 @@ impl Figures {
             by_app: Vec::new(),
             by_cpu: Vec::new(),
             by_thread: by_thread.collect(),
-            workload_options: serde_json::json!({
-                "cs_cycles": args.cs, "think_cycles": args.think, "spread": args.spread, "lines": args.lines,
-                "capacity": args.capacity, "iterations": args.iterations, "limit_cycles": args.cycles, "cpus": args.cpus,
-                "bytes": args.bytes, "spacing_bytes": args.spacing, "one_write_in": args.one_write_in, "at": args.at,
-                "pin": args.pin, "size": args.size, "grain": args.grain, "profile": args.profile, "draw": args.draw,
-                "load": args.load, "nice": args.nice, "off": args.off, "on": args.on, "app": args.app,
-            }),
+            workload_options: options(args),
             chip: chips::echo(chip),
         }
     }
@@ -483,4 +477,19 @@ impl Figures {
         );
         out
     }
+}
+
+/// What was asked of the workload. A bulk of one item is not told: results are those of tools that know of no bulk.
+fn options(args: &Args) -> serde_json::Value {
+    let mut options = serde_json::json!({
+        "cs_cycles": args.cs, "think_cycles": args.think, "spread": args.spread, "lines": args.lines,
+        "capacity": args.capacity, "iterations": args.iterations, "limit_cycles": args.cycles, "cpus": args.cpus,
+        "bytes": args.bytes, "spacing_bytes": args.spacing, "one_write_in": args.one_write_in, "at": args.at,
+        "pin": args.pin, "size": args.size, "grain": args.grain, "profile": args.profile, "draw": args.draw,
+        "load": args.load, "nice": args.nice, "off": args.off, "on": args.on, "app": args.app,
+    });
+    if args.bulk != 1 {
+        options["bulk"] = args.bulk.into();
+    }
+    options
 }

@@ -44,6 +44,7 @@ Examples:
       --threads 8 --cs 200 --json
   baton sim --workload barrier --barrier dissemination --threads 2 --think 5000
   baton sim --workload ring --queue mpmc --threads 4
+  baton sim --chip caf16 --workload ring --queue qmd --threads 8 --bulk 8 --think 0
   baton sim --chip ocor64 --workload lock --lock mcs --threads 64 --cycles 1000000 --json
   baton sim --chip opteron6272x4 --workload lock --lock mcs --threads 64 --iterations 50 --energy
   baton sim --chip ocor64 --workload chase --sweep bytes=8K,64K,512K,4M,32M --plot chase.html
@@ -125,6 +126,9 @@ pub(crate) struct Args {
     /// Places in the queue.
     #[arg(long, value_name = "N", default_value_t = 64)]
     capacity: usize,
+    /// Items that a thread of ring moves through the queue at a time.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    bulk: u32,
     /// A program's size: pixels a side of image-filter, bytes of dedup's input, points of kdtree, keys of sort, letters
     /// of align's sequences.
     #[arg(long, value_name = "N")]

@@ -19,7 +19,7 @@ struct Axis {
 }
 
 /// Names that a sweep may change, beside the chip file's keys.
-const NAMES: [&str; 24] = [
+const NAMES: [&str; 25] = [
     "size",
     "grain",
     "draw",
@@ -39,6 +39,7 @@ const NAMES: [&str; 24] = [
     "spacing",
     "one-write-in",
     "capacity",
+    "bulk",
     "iterations",
     "cycles",
     "cpus",
@@ -207,6 +208,7 @@ fn apply(args: &mut Args, name: &str, value: &str) -> anyhow::Result<()> {
         "spacing" => args.spacing = bytes()?,
         "one-write-in" => args.one_write_in = whole()?,
         "capacity" => args.capacity = usize::try_from(whole()?).context("too many places")?,
+        "bulk" => args.bulk = small()?.max(1),
         "iterations" => args.iterations = Some(whole()?.max(1)),
         "cycles" => args.cycles = Some(whole()?.max(1)),
         "cpus" => args.cpus = Some(small()?),

@@ -98,6 +98,7 @@ fn knobs<'a>(args: &'a Args, chip: &Chip) -> Knobs<'a> {
         spacing: args.spacing as usize,
         one_write_in: args.one_write_in,
         capacity: args.capacity,
+        bulk: args.bulk as usize,
         size: args.size,
         grain: args.grain,
         profile: args.profile.as_deref(),

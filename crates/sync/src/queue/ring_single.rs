@@ -1,0 +1,26 @@
+//! The ring in its mode for one producer and one consumer: algorithm 1 of the CAF paper, DPDK's SP and SC. A side reads the other's
+//! tail at each claim, where [`spsc`](super::spsc) keeps a copy.
+
+use super::ring::{Ring, Threads};
+use super::{Counted, QueueInfo, Side};
+
+/// One thread on each side.
+#[derive(Clone, Copy, Debug)]
+pub struct One;
+
+impl Threads for One {
+    const INFO: QueueInfo = QueueInfo {
+        name: "ring-single",
+        what: "the ring's mode for one producer and one consumer: a claim is a store, and no thread was before",
+        source: "DPDK rte_ring (single-producer, single-consumer); algorithm 1 of the CAF paper",
+        limits: "one producer, one consumer",
+        producers: Side::Single,
+        consumers: Side::Single,
+        bulk: false,
+        device: false,
+        counted: Counted { instructions: 51.0, accesses: 10 },
+    };
+}
+
+/// The ring.
+pub type RingSingle<M, T> = Ring<M, T, One>;
