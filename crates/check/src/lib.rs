@@ -10,7 +10,7 @@
 //! | [`catalogue`] | every algorithm with its abilities, and the macros that make tests of them |
 //! | [`complete`] | whether a test program has a suite of every algorithm |
 //! | [`mutant`] | weakens one ordering, or drops one fence or wake-up, at one place: does the suite object? |
-//! | [`reference`] | a queue device for both machines |
+//! | `reference` | a queue device for both machines |
 //! | [`watch`] | a machine that tells when a guest has begun to wait |
 //!
 //! What the two tools cannot see is written down in `docs/reference/checking.md`.
