@@ -24,8 +24,8 @@ fn commands() -> Vec<String> {
 /// A folder with `app`, whose one thread takes a lock again and again: it waits for none, however busy the machine is.
 fn a_program_of_ones_own() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let source = "#include <pthread.h>\nstatic pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
-                  int main(void) { for (int i = 0; i < 1000; i++) { pthread_mutex_lock(&m); pthread_mutex_unlock(&m); } return 0; }\n";
+    let source = "#include <pthread.h>\nstatic pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;\n\
+                  int main(void) { for (int i = 0; i < 1000; i++) { pthread_mutex_lock(&table_lock); pthread_mutex_unlock(&table_lock); } return 0; }\n";
     std::fs::write(folder.path().join("app.c"), source).unwrap();
     let cc = Command::new("cc").args(["-g", "-o", "app", "app.c", "-lpthread"]).current_dir(folder.path()).status();
     assert!(cc.expect("a C compiler, which `make test` asks for").success());
