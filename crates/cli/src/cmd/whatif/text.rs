@@ -62,7 +62,11 @@ pub(crate) fn remark(row: &Predicted) -> String {
         if row.recorded { "recorded lock" } else { "" },
         &failure(row),
         &collapse(row),
-        if row.far && row.interval_ns.is_some() && row.cut_off == 0 { "far from what was recorded: by how much is uncertain" } else { "" },
+        if row.far && row.interval_ns.is_some() && row.cut_off == 0 {
+            "far from what was recorded: by how much is uncertain"
+        } else {
+            ""
+        },
         // OCOR marks only what a lock gives hints for.
         if row.network.as_ref().is_some_and(|network| network.marks && network.marked_packets == 0) {
             "carries no marks: this lock gives no hints"
