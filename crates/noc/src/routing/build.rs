@@ -53,7 +53,11 @@ impl Routes {
             },
             RoutingKind::UpDown => graph::up_down(&mut routes, graph),
         }
-        routes.check_connected(graph)?;
+        match kind {
+            RoutingKind::Table | RoutingKind::UpDown => routes.check_connected(graph)?,
+            // By dimensions every node of a grid is reached: looking at each pair would take longer than the rest on large ones.
+            _ => debug_assert_eq!(routes.check_connected(graph), Ok(())),
+        }
         routes.share_channels(kind, request.vcs / request.classes, request.classes)?;
         Ok((kind, routes))
     }

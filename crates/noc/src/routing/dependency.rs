@@ -8,27 +8,37 @@
 //! these. A cycle of the extended graph is a cycle of this one, and looking for it costs no more than its edges.
 
 use super::table::{Choice, NO_ROUTE, Routes};
-use crate::topology::Graph;
+use crate::topology::{Graph, LinkAt};
 
 struct Dependencies<'a> {
     routes: &'a Routes,
     graph: &'a Graph,
-    link_at: Vec<Vec<Option<usize>>>,
+    link_at: LinkAt,
+    /// [link · classes + class]: the router at the link's end.
+    ends: Vec<u32>,
     /// [link · classes + class] → (link, class) list, without doubles. Not used with an escape class.
     next: Vec<Vec<u32>>,
 }
 
-impl Dependencies<'_> {
+impl<'a> Dependencies<'a> {
+    /// No edges yet.
+    fn new(routes: &'a Routes, graph: &'a Graph) -> Dependencies<'a> {
+        let classes = routes.classes;
+        let ends = graph.links.iter().flat_map(|link| std::iter::repeat_n(link.to, classes)).collect();
+        let next = vec![vec![]; graph.links.len() * classes];
+        Dependencies { routes, graph, link_at: graph.link_at(), ends, next }
+    }
+
     fn vertex(&self, router: usize, entry: u16) -> Option<usize> {
         if entry == NO_ROUTE {
             return None;
         }
-        let link = self.link_at[router].get(usize::from(entry & 0xff)).copied().flatten()?;
+        let link = self.link_at.get(router, usize::from(entry & 0xff))?;
         Some(link * self.routes.classes + usize::from(entry >> 8))
     }
 
     fn end(&self, vertex: usize) -> usize {
-        self.graph.links[vertex / self.routes.classes].to as usize
+        self.ends[vertex] as usize
     }
 
     fn add(&mut self, from: usize, to: usize) {
@@ -40,15 +50,15 @@ impl Dependencies<'_> {
 
     /// Dependencies of one deterministic table: only along ways that start at a node.
     fn add_table(&mut self, table: &[u16]) {
-        let nodes = self.routes.nodes;
         // The destination for which a router was walked last.
         let mut seen = vec![usize::MAX; self.routes.routers];
-        for to in 0..nodes {
+        let routes = self.routes;
+        routes.by_destination(table, |to, toward| {
             for source in &self.graph.nodes {
                 let mut at = source.from_router as usize;
                 let mut held = None;
                 loop {
-                    let wanted = self.vertex(at, table[at * nodes + to]);
+                    let wanted = self.vertex(at, toward[at]);
                     if let (Some(held), Some(wanted)) = (held, wanted) {
                         self.add(held, wanted);
                     }
@@ -59,13 +69,13 @@ impl Dependencies<'_> {
                     at = self.end(wanted);
                 }
             }
-        }
+        });
     }
 
     /// Dependencies of a choice of ports without escape.
     fn add_ports(&mut self) {
-        for to in 0..self.routes.nodes {
-            for router in 0..self.routes.routers {
+        for router in 0..self.routes.routers {
+            for to in 0..self.routes.nodes {
                 for first in bits(self.ports(router, to)) {
                     let Some(held) = self.vertex(router, first) else { continue };
                     let end = self.end(held);
@@ -182,8 +192,7 @@ fn bits(mut set: u64) -> impl Iterator<Item = u16> {
 ///
 /// Valiant's second phase uses classes of its own and never returns to the first, so the two are shown one by one.
 pub fn dependency_cycle(routes: &Routes, graph: &Graph) -> Option<String> {
-    let next = vec![vec![]; graph.links.len() * routes.classes];
-    let mut d = Dependencies { routes, graph, link_at: graph.link_at(), next };
+    let mut d = Dependencies::new(routes, graph);
     match routes.choice {
         Choice::Port { escape: true } => {}
         Choice::Port { escape: false } => d.add_ports(),
@@ -253,9 +262,7 @@ mod tests {
             // minimal ones.
             let far = |routes: &Routes, from: usize, to: usize| {
                 let (mut at, mut hops) = (from, 0);
-                while let Some(v) = (Dependencies { routes, graph: &graph, link_at: graph.link_at(), next: vec![] })
-                    .vertex(at, routes.table[at * routes.nodes + to])
-                {
+                while let Some(v) = Dependencies::new(routes, &graph).vertex(at, routes.table[at * routes.nodes + to]) {
                     (at, hops) = (graph.links[v / routes.classes].to as usize, hops + 1);
                 }
                 hops
@@ -278,7 +285,7 @@ mod tests {
                 }
             }
             routes.choice = Choice::Port { escape: true };
-            let d = Dependencies { routes: &routes, graph: &graph, link_at: graph.link_at(), next: vec![] };
+            let d = Dependencies::new(&routes, &graph);
             let found = dependency_cycle(&routes, &graph);
             assert_eq!(found.is_some(), by_definition(&d), "seed {seed}: {found:?}");
             *if found.is_some() { &mut cycles } else { &mut none } += 1;

@@ -21,7 +21,7 @@
 use super::graph;
 use super::table::{NO_ROUTE, Routes, entry};
 use crate::error::{NocError, bad};
-use crate::topology::Graph;
+use crate::topology::{Graph, LinkAt};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
@@ -140,9 +140,9 @@ impl RouteFile {
     }
 
     /// The output port of route `i`.
-    fn port(&self, i: usize, graph: &Graph, link_at: &[Vec<Option<usize>>]) -> Result<u32, NocError> {
+    fn port(&self, i: usize, graph: &Graph, link_at: &LinkAt) -> Result<u32, NocError> {
         let route = &self.routes[i];
-        let links = || link_at[route.at as usize].iter().flatten().map(|l| graph.links[*l]);
+        let links = || link_at.of(route.at as usize).map(|l| graph.links[l]);
         let listed = |f: &dyn Fn(crate::topology::Link) -> u32| {
             let all: Vec<String> = links().map(|l| f(l).to_string()).collect();
             if all.is_empty() { "none, as this router has no links".to_owned() } else { all.join(", ") }
@@ -204,13 +204,7 @@ pub(super) fn fill(routes: &mut Routes, graph: &Graph, file: &RouteFile) -> Resu
 }
 
 /// Follows the table from every node to every node: no way may end or circle.
-fn follow(
-    routes: &Routes,
-    graph: &Graph,
-    file: &RouteFile,
-    by: &[u32],
-    link_at: &[Vec<Option<usize>>],
-) -> Result<(), NocError> {
+fn follow(routes: &Routes, graph: &Graph, file: &RouteFile, by: &[u32], link_at: &LinkAt) -> Result<(), NocError> {
     let nodes = routes.nodes;
     let mut known = vec![usize::MAX; routes.routers];
     for (to, node) in graph.nodes.iter().enumerate() {
@@ -225,7 +219,7 @@ fn follow(
                     return Err(broken(file, last, from, to, &path, circles));
                 }
                 last = by[slot];
-                let Some(link) = link_at[at][usize::from(e & 0xff)] else {
+                let Some(link) = link_at.get(at, usize::from(e & 0xff)) else {
                     return Err(broken(file, last, from, to, &path, circles));
                 };
                 at = graph.links[link].to as usize;

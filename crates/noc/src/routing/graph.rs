@@ -16,24 +16,25 @@ fn reverse(graph: &Graph) -> Vec<Vec<(u32, u32)>> {
 /// Fewest hops; among equals the lowest port.
 pub(super) fn shortest(routes: &mut Routes, graph: &Graph) {
     let back = reverse(graph);
-    for (to, node) in graph.nodes.iter().enumerate() {
+    routes.fill(|to, next| {
+        let node = &graph.nodes[to];
         let mut distance = vec![u32::MAX; graph.routers as usize];
         let mut queue = VecDeque::from([node.to_router]);
         distance[node.to_router as usize] = 0;
-        routes.table[node.to_router as usize * routes.nodes + to] = entry(node.out_port, 0);
+        next[node.to_router as usize] = entry(node.out_port, 0);
         while let Some(at) = queue.pop_front() {
             for &(from, port) in &back[at as usize] {
-                let (far, slot) = (distance[at as usize] + 1, from as usize * routes.nodes + to);
-                if far < distance[from as usize] {
-                    distance[from as usize] = far;
-                    routes.table[slot] = entry(port, 0);
-                    queue.push_back(from);
-                } else if far == distance[from as usize] {
-                    routes.table[slot] = routes.table[slot].min(entry(port, 0));
+                let (far, from) = (distance[at as usize] + 1, from as usize);
+                if far < distance[from] {
+                    distance[from] = far;
+                    next[from] = entry(port, 0);
+                    queue.push_back(from as u32);
+                } else if far == distance[from] {
+                    next[from] = next[from].min(entry(port, 0));
                 }
             }
         }
-    }
+    });
 }
 
 /// Up*/down*: a link leads up if its end is nearer to the root (router 0), or as near with a smaller number. A packet
@@ -65,10 +66,10 @@ pub(super) fn up_down(routes: &mut Routes, graph: &Graph) {
     for l in graph.links.iter().filter(|l| rank(l.to) < rank(l.from)) {
         ups[l.from as usize].push((l.to as usize, l.from_port));
     }
-    for (to, node) in graph.nodes.iter().enumerate() {
+    routes.fill(|to, next| {
+        let node = &graph.nodes[to];
         // Distance by down links alone first; it then grows by up links.
         let mut distance = vec![u32::MAX; routers];
-        let mut next = vec![u16::MAX; routers];
         let home = node.to_router as usize;
         (distance[home], next[home]) = (0, entry(node.out_port, 0));
         let mut queue = VecDeque::from([node.to_router]);
@@ -91,8 +92,5 @@ pub(super) fn up_down(routes: &mut Routes, graph: &Graph) {
                 next[from as usize] = entry(*port, 0);
             }
         }
-        for (router, entry) in next.into_iter().enumerate() {
-            routes.table[router * routes.nodes + to] = entry;
-        }
-    }
+    });
 }

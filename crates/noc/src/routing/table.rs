@@ -2,7 +2,7 @@
 
 use super::kind::RoutingKind;
 use crate::error::{NocError, bad};
-use crate::topology::Graph;
+use crate::topology::{Graph, LinkAt};
 
 /// What a packet may choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,30 +70,91 @@ impl Routes {
         Ok(())
     }
 
+    /// Fills the table by destination: `find` is given one, and where to put the entry of each router toward it.
+    pub(super) fn fill(&mut self, mut find: impl FnMut(usize, &mut [Entry])) {
+        let mut toward = vec![NO_ROUTE; TOGETHER * self.routers];
+        for first in (0..self.nodes).step_by(TOGETHER) {
+            let together = TOGETHER.min(self.nodes - first);
+            toward.fill(NO_ROUTE);
+            for (i, toward) in toward.chunks_exact_mut(self.routers).take(together).enumerate() {
+                find(first + i, toward);
+            }
+            for (router, row) in self.table.chunks_exact_mut(self.nodes).enumerate() {
+                for (i, entry) in row[first..first + together].iter_mut().enumerate() {
+                    *entry = toward[i * self.routers + router];
+                }
+            }
+        }
+    }
+
+    /// Gives `look` every destination of one of the tables, with the entry of each router toward it.
+    pub(super) fn by_destination(&self, table: &[Entry], mut look: impl FnMut(usize, &[Entry])) {
+        let mut toward = vec![NO_ROUTE; TOGETHER * self.routers];
+        for first in (0..self.nodes).step_by(TOGETHER) {
+            let together = TOGETHER.min(self.nodes - first);
+            for (router, row) in table.chunks_exact(self.nodes).enumerate() {
+                for (i, &entry) in row[first..first + together].iter().enumerate() {
+                    toward[i * self.routers + router] = entry;
+                }
+            }
+            for (i, toward) in toward.chunks_exact(self.routers).take(together).enumerate() {
+                look(first + i, toward);
+            }
+        }
+    }
+
     /// Follows the table from every node to every node.
     pub(super) fn check_connected(&self, graph: &Graph) -> Result<(), NocError> {
-        let link_at = graph.link_at();
-        for (to, node) in graph.nodes.iter().enumerate() {
-            // 1: reaches the node; walked once a router and destination.
-            let mut known = vec![false; self.routers];
-            for (from, source) in graph.nodes.iter().enumerate() {
-                let mut path = vec![];
-                let mut at = source.from_router as usize;
-                while !known[at] {
-                    path.push(at);
-                    let e = self.table[at * self.nodes + to];
-                    let port = usize::from(e & 0xff);
-                    let lost = || NocError::NotConnected { from: from as u32, to: to as u32 };
-                    if e == NO_ROUTE || path.len() > self.routers {
-                        return Err(lost());
-                    }
-                    match link_at[at].get(port).copied().flatten() {
-                        Some(l) => at = graph.links[l].to as usize,
-                        None if at == node.to_router as usize && port == node.out_port as usize => break,
-                        None => return Err(lost()),
-                    }
+        let mut walk = Walk::new(graph);
+        let mut checked = Ok(());
+        self.by_destination(&self.table[..self.routers * self.nodes], |to, toward| {
+            if checked.is_ok() {
+                checked = walk.check_reached(toward, to);
+            }
+        });
+        checked
+    }
+}
+
+/// Destinations that are looked at together. The entries toward one of them lie a whole row apart; those of so many fill a
+/// line of the host's cache.
+const TOGETHER: usize = 64 / size_of::<Entry>();
+
+/// What follows tables, one destination after the other.
+struct Walk<'a> {
+    graph: &'a Graph,
+    link_at: LinkAt,
+    /// By router: the last destination, counted from 1, that is known to be reached from there.
+    reaches: Vec<u32>,
+    path: Vec<usize>,
+}
+
+impl Walk<'_> {
+    fn new(graph: &Graph) -> Walk<'_> {
+        Walk { graph, link_at: graph.link_at(), reaches: vec![0; graph.routers as usize], path: vec![] }
+    }
+
+    /// Follows `toward`, the entry of each router toward node `to`, from every node.
+    fn check_reached(&mut self, toward: &[Entry], to: usize) -> Result<(), NocError> {
+        let (graph, mark) = (self.graph, to as u32 + 1);
+        let node = &graph.nodes[to];
+        for (from, source) in graph.nodes.iter().enumerate() {
+            let mut at = source.from_router as usize;
+            while self.reaches[at] != mark {
+                self.path.push(at);
+                let port = usize::from(toward[at] & 0xff);
+                let lost = || NocError::NotConnected { from: from as u32, to: to as u32 };
+                if toward[at] == NO_ROUTE || self.path.len() > toward.len() {
+                    return Err(lost());
                 }
-                path.into_iter().for_each(|r| known[r] = true);
+                match self.link_at.get(at, port) {
+                    Some(link) => at = graph.links[link].to as usize,
+                    None if at == node.to_router as usize && port == node.out_port as usize => break,
+                    None => return Err(lost()),
+                }
+            }
+            for router in self.path.drain(..) {
+                self.reaches[router] = mark;
             }
         }
         Ok(())

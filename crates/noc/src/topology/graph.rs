@@ -68,6 +68,34 @@ pub struct Graph {
     pub grid: Option<Grid>,
 }
 
+/// Which link begins at each output port: of all routers in one table, as whole networks are walked by it.
+#[derive(Clone, Debug)]
+pub struct LinkAt {
+    /// [router · ports + output port]
+    links: Vec<u32>,
+    ports: usize,
+}
+
+/// No link begins there.
+const NO_LINK: u32 = u32::MAX;
+
+impl LinkAt {
+    /// The number of the link at an output port; `None`: it leads to a node, or there is no such port.
+    #[inline]
+    pub fn get(&self, router: usize, port: usize) -> Option<usize> {
+        if port >= self.ports {
+            return None;
+        }
+        let link = self.links[router * self.ports + port];
+        (link != NO_LINK).then_some(link as usize)
+    }
+
+    /// The numbers of a router's links, by port.
+    pub fn of(&self, router: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.ports).filter_map(move |port| self.get(router, port))
+    }
+}
+
 impl Graph {
     /// A graph of unlinked routers.
     pub fn new(routers: u32) -> Graph {
@@ -92,13 +120,14 @@ impl Graph {
         self.nodes.push(Attach { from_router, in_port, to_router, out_port });
     }
 
-    /// The link that leaves `router` by `port`, if that port is not a node's.
-    pub fn link_at(&self) -> Vec<Vec<Option<usize>>> {
-        let mut at: Vec<Vec<Option<usize>>> = self.out_ports.iter().map(|n| vec![None; *n as usize]).collect();
+    /// The links by router and output port.
+    pub fn link_at(&self) -> LinkAt {
+        let ports = self.max_ports() as usize;
+        let mut links = vec![NO_LINK; self.routers as usize * ports];
         for (i, l) in self.links.iter().enumerate() {
-            at[l.from as usize][l.from_port as usize] = Some(i);
+            links[l.from as usize * ports + l.from_port as usize] = i as u32;
         }
-        at
+        LinkAt { links, ports }
     }
 
     /// Most ports of any router, inputs and outputs alike.

@@ -12,7 +12,7 @@ mod graph;
 mod grid;
 
 pub use file::{GraphFile, GraphLink};
-pub use graph::{Attach, Graph, Grid, Link, MAX_PORTS, NO_PORT};
+pub use graph::{Attach, Graph, Grid, Link, LinkAt, MAX_PORTS, NO_PORT};
 
 use crate::error::{NocError, bad, lookup};
 use serde::{Deserialize, Serialize};
