@@ -12,6 +12,9 @@
 //!   about to queue up for the lock again is then not in the queue: that is how a convoy of threads that hand a lock to
 //!   sleepers comes to an end.
 //!
+//! What a thread has run is counted when something asks for it, as in Linux: not yet when a thread that stayed in the queue wakes, so
+//! that a waker which was level with it is ahead in the next moment. A switch is run time of the thread that is switched to.
+//!
 //! A thread that is woken from another CPU while its own idles goes back to its own, unless its own has had more to do of late than the
 //! waker's would have with it, by 8% at least (Linux: `wake_affine_weight`): of those a share (`wake_pull`) comes to
 //! the waker's. Linux pulls them all where it takes no idle CPU for free, and none where it does; the share is a measured one.
@@ -141,7 +144,7 @@ impl Eevdf {
         self.charge(cpu, now);
         self.thread_mut(id).ran_at = now;
         let queue = self.queue(cpu);
-        (queue.current, queue.since) = (None, None);
+        (queue.current, queue.since, queue.left) = (None, None, Some(now));
         if std::mem::take(&mut queue.timer) {
             out.push(Decision::NoTimer(cpu));
         }
@@ -188,14 +191,12 @@ impl Scheduler for Eevdf {
 
     fn wake(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
         if self.thread(id).state == State::Delayed {
-            let cpu = self.thread(id).cpu;
             self.waker = None;
-            self.charge(cpu, now.0);
-            // The others have caught up and more: it starts level with them.
+            // Linux looks at its lag before it counts what the current thread has run since it was switched to. So a waker that was
+            // level with it is ahead when that is counted, and loses its CPU.
             if self.lag(id) > 0 {
-                self.remove(id, now.0);
-                self.thread_mut(id).lag = 0;
-                self.enter(id, cpu, now.0);
+                // The others have caught up and more: it starts level with them.
+                self.start_level(id);
             }
             self.arrive(id, now.0, out);
             return;
@@ -251,11 +252,14 @@ impl Scheduler for Eevdf {
         }
         let queue = self.queue(cpu);
         (queue.current, queue.pulls) = (next, false);
+        // Who comes onto an idle CPU is not charged what it takes to rouse that, nor the time in which it was off.
+        queue.left = queue.left.filter(|&left| next.is_some() && left == now.0);
         next
     }
 
     fn runs(&mut self, now: Cycles, cpu: CpuId, out: &mut Vec<Decision>) {
-        self.queue(cpu).since = Some(now.0);
+        let queue = self.queue(cpu);
+        queue.since = Some(queue.left.take().unwrap_or(now.0));
         self.arm(cpu, now.0, out);
     }
 

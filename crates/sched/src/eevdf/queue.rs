@@ -66,6 +66,8 @@ pub(super) struct Queue {
     pub(super) current: Option<ThreadId>,
     /// Up to when the current thread's run time is counted; `None` while the CPU switches to it.
     pub(super) since: Option<u64>,
+    /// When the last thread left, while the CPU switches to the next one: that is charged the switch.
+    pub(super) left: Option<u64>,
     /// Threads that are ready or delayed.
     pub(super) members: Vec<ThreadId>,
     /// The mean when the queue was last not empty.
@@ -148,6 +150,19 @@ impl Eevdf {
     /// Puts the thread's virtual time into another queue, or its own after a sleep: as far from the mean as it was.
     pub(super) fn enter(&mut self, id: ThreadId, cpu: CpuId, now: u64) {
         self.charge(cpu, now);
+        self.place_at(id, cpu);
+    }
+
+    /// Puts a thread that stayed queued while it slept level with the others of its queue, whose run time is not counted anew.
+    pub(super) fn start_level(&mut self, id: ThreadId) {
+        let cpu = self.thread(id).cpu;
+        self.queue(cpu).members.retain(|&other| other != id);
+        self.thread_mut(id).lag = 0;
+        self.place_at(id, cpu);
+    }
+
+    /// The virtual time in that queue, which does not hold the thread yet, that is as far from the mean as it was.
+    fn place_at(&mut self, id: ThreadId, cpu: CpuId) {
         let (_, weight) = self.sum(cpu);
         let mean = self.mean(cpu);
         let request = self.request;
