@@ -47,6 +47,23 @@ pub struct Ask {
     pub cpus: Option<u32>,
     /// Threads that the program starts; `None`: as recorded.
     pub threads: Option<u32>,
+    /// Bytes of memory that the locks of the runs may take; `None`: no bound.
+    pub memory: Option<u64>,
+}
+
+impl Default for Ask {
+    /// The recorded lock alone, once, as recorded.
+    fn default() -> Ask {
+        Ask {
+            choices: Vec::new(),
+            changes: Vec::new(),
+            networks: Vec::new(),
+            seeds: 1,
+            cpus: None,
+            threads: None,
+            memory: None,
+        }
+    }
 }
 
 /// Why nothing can be predicted.
@@ -55,6 +72,16 @@ pub enum PredictError {
     /// The trace has no events.
     #[error("the trace is empty: there is nothing to replay")]
     Empty,
+    /// It has more locks than there is memory for.
+    #[error("the replay of {locks} locks takes up to {} MiB of memory, and {} MiB are free", need >> 20, free >> 20)]
+    Memory {
+        /// Locks of the recording.
+        locks: u64,
+        /// Bytes that they take in the runs that are made side by side.
+        need: u64,
+        /// Bytes that they may take.
+        free: u64,
+    },
     /// It cannot be scaled.
     #[error(transparent)]
     Scale(#[from] ScaleError),
@@ -233,6 +260,9 @@ pub fn runs(ask: &Ask) -> u64 {
 /// Bytes of memory that a replay takes for each byte of the trace, at most. `tests/memory.rs` counts them.
 pub const MEMORY_A_BYTE: u64 = 4;
 
+/// Bytes beside that for each lock in each run that is made side by side with others: what a lock takes that is used once or twice.
+pub const MEMORY_A_LOCK: u64 = 640;
+
 /// All that was run for a prediction.
 pub struct AllRan {
     cpus: u32,
@@ -269,6 +299,7 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     let runs = Runs { cpus, seeds: 1..=u64::from(ask.seeds.max(1)), done };
     // One program at a time: each takes as much memory as the trace and more.
     let kept = Arc::new(compile(trace, chip, Probes::Kept));
+    enough_memory(kept.locks.len() as u64, ask.memory)?;
     let limit = Cycles(kept.measured.0.saturating_mul(COLLAPSE).max(LEAST_LIMIT));
     let none = Changes::default();
     let unchanged = [Arm { choice: &own, changes: &none, chip }];
@@ -288,6 +319,15 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
         locks.chain(changed).flat_map(|(choice, changes)| chips.iter().map(move |chip| Arm { choice, changes, chip }));
     let rows = runs.of(&program, &places.collect::<Vec<_>>(), limit);
     Ok(AllRan { cpus, check, check_failed: Failed::of(&checked), program, notes, base, rows })
+}
+
+/// Refuses a program of more locks than there is memory for, before it runs.
+fn enough_memory(locks: u64, free: Option<u64>) -> Result<(), PredictError> {
+    let need = locks * MEMORY_A_LOCK * rayon::current_num_threads() as u64;
+    match free {
+        Some(free) if need > free => Err(PredictError::Memory { locks, need, free }),
+        _ => Ok(()),
+    }
 }
 
 /// What the runs say.

@@ -77,7 +77,7 @@ fn choice(lock: &str, wait: Wait) -> Choice {
 }
 
 fn asked(trace: &Trace, choices: Vec<Choice>, changes: Vec<Change>) -> Result<Prediction, PredictError> {
-    let ask = Ask { choices, changes, networks: Vec::new(), seeds: 3, cpus: Some(2), threads: None };
+    let ask = Ask { choices, changes, seeds: 3, cpus: Some(2), ..Ask::default() };
     predict(trace, &chip(), &ask, &|| {})
 }
 

@@ -4,11 +4,12 @@
 use baton_chip::Chip;
 use baton_machine::Wait;
 use baton_replay::compile::{Probes, compile};
-use baton_replay::predict::MEMORY_A_BYTE;
+use baton_replay::predict::{MEMORY_A_BYTE, MEMORY_A_LOCK, PredictError};
 use baton_replay::run::Choice;
 use baton_replay::{Ask, predict};
 use baton_trace::{Clock, How, Lock, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, WakeReason, What};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The system's allocator, which counts the bytes that are in use and how many were at most.
@@ -120,6 +121,13 @@ fn short_lived(i: u64, t: u64, put: &mut dyn FnMut(u64, u64, What)) {
     put(t + 1000, i % 2, What::Release { lock, mode: MODE, site });
 }
 
+/// Locks that are taken once.
+fn once(i: u64, t: u64, put: &mut dyn FnMut(u64, u64, What)) {
+    let (lock, site) = (Lock::mutex(64 * (1 + i)), site(i));
+    put(t, i % 2, What::Acquire { lock, mode: MODE, site });
+    put(t + 1000, i % 2, What::Release { lock, mode: MODE, site });
+}
+
 /// A thread that waits for a condition which the other signals.
 fn conditions(i: u64, t: u64, put: &mut dyn FnMut(u64, u64, What)) {
     let (lock, condition, site) = (Lock::mutex(64), 256, site(i));
@@ -142,6 +150,9 @@ fn semaphores(i: u64, t: u64, put: &mut dyn FnMut(u64, u64, What)) {
     put(t + 5000, 0, What::SemTake { semaphore, site });
 }
 
+/// The allocator counts what all threads do, so one test runs at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// Bytes in use at most while `does` does, beside what is in use before.
 fn most<T>(does: impl FnOnce() -> T) -> usize {
     let before = USED.load(Relaxed);
@@ -162,14 +173,7 @@ fn bytes_a_byte(round: Round, rounds: u64) -> [f64; 2] {
     let measured = [rounds, 2 * rounds].map(|rounds| {
         let trace = recording(rounds, round);
         let compiled = [Probes::Kept, Probes::Subtracted].map(|probes| most(|| compile(&trace, &chip, probes)));
-        let ask = Ask {
-            choices: vec![choice.clone()],
-            changes: Vec::new(),
-            networks: Vec::new(),
-            seeds: 1,
-            cpus: None,
-            threads: None,
-        };
+        let ask = Ask { choices: vec![choice.clone()], ..Ask::default() };
         let ran = most(|| predict(&trace, &chip, &ask, &|| {}).expect("it can be replayed"));
         ([compiled[0].max(compiled[1]), ran], trace.len() * RECORD)
     });
@@ -179,6 +183,7 @@ fn bytes_a_byte(round: Round, rounds: u64) -> [f64; 2] {
 
 #[test]
 fn a_replay_takes_no_more_memory_than_is_told() {
+    let _alone = ALONE.lock();
     let shapes: [(&str, Round); 6] = [
         ("uncontended", uncontended),
         ("contended", contended),
@@ -194,4 +199,28 @@ fn a_replay_takes_no_more_memory_than_is_told() {
         );
         assert!(compiled.max(ran) <= MEMORY_A_BYTE as f64, "{name}: {compiled:.2}, {ran:.2}; at most {MEMORY_A_BYTE}");
     }
+}
+
+/// Each of its two events has 16 bytes. Runs are made side by side, one on each core.
+#[test]
+fn a_lock_takes_no_more_memory_than_is_told() {
+    let _alone = ALONE.lock();
+    const EVENTS: f64 = 2.0 * 16.0;
+    let [compiled, ran] = bytes_a_byte(once, 4000).map(|bytes| bytes * EVENTS);
+    println!("{compiled:.0} bytes a lock while it becomes a program, {ran:.0} while that runs");
+    let told = MEMORY_A_BYTE as f64 * EVENTS + (MEMORY_A_LOCK * rayon::current_num_threads() as u64) as f64;
+    assert!(compiled.max(ran) <= told, "{compiled:.0}, {ran:.0} bytes a lock; at most {told}");
+}
+
+#[test]
+fn locks_that_would_not_fit_into_memory_are_refused() {
+    let _alone = ALONE.lock();
+    let chip = Chip::from_toml_with(include_str!("../../../chips/sample-host.toml"), "sample-host.toml", &[]).unwrap();
+    let ask = |memory| Ask { memory, ..Ask::default() };
+    let trace = recording(1000, once);
+    let tight = 1000 * MEMORY_A_LOCK - 1;
+    let refused = predict(&trace, &chip, &ask(Some(tight)), &|| {}).unwrap_err();
+    assert!(matches!(refused, PredictError::Memory { locks: 1000, free, .. } if free == tight), "{refused}");
+    let enough = tight * 2 * rayon::current_num_threads() as u64;
+    assert!(predict(&trace, &chip, &ask(Some(enough)), &|| {}).is_ok());
 }

@@ -34,7 +34,7 @@ fn rows(chip: &Chip, trace: &Trace, locks: &[(&str, Wait)], networks: &[&str], s
     let choices = locks.iter().map(|&(lock, wait)| Choice { lock: lock.into(), wait }).collect();
     let networks = networks.iter().map(|name| Network::named(name).expect("a name of the list")).collect();
     // The recorded run had as many CPUs as this chip, but its trace does not say so.
-    let ask = Ask { choices, changes: Vec::new(), networks, seeds, cpus: Some(THREADS), threads: None };
+    let ask = Ask { choices, networks, seeds, cpus: Some(THREADS), ..Ask::default() };
     predict(trace, chip, &ask, &|| {}).unwrap().results
 }
 
@@ -119,8 +119,7 @@ fn every_network_goes_on_a_chip_with_routers_and_none_on_others() {
     assert!(matches!(ocor.on(&common::chip(&[])), Err(NoNetwork::Fixed(_))));
     let free = ocor16(&["network.contention=none"]);
     assert!(matches!(ocor.on(&free), Err(NoNetwork::Free(_))));
-    let ask =
-        Ask { choices: Vec::new(), changes: Vec::new(), networks: vec![ocor], seeds: 1, cpus: None, threads: None };
+    let ask = Ask { networks: vec![ocor], ..Ask::default() };
     let refused = predict(&contended(12, 1500), &common::chip(&[]), &ask, &|| {});
     assert!(matches!(refused, Err(PredictError::Network(NoNetwork::Fixed(_)))));
 }

@@ -42,8 +42,7 @@ fn a_spin_lock_stays_one_whatever_lock_is_asked_for() {
         lock: lock.into(),
         wait: baton_sync::lock::info(lock).unwrap().wait(None).unwrap(),
     });
-    let ask =
-        Ask { choices: choices.into(), changes: Vec::new(), networks: Vec::new(), seeds: 1, cpus: None, threads: None };
+    let ask = Ask { choices: choices.into(), ..Ask::default() };
     let prediction = predict(&trace, &chip(), &ask, &|| {}).unwrap();
     let [_, futex, mcs] = &prediction.results[..] else { panic!("three rows") };
     assert_eq!((futex.time_ns, futex.spin_ns), (mcs.time_ns, mcs.spin_ns));

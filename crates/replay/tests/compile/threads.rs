@@ -33,8 +33,7 @@ fn more_threads_repeat_the_recorded_ones() {
 
 #[test]
 fn an_empty_trace_is_refused() {
-    let ask =
-        Ask { choices: Vec::new(), changes: Vec::new(), networks: Vec::new(), seeds: 1, cpus: None, threads: None };
+    let ask = Ask::default();
     let refused = predict(&trace(&[]), &chip(), &ask, &|| {}).unwrap_err();
     assert_eq!(refused.to_string(), "the trace is empty: there is nothing to replay");
 }

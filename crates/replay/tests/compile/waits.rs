@@ -97,8 +97,7 @@ fn barriers_semaphores_and_families_are_replayed() {
             && program.threads[0].ops.to_vec().contains(&Op::Join(1))
     );
     assert_eq!((program.threads[0].at.is_some(), program.threads[1].at), (true, None));
-    let ask =
-        Ask { choices: Vec::new(), changes: Vec::new(), networks: Vec::new(), seeds: 1, cpus: None, threads: None };
+    let ask = Ask::default();
     let prediction = predict(&trace, &chip(), &ask, &|| {}).unwrap();
     assert_eq!(prediction.results.len(), 1);
     let depends = scale::to(program, 8).unwrap_err();
@@ -125,8 +124,7 @@ fn a_semaphore_that_signals_is_a_token_a_unit() {
         program.threads[thread].ops.iter().filter(|op| !matches!(op, Op::Work(_))).collect()
     };
     assert_eq!((steps(0), steps(1)), (vec![Op::TokenWait(0)], vec![Op::TokenPost(0)]), "the first unit was there");
-    let ask =
-        Ask { choices: Vec::new(), changes: Vec::new(), networks: Vec::new(), seeds: 1, cpus: None, threads: None };
+    let ask = Ask::default();
     let prediction = predict(&trace, &chip(), &ask, &|| {}).unwrap();
     assert!(prediction.check.replayed_ns.median >= 300, "the wait ends after the post");
 }

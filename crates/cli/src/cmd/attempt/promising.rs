@@ -77,7 +77,7 @@ pub(super) fn promising(
     let one_by_one = asked.one_by_one.iter().map(|text| looked_up(text, chip, profile));
     let (changes, named): (Vec<Change>, Vec<Candidate>) =
         one_by_one.collect::<anyhow::Result<Vec<_>>>()?.into_iter().unzip();
-    let ask = Ask { choices: asked.locks.clone(), changes, networks: Vec::new(), seeds: 1, cpus: None, threads: None };
+    let ask = Ask { choices: asked.locks.clone(), changes, ..Ask::default() };
     let here = |replayed: &Replayed| {
         let choice = choice::check(&replayed.lock, Some(&replayed.wait.to_string())).ok()?;
         Some(Candidate::replaced(choice))

@@ -128,13 +128,17 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     enough_memory(&args.directory)?;
     fewer_cores(&trace, &chip, args.cpus);
     let (trace, changes) = changed(trace, &args, &one_by_one, &chip)?;
-    let ask = Ask { choices, changes, networks, seeds: args.seeds, cpus: args.cpus, threads: args.threads };
+    let memory = free_memory();
+    let ask = Ask { choices, changes, networks, seeds: args.seeds, cpus: args.cpus, threads: args.threads, memory };
     let bar = progress(runs(&ask));
     let prediction = predict(&trace, &chip, &ask, &|| bar.inc(1));
     bar.finish_and_clear();
     let prediction = prediction.map_err(|error| match error {
         PredictError::Empty | PredictError::Scale(_) | PredictError::Network(_) | PredictError::Change(_) => {
             BadInput::new(error).into()
+        }
+        PredictError::Memory { .. } => {
+            BadInput::new(format!("{}: {error}", args.directory.display())).hint(RECORD_LESS).into()
         }
         PredictError::Run(_) => anyhow::Error::new(error),
     })?;
@@ -179,6 +183,8 @@ fn open(directory: &Path) -> anyhow::Result<Trace> {
     Ok(trace)
 }
 
+const RECORD_LESS: &str = "record less: `baton profile --max-size`, or a shorter run";
+
 /// Refuses a recording whose replay would need more memory than is free, before it begins.
 fn enough_memory(directory: &Path) -> anyhow::Result<()> {
     let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
@@ -193,7 +199,7 @@ fn enough_memory(directory: &Path) -> anyhow::Result<()> {
             need >> 20,
             free >> 20
         ))
-        .hint("record less: `baton profile --max-size`, or a shorter run")
+        .hint(RECORD_LESS)
         .into()),
         _ => Ok(()),
     }

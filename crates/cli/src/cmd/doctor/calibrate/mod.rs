@@ -22,6 +22,7 @@ use anyhow::Context;
 use baton_chip::Chip;
 use baton_chip::config::keys::{self, Value, ValueKind};
 use baton_host::costs::Spread;
+use baton_replay::doubt::THIS_HOST;
 use std::collections::BTreeMap;
 
 /// What stands where a thing cannot be measured.
@@ -127,7 +128,7 @@ impl<'a> Sheet<'a> {
             self.found.kernel.name,
             self.found.kernel.libc
         );
-        self.put("chip.name", Value::Text("this-host".into()), from);
+        self.put("chip.name", Value::Text(THIS_HOST.into()), from);
         let cpus = &self.found.cpus;
         let allowed = cpus.allowed.len() as u64;
         let (cores, contexts, how) = cores(allowed, cpus.contexts);
