@@ -1,6 +1,7 @@
 //! The programs that are compared with Coz: they build without a warning, and every variant has the right result. And the
 //! comparison itself: it names what it misses. (Its figures, from a run by hand, stand in `docs/results/coz.md`; Coz needs minutes.)
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -52,15 +53,24 @@ fn every_variant_has_the_right_result() {
     }
 }
 
-/// The cheaper critical sections are cheaper: the comparison relies on it. A section of nanoseconds is not judged.
+/// The cheaper critical sections are cheaper: the comparison relies on it. A section of nanoseconds is not judged. Whatever else runs only
+/// lengthens a time, so the least of some runs counts.
 #[test]
 fn a_cheaper_section_costs_about_half() {
     for (program, _) in PROGRAMS {
-        let said = text(&output(Command::new(compile(program, "costs")).arg("--costs")).stdout);
-        for line in said.lines().filter(|line| !line.starts_with("log ")) {
-            let cost: Vec<f64> = line.split(' ').skip(1).map(|n| n.parse().unwrap()).collect();
-            let share = cost[1] / cost[0];
-            assert!((0.3..0.8).contains(&share), "{program}: {line}");
+        let binary = compile(program, "costs");
+        let mut least: BTreeMap<String, [f64; 2]> = BTreeMap::new();
+        for _ in 0..5 {
+            for line in text(&output(Command::new(&binary).arg("--costs")).stdout).lines() {
+                let mut words = line.split(' ');
+                let costs = least.entry(words.next().unwrap().to_owned()).or_insert([f64::MAX; 2]);
+                for (least, cost) in costs.iter_mut().zip(words) {
+                    *least = least.min(cost.parse().unwrap());
+                }
+            }
+        }
+        for (section, [whole, cheaper]) in least.iter().filter(|(section, _)| *section != "log") {
+            assert!((0.3..0.8).contains(&(cheaper / whole)), "{program}: {section} {whole} {cheaper}");
         }
     }
 }

@@ -198,6 +198,26 @@ fn measure_sets_runs_beside_each_other() {
     assert!(rows.as_array().unwrap().iter().all(|r| r["measured_ns"].as_u64().unwrap() > 0), "{rows}");
 }
 
+/// What prints its own number, or the time, is measured; what prints something else under another lock is not.
+#[test]
+fn a_program_whose_output_differs_by_itself_is_measured_by_its_exit_code() {
+    let dir = tempfile::tempdir().unwrap();
+    let measured = |script: &str| {
+        let record = ["profile", "--force", "-o", "p", "--", "sh", "-c", script];
+        assert!(output(baton().current_dir(&dir).args(record)).status.success());
+        output(baton().current_dir(&dir).args(["measure", "p", "--lock", "futex", "--runs", "2"]))
+    };
+    let own = measured("echo $$");
+    assert!(own.status.success(), "{}", text(&own.stderr));
+    assert_eq!(text(&own.stderr).matches("differs from run to run").count(), 1, "{}", text(&own.stderr));
+    let by_lock = measured("echo under $BATON_LOCK");
+    assert_eq!(by_lock.status.code(), Some(1), "{}", text(&by_lock.stdout));
+    assert!(text(&by_lock.stderr).contains("printed something else"), "{}", text(&by_lock.stderr));
+    let code = measured("test -z \"$BATON_LOCK\"");
+    assert_eq!(code.status.code(), Some(1), "{}", text(&code.stdout));
+    assert!(text(&code.stderr).contains("ended with exit code 1, and with 0 at first"), "{}", text(&code.stderr));
+}
+
 #[test]
 fn markers_and_regions_of_baton_h_are_recorded() {
     let dir = tempfile::tempdir().unwrap();

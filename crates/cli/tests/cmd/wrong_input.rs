@@ -74,6 +74,10 @@ const CASES: &[(&[&str], &str)] = &[
         "no queue device of the machine has room for another queue of 4096 items",
     ),
     (&["sim", "--workload", "ring", "--bulk", "0"], "0 is not in 1..=4096"),
+    (
+        &["sim", "--workload", "ring", "--queue", "spsc", "--threads", "8"],
+        "one producer and one consumer: 2 threads, not 8",
+    ),
     (&["sim", "--workload", "lok"], "a similar value exists: 'lock'"),
     (&["sim", "--spread", "2"], "`2` is no share; expected a number from 0 to 1"),
     (

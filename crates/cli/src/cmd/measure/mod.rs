@@ -30,7 +30,8 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = "\
 The recorded command is run in its directory, without recording, by turns under the recorded
-lock and the others. Each run must give the exit code and the standard output of the first.
+lock and the others. Each run must give the exit code and the standard output of the first; of a
+program whose output differs from run to run by itself, the exit code.
 DIR/report.html is written anew and shows measured beside predicted. Progress goes to standard
 error.
 

@@ -1,6 +1,7 @@
 //! Interleaved runs: by turns, so that what changes on the machine meanwhile hits all alike.
 
 use crate::cmd::named::program::OneByOne;
+use crate::ui;
 use anyhow::{Context, ensure};
 use baton_host::launch::choice::{Choice, KEEP_SPINNING};
 use baton_host::launch::exec::Exec;
@@ -66,28 +67,61 @@ impl Taken {
 }
 
 /// What a run gave, but for its time.
-#[derive(PartialEq, Eq)]
 struct Result {
-    code: Option<i32>,
+    code: i32,
     output: Vec<u8>,
 }
 
-/// Runs of one command under candidates: each must give what the first gave.
+/// Runs of one command under candidates: each must give what the first gave. Where the program's output differs from run to run by itself,
+/// as that of one that prints times, its exit code.
 pub(crate) struct Turns<'a> {
     program: &'a Program,
     command: &'a [OsString],
     library: &'a Path,
-    first: Option<Result>,
+    first: Option<(Candidate, Result)>,
+    /// The output differs from run to run under the first candidate.
+    varies: bool,
 }
 
 impl<'a> Turns<'a> {
     /// None so far.
     pub(crate) fn new(program: &'a Program, command: &'a [OsString], library: &'a Path) -> Turns<'a> {
-        Turns { program, command, library, first: None }
+        Turns { program, command, library, first: None, varies: false }
     }
 
     /// Runs it once. `None`: it took longer than `limit` and was killed.
     pub(crate) fn run(&mut self, candidate: &Candidate, limit: Option<Duration>) -> anyhow::Result<Option<Nanos>> {
+        let Some((result, time)) = self.once(candidate, limit)? else { return Ok(None) };
+        let Some((first, expected)) = &self.first else {
+            self.first = Some((candidate.clone(), result));
+            return Ok(Some(time));
+        };
+        ensure!(
+            expected.code == result.code,
+            "under {} the program ended with exit code {}, and with {} at first: its times say nothing",
+            candidate.lock(),
+            result.code,
+            expected.code
+        );
+        if !self.varies && expected.output != result.output {
+            // Is it the program, or the lock?
+            let again = self.once(first, None)?;
+            ensure!(
+                again.is_some_and(|(again, _)| again.output != expected.output),
+                "under {} the program printed something else ({} bytes) than at first and than under {} again ({} bytes): its \
+                 times say nothing",
+                candidate.lock(),
+                result.output.len(),
+                first.lock(),
+                expected.output.len()
+            );
+            self.varies = true;
+            ui::warn("the program's output differs from run to run: only its exit code is compared");
+        }
+        Ok(Some(time))
+    }
+
+    fn once(&self, candidate: &Candidate, limit: Option<Duration>) -> anyhow::Result<Option<(Result, Nanos)>> {
         let mut exec = Exec::new(self.program.clone(), self.command.to_vec());
         if let Some(choice) = &candidate.choice {
             exec.preload(self.library);
@@ -98,19 +132,7 @@ impl<'a> Turns<'a> {
         if let Some(one_by_one) = &candidate.one_by_one {
             exec.preload(self.library).set("BATON_LOCK", &one_by_one.variable);
         }
-        let Some((result, time)) = once(exec, limit)? else { return Ok(None) };
-        let expected = self.first.get_or_insert_with(|| Result { code: result.code, output: result.output.clone() });
-        ensure!(
-            *expected == result,
-            "under {} the program gave another result (exit code {:?}, {} bytes of output) than at first \
-             (exit code {:?}, {} bytes): its times say nothing",
-            candidate.lock(),
-            result.code,
-            result.output.len(),
-            expected.code,
-            expected.output.len()
-        );
-        Ok(Some(time))
+        once(exec, limit)
     }
 }
 
@@ -160,8 +182,8 @@ fn once(exec: Exec, limit: Option<Duration>) -> anyhow::Result<Option<(Result, N
     }
     let output = reader.join().map_err(|_| anyhow::anyhow!("reading the output of {name} failed"))?;
     let output = output.with_context(|| format!("cannot read the output of {name}"))?;
-    ensure!(status.code().is_some(), "{name} was killed ({status}): its times say nothing");
-    Ok(Some((Result { code: status.code(), output }, time)))
+    let code = status.code().with_context(|| format!("{name} was killed ({status}): its times say nothing"))?;
+    Ok(Some((Result { code, output }, time)))
 }
 
 /// Waits until the child has ended, without taking its status; `false` if the limit comes first.
@@ -212,9 +234,12 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_gives_something_else_is_an_error() {
-        let error = bare("echo $$", 1).unwrap_err().to_string();
-        assert!(error.contains("another result"), "{error}");
+    fn another_exit_code_is_an_error_and_an_output_that_differs_by_itself_is_none() {
+        assert!(bare("echo $$", 1).is_ok());
+        let folder = tempfile::tempdir().unwrap();
+        let runs = folder.path().join("runs").display().to_string();
+        let error = bare(&format!("echo >> {runs}; exit $(wc -l < {runs})"), 1).unwrap_err().to_string();
+        assert!(error.contains("ended with exit code 2, and with 1 at first"), "{error}");
         let error = bare("kill -9 $$", 1).unwrap_err().to_string();
         assert!(error.contains("was killed"), "{error}");
     }
