@@ -180,9 +180,16 @@ impl Workload for Queueing {
         if threads < 2 {
             return Err(Refused::because("a ring needs a producer and a consumer: at least 2 threads"));
         }
-        let one_sided = |side, threads| if side == Side::Single { 1 } else { threads };
-        let producers = one_sided(queue.producers, threads / 2);
-        let consumers = one_sided(queue.consumers, threads - producers);
+        let (producers, consumers) = match (queue.producers, queue.consumers) {
+            (Side::Multi, Side::Multi) => (threads / 2, threads - threads / 2),
+            (Side::Single, Side::Multi) => (1, threads - 1),
+            (Side::Multi, Side::Single) => (threads - 1, 1),
+            (Side::Single, Side::Single) if threads == 2 => (1, 1),
+            (Side::Single, Side::Single) => {
+                let sides = "is for one producer and one consumer";
+                return Err(Refused::because(format!("queue `{}` {sides}: 2 threads, not {threads}", queue.name)));
+            }
+        };
         // Rounded up so that the items can be shared out evenly.
         let (round, iterations) = (u64::from(consumers), knobs.iterations_or(1000));
         let iterations =
@@ -192,7 +199,6 @@ impl Workload for Queueing {
         Ok(Queueing { queue, transport })
     }
 
-    /// Those that are really made: with one-sided queues they may be fewer than asked for.
     fn threads(&self) -> u32 {
         self.transport.producers + self.transport.consumers
     }

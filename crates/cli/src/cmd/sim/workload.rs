@@ -146,7 +146,7 @@ impl Chosen {
         self.workload.bytes()
     }
 
-    /// Threads that are really made: a ring with one-sided queues may use fewer than asked for.
+    /// Threads that are made.
     pub(crate) fn threads(&self) -> u32 {
         self.workload.threads()
     }
