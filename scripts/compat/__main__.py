@@ -16,6 +16,9 @@ import platform
 import shutil
 import sys
 import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import programs
 import table

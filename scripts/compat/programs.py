@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import random
 import re
 import shutil
 import subprocess
@@ -10,6 +9,7 @@ import sys
 import time
 
 import servers
+from inputs import text
 
 
 class Result:
@@ -80,17 +80,6 @@ class Program:
 
     def name_for_output(self):
         return os.path.join(os.environ.get("TMPDIR", "/tmp"), f"baton-compat-{os.getpid()}.out")
-
-
-def text(path, mebibytes):
-    """Words in no order, the same in each run: compressible, but not too much."""
-    rng = random.Random(20061120)
-    words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 9))) for _ in range(5000)]
-    with open(path, "w") as file:
-        size = 0
-        while size < mebibytes * 2**20:
-            line = " ".join(rng.choices(words, k=12)) + "\n"
-            size += file.write(line)
 
 
 PYTHON = """

@@ -9,6 +9,8 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from inputs import text
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "examples" / "predict"
 # What was looked at while the replay was made, and what was not.
@@ -16,7 +18,6 @@ SEEN = ["short", "oversubscribed", "pipeline", "readers", "phases"]
 HELD_OUT = ["nesting", "dynamic", "long", "mixed", "pool"]
 # Of the programs that take no number of threads: how many they have.
 FIXED = {"pipeline": 3}
-# Where nothing else is said, a program's second argument is its size.
 
 
 @dataclass
@@ -43,16 +44,6 @@ def tree(name, threads, folder):
         subprocess.run(["cc", "-O2", "-g", "-o", target, SOURCES / f"{name}.c", "-lpthread"], check=True)
     group = "held out" if name in HELD_OUT else "seen"
     return Program(name, group, threads, [target] if name in FIXED else [target, str(threads)])
-
-
-def text(path, mebibytes):
-    """Words in no order: compressible, but not too much."""
-    rng = random.Random(20061120)
-    words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 9))) for _ in range(5000)]
-    with open(path, "w", encoding="ascii") as file:
-        size = 0
-        while size < mebibytes << 20:
-            size += file.write(" ".join(rng.choices(words, k=12)) + "\n")
 
 
 def film(path, width, height, frames):

@@ -6,6 +6,9 @@ from statistics import median
 from measuring import NEAR
 
 OWN = ""
+# Of the locks here those that `baton list locks` offers for general use, and how much longer than with its own lock a program may take.
+GENERAL = ["futex", "spin-park", "adaptive", "ticket-barging", "mcs-barging", "clh-barging"]
+LONGER = 1.25
 
 
 def spread(times):
@@ -142,6 +145,17 @@ def line(title, cases):
             f"{middle(errors)} | {percent(sum(covered), len(covered))} | {false} | {slower} of {faster} |")
 
 
+def general(cases):
+    """How the locks for general use do beside the program's own."""
+    print(f"| lock | programs | median of its time by the own lock's | beyond {LONGER} |\n| --- | --: | --: | --- |")
+    for label in GENERAL:
+        shares = {case.found["name"]: case.measured[label][0] / case.own[0] for case in cases if label in case.measured and case.own}
+        beyond = [f"{name} {share:.2f}" for name, share in shares.items() if share > LONGER]
+        if shares:
+            print(f"| {label} | {len(shares)} | {median(shares.values()):.2f} | {', '.join(beyond) or 'none'} |")
+    print()
+
+
 def print_all(found):
     cases = [Case(case) for case in found]
     cpus = min((case.found["threads"] for case in cases), default=0)
@@ -160,6 +174,8 @@ def print_all(found):
     print(f"| {head} |\n| --- |{' --: |' * head.count('|')}")
     print("\n".join(line(title, of) for title, of in groups.items() if of))
     print()
+    print("### Locks for general use, more threads than CPUs\n")
+    general(groups[f"more than {cpus}"])
     print("### Each program\n")
     print(f"| {head} |\n| --- |{' --: |' * head.count('|')}")
     print("\n".join(line(case.title, [case]) for case in cases))

@@ -1,5 +1,6 @@
 //! What it costs to sleep in the kernel and to be woken.
 
+use super::spread::percentiles;
 use super::{Alone, Budget, Spread, batches, now, pin};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -63,12 +64,6 @@ pub struct Woken {
 /// The percentiles that are told of a wake-up's latency.
 pub const PERCENTS: [u32; 9] = [1, 5, 10, 25, 50, 75, 90, 95, 99];
 
-fn percentiles(mut sample: Vec<f64>) -> [f64; PERCENTS.len()] {
-    sample.sort_by(f64::total_cmp);
-    let last = sample.len().max(1) - 1;
-    PERCENTS.map(|percent| sample.get((last * percent as usize + 50) / 100).copied().unwrap_or(0.0))
-}
-
 /// Wakes `sleepers` threads on `cpus.1` from `cpus.0`, each time after they have slept for `idle`.
 pub fn wake_sleepers(cpus: (u32, u32), sleepers: u32, idle: Duration, budget: Duration) -> Option<Woken> {
     let word = Alone(AtomicU32::new(0));
@@ -129,7 +124,7 @@ pub fn wake_sleepers(cpus: (u32, u32), sleepers: u32, idle: Duration, budget: Du
     });
     // The first wake finds cold code.
     let warm = |sample: &[f64]| sample.iter().skip(1).copied().collect::<Vec<f64>>();
-    let percentiles = percentiles(warm(&latencies));
+    let percentiles = percentiles(warm(&latencies), PERCENTS)?;
     Some(Woken { call: Spread::of(warm(&calls))?, latency: Spread::of(warm(&latencies))?, percentiles })
 }
 

@@ -20,12 +20,19 @@ pub struct Spread {
     pub samples: usize,
 }
 
+/// The nearest values of a sample at these percentiles; `None` if it is empty.
+pub(super) fn percentiles<const N: usize>(mut sample: Vec<f64>, percents: [u32; N]) -> Option<[f64; N]> {
+    sample.sort_by(f64::total_cmp);
+    let last = sample.len().checked_sub(1)?;
+    Some(percents.map(|percent| sample[(last * percent as usize + 50) / 100]))
+}
+
 impl Spread {
     /// Sums a sample up; `None` if it is empty.
-    pub fn of(mut sample: Vec<f64>) -> Option<Spread> {
-        sample.sort_by(f64::total_cmp);
-        let at = |share: f64| sample.get(((sample.len().max(1) - 1) as f64 * share).round() as usize).copied();
-        Some(Spread { median: at(0.5)?, low: at(0.1)?, high: at(0.9)?, samples: sample.len() })
+    pub fn of(sample: Vec<f64>) -> Option<Spread> {
+        let samples = sample.len();
+        let [low, median, high] = percentiles(sample, [10, 50, 90])?;
+        Some(Spread { median, low, high, samples })
     }
 
     /// What is left when something of known cost is taken off; never below nothing.
