@@ -118,6 +118,18 @@ pub(super) const ORACLE: &str = "oracle";
 pub(super) const THREADS_AT_HOME: &str = "threads, order at the home";
 pub(super) const LEVELS_AT_HOME: &str = "levels, order at the home";
 
+/// The group of prices of sleep and wake-up under the lock that an unlock grants to a sleeper: what lies between release and wake-up.
+pub(super) const GRANTED: &str = "sleep and wake-up, lock granted";
+/// The group of what an order at a home may be built of, and its levels and places.
+pub(super) const HARDWARE: &str = "levels and places at the home";
+pub(super) const HARDWARE_LEVELS: [u32; 3] = [1, 2, 8];
+pub(super) const HARDWARE_PLACES: [u32; 3] = [2, 8, 32];
+
+/// The place of an experiment of [`HARDWARE`].
+pub(super) fn built(levels: u32, places: u32) -> String {
+    format!("{levels} levels, {places} places")
+}
+
 /// Groups that vary what the arm with marks alone has, its price left out; and the one with most places.
 const MARKED_ONLY: [&str; 12] = [
     "rule",
@@ -271,6 +283,12 @@ pub(super) fn crowd() -> Vec<Experiment> {
         crowd(PARTS, "releases, then tries by what is left", by_left()).quick(),
         crowd(PARTS, ORDER_ALONE, order(by_left())).quick(),
     ]);
+    for levels in HARDWARE_LEVELS {
+        for places in HARDWARE_PLACES {
+            let setting = marked([format!("ocor.levels={levels}"), format!("ocor.places={places}")]);
+            all.push(crowd(HARDWARE, &built(levels, places), setting));
+        }
+    }
     let release = experiment("release", "not marked", marked(["ocor.mark_release=false"]));
     let same = |of: &Experiment| of.setting.crowd.is_none() && of.id.0 != "release" && of.id.0 != THREADS_AT_HOME;
     let other = |of: &Experiment| matches!(of.setting.other, Other::Nothing);
@@ -356,10 +374,15 @@ fn surroundings() -> Vec<Experiment> {
         put("a try", atomics, both([format!("core.atomics={atomics}")]));
     }
     // What figure 10 allows is at the lower end: see the item in `open.rs`.
-    for (place, numerator, denominator) in
-        [("a sixteenth", 1, 16), ("an eighth", 1, 8), ("quarter", 1, 4), ("twice", 2, 1), ("ten times", 10, 1)]
-    {
+    let prices =
+        [("a sixteenth", 1, 16), ("an eighth", 1, 8), ("quarter", 1, 4), ("twice", 2, 1), ("ten times", 10, 1)];
+    for (place, numerator, denominator) in prices {
         put("sleep and wake-up", place, both(sleep(numerator, denominator)));
+    }
+    let granted = |setting| Setting { lock: "spin-park-granted", ..setting };
+    put(GRANTED, "as chosen", granted(Setting::default()));
+    for (place, numerator, denominator) in prices {
+        put(GRANTED, place, granted(both(sleep(numerator, denominator))));
     }
     for (place, ipi) in [("a price", "price"), ("a packet from the waker", "packet")] {
         put("who wakes", place, both([format!("os.ipi={ipi}")]));

@@ -121,14 +121,14 @@ impl Ocor {
 
     pub(super) fn real(&self, extent: Extent) -> Vec<(String, Result<Job, String>)> {
         let both = |case: &real::Case| {
-            let real::Case { price, what, threads, seed } = *case;
-            let of = move |(arm, settings): (&str, Vec<String>)| {
+            let real::Case { arms, what, threads, seed } = *case;
+            let of = move |((arm, settings), lock): ((&str, Vec<String>), real::Lock)| {
                 let chip = self.chip_with(threads, &settings);
-                let run = chip.map(|chip| Job::Real { real: real::Run { chip, what, threads, seed } });
-                let (name, price) = (what.program.info().name, price.name());
-                (format!("{name}, {threads} threads, seed {seed}, real program, registers {price}, {arm}"), run)
+                let run = chip.map(|chip| Job::Real { real: real::Run { chip, what, lock, threads, seed } });
+                let (name, arms) = (what.program.info().name, arms.name());
+                (format!("{name}, {threads} threads, seed {seed}, real program, {arms}, {arm}"), run)
             };
-            ARMS.into_iter().zip(price.settings()).map(of)
+            ARMS.into_iter().zip(arms.settings()).zip(arms.locks()).map(of)
         };
         real::cases(extent == Extent::Full).iter().flat_map(both).collect()
     }

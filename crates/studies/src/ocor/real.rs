@@ -1,14 +1,14 @@
 //! Real programs with the same lock on the same chip: what marks do where the accesses are a program's own, and its result is
 //! checked. They stand in for no other program (`docs/reference/workloads.md`).
 
-use super::notes::Notes;
+use super::experiments::{HOME, heeded};
 use super::run::{Figures, Setup};
 use baton_chip::Simulated;
 use baton_machine::Wait;
 use baton_sync::lock::{LockVisitor, RawLock, ZeroInit};
-use baton_workloads::Team;
 use baton_workloads::monitor::Locks;
 use baton_workloads::programs::{Program, Scale};
+use baton_workloads::{Probe, Team};
 use serde::{Serialize, Serializer};
 
 /// Thread counts of a full study; as many cores.
@@ -27,6 +27,8 @@ pub struct Run {
     pub chip: String,
     /// The program, and its scale.
     pub what: What,
+    /// The lock.
+    pub lock: Lock,
     /// Threads, one a core.
     pub threads: u32,
     /// The seed of the chip; that of the input is in the scale.
@@ -56,48 +58,93 @@ pub(super) struct RealPair<'a> {
     pub(super) on: &'a Figures,
 }
 
-/// Which arm pays for the registers that tell the network of tries.
+/// What is compared with the paper's lock without marks, and which arm pays for the registers that tell the network of tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Price {
-    /// The arm with marks, as the chip has it.
+pub enum Arms {
+    /// Marks in routers; the arm with them pays, as the chip has it.
     Marked,
-    /// No arm: they are free.
+    /// Marks in routers; the registers are free.
     Free,
-    /// Both arms: without marks they are written, and routers do not heed them.
+    /// Marks in routers; both arms pay: without marks the registers are written, and routers do not heed them.
     Both,
+    /// Marks at the home; the arm with them pays.
+    Home,
+    /// No marks, and a queue lock in software.
+    Software,
 }
 
-impl Price {
-    /// Every way to pay.
-    pub const ALL: [Price; 3] = [Price::Marked, Price::Free, Price::Both];
+impl Arms {
+    /// All of them.
+    pub const ALL: [Arms; 5] = [Arms::Marked, Arms::Free, Arms::Both, Arms::Home, Arms::Software];
+    /// Those in which routers go by the marks: what the registers cost can be told from what the network does.
+    pub const PRICED: [Arms; 3] = [Arms::Marked, Arms::Free, Arms::Both];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
-            Price::Marked => "paid with marks",
-            Price::Free => "free",
-            Price::Both => "paid in both arms",
+            Arms::Marked => "registers paid with marks",
+            Arms::Free => "registers free",
+            Arms::Both => "registers paid in both arms",
+            Arms::Home => "order at the home",
+            Arms::Software => "mcs in software",
         }
     }
 
-    /// Settings of the arm without marks, and of the one with them.
-    pub fn settings(self) -> [Vec<String>; 2] {
+    /// Settings of the arm without marks, and of the other one.
+    pub(super) fn settings(self) -> [Vec<String>; 2] {
         let arms: [&[&str]; 2] = match self {
-            Price::Marked => [&["ocor.enabled=false"], &["ocor.enabled=true"]],
-            Price::Free => [&["ocor.enabled=false"], &["ocor.enabled=true", "ocor.hint=0"]],
-            Price::Both => [&["ocor.enabled=true", "ocor.heeded=false"], &["ocor.enabled=true"]],
+            Arms::Marked => [&["ocor.enabled=false"], &["ocor.enabled=true"]],
+            Arms::Free => [&["ocor.enabled=false"], &["ocor.enabled=true", "ocor.hint=0"]],
+            Arms::Both => [&["ocor.enabled=true", "ocor.heeded=false"], &["ocor.enabled=true"]],
+            Arms::Home => [&["ocor.enabled=false"], &["ocor.enabled=true"]],
+            Arms::Software => [&["ocor.enabled=false"], &["ocor.enabled=false"]],
         };
-        arms.map(|arm| arm.iter().map(|&setting| setting.to_owned()).collect())
+        let mut arms = arms.map(|arm| arm.iter().map(|&setting| setting.to_owned()).collect::<Vec<_>>());
+        if self == Arms::Home {
+            arms[1].extend(heeded(HOME));
+        }
+        arms
+    }
+
+    /// The locks of both arms.
+    pub(super) fn locks(self) -> [Lock; 2] {
+        [Lock::Paper, if self == Arms::Software { Lock::Mcs } else { Lock::Paper }]
+    }
+
+    /// Thread counts of a full study.
+    fn threads(self) -> &'static [u32] {
+        match self {
+            Arms::Marked => &THREADS,
+            // Where marks make programs slower.
+            Arms::Free | Arms::Both => &[8, 16, 32],
+            Arms::Home | Arms::Software => &[16, 64],
+        }
     }
 }
 
-/// Thread counts at which it is asked what the registers' price does: where marks make programs slower.
-const PRICED: [u32; 3] = [8, 16, 32];
+/// The lock of a real program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Lock {
+    /// The paper's: tries, then sleep.
+    Paper,
+    /// A queue lock whose waiters spin.
+    Mcs,
+}
+
+impl Lock {
+    /// Its name in the registry, and how it waits.
+    fn names(self) -> (&'static str, Wait) {
+        match self {
+            Lock::Paper => ("spin-park", Wait::SpinPark(TRIES)),
+            Lock::Mcs => ("mcs", Wait::Pause),
+        }
+    }
+}
 
 /// A pair of runs to be made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Case {
-    pub(super) price: Price,
+    pub(super) arms: Arms,
     pub(super) what: What,
     pub(super) threads: u32,
     pub(super) seed: u64,
@@ -116,38 +163,34 @@ pub fn scale(program: Program, seed: u64) -> Scale {
     Scale { size, grain, seed }
 }
 
-/// All pairs. What the price does is asked of all programs but `dedup`, whose runs are the longest and where no thread waits.
+/// All pairs. What lies beside marks in routers is asked of all programs but `dedup`, whose runs are the longest and where no thread
+/// waits.
 pub(super) fn cases(full: bool) -> Vec<Case> {
-    let case = |price, program, threads, seed| {
+    let case = |arms, program, threads, seed| {
         let what = What { program, scale: scale(program, seed) };
-        Case { price, what, threads, seed }
+        Case { arms, what, threads, seed }
     };
     if !full {
-        return vec![case(Price::Marked, QUICK.0, QUICK.1, 1)];
+        return vec![case(Arms::Marked, QUICK.0, QUICK.1, 1)];
     }
     let mut cases = Vec::new();
-    for price in Price::ALL {
-        for program in Program::ALL.into_iter().filter(|program| price == Price::Marked || *program != Program::Dedup) {
-            let counts = if price == Price::Marked { &THREADS[..] } else { &PRICED[..] };
-            cases.extend(
-                counts
-                    .iter()
-                    .flat_map(|&count| (1..=SEEDS).map(move |seed| (count, seed)))
-                    .map(|(count, seed)| case(price, program, count, seed)),
-            );
+    for arms in Arms::ALL {
+        for program in Program::ALL.into_iter().filter(|program| arms == Arms::Marked || *program != Program::Dedup) {
+            let places = arms.threads().iter().flat_map(|&count| (1..=SEEDS).map(move |seed| (count, seed)));
+            cases.extend(places.map(|(count, seed)| case(arms, program, count, seed)));
         }
     }
     cases
 }
 
 /// Makes the threads once the lock's type is known.
-struct Make<'a> {
+struct Make<'a, P> {
     run: &'a Run,
     wait: Wait,
-    notes: Notes,
+    notes: P,
 }
 
-impl LockVisitor<Simulated> for Make<'_> {
+impl<P: Probe + Sync> LockVisitor<Simulated> for Make<'_, P> {
     type Out = Result<Team, String>;
     fn visit<L: RawLock<Simulated> + ZeroInit>(self) -> Self::Out {
         let What { program, scale } = self.run.what;
@@ -162,15 +205,13 @@ impl Run {
     /// # Errors
     /// As [`super::run::Run::figures`]; a result that is not what one thread computes is one.
     pub fn figures(&self) -> Result<Figures, String> {
-        let setup = Setup {
-            chip: &self.chip,
-            lock: "spin-park",
-            wait: Wait::SpinPark(TRIES),
-            threads: self.threads,
-            seed: self.seed,
-        };
-        let make = |_, wait, notes| Make { run: self, wait, notes };
-        Ok(setup.measure(|_| self.bytes(), make)?.0)
+        let (lock, wait) = self.lock.names();
+        let setup = Setup { chip: &self.chip, lock, wait, threads: self.threads, seed: self.seed };
+        match self.lock {
+            Lock::Paper => Ok(setup.measure(|_| self.bytes(), |_, wait, notes| Make { run: self, wait, notes })?.0),
+            // Its words say another thing.
+            Lock::Mcs => setup.by_calls(|_| self.bytes(), |_, wait, notes| Make { run: self, wait, notes }),
+        }
     }
 
     /// Guest memory, generously: every value in a line of its own.

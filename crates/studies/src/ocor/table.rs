@@ -181,7 +181,7 @@ struct Seen {
 
 /// Notes what threads see.
 #[derive(Clone, Default)]
-struct Notes(Arc<Mutex<Seen>>);
+pub(super) struct Notes(Arc<Mutex<Seen>>);
 
 impl Notes {
     fn with<R>(&self, f: impl FnOnce(&mut Seen, u64) -> R) -> R {
@@ -230,23 +230,39 @@ impl LockVisitor<Simulated> for Make<'_> {
     }
 }
 
+impl Setup<'_> {
+    /// As [`Setup::run`], accounted for by what threads see: any lock will do. Of the account there are acquisitions, sections, blocked
+    /// time and overhead; not its causes.
+    ///
+    /// # Errors
+    /// The same.
+    pub(super) fn by_calls<V: LockVisitor<Simulated, Out = Result<Team, String>>>(
+        &self,
+        bytes: impl FnOnce(usize) -> usize,
+        make: impl FnOnce(usize, Wait, Notes) -> V,
+    ) -> Result<Figures, String> {
+        let notes = Notes::default();
+        let noted = notes.clone();
+        let (_simulation, outcome) = self.run(false, bytes, |line, wait| make(line, wait, notes))?;
+        let seen = noted.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let account = seen.calls.account();
+        let slept: u64 = outcome.threads.iter().map(|thread| thread.counts.sleeps).sum();
+        let account = Account { entered_spinning: account.acquisitions.saturating_sub(slept), ..account };
+        Ok(seen.region.figures(&outcome, self.threads, account.clone(), account))
+    }
+}
+
 impl Run {
-    /// Does the run. Of the account there are acquisitions, sections, blocked time and overhead; not its causes.
+    /// Does the run.
     ///
     /// # Errors
     /// With why there are no figures: a chip or lock that cannot be, a run that hangs, or wrong results.
     pub fn figures(&self) -> Result<Figures, String> {
         let Run { ref chip, lock, threads, seed, .. } = *self;
         let wait: Wait = self.wait.parse().map_err(|error| format!("{error}"))?;
-        let notes = Notes::default();
-        let make = |line_bytes, wait| Make { run: self, line_bytes, wait, notes: notes.clone() };
         let setup = Setup { chip, lock, wait, threads, seed };
-        let (_simulation, outcome) = setup.run(false, |line| self.program.bytes(threads, line), make)?;
-        let seen = notes.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let account = seen.calls.account();
-        let slept: u64 = outcome.threads.iter().map(|thread| thread.counts.sleeps).sum();
-        let account = Account { entered_spinning: account.acquisitions.saturating_sub(slept), ..account };
-        Ok(seen.region.figures(&outcome, threads, account.clone(), account))
+        let make = |line_bytes, wait, notes| Make { run: self, line_bytes, wait, notes };
+        setup.by_calls(|line| self.program.bytes(threads, line), make)
     }
 }
 

@@ -83,7 +83,14 @@ fn a_full_study_searches_sets_of_choices_and_explains_every_miss() {
     for falsifier in findings.falsifiers.iter().filter(|falsifier| falsifier.holds == Some(false)) {
         assert!(!falsifier.why.is_empty() && !falsifier.why.contains("NaN"), "{}: {}", falsifier.id, falsifier.why);
     }
-    for title in ["Several open choices at once", "What shrinks", "Real programs: is it the registers' price?"] {
+    for title in [
+        "Several open choices at once",
+        "What shrinks",
+        "The cheapest order",
+        "The price of waking",
+        "Real programs: is it the registers' price?",
+        "Real programs: routers, the home, or a lock in software",
+    ] {
         let figure = findings.figures.iter().find(|figure| figure.title().starts_with(title));
         let html = figure.unwrap_or_else(|| panic!("{title}")).html();
         assert!(!html.contains("NaN") && html.matches("<tr>").count() > 5, "{title}: {html}");

@@ -14,8 +14,10 @@
 //! | `waking` | what each price of waking gives |
 //! | `joint` | several open choices at once |
 //! | `map` | where an order pays, and what to build |
+//! | `hardware` | levels and places of a home's arbiter, with gates and area |
 //! | `locks` | locks by networks, at several numbers of cores |
 
+mod hardware;
 mod joint;
 mod locks;
 mod map;
@@ -53,6 +55,7 @@ pub(super) fn all(
     map: &[Spot<'_>],
 ) -> Vec<Figure> {
     let mut figures = map::all(map);
+    figures.extend(hardware::table(crowd));
     figures.extend(shapes::table(results));
     figures.push(programs::baseline(results));
     figures.extend(programs::figure_2(results));

@@ -3,7 +3,7 @@
 use crate::Interval;
 use crate::kit::figure::{bar, line};
 use crate::kit::{reduction, said};
-use crate::ocor::real::{Price, RealPair, THREADS};
+use crate::ocor::real::{Arms, RealPair, THREADS};
 use crate::page::{Figure, cell};
 use baton_plot::{Bars, Lines, Table, number};
 use baton_workloads::programs::Program;
@@ -18,35 +18,35 @@ fn roi(pair: &RealPair<'_>) -> f64 {
     reduction(pair.off.cycles as f64, pair.on.cycles as f64)
 }
 
-/// A program's pairs at one number of threads, the registers paid for as the chip has it.
+/// A program's pairs at one number of threads, with marks in routers.
 fn at<'a, 'b>(real: &'a [RealPair<'b>], program: Program, threads: u32) -> impl Iterator<Item = &'a RealPair<'b>> {
-    paid(real, Price::Marked, program, threads)
+    of(real, Arms::Marked, program, threads)
 }
 
-fn paid<'a, 'b>(
+fn of<'a, 'b>(
     real: &'a [RealPair<'b>],
-    price: Price,
+    arms: Arms,
     program: Program,
     threads: u32,
 ) -> impl Iterator<Item = &'a RealPair<'b>> {
     real.iter()
-        .filter(move |pair| (pair.case.price, pair.case.what.program, pair.case.threads) == (price, program, threads))
+        .filter(move |pair| (pair.case.arms, pair.case.what.program, pair.case.threads) == (arms, program, threads))
 }
 
 fn over_seeds(real: &[RealPair<'_>], program: Program, threads: u32, value: Value) -> Option<Interval> {
     Interval::of(&at(real, program, threads).map(value).collect::<Vec<_>>())
 }
 
-/// Programs and thread counts that were run with registers paid for like this.
-fn places_of(real: &[RealPair<'_>], price: Price) -> Vec<(Program, u32)> {
-    let those = real.iter().filter(|pair| pair.case.price == price);
+/// Programs and thread counts that were run with these arms.
+fn places_of(real: &[RealPair<'_>], arms: Arms) -> Vec<(Program, u32)> {
+    let those = real.iter().filter(|pair| pair.case.arms == arms);
     let mut places: Vec<(Program, u32)> = those.map(|pair| (pair.case.what.program, pair.case.threads)).collect();
     places.dedup();
     places
 }
 
 fn places(real: &[RealPair<'_>]) -> Vec<(Program, u32)> {
-    places_of(real, Price::Marked)
+    places_of(real, Arms::Marked)
 }
 
 /// Whether the price of the registers makes a program slower, or the network: the same with free ones, and with both arms paying.
@@ -54,36 +54,57 @@ fn prices(real: &[RealPair<'_>]) -> Option<Table> {
     let row = |(program, threads): (Program, u32)| {
         let mut cells = vec![program.info().name.to_owned(), threads.to_string()];
         for value in [roi as Value, coh] {
-            for price in Price::ALL {
-                let values: Vec<f64> = paid(real, price, program, threads).map(value).collect();
+            for arms in Arms::PRICED {
+                let values: Vec<f64> = of(real, arms, program, threads).map(value).collect();
                 cells.push(said(Interval::of(&values)));
             }
         }
         cells
     };
-    let rows: Vec<Vec<String>> = places_of(real, Price::Both).into_iter().map(row).collect();
+    let rows: Vec<Vec<String>> = places_of(real, Arms::Both).into_iter().map(row).collect();
     let mut header = vec!["program".to_owned(), "threads".to_owned()];
     for what in ["less time", "less overhead"] {
-        header.extend(Price::ALL.map(|price| format!("{what}, registers {}, %", price.name())));
+        header.extend(Arms::PRICED.map(|arms| format!("{what}, {}, %", arms.name())));
     }
-    let beyond = |price: Price, slower: bool| {
+    let beyond = |arms: Arms, slower: bool| {
         let out = |(program, threads): &(Program, u32)| {
-            let values: Vec<f64> = paid(real, price, *program, *threads).map(roi).collect();
+            let values: Vec<f64> = of(real, arms, *program, *threads).map(roi).collect();
             Interval::of(&values)
                 .and_then(Interval::ends)
                 .is_some_and(|[low, high]| if slower { high < 0.0 } else { low > 0.0 })
         };
-        places_of(real, Price::Both).iter().filter(|place| out(place)).count()
+        places_of(real, Arms::Both).iter().filter(|place| out(place)).count()
     };
     let counts =
-        Price::ALL.map(|price| format!("{}: {} and {}", price.name(), beyond(price, true), beyond(price, false)));
-    let note = format!(
-        "Of {} places, slower and faster beyond their 95% intervals, registers {}.",
-        rows.len(),
-        counts.join("; registers ")
-    );
+        Arms::PRICED.map(|arms| format!("{}: {} and {}", arms.name(), beyond(arms, true), beyond(arms, false)));
+    let note =
+        format!("Of {} places, slower and faster beyond their 95% intervals, {}.", rows.len(), counts.join("; "));
     let title = "Real programs: is it the registers' price?".to_owned();
     (!rows.is_empty()).then_some(Table { title, note, header, rows })
+}
+
+/// Marks in routers, marks at the home, and a queue lock in software that needs none.
+fn at_home(real: &[RealPair<'_>]) -> Option<Table> {
+    let row = |(program, threads): (Program, u32)| {
+        let less =
+            |arms, value: Value| said(Interval::of(&of(real, arms, program, threads).map(value).collect::<Vec<_>>()));
+        let mut cells = vec![program.info().name.to_owned(), threads.to_string()];
+        cells.extend([Arms::Marked, Arms::Home, Arms::Software].map(|arms| less(arms, roi)));
+        cells.extend([Arms::Marked, Arms::Home].map(|arms| less(arms, coh)));
+        cells
+    };
+    let rows: Vec<Vec<String>> = places_of(real, Arms::Home).into_iter().map(row).collect();
+    let header = [
+        "program",
+        "threads",
+        "less time, routers, %",
+        "less time, home, %",
+        "less time, mcs in software, %",
+        "less overhead, routers, %",
+        "less overhead, home, %",
+    ];
+    let title = "Real programs: routers, the home, or a lock in software".to_owned();
+    (!rows.is_empty()).then(|| Table { title, note: String::new(), header: header.map(str::to_owned).into(), rows })
 }
 
 pub(super) fn all(real: &[RealPair<'_>]) -> Vec<Figure> {
@@ -93,6 +114,7 @@ pub(super) fn all(real: &[RealPair<'_>]) -> Vec<Figure> {
     let note = "Programs of this project with their own accesses and a checked result, on the study's chip with as many cores \
                 as threads. They are no stand-ins: nothing of them was fitted, and the paper has no figure of them.";
     let mut figures = vec![Figure::from(table(real)).noted(note), shares(real).into()];
+    figures.extend(at_home(real).map(Figure::from));
     figures.extend(prices(real).map(Figure::from));
     let counts = |program| THREADS.iter().filter(|&&threads| at(real, program, threads).next().is_some()).count();
     if Program::ALL.into_iter().any(|program| counts(program) > 1) {

@@ -2,6 +2,7 @@
 //! `docs/reference/ocor.md` has the same sums as a table.
 
 use super::Ocor;
+use baton_noc::energy::Technology;
 
 /// What an arbiter is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +13,14 @@ pub struct Hardware {
     pub flip_flops: u32,
     /// Gates on the longest way through it, one after the other.
     pub depth: u32,
+}
+
+impl Hardware {
+    /// Its area at the prices of the network's default technology.
+    pub fn mm2(&self) -> f64 {
+        let prices = Technology::default().area;
+        (f64::from(self.gates) * prices.arbiter_gate + f64::from(self.flip_flops) * prices.buffer_bit) / 1e6
+    }
 }
 
 impl Ocor {
@@ -85,11 +94,12 @@ mod tests {
         let page = include_str!("../../../../../../docs/reference/ocor.md");
         let router = Ocor::default().router_hardware(5, 6);
         assert_eq!((router.gates, router.flip_flops), (6970, 540));
+        assert_eq!(format!("{:.3}", router.mm2()), "0.021");
         let line = |places| {
-            let Hardware { gates, flip_flops, depth } =
-                Ocor { home: HomeArbiter { places, passes: 255 }, ..Ocor::default() }.home_hardware(6);
+            let hardware = Ocor { home: HomeArbiter { places, passes: 255 }, ..Ocor::default() }.home_hardware(6);
+            let (Hardware { gates, flip_flops, depth }, mm2) = (hardware, hardware.mm2());
             let thousands = |n: u32| if n < 1000 { n.to_string() } else { format!("{},{:03}", n / 1000, n % 1000) };
-            format!("| {places} | {} | {} | {depth} |", thousands(gates), thousands(flip_flops))
+            format!("| {places} | {} | {} | {depth} | {mm2:.3} |", thousands(gates), thousands(flip_flops))
         };
         for places in [1, 2, 8, 32] {
             assert!(page.contains(&line(places)), "docs/reference/ocor.md has no line {}", line(places));
