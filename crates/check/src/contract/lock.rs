@@ -41,13 +41,14 @@ pub fn nesting<W: World, L: RawLock<W::M>>() {
     let crowd = W::few();
     for wait in waits::<W>(&L::INFO) {
         W::run(move || {
-            let shared = share::<W::M, _>([(); 2].map(|()| Guarded::<W::M, L>::new(L::new())));
+            // One by one: a guest's stack is small.
+            let shared = [(); 2].map(|()| share::<W::M, _>(Guarded::<W::M, L>::new(L::new())));
             let all = shared.clone();
             let guest = |_| {
                 let shared = shared.clone();
                 move || {
                     for _ in 0..crowd.rounds.min(100) {
-                        let [outer, inner] = &**shared;
+                        let [outer, inner] = &shared;
                         let first = outer.lock.lock(wait);
                         let second = inner.lock.lock(wait);
                         // SAFETY: both are held, each by its own token.
