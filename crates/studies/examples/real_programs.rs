@@ -1,11 +1,11 @@
 //! The study's real programs by themselves, both arms, with checked results:
 //! `cargo run --release -p baton-studies --example real_programs -- [THREADS...]` (left out: all counts of the study).
 //!
-//! Prints cycles, shares and what marks save, one line a program, count and way to pay for the registers (`real::Price`), and the
-//! host's seconds for both runs.
+//! Prints cycles, shares and what marks save, one line a program, count and what is compared (`real::Arms`), and the host's
+//! seconds for both runs.
 
 use baton_chip::Chip;
-use baton_studies::ocor::real::{self, Price, Run, What};
+use baton_studies::ocor::real::{self, Arms, Run, What};
 use baton_studies::ocor::run::Figures;
 use baton_workloads::programs::Program;
 use std::time::Instant;
@@ -22,9 +22,9 @@ fn main() -> Result<(), String> {
     }
     let text = std::fs::read_to_string("chips/ocor64.toml").map_err(|error| format!("chips/ocor64.toml: {error}"))?;
     println!(
-        "{:13} {:17} {:>7} {:>10} {:>8} {:>7} {:>7} {:>9} {:>9} {:>9} {:>9} {:>7}",
+        "{:13} {:26} {:>7} {:>10} {:>8} {:>7} {:>7} {:>9} {:>9} {:>9} {:>9} {:>7}",
         "program",
-        "registers",
+        "compared",
         "threads",
         "cycles",
         "sections",
@@ -37,20 +37,20 @@ fn main() -> Result<(), String> {
         "host s"
     );
     for program in Program::ALL {
-        for (&threads, price) in threads.iter().flat_map(|threads| Price::ALL.map(|price| (threads, price))) {
+        for (&threads, arms) in threads.iter().flat_map(|threads| Arms::ALL.map(|arms| (threads, arms))) {
             let start = Instant::now();
-            let arm = |settings: Vec<String>| -> Result<Figures, String> {
+            let arm = |settings: Vec<String>, lock| -> Result<Figures, String> {
                 let chip = Chip::from_toml_at(&text, "chips/ocor64.toml", Some(threads.max(4)), &settings);
                 let chip = chip.map_err(|error| error.to_string())?.to_toml();
-                Run { chip, what: What { program, scale: real::scale(program, 1) }, threads, seed: 1 }.figures()
+                Run { chip, what: What { program, scale: real::scale(program, 1) }, lock, threads, seed: 1 }.figures()
             };
-            let [off, on] = price.settings().map(arm);
-            let (off, on) = (off?, on?);
+            let ([off, on], [lock_off, lock_on]) = (arms.settings(), arms.locks());
+            let (off, on) = (arm(off, lock_off)?, arm(on, lock_on)?);
             let less = |off: u64, on: u64| 100.0 * (off as f64 - on as f64) / off.max(1) as f64;
             println!(
-                "{:13} {:17} {threads:>7} {:>10} {:>8} {:>7.2} {:>7.2} {:>9.1} {:>9.1} {:>9.1} {:>9.2} {:>7.1}",
+                "{:13} {:26} {threads:>7} {:>10} {:>8} {:>7.2} {:>7.2} {:>9.1} {:>9.1} {:>9.1} {:>9.2} {:>7.1}",
                 program.info().name,
-                price.name(),
+                arms.name(),
                 off.cycles,
                 off.account.acquisitions,
                 off.cs_share(),

@@ -2,7 +2,7 @@
 //! something where threads meet.
 
 use baton_chip::Chip;
-use baton_studies::ocor::real::{Run, THREADS, What, scale};
+use baton_studies::ocor::real::{Lock, Run, THREADS, What, scale};
 use baton_studies::ocor::run::Figures;
 use baton_workloads::programs::{Program, Scale};
 
@@ -18,7 +18,7 @@ fn run(program: Program, threads: u32, marked: bool) -> Figures {
     };
     let what = What { program, scale: Scale { size, grain, seed: 1 } };
     // `figures` refuses a wrong result and an account with a residual.
-    Run { chip, what, threads, seed: 1 }.figures().unwrap_or_else(|error| panic!("{program:?}: {error}"))
+    Run { chip, what, lock: Lock::Paper, threads, seed: 1 }.figures().unwrap_or_else(|error| panic!("{program:?}: {error}"))
 }
 
 #[test]

@@ -91,7 +91,7 @@ impl Arms {
     }
 
     /// Settings of the arm without marks, and of the other one.
-    pub(super) fn settings(self) -> [Vec<String>; 2] {
+    pub fn settings(self) -> [Vec<String>; 2] {
         let arms: [&[&str]; 2] = match self {
             Arms::Marked => [&["ocor.enabled=false"], &["ocor.enabled=true"]],
             Arms::Free => [&["ocor.enabled=false"], &["ocor.enabled=true", "ocor.hint=0"]],
@@ -107,7 +107,7 @@ impl Arms {
     }
 
     /// The locks of both arms.
-    pub(super) fn locks(self) -> [Lock; 2] {
+    pub fn locks(self) -> [Lock; 2] {
         [Lock::Paper, if self == Arms::Software { Lock::Mcs } else { Lock::Paper }]
     }
 
