@@ -18,7 +18,9 @@ fn run(program: Program, threads: u32, marked: bool) -> Figures {
     };
     let what = What { program, scale: Scale { size, grain, seed: 1 } };
     // `figures` refuses a wrong result and an account with a residual.
-    Run { chip, what, lock: Lock::Paper, threads, seed: 1 }.figures().unwrap_or_else(|error| panic!("{program:?}: {error}"))
+    Run { chip, what, lock: Lock::Paper, threads, seed: 1 }
+        .figures()
+        .unwrap_or_else(|error| panic!("{program:?}: {error}"))
 }
 
 #[test]
