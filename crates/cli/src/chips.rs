@@ -121,6 +121,12 @@ fn found(path: &Path) -> Result<PathBuf, BadInput> {
     let file = folders.iter().map(|folder| folder.join(path).with_extension("toml")).find(|file| file.is_file());
     file.ok_or_else(|| {
         let known = names();
+        if known.is_empty() {
+            let looked: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+            let chip = path.display();
+            return BadInput::new(format!("unknown chip `{chip}`: there are no chip files in {}", looked.join(", ")))
+                .hint("name a chip's file by its path");
+        }
         BadInput::unknown("chip", &path.display().to_string(), known.iter().map(String::as_str))
     })
 }

@@ -1,7 +1,7 @@
 //! Rows of bars. A bar may have an interval, and somebody else's value as a mark beside it. Values below 0 go to the left.
 
 use crate::axis::Axis;
-use crate::{colour, escape, number};
+use crate::{LETTER, colour, escape, number};
 use std::fmt::Write;
 
 /// A bar.
@@ -48,8 +48,6 @@ const BAR: f64 = 12.0;
 const GAP: f64 = 9.0;
 const TOP: f64 = 28.0;
 const BOTTOM: f64 = 40.0;
-/// About what a letter of a name takes.
-const LETTER: f64 = 6.6;
 
 impl Bars {
     /// As SVG; a sentence where there is no bar.

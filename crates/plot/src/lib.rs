@@ -59,6 +59,9 @@ pub fn short(value: f64) -> String {
     number(value / unit) + name
 }
 
+/// About what a letter of a text takes.
+const LETTER: f64 = 6.6;
+
 /// Colours that stay apart for most readers (Okabe and Ito).
 pub const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"];
 

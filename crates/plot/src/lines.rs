@@ -1,7 +1,7 @@
 //! Series over an axis, as lines.
 
 use crate::axis::Axis;
-use crate::{colour, escape, number, short};
+use crate::{LETTER, colour, escape, number, short};
 use std::fmt::Write;
 
 const WIDTH: f64 = 860.0;
@@ -9,8 +9,10 @@ const HEIGHT: f64 = 420.0;
 const LEFT: f64 = 72.0;
 const BOTTOM: f64 = 48.0;
 const TOP: f64 = 16.0;
-/// Room for the names at the lines' ends.
+/// Room for the names at the lines' ends: at least this; more for long names, up to a third of the picture.
 const RIGHT: f64 = 150.0;
+/// A name's line and the gaps around it.
+const NAME: f64 = 38.0;
 
 /// A point of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -66,7 +68,8 @@ impl Lines {
         if xs.is_empty() {
             return "<p>No point has this figure.</p>".to_owned();
         }
-        let x = Axis::new(&xs, LEFT, WIDTH - RIGHT, false);
+        let right = self.right();
+        let x = Axis::new(&xs, LEFT, right, false);
         let y = Axis::new(&ys, HEIGHT - BOTTOM, TOP, true);
         let mut svg = String::new();
         for tick in y.ticks() {
@@ -74,9 +77,8 @@ impl Lines {
             let class = if tick == 0.0 { "zero" } else { "grid" };
             let _ = write!(
                 svg,
-                "<line class={class} x1={LEFT} x2={} y1={at:.1} y2={at:.1} />\
+                "<line class={class} x1={LEFT} x2={right} y1={at:.1} y2={at:.1} />\
                  <text x={} y={:.1} text-anchor=end>{}</text>",
-                WIDTH - RIGHT,
                 LEFT - 8.0,
                 at + 4.0,
                 short(tick)
@@ -98,12 +100,18 @@ impl Lines {
              <text x={:.1} y={} text-anchor=middle>{}</text>\
              <text transform=\"translate(16 {:.1}) rotate(-90)\" text-anchor=middle>{}</text></svg>",
             escape(&self.title),
-            (LEFT + WIDTH - RIGHT) / 2.0,
+            (LEFT + right) / 2.0,
             HEIGHT - 8.0,
             escape(&self.x),
             (HEIGHT - BOTTOM + TOP) / 2.0,
             escape(&self.y)
         )
+    }
+
+    /// Where the axis ends, and names begin.
+    fn right(&self) -> f64 {
+        let longest = self.series.iter().map(|series| series.name.chars().count()).max().unwrap_or(0);
+        WIDTH - (NAME + LETTER * longest as f64).clamp(RIGHT, WIDTH / 3.0)
     }
 
     fn draw(&self, svg: &mut String, x: &Axis, y: &Axis) {
@@ -153,15 +161,16 @@ impl Lines {
             *at = at.min(most);
             most = *at - 15.0;
         }
+        let right = self.right();
         for (at, i) in labels {
             let (colour, dash) = self.look(i);
             let _ = write!(
                 svg,
                 "<line x1={0} x2={1} y1={at:.1} y2={at:.1} stroke=\"{colour}\" stroke-width=2{dash} />\
                  <text x={2} y={3:.1}>{4}</text>",
-                WIDTH - RIGHT + 8.0,
-                WIDTH - RIGHT + 28.0,
-                WIDTH - RIGHT + 34.0,
+                right + 8.0,
+                right + 28.0,
+                right + 34.0,
                 at + 4.0,
                 escape(&self.series[i].name)
             );
@@ -218,6 +227,18 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_names_have_room() {
+        let named = |name: &str| Lines {
+            series: vec![Series { name: name.into(), points: vec![Point::new(1.0, 1.0)], theirs: false }],
+            ..Lines::default()
+        };
+        assert_eq!(named("mcs").right(), WIDTH - RIGHT);
+        let name = "adaptive, up to 100 tries";
+        assert!(named(name).right() + NAME + LETTER * name.len() as f64 <= WIDTH);
+        assert!(named(&"long ".repeat(99)).right() > WIDTH / 2.0, "the lines keep their room");
+    }
 
     #[test]
     fn every_point_and_interval_is_drawn() {

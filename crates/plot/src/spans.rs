@@ -1,7 +1,7 @@
 //! Rows of ranges on one axis, with a line at the value that they are ranges around: a tornado.
 
 use crate::axis::Axis;
-use crate::{colour, escape, number};
+use crate::{LETTER, colour, escape, number};
 use std::fmt::Write;
 
 /// A row.
@@ -99,7 +99,7 @@ fn end((value, name): &(f64, String)) -> String {
 
 /// About how wide a text is.
 fn width(text: &str) -> f64 {
-    6.6 * text.chars().count() as f64
+    LETTER * text.chars().count() as f64
 }
 
 /// A text that ends there, or begins at the picture's edge if it is too long for that.
