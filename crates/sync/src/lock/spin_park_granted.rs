@@ -77,8 +77,8 @@ impl<M: Machine> SpinParkGranted<M> {
     /// Sleeps until the lock is granted and no other thread has taken the grant. The thread is counted.
     fn sleep(&self, deadline: Option<Deadline>) -> Option<()> {
         loop {
-            // Before the word: a grant that comes after this look at the word changes the gate after this look at the gate.
-            let gate = self.gate.load(Acquire);
+            // Relaxed: while a grant stands the gate is odd, and the kernel compares again before the thread sleeps.
+            let gate = self.gate.load(Relaxed);
             if self.take() {
                 return Some(());
             }
