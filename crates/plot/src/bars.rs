@@ -1,7 +1,7 @@
 //! Rows of bars. A bar may have an interval, and somebody else's value as a mark beside it. Values below 0 go to the left.
 
 use crate::axis::Axis;
-use crate::{LETTER, colour, escape, number};
+use crate::{colour, escape, number, width};
 use std::fmt::Write;
 
 /// A bar.
@@ -58,8 +58,8 @@ impl Bars {
         if values.is_empty() {
             return "<p>No run has this figure.</p>".to_owned();
         }
-        let longest = self.rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-        let left = (longest as f64 * LETTER + 16.0).clamp(80.0, 320.0);
+        let longest = self.rows.iter().map(|(name, _)| width(name)).fold(0.0, f64::max);
+        let left = (longest + 16.0).clamp(80.0, 320.0);
         let x = Axis::linear(&values, left, WIDTH - RIGHT, true);
         let row = BAR * self.series.len().max(1) as f64 + GAP;
         let bottom = TOP + row * self.rows.len() as f64 + 4.0;
@@ -127,7 +127,7 @@ impl Bars {
         let mut at = left;
         let mut put = |svg: &mut String, mark: String, name: &str| {
             let _ = write!(svg, "{mark}<text x={:.1} y=15>{}</text>", at + 17.0, escape(name));
-            at += 36.0 + LETTER * name.chars().count() as f64;
+            at += 36.0 + width(name);
             at
         };
         let mut next = left;

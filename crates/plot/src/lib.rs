@@ -59,8 +59,10 @@ pub fn short(value: f64) -> String {
     number(value / unit) + name
 }
 
-/// About what a letter of a text takes.
-const LETTER: f64 = 6.6;
+/// About how wide a text is.
+fn width(text: &str) -> f64 {
+    6.6 * text.chars().count() as f64
+}
 
 /// Colours that stay apart for most readers (Okabe and Ito).
 pub const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"];

@@ -1,7 +1,7 @@
 //! Series over an axis, as lines.
 
 use crate::axis::Axis;
-use crate::{LETTER, colour, escape, number, short};
+use crate::{colour, escape, number, short, width};
 use std::fmt::Write;
 
 const WIDTH: f64 = 860.0;
@@ -110,8 +110,8 @@ impl Lines {
 
     /// Where the axis ends, and names begin.
     fn right(&self) -> f64 {
-        let longest = self.series.iter().map(|series| series.name.chars().count()).max().unwrap_or(0);
-        WIDTH - (NAME + LETTER * longest as f64).clamp(RIGHT, WIDTH / 3.0)
+        let longest = self.series.iter().map(|series| width(&series.name)).fold(0.0, f64::max);
+        WIDTH - (NAME + longest).clamp(RIGHT, WIDTH / 3.0)
     }
 
     fn draw(&self, svg: &mut String, x: &Axis, y: &Axis) {
@@ -236,7 +236,7 @@ mod tests {
         };
         assert_eq!(named("mcs").right(), WIDTH - RIGHT);
         let name = "adaptive, up to 100 tries";
-        assert!(named(name).right() + NAME + LETTER * name.len() as f64 <= WIDTH);
+        assert!(named(name).right() + NAME + width(name) <= WIDTH);
         assert!(named(&"long ".repeat(99)).right() > WIDTH / 2.0, "the lines keep their room");
     }
 

@@ -1,7 +1,7 @@
 //! Rows of ranges on one axis, with a line at the value that they are ranges around: a tornado.
 
 use crate::axis::Axis;
-use crate::{LETTER, colour, escape, number};
+use crate::{colour, escape, number, width};
 use std::fmt::Write;
 
 /// A row.
@@ -95,11 +95,6 @@ impl Spans {
 
 fn end((value, name): &(f64, String)) -> String {
     if name.is_empty() { number(*value) } else { format!("{} ({name})", number(*value)) }
-}
-
-/// About how wide a text is.
-fn width(text: &str) -> f64 {
-    LETTER * text.chars().count() as f64
 }
 
 /// A text that ends there, or begins at the picture's edge if it is too long for that.

@@ -1,7 +1,7 @@
 //! What each of several threads does over time: a lane a thread, pieces of it in the colour of what it does.
 
 use crate::axis::Axis;
-use crate::{LETTER, colour, escape, number};
+use crate::{colour, escape, number, width};
 use std::fmt::Write;
 
 /// A piece of a lane.
@@ -102,7 +102,7 @@ impl Timeline {
                 at + 17.0,
                 escape(name)
             );
-            at += 36.0 + LETTER * name.chars().count() as f64;
+            at += 36.0 + width(name);
         }
         svg
     }
