@@ -10,6 +10,9 @@ DESTDIR ?=
 # Where cargo left what is installed.
 BUILT   ?= target/release
 
+# Cargo runs each program of tests under `timeout`; the longest takes two minutes on two CPUs. In a terminal Ctrl-C must reach it.
+WITHIN := CARGO_TARGET_$(shell $(CARGO) -vV 2>/dev/null | sed -n 's/^host: //p' | tr a-z- A-Z_)_RUNNER='timeout $(if $(CI),,--foreground) -k 10 900'
+
 # What the demo does: an index of this tree by more threads than a small machine has CPUs.
 DEMO         ?= demo
 DEMO_THREADS ?= 4
@@ -36,7 +39,7 @@ demo: build chips/this-host-fixed.toml
 	@mkdir -p $(DEMO)
 	$(CC) -O2 -g -o $(DEMO)/index examples/demo/index.c -lpthread
 	$(BUILT)/baton profile --force -o $(DEMO)/profile -- $(DEMO)/index $(DEMO_THREADS) $(DEMO_ROUNDS) crates docs
-	$(BUILT)/baton whatif $(DEMO)/profile --wait $(DEMO_WAITS) --seeds $(DEMO_SEEDS) --json > $(DEMO)/whatif.json
+	$(BUILT)/baton whatif $(DEMO)/profile --wait $(DEMO_WAITS) --seeds $(DEMO_SEEDS) --check $(DEMO_RUNS) --json > $(DEMO)/whatif.json
 	$(BUILT)/baton measure $(DEMO)/profile --predictions $(DEMO)/whatif.json --across --runs $(DEMO_RUNS)
 	@cp $(DEMO)/profile/report.html $(DEMO)/report.html
 	@echo "Open $(DEMO)/report.html: where the threads waited, and what was predicted beside what was measured."
@@ -45,7 +48,8 @@ demo: build chips/this-host-fixed.toml
 test: tools
 	@mkdir -p target && rm -f '$(SKIPPED)'
 	# Examples are no tests: clippy builds them.
-	BATON_SKIPPED='$(SKIPPED)' $(CARGO) test --workspace --no-fail-fast --lib --bins --tests
+	# A test that hangs is ended, and fails.
+	BATON_SKIPPED='$(SKIPPED)' $(WITHIN) $(CARGO) test --workspace --no-fail-fast --lib --bins --tests
 	$(CARGO) test --workspace --no-fail-fast --doc
 	@scripts/skipped '$(SKIPPED)'
 

@@ -5,14 +5,15 @@
 //!
 //! - what no check sees: a program's runs differ from day to day, and a replay that passes its check may be off by as much as the check
 //!   lets pass ([`MOST_ERROR`]);
-//! - the self-check's own error, as one standard deviation;
+//! - the self-check's own error, as one standard deviation; where the program was run without recording ([`Alone`]), the greater of
+//!   its error and the self-check's;
 //! - what the lock changes: it is foretold and was not recorded, so it may not come at all, or twice over.
 //!
 //! The two factors were chosen on the five programs that were looked at while the replay was made; `docs/results/whatif.md` says how
 //! many measured times the interval holds, there and of the programs that were not looked at.
 
 use crate::predict::{MOST_ERROR, Spread};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What the chip of this machine is called: only there the self-check tells how far off a prediction is.
 pub const THIS_HOST: &str = "this-host";
@@ -23,12 +24,56 @@ const CHECKS: f64 = 2.0;
 const FAR: f64 = 1.5;
 
 /// The interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Lower end.
     pub low: u64,
     /// Upper end; `None` of a row that was cut off: its time is a lower bound.
     pub high: Option<u64>,
+}
+
+/// The recorded lock without recording: runs of the program beside what is foretold of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Alone {
+    /// How long the runs took.
+    pub measured_ns: Spread,
+    /// How many they were.
+    pub runs: u32,
+    /// How long they take by the prediction.
+    pub foretold_ns: u64,
+    /// (foretold − measured) / measured.
+    pub error: f64,
+}
+
+impl Alone {
+    /// Of runs of these times; `None`: there is nothing to compare.
+    pub(crate) fn of(times: &[u64], foretold: Spread) -> Option<Alone> {
+        let measured_ns = Spread::of(times.to_vec());
+        if measured_ns.median == 0 || foretold.median == 0 {
+            return None;
+        }
+        let error = foretold.median as f64 / measured_ns.median as f64 - 1.0;
+        Some(Alone { measured_ns, runs: times.len() as u32, foretold_ns: foretold.median, error })
+    }
+
+    /// Why it makes the prediction untrustworthy, if it does.
+    pub(crate) fn reason(&self) -> Option<String> {
+        (self.error.abs() > MOST_ERROR).then(|| {
+            format!(
+                "without recording the program is foretold to take {:.1} ms and took {:.1} ms ({:+.0}%; at most {:.0}% is trusted)",
+                self.foretold_ns as f64 * 1e-6,
+                self.measured_ns.median as f64 * 1e-6,
+                self.error * 100.0,
+                MOST_ERROR * 100.0,
+            )
+        })
+    }
+}
+
+/// The error that counts: of the self-check, or of the comparison without recording where that is farther off.
+pub(crate) fn worse(check: f64, alone: Option<&Alone>) -> f64 {
+    let off = |error: f64| (1.0 + error).max(f64::MIN_POSITIVE).ln().abs();
+    alone.map(|alone| alone.error).filter(|&error| off(error) > off(check)).unwrap_or(check)
 }
 
 /// The interval of a time, where the replay of the recorded lock was off by `check` and the lock makes the program so many times as fast.
@@ -66,6 +111,18 @@ mod tests {
         // A slowdown of two may not come at all.
         assert!(changed.low <= 500, "{changed:?}");
         assert_eq!(interval(TIME, true, 0.0, 0.1).high, None);
+    }
+
+    #[test]
+    fn a_run_without_recording_counts_where_it_is_farther_off_than_the_self_check() {
+        let alone = Alone::of(&[900, 800, 700], TIME).unwrap();
+        assert_eq!((alone.measured_ns.median, alone.runs, alone.error), (800, 3, 0.25));
+        assert_eq!(worse(0.1, Some(&alone)), 0.25);
+        assert_eq!(worse(-0.4, Some(&alone)), -0.4);
+        assert_eq!(worse(0.1, None), 0.1);
+        assert!(alone.reason().unwrap().contains("+25%"));
+        assert_eq!(Alone::of(&[1000], TIME).unwrap().reason(), None);
+        assert_eq!(Alone::of(&[], TIME), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::change::{Change, ChangeError, Changes};
 use crate::compile::{Probes, Work, compile, compile_with, cpus};
-use crate::doubt::{self, Interval};
+use crate::doubt::{self, Alone, Interval};
 use crate::network::{Network, NoNetwork, OnNetwork};
 use crate::program::{LockSpec, Probe, Program, Replayability};
 use crate::run::{Choice, Ran, RunError, Setup, run_changed};
@@ -49,6 +49,8 @@ pub struct Ask {
     pub threads: Option<u32>,
     /// Bytes of memory that the locks of the runs may take; `None`: no bound.
     pub memory: Option<u64>,
+    /// How long runs of the program without recording took, in nanoseconds, where it was run so.
+    pub alone_ns: Vec<u64>,
 }
 
 impl Default for Ask {
@@ -62,6 +64,7 @@ impl Default for Ask {
             cpus: None,
             threads: None,
             memory: None,
+            alone_ns: Vec::new(),
         }
     }
 }
@@ -108,7 +111,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    fn of(mut values: Vec<u64>) -> Spread {
+    pub(crate) fn of(mut values: Vec<u64>) -> Spread {
         values.sort_unstable();
         match (values.first(), values.last()) {
             (Some(&low), Some(&high)) => Spread { median: values[values.len() / 2], low, high },
@@ -213,6 +216,9 @@ pub struct Prediction {
     pub recorded_wait: String,
     /// The check.
     pub check: Check,
+    /// The recorded lock without recording, where the program was run so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alone: Option<Alone>,
     /// The check and the trace allow to believe the figures.
     pub trustworthy: bool,
     /// Why not.
@@ -350,9 +356,12 @@ pub fn conclude(trace: &Trace, chip: &Chip, ask: &Ask, all: AllRan) -> Result<Pr
         reasons.push(format!("the replay of the recorded lock failed with {} seeds: {}", failed.seeds, failed.why));
     }
     reasons.extend(trace.meta.as_ref().and_then(disturbed));
+    let alone = Alone::of(&ask.alone_ns, base.time_ns);
+    reasons.extend(alone.as_ref().and_then(Alone::reason));
     let mut results = results(ask, chip, &own, base, &rows);
     if chip.name == doubt::THIS_HOST && ask.threads.is_none() {
-        let of = |row: &Predicted| doubt::interval(row.time_ns, row.cut_off != 0, check.error, row.speedup);
+        let error = doubt::worse(check.error, alone.as_ref());
+        let of = |row: &Predicted| doubt::interval(row.time_ns, row.cut_off != 0, error, row.speedup);
         results.iter_mut().for_each(|row| row.interval_ns = (!row.by_seed_ns.is_empty()).then(|| of(row)));
     }
     let mut locks = program.locks.clone();
@@ -361,6 +370,7 @@ pub fn conclude(trace: &Trace, chip: &Chip, ask: &Ask, all: AllRan) -> Result<Pr
         recorded_lock: name,
         recorded_wait: own.wait.to_string(),
         check,
+        alone,
         trustworthy: reasons.is_empty(),
         reasons,
         replayability: program.replayability.clone(),

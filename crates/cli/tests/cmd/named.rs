@@ -1,6 +1,6 @@
 //! Locks by name: in `run`, `whatif` and `try`, on a program with two globals and a mutex on the heap.
 
-use crate::common;
+use crate::{common, schema};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -180,6 +180,27 @@ fn whatif_has_a_row_for_each_change_and_says_what_it_assumes() {
         table.contains("\nshrink hot=2x,cold=0.5  ") && table.contains("note: hot=mcs: all other locks"),
         "{table}"
     );
+}
+
+#[test]
+fn whatif_runs_the_program_and_says_how_far_off_it_is() {
+    let sample = std::fs::read_to_string("../../chips/sample-host.toml").unwrap();
+    let here = sample.replacen("name = \"sample-host\"", "name = \"this-host\"", 1);
+    std::fs::write(folder().join("here.toml"), here).unwrap();
+    let asked = ["whatif", "before", "--chip", "here.toml", "--lock", "mcs", "--seeds", "1", "--check", "3"];
+    let out = baton(&[&asked[..], &["--json"]].concat());
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let said: Value = serde_json::from_slice(&out.stdout).expect("standard output is JSON alone");
+    let schema = serde_json::from_str(include_str!("../../../../docs/schema/whatif.schema.json")).unwrap();
+    assert_eq!(schema::violations(&schema, &said), Vec::<String>::new(), "{said}");
+    let (alone, own) = (&said["alone"], &said["results"][0]["time_ns"]["median"]);
+    assert!(alone["runs"] == 3 && &alone["foretold_ns"] == own, "{said}");
+    let table = baton(&asked);
+    assert!(text(&table.stdout).contains("\nwithout recording: foretold "), "{}", text(&table.stdout));
+    // Another machine's times say nothing of runs on this one.
+    let out = baton(&["whatif", "before", "--chip", "ocor64", "--check", "3"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("chip `ocor64` stands for another"), "{}", text(&out.stderr));
 }
 
 #[test]

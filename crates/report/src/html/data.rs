@@ -17,6 +17,8 @@ struct Data<'a> {
     places: Vec<Site>,
     timeline: Timeline,
     predictions: &'a [Predicted],
+    /// How many of them were borne out, as a sentence.
+    borne_out: Option<String>,
     /// How many entries each list had before it was cut.
     full: Full,
 }
@@ -48,7 +50,7 @@ pub(super) fn json(profile: &Profile, predictions: &[Predicted]) -> String {
     report.sites.truncate(ROWS);
     places.truncate(ROWS);
     report.waiters.truncate(2 * ROWS);
-    let data = Data { report: &report, places, timeline, predictions, full };
+    let data = Data { report: &report, places, timeline, predictions, borne_out: super::borne_out(predictions), full };
     // Serialising plain data with string keys cannot fail.
     let json = serde_json::to_string(&data).unwrap_or_else(|e| format!("{{\"error\":{:?}}}", e.to_string()));
     // `</script>` in a name would end the element; in JSON, `<` stands only in strings.

@@ -24,6 +24,9 @@ pub struct Predicted {
     pub low_ns: Nanos,
     /// Upper end.
     pub high_ns: Nanos,
+    /// Where the measured time lies in 95 of 100 cases, by the prediction; without an upper end where the prediction is a lower bound.
+    #[serde(default)]
+    pub interval_ns: Option<(Nanos, Option<Nanos>)>,
     /// Predicted competition overhead, added over threads.
     pub overhead_ns: Option<Nanos>,
     /// Measured time, if it was run: the median.
@@ -34,6 +37,22 @@ pub struct Predicted {
     pub recorded: bool,
     /// Why it should not be trusted, or what else is to be said.
     pub remark: Option<String>,
+}
+
+impl Predicted {
+    /// Whether the measured time lies in the interval; `None`: one of them is not known.
+    pub fn borne_out(&self) -> Option<bool> {
+        let (measured, (low, high)) = (self.measured_ns?, self.interval_ns?);
+        Some(low <= measured && high.is_none_or(|high| measured <= high))
+    }
+}
+
+/// How many measured times lie in the intervals that were foretold, as a sentence; `None`: none can be compared.
+pub fn borne_out(rows: &[Predicted]) -> Option<String> {
+    let all: Vec<bool> = rows.iter().filter_map(Predicted::borne_out).collect();
+    let within = all.iter().filter(|&&within| within).count();
+    let (lie, their) = if within == 1 { ("lies", "its 95% interval") } else { ("lie", "their 95% intervals") };
+    (!all.is_empty()).then(|| format!("{within} of {} measured medians {lie} in {their}.", all.len()))
 }
 
 const PAGE: &str = include_str!("assets/page.html");

@@ -39,6 +39,7 @@ fn predictions() -> Vec<Predicted> {
         predicted_ns: Nanos(predicted * 1_000_000),
         low_ns: Nanos(predicted * 950_000),
         high_ns: Nanos(predicted * 1_060_000),
+        interval_ns: Some((Nanos(predicted * 860_000), (lock != "tas").then_some(Nanos(predicted * 1_160_000)))),
         overhead_ns: Some(Nanos(predicted * 100_000)),
         measured_ns: measured.map(|m| Nanos(m * 1_000_000)),
         measured_range_ns: measured.map(|m| (Nanos(m * 980_000), Nanos(m * 1_030_000))),

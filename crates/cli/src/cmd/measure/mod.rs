@@ -91,12 +91,27 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
         print!("{}", table(&rows));
+        if let Some(said) = html::borne_out(&rows) {
+            println!("{said}");
+        }
         for doubt in rows.iter().filter(|row| row.recorded).filter_map(|row| row.remark.as_ref()) {
             ui::warn(doubt);
         }
     }
     ui::note(format_args!("{} shows measured beside predicted", page.display()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// How long runs of the recorded program take without recording, in nanoseconds. This process goes to the directory in which it was
+/// recorded.
+pub(super) fn alone(trace: &Trace, directory: &Path, runs: u32) -> anyhow::Result<Vec<u64>> {
+    let meta = described(trace, directory)?;
+    let own = recorded(&meta)?;
+    let (program, command) = again(&meta)?;
+    // Only a replaced lock needs the library.
+    let library = if own.choice.is_some() { library::find()? } else { PathBuf::new() };
+    let taken = runs::interleaved(&program, &command, &library, &[own], runs)?;
+    Ok(taken.iter().flat_map(|taken| &taken.times).map(|time| time.0).collect())
 }
 
 /// What the launcher left about the run, with its command.
@@ -180,6 +195,7 @@ fn rows(said: &[Said], candidates: &[Candidate], taken: &[Taken]) -> Vec<Predict
                     predicted_ns: Nanos(0),
                     low_ns: Nanos(0),
                     high_ns: Nanos(0),
+                    interval_ns: None,
                     overhead_ns: None,
                     measured_ns: None,
                     measured_range_ns: None,
@@ -196,12 +212,18 @@ fn rows(said: &[Said], candidates: &[Candidate], taken: &[Taken]) -> Vec<Predict
 
 fn table(rows: &[Predicted]) -> String {
     let dash = || "-".to_owned();
+    // Only the chip of this machine gives intervals.
+    let intervals = rows.iter().any(|row| row.interval_ns.is_some());
+    let interval = |(low, high): (Nanos, Option<Nanos>)| match high {
+        Some(high) => format!("{} – {}", duration(low), duration(high)),
+        None => format!("≥ {}", duration(low)),
+    };
     let cells = |row: &Predicted| {
         let predicted = (row.predicted_ns.0 > 0).then_some(row.predicted_ns);
         let off = predicted
             .zip(row.measured_ns)
             .map(|(p, m)| format!("{:+.0}%", (p.0 as f64 / m.0.max(1) as f64 - 1.0) * 100.0));
-        vec![
+        let mut cells = vec![
             format!("{}{}", row.lock, if row.recorded { " (recorded)" } else { "" }),
             row.wait.clone(),
             predicted.map_or_else(dash, duration),
@@ -211,9 +233,16 @@ fn table(rows: &[Predicted]) -> String {
                 .map_or_else(dash, |(low, high)| format!("{} – {}", duration(low), duration(high))),
             off.unwrap_or_else(dash),
             row.remark.as_deref().and_then(|r| r.split(':').next()).unwrap_or_default().to_owned(),
-        ]
+        ];
+        if intervals {
+            cells.insert(3, row.interval_ns.map_or_else(dash, interval));
+        }
+        cells
     };
-    let header = ["lock", "wait", "predicted", "measured", "range", "off by", "remark"];
+    let mut header = vec!["lock", "wait", "predicted", "measured", "range", "off by", "remark"];
+    if intervals {
+        header.insert(3, "95% interval");
+    }
     ui::table(&header, &rows.iter().map(cells).collect::<Vec<_>>())
 }
 
@@ -281,6 +310,7 @@ mod tests {
         assert_eq!(got, [("glibc", Some(90)), ("mcs", Some(400)), ("clh", Some(7))]);
         assert_eq!(rows[0].measured_range_ns, Some((Nanos(80), Nanos(100))));
         let text = table(&rows);
+        assert!(!text.contains("95% interval"));
         assert!(
             text.contains("glibc (recorded)")
                 && !text.contains("futex")
@@ -288,5 +318,20 @@ mod tests {
                 && text.contains("+11%"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_measured_time_within_its_interval_bears_the_prediction_out() {
+        let mut all = [said("futex", 100, true, 0), said("mcs", 200, false, 0)].map(|said| said.row());
+        all[0].interval_ns = Some((Nanos(80), Some(Nanos(120))));
+        all[1].interval_ns = Some((Nanos(300), None));
+        let taken = |ns: u64| Taken { times: vec![Nanos(ns)] };
+        taken(121).enter(&mut all[0]);
+        taken(400).enter(&mut all[1]);
+        let text = table(&all);
+        assert!(text.contains("95% interval") && text.contains("80ns – 120ns") && text.contains("≥ 300ns"), "{text}");
+        assert_eq!(html::borne_out(&all).unwrap(), "1 of 2 measured medians lies in its 95% interval.");
+        taken(120).enter(&mut all[0]);
+        assert_eq!(html::borne_out(&all).unwrap(), "2 of 2 measured medians lie in their 95% intervals.");
     }
 }

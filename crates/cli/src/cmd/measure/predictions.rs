@@ -1,6 +1,7 @@
 //! What `baton whatif --json` said: the part of its output that is set beside measurements.
 
 use crate::error::BadInput;
+use baton_replay::doubt::Interval;
 use baton_report::html::Predicted;
 use baton_units::Nanos;
 use serde::Deserialize;
@@ -14,6 +15,8 @@ pub(super) struct Said {
     #[serde(default)]
     pub(super) recorded: bool,
     pub(super) time_ns: Spread,
+    #[serde(default)]
+    interval_ns: Option<Interval>,
     overhead_ns: Spread,
     /// Seeds whose run was cut off, as it took so much longer than the recorded one.
     #[serde(default)]
@@ -82,6 +85,7 @@ impl Said {
             predicted_ns: Nanos(self.time_ns.median),
             low_ns: Nanos(self.time_ns.low),
             high_ns: Nanos(self.time_ns.high),
+            interval_ns: self.interval_ns.map(|of| (Nanos(of.low), of.high.map(Nanos))),
             overhead_ns: Some(Nanos(self.overhead_ns.median)),
             measured_ns: None,
             measured_range_ns: None,
@@ -97,13 +101,14 @@ mod tests {
 
     const DOCUMENT: &str = r#"{"trustworthy":false,"reasons":["the check is off by 20%"],"results":[
         {"lock":"mcs","wait":"pause","recorded":true,"time_ns":{"median":5,"low":4,"high":6},
-         "overhead_ns":{"median":1,"low":1,"high":1},"cut_off":0,"speedup":1.5}]}"#;
+         "interval_ns":{"low":3,"high":null},"overhead_ns":{"median":1,"low":1,"high":1},"cut_off":0,"speedup":1.5}]}"#;
 
     #[test]
     fn a_document_is_read_and_its_doubts_are_kept() {
         let row = parse(DOCUMENT.as_bytes()).unwrap()[0].row();
         assert_eq!((row.predicted_ns, row.overhead_ns), (Nanos(5), Some(Nanos(1))));
         assert_eq!(row.remark.unwrap(), "untrustworthy: the check is off by 20%");
+        assert_eq!(row.interval_ns, Some((Nanos(3), None)));
         let other = parse(DOCUMENT.replace("true", "false").as_bytes()).unwrap()[0].row();
         assert_eq!(other.remark.unwrap(), "untrustworthy");
         assert!(parse(b"{}").is_err());

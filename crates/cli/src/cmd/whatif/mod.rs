@@ -10,6 +10,7 @@ pub(super) mod choices;
 mod page;
 mod text;
 
+use super::measure;
 use super::named::changes::{self, ChangeArgs};
 use super::named::recorded::Recorded;
 use crate::chips::{self, ChipArgs};
@@ -19,6 +20,7 @@ use anyhow::Context;
 use baton_chip::Chip;
 use baton_replay::change::Change;
 use baton_replay::compile::recorded_cpus;
+use baton_replay::doubt::THIS_HOST;
 use baton_replay::predict::{MEMORY_A_BYTE, PredictError, runs};
 use baton_replay::{Ask, Prediction, predict};
 use baton_report::Profile;
@@ -42,6 +44,7 @@ could not be written, 2 DIR holds no recording, or bad options.
 Examples:
   baton whatif before
   baton whatif before --lock mcs,ticket,spin-park --html whatif.html
+  baton whatif before --check 5     runs the program five times, and says how far off this is
   baton whatif before --lock mcs,clh --wait pause,spin-park --seeds 9 --json
   baton whatif before --lock cache_lock=mcs,default=glibc      another lock for one of them
   baton whatif before --shrink cache_lock=0.5 --split cache_lock=16 --rw svc.cpp:66=90%
@@ -80,6 +83,10 @@ pub(crate) struct Args {
     /// Runs of each lock, each with another seed.
     #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     seeds: u32,
+    /// First runs the recorded command so many times as it is, without recording, in the directory where it was recorded, and sets the
+    /// median beside what is foretold of its own lock.
+    #[arg(long, value_name = "N", conflicts_with_all = ["threads", "cpus"], value_parser = clap::value_parser!(u32).range(1..=1000))]
+    check: Option<u32>,
     /// As JSON (docs/schema/whatif.schema.json).
     #[arg(long)]
     json: bool,
@@ -124,12 +131,24 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         );
         return Err(BadInput::new(what).into());
     }
+    if args.check.is_some() && chip.name != THIS_HOST {
+        let message =
+            format!("--check compares with runs on this machine, and chip `{}` stands for another", chip.name);
+        return Err(BadInput::new(message).hint("`baton doctor --calibrate --fixed` measures this machine").into());
+    }
     let trace = open(&args.directory)?;
     enough_memory(&args.directory)?;
     fewer_cores(&trace, &chip, args.cpus);
     let (trace, changes) = changed(trace, &args, &one_by_one, &chip)?;
+    // The check goes to where the program was recorded.
+    let html = args.html.as_ref().map(std::path::absolute).transpose().context("cannot tell the current directory")?;
+    let alone_ns = match args.check {
+        Some(runs) => measure::alone(&trace, &args.directory, runs)?,
+        None => Vec::new(),
+    };
     let memory = free_memory();
-    let ask = Ask { choices, changes, networks, seeds: args.seeds, cpus: args.cpus, threads: args.threads, memory };
+    let (seeds, cpus, threads) = (args.seeds, args.cpus, args.threads);
+    let ask = Ask { choices, changes, networks, seeds, cpus, threads, memory, alone_ns };
     let bar = progress(runs(&ask));
     let prediction = predict(&trace, &chip, &ask, &|| bar.inc(1));
     bar.finish_and_clear();
@@ -143,7 +162,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         PredictError::Run(_) => anyhow::Error::new(error),
     })?;
     let command = trace.meta.as_ref().map(|meta| meta.command.clone()).unwrap_or_default();
-    if let Some(path) = &args.html {
+    if let Some(path) = &html {
         let page = page::page(&prediction, &command, &chip);
         std::fs::write(path, page).with_context(|| format!("{} cannot be written", path.display()))?;
         ui::note(format_args!("wrote {}", path.display()));

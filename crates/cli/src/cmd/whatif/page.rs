@@ -1,7 +1,9 @@
 //! The plot: one self-contained HTML file. Bars for the predicted time and competition overhead of each lock, with
 //! whiskers over seeds, and the same figures as a table. No script, no network; light and dark by the reader's choice.
 
-use super::text::{figure, has_networks, interval, interval_name, less, ms, network, range, remark, three_numbers};
+use super::text::{
+    alone, figure, has_networks, interval, interval_name, less, ms, network, range, remark, three_numbers,
+};
 use baton_chip::Chip;
 use baton_replay::Prediction;
 use baton_replay::predict::{Predicted, Spread};
@@ -23,12 +25,13 @@ pub(crate) fn page(prediction: &Prediction, command: &[String], chip: &Chip) -> 
     let command = escape(&command.join(" "));
     let mut body = format!(
         "<h1>What if: {command}</h1>\n<p>{} threads on {} cores of chip <b>{}</b>, recorded with {}.</p>\n\
-         <p>Self-check: {}. {:.1}% of the events cannot be replayed.</p>\n",
+         <p>Self-check: {}. {}{:.1}% of the events cannot be replayed.</p>\n",
         prediction.threads,
         prediction.cpus,
         escape(&chip.name),
         escape(&prediction.recorded_lock.replace('`', "")),
         three_numbers(prediction),
+        sentence(&alone(prediction)),
         prediction.not_replayable_share * 100.0,
     );
     if !prediction.trustworthy {
@@ -51,6 +54,12 @@ pub(crate) fn page(prediction: &Prediction, command: &[String], chip: &Chip) -> 
          <meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'\">\
          <title>What if: {command}</title>\n<style>{STYLE}</style>\n<body>\n{body}\n</body></html>\n"
     )
+}
+
+/// With a capital and a full stop; nothing of nothing.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| format!("{}{}. ", first.to_uppercase(), letters.as_str()))
 }
 
 /// A lock that takes more than so many times the recorded one's time is off the scale: it would leave nothing to see of

@@ -56,6 +56,19 @@ pub(crate) fn three_numbers(prediction: &Prediction) -> String {
     )
 }
 
+/// How far off the recorded lock is foretold without recording, where the program was run so; a line, or nothing.
+pub(crate) fn alone(prediction: &Prediction) -> String {
+    prediction.alone.as_ref().map_or_else(String::new, |alone| {
+        format!(
+            "without recording: foretold {} ms, measured {} ms ({:+.1}%; median of {} runs)",
+            ms(alone.foretold_ns),
+            ms(alone.measured_ns.median),
+            alone.error * 100.0,
+            alone.runs
+        )
+    })
+}
+
 /// What is to be said of a row.
 pub(crate) fn remark(row: &Predicted) -> String {
     let all = [
@@ -122,6 +135,10 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
         three_numbers(prediction),
         prediction.not_replayable_share * 100.0,
     );
+    let alone = alone(prediction);
+    if !alone.is_empty() {
+        out += &format!("{alone}\n");
+    }
     for reason in &prediction.reasons {
         out += &format!("{} {reason}\n", ui::paint("not trustworthy:", ui::RED));
     }

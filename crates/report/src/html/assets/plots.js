@@ -110,17 +110,19 @@ function predictionPlot(data) {
   };
   const legend = make("div", { class: "legend" }, make("span", {}, make("i", { style: "background:var(--hold)" }), "predicted (whisker: spread)"), make("span", {}, make("i", { style: "background:var(--spin)" }), "measured (whisker: shortest to longest)"), ...(times.some(cut) ? [make("span", {}, "→ a bar that is cut, with its time")] : []));
   const error = (r) => (r.measured_ns ? r.predicted_ns / r.measured_ns - 1 : null);
+  const interval = (r) => (!r.interval_ns ? "–" : r.interval_ns[1] === null ? `≥ ${duration(r.interval_ns[0])}` : `${duration(r.interval_ns[0])} – ${duration(r.interval_ns[1])}`);
   const holder = make("div", { class: "scroll" });
   table(holder, [
     word("lock / wait", (r) => `${r.lock} / ${r.wait}`), ns("measured", (r) => r.measured_ns),
     { name: "error", of: error, hint: "Predicted against measured", show: (r) => (error(r) === null ? "–" : `${error(r) < 0 ? "−" : "+"}${(Math.abs(error(r)) * 100).toFixed(1)} %`) },
     ns("predicted", (r) => r.predicted_ns),
+    ...(rows.some((r) => r.interval_ns) ? [{ name: "95% interval", hint: "Where the measured time lies in 95 of 100 cases, by the prediction", of: (r) => r.interval_ns?.[0] ?? null, show: interval }] : []),
     wide({ name: "spread", hint: "Over seeds; none of a single one", of: (r) => r.high_ns - r.low_ns, show: (r) => (r.high_ns > r.low_ns ? `${duration(r.low_ns)} – ${duration(r.high_ns)}` : "–") }),
     wide(ns("overhead", (r) => r.overhead_ns, "Predicted competition overhead, added over threads")),
     word("remark", (r) => [r.recorded ? "as recorded" : "", r.remark ?? ""].filter(Boolean).join("; ")),
   ], rows, { caption: "Predictions" });
   const run = data.report.run;
-  const why = make("p", { class: "lead" }, `The recorded run took ${duration(run.elapsed_ns ?? data.report.totals.span_ns)}, recording included. What is predicted and measured here is the program without recording, so these times are shorter or equal.`);
+  const why = make("p", { class: "lead" }, `The recorded run took ${duration(run.elapsed_ns ?? data.report.totals.span_ns)}, recording included. What is predicted and measured here is the program without recording, so these times are shorter or equal.${data.borne_out ? ` ${data.borne_out}` : ""}`);
   byId("predictions-body").replaceChildren(why, legend, drawing, holder);
   fitted(drawing, paint);
 }
