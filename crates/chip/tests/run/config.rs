@@ -149,8 +149,12 @@ fn every_chip_file_reads_and_reads_back() {
         if path.extension().is_none_or(|extension| extension != "toml") {
             continue;
         }
-        let chip = Chip::open(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
         let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+        // `make demo` leaves a calibration there, which is called after what it stands for.
+        if stem.starts_with("this-host") {
+            continue;
+        }
+        let chip = Chip::open(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(chip.name, stem, "{}", path.display());
         assert_eq!(Chip::from_toml(&chip.to_toml(), "again"), Ok(chip), "{stem}");
         files += 1;
