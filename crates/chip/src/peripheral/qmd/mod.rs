@@ -10,6 +10,7 @@
 //! | `credits` | credit pools |
 //! | `groups` | load balancer, data reducer |
 //! | `configure` | what comes by system call |
+//! | [`hardware`] | bits and gates of it all |
 //!
 //! A request that has come stands in its buffer from the next cycle on. In a cycle each engine takes one request up; its answer
 //! leaves `latency` cycles later, as the SRAM is pipelined. One for a full or empty queue stays the head of its buffer.
@@ -20,6 +21,7 @@ mod configure;
 mod credits;
 mod engine;
 mod groups;
+pub mod hardware;
 pub mod settings;
 mod storage;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use buffers::{Retry, Schedule};
 
 const LATENCY: u64 = 50;
 
-fn settings() -> QmdSettings {
+pub(super) fn settings() -> QmdSettings {
     QmdSettings {
         latency: Cycles(LATENCY),
         entries: 2048,

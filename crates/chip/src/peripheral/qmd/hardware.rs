@@ -1,0 +1,133 @@
+//! What a queue device is made of, counted from its keys: bits that it keeps and gates of two inputs. Nothing was synthesised.
+//! `docs/reference/qmd-hardware.md` has the sums as a table.
+
+use super::QmdSettings;
+use super::buffers::Sharing;
+use baton_noc::energy::Technology;
+
+/// µm² of a bit of SRAM: the cell of a 45 nm process (Mistry and others, IEDM 2007). Decoders, sense amplifiers and a second port come
+/// on top.
+const SRAM_CELL: f64 = 0.346;
+/// Bits of an item.
+const ITEM: u64 = 64;
+/// Bits of a queue's id, as it stands in `qid_reg`.
+const ID: u64 = 32;
+/// Bits of the flags in `qid_reg`, and of the reason of a refusal.
+const FLAGS: u64 = 3;
+
+/// Bits and gates of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QmdHardware {
+    /// Bits of the SRAM.
+    pub sram: u64,
+    /// Flip-flops of the request buffers.
+    pub buffers: u64,
+    /// Flip-flops of the table of queues: ids, domains, where they lie, heads and counts.
+    pub queues: u64,
+    /// Flip-flops of the answers that are under way through the SRAM's pipeline.
+    pub pipeline: u64,
+    /// Flip-flops of credit pools and their weights.
+    pub credits: u64,
+    /// Gates of the schedulers.
+    pub gates: u64,
+}
+
+impl QmdSettings {
+    /// The device for so many contexts, each with so many requests under way.
+    pub fn hardware(&self, contexts: u32, outstanding: u32) -> QmdHardware {
+        let contexts = u64::from(contexts);
+        let entry = values(self.entries + 1);
+        let sender = values(contexts) + values(outstanding.into());
+        let request = ID + FLAGS + values(self.priorities.into()) + sender;
+        let lines = u64::from(self.priorities) * if self.buffers == Sharing::All { 1 } else { contexts };
+        // First entry, entries, head, items, and places on their way in and out.
+        let queue = ID + values(contexts) + 6 * entry;
+        let stage = ITEM + FLAGS + sender + values(self.queues) + entry;
+        // Of each direction a global pool, and each context's own with its weight.
+        let pools = 2 * (entry + contexts * 2 * values(u64::from(self.local_credits) + 1));
+        // A gate for each pair of requesters, as the network's allocators have it.
+        let seen = 2 * lines / self.engines;
+        QmdHardware {
+            sram: self.entries * ITEM,
+            buffers: lines * self.depth * (2 * request + ITEM),
+            queues: self.queues * queue,
+            pipeline: self.engines * self.latency.0 * stage,
+            credits: self.queues * pools,
+            gates: self.engines * seen * seen,
+        }
+    }
+}
+
+impl QmdHardware {
+    /// Area of all but the SRAM, at the prices of the network's default technology. Credits are optional in the paper, and left out here.
+    pub fn logic_mm2(&self) -> f64 {
+        let prices = Technology::default().area;
+        let bits = (self.buffers + self.queues + self.pipeline) as f64;
+        (bits * prices.buffer_bit + self.gates as f64 * prices.arbiter_gate) / 1e6
+    }
+
+    /// Area of the credits' flip-flops.
+    pub fn credits_mm2(&self) -> f64 {
+        self.credits as f64 * Technology::default().area.buffer_bit / 1e6
+    }
+
+    /// Area of the SRAM's cells: the least that it can take.
+    pub fn sram_mm2(&self) -> f64 {
+        self.sram as f64 * SRAM_CELL / 1e6
+    }
+}
+
+/// Bits that tell so many values apart.
+fn values(n: u64) -> u64 {
+    u64::from(n.next_power_of_two().trailing_zeros())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peripheral::qmd::tests::settings;
+    use baton_units::Cycles;
+
+    /// What the page lists: the device that the paper prices, with four places a buffer; then ours of 16 contexts.
+    fn listed() -> [(&'static str, QmdHardware); 4] {
+        let caf16 = QmdSettings { latency: Cycles(50), priorities: 1, depth: 16, local_credits: 64, ..settings() };
+        let priced = QmdSettings { entries: 4096, engines: 2, priorities: 3, depth: 4, buffers: Sharing::All, ..caf16 };
+        let narrow = QmdSettings { depth: 4, ..caf16 };
+        let shared = QmdSettings { buffers: Sharing::All, ..caf16 };
+        [
+            ("as the paper prices it", priced.hardware(16, 4)),
+            ("`caf16`", caf16.hardware(16, 16)),
+            ("`caf16`, 4 requests a context", narrow.hardware(16, 4)),
+            ("`caf16`, shared buffers", shared.hardware(16, 16)),
+        ]
+    }
+
+    fn thousands(n: u64) -> String {
+        if n < 1000 { n.to_string() } else { format!("{},{:03}", n / 1000, n % 1000) }
+    }
+
+    #[test]
+    fn the_page_has_these_sums() {
+        let page = include_str!("../../../../../docs/reference/qmd-hardware.md");
+        for (name, of) in listed() {
+            let counts = [of.sram, of.buffers, of.queues, of.pipeline, of.credits, of.gates].map(thousands).join(" | ");
+            let areas = [of.logic_mm2(), of.credits_mm2(), of.sram_mm2()].map(|mm2| format!("{mm2:.3}")).join(" | ");
+            let line = format!("| {name} | {counts} | {areas} |");
+            assert!(page.contains(&line), "docs/reference/qmd-hardware.md has no line\n{line}");
+        }
+    }
+
+    #[test]
+    fn each_part_grows_with_what_it_serves() {
+        let base = settings();
+        let of = |settings: QmdSettings| settings.hardware(16, 16);
+        let twice = QmdSettings { entries: base.entries * 2, ..base };
+        assert_eq!(of(twice).sram, 2 * of(base).sram);
+        let deeper = QmdSettings { depth: base.depth * 2, ..base };
+        assert_eq!(of(deeper).buffers, 2 * of(base).buffers);
+        let own = QmdSettings { buffers: Sharing::Context, ..base };
+        let shared = QmdSettings { buffers: Sharing::All, ..base };
+        assert_eq!(of(own).buffers, 16 * of(shared).buffers);
+        assert_eq!(of(own).gates, 256 * of(shared).gates);
+    }
+}
