@@ -1,5 +1,10 @@
 //! Every algorithm on the machine `loom`.
 
+use baton_check::mutant::{MUTANT, SITES};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
 mod machine {
     baton_check::machine_suite!(baton_check::world::Loom);
 }
@@ -57,4 +62,51 @@ mod semaphores {
 #[test]
 fn every_algorithm_is_in_a_suite_here() {
     baton_check::complete::assert_complete();
+}
+
+/// How long a run of this program may take: many times what it does, as loom explores more where less is ordered.
+const PATIENCE: Duration = Duration::from_secs(100);
+
+/// This program's tests of the queue `qmd`, with a fence left out or with none; whether they passed, and the places of fences.
+fn run_qmd(mutant: Option<&str>, folder: &Path) -> (bool, Vec<String>) {
+    let [sites, said] = ["sites", "said"].map(|name| folder.join(name));
+    std::fs::write(&sites, "").unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.arg("queues::qmd::").env_remove(MUTANT).env(SITES, &sites).env("RUST_BACKTRACE", "0");
+    mutant.map(|mutant| command.env(MUTANT, mutant));
+    let mut child = command.stdout(std::fs::File::create(&said).unwrap()).spawn().unwrap();
+    let begin = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if begin.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            panic!("{mutant:?}: the tests of qmd do not end");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    let said = std::fs::read_to_string(&said).unwrap();
+    assert!(said.contains("test queues::qmd::transfer"), "{said}");
+    assert!(status.success() || said.contains("Causality violation"), "{mutant:?}: {said}");
+    let places = std::fs::read_to_string(&sites).unwrap();
+    let fences = places.lines().filter(|line| line.contains("queue/qmd.rs:") && line.contains(" fence fence="));
+    (status.success(), fences.map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect())
+}
+
+/// The reference device's dequeue orders nothing, so that the acquire behind each dequeue of `qmd` is needed.
+#[test]
+fn loom_objects_to_each_fence_that_is_left_out_of_qmd() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("qmd-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (passes, mut fences) = run_qmd(None, &folder);
+    assert!(passes, "the tests of qmd fail as they are");
+    fences.sort_unstable();
+    fences.dedup();
+    assert_eq!(fences.len(), 3, "try_dequeue, dequeue and dequeue_all have a fence each: {fences:?}");
+    for fence in fences {
+        let (passes, _) = run_qmd(Some(&format!("{fence}:fence=none")), &folder);
+        assert!(!passes, "no test objects where the fence at {fence} is left out");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -9,6 +9,9 @@ use baton_workloads::litmus::{Test, tso};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Barrier};
 
+#[path = "litmus-queues/tests.rs"]
+mod queues;
+
 /// Whether x86-TSO lets the condition be seen, by file.
 const VERDICTS: &[(&str, bool)] = &[
     ("fences/3.SB", true),

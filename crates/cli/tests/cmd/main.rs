@@ -11,6 +11,7 @@ mod full;
 mod fuzz;
 mod launch;
 mod litmus;
+mod litmus_queues;
 mod named;
 mod noc;
 mod noc_page;

@@ -1,11 +1,10 @@
 //! Reads the table of code, a column a thread.
 
 use super::Thread;
-use super::instruction::{self, Instruction, Op, RAX, Source, Width};
-use super::parse::{MOST_THREADS, Names, Pointer};
-
-const SUPPORTED: &str = "supported: mov, xchg, add sub and or xor inc dec xadd cmpxchg (on memory with `lock`), cmp, \
-                         test, mfence lfence sfence nop pause, jumps down, each with suffix q or l";
+use super::assemble::{Operand, SUPPORTED, assemble, bare, jump, with_operands, without_lock};
+use super::initial::{Names, Pointer, Target};
+use super::instruction::{self, Instruction, Width};
+use super::parse::MOST_THREADS;
 
 type Wrong = (usize, String);
 
@@ -17,15 +16,7 @@ pub(super) struct Code {
     /// Thread, instruction, label and line of each jump.
     jumps: Vec<(usize, usize, String, usize)>,
     /// Thread, register and line of each address in a register that was used.
-    used: Vec<(usize, usize, usize)>,
-}
-
-/// An operand.
-#[derive(Clone, Copy)]
-enum Operand {
-    Register(usize, Width),
-    Value(u64),
-    Location(usize),
+    pub(super) used: Vec<(usize, usize, usize)>,
 }
 
 impl Code {
@@ -89,6 +80,9 @@ impl Code {
         let (locked, body) = without_lock(text);
         let (mnemonic, operands) = body.split_once(char::is_whitespace).unwrap_or((body, ""));
         let mnemonic = mnemonic.to_ascii_lowercase();
+        if let Some(instruction) = self.dialect(id, &mnemonic, operands, line, names, at).filter(|_| !locked) {
+            return instruction;
+        }
         if let Some(instruction) = bare(&mnemonic) {
             return match (locked, operands.trim()) {
                 (false, "") => Ok(instruction),
@@ -152,12 +146,16 @@ impl Code {
             }
             let (register, _) = instruction::register(name).ok_or_else(|| instruction::no_register(name))?;
             let pointer = at.iter().find(|pointer| (pointer.thread, pointer.register) == (id, register));
-            return match pointer {
-                Some(pointer) if before.is_empty() => {
+            return match pointer.map(|pointer| pointer.to) {
+                Some(Target::Location(to)) if before.is_empty() => {
                     self.used.push((id, register, line));
-                    Ok(Operand::Location(pointer.to))
+                    Ok(Operand::Location(to))
                 }
-                Some(_) => Err(format!("`{text}`: addresses with an offset are not supported")),
+                Some(Target::Queue(queue)) => {
+                    let queue = &names.queues[queue].name;
+                    Err(format!("`{text}`: the register names the queue `{queue}`, which has no place in memory"))
+                }
+                Some(Target::Location(_)) => Err(format!("`{text}`: addresses with an offset are not supported")),
                 None => Err(format!("`{text}`: the initial state gives {id}:{name} no address, as in `{id}:{name}=x`")),
             };
         }
@@ -165,6 +163,21 @@ impl Code {
             return Err(format!("address `{text}` is not supported; supported: (x), x(%rip), (%rdi)"));
         }
         names.of(inside).map(Operand::Location)
+    }
+
+    /// The location that an operand addresses.
+    pub(super) fn location(
+        &mut self,
+        id: usize,
+        text: &str,
+        line: usize,
+        names: &mut Names,
+        at: &[Pointer],
+    ) -> Result<usize, String> {
+        match self.operand(id, text, line, names, at)? {
+            Operand::Location(at) => Ok(at),
+            Operand::Register(..) | Operand::Value(_) => Err(format!("`{text}`: expected an address, as in `(x)`")),
+        }
     }
 
     /// The threads, with every jump in its place.
@@ -186,115 +199,5 @@ impl Code {
             }
         }
         Ok(self.threads)
-    }
-}
-
-impl Instruction {
-    /// The register that it may write.
-    fn writes(&self) -> Option<usize> {
-        match *self {
-            Instruction::Move(to, ..) | Instruction::Compute(_, to, ..) => Some(to),
-            Instruction::Exchange(register, ..) | Instruction::ExchangeAdd(register, ..) => Some(register),
-            Instruction::CompareExchange(..) => Some(RAX),
-            _ => None,
-        }
-    }
-}
-
-/// Whether an instruction has the prefix `lock`, and what stands behind it.
-fn without_lock(text: &str) -> (bool, &str) {
-    let lower = text.to_ascii_lowercase();
-    let behind = lower.strip_prefix("lock").filter(|rest| rest.starts_with(|c: char| c == ';' || c.is_whitespace()));
-    match behind {
-        Some(rest) => (true, &text[text.len() - rest.trim_start_matches(';').trim_start().len()..]),
-        None => (false, text),
-    }
-}
-
-/// An instruction without operands.
-fn bare(mnemonic: &str) -> Option<Instruction> {
-    match mnemonic {
-        "mfence" => Some(Instruction::Fence),
-        "lfence" | "sfence" | "nop" | "pause" => Some(Instruction::Nothing),
-        _ => None,
-    }
-}
-
-/// A jump, and its condition: whether the last comparison was equal.
-fn jump(mnemonic: &str) -> Option<Option<bool>> {
-    match mnemonic {
-        "jmp" => Some(None),
-        "je" | "jz" => Some(Some(true)),
-        "jne" | "jnz" => Some(Some(false)),
-        _ => None,
-    }
-}
-
-const WITH_OPERANDS: [&str; 13] =
-    ["mov", "xchg", "xadd", "cmpxchg", "add", "sub", "and", "or", "xor", "inc", "dec", "cmp", "test"];
-
-/// The name of an instruction with operands, and the width that its suffix says.
-fn with_operands(mnemonic: &str) -> Option<(&str, Option<Width>)> {
-    let known = |name: &&str| WITH_OPERANDS.contains(name);
-    let suffixed = |suffix, width| mnemonic.strip_suffix(suffix).filter(known).map(|name| (name, Some(width)));
-    let plain = Some(mnemonic).filter(known).map(|name| (name, None));
-    plain.or_else(|| suffixed('q', Width::Quad)).or_else(|| suffixed('l', Width::Long))
-}
-
-/// Puts an instruction together; `None` where its operands do not fit.
-fn assemble(name: &str, locked: bool, width: Width, operands: &[Operand]) -> Option<Instruction> {
-    let op = match name {
-        "add" | "inc" => Some(Op::Add),
-        "sub" | "dec" => Some(Op::Sub),
-        "and" => Some(Op::And),
-        "or" => Some(Op::Or),
-        "xor" => Some(Op::Xor),
-        _ => None,
-    };
-    let source = |operand: Operand| match operand {
-        Operand::Register(register, _) => Source::Register(register),
-        Operand::Value(value) => Source::Value(value),
-        Operand::Location(at) => Source::Location(at),
-    };
-    let one = matches!(name, "inc" | "dec");
-    match (op, operands) {
-        (Some(op), &[Operand::Location(at)]) if one => {
-            Some(Instruction::Modify { op, at, by: Source::Value(1), locked, width })
-        }
-        (Some(op), &[Operand::Register(to, _)]) if one && !locked => {
-            Some(Instruction::Compute(op, to, Source::Value(1), width))
-        }
-        _ if one => None,
-        (Some(op), &[by @ (Operand::Register(..) | Operand::Value(_)), Operand::Location(at)]) => {
-            Some(Instruction::Modify { op, at, by: source(by), locked, width })
-        }
-        (
-            None,
-            &[Operand::Register(register, _), Operand::Location(at)]
-            | &[Operand::Location(at), Operand::Register(register, _)],
-        ) if name == "xchg" => Some(Instruction::Exchange(register, at, width)),
-        (None, &[Operand::Register(register, _), Operand::Location(at)]) if locked && name == "xadd" => {
-            Some(Instruction::ExchangeAdd(register, at, width))
-        }
-        (None, &[Operand::Register(register, _), Operand::Location(at)]) if locked && name == "cmpxchg" => {
-            Some(Instruction::CompareExchange(register, at, width))
-        }
-        _ if locked => None,
-        (Some(op), &[by, Operand::Register(to, _)]) => Some(Instruction::Compute(op, to, source(by), width)),
-        (None, &[from, Operand::Register(to, _)]) if name == "mov" => Some(Instruction::Move(to, source(from), width)),
-        (None, &[from @ (Operand::Register(..) | Operand::Value(_)), Operand::Location(at)]) if name == "mov" => {
-            Some(Instruction::Store(at, source(from), width))
-        }
-        // AT&T order: `cmp b, a` compares a with b. Equality does not mind.
-        (None, &[right, left]) if name == "cmp" => match (left, right) {
-            (Operand::Value(_), _) | (Operand::Location(_), Operand::Location(_)) => None,
-            _ => Some(Instruction::Compare(source(left), source(right), width)),
-        },
-        (None, &[right, Operand::Register(left, _)] | &[Operand::Register(left, _), right @ Operand::Location(_)])
-            if name == "test" =>
-        {
-            Some(Instruction::Test(left, source(right), width))
-        }
-        _ => None,
     }
 }

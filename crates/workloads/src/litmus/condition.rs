@@ -8,9 +8,10 @@
 use super::instruction::{self, Width};
 
 /// What a condition asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Quantifier {
     /// Whether a state with the proposition can be seen.
+    #[default]
     Exists,
     /// The same, expected never.
     NotExists,
@@ -19,7 +20,7 @@ pub enum Quantifier {
 }
 
 /// A condition.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Condition {
     /// What is asked.
     pub quantifier: Quantifier,
@@ -58,6 +59,12 @@ pub enum Proposition {
     All(Vec<Proposition>),
     /// `p \/ q`, any number of them.
     Any(Vec<Proposition>),
+}
+
+impl Default for Proposition {
+    fn default() -> Self {
+        Proposition::Constant(true)
+    }
 }
 
 impl Proposition {

@@ -17,6 +17,14 @@ pub enum Access {
     Locked(usize, Locked),
     /// A full fence, then [`Cpu::done`].
     Fence,
+    /// Put the item at the end of that queue, then [`Cpu::done`].
+    Enqueue(usize, u64),
+    /// Take the first item of that queue: [`Cpu::asked`] at once, and [`Cpu::answered`] when the item is here.
+    Dequeue(usize),
+    /// Nothing before the item of the dequeue to that register is here: [`Cpu::answered`].
+    Await(usize),
+    /// Give up the line of that location, then [`Cpu::done`].
+    Prepush(usize),
 }
 
 /// A locked instruction.
@@ -64,12 +72,16 @@ pub struct Cpu {
     equal: bool,
     /// The value that an instruction in two halves (a load, then a store) writes in its second.
     half: Option<u64>,
+    /// By bit: registers that wait for a dequeue's item.
+    pending: u16,
 }
+
+const _: () = assert!(REGISTERS <= u16::BITS as usize);
 
 impl Cpu {
     /// The thread at its start.
     pub fn new(thread: &Thread) -> Cpu {
-        Cpu { registers: thread.registers, at: 0, equal: false, half: None }
+        Cpu { registers: thread.registers, at: 0, equal: false, half: None, pending: 0 }
     }
 
     fn value(&self, source: Source, width: Width) -> u64 {
@@ -84,7 +96,14 @@ impl Cpu {
     /// Runs on to the next access; `None` at the end.
     pub fn next(&mut self, code: &[Instruction]) -> Option<Access> {
         loop {
-            match *code.get(self.at)? {
+            let instruction = code.get(self.at)?;
+            if self.pending != 0
+                && let Some(register) =
+                    (0..REGISTERS).find(|&register| self.waits(register) && instruction.uses(register))
+            {
+                return Some(Access::Await(register));
+            }
+            match *instruction {
                 Instruction::Move(_, Source::Location(at), _)
                 | Instruction::Compute(_, _, Source::Location(at), _)
                 | Instruction::Compare(_, Source::Location(at), _)
@@ -119,6 +138,9 @@ impl Cpu {
                     return Some(Access::Locked(at, Locked::CompareExchange { expected, new }));
                 }
                 Instruction::Fence => return Some(Access::Fence),
+                Instruction::Enqueue(item, to) => return Some(Access::Enqueue(to, self.value(item, Width::Quad))),
+                Instruction::Dequeue(_, from) => return Some(Access::Dequeue(from)),
+                Instruction::Prepush(at) => return Some(Access::Prepush(at)),
                 Instruction::Jump(condition, to) => {
                     self.at = if condition.is_none_or(|equal| equal == self.equal) { to } else { self.at + 1 };
                 }
@@ -191,7 +213,26 @@ impl Cpu {
         self.at += 1;
     }
 
-    /// A store or a fence is done.
+    /// Whether the register waits for a dequeue's item.
+    fn waits(&self, register: usize) -> bool {
+        self.pending >> register & 1 == 1
+    }
+
+    /// The dequeue at hand is under way. The register that waits for its item.
+    pub fn asked(&mut self, code: &[Instruction]) -> usize {
+        let Instruction::Dequeue(register, _) = code[self.at] else { unreachable!("only a dequeue asks") };
+        self.pending |= 1 << register;
+        self.at += 1;
+        register
+    }
+
+    /// The item that a register waits for is here.
+    pub fn answered(&mut self, register: usize, item: u64) {
+        self.registers[register] = item;
+        self.pending &= !(1 << register);
+    }
+
+    /// A store, a fence, an enqueue or a push is done.
     pub fn done(&mut self) {
         self.half = None;
         self.at += 1;

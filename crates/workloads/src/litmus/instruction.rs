@@ -8,6 +8,7 @@
 //! | `add sub and or xor inc dec cmp test` | register, or memory without atomicity |
 //! | `mfence`; `lfence sfence nop pause` (which order nothing more on write-back memory) | |
 //! | `jmp je jz jne jnz` | a label further down |
+//! | `enqueue dequeue prepush` | CAF's, in the dialect with queues ([`queue`](super::queue)) |
 //!
 //! Widths are 64 bits (`q`) and 32 bits (`l`); a location has one width.
 
@@ -110,10 +111,51 @@ pub enum Instruction {
     CompareExchange(usize, usize, Width),
     /// `mfence`.
     Fence,
+    /// `enqueue` of a register or a value to a queue.
+    Enqueue(Source, usize),
+    /// `dequeue` of a queue's first item to a register.
+    Dequeue(usize, usize),
+    /// `prepush` of the line that a location lies in.
+    Prepush(usize),
     /// Goes on at that instruction: always, if the flag says equal, or if it says not equal.
     Jump(Option<bool>, usize),
     /// Nothing that could be seen.
     Nothing,
+}
+
+impl Instruction {
+    /// The register that it may write.
+    pub(super) fn writes(&self) -> Option<usize> {
+        match *self {
+            Instruction::Move(to, ..) | Instruction::Compute(_, to, ..) | Instruction::Dequeue(to, _) => Some(to),
+            Instruction::Exchange(register, ..) | Instruction::ExchangeAdd(register, ..) => Some(register),
+            Instruction::CompareExchange(..) => Some(RAX),
+            _ => None,
+        }
+    }
+
+    /// Whether it reads the register.
+    fn reads(&self, register: usize) -> bool {
+        let is = |source: Source| source == Source::Register(register);
+        match *self {
+            Instruction::Move(_, from, _) | Instruction::Store(_, from, _) | Instruction::Enqueue(from, _) => is(from),
+            Instruction::Compute(_, to, by, _) | Instruction::Test(to, by, _) => to == register || is(by),
+            Instruction::Compare(left, right, _) => is(left) || is(right),
+            Instruction::Modify { by, .. } => is(by),
+            Instruction::Exchange(with, ..) | Instruction::ExchangeAdd(with, ..) => with == register,
+            Instruction::CompareExchange(with, ..) => with == register || register == RAX,
+            Instruction::Dequeue(..)
+            | Instruction::Prepush(_)
+            | Instruction::Fence
+            | Instruction::Jump(..)
+            | Instruction::Nothing => false,
+        }
+    }
+
+    /// Whether it reads or writes the register.
+    pub(super) fn uses(&self, register: usize) -> bool {
+        self.writes() == Some(register) || self.reads(register)
+    }
 }
 
 /// A register's number and width from its name, with or without `%`.

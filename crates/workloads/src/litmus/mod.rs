@@ -7,26 +7,33 @@
 //! | room | holds |
 //! | --- | --- |
 //! | [`parse`] | the file format: header, initial state, table of code, condition |
-//! | `code` | the table of code |
+//! | `initial` | the initial state |
+//! | `code`, `assemble` | the table of code |
+//! | [`queue`] | the dialect with queues: `enqueue`, `dequeue`, `prepush` |
 //! | [`instruction`] | instructions, registers, numbers |
 //! | [`condition`] | `exists`, `~exists`, `forall` and their propositions |
 //! | [`cpu`] | what an instruction does to registers, and what it asks of memory |
-//! | [`run`] | the threads on a machine, with noise |
-//! | [`tso`] | the x86-TSO abstract machine, exhaustively |
+//! | [`run`], `device` | the threads on a machine, with noise; their queues in its devices |
+//! | [`tso`] | the x86-TSO abstract machine with CAF's requests, exhaustively |
 //!
 //! `docs/reference/litmus.md` says what is read and how noise is chosen.
 
+mod assemble;
 mod code;
 pub mod condition;
 pub mod cpu;
+mod device;
+mod initial;
 pub mod instruction;
 pub mod parse;
+pub mod queue;
 pub mod run;
 pub mod tso;
 
 pub use condition::{Condition, Observable, Proposition, Quantifier};
 pub use instruction::{Instruction, Width};
 pub use parse::LitmusError;
+pub use queue::Queue;
 
 use std::collections::BTreeMap;
 
@@ -51,7 +58,7 @@ pub struct Thread {
 }
 
 /// A litmus test.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Test {
     /// The name in the file's first line.
     pub name: String,
@@ -59,6 +66,8 @@ pub struct Test {
     pub threads: Vec<Thread>,
     /// Its memory.
     pub locations: Vec<Location>,
+    /// Its queues.
+    pub queues: Vec<Queue>,
     /// The question.
     pub condition: Condition,
     /// Final states that count; `None`: all.

@@ -13,8 +13,8 @@
 
 use super::code::Code;
 use super::condition::Reader;
-use super::instruction::{self, REGISTERS, Width};
-use super::{Condition, Location, Proposition, Quantifier, Test, Thread};
+use super::initial::{Initial, Names};
+use super::{Condition, Proposition, Quantifier, Test};
 use thiserror::Error;
 
 /// A test that cannot be read.
@@ -45,45 +45,6 @@ impl Test {
     /// Reads a test; `file` is for messages.
     pub fn parse(text: &str, file: &str) -> Result<Test, LitmusError> {
         read(text).map_err(|(line, message)| LitmusError { file: file.to_owned(), line, message })
-    }
-}
-
-/// Locations as they come to light.
-#[derive(Default)]
-pub(super) struct Names {
-    pub(super) all: Vec<Location>,
-    /// Whether the width is settled.
-    settled: Vec<bool>,
-}
-
-impl Names {
-    pub(super) fn of(&mut self, name: &str) -> Result<usize, String> {
-        if let Some(at) = self.all.iter().position(|location| location.name == name) {
-            return Ok(at);
-        }
-        let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
-        if name.is_empty() || !letters || name.starts_with(|c: char| c.is_ascii_digit()) {
-            return Err(format!("`{name}` is no name of a location"));
-        }
-        if self.all.len() == MOST_LOCATIONS {
-            return Err(format!("more than {MOST_LOCATIONS} locations"));
-        }
-        self.all.push(Location { name: name.to_owned(), width: Width::Quad, initial: 0 });
-        self.settled.push(false);
-        Ok(self.all.len() - 1)
-    }
-
-    /// Accesses of the location are that wide.
-    pub(super) fn settle(&mut self, at: usize, width: Width) -> Result<(), String> {
-        let location = &mut self.all[at];
-        if self.settled[at] && location.width != width {
-            return Err(format!(
-                "`{}` is accessed both as 32 and as 64 bits: accesses of mixed size are not supported",
-                location.name
-            ));
-        }
-        (location.width, self.settled[at]) = (width, true);
-        Ok(())
     }
 }
 
@@ -127,17 +88,13 @@ fn read(text: &str) -> Result<Test, Wrong> {
     for location in &mut names.all {
         location.initial = location.width.low(location.initial);
     }
-    questions(name, threads, names.all, &table[end..], last)
+    let test = Test { name, threads, locations: names.all, queues: names.queues, ..Test::default() };
+    questions(test, &table[end..], last)
 }
 
-/// Reads what comes behind the code, and puts the test together.
-fn questions(
-    name: String,
-    threads: Vec<Thread>,
-    locations: Vec<Location>,
-    lines: &[(usize, &str)],
-    last: usize,
-) -> Result<Test, Wrong> {
+/// Reads what comes behind the code.
+fn questions(test: Test, lines: &[(usize, &str)], last: usize) -> Result<Test, Wrong> {
+    let (threads, locations) = (&test.threads, &test.locations);
     let find = |name: &str| locations.iter().position(|l| l.name == name).map(|at| (at, locations[at].width));
     let (mut shown, mut filter, mut condition) = (Vec::new(), None, None);
     let mut at = 0;
@@ -179,7 +136,7 @@ fn questions(
     }
     shown.sort_unstable();
     shown.dedup();
-    Ok(Test { name, threads, locations, condition, filter, shown })
+    Ok(Test { condition, filter, shown, ..test })
 }
 
 /// What follows `word` if the line begins with it.
@@ -226,84 +183,4 @@ fn without_comments(text: &str) -> Result<String, Wrong> {
         }
     }
     if depth > 0 { Err((opened, "a comment is never closed: expected `*)`".into())) } else { Ok(out) }
-}
-
-/// One entry of the initial state.
-enum Initial {
-    Location { at: usize, value: Option<u64> },
-    Register { thread: usize, register: usize, value: RegisterValue },
-}
-
-enum RegisterValue {
-    Unset,
-    Number(u64),
-    Address(usize),
-}
-
-/// A thread's register that holds a location's address.
-pub(super) struct Pointer {
-    pub(super) thread: usize,
-    pub(super) register: usize,
-    pub(super) to: usize,
-}
-
-impl Initial {
-    fn read(entry: &str, names: &mut Names) -> Result<Initial, String> {
-        let (left, value) = match entry.split_once('=') {
-            Some((left, value)) => (left.trim(), Some(value.trim().trim_start_matches('&'))),
-            None => (entry, None),
-        };
-        let left = left.replace('*', " ");
-        let mut words: Vec<&str> = left.split_whitespace().collect();
-        let target = words.pop().unwrap_or("").trim_matches(['[', ']']);
-        let width = match words.join(" ").as_str() {
-            "" => None,
-            "uint64_t" | "int64_t" | "long" | "unsigned long" => Some(Width::Quad),
-            "uint32_t" | "int32_t" | "int" | "unsigned" | "unsigned int" => Some(Width::Long),
-            other => {
-                return Err(format!(
-                    "type `{other}` is not supported; supported: uint64_t int64_t long uint32_t int32_t int"
-                ));
-            }
-        };
-        let number = value.map(|text| (text, instruction::number(text)));
-        if let Some((thread, name)) = target.split_once(':') {
-            let thread = thread.parse().map_err(|_| format!("`{thread}` is no number of a thread"))?;
-            let (register, _) = instruction::register(name).ok_or_else(|| instruction::no_register(name))?;
-            let value = match number {
-                None => RegisterValue::Unset,
-                Some((_, Some(number))) => RegisterValue::Number(number),
-                Some((text, None)) => RegisterValue::Address(names.of(text)?),
-            };
-            return Ok(Initial::Register { thread, register, value });
-        }
-        let at = names.of(target)?;
-        if let Some(width) = width {
-            names.settle(at, width)?;
-        }
-        match number {
-            None => Ok(Initial::Location { at, value: None }),
-            Some((_, Some(value))) => Ok(Initial::Location { at, value: Some(value) }),
-            Some((text, None)) => Err(format!("`{text}` is no number (`{target}` can hold numbers only)")),
-        }
-    }
-
-    fn apply(&self, threads: &mut [Thread], names: &mut Names, pointers: &mut Vec<Pointer>) -> Result<(), String> {
-        match *self {
-            Initial::Location { at, value } => names.all[at].initial = value.unwrap_or(names.all[at].initial),
-            Initial::Register { thread, register, ref value } => {
-                let threads_there = threads.len();
-                let Some(of) = threads.get_mut(thread) else {
-                    return Err(format!("there is no thread {thread} (threads: {threads_there})"));
-                };
-                debug_assert!(register < REGISTERS);
-                match *value {
-                    RegisterValue::Unset => {}
-                    RegisterValue::Number(number) => of.registers[register] = number,
-                    RegisterValue::Address(to) => pointers.push(Pointer { thread, register, to }),
-                }
-            }
-        }
-        Ok(())
-    }
 }

@@ -8,13 +8,16 @@
 //! - **store buffers**: a thread may have stores to lines that no cache holds on their way, so that the test's own wait
 //!   behind them; where threads start one after the other, mostly the first has;
 //! - **gaps**: computation between two instructions;
+//! - **devices**: on which of several devices a queue lies;
 //! - **lines**: how far locations lie apart, and where, is the caller's choice ([`Round::stride`]).
 
 use super::cpu::{Access, Cpu, Locked};
+use super::device::{Queues, Requests};
 use super::{Histogram, Observable, Test, Thread};
 use crate::Body;
+use baton_machine::queues::QueueId;
 use baton_machine::units::Cycles;
-use baton_machine::{Atomic, Machine, Ordering, OwnedSlice};
+use baton_machine::{Atomic, Machine, Ordering, OwnedSlice, PushTo};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Has the threads of a run start together.
@@ -57,6 +60,7 @@ const GAPS: [u64; 4] = [1, 8, 64, 512];
 struct Memory<M: Machine> {
     cells: OwnedSlice<M, M::Atomic<u64>>,
     decoys: OwnedSlice<M, M::Atomic<u64>>,
+    queues: Queues<M>,
     round: Round,
     /// Words from one run's memory to the next one's.
     block: usize,
@@ -82,6 +86,7 @@ impl Round {
             decoys: OwnedSlice::new(DECOYS * test.threads.len() * self.runs as usize * self.line, |_| {
                 M::Atomic::new(0)
             }),
+            queues: Queues::new(test),
             round: self,
             block,
         };
@@ -139,6 +144,9 @@ fn one<M: Machine>(test: &Test, id: usize, run: u32, memory: &Memory<M>, meet: &
     let gaps = common.below(2) == 0;
     // In a row: the place of this thread, and how far they are apart.
     let row = (common.below(2) == 0).then(|| (place(&mut common, test.threads.len(), id), common.one_of(&STEPS)));
+    if id == 0 {
+        memory.queues.make(run, |devices| noise.below(devices));
+    }
     for location in 0..test.locations.len() {
         let cell = memory.cell(run, location);
         match noise.below(6) {
@@ -159,6 +167,7 @@ fn one<M: Machine>(test: &Test, id: usize, run: u32, memory: &Memory<M>, meet: &
         None => (noise.below(late), noise.one_of(&[0, 0, 2, DECOYS as u64])),
     };
     meet.meet(run, Cycles(late));
+    let queues = memory.queues.of(run);
     let first = (run as usize * test.threads.len() + id) * DECOYS;
     for decoy in 0..noise.below(crowd + 1) as usize {
         memory.decoys[(first + decoy) * memory.round.line].store(1, Ordering::Relaxed);
@@ -168,7 +177,8 @@ fn one<M: Machine>(test: &Test, id: usize, run: u32, memory: &Memory<M>, meet: &
             M::work(Cycles(noise.below(gap)));
         }
     };
-    let cpu = execute::<M>(&test.threads[id], |location| memory.cell(run, location), pause);
+    let cpu = execute::<M>(&test.threads[id], |location| memory.cell(run, location), queues, pause);
+    memory.queues.done();
     shown(test, id).map(|register| cpu.registers[register]).collect()
 }
 
@@ -182,10 +192,12 @@ fn place(noise: &mut Noise, threads: usize, id: usize) -> usize {
 fn execute<'a, M: Machine>(
     thread: &Thread,
     cell: impl Fn(usize) -> &'a M::Atomic<u64>,
+    queues: Vec<(M::Queues, QueueId)>,
     mut pause: impl FnMut(),
 ) -> Cpu {
     let code = &thread.code;
     let mut cpu = Cpu::new(thread);
+    let mut requests = Requests::<M>::new(queues);
     while let Some(access) = cpu.next(code) {
         pause();
         match access {
@@ -203,8 +215,20 @@ fn execute<'a, M: Machine>(
                 let old = exchange::<M>(cell(at), locked);
                 cpu.locked(code, locked, old);
             }
+            Access::Enqueue(queue, item) => {
+                requests.enqueue(queue, item);
+                cpu.done();
+            }
+            Access::Dequeue(queue) => requests.dequeue(queue, &mut cpu, code),
+            Access::Await(register) => requests.wait(register, &mut cpu),
+            Access::Prepush(at) => {
+                let cell: *const M::Atomic<u64> = cell(at);
+                M::prepush(cell.cast(), size_of::<u64>(), PushTo::SharedLevel);
+                cpu.done();
+            }
         }
     }
+    requests.end(&mut cpu);
     cpu
 }
 

@@ -1,112 +1,125 @@
 //! The x86-TSO abstract machine (Sewell, Sarkar, Owens, Nardelli, Myreen, CACM 53:7, 2010), enumerated: each thread has
 //! a FIFO store buffer in front of one memory, reads its own newest buffered store first, and fences and locked
-//! instructions wait until its buffer is empty.
+//! instructions wait until its buffer is empty. CAF's requests (Wang and others, PACT 2016, section 3.1) are entries of
+//! that buffer, too:
 //!
-//! Only what others can notice branches: reads of memory, locked instructions, and the moment when a store leaves its
-//! buffer. Everything else happens at once, as doing it earlier or later makes no difference to anybody.
+//! | rule | here | the paper |
+//! | --- | --- | --- |
+//! | (a) | requests of one thread for one queue and direction are served in their order; others may pass each other | "a dequeue request is not reordered with other dequeue requests and an enqueue request is not reordered with other enqueue requests if they access the same queue" |
+//! | (b) | a request is served when all older stores of its thread are written | "an enqueue request is not reordered with older stores"; "queue requests are not reordered with earlier stores" |
+//! | (c) | a push writes nothing, so it changes no outcome, whatever passes it | "a store can be reordered with a *prepush* if the prepushed cache block address is different" |
+//! | loads | a load passes the requests before it; an instruction that uses a dequeue's register waits | "a load may be reordered with older stores"; "dequeue uses the writeback stage to write data to the destination registers" |
+//! | fences | wait until the buffer is empty, requests included | "additional ordering between queue instructions and others can be enforced by using memory fence instructions" |
+//! | full, empty | the request stays in the buffer | "if the queue is full (for an enqueue), the request tries again in the next cycle" |
+//! | younger stores | not said: they wait for the answers of older requests, or pass them ([`YoungerStores`]) | "held in the store buffer until they get responses" |
+//!
+//! Only what others can notice branches: reads of memory, locked instructions, requests that are served, and the moment when
+//! a store leaves its buffer. Everything else happens at once, as doing it earlier or later makes no difference to any thread.
 
-use super::cpu::{Access, Cpu};
+mod configuration;
+
 use super::{State, Test};
-use std::collections::{BTreeSet, VecDeque};
+use configuration::Configuration;
+use std::collections::BTreeSet;
 
-/// The abstract machine between two steps.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Configuration {
-    cpus: Vec<Cpu>,
-    buffers: Vec<VecDeque<(usize, u64)>>,
-    memory: Vec<u64>,
+/// What stores do behind a request that is not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum YoungerStores {
+    /// They wait for its answer.
+    Wait,
+    /// They are written, in their order.
+    Pass,
 }
 
-/// Every final state that x86-TSO allows; `None` if there are more than `most` configurations to look at.
+/// Which requests stand behind each other at the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buffers {
+    /// Those of one thread for one queue and direction: all that the paper's ordering asks for.
+    Queue,
+    /// Those of one thread and direction: a set of virtual buffers for each core (section 3.2).
+    Context,
+    /// Those of one direction, as they come: the basic design of section 3.2.
+    Shared,
+}
+
+/// The abstract machine: what it leaves open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// What stores do behind a request.
+    pub younger_stores: YoungerStores,
+    /// What a request waits for at the device.
+    pub buffers: Buffers,
+    /// Requests that a thread has under way at most; the next one waits.
+    pub outstanding: usize,
+    /// Entries of a store buffer; `None`: without bound. With 0 a store is written when it is made.
+    pub entries: Option<usize>,
+}
+
+/// A thread that nothing will ever let go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endless {
+    /// The thread.
+    pub thread: usize,
+    /// The queue that its oldest request waits for, if it waits for one.
+    pub queue: Option<usize>,
+}
+
+/// What the model allows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcomes {
+    /// Every final state.
+    pub states: BTreeSet<State>,
+    /// A thread that waits for ever, in some execution.
+    pub endless: Option<Endless>,
+}
+
+/// Every final state that x86-TSO allows a test without queues; `None` if there are more than `most` configurations to
+/// look at.
 pub fn allowed(test: &Test, most: usize) -> Option<BTreeSet<State>> {
-    let start = Configuration {
-        cpus: test.threads.iter().map(Cpu::new).collect(),
-        buffers: vec![VecDeque::new(); test.threads.len()],
-        memory: test.locations.iter().map(|location| location.initial).collect(),
-    };
-    let mut found = BTreeSet::new();
-    let mut seen = BTreeSet::new();
-    let mut open = vec![start];
-    while let Some(mut configuration) = open.pop() {
-        let waiting = configuration.settle(test);
-        if !seen.insert(configuration.clone()) {
-            continue;
-        }
-        if seen.len() > most {
-            return None;
-        }
-        let before = open.len();
-        for (id, access) in waiting.into_iter().enumerate() {
-            if !configuration.buffers[id].is_empty() {
-                let mut next = configuration.clone();
-                if let Some((at, value)) = next.buffers[id].pop_front() {
-                    next.memory[at] = value;
-                }
-                open.push(next);
-            }
-            if let Some(access) = access.filter(|access| configuration.ready(id, *access)) {
-                let mut next = configuration.clone();
-                next.perform(test, id, access);
-                open.push(next);
-            }
-        }
-        if open.len() == before {
-            let registers = |thread: usize, register: usize| configuration.cpus[thread].registers[register];
-            let state = test.state(registers, |at| configuration.memory[at]);
-            if test.counts(&state) {
-                found.insert(state);
-            }
-        }
-    }
-    Some(found)
+    Model::paper(YoungerStores::Wait).outcomes(test, most).map(|outcomes| outcomes.states)
 }
 
-impl Configuration {
-    /// Has every thread do what no other thread can notice; the access that each is left with.
-    fn settle(&mut self, test: &Test) -> Vec<Option<Access>> {
-        (0..self.cpus.len())
-            .map(|id| {
-                loop {
-                    let access = self.cpus[id].next(&test.threads[id].code)?;
-                    let private = match access {
-                        Access::Store(..) => true,
-                        Access::Fence => self.buffers[id].is_empty(),
-                        // A load of what the buffer holds, too: the store may leave first, and another one follow it.
-                        Access::Load(_) | Access::Locked(..) => false,
-                    };
-                    if !private {
-                        return Some(access);
-                    }
-                    self.perform(test, id, access);
+impl Model {
+    /// As little order as the paper asks for, and room without bound.
+    pub fn paper(younger_stores: YoungerStores) -> Model {
+        Model { younger_stores, buffers: Buffers::Queue, outstanding: usize::MAX, entries: None }
+    }
+
+    /// What can become of a test; `None` if there are more than `most` configurations to look at.
+    pub fn outcomes(&self, test: &Test, most: usize) -> Option<Outcomes> {
+        let mut found = Outcomes::default();
+        let mut seen = BTreeSet::new();
+        let mut open = vec![Configuration::new(test)];
+        while let Some(mut configuration) = open.pop() {
+            let waiting = configuration.settle(self, test);
+            if !seen.insert(configuration.clone()) {
+                continue;
+            }
+            if seen.len() > most {
+                return None;
+            }
+            let before = open.len();
+            for (thread, access) in waiting.iter().enumerate() {
+                open.extend(configuration.leave(self, thread));
+                if let Some(access) = access.filter(|access| configuration.is_ready(self, thread, access)) {
+                    let mut next = configuration.clone();
+                    next.perform(self, test, thread, access);
+                    open.push(next);
                 }
-            })
-            .collect()
-    }
-
-    fn ready(&self, id: usize, access: Access) -> bool {
-        match access {
-            Access::Load(_) | Access::Store(..) => true,
-            Access::Fence | Access::Locked(..) => self.buffers[id].is_empty(),
-        }
-    }
-
-    fn perform(&mut self, test: &Test, id: usize, access: Access) {
-        let (cpu, code) = (&mut self.cpus[id], &test.threads[id].code);
-        match access {
-            Access::Load(at) => {
-                let own = self.buffers[id].iter().rev().find(|(to, _)| *to == at);
-                cpu.loaded(code, own.map_or(self.memory[at], |(_, value)| *value));
             }
-            Access::Store(at, value) => {
-                self.buffers[id].push_back((at, value));
-                cpu.done();
+            if open.len() > before {
+                continue;
             }
-            Access::Fence => cpu.done(),
-            Access::Locked(at, locked) => {
-                let old = self.memory[at];
-                self.memory[at] = locked.result(old);
-                cpu.locked(code, locked, old);
+            if let Some(thread) = (0..waiting.len()).find(|&id| waiting[id].is_some() || configuration.has_entries(id))
+            {
+                found.endless = Some(Endless { thread, queue: configuration.waits_for(thread) });
+                continue;
+            }
+            let state = configuration.state(test);
+            if test.counts(&state) {
+                found.states.insert(state);
             }
         }
+        Some(found)
     }
 }

@@ -47,6 +47,8 @@ pub(super) struct Waiting {
     pub(super) since: u64,
     /// It was tried, and its thread told why it waits.
     pub(super) told: bool,
+    /// The last change at the engine after which it was tried as a head; 0: it never was.
+    pub(super) tried: u64,
 }
 
 /// The requests of one direction and priority.
@@ -236,7 +238,7 @@ mod tests {
     fn waiting(cpu: u32) -> Waiting {
         let asked = QueueRequest::Dequeue { from: Operand::of(QueueId(0)) };
         let request = Request { packet: cpu, op: 0, words: [0; 3], privileged: false, cpu };
-        Waiting { request, asked, since: 0, told: false }
+        Waiting { request, asked, since: 0, told: false, tried: 0 }
     }
 
     /// Requests of these directions, priorities and contexts.

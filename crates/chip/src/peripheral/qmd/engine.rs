@@ -12,8 +12,11 @@ use std::collections::VecDeque;
 /// An engine and the buffers before it.
 pub(super) struct Engine {
     pub(super) buffers: Buffers,
-    /// Picks in a row that led to nothing.
+    /// Heads that were tried since something changed: all of them have to wait. Picks alone do not tell, as a buffer with few
+    /// lines has its head tried again before one with many has had all of its own tried.
     failed: usize,
+    /// Counts the changes; a head remembers at which it was tried last.
+    change: u64,
     /// All heads wait for something to change: the first pick that was not made.
     asleep: Option<u64>,
 }
@@ -25,6 +28,7 @@ impl Engine {
         let new = |directions: &[Direction]| Engine {
             buffers: Buffers::new(directions, settings.priorities, settings.buffers, settings.schedule),
             failed: 0,
+            change: 1,
             asleep: None,
         };
         if settings.engines == 1 { vec![new(&both)] } else { both.iter().map(|one| new(&[*one])).collect() }
@@ -35,10 +39,23 @@ impl Engine {
         self.asleep.is_none() && self.buffers.len() > 0
     }
 
+    /// Heads are to be tried again.
+    fn changed(&mut self) {
+        (self.failed, self.change) = (0, self.change + 1);
+    }
+
+    /// The picked head was tried in vain. Whether all heads were, since something changed.
+    fn fails(&mut self, picked: Picked) -> bool {
+        let change = self.change;
+        let before = self.buffers.head(picked).map(|head| std::mem::replace(&mut head.tried, change));
+        self.failed += usize::from(before.is_some_and(|before| before != change));
+        self.failed >= self.buffers.lines()
+    }
+
     /// Something has changed: heads that could not be served may be now, from the cycle `now` on. Makes up for picks that were
     /// not made as they would have led to nothing, and says how many.
     pub(super) fn wake(&mut self, now: u64) -> u64 {
-        self.failed = 0;
+        self.changed();
         let picks = self.asleep.take().map_or(0, |since| now.saturating_sub(since));
         self.buffers.fail(picks);
         picks
@@ -186,17 +203,16 @@ impl Qmd {
             self.engines[engine].buffers.turn(picked);
             match turn {
                 Turn::Served(answer) => {
-                    let Engine { buffers, failed, .. } = &mut self.engines[engine];
-                    (*failed, _) = (0, buffers.pop(picked, port.now()));
+                    self.engines[engine].changed();
+                    self.engines[engine].buffers.pop(picked, port.now());
                     port.reply(&waiting.request, port.now() + self.settings.latency.0, answer);
                     return answer.is_ok();
                 }
                 Turn::Wait(why) => {
                     self.waits(engine, picked, why, port);
-                    let Engine { buffers, failed, asleep } = &mut self.engines[engine];
-                    *failed += 1;
-                    if *failed >= buffers.lines() {
-                        *asleep = Some(port.now() + 1);
+                    let engine = &mut self.engines[engine];
+                    if engine.fails(picked) {
+                        engine.asleep = Some(port.now() + 1);
                         return false;
                     }
                     if self.settings.retry == Retry::Slot {

@@ -133,7 +133,7 @@ impl Qmd {
         if self.ahead(direction, priority, request.cpu) >= self.settings.depth as usize {
             return Taken::Later;
         }
-        self.came.push(Waiting { request: *request, asked, since: port.now(), told: false });
+        self.came.push(Waiting { request: *request, asked, since: port.now(), told: false, tried: 0 });
         self.look_at(port.now());
         port.tick_at(port.now() + 1);
         Taken::Yes

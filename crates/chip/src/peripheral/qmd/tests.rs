@@ -204,6 +204,32 @@ fn tries_that_fail_are_counted_whether_they_were_made_one_by_one_or_not() {
     assert_eq!(bench.answer(put), Some((201 + LATENCY, Ok(0))));
 }
 
+/// Buffers take turns, and contexts in them: a context of the fuller buffer has fewer. The engine must not sleep before all
+/// heads have been tried.
+#[test]
+fn an_item_is_found_by_the_one_that_waits_for_it_among_many_that_wait() {
+    let all =
+        [(Schedule::RoundRobin, Retry::Slot), (Schedule::Weighted, Retry::Slot), (Schedule::Weighted, Retry::Free)];
+    for ((schedule, retry), pointers) in
+        all.into_iter().flat_map(|how| [(how, Pointers::Grant), (how, Pointers::Access)])
+    {
+        for wanted in 0..6 {
+            let mut bench = Bench::new(&QmdSettings { schedule, retry, pointers, ..settings() });
+            let (full, empty) = (bench.queues(1, 1), bench.queues(1, 6));
+            for item in 1..=2 {
+                bench.at(10, 9, put(full, item));
+            }
+            let waiting: Vec<u32> = (0..6).map(|n| bench.at(20, n, get(empty.plus(n)))).collect();
+            bench.run_to(500);
+            let came = bench.at(501, 8, put(empty.plus(wanted), 7));
+            bench.run_to(1000);
+            assert_eq!(bench.answer(came).map(|(_, said)| said), Some(Ok(0)));
+            let got = bench.answer(waiting[wanted as usize]).map(|(_, said)| said);
+            assert_eq!(got, Some(Ok(7)), "context {wanted}, {schedule:?} {retry:?} {pointers:?}");
+        }
+    }
+}
+
 #[test]
 fn a_failing_try_takes_a_turn_or_none() {
     // Contexts 0 to 7 wait for an item of an empty queue, and context 9 asks for items that are there.

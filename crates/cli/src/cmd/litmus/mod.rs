@@ -3,17 +3,19 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`files`] | which files, and reading them |
+//! | [`fits`] | whether tests can be played on a chip |
 //! | [`play`] | a test on the chip, over and over |
+//! | [`model`] | what the abstract machine says of tests |
 //! | [`verdicts`] | what was seen beside what a reference allows |
 
 mod files;
+mod fits;
+mod model;
 mod play;
 mod verdicts;
 
 use crate::chips::ChipArgs;
-use crate::error::BadInput;
 use crate::ui;
-use baton_chip::Chip;
 use baton_workloads::litmus::{Histogram, Quantifier};
 use files::Found;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -26,8 +28,8 @@ use verdicts::Verdicts;
 /// What to run.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Reads herd's x86-64 format: movq and movl, mfence, xchg, lock-prefixed instructions
-(docs/reference/litmus.md). `observed` says whether the final condition was seen: for `exists` and
+Reads herd's x86-64 format: movq and movl, mfence, xchg, lock-prefixed instructions, and a dialect
+with queues: enqueue, dequeue, prepush (docs/reference/litmus.md). `observed` says whether the final condition was seen: for `exists` and
 `~exists` whether some run ended in such a state, for `forall` whether every run did.
 
 Examples:
@@ -35,7 +37,9 @@ Examples:
   baton litmus SB.litmus --outcomes
   baton litmus tests/ --runs 10000 --seed 7 --json
   baton litmus tests/ --verdicts tests/verdicts.csv
-  baton litmus tests/ --set core.store_buffer=0")]
+  baton litmus tests/ --set core.store_buffer=0
+  baton litmus queues/ --chip caf16 --verdicts queues/verdicts.csv
+  baton litmus queues/ --model > queues/verdicts.csv")]
 pub(crate) struct Args {
     /// Litmus files, and folders that are searched for *.litmus to any depth.
     #[arg(required = true, value_name = "DIR|FILE")]
@@ -52,9 +56,12 @@ pub(crate) struct Args {
     #[arg(long)]
     outcomes: bool,
     /// Compare with a table of suite, test and verdict_x86_tso (Allow, Forbid or Required-holds): exit code 1 if anything
-    /// forbidden was seen.
+    /// forbidden was seen. Tests with queues have verdict_caf_wait and verdict_caf_pass, by device.younger_stores.
     #[arg(long, value_name = "CSV")]
     verdicts: Option<PathBuf>,
+    /// Play nothing: write the table of verdicts that the abstract machine gives.
+    #[arg(long, conflicts_with_all = ["verdicts", "json", "outcomes"])]
+    model: bool,
     /// Leave out, with a warning, the files that cannot be read.
     #[arg(long)]
     skip_unsupported: bool,
@@ -98,10 +105,16 @@ const DEFAULT: &[&str] = &[
 ];
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let verdicts = args.verdicts.as_deref().map(Verdicts::open).transpose()?;
-    let tests = files::find(&args.paths, args.skip_unsupported)?;
+    if args.model {
+        let tests = files::find(&args.paths, args.skip_unsupported)?;
+        print!("{}", model::table(&tests)?);
+        return Ok(ExitCode::SUCCESS);
+    }
     let chip = args.chip.open_or(DEFAULT)?;
-    fits(&tests, &chip)?;
+    let column = model::column(model::of(&chip).younger_stores);
+    let verdicts = args.verdicts.as_deref().map(|path| Verdicts::open(path, column)).transpose()?;
+    let tests = files::find(&args.paths, args.skip_unsupported)?;
+    fits::check(&tests, &chip)?;
     let bar = ProgressBar::new(tests.len() as u64).with_style(
         ProgressStyle::with_template("{bar:30} {pos}/{len} tests {elapsed}")
             .unwrap_or_else(|_| ProgressStyle::default_bar()),
@@ -125,21 +138,6 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Some(verdicts) => verdicts.compare(&rows),
         None => ExitCode::SUCCESS,
     })
-}
-
-fn fits(tests: &[Found], chip: &Chip) -> Result<(), BadInput> {
-    for found in tests {
-        let (threads, cores) = (found.test.threads.len(), chip.core.count);
-        if threads > cores as usize {
-            return Err(BadInput::new(format_args!(
-                "{}: {threads} threads; chip `{}` has {cores} cores (core.count)",
-                found.path.display(),
-                chip.name
-            ))
-            .hint(format_args!("--set core.count={threads}")));
-        }
-    }
-    Ok(())
 }
 
 fn row(found: &Found, seen: &Histogram, args: &Args) -> Row {

@@ -13,6 +13,8 @@ use baton_workloads::litmus::run::{DECOYS, Meet, Round};
 const ROUND: u32 = 250;
 /// Cycles from one run's start to the next one's: enough for the longest to end.
 const PERIOD: u64 = 40_000;
+/// Periods that a round takes at most, for each of its runs: a bound, far above what any test takes.
+const MOST_PERIODS: u64 = 20;
 
 /// Threads meet by the clock, which costs them nothing.
 #[derive(Clone)]
@@ -46,8 +48,14 @@ fn play_round(found: &Found, chip: &Chip, round: Round) -> anyhow::Result<Histog
     let threads = found.test.threads.len();
     let others = threads * DECOYS * round.line;
     let words = (round.runs as usize + 1) * (found.test.locations.len() * round.stride + 2 * round.line + others);
-    let options =
-        Options { seed: round.seed, heap_bytes: 8 * words + (1 << 16), threads: threads + 1, ..Options::default() };
+    let limit = Some(Cycles((u64::from(round.runs) + 2) * PERIOD * MOST_PERIODS));
+    let options = Options {
+        limit,
+        seed: round.seed,
+        heap_bytes: 8 * words + (1 << 16),
+        threads: threads + 1,
+        ..Options::default()
+    };
     let mut simulation = Simulation::new(chip, &options)?;
     let ready = simulation.outside(|| round.ready::<Simulated>(&found.test, &Clocked));
     let mut cores: Vec<u32> = (0..chip.core.count).collect();
@@ -55,7 +63,9 @@ fn play_round(found: &Found, chip: &Chip, round: Round) -> anyhow::Result<Histog
     for (body, core) in ready.bodies.into_iter().zip(cores) {
         simulation.spawn(Spawn { affinity: vec![CoreId(core)], ..Spawn::default() }, body)?;
     }
-    simulation.run()?;
+    let path = found.path.display();
+    let outcome = simulation.run().map_err(|stuck| anyhow::anyhow!("{path}: {stuck}"))?;
+    anyhow::ensure!(outcome.finished, "{path}: {} runs do not end within {} cycles", round.runs, outcome.cycles.0);
     Ok(simulation.outside(ready.finals))
 }
 

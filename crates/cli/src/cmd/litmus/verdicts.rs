@@ -22,18 +22,20 @@ enum Verdict {
 pub(super) struct Verdicts(BTreeMap<(String, String), Verdict>);
 
 impl Verdicts {
-    /// Reads a table whose header names `suite`, `test` and `verdict_x86_tso`.
-    pub(super) fn open(path: &Path) -> Result<Verdicts, BadInput> {
+    /// Reads a table whose header names `suite`, `test` and `verdict_x86_tso`, or the column of the tests with queues.
+    pub(super) fn open(path: &Path, queues: &str) -> Result<Verdicts, BadInput> {
         let bad = |line: usize, what: String| BadInput::new(format_args!("{}:{line}: {what}", path.display()));
         let text = baton_trace::files::read_text(path, 64 << 20)
             .map_err(|error| BadInput::new(format_args!("cannot read `{}`: {error}", path.display())))?;
         let mut lines = text.lines().enumerate();
         let header: Vec<&str> = lines.next().map(|(_, line)| line.split(',').collect()).unwrap_or_default();
-        let column = |name: &str| {
-            let at = header.iter().position(|found| found.trim() == name);
-            at.ok_or_else(|| bad(1, format!("no column `{name}`; expected suite, test and verdict_x86_tso")))
+        let find = |name: &str| header.iter().position(|found| found.trim() == name);
+        let none = |name: &str| {
+            bad(1, format!("no column `{name}`; expected suite, test and verdict_x86_tso (with queues: {queues})"))
         };
-        let (suite, test, verdict) = (column("suite")?, column("test")?, column("verdict_x86_tso")?);
+        let column = |name: &str| find(name).ok_or_else(|| none(name));
+        let verdict = find(queues).or(find("verdict_x86_tso")).ok_or_else(|| none("verdict_x86_tso"))?;
+        let (suite, test) = (column("suite")?, column("test")?);
         let mut all = BTreeMap::new();
         for (i, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             let cells: Vec<&str> = line.split(',').map(str::trim).collect();
