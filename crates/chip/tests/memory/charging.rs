@@ -11,17 +11,17 @@ use baton_sync::lock::{self, LOCKS, LockVisitor, RawLock};
 use baton_sync::queue::{QUEUES, QueueVisitor, RawQueue};
 
 /// Accesses of so many operations of one guest that is alone.
-fn accesses(operations: u64, body: impl FnOnce(u64) + 'static) -> u64 {
+fn accesses(device: bool, operations: u64, body: impl FnOnce(u64) + 'static) -> u64 {
     // With a window, a store buffer or links the same algorithm could make others.
-    let chip = common::cores(2, &common::QUEUE_DEVICE);
+    let chip = common::cores(2, if device { &common::QUEUE_DEVICE } else { &[] });
     let mut simulation = Simulation::new(&chip, &Options::default()).unwrap();
     simulation.spawn(Spawn::default(), move || body(operations)).unwrap();
     simulation.run().unwrap().guest_operations
 }
 
 /// Accesses of one operation, in the long run.
-fn each<F: FnOnce(u64) + 'static>(body: impl Fn() -> F) -> f64 {
-    (accesses(1100, body()) - accesses(100, body())) as f64 / 1000.0
+fn each<F: FnOnce(u64) + 'static>(device: bool, body: impl Fn() -> F) -> f64 {
+    (accesses(device, 1100, body()) - accesses(device, 100, body())) as f64 / 1000.0
 }
 
 struct Pairs;
@@ -29,7 +29,7 @@ struct Pairs;
 impl LockVisitor<Simulated> for Pairs {
     type Out = f64;
     fn visit<L: RawLock<Simulated>>(self) -> f64 {
-        each(|| {
+        each(false, || {
             |pairs| {
                 let lock = Owned::<Simulated, L>::new(L::new());
                 // The policy that the native pairs were counted with.
@@ -47,7 +47,7 @@ impl LockVisitor<Simulated> for Pairs {
 impl QueueVisitor<Simulated> for Pairs {
     type Out = f64;
     fn visit<Q: RawQueue<Simulated, Item = u64>>(self) -> f64 {
-        each(|| {
+        each(Q::INFO.device, || {
             |pairs| {
                 let queue = Owned::<Simulated, Q>::new(Q::with_capacity(64).expect("a power of two"));
                 for item in 0..pairs {
@@ -85,7 +85,7 @@ struct Bulks(usize);
 impl QueueVisitor<Simulated> for Bulks {
     type Out = f64;
     fn visit<Q: RawQueue<Simulated, Item = u64>>(self) -> f64 {
-        each(|| {
+        each(Q::INFO.device, || {
             move |times| {
                 let queue = Owned::<Simulated, Q>::new(Q::with_capacity(64).expect("a power of two"));
                 let (items, mut taken) = (vec![7; self.0], vec![0; self.0]);
