@@ -5,7 +5,7 @@
 //! lane, and each call says which thread makes it.
 
 use super::{Channel, Model, ModelInfo};
-use baton_machine::{Machine, Wait};
+use baton_machine::{Machine, Owned, Wait};
 use baton_sync::queue::spsc::Spsc;
 use baton_sync::queue::{QueueError, RawQueue, Side};
 use core::cell::Cell;
@@ -20,7 +20,7 @@ unsafe impl Sync for Turn {}
 /// The lanes.
 pub struct Lanes<M: Machine> {
     /// By producer, and by consumer.
-    lanes: Vec<Vec<Spsc<M, u64>>>,
+    lanes: Vec<Vec<Owned<M, Spsc<M, u64>>>>,
     senders: Vec<Turn>,
     receivers: Vec<Turn>,
 }
@@ -36,7 +36,7 @@ impl<M: Machine> Model<M> for Lanes<M> {
     };
 
     fn new([producers, consumers]: [u32; 2], capacity: usize) -> Result<Self, QueueError> {
-        let lane = |_| Spsc::with_capacity(capacity);
+        let lane = |_| Spsc::with_capacity(capacity).map(Owned::new);
         let row = |_| (0..consumers).map(lane).collect();
         let turns = |n: u32, of: u32| (0..n).map(|i| Turn(Cell::new((i % of.max(1)) as usize))).collect();
         Ok(Lanes {
