@@ -19,6 +19,7 @@
 //! | [`timing`] | what a workload times of itself |
 //! | [`profile`] | synthetic programs that stand in for real ones of which a few figures are printed |
 //! | [`programs`] | real programs with checked results: a filter, a pipeline, a tree, a sort, an alignment |
+//! | [`models`] | ways between threads that are no queue of the registry: lanes, a free critical section, HAQu |
 //! | [`monitor`] | what these share data under |
 //! | [`probe`] | what hears about locks |
 //! | `registry` | every workload by name |
@@ -27,6 +28,7 @@
 pub mod convoy;
 mod knobs;
 pub mod litmus;
+pub mod models;
 pub mod monitor;
 pub mod probe;
 pub mod profile;

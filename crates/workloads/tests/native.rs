@@ -10,6 +10,7 @@ use baton_workloads::barrier::Meetings;
 use baton_workloads::chase::Chase;
 use baton_workloads::hot::Hot;
 use baton_workloads::lock::Contention;
+use baton_workloads::models::{self, Channel, Model, ModelVisitor, lanes::Lanes};
 use baton_workloads::mostly::Mostly;
 use baton_workloads::pingpong::PingPong;
 use baton_workloads::ring::{BadTransport, Transport};
@@ -96,6 +97,58 @@ fn barriers() {
 fn queues() {
     for queue in queue::QUEUES {
         queue::visit::<Native, _>(queue.name, Each).unwrap();
+    }
+}
+
+impl ModelVisitor<Native> for Each {
+    type Out = ();
+    fn visit<C: Model<Native>>(self) {
+        let one = Transport {
+            producers: 1,
+            consumers: 1,
+            capacity: 4,
+            think: Cycles(5),
+            spread: 0.0,
+            iterations: 200,
+            bulk: 1,
+        };
+        for bulk in [1, 7, 300] {
+            run(Transport { bulk, ..one }.team_of_model::<Native, C>(WAIT).unwrap());
+            let many = Transport { producers: 2, consumers: 2, bulk, ..one };
+            match many.team_of_model::<Native, C>(WAIT) {
+                Ok(team) => run(team),
+                Err(refused) => {
+                    assert_eq!(C::INFO.producers, Side::Single);
+                    assert_eq!(refused, BadTransport::Side("producer", 2));
+                }
+            }
+        }
+        let bad = Transport { capacity: 3, ..one }.team_of_model::<Native, C>(WAIT).err();
+        assert_eq!(bad, Some(BadTransport::Queue(C::INFO.name, QueueError::Capacity(3))));
+    }
+}
+
+#[test]
+fn models_of_queues() {
+    for model in models::MODELS {
+        models::visit::<Native, _>(model.name, Each).unwrap();
+    }
+    assert!(models::visit::<Native, _>("ring", Each).is_none());
+}
+
+/// What a lane's consumers receive is what producers deal to them, bulk by bulk.
+#[test]
+fn lanes_deal_all_items_out() {
+    for (sides, items, bulk) in [([1, 1], 10, 3), ([3, 2], 25, 4), ([2, 5], 7, 8), ([4, 4], 96, 8), ([5, 3], 100, 1)] {
+        let lanes = <Lanes<Native> as Model<Native>>::new(sides, 8).unwrap();
+        let dealt: Vec<u64> = (0..sides[1]).map(|c| lanes.share(c, sides, items, bulk)).collect();
+        let mut expected = vec![0; sides[1] as usize];
+        for producer in 0..u64::from(sides[0]) {
+            for (number, first) in (0..items).step_by(bulk as usize).enumerate() {
+                expected[(producer as usize + number) % sides[1] as usize] += bulk.min(items - first);
+            }
+        }
+        assert_eq!(dealt, expected, "{sides:?} {items} {bulk}");
     }
 }
 

@@ -6,6 +6,7 @@ use super::{count, on_one};
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn, act};
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Owned, Wait};
+use baton_sync::queue::auto::Auto;
 use baton_sync::queue::qmd::Qmd;
 use baton_sync::queue::{QueueError, RawQueue};
 use std::cell::{Cell, RefCell};
@@ -194,4 +195,38 @@ fn a_queue_is_made_and_dropped_outside_of_time() {
     );
     drop(simulation);
     drop(second);
+}
+
+/// With a device, without one, and with one that is full. What it took works.
+#[test]
+fn auto_takes_what_there_is_and_says_what() {
+    let took = |chip: &Chip, full: bool| {
+        let mut simulation = Simulation::new(chip, &Options::default()).expect("the host has memory");
+        let said = Rc::new(Cell::new(""));
+        let out = said.clone();
+        let body = move || {
+            let mut others = Vec::new();
+            while full && let Ok(queue) = Queue::with_capacity(16) {
+                others.push(queue);
+            }
+            let auto = Auto::<Simulated, u64>::with_capacity(16).expect("there is a ring");
+            out.set(auto.took());
+            // SAFETY: this thread is alone.
+            unsafe {
+                auto.enqueue_all(&[1, 2, 3], WAIT);
+                assert_eq!((auto.dequeue(WAIT), auto.try_dequeue(WAIT), auto.dequeue(WAIT)), (1, Some(2), 3));
+                assert_eq!(auto.try_dequeue(WAIT), None);
+            }
+            assert_eq!(auto.capacity(), 16);
+            assert!(Auto::<Simulated, u64>::with_capacity(3).is_err_and(|bad| bad == QueueError::Capacity(3)));
+        };
+        simulation.spawn(Spawn::default(), body).expect("there is a core");
+        simulation.run().expect("it ends");
+        said.get()
+    };
+    let with = chip(&[]);
+    assert_eq!(took(&with, false), "qmd");
+    assert_eq!(took(&with, true), "ring");
+    let without = Chip::from_toml(include_str!("../../../../chips/sample-host.toml"), "sample-host.toml");
+    assert_eq!(took(&without.expect("a right chip"), false), "ring");
 }

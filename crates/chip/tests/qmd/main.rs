@@ -4,6 +4,7 @@
 mod figure4;
 mod files;
 mod library;
+mod models;
 mod random;
 mod ways;
 mod weights;

@@ -7,7 +7,7 @@ use baton_noc::arbiter::{ARBITERS, ArbiterInfo};
 use baton_studies::STUDIES;
 use baton_sync::barrier::BARRIERS;
 use baton_sync::lock::{LOCKS, Posix, Waits};
-use baton_sync::queue::{QUEUES, Side};
+use baton_sync::queue::{self, QUEUES, QueueVisitor, RawQueue, Side};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -166,17 +166,29 @@ fn barriers() -> Vec<Entry> {
     BARRIERS.iter().map(entry).collect()
 }
 
+/// The queue that a queue is on this machine: `auto` takes one.
+struct Took;
+
+impl QueueVisitor<Native> for Took {
+    type Out = Option<&'static str>;
+    fn visit<Q: RawQueue<Native, Item = u64>>(self) -> Self::Out {
+        Q::with_capacity(2).ok().map(|queue| queue.took())
+    }
+}
+
 fn queues() -> Vec<Entry> {
     let side = |side, one: &str, many: &str| match side {
         Side::Single => one.to_owned(),
         Side::Multi => many.to_owned(),
     };
-    let entry = |queue: &baton_sync::queue::QueueInfo| {
+    let entry = |queue: &queue::QueueInfo| {
         let mut can = vec![
             side(queue.producers, "one-producer", "many-producers"),
             side(queue.consumers, "one-consumer", "many-consumers"),
         ];
         can.extend(words(&[("bulk", queue.bulk), ("in-a-device", queue.device)]));
+        let took = queue::visit::<Native, _>(queue.name, Took).ok().flatten();
+        can.extend(took.filter(|took| *took != queue.name).map(|took| format!("{took}-here")));
         Entry {
             name: queue.name.into(),
             what: queue.what.into(),

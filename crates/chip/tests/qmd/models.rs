@@ -1,0 +1,91 @@
+//! What queues are compared with: the models of `baton-workloads`, and the ring, on `caf16`. Every run is checked by its own team, and
+//! bounded.
+
+use super::queues::{chip, on};
+use baton_chip::{Instructions, Options, Simulated, Simulation};
+use baton_machine::Wait;
+use baton_machine::units::Cycles;
+use baton_sync::queue::ring::Ring;
+use baton_sync::queue::ring_single::RingSingle;
+use baton_workloads::Team;
+use baton_workloads::models::{MODELS, Model, ModelVisitor, free_ring::FreeRing, haqu::Haqu, lanes::Lanes, visit};
+use baton_workloads::ring::{BadTransport, Transport};
+
+fn transport(pairs: u32, bulk: usize) -> Transport {
+    let think = Cycles(0);
+    Transport { producers: pairs, consumers: pairs, capacity: 64, think, spread: 0.0, iterations: 96, bulk }
+}
+
+/// Cycles an item, of a team with so many threads a side.
+fn an_item(settings: &[&str], at: Transport, team: impl FnOnce(Transport) -> Result<Team, BadTransport>) -> f64 {
+    let limit = Some(Cycles(1_000_000));
+    let options = Options { instructions: Instructions::NONE, limit, ..Options::default() };
+    let mut simulation = Simulation::new(&chip(settings), &options).expect("the host has memory");
+    let team = simulation.outside(|| team(at)).expect("a transport that can be");
+    for (core, body) in (0..).zip(team.bodies) {
+        simulation.spawn(on(core), body).expect("there is a core");
+    }
+    let outcome = simulation.run().expect("it ends");
+    assert!(outcome.finished, "cut off");
+    simulation.outside(team.verify).expect("what went in came out");
+    outcome.cycles.0 as f64 / (at.iterations * u64::from(at.producers)) as f64
+}
+
+fn at<C: Model<Simulated>>(pairs: u32, bulk: usize) -> f64 {
+    an_item(&[], transport(pairs, bulk), |at| at.team_of_model::<Simulated, C>(Wait::Pause))
+}
+
+fn ring(settings: &[&str], pairs: u32, bulk: usize) -> f64 {
+    an_item(settings, transport(pairs, bulk), |at| at.team::<Simulated, Ring<Simulated, u64>>(Wait::Pause))
+}
+
+fn ring_single(bulk: usize) -> f64 {
+    an_item(&[], transport(1, bulk), |at| at.team::<Simulated, RingSingle<Simulated, u64>>(Wait::Pause))
+}
+
+struct Every;
+
+impl ModelVisitor<Simulated> for Every {
+    type Out = ();
+    fn visit<C: Model<Simulated>>(self) {
+        for bulk in [1, 70] {
+            at::<C>(1, bulk);
+            if C::INFO.producers == baton_sync::queue::Side::Multi {
+                at::<C>(3, bulk);
+            }
+        }
+    }
+}
+
+#[test]
+fn models_pass_all_items_on() {
+    for model in MODELS {
+        visit::<Simulated, _>(model.name, Every).expect("its own name");
+    }
+}
+
+/// A section that costs nothing is no slower than a real exchange, and what no thread shares is faster than what all share.
+#[test]
+fn models_are_what_they_stand_for() {
+    for bulk in [1, 8] {
+        let (real, free, apart) =
+            (ring(&[], 4, bulk), at::<FreeRing<Simulated>>(4, bulk), at::<Lanes<Simulated>>(4, bulk));
+        assert!(free < real && apart * 3.0 < free, "bulk {bulk}: ring {real}, free {free}, lanes {apart}");
+    }
+}
+
+/// Queue state in the core saves the instructions of a bulk. (Item by item it does not help here: the quicker consumer takes the
+/// producer's line away at every item.)
+#[test]
+fn queue_state_in_the_core_makes_bulks_faster() {
+    let (software, hardware) = (ring_single(8), at::<Haqu<Simulated>>(1, 8));
+    assert!(hardware < software, "ring-single {software}, haqu {hardware}");
+}
+
+/// The loads of a bulk overlap: without a window they come one by one, and an item takes longer.
+#[test]
+fn the_misses_of_a_bulk_overlap() {
+    let narrow = ["core.load_queue=1", "core.rob=1"];
+    let (with, without) = (ring(&[], 1, 32), ring(&narrow, 1, 32));
+    assert!(with * 1.1 < without, "{with} {without}");
+}
