@@ -14,5 +14,6 @@ mod litmus;
 mod named;
 mod noc;
 mod noc_page;
+mod packets;
 mod sim;
 mod wrong_input;

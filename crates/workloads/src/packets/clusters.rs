@@ -3,7 +3,8 @@
 //! its n-to-n test.
 
 use super::buffers::{View, seen};
-use super::{BLOCK_CYCLES, Flow, Pool, Traffic, a_packet, sent, sum};
+use super::pool::Pool;
+use super::{BLOCK_CYCLES, Flow, Traffic, a_packet, sent, sum};
 use crate::packets::link::{Link, Receiver, Sender, Shape};
 use crate::timing::Figure;
 use crate::work::{Measured, Work, mix};

@@ -5,9 +5,11 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `mod.rs` | what the applications share: settings, the pool, how a bulk is worked on and passed on |
+//! | `mod.rs` | settings that the applications share |
+//! | `pool` | the pool, and how a bulk is worked on and passed on |
 //! | [`clusters`] | a pipeline of clusters of threads |
 //! | [`firewall`] | a source, filters, an analyser, a sink |
+//! | `tally` | what a firewall's threads count |
 //! | `traffic` | the packets: a capture's, or made ones |
 //! | `pcap` | captures |
 //! | `header` | addresses, protocol and ports of a packet |
@@ -23,7 +25,9 @@ mod header;
 mod link;
 mod named;
 mod pcap;
+mod pool;
 mod rules;
+mod tally;
 mod traffic;
 
 pub use buffers::{BLOCK_BYTES, BLOCKS, BUFFER_BYTES};
@@ -33,16 +37,12 @@ pub use pcap::Capture;
 pub use rules::{Action, Rules};
 pub use traffic::{Packet, SUSPICIOUS_PORT, Traffic};
 
+use crate::Refused;
 use crate::inputs::Prepush;
-use crate::timing::{Figure, Spans};
-use crate::{Refused, Shared, share};
-use baton_machine::Ordering::Release;
+use crate::timing::Figure;
+use baton_machine::PushTo;
 use baton_machine::units::CoreId;
-use baton_machine::{Atomic, Machine, PushTo, Wait};
-use baton_sync::queue::RawQueue;
-use buffers::Buffers;
-use link::{Link, Receiver, Sender, Shape};
-use std::sync::Arc;
+use link::Shape;
 
 /// How packets move, whatever is done with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +71,8 @@ impl Default for Flow {
 
 /// The fewest buffers that a pool has where nothing is said.
 const USUAL_POOL: usize = 256;
+/// The most: 132 MB.
+const MOST_POOL: usize = 65_536;
 
 /// Cycles that it takes to add up a block's words.
 const BLOCK_CYCLES: u64 = 8;
@@ -82,12 +84,14 @@ impl Flow {
         // Where each source has queues of its own, buffers that wait for one source are none for the others.
         let dealt = if apart { (pool.receivers as usize).saturating_mul(bulks(pool.senders) + 2) } else { 0 };
         let least = bulks(threads).saturating_add(dealt).max(1);
-        match self.pool {
-            Some(asked) if asked < least => Err(Refused::because(format!(
-                "a pool of {asked} buffers; expected {least} at least, so that no thread waits for ever"
-            ))),
-            Some(asked) => Ok(asked),
-            None => Ok(least.max(USUAL_POOL)),
+        let asked = self.pool.unwrap_or(least.max(USUAL_POOL));
+        if asked < least {
+            let why = "so that no thread waits for ever";
+            return Err(Refused::because(format!("a pool of {asked} buffers; expected {least} at least, {why}")));
+        }
+        match asked {
+            0..=MOST_POOL => Ok(asked),
+            _ => Err(Refused::because(format!("a pool of {asked} buffers; expected {MOST_POOL} at most"))),
         }
     }
 
@@ -95,6 +99,9 @@ impl Flow {
     pub(crate) fn check(&self) -> Result<(), Refused> {
         if !(1..=BLOCKS).contains(&self.blocks) {
             return Err(Refused::because(format!("{} blocks of a packet; expected 1 to {BLOCKS}", self.blocks)));
+        }
+        if let Some(asked) = self.pool.filter(|asked| *asked > MOST_POOL) {
+            return Err(Refused::because(format!("a pool of {asked} buffers; expected {MOST_POOL} at most")));
         }
         if self.bulk == 0 || self.bulk > self.capacity {
             let (bulk, capacity) = (self.bulk, self.capacity);
@@ -120,121 +127,6 @@ const LAST: u64 = 1 << 63;
 const FILLER: u64 = 1 << 62;
 const INSPECT: u64 = 1 << 61;
 const MARKS: u64 = LAST | FILLER | INSPECT;
-
-/// Alone on its pair of lines.
-#[repr(C, align(128))]
-struct Gate<M: Machine>(M::Atomic<u32>);
-
-/// The buffers, their pool, and the beginning: thread 0 fills the pool, then all begin, and time is taken from then on.
-struct Pool<M: Machine, Q: RawQueue<M, Item = u64>> {
-    buffers: Buffers<M>,
-    link: Arc<Link<M, Q>>,
-    count: usize,
-    gate: Shared<M, Gate<M>>,
-    spans: Spans<M>,
-    wait: Wait,
-    flow: Flow,
-}
-
-impl<M: Machine, Q: RawQueue<M, Item = u64>> Pool<M, Q> {
-    /// The pool of `threads` threads, of which `senders` give back and `receivers` take.
-    fn new(flow: Flow, threads: u32, (senders, receivers): (u32, u32), wait: Wait) -> Result<Arc<Self>, Refused> {
-        flow.check()?;
-        let shape = Shape { senders, receivers, bulk: flow.bulk };
-        let count = flow.buffers(threads, shape, shape.apart(&Q::INFO))?;
-        let places = count.checked_next_power_of_two().unwrap_or(usize::MAX);
-        Ok(Arc::new(Pool {
-            link: Link::new(shape, places, wait)?,
-            buffers: Buffers::new(count),
-            count,
-            gate: share::<M, _>(Gate::<M>(M::Atomic::new(0))),
-            spans: Spans::new(threads),
-            wait,
-            flow,
-        }))
-    }
-
-    /// Has thread `me` do its part of the run.
-    fn run(&self, me: u32, part: impl FnOnce()) {
-        let gate = &self.gate.0;
-        if me == 0 {
-            // In the name of a thread that gives buffers back: none does before it has had one.
-            let mut pool = self.link.sender(0);
-            let all: Vec<u64> = (0..self.count as u64).collect();
-            all.chunks(self.flow.bulk).for_each(|some| pool.send(some));
-            // Release: who comes through the gate sees the pool full.
-            gate.store(1, Release);
-            M::wake::<u32>(gate, u32::MAX, self.wait);
-        } else {
-            let _ = M::wait_while(gate, 0, self.wait, None);
-        }
-        self.spans.time(me, part);
-    }
-
-    /// Goes over the buffers of a bulk, and prefetches ahead.
-    fn each(&self, bulk: &[u64], blocks: u32, write: bool, mut work: impl FnMut(u64)) {
-        let ahead = self.flow.prefetch as usize;
-        let fetch = |word: &u64| {
-            if word & FILLER == 0 {
-                self.buffers.prefetch(word & !MARKS, blocks, write);
-            }
-        };
-        bulk.iter().skip(1).take(ahead).for_each(fetch);
-        for (at, &word) in bulk.iter().enumerate() {
-            if at != 0 && ahead != 0 {
-                bulk.iter().skip(at + ahead).take(1).for_each(fetch);
-            }
-            work(word);
-        }
-    }
-
-    /// Passes packets on.
-    fn pass(&self, to: &mut Sender<M, Q>, packets: &[u64], push: Option<PushTo>) {
-        if packets.is_empty() {
-            return;
-        }
-        to.send(packets);
-        if let Some(level) = push {
-            packets.iter().for_each(|word| self.buffers.push(word & !MARKS, self.flow.blocks, level));
-        }
-    }
-
-    /// A source's part: packets `me`, `me + sources`, … of `traffic` go into buffers, and on.
-    fn source(&self, me: u32, mut to: Sender<M, Q>, push: Option<PushTo>, (traffic, packets): (&Traffic, u64)) {
-        let Flow { bulk, blocks, .. } = self.flow;
-        let sources = u64::from(self.link.receivers());
-        let (mut pool, mut some, mut sent) = (self.link.receiver(me), vec![0; bulk], 0);
-        while sent < packets {
-            let want = (packets - sent).min(bulk as u64) as usize;
-            let got = pool.receive(&mut some[..want]);
-            self.each(&some[..got], blocks, true, |buffer| {
-                let number = u64::from(me) + sent * sources;
-                // SAFETY: the pool has given the buffer to this thread.
-                traffic.with(number, |bytes, length| unsafe {
-                    self.buffers.fill(buffer, (number, length), bytes, blocks);
-                });
-                sent += 1;
-            });
-            self.pass(&mut to, &some[..got], push);
-        }
-    }
-
-    /// Takes so many packets, a bulk at a time.
-    fn take(&self, from: &mut Receiver<M, Q>, packets: u64, mut work: impl FnMut(&[u64])) {
-        let (mut left, mut some) = (packets, vec![0; self.flow.bulk]);
-        while left != 0 {
-            let want = left.min(some.len() as u64) as usize;
-            let got = from.receive(&mut some[..want]);
-            work(&some[..got]);
-            left -= got as u64;
-        }
-    }
-
-    /// From the moment in which all began to the end of the last thread.
-    fn nanoseconds(&self) -> u64 {
-        self.spans.whole().0
-    }
-}
 
 /// How many packets each of so many sources sends: packet n is source n modulo their number's.
 fn sent(packets: u64, sources: u32) -> Vec<u64> {
@@ -274,6 +166,10 @@ mod tests {
             "a pool of 55 buffers; expected 56 at least, so that no thread waits for ever"
         );
         assert!(refused(91, 2, true).contains("expected 92 at least"));
+        assert!(
+            flow(None).buffers(10_000, shape(1), false).unwrap_err().to_string().contains("expected 65536 at most")
+        );
+        assert!(flow(Some(65_537)).check().is_err() && flow(Some(65_536)).check().is_ok());
         let most = Flow { bulk: usize::MAX, ..Flow::default() };
         assert!(most.check().is_err() && Flow { blocks: 33, ..Flow::default() }.check().is_err());
     }

@@ -9,12 +9,14 @@
 //! | --- | --- |
 //! | `mod.rs` | settings, the steps, the threads |
 //! | `data` | the rows |
+//! | `table` | the rows in the machine's memory |
 //! | `exchange` | how vectors come together |
 //! | `named` | it as a workload |
 
 mod data;
 mod exchange;
 mod named;
+mod table;
 
 pub use data::Data;
 pub use named::Regression;
@@ -24,10 +26,10 @@ use crate::timing::{Figure, Spans};
 use crate::work::{Judge, Measured, Work};
 use crate::{Body, Refused};
 use baton_machine::units::Cycles;
-use baton_machine::{Machine, OwnedSlice, Wait};
+use baton_machine::{Machine, Wait};
 use baton_sync::queue::RawQueue;
-use std::cell::UnsafeCell;
 use std::sync::{Arc, Mutex, PoisonError};
+use table::Table;
 
 /// The settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -221,59 +223,6 @@ fn losses(data: &Data, weights: &[f64]) -> (f64, f64) {
         right += f64::from((odds > 0.0) == (label == 1.0));
     }
     (loss / data.rows() as f64, right / data.rows() as f64)
-}
-
-/// The rows in the machine's memory, each from a line of its own on. Nothing writes them during a run.
-struct Table<M: Machine> {
-    words: OwnedSlice<M, Line>,
-    attributes: usize,
-    rows: usize,
-}
-
-/// Words of a line.
-const WORDS: usize = 8;
-
-/// A line of words.
-#[repr(C, align(64))]
-struct Line(UnsafeCell<[f64; WORDS]>);
-
-// SAFETY: nothing writes a table's lines.
-unsafe impl<M: Machine> Sync for Table<M> {}
-// SAFETY: as above.
-unsafe impl<M: Machine> Send for Table<M> {}
-
-/// Lines of a row: attributes, then the label.
-fn lines(attributes: usize) -> usize {
-    (attributes + 1).div_ceil(WORDS)
-}
-
-impl<M: Machine> Table<M> {
-    fn new(data: &Data) -> Self {
-        let (attributes, each) = (data.attributes, lines(data.attributes));
-        let word = |at: usize| {
-            let (row, word) = (at / (each * WORDS), at % (each * WORDS));
-            let (values, label) = data.row(row);
-            if word == attributes { label } else { values.get(word).copied().unwrap_or(0.0) }
-        };
-        let line = |line: usize| Line(UnsafeCell::new(std::array::from_fn(|at| word(line * WORDS + at))));
-        Table { words: OwnedSlice::new(data.rows() * each, line), attributes, rows: data.rows() }
-    }
-
-    /// Reads a row; returns its label.
-    fn read(&self, row: usize, into: &mut [f64]) -> f64 {
-        let each = lines(self.attributes);
-        let row = &self.words[row * each..(row + 1) * each];
-        // SAFETY: the row is alive, and nothing writes it.
-        unsafe { M::touch(row.as_ptr().cast_mut().cast(), size_of_val(row), false) };
-        // SAFETY: nothing writes it.
-        let words = row.iter().flat_map(|line| unsafe { *line.0.get() });
-        let mut label = 0.0;
-        words.take(self.attributes + 1).enumerate().for_each(|(at, word)| match into.get_mut(at) {
-            Some(item) => *item = word,
-            None => label = word,
-        });
-        label
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The regression by name, with a queue of the registry.
 
-use super::{Data, Outcome, Settings, lines};
+use super::table::row_bytes;
+use super::{Data, Outcome, Settings};
 use crate::inputs::Reduction;
 use crate::work::Work;
 use crate::{Charge, Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
@@ -73,6 +74,6 @@ impl Workload for Regression {
 
     fn bytes(&self) -> usize {
         let (attributes, workers) = (self.data.attributes, self.settings.workers as usize);
-        self.data.rows() * lines(attributes) * 64 + workers * (2048 + 64 * attributes)
+        self.data.rows() * row_bytes(attributes) + workers * (2048 + 64 * attributes)
     }
 }

@@ -52,7 +52,7 @@ Examples:
   baton sim --chip caf16 --workload firewall --queue qmd --bulk 8 --prepush shared
   baton sim --chip caf16 --workload firewall --queue ring --packets dump.pcap --rules rules.txt
   baton sim --chip caf16 --workload clusters --clusters 2,2 --queue ring --bulk 8 --think 0
-  baton sim --chip caf16 --workload distributor --queue qmd --think 200 --sweep dispatch=slots,balanced
+  baton sim --chip caf16 --workload distributor --queue qmd --sweep dispatch=slots,balanced
   baton sim --chip caf16 --workload regression --queue ring-single --threads 8 --data rows.csv
   baton sim --chip ocor64 --workload lock --lock mcs --threads 64 --cycles 1000000 --json
   baton sim --chip opteron6272x4 --workload lock --lock mcs --threads 64 --iterations 50 --energy
