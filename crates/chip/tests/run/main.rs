@@ -10,6 +10,7 @@ mod config;
 mod contract;
 mod energy;
 mod instructions;
+mod packets;
 mod programs;
 mod same_history;
 mod stack;

@@ -15,5 +15,6 @@ mod litmus_queues;
 mod named;
 mod noc;
 mod noc_page;
+mod packets;
 mod sim;
 mod wrong_input;
