@@ -1,5 +1,6 @@
 //! What can be set of a workload, and why a setting is refused.
 
+use crate::inputs::Inputs;
 use crate::stream::StreamKind;
 use baton_machine::Wait;
 use baton_sync::barrier::{BARRIERS, BarrierInfo};
@@ -61,6 +62,8 @@ pub struct Knobs<'a> {
     pub cut_off: bool,
     /// Seed of a program's input.
     pub seed: u64,
+    /// What workloads with packets, jobs and vectors take.
+    pub inputs: Inputs<'a>,
 }
 
 impl Default for Knobs<'_> {
@@ -92,6 +95,7 @@ impl Default for Knobs<'_> {
             iterations: None,
             cut_off: false,
             seed: 1,
+            inputs: Inputs::default(),
         }
     }
 }

@@ -18,21 +18,31 @@
 //! | [`hot`] | one line that all want |
 //! | [`timing`] | what a workload times of itself |
 //! | [`profile`] | synthetic programs that stand in for real ones of which a few figures are printed |
+//! | [`packets`] | packets that travel through queues: a pipeline of clusters, a firewall |
+//! | [`distributor`] | a producer that hands jobs to workers |
+//! | [`regression`] | logistic regression as a map-reduce |
 //! | [`programs`] | real programs with checked results: a filter, a pipeline, a tree, a sort, an alignment |
 //! | [`monitor`] | what these share data under |
 //! | [`probe`] | what hears about locks |
 //! | `registry` | every workload by name |
-//! | `knobs` | what can be set of a workload |
+//! | `knobs`, [`inputs`] | what can be set of a workload |
+//! | [`work`] | the threads of an application, with a result of a type of its own |
+//! | `requests` | queues of a queue device, by requests |
 
 pub mod convoy;
+pub mod inputs;
 mod knobs;
 pub mod litmus;
 pub mod monitor;
+pub mod packets;
 pub mod probe;
 pub mod profile;
 pub mod programs;
 mod registry;
+pub mod regression;
+mod requests;
 pub mod timing;
+pub mod work;
 
 /// Passes every workload to a macro: its module and its type, which implements [`Workload`]. Of those in files of their own the
 /// modules are declared here.
@@ -44,6 +54,7 @@ macro_rules! every_workload {
                 barrier::Meeting,
                 pingpong::PingPong,
                 ring::Queueing,
+                distributor::Distributor,
                 chase::Chase,
                 stream::Stream,
                 sharing::Sharing,
@@ -51,6 +62,9 @@ macro_rules! every_workload {
                 hot::Hot,
             }
             of_folders {
+                packets::Clusters,
+                packets::Firewall,
+                regression::Regression,
                 programs::ImageFilter,
                 programs::Dedup,
                 programs::KdTree,
@@ -70,10 +84,12 @@ macro_rules! modules {
 }
 every_workload!(modules);
 
+pub use inputs::{Dispatch, Inputs, Prepush, Reduction};
 pub use knobs::{Knobs, Refused};
 pub use probe::{Probe, Silent};
 pub use registry::{Charge, Chosen, WORKLOADS, Workload, WorkloadInfo};
 pub use timing::Figure;
+pub use work::{Kept, Work};
 
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Owned};

@@ -29,7 +29,7 @@ pub enum Charge {
 }
 
 /// A workload that is chosen by its name and set by [`Knobs`].
-pub trait Workload: Copy {
+pub trait Workload: Clone {
     /// What is said of it; its line in the registry.
     const INFO: WorkloadInfo;
 
@@ -81,7 +81,7 @@ macro_rules! workloads {
         pub const WORKLOADS: &[WorkloadInfo] = &[$(<crate::$room::$workload as Workload>::INFO),*];
 
         /// A workload that can run.
-        #[derive(Clone, Copy)]
+        #[derive(Clone)]
         pub enum Chosen {$(
             #[doc = concat!("That of [`", stringify!($room), "`](crate::", stringify!($room), ").")]
             $workload(crate::$room::$workload),

@@ -53,7 +53,9 @@ impl App {
                     return Err(BadInput::new(format!("`{key}` is the whole run's; give it as --{key}")).into());
                 }
                 // Lists within a list.
-                Some((key @ ("at" | "nice"), value)) => options.push(format!("--{key}={}", value.replace('+', ","))),
+                Some((key @ ("at" | "nice" | "clusters"), value)) => {
+                    options.push(format!("--{key}={}", value.replace('+', ",")))
+                }
                 Some(_) => options.push(format!("--{word}")),
             }
         }

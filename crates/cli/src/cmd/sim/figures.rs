@@ -2,6 +2,7 @@
 
 use super::Args;
 use super::energy::EnergyFigures;
+use super::measured::Measured;
 use super::shape::{Field, Flat, Group, Shape, Shaped, figures};
 use super::system::{self, Known};
 use super::workload::Chosen;
@@ -166,83 +167,6 @@ fn utilisation(chip: &Chip, outcome: &Outcome) -> Option<f64> {
     let ports = (graph.links.len() + graph.nodes.len()) as f64;
     let cycles = outcome.cycles.0 as f64 / period as f64;
     (cycles > 0.0).then(|| outcome.network.flit_hops as f64 / (ports * cycles))
-}
-
-/// A workload's own figure as it is shown, in cycles of the chip's clock.
-struct Timed {
-    /// What the workload calls it, in nanoseconds.
-    given: &'static str,
-    name: &'static str,
-    unit: &'static str,
-    what: &'static str,
-    /// From the workload's value, and cycles a nanosecond.
-    value: fn(f64, f64) -> f64,
-}
-
-const TIMED: [Timed; 5] = [
-    Timed {
-        given: "nanoseconds_a_load",
-        name: "cycles_a_load",
-        unit: "cycles per load",
-        what: "How long a load takes (chase).",
-        value: |value, clock| value * clock,
-    },
-    Timed {
-        given: "nanoseconds_an_access",
-        name: "cycles_an_access",
-        unit: "cycles per access",
-        what: "How long an access takes (read-mostly).",
-        value: |value, clock| value * clock,
-    },
-    Timed {
-        given: "nanoseconds_an_addition",
-        name: "cycles_an_addition",
-        unit: "cycles per addition",
-        what: "How long an addition takes (false-sharing).",
-        value: |value, clock| value * clock,
-    },
-    Timed {
-        given: "bytes_a_nanosecond",
-        name: "bytes_a_cycle",
-        unit: "bytes per cycle",
-        what: "How much the threads move, all together (stream).",
-        value: |value, clock| value / clock,
-    },
-    Timed {
-        given: "additions_a_nanosecond",
-        name: "additions_a_kilocycle",
-        unit: "additions per 1000 cycles",
-        what: "How often the threads add, all together (hot-line).",
-        value: |value, clock| 1000.0 * value / clock,
-    },
-];
-
-/// What a workload timed of itself.
-struct Measured(BTreeMap<&'static str, f64>);
-
-impl Measured {
-    fn new(figures: &[Figure], chip: &Chip) -> Measured {
-        let cycles_a_nanosecond = chip.core.clock.0 as f64 * 1e-9;
-        let shown = |figure: &Figure| match TIMED.iter().find(|timed| timed.given == figure.name) {
-            Some(timed) => (timed.name, (timed.value)(figure.value, cycles_a_nanosecond)),
-            None => (figure.name, figure.value),
-        };
-        Measured(figures.iter().map(shown).collect())
-    }
-}
-
-impl Shaped for Measured {
-    fn shape() -> Shape {
-        let field =
-            |&Timed { name, unit, what, .. }: &Timed| Field { name, unit, what, shape: Shape::Number, optional: true };
-        Shape::Open(TIMED.iter().map(field).collect())
-    }
-}
-
-impl Serialize for Measured {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(&self.0)
-    }
 }
 
 figures! {
@@ -491,5 +415,6 @@ fn options(args: &Args) -> serde_json::Value {
     if args.bulk != 1 {
         options["bulk"] = args.bulk.into();
     }
+    super::inputs::shown(args, &mut options);
     options
 }

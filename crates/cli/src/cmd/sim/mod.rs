@@ -5,18 +5,22 @@
 //! | [`one`] | one run |
 //! | [`sweep`] | a run for each value of one or two parameters, and a plot |
 //! | [`pairs`] | ping-pong between all pairs of cores |
+//! | [`inputs`] | options of the workloads with packets, jobs and vectors |
 //! | [`workload`] | from the command line to guest threads |
 //! | [`apps`] | applications beside the main one |
 //! | [`places`] | where threads may run, and cores that are off |
 //! | [`probe`] | what guests record about their lock |
 //! | [`shape`] | how figures are declared: their JSON, schema, page and units |
 //! | [`figures`] | from what came out to JSON and a table |
+//! | [`measured`] | what workloads time of themselves |
 //! | [`system`] | what applications and CPUs did, in both |
 //! | [`energy`] | the energy account in both |
 
 mod apps;
 mod energy;
 mod figures;
+mod inputs;
+mod measured;
 mod one;
 mod pairs;
 mod places;
@@ -45,6 +49,11 @@ Examples:
   baton sim --workload barrier --barrier dissemination --threads 2 --think 5000
   baton sim --workload ring --queue mpmc --threads 4
   baton sim --chip caf16 --workload ring --queue qmd --threads 8 --bulk 8 --think 0
+  baton sim --chip caf16 --workload firewall --queue qmd --bulk 8 --prepush shared
+  baton sim --chip caf16 --workload firewall --queue ring --packets dump.pcap --rules rules.txt
+  baton sim --chip caf16 --workload clusters --clusters 2,2 --queue ring --bulk 8 --think 0
+  baton sim --chip caf16 --workload distributor --queue qmd --think 200 --sweep dispatch=slots,balanced
+  baton sim --chip caf16 --workload regression --queue ring-single --threads 8 --data rows.csv
   baton sim --chip ocor64 --workload lock --lock mcs --threads 64 --cycles 1000000 --json
   baton sim --chip opteron6272x4 --workload lock --lock mcs --threads 64 --iterations 50 --energy
   baton sim --chip ocor64 --workload chase --sweep bytes=8K,64K,512K,4M,32M --plot chase.html
@@ -75,7 +84,7 @@ pub(crate) struct Args {
     /// How threads wait (`baton list waits`). Left out: the lock's own policy, else pause.
     #[arg(long)]
     wait: Option<Wait>,
-    /// Threads. Left out: 2, or 1 for chase, or one a core for a profile.
+    /// Threads. Left out: 2, or 1 for chase, 7 for firewall, 5 for distributor, 4 for regression, or one a core for a profile.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
     /// The CPU of each thread, in order, as in 0,1,8: none moves. Left out: the system places them. A core is a CPU, or,
@@ -95,7 +104,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CORES@CYCLE")]
     on: Vec<String>,
     /// Another application on the same chip: a workload and options of this command, as in lock,threads=4,lock=ticket. Beside them:
-    /// name=NAME, and runs=N or runs=background (until all others are through). Its at and nice have + between values. May be
+    /// name=NAME, and runs=N or runs=background (until all others are through). Its at, nice and clusters have + between values. May be
     /// given several times. The account of locks is the first application's.
     #[arg(long, value_name = "WORKLOAD,NAME=VALUE,…")]
     app: Vec<String>,
@@ -126,9 +135,11 @@ pub(crate) struct Args {
     /// Places in the queue.
     #[arg(long, value_name = "N", default_value_t = 64)]
     capacity: usize,
-    /// Items that a thread of ring moves through the queue at a time.
+    /// Items that a thread of ring, clusters or firewall moves through a queue at a time.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
     bulk: u32,
+    #[command(flatten)]
+    inputs: inputs::InputArgs,
     /// A program's size: pixels a side of image-filter, bytes of dedup's input, points of kdtree, keys of sort, letters
     /// of align's sequences.
     #[arg(long, value_name = "N")]
@@ -145,7 +156,8 @@ pub(crate) struct Args {
     /// A profile's own misses, as a multiple of what its draw says.
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = load)]
     load: f64,
-    /// Rounds a thread. Left out: 1000 (30 for a profile), or as many as --cycles allows.
+    /// Rounds a thread; packets or jobs in all; steps of regression. Left out: 1000 (30 for a profile, 100 for regression, a capture's
+    /// packets), or as many as --cycles allows.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     iterations: Option<u64>,
     /// End the run at this cycle.

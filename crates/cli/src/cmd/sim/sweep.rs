@@ -19,7 +19,7 @@ struct Axis {
 }
 
 /// Names that a sweep may change, beside the chip file's keys.
-const NAMES: [&str; 25] = [
+const NAMES: [&str; 34] = [
     "size",
     "grain",
     "draw",
@@ -45,6 +45,15 @@ const NAMES: [&str; 25] = [
     "cpus",
     "cores",
     "seed",
+    "pool",
+    "blocks",
+    "suspicious",
+    "prefetch",
+    "prepush",
+    "dispatch",
+    "reduction",
+    "rows",
+    "step",
 ];
 
 impl Axis {
@@ -218,6 +227,7 @@ fn apply(args: &mut Args, name: &str, value: &str) -> anyhow::Result<()> {
         "grain" => args.grain = Some(small()?),
         "draw" => args.draw = small()?,
         "load" => args.load = super::load(value).map_err(BadInput::new)?,
+        _ if args.inputs.set(name, value)? => {}
         _ => return Err(BadInput::unknown("parameter", name, NAMES).into()),
     }
     Ok(())

@@ -107,6 +107,7 @@ fn knobs<'a>(args: &'a Args, chip: &Chip) -> Knobs<'a> {
         iterations: args.iterations,
         cut_off: args.cycles.is_some(),
         seed: args.seed,
+        inputs: args.inputs.knobs(),
     }
 }
 
@@ -115,6 +116,7 @@ pub(crate) fn choose(args: &Args, chip: &Chip) -> anyhow::Result<Chosen> {
     if args.profile.is_some() && args.workload.text() != "profile" {
         return Err(BadInput::new("--profile is for --workload profile").into());
     }
+    super::inputs::check(args)?;
     let workload = baton_workloads::Chosen::named(args.workload.text(), &knobs(args, chip)).map_err(bad)?;
     let wait = workload.wait(args.wait);
     chip.check_wait(wait).map_err(|missing| BadInput::new(format!("{}: {missing}", args.chip.name())))?;

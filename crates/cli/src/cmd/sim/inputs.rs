@@ -1,0 +1,155 @@
+//! Options of the workloads with packets, jobs and vectors.
+
+use super::Args;
+use crate::error::BadInput;
+use baton_workloads::{Dispatch, Inputs, Prepush, Reduction};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use std::path::PathBuf;
+
+/// Workloads that have such options.
+const WORKLOADS: [&str; 4] = ["clusters", "firewall", "distributor", "regression"];
+
+/// The options.
+#[derive(Clone, clap::Args)]
+pub(super) struct InputArgs {
+    /// A capture in the classic pcap format, for firewall and clusters (docs/reference/applications.md). Left out: made packets.
+    #[arg(long, value_name = "FILE.pcap")]
+    packets: Option<PathBuf>,
+    /// The firewall's rules: a line each, ACTION PROTOCOL SOURCE DESTINATION PORTS; the first that fits decides.
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
+    /// Rows for regression, the label in the last column. Left out: made rows.
+    #[arg(long, value_name = "FILE.csv")]
+    data: Option<PathBuf>,
+    /// Threads of each stage of clusters, the sources first: 1,1 is one to one.
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', default_values_t = Inputs::default().clusters.to_vec())]
+    clusters: Vec<u32>,
+    /// Packet buffers. Left out: a bulk for each thread, and 256 at least.
+    #[arg(long, value_name = "N")]
+    pool: Option<usize>,
+    /// 64-byte blocks of a packet that threads write and read, from its first; a firewall's header has 3.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    blocks: u32,
+    /// One made packet in so many is suspicious; 0: none.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    suspicious: u32,
+    /// Packets of a bulk that a thread prefetches ahead; 0: none.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    prefetch: u32,
+    /// Whether threads push packets that they pass on out of their caches: to the shared level, or to the consumer's core, where
+    /// thread N is on CPU N (--pin).
+    #[arg(long, value_name = "LEVEL", default_value = "none", value_parser = prepush())]
+    prepush: Prepush,
+    /// How distributor hands out jobs. Left out: balanced with --queue qmd, else slots.
+    #[arg(long, value_name = "HOW", value_parser = dispatch())]
+    dispatch: Option<Dispatch>,
+    /// What adds regression's vectors: the first worker, or the queue device. Left out: device with --queue qmd, else master.
+    #[arg(long, value_name = "WHAT", value_parser = reduction())]
+    reduction: Option<Reduction>,
+    /// Rows that a worker of regression looks at in an iteration.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    rows: u32,
+    /// How far a step of regression goes.
+    #[arg(long, value_name = "X", default_value_t = 0.5)]
+    step: f64,
+}
+
+/// One of some values with names.
+fn one_of<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let names = PossibleValuesParser::new(all.iter().map(move |one| name(*one)));
+    names.map(move |found| {
+        all.iter().copied().find(|one| name(*one) == found).expect("the parser knows these names alone")
+    })
+}
+
+fn prepush() -> impl TypedValueParser<Value = Prepush> {
+    one_of(Prepush::ALL, Prepush::name)
+}
+
+fn dispatch() -> impl TypedValueParser<Value = Dispatch> {
+    one_of(Dispatch::ALL, Dispatch::name)
+}
+
+fn reduction() -> impl TypedValueParser<Value = Reduction> {
+    one_of(Reduction::ALL, Reduction::name)
+}
+
+impl InputArgs {
+    /// As settings of workloads.
+    pub(super) fn knobs(&self) -> Inputs<'_> {
+        Inputs {
+            packets: self.packets.as_deref(),
+            rules: self.rules.as_deref(),
+            data: self.data.as_deref(),
+            clusters: &self.clusters,
+            pool: self.pool,
+            blocks: self.blocks,
+            suspicious: self.suspicious,
+            prefetch: self.prefetch,
+            prepush: self.prepush,
+            dispatch: self.dispatch,
+            reduction: self.reduction,
+            rows: self.rows,
+            step: self.step,
+        }
+    }
+
+    /// Sets one of them, for a sweep; says whether there is such an option.
+    pub(super) fn set(&mut self, name: &str, value: &str) -> Result<bool, BadInput> {
+        let bad = |what: &str| BadInput::new(format!("`--sweep {name}`: `{value}` is {what}"));
+        let small = || value.parse::<u32>().map_err(|_| bad("no whole number"));
+        fn named<T: Copy>(all: &[T], name: fn(T) -> &'static str, what: &str, value: &str) -> Result<T, BadInput> {
+            let unknown = || BadInput::unknown(what, value, all.iter().map(|one| name(*one)));
+            all.iter().copied().find(|one| name(*one) == value).ok_or_else(unknown)
+        }
+        match name {
+            "pool" => self.pool = Some(value.parse().map_err(|_| bad("no whole number"))?),
+            "blocks" => self.blocks = small()?,
+            "suspicious" => self.suspicious = small()?,
+            "prefetch" => self.prefetch = small()?,
+            "rows" => self.rows = small()?,
+            "step" => self.step = value.parse().map_err(|_| bad("no number"))?,
+            "prepush" => self.prepush = named(Prepush::ALL, Prepush::name, name, value)?,
+            "dispatch" => self.dispatch = Some(named(Dispatch::ALL, Dispatch::name, name, value)?),
+            "reduction" => self.reduction = Some(named(Reduction::ALL, Reduction::name, name, value)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// A file for a workload that does not read it is an error.
+pub(super) fn check(args: &Args) -> Result<(), BadInput> {
+    let (inputs, workload) = (&args.inputs, args.workload.text());
+    let files: [(&str, bool, &[&str]); 3] = [
+        ("--packets", inputs.packets.is_some(), &["firewall", "clusters"]),
+        ("--rules", inputs.rules.is_some(), &["firewall"]),
+        ("--data", inputs.data.is_some(), &["regression"]),
+    ];
+    match files.iter().find(|(_, given, readers)| *given && !readers.contains(&workload)) {
+        Some((option, _, readers)) => {
+            Err(BadInput::new(format!("{option} is for --workload {}, not {workload}", readers.join(" and "))))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The options as a run shows them: of these workloads alone.
+pub(super) fn shown(args: &Args, options: &mut serde_json::Value) {
+    if !WORKLOADS.contains(&args.workload.text()) {
+        return;
+    }
+    let inputs = &args.inputs;
+    let more = serde_json::json!({
+        "packets": inputs.packets, "rules": inputs.rules, "data": inputs.data, "clusters": inputs.clusters,
+        "pool": inputs.pool, "blocks": inputs.blocks, "suspicious": inputs.suspicious, "prefetch": inputs.prefetch,
+        "prepush": inputs.prepush.name(), "dispatch": inputs.dispatch.map(Dispatch::name),
+        "reduction": inputs.reduction.map(Reduction::name), "rows": inputs.rows, "step": inputs.step,
+    });
+    if let (Some(all), serde_json::Value::Object(more)) = (options.as_object_mut(), more) {
+        all.extend(more);
+    }
+}

@@ -1,0 +1,122 @@
+//! Packet buffers of 2 KB in the machine's memory. What travels through queues is a buffer's number; the thread that has the number
+//! has the buffer.
+
+use baton_machine::{Machine, OwnedSlice, PushTo};
+use std::cell::UnsafeCell;
+
+/// Bytes of a buffer (paper 4, section 4.2).
+pub const BUFFER_BYTES: usize = 2048;
+/// Bytes of a block: the paper's cache line.
+pub const BLOCK_BYTES: usize = 64;
+/// Blocks of a buffer.
+pub const BLOCKS: u32 = (BUFFER_BYTES / BLOCK_BYTES) as u32;
+/// Bytes before the packet: its number, how many of its bytes are here, its length on the wire.
+const MARK: usize = 16;
+/// Bytes of a packet that a buffer has room for.
+pub(crate) const ROOM: usize = BUFFER_BYTES - MARK;
+
+/// A buffer, and a line behind it, which spreads the buffers' first lines over the sets of a cache, as DPDK's pools do.
+#[repr(C, align(64))]
+struct Buffer(UnsafeCell<[u8; BUFFER_BYTES]>, [u8; BLOCK_BYTES]);
+
+/// The buffers.
+pub(crate) struct Buffers<M: Machine>(OwnedSlice<M, Buffer>);
+
+// SAFETY: a buffer is accessed only by the thread that has its number, and the queue that the number came through orders its
+// accesses behind those of the thread that had it before.
+unsafe impl<M: Machine> Sync for Buffers<M> {}
+// SAFETY: as above.
+unsafe impl<M: Machine> Send for Buffers<M> {}
+
+/// What a thread sees of a packet.
+#[derive(Clone)]
+pub(crate) struct View {
+    /// The packet's number.
+    pub(crate) number: u64,
+    /// Its length on the wire.
+    pub(crate) length: u32,
+    /// Its first bytes.
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl View {
+    /// Room for one.
+    pub(crate) fn new() -> View {
+        View { number: 0, length: 0, bytes: Vec::with_capacity(ROOM) }
+    }
+}
+
+/// Bytes of a packet that lie in its first blocks.
+pub(crate) fn seen(bytes: &[u8], blocks: u32) -> &[u8] {
+    &bytes[..bytes.len().min(blocks as usize * BLOCK_BYTES - MARK)]
+}
+
+impl<M: Machine> Buffers<M> {
+    pub(crate) fn new(count: usize) -> Self {
+        Buffers(OwnedSlice::new(count, |_| Buffer(UnsafeCell::new([0; BUFFER_BYTES]), [0; BLOCK_BYTES])))
+    }
+
+    /// Bytes of memory that so many take.
+    pub(crate) fn bytes(count: usize) -> usize {
+        count.saturating_mul(size_of::<Buffer>())
+    }
+
+    fn at(&self, buffer: u64) -> *mut u8 {
+        self.0[buffer as usize].0.get().cast()
+    }
+
+    /// Writes a packet's first blocks.
+    ///
+    /// # Safety
+    /// The thread has the buffer's number.
+    pub(crate) unsafe fn fill(&self, buffer: u64, (number, length): (u64, u32), bytes: &[u8], blocks: u32) {
+        let (at, bytes) = (self.at(buffer), seen(bytes, blocks));
+        let word = (bytes.len() as u64) << 32 | u64::from(length);
+        // SAFETY: the buffer is alive and the thread's own, and has room for what `seen` gives and its mark.
+        unsafe {
+            M::touch(at, blocks as usize * BLOCK_BYTES, true);
+            at.cast::<[u64; 2]>().write([number, word]);
+            at.add(MARK).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        }
+    }
+
+    /// Reads blocks from the first one on.
+    ///
+    /// # Safety
+    /// The thread has the buffer's number.
+    pub(crate) unsafe fn read(&self, buffer: u64, blocks: u32, into: &mut View) {
+        let at = self.at(buffer);
+        // SAFETY: the buffer is alive and the thread's own, and its mark was written by `fill`.
+        unsafe {
+            M::touch(at, blocks as usize * BLOCK_BYTES, false);
+            let [number, word] = at.cast::<[u64; 2]>().read();
+            (into.number, into.length) = (number, word as u32);
+            let held = ((word >> 32) as usize).min(blocks as usize * BLOCK_BYTES - MARK);
+            into.bytes.clear();
+            into.bytes.extend_from_slice(std::slice::from_raw_parts(at.add(MARK), held));
+        }
+    }
+
+    /// Writes the packet's number anew, which marks it as worked on.
+    ///
+    /// # Safety
+    /// The thread has the buffer's number.
+    pub(crate) unsafe fn mark(&self, buffer: u64, number: u64) {
+        let at = self.at(buffer);
+        // SAFETY: the buffer is alive and the thread's own.
+        unsafe {
+            M::touch(at, BLOCK_BYTES, true);
+            at.cast::<u64>().write(number);
+        }
+    }
+
+    /// Hints that blocks of a buffer will be read, or written.
+    pub(crate) fn prefetch(&self, buffer: u64, blocks: u32, write: bool) {
+        M::prefetch(self.at(buffer), blocks as usize * BLOCK_BYTES, write);
+    }
+
+    /// Pushes blocks out of this core's caches.
+    pub(crate) fn push(&self, buffer: u64, blocks: u32, to: PushTo) {
+        M::prepush(self.at(buffer), blocks as usize * BLOCK_BYTES, to);
+    }
+}

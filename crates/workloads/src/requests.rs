@@ -1,0 +1,186 @@
+//! Queues of a queue device without a library's queue around them: what only the device can do with several queues at once.
+
+use crate::Refused;
+use baton_machine::device::{Device, Ticket};
+use baton_machine::queues::{Mode, Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};
+use baton_machine::{Machine, Ordering::Acquire};
+use baton_sync::queue::QueueError;
+use std::collections::VecDeque;
+
+/// A request under way.
+type Asked<M> = <<M as Machine>::Queues as Device<QueueDevice>>::Ticket;
+
+/// Requests that a thread keeps track of at a time; a machine may allow fewer under way.
+const UNDER_WAY: usize = 64;
+
+/// Neighbouring queues of a device. They are given back when this is dropped: outside of guest threads.
+pub(crate) struct DeviceQueues<M: Machine> {
+    device: M::Queues,
+    /// The device's number.
+    number: u32,
+    first: QueueId,
+    count: u32,
+}
+
+fn request_of(why: QueueRefusal) -> String {
+    format!("the queue device refuses a request for a queue of its own: {why:?}")
+}
+
+impl<M: Machine> DeviceQueues<M> {
+    /// So many queues of so many entries, in the first device that has room.
+    pub(crate) fn new(count: u32, entries: usize) -> Result<Self, Refused> {
+        let mut why = "the machine has no queue device; a chip has one with device.kind = \"qmd\", as caf16".to_owned();
+        let few = u32::try_from(entries).ok().filter(|entries| entries.is_power_of_two() && *entries <= 1 << 30);
+        let Some(each) = few else {
+            return Err(Refused::because(format!(
+                "queues of {entries} places; expected a power of two from 1 to 2^30"
+            )));
+        };
+        let asked =
+            QueueRequest::Allocate { entries: each, queues: count, enqueue_credits: false, dequeue_credits: false };
+        for (number, device) in (0..).map_while(|number| Some((number, M::queues(number)?))) {
+            match device.call(asked) {
+                Ok(id) => return Ok(DeviceQueues { device, number, first: QueueId(id as u32), count }),
+                Err(QueueRefusal::NoRoom) => {
+                    why = format!(
+                        "no queue device of the machine has room for {count} queues of {entries} items: device.qmd.queues and \
+                         device.qmd.entries say for how many"
+                    );
+                }
+                Err(why) => return Err(Refused::because(request_of(why))),
+            }
+        }
+        Err(Refused::because(why))
+    }
+
+    /// Queue `n` of them.
+    pub(crate) fn queue(&self, n: u32) -> QueueId {
+        self.first.plus(n)
+    }
+
+    /// Has the device do something with the queues as a whole; gives what it answers.
+    pub(crate) fn call(&self, request: QueueRequest) -> Result<u64, Refused> {
+        self.device.call(request).map_err(|why| Refused::because(request_of(why)))
+    }
+
+    /// Takes an item, waiting while there is none.
+    pub(crate) fn take(&self, from: QueueId) -> u64 {
+        let item = loop {
+            match self.device.request(QueueRequest::Dequeue { from: operand(from) }).wait() {
+                Ok(item) => break item,
+                Err(QueueRefusal::Dropped) => {}
+                Err(why) => panic!("{}", request_of(why)),
+            }
+        };
+        // The device orders nothing behind a dequeue: see what the producer wrote before its enqueue.
+        M::fence(Acquire);
+        item
+    }
+
+    /// Sends items whose order does not matter, several under way at a time.
+    pub(crate) fn outbox(&self) -> Outbox<'_, M> {
+        Outbox { queues: self, under_way: VecDeque::with_capacity(UNDER_WAY) }
+    }
+
+    /// Puts all items into a queue and takes as many out of another, with all requests under way that the machine allows.
+    ///
+    /// # Panics
+    /// If the device drops a request: the order of the items is lost then.
+    pub(crate) fn exchange(&self, to: QueueId, from: QueueId, items: &[u64], into: &mut [u64]) {
+        let whole = |answer: Result<u64, QueueRefusal>| match answer {
+            Ok(word) => word,
+            Err(QueueRefusal::Dropped) => {
+                panic!(
+                    "the queue device has dropped an item of a vector, whose order is lost; device.qmd.timeout = 0 lets it wait"
+                )
+            }
+            Err(why) => panic!("{}", request_of(why)),
+        };
+        let (mut puts, mut takes) = (VecDeque::with_capacity(UNDER_WAY), VecDeque::with_capacity(UNDER_WAY));
+        for &item in items {
+            if puts.len() == UNDER_WAY {
+                puts.pop_front().map(|put: Asked<M>| whole(put.wait()));
+            }
+            puts.push_back(self.device.request(QueueRequest::Enqueue { to: operand(to), item }));
+        }
+        let mut got = 0;
+        for _ in 0..into.len() {
+            if takes.len() == UNDER_WAY
+                && let Some(take) = takes.pop_front()
+            {
+                let take: Asked<M> = take;
+                into[got] = whole(take.wait());
+                got += 1;
+            }
+            takes.push_back(self.device.request(QueueRequest::Dequeue { from: operand(from) }));
+        }
+        puts.into_iter().for_each(|put| _ = whole(put.wait()));
+        for take in takes {
+            into[got] = whole(take.wait());
+            got += 1;
+        }
+        M::fence(Acquire);
+    }
+}
+
+/// A queue that cannot be made, as a refusal.
+pub(crate) fn unmade(queue: &str, error: QueueError) -> Refused {
+    let hint = match error {
+        QueueError::NoDevice => "; a chip has one with device.kind = \"qmd\", as caf16",
+        QueueError::NoRoom(_) => {
+            "; fewer or smaller queues (--capacity, --pool), or device.qmd.queues and device.qmd.entries"
+        }
+        QueueError::Capacity(_) => "",
+    };
+    Refused::because(format!("queue `{queue}`: {error}{hint}"))
+}
+
+fn operand(queue: QueueId) -> Operand {
+    Operand { queue, priority: 0, mode: Mode::Block }
+}
+
+impl<M: Machine> Drop for DeviceQueues<M> {
+    fn drop(&mut self) {
+        // One that outlives its machine, as a simulation that is gone, went with it.
+        if M::queues(self.number).is_some() {
+            for queue in 0..self.count {
+                let released = self.device.call(QueueRequest::Release(self.queue(queue)));
+                debug_assert!(released.is_ok(), "a queue was released by another than its owner");
+            }
+        }
+    }
+}
+
+/// What sends items in any order.
+pub(crate) struct Outbox<'a, M: Machine> {
+    queues: &'a DeviceQueues<M>,
+    under_way: VecDeque<(Asked<M>, QueueId, u64)>,
+}
+
+impl<M: Machine> Outbox<'_, M> {
+    /// Puts an item into a queue, or into one of a group; the thread goes on.
+    pub(crate) fn send(&mut self, to: QueueId, item: u64) {
+        if self.under_way.len() == UNDER_WAY {
+            self.settle();
+        }
+        let ticket = self.queues.device.request(QueueRequest::Enqueue { to: operand(to), item });
+        self.under_way.push_back((ticket, to, item));
+    }
+
+    /// Waits for the oldest; what the device has dropped is sent again.
+    fn settle(&mut self) {
+        let Some((ticket, to, item)) = self.under_way.pop_front() else { return };
+        match ticket.wait() {
+            Ok(_) => {}
+            Err(QueueRefusal::Dropped) => self.send(to, item),
+            Err(why) => panic!("{}", request_of(why)),
+        }
+    }
+
+    /// Waits until all are there.
+    pub(crate) fn flush(&mut self) {
+        while !self.under_way.is_empty() {
+            self.settle();
+        }
+    }
+}
