@@ -144,6 +144,15 @@ fn a_wait_adds_no_edge_to_a_relaxed_store() {
 }
 
 #[test]
+fn a_race_on_a_row_is_found_slot_by_slot() {
+    assert_objects("Causality violation", || machine::pass_row::<Loom>(Wait::Pause, Relaxed, 0));
+    machine::pass_row::<Loom>(Wait::Pause, Release, 0);
+    assert_objects("Causality violation", || machine::pass_row::<Loom>(Wait::Pause, Release, 2));
+    assert_objects("a race on a slot", || machine::pass_row::<Shuttle>(Wait::Pause, Release, 2));
+    assert_objects("a race on a slot", || machine::pass_row::<Shuttle>(Wait::Pause, Release, 3));
+}
+
+#[test]
 fn loom_finds_both_loads_before_both_stores() {
     assert_objects("both loads came before", || machine::store_buffer::<Loom>(false));
 }

@@ -114,4 +114,47 @@ pub trait Slot<T>: 'static {
     /// # Safety
     /// No other thread accesses the slot meanwhile, and earlier accesses happened before this call.
     unsafe fn write<R>(&self, f: impl FnOnce(*mut T) -> R) -> R;
+
+    /// Moves the value out, bit by bit: the slot is empty until it is written again. The machine loads it; for a checker it is a
+    /// write, so that the next access must come after it.
+    ///
+    /// # Safety
+    /// As [`Slot::write`]; what the slot held is not dropped, used or taken again from there.
+    #[inline(always)]
+    unsafe fn take(&self) -> T {
+        // SAFETY: by contract.
+        unsafe { self.write(|at| at.read()) }
+    }
+
+    /// Takes what neighbouring slots hold, in their order, to `into`. The machine copies a range, whose loads do not depend on each
+    /// other; a checker sees each slot by itself.
+    ///
+    /// # Safety
+    /// As [`Slot::take`] for each slot; from `into` on there is room for as many values, outside of the row.
+    #[inline(always)]
+    unsafe fn take_row(row: &[Self], into: *mut T)
+    where
+        Self: Sized,
+    {
+        for (i, slot) in row.iter().enumerate() {
+            // SAFETY: by contract.
+            unsafe { into.add(i).write(slot.take()) };
+        }
+    }
+
+    /// Writes neighbouring slots, in their order, from `from` on: a range, as in [`Slot::take_row`].
+    ///
+    /// # Safety
+    /// As [`Slot::write`] for each slot; from `from` on there are as many values, outside of the row, which are the slots' from now on.
+    /// What the slots held is not dropped.
+    #[inline(always)]
+    unsafe fn write_row(row: &[Self], from: *const T)
+    where
+        Self: Sized,
+    {
+        for (i, slot) in row.iter().enumerate() {
+            // SAFETY: by contract.
+            unsafe { slot.write(|at| at.write(from.add(i).read())) };
+        }
+    }
 }

@@ -9,3 +9,19 @@ pub struct Counted {
     /// Accesses to the machine's memory (`cargo test -p baton-chip --test memory charging::`).
     pub accesses: u32,
 }
+
+/// What a bulk of items takes on average on its way through a queue, in and out, where calls move it as a range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CountedBulk {
+    /// The two calls, whatever they move: without the copying, and without the accesses to the items.
+    pub call: Counted,
+    /// Instructions for each item.
+    pub item: f64,
+}
+
+impl CountedBulk {
+    /// Instructions for so many items.
+    pub fn of(&self, items: usize) -> f64 {
+        self.call.instructions + self.item * items as f64
+    }
+}

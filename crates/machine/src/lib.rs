@@ -28,7 +28,7 @@ pub mod wait;
 
 pub use cell::{Atomic, Slot, Word};
 pub use core::sync::atomic::Ordering;
-pub use counted::Counted;
+pub use counted::{Counted, CountedBulk};
 pub use local::Local;
 pub use memory::{Owned, OwnedSlice};
 pub use native::Native;

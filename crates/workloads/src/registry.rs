@@ -2,7 +2,7 @@
 //! knows of workloads what stands here.
 
 use crate::{Knobs, Probe, Refused, Team};
-use baton_machine::{Counted, Machine, Wait};
+use baton_machine::{Counted, CountedBulk, Machine, Wait};
 
 /// What is said of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum Charge {
     Typical,
     /// Those of an algorithm that was counted.
     Counted(Counted),
+    /// Those of a queue through which items go in bulk.
+    Bulk(CountedBulk),
 }
 
 /// A workload that is chosen by its name and set by [`Knobs`].

@@ -218,6 +218,9 @@ impl Workload for Queueing {
     }
 
     fn charge(&self) -> Charge {
-        Charge::Counted(self.queue.counted)
+        match self.queue.counted_bulk {
+            Some(bulk) if self.transport.bulk > 1 => Charge::Bulk(bulk),
+            _ => Charge::Counted(self.queue.counted),
+        }
     }
 }

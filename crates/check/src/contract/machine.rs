@@ -54,6 +54,69 @@ pub fn deliver<W: World>(wait: Wait, order: baton_machine::Ordering) {
     });
 }
 
+/// A row of slots, and the flag that announces it.
+struct Shelf<M: Machine> {
+    flag: M::Atomic<u32>,
+    row: [M::Slot<u64>; 3],
+}
+
+// SAFETY: the row is handed over by the flag, which is what is tested.
+unsafe impl<M: Machine> Sync for Shelf<M> {}
+// SAFETY: as above.
+unsafe impl<M: Machine> Send for Shelf<M> {}
+
+impl<M: Machine> Shelf<M> {
+    fn new() -> Self {
+        Shelf { flag: M::Atomic::new(0), row: [(); 3].map(|()| M::Slot::new(0)) }
+    }
+}
+
+/// A row that is written whole arrives whole, in order, also in part; what was taken can be written again.
+pub fn rows<W: World>() {
+    for &wait in W::WAITS {
+        pass_row::<W>(wait, Release, 0);
+    }
+}
+
+/// Hands a row over by a store `order`, and on again; the one that takes it takes `early` slots before the flag is set. With `Relaxed`
+/// a machine that knows orderings must object, with an early slot each that knows races.
+pub fn pass_row<W: World>(wait: Wait, order: baton_machine::Ordering, early: usize) {
+    W::run(move || {
+        let shelf = share::<W::M, _>(Shelf::<W::M>::new());
+        let (giver, taker, last) = (shelf.clone(), shelf.clone(), shelf);
+        Scenario::new()
+            .guest(move || {
+                // SAFETY: no thread takes before the flag is set.
+                unsafe { Slot::write_row(&giver.row, [1, 2, 3].as_ptr()) };
+                giver.flag.store(1, order);
+                W::M::wake::<u32>(&giver.flag, 1, wait);
+                assert_eq!(W::M::wait_while(&giver.flag, 1, wait, None), WaitResult::Changed(2));
+                // SAFETY: the flag was set again after the row was taken.
+                unsafe { Slot::write_row(&giver.row[1..], [4, 5].as_ptr()) };
+                // SAFETY: the slot was written above, and is taken once.
+                assert_eq!(unsafe { giver.row[2].take() }, 5);
+            })
+            .guest(move || {
+                let mut got = [0; 3];
+                if early != 0 {
+                    // SAFETY: none, which is what is tested; the room is there.
+                    unsafe { Slot::take_row(&taker.row[..early], got.as_mut_ptr()) };
+                }
+                assert_eq!(W::M::wait_while(&taker.flag, 0, wait, None), WaitResult::Changed(1));
+                // SAFETY: the flag was set after the row was written, and there is room for two, and for one.
+                unsafe {
+                    Slot::take_row(&taker.row[1..], got[1..].as_mut_ptr());
+                    Slot::take_row(&taker.row[..1], got.as_mut_ptr());
+                    Slot::take_row(&taker.row[..0], got.as_mut_ptr());
+                }
+                assert_eq!(got, [1, 2, 3]);
+                taker.flag.store(2, Release);
+                W::M::wake::<u32>(&taker.flag, 1, wait);
+            })
+            .finally(move || drop(last))
+    });
+}
+
 /// A wait with a deadline ends when nothing changes; one whose cell differs at once does not expire.
 pub fn expiry<W: World>() {
     for &wait in W::WAITS {

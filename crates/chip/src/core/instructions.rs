@@ -6,10 +6,12 @@
 //! accesses that it makes ([`Counted`]); what is left after one instruction an access is spread over the accesses.
 //! Fractions of a cycle are carried to the thread's next access.
 //!
+//! Rows of slots are copied as ranges: their instructions are charged by the slot, spread over the lines ([`CountedBulk`]).
+//!
 //! Tries of a wait are not charged: `wait.spin` and `wait.pause` are the price of what lies between them. A chip without
 //! `core.width` charges nothing: its prices are measured around whole native loops, which have these instructions in them.
 
-use baton_machine::Counted;
+use baton_machine::{Counted, CountedBulk};
 
 /// Instructions are counted in this fraction of one.
 pub(crate) const UNIT: u64 = 256;
@@ -18,26 +20,37 @@ pub(crate) const UNIT: u64 = 256;
 /// that is not unrolled.
 pub(crate) const A_LINE: u32 = 4;
 
-/// The instructions that come with each access of a guest, beside the access itself.
+/// The instructions that come with each access of a guest, beside the access itself, in units; and those of each slot of a row that
+/// is copied, in or out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Instructions(pub(crate) u64);
+pub struct Instructions {
+    pub(crate) access: u64,
+    pub(crate) slot: u64,
+}
 
 impl Instructions {
     /// None at all.
-    pub const NONE: Instructions = Instructions(0);
+    pub const NONE: Instructions = Instructions { access: 0, slot: 0 };
 
     /// What is typical: the median of the locks and queues, for code that is no single algorithm.
-    pub const TYPICAL: Instructions = Instructions(4 * UNIT + UNIT / 2);
+    pub const TYPICAL: Instructions = Instructions { access: 4 * UNIT + UNIT / 2, slot: UNIT };
 
     /// Those of an algorithm.
     pub fn of(counted: Counted) -> Instructions {
         let accesses = f64::from(counted.accesses.max(1));
-        Instructions(((counted.instructions - accesses).max(0.0) / accesses * UNIT as f64).round() as u64)
+        let access = ((counted.instructions - accesses).max(0.0) / accesses * UNIT as f64).round() as u64;
+        Instructions { access, ..Instructions::TYPICAL }
+    }
+
+    /// Those of a queue through which items go in bulk.
+    pub fn of_bulk(counted: CountedBulk) -> Instructions {
+        // An item is copied twice: in and out.
+        Instructions { slot: (counted.item / 2.0 * UNIT as f64).round() as u64, ..Instructions::of(counted.call) }
     }
 
     /// How many, on average.
     pub fn an_access(self) -> f64 {
-        self.0 as f64 / UNIT as f64
+        self.access as f64 / UNIT as f64
     }
 }
 

@@ -8,6 +8,7 @@ use crate::clock::domain::Clocks;
 use crate::config::mechanism::Active;
 use crate::config::{Chip, CoresByKind};
 use crate::contexts::Contexts;
+use crate::core::instructions::Instructions;
 use crate::core::window::Window;
 use crate::device::attached::Devices;
 use crate::engine::locks::Watch;
@@ -49,8 +50,8 @@ pub(crate) struct Cores {
     pub(crate) windows: Vec<Window>,
     /// What the chip file says of each core, by its kind.
     pub(crate) kinds: CoresByKind,
-    /// Instructions that come with each access, in units; 0: none.
-    pub(crate) own_instructions: u64,
+    /// Instructions that come with accesses.
+    pub(crate) own_instructions: Instructions,
     /// Atomics are load-linked and store-conditional.
     pub(crate) links: bool,
     /// Homes do atomics.

@@ -7,9 +7,9 @@ use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 
 impl Engine {
-    /// The instructions that an access brings with it on this chip, in units.
-    pub(crate) fn charge_of(cores: &CoresByKind, instructions: Instructions) -> u64 {
-        if cores.each().iter().all(|core| core.width == 0) { 0 } else { instructions.0 }
+    /// The instructions that accesses bring with them on this chip.
+    pub(crate) fn charge_of(cores: &CoresByKind, instructions: Instructions) -> Instructions {
+        if cores.each().iter().all(|core| core.width == 0) { Instructions::NONE } else { instructions }
     }
 
     /// Whole cycles that `units` more instructions of the running thread take.
@@ -28,7 +28,7 @@ impl Engine {
 /// The running thread executes what lies before its next access.
 #[inline(always)]
 pub(crate) fn before_access() {
-    let units = with(|engine| engine.cores.own_instructions);
+    let units = with(|engine| engine.cores.own_instructions.access);
     if units != 0 {
         execute(units);
     }

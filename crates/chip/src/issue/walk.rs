@@ -4,6 +4,7 @@ use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
 use crate::base::token::{Asked, LOADS, Token};
+use crate::core::instructions::UNIT;
 use crate::core::walk::{Load, Waits};
 use crate::engine::current::{operate, suspend, with};
 use crate::engine::reason::Reason;
@@ -105,14 +106,24 @@ fn wait(what: Waits) {
     with(Engine::end_wait);
 }
 
+/// Entries of the reorder buffer that so many units of instructions take.
+pub(crate) fn entries(units: u64) -> u32 {
+    u32::try_from(units.div_ceil(UNIT)).unwrap_or(u32::MAX)
+}
+
 /// Loads of lines that do not depend on each other, each with `instructions` of its own; ends when all have come.
 pub(crate) fn load_all(lines: impl Iterator<Item = Line>, instructions: u32) {
+    load_lines(lines, u64::from(instructions) * UNIT);
+}
+
+/// The same, by units of instructions.
+pub(crate) fn load_lines(lines: impl Iterator<Item = Line>, units: u64) {
     for line in lines {
-        while let Some(what) = with(|engine| engine.next_wait(instructions)) {
+        while let Some(what) = with(|engine| engine.next_wait(entries(units))) {
             wait(what);
         }
         operate(Reason::Work, |engine| {
-            let cycles = engine.instructions(u64::from(instructions) * crate::core::instructions::UNIT);
+            let cycles = engine.instructions(units);
             // The cache takes one load a cycle.
             engine.after(cycles.max(1))
         });

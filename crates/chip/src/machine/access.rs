@@ -15,7 +15,11 @@ use crate::memory::{Access, Line, Memory};
 #[inline(always)]
 pub(super) fn access(address: usize, access: Access) {
     let (outside, units, links) = with(|engine| {
-        (engine.running == OUTSIDE, engine.cores.own_instructions, access == Access::Atomic && engine.cores.links)
+        (
+            engine.running == OUTSIDE,
+            engine.cores.own_instructions.access,
+            access == Access::Atomic && engine.cores.links,
+        )
     });
     if outside {
         return;
@@ -86,17 +90,28 @@ pub(super) fn conditional(address: usize) -> bool {
 /// One access to each line of a range whose data is read or written directly. Loads do not wait for each other as far as
 /// the core's window goes; stores go through the store buffer.
 pub(super) fn access_range(start: usize, bytes: usize, kind: Access) {
-    if running() == OUTSIDE || bytes == 0 {
-        return;
+    if running() != OUTSIDE && bytes != 0 {
+        access_lines(lines(start, bytes), u64::from(A_LINE) * UNIT, kind);
     }
-    let (buffers, window) = with(|engine| (engine.buffers(), engine.window().loads(A_LINE)));
-    let lines = lines(start, bytes);
+}
+
+/// The same for a row of slots, whose copying has the algorithm's own instructions.
+pub(super) fn access_row(start: usize, bytes: usize, slots: usize, kind: Access) {
+    if running() != OUTSIDE && bytes != 0 {
+        let lines = lines(start, bytes);
+        let units = with(|engine| engine.cores.own_instructions.slot) * slots as u64;
+        access_lines(lines.clone(), units.div_ceil(lines.len() as u64), kind);
+    }
+}
+
+/// One access to each of these lines, each with so many units of instructions, the access among them.
+fn access_lines(lines: impl ExactSizeIterator<Item = usize>, units: u64, kind: Access) {
+    let (buffers, window) = with(|engine| (engine.buffers(), engine.window().loads(walk::entries(units))));
     if kind == Access::Load && window > 1 && lines.len() > 1 {
-        return walk::load_all(lines.map(|at| place(at).1), A_LINE);
+        return walk::load_lines(lines.map(|at| place(at).1), units);
     }
-    let beside = u64::from(A_LINE - 1) * UNIT;
     lines.for_each(|at| {
-        execute(beside);
+        execute(units.saturating_sub(UNIT));
         if kind == Access::Store && buffers {
             let (offset, line) = place(at);
             drain::store(|core| Store { offset, bytes: 0, value: 0, write: None, line, access: kind, core });
@@ -110,7 +125,7 @@ pub(super) fn access_range(start: usize, bytes: usize, kind: Access) {
 }
 
 /// The first address of each line's part of a range.
-pub(super) fn lines(start: usize, bytes: usize) -> impl ExactSizeIterator<Item = usize> {
+pub(super) fn lines(start: usize, bytes: usize) -> impl ExactSizeIterator<Item = usize> + Clone {
     // Lines begin where the arena does, or whole lines from there.
     let (base, line) = with(|engine| (engine.guest.base, 1usize << engine.guest.line_shift));
     let first = start - start.wrapping_sub(base) % line;

@@ -1,6 +1,6 @@
 //! Cells and slots of the simulated machine: the layout of the value itself, in guest memory.
 
-use super::access::{LOAD_LINKED, access, access_range, by_links, conditional, end_hint, far, one, place};
+use super::access::{LOAD_LINKED, access, access_range, access_row, by_links, conditional, end_hint, far, one, place};
 use crate::base::thread::OUTSIDE;
 use crate::core::buffer::{Store, Write};
 use crate::core::rmw::{Far, Rmw};
@@ -40,7 +40,7 @@ impl<T: Word> SimulatedAtomic<T> {
         // One look at the engine for what most loads need none of.
         let (outside, units, stores) = with(|engine| match engine.running {
             OUTSIDE => (true, 0, 0),
-            id => (false, engine.cores.own_instructions, engine.threads[id as usize].pipeline.buffer.len()),
+            id => (false, engine.cores.own_instructions.access, engine.threads[id as usize].pipeline.buffer.len()),
         });
         if outside {
             return self.peek();
@@ -237,5 +237,22 @@ impl<T: 'static> Slot<T> for SimulatedSlot<T> {
     unsafe fn write<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         self.all_lines(Access::Store);
         f(self.0.get())
+    }
+    /// The data is loaded: its line may stay shared.
+    unsafe fn take(&self) -> T {
+        self.all_lines(Access::Load);
+        // SAFETY: by contract no other thread accesses the slot.
+        unsafe { self.0.get().read() }
+    }
+    unsafe fn take_row(row: &[Self], into: *mut T) {
+        access_row(row.as_ptr().addr(), size_of_val(row), row.len(), Access::Load);
+        // SAFETY: by contract no other thread accesses the row, whose slots have the layout of their values, and `into` lies
+        // outside of it.
+        unsafe { row.as_ptr().cast::<T>().copy_to_nonoverlapping(into, row.len()) };
+    }
+    unsafe fn write_row(row: &[Self], from: *const T) {
+        access_row(row.as_ptr().addr(), size_of_val(row), row.len(), Access::Store);
+        // SAFETY: as in `take_row`; a slot may be written through a shared reference, as it is an `UnsafeCell`.
+        unsafe { UnsafeCell::raw_get(row.as_ptr().cast::<UnsafeCell<T>>()).copy_from_nonoverlapping(from, row.len()) };
     }
 }

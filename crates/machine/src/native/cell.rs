@@ -129,6 +129,17 @@ impl<T: 'static> Slot<T> for NativeSlot<T> {
     unsafe fn write<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         f(self.0.get())
     }
+    #[inline(always)]
+    unsafe fn take_row(row: &[Self], into: *mut T) {
+        // SAFETY: by contract no other thread accesses the row, whose slots have the layout of their values, and `into` lies
+        // outside of it.
+        unsafe { row.as_ptr().cast::<T>().copy_to_nonoverlapping(into, row.len()) };
+    }
+    #[inline(always)]
+    unsafe fn write_row(row: &[Self], from: *const T) {
+        // SAFETY: as in `take_row`; a slot may be written through a shared reference, as it is an `UnsafeCell`.
+        unsafe { UnsafeCell::raw_get(row.as_ptr().cast::<UnsafeCell<T>>()).copy_from_nonoverlapping(from, row.len()) };
+    }
 }
 
 #[cfg(test)]

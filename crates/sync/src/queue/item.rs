@@ -35,8 +35,58 @@ impl<M: Machine, T: Send + 'static> ItemSlot<M, T> {
     /// The slot holds an item and is the caller's alone, and the write of the item happened before.
     #[inline(always)]
     pub(super) unsafe fn get(&self) -> T {
-        // A write, for the checker: the slot is empty afterwards, and the next to touch it must come after us.
         // SAFETY: by contract the slot holds an item.
-        unsafe { self.0.write(|at| at.read().assume_init()) }
+        unsafe { self.0.take().assume_init() }
+    }
+}
+
+/// The two parts of neighbouring places of a ring, which may go on at its begin: those from `first` on, and those from the begin on.
+#[inline(always)]
+pub(super) fn parts<S>(places: &[S], first: u32, count: usize) -> (&[S], &[S]) {
+    let begin = first as usize & (places.len() - 1);
+    let before = count.min(places.len() - begin);
+    (&places[begin..begin + before], &places[..count - before])
+}
+
+impl<M: Machine, T: Copy + Send + 'static> ItemSlot<M, T> {
+    /// The slots of the machine.
+    #[inline(always)]
+    fn row(row: &[Self]) -> &[M::Slot<MaybeUninit<T>>] {
+        // SAFETY: an item's slot is a slot of the machine (`repr(transparent)`).
+        unsafe { core::slice::from_raw_parts(row.as_ptr().cast(), row.len()) }
+    }
+
+    /// Puts items into neighbouring places of a ring, from `first` on.
+    ///
+    /// # Safety
+    /// As [`ItemSlot::put`] for each of them; there are no more items than places.
+    #[inline(always)]
+    pub(super) unsafe fn put_row(places: &[Self], first: u32, items: &[T]) {
+        let (behind, begin) = parts(places, first, items.len());
+        // SAFETY: by contract; the items are the caller's, and so outside of the ring.
+        unsafe {
+            Slot::write_row(Self::row(behind), items.as_ptr().cast());
+            if begin.is_empty() {
+                return;
+            }
+            Slot::write_row(Self::row(begin), items.as_ptr().add(behind.len()).cast());
+        }
+    }
+
+    /// Takes items out of neighbouring places of a ring, from `first` on.
+    ///
+    /// # Safety
+    /// As [`ItemSlot::get`] for each of them; there are no more of them than places.
+    #[inline(always)]
+    pub(super) unsafe fn get_row(places: &[Self], first: u32, items: &mut [T]) {
+        let (behind, begin) = parts(places, first, items.len());
+        // SAFETY: by contract; each place holds an item, and the caller's are outside of the ring.
+        unsafe {
+            Slot::take_row(Self::row(behind), items.as_mut_ptr().cast());
+            if begin.is_empty() {
+                return;
+            }
+            Slot::take_row(Self::row(begin), items.as_mut_ptr().add(behind.len()).cast());
+        }
     }
 }

@@ -9,7 +9,7 @@ every_queue!([crate::registry::modules]);
 
 pub use registry::{QUEUES, QueueVisitor, UnknownQueue, visit};
 
-pub use baton_machine::Counted;
+pub use baton_machine::{Counted, CountedBulk};
 use baton_machine::{Machine, Wait};
 use thiserror::Error;
 
@@ -43,6 +43,9 @@ pub struct QueueInfo {
     pub device: bool,
     /// An item's way in and out. `scripts/sync-instructions.sh` counts it.
     pub counted: Counted,
+    /// A bulk's way by [`RawQueue::enqueue_all`] and [`RawQueue::dequeue_all`], where they move it as a range; else they move item by
+    /// item.
+    pub counted_bulk: Option<CountedBulk>,
 }
 
 /// Why a queue cannot be made.

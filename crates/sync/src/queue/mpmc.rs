@@ -102,6 +102,7 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Mpmc<M, T> {
         bulk: false,
         device: false,
         counted: Counted { instructions: 86.0, accesses: 10 },
+        counted_bulk: None,
     };
 
     fn with_capacity(capacity: usize) -> Result<Self, QueueError> {

@@ -97,6 +97,7 @@ unsafe impl<M: Machine, T: Word> RawQueue<M> for Qmd<M, T> {
         device: true,
         // The two requests: an instruction each.
         counted: Counted { instructions: 2.0, accesses: 2 },
+        counted_bulk: None,
     };
 
     fn with_capacity(capacity: usize) -> Result<Self, QueueError> {

@@ -2,7 +2,7 @@
 //! tail at each claim, where [`spsc`](super::spsc) keeps a copy.
 
 use super::ring::{Ring, Threads};
-use super::{Counted, QueueInfo, Side};
+use super::{Counted, CountedBulk, QueueInfo, Side};
 
 /// One thread on each side.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,7 @@ impl Threads for One {
         bulk: false,
         device: false,
         counted: Counted { instructions: 51.0, accesses: 10 },
+        counted_bulk: Some(CountedBulk { call: Counted { instructions: 214.0, accesses: 8 }, item: 1.5 }),
     };
 }
 

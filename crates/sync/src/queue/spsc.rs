@@ -2,7 +2,7 @@
 //! other's line is read only when the ring looks full or empty.
 
 use super::item::ItemSlot;
-use super::{Counted, QueueError, QueueInfo, RawQueue, Side, check_capacity};
+use super::{Counted, CountedBulk, QueueError, QueueInfo, RawQueue, Side, check_capacity};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, OwnedSlice, Wait};
 
@@ -38,29 +38,72 @@ impl<M: Machine, T: Send + 'static> Spsc<M, T> {
         &self.places[count as usize & (self.places.len() - 1)]
     }
 
-    /// Whether there is room behind `tail`, looking at the consumer only if there was none before.
-    fn room(&self, tail: u32) -> bool {
-        let full = |head: u32| tail.wrapping_sub(head) as usize == self.places.len();
+    /// Places that are free behind `tail`, looking at the consumer only if fewer than `wanted` were before.
+    #[inline(always)]
+    fn room(&self, tail: u32, wanted: usize) -> usize {
+        let free = |head: u32| self.places.len() - tail.wrapping_sub(head) as usize;
         // Relaxed, both: ours alone.
-        if !full(self.tail.seen.load(Relaxed)) {
-            return true;
+        let before = free(self.tail.seen.load(Relaxed));
+        if before >= wanted {
+            return before;
         }
-        // Acquire: the consumer has taken the item out of the place that we shall use.
+        // Acquire: the consumer has taken the items out of the places that we shall use.
         let head = self.head.count.load(Acquire);
         self.tail.seen.store(head, Relaxed);
-        !full(head)
+        free(head)
     }
 
-    /// Whether there is an item at `head`, looking at the producer only if there was none before.
-    fn item(&self, head: u32) -> bool {
+    /// Items that there are from `head` on, looking at the producer only if fewer than `wanted` were before.
+    #[inline(always)]
+    fn items(&self, head: u32, wanted: usize) -> usize {
+        let there = |tail: u32| tail.wrapping_sub(head) as usize;
         // Relaxed, both: ours alone.
-        if self.head.seen.load(Relaxed) != head {
-            return true;
+        let before = there(self.head.seen.load(Relaxed));
+        if before >= wanted {
+            return before;
         }
         // Acquire: see the items that the producer has put in.
         let tail = self.tail.count.load(Acquire);
         self.head.seen.store(tail, Relaxed);
-        tail != head
+        there(tail)
+    }
+}
+
+impl<M: Machine, T: Copy + Send + 'static> Spsc<M, T> {
+    /// Puts in as many items as there is room for, the first ones; says how many.
+    ///
+    /// # Safety
+    /// The caller is the only producer.
+    unsafe fn put_some(&self, items: &[T], wait: Wait) -> usize {
+        // Relaxed: only the producer writes it, and the caller is the producer.
+        let tail = self.tail.count.load(Relaxed);
+        let count = self.room(tail, items.len()).min(items.len());
+        if count != 0 {
+            // SAFETY: the places are empty, and ours until the store below.
+            unsafe { ItemSlot::put_row(&self.places, tail, &items[..count]) };
+            // Release: the consumer sees the items.
+            self.tail.count.store(tail.wrapping_add(count as u32), Release);
+            M::wake::<u32>(&self.tail.count, 1, wait);
+        }
+        count
+    }
+
+    /// Takes out as many items as there are and are wanted; says how many.
+    ///
+    /// # Safety
+    /// The caller is the only consumer.
+    unsafe fn get_some(&self, items: &mut [T], wait: Wait) -> usize {
+        // Relaxed: only the consumer writes it, and the caller is the consumer.
+        let head = self.head.count.load(Relaxed);
+        let count = self.items(head, items.len()).min(items.len());
+        if count != 0 {
+            // SAFETY: the places hold items, and are ours until the store below.
+            unsafe { ItemSlot::get_row(&self.places, head, &mut items[..count]) };
+            // Release: the producer puts the next items there only after we have taken these.
+            self.head.count.store(head.wrapping_add(count as u32), Release);
+            M::wake::<u32>(&self.head.count, 1, wait);
+        }
+        count
     }
 }
 
@@ -78,6 +121,7 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
         bulk: false,
         device: false,
         counted: Counted { instructions: 72.1, accesses: 10 },
+        counted_bulk: Some(CountedBulk { call: Counted { instructions: 217.0, accesses: 8 }, item: 1.5 }),
     };
 
     fn with_capacity(capacity: usize) -> Result<Self, QueueError> {
@@ -96,7 +140,7 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
     unsafe fn try_enqueue(&self, item: T, wait: Wait) -> Result<(), T> {
         // Relaxed: only the producer writes it, and the caller is the producer.
         let tail = self.tail.count.load(Relaxed);
-        if !self.room(tail) {
+        if self.room(tail, 1) == 0 {
             return Err(item);
         }
         // SAFETY: the place is empty, and ours until the store below.
@@ -111,7 +155,7 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
     unsafe fn try_dequeue(&self, wait: Wait) -> Option<T> {
         // Relaxed: only the consumer writes it, and the caller is the consumer.
         let head = self.head.count.load(Relaxed);
-        if !self.item(head) {
+        if self.items(head, 1) == 0 {
             return None;
         }
         // SAFETY: the place holds an item, and is ours until the store below.
@@ -139,6 +183,45 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
             }
             // Empty: nothing but the producer can change that, from the tail that we have seen.
             let _ = M::wait_while(&self.tail.count, self.head.seen.load(Relaxed), wait, None);
+        }
+    }
+
+    unsafe fn enqueue_all(&self, items: &[T], wait: Wait)
+    where
+        T: Copy,
+    {
+        if let [item] = items {
+            // SAFETY: by contract.
+            return unsafe { self.enqueue(*item, wait) };
+        }
+        let mut done = 0;
+        while done < items.len() {
+            // SAFETY: the caller is the only producer.
+            match unsafe { self.put_some(&items[done..], wait) } {
+                // Full, as in `enqueue`.
+                0 => _ = M::wait_while(&self.head.count, self.tail.seen.load(Relaxed), wait, None),
+                count => done += count,
+            }
+        }
+    }
+
+    unsafe fn dequeue_all(&self, items: &mut [T], wait: Wait)
+    where
+        T: Copy,
+    {
+        if let [item] = items {
+            // SAFETY: by contract.
+            *item = unsafe { self.dequeue(wait) };
+            return;
+        }
+        let mut done = 0;
+        while done < items.len() {
+            // SAFETY: the caller is the only consumer.
+            match unsafe { self.get_some(&mut items[done..], wait) } {
+                // Empty, as in `dequeue`.
+                0 => _ = M::wait_while(&self.tail.count, self.head.seen.load(Relaxed), wait, None),
+                count => done += count,
+            }
         }
     }
 }

@@ -138,6 +138,7 @@ impl Chosen {
     pub(crate) fn instructions(&self) -> Instructions {
         match self.workload.charge() {
             Charge::Counted(counted) => Instructions::of(counted),
+            Charge::Bulk(counted) => Instructions::of_bulk(counted),
             Charge::Typical => Instructions::TYPICAL,
             Charge::Nothing => Instructions::NONE,
         }
