@@ -1,12 +1,12 @@
 //! The paper's applications (figures 10 to 12, 18 and 19), as `baton_workloads` has them: a pipeline of clusters, a firewall, a job
 //! distributor, logistic regression.
 
-use super::run::{Figures, run};
+use super::run::{Figures, instructions, run};
 use crate::kit::{Body, Crew};
-use baton_chip::{Chip, Instructions, Simulated};
+use baton_chip::{Chip, Simulated};
 use baton_machine::Wait;
 use baton_machine::units::Cycles;
-use baton_sync::queue::{self, QUEUES, QueueVisitor, RawQueue};
+use baton_sync::queue::{self, QueueVisitor, RawQueue};
 use baton_workloads::packets::{Flow, Rules, Traffic, clusters, firewall};
 use baton_workloads::regression::{self, Data};
 use baton_workloads::{Dispatch, Prepush, Reduction, Team, distributor};
@@ -26,6 +26,8 @@ pub(super) enum App {
     Distributor { nops: u64 },
     /// Workers, each with so many rows in an iteration.
     Regression { workers: u32, rows: u32 },
+    /// Producers, and as many consumers: as the loads of that name, with a queue for each pair of threads where that is asked for.
+    Pairs { pairs: u32, bulk: usize },
 }
 
 /// How an application moves what it moves.
@@ -68,6 +70,16 @@ impl App {
         }
     }
 
+    /// Items that a call moves.
+    fn bulk(self) -> usize {
+        match self {
+            App::Clusters { bulk, .. } | App::Firewall { bulk } | App::Pairs { bulk, .. } => bulk,
+            App::Distributor { .. } => 1,
+            // A vector.
+            App::Regression { .. } => 13,
+        }
+    }
+
     /// Items that are measured.
     fn items(self) -> u64 {
         if matches!(self, App::Regression { .. }) { ITERATIONS } else { ITEMS }
@@ -99,6 +111,11 @@ impl QueueVisitor<Simulated> for Make {
                 let settings = clusters::Settings { flow: flow(bulk), think: Cycles(nops), ..Default::default() };
                 settings.work::<Simulated, Q>(&traffic, wait).map(|work| work.into_team().0)
             }
+            App::Pairs { pairs, bulk } => {
+                let flow = Flow { blocks: 1, ..flow(bulk) };
+                let settings = clusters::Settings { flow, stages: vec![pairs; 2], ..Default::default() };
+                settings.work::<Simulated, Q>(&traffic, wait).map(|work| work.into_team().0)
+            }
             App::Firewall { bulk } => {
                 let input = firewall::Input { traffic, rules: Arc::new(Rules::usual()) };
                 let settings = firewall::Settings { flow: flow(bulk), ..Default::default() };
@@ -117,7 +134,8 @@ impl QueueVisitor<Simulated> for Make {
             App::Regression { workers, rows } => {
                 let reduction = if device { Reduction::Device } else { Reduction::Master };
                 let iterations = ITERATIONS;
-                let settings = regression::Settings { workers, rows, iterations, reduction, seed, ..Default::default() };
+                let settings =
+                    regression::Settings { workers, rows, iterations, reduction, seed, ..Default::default() };
                 settings.work::<Simulated, Q>(&Arc::new(Data::made(seed)), wait).map(|work| work.into_team().0)
             }
         };
@@ -143,9 +161,7 @@ impl Case {
             let bodies = (0..).zip(bodies).map(|(core, body)| (core, body as Body)).collect();
             Ok(Crew { bodies, check: Box::new(check) })
         };
-        let known = QUEUES.iter().find(|info| info.name == name);
-        let instructions = known.map_or(Instructions::TYPICAL, |info| Instructions::of(info.counted));
-        let figures = run(chip, self.seed, instructions, crew)?;
+        let figures = run(chip, self.seed, instructions(name, self.app.bulk()), crew)?;
         // Nanoseconds an item.
         let items = self.app.items();
         let cycles = each.get() * items as f64 * chip.core.clock.0 as f64 / 1e9;

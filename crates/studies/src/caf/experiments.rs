@@ -1,5 +1,6 @@
 //! What is run, as data: settings, loads, seeds. Committed before the first gain was computed; part of `frozen.rules`.
 
+use super::apps::{App, By, Case};
 use super::loads::{LOADS, Load, Moves};
 use super::mesh;
 use super::pairs::Push;
@@ -234,6 +235,45 @@ pub(super) fn on_mesh(full: bool) -> Vec<OnMesh> {
                 let at = |percent| case(mesh::Load::Open(interval(devices, percent)), 200);
                 all.extend(PERCENT.map(at));
                 all.extend(CLOSED.map(|most| case(mesh::Load::Closed(most), 200)));
+            }
+        }
+    }
+    all
+}
+
+/// Work of a thread for a packet, or of a job: the paper's nops.
+pub(super) const APP_NOPS: [u64; 6] = [0, 100, 200, 400, 1600, 6400];
+/// Bulks of the applications.
+pub(super) const APP_BULKS: [usize; 4] = [1, 2, 4, 8];
+/// Workers, and rows of each, of the regression.
+pub(super) const REGRESSIONS: [(u32, u32); 6] = [(4, 1), (4, 16), (8, 1), (8, 16), (16, 1), (16, 16)];
+/// Producers and bulk where pairs of threads have queues of their own.
+pub(super) const LANES: [(u32, usize); 4] = [(2, 1), (2, 8), (4, 8), (8, 8)];
+
+/// The applications.
+pub(super) fn applications(full: bool) -> Vec<Case> {
+    let mut apps: Vec<App> = Vec::new();
+    apps.extend(APP_BULKS.map(|bulk| App::Clusters { bulk, nops: 0 }));
+    apps.extend(APP_NOPS[1..].iter().map(|nops| App::Clusters { bulk: 8, nops: *nops }));
+    apps.extend(APP_BULKS.map(|bulk| App::Firewall { bulk }));
+    apps.extend(APP_NOPS.map(|nops| App::Distributor { nops }));
+    apps.extend(REGRESSIONS.map(|(workers, rows)| App::Regression { workers, rows }));
+    apps.extend(LANES.map(|(pairs, bulk)| App::Pairs { pairs, bulk }));
+    let quick = [
+        App::Clusters { bulk: 1, nops: 0 },
+        App::Clusters { bulk: 8, nops: 0 },
+        App::Firewall { bulk: 8 },
+        App::Distributor { nops: 100 },
+        App::Regression { workers: 16, rows: 1 },
+        App::Pairs { pairs: 8, bulk: 8 },
+    ];
+    apps.retain(|app| full || quick.contains(app));
+    let mut all = Vec::new();
+    for app in apps {
+        for by in [By::Software, By::Lanes, By::Device, By::Prepush] {
+            for window in [None, Some("smallest"), Some("largest")].into_iter().take(if full { 3 } else { 1 }) {
+                let seeds = if full && window.is_none() { 3 } else { 1 };
+                all.extend((1..=seeds).map(|seed| Case { app, by, window, seed }));
             }
         }
     }

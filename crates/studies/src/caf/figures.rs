@@ -1,5 +1,6 @@
 //! The paper's figures, redrawn. What its text does not print is not drawn. Each also shows the best software.
 
+use super::apps::{App, By};
 use super::experiments::{CLOCKS, DEVICES, IN_FLIGHT, LATENCIES, NOPS, PACE};
 use super::loads::{ARMS, BULKS, CAF, QMD, RING, SOFTWARE};
 use super::open::ITEMS;
@@ -43,6 +44,7 @@ pub(super) fn all(results: &Results<'_>) -> Vec<Figure> {
         weights(results),
         prepush(results),
         time(results),
+        Some(applications(results)),
         Some(ablations(results)),
         Some(loads(results)),
     ];
@@ -300,6 +302,42 @@ fn tornado(results: &Results<'_>) -> Option<Figure> {
     let tornado = Tornado { items: &ITEMS, samples: &headline, value: gain };
     let x = "throughput of the device with prepush over the ring's, mean of 1-1 and 8-8 at bulk 8";
     tornado.figure(x, usual, &[])
+}
+
+fn applications(results: &Results<'_>) -> Figure {
+    let mut seen = Vec::new();
+    for case in super::experiments::applications(true) {
+        if !seen.contains(&case.app) {
+            seen.push(case.app);
+        }
+    }
+    let row = |app: App| {
+        let cost = |by: By| of_mean(results.app(app, None, [by, by], |_, on| on.cost()));
+        let costs = [By::Software, By::Lanes, By::Device, By::Prepush].map(cost);
+        if costs[0] == "-" {
+            return None;
+        }
+        let gain = |by: By| of_mean(results.app_gain(app, by));
+        let kindest = results.app_kindest(app, By::Prepush);
+        let kindest = kindest.map_or_else(|| "-".to_owned(), |(name, of)| format!("{:.2} ({name})", of.mean));
+        let gains = [gain(By::Device), gain(By::Prepush), kindest];
+        Some([vec![format!("{app:?}")], costs.into(), gains.into()].concat())
+    };
+    let rows = seen.into_iter().filter_map(row).collect();
+    let header = [
+        "application",
+        "software",
+        "other software",
+        "qmd",
+        "caf",
+        "qmd over software",
+        "caf over software",
+        "caf, kindest window",
+    ];
+    let note = "Cycles a packet, a job, an iteration. The paper's software is the ring, a slot a worker for the distributor, and a master with a ring \
+                to and from each worker for the regression. Other software has a queue of its own for each pair of threads; for the distributor \
+                one queue for all workers.";
+    table("Figures 10, 12, 18 and 19: applications", &header, rows).noted(note)
 }
 
 /// What is left out, one at a time.

@@ -1,6 +1,7 @@
 //! Experiments, loads and seeds as runs, each on the chip of its arm.
 
 use super::Caf;
+use super::apps;
 use super::experiments::{self, BULK, DEVICES, ITEMS, OnMesh, PACKETS, Setting};
 use super::loads::{ARMS, CAF, Load, Moves, QMD, RING};
 use super::mesh::Mesh;
@@ -98,6 +99,19 @@ impl Caf {
             (name(&case), run(case, chip, places))
         });
         all.collect()
+    }
+
+    /// Runs of the applications.
+    pub(super) fn applications(&self, extent: Extent) -> Vec<(String, Result<Run, String>)> {
+        let cases = experiments::applications(extent == Extent::Full);
+        let mut chips = BTreeMap::new();
+        let run = |case: apps::Case| {
+            let made = |keys: &Vec<String>| self.chips[0].with(None, keys);
+            let chip = chips.entry(case.app.keys()).or_insert_with_key(made).clone()?;
+            Ok(Run { chip, window: case.window, work: Work::App(case) })
+        };
+        let names: Vec<String> = cases.iter().map(|case| format!("{case:?}")).collect();
+        names.into_iter().zip(cases.into_iter().map(run)).collect()
     }
 
     /// Runs with credits.

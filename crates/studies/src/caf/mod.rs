@@ -12,12 +12,14 @@
 //! | `pairs` | producers and consumers of packets from a pool |
 //! | `mesh`, `placement` | several devices at 64 cores, and where they hang |
 //! | `weights` | credits by weights |
+//! | `apps` | the paper's applications |
 //! | `results` | what came out, ready to be asked |
 //! | `claims` | C1 to C21 with their rules |
 //! | `open` | falsifiers, and what the paper leaves open |
 //! | `why` | why a claim came out as it did |
 //! | `figures` | the paper's figures, redrawn |
 
+mod apps;
 mod channel;
 mod claims;
 mod experiments;
@@ -95,7 +97,7 @@ impl Study for Caf {
 
     fn runs(&self, extent: Extent) -> Vec<(String, Self::Run)> {
         let runs = self.on_loads(extent).into_iter();
-        runs.chain(self.on_mesh(extent)).chain(self.with_weights(extent)).collect()
+        runs.chain(self.on_mesh(extent)).chain(self.with_weights(extent)).chain(self.applications(extent)).collect()
     }
 
     fn run(&self, run: &Self::Run) -> Result<Figures, String> {

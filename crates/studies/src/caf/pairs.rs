@@ -4,12 +4,11 @@
 use super::channel::{Ahead, Channel};
 use crate::kit::{Body, Crew};
 use baton_chip::{Simulated, act};
-use baton_machine::Ordering::Relaxed;
 use baton_machine::units::{CoreId, Cycles};
-use baton_machine::{Atomic, Machine, OwnedSlice, PushTo};
+use baton_machine::{Machine, OwnedSlice, PushTo};
 use baton_workloads::xorshift;
 use serde::Serialize;
-use std::cell::RefCell;
+use std::cell::{RefCell, UnsafeCell};
 use std::rc::Rc;
 
 /// Bytes of a block of a packet: the chip's line.
@@ -52,8 +51,21 @@ pub(super) struct Pairs {
     pub(super) seed: u64,
 }
 
+/// A buffer. Its lines are touched as a program's data are; it has one owner at a time, who has its number.
 #[repr(C, align(64))]
-struct Buffer([<Simulated as Machine>::Atomic<u64>; WORDS]);
+struct Buffer(UnsafeCell<[u64; WORDS]>);
+
+impl Buffer {
+    /// The first word of a block.
+    fn word(&self, block: usize) -> *mut u64 {
+        self.0.get().cast::<u64>().wrapping_add(block * BLOCK / 8)
+    }
+
+    fn touch(&self, blocks: usize, write: bool) {
+        // SAFETY: guest memory that lives as long as the run, and its owner is the calling thread.
+        unsafe { Simulated::touch(self.word(0).cast(), blocks * BLOCK, write) };
+    }
+}
 
 /// What the threads note, outside of time.
 #[derive(Default)]
@@ -112,9 +124,11 @@ impl Pairs {
                 }
                 Simulated::work(Cycles(self.work[0]));
                 let packet = u64::from(producer) << 32 | number;
+                let own = &shared.buffers[buffer as usize];
+                own.touch(self.blocks, true);
                 for block in 0..self.blocks {
-                    // Relaxed: the queue orders it.
-                    shared.buffers[buffer as usize].0[block * BLOCK / 8].store(packet, Relaxed);
+                    // SAFETY: a word of the buffer, which is this thread's.
+                    unsafe { own.word(block).write(packet) };
                 }
                 let arrived = if self.pace > 0 { due } else { act::time().0 };
                 shared.notes.borrow_mut().arrived[buffer as usize] = arrived;
@@ -127,7 +141,7 @@ impl Pairs {
                 Push::Consumer => PushTo::Core(CoreId(self.pairs + producer)),
             };
             for &buffer in &buffers {
-                let start = shared.buffers[buffer as usize].0.as_ptr();
+                let start = shared.buffers[buffer as usize].word(0);
                 Simulated::prepush(start.cast(), self.blocks * BLOCK, to);
             }
         }
@@ -143,16 +157,18 @@ impl Pairs {
             self.notes(shared, &buffers);
             if self.prefetch {
                 for &buffer in &buffers {
-                    let start = shared.buffers[buffer as usize].0.as_ptr();
+                    let start = shared.buffers[buffer as usize].word(0);
                     Simulated::prefetch(start.cast(), self.blocks * BLOCK, false);
                 }
             }
             for &buffer in &buffers {
                 let buffer = &shared.buffers[buffer as usize];
-                // Relaxed: the queue orders it.
-                let packet = buffer.0[0].load(Relaxed);
+                buffer.touch(self.blocks, false);
+                // SAFETY: a word of the buffer, which is this thread's.
+                let packet = unsafe { buffer.word(0).read() };
                 for block in 1..self.blocks {
-                    let other = buffer.0[block * BLOCK / 8].load(Relaxed);
+                    // SAFETY: as above.
+                    let other = unsafe { buffer.word(block).read() };
                     if other != packet {
                         shared.notes.borrow_mut().fault = Some(format!("a packet of {packet:x} and {other:x}"));
                     }
@@ -206,7 +222,7 @@ impl Pairs {
             last: vec![None; (self.pairs * self.pairs) as usize],
             ..Notes::default()
         };
-        let buffers = OwnedSlice::new(self.pool, |_| Buffer([const { 0 }; WORDS].map(Atomic::new)));
+        let buffers = OwnedSlice::new(self.pool, |_| Buffer(UnsafeCell::new([0; WORDS])));
         let shared = Rc::new(Shared { pool, data, buffers, notes });
         let consumer = |consumer: u32| {
             let shared = shared.clone();

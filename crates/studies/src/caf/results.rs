@@ -1,5 +1,6 @@
 //! What came out, ready to be asked.
 
+use super::apps::{App, By, Case};
 use super::experiments::{self, CLOSED, OnMesh, PERCENT, SELDOM, interval};
 use super::loads::{ARMS, Load, RING};
 use super::mesh;
@@ -17,6 +18,7 @@ pub(super) struct Results<'a> {
     pub(super) samples: kit::Samples<'a, Load, Figures>,
     mesh: Vec<(OnMesh, &'a Figures)>,
     weights: Vec<(Weights, &'a Figures)>,
+    apps: Vec<(Case, &'a Figures)>,
 }
 
 /// Items a cycle of one arm, over those of the other; nothing where threads of one waited for ever.
@@ -36,14 +38,17 @@ impl<'a> Results<'a> {
         let cases = experiments::on_mesh(full);
         let (on_mesh, rest) = rest.split_at(cases.len());
         let mesh = cases.into_iter().zip(on_mesh.iter().map(|(_, figures)| figures)).collect();
-        let weights = experiments::weights(full).into_iter().zip(rest.iter().map(|(_, figures)| figures)).collect();
-        Results { samples, mesh, weights }
+        let cases = experiments::weights(full);
+        let (with_weights, rest) = rest.split_at(cases.len());
+        let weights = cases.into_iter().zip(with_weights.iter().map(|(_, figures)| figures)).collect();
+        let apps = experiments::applications(full).into_iter().zip(rest.iter().map(|(_, figures)| figures)).collect();
+        Results { samples, mesh, weights, apps }
     }
 
     /// With nothing in them.
     #[cfg(test)]
     pub(super) fn none() -> Results<'static> {
-        Results { samples: kit::Samples::default(), mesh: Vec::new(), weights: Vec::new() }
+        Results { samples: kit::Samples::default(), mesh: Vec::new(), weights: Vec::new(), apps: Vec::new() }
     }
 
     /// A load's pairs of these arms in an experiment.
@@ -150,6 +155,33 @@ impl<'a> Results<'a> {
             Some((most, self.on_mesh(devices, mesh::Load::Closed(most), of)?))
         };
         CLOSED.into_iter().filter_map(point).collect()
+    }
+
+    /// A figure of an application, as it is moved in one way and in another: by seed.
+    pub(super) fn app(
+        &self,
+        app: App,
+        window: Option<&str>,
+        [off, on]: [By; 2],
+        of: impl Fn(&Figures, &Figures) -> f64,
+    ) -> Option<Interval> {
+        let mine =
+            |by: By| self.apps.iter().filter(move |(case, _)| (case.app, case.by, case.window) == (app, by, window));
+        Interval::of(&mine(off).zip(mine(on)).map(|((_, off), (_, on))| of(off, on)).collect::<Vec<_>>())
+    }
+
+    /// An application's throughput over that of the paper's software.
+    pub(super) fn app_gain(&self, app: App, by: By) -> Option<Interval> {
+        self.app(app, None, [By::Software, by], |off, on| off.cost() / on.cost())
+    }
+
+    /// The window kindest to the software: its name, and the gain under it.
+    pub(super) fn app_kindest(&self, app: App, by: By) -> Option<(&'static str, Interval)> {
+        let under = |name: &'static str| {
+            Some((name, self.app(app, Some(name), [By::Software, by], |off, on| off.cost() / on.cost())?))
+        };
+        let both = ["smallest", "largest"].into_iter().filter_map(under);
+        both.min_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
     }
 
     /// The second producer's items over the first one's.

@@ -1,12 +1,13 @@
 //! One run: its inputs, and what it showed.
 
+use super::apps;
 use super::channel::{Channel, InDevice, in_memory};
 use super::mesh::{self, Mesh, Requests};
 use super::pairs::{self, Pairs};
 use super::pure::{self, Pure};
 use super::weights::Weights;
 use crate::kit::{Ended, on_cores};
-use baton_chip::{Chip, Instructions, Options, Outcome, WindowSize};
+use baton_chip::{Chip, CoreCounts, Instructions, Options, Outcome, WindowSize};
 use baton_machine::Wait;
 use baton_machine::units::Cycles;
 use baton_sync::queue::QUEUES;
@@ -35,6 +36,8 @@ pub(super) enum Work {
     Mesh(Mesh),
     /// Credits.
     Weights(Weights),
+    /// An application.
+    App(apps::Case),
 }
 
 /// Which queue, and how threads use it.
@@ -59,6 +62,8 @@ pub struct Figures {
     pub shares: [u64; 2],
     /// Requests on a mesh.
     pub requests: Requests,
+    /// Of all cores: requests to their caches, lines given to others, and copies lost to others.
+    pub traffic: [u64; 3],
     /// Tries of requests that the device could not serve.
     pub retries: u64,
     /// Threads waited for each other for ever: the first line of the report.
@@ -91,15 +96,21 @@ impl Queue {
         }
     }
 
-    /// The queue's own instructions; a request is one, which is its access.
-    fn instructions(self) -> Instructions {
+    fn instructions(self, bulk: usize) -> Instructions {
         match self {
             Queue::Device(_) => Instructions::NONE,
-            Queue::Memory(name, _) => {
-                let known = QUEUES.iter().find(|info| info.name == name);
-                known.map_or(Instructions::TYPICAL, |info| Instructions::of(info.counted))
-            }
+            Queue::Memory(name, _) => instructions(name, bulk),
         }
+    }
+}
+
+/// A queue's own instructions; a request to a device is one, which is its access.
+pub(super) fn instructions(name: &str, bulk: usize) -> Instructions {
+    let Some(info) = QUEUES.iter().find(|info| info.name == name) else { return Instructions::TYPICAL };
+    match info.counted_bulk {
+        _ if info.device => Instructions::NONE,
+        Some(counted) if bulk > 1 => Instructions::of_bulk(counted),
+        _ => Instructions::of(info.counted),
     }
 }
 
@@ -131,7 +142,7 @@ impl Run {
                 let capacity = items.next_power_of_two() as usize;
                 let sides = if dequeues { [1, threads] } else { [threads, 1] };
                 let crew = || Ok(work.crew(queue.make(capacity, sides)?, times.clone()));
-                let figures = run(&chip, seed, queue.instructions(), crew)?;
+                let figures = run(&chip, seed, queue.instructions(bulk), crew)?;
                 let cycles = times.borrow().ended - times.borrow().began;
                 Ok(Figures { cycles, items: items / u64::from(threads) * u64::from(threads), ..figures })
             }
@@ -149,6 +160,7 @@ impl Run {
                 }
                 Ok(Figures { requests, ..figures })
             }
+            Work::App(case) => case.figures(&chip),
             Work::Weights(weights) => {
                 let got = Rc::new(RefCell::new([0; 2]));
                 let figures = run(&chip, weights.seed, Instructions::NONE, || weights.crew(got.clone()))?;
@@ -165,7 +177,7 @@ impl Run {
             let [pool, data] = [queue.make(pairs.pool, threads)?, queue.make(pairs.pool, threads)?];
             Ok(pairs.crew(pool, data, notes.clone()))
         };
-        let figures = run(chip, pairs.seed, queue.instructions(), crew)?;
+        let figures = run(chip, pairs.seed, queue.instructions(pairs.bulk), crew)?;
         if figures.locked.is_some() {
             return Ok(figures);
         }
@@ -177,7 +189,7 @@ impl Run {
 }
 
 /// Runs a crew; what every run shows.
-fn run(
+pub(super) fn run(
     chip: &Chip,
     seed: u64,
     instructions: Instructions,
@@ -200,7 +212,10 @@ fn run(
             if refused + dropped > 0 {
                 return Err(format!("the device refused {refused} requests and dropped {dropped}"));
             }
-            Ok(Figures { retries: count(&outcome, "retries"), ..Figures::default() })
+            let sum = |of: fn(&CoreCounts) -> u64| outcome.cores.iter().map(of).sum::<u64>();
+            let accesses = sum(|core| core.hits + core.l2_hits + core.misses + core.upgrades);
+            let traffic = [accesses, sum(|core| core.forwards), sum(|core| core.invalidations)];
+            Ok(Figures { retries: count(&outcome, "retries"), traffic, ..Figures::default() })
         }
     }
 }

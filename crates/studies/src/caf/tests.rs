@@ -27,7 +27,16 @@ fn made_up(run: &Result<Run, String>) -> Figures {
         rate: 1.0,
     };
     let shares = [100, 100 + chance];
-    Figures { cycles: 1000 + chance, items: 100, waited: [1, 2, 3], shares, requests, retries: 0, locked: None }
+    Figures {
+        cycles: 1000 + chance,
+        items: 100,
+        waited: [1, 2, 3],
+        shares,
+        requests,
+        traffic: [9, 9, 9],
+        retries: 0,
+        locked: None,
+    }
 }
 
 fn findings(extent: Extent) -> Findings {
@@ -105,6 +114,9 @@ fn rules_as_data() -> String {
         lines.push(format!("{:?} {setting:?} {many} {wait} {:?} {:?} {}", of.id, of.on, of.seeds, of.quick));
     }
     lines.push(format!("{:?} {:?}", experiments::on_mesh(true), experiments::weights(true)));
+    for case in experiments::applications(true) {
+        lines.push(format!("{case:?}"));
+    }
     let results = Results::none();
     for of in claims::all(&results, true) {
         lines.push(format!("{:?}", (of.id, of.part, of.what, of.paper, of.unit, of.basis, of.rule)));

@@ -1,6 +1,7 @@
 //! Why a claim came out as it did: experiments, each by its name, with their figures.
 
-use super::experiments::IN_FLIGHT;
+use super::apps::{App, By};
+use super::experiments::{APP_BULKS, APP_NOPS, IN_FLIGHT, REGRESSIONS};
 use super::loads::{ARMS, CAF, QMD, RING, SOFTWARE};
 use super::results::Results;
 use crate::Interval;
@@ -64,6 +65,14 @@ pub(super) fn of(results: &Results<'_>, id: &str, part: &str) -> String {
         ("C15" | "C16", _) => vec![mesh(results)],
         ("C17", _) => vec![weights(results)],
         ("C20", _) => vec![prepush(results)],
+        ("C8", _) => vec![
+            apps(results, &APP_BULKS.map(|bulk| App::Clusters { bulk, nops: 0 })),
+            apps(results, &APP_NOPS.map(|nops| App::Clusters { bulk: 8, nops })),
+        ],
+        ("C9", _) => vec![apps(results, &APP_BULKS.map(|bulk| App::Firewall { bulk }))],
+        ("C10", _) => vec![traffic(results)],
+        ("C18", _) => vec![apps(results, &APP_NOPS.map(|nops| App::Distributor { nops }))],
+        ("C19", _) => vec![apps(results, &REGRESSIONS.map(|(workers, rows)| App::Regression { workers, rows }))],
         _ => vec!["no experiment shows it".to_owned()],
     };
     parts.join("; ")
@@ -114,4 +123,31 @@ fn prepush(results: &Results<'_>) -> String {
         format!("{nops}: {}", said(results.against(both, "1-1 bulk 8", CAF)))
     };
     format!("`nops`, into the consumer's cache over basic: {}", super::experiments::NOPS.map(at).join(", "))
+}
+
+/// Applications' gains over the paper's software, by how they move what they move.
+fn apps(results: &Results<'_>, apps: &[App]) -> String {
+    let one = |app: &App| {
+        let of = |by: By| said(results.app_gain(*app, by));
+        format!("{app:?}: {}, {}, {}", of(By::Lanes), of(By::Device), of(By::Prepush))
+    };
+    let all: Vec<String> = apps.iter().map(one).collect();
+    format!(
+        "`applications`, other software, the device, and with prepush, over the paper's software: {}",
+        all.join("; ")
+    )
+}
+
+/// What the firewall's cores and caches do.
+fn traffic(results: &Results<'_>) -> String {
+    let of = |by: By| {
+        let each = |at: usize| {
+            let mine = results
+                .app(App::Firewall { bulk: 8 }, None, [by, by], |_, on| on.traffic[at] as f64 / on.items.max(1) as f64);
+            said(mine)
+        };
+        format!("{by:?}: {}, {} and {}", each(0), each(1), each(2))
+    };
+    let all = [By::Software, By::Lanes, By::Device, By::Prepush].map(of);
+    format!("`firewall`, bulk 8, accesses, forwards and invalidations a packet: {}", all.join("; "))
 }
