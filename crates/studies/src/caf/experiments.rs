@@ -232,7 +232,9 @@ pub(super) fn on_mesh(full: bool) -> Vec<OnMesh> {
             let case = |load, requests| OnMesh { devices, load, requests, seed };
             all.push(case(mesh::Load::Open(SELDOM), 60));
             if full {
-                let at = |percent| case(mesh::Load::Open(interval(devices, percent)), 200);
+                // As long at every number of devices, so that what saturates has the time to show it.
+                let requests = 50 + 150 * u64::from(devices);
+                let at = |percent| case(mesh::Load::Open(interval(devices, percent)), requests);
                 all.extend(PERCENT.map(at));
                 all.extend(CLOSED.map(|most| case(mesh::Load::Closed(most), 200)));
             }
