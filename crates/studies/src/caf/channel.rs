@@ -4,8 +4,11 @@ use baton_chip::Simulated;
 use baton_machine::Ordering::Acquire;
 use baton_machine::device::{Device, Ticket};
 use baton_machine::queues::{Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};
+use baton_machine::units::Cycles;
 use baton_machine::{Machine, Owned, Wait};
+use baton_sync::queue::ring_single::RingSingle;
 use baton_sync::queue::{self, QueueVisitor, RawQueue, Side};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -89,6 +92,44 @@ impl QueueVisitor<Simulated> for Make {
 /// A queue of the registry, for so many producers and consumers.
 pub(super) fn in_memory(name: &str, capacity: usize, threads: [u32; 2], wait: Wait) -> Result<Rc<dyn Channel>, String> {
     queue::visit::<Simulated, _>(name, Make { capacity, threads, wait }).map_err(|error| error.to_string())?
+}
+
+/// The ring for one thread a side, whose calls a critical section guards that costs nothing: what the paper's gem5 had instead of
+/// compare-and-swap (its footnote 1). Each side has its own.
+struct Free {
+    ring: InMemory<RingSingle<Simulated, u64>>,
+    held: [Cell<bool>; 2],
+}
+
+/// Cycles between two looks at a section that another thread is in.
+const FREE_LOOK: Cycles = Cycles(2);
+
+impl Free {
+    fn within(&self, side: usize, f: impl FnOnce()) {
+        while self.held[side].get() {
+            Simulated::work(FREE_LOOK);
+        }
+        self.held[side].set(true);
+        f();
+        self.held[side].set(false);
+    }
+}
+
+impl Channel for Free {
+    fn put(&self, items: &[u64]) {
+        self.within(0, || self.ring.put(items));
+    }
+
+    fn get(&self, items: &mut [u64], ahead: &mut Ahead) {
+        self.within(1, || self.ring.get(items, ahead));
+    }
+}
+
+/// The ring in a critical section that costs nothing, for any number of threads.
+pub(super) fn in_free_section(capacity: usize, wait: Wait) -> Result<Rc<dyn Channel>, String> {
+    let queue = RingSingle::with_capacity(capacity).map_err(|error| error.to_string())?;
+    let ring = InMemory { queue: Owned::new(queue), wait };
+    Ok(Rc::new(Free { ring, held: [const { Cell::new(false) }; 2] }))
 }
 
 /// What the device answers to a request of a program that asks for nothing wrong.

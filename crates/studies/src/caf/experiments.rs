@@ -32,6 +32,8 @@ pub(super) struct Setting {
     pub(super) pace: u64,
     /// The ring's mode is that for many threads where one would do.
     pub(super) many: bool,
+    /// The ring's calls are guarded by a critical section that costs nothing.
+    pub(super) free: bool,
     /// How threads wait at queues in memory.
     pub(super) wait: &'static str,
 }
@@ -54,6 +56,7 @@ impl Setting {
             push: Push::Shared,
             pace: 0,
             many: false,
+            free: false,
             wait: "pause",
         }
     }
@@ -92,6 +95,19 @@ const QUICK: [&str; 7] =
 const SWEPT: [&str; 8] =
     ["dequeue 1", "dequeue 2", "dequeue 4", "dequeue 16", "1-1 bulk 1", "1-1 bulk 8", "2-2 bulk 1", "8-8 bulk 8"];
 const PACED: [&str; 6] = ["1-1 bulk 1", "1-1 bulk 2", "1-1 bulk 4", "1-1 bulk 8", "1-1 bulk 16", "1-1 bulk 32"];
+
+/// Loads at whose queues several threads meet on a side.
+const SHARED: [&str; 9] = [
+    "dequeue 2",
+    "dequeue 4",
+    "dequeue 8",
+    "dequeue 16",
+    "2-2 bulk 1",
+    "2-2 bulk 8",
+    "2-2 bulk 32",
+    "4-4 bulk 8",
+    "8-8 bulk 8",
+];
 
 /// Requests in flight.
 pub(super) const IN_FLIGHT: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -152,6 +168,7 @@ fn claims() -> Vec<Experiment<Setting>> {
     all.push(on("large work", LARGE, &HEADLINE, Setting { work: [LARGE; 2], ..chosen() }).seeds([1, 3]));
     let paced = Setting { pace: PACE, ..chosen() };
     all.push(on("an item's time", PACE, &PACED, paced));
+    all.push(on("ring in a free section", "", &SHARED, Setting { free: true, ..chosen() }));
     all.push(on("ring in the mode for many", "", &PACED, Setting { many: true, ..chosen() }));
     all
 }

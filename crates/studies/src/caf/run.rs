@@ -1,7 +1,7 @@
 //! One run: its inputs, and what it showed.
 
 use super::apps;
-use super::channel::{Channel, InDevice, in_memory};
+use super::channel::{Channel, InDevice, in_free_section, in_memory};
 use super::mesh::{self, Mesh, Requests};
 use super::pairs::{self, Pairs};
 use super::pure::{self, Pure};
@@ -45,6 +45,8 @@ pub(super) enum Work {
 pub(super) enum Queue {
     /// A queue of the registry, and how its threads wait.
     Memory(&'static str, &'static str),
+    /// The ring in a critical section that costs nothing, and how its threads wait.
+    Free(&'static str),
     /// One in the device; whether threads wait for the answers of their enqueues.
     Device(bool),
 }
@@ -92,6 +94,7 @@ impl Queue {
                 let wait: Wait = wait.parse().map_err(|error| format!("{error}"))?;
                 in_memory(name, capacity, threads, wait)
             }
+            Queue::Free(wait) => in_free_section(capacity, wait.parse().map_err(|error| format!("{error}"))?),
             Queue::Device(waits) => Ok(Rc::new(InDevice::new(0, capacity, waits)?)),
         }
     }
@@ -100,6 +103,7 @@ impl Queue {
         match self {
             Queue::Device(_) => Instructions::NONE,
             Queue::Memory(name, _) => instructions(name, bulk),
+            Queue::Free(_) => instructions("ring-single", bulk),
         }
     }
 }
