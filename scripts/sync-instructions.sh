@@ -1,5 +1,5 @@
 #!/bin/sh
-# Counts the instructions of an uncontended lock-unlock pair of every lock under callgrind, and those of an item's way
+# Counts the instructions of an uncontended lock-unlock pair of every lock under callgrind, and those of an item's way, and of a bulk's,
 # through every queue. Fails if a lock takes more than its file says (`counted`, which docs/reference/locks.md shows and the simulated
 # chip charges), if that figure is stale (off by more than an instruction and a twentieth), or if the generic MCS lock takes
 # more than docs/reference/locks.md says or more than a hand-written one. Counts do not vary between runs; another compiler may give
@@ -8,15 +8,15 @@
 set -eu
 cd "$(dirname "$0")/.."
 command -v valgrind >/dev/null || { echo "sync-instructions: valgrind is missing" >&2; exit 2; }
-cargo build --quiet --release -p baton-sync --example mcs_pair --example queue_pair
+cargo build --quiet --release -p baton-sync --example mcs_pair --example queue_pair --example queue_bulk
 examples=${CARGO_TARGET_DIR:-target}/release/examples
 program=mcs_pair
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# The instructions of a whole run: kind, number of pairs.
+# The instructions of a whole run: kind, number of pairs, items of a bulk.
 count() {
-    valgrind --tool=callgrind --callgrind-out-file="$scratch/out" "$examples/$program" "$1" "$2" >"$scratch/log" 2>&1 ||
+    valgrind --tool=callgrind --callgrind-out-file="$scratch/out" "$examples/$program" "$@" >"$scratch/log" 2>&1 ||
         { cat "$scratch/log" >&2; exit 1; }
     sed -n 's/^\(summary\|totals\): \([0-9]*\).*/\2/p' "$scratch/out" | head -n 1
 }
@@ -94,4 +94,17 @@ for queue in $(sed -n 's/^queue \([^ ]*\) .*/\1/p' "$scratch/registry"); do
     echo "$queue $(tenths "$counted")"
     check_file queue "$queue" "$counted"
 done
+# A bulk of so many items has a part for the call and one for each item: both are held at three sizes.
+program=queue_bulk
+"$examples/$program" list >"$scratch/bulks"
+while read -r queue items have; do
+    rest=$(count "$queue" 0 "$items")
+    counted=$((($(count "$queue" 2000 "$items") - rest + 100) / 200))
+    echo "$queue, bulks of $items $(tenths "$counted"), said $(tenths "$have")"
+    off=$((counted > have ? counted - have : have - counted))
+    if [ $((off * 20)) -gt "$counted" ]; then
+        echo "sync-instructions: \`counted_bulk\` of the queue $queue is stale in its file" >&2
+        status=1
+    fi
+done <"$scratch/bulks"
 exit $status

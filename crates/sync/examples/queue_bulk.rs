@@ -1,8 +1,9 @@
 //! Bulks of items that go into a queue and out again, for counting instructions: `queue_bulk QUEUE N BULK`. A program of its own, as
-//! `queue_pair` is.
+//! `queue_pair` is. `queue_bulk list` prints what the registry says of the queues that move ranges: the name, the items, and tenths of
+//! an instruction.
 
 use baton_machine::{Native, Wait};
-use baton_sync::queue::{self, QueueVisitor, RawQueue};
+use baton_sync::queue::{self, QUEUES, QueueVisitor, RawQueue};
 use std::hint::black_box;
 use std::process::ExitCode;
 
@@ -29,6 +30,14 @@ impl QueueVisitor<Native> for Bulks {
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
+    if arguments == ["list"] {
+        for (queue, counted) in QUEUES.iter().filter_map(|queue| Some((queue.name, queue.counted_bulk?))) {
+            for items in [8, 16, 32] {
+                println!("{queue} {items} {}", (counted.of(items) * 10.0).round());
+            }
+        }
+        return ExitCode::SUCCESS;
+    }
     let [name, times, bulk] = arguments.as_slice() else { return usage() };
     let (Ok(times), Ok(bulk)) = (times.parse(), bulk.parse()) else { return usage() };
     match queue::visit::<Native, _>(name, Bulks(times, bulk)) {
@@ -41,6 +50,6 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: queue_bulk QUEUE N BULK");
+    eprintln!("usage: queue_bulk QUEUE N BULK, or queue_bulk list");
     ExitCode::FAILURE
 }

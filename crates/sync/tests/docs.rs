@@ -137,6 +137,19 @@ fn instructions() -> String {
     table
 }
 
+/// Instructions of an item's way through each queue, in and out, and of a bulk's.
+fn ways() -> String {
+    let mut table = String::from("| queue | an item | 8 items | 32 items |\n| --- | --- | --- | --- |\n");
+    for info in QUEUES.iter().filter(|info| !info.device) {
+        let bulk = |items| {
+            info.counted_bulk.map_or_else(|| "item by item".to_owned(), |all| all.of(items).round().to_string())
+        };
+        writeln!(table, "| `{}` | {} | {} | {} |", info.name, info.counted.instructions.round(), bulk(8), bulk(32))
+            .unwrap();
+    }
+    table
+}
+
 /// The page with its table replaced: the one that begins with the same line and ends before a blank line.
 fn with_table(page: &str, table: &str) -> String {
     let head = table.lines().next().unwrap();
@@ -153,6 +166,7 @@ fn the_tables_of_the_docs_say_what_the_registries_say() {
         ("barriers", barriers()),
         ("events", events()),
         ("queues", queues()),
+        ("queues", ways()),
     ];
     for (page, table) in tables {
         let path = format!("{}/../../docs/reference/{page}.md", env!("CARGO_MANIFEST_DIR"));

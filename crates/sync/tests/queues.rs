@@ -119,6 +119,23 @@ fn a_queue_in_a_device_is_refused_and_says_why() {
     assert!(Native::queues(0).is_none());
 }
 
+struct Took;
+
+impl QueueVisitor<Native> for Took {
+    type Out = ();
+    fn visit<Q: RawQueue<Native, Item = u64>>(self) {
+        let expected = if Q::INFO.name == "auto" { "ring" } else { Q::INFO.name };
+        assert_eq!(Q::with_capacity(4).unwrap().took(), expected);
+    }
+}
+
+#[test]
+fn auto_takes_the_ring_where_there_is_no_device_and_says_so() {
+    for info in QUEUES.iter().filter(|info| !info.device) {
+        queue::visit::<Native, _>(info.name, Took).unwrap();
+    }
+}
+
 struct All(usize);
 
 impl QueueVisitor<Native> for All {

@@ -22,6 +22,7 @@
 //! | [`distributor`] | a producer that hands jobs to workers |
 //! | [`regression`] | logistic regression as a map-reduce |
 //! | [`programs`] | real programs with checked results: a filter, a pipeline, a tree, a sort, an alignment |
+//! | [`models`] | ways between threads that are no queue of the registry: lanes, a free critical section, HAQu |
 //! | [`monitor`] | what these share data under |
 //! | [`probe`] | what hears about locks |
 //! | `registry` | every workload by name |
@@ -33,6 +34,7 @@ pub mod convoy;
 pub mod inputs;
 mod knobs;
 pub mod litmus;
+pub mod models;
 pub mod monitor;
 pub mod packets;
 pub mod probe;

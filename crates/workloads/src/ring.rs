@@ -1,9 +1,10 @@
 //! Producers and consumers at a bounded queue.
 
-use crate::{Charge, Knobs, Probe, Refused, Team, Think, Workload, WorkloadInfo, expect, share};
+use crate::models::{self, Channel, MODELS, Model, ModelInfo, ModelVisitor, Whole};
+use crate::{Charge, Figure, Knobs, Probe, Refused, Team, Think, Workload, WorkloadInfo, expect, share};
 use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
-use baton_sync::queue::{self, QueueError, QueueInfo, QueueVisitor, RawQueue, Side};
+use baton_sync::queue::{self, QUEUES, QueueError, QueueInfo, QueueVisitor, RawQueue, Side};
 
 /// A thread's sum, on a pair of lines of its own.
 #[repr(C, align(128))]
@@ -55,9 +56,33 @@ impl std::error::Error for BadTransport {}
 
 impl Transport {
     /// The threads, producers first, at a `Q`. The check: what came out is what went in.
+    ///
+    /// # Errors
+    /// What cannot be.
     pub fn team<M: Machine, Q: RawQueue<M, Item = u64>>(self, wait: Wait) -> Result<Team, BadTransport> {
-        for (side, threads, name) in
-            [(Q::INFO.producers, self.producers, "producer"), (Q::INFO.consumers, self.consumers, "consumer")]
+        self.check_sides(Q::INFO.producers, Q::INFO.consumers)?;
+        let queue = Q::with_capacity(self.capacity).map_err(|error| BadTransport::Queue(Q::INFO.name, error))?;
+        let in_device = (Q::INFO.name == "auto").then(|| queue.took() == "qmd");
+        let mut team = self.team_at::<M, _>(Whole::<M, Q>::new(queue), wait);
+        if let Some(in_device) = in_device {
+            team.figures = Box::new(move || vec![Figure { name: "in_device", value: f64::from(in_device) }]);
+        }
+        Ok(team)
+    }
+
+    /// The same at a model.
+    ///
+    /// # Errors
+    /// What cannot be.
+    pub fn team_of_model<M: Machine, C: Model<M>>(self, wait: Wait) -> Result<Team, BadTransport> {
+        self.check_sides(C::INFO.producers, C::INFO.consumers)?;
+        let channel = C::new([self.producers, self.consumers], self.capacity);
+        Ok(self.team_at::<M, C>(channel.map_err(|error| BadTransport::Queue(C::INFO.name, error))?, wait))
+    }
+
+    /// Whether so many threads may be on each side, and get the same number of items.
+    fn check_sides(self, producers: Side, consumers: Side) -> Result<(), BadTransport> {
+        for (side, threads, name) in [(producers, self.producers, "producer"), (consumers, self.consumers, "consumer")]
         {
             if side == Side::Single && threads != 1 {
                 return Err(BadTransport::Side(name, threads));
@@ -67,24 +92,28 @@ impl Transport {
         if !items.is_multiple_of(u64::from(self.consumers.max(1))) {
             return Err(BadTransport::Uneven(items, self.consumers));
         }
-        let queue = Q::with_capacity(self.capacity).map_err(|error| BadTransport::Queue(Q::INFO.name, error))?;
-        let queue = share::<M, Q>(queue);
+        Ok(())
+    }
+
+    fn team_at<M: Machine, C: Channel<M>>(self, channel: C, wait: Wait) -> Team {
+        let sides = [self.producers, self.consumers];
+        let channel = share::<M, C>(channel);
         let sums: Vec<_> = (0..self.consumers).map(|_| share::<M, _>(Sum::<M>(M::Atomic::new(0)))).collect();
         let producer = |thread: u32| {
-            let queue = queue.clone();
+            let channel = channel.clone();
             let think = Think::new(self.think, self.spread, u64::from(thread));
             Box::new(move || {
-                // SAFETY: a queue with one producer has one thread here.
-                unsafe { self.send::<M, Q>(&queue, think, wait) };
+                // SAFETY: each producer is one thread, and as many as the sides allow.
+                unsafe { self.send::<M, C>(&channel, thread, think, wait) };
             }) as crate::Body
         };
-        let share = items / u64::from(self.consumers.max(1));
         let consumer = |(thread, sum): (u32, &crate::Shared<M, Sum<M>>)| {
-            let (queue, sum) = (queue.clone(), sum.clone());
+            let (channel, sum) = (channel.clone(), sum.clone());
             let think = Think::new(self.think, self.spread, u64::from(self.producers + thread));
+            let items = channel.share(thread, sides, self.iterations, self.bulk as u64);
             Box::new(move || {
-                // SAFETY: a queue with one consumer has one thread here.
-                let total = unsafe { self.receive::<M, Q>(&queue, share, think, wait) };
+                // SAFETY: each consumer is one thread, and as many as the sides allow.
+                let total = unsafe { self.receive::<M, C>(&channel, thread, items, think, wait) };
                 // Relaxed: the end of the thread orders it.
                 sum.0.store(total, Relaxed);
             }) as crate::Body
@@ -92,7 +121,7 @@ impl Transport {
         let producers = (0..self.producers).map(producer);
         let bodies = producers.chain((0..).zip(&sums).map(consumer)).collect();
         // What lies in a device is given back by a system call: that is no part of the run.
-        let kept = Q::INFO.device.then(|| queue.clone());
+        let kept = channel.clone();
         let verify = Box::new(move || {
             drop(kept);
             let sent = u128::from(self.producers)
@@ -100,26 +129,21 @@ impl Transport {
             let received = sums.iter().fold(0u64, |sum, one| sum.wrapping_add(one.0.load(Relaxed)));
             expect("sum of the items received", received, sent as u64)
         });
-        Ok(Team::new(bodies, verify))
+        Team::new(bodies, verify)
     }
 
     /// A producer's part: the numbers from 0 on.
     ///
     /// # Safety
-    /// As [`RawQueue::enqueue`].
-    unsafe fn send<M: Machine, Q: RawQueue<M, Item = u64>>(self, queue: &Q, mut think: Think, wait: Wait) {
+    /// As [`Channel::send`].
+    unsafe fn send<M: Machine, C: Channel<M>>(self, channel: &C, producer: u32, mut think: Think, wait: Wait) {
         let mut items = Vec::with_capacity(self.bulk);
         for item in 0..self.iterations {
             M::work(think.next());
-            if self.bulk == 1 {
-                // SAFETY: by contract.
-                unsafe { queue.enqueue(item, wait) };
-                continue;
-            }
             items.push(item);
             if items.len() == self.bulk || item + 1 == self.iterations {
                 // SAFETY: by contract.
-                unsafe { queue.enqueue_all(&items, wait) };
+                unsafe { channel.send(producer, &items, wait) };
                 items.clear();
             }
         }
@@ -128,10 +152,11 @@ impl Transport {
     /// A consumer's part: the sum of so many items.
     ///
     /// # Safety
-    /// As [`RawQueue::dequeue`].
-    unsafe fn receive<M: Machine, Q: RawQueue<M, Item = u64>>(
+    /// As [`Channel::receive`].
+    unsafe fn receive<M: Machine, C: Channel<M>>(
         self,
-        queue: &Q,
+        channel: &C,
+        consumer: u32,
         items: u64,
         mut think: Think,
         wait: Wait,
@@ -139,13 +164,8 @@ impl Transport {
         let (mut total, mut left, mut some) = (0u64, items, vec![0; self.bulk]);
         while left != 0 {
             some.truncate(left.min(self.bulk as u64) as usize);
-            if self.bulk == 1 {
-                // SAFETY: by contract.
-                some[0] = unsafe { queue.dequeue(wait) };
-            } else {
-                // SAFETY: by contract.
-                unsafe { queue.dequeue_all(&mut some, wait) };
-            }
+            // SAFETY: by contract.
+            unsafe { channel.receive(consumer, &mut some, wait) };
             for item in &some {
                 total = total.wrapping_add(*item);
                 M::work(think.next());
@@ -156,11 +176,41 @@ impl Transport {
     }
 }
 
-/// A [`Transport`] at a queue of the registry.
+/// A [`Transport`] at a queue of the registry, or at a model.
 #[derive(Clone, Copy)]
 pub struct Queueing {
-    queue: &'static QueueInfo,
+    queue: Way,
     transport: Transport,
+}
+
+/// What items go through.
+#[derive(Clone, Copy)]
+enum Way {
+    Queue(&'static QueueInfo),
+    Model(&'static ModelInfo),
+}
+
+impl Way {
+    fn named(name: &str) -> Result<Way, Refused> {
+        let queue = QUEUES.iter().find(|queue| queue.name == name).map(Way::Queue);
+        let model = || MODELS.iter().find(|model| model.name == name).map(Way::Model);
+        let known = || QUEUES.iter().map(|queue| queue.name).chain(MODELS.iter().map(|model| model.name));
+        queue.or_else(model).ok_or_else(|| Refused::unknown("queue", name, known()))
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Way::Queue(queue) => queue.name,
+            Way::Model(model) => model.name,
+        }
+    }
+
+    fn sides(self) -> (Side, Side) {
+        match self {
+            Way::Queue(queue) => (queue.producers, queue.consumers),
+            Way::Model(model) => (model.producers, model.consumers),
+        }
+    }
 }
 
 struct Make(Transport, Wait);
@@ -171,23 +221,30 @@ impl<M: Machine> QueueVisitor<M> for Make {
     }
 }
 
+impl<M: Machine> ModelVisitor<M> for Make {
+    type Out = Result<Team, BadTransport>;
+    fn visit<C: Model<M>>(self) -> Self::Out {
+        self.0.team_of_model::<M, C>(self.1)
+    }
+}
+
 impl Workload for Queueing {
     const INFO: WorkloadInfo =
         WorkloadInfo { name: "ring", what: "Producers and consumers at a queue", figure: "cycles", has_locks: false };
 
     fn choose(knobs: &Knobs<'_>) -> Result<Queueing, Refused> {
-        let (queue, threads) = (knobs.queue()?, knobs.threads_or_two());
+        let (queue, threads) = (Way::named(knobs.queue)?, knobs.threads_or_two());
         if threads < 2 {
             return Err(Refused::because("a ring needs a producer and a consumer: at least 2 threads"));
         }
-        let (producers, consumers) = match (queue.producers, queue.consumers) {
+        let (producers, consumers) = match queue.sides() {
             (Side::Multi, Side::Multi) => (threads / 2, threads - threads / 2),
             (Side::Single, Side::Multi) => (1, threads - 1),
             (Side::Multi, Side::Single) => (threads - 1, 1),
             (Side::Single, Side::Single) if threads == 2 => (1, 1),
             (Side::Single, Side::Single) => {
                 let sides = "is for one producer and one consumer";
-                return Err(Refused::because(format!("queue `{}` {sides}: 2 threads, not {threads}", queue.name)));
+                return Err(Refused::because(format!("queue `{}` {sides}: 2 threads, not {threads}", queue.name())));
             }
         };
         // Rounded up so that the items can be shared out evenly.
@@ -204,7 +261,12 @@ impl Workload for Queueing {
     }
 
     fn team<M: Machine, P: Probe>(&self, wait: Wait, _: P) -> Result<Team, Refused> {
-        let made = queue::visit::<M, _>(self.queue.name, Make(self.transport, wait)).map_err(Refused::because)?;
+        let make = Make(self.transport, wait);
+        let made = match self.queue {
+            Way::Queue(info) => queue::visit::<M, _>(info.name, make).map_err(Refused::because)?,
+            Way::Model(info) => models::visit::<M, _>(info.name, make)
+                .ok_or_else(|| Refused::unknown("model", info.name, MODELS.iter().map(|model| model.name)))?,
+        };
         made.map_err(|error| match error {
             BadTransport::Queue(_, QueueError::NoDevice) => {
                 Refused::because(format!("{error}; a chip has one with device.kind = \"qmd\", as caf16"))
@@ -214,13 +276,17 @@ impl Workload for Queueing {
     }
 
     fn algorithm(&self) -> Option<&'static str> {
-        Some(self.queue.name)
+        Some(self.queue.name())
     }
 
     fn charge(&self) -> Charge {
-        match self.queue.counted_bulk {
+        let (one, bulk) = match self.queue {
+            Way::Queue(queue) => (queue.counted, queue.counted_bulk),
+            Way::Model(model) => (model.counted, model.counted_bulk),
+        };
+        match bulk {
             Some(bulk) if self.transport.bulk > 1 => Charge::Bulk(bulk),
-            _ => Charge::Counted(self.queue.counted),
+            _ => Charge::Counted(one),
         }
     }
 }

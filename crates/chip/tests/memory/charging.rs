@@ -4,22 +4,24 @@
 use crate::common;
 use baton_chip::{Instructions, Options, Reason, Simulated, Simulation, Spawn};
 use baton_machine::units::Nanos;
-use baton_machine::{Atomic, Clock, Counted, Deadline, Machine, Ordering::*, Owned, Wait};
+use baton_machine::{
+    Atomic, Clock, Counted, CountedBulk, Deadline, Machine, Ordering::*, Owned, OwnedSlice, Slot, Wait,
+};
 use baton_sync::lock::{self, LOCKS, LockVisitor, RawLock};
 use baton_sync::queue::{QUEUES, QueueVisitor, RawQueue};
 
 /// Accesses of so many operations of one guest that is alone.
-fn accesses(operations: u64, body: impl FnOnce(u64) + 'static) -> u64 {
+fn accesses(device: bool, operations: u64, body: impl FnOnce(u64) + 'static) -> u64 {
     // With a window, a store buffer or links the same algorithm could make others.
-    let chip = common::cores(2, &common::QUEUE_DEVICE);
+    let chip = common::cores(2, if device { &common::QUEUE_DEVICE } else { &[] });
     let mut simulation = Simulation::new(&chip, &Options::default()).unwrap();
     simulation.spawn(Spawn::default(), move || body(operations)).unwrap();
     simulation.run().unwrap().guest_operations
 }
 
 /// Accesses of one operation, in the long run.
-fn each<F: FnOnce(u64) + 'static>(body: impl Fn() -> F) -> f64 {
-    (accesses(1100, body()) - accesses(100, body())) as f64 / 1000.0
+fn each<F: FnOnce(u64) + 'static>(device: bool, body: impl Fn() -> F) -> f64 {
+    (accesses(device, 1100, body()) - accesses(device, 100, body())) as f64 / 1000.0
 }
 
 struct Pairs;
@@ -27,7 +29,7 @@ struct Pairs;
 impl LockVisitor<Simulated> for Pairs {
     type Out = f64;
     fn visit<L: RawLock<Simulated>>(self) -> f64 {
-        each(|| {
+        each(false, || {
             |pairs| {
                 let lock = Owned::<Simulated, L>::new(L::new());
                 // The policy that the native pairs were counted with.
@@ -45,7 +47,7 @@ impl LockVisitor<Simulated> for Pairs {
 impl QueueVisitor<Simulated> for Pairs {
     type Out = f64;
     fn visit<Q: RawQueue<Simulated, Item = u64>>(self) -> f64 {
-        each(|| {
+        each(Q::INFO.device, || {
             |pairs| {
                 let queue = Owned::<Simulated, Q>::new(Q::with_capacity(64).expect("a power of two"));
                 for item in 0..pairs {
@@ -74,6 +76,68 @@ fn the_registries_have_the_accesses_that_algorithms_make() {
     }
     for queue in QUEUES {
         check(queue.name, baton_sync::queue::visit::<Simulated, _>(queue.name, Pairs).unwrap(), queue.counted);
+    }
+}
+
+/// Accesses of a bulk of items that goes into a queue and out again, in the long run.
+struct Bulks(usize);
+
+impl QueueVisitor<Simulated> for Bulks {
+    type Out = f64;
+    fn visit<Q: RawQueue<Simulated, Item = u64>>(self) -> f64 {
+        each(Q::INFO.device, || {
+            move |times| {
+                let queue = Owned::<Simulated, Q>::new(Q::with_capacity(64).expect("a power of two"));
+                let (items, mut taken) = (vec![7; self.0], vec![0; self.0]);
+                for _ in 0..times {
+                    // SAFETY: this guest alone uses the queue.
+                    unsafe {
+                        queue.enqueue_all(&items, Wait::Pause);
+                        queue.dequeue_all(&mut taken, Wait::Pause);
+                    }
+                    assert_eq!(taken, items);
+                }
+            }
+        })
+    }
+}
+
+/// Beside the accesses of its calls a bulk has one a line and direction.
+#[test]
+fn a_bulk_has_the_accesses_of_its_calls_and_of_its_lines() {
+    for (queue, counted) in QUEUES.iter().filter_map(|queue| Some((queue.name, queue.counted_bulk?))) {
+        for items in [8, 32] {
+            let made = baton_sync::queue::visit::<Simulated, _>(queue, Bulks(items)).unwrap();
+            let lines = (made - f64::from(counted.call.accesses)) / 2.0;
+            let least = items as f64 / 8.0;
+            assert!((least..=least + 2.0).contains(&lines), "`{queue}`: {made} accesses for {items} items");
+        }
+    }
+}
+
+/// Rows are charged by the slot, to the cycle, whatever their lines are.
+#[test]
+fn a_row_takes_the_instructions_of_its_slots() {
+    let counted = CountedBulk { call: Counted { instructions: 10.0, accesses: 10 }, item: 8.0 };
+    for (slots, cycles) in [(8, 16 * 8 / 2), (32, 16 * 32 / 2)] {
+        let chip = common::cores(1, &["core.width=1"]);
+        let options = Options { instructions: Instructions::of_bulk(counted), ..Options::default() };
+        let mut simulation = Simulation::new(&chip, &options).unwrap();
+        let body = move || {
+            let row = OwnedSlice::<Simulated, _>::new(slots, |_| <Simulated as Machine>::Slot::new(0u64));
+            let mut items = vec![7; slots];
+            // SAFETY: this guest alone has the row.
+            unsafe {
+                Slot::write_row(&row, items.as_ptr());
+                Slot::take_row(&row, items.as_mut_ptr());
+            }
+            assert_eq!(items, vec![7; slots]);
+        };
+        simulation.spawn(Spawn::default(), body).unwrap();
+        let work = simulation.run().unwrap().threads[0].time(Reason::Work).0;
+        // The access itself is one of its line's instructions, and takes its own time.
+        let lines = slots as u64 / 8 * 2;
+        assert!((cycles - lines - 2..=cycles).contains(&work), "{slots} slots: {work} cycles of work");
     }
 }
 

@@ -89,6 +89,11 @@ pub unsafe trait RawQueue<M: Machine>: Send + Sync + Sized + 'static {
         Self::with_capacity(capacity)
     }
 
+    /// The name of the queue that it is: its own, or of the one that `auto` took.
+    fn took(&self) -> &'static str {
+        Self::INFO.name
+    }
+
     /// How many items it can hold.
     fn capacity(&self) -> usize;
 

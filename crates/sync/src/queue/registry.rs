@@ -16,6 +16,7 @@ macro_rules! every_queue {
             ring_single::RingSingle [],
             mpmc::Mpmc [shared],
             qmd::Qmd [shared in_device],
+            auto::Auto [shared],
         }
     };
 }

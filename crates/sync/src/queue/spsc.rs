@@ -74,7 +74,7 @@ impl<M: Machine, T: Copy + Send + 'static> Spsc<M, T> {
     ///
     /// # Safety
     /// The caller is the only producer.
-    unsafe fn put_some(&self, items: &[T], wait: Wait) -> usize {
+    pub unsafe fn enqueue_burst(&self, items: &[T], wait: Wait) -> usize {
         // Relaxed: only the producer writes it, and the caller is the producer.
         let tail = self.tail.count.load(Relaxed);
         let count = self.room(tail, items.len()).min(items.len());
@@ -92,7 +92,7 @@ impl<M: Machine, T: Copy + Send + 'static> Spsc<M, T> {
     ///
     /// # Safety
     /// The caller is the only consumer.
-    unsafe fn get_some(&self, items: &mut [T], wait: Wait) -> usize {
+    pub unsafe fn dequeue_burst(&self, items: &mut [T], wait: Wait) -> usize {
         // Relaxed: only the consumer writes it, and the caller is the consumer.
         let head = self.head.count.load(Relaxed);
         let count = self.items(head, items.len()).min(items.len());
@@ -197,7 +197,7 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
         let mut done = 0;
         while done < items.len() {
             // SAFETY: the caller is the only producer.
-            match unsafe { self.put_some(&items[done..], wait) } {
+            match unsafe { self.enqueue_burst(&items[done..], wait) } {
                 // Full, as in `enqueue`.
                 0 => _ = M::wait_while(&self.head.count, self.tail.seen.load(Relaxed), wait, None),
                 count => done += count,
@@ -217,7 +217,7 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
         let mut done = 0;
         while done < items.len() {
             // SAFETY: the caller is the only consumer.
-            match unsafe { self.get_some(&mut items[done..], wait) } {
+            match unsafe { self.dequeue_burst(&mut items[done..], wait) } {
                 // Empty, as in `dequeue`.
                 0 => _ = M::wait_while(&self.tail.count, self.head.seen.load(Relaxed), wait, None),
                 count => done += count,
