@@ -4,11 +4,9 @@ use baton_chip::Simulated;
 use baton_machine::Ordering::Acquire;
 use baton_machine::device::{Device, Ticket};
 use baton_machine::queues::{Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};
-use baton_machine::units::Cycles;
 use baton_machine::{Machine, Owned, Wait};
-use baton_sync::queue::ring_single::RingSingle;
 use baton_sync::queue::{self, QueueVisitor, RawQueue, Side};
-use std::cell::Cell;
+use baton_workloads::models::{self, Model, ModelVisitor};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -94,42 +92,41 @@ pub(super) fn in_memory(name: &str, capacity: usize, threads: [u32; 2], wait: Wa
     queue::visit::<Simulated, _>(name, Make { capacity, threads, wait }).map_err(|error| error.to_string())?
 }
 
-/// The ring for one thread a side, whose calls a critical section guards that costs nothing: what the paper's gem5 had instead of
-/// compare-and-swap (its footnote 1). Each side has its own.
-struct Free {
-    ring: InMemory<RingSingle<Simulated, u64>>,
-    held: [Cell<bool>; 2],
+/// What is no queue of the registry: the ring in a section that costs nothing, HAQu.
+struct InModel<C> {
+    model: C,
+    wait: Wait,
 }
 
-/// Cycles between two looks at a section that another thread is in.
-const FREE_LOOK: Cycles = Cycles(2);
-
-impl Free {
-    fn within(&self, side: usize, f: impl FnOnce()) {
-        while self.held[side].get() {
-            Simulated::work(FREE_LOOK);
-        }
-        self.held[side].set(true);
-        f();
-        self.held[side].set(false);
-    }
-}
-
-impl Channel for Free {
+impl<C: Model<Simulated>> Channel for InModel<C> {
     fn put(&self, items: &[u64]) {
-        self.within(0, || self.ring.put(items));
+        // SAFETY: a model for one producer is made for one alone (`in_model`); the others do not ask which thread calls.
+        unsafe { self.model.send(0, items, self.wait) };
     }
 
-    fn get(&self, items: &mut [u64], ahead: &mut Ahead) {
-        self.within(1, || self.ring.get(items, ahead));
+    fn get(&self, items: &mut [u64], _: &mut Ahead) {
+        // SAFETY: as above, of consumers.
+        unsafe { self.model.receive(0, items, self.wait) };
     }
 }
 
-/// The ring in a critical section that costs nothing, for any number of threads.
-pub(super) fn in_free_section(capacity: usize, wait: Wait) -> Result<Rc<dyn Channel>, String> {
-    let queue = RingSingle::with_capacity(capacity).map_err(|error| error.to_string())?;
-    let ring = InMemory { queue: Owned::new(queue), wait };
-    Ok(Rc::new(Free { ring, held: [const { Cell::new(false) }; 2] }))
+impl ModelVisitor<Simulated> for Make {
+    type Out = Result<Rc<dyn Channel>, String>;
+
+    fn visit<C: Model<Simulated>>(self) -> Self::Out {
+        let sides = [C::INFO.producers, C::INFO.consumers];
+        if sides.iter().zip(self.threads).any(|(side, threads)| *side == Side::Single && threads > 1) {
+            return Err(format!("model `{}` is for one producer and one consumer", C::INFO.name));
+        }
+        let model = C::new([1, 1], self.capacity).map_err(|error| error.to_string())?;
+        Ok(Rc::new(InModel { model, wait: self.wait }))
+    }
+}
+
+/// A model of `baton_workloads`, for so many producers and consumers, of which it need not know who is who.
+pub(super) fn in_model(name: &str, capacity: usize, threads: [u32; 2], wait: Wait) -> Result<Rc<dyn Channel>, String> {
+    let made = models::visit::<Simulated, _>(name, Make { capacity, threads, wait });
+    made.ok_or_else(|| format!("no model is called `{name}`"))?
 }
 
 /// What the device answers to a request of a program that asks for nothing wrong.

@@ -32,8 +32,8 @@ pub(super) struct Setting {
     pub(super) pace: u64,
     /// The ring's mode is that for many threads where one would do.
     pub(super) many: bool,
-    /// The ring's calls are guarded by a critical section that costs nothing.
-    pub(super) free: bool,
+    /// A model that stands in the ring's place.
+    pub(super) model: Option<&'static str>,
     /// How threads wait at queues in memory.
     pub(super) wait: &'static str,
 }
@@ -56,7 +56,7 @@ impl Setting {
             push: Push::Shared,
             pace: 0,
             many: false,
-            free: false,
+            model: None,
             wait: "pause",
         }
     }
@@ -108,6 +108,9 @@ const SHARED: [&str; 9] = [
     "4-4 bulk 8",
     "8-8 bulk 8",
 ];
+
+/// Loads that HAQu has: one thread a side.
+const HAQU: [&str; 4] = ["dequeue 1", "1-1 bulk 1", "1-1 bulk 8", "1-1 bulk 32"];
 
 /// Requests in flight.
 pub(super) const IN_FLIGHT: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -168,7 +171,11 @@ fn claims() -> Vec<Experiment<Setting>> {
     all.push(on("large work", LARGE, &HEADLINE, Setting { work: [LARGE; 2], ..chosen() }).seeds([1, 3]));
     let paced = Setting { pace: PACE, ..chosen() };
     all.push(on("an item's time", PACE, &PACED, paced));
-    all.push(on("ring in a free section", "", &SHARED, Setting { free: true, ..chosen() }));
+    all.push(on("ring in a free section", "", &SHARED, Setting { model: Some("free-ring"), ..chosen() }));
+    for window in ["", "smallest", "largest"] {
+        let setting = Setting { model: Some("haqu"), window: (!window.is_empty()).then_some(window), ..chosen() };
+        all.push(on("haqu", window, &HAQU, setting));
+    }
     all.push(on("ring in the mode for many", "", &PACED, Setting { many: true, ..chosen() }));
     all
 }

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 fn queue(arm: usize, moves: Moves, setting: &Setting) -> Queue {
     let alone = matches!(moves, Moves::Dequeue(1) | Moves::Enqueue(1) | Moves::Pairs(1, _));
     match arm {
-        RING if setting.free => Queue::Free(setting.wait),
+        RING if let Some(model) = setting.model => Queue::Model(model, setting.wait),
         RING if alone && !setting.many => Queue::Memory("ring-single", setting.wait),
         RING => Queue::Memory("ring", setting.wait),
         QMD | CAF => Queue::Device(setting.waits),

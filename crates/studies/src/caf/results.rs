@@ -111,6 +111,12 @@ impl<'a> Results<'a> {
         both.min_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
     }
 
+    /// HAQu's throughput over the ring's, under a window (empty: the chip's).
+    pub(super) fn haqu(&self, load: &str, window: &str) -> Option<Interval> {
+        let ring = if window.is_empty() { ("main", "") } else { ("window", window) };
+        self.against([ring, ("haqu", window)], load, RING)
+    }
+
     fn on_mesh(&self, devices: u32, load: mesh::Load, of: impl Fn(&Figures) -> f64) -> Option<Interval> {
         let mine = self.mesh.iter().filter(|(case, _)| (case.devices, case.load) == (devices, load));
         Interval::of(&mine.map(|(_, figures)| of(figures)).collect::<Vec<_>>())

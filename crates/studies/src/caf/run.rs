@@ -1,16 +1,17 @@
 //! One run: its inputs, and what it showed.
 
 use super::apps;
-use super::channel::{Channel, InDevice, in_free_section, in_memory};
+use super::channel::{Channel, InDevice, in_memory, in_model};
 use super::mesh::{self, Mesh, Requests};
 use super::pairs::{self, Pairs};
 use super::pure::{self, Pure};
 use super::weights::Weights;
 use crate::kit::{Ended, on_cores};
 use baton_chip::{Chip, CoreCounts, Instructions, Options, Outcome, WindowSize};
-use baton_machine::Wait;
 use baton_machine::units::Cycles;
+use baton_machine::{Counted, CountedBulk, Wait};
 use baton_sync::queue::QUEUES;
+use baton_workloads::models::MODELS;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -45,8 +46,8 @@ pub(super) enum Work {
 pub(super) enum Queue {
     /// A queue of the registry, and how its threads wait.
     Memory(&'static str, &'static str),
-    /// The ring in a critical section that costs nothing, and how its threads wait.
-    Free(&'static str),
+    /// A model to compare with, and how its threads wait.
+    Model(&'static str, &'static str),
     /// One in the device; whether threads wait for the answers of their enqueues.
     Device(bool),
 }
@@ -94,7 +95,9 @@ impl Queue {
                 let wait: Wait = wait.parse().map_err(|error| format!("{error}"))?;
                 in_memory(name, capacity, threads, wait)
             }
-            Queue::Free(wait) => in_free_section(capacity, wait.parse().map_err(|error| format!("{error}"))?),
+            Queue::Model(name, wait) => {
+                in_model(name, capacity, threads, wait.parse().map_err(|error| format!("{error}"))?)
+            }
             Queue::Device(waits) => Ok(Rc::new(InDevice::new(0, capacity, waits)?)),
         }
     }
@@ -103,7 +106,10 @@ impl Queue {
         match self {
             Queue::Device(_) => Instructions::NONE,
             Queue::Memory(name, _) => instructions(name, bulk),
-            Queue::Free(_) => instructions("ring-single", bulk),
+            Queue::Model(name, _) => {
+                let known = MODELS.iter().find(|info| info.name == name);
+                known.map_or(Instructions::TYPICAL, |info| counted(info.counted, info.counted_bulk, bulk))
+            }
         }
     }
 }
@@ -111,10 +117,13 @@ impl Queue {
 /// A queue's own instructions; a request to a device is one, which is its access.
 pub(super) fn instructions(name: &str, bulk: usize) -> Instructions {
     let Some(info) = QUEUES.iter().find(|info| info.name == name) else { return Instructions::TYPICAL };
-    match info.counted_bulk {
-        _ if info.device => Instructions::NONE,
-        Some(counted) if bulk > 1 => Instructions::of_bulk(counted),
-        _ => Instructions::of(info.counted),
+    if info.device { Instructions::NONE } else { counted(info.counted, info.counted_bulk, bulk) }
+}
+
+fn counted(one: Counted, several: Option<CountedBulk>, bulk: usize) -> Instructions {
+    match several {
+        Some(several) if bulk > 1 => Instructions::of_bulk(several),
+        _ => Instructions::of(one),
     }
 }
 

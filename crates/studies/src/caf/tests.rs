@@ -109,10 +109,10 @@ fn every_setting_is_a_chip() {
 fn rules_as_data() -> String {
     let mut lines = Vec::new();
     for of in experiments::all() {
-        let Setting { keys, window, ahead, waits, pool, blocks, work, prefetch, push, pace, many, free, wait } =
+        let Setting { keys, window, ahead, waits, pool, blocks, work, prefetch, push, pace, many, model, wait } =
             &of.setting;
         let setting = (keys, window, ahead, waits, pool, blocks, work, prefetch, push, pace);
-        lines.push(format!("{:?} {setting:?} {many} {free} {wait} {:?} {:?} {}", of.id, of.on, of.seeds, of.quick));
+        lines.push(format!("{:?} {setting:?} {many} {model:?} {wait} {:?} {:?} {}", of.id, of.on, of.seeds, of.quick));
     }
     lines.push(format!("{:?} {:?}", experiments::on_mesh(true), experiments::weights(true)));
     for case in experiments::applications(true) {

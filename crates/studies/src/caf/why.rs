@@ -68,6 +68,7 @@ pub(super) fn of(results: &Results<'_>, id: &str, part: &str) -> String {
                 ahead("8-8 bulk 8", arm),
             ]
         }
+        ("C11" | "C12", "HAQu" | "HAQu wins") => vec![haqu(results)],
         ("C11", _) => vec![costs(results, "1-1 bulk 8"), sweep("1-1 bulk 8", QMD)],
         ("C12", _) => vec![costs(results, "dequeue 1"), sweep("dequeue 1", QMD)],
         ("C13", _) => vec![sensitivity(results, "SRAM latency", &["10", "100", "200", "500", "1000"])],
@@ -103,6 +104,16 @@ fn by_device(results: &Results<'_>) -> String {
     };
     let all = IN_FLIGHT.map(at);
     format!("`requests in flight`, less time with 16 threads than with 2: {}", all.join(", "))
+}
+
+/// HAQu over the ring, and the device.
+fn haqu(results: &Results<'_>) -> String {
+    let of = |load: &str| {
+        let [haqu, device] = [results.haqu(load, ""), results.main(load, QMD)].map(said);
+        format!("{load}: {haqu} and {device}")
+    };
+    let all = ["dequeue 1", "1-1 bulk 1", "1-1 bulk 8", "1-1 bulk 32"].map(of);
+    format!("`haqu`, HAQu and the device over the ring: {}", all.join(", "))
 }
 
 /// What the ring gains by bulk, and the same with packets of more blocks, which cost as much at any bulk.

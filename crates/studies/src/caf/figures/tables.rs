@@ -93,7 +93,9 @@ pub(super) fn loads(results: &Results<'_>) -> Figure {
         let kindest = results
             .kindest(load.name, CAF)
             .map_or_else(|| "-".to_owned(), |(name, of)| format!("{:.2} ({name})", of.mean));
-        let gains = [gain(QMD), gain(CAF), kindest];
+        let free = of_mean(results.gain(("ring in a free section", ""), load.name, CAF));
+        let haqu = of_mean(results.haqu(load.name, ""));
+        let gains = [gain(QMD), gain(CAF), kindest, free, haqu];
         Some([vec![load.name.to_owned()], costs.into(), gains.into(), vec![best]].concat())
     };
     let rows = LOADS.iter().filter_map(row).collect();
@@ -106,6 +108,8 @@ pub(super) fn loads(results: &Results<'_>) -> Figure {
         "qmd over ring",
         "caf over ring",
         "caf, kindest window",
+        "caf over the ring in a free section",
+        "HAQu over ring",
         "best software",
     ];
     let note = "Cycles an item: the slowest thread's time over all items. `ring` is in its mode for one thread a side where that is right; beside it \
