@@ -24,8 +24,8 @@ pub(super) struct Setting {
     pub(super) blocks: usize,
     /// Cycles that producers, and consumers, compute for a packet.
     pub(super) work: [u64; 2],
-    /// Consumers prefetch the packets of a bulk.
-    pub(super) prefetch: bool,
+    /// Packets of a bulk that consumers prefetch ahead.
+    pub(super) prefetch: usize,
     /// What the arm `caf` does with packets that were enqueued.
     pub(super) push: Push,
     /// Cycles between two packets of a producer; 0: there is always one.
@@ -52,7 +52,7 @@ impl Setting {
             pool: 512,
             blocks: 1,
             work: [0; 2],
-            prefetch: true,
+            prefetch: 3,
             push: Push::Shared,
             pace: 0,
             many: false,
@@ -131,7 +131,7 @@ fn on(
     loads: &'static [&'static str],
     setting: Setting,
 ) -> Experiment<Setting> {
-    Experiment::new((group, place), On::These(loads), setting).seeds([1, 2])
+    Experiment::new((group, place), On::These(loads), setting)
 }
 
 /// The main experiment, windows, and what the claims need.
@@ -141,7 +141,7 @@ fn claims() -> Vec<Experiment<Setting>> {
     let mut all = vec![main.seeds([2, 3]).quick()];
     for window in ["smallest", "largest"] {
         let setting = Setting { window: Some(window), ..chosen() };
-        all.push(Experiment::new(("window", window), On::All(&QUICK), setting).seeds([1, 2]));
+        all.push(Experiment::new(("window", window), On::All(&QUICK), setting));
     }
     for requests in IN_FLIGHT {
         all.push(on("requests in flight", requests, &SWEPT, Setting::in_flight(requests)));
@@ -150,20 +150,20 @@ fn claims() -> Vec<Experiment<Setting>> {
     }
     for ns in LATENCIES {
         let setting = Setting::key(&format!("device.qmd.latency={ns}"));
-        all.push(on("SRAM latency", ns, &ONE, setting.clone()));
+        all.push(on("SRAM latency", ns, &ONE, setting.clone()).seeds([1, 2]));
         all.push(on("SRAM latency, dequeues ahead", ns, &ONE, Setting { ahead: Some(16), ..setting }));
     }
     for mhz in CLOCKS {
         // The access takes 50 ns on every clock.
         let keys = vec![format!("device.clock_hz={mhz}000000"), format!("device.qmd.latency={}", mhz * 50 / 1000)];
         let setting = Setting { keys, ..chosen() };
-        all.push(on("device clock", mhz, &ONE, setting.clone()));
+        all.push(on("device clock", mhz, &ONE, setting.clone()).seeds([1, 2]));
         all.push(on("device clock, dequeues ahead", mhz, &ONE, Setting { ahead: Some(16), ..setting }));
     }
     for nops in NOPS {
         let setting = Setting { work: [0, nops], ..chosen() };
-        all.push(on("nops", nops, &ONE, setting.clone()));
-        all.push(on("nops, to the consumer", nops, &ONE, Setting { push: Push::Consumer, ..setting }));
+        all.push(on("nops", nops, &ONE, setting.clone()).seeds([1, 2]));
+        all.push(on("nops, to the consumer", nops, &ONE, Setting { push: Push::Consumer, ..setting }).seeds([1, 2]));
     }
     for (group, push) in [("slow producer", Push::Shared), ("slow producer, to the consumer", Push::Consumer)] {
         all.push(on(group, NOPS[4], &ONE, Setting { work: [NOPS[4], 0], push, ..chosen() }));
@@ -174,7 +174,7 @@ fn claims() -> Vec<Experiment<Setting>> {
     all.push(on("ring in a free section", "", &SHARED, Setting { model: Some("free-ring"), ..chosen() }));
     for window in ["", "smallest", "largest"] {
         let setting = Setting { model: Some("haqu"), window: (!window.is_empty()).then_some(window), ..chosen() };
-        all.push(on("haqu", window, &HAQU, setting));
+        all.push(on("haqu", window, &HAQU, setting).seeds([1, 2]));
     }
     all.push(on("ring in the mode for many", "", &PACED, Setting { many: true, ..chosen() }));
     all
@@ -191,7 +191,8 @@ fn open() -> Vec<Experiment<Setting>> {
         on("pointers", "access", &HEADLINE, Setting::key("device.qmd.pointers=access")),
         on("younger stores", "pass", &HEADLINE, Setting::key("device.younger_stores=pass")),
         on("SRAM size", "32 KB", &HEADLINE, Setting::key("device.qmd.entries=4096")),
-        on("prefetch", "none", &HEADLINE, Setting { prefetch: false, ..chosen() }),
+        on("prefetch", "none", &HEADLINE, Setting { prefetch: 0, ..chosen() }),
+        on("prefetch", "a bulk", &HEADLINE, Setting { prefetch: 32, ..chosen() }),
         on("wait at queues in memory", "spin", &HEADLINE, Setting { wait: "spin", ..chosen() }),
         on("window of the cores", "smallest", &HEADLINE, Setting { window: Some("smallest"), ..chosen() }),
         on("window of the cores", "largest", &HEADLINE, Setting { window: Some("largest"), ..chosen() }),

@@ -28,7 +28,8 @@ fn queue(arm: usize, moves: Moves, setting: &Setting) -> Queue {
 }
 
 fn work(arm: usize, load: &Load, setting: &Setting, seed: u64) -> Work {
-    let (queue, ahead) = (queue(arm, load.moves, setting), setting.ahead(load.moves));
+    let queue = queue(arm, load.moves, setting);
+    let ahead = if [QMD, CAF].contains(&arm) { setting.ahead(load.moves) } else { 0 };
     let pure = |dequeues, threads| Work::Pure { queue, dequeues, threads, bulk: BULK, items: ITEMS, ahead, seed };
     match load.moves {
         Moves::Dequeue(threads) => pure(true, threads),
@@ -60,7 +61,13 @@ impl Caf {
         };
         plan.runs(|case, experiment, load| {
             let mut keys = experiment.setting.keys.clone();
-            if !matches!(load.moves, Moves::Pairs(..)) && !keys.iter().any(|key| key.contains("qmd.entries")) {
+            let device = [QMD, CAF].contains(&case.arm);
+            if !device {
+                // Queues in memory do not ask the device.
+                keys.retain(|key| !key.starts_with("device."));
+            }
+            if device && !matches!(load.moves, Moves::Pairs(..)) && !keys.iter().any(|key| key.contains("qmd.entries"))
+            {
                 // Room for all items at once.
                 keys.push(format!("device.qmd.entries={ITEMS}"));
             }

@@ -18,7 +18,7 @@ pub(super) const ITEMS: [Item; 17] = [
     item("answers of enqueues", "not waited for (3.1: they retire before)", "waited for"),
     item("blocks of a packet", "1 (4.2: a simple arithmetic operation)", "1 to 32, the whole buffer"),
     item("pool", "512 buffers: bulks of 32 in 16 threads do not starve each other", "128 to 1024"),
-    item("prefetch", "a consumer prefetches a bulk's packets, as DPDK's programs do", "none"),
+    item("prefetch", "a consumer prefetches three packets ahead, as DPDK's examples do", "none to a bulk"),
     item("way to the device", "25 cycles: half of the 50 there and back (4.1)", "10 to 50"),
     item("engines", "one (3.2)", "two, one a direction (3.3 prices two routers)"),
     item("retry", "a try takes the engine's cycle (3.2)", "none"),

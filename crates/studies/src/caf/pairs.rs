@@ -41,8 +41,8 @@ pub(super) struct Pairs {
     pub(super) blocks: usize,
     /// Cycles that producers, and consumers, compute for a packet.
     pub(super) work: [u64; 2],
-    /// A consumer prefetches the packets of a bulk.
-    pub(super) prefetch: bool,
+    /// Packets of a bulk that a consumer prefetches ahead.
+    pub(super) prefetch: usize,
     pub(super) push: Push,
     /// Cycles between two packets that come to a producer, on average; 0: there is always one.
     pub(super) pace: u64,
@@ -155,13 +155,15 @@ impl Pairs {
             shared.data.refill(&mut ahead);
             shared.data.get(&mut buffers, &mut ahead);
             self.notes(shared, &buffers);
-            if self.prefetch {
-                for &buffer in &buffers {
-                    let start = shared.buffers[buffer as usize].word(0);
-                    Simulated::prefetch(start.cast(), self.blocks * BLOCK, false);
+            let fetch = |buffer: &u64| {
+                let start = shared.buffers[*buffer as usize].word(0);
+                Simulated::prefetch(start.cast(), self.blocks * BLOCK, false);
+            };
+            buffers.iter().skip(1).take(self.prefetch).for_each(fetch);
+            for (at, &buffer) in buffers.iter().enumerate() {
+                if at > 0 && self.prefetch > 0 {
+                    buffers.iter().skip(at + self.prefetch).take(1).for_each(fetch);
                 }
-            }
-            for &buffer in &buffers {
                 let buffer = &shared.buffers[buffer as usize];
                 buffer.touch(self.blocks, false);
                 // SAFETY: a word of the buffer, which is this thread's.
