@@ -15,6 +15,7 @@
 //! | [`hash`] | the hashes: of inputs, and of what is frozen |
 //! | [`page`] | `report.html`, with its figures |
 //! | [`ocor`] | paper 1: retry-aware locks and a network that serves them first |
+//! | [`caf`] | paper 4: queues in a device beside the cores |
 //!
 //! `docs/reference/studies.md` says how to add a study, a rule, a metric.
 
@@ -47,6 +48,7 @@ macro_rules! studies {
 
 studies! {
     ocor,
+    caf,
 }
 
 use serde::Serialize;

@@ -5,6 +5,7 @@ use crate::stream::StreamKind;
 use baton_machine::Wait;
 use baton_sync::barrier::{BARRIERS, BarrierInfo};
 use baton_sync::lock::{self, LOCKS, LockInfo};
+use baton_sync::queue::{QUEUES, QueueInfo};
 use std::fmt;
 use std::path::Path;
 
@@ -127,6 +128,15 @@ impl Knobs<'_> {
     pub fn barrier(&self) -> Result<&'static BarrierInfo, Refused> {
         let unknown = || Refused::unknown("barrier", self.barrier, BARRIERS.iter().map(|barrier| barrier.name));
         BARRIERS.iter().find(|barrier| barrier.name == self.barrier).ok_or_else(unknown)
+    }
+
+    /// The queue.
+    ///
+    /// # Errors
+    /// There is no such queue.
+    pub fn queue(&self) -> Result<&'static QueueInfo, Refused> {
+        let unknown = || Refused::unknown("queue", self.queue, QUEUES.iter().map(|queue| queue.name));
+        QUEUES.iter().find(|queue| queue.name == self.queue).ok_or_else(unknown)
     }
 }
 

@@ -3,7 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`inputs`] | chip files and folders of profiles, and what is frozen of them |
-//! | [`mod@simulate`] | one simulated run of a team, its result checked |
+//! | [`mod@simulate`] | one simulated run of a team, or of threads on cores of their own; its result checked |
 //! | [`experiment`] | experiments as data: settings, programs, draws, seeds; and the runs that follow |
 //! | [`samples`] | what came out: the same draw under the same seed in each arm, and means with intervals |
 //! | [`judge`] | claims by their rules, falsifiers |
@@ -25,4 +25,4 @@ pub use inputs::{ChipFile, Inputs};
 pub use judge::Judge;
 pub use open::{Item, Tornado};
 pub use samples::{Pair, Samples, over_draws, over_programs, reduction, said};
-pub use simulate::simulate;
+pub use simulate::{Body, Crew, Ended, on_cores, simulate};

@@ -1,6 +1,7 @@
-//! One simulated run of a team: its threads on a chip, its result checked.
+//! One simulated run: a team's threads, or bodies on cores of their own; its result checked.
 
 use baton_chip::{Chip, Options, Outcome, Simulation, Spawn};
+use baton_units::CoreId;
 use baton_workloads::Team;
 
 /// Runs the team that `make` makes, until its last thread has ended, and checks what it computed.
@@ -20,4 +21,50 @@ pub fn simulate(
     let outcome = simulation.run().map_err(|stuck| stuck.to_string())?;
     simulation.outside(team.verify)?;
     Ok((simulation, outcome))
+}
+
+/// What a guest thread does.
+pub type Body = Box<dyn FnOnce()>;
+
+/// Threads on cores of their own.
+pub struct Crew {
+    /// The core of each, and what it does.
+    pub bodies: Vec<(u32, Body)>,
+    /// Looks at what they computed, when all have ended. It also keeps what they share until then.
+    pub check: Box<dyn FnOnce() -> Result<(), String>>,
+}
+
+/// How a run ended.
+pub enum Ended {
+    /// Every thread has ended.
+    Whole(Box<Outcome>),
+    /// Threads wait for each other for ever: the report.
+    Locked(String),
+}
+
+/// Runs a crew until its last thread has ended, and checks what it computed. `options` bound the run, so that no fault of a program
+/// keeps it for ever.
+///
+/// # Errors
+/// With why there is no outcome: options that cannot be, a run that comes to its bound, or a wrong result.
+pub fn on_cores(chip: &Chip, options: &Options, make: impl FnOnce() -> Result<Crew, String>) -> Result<Ended, String> {
+    let mut simulation = Simulation::new(chip, options).map_err(|error| error.to_string())?;
+    let Crew { bodies, check } = simulation.outside(make)?;
+    for (core, body) in bodies {
+        let spawn = Spawn { affinity: vec![CoreId(core)], ..Spawn::default() };
+        simulation.spawn(spawn, body).map_err(|error| error.to_string())?;
+    }
+    let outcome = match simulation.run() {
+        Ok(outcome) => outcome,
+        Err(stuck) => {
+            simulation.outside(|| drop(check));
+            return Ok(Ended::Locked(stuck.to_string()));
+        }
+    };
+    if !outcome.finished {
+        simulation.outside(|| drop(check));
+        return Err("the run came to its bound".to_owned());
+    }
+    simulation.outside(check)?;
+    Ok(Ended::Whole(Box::new(outcome)))
 }

@@ -1,0 +1,91 @@
+//! The paper's figures, redrawn. What its text does not print is not drawn. Each also shows the best software.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `queues` | figures 6, 7, 8, 14 and 20, the requests in flight, the tornado |
+//! | `devices` | figures 16 and 17: several devices, credits |
+//! | `tables` | every load, applications, an item's time, ablations |
+
+mod devices;
+mod queues;
+mod tables;
+
+use super::experiments::{CLOCKS, LATENCIES};
+use super::loads::BULKS;
+use super::results::Results;
+use crate::Interval;
+use crate::page::Figure;
+use baton_plot::{Lines, Series, Table, number};
+pub(in crate::caf) use queues::headline;
+
+/// Those that there are runs for.
+pub(super) fn all(results: &Results<'_>) -> Vec<Figure> {
+    let one = |bulk: usize| format!("1-1 bulk {bulk}");
+    let bulks: Vec<String> = BULKS.map(|bulk| bulk.to_string()).into();
+    let figures = [
+        queues::tornado(results),
+        queues::threads(results),
+        queues::by(
+            results,
+            "Figure 7: one producer and consumer, over the ring",
+            "bulk",
+            "figure-7",
+            &bulks,
+            &BULKS.map(one),
+        ),
+        queues::pairs(results),
+        queues::in_flight(results),
+        queues::sensitivity(
+            results,
+            "Figure 14a: an item's cycles by the SRAM's latency",
+            "ns",
+            "SRAM latency",
+            "figure-14a",
+            &LATENCIES,
+            50,
+        ),
+        queues::sensitivity(
+            results,
+            "Figure 14b: an item's cycles by the device's clock",
+            "MHz",
+            "device clock",
+            "figure-14b",
+            &CLOCKS,
+            1000,
+        ),
+        devices::open_loop(results),
+        Some(devices::mesh(results)),
+        devices::weights(results),
+        queues::prepush(results),
+        tables::time(results),
+        Some(tables::applications(results)),
+        Some(tables::ablations(results)),
+        Some(tables::loads(results)),
+    ];
+    figures.into_iter().flatten().filter(|figure| !is_empty(figure)).collect()
+}
+
+fn is_empty(figure: &Figure) -> bool {
+    match &figure.drawing {
+        crate::page::Drawing::Lines(lines) => lines.series.iter().all(|series| series.points.is_empty()),
+        crate::page::Drawing::Table(table) => table.rows.is_empty(),
+        _ => false,
+    }
+}
+
+fn lines(title: &str, x: &str, y: &str, names: Vec<String>, series: Vec<Series>) -> Figure {
+    Figure::from(Lines { title: title.to_owned(), x: x.to_owned(), y: y.to_owned(), names: Some(names), series })
+}
+
+fn cell(of: Option<f64>) -> String {
+    of.map_or_else(|| "-".to_owned(), number)
+}
+
+fn of_mean(of: Option<Interval>) -> String {
+    cell(of.map(|of| of.mean))
+}
+
+fn table(title: &str, header: &[&str], rows: Vec<Vec<String>>) -> Figure {
+    let header = header.iter().map(|&name| name.to_owned()).collect();
+    Table { title: title.to_owned(), header, rows, ..Table::default() }.into()
+}

@@ -1,0 +1,218 @@
+//! Many cores at several queue devices on a mesh (figure 16). Each core takes from a queue of its own, which lies in the device
+//! nearest to it, and enqueues to the queues of all, so that as many requests enqueue as dequeue.
+//!
+//! In an open loop requests come at a rate, whatever became of those before; in a closed one a core has so many under way.
+
+use super::channel::{Asked, InDevice, word};
+use super::placement::{NODES, nearest};
+use crate::kit::{Body, Crew};
+use baton_chip::{Simulated, act};
+use baton_machine::Machine;
+use baton_machine::device::Ticket;
+use baton_machine::units::Cycles;
+use baton_workloads::xorshift;
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// How requests come.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) enum Load {
+    /// Cycles between two requests of a core, on average.
+    Open(u64),
+    /// Requests that a core has under way.
+    Closed(u64),
+}
+
+/// The experiment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Mesh {
+    /// Nodes of the devices, in their order.
+    pub(super) places: Vec<u32>,
+    pub(super) load: Load,
+    /// Requests of a core that are measured; before them come a quarter as many.
+    pub(super) requests: u64,
+    pub(super) seed: u64,
+}
+
+/// Entries of a core's queue; half of them are filled before, so that requests seldom wait for room or for items.
+const ENTRIES: usize = 256;
+/// Cycles between two looks for answers in an open loop.
+const LOOK: u64 = 4;
+
+/// What requests took, from when they came to their answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Requests {
+    /// Requests that were measured.
+    pub count: u64,
+    /// Cycles of all of them.
+    pub cycles: u64,
+    /// Those that dequeue.
+    pub dequeues: u64,
+    /// Their cycles.
+    pub dequeue_cycles: u64,
+    /// Most that a core had under way.
+    pub most: u64,
+    /// When the first core ended what is measured, less when the last one began: all were at work.
+    pub span: u64,
+    /// Answers in that time: of the requests of all, as many as come in a core's share.
+    pub rate: f64,
+}
+
+#[derive(Default)]
+pub(super) struct Notes {
+    requests: Requests,
+    began: u64,
+    ended: u64,
+    answers: Vec<u64>,
+}
+
+impl Notes {
+    /// What is to be told.
+    pub(super) fn figures(&self) -> Requests {
+        let (from, to) = (self.began, self.ended);
+        let span = to.saturating_sub(from);
+        let answered = self.answers.iter().filter(|at| (from..to).contains(at)).count();
+        Requests { span, rate: if span == 0 { 0.0 } else { answered as f64 / span as f64 }, ..self.requests }
+    }
+}
+
+struct UnderWay {
+    ticket: Asked,
+    came: u64,
+    dequeues: bool,
+    measured: bool,
+}
+
+struct Core {
+    queues: Rc<Vec<InDevice>>,
+    notes: Rc<RefCell<Notes>>,
+    own: usize,
+    random: u64,
+    under_way: VecDeque<UnderWay>,
+}
+
+impl Core {
+    fn next(&mut self, below: u64) -> u64 {
+        (xorshift(&mut self.random) >> 11) % below.max(1)
+    }
+
+    fn request(&mut self, number: u64, came: u64, measured: bool) {
+        let dequeues = number.is_multiple_of(2);
+        let to = self.next(u64::from(NODES)) as usize;
+        let ticket = if dequeues { self.queues[self.own].dequeue() } else { self.queues[to].enqueue(number) };
+        self.under_way.push_back(UnderWay { ticket, came, dequeues, measured });
+        let mut notes = self.notes.borrow_mut();
+        notes.requests.most = notes.requests.most.max(self.under_way.len() as u64);
+    }
+
+    fn answered(&self, done: UnderWay) {
+        let _ = word(done.ticket.wait());
+        let (now, mut notes) = (act::time().0, self.notes.borrow_mut());
+        notes.answers.push(now);
+        if done.measured {
+            let requests = &mut notes.requests;
+            (requests.count, requests.cycles) = (requests.count + 1, requests.cycles + now - done.came);
+            if done.dequeues {
+                requests.dequeues += 1;
+                requests.dequeue_cycles += now - done.came;
+            }
+        }
+    }
+
+    /// Takes the answers that are here.
+    fn looks(&mut self) {
+        for _ in 0..self.under_way.len() {
+            let Some(one) = self.under_way.pop_front() else { return };
+            if one.ticket.is_here() { self.answered(one) } else { self.under_way.push_back(one) }
+        }
+    }
+
+    fn open(&mut self, mean: u64, warm: u64, all: u64) {
+        let mut due = act::time().0;
+        for number in 0..all {
+            // From a quarter of the mean to seven quarters.
+            due += mean / 4 + self.next(mean + mean / 2 + 1);
+            while act::time().0 < due {
+                let left = due - act::time().0;
+                Simulated::work(Cycles(if self.under_way.is_empty() { left } else { left.min(LOOK) }));
+                self.looks();
+            }
+            if number == warm {
+                self.began();
+            }
+            self.request(number, due, number >= warm);
+        }
+        self.ended();
+        while !self.under_way.is_empty() {
+            Simulated::work(Cycles(LOOK));
+            self.looks();
+        }
+    }
+
+    fn closed(&mut self, most: u64, warm: u64, all: u64) {
+        for number in 0..all {
+            if number == warm {
+                self.began();
+            }
+            if self.under_way.len() as u64 == most
+                && let Some(first) = self.under_way.pop_front()
+            {
+                self.answered(first);
+            }
+            self.request(number, act::time().0, number >= warm);
+        }
+        self.ended();
+        while let Some(one) = self.under_way.pop_front() {
+            self.answered(one);
+        }
+    }
+
+    fn began(&self) {
+        let mut notes = self.notes.borrow_mut();
+        notes.began = notes.began.max(act::time().0);
+    }
+
+    fn ended(&self) {
+        let mut notes = self.notes.borrow_mut();
+        let now = act::time().0;
+        notes.ended = if notes.ended == 0 { now } else { notes.ended.min(now) };
+    }
+}
+
+impl Mesh {
+    /// The cores, and what they note.
+    pub(super) fn crew(&self, notes: Rc<RefCell<Notes>>) -> Result<Crew, String> {
+        let nearest = nearest(&self.places);
+        let queues = nearest.iter().map(|device| InDevice::new(*device as u32, ENTRIES, false));
+        let queues = Rc::new(queues.collect::<Result<Vec<_>, _>>()?);
+        let (load, requests, seed) = (self.load, self.requests, self.seed);
+        let core = |core: u32| {
+            let random = (seed << 8 | u64::from(core)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+            let (queues, notes, own) = (queues.clone(), notes.clone(), core as usize);
+            let body: Body = Box::new(move || {
+                let filled: Vec<Asked> = (0..ENTRIES as u64 / 2).map(|item| queues[own].enqueue(item)).collect();
+                for ticket in filled {
+                    word(ticket.wait());
+                }
+                // Nobody begins before all have filled their queues: at one device that takes so long.
+                Simulated::work(Cycles(40_000u64.saturating_sub(act::time().0)));
+                let mut core = Core { queues, notes, own, random, under_way: VecDeque::new() };
+                let (warm, all) = (requests / 4, requests / 4 + requests);
+                match load {
+                    Load::Open(mean) => core.open(mean, warm, all),
+                    Load::Closed(most) => core.closed(most, warm, all),
+                }
+            });
+            (core, body)
+        };
+        let bodies = (0..NODES).map(core).collect();
+        let count = u64::from(NODES) * requests;
+        let check = move || {
+            let found = notes.borrow().requests.count;
+            if found == count { Ok(()) } else { Err(format!("{found} requests were answered, expected {count}")) }
+        };
+        Ok(Crew { bodies, check: Box::new(check) })
+    }
+}

@@ -1,0 +1,212 @@
+//! What came out, ready to be asked.
+
+use super::apps::{App, By, Case};
+use super::experiments::{self, CLOSED, OnMesh, PERCENT, SELDOM, interval};
+use super::loads::{ARMS, Load, RING};
+use super::mesh;
+use super::run::{Figures, Run};
+use super::weights::Weights;
+use crate::kit::{self, over_draws};
+use crate::{Extent, Interval};
+
+/// The same load under the same seed in two arms.
+pub(super) type Pair<'a> = kit::Pair<'a, Load, Figures>;
+type Done = (Result<Run, String>, Figures);
+
+/// All of it.
+pub(super) struct Results<'a> {
+    pub(super) samples: kit::Samples<'a, Load, Figures>,
+    mesh: Vec<(OnMesh, &'a Figures)>,
+    weights: Vec<(Weights, &'a Figures)>,
+    apps: Vec<(Case, &'a Figures)>,
+}
+
+/// Items a cycle of one arm, over those of the other; nothing where threads of one waited for ever.
+pub(super) fn gain(pair: &Pair<'_>) -> f64 {
+    if pair.off.rate() == 0.0 { 0.0 } else { pair.on.rate() / pair.off.rate() }
+}
+
+/// What a device itself takes for a request that nothing waits before: its own cycles are two of the core's, and a request comes half of
+/// one before the next edge, waits for its turn from then to the next, and for the access.
+pub(super) const IN_DEVICE: f64 = 2.0 * (0.5 + 1.0 + 50.0);
+
+impl<'a> Results<'a> {
+    /// Of what was done, in the order of the runs.
+    pub(super) fn new(caf: &super::Caf, extent: Extent, done: &'a [Done]) -> Results<'a> {
+        let (samples, rest) = caf.plan(extent).samples(done);
+        let full = extent == Extent::Full;
+        let cases = experiments::on_mesh(full);
+        let (on_mesh, rest) = rest.split_at(cases.len());
+        let mesh = cases.into_iter().zip(on_mesh.iter().map(|(_, figures)| figures)).collect();
+        let cases = experiments::weights(full);
+        let (with_weights, rest) = rest.split_at(cases.len());
+        let weights = cases.into_iter().zip(with_weights.iter().map(|(_, figures)| figures)).collect();
+        let apps = experiments::applications(full).into_iter().zip(rest.iter().map(|(_, figures)| figures)).collect();
+        Results { samples, mesh, weights, apps }
+    }
+
+    /// With nothing in them.
+    #[cfg(test)]
+    pub(super) fn none() -> Results<'static> {
+        Results { samples: kit::Samples::default(), mesh: Vec::new(), weights: Vec::new(), apps: Vec::new() }
+    }
+
+    /// A load's pairs of these arms in an experiment.
+    pub(super) fn pairs(&self, id: (&str, &str), load: &str, arms: [usize; 2]) -> Vec<Pair<'a>> {
+        let all = self.samples.between(id.0, id.1, arms).into_iter();
+        all.filter(|pair| pair.program.name == load && pair.off.locked.is_none() && pair.on.locked.is_none()).collect()
+    }
+
+    /// Whether runs of an arm locked.
+    pub(super) fn locked(&self, id: (&str, &str), load: &str, arm: usize) -> Option<&'a str> {
+        let all = self.samples.between(id.0, id.1, [arm, arm]).into_iter();
+        all.filter(|pair| pair.program.name == load).find_map(|pair| pair.on.locked.as_deref())
+    }
+
+    /// An arm's throughput over the ring's.
+    pub(super) fn gain(&self, id: (&str, &str), load: &str, arm: usize) -> Option<Interval> {
+        over_draws(&self.pairs(id, load, [RING, arm]), gain)
+    }
+
+    /// The same in the main experiment.
+    pub(super) fn main(&self, load: &str, arm: usize) -> Option<Interval> {
+        self.gain(("main", ""), load, arm)
+    }
+
+    /// A figure of an arm.
+    pub(super) fn figure(
+        &self,
+        id: (&str, &str),
+        load: &str,
+        arm: usize,
+        of: impl Fn(&Figures) -> f64,
+    ) -> Option<Interval> {
+        over_draws(&self.pairs(id, load, [arm, arm]), |pair| of(pair.on))
+    }
+
+    /// Cycles an item in an arm.
+    pub(super) fn cost(&self, id: (&str, &str), load: &str, arm: usize) -> Option<Interval> {
+        self.figure(id, load, arm, Figures::cost)
+    }
+
+    /// How much less time an arm takes at one load than at another, in percent.
+    pub(super) fn less(&self, id: (&str, &str), [from, to]: [&str; 2], arm: usize) -> Option<Interval> {
+        let [from, to] = [from, to].map(|load| self.pairs(id, load, [arm, arm]));
+        let both = from.iter().zip(&to).filter(|(a, b)| a.again == b.again);
+        let less: Vec<f64> = both.map(|(a, b)| kit::reduction(a.on.cost(), b.on.cost())).collect();
+        Interval::of(&less)
+    }
+
+    /// An arm's throughput in one experiment over that in another, on the same load.
+    pub(super) fn against(&self, [from, to]: [(&str, &str); 2], load: &str, arm: usize) -> Option<Interval> {
+        let [from, to] = [from, to].map(|id| self.pairs(id, load, [arm, arm]));
+        let both = from.iter().zip(&to).filter(|(a, b)| a.again == b.again && a.on.rate() > 0.0);
+        Interval::of(&both.map(|(a, b)| b.on.rate() / a.on.rate()).collect::<Vec<_>>())
+    }
+
+    /// The window kindest to the ring: its name, and an arm's gain under it.
+    pub(super) fn kindest(&self, load: &str, arm: usize) -> Option<(&'static str, Interval)> {
+        let under = |name: &'static str| Some((name, self.gain(("window", name), load, arm)?));
+        let both = ["smallest", "largest"].into_iter().filter_map(under);
+        both.min_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
+    }
+
+    /// HAQu's throughput over the ring's, under a window (empty: the chip's).
+    pub(super) fn haqu(&self, load: &str, window: &str) -> Option<Interval> {
+        let ring = if window.is_empty() { ("main", "") } else { ("window", window) };
+        self.against([ring, ("haqu", window)], load, RING)
+    }
+
+    fn on_mesh(&self, devices: u32, load: mesh::Load, of: impl Fn(&Figures) -> f64) -> Option<Interval> {
+        let mine = self.mesh.iter().filter(|(case, _)| (case.devices, case.load) == (devices, load));
+        Interval::of(&mine.map(|(_, figures)| of(figures)).collect::<Vec<_>>())
+    }
+
+    /// Cycles of a request where requests seldom meet, and of a dequeue.
+    pub(super) fn seldom(&self, devices: u32) -> Option<[Interval; 2]> {
+        let load = mesh::Load::Open(SELDOM);
+        let all = self.on_mesh(devices, load, |figures| mean(figures.requests.cycles, figures.requests.count))?;
+        let requests =
+            self.on_mesh(devices, load, |figures| mean(figures.requests.dequeue_cycles, figures.requests.dequeues))?;
+        Some([all, requests])
+    }
+
+    /// The open loop: requests that come in 1000 cycles to all cores together, and cycles of a request.
+    pub(super) fn curve(&self, devices: u32) -> Vec<(f64, Interval)> {
+        let point = |between: u64| {
+            let latency = self.on_mesh(devices, mesh::Load::Open(between), |figures| {
+                mean(figures.requests.cycles, figures.requests.count)
+            })?;
+            Some((64_000.0 / between as f64, latency))
+        };
+        let mut points: Vec<_> =
+            [SELDOM].into_iter().chain(PERCENT.map(|percent| interval(devices, percent))).filter_map(point).collect();
+        points.dedup_by(|a, b| a.0 == b.0);
+        points
+    }
+
+    /// The rate at which a request takes twice what it takes where requests seldom meet, between the rates that were run.
+    pub(super) fn sustained(&self, devices: u32) -> Option<f64> {
+        let curve = self.curve(devices);
+        let most = 2.0 * curve.first()?.1.mean;
+        let step = curve.windows(2).find(|two| two[1].1.mean > most)?;
+        let [(from, below), (to, above)] = [step[0], step[1]];
+        Some(from + (to - from) * (most - below.mean) / (above.mean - below.mean))
+    }
+
+    /// The closed loop: requests in 1000 cycles of all cores together, by requests under way in a core.
+    pub(super) fn closed(&self, devices: u32) -> Vec<(u64, Interval)> {
+        let point = |most: u64| {
+            let of = |figures: &Figures| 1000.0 * figures.requests.rate;
+            Some((most, self.on_mesh(devices, mesh::Load::Closed(most), of)?))
+        };
+        CLOSED.into_iter().filter_map(point).collect()
+    }
+
+    /// A figure of an application, as it is moved in one way and in another: by seed.
+    pub(super) fn app(
+        &self,
+        app: App,
+        window: Option<&str>,
+        [off, on]: [By; 2],
+        of: impl Fn(&Figures, &Figures) -> f64,
+    ) -> Option<Interval> {
+        let mine =
+            |by: By| self.apps.iter().filter(move |(case, _)| (case.app, case.by, case.window) == (app, by, window));
+        Interval::of(&mine(off).zip(mine(on)).map(|((_, off), (_, on))| of(off, on)).collect::<Vec<_>>())
+    }
+
+    /// An application's throughput over that of the paper's software.
+    pub(super) fn app_gain(&self, app: App, by: By) -> Option<Interval> {
+        self.app(app, None, [By::Software, by], |off, on| off.cost() / on.cost())
+    }
+
+    /// The window kindest to the software: its name, and the gain under it.
+    pub(super) fn app_kindest(&self, app: App, by: By) -> Option<(&'static str, Interval)> {
+        let under = |name: &'static str| {
+            Some((name, self.app(app, Some(name), [By::Software, by], |off, on| off.cost() / on.cost())?))
+        };
+        let both = ["smallest", "largest"].into_iter().filter_map(under);
+        both.min_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
+    }
+
+    /// The second producer's items over the first one's.
+    pub(super) fn shares(&self, weights: [u32; 2], credits: bool, entries: u32) -> Option<Interval> {
+        let mine = self
+            .weights
+            .iter()
+            .filter(|(case, _)| (case.weights, case.credits, case.entries) == (weights, credits, entries));
+        Interval::of(&mine.map(|(_, figures)| mean(figures.shares[1], figures.shares[0])).collect::<Vec<_>>())
+    }
+
+    /// The best queue in memory of the main experiment: its name, and cycles an item.
+    pub(super) fn best_software(&self, load: &str) -> Option<(&'static str, Interval)> {
+        let of = |arm: usize| Some((ARMS[arm], self.cost(("main", ""), load, arm)?));
+        let all = [RING, super::loads::SOFTWARE].into_iter().filter_map(of);
+        all.min_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
+    }
+}
+
+fn mean(of: u64, over: u64) -> f64 {
+    if over == 0 { 0.0 } else { of as f64 / over as f64 }
+}

@@ -1,0 +1,234 @@
+//! One run: its inputs, and what it showed.
+
+use super::apps;
+use super::channel::{Channel, InDevice, in_memory, in_model};
+use super::mesh::{self, Mesh, Requests};
+use super::pairs::{self, Pairs};
+use super::pure::{self, Pure};
+use super::weights::Weights;
+use crate::kit::{Ended, on_cores};
+use baton_chip::{Chip, CoreCounts, Instructions, Options, Outcome, WindowSize};
+use baton_machine::units::Cycles;
+use baton_machine::{Counted, CountedBulk, Wait};
+use baton_sync::queue::QUEUES;
+use baton_workloads::models::MODELS;
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The inputs of a run. Everything that its figures depend on, but for the code.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// The chip, whole: every key and value.
+    pub(super) chip: String,
+    /// Another window than the chip's, by name.
+    pub(super) window: Option<&'static str>,
+    pub(super) work: Work,
+}
+
+/// What its threads do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) enum Work {
+    /// Enqueue or dequeue alone.
+    Pure { queue: Queue, dequeues: bool, threads: u32, bulk: usize, items: u64, ahead: u64, seed: u64 },
+    /// Producers and consumers.
+    Pairs { queue: Queue, pairs: Pairs },
+    /// Several devices on a mesh.
+    Mesh(Mesh),
+    /// Credits.
+    Weights(Weights),
+    /// An application.
+    App(apps::Case),
+}
+
+/// Which queue, and how threads use it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) enum Queue {
+    /// A queue of the registry, and how its threads wait.
+    Memory(&'static str, &'static str),
+    /// A model to compare with, and how its threads wait.
+    Model(&'static str, &'static str),
+    /// One in the device; whether threads wait for the answers of their enqueues.
+    Device(bool),
+}
+
+/// What a run showed. Times are cycles of the core's clock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// What is measured took so long: to the slowest thread's end.
+    pub cycles: u64,
+    /// Items that passed in it.
+    pub items: u64,
+    /// An item's time in the queue: p50, p99, p99.9.
+    pub waited: [u64; 3],
+    /// Items of each of two producers.
+    pub shares: [u64; 2],
+    /// Requests on a mesh.
+    pub requests: Requests,
+    /// Of all cores: requests to their caches, lines given to others, and copies lost to others.
+    pub traffic: [u64; 3],
+    /// Tries of requests that the device could not serve.
+    pub retries: u64,
+    /// Threads waited for each other for ever: the first line of the report.
+    pub locked: Option<String>,
+}
+
+impl Figures {
+    /// Items a cycle.
+    pub fn rate(&self) -> f64 {
+        if self.cycles == 0 { 0.0 } else { self.items as f64 / self.cycles as f64 }
+    }
+
+    /// Cycles an item.
+    pub fn cost(&self) -> f64 {
+        if self.items == 0 { 0.0 } else { self.cycles as f64 / self.items as f64 }
+    }
+}
+
+/// Cycles after which a run is cut off, which is an error; a fault would otherwise keep it for ever.
+const BOUND: u64 = 400_000_000;
+
+impl Queue {
+    fn make(self, capacity: usize, threads: [u32; 2]) -> Result<Rc<dyn Channel>, String> {
+        match self {
+            Queue::Memory(name, wait) => {
+                let wait: Wait = wait.parse().map_err(|error| format!("{error}"))?;
+                in_memory(name, capacity, threads, wait)
+            }
+            Queue::Model(name, wait) => {
+                in_model(name, capacity, threads, wait.parse().map_err(|error| format!("{error}"))?)
+            }
+            Queue::Device(waits) => Ok(Rc::new(InDevice::new(0, capacity, waits)?)),
+        }
+    }
+
+    fn instructions(self, bulk: usize) -> Instructions {
+        match self {
+            Queue::Device(_) => Instructions::NONE,
+            Queue::Memory(name, _) => instructions(name, bulk),
+            Queue::Model(name, _) => {
+                let known = MODELS.iter().find(|info| info.name == name);
+                known.map_or(Instructions::TYPICAL, |info| counted(info.counted, info.counted_bulk, bulk))
+            }
+        }
+    }
+}
+
+/// A queue's own instructions; a request to a device is one, which is its access.
+pub(super) fn instructions(name: &str, bulk: usize) -> Instructions {
+    let Some(info) = QUEUES.iter().find(|info| info.name == name) else { return Instructions::TYPICAL };
+    if info.device { Instructions::NONE } else { counted(info.counted, info.counted_bulk, bulk) }
+}
+
+fn counted(one: Counted, several: Option<CountedBulk>, bulk: usize) -> Instructions {
+    match several {
+        Some(several) if bulk > 1 => Instructions::of_bulk(several),
+        _ => Instructions::of(one),
+    }
+}
+
+/// So many of a thousand lie below.
+fn percentile(sorted: &[u64], of_1000: usize) -> u64 {
+    let rank = (sorted.len() * of_1000).div_ceil(1000).max(1);
+    sorted.get(rank - 1).copied().unwrap_or(0)
+}
+
+fn count(outcome: &Outcome, name: &str) -> u64 {
+    let counts = outcome.devices.iter().flat_map(|device| &device.counts);
+    counts.filter(|(known, _)| *known == name).map(|(_, count)| count).sum()
+}
+
+impl Run {
+    /// Does it.
+    pub(super) fn figures(&self) -> Result<Figures, String> {
+        let chip = Chip::from_toml(&self.chip, "the study's chip").map_err(|error| error.to_string())?;
+        let chip = match self.window.map(|name| WindowSize::named(name).ok_or("no such window")) {
+            Some(size) => chip.with_window(size?),
+            None => chip,
+        };
+        match &self.work {
+            Work::Pure { queue, dequeues, threads, bulk, items, ahead, seed } => {
+                let cores = chip.core.count;
+                let (dequeues, threads, bulk, items, ahead, seed) = (*dequeues, *threads, *bulk, *items, *ahead, *seed);
+                let times = Rc::new(RefCell::new(pure::Times::default()));
+                let work = Pure { dequeues, threads, bulk, items, ahead, seed, cores };
+                let capacity = items.next_power_of_two() as usize;
+                let sides = if dequeues { [1, threads] } else { [threads, 1] };
+                let crew = || Ok(work.crew(queue.make(capacity, sides)?, times.clone()));
+                let figures = run(&chip, seed, queue.instructions(bulk), crew)?;
+                let cycles = times.borrow().ended - times.borrow().began;
+                Ok(Figures { cycles, items: items / u64::from(threads) * u64::from(threads), ..figures })
+            }
+            Work::Pairs { queue, pairs } => self.pairs(&chip, *queue, *pairs),
+            Work::Mesh(mesh) => {
+                let notes = Rc::new(RefCell::new(mesh::Notes::default()));
+                let figures = run(&chip, mesh.seed, Instructions::NONE, || mesh.crew(notes.clone()))?;
+                let requests = notes.borrow().figures();
+                let outstanding = chip.devices.as_ref().map_or(0, |devices| devices.outstanding);
+                if requests.most >= u64::from(outstanding) {
+                    let most = requests.most;
+                    return Err(format!(
+                        "a core had {most} requests under way; device.outstanding = {outstanding} binds"
+                    ));
+                }
+                Ok(Figures { requests, ..figures })
+            }
+            Work::App(case) => case.figures(&chip),
+            Work::Weights(weights) => {
+                let got = Rc::new(RefCell::new([0; 2]));
+                let figures = run(&chip, weights.seed, Instructions::NONE, || weights.crew(got.clone()))?;
+                let shares = got.take();
+                Ok(Figures { shares, cycles: weights.cycles, items: shares.iter().sum(), ..figures })
+            }
+        }
+    }
+
+    fn pairs(&self, chip: &Chip, queue: Queue, pairs: Pairs) -> Result<Figures, String> {
+        let notes = Rc::new(RefCell::new(pairs::Notes::default()));
+        let threads = [pairs.pairs; 2];
+        let crew = || {
+            let [pool, data] = [queue.make(pairs.pool, threads)?, queue.make(pairs.pool, threads)?];
+            Ok(pairs.crew(pool, data, notes.clone()))
+        };
+        let figures = run(chip, pairs.seed, queue.instructions(pairs.bulk), crew)?;
+        if figures.locked.is_some() {
+            return Ok(figures);
+        }
+        let mut notes = notes.borrow_mut();
+        notes.waited.sort_unstable();
+        let waited = [500, 990, 999].map(|of_1000| percentile(&notes.waited, of_1000));
+        Ok(Figures { cycles: notes.ended - notes.began, items: pairs.measured(), waited, ..figures })
+    }
+}
+
+/// Runs a crew; what every run shows.
+pub(super) fn run(
+    chip: &Chip,
+    seed: u64,
+    instructions: Instructions,
+    crew: impl FnOnce() -> Result<crate::kit::Crew, String>,
+) -> Result<Figures, String> {
+    let options = Options {
+        seed,
+        limit: Some(Cycles(BOUND)),
+        threads: 2 * chip.core.count as usize,
+        instructions,
+        ..Options::default()
+    };
+    match on_cores(chip, &options, crew)? {
+        Ended::Locked(report) => {
+            let locked = Some(report.lines().next().unwrap_or("a deadlock").to_owned());
+            Ok(Figures { locked, ..Figures::default() })
+        }
+        Ended::Whole(outcome) => {
+            let [refused, dropped] = ["refused", "dropped"].map(|name| count(&outcome, name));
+            if refused + dropped > 0 {
+                return Err(format!("the device refused {refused} requests and dropped {dropped}"));
+            }
+            let sum = |of: fn(&CoreCounts) -> u64| outcome.cores.iter().map(of).sum::<u64>();
+            let accesses = sum(|core| core.hits + core.l2_hits + core.misses + core.upgrades);
+            let traffic = [accesses, sum(|core| core.forwards), sum(|core| core.invalidations)];
+            Ok(Figures { retries: count(&outcome, "retries"), traffic, ..Figures::default() })
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The way from runs to findings; that a run is the same each time; that rules are those that were frozen.
+
+use super::experiments::{self, Setting};
+use super::results::Results;
+use super::*;
+use crate::{Extent, hash};
+use std::path::Path;
+
+fn study() -> Caf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../chips");
+    let chips = ["caf16.toml", "caf64.toml"].map(|name| root.join(name));
+    Caf::open(&Inputs::open(&chips, Vec::new()).unwrap()).unwrap()
+}
+
+/// Figures that hang on a run's inputs.
+fn made_up(run: &Result<Run, String>) -> Figures {
+    let text = serde_json::to_string(run).unwrap();
+    assert!(run.is_ok(), "{text}");
+    let chance = u64::from_str_radix(&hash::of(&text).short()[..4], 16).unwrap();
+    let requests = super::mesh::Requests {
+        count: 100,
+        cycles: 20_000 + chance,
+        dequeues: 50,
+        dequeue_cycles: 10_000 + chance,
+        most: 9,
+        span: 1000,
+        rate: 1.0,
+    };
+    let shares = [100, 100 + chance];
+    Figures {
+        cycles: 1000 + chance,
+        items: 100,
+        waited: [1, 2, 3],
+        shares,
+        requests,
+        traffic: [9, 9, 9],
+        retries: 0,
+        locked: None,
+    }
+}
+
+fn findings(extent: Extent) -> Findings {
+    let study = study();
+    let done: Vec<_> = study.runs(extent).into_iter().map(|(_, run)| (run.clone(), made_up(&run))).collect();
+    study.judge(extent, &done)
+}
+
+#[test]
+fn every_claim_has_a_verdict_and_every_miss_its_reason() {
+    for extent in [Extent::Quick, Extent::Full] {
+        let findings = findings(extent);
+        findings.check().unwrap();
+        for number in 1..=21 {
+            let id = format!("C{number}");
+            assert!(findings.claims.iter().any(|claim| claim.id == id), "{id}");
+        }
+        for claim in &findings.claims {
+            let seen = claim.holds == Some(true) || !claim.why.is_empty() && !claim.why.contains("NaN");
+            assert!(seen, "{} {}: {}", claim.id, claim.part, claim.why);
+            // A miss names the experiment that shows why.
+            assert!(
+                claim.holds != Some(false) || claim.why.contains('`'),
+                "{} {}: {}",
+                claim.id,
+                claim.part,
+                claim.why
+            );
+            assert!(extent == Extent::Full || claim.holds.is_none(), "{} {}", claim.id, claim.part);
+        }
+        let page = crate::page::markdown(&findings, "pictures");
+        for (name, text) in &page.pictures {
+            assert!(!text.contains("NaN") && page.page.contains(name.as_str()), "{name}");
+        }
+    }
+}
+
+/// A small subset of the quick study, in full length: the same bytes twice, from one cache and from another.
+#[test]
+fn the_same_runs_give_the_same_bytes() {
+    let study = study();
+    let wanted = |(name, _): &&(String, Result<Run, String>)| {
+        [
+            "dequeue 2, seed 1, main , ring",
+            "dequeue 2, seed 1, main , qmd",
+            "1-1 bulk 8, seed 1, main , caf",
+            "weights [1, 3], credits true",
+        ]
+        .iter()
+        .any(|start| name.starts_with(start))
+    };
+    let runs = study.runs(Extent::Quick);
+    let some: Vec<_> = runs.iter().filter(wanted).collect();
+    assert_eq!(some.len(), 4);
+    for (name, run) in some {
+        let of = || serde_json::to_string(&study.run(run).unwrap_or_else(|error| panic!("{name}: {error}"))).unwrap();
+        assert_eq!(of(), of(), "{name}");
+    }
+}
+
+/// Every setting is a chip, and every experiment has runs.
+#[test]
+fn every_setting_is_a_chip() {
+    for (name, run) in study().runs(Extent::Full) {
+        assert!(run.is_ok(), "{name}: {run:?}");
+    }
+}
+
+/// The rules as data: what is run, and what each claim, falsifier and open item says.
+fn rules_as_data() -> String {
+    let mut lines = Vec::new();
+    for of in experiments::all() {
+        let Setting { keys, window, ahead, waits, pool, blocks, work, prefetch, push, pace, many, model, wait } =
+            &of.setting;
+        let setting = (keys, window, ahead, waits, pool, blocks, work, prefetch, push, pace);
+        lines.push(format!("{:?} {setting:?} {many} {model:?} {wait} {:?} {:?} {}", of.id, of.on, of.seeds, of.quick));
+    }
+    lines.push(format!("{:?} {:?}", experiments::on_mesh(true), experiments::weights(true)));
+    for case in experiments::applications(true) {
+        lines.push(format!("{case:?}"));
+    }
+    let results = Results::none();
+    for of in claims::all(&results, true) {
+        lines.push(format!("{:?}", (of.id, of.part, of.what, of.paper, of.unit, of.basis, of.rule)));
+    }
+    for of in open::falsifiers(&results) {
+        lines.push(format!("{:?}", (of.id, of.what)));
+    }
+    for of in open::ITEMS {
+        lines.push(format!("{of:?}"));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// This fails when a rule changes: then the rules are frozen under a name of their own.
+#[test]
+fn rules_are_those_that_were_frozen() {
+    assert_eq!(hash::of(rules_as_data()).short(), "99038b1475532836");
+}
+
+#[test]
+fn a_chip_that_does_not_fit_is_refused_with_its_key() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../chips");
+    let open = |names: [&str; 2]| {
+        let inputs = Inputs::open(&names.map(|name| root.join(name)), Vec::new()).unwrap();
+        Caf::open(&inputs).err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    assert!(open(["mesh256.toml", "caf64.toml"]).contains("mesh256.toml: key `device.kind`"));
+    assert!(open(["caf16.toml", "caf16.toml"]).contains("caf16.toml: key `core.count` is 16; this study needs 64"));
+}

@@ -1,0 +1,191 @@
+//! Why a claim came out as it did: experiments, each by its name, with their figures.
+
+use super::apps::{App, By};
+use super::experiments::{APP_BULKS, APP_NOPS, IN_FLIGHT, REGRESSIONS};
+use super::loads::{ARMS, CAF, QMD, RING, SOFTWARE};
+use super::results::Results;
+use crate::Interval;
+
+fn said(of: Option<Interval>) -> String {
+    of.map_or_else(|| "-".to_owned(), |of| format!("{:.2}", of.mean))
+}
+
+/// A gain over a sweep of the requests in flight.
+fn in_flight(results: &Results<'_>, group: &str, load: &str, arm: usize) -> String {
+    let at = |requests: &u64| {
+        let gain = results.gain((group, &requests.to_string()), load, arm)?;
+        Some(format!("{requests}: {:.2}", gain.mean))
+    };
+    let all: Vec<String> = IN_FLIGHT.iter().filter_map(at).collect();
+    format!("`{group}`, {load}, {} over ring: {}", ARMS[arm], all.join(", "))
+}
+
+/// Cycles an item in each arm.
+fn costs(results: &Results<'_>, load: &str) -> String {
+    let of = |arm: usize| format!("{} {}", ARMS[arm], said(results.cost(("main", ""), load, arm)));
+    format!("`main`, {load}, cycles an item: {}", [RING, SOFTWARE, QMD, CAF].map(of).join(", "))
+}
+
+/// Ring in the mode for many threads where one would do.
+fn mode(results: &Results<'_>, load: &str) -> String {
+    let gain = results.gain(("ring in the mode for many", ""), load, CAF);
+    format!("`ring in the mode for many`, {load}: {} times", said(gain))
+}
+
+/// What a claim's figure hangs on.
+pub(super) fn of(results: &Results<'_>, id: &str, part: &str) -> String {
+    let sweep = |load: &str, arm| in_flight(results, "requests in flight", load, arm);
+    let ahead = |load: &str, arm| in_flight(results, "dequeues ahead", load, arm);
+    let parts = match (id, part) {
+        ("C1", "greatest") | ("C6", _) => {
+            vec![costs(results, "2-2 bulk 1"), ahead("2-2 bulk 1", CAF)]
+        }
+        ("C1", _) => vec![costs(results, "1-1 bulk 8"), ahead("1-1 bulk 8", CAF)],
+        ("C2", "1-1") => vec![baseline(results, ["1-1 bulk 8", "1-1 bulk 32"])],
+        ("C2", _) => vec![baseline(results, ["2-2 bulk 8", "2-2 bulk 32"])],
+        ("C3", "ring") => {
+            let free = results.less(("ring in a free section", ""), ["dequeue 2", "dequeue 16"], RING);
+            let free = format!("`ring in a free section`, less time with 16 threads than with 2: {}%", said(free));
+            vec![costs(results, "dequeue 2"), costs(results, "dequeue 16"), free]
+        }
+        ("C3", _) => vec![costs(results, "dequeue 2"), costs(results, "dequeue 16"), by_device(results)],
+        ("C4", _) => vec![costs(results, "dequeue 16"), free(results, "dequeue 16", QMD), sweep("dequeue 16", QMD)],
+        ("C5", "control plane") => {
+            let of = |load: &str| format!("{load}: {}", said(results.main(load, QMD)));
+            vec![format!("`main`: {}", ["1-1 bulk 1", "1-1 bulk 8", "1-1 bulk 32"].map(of).join(", "))]
+        }
+        ("C5", "no bulk") => {
+            vec![costs(results, "1-1 bulk 1"), ahead("1-1 bulk 1", CAF), mode(results, "1-1 bulk 1")]
+        }
+        ("C5", "bulk 16") => vec![costs(results, "1-1 bulk 16"), mode(results, "1-1 bulk 16")],
+        ("C5", _) => vec![costs(results, "1-1 bulk 32"), mode(results, "1-1 bulk 32")],
+        ("C7", part) => {
+            let arm = if part == "with prepush" { CAF } else { QMD };
+            vec![
+                costs(results, "8-8 bulk 8"),
+                free(results, "8-8 bulk 8", arm),
+                sweep("8-8 bulk 8", arm),
+                ahead("8-8 bulk 8", arm),
+            ]
+        }
+        ("C11" | "C12", "HAQu" | "HAQu wins") => vec![haqu(results)],
+        ("C11", _) => vec![costs(results, "1-1 bulk 8"), sweep("1-1 bulk 8", QMD)],
+        ("C12", _) => vec![costs(results, "dequeue 1"), sweep("dequeue 1", QMD)],
+        ("C13", _) => vec![sensitivity(results, "SRAM latency", &["10", "100", "200", "500", "1000"])],
+        ("C14", _) => vec![sensitivity(results, "device clock", &["100", "200", "300", "500", "2000"])],
+        ("C15" | "C16", _) => vec![mesh(results)],
+        ("C17", _) => vec![weights(results)],
+        ("C20", _) => vec![prepush(results)],
+        ("C8", _) => vec![
+            apps(results, &APP_BULKS.map(|bulk| App::Clusters { bulk, nops: 0 })),
+            apps(results, &APP_NOPS.map(|nops| App::Clusters { bulk: 8, nops })),
+        ],
+        ("C9", _) => vec![apps(results, &APP_BULKS.map(|bulk| App::Firewall { bulk }))],
+        ("C10", _) => vec![traffic(results)],
+        ("C18", _) => vec![apps(results, &APP_NOPS.map(|nops| App::Distributor { nops }))],
+        ("C19", _) => vec![apps(results, &REGRESSIONS.map(|(workers, rows)| App::Regression { workers, rows }))],
+        _ => vec!["no experiment shows it".to_owned()],
+    };
+    parts.join("; ")
+}
+
+/// Over the ring in the paper's free critical section.
+fn free(results: &Results<'_>, load: &str, arm: usize) -> String {
+    let gain = results.gain(("ring in a free section", ""), load, arm);
+    format!("`ring in a free section`, {load}: {} times", said(gain))
+}
+
+/// How much less time 16 threads take at the device than 2, by the requests in flight.
+fn by_device(results: &Results<'_>) -> String {
+    let at = |requests: u64| {
+        let place = requests.to_string();
+        let less = results.less(("requests in flight", &place), ["dequeue 2", "dequeue 16"], QMD);
+        format!("{requests}: {}%", said(less))
+    };
+    let all = IN_FLIGHT.map(at);
+    format!("`requests in flight`, less time with 16 threads than with 2: {}", all.join(", "))
+}
+
+/// HAQu over the ring, and the device.
+fn haqu(results: &Results<'_>) -> String {
+    let of = |load: &str| {
+        let [haqu, device] = [results.haqu(load, ""), results.main(load, QMD)].map(said);
+        format!("{load}: {haqu} and {device}")
+    };
+    let all = ["dequeue 1", "1-1 bulk 1", "1-1 bulk 8", "1-1 bulk 32"].map(of);
+    format!("`haqu`, HAQu and the device over the ring: {}", all.join(", "))
+}
+
+/// What the ring gains by bulk, and the same with packets of more blocks, which cost as much at any bulk.
+fn baseline(results: &Results<'_>, [eight, more]: [&str; 2]) -> String {
+    let of = |load: &str| said(results.cost(("main", ""), load, RING));
+    format!("`main`, the ring, cycles an item: {eight}: {}, {more}: {}", of(eight), of(more))
+}
+
+fn sensitivity(results: &Results<'_>, group: &str, places: &[&str]) -> String {
+    let ahead = format!("{group}, dequeues ahead");
+    let of = |group: &str| {
+        let at = |place: &&str| format!("{place}: {}", said(results.cost((group, place), "1-1 bulk 8", CAF)));
+        format!("`{group}`, cycles an item: {}", places.iter().map(at).collect::<Vec<_>>().join(", "))
+    };
+    let usual = said(results.cost(("main", ""), "1-1 bulk 8", CAF));
+    format!("as chosen {usual}; {}; {}", of(group), of(&ahead))
+}
+
+fn mesh(results: &Results<'_>) -> String {
+    let of = |devices: &u32| {
+        let [all, dequeues] = results.seldom(*devices).map_or([None; 2], |both| both.map(Some));
+        let sustained = results.sustained(*devices).map_or_else(|| "-".to_owned(), |rate| format!("{rate:.0}"));
+        format!("{devices}: {} and {} cycles, {sustained} in 1000", said(all), said(dequeues))
+    };
+    let all: Vec<String> = super::experiments::DEVICES.iter().map(of).collect();
+    format!(
+        "`mesh`, by devices, a request and a dequeue where they seldom meet, and the rate at twice that: {}",
+        all.join("; ")
+    )
+}
+
+fn weights(results: &Results<'_>) -> String {
+    let of = |weights: [u32; 2]| {
+        let [small, large] = [16, 64].map(|entries| said(results.shares(weights, true, entries)));
+        format!("{weights:?}: {small}, with 64 entries {large}")
+    };
+    let all = super::experiments::WEIGHTS.map(of);
+    format!("`weights`: {}", all.join("; "))
+}
+
+fn prepush(results: &Results<'_>) -> String {
+    let at = |nops: u64| {
+        let nops = nops.to_string();
+        let both = [("nops", &*nops), ("nops, to the consumer", &*nops)];
+        format!("{nops}: {}", said(results.against(both, "1-1 bulk 8", CAF)))
+    };
+    format!("`nops`, into the consumer's cache over basic: {}", super::experiments::NOPS.map(at).join(", "))
+}
+
+/// Applications' gains over the paper's software, by how they move what they move.
+fn apps(results: &Results<'_>, apps: &[App]) -> String {
+    let one = |app: &App| {
+        let of = |by: By| said(results.app_gain(*app, by));
+        format!("{app:?}: {}, {}, {}", of(By::Lanes), of(By::Device), of(By::Prepush))
+    };
+    let all: Vec<String> = apps.iter().map(one).collect();
+    format!(
+        "`applications`, other software, the device, and with prepush, over the paper's software: {}",
+        all.join("; ")
+    )
+}
+
+/// What the firewall's cores and caches do.
+fn traffic(results: &Results<'_>) -> String {
+    let of = |by: By| {
+        let each = |at: usize| {
+            let mine = results
+                .app(App::Firewall { bulk: 8 }, None, [by, by], |_, on| on.traffic[at] as f64 / on.items.max(1) as f64);
+            said(mine)
+        };
+        format!("{by:?}: {}, {} and {}", each(0), each(1), each(2))
+    };
+    let all = [By::Software, By::Lanes, By::Device, By::Prepush].map(of);
+    format!("`firewall`, bulk 8, accesses, forwards and invalidations a packet: {}", all.join("; "))
+}
