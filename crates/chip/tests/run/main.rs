@@ -13,3 +13,4 @@ mod instructions;
 mod programs;
 mod same_history;
 mod stack;
+mod two_level;
