@@ -231,7 +231,7 @@ macro_rules! ability_tests {
 #[macro_export]
 macro_rules! machine_suite {
     ($world:ty) => {
-        $crate::machine_tests! { $world: message rows expiry ping_pong fences cells memory storage }
+        $crate::machine_tests! { $world: message rows expiry ping_pong fences cells memory storage nodes }
     };
 }
 

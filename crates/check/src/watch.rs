@@ -100,6 +100,10 @@ unsafe impl<M: Machine> Machine for Watched<M> {
         M::node()
     }
 
+    fn nodes() -> u32 {
+        M::nodes()
+    }
+
     fn alloc(layout: Layout) -> NonNull<u8> {
         M::alloc(layout)
     }

@@ -41,6 +41,29 @@ mod barriers {
         let crowd = Crowd { guests: 3, rounds: 1 };
         meet::<Loom, Tree<M>>(crowd, baton_machine::Wait::Pause, |n| Tree::with_fan_in(n, 2));
     }
+
+    /// Two at one node and one at another; and one at each, who meet three times.
+    #[test]
+    fn two_levels_of_known_places() {
+        use baton_check::contract::barrier::meet;
+        use baton_check::world::{Crowd, Loom, World};
+        use baton_sync::barrier::two_level::TwoLevel;
+        type M = <Loom as World>::M;
+        let wait = baton_machine::Wait::Pause;
+        meet::<Loom, TwoLevel<M>>(Crowd { guests: 3, rounds: 1 }, wait, |_| TwoLevel::placed(&[1, 0, 1]));
+        meet::<Loom, TwoLevel<M>>(Crowd { guests: 2, rounds: 3 }, wait, |_| TwoLevel::placed(&[0, 1]));
+    }
+
+    /// Five meetings: one that finds who was last where, one that finds a stranger, a census, and two of two levels.
+    #[test]
+    fn two_levels_of_places_to_learn() {
+        use baton_check::contract::barrier::meet;
+        use baton_check::world::{Crowd, Loom, World};
+        use baton_sync::barrier::{RawBarrier, two_level::TwoLevel};
+        type M = <Loom as World>::M;
+        let wait = baton_machine::Wait::Pause;
+        meet::<Loom, TwoLevel<M>>(Crowd { guests: 2, rounds: 5 }, wait, TwoLevel::new);
+    }
 }
 
 mod events {

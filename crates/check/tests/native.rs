@@ -24,6 +24,22 @@ mod locks {
 
 mod barriers {
     baton_check::barrier_suite!(baton_check::world::Native);
+
+    /// Two nodes as far as the barrier knows, whatever this machine has.
+    #[test]
+    fn two_levels() {
+        use baton_check::contract::barrier::meet;
+        use baton_check::world::{Native, World};
+        use baton_sync::barrier::two_level::TwoLevel;
+        type M = <Native as World>::M;
+        for (&crowd, &wait) in
+            Native::CROWDS.iter().flat_map(|crowd| Native::WAITS.iter().map(move |wait| (crowd, wait)))
+        {
+            meet::<Native, TwoLevel<M>>(crowd, wait, |n| {
+                TwoLevel::placed(&Vec::from_iter((0..n.get()).map(|i| i % 2)))
+            });
+        }
+    }
 }
 
 mod events {

@@ -36,6 +36,20 @@ mod barriers {
             meet::<Shuttle, Tree<M>>(Crowd { guests: 5, rounds: 2 }, wait, |n| Tree::with_fan_in(n, 2));
         }
     }
+
+    /// Places that are known, and places that are learnt in more meetings than that takes.
+    #[test]
+    fn two_levels() {
+        use baton_check::contract::barrier::meet;
+        use baton_check::world::{Crowd, Shuttle, World};
+        use baton_sync::barrier::{RawBarrier, two_level::TwoLevel};
+        type M = <Shuttle as World>::M;
+        for &wait in Shuttle::WAITS {
+            let crowd = |rounds| Crowd { guests: 5, rounds };
+            meet::<Shuttle, TwoLevel<M>>(crowd(2), wait, |_| TwoLevel::placed(&[0, 2, 0, 2, 2]));
+            meet::<Shuttle, TwoLevel<M>>(crowd(6), wait, TwoLevel::new);
+        }
+    }
 }
 
 mod events {

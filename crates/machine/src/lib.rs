@@ -136,8 +136,12 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// Storage of the calling guest thread (never Rust's `thread_local!`: coroutines share it).
     fn local() -> &'static Local;
 
-    /// The NUMA node that the calling thread runs on, a hint: it may have moved when this returns.
+    /// The NUMA node that the calling thread runs on, a hint: it may have moved when this returns. Less than
+    /// [`Machine::nodes`], except at a node that was added to a running machine.
     fn node() -> u32;
+
+    /// How many numbers of NUMA nodes there are, at least one. It stays the same.
+    fn nodes() -> u32;
 
     /// Memory of this machine, zeroed, with the layout that it has on the host.
     fn alloc(layout: Layout) -> NonNull<u8>;

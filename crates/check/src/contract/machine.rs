@@ -230,6 +230,23 @@ pub fn memory<W: World>() {
     });
 }
 
+/// Each guest is at one of the machine's nodes, of which all guests see the same number.
+pub fn nodes<W: World>() {
+    let guests = W::few().guests;
+    W::run(move || {
+        let nodes = W::M::nodes();
+        assert!(nodes >= 1, "a machine without a node");
+        let guest = move |_: usize| {
+            move || {
+                assert_eq!(W::M::nodes(), nodes);
+                let node = W::M::node();
+                assert!(node < nodes, "node {node} of {nodes}");
+            }
+        };
+        Scenario::new().guests(guests, guest)
+    });
+}
+
 /// Live guests have different numbers and storage of their own; a number is used again when its guest is gone.
 pub fn storage<W: World>() {
     use baton_machine::local::Use;

@@ -140,7 +140,11 @@ unsafe impl Machine for Shuttle {
     }
 
     fn node() -> u32 {
-        Self::local().index() % 2
+        Self::local().index() % Self::nodes()
+    }
+
+    fn nodes() -> u32 {
+        2
     }
 
     fn alloc(layout: Layout) -> NonNull<u8> {

@@ -147,6 +147,10 @@ unsafe impl Machine for Simulated {
         })
     }
 
+    fn nodes() -> u32 {
+        with(|engine| engine.chip.numa_nodes())
+    }
+
     fn alloc(layout: Layout) -> NonNull<u8> {
         if layout.size() == 0 {
             return layout.dangling_ptr();

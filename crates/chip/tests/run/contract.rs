@@ -93,6 +93,19 @@ mod machine {
 mod barriers {
     use super::Simulated;
     baton_check::barrier_suite!(Simulated);
+
+    /// Two nodes as far as the barrier knows.
+    #[test]
+    fn two_levels() {
+        use baton_check::contract::barrier::meet;
+        use baton_check::world::World;
+        use baton_sync::barrier::two_level::TwoLevel;
+        for (&crowd, &wait) in Simulated::CROWDS.iter().flat_map(|c| Simulated::WAITS.iter().map(move |wait| (c, wait)))
+        {
+            let placed = |n: std::num::NonZeroU32| TwoLevel::placed(&Vec::from_iter((0..n.get()).map(|i| i % 2)));
+            meet::<Simulated, TwoLevel<baton_chip::Simulated>>(crowd, wait, placed);
+        }
+    }
 }
 
 mod events {

@@ -14,3 +14,4 @@ mod packets;
 mod programs;
 mod same_history;
 mod stack;
+mod two_level;

@@ -126,6 +126,15 @@ impl Topology {
     }
 }
 
+/// One more than the highest number of a NUMA node with CPUs; 1 where the kernel names no node.
+pub fn node_numbers() -> u32 {
+    highest(&nodes(Path::new("/sys/devices/system")))
+}
+
+fn highest(nodes: &[(u32, Vec<u32>)]) -> u32 {
+    nodes.iter().filter(|(_, cpus)| !cpus.is_empty()).map(|(node, _)| node + 1).max().unwrap_or(1)
+}
+
 fn nodes(system: &Path) -> Vec<(u32, Vec<u32>)> {
     let entries = std::fs::read_dir(system.join("node")).into_iter().flatten().flatten();
     let mut nodes: Vec<(u32, Vec<u32>)> = entries
@@ -216,6 +225,19 @@ mod tests {
         let expected = Cpu { id: 6, siblings: vec![2, 6], socket: 1, node: 1, cluster: vec![2, 3, 6, 7] };
         assert_eq!(t.cpus[6], expected);
         assert_eq!(t.caches[2].bytes, 16 << 20);
+    }
+
+    #[test]
+    fn numbers_of_nodes_may_have_gaps() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(highest(&nodes(dir.path())), 1, "no node is named");
+        two_sockets(dir.path());
+        assert_eq!(highest(&nodes(dir.path())), 2);
+        for (node, cpus) in [("node5", "8-9\n"), ("node9", "\n")] {
+            std::fs::create_dir_all(dir.path().join("node").join(node)).unwrap();
+            std::fs::write(dir.path().join("node").join(node).join("cpulist"), cpus).unwrap();
+        }
+        assert_eq!(highest(&nodes(dir.path())), 6, "node 9 has memory only");
     }
 
     #[test]

@@ -96,6 +96,19 @@ unsafe impl Machine for Native {
         thread::node()
     }
 
+    fn nodes() -> u32 {
+        static NODES: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
+        match NODES.load(Ordering::Relaxed) {
+            // Threads that are first at the same time read the same files.
+            0 => {
+                let nodes = crate::discover::topology::node_numbers();
+                NODES.store(nodes, Ordering::Relaxed);
+                nodes
+            }
+            nodes => nodes,
+        }
+    }
+
     fn alloc(layout: Layout) -> NonNull<u8> {
         if layout.size() == 0 {
             return layout.dangling_ptr();

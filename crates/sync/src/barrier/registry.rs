@@ -12,6 +12,7 @@ macro_rules! every_barrier {
             central::Central [],
             tree::Tree [],
             dissemination::Dissemination [],
+            two_level::TwoLevel [],
         }
     };
 }

@@ -1,0 +1,82 @@
+//! The two-level barrier on a chip of eight NUMA nodes: where the participants are at one node it is the central barrier to
+//! the cycle, whatever they wait by (claim A12 of paper 2); over several nodes it counts by node, and is sooner done.
+
+use crate::common;
+use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
+use baton_machine::units::Cycles;
+use baton_machine::{Machine, Wait};
+use baton_sync::barrier::{RawBarrier, central::Central, two_level::TwoLevel};
+use baton_units::CoreId;
+use baton_workloads::barrier::Meetings;
+use std::cell::Cell;
+use std::num::NonZeroU32;
+use std::rc::Rc;
+
+/// The paper's: 64 cores, eight a node.
+fn opteron() -> Chip {
+    let text = include_str!("../../../../chips/opteron6272x4.toml");
+    Chip::from_toml_with(text, "opteron6272x4.toml", &[]).expect("right")
+}
+
+/// Cycles of so many meetings of threads on these cores, and messages of the memory system.
+fn meet<B: RawBarrier<Simulated>>(chip: &Chip, cores: &[u32], wait: Wait, iterations: u64) -> (u64, u64) {
+    let limit = Some(Cycles(100_000_000));
+    let options = Options { limit, heap_bytes: 4 << 20, threads: cores.len(), ..Options::default() };
+    let mut simulation = Simulation::new(chip, &options).unwrap();
+    let threads = NonZeroU32::new(cores.len() as u32).unwrap();
+    let meetings = Meetings { threads, think: Cycles(500), spread: 0.3, iterations };
+    let team = simulation.outside(|| meetings.team::<Simulated, B>(wait));
+    for (body, &core) in team.bodies.into_iter().zip(cores) {
+        simulation.spawn(Spawn { affinity: vec![CoreId(core)], ..Spawn::default() }, body).unwrap();
+    }
+    let outcome = simulation.run().unwrap_or_else(|stuck| panic!("{wait} on {cores:?}: {stuck}"));
+    assert!(outcome.finished, "{wait} on {cores:?}: a livelock");
+    assert_eq!(simulation.outside(team.verify), Ok(()));
+    (outcome.cycles.0, outcome.memory.messages)
+}
+
+#[test]
+fn at_one_node_it_is_the_central_barrier_to_the_cycle() {
+    let opteron = opteron();
+    let sample = common::cores(4, &[]);
+    let places: [(&Chip, &[u32]); 5] = [
+        (&sample, &[0, 1, 2, 3]),
+        (&opteron, &[0]),
+        (&opteron, &[3, 1]),
+        (&opteron, &[0, 1, 2, 3, 4, 5, 6, 7]),
+        // Not the node where the barrier was made.
+        (&opteron, &[24, 25, 26, 27, 28]),
+    ];
+    for (chip, cores) in places {
+        for wait in [Wait::Pause, Wait::Mwait(1), Wait::SpinPark(20), Wait::Futex] {
+            if chip.check_wait(wait).is_ok() {
+                let central = meet::<Central<Simulated>>(chip, cores, wait, 12);
+                let two_level = meet::<TwoLevel<Simulated>>(chip, cores, wait, 12);
+                assert_eq!(two_level, central, "{wait} on {cores:?} of {}", chip.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn over_all_nodes_it_takes_less_time() {
+    let chip = opteron();
+    let cores: Vec<u32> = (0..64).collect();
+    let central = meet::<Central<Simulated>>(&chip, &cores, Wait::Mwait(1), 24).0;
+    let two_level = meet::<TwoLevel<Simulated>>(&chip, &cores, Wait::Mwait(1), 24).0;
+    assert!(two_level * 10 < central * 9, "{two_level} cycles of two levels, {central} of one counter");
+}
+
+#[test]
+fn a_guest_is_at_the_node_of_its_core() {
+    let mut simulation = Simulation::new(&opteron(), &Options::default()).unwrap();
+    assert_eq!(simulation.outside(Simulated::nodes), 8);
+    for core in [0, 7, 8, 63] {
+        let seen = Rc::new(Cell::new(u32::MAX));
+        let at = seen.clone();
+        let guest = move || at.set(Simulated::node());
+        simulation.spawn(Spawn { affinity: vec![CoreId(core)], ..Spawn::default() }, guest).unwrap();
+        simulation.run().unwrap();
+        assert_eq!(seen.get(), core / 8, "core {core}");
+    }
+}
