@@ -1,5 +1,6 @@
 //! The way from runs to findings; that a run is the same each time; that rules are those that were frozen.
 
+use super::cases;
 use super::experiments::{self, Setting};
 use super::results::Results;
 use super::*;
@@ -114,8 +115,8 @@ fn rules_as_data() -> String {
         let setting = (keys, window, ahead, waits, pool, blocks, work, prefetch, push, pace);
         lines.push(format!("{:?} {setting:?} {many} {model:?} {wait} {:?} {:?} {}", of.id, of.on, of.seeds, of.quick));
     }
-    lines.push(format!("{:?} {:?}", experiments::on_mesh(true), experiments::weights(true)));
-    for case in experiments::applications(true) {
+    lines.push(format!("{:?} {:?}", cases::on_mesh(true), cases::weights(true)));
+    for case in cases::applications(true) {
         lines.push(format!("{case:?}"));
     }
     let results = Results::none();

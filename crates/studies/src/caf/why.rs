@@ -1,7 +1,8 @@
 //! Why a claim came out as it did: experiments, each by its name, with their figures.
 
 use super::apps::{App, By};
-use super::experiments::{APP_BULKS, APP_NOPS, IN_FLIGHT, REGRESSIONS};
+use super::cases::{APP_BULKS, APP_NOPS, REGRESSIONS};
+use super::experiments::IN_FLIGHT;
 use super::loads::{ARMS, CAF, QMD, RING, SOFTWARE};
 use super::results::Results;
 use crate::Interval;
@@ -138,7 +139,7 @@ fn mesh(results: &Results<'_>) -> String {
         let sustained = results.sustained(*devices).map_or_else(|| "-".to_owned(), |rate| format!("{rate:.0}"));
         format!("{devices}: {} and {} cycles, {sustained} in 1000", said(all), said(dequeues))
     };
-    let all: Vec<String> = super::experiments::DEVICES.iter().map(of).collect();
+    let all: Vec<String> = super::cases::DEVICES.iter().map(of).collect();
     format!(
         "`mesh`, by devices, a request and a dequeue where they seldom meet, and the rate at twice that: {}",
         all.join("; ")
@@ -150,7 +151,7 @@ fn weights(results: &Results<'_>) -> String {
         let [small, large] = [16, 64].map(|entries| said(results.shares(weights, true, entries)));
         format!("{weights:?}: {small}, with 64 entries {large}")
     };
-    let all = super::experiments::WEIGHTS.map(of);
+    let all = super::cases::WEIGHTS.map(of);
     format!("`weights`: {}", all.join("; "))
 }
 
