@@ -109,6 +109,9 @@ const SHARED: [&str; 9] = [
 /// Loads that HAQu has: one thread a side.
 const HAQU: [&str; 4] = ["dequeue 1", "1-1 bulk 1", "1-1 bulk 8", "1-1 bulk 32"];
 
+/// Loads on which younger stores pass requests as well.
+const PASSING: [&str; 4] = ["1-1 bulk 1", "1-1 bulk 8", "2-2 bulk 1", "8-8 bulk 8"];
+
 /// Requests in flight.
 pub(super) const IN_FLIGHT: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// Nanoseconds of an access of the SRAM (figure 14a), beside the 50 of the chip.
@@ -143,7 +146,10 @@ fn claims() -> Vec<Experiment<Setting>> {
     for requests in IN_FLIGHT {
         all.push(on("requests in flight", requests, &SWEPT, Setting::in_flight(requests)));
         let stream = Setting { ahead: Some(requests), ..Setting::in_flight(requests) };
+        let mut pass = stream.clone();
+        pass.keys.push("device.younger_stores=pass".to_owned());
         all.push(on("dequeues ahead", requests, &SWEPT, stream));
+        all.push(on("dequeues ahead, stores pass", requests, &PASSING, pass));
     }
     for ns in LATENCIES {
         let setting = Setting::key(&format!("device.qmd.latency={ns}"));

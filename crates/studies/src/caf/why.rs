@@ -37,11 +37,12 @@ fn mode(results: &Results<'_>, load: &str) -> String {
 pub(super) fn of(results: &Results<'_>, id: &str, part: &str) -> String {
     let sweep = |load: &str, arm| in_flight(results, "requests in flight", load, arm);
     let ahead = |load: &str, arm| in_flight(results, "dequeues ahead", load, arm);
+    let passing = |load: &str, arm| in_flight(results, "dequeues ahead, stores pass", load, arm);
     let parts = match (id, part) {
         ("C1", "greatest") | ("C6", _) => {
-            vec![costs(results, "2-2 bulk 1"), ahead("2-2 bulk 1", CAF)]
+            vec![costs(results, "2-2 bulk 1"), ahead("2-2 bulk 1", CAF), passing("2-2 bulk 1", CAF)]
         }
-        ("C1", _) => vec![costs(results, "1-1 bulk 8"), ahead("1-1 bulk 8", CAF)],
+        ("C1", _) => vec![costs(results, "1-1 bulk 8"), ahead("1-1 bulk 8", CAF), passing("1-1 bulk 8", CAF)],
         ("C2", "1-1") => vec![baseline(results, ["1-1 bulk 8", "1-1 bulk 32"])],
         ("C2", _) => vec![baseline(results, ["2-2 bulk 8", "2-2 bulk 32"])],
         ("C3", "ring") => {
@@ -56,7 +57,8 @@ pub(super) fn of(results: &Results<'_>, id: &str, part: &str) -> String {
             vec![format!("`main`: {}", ["1-1 bulk 1", "1-1 bulk 8", "1-1 bulk 32"].map(of).join(", "))]
         }
         ("C5", "no bulk") => {
-            vec![costs(results, "1-1 bulk 1"), ahead("1-1 bulk 1", CAF), mode(results, "1-1 bulk 1")]
+            let ahead = ahead("1-1 bulk 1", CAF);
+            vec![costs(results, "1-1 bulk 1"), ahead, passing("1-1 bulk 1", CAF), mode(results, "1-1 bulk 1")]
         }
         ("C5", "bulk 16") => vec![costs(results, "1-1 bulk 16"), mode(results, "1-1 bulk 16")],
         ("C5", _) => vec![costs(results, "1-1 bulk 32"), mode(results, "1-1 bulk 32")],
@@ -66,11 +68,11 @@ pub(super) fn of(results: &Results<'_>, id: &str, part: &str) -> String {
                 costs(results, "8-8 bulk 8"),
                 free(results, "8-8 bulk 8", arm),
                 sweep("8-8 bulk 8", arm),
-                ahead("8-8 bulk 8", arm),
+                passing("8-8 bulk 8", arm),
             ]
         }
         ("C11" | "C12", "HAQu" | "HAQu wins") => vec![haqu(results)],
-        ("C11", _) => vec![costs(results, "1-1 bulk 8"), sweep("1-1 bulk 8", QMD)],
+        ("C11", _) => vec![costs(results, "1-1 bulk 8"), sweep("1-1 bulk 8", QMD), passing("1-1 bulk 8", QMD)],
         ("C12", _) => vec![costs(results, "dequeue 1"), sweep("dequeue 1", QMD)],
         ("C13", _) => vec![sensitivity(results, "SRAM latency", &["10", "100", "200", "500", "1000"])],
         ("C14", _) => vec![sensitivity(results, "device clock", &["100", "200", "300", "500", "2000"])],
