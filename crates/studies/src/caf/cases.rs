@@ -35,7 +35,8 @@ pub(super) fn on_mesh(full: bool) -> Vec<OnMesh> {
         for seed in 1..=if full { 3 } else { 1 } {
             let case = |load, requests| OnMesh { devices, load, requests, seed };
             all.push(case(mesh::Load::Open(SELDOM), 60));
-            if full {
+            // Each has thousands of requests: one seed is enough for a curve.
+            if full && seed == 1 {
                 // As long at every number of devices, so that what saturates has the time to show it.
                 let requests = 50 + 150 * u64::from(devices);
                 let at = |percent| case(mesh::Load::Open(interval(devices, percent)), requests);
@@ -76,10 +77,16 @@ pub(super) fn applications(full: bool) -> Vec<Case> {
     apps.retain(|app| full || quick.contains(app));
     let mut all = Vec::new();
     for app in apps {
+        let packets = matches!(app, App::Clusters { .. } | App::Firewall { .. } | App::Pairs { .. });
         for by in [By::Software, By::Lanes, By::Device, By::Prepush] {
-            for window in [None, Some("smallest"), Some("largest")].into_iter().take(if full { 3 } else { 1 }) {
-                let seeds = if full && window.is_none() { 3 } else { 1 };
-                all.extend((1..=seeds).map(|seed| Case { app, by, window, seed }));
+            // Without packets nothing is pushed.
+            if by == By::Prepush && !packets {
+                continue;
+            }
+            all.extend((1..=if full { 2 } else { 1 }).map(|seed| Case { app, by, window: None, seed }));
+            let judged = by != By::Lanes && !matches!(app, App::Regression { .. } | App::Pairs { .. });
+            if full && judged {
+                all.extend(["smallest", "largest"].map(|window| Case { app, by, window: Some(window), seed: 1 }));
             }
         }
     }
