@@ -45,12 +45,6 @@ impl<'a> Results<'a> {
         Results { samples, mesh, weights, apps }
     }
 
-    /// With nothing in them.
-    #[cfg(test)]
-    pub(super) fn none() -> Results<'static> {
-        Results { samples: kit::Samples::default(), mesh: Vec::new(), weights: Vec::new(), apps: Vec::new() }
-    }
-
     /// A load's pairs of these arms in an experiment.
     pub(super) fn pairs(&self, id: (&str, &str), load: &str, arms: [usize; 2]) -> Vec<Pair<'a>> {
         let all = self.samples.between(id.0, id.1, arms).into_iter();
