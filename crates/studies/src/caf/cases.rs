@@ -39,7 +39,11 @@ pub(super) fn on_mesh(full: bool) -> Vec<OnMesh> {
             if full && seed == 1 {
                 // As long at every number of devices, so that what saturates has the time to show it.
                 let requests = 50 + 150 * u64::from(devices);
-                let at = |percent| case(mesh::Load::Open(interval(devices, percent)), requests);
+                // Beyond what devices can serve, few enough that none binds of what a core may have under way.
+                let at = |percent: u64| {
+                    let requests = if percent > 100 { requests.min(650) } else { requests };
+                    case(mesh::Load::Open(interval(devices, percent)), requests)
+                };
                 all.extend(PERCENT.map(at));
                 all.extend(CLOSED.map(|most| case(mesh::Load::Closed(most), 200)));
             }
