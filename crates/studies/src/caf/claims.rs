@@ -4,9 +4,9 @@
 //! the window of the cores that is kindest to the ring. Tolerances: a quarter of the paper's figure.
 
 use super::apps::{App, By};
-use super::experiments::{APP_BULKS, APP_NOPS};
+use super::cases::{APP_BULKS, APP_NOPS};
 use super::loads::{CAF, QMD, QUEUES, RING};
-use super::results::{IN_DEVICE, Results};
+use super::results::{IN_DEVICE, Results, correlation};
 use super::run::Figures;
 use super::why;
 use crate::kit::{self, Judge};
@@ -214,14 +214,6 @@ fn device(judged: &mut Judged<'_, '_>) {
         "with 400 cycles a gain above 1%, and above that with none",
         grows,
     );
-}
-
-/// Pearson's.
-fn correlation<const N: usize>(x: [f64; N], y: [f64; N]) -> f64 {
-    let mean = |of: [f64; N]| of.iter().sum::<f64>() / N as f64;
-    let (mx, my) = (mean(x), mean(y));
-    let sum = |f: &dyn Fn(f64, f64) -> f64| x.iter().zip(y).map(|(x, y)| f(x - mx, y - my)).sum::<f64>();
-    sum(&|x, y| x * y) / (sum(&|x, _| x * x) * sum(&|_, y| y * y)).sqrt()
 }
 
 /// C15, C16: several devices.

@@ -2,7 +2,8 @@
 
 use super::Caf;
 use super::apps;
-use super::experiments::{self, BULK, DEVICES, ITEMS, OnMesh, PACKETS, Setting};
+use super::cases::{self, DEVICES, OnMesh};
+use super::experiments::{self, BULK, ITEMS, PACKETS, Setting};
 use super::loads::{ARMS, CAF, Load, Moves, QMD, RING};
 use super::mesh::Mesh;
 use super::pairs::{Pairs, Push};
@@ -101,8 +102,8 @@ impl Caf {
         };
         let chips: BTreeMap<u32, _> = DEVICES.into_iter().map(|devices| (devices, chip(devices))).collect();
         let name = |case: &OnMesh| format!("{} devices, {:?}, seed {}", case.devices, case.load, case.seed);
-        let cases = experiments::on_mesh(extent == Extent::Full);
-        let all = cases.into_iter().map(|case| {
+        let all = cases::on_mesh(extent == Extent::Full);
+        let all = all.into_iter().map(|case| {
             let (chip, places) = &chips[&case.devices];
             (name(&case), run(case, chip, places))
         });
@@ -111,15 +112,15 @@ impl Caf {
 
     /// Runs of the applications.
     pub(super) fn applications(&self, extent: Extent) -> Vec<(String, Result<Run, String>)> {
-        let cases = experiments::applications(extent == Extent::Full);
+        let all = cases::applications(extent == Extent::Full);
         let mut chips = BTreeMap::new();
         let run = |case: apps::Case| {
             let made = |keys: &Vec<String>| self.chips[0].with(None, keys);
             let chip = chips.entry(case.app.keys()).or_insert_with_key(made).clone()?;
             Ok(Run { chip, window: case.window, work: Work::App(case) })
         };
-        let names: Vec<String> = cases.iter().map(|case| format!("{case:?}")).collect();
-        names.into_iter().zip(cases.into_iter().map(run)).collect()
+        let names: Vec<String> = all.iter().map(|case| format!("{case:?}")).collect();
+        names.into_iter().zip(all.into_iter().map(run)).collect()
     }
 
     /// Runs with credits.
@@ -127,7 +128,7 @@ impl Caf {
         let chip = self.chips[0].with(None, &[]);
         let run = |of: Weights| Ok(Run { chip: chip.clone()?, window: None, work: Work::Weights(of) });
         let name = |of: &Weights| format!("weights {:?}, credits {}, seed {}", of.weights, of.credits, of.seed);
-        let cases = experiments::weights(extent == Extent::Full);
-        cases.into_iter().map(|of| (name(&of), run(of))).collect()
+        let all = cases::weights(extent == Extent::Full);
+        all.into_iter().map(|of| (name(&of), run(of))).collect()
     }
 }

@@ -4,7 +4,8 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `loads` | what is run: threads at a queue, each load by its name; the arms |
-//! | `experiments` | settings of loads, cases on the mesh and with credits, as data |
+//! | `experiments` | settings of loads, as data |
+//! | `cases` | what is run beside them, as data: several devices, credits, applications |
 //! | `jobs` | experiments, loads and seeds as runs on the chips of their arms |
 //! | `run` | one run, and what it shows |
 //! | `channel` | a queue as the programs use it: in memory, or in the device |
@@ -20,6 +21,7 @@
 //! | `figures` | the paper's figures, redrawn |
 
 mod apps;
+mod cases;
 mod channel;
 mod claims;
 mod experiments;
@@ -60,7 +62,8 @@ pub struct Caf {
 }
 
 /// The files that say the rules.
-const RULES: [&str; 3] = [include_str!("claims.rs"), include_str!("experiments.rs"), include_str!("open.rs")];
+const RULES: [&str; 4] =
+    [include_str!("claims.rs"), include_str!("experiments.rs"), include_str!("cases.rs"), include_str!("open.rs")];
 
 impl Caf {
     /// With its chips.

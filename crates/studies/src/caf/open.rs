@@ -1,6 +1,7 @@
 //! Falsifiers, and what the paper leaves open. Committed before the first gain was computed; part of `frozen.rules`.
 
-use super::experiments::{DEVICES, HEADLINE, LARGE, NOPS};
+use super::cases::DEVICES;
+use super::experiments::{HEADLINE, LARGE, NOPS};
 use super::loads::{CAF, QMD, RING};
 use super::results::Results;
 use crate::kit::samples::over_draws;

@@ -1,7 +1,7 @@
 //! What came out, ready to be asked.
 
 use super::apps::{App, By, Case};
-use super::experiments::{self, CLOSED, OnMesh, PERCENT, SELDOM, interval};
+use super::cases::{self, CLOSED, OnMesh, PERCENT, SELDOM, interval};
 use super::loads::{ARMS, Load, RING};
 use super::mesh;
 use super::run::{Figures, Run};
@@ -35,20 +35,14 @@ impl<'a> Results<'a> {
     pub(super) fn new(caf: &super::Caf, extent: Extent, done: &'a [Done]) -> Results<'a> {
         let (samples, rest) = caf.plan(extent).samples(done);
         let full = extent == Extent::Full;
-        let cases = experiments::on_mesh(full);
-        let (on_mesh, rest) = rest.split_at(cases.len());
-        let mesh = cases.into_iter().zip(on_mesh.iter().map(|(_, figures)| figures)).collect();
-        let cases = experiments::weights(full);
-        let (with_weights, rest) = rest.split_at(cases.len());
-        let weights = cases.into_iter().zip(with_weights.iter().map(|(_, figures)| figures)).collect();
-        let apps = experiments::applications(full).into_iter().zip(rest.iter().map(|(_, figures)| figures)).collect();
+        let all = cases::on_mesh(full);
+        let (on_mesh, rest) = rest.split_at(all.len());
+        let mesh = all.into_iter().zip(on_mesh.iter().map(|(_, figures)| figures)).collect();
+        let all = cases::weights(full);
+        let (with_weights, rest) = rest.split_at(all.len());
+        let weights = all.into_iter().zip(with_weights.iter().map(|(_, figures)| figures)).collect();
+        let apps = cases::applications(full).into_iter().zip(rest.iter().map(|(_, figures)| figures)).collect();
         Results { samples, mesh, weights, apps }
-    }
-
-    /// With nothing in them.
-    #[cfg(test)]
-    pub(super) fn none() -> Results<'static> {
-        Results { samples: kit::Samples::default(), mesh: Vec::new(), weights: Vec::new(), apps: Vec::new() }
     }
 
     /// A load's pairs of these arms in an experiment.
@@ -209,4 +203,12 @@ impl<'a> Results<'a> {
 
 fn mean(of: u64, over: u64) -> f64 {
     if over == 0 { 0.0 } else { of as f64 / over as f64 }
+}
+
+/// Pearson's.
+pub(super) fn correlation<const N: usize>(x: [f64; N], y: [f64; N]) -> f64 {
+    let mean = |of: [f64; N]| of.iter().sum::<f64>() / N as f64;
+    let (mx, my) = (mean(x), mean(y));
+    let sum = |f: &dyn Fn(f64, f64) -> f64| x.iter().zip(y).map(|(x, y)| f(x - mx, y - my)).sum::<f64>();
+    sum(&|x, y| x * y) / (sum(&|x, _| x * x) * sum(&|_, y| y * y)).sqrt()
 }

@@ -1,7 +1,8 @@
 //! Why a claim came out as it did: experiments, each by its name, with their figures.
 
 use super::apps::{App, By};
-use super::experiments::{APP_BULKS, APP_NOPS, IN_FLIGHT, REGRESSIONS};
+use super::cases::{APP_BULKS, APP_NOPS, REGRESSIONS};
+use super::experiments::IN_FLIGHT;
 use super::loads::{ARMS, CAF, QMD, RING, SOFTWARE};
 use super::results::Results;
 use crate::Interval;
@@ -36,11 +37,12 @@ fn mode(results: &Results<'_>, load: &str) -> String {
 pub(super) fn of(results: &Results<'_>, id: &str, part: &str) -> String {
     let sweep = |load: &str, arm| in_flight(results, "requests in flight", load, arm);
     let ahead = |load: &str, arm| in_flight(results, "dequeues ahead", load, arm);
+    let passing = |load: &str, arm| in_flight(results, "dequeues ahead, stores pass", load, arm);
     let parts = match (id, part) {
         ("C1", "greatest") | ("C6", _) => {
-            vec![costs(results, "2-2 bulk 1"), ahead("2-2 bulk 1", CAF)]
+            vec![costs(results, "2-2 bulk 1"), ahead("2-2 bulk 1", CAF), passing("2-2 bulk 1", CAF)]
         }
-        ("C1", _) => vec![costs(results, "1-1 bulk 8"), ahead("1-1 bulk 8", CAF)],
+        ("C1", _) => vec![costs(results, "1-1 bulk 8"), ahead("1-1 bulk 8", CAF), passing("1-1 bulk 8", CAF)],
         ("C2", "1-1") => vec![baseline(results, ["1-1 bulk 8", "1-1 bulk 32"])],
         ("C2", _) => vec![baseline(results, ["2-2 bulk 8", "2-2 bulk 32"])],
         ("C3", "ring") => {
@@ -55,7 +57,8 @@ pub(super) fn of(results: &Results<'_>, id: &str, part: &str) -> String {
             vec![format!("`main`: {}", ["1-1 bulk 1", "1-1 bulk 8", "1-1 bulk 32"].map(of).join(", "))]
         }
         ("C5", "no bulk") => {
-            vec![costs(results, "1-1 bulk 1"), ahead("1-1 bulk 1", CAF), mode(results, "1-1 bulk 1")]
+            let ahead = ahead("1-1 bulk 1", CAF);
+            vec![costs(results, "1-1 bulk 1"), ahead, passing("1-1 bulk 1", CAF), mode(results, "1-1 bulk 1")]
         }
         ("C5", "bulk 16") => vec![costs(results, "1-1 bulk 16"), mode(results, "1-1 bulk 16")],
         ("C5", _) => vec![costs(results, "1-1 bulk 32"), mode(results, "1-1 bulk 32")],
@@ -65,11 +68,11 @@ pub(super) fn of(results: &Results<'_>, id: &str, part: &str) -> String {
                 costs(results, "8-8 bulk 8"),
                 free(results, "8-8 bulk 8", arm),
                 sweep("8-8 bulk 8", arm),
-                ahead("8-8 bulk 8", arm),
+                passing("8-8 bulk 8", arm),
             ]
         }
         ("C11" | "C12", "HAQu" | "HAQu wins") => vec![haqu(results)],
-        ("C11", _) => vec![costs(results, "1-1 bulk 8"), sweep("1-1 bulk 8", QMD)],
+        ("C11", _) => vec![costs(results, "1-1 bulk 8"), sweep("1-1 bulk 8", QMD), passing("1-1 bulk 8", QMD)],
         ("C12", _) => vec![costs(results, "dequeue 1"), sweep("dequeue 1", QMD)],
         ("C13", _) => vec![sensitivity(results, "SRAM latency", &["10", "100", "200", "500", "1000"])],
         ("C14", _) => vec![sensitivity(results, "device clock", &["100", "200", "300", "500", "2000"])],
@@ -138,7 +141,7 @@ fn mesh(results: &Results<'_>) -> String {
         let sustained = results.sustained(*devices).map_or_else(|| "-".to_owned(), |rate| format!("{rate:.0}"));
         format!("{devices}: {} and {} cycles, {sustained} in 1000", said(all), said(dequeues))
     };
-    let all: Vec<String> = super::experiments::DEVICES.iter().map(of).collect();
+    let all: Vec<String> = super::cases::DEVICES.iter().map(of).collect();
     format!(
         "`mesh`, by devices, a request and a dequeue where they seldom meet, and the rate at twice that: {}",
         all.join("; ")
@@ -150,7 +153,7 @@ fn weights(results: &Results<'_>) -> String {
         let [small, large] = [16, 64].map(|entries| said(results.shares(weights, true, entries)));
         format!("{weights:?}: {small}, with 64 entries {large}")
     };
-    let all = super::experiments::WEIGHTS.map(of);
+    let all = super::cases::WEIGHTS.map(of);
     format!("`weights`: {}", all.join("; "))
 }
 

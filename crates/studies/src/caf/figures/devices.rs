@@ -2,7 +2,7 @@
 
 use super::{cell, of_mean, table};
 use crate::Interval;
-use crate::caf::experiments::{CLOSED, DEVICES, WEIGHTS};
+use crate::caf::cases::{CLOSED, DEVICES, WEIGHTS};
 use crate::caf::results::{IN_DEVICE, Results};
 use crate::page::Figure;
 use baton_plot::{Lines, Point, Series};

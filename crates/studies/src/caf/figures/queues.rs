@@ -63,9 +63,9 @@ pub(super) fn in_flight(results: &Results<'_>) -> Option<Figure> {
         ("requests in flight", "dequeue 1", QMD, "1 dequeues (C12)"),
         ("requests in flight", "dequeue 16", QMD, "16 dequeue (C4)"),
         ("requests in flight", "8-8 bulk 8", CAF, "8-8 bulk 8 (C7)"),
-        ("dequeues ahead", "1-1 bulk 1", CAF, "1-1 bulk 1, ahead (C5)"),
-        ("dequeues ahead", "1-1 bulk 8", CAF, "1-1 bulk 8, ahead (C11)"),
-        ("dequeues ahead", "2-2 bulk 1", CAF, "2-2 bulk 1, ahead (C6)"),
+        ("dequeues ahead, stores pass", "1-1 bulk 1", CAF, "1-1 bulk 1, ahead, stores pass (C5)"),
+        ("dequeues ahead, stores pass", "1-1 bulk 8", CAF, "1-1 bulk 8, ahead, stores pass (C11)"),
+        ("dequeues ahead, stores pass", "2-2 bulk 1", CAF, "2-2 bulk 1, ahead, stores pass (C6)"),
     ];
     let names = IN_FLIGHT.map(|requests| requests.to_string()).into();
     let title = "The number of requests in flight decides";

@@ -2,7 +2,8 @@
 
 use super::{of_mean, table};
 use crate::caf::apps::{App, By};
-use crate::caf::experiments::{HEADLINE, PACE, applications as cases};
+use crate::caf::cases::applications as cases;
+use crate::caf::experiments::{HEADLINE, PACE};
 use crate::caf::loads::{ARMS, BULKS, CAF, LOADS, Load, QMD, RING, SOFTWARE};
 use crate::caf::results::Results;
 use crate::page::Figure;
