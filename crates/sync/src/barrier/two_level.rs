@@ -89,7 +89,7 @@ impl Word {
     }
 
     fn home(self) -> Option<u32> {
-        (self.0 % Self::EPISODE >> 2).checked_sub(1)
+        ((self.0 % Self::EPISODE) >> 2).checked_sub(1)
     }
 
     /// The word of the next episode.
