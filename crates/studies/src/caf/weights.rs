@@ -90,7 +90,9 @@ impl Weights {
             bodies.push((1 + number as u32, body));
         }
         let check = move || {
-            if got.borrow().iter().all(|items| *items > 0) { Ok(()) } else { Err("a producer sent nothing".to_owned()) }
+            // Without credits nothing keeps one producer from taking every place that becomes free.
+            let starved = self.credits && got.borrow().contains(&0);
+            if starved { Err("a producer with credits sent nothing".to_owned()) } else { Ok(()) }
         };
         Ok(Crew { bodies, check: Box::new(check) })
     }
