@@ -247,7 +247,7 @@ impl Pairs {
         let check = move || {
             let notes = shared.notes.borrow();
             let (pairs, share) = (u64::from(self.pairs), self.share());
-            let expected = (pairs * (pairs - 1) / 2 * share << 32) + pairs * (share * (share - 1) / 2);
+            let expected = ((pairs * (pairs - 1) / 2 * share) << 32) + pairs * (share * (share - 1) / 2);
             match &notes.fault {
                 Some(fault) => Err(fault.clone()),
                 None if notes.sum != expected => Err(format!("the packets' sum is {}, expected {expected}", notes.sum)),
