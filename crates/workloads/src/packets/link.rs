@@ -147,8 +147,14 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Receiver<M, Q> {
             for _ in 0..self.link.shape.senders {
                 let queue = self.link.queue(self.turn, self.me);
                 self.turn = (self.turn + 1) % self.link.shape.senders;
+                let mut got = 0;
                 // SAFETY: as above.
-                let got = into.iter_mut().map_while(|item| Some(*item = unsafe { queue.try_dequeue(wait) }?)).count();
+                while got < into.len()
+                    && let Some(item) = unsafe { queue.try_dequeue(wait) }
+                {
+                    into[got] = item;
+                    got += 1;
+                }
                 if got != 0 {
                     return got;
                 }
