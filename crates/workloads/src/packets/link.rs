@@ -148,10 +148,9 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Receiver<M, Q> {
                 let queue = self.link.queue(self.turn, self.me);
                 self.turn = (self.turn + 1) % self.link.shape.senders;
                 let mut got = 0;
-                // SAFETY: as above.
-                while got < into.len()
-                    && let Some(item) = unsafe { queue.try_dequeue(wait) }
-                {
+                while got < into.len() {
+                    // SAFETY: as above.
+                    let Some(item) = (unsafe { queue.try_dequeue(wait) }) else { break };
                     into[got] = item;
                     got += 1;
                 }
