@@ -148,10 +148,10 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Receiver<M, Q> {
                 let queue = self.link.queue(self.turn, self.me);
                 self.turn = (self.turn + 1) % self.link.shape.senders;
                 let mut got = 0;
-                for place in into.iter_mut() {
+                while got < into.len() {
                     // SAFETY: as above.
                     let Some(item) = (unsafe { queue.try_dequeue(wait) }) else { break };
-                    *place = item;
+                    into[got] = item;
                     got += 1;
                 }
                 if got != 0 {
