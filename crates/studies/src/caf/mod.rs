@@ -112,6 +112,13 @@ impl Study for Caf {
         let headline = figures::headline(&results);
         let tornado = Tornado { items: &open::ITEMS, samples: &headline, value: results::gain };
         let mut notes = vec![NOTE.to_owned()];
+        let locked = results.locked_apps();
+        if !locked.is_empty() {
+            let (runs, names) = (locked.len(), locked.join("; "));
+            notes.push(format!(
+                "{runs} runs of applications ended in a deadlock, whose cause is not known yet; claims that need them are not judged: {names}."
+            ));
+        }
         if extent == Extent::Quick {
             notes.push("A quick study: seven loads, the ends of the mesh. Nothing is judged; all runs are as long as in the full one.".to_owned());
         }

@@ -167,7 +167,15 @@ impl<'a> Results<'a> {
     ) -> Option<Interval> {
         let mine =
             |by: By| self.apps.iter().filter(move |(case, _)| (case.app, case.by, case.window) == (app, by, window));
-        Interval::of(&mine(off).zip(mine(on)).map(|((_, off), (_, on))| of(off, on)).collect::<Vec<_>>())
+        let both = mine(off).zip(mine(on)).map(|((_, off), (_, on))| (*off, *on));
+        let ended = both.filter(|(off, on)| off.locked.is_none() && on.locked.is_none());
+        Interval::of(&ended.map(|(off, on)| of(off, on)).collect::<Vec<_>>())
+    }
+
+    /// Runs of applications whose threads waited for each other for ever.
+    pub(super) fn locked_apps(&self) -> Vec<String> {
+        let locked = self.apps.iter().filter(|(_, figures)| figures.locked.is_some());
+        locked.map(|(case, _)| format!("{:?} by {:?}, seed {}", case.app, case.by, case.seed)).collect()
     }
 
     /// An application's throughput over that of the paper's software.
