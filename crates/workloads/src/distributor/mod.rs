@@ -27,7 +27,7 @@ pub struct Settings {
     pub jobs: u64,
     /// Cycles that a job takes: the paper's nops.
     pub think: Cycles,
-    /// How far a job lies from it: within this share. [U] in the paper.
+    /// How far a job lies from it: within this share. Not stated in the paper.
     pub spread: f64,
     /// Places of each queue, a power of two. A slot has one.
     pub capacity: usize,

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Settings {
     /// How packets move.
     pub flow: Flow,
-    /// Threads of each stage, the sources first; two stages at least. [U] in the paper, which names two clusters and draws them: one
+    /// Threads of each stage, the sources first; two stages at least. Not stated in the paper, which names two clusters and draws them: one
     /// source, two clusters of four and one sink here.
     pub stages: Vec<u32>,
     /// Cycles computed for each packet by each thread of the clusters: the paper's nops.

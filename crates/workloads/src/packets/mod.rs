@@ -53,9 +53,9 @@ pub struct Flow {
     pub bulk: usize,
     /// Places of each queue between two stages, a power of two.
     pub capacity: usize,
-    /// Buffers in the pool; left out: as many as are needed, and 256 at least. [U] in the paper.
+    /// Buffers in the pool; left out: as many as are needed, and 256 at least. Not stated in the paper.
     pub pool: Option<usize>,
-    /// 64-byte blocks of a packet that threads write and read, from its first. [U] in the paper, whose headers have 3.
+    /// 64-byte blocks of a packet that threads write and read, from its first. Not stated in the paper, whose headers have 3.
     pub blocks: u32,
     /// Packets of a bulk that a thread prefetches ahead; 0: none.
     pub prefetch: u32,

@@ -38,9 +38,9 @@ pub struct Settings {
     pub workers: u32,
     /// Rows that a worker looks at in an iteration. Paper 4: varied.
     pub rows: u32,
-    /// Steps. [U] in the paper.
+    /// Steps. Not stated in the paper.
     pub iterations: u64,
-    /// How far a step goes along the mean of the rows' gradients. [U] in the paper.
+    /// How far a step goes along the mean of the rows' gradients. Not stated in the paper.
     pub step: f64,
     /// What adds the workers' vectors.
     pub reduction: Reduction,
