@@ -1,4 +1,5 @@
-//! What is run, as data: settings, loads, seeds. Committed before the first gain was computed; part of `frozen.rules`.
+//! What is run, as data: settings, loads, seeds. Loads were committed before the first gain was computed; after a quick run, prefetches
+//! became three packets ahead (a whole bulk before), and what explains a miss was added. Part of `frozen.rules`.
 
 use super::loads::{LOADS, Load, Moves};
 use super::pairs::Push;

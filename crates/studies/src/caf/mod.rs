@@ -95,7 +95,7 @@ impl Study for Caf {
 
     fn version(&self) -> &'static str {
         // Raised whenever the simulator, a queue or a load gives other figures for the same inputs.
-        "caf 2"
+        "caf 3"
     }
 
     fn runs(&self, extent: Extent) -> Vec<(String, Self::Run)> {
@@ -116,7 +116,7 @@ impl Study for Caf {
         if !locked.is_empty() {
             let (runs, names) = (locked.len(), locked.join("; "));
             notes.push(format!(
-                "{runs} runs of applications ended in a deadlock, whose cause is not known yet; claims that need them are not judged: {names}."
+                "{runs} runs of applications ended in a deadlock; claims that need them are not judged: {names}."
             ));
         }
         if extent == Extent::Quick {
