@@ -196,7 +196,7 @@ impl Mesh {
                 for ticket in filled {
                     word(ticket.wait());
                 }
-                // Nobody begins before all have filled their queues: at one device that takes so long.
+                // No core begins before all have filled their queues: at one device that takes so long.
                 Simulated::work(Cycles(40_000u64.saturating_sub(act::time().0)));
                 let mut core = Core { queues, notes, own, random, under_way: VecDeque::new() };
                 let (warm, all) = (requests / 4, requests / 4 + requests);

@@ -166,16 +166,19 @@ impl<M: Machine, T: Send + 'static, S: Threads> Ring<M, T, S> {
         &self.places[count as usize & (self.places.len() - 1)]
     }
 
+    #[inline]
     fn claim_room(&self, count: usize, ask: Ask) -> Result<Claim, u32> {
         let capacity = self.places.len() as u32;
         self.producers.claim::<S>(&self.consumers, capacity, bounded(count), ask)
     }
 
+    #[inline]
     fn claim_items(&self, count: usize, ask: Ask) -> Result<Claim, u32> {
         self.consumers.claim::<S>(&self.producers, 0, bounded(count), ask)
     }
 
     /// Takes one item, or says up to where there are none.
+    #[inline]
     fn take_one(&self, wait: Wait) -> Result<T, u32> {
         let claim = self.claim_items(1, Ask::Bulk)?;
         // SAFETY: the place is claimed, and its producer is done with it.
@@ -185,6 +188,7 @@ impl<M: Machine, T: Send + 'static, S: Threads> Ring<M, T, S> {
     }
 
     /// Puts one item in, or gives it back with the tail up to which there is no room.
+    #[inline]
     fn put_one(&self, item: T, wait: Wait) -> Result<(), (T, u32)> {
         match self.claim_room(1, Ask::Bulk) {
             Ok(claim) => {
@@ -259,6 +263,7 @@ unsafe impl<M: Machine, T: Send + 'static, S: Threads> RawQueue<M> for Ring<M, T
         self.take_one(wait).ok()
     }
 
+    #[inline]
     unsafe fn enqueue(&self, mut item: T, wait: Wait) {
         while let Err((back, tail)) = self.put_one(item, wait) {
             item = back;
@@ -266,6 +271,7 @@ unsafe impl<M: Machine, T: Send + 'static, S: Threads> RawQueue<M> for Ring<M, T
         }
     }
 
+    #[inline]
     unsafe fn dequeue(&self, wait: Wait) -> T {
         loop {
             match self.take_one(wait) {

@@ -29,8 +29,9 @@ use verdicts::Verdicts;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Reads herd's x86-64 format: movq and movl, mfence, xchg, lock-prefixed instructions, and a dialect
-with queues: enqueue, dequeue, prepush (docs/reference/litmus.md). `observed` says whether the final condition was seen: for `exists` and
-`~exists` whether some run ended in such a state, for `forall` whether every run did.
+with queues: enqueue, dequeue, prepush (docs/reference/litmus.md). `observed` says whether the
+final condition was seen: for `exists` and `~exists` whether some run ended in such a state, for
+`forall` whether every run did.
 
 Examples:
   baton litmus crates/workloads/tests/litmus
