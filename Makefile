@@ -11,8 +11,8 @@ DESTDIR ?=
 BUILT   ?= target/release
 
 # Cargo runs each program of tests under `timeout`; the longest takes two minutes on two CPUs. In a terminal Ctrl-C must reach it.
-RUNNER := CARGO_TARGET_$(shell $(CARGO) -vV 2>/dev/null | sed -n 's/^host: //p' | tr a-z- A-Z_)_RUNNER
-WITHIN := $(RUNNER)='env -u $(RUNNER) timeout $(if $(CI),-k,--foreground -k) 10 900'
+RUNNER = CARGO_TARGET_$(shell $(CARGO) -vV 2>/dev/null | sed -n 's/^host: //p' | tr a-z- A-Z_)_RUNNER
+WITHIN = $(RUNNER)='env -u $(RUNNER) timeout $(if $(CI),-k,--foreground -k) 10 900'
 
 # What the demo does: an index of this tree by more threads than a small machine has CPUs.
 DEMO         ?= demo

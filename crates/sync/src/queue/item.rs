@@ -42,7 +42,7 @@ impl<M: Machine, T: Send + 'static> ItemSlot<M, T> {
 
 /// The two parts of neighbouring places of a ring, which may go on at its begin: those from `first` on, and those from the begin on.
 #[inline(always)]
-pub(super) fn parts<S>(places: &[S], first: u32, count: usize) -> (&[S], &[S]) {
+fn parts<S>(places: &[S], first: u32, count: usize) -> (&[S], &[S]) {
     let begin = first as usize & (places.len() - 1);
     let before = count.min(places.len() - begin);
     (&places[begin..begin + before], &places[..count - before])

@@ -1,7 +1,7 @@
 //! The pipeline and the firewall by name, with a queue of the registry.
 
 use super::buffers::Buffers;
-use super::{Flow, Rules, Traffic, clusters, firewall};
+use super::{Flow, Rules, Traffic, USUAL_POOL, clusters, firewall};
 use crate::work::{Measured, Work};
 use crate::{Charge, Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
 use baton_machine::units::Cycles;
@@ -48,7 +48,7 @@ fn flow(knobs: &Knobs<'_>) -> Result<(Flow, Traffic), Refused> {
 /// Bytes of guest memory: buffers and, generously, the queues.
 fn bytes(flow: &Flow, threads: u32) -> usize {
     let least = (threads as usize).saturating_mul(flow.bulk).saturating_mul(2);
-    let buffers = flow.pool.unwrap_or(256).max(least);
+    let buffers = flow.pool.unwrap_or(USUAL_POOL).max(least);
     let places = flow.capacity.saturating_add(buffers).saturating_mul(16);
     Buffers::<Native>::bytes(buffers).saturating_add(places.saturating_mul(threads as usize))
 }
