@@ -30,6 +30,16 @@ pub enum Charge {
     Bulk(CountedBulk),
 }
 
+impl Charge {
+    /// That of a queue through which items go one by one, or so many at a time where its bulks were counted.
+    pub(crate) fn of_items(one: Counted, bulk: Option<CountedBulk>, items: usize) -> Charge {
+        match bulk {
+            Some(bulk) if items > 1 => Charge::Bulk(bulk),
+            _ => Charge::Counted(one),
+        }
+    }
+}
+
 /// A workload that is chosen by its name and set by [`Knobs`].
 pub trait Workload: Clone {
     /// What is said of it; its line in the registry.

@@ -284,9 +284,6 @@ impl Workload for Queueing {
             Way::Queue(queue) => (queue.counted, queue.counted_bulk),
             Way::Model(model) => (model.counted, model.counted_bulk),
         };
-        match bulk {
-            Some(bulk) if self.transport.bulk > 1 => Charge::Bulk(bulk),
-            _ => Charge::Counted(one),
-        }
+        Charge::of_items(one, bulk, self.transport.bulk)
     }
 }

@@ -115,7 +115,7 @@ impl Workload for Clusters {
     }
 
     fn charge(&self) -> Charge {
-        Charge::Counted(self.queue.counted)
+        Charge::of_items(self.queue.counted, self.queue.counted_bulk, self.settings.flow.bulk)
     }
 
     fn bytes(&self) -> usize {
@@ -162,7 +162,7 @@ impl Workload for Firewall {
     }
 
     fn charge(&self) -> Charge {
-        Charge::Counted(self.queue.counted)
+        Charge::of_items(self.queue.counted, self.queue.counted_bulk, self.settings.flow.bulk)
     }
 
     fn bytes(&self) -> usize {

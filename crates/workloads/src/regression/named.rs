@@ -69,7 +69,7 @@ impl Workload for Regression {
     }
 
     fn charge(&self) -> Charge {
-        Charge::Counted(self.queue.counted)
+        Charge::of_items(self.queue.counted, self.queue.counted_bulk, self.data.attributes)
     }
 
     fn bytes(&self) -> usize {
