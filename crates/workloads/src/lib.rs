@@ -11,6 +11,7 @@
 //! | [`litmus`] | litmus tests: what may a few instructions a thread leave behind? |
 //! | [`convoy`] | threads of which one stalls with the lock held, and what follows |
 //! | [`ring`] | producers and consumers at a queue |
+//! | [`token`] | a lock that is a token in a queue |
 //! | [`chase`] | one dependent load after another: the latency of each level |
 //! | [`stream`] | threads that read or write long ranges: bandwidth |
 //! | [`sharing`] | counters side by side in a line, or apart |
@@ -56,6 +57,7 @@ macro_rules! every_workload {
                 barrier::Meeting,
                 pingpong::PingPong,
                 ring::Queueing,
+                token::TokenLock,
                 distributor::Distributor,
                 chase::Chase,
                 stream::Stream,

@@ -5,6 +5,48 @@ use baton_machine::units::Cycles;
 use baton_machine::{Machine, Slot, Wait};
 use baton_sync::lock::{self, LockInfo, LockVisitor, RawLock, ZeroInit};
 
+/// What lets one thread in at a time.
+///
+/// # Safety
+/// From the return of [`enter`](Exclusion::enter) to the call of [`leave`](Exclusion::leave) no other thread is inside, and what one did there
+/// happens before the next one enters.
+pub(crate) unsafe trait Exclusion: Send + Sync + 'static {
+    /// What shows that its thread is inside.
+    type Token;
+
+    /// What the first thread does before anyone can enter.
+    fn open(&self, wait: Wait) {
+        let _ = wait;
+    }
+
+    /// Waits until the calling thread is inside.
+    fn enter(&self, wait: Wait) -> Self::Token;
+
+    /// Leaves.
+    ///
+    /// # Safety
+    /// The token is what the calling thread's `enter` returned, with the same `wait`.
+    unsafe fn leave(&self, token: Self::Token, wait: Wait);
+}
+
+/// A lock of the library. It begins where the value does, as a log knows a lock by its address.
+#[repr(transparent)]
+struct Locked<M: Machine, L: RawLock<M>>(L, core::marker::PhantomData<M>);
+
+// SAFETY: a lock excludes by its own contract.
+unsafe impl<M: Machine, L: RawLock<M>> Exclusion for Locked<M, L> {
+    type Token = L::Token;
+
+    fn enter(&self, wait: Wait) -> L::Token {
+        self.0.lock(wait)
+    }
+
+    unsafe fn leave(&self, token: L::Token, wait: Wait) {
+        // SAFETY: by contract.
+        unsafe { self.0.unlock(token, wait) };
+    }
+}
+
 /// One pair of cache lines (adjacent-line prefetch takes pairs) of the data that the lock guards.
 #[repr(C, align(128))]
 struct Line<M: Machine>(M::Slot<u64>);
@@ -29,17 +71,25 @@ pub struct Contention {
 impl Contention {
     /// The threads, contending for an `L`. The check: every line counted every acquisition.
     pub fn team<M: Machine, L: RawLock<M>, P: Probe>(self, wait: Wait, probe: P) -> Team {
-        let lock = share::<M, L>(L::new());
+        self.team_at::<M, _, P>(Locked(L::new(), core::marker::PhantomData), wait, probe)
+    }
+
+    /// The same at whatever lets one thread in at a time.
+    pub(crate) fn team_at<M: Machine, E: Exclusion, P: Probe>(self, lock: E, wait: Wait, probe: P) -> Team {
+        let lock = share::<M, E>(lock);
         probe.lock_at(0, lock.as_ptr().cast_const().cast());
         let lines: Vec<_> = (0..self.lines).map(|_| share::<M, _>(Line::<M>(M::Slot::new(0)))).collect();
         let body = |thread: u32| {
             let (lock, lines, probe) = (lock.clone(), lines.clone(), probe.clone());
             let mut think = Think::new(self.think, self.spread, u64::from(thread));
             Box::new(move || {
+                if thread == 0 {
+                    lock.open(wait);
+                }
                 for _ in 0..self.iterations {
                     M::work(think.next());
                     let requested = probe.request(0);
-                    let token = lock.lock(wait);
+                    let token = lock.enter(wait);
                     probe.acquired(0, requested);
                     M::work(self.critical);
                     for line in &lines {
@@ -47,14 +97,17 @@ impl Contention {
                         unsafe { line.0.write(|count| *count += 1) };
                     }
                     probe.release(0);
-                    // SAFETY: locked above, with the same policy.
-                    unsafe { lock.unlock(token, wait) };
+                    // SAFETY: entered above, with the same policy.
+                    unsafe { lock.leave(token, wait) };
                 }
             }) as crate::Body
         };
         let bodies = (0..self.threads).map(body).collect();
+        // What lies in a device is given back by a system call: that is no part of the run.
+        let kept = lock.clone();
         let expected = u64::from(self.threads).saturating_mul(self.iterations);
         let verify = Box::new(move || {
+            drop(kept);
             lines.iter().try_for_each(|line| {
                 // SAFETY: the threads have ended.
                 expect("acquisitions that a guarded line counted", unsafe { line.0.read(|count| *count) }, expected)

@@ -14,4 +14,5 @@ mod packets;
 mod programs;
 mod same_history;
 mod stack;
+mod token;
 mod two_level;
