@@ -1,6 +1,7 @@
 //! A machine of the tests' own that policies run on.
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part")]
 
+use baton_sched::placement::Amp;
 use baton_sched::{Affinity, AppId, Born, Cpu, Cpus, Decision, FULL_SPEED, Nice, Params, Policy, Scheduler, ThreadId};
 use baton_units::{CoreId, CpuId, Cycles};
 
@@ -11,6 +12,7 @@ pub struct World {
     pub current: Vec<Option<ThreadId>>,
     pub on: Vec<bool>,
     pub timers: Vec<Option<u64>>,
+    pub alarm: Option<u64>,
     pub threads: Vec<Thread>,
     pub out: Vec<Decision>,
 }
@@ -32,7 +34,8 @@ pub enum State {
 
 fn cpus(n: u32) -> Cpus {
     // Two contexts a core, two cores a cluster.
-    let cpu = |i: u32| Cpu { core: CoreId(i / 2), cluster: i / 4, socket: i / 8, kind: 0, speed: FULL_SPEED };
+    let cpu =
+        |i: u32| Cpu { core: CoreId(i / 2), cluster: i / 4, socket: i / 8, kind: 0, speed: FULL_SPEED, fast: None };
     Cpus((0..n).map(cpu).collect())
 }
 
@@ -42,6 +45,7 @@ pub const PARAMS: Params = Params {
     sleeper_credit: Cycles(40),
     balance_interval: Cycles(50),
     wake_pull: 300,
+    amp: Amp::DEFAULT,
 };
 
 impl World {
@@ -52,6 +56,7 @@ impl World {
             current: vec![None; n as usize],
             on: vec![true; n as usize],
             timers: vec![None; n as usize],
+            alarm: None,
             threads: Vec::new(),
             out: Vec::new(),
         }
@@ -85,6 +90,11 @@ impl World {
                 self.timers[cpu.0 as usize] = Some(at.0);
             }
             Decision::NoTimer(cpu) => self.timers[cpu.0 as usize] = None,
+            Decision::Alarm(at) => {
+                assert!(at.0 >= self.now, "an alarm in the past");
+                self.alarm = Some(at.0);
+            }
+            Decision::NoAlarm => self.alarm = None,
         }
     }
 
@@ -118,7 +128,7 @@ impl World {
         let id = ThreadId(self.threads.len() as u32);
         let near = (0..self.on.len() as u32).map(CpuId).find(|&cpu| self.on[cpu.0 as usize] && affinity.has(cpu));
         let nice = Nice::new(nice).unwrap();
-        let born = Born { app: AppId(0), affinity: affinity.clone(), near: near.unwrap(), nice };
+        let born = Born { app: AppId(0), affinity: affinity.clone(), near: near.unwrap(), nice, speedup: None };
         self.policy.fork(Cycles(self.now), id, &born);
         self.threads.push(Thread { affinity, state: State::Ready, ran: 0, since: 0 });
         self.told(|policy, now, out| policy.wake(now, id, out));
@@ -130,6 +140,10 @@ impl World {
         loop {
             let next = (0..self.timers.len()).filter_map(|cpu| Some((self.timers[cpu]?, cpu))).min();
             match next {
+                next if self.alarm.is_some_and(|at| at <= to && next.is_none_or(|(first, _)| at <= first)) => {
+                    self.now = self.alarm.take().unwrap_or(to);
+                    self.told(|policy, now, out| policy.alarm(now, out));
+                }
                 Some((at, cpu)) if at <= to => {
                     self.now = at;
                     self.timers[cpu] = None;
