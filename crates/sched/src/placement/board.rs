@@ -128,6 +128,11 @@ impl Board {
         here.idle && here.awaits == 0 && self.kinds.is_on(cpu)
     }
 
+    /// Whether no thread has the CPU.
+    pub(super) fn is_free(&self, cpu: CpuId) -> bool {
+        self.cpus[cpu.0 as usize].current.is_none()
+    }
+
     pub(super) fn load(&self, cpu: CpuId) -> u32 {
         self.cpus[cpu.0 as usize].load
     }

@@ -84,7 +84,8 @@ impl<R: Rule> Ranked<R> {
         let thread = self.board.thread(id);
         let (runs, fast) = (self.board.is_running(id), self.board.is_on_fast(id));
         // A thread that spins gains nothing by a faster CPU, but by any CPU if it has none.
-        let gains = !runs || !fast && !thread.marked;
+        // One in the queue of a CPU that is free is about to get that.
+        let gains = if runs { !fast && !thread.marked } else { !thread.at.is_some_and(|at| self.board.is_free(at)) };
         gains && thread.bound_for.is_none() && thread.affinity.has(cpu)
     }
 

@@ -64,7 +64,10 @@ impl World {
 
     pub fn told(&mut self, f: impl FnOnce(&mut dyn Scheduler, Cycles, &mut Vec<Decision>)) {
         f(&mut *self.policy, Cycles(self.now), &mut self.out);
+        let mut rounds = 0;
         while !self.out.is_empty() {
+            rounds += 1;
+            assert!(rounds < 1000, "decisions without end: {:?}", self.out);
             for decision in std::mem::take(&mut self.out) {
                 self.carry_out(decision);
             }
