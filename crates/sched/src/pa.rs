@@ -44,6 +44,10 @@ impl Pa {
         let (threshold, boost) = (board.hp_threshold(), board.amp.boost_ticks.max(1) * board.time_slice.max(1));
         let app = &mut self.apps[id.0 as usize];
         let before = std::mem::replace(&mut app.count, count);
+        if board.app_at(id).alive == 0 {
+            // Another run of it begins anew.
+            *app = App { class: app.class, ..App::default() };
+        }
         app.was_high |= count > threshold;
         if count > 1 {
             app.boost_until = 0;

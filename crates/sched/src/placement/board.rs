@@ -26,6 +26,8 @@ pub(crate) struct Thread {
 /// An application.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct App {
+    /// Threads of it that live.
+    pub(crate) alive: u32,
     /// Its runnable threads, and those of them that are marked.
     pub(crate) runnable: u32,
     pub(crate) marked: u32,
@@ -84,6 +86,10 @@ impl Board {
             self.apps.resize_with(at + 1, App::default);
         }
         &mut self.apps[at]
+    }
+
+    pub(crate) fn app_at(&self, id: AppId) -> &App {
+        &self.apps[id.0 as usize]
     }
 
     pub(crate) fn app_of(&self, id: ThreadId) -> &App {
@@ -191,7 +197,7 @@ impl Board {
                 if self.threads.len() <= at {
                     self.threads.resize_with(at + 1, || None);
                 }
-                self.app(born.app);
+                self.app(born.app).alive += 1;
                 self.threads[at] = Some(Thread {
                     app: born.app,
                     affinity: born.affinity.clone(),
@@ -250,6 +256,7 @@ impl Board {
         if ends {
             let app = self.thread(id).app;
             let app = self.app(app);
+            app.alive -= 1;
             app.master = app.master.filter(|&master| master != id);
             self.threads[id.0 as usize] = None;
         }

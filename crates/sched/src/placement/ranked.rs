@@ -164,10 +164,8 @@ impl<R: Rule> Ranked<R> {
         if swaps && self.swap_at <= now {
             self.swap_at = (now / self.period() + 1) * self.period();
         }
-        let due = match self.board.runnable.is_empty() {
-            true => u64::MAX,
-            false => self.rule.due().min(if swaps { self.swap_at } else { u64::MAX }),
-        };
+        let swaps = swaps && !self.board.runnable.is_empty();
+        let due = self.rule.due().min(if swaps { self.swap_at } else { u64::MAX });
         if due == self.asked {
             return;
         }
