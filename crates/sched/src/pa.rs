@@ -108,7 +108,10 @@ impl Rule for Pa {
     }
 
     fn hears(&mut self, now: u64, board: &Board, event: &Event, answers: &mut Vec<Answer>) {
-        if matches!(event, Event::Placed(..) | Event::Runs(..) | Event::Idle(_) | Event::Affinity(..)) {
+        if matches!(
+            event,
+            Event::Placed(..) | Event::Runs(..) | Event::Yields(_) | Event::Idle(_) | Event::Affinity(..)
+        ) {
             return;
         }
         self.expire(now, answers);

@@ -224,6 +224,7 @@ impl Board {
                     self.thread_mut(*id).was_fast = now;
                 }
             }
+            Event::Yields(id) => self.leaves(*id),
             Event::Block(id) | Event::Exit(id) => self.stops(*id, matches!(event, Event::Exit(_))),
             Event::Notice(id, Notice::Master) => {
                 let app = self.thread(*id).app;

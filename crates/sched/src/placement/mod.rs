@@ -44,6 +44,8 @@ pub enum Event {
     Placed(ThreadId, CpuId),
     /// The CPU is given to the thread.
     Runs(ThreadId, CpuId),
+    /// The thread has lost its CPU and can run on; no move takes it elsewhere yet. It is in no queue: a move says into which one it goes.
+    Yields(ThreadId),
     /// The thread, which ran, waits.
     Block(ThreadId),
     /// The thread has ended.

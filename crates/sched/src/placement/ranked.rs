@@ -185,7 +185,7 @@ impl<R: Rule> Placement for Ranked<R> {
                 self.swap(now, answers);
             }
         }
-        if !matches!(event, Event::Born(..) | Event::Placed(..) | Event::Runs(..) | Event::Block(_) | Event::Exit(_)) {
+        if !matches!(event, Event::Born(..) | Event::Placed(..) | Event::Block(_) | Event::Exit(_)) {
             self.fill(answers);
         }
         self.ask(now, answers);

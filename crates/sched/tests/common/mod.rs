@@ -13,6 +13,9 @@ pub struct World {
     pub on: Vec<bool>,
     pub timers: Vec<Option<u64>>,
     pub alarm: Option<u64>,
+    /// What a preemption takes, and when those that were asked for come.
+    pub delay: u64,
+    pub preempts: Vec<Option<u64>>,
     pub threads: Vec<Thread>,
     pub out: Vec<Decision>,
 }
@@ -32,7 +35,7 @@ pub enum State {
     Gone,
 }
 
-fn cpus(n: u32) -> Cpus {
+pub fn cpus(n: u32) -> Cpus {
     // Two contexts a core, two cores a cluster.
     let cpu =
         |i: u32| Cpu { core: CoreId(i / 2), cluster: i / 4, socket: i / 8, kind: 0, speed: FULL_SPEED, fast: None };
@@ -57,6 +60,8 @@ impl World {
             on: vec![true; n as usize],
             timers: vec![None; n as usize],
             alarm: None,
+            delay: 0,
+            preempts: vec![None; n as usize],
             threads: Vec::new(),
             out: Vec::new(),
         }
@@ -76,15 +81,13 @@ impl World {
 
     pub fn carry_out(&mut self, decision: Decision) {
         match decision {
+            Decision::Preempt(cpu) if self.delay != 0 => {
+                let at = &mut self.preempts[cpu.0 as usize];
+                *at = at.or(Some(self.now + self.delay));
+            }
+            Decision::Preempt(cpu) => self.preempt(cpu),
             Decision::Start(cpu) => {
                 if self.current[cpu.0 as usize].is_none() && self.on[cpu.0 as usize] {
-                    self.free(cpu);
-                }
-            }
-            Decision::Preempt(cpu) => {
-                if let Some(id) = self.current[cpu.0 as usize] {
-                    self.leaves(id, State::Ready);
-                    self.policy.yields(Cycles(self.now), id, &mut self.out);
                     self.free(cpu);
                 }
             }
@@ -101,12 +104,20 @@ impl World {
         }
     }
 
+    pub fn preempt(&mut self, cpu: CpuId) {
+        if let Some(id) = self.current[cpu.0 as usize] {
+            self.leaves(id, State::Ready);
+            self.policy.yields(Cycles(self.now), id, &mut self.out);
+            self.free(cpu);
+        }
+    }
+
     pub fn leaves(&mut self, id: ThreadId, to: State) {
         let thread = &mut self.threads[id.0 as usize];
         let State::Running(cpu) = thread.state else { panic!("{id:?} leaves and is {:?}", thread.state) };
         thread.ran += self.now - thread.since;
         thread.state = to;
-        self.current[cpu.0 as usize] = None;
+        (self.current[cpu.0 as usize], self.preempts[cpu.0 as usize]) = (None, None);
     }
 
     pub fn free(&mut self, cpu: CpuId) {
@@ -128,21 +139,32 @@ impl World {
     }
 
     pub fn born_nice(&mut self, affinity: Affinity, nice: i64) -> ThreadId {
+        self.born_of(AppId(0), affinity, nice)
+    }
+
+    pub fn born_of(&mut self, app: AppId, affinity: Affinity, nice: i64) -> ThreadId {
         let id = ThreadId(self.threads.len() as u32);
         let near = (0..self.on.len() as u32).map(CpuId).find(|&cpu| self.on[cpu.0 as usize] && affinity.has(cpu));
         let nice = Nice::new(nice).unwrap();
-        let born = Born { app: AppId(0), affinity: affinity.clone(), near: near.unwrap(), nice, speedup: None };
+        let born = Born { app, affinity: affinity.clone(), near: near.unwrap(), nice, speedup: None };
         self.policy.fork(Cycles(self.now), id, &born);
         self.threads.push(Thread { affinity, state: State::Ready, ran: 0, since: 0 });
         self.told(|policy, now, out| policy.wake(now, id, out));
         id
     }
 
-    /// Lets time pass, with the timers that come.
+    /// Lets time pass, with the timers and the preemptions that come.
     pub fn pass(&mut self, to: u64) {
         loop {
+            let preempt = (0..self.preempts.len()).filter_map(|cpu| Some((self.preempts[cpu]?, cpu))).min();
             let next = (0..self.timers.len()).filter_map(|cpu| Some((self.timers[cpu]?, cpu))).min();
             match next {
+                _ if preempt.is_some_and(|(at, _)| at <= to && self.is_first(at)) => {
+                    let (at, cpu) = preempt.unwrap();
+                    (self.now, self.preempts[cpu]) = (at, None);
+                    self.preempt(CpuId(cpu as u32));
+                    self.told(|_, _, _| {});
+                }
                 next if self.alarm.is_some_and(|at| at <= to && next.is_none_or(|(first, _)| at <= first)) => {
                     self.now = self.alarm.take().unwrap_or(to);
                     self.told(|policy, now, out| policy.alarm(now, out));
@@ -156,6 +178,10 @@ impl World {
             }
         }
         self.now = to;
+    }
+
+    fn is_first(&self, at: u64) -> bool {
+        self.alarm.iter().chain(self.timers.iter().flatten()).all(|&other| at <= other)
     }
 
     /// Run time of every thread so far.

@@ -34,8 +34,7 @@ impl Scheduler for Adapter {
         self.accounts.of(app).can_run(true, now);
         self.begins_to_wait(id, now);
         self.tell(now, &Event::Wake(id), out);
-        let thread = self.thread(id);
-        let to = if thread.moved && self.may_have(thread.cpu, id) { thread.cpu } else { self.choose(id) };
+        let to = self.entry(id);
         self.enqueue(id, to, now, out);
     }
 
@@ -58,7 +57,12 @@ impl Scheduler for Adapter {
             self.thread_mut(id).bound_for = None;
             self.queue(to).awaits -= 1;
         }
-        let to = bound_for.filter(|&to| self.may_have(to, id)).unwrap_or_else(|| self.choose(id));
+        self.thread_mut(id).state = State::Blocked;
+        let bound_for = bound_for.filter(|&to| self.may_have(to, id));
+        if bound_for.is_none() {
+            self.tell(now, &Event::Yields(id), out);
+        }
+        let to = bound_for.unwrap_or_else(|| self.entry(id));
         self.enqueue(id, to, now, out);
     }
 
@@ -182,6 +186,12 @@ impl Scheduler for Adapter {
 }
 
 impl Adapter {
+    /// Where a thread that is in no queue goes: where the placement moved it, else by the rules of queues.
+    fn entry(&self, id: ThreadId) -> CpuId {
+        let thread = self.thread(id);
+        if thread.moved && self.may_have(thread.cpu, id) { thread.cpu } else { self.choose(id) }
+    }
+
     /// The thread, which ran, waits or has ended.
     fn stop(&mut self, now: u64, id: ThreadId, event: &Event, out: &mut Vec<Decision>) {
         self.leave(id, now, out);

@@ -20,6 +20,7 @@ use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
+    /// In no queue: it is blocked, or is about to enter one.
     Blocked,
     Ready,
     Running,
