@@ -104,7 +104,8 @@ impl<R: Rule> Ranked<R> {
         let board = &mut self.board;
         let movable = |board: &Board, id: ThreadId| {
             let thread = board.thread(id);
-            thread.bound_for.is_none() && thread.at.is_some()
+            // One that still runs on a CPU that is off is about to leave it.
+            thread.bound_for.is_none() && thread.at.is_some_and(|at| board.kinds.is_on(at))
         };
         let mut threads: Vec<ThreadId> = board.runnable.iter().copied().filter(|&id| movable(board, id)).collect();
         let fast: Vec<CpuId> = board.fast().collect();

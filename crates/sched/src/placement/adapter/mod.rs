@@ -136,6 +136,9 @@ impl Adapter {
 
     /// Sends a thread to another CPU.
     fn send(&mut self, id: ThreadId, to: CpuId, now: u64, out: &mut Vec<Decision>) {
+        if !self.may_have(to, id) {
+            return;
+        }
         let (state, from) = (self.thread(id).state, self.thread(id).cpu);
         match state {
             State::Blocked => {
