@@ -19,6 +19,8 @@ pub struct Cpu {
     /// How fast its core is when the policy is made, in 1024ths ([`FULL_SPEED`]) of the fastest clock of the machine. A change
     /// comes by [`Scheduler::set_speed`](crate::Scheduler::set_speed).
     pub speed: u32,
+    /// Whether it counts as a fast core, whatever its clock; `None`: by its clock.
+    pub fast: Option<bool>,
 }
 
 /// All CPUs of a machine, by their number.
@@ -76,7 +78,8 @@ mod tests {
 
     #[test]
     fn distances_are_by_cluster_and_socket() {
-        let cpu = |core, cluster, socket| Cpu { core: CoreId(core), cluster, socket, kind: 0, speed: FULL_SPEED };
+        let cpu =
+            |core, cluster, socket| Cpu { core: CoreId(core), cluster, socket, kind: 0, speed: FULL_SPEED, fast: None };
         let cpus = Cpus(vec![cpu(0, 0, 0), cpu(0, 0, 0), cpu(1, 0, 0), cpu(2, 1, 0), cpu(4, 2, 1)]);
         let from_first: Vec<u32> = cpus.ids().map(|cpu| cpus.distance(CpuId(0), cpu)).collect();
         assert_eq!(from_first, [0, 0, 0, 1, 2]);

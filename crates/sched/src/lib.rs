@@ -14,6 +14,8 @@
 //! | [`fair`] | run time shared out evenly, in the manner of Linux |
 //! | [`eevdf`] | earliest eligible virtual deadline first: Linux since 6.6 |
 //! | [`sticky`] | threads stay where they were born and take turns |
+//! | [`placement`] | the second contract: who belongs on which kind of core; the policies of chips with fast and slow cores build on it |
+//! | [`amp_default`], [`busy_fcs`], [`min_tlp`], [`pa`], [`rr`], [`static_ipc`] | those policies |
 //! | [`registry`] | the policies by name |
 //!
 //! **A new policy is one file** with a type that implements [`Scheduler`] and a constant of type [`Policy`], and one line
@@ -22,6 +24,7 @@
 pub mod affinity;
 pub mod cpus;
 pub mod nice;
+pub mod placement;
 pub mod registry;
 pub mod scheduler;
 
@@ -44,4 +47,10 @@ policies! {
     fair::POLICY,
     sticky::POLICY,
     eevdf::POLICY and GUEST,
+    amp_default::POLICY,
+    busy_fcs::POLICY,
+    rr::POLICY,
+    static_ipc::POLICY,
+    min_tlp::POLICY,
+    pa::POLICY,
 }

@@ -3,6 +3,7 @@
 //! The policy owns the run queues. The operating system owns the CPUs: it calls [`Scheduler::pick`] when one is free,
 //! and carries [`Decision`]s out in their order, before it says anything else to the policy.
 
+use crate::placement::{Amp, AppUse};
 use crate::{Affinity, Nice};
 use baton_units::{CpuId, Cycles};
 
@@ -25,6 +26,8 @@ pub struct Born {
     pub near: CpuId,
     /// How much of a CPU it gets beside others, on policies that know weights.
     pub nice: Nice,
+    /// How much faster it is on a fast core than on a slow one, in thousandths, where that was measured.
+    pub speedup: Option<u32>,
 }
 
 /// What a thread says of itself (Saez and others, section 2.2: the run-time extensions, PA-RTX).
@@ -51,6 +54,10 @@ pub enum Decision {
     Timer(CpuId, Cycles),
     /// Forget the CPU's timer.
     NoTimer(CpuId),
+    /// Call [`alarm`](Scheduler::alarm) at this moment, whatever CPUs do and whether ticks are periodic; it replaces the earlier one.
+    Alarm(Cycles),
+    /// Forget the alarm.
+    NoAlarm,
 }
 
 /// The parameters that policies share; a policy uses the ones that it knows.
@@ -67,6 +74,8 @@ pub struct Params {
     /// Of a thousand threads that are woken from another CPU while theirs idles and has had more to do of late, so many come to the
     /// waker's CPU.
     pub wake_pull: u32,
+    /// Of policies for chips with fast and slow cores.
+    pub amp: Amp,
 }
 
 /// A scheduling policy. Times never go back. Every thread that is born wakes once before it blocks, runs or exits.
@@ -98,6 +107,9 @@ pub trait Scheduler {
     /// The CPU's timer or its periodic tick has come; a thread runs there.
     fn tick(&mut self, now: Cycles, cpu: CpuId, out: &mut Vec<Decision>);
 
+    /// The moment of the newest [`Decision::Alarm`] has come.
+    fn alarm(&mut self, _now: Cycles, _out: &mut Vec<Decision>) {}
+
     /// From now on the thread may run here only; at least one of these CPUs is on.
     fn set_affinity(&mut self, now: Cycles, thread: ThreadId, affinity: &Affinity, out: &mut Vec<Decision>);
 
@@ -123,6 +135,11 @@ pub trait Scheduler {
     /// How many threads the CPU has taken from other queues when it ran dry; 0 under a policy that does not.
     fn steals(&self, _cpu: CpuId) -> u64 {
         0
+    }
+
+    /// What an application has had of fast and slow cores up to now, if the policy tells them apart.
+    fn app_use(&self, _now: Cycles, _app: AppId) -> Option<AppUse> {
+        None
     }
 
     /// The CPU in whose queue the thread is, that it runs on, or that it ran on last.

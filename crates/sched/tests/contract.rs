@@ -8,7 +8,10 @@ use common::{PARAMS, State, World};
 use proptest::prelude::*;
 
 /// Policies that make no use of how fast a CPU is.
-const IGNORE_SPEEDS: [&str; 4] = ["fair", "sticky", "eevdf", "eevdf-guest"];
+const IGNORE_SPEEDS: [&str; 5] = ["fair", "sticky", "eevdf", "eevdf-guest", "amp-default"];
+
+/// Policies under which no CPU idles while any thread waits that it may have.
+const STEAL: [&str; 7] = ["fair", "amp-default", "busy-fcs", "rr", "static-ipc", "min-tlp", "pa"];
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -124,7 +127,7 @@ proptest! {
                 _ => true,
             }).cloned().collect();
             let mut world = World::new(policy, n, PARAMS);
-            play(&mut world, &acts, policy.name == "fair");
+            play(&mut world, &acts, STEAL.contains(&policy.name));
             // Everybody who can run gets its turn within a slice for each thread that lives.
             let ran = world.ran();
             world.pass(world.now + 100 * (2 * world.threads.len() as u64 + 20));
@@ -142,7 +145,7 @@ proptest! {
         for policy in POLICIES.iter().filter(|policy| IGNORE_SPEEDS.contains(&policy.name)) {
             let run = |acts: &[Act]| {
                 let mut world = World::new(policy, 4, PARAMS);
-                play(&mut world, acts, policy.name == "fair");
+                play(&mut world, acts, STEAL.contains(&policy.name));
                 (world.current.clone(), world.threads.iter().map(|thread| (thread.ran, thread.state)).collect::<Vec<_>>())
             };
             prop_assert_eq!(run(&acts), run(&no_speeds));
@@ -155,7 +158,7 @@ proptest! {
         for policy in POLICIES {
             let run = || {
                 let mut world = World::new(policy, 4, PARAMS);
-                play(&mut world, &acts, policy.name == "fair");
+                play(&mut world, &acts, STEAL.contains(&policy.name));
                 world.threads.iter().map(|thread| (thread.ran, thread.state)).collect::<Vec<_>>()
             };
             prop_assert_eq!(run(), run());

@@ -18,13 +18,14 @@ struct One {
 
 impl One {
     fn new() -> One {
-        let cpu = Cpu { core: CoreId(0), cluster: 0, socket: 0, kind: 0, speed: FULL_SPEED };
+        let cpu = Cpu { core: CoreId(0), cluster: 0, socket: 0, kind: 0, speed: FULL_SPEED, fast: None };
         // Far longer than anything here runs.
         let params = Params { time_slice: Cycles(1_000_000), ..PARAMS };
         let policy = (baton_sched::find("eevdf").unwrap().make)(&Cpus(vec![cpu]), &params);
         let mut one = One { policy, out: vec![] };
         for id in [A, B] {
-            let born = Born { app: AppId(0), affinity: Affinity::ALL, near: HERE, nice: Nice::new(0).unwrap() };
+            let born =
+                Born { app: AppId(0), affinity: Affinity::ALL, near: HERE, nice: Nice::new(0).unwrap(), speedup: None };
             one.policy.fork(Cycles(0), id, &born);
             one.wake(0, id);
             if id == A {

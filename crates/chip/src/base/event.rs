@@ -1,7 +1,7 @@
 //! What happens at a time: the engine's events, each packed into the number by which the queue knows it.
 //!
 //! The queue keeps an entry for every number up to the largest in use, so the numbers are dense: four to a thread, of which
-//! the third belongs to the chip (devices, clocks, switches) and then to the CPU of that number. Which events happen first
+//! the third belongs to the chip (devices, clocks, switches, the policy's alarm) and then to the CPU of that number. Which events happen first
 //! within a moment is the queue's business and does not depend on the numbers.
 
 /// An event.
@@ -25,10 +25,12 @@ pub(crate) enum Happening {
     Clocks,
     /// A core is switched off or on.
     Switches,
+    /// The policy's alarm has come.
+    Alarm,
 }
 
 /// Events of the chip as a whole, which come before the timers of its CPUs.
-const CHIP: u32 = 3;
+const CHIP: u32 = 4;
 
 impl Event {
     /// Devices have something to do.
@@ -37,6 +39,8 @@ impl Event {
     pub(crate) const CLOCKS: Event = Event(4 + 2);
     /// A core is switched off or on.
     pub(crate) const SWITCHES: Event = Event(2 * 4 + 2);
+    /// The policy's alarm has come.
+    pub(crate) const ALARM: Event = Event(3 * 4 + 2);
 
     /// A thread's own operation, wait or computation is over.
     #[inline(always)]
@@ -74,6 +78,7 @@ impl Event {
                 0 => Happening::Devices,
                 1 => Happening::Clocks,
                 2 => Happening::Switches,
+                3 => Happening::Alarm,
                 _ => Happening::Timer(number - CHIP),
             },
         }
@@ -104,8 +109,9 @@ mod tests {
             (Event::DEVICES, Happening::Devices),
             (Event::CLOCKS, Happening::Clocks),
             (Event::SWITCHES, Happening::Switches),
+            (Event::ALARM, Happening::Alarm),
         ];
-        for number in 0..8 {
+        for number in 0..9 {
             all.push((Event::thread(number), Happening::Thread(number)));
             all.push((Event::timeout(number), Happening::Timeout(number)));
             all.push((Event::store(number), Happening::Store(number)));

@@ -33,6 +33,7 @@ impl Engine {
             Happening::Devices => self.devices_step(),
             Happening::Clocks => self.clocks_step(),
             Happening::Switches => self.switches_step(),
+            Happening::Alarm => self.alarm_came(),
         }
     }
 

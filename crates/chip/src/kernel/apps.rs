@@ -5,6 +5,7 @@ use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::os::app::Spawn;
 use crate::os::app::{App, AppFigures, AppState, AppTimes, Main, Runs};
+use baton_sched::AppId;
 use baton_units::Cycles;
 
 impl Engine {
@@ -74,7 +75,8 @@ impl Engine {
                 *of_reason += thread.stats.times[reason as usize];
             }
         }
-        let figures = self.os.apps.iter_mut().zip(times).map(|(app, times)| {
+        let policy = &self.os.policy.scheduler;
+        let figures = (0..).zip(&mut self.os.apps).zip(times).map(|((id, app), times)| {
             app.count(app.runnable, now);
             AppFigures {
                 name: app.name.clone(),
@@ -83,6 +85,7 @@ impl Engine {
                 most_runnable: app.most_runnable,
                 runnable: Cycles(app.sum),
                 times,
+                amp: policy.app_use(Cycles(now), AppId(id)).map(Into::into),
             }
         });
         figures.filter(|app| app.counts.forks != 0).collect()

@@ -31,7 +31,7 @@ impl Engine {
         let creator = self.threads.get(self.running as usize).filter(|_| self.running != OUTSIDE);
         let app = spawn.app.or(creator.map(|creator| creator.os.app)).unwrap_or(App(0));
         let nice = spawn.nice.or(creator.map(|creator| creator.os.nice)).unwrap_or_default();
-        let born = Born { app: AppId(app.0), affinity: affinity.clone(), near, nice };
+        let born = Born { app: AppId(app.0), affinity: affinity.clone(), near, nice, speedup: spawn.speedup };
         let mut thread = Thread::new(name, number, Task::new(app, nice, affinity), self.now);
         (thread.cpu, thread.core) = (near.0, self.chip.core_of(near.0));
         self.threads.push(thread);

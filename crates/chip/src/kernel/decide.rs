@@ -77,8 +77,20 @@ impl Engine {
                 self.queue.put(Event::timer(cpu), at.0.max(self.now), Rank::Next);
             }
             Decision::NoTimer(CpuId(cpu)) => self.forget_timer(cpu),
+            Decision::Alarm(at) => {
+                self.forget_alarm();
+                self.os.policy.alarm = true;
+                self.queue.put(Event::ALARM, at.0.max(self.now), Rank::Next);
+            }
+            Decision::NoAlarm => self.forget_alarm(),
         }
         false
+    }
+
+    fn forget_alarm(&mut self) {
+        if std::mem::take(&mut self.os.policy.alarm) {
+            self.queue.cancel(Event::ALARM);
+        }
     }
 
     pub(super) fn forget_timer(&mut self, cpu: u32) {

@@ -177,6 +177,20 @@ impl Engine {
         Step::Handled
     }
 
+    /// The policy's alarm has come: it costs no thread anything.
+    pub(crate) fn alarm_came(&mut self) -> Step {
+        self.os.policy.alarm = false;
+        if self.hangs() {
+            return Step::Silence;
+        }
+        if self.counts.events > self.bounds.events {
+            return Step::Limit;
+        }
+        self.tell(|policy, now, out| policy.alarm(now, out));
+        self.decide();
+        Step::Handled
+    }
+
     /// Has the next tick come, at the next multiple of its period, if there are ticks and the CPU is not idle.
     pub(super) fn arm_tick(&mut self, cpu: u32) {
         let period = self.chip.os.interrupt.tick.0;

@@ -2,6 +2,7 @@
 
 use crate::base::counter::counters;
 use baton_sched::Nice;
+use baton_sched::placement::AppUse;
 use baton_units::Cycles;
 use baton_units::{CoreId, CpuId};
 use std::rc::Rc;
@@ -23,6 +24,8 @@ pub struct Spawn {
     pub app: Option<App>,
     /// How much of a CPU it gets beside others (policies `fair` and `eevdf`); `None`: what its creator has.
     pub nice: Option<Nice>,
+    /// How much faster it is on a fast core than on a slow one, in thousandths, where that was measured (policy `static-ipc`).
+    pub speedup: Option<u32>,
     /// When it can run first, after the moment of its creation.
     pub after: Cycles,
 }
@@ -73,6 +76,35 @@ counters! {
     }
 }
 
+counters! {
+    /// What an application had of fast and slow cores, under policies that tell them apart.
+    pub struct AmpCounts {
+        /// Cycles of its threads on fast cores.
+        fast: Cycles,
+        /// Cycles of its threads on slow cores.
+        slow: Cycles,
+        /// How often one of its threads came to another core than the one that it ran on last.
+        migrations: Times,
+        /// How often one of its threads was swapped with another thread.
+        swaps: Times,
+        /// How often it lost the class SP because its time in it was over.
+        demotions: Times,
+        /// Cycles in which it had runnable threads and the class SP.
+        sp: Cycles,
+        /// Cycles in which it had runnable threads and the class MP; policies without classes have all in this one.
+        mp: Cycles,
+        /// Cycles in which it had runnable threads and the class HP.
+        hp: Cycles,
+    }
+}
+
+impl From<AppUse> for AmpCounts {
+    fn from(had: AppUse) -> AmpCounts {
+        let AppUse { fast, slow, migrations, swaps, demotions, sp, mp, hp } = had;
+        AmpCounts { fast, slow, migrations, swaps, demotions, sp, mp, hp }
+    }
+}
+
 /// The figures of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppFigures {
@@ -88,6 +120,8 @@ pub struct AppFigures {
     pub runnable: Cycles,
     /// Where its threads' cycles went.
     pub times: AppTimes,
+    /// What it had of fast and slow cores, if the policy tells them apart.
+    pub amp: Option<AmpCounts>,
 }
 
 pub(crate) type Main = Rc<dyn Fn()>;

@@ -13,6 +13,8 @@ pub(crate) struct Policy {
     pub(crate) waiting: VecDeque<Decision>,
     /// A caller carries decisions out: new ones wait behind the others.
     pub(crate) at_work: bool,
+    /// The policy's alarm is in the queue.
+    pub(crate) alarm: bool,
 }
 
 impl Policy {
@@ -34,6 +36,7 @@ impl Policy {
             socket: chip.socket(core),
             kind: kinds.kind(core),
             speed: speed(kinds.clock(core), chip.core.clock),
+            fast: (!chip.os.fast_cores.is_empty()).then(|| chip.os.fast_cores.contains(&core.0)),
         };
         let params = Params {
             time_slice: chip.os.sched.time_slice,
@@ -41,10 +44,11 @@ impl Policy {
             sleeper_credit: chip.os.sched.sleeper_credit,
             balance_interval: chip.os.sched.balance_interval,
             wake_pull: (chip.os.sched.wake_pull * 1000.0).round() as u32,
+            amp: chip.os.sched.amp,
         };
         let cpus = Cpus(cores.iter().map(cpu).collect());
         let scheduler = make(&cpus, &params);
-        Policy { scheduler, out: Vec::new(), waiting: VecDeque::new(), at_work: false }
+        Policy { scheduler, out: Vec::new(), waiting: VecDeque::new(), at_work: false, alarm: false }
     }
 }
 

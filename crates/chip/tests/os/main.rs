@@ -4,6 +4,7 @@
 mod common;
 
 mod apps;
+mod asymmetric;
 mod clocks;
 mod core_kinds;
 mod hangs;

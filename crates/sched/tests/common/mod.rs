@@ -1,6 +1,7 @@
 //! A machine of the tests' own that policies run on.
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part")]
 
+use baton_sched::placement::Amp;
 use baton_sched::{Affinity, AppId, Born, Cpu, Cpus, Decision, FULL_SPEED, Nice, Params, Policy, Scheduler, ThreadId};
 use baton_units::{CoreId, CpuId, Cycles};
 
@@ -11,6 +12,10 @@ pub struct World {
     pub current: Vec<Option<ThreadId>>,
     pub on: Vec<bool>,
     pub timers: Vec<Option<u64>>,
+    pub alarm: Option<u64>,
+    /// What a preemption takes, and when those that were asked for come.
+    pub delay: u64,
+    pub preempts: Vec<Option<u64>>,
     pub threads: Vec<Thread>,
     pub out: Vec<Decision>,
 }
@@ -30,9 +35,10 @@ pub enum State {
     Gone,
 }
 
-fn cpus(n: u32) -> Cpus {
+pub fn cpus(n: u32) -> Cpus {
     // Two contexts a core, two cores a cluster.
-    let cpu = |i: u32| Cpu { core: CoreId(i / 2), cluster: i / 4, socket: i / 8, kind: 0, speed: FULL_SPEED };
+    let cpu =
+        |i: u32| Cpu { core: CoreId(i / 2), cluster: i / 4, socket: i / 8, kind: 0, speed: FULL_SPEED, fast: None };
     Cpus((0..n).map(cpu).collect())
 }
 
@@ -42,6 +48,7 @@ pub const PARAMS: Params = Params {
     sleeper_credit: Cycles(40),
     balance_interval: Cycles(50),
     wake_pull: 300,
+    amp: Amp::DEFAULT,
 };
 
 impl World {
@@ -52,6 +59,9 @@ impl World {
             current: vec![None; n as usize],
             on: vec![true; n as usize],
             timers: vec![None; n as usize],
+            alarm: None,
+            delay: 0,
+            preempts: vec![None; n as usize],
             threads: Vec::new(),
             out: Vec::new(),
         }
@@ -59,7 +69,10 @@ impl World {
 
     pub fn told(&mut self, f: impl FnOnce(&mut dyn Scheduler, Cycles, &mut Vec<Decision>)) {
         f(&mut *self.policy, Cycles(self.now), &mut self.out);
+        let mut rounds = 0;
         while !self.out.is_empty() {
+            rounds += 1;
+            assert!(rounds < 1000, "decisions without end: {:?}", self.out);
             for decision in std::mem::take(&mut self.out) {
                 self.carry_out(decision);
             }
@@ -68,15 +81,13 @@ impl World {
 
     pub fn carry_out(&mut self, decision: Decision) {
         match decision {
+            Decision::Preempt(cpu) if self.delay != 0 => {
+                let at = &mut self.preempts[cpu.0 as usize];
+                *at = at.or(Some(self.now + self.delay));
+            }
+            Decision::Preempt(cpu) => self.preempt(cpu),
             Decision::Start(cpu) => {
                 if self.current[cpu.0 as usize].is_none() && self.on[cpu.0 as usize] {
-                    self.free(cpu);
-                }
-            }
-            Decision::Preempt(cpu) => {
-                if let Some(id) = self.current[cpu.0 as usize] {
-                    self.leaves(id, State::Ready);
-                    self.policy.yields(Cycles(self.now), id, &mut self.out);
                     self.free(cpu);
                 }
             }
@@ -85,6 +96,19 @@ impl World {
                 self.timers[cpu.0 as usize] = Some(at.0);
             }
             Decision::NoTimer(cpu) => self.timers[cpu.0 as usize] = None,
+            Decision::Alarm(at) => {
+                assert!(at.0 >= self.now, "an alarm in the past");
+                self.alarm = Some(at.0);
+            }
+            Decision::NoAlarm => self.alarm = None,
+        }
+    }
+
+    pub fn preempt(&mut self, cpu: CpuId) {
+        if let Some(id) = self.current[cpu.0 as usize] {
+            self.leaves(id, State::Ready);
+            self.policy.yields(Cycles(self.now), id, &mut self.out);
+            self.free(cpu);
         }
     }
 
@@ -93,7 +117,7 @@ impl World {
         let State::Running(cpu) = thread.state else { panic!("{id:?} leaves and is {:?}", thread.state) };
         thread.ran += self.now - thread.since;
         thread.state = to;
-        self.current[cpu.0 as usize] = None;
+        (self.current[cpu.0 as usize], self.preempts[cpu.0 as usize]) = (None, None);
     }
 
     pub fn free(&mut self, cpu: CpuId) {
@@ -115,21 +139,36 @@ impl World {
     }
 
     pub fn born_nice(&mut self, affinity: Affinity, nice: i64) -> ThreadId {
+        self.born_of(AppId(0), affinity, nice)
+    }
+
+    pub fn born_of(&mut self, app: AppId, affinity: Affinity, nice: i64) -> ThreadId {
         let id = ThreadId(self.threads.len() as u32);
         let near = (0..self.on.len() as u32).map(CpuId).find(|&cpu| self.on[cpu.0 as usize] && affinity.has(cpu));
         let nice = Nice::new(nice).unwrap();
-        let born = Born { app: AppId(0), affinity: affinity.clone(), near: near.unwrap(), nice };
+        let born = Born { app, affinity: affinity.clone(), near: near.unwrap(), nice, speedup: None };
         self.policy.fork(Cycles(self.now), id, &born);
         self.threads.push(Thread { affinity, state: State::Ready, ran: 0, since: 0 });
         self.told(|policy, now, out| policy.wake(now, id, out));
         id
     }
 
-    /// Lets time pass, with the timers that come.
+    /// Lets time pass, with the timers and the preemptions that come.
     pub fn pass(&mut self, to: u64) {
         loop {
+            let preempt = (0..self.preempts.len()).filter_map(|cpu| Some((self.preempts[cpu]?, cpu))).min();
             let next = (0..self.timers.len()).filter_map(|cpu| Some((self.timers[cpu]?, cpu))).min();
             match next {
+                _ if preempt.is_some_and(|(at, _)| at <= to && self.is_first(at)) => {
+                    let (at, cpu) = preempt.unwrap();
+                    (self.now, self.preempts[cpu]) = (at, None);
+                    self.preempt(CpuId(cpu as u32));
+                    self.told(|_, _, _| {});
+                }
+                next if self.alarm.is_some_and(|at| at <= to && next.is_none_or(|(first, _)| at <= first)) => {
+                    self.now = self.alarm.take().unwrap_or(to);
+                    self.told(|policy, now, out| policy.alarm(now, out));
+                }
                 Some((at, cpu)) if at <= to => {
                     self.now = at;
                     self.timers[cpu] = None;
@@ -139,6 +178,10 @@ impl World {
             }
         }
         self.now = to;
+    }
+
+    fn is_first(&self, at: u64) -> bool {
+        self.alarm.iter().chain(self.timers.iter().flatten()).all(|&other| at <= other)
     }
 
     /// Run time of every thread so far.

@@ -101,5 +101,7 @@ fn system(chip: &Chip) -> Fits {
     let there = os.off.cores.last().is_none_or(|&last| last < count);
     ensure(there, "os.off", os.off.text(), format!("cores from 0 to {} (core.count)", count - 1))?;
     let expected = format!("fewer cores than core.count, {count}: one must be on");
+    let last = os.fast_cores.last().copied().unwrap_or(0);
+    ensure(last < count, "os.amp.fast_cores", last, format!("cores from 0 to {} (core.count)", count - 1))?;
     ensure(os.off.cores.len() < count as usize, "os.off", os.off.text(), expected)
 }

@@ -6,12 +6,14 @@
 //! | [`key`] | what a key is, and what its value may be |
 //! | [`common`] | cores, fixed prices, wait policies |
 //! | [`os`] | operating system, noise |
+//! | [`amp`] | its policies for chips with fast and slow cores |
 //! | [`coherent`] | caches, directory, memory controllers, network |
 //! | [`device`] | devices |
 //! | [`energy`] | prices |
 //!
 //! A mechanism's keys are in its own folder ([`super::mechanism`]).
 
+mod amp;
 mod coherent;
 mod common;
 mod device;
@@ -41,5 +43,5 @@ mechanisms!(of_mechanisms);
 /// Every key, in the order in which a chip file is written.
 pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     let kinds = device::of_kinds();
-    [common::KEYS, os::KEYS, &coherent::KEYS, &MECHANISMS, device::KEYS, &kinds, &energy::KEYS].concat()
+    [common::KEYS, os::KEYS, amp::KEYS, &coherent::KEYS, &MECHANISMS, device::KEYS, &kinds, &energy::KEYS].concat()
 });

@@ -8,6 +8,7 @@ mod values;
 
 pub use values::{FutexHome, IdleState, IdleStates, Ipi, OffCores, Percentile, SchedulerName, WakeSpread};
 
+use baton_sched::placement::Amp;
 use baton_units::Cycles;
 
 /// Operating system: what its calls, switches and interrupts cost, and how it schedules.
@@ -33,6 +34,8 @@ pub struct Os {
     pub thread_create: Cycles,
     /// Cores that are switched off when the run begins.
     pub off: OffCores,
+    /// Cores that count as fast, whatever their clocks; none: those with the fastest clock.
+    pub fast_cores: Vec<u32>,
 }
 
 /// Futex calls.
@@ -82,6 +85,8 @@ pub struct Scheduling {
     pub sleeper_credit: Cycles,
     /// The share of threads woken from another CPU while theirs idles that come to the waker's CPU.
     pub wake_pull: f64,
+    /// Of policies for chips with fast and slow cores.
+    pub amp: Amp,
 }
 
 /// Interrupts and ticks.

@@ -1,9 +1,9 @@
 //! The operating system's figures: what each application and each CPU did, in JSON and as tables.
 
 use super::apps::App;
-use super::shape::figures;
+use super::shape::{Group, figures};
 use crate::ui;
-use baton_chip::{AppCounts, AppFigures, AppTimes, Counters, CpuCounts, CpuFigures, Outcome};
+use baton_chip::{AmpCounts, AppCounts, AppFigures, AppTimes, Counters, CpuCounts, CpuFigures, Outcome};
 use std::collections::BTreeMap;
 
 figures! {
@@ -27,6 +27,8 @@ figures! {
         /// Threads that could run, on the mean over the whole run.
         mean_runnable: f64 as "threads",
         @flat times: AppTimes,
+        /// What it had of fast and slow cores; absent: the policy does not tell them apart.
+        @left_out amp: Option<Group<AmpCounts>>,
     }
 }
 
@@ -70,6 +72,7 @@ impl Application {
             most_runnable: figures.most_runnable,
             mean_runnable: figures.runnable.0 as f64 / cycles.max(1) as f64,
             times: figures.times,
+            amp: figures.amp.map(Group),
         }
     }
 }
@@ -128,6 +131,7 @@ pub(super) fn text(apps: &[Application], cpus: &[Cpu]) -> String {
     header.extend(AppTimes::DECLARED.iter().map(|counter| counter.name));
     header.push("runnable");
     let mut out = ui::table(&header, &rows.collect::<Vec<_>>());
+    out += &amp_text(apps);
     // CPUs that no thread ran on, and columns that say nothing, are left out.
     let used: Vec<&Cpu> = cpus.iter().filter(|cpu| cpu.counts.switches != 0).collect();
     let names: Vec<&String> = cpus.first().map(|cpu| cpu.cycles.keys().collect()).unwrap_or_default();
@@ -151,4 +155,20 @@ pub(super) fn text(apps: &[Application], cpus: &[Cpu]) -> String {
         out += &format!("{idle} more CPUs had nothing to run, {off} were off\n");
     }
     out
+}
+
+/// What applications had of fast and slow cores; empty where the policy does not tell them apart.
+fn amp_text(apps: &[Application]) -> String {
+    let rows = apps.iter().filter_map(|app| {
+        let Group(amp) = app.amp.as_ref()?;
+        let numbers = amp.values().map(|(_, number)| number.to_string());
+        Some(std::iter::once(app.name.clone()).chain(numbers).collect())
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut header = vec!["application"];
+    header.extend(AmpCounts::DECLARED.iter().map(|counter| counter.name));
+    ui::table(&header, &rows)
 }

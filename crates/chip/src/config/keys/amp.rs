@@ -1,0 +1,90 @@
+//! The keys of policies for chips with fast and slow cores: `os.amp`. Each may be absent, and then has the default that the policies state
+//! (`baton_sched::placement::Amp`).
+
+use super::key::{Key, Need, Value, ValueKind, text, whole};
+use crate::config::texts::{core_list, core_ranges};
+use baton_sched::placement::{Amp, EnterSp, Master};
+
+const USUAL: Amp = Amp::DEFAULT;
+
+/// A key that is written if its value is not the default.
+macro_rules! key {
+    ($path:literal, $kind:expr, $what:literal, $get:expr, $set:expr) => {
+        Key { path: $path, kind: $kind, fixed: Need::May, coherent: Need::May, what: $what, get: $get, set: $set }
+    };
+}
+
+pub(super) const KEYS: &[Key] = &[
+    key!(
+        "os.amp.fast_cores",
+        ValueKind::Parsed("the cores as in \"0 4-7\"", |text| core_list(text).is_some()),
+        "which cores count as fast, whatever their clocks; absent: those with the fastest clock of the cores that are on",
+        |_, chip| (!chip.os.fast_cores.is_empty()).then(|| Value::Text(core_ranges(&chip.os.fast_cores))),
+        |_, chip, value| chip.os.fast_cores = core_list(&text(value)).unwrap_or_default()
+    ),
+    key!(
+        "os.amp.hp_threshold",
+        ValueKind::Count(1, 4096),
+        "applications with more runnable threads are highly parallel; absent: fast cores + 1",
+        |_, chip| chip.os.sched.amp.hp_threshold.map(|n| Value::Whole(u64::from(n))),
+        |_, chip, value| chip.os.sched.amp.hp_threshold = Some(whole(value) as u32)
+    ),
+    key!(
+        "os.amp.boost_ticks",
+        ValueKind::Count(1, 1_000_000),
+        "time slices after which a thread loses the class SP; absent: 100",
+        |_, chip| {
+            let ticks = chip.os.sched.amp.boost_ticks;
+            (ticks != USUAL.boost_ticks).then_some(Value::Whole(ticks))
+        },
+        |_, chip, value| chip.os.sched.amp.boost_ticks = whole(value)
+    ),
+    key!(
+        "os.amp.swap_ticks",
+        ValueKind::Count(1, 1_000_000),
+        "time slices from one round of swaps to the next; absent: 10",
+        |_, chip| {
+            let ticks = chip.os.sched.amp.swap_ticks;
+            (ticks != USUAL.swap_ticks).then_some(Value::Whole(ticks))
+        },
+        |_, chip, value| chip.os.sched.amp.swap_ticks = whole(value)
+    ),
+    key!(
+        "os.amp.enter_sp",
+        ValueKind::Choice(EnterSp::NAMES),
+        "when an application's last runnable thread enters the class SP: when the count falls to one, or only if the application has been highly \
+         parallel since it was last one; absent: falls",
+        |_, chip| {
+            let rule = chip.os.sched.amp.enter_sp;
+            (rule != USUAL.enter_sp).then(|| Value::Text(rule.name().into()))
+        },
+        |_, chip, value| chip.os.sched.amp.enter_sp = EnterSp::named(&text(value)).unwrap_or_default()
+    ),
+    key!(
+        "os.amp.master",
+        ValueKind::Choice(Master::NAMES),
+        "what a master thread's priority for fast cores is: that of SP, above it, above the other threads of MP, or none; absent: sp",
+        |_, chip| {
+            let rule = chip.os.sched.amp.master;
+            (rule != USUAL.master).then(|| Value::Text(rule.name().into()))
+        },
+        |_, chip, value| chip.os.sched.amp.master = Master::named(&text(value)).unwrap_or_default()
+    ),
+    key!(
+        "os.amp.count_marked",
+        ValueKind::Switch,
+        "threads that have said that they spin count as runnable where phases are detected; absent: true",
+        |_, chip| {
+            let counts = chip.os.sched.amp.count_marked;
+            (counts != USUAL.count_marked).then_some(Value::Switch(counts))
+        },
+        |_, chip, value| chip.os.sched.amp.count_marked = value == Value::Switch(true)
+    ),
+    key!(
+        "os.amp.topology",
+        ValueKind::Switch,
+        "of threads with equal rights to a fast core the nearest gets it; absent: false",
+        |_, chip| chip.os.sched.amp.topology.then_some(Value::Switch(true)),
+        |_, chip, value| chip.os.sched.amp.topology = value == Value::Switch(true)
+    ),
+];

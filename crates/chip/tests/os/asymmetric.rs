@@ -1,0 +1,107 @@
+//! Policies for chips with fast and slow cores at work: classes, swaps and times of each application.
+
+use crate::common;
+use crate::common::simulation;
+use baton_chip::{AmpCounts, Application, Outcome, Runs, Simulated, Spawn, act};
+use baton_machine::{Machine, units::Cycles};
+
+/// Core 0 of four is fast.
+const UNEQUAL: [&str; 4] =
+    ["core.clocks=1-3:1_500_000_000", "os.time_slice=100000", "os.amp.boost_ticks=20", "os.amp.swap_ticks=2"];
+
+fn named(name: &str, speedup: Option<u32>) -> Application {
+    let main = Spawn { speedup, ..Spawn::default() };
+    Application { name: name.into(), runs: Runs::Times(1), main }
+}
+
+/// Three workers compute, and then the main thread alone; beside it an application of one thread, which computes all the time.
+fn run(settings: &[&str], speedups: [Option<u32>; 2]) -> Outcome {
+    let chip = common::cores(4, settings);
+    let mut simulation = simulation(&chip);
+    let phases = || {
+        let members: Vec<_> =
+            (0..3).map(|_| act::spawn(Spawn::default(), || Simulated::work(Cycles(6_000_000)))).collect();
+        members.into_iter().for_each(act::join);
+        Simulated::work(Cycles(8_000_000));
+    };
+    simulation.application(named("phases", speedups[0]), phases).unwrap();
+    simulation.application(named("solo", speedups[1]), || Simulated::work(Cycles(16_000_000))).unwrap();
+    let outcome = simulation.run().unwrap();
+    assert!(outcome.finished);
+    outcome
+}
+
+fn amp(outcome: &Outcome) -> [AmpCounts; 2] {
+    let of = |name: &str| outcome.apps.iter().find(|app| app.name == name).and_then(|app| app.amp);
+    [of("phases"), of("solo")].map(|amp| amp.expect("the policy tells cores apart"))
+}
+
+fn with(policy: &str, more: &[&str], speedups: [Option<u32>; 2]) -> [AmpCounts; 2] {
+    let policy = format!("os.scheduler={policy}");
+    let settings: Vec<&str> = UNEQUAL.iter().copied().chain([policy.as_str()]).chain(more.iter().copied()).collect();
+    let outcome = run(&settings, speedups);
+    for (had, app) in amp(&outcome).iter().zip(&outcome.apps) {
+        assert!(had.fast + had.slow <= app.times.on_cpu && had.fast + had.slow > 0, "{had:?}, {:?}", app.times);
+        let classes = had.sp + had.mp + had.hp;
+        assert!(classes <= outcome.cycles.0, "{classes} of {}", outcome.cycles);
+    }
+    amp(&outcome)
+}
+
+/// The single thread has the fast core while the other application is highly parallel; a sequential phase takes it for the time
+/// of its boost, whatever the slices end by.
+#[test]
+fn pa_gives_the_fast_core_to_sequential_phases_and_single_threads() {
+    for tick in [&[][..], &["os.tick=50000"]] {
+        let [phases, solo] = with("pa", tick, [None; 2]);
+        assert_eq!(phases.demotions, 1, "{phases:?}");
+        // 20 slices of 100 000 cycles, but for the moments in which its last workers were alone.
+        assert!((2_000_000..2_400_000).contains(&phases.sp), "{phases:?}");
+        assert!(phases.hp > 5_000_000 && solo.hp == 0 && solo.sp == 0, "{phases:?} {solo:?}");
+        assert!(phases.swaps >= 2 && solo.swaps >= 2, "{phases:?} {solo:?}");
+        assert!(solo.fast > 5_000_000, "{solo:?}");
+        assert!(solo.migrations >= 2, "{solo:?}");
+    }
+}
+
+/// A longer boost is a longer stay in SP: it follows the key, to the cycle.
+#[test]
+fn the_boost_lasts_as_long_as_its_key_says() {
+    let sp = |ticks: &str| with("pa", &[ticks], [None; 2])[0].sp;
+    assert_eq!(sp("os.amp.boost_ticks=30") - sp("os.amp.boost_ticks=20"), 1_000_000);
+}
+
+#[test]
+fn known_speedups_decide_under_static_ipc() {
+    for (speedups, first) in [([Some(1100), Some(1900)], 1), ([Some(1900), Some(1100)], 0)] {
+        let had = with("static-ipc", &[], speedups);
+        // The one that gains more; of the other, what it had before the first round and after the end of the first.
+        assert!(had[first].fast > 4_000_000, "{first}: {had:?}");
+        assert_eq!(had.map(|had| had.demotions), [0, 0]);
+    }
+}
+
+#[test]
+fn busy_fast_cores_take_running_threads_and_swap_none() {
+    let had = with("busy-fcs", &[], [None; 2]);
+    assert_eq!(had.map(|had| had.swaps), [0, 0]);
+    assert!(had[0].fast + had[1].fast > 5_000_000, "{had:?}");
+}
+
+/// Where all clocks are the same, `os.amp.fast_cores` says which cores count as fast: what swaps cost shows by itself.
+#[test]
+fn swaps_go_on_at_equal_clocks_if_fast_cores_are_named() {
+    let settings = ["os.time_slice=100000", "os.amp.swap_ticks=2", "os.scheduler=rr"];
+    let equal = amp(&run(&settings, [None; 2]));
+    assert_eq!(equal.map(|had| (had.swaps, had.slow)), [(0, 0); 2]);
+    let named: Vec<&str> = settings.into_iter().chain(["os.amp.fast_cores=0"]).collect();
+    let [phases, solo] = amp(&run(&named, [None; 2]));
+    assert!(phases.swaps > 10 && solo.swaps > 5 && solo.slow > solo.fast && solo.fast > 0, "{phases:?} {solo:?}");
+}
+
+/// Policies that know nothing of fast cores have no such figures.
+#[test]
+fn other_policies_have_no_figures_of_fast_cores() {
+    let outcome = run(&["os.scheduler=fair"], [None; 2]);
+    assert!(outcome.apps.iter().all(|app| app.amp.is_none()));
+}

@@ -1,0 +1,138 @@
+//! Parallelism-aware (PA): threads of applications with little parallelism get the fast cores, those in a sequential phase first.
+//!
+//! | class | of an application | rights to fast cores |
+//! | --- | --- | --- |
+//! | SP | whose count of runnable threads has fallen to one, for `boost_ticks` time slices | the first |
+//! | MP | with `hp_threshold` runnable threads at most | what SP leaves, in turns |
+//! | HP | with more | what is left |
+//!
+//! A master thread has rights of its own (`master`); a thread that has said that it spins comes last until it says that it works, or
+//! sleeps. A change of class moves no thread by itself: the next round of swaps does, or a fast core that becomes idle.
+
+use crate::placement::{Adapter, Answer, Board, Class, EnterSp, Event, Master, Placement, Rank, Ranked, Rule};
+use crate::{AppId, Cpus, Params, Policy, ThreadId};
+use std::cmp::Reverse;
+
+/// Its row in the registry.
+pub const POLICY: Policy = Policy {
+    name: "pa",
+    what: "parallelism-aware: sequential phases, then mildly parallel applications get the fast cores, by periodic swaps",
+    source: "PA and PA-RTX: Saez and others, CF 2010, sections 2.1 and 2.2",
+    make: |cpus, params| Adapter::boxed(cpus, params, placement(cpus, params)),
+};
+
+#[derive(Clone, Copy, Debug, Default)]
+struct App {
+    class: Class,
+    /// Runnable threads, as they are counted.
+    count: u32,
+    /// It has been highly parallel since the count was last one or none.
+    was_high: bool,
+    /// When its boost ends; 0: it has none.
+    boost_until: u64,
+}
+
+struct Pa {
+    apps: Vec<App>,
+    /// The earliest end of a boost.
+    due: u64,
+}
+
+impl Pa {
+    /// The application's count or the threshold has changed.
+    fn count(&mut self, now: u64, board: &Board, id: AppId, count: u32, answers: &mut Vec<Answer>) {
+        let (threshold, boost) = (board.hp_threshold(), board.amp.boost_ticks.max(1) * board.time_slice.max(1));
+        let app = &mut self.apps[id.0 as usize];
+        let before = std::mem::replace(&mut app.count, count);
+        if board.app_at(id).alive == 0 {
+            // Another run of it begins anew.
+            *app = App { class: app.class, ..App::default() };
+        }
+        app.was_high |= count > threshold;
+        if count > 1 {
+            app.boost_until = 0;
+        } else if count == 1 && before > 1 {
+            let enters = app.was_high || board.amp.enter_sp == EnterSp::Falls;
+            app.boost_until = if enters { now + boost } else { 0 };
+        }
+        if count <= 1 {
+            app.was_high = false;
+        }
+        let class = match () {
+            () if count > threshold => Class::Hp,
+            () if app.boost_until > now => Class::Sp,
+            () => Class::Mp,
+        };
+        if std::mem::replace(&mut app.class, class) != class {
+            answers.push(Answer::Class(id, class));
+        }
+    }
+
+    /// Demotes the applications whose time in SP is over.
+    fn expire(&mut self, now: u64, answers: &mut Vec<Answer>) {
+        if now < self.due {
+            return;
+        }
+        for (id, app) in (0..).map(AppId).zip(&mut self.apps) {
+            if app.boost_until != 0 && app.boost_until <= now {
+                app.boost_until = 0;
+                if app.class == Class::Sp {
+                    app.class = Class::Mp;
+                    answers.extend([Answer::Demoted(id), Answer::Class(id, Class::Mp)]);
+                }
+            }
+        }
+    }
+}
+
+impl Rule for Pa {
+    fn rank(&self, board: &Board, id: ThreadId) -> Rank {
+        let [marked, hp, mp, master, sp, first] = [0, 1, 2, 3, 4, 5];
+        let thread = board.thread(id);
+        if thread.marked {
+            return Rank::plain(marked);
+        }
+        if board.app_of(id).master == Some(id) {
+            match board.amp.master {
+                Master::First => return Rank::plain(first),
+                Master::Sp => return Rank::plain(sp),
+                Master::Mp if self.apps[thread.app.0 as usize].class != Class::Sp => return Rank::plain(master),
+                Master::Mp | Master::Ignored => {}
+            }
+        }
+        match self.apps[thread.app.0 as usize].class {
+            Class::Sp => Rank::plain(sp),
+            Class::Mp => Rank { class: mp, turn: Reverse(thread.was_fast) },
+            Class::Hp => Rank::plain(hp),
+        }
+    }
+
+    fn hears(&mut self, now: u64, board: &Board, event: &Event, answers: &mut Vec<Answer>) {
+        if matches!(
+            event,
+            Event::Placed(..) | Event::Runs(..) | Event::Yields(_) | Event::Idle(_) | Event::Affinity(..)
+        ) {
+            return;
+        }
+        self.expire(now, answers);
+        let mut due = u64::MAX;
+        for (id, app) in board.apps() {
+            if self.apps.len() <= id.0 as usize {
+                self.apps.push(App::default());
+            }
+            self.count(now, board, id, board.counted(app), answers);
+            let until = self.apps[id.0 as usize].boost_until;
+            due = due.min(if until == 0 { u64::MAX } else { until });
+        }
+        self.due = due;
+    }
+
+    fn due(&self) -> u64 {
+        self.due
+    }
+}
+
+/// The placement alone.
+pub fn placement(cpus: &Cpus, params: &Params) -> Box<dyn Placement> {
+    Box::new(Ranked::new(Board::new(cpus, params), Pa { apps: Vec::new(), due: u64::MAX }))
+}

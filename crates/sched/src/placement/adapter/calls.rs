@@ -1,0 +1,210 @@
+//! What the operating system says and asks.
+
+use super::{Adapter, Event, State, Thread};
+use crate::placement::AppUse;
+use crate::{Affinity, AppId, Born, Decision, Notice, Scheduler, ThreadId};
+use baton_units::{CpuId, Cycles};
+
+impl Scheduler for Adapter {
+    fn fork(&mut self, now: Cycles, id: ThreadId, born: &Born) {
+        let at = id.0 as usize;
+        if self.threads.len() <= at {
+            self.threads.resize_with(at + 1, || None);
+        }
+        self.threads[at] = Some(Thread {
+            app: born.app,
+            affinity: born.affinity.clone(),
+            cpu: born.near,
+            state: State::Blocked,
+            bound_for: None,
+            waits: (0, 0),
+            last: None,
+            moved: false,
+            fresh: true,
+        });
+        // A thread that cannot run yet moves no other.
+        let mut none = Vec::new();
+        self.tell(now.0, &Event::Born(id, born.clone()), &mut none);
+        debug_assert!(none.is_empty(), "a birth moves nothing");
+    }
+
+    fn wake(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
+        let now = now.0;
+        let app = self.thread(id).app;
+        self.accounts.of(app).can_run(true, now);
+        self.begins_to_wait(id, now);
+        self.tell(now, &Event::Wake(id), out);
+        let to = self.entry(id);
+        self.enqueue(id, to, now, out);
+    }
+
+    fn block(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
+        self.stop(now.0, id, &Event::Block(id), out);
+        self.thread_mut(id).state = State::Blocked;
+    }
+
+    fn exit(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
+        self.stop(now.0, id, &Event::Exit(id), out);
+        self.thread_mut(id).state = State::Blocked;
+    }
+
+    fn yields(&mut self, now: Cycles, id: ThreadId, out: &mut Vec<Decision>) {
+        let now = now.0;
+        self.leave(id, now, out);
+        self.begins_to_wait(id, now);
+        let bound_for = self.thread(id).bound_for;
+        if let Some(to) = bound_for {
+            self.thread_mut(id).bound_for = None;
+            self.queue(to).awaits -= 1;
+        }
+        self.thread_mut(id).state = State::Blocked;
+        let bound_for = bound_for.filter(|&to| self.may_have(to, id));
+        if bound_for.is_none() {
+            self.tell(now, &Event::Yields(id), out);
+        }
+        let to = bound_for.unwrap_or_else(|| self.entry(id));
+        self.enqueue(id, to, now, out);
+    }
+
+    fn pick(&mut self, now: Cycles, cpu: CpuId, out: &mut Vec<Decision>) -> Option<ThreadId> {
+        let now = now.0;
+        let mut next = self.queue(cpu).ready.pop_front();
+        if next.is_none() {
+            self.tell(now, &Event::Idle(cpu), out);
+            next = self.queue(cpu).ready.pop_front();
+        }
+        if next.is_none() && self.queue(cpu).awaits == 0 {
+            next = self.steal(cpu, now, out);
+        }
+        let id = next?;
+        let thread = self.thread_mut(id);
+        thread.state = State::Running;
+        let (last, app) = (thread.last.replace(cpu), thread.app);
+        if last.is_some_and(|last| !self.cpus.siblings(last, cpu)) {
+            self.accounts.of(app).had.migrations += 1;
+        }
+        self.queue(cpu).current = next;
+        self.tell(now, &Event::Runs(id, cpu), out);
+        next
+    }
+
+    fn runs(&mut self, now: Cycles, cpu: CpuId, out: &mut Vec<Decision>) {
+        let queue = self.queue(cpu);
+        (queue.since, queue.accounted) = (Some(now.0), now.0);
+        self.arm(cpu, now.0, out);
+    }
+
+    fn tick(&mut self, now: Cycles, cpu: CpuId, out: &mut Vec<Decision>) {
+        let slice = self.slice;
+        let queue = self.queue(cpu);
+        queue.timer = false;
+        match queue.since {
+            Some(since) if !queue.ready.is_empty() && now.0 >= since + slice => out.push(Decision::Preempt(cpu)),
+            _ => self.arm(cpu, now.0, out),
+        }
+    }
+
+    fn alarm(&mut self, now: Cycles, out: &mut Vec<Decision>) {
+        self.tell(now.0, &Event::Period, out);
+    }
+
+    fn set_affinity(&mut self, now: Cycles, id: ThreadId, affinity: &Affinity, out: &mut Vec<Decision>) {
+        self.thread_mut(id).affinity = affinity.clone();
+        self.tell(now.0, &Event::Affinity(id, affinity.clone()), out);
+        let thread = self.thread(id);
+        let (cpu, state) = (thread.cpu, thread.state);
+        if thread.bound_for.is_some_and(|to| !affinity.has(to)) {
+            self.unbind(id, out);
+        }
+        match state {
+            State::Blocked => {}
+            State::Ready if !affinity.has(cpu) => self.clear(cpu, now.0, out),
+            // A CPU that idles may have it now.
+            State::Ready => out.extend(self.idle_near(id).map(Decision::Start)),
+            State::Running if !affinity.has(cpu) => out.push(Decision::Preempt(cpu)),
+            State::Running => {}
+        }
+    }
+
+    fn set_online(&mut self, now: Cycles, cpu: CpuId, online: bool, out: &mut Vec<Decision>) {
+        self.settle(now.0);
+        self.kinds.set_online(cpu, online);
+        self.queue(cpu).off = !online;
+        self.tell(now.0, &Event::Online(cpu, online), out);
+        if online {
+            out.push(Decision::Start(cpu));
+            return;
+        }
+        self.clear(cpu, now.0, out);
+        let running = self.queues.iter().filter_map(|queue| queue.current);
+        let bound: Vec<ThreadId> = running.filter(|&id| self.thread(id).bound_for == Some(cpu)).collect();
+        for id in bound {
+            self.unbind(id, out);
+        }
+        if self.queue(cpu).current.is_some() {
+            out.push(Decision::Preempt(cpu));
+        }
+    }
+
+    fn set_speed(&mut self, now: Cycles, cpu: CpuId, speed: u32, out: &mut Vec<Decision>) {
+        self.settle(now.0);
+        self.kinds.set_speed(cpu, speed);
+        self.tell(now.0, &Event::Speed(cpu, speed), out);
+    }
+
+    fn notify(
+        &mut self,
+        now: Cycles,
+        id: ThreadId,
+        notice: Notice,
+        _: Option<u64>,
+        _: Option<ThreadId>,
+        out: &mut Vec<Decision>,
+    ) {
+        self.tell(now.0, &Event::Notice(id, notice), out);
+    }
+
+    fn steals(&self, cpu: CpuId) -> u64 {
+        self.queues[cpu.0 as usize].steals
+    }
+
+    fn app_use(&self, now: Cycles, app: AppId) -> Option<AppUse> {
+        let mut had = self.accounts.at(app, now.0);
+        for (cpu, queue) in self.cpus.ids().zip(&self.queues) {
+            let (Some(id), Some(_)) = (queue.current, queue.since) else { continue };
+            if self.thread(id).app == app {
+                let fast = self.kinds.is_fast(cpu);
+                *if fast { &mut had.fast } else { &mut had.slow } += now.0 - queue.accounted;
+            }
+        }
+        Some(had)
+    }
+
+    fn place(&self, id: ThreadId) -> CpuId {
+        self.threads[id.0 as usize].as_ref().map_or(CpuId(0), |thread| thread.cpu)
+    }
+}
+
+impl Adapter {
+    /// Where a thread that is in no queue goes: where the placement moved it, else by the rules of queues.
+    fn entry(&self, id: ThreadId) -> CpuId {
+        let thread = self.thread(id);
+        if thread.moved && self.may_have(thread.cpu, id) { thread.cpu } else { self.choose(id) }
+    }
+
+    /// The thread, which ran, waits or has ended.
+    fn stop(&mut self, now: u64, id: ThreadId, event: &Event, out: &mut Vec<Decision>) {
+        self.leave(id, now, out);
+        self.unbind(id, out);
+        let app = self.thread(id).app;
+        self.accounts.of(app).can_run(false, now);
+        self.tell(now, event, out);
+    }
+
+    /// All run times are accounted for up to now, before CPUs become fast or slow.
+    fn settle(&mut self, now: u64) {
+        for cpu in self.cpus.ids() {
+            self.account(cpu, now);
+        }
+    }
+}

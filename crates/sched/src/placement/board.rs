@@ -1,0 +1,265 @@
+//! What is known of threads, CPUs and applications: the part that placements share.
+
+use super::kinds::Kinds;
+use super::{Amp, Event};
+use crate::{Affinity, AppId, Cpus, Notice, Params, ThreadId};
+use baton_units::CpuId;
+use std::collections::BTreeSet;
+
+/// A thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Thread {
+    pub(crate) app: AppId,
+    pub(crate) affinity: Affinity,
+    pub(crate) runnable: bool,
+    /// The CPU in whose queue it is or that it runs on; `None`: it is blocked, or has just been woken.
+    pub(crate) at: Option<CpuId>,
+    /// The CPU that a move takes it to.
+    pub(crate) bound_for: Option<CpuId>,
+    /// It has said that it spins.
+    pub(crate) marked: bool,
+    pub(crate) speedup: u32,
+    /// When it last was on a fast CPU.
+    pub(crate) was_fast: u64,
+}
+
+/// An application.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct App {
+    /// Threads of it that live.
+    pub(crate) alive: u32,
+    /// Its runnable threads, and those of them that are marked.
+    pub(crate) runnable: u32,
+    pub(crate) marked: u32,
+    pub(crate) master: Option<ThreadId>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Cpu {
+    current: Option<ThreadId>,
+    idle: bool,
+    /// Threads that are bound for it.
+    awaits: u32,
+    /// Threads in its queue or on it.
+    load: u32,
+}
+
+/// The board. It follows the events; what a placement decides is noted by [`Board::bind`].
+#[derive(Clone, Debug)]
+pub(crate) struct Board {
+    pub(crate) amp: Amp,
+    pub(crate) time_slice: u64,
+    pub(crate) runnable: BTreeSet<ThreadId>,
+    pub(super) kinds: Kinds,
+    pub(super) topology: Cpus,
+    threads: Vec<Option<Thread>>,
+    apps: Vec<App>,
+    cpus: Vec<Cpu>,
+}
+
+impl Board {
+    pub(crate) fn new(cpus: &Cpus, params: &Params) -> Board {
+        let idle = Cpu { idle: true, ..Cpu::default() };
+        Board {
+            amp: params.amp,
+            time_slice: params.time_slice.0,
+            runnable: BTreeSet::new(),
+            kinds: Kinds::new(cpus),
+            topology: cpus.clone(),
+            threads: Vec::new(),
+            apps: Vec::new(),
+            cpus: vec![idle; cpus.count()],
+        }
+    }
+
+    pub(crate) fn thread(&self, id: ThreadId) -> &Thread {
+        self.threads[id.0 as usize].as_ref().expect("the thread lives")
+    }
+
+    pub(super) fn thread_mut(&mut self, id: ThreadId) -> &mut Thread {
+        self.threads[id.0 as usize].as_mut().expect("the thread lives")
+    }
+
+    pub(crate) fn app(&mut self, id: AppId) -> &mut App {
+        let at = id.0 as usize;
+        if self.apps.len() <= at {
+            self.apps.resize_with(at + 1, App::default);
+        }
+        &mut self.apps[at]
+    }
+
+    pub(crate) fn app_at(&self, id: AppId) -> &App {
+        &self.apps[id.0 as usize]
+    }
+
+    pub(crate) fn app_of(&self, id: ThreadId) -> &App {
+        &self.apps[self.thread(id).app.0 as usize]
+    }
+
+    /// Applications that threads were born of.
+    pub(crate) fn apps(&self) -> impl Iterator<Item = (AppId, &App)> {
+        (0..).map(AppId).zip(&self.apps)
+    }
+
+    fn cpu(&mut self, cpu: CpuId) -> &mut Cpu {
+        &mut self.cpus[cpu.0 as usize]
+    }
+
+    /// Runnable threads above which an application is highly parallel.
+    pub(crate) fn hp_threshold(&self) -> u32 {
+        self.amp.hp_threshold.unwrap_or(self.kinds.fast_count() + 1)
+    }
+
+    /// An application's runnable threads, by the rule of counting those that are marked.
+    pub(crate) fn counted(&self, app: &App) -> u32 {
+        if self.amp.count_marked { app.runnable } else { app.runnable - app.marked }
+    }
+
+    pub(super) fn is_on_fast(&self, id: ThreadId) -> bool {
+        self.thread(id).at.is_some_and(|cpu| self.kinds.is_fast(cpu))
+    }
+
+    pub(super) fn is_running(&self, id: ThreadId) -> bool {
+        self.thread(id).at.is_some_and(|cpu| self.cpus[cpu.0 as usize].current == Some(id))
+    }
+
+    /// CPUs that are on and fast.
+    pub(super) fn fast(&self) -> impl Iterator<Item = CpuId> + '_ {
+        self.topology.ids().filter(|&cpu| self.kinds.is_fast(cpu) && self.kinds.is_on(cpu))
+    }
+
+    /// Whether the CPU has nothing to do and no thread is bound for it.
+    pub(super) fn is_idle(&self, cpu: CpuId) -> bool {
+        let here = &self.cpus[cpu.0 as usize];
+        here.idle && here.awaits == 0 && self.kinds.is_on(cpu)
+    }
+
+    /// Whether no thread has the CPU.
+    pub(super) fn is_free(&self, cpu: CpuId) -> bool {
+        self.cpus[cpu.0 as usize].current.is_none()
+    }
+
+    pub(super) fn load(&self, cpu: CpuId) -> u32 {
+        self.cpus[cpu.0 as usize].load
+    }
+
+    /// The thread is to go there.
+    pub(super) fn bind(&mut self, id: ThreadId, to: CpuId) {
+        self.unbind(id);
+        self.thread_mut(id).bound_for = Some(to);
+        self.cpu(to).awaits += 1;
+    }
+
+    fn unbind(&mut self, id: ThreadId) {
+        if let Some(to) = self.thread_mut(id).bound_for.take() {
+            self.cpu(to).awaits -= 1;
+        }
+    }
+
+    /// It is in no queue any more.
+    fn leaves(&mut self, id: ThreadId) {
+        let Some(cpu) = self.thread_mut(id).at.take() else { return };
+        let here = self.cpu(cpu);
+        here.load -= 1;
+        if here.current == Some(id) {
+            here.current = None;
+        }
+    }
+
+    fn mark(&mut self, id: ThreadId, marked: bool) {
+        let thread = self.thread_mut(id);
+        let (was, app, runnable) = (std::mem::replace(&mut thread.marked, marked), thread.app, thread.runnable);
+        if was != marked && runnable {
+            let app = self.app(app);
+            app.marked = if marked { app.marked + 1 } else { app.marked - 1 };
+        }
+    }
+
+    fn can_run(&mut self, id: ThreadId, more: bool) {
+        let thread = self.thread_mut(id);
+        thread.runnable = more;
+        let app = thread.app;
+        let app = self.app(app);
+        if more {
+            app.runnable += 1;
+            self.runnable.insert(id);
+        } else {
+            app.runnable -= 1;
+            self.runnable.remove(&id);
+        }
+    }
+
+    /// Follows an event.
+    pub(super) fn follow(&mut self, now: u64, event: &Event) {
+        match event {
+            Event::Born(id, born) => {
+                let at = id.0 as usize;
+                if self.threads.len() <= at {
+                    self.threads.resize_with(at + 1, || None);
+                }
+                self.app(born.app).alive += 1;
+                self.threads[at] = Some(Thread {
+                    app: born.app,
+                    affinity: born.affinity.clone(),
+                    runnable: false,
+                    at: None,
+                    bound_for: None,
+                    marked: false,
+                    speedup: born.speedup.unwrap_or(1000),
+                    was_fast: 0,
+                });
+            }
+            Event::Wake(id) => self.can_run(*id, true),
+            Event::Placed(id, cpu) => {
+                self.unbind(*id);
+                self.leaves(*id);
+                self.thread_mut(*id).at = Some(*cpu);
+                let here = self.cpu(*cpu);
+                (here.load, here.idle) = (here.load + 1, false);
+            }
+            Event::Runs(id, cpu) => {
+                let here = self.cpu(*cpu);
+                (here.current, here.idle) = (Some(*id), false);
+                if self.kinds.is_fast(*cpu) {
+                    self.thread_mut(*id).was_fast = now;
+                }
+            }
+            Event::Yields(id) => self.leaves(*id),
+            Event::Block(id) | Event::Exit(id) => self.stops(*id, matches!(event, Event::Exit(_))),
+            Event::Notice(id, Notice::Master) => {
+                let app = self.thread(*id).app;
+                self.app(app).master = Some(*id);
+            }
+            Event::Notice(id, notice) => self.mark(*id, *notice == Notice::Spinning),
+            Event::Affinity(id, affinity) => {
+                self.thread_mut(*id).affinity = affinity.clone();
+                if self.thread(*id).bound_for.is_some_and(|to| !affinity.has(to)) {
+                    self.unbind(*id);
+                }
+            }
+            Event::Idle(cpu) => self.cpu(*cpu).idle = true,
+            Event::Online(cpu, on) => {
+                self.kinds.set_online(*cpu, *on);
+                let here = self.cpu(*cpu);
+                here.idle = *on && here.load == 0;
+            }
+            Event::Speed(cpu, speed) => self.kinds.set_speed(*cpu, *speed),
+            Event::Period => {}
+        }
+    }
+
+    fn stops(&mut self, id: ThreadId, ends: bool) {
+        // A sleeper does not spin.
+        self.mark(id, false);
+        self.unbind(id);
+        self.leaves(id);
+        self.can_run(id, false);
+        if ends {
+            let app = self.thread(id).app;
+            let app = self.app(app);
+            app.alive -= 1;
+            app.master = app.master.filter(|&master| master != id);
+            self.threads[id.0 as usize] = None;
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Which CPUs are fast.
+
+use crate::Cpus;
+use baton_units::CpuId;
+
+/// The speeds of CPUs, and which of them are fast: those named so, or, where none is named, those with the fastest clock of the
+/// CPUs that are on.
+#[derive(Clone, Debug)]
+pub(super) struct Kinds {
+    speeds: Vec<u32>,
+    on: Vec<bool>,
+    named: Vec<Option<bool>>,
+    fast: Vec<bool>,
+    /// Fast CPUs that are on, and CPUs that are on.
+    counts: (u32, u32),
+}
+
+impl Kinds {
+    /// All CPUs are on.
+    pub(super) fn new(cpus: &Cpus) -> Kinds {
+        let n = cpus.count();
+        let speeds = cpus.0.iter().map(|cpu| cpu.speed).collect();
+        let named = cpus.0.iter().map(|cpu| cpu.fast).collect();
+        let mut kinds = Kinds { speeds, on: vec![true; n], named, fast: vec![false; n], counts: (0, 0) };
+        kinds.derive();
+        kinds
+    }
+
+    fn derive(&mut self) {
+        let on = (0..self.on.len()).filter(|&cpu| self.on[cpu]);
+        let most = on.clone().map(|cpu| self.speeds[cpu]).max().unwrap_or(0);
+        for cpu in 0..self.on.len() {
+            self.fast[cpu] = self.named[cpu].unwrap_or(self.speeds[cpu] >= most);
+        }
+        self.counts = (on.clone().filter(|&cpu| self.fast[cpu]).count() as u32, on.count() as u32);
+    }
+
+    pub(super) fn set_speed(&mut self, cpu: CpuId, speed: u32) {
+        self.speeds[cpu.0 as usize] = speed;
+        self.derive();
+    }
+
+    pub(super) fn set_online(&mut self, cpu: CpuId, on: bool) {
+        self.on[cpu.0 as usize] = on;
+        self.derive();
+    }
+
+    pub(super) fn is_fast(&self, cpu: CpuId) -> bool {
+        self.fast[cpu.0 as usize]
+    }
+
+    pub(super) fn is_on(&self, cpu: CpuId) -> bool {
+        self.on[cpu.0 as usize]
+    }
+
+    /// Fast CPUs that are on.
+    pub(super) fn fast_count(&self) -> u32 {
+        self.counts.0
+    }
+
+    /// CPUs that are on.
+    pub(super) fn on_count(&self) -> u32 {
+        self.counts.1
+    }
+
+    /// Whether there are both kinds: otherwise it is all the same where threads are.
+    pub(super) fn are_unlike(&self) -> bool {
+        self.counts.0 != 0 && self.counts.0 != self.counts.1
+    }
+}

@@ -1,0 +1,92 @@
+//! The parameters of policies for chips with fast and slow cores.
+//!
+//! Names and defaults are those of Saez and others, "Operating System Support for Mitigating Software Scalability Bottlenecks on
+//! Asymmetric Multicore Processors" (CF 2010), section 2.1. What that paper does not print has a rule or a range here, and is marked
+//! as unprinted.
+
+/// An `enum` of words, with the names that a chip file has for them.
+macro_rules! words {
+    ($(#[$meta:meta])* $Name:ident { $($(#[$doc:meta])* $Word:ident = $text:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub enum $Name { $($(#[$doc])* $Word,)+ }
+
+        impl $Name {
+            /// Their names in a chip file.
+            pub const NAMES: &[&str] = &[$($text),+];
+
+            /// The name in a chip file.
+            pub fn name(self) -> &'static str {
+                match self { $($Name::$Word => $text,)+ }
+            }
+
+            /// The one of that name.
+            pub fn named(name: &str) -> Option<$Name> {
+                match name { $($text => Some($Name::$Word),)+ _ => None }
+            }
+        }
+    };
+}
+
+words! {
+    /// When an application's last runnable thread enters the class SP (unprinted).
+    EnterSp {
+        /// When the count of runnable threads falls to one.
+        #[default] Falls = "falls",
+        /// When it falls to one and has been above the HP threshold since it was last one or none.
+        FromHp = "from-hp",
+    }
+}
+
+words! {
+    /// The priority of a master thread for fast cores while it can run (unprinted).
+    Master {
+        /// As that of the class SP, whatever the class of its application is.
+        #[default] Sp = "sp",
+        /// Above SP.
+        First = "first",
+        /// Above the other threads of the class MP, below SP.
+        Mp = "mp",
+        /// None: the notice says nothing.
+        Ignored = "ignored",
+    }
+}
+
+/// The parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Amp {
+    /// Applications with more runnable threads than this are highly parallel; `None`: fast cores + 1.
+    pub hp_threshold: Option<u32>,
+    /// Time slices after which a thread of the class SP is demoted. At least 1.
+    pub boost_ticks: u64,
+    /// Time slices from one round of swaps to the next. At least 1. Unprinted.
+    pub swap_ticks: u64,
+    /// When a thread enters SP.
+    pub enter_sp: EnterSp,
+    /// What a master thread gets.
+    pub master: Master,
+    /// Threads that have said that they spin count as runnable where the phases of an application are detected (unprinted; the paper
+    /// says only that such threads are marked).
+    pub count_marked: bool,
+    /// Of threads with equal rights to a fast core the nearest gets it.
+    pub topology: bool,
+}
+
+impl Amp {
+    /// The paper's values, and ours where it has none.
+    pub const DEFAULT: Amp = Amp {
+        hp_threshold: None,
+        boost_ticks: 100,
+        swap_ticks: 10,
+        enter_sp: EnterSp::Falls,
+        master: Master::Sp,
+        count_marked: true,
+        topology: false,
+    };
+}
+
+impl Default for Amp {
+    fn default() -> Amp {
+        Amp::DEFAULT
+    }
+}

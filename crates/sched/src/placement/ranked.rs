@@ -1,0 +1,194 @@
+//! A placement out of a rule that ranks threads.
+//!
+//! An idle fast CPU is filled at once: by the thread of the highest rank that is not on a fast one, whether it waits or runs. All
+//! other changes come periodically: the threads of the highest ranks are wanted on fast CPUs, as many as each CPU has in the mean,
+//! and each that is on a slow one is swapped with one on a fast CPU that is not wanted there.
+
+use super::{Answer, Board, Event, Placement};
+use crate::ThreadId;
+use baton_units::{CpuId, Cycles};
+use std::cmp::Reverse;
+
+/// How much a thread is wanted on a fast CPU: first by class, then by how long ago it last was on one, if turns are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank {
+    pub(crate) class: u64,
+    pub(crate) turn: Reverse<u64>,
+}
+
+impl Rank {
+    /// Without turns: who is on a fast CPU stays there.
+    pub(crate) fn plain(class: u64) -> Rank {
+        Rank { class, turn: Reverse(0) }
+    }
+}
+
+/// A rule that ranks threads.
+pub(crate) trait Rule {
+    /// Whether threads are swapped.
+    const SWAPS: bool = true;
+
+    /// The rank of a runnable thread.
+    fn rank(&self, board: &Board, id: ThreadId) -> Rank;
+
+    /// Something happened, which the board has followed.
+    fn hears(&mut self, _now: u64, _board: &Board, _event: &Event, _answers: &mut Vec<Answer>) {}
+
+    /// When it wants to hear [`Event::Period`] beside the swaps; `u64::MAX`: never.
+    fn due(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+/// A rule's placement.
+pub(crate) struct Ranked<R> {
+    board: Board,
+    rule: R,
+    /// When threads are swapped next.
+    swap_at: u64,
+    /// The period that was asked for.
+    asked: u64,
+}
+
+impl<R: Rule> Ranked<R> {
+    pub(crate) fn new(board: Board, rule: R) -> Ranked<R> {
+        Ranked { board, rule, swap_at: 0, asked: u64::MAX }
+    }
+
+    fn period(&self) -> u64 {
+        self.board.amp.swap_ticks.max(1) * self.board.time_slice.max(1)
+    }
+
+    fn go(&mut self, id: ThreadId, to: CpuId, answers: &mut Vec<Answer>) {
+        self.board.bind(id, to);
+        answers.push(Answer::Move(id, to));
+    }
+
+    /// Fills the fast CPUs that idle.
+    fn fill(&mut self, answers: &mut Vec<Answer>) {
+        if !self.board.kinds.are_unlike() {
+            return;
+        }
+        for cpu in self.board.topology.ids() {
+            if !self.board.is_idle(cpu) || !self.board.kinds.is_fast(cpu) {
+                continue;
+            }
+            let best = self.board.runnable.iter().copied().filter(|&id| self.may_fill(id, cpu));
+            if let Some(id) = best.max_by_key(|&id| self.fills(id, cpu)) {
+                self.go(id, cpu, answers);
+            }
+        }
+    }
+
+    fn may_fill(&self, id: ThreadId, cpu: CpuId) -> bool {
+        let thread = self.board.thread(id);
+        let (runs, fast) = (self.board.is_running(id), self.board.is_on_fast(id));
+        // A thread that spins gains nothing by a faster CPU, but by any CPU if it has none.
+        // One in the queue of a CPU that is free is about to get that.
+        let gains = if runs { !fast && !thread.marked } else { !thread.at.is_some_and(|at| self.board.is_free(at)) };
+        gains && thread.bound_for.is_none() && thread.affinity.has(cpu)
+    }
+
+    fn fills(&self, id: ThreadId, cpu: CpuId) -> impl Ord + use<R> {
+        let Rank { class, turn } = self.rule.rank(&self.board, id);
+        (class, !self.board.is_running(id), turn, Reverse(self.distance(id, cpu)), Reverse(id))
+    }
+
+    fn distance(&self, id: ThreadId, cpu: CpuId) -> u32 {
+        let at = self.board.thread(id).at.filter(|_| self.board.amp.topology);
+        at.map_or(0, |at| self.board.topology.distance(at, cpu))
+    }
+
+    /// A round of swaps.
+    fn swap(&mut self, now: u64, answers: &mut Vec<Answer>) {
+        let board = &mut self.board;
+        let movable = |board: &Board, id: ThreadId| {
+            let thread = board.thread(id);
+            // One that still runs on a CPU that is off is about to leave it.
+            thread.bound_for.is_none() && thread.at.is_some_and(|at| board.kinds.is_on(at))
+        };
+        let mut threads: Vec<ThreadId> = board.runnable.iter().copied().filter(|&id| movable(board, id)).collect();
+        let fast: Vec<CpuId> = board.fast().collect();
+        if fast.is_empty() || !board.kinds.are_unlike() {
+            return;
+        }
+        let share = (board.runnable.len() as u32 / board.kinds.on_count()).max(1);
+        for &id in &threads {
+            if board.is_on_fast(id) {
+                board.thread_mut(id).was_fast = now;
+            }
+        }
+        threads.retain(|&id| fast.iter().any(|&cpu| self.board.thread(id).affinity.has(cpu)));
+        threads.sort_by_cached_key(|&id| (Reverse(self.rule.rank(&self.board, id)), !self.board.is_on_fast(id), id));
+        let wanted = threads.len().min(fast.len() * share as usize);
+        let (wanted, others) = threads.split_at(wanted);
+        let mut others: Vec<ThreadId> = others.iter().copied().filter(|&id| self.board.is_on_fast(id)).collect();
+        for &id in wanted {
+            if !self.board.is_on_fast(id) {
+                self.place_wanted(id, &fast, &mut others, answers);
+            }
+        }
+    }
+
+    /// Finds a fast CPU for a wanted thread that is on a slow one: of the threads that are not wanted there, the one of the lowest
+    /// rank makes room, or with topology the nearest of that rank.
+    fn place_wanted(&mut self, id: ThreadId, fast: &[CpuId], others: &mut Vec<ThreadId>, answers: &mut Vec<Answer>) {
+        let thread = self.board.thread(id);
+        let Some(from) = thread.at else { return };
+        let at = |other: ThreadId| self.board.thread(other).at.unwrap_or(from);
+        let fits = |other: ThreadId| thread.affinity.has(at(other)) && self.board.thread(other).affinity.has(from);
+        let partners = (0..others.len()).filter(|&i| fits(others[i]));
+        let key = |i: &usize| {
+            let class = self.rule.rank(&self.board, others[*i]).class;
+            (class, self.distance(id, at(others[*i])), Reverse(*i))
+        };
+        if let Some(i) = partners.min_by_key(key) {
+            let other = others.remove(i);
+            let to = self.board.thread(other).at.unwrap_or(from);
+            self.board.bind(id, to);
+            self.board.bind(other, from);
+            answers.push(Answer::Swap(id, other));
+            return;
+        }
+        // No thread makes room; a shorter queue does.
+        let load = self.board.load(from);
+        let shorter = |cpu: &CpuId| thread.affinity.has(*cpu) && self.board.load(*cpu) < load;
+        let free = fast.iter().copied().filter(shorter);
+        if let Some(to) = free.min_by_key(|&cpu| (self.board.load(cpu), self.distance(id, cpu))) {
+            self.go(id, to, answers);
+        }
+    }
+
+    /// Asks for the next period, if it is another one.
+    fn ask(&mut self, now: u64, answers: &mut Vec<Answer>) {
+        let swaps = R::SWAPS && self.board.kinds.are_unlike();
+        if swaps && self.swap_at <= now {
+            self.swap_at = (now / self.period() + 1) * self.period();
+        }
+        let swaps = swaps && !self.board.runnable.is_empty();
+        let due = self.rule.due().min(if swaps { self.swap_at } else { u64::MAX });
+        if due == self.asked {
+            return;
+        }
+        self.asked = due;
+        answers.push(if due == u64::MAX { Answer::NoPeriod } else { Answer::Period(Cycles(due)) });
+    }
+}
+
+impl<R: Rule> Placement for Ranked<R> {
+    fn hears(&mut self, now: Cycles, event: &Event, answers: &mut Vec<Answer>) {
+        let now = now.0;
+        self.board.follow(now, event);
+        self.rule.hears(now, &self.board, event, answers);
+        if *event == Event::Period {
+            self.asked = u64::MAX;
+            if R::SWAPS && now >= self.swap_at {
+                self.swap(now, answers);
+            }
+        }
+        if !matches!(event, Event::Born(..) | Event::Placed(..) | Event::Block(_) | Event::Exit(_)) {
+            self.fill(answers);
+        }
+        self.ask(now, answers);
+    }
+}
