@@ -85,7 +85,8 @@ MUTANTS = [
     engine("dequeues are not counted", "self.counts.dequeued += 1;", ""),
     # System calls.
     configure("release: a pointer moves in the next queue", "self.moves.forget(slot);", ""),
-    configure("release: the next queue has its credits", "self.pools[slot.0] = [None, None];", ""),
+    configure("release: the next queue has its credits", "self.pools[slot.0] = [None, None];", "",
+              "an allocation writes its slots' pools, and no queue stands in the slot before"),
     configure("release: who waits is forgotten",
               "self.drop_requests(port, QueueRefusal::NoQueue, |waiting| aim(&waiting.asked).1.queue == id)", "0"),
     configure("drain: everybody's", "waiting.request.cpu == cpu", "true"),
@@ -99,7 +100,8 @@ MUTANTS = [
     # Groups.
     groups("balance: to the fullest", "queue.used() < least", "queue.used() > least"),
     groups("balance: no turns among equals", "group.next = (at + 1) % group.queues.len();", ""),
-    groups("balance: to a full one", "queue.free() > 0", "true"),
+    groups("balance: to a full one", "queue.free() > 0", "true",
+           "a group's queues are of one size: the one with the fewest items is full where all are, and the item then finds no place"),
     groups("reduce: a sum under way is lost with a queue", "ended.show(storage);", ""),
     groups("reduce: into a full queue", "!has(&to, Queue::free)", "false"),
     groups("reduce: places of its items are never free", "storage.head_moves(slot);", ""),

@@ -79,10 +79,11 @@ class Check(NamedTuple):
         return sources, builds
 
     def compile_tests(self, tree):
-        """Builds the test programs; by name."""
+        """Builds the test programs; by name. Cargo tells packages by their paths in their workspace: the copy needs a folder for builds of
+        its own, or the tree's next build would take mutants for its own crates."""
         command = ["cargo", "test", "--quiet", "-p", "baton-chip", "--no-run", "--message-format=json-render-diagnostics"]
         command += [word for test in self.tests for word in (["--lib"] if test == "lib" else ["--test", test])]
-        environment = dict(os.environ, CARGO_TARGET_DIR=str(ROOT / "target"))
+        environment = dict(os.environ, CARGO_TARGET_DIR=str(tree) + "-build")
         done = subprocess.run(command, cwd=tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if done.returncode:
             raise SystemExit(done.stderr.decode() + "it does not build")

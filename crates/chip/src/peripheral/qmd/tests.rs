@@ -1,5 +1,7 @@
 //! The device by itself, cycle by cycle: what it answers, and when.
 
+mod needed;
+
 use super::settings::Pointers;
 use super::*;
 use crate::peripheral::Device;
