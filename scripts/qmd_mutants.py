@@ -92,7 +92,7 @@ MUTANTS = [
     configure("drain: everybody's", "waiting.request.cpu == cpu", "true"),
     configure("drain: its context is not interrupted", "port.interrupt(to);", ""),
     configure("drain: drops are not counted", "self.counts.dropped += drained;", ""),
-    configure("drain: what came in this cycle stays", "self.came.extract_if(.., |waiting| which(waiting)).for_each(&mut refuse);", ""),
+    configure("drain: what came in this cycle stays", "self.came.extract_if(.., |waiting| which(waiting)).for_each(&mut out);", ""),
     configure("join: a weight of zero", "weight > 0", "true"),
     configure("reduce: into what it reads", "from.iter().any(|queue| to.contains(queue))", "false"),
     configure("reduce, balance: queues with credits", "self.pools[slot.0].iter().any(Option::is_some)", "false"),

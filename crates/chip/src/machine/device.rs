@@ -2,6 +2,7 @@
 //! [`Machine`](baton_machine::Machine) with requests and answers of a protocol's types, and below it the words that travel.
 
 use super::Simulated;
+use super::qimu;
 use crate::base::thread::OUTSIDE;
 use crate::core::pipeline::Stall;
 use crate::device::packet::PacketAt;
@@ -14,11 +15,12 @@ use crate::issue::stall::stall;
 use crate::machine::kernel::kernel;
 use crate::peripheral::port::{Answer, Request};
 use baton_machine::device::{self as verbs, Devices, Payload, Protocol, Words};
+use baton_machine::queues::QueueDevice;
 use std::marker::PhantomData;
 
 /// A device of the chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Device(u32);
+pub struct Device(pub(super) u32);
 
 /// A request under way. Dropping it posts the request: its answer is discarded.
 #[derive(Debug)]
@@ -63,6 +65,12 @@ impl Device {
     }
 
     fn call_with(self, words: Words) -> Answer {
+        let speaks = with(|engine| engine.devices.as_ref().map_or("", |devices| devices.protocol(self.0)));
+        if speaks == QueueDevice::KIND { qimu::call(self, words) } else { self.call_as_is(words) }
+    }
+
+    /// A system call with the device's own words.
+    pub(super) fn call_as_is(self, words: Words) -> Answer {
         if running() == OUTSIDE {
             return with(|engine| engine.call_device(self.0, words));
         }
@@ -98,7 +106,18 @@ impl Device {
 
     fn send(self, Words { tag: op, words }: Words, privileged: bool, reason: Reason) -> Ticket {
         assert!(running() != OUTSIDE, "devices are for guest threads");
-        Ticket(issue(self.0, Request { packet: 0, op, words, privileged, cpu: 0 }, reason))
+        let request = Request { packet: 0, op, words, privileged, cpu: 0 };
+        if privileged || !with(|engine| engine.devices.as_ref().is_some_and(|devices| devices.qimu.is_some())) {
+            return Ticket(issue(self.0, request, None, reason));
+        }
+        match qimu::translate(Words { tag: op, words }) {
+            Ok(None) => Ticket(issue(self.0, request, None, reason)),
+            Ok(Some((process, id, at))) => {
+                let words = at.aim(words);
+                Ticket(issue(at.device, Request { words, ..request }, Some((process, id)), reason))
+            }
+            Err(refusal) => Ticket(qimu::refuse(self.0, refusal)),
+        }
     }
 }
 

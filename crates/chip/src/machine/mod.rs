@@ -25,6 +25,8 @@ pub(crate) mod futex_kernel;
 pub mod guest;
 pub(crate) mod idle_wait;
 pub(crate) mod kernel;
+mod moving;
+mod qimu;
 pub(crate) mod routines;
 pub(crate) mod wait;
 

@@ -87,6 +87,7 @@ impl Bench {
                     Effect::Hold { packet, why } => self.holds.push((packet, now, why)),
                     Effect::Tick { at } => self.tick = Some(self.tick.map_or(at, |tick| tick.min(at))),
                     Effect::Interrupt { cpu } => self.interrupts.push((cpu, now)),
+                    Effect::Forward { packet, .. } => panic!("request {packet} is sent on, and no queue has moved"),
                 }
             }
         }
