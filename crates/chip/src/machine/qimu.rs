@@ -145,7 +145,9 @@ fn allocate(named: u32, entries: u32, queues: u32, credits: [bool; 2]) -> Said {
         let at = |queue| Location { device, queue: first.plus(queue) };
         let made = (0..queues).map(|queue| Queue::new(at(queue), entries, credits)).collect();
         return enter(process, made).map(|id| u64::from(id.0)).ok_or_else(|| {
-            (0..queues).for_each(|queue| drop(ask(device, QueueRequest::Release(first.plus(queue)))));
+            for queue in 0..queues {
+                let _ = ask(device, QueueRequest::Release(first.plus(queue)));
+            }
             QueueRefusal::NoRoom
         });
     }

@@ -112,6 +112,8 @@ impl Storage {
     /// The first of so many neighbouring free entries: the first gap that is large enough.
     fn free_entries(&self, entries: u32) -> Option<u32> {
         let mut regions: Vec<Region> = self.queues.iter().flatten().map(|(_, queue)| queue.region).collect();
+        // A queue that has moved away has none.
+        regions.retain(|region| region.entries > 0);
         regions.sort_by_key(|region| region.first);
         let mut end = 0;
         for region in regions {
