@@ -140,7 +140,9 @@ fn credits_move_with_their_queue() {
 
 /// Who is killed, and when: the thread that moves the queue, one that waits for items, one that brings them.
 fn killed_at(victim: usize, at: u64) -> u64 {
-    let (queue, ends) = (QueueId(0), 60_000);
+    // A thread takes 20,000 cycles to create: all three begin together.
+    let (queue, begins, ends) = (QueueId(0), 70_000, 110_000);
+    let until = |time: u64| act::delay(Cycles(time.saturating_sub(act::time().0)));
     let got = Rc::new(RefCell::new(Vec::new()));
     let out = got.clone();
     let body = move || {
@@ -148,7 +150,8 @@ fn killed_at(victim: usize, at: u64) -> u64 {
         (0..8).for_each(|item| drop(enqueue(queue, item)));
         let mover = move || {
             let mut to = 0;
-            while act::time().0 < 40_000 {
+            until(begins);
+            while act::time().0 < 90_000 {
                 to = (to + 1) % 3;
                 match act::migrate(queue, to) {
                     Ok(_) | Err(QueueRefusal::NoRoom) => {}
@@ -157,12 +160,14 @@ fn killed_at(victim: usize, at: u64) -> u64 {
             }
         };
         let consumer = move || {
+            until(begins);
             while act::time().0 < ends {
                 let item = word(dequeue(queue).wait());
                 out.borrow_mut().push(item);
             }
         };
         let producer = move || {
+            until(begins);
             for item in 8.. {
                 word(enqueue(queue, item).wait());
                 act::delay(Cycles(300));
@@ -170,12 +175,10 @@ fn killed_at(victim: usize, at: u64) -> u64 {
         };
         let bodies: [Body; 3] = [Box::new(mover), Box::new(consumer), Box::new(producer)];
         let guests: Vec<_> = (1..).zip(bodies).map(|(core, body)| act::spawn(super::queues::on(core), body)).collect();
-        act::delay(Cycles(at));
+        until(begins + at);
         act::kill(guests[victim]);
         guests.iter().take(1).for_each(|guest| act::join(*guest));
-        if act::time().0 < ends {
-            act::delay(Cycles(ends - act::time().0));
-        }
+        until(ends);
         guests.iter().for_each(|guest| act::kill(*guest));
         guests.iter().for_each(|guest| act::join(*guest));
         // The queue is whole wherever it is, and can move on.
