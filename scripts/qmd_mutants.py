@@ -2,15 +2,17 @@
 
 from switched import Mutant
 
-HERE = "crates/chip/src/peripheral/qmd/"
+CHIP = "crates/chip/src/"
 
 
-def of(file):
-    return lambda name, old, new, why="": Mutant(name, f"{HERE}{file}.rs", old, new, why)
+def of(file, room="peripheral/qmd"):
+    return lambda name, old, new, why="": Mutant(name, f"{CHIP}{room}/{file}.rs", old, new, why)
 
 
 buffers, credits, storage, device = of("buffers"), of("credits"), of("storage"), of("mod")
 engine, configure, groups = of("engine"), of("configure"), of("groups")
+moving, qimu, port = of("moving"), of("qimu", "device"), of("attached", "device")
+walk, move, requests = of("qimu", "machine"), of("moving", "machine"), of("requests", "issue")
 
 MUTANTS = [
     # Buffers and their scheduler.
@@ -51,7 +53,7 @@ MUTANTS = [
     device("permission: a reducer's queues are for all", "!reducers", "true"),
     device("permission: credits of another domain", "direction == Direction::Dequeue && self.may(request.cpu, queue, of)",
            "direction == Direction::Dequeue"),
-    device("permission: no system call is needed", "request.privileged", "true"),
+    device("permission: no system call is needed", "Some(asked) if request.privileged", "Some(asked) if @ || request.privileged"),
     device("a buffer has no end", "self.ahead(direction, priority, request.cpu) >= self.settings.depth as usize", "false"),
     device("a buffer has one place less", "came + self.engines[engine].buffers.ahead(direction, priority, cpu)",
            "came + 1 + self.engines[engine].buffers.ahead(direction, priority, cpu)"),
@@ -106,4 +108,49 @@ MUTANTS = [
     groups("reduce: into a full queue", "!has(&to, Queue::free)", "false"),
     groups("reduce: places of its items are never free", "storage.head_moves(slot);", ""),
     groups("reduce: takes the time of one item", "now + self.cycles * reducer.from.len() as u64", "now + self.cycles"),
+    # Queues that move.
+    moving("close: pointers that are to move do not", "self.moves.take(slot)", "Vec::<baton_machine::queues::Direction>::new()"),
+    moving("close: the pool of an earlier cycle", "self.pools[slot.0].iter_mut().flatten().for_each(|pools| pools.deal(now));", "",
+           "the pools of a closed queue give no credits, and what is dealt late is dealt at the new device"),
+    moving("close: requests are served on", "self.storage.set_state(slot, State::Closed);", ""),
+    moving("open: who waited sleeps on", "self.wake_all(now);", ""),
+    moving("send on: who waits is forgotten", "gone.iter().for_each(|request| self.send_on(request, device, queue, port));", ""),
+    moving("send on: to the old id", "register & !u64::from(u32::MAX) | u64::from(queue.0)", "register"),
+    moving("send on: the slot is open to whoever comes", "self.storage.leave(slot, State::Gone { device, queue });", ""),
+    storage("peek: the first item again and again", "(u64::from(queue.head) + place) % u64::from(queue.region.entries)", "u64::from(queue.head)"),
+    storage("leave: its entries stay taken", "regions.retain(|region| region.entries > 0);", ""),
+    credits("move: a member's credits are lost", "Member { cpu, weight, local, given }", "Member { cpu, weight, local: 0 * local, given: 0 * given }"),
+    credits("move: the global pool stays", "(self.global, self.dealt) = (global, now);", "let _ = (global, now);"),
+    device("move: a request that comes later is not sent on", "let State::Gone { device, queue } = self.storage.state(slot)",
+           "let (State::Gone { device, queue }, false) = (self.storage.state(slot), @)"),
+    move("move: an item is left behind", "0..frozen.value", "1..frozen.value.max(1)"),
+    move("move: the table keeps the old place", "queue.at = new;", ""),
+    move("move: forgets where the queue was", "queue.before.push(from);", ""),
+    move("move: can be killed half way", "Engine::shielded(|| move_to(queue, to))", "move_to(queue, to)"),
+    requests("order: a request overtakes one that is sent on", "translated && devices.waits_for(packet, under_way.map(|request| request.packet))",
+             "let _ = (translated, under_way); false"),
+    requests("order: what has come back stays for ever", "self.send_requests(id);\n        }\n    }\n\n    /// The thread, which", 
+             "if !@ { self.send_requests(id); }\n        }\n    }\n\n    /// The thread, which"),
+    port("order: what is on its way back does not count", "other.place == PacketAt::Back", "false"),
+    port("order: devices alone are compared", "let place = |packet: &Packet| (packet.device, packet.request.words[0] as u32);",
+         "let place = |packet: &Packet| (packet.device, if @ { 0 } else { packet.request.words[0] as u32 });"),
+    port("forward: a context keeps the old place", "qimu.learn(cpu, process, id, Location { device, queue: QueueId(words[0] as u32) });", "",
+         "each request is then sent on once more: slower, and no figure says by how much"),
+    # Translation.
+    qimu("walk: any id of its entry", "(entry.id == id).then_some(entry)", "Some(entry)"),
+    qimu("walk: out of range", "let in_range = index(id) < table.entries.len();", "let in_range = @ || index(id) < table.entries.len();"),
+    qimu("QTLB: one entry more", "entries.len() == self.size", "entries.len() > self.size"),
+    qimu("QTLB: forgets what was used last", "entries.pop_front();", "entries.pop_back();"),
+    qimu("QTLB: what was used counts no younger", "entries.push_back(cached);\n        self.counts.hits += 1;",
+         "if @ { entries.push_front(cached) } else { entries.push_back(cached) }\n        self.counts.hits += 1;"),
+    qimu("QTLB: no flush at a switch", "qtlb.entries.clear();", ""),
+    qimu("QTLB: a freed queue is kept", "qtlb.entries.retain(|cached| cached.id != entry.id);", "",
+         "the device's own id is given once: a request with the old translation is refused there"),
+    qimu("ids: one comes twice", "table.given += 1;\n        for (place", "table.given += u32::from(!@);\n        for (place"),
+    qimu("nearest: the farthest first", "all.sort_by_key(|&device| {", "all.sort_by_key(|&device| u32::MAX * u32::from(@) ^ {"),
+    walk("permission: none is asked for", "Some(cached) if cached.may(direction)", "Some(cached) if @ || cached.may(direction)"),
+    walk("a walk is free", "one(address, Access::Load);", ""),
+    walk("a program can do the operating system's steps", "words.tag >= FIRST_STEP", "false"),
+    walk("release: anybody's", "rights.owns && !moving", "!moving"),
+    walk("release: slots of earlier places stay", "ask(before.device, QueueRequest::Release(before.queue))?;", ""),
 ]

@@ -50,21 +50,23 @@ pub fn migrate(queue: QueueId, to: u32) -> Result<u64, QueueRefusal> {
     assert_guest("migrate");
     system_call();
     // A thread that is killed meanwhile ends behind it: half a queue is of no use.
-    Engine::shielded(|| {
-        let number = owned(queue)?;
-        let Some(Some(record)) = qimu(|qimu| qimu.queue(number).cloned()) else { return Err(QueueRefusal::NoQueue) };
-        let devices = with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.config.count));
-        if record.pinned || to >= devices {
-            return Err(QueueRefusal::Refused);
-        }
-        if record.at.device == to {
-            return Ok(0);
-        }
-        qimu(|qimu| qimu.queue(number).map(|queue| queue.moving = true));
-        let moved = carry(queue, number, &record, to);
-        qimu(|qimu| qimu.queue(number).map(|queue| queue.moving = false));
-        moved
-    })
+    Engine::shielded(|| move_to(queue, to))
+}
+
+fn move_to(queue: QueueId, to: u32) -> Result<u64, QueueRefusal> {
+    let number = owned(queue)?;
+    let Some(Some(record)) = qimu(|qimu| qimu.queue(number).cloned()) else { return Err(QueueRefusal::NoQueue) };
+    let devices = with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.config.count));
+    if record.pinned || to >= devices {
+        return Err(QueueRefusal::Refused);
+    }
+    if record.at.device == to {
+        return Ok(0);
+    }
+    qimu(|qimu| qimu.queue(number).map(|queue| queue.moving = true));
+    let moved = carry(queue, number, &record, to);
+    qimu(|qimu| qimu.queue(number).map(|queue| queue.moving = false));
+    moved
 }
 
 /// A step that a device does for the operating system.
