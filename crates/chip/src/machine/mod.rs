@@ -9,6 +9,8 @@
 //! | [`access`] | accesses to lines and ranges |
 //! | [`cell`] | cells and slots |
 //! | [`device`] | devices, as guests reach them |
+//! | [`qimu`] | queue ids of programs, translated |
+//! | [`moving`] | queues that move between devices |
 //! | [`wait`] | the wait policies and their prices |
 //! | [`idle_wait`] | those of them in which the CPU stands still: monitors, and halting |
 //! | [`futex`] | sleepers moved from cell to cell |
