@@ -3,7 +3,6 @@
 use super::access::place;
 pub use super::futex::{requeue, wake_moved};
 use super::kernel::{enter_kernel, leave_queue, system_call};
-pub use super::moving::{grant, home_of, migrate};
 use crate::base::thread::OUTSIDE;
 use crate::engine::current::{operate, running, suspend, with};
 use crate::engine::reason::Reason;

@@ -27,7 +27,7 @@ pub(crate) mod futex_kernel;
 pub mod guest;
 pub(crate) mod idle_wait;
 pub(crate) mod kernel;
-mod moving;
+pub mod moving;
 mod qimu;
 pub(crate) mod routines;
 pub(crate) mod wait;

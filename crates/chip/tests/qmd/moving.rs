@@ -2,7 +2,7 @@
 
 use super::queues::{Body, allocate, chip, device, run};
 use super::{count, dequeue, enqueue, word};
-use baton_chip::{Chip, act};
+use baton_chip::{Chip, act, moving};
 use baton_machine::device::{Device, Ticket};
 use baton_machine::queues::{Direction, Mode, Operand, QueueId, QueueRefusal, QueueRequest};
 use baton_machine::units::Cycles;
@@ -15,7 +15,7 @@ fn three(settings: &[&str]) -> Chip {
     chip(&all.iter().chain(settings).copied().collect::<Vec<_>>())
 }
 
-/// A loaded queue goes round, its items stay in their order, and whoever has the old translation is sent on.
+/// A loaded queue goes round, its items stay in their order, and a request with an old translation is sent on.
 #[test]
 fn a_loaded_queue_takes_its_items_with_it() {
     let body = || {
@@ -23,13 +23,13 @@ fn a_loaded_queue_takes_its_items_with_it() {
         (0..10).for_each(|item| drop(enqueue(queue, item)));
         for (turn, to) in [1, 2, 0, 1].into_iter().enumerate() {
             act::delay(Cycles(2_000));
-            assert_eq!(act::migrate(queue, to), Ok(10));
-            assert_eq!(act::home_of(queue), Some(to));
+            assert_eq!(moving::migrate(queue, to), Ok(10));
+            assert_eq!(moving::home_of(queue), Some(to));
             assert_eq!(word(dequeue(queue).wait()), turn as u64);
             word(enqueue(queue, 10 + turn as u64).wait());
         }
         (4..14).for_each(|item| assert_eq!(word(dequeue(queue).wait()), item));
-        assert_eq!(act::migrate(queue, 1), Ok(0), "it is there");
+        assert_eq!(moving::migrate(queue, 1), Ok(0), "it is there");
         assert_eq!(device().call(QueueRequest::Release(queue)), Ok(0));
     };
     let outcome = run(&three(&[]), 1, vec![(0, Box::new(body))]).expect("it ends");
@@ -40,16 +40,16 @@ fn a_loaded_queue_takes_its_items_with_it() {
 fn what_cannot_move_stays() {
     let body = || {
         let queue = allocate(16, 4);
-        assert_eq!(act::migrate(queue, 3), Err(QueueRefusal::Refused), "there is no such device");
-        assert_eq!(act::migrate(QueueId(77), 1), Err(QueueRefusal::NoQueue));
+        assert_eq!(moving::migrate(queue, 3), Err(QueueRefusal::Refused), "there is no such device");
+        assert_eq!(moving::migrate(QueueId(77), 1), Err(QueueRefusal::NoQueue));
         device().call(QueueRequest::Balance { first: queue, count: 2 }).expect("a group");
-        assert_eq!(act::migrate(queue, 1), Err(QueueRefusal::Refused), "a group has it");
-        assert_eq!(act::migrate(queue.plus(2), 1), Ok(0));
+        assert_eq!(moving::migrate(queue, 1), Err(QueueRefusal::Refused), "a group has it");
+        assert_eq!(moving::migrate(queue.plus(2), 1), Ok(0));
         assert_eq!(device().call(QueueRequest::Balance { first: queue.plus(2), count: 2 }), Err(QueueRefusal::Refused));
         let large = allocate(1900, 1);
-        assert_eq!(act::migrate(large, 1), Ok(0));
+        assert_eq!(moving::migrate(large, 1), Ok(0));
         let second = allocate(1900, 1);
-        assert_eq!(act::migrate(second, 1), Err(QueueRefusal::NoRoom));
+        assert_eq!(moving::migrate(second, 1), Err(QueueRefusal::NoRoom));
         word(enqueue(second, 5).wait());
         assert_eq!(word(dequeue(second).wait()), 5, "nothing has come of it");
     };
@@ -63,7 +63,7 @@ fn a_queue_that_is_given_back_leaves_nothing_behind() {
         for _ in 0..40 {
             let queue = allocate(64, 1);
             for to in [1, 2, 0, 1, 0] {
-                act::migrate(queue, to).expect("there is room");
+                moving::migrate(queue, to).expect("there is room");
             }
             assert_eq!(device().call(QueueRequest::Release(queue)), Ok(0));
         }
@@ -81,8 +81,8 @@ fn a_request_that_waits_goes_with_its_queue() {
         assert_eq!(allocate(4, 2), queue);
         word(enqueue(queue.plus(1), 7).wait());
         act::delay(Cycles(10_000));
-        assert_eq!(act::migrate(queue, 1), Ok(0));
-        assert_eq!(act::migrate(queue.plus(1), 1), Ok(1));
+        assert_eq!(moving::migrate(queue, 1), Ok(0));
+        assert_eq!(moving::migrate(queue.plus(1), 1), Ok(1));
         act::delay(Cycles(10_000));
         word(enqueue(queue, 5).wait());
     };
@@ -123,7 +123,7 @@ fn credits_move_with_their_queue() {
             assert_eq!(take(Direction::Enqueue), 8);
             (0..5).for_each(|item| assert_eq!(word(enqueue(queue, item).wait()), 0));
             for (turn, to) in [1, 2, 0].into_iter().enumerate() {
-                assert_eq!(act::migrate(queue, to), Ok(5));
+                assert_eq!(moving::migrate(queue, to), Ok(5));
                 act::delay(Cycles(1_000));
                 assert_eq!(take(Direction::Dequeue), if turn == 0 { 5 } else { 1 });
                 assert_eq!(word(dequeue(queue).wait()), turn as u64);
@@ -153,7 +153,7 @@ fn killed_at(victim: usize, at: u64) -> u64 {
             until(begins);
             while act::time().0 < 90_000 {
                 to = (to + 1) % 3;
-                match act::migrate(queue, to) {
+                match moving::migrate(queue, to) {
                     Ok(_) | Err(QueueRefusal::NoRoom) => {}
                     other => panic!("{other:?}"),
                 }
@@ -182,8 +182,8 @@ fn killed_at(victim: usize, at: u64) -> u64 {
         guests.iter().for_each(|guest| act::kill(*guest));
         guests.iter().for_each(|guest| act::join(*guest));
         // The queue is whole wherever it is, and can move on.
-        let home = act::home_of(queue).expect("it is there");
-        let left = act::migrate(queue, (home + 1) % 3);
+        let home = moving::home_of(queue).expect("it is there");
+        let left = moving::migrate(queue, (home + 1) % 3);
         assert!(matches!(left, Ok(_) | Err(QueueRefusal::NoRoom)), "{left:?}");
         word(device().call(QueueRequest::Release(queue)));
     };

@@ -2,7 +2,7 @@
 
 use super::queues::{Body, allocate, chip, device, run};
 use super::{count, dequeue, enqueue, word};
-use baton_chip::{Chip, Outcome, act};
+use baton_chip::{Chip, Outcome, act, moving};
 use baton_machine::device::{Device, Ticket};
 use baton_machine::queues::{QueueId, QueueRequest};
 use baton_machine::units::Cycles;
@@ -89,7 +89,7 @@ fn a_queue_is_made_at_the_nearest_device_with_room() {
     let body = |home: u32, next: u32| {
         move || {
             let queues = [0; 2].map(|_| allocate(2048, 1));
-            assert_eq!(queues.map(act::home_of), [Some(home), Some(next)]);
+            assert_eq!(queues.map(moving::home_of), [Some(home), Some(next)]);
             for queue in queues {
                 word(enqueue(queue, 5).wait());
                 assert_eq!(word(dequeue(queue).wait()), 5);

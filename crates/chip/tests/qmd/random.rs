@@ -6,7 +6,7 @@
 //! `cargo test -p baton-chip --test qmd random:: -- --ignored` runs 10,000 of each.
 
 use super::{Body, allocate, count, device, enqueue, run, word};
-use baton_chip::{Chip, act};
+use baton_chip::{Chip, act, moving};
 use baton_machine::device::{Device, Ticket};
 use baton_machine::queues::{Mode, Operand, QueueId, QueueRefusal, QueueRequest};
 use baton_machine::units::Cycles;
@@ -131,8 +131,8 @@ fn move_about(dice: &mut Dice, queues: u64, devices: u64) {
     let pause = 1 + dice.below(3_000);
     for _ in 0..12 {
         let (queue, to) = (QueueId(dice.below(queues) as u32), dice.below(devices) as u32);
-        match act::migrate(queue, to) {
-            Ok(_) => assert_eq!(act::home_of(queue), Some(to)),
+        match moving::migrate(queue, to) {
+            Ok(_) => assert_eq!(moving::home_of(queue), Some(to)),
             // Each move leaves a slot behind.
             Err(refusal) => assert_eq!(refusal, QueueRefusal::NoRoom),
         }

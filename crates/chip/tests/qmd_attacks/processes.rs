@@ -3,7 +3,7 @@
 use super::shared::{allocate, chip, on};
 use super::{ask, call, get, put};
 use baton_chip::config::Chip;
-use baton_chip::{App, Application, Options, Outcome, Runs, Simulated, Simulation, Spawn, act};
+use baton_chip::{App, Application, Options, Outcome, Runs, Simulated, Simulation, Spawn, act, moving};
 use baton_machine::device::{Device, Payload, Words};
 use baton_machine::queues::{Operand, QueueId, QueueRefusal, QueueRequest};
 use baton_machine::units::Cycles;
@@ -47,8 +47,8 @@ fn an_id_is_of_no_use_in_another_process() {
             assert_eq!(ask(get(id)), Err(QueueRefusal::NoQueue));
             assert_eq!(ask(put(id, 9)), Err(QueueRefusal::NoQueue));
             assert_eq!(call(QueueRequest::Release(id)), Err(QueueRefusal::NoQueue));
-            assert_eq!(act::migrate(id, 0), Err(QueueRefusal::NoQueue));
-            assert_eq!(act::home_of(id), None);
+            assert_eq!(moving::migrate(id, 0), Err(QueueRefusal::NoQueue));
+            assert_eq!(moving::home_of(id), None);
         }
         let own = allocate(4, 1);
         assert_eq!(own, QueueId(0), "the same id, and another queue");
@@ -65,7 +65,7 @@ fn an_id_is_of_no_use_in_another_process() {
 fn a_permission_is_for_one_direction() {
     let owner = |other| {
         let queue = allocate(4, 1);
-        let granted = act::grant(queue, other, [true, false]);
+        let granted = moving::grant(queue, other, [true, false]);
         assert_eq!(granted, Ok(QueueId(0)));
         act::delay(Cycles(50_000));
         assert_eq!(ask(get(queue)), Ok(5));
@@ -76,7 +76,7 @@ fn a_permission_is_for_one_direction() {
         assert_eq!(ask(put(queue, 5)), Ok(0));
         assert_eq!(ask(get(queue)), Err(QueueRefusal::Refused));
         assert_eq!(call(QueueRequest::Release(queue)), Err(QueueRefusal::Refused));
-        assert_eq!(act::migrate(queue, 0), Err(QueueRefusal::Refused));
+        assert_eq!(moving::migrate(queue, 0), Err(QueueRefusal::Refused));
         let itself = Simulated::device(0).expect("there is one");
         // As it travels: what is in the register is what counts.
         let Words { tag, words } = get(queue).to_words();
@@ -85,12 +85,12 @@ fn a_permission_is_for_one_direction() {
     processes(&with(&[]), [0, 3], owner, other);
 }
 
-/// A queue that is given back is gone from every context, whoever kept its translation; a new one in its place has another id.
+/// A queue that is given back is gone from every context that kept its translation; a new one in its place has another id.
 #[test]
 fn a_freed_queue_is_gone_from_every_context() {
     let owner = |other| {
         let queue = allocate(4, 1);
-        act::grant(queue, other, [true, true]).expect("there is room");
+        moving::grant(queue, other, [true, true]).expect("there is room");
         act::delay(Cycles(30_000));
         assert_eq!(call(QueueRequest::Release(queue)), Ok(1));
         let next = allocate(4, 1);
@@ -156,7 +156,7 @@ fn a_flood_while_a_queue_moves_harms_no_other() {
     let out = passed.clone();
     let owner = move |other| {
         let queue = allocate(8, 1);
-        act::grant(queue, other, [true, false]).expect("there is room");
+        moving::grant(queue, other, [true, false]).expect("there is room");
         let consumer = move || {
             for item in 0..200 {
                 assert_eq!(ask(get(queue)), Ok(item));
@@ -167,8 +167,8 @@ fn a_flood_while_a_queue_moves_harms_no_other() {
         for item in 0..200 {
             assert_eq!(ask(put(queue, item)), Ok(0));
             if item % 20 == 0 {
-                let home = act::home_of(queue).expect("it is there");
-                act::migrate(queue, 1 - home).expect("there is room");
+                let home = moving::home_of(queue).expect("it is there");
+                moving::migrate(queue, 1 - home).expect("there is room");
             }
         }
         act::join(consumer);
