@@ -2,11 +2,10 @@
 
 use super::guest::assert_guest;
 use super::kernel::system_call;
-use super::qimu::{ask, here, owned, qimu, touch};
+use super::qimu::{ask, call_as_is, here, owned, qimu, touch};
 use crate::device::qimu::{Location, Queue};
 use crate::engine::current::with;
 use crate::engine::state::Engine;
-use crate::machine::device::Device;
 use crate::os::app::App;
 use crate::peripheral::port::Answer;
 use crate::peripheral::qmd::Step;
@@ -71,7 +70,7 @@ fn move_to(queue: QueueId, to: u32) -> Result<u64, QueueRefusal> {
 
 /// A step that a device does for the operating system.
 fn step(device: u32, step: Step, words: [u64; 3]) -> Answer {
-    Device(device).call_as_is(Words { tag: step.tag(), words })
+    call_as_is(device, Words { tag: step.tag(), words })
 }
 
 /// The same of one that cannot be refused: both queues are the operating system's alone until the move is over.

@@ -1,17 +1,18 @@
 //! Queue ids of programs, from a guest's side: a request's id is translated before it is issued, and system calls that make, give back or
 //! share queues keep the tables. Without `device.qimu` programs use the devices' own ids, and nothing here has a cost.
 
-use super::Simulated;
 use super::access::{access, one};
-use super::device::Device;
 use crate::base::thread::OUTSIDE;
+use crate::core::pipeline::Stall;
 use crate::device::qimu::{ENTRY_BYTES, Location, Qimu, Queue};
 use crate::engine::current::{operate, running, with};
 use crate::engine::reason::Reason;
+use crate::issue::requests::issue;
+use crate::issue::stall::stall;
+use crate::machine::kernel::kernel;
 use crate::memory::Access;
-use crate::peripheral::port::Answer;
+use crate::peripheral::port::{Answer, Request};
 use crate::peripheral::qmd::FIRST_STEP;
-use baton_machine::Machine;
 use baton_machine::device::{Payload, Refusal, Words};
 use baton_machine::queues::{Direction, Mode, QueueId, QueueRefusal, QueueRequest};
 use std::alloc::Layout;
@@ -74,7 +75,24 @@ pub(super) fn refuse(device: u32, refusal: QueueRefusal) -> u32 {
 
 /// A device's answer to a system call, in its own ids.
 pub(super) fn ask(device: u32, asked: QueueRequest) -> Said {
-    said(Device(device).call_as_is(asked.to_words()))
+    said(call_as_is(device, asked.to_words()))
+}
+
+/// A system call with the device's own words, for whose answer the core waits in the kernel. Outside of guest code it takes no time.
+pub(super) fn call_as_is(device: u32, words: Words) -> Answer {
+    if running() == OUTSIDE {
+        return with(|engine| engine.call_device(device, words));
+    }
+    kernel(with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.of_one(device).call.0)));
+    let Words { tag: op, words } = words;
+    let packet = issue(device, Request { packet: 0, op, words, privileged: true, cpu: 0 }, None, Reason::Kernel);
+    stall(Stall::Answer { packet, kernel: true });
+    with(|engine| {
+        let Some(devices) = &mut engine.devices else { unreachable!("a device of a chip without devices") };
+        let answer = devices.packet(packet).answer;
+        devices.drop_packet(packet);
+        answer
+    })
 }
 
 fn said(answer: Answer) -> Said {
@@ -82,16 +100,16 @@ fn said(answer: Answer) -> Said {
 }
 
 /// A program's system call to a queue device. The steps by which the operating system moves a queue are none that a program may ask for.
-pub(super) fn call(device: Device, words: Words) -> Answer {
+pub(super) fn call(device: u32, words: Words) -> Answer {
     if words.tag >= FIRST_STEP {
         return Answer::refused(QueueRefusal::Refused.code());
     }
     if qimu(|_| ()).is_none() {
-        return device.call_as_is(words);
+        return call_as_is(device, words);
     }
     let said = match QueueRequest::from_words(words) {
         Some(QueueRequest::Allocate { entries, queues, enqueue_credits, dequeue_credits }) => {
-            allocate(device.0, entries, queues, [enqueue_credits, dequeue_credits])
+            allocate(device, entries, queues, [enqueue_credits, dequeue_credits])
         }
         Some(QueueRequest::Release(id)) => release(id),
         Some(QueueRequest::Join { queue, direction, weight }) => {
@@ -99,7 +117,7 @@ pub(super) fn call(device: Device, words: Words) -> Answer {
         }
         Some(QueueRequest::Balance { first, count }) => balance(first, count),
         Some(QueueRequest::Reduce { from, to, count }) => reduce(from, to, count),
-        _ => return device.call_as_is(words),
+        _ => return call_as_is(device, words),
     };
     Answer::from(said.to_words())
 }
@@ -108,9 +126,10 @@ pub(super) fn call(device: Device, words: Words) -> Answer {
 pub(super) fn with_table(process: u32) {
     if qimu(|qimu| qimu.has_table(process)) == Some(false) {
         let ids = qimu(|qimu| qimu.ids as usize).unwrap_or(1);
-        let layout = Layout::from_size_align(ids * ENTRY_BYTES, 64);
-        let address = Simulated::alloc(layout.expect("4096 entries of 16 bytes at most")).as_ptr().expose_provenance();
-        qimu(|qimu| qimu.give_table(process, address));
+        let layout = Layout::from_size_align(ids * ENTRY_BYTES, 64).expect("4096 entries of 16 bytes at most");
+        // Without memory for a table the process gets no ids.
+        let address = with(|engine| engine.guest.heap.take(layout).map(|(offset, _)| engine.guest.base + offset));
+        address.map(|address| qimu(|qimu| qimu.give_table(process, address)));
     }
 }
 
