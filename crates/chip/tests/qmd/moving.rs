@@ -138,6 +138,32 @@ fn credits_move_with_their_queue() {
     }
 }
 
+/// A context that keeps one translation walks for each request, and finds the new place while older requests wait at the old one.
+#[test]
+fn a_request_does_not_overtake_one_that_waits_at_the_old_place() {
+    let (queue, other) = (QueueId(0), QueueId(1));
+    let owner = move || {
+        assert_eq!(allocate(200, 2), queue);
+        for to in [1, 2, 0] {
+            act::delay(Cycles(2_000));
+            moving::migrate(queue, to).expect("there is room");
+        }
+        act::delay(Cycles(50_000));
+        (0..150).for_each(|item| assert_eq!(word(dequeue(queue).wait()), item));
+    };
+    let producer = move || {
+        act::delay(Cycles(3_000));
+        for item in 0..150 {
+            drop(enqueue(queue, item));
+            drop(enqueue(other, item));
+            act::delay(Cycles(60));
+        }
+    };
+    let threads: Vec<(u32, Body)> = vec![(0, Box::new(owner)), (1, Box::new(producer))];
+    let outcome = run(&three(&["device.qtlb=1"]), 1, threads).expect("it ends");
+    assert!(count(&outcome, "sent_on") > 0);
+}
+
 /// Who is killed, and when: the thread that moves the queue, one that waits for items, one that brings them.
 fn killed_at(victim: usize, at: u64) -> u64 {
     // A thread takes 20,000 cycles to create: all three begin together.

@@ -54,9 +54,13 @@ fn an_id_is_of_no_use_in_another_process() {
         assert_eq!(own, QueueId(0), "the same id, and another queue");
         assert_eq!(ask(put(own, 77)), Ok(0));
         assert_eq!(ask(get(own)), Ok(77));
+        for id in [16, 0xfff].map(QueueId) {
+            assert_eq!(ask(get(id)), Err(QueueRefusal::NoQueue));
+        }
     };
     let outcome = processes(&with(&[]), [0, 3], owner, thief);
-    assert_eq!(count(&outcome, "qimu_refused"), 16, "they never left the core");
+    assert_eq!(count(&outcome, "qimu_refused"), 18, "they never left the core");
+    assert_eq!(count(&outcome, "qtlb_misses"), 2, "an id that is out of range makes no walk");
     assert_eq!(count(&outcome, "refused"), 0, "the device has not seen them");
 }
 
