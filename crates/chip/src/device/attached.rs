@@ -235,7 +235,8 @@ impl Devices {
         let packet = self.packets.get(id);
         packet.queue.is_some()
             && others.map(|other| self.packets.get(other)).any(|other| {
-                other.queue == packet.queue && (place(other) != place(packet) || other.place == PacketAt::Back)
+                other.queue == packet.queue
+                    && (place(other) != place(packet) || matches!(other.place, PacketAt::Back | PacketAt::Waiting))
             })
     }
 

@@ -2,7 +2,8 @@
 
 use super::queues::{Body, allocate, chip, device, run};
 use super::{count, dequeue, enqueue, word};
-use baton_chip::{Chip, act, moving};
+use baton_chip::{Chip, Simulated, act, moving};
+use baton_machine::Machine;
 use baton_machine::device::{Device, Ticket};
 use baton_machine::queues::{Direction, Mode, Operand, QueueId, QueueRefusal, QueueRequest};
 use baton_machine::units::Cycles;
@@ -161,7 +162,7 @@ fn a_request_does_not_overtake_one_that_waits_at_the_old_place() {
         for item in 0..150 {
             drop(enqueue(queue, item));
             drop(enqueue(other, item));
-            act::delay(Cycles(400));
+            Simulated::work(Cycles(400));
         }
     };
     let threads: Vec<(u32, Body)> = vec![(0, Box::new(owner)), (1, Box::new(producer))];
