@@ -1,19 +1,6 @@
-"""The ways in which `scripts/futex-mutations.py` breaks futexes: what the mutant is, where, and its code before and after.
+"""The ways in which `scripts/futex-mutations.py` breaks futexes: what the mutant is, where, and its code before and after."""
 
-Code is an expression, or statements, which become `if BROKEN { after } else { before }`. Where that does not do, `after` is all of it,
-with `@` for the condition."""
-
-from typing import NamedTuple
-
-
-class Mutant(NamedTuple):
-    name: str
-    file: str
-    old: str
-    new: str
-    # Why no test can object, of one that survives.
-    why: str = ""
-
+from switched import Mutant
 
 PROTOCOL = "crates/chip/src/os/futex/protocol.rs"
 MEMORY = "crates/chip/src/os/futex/memory.rs"

@@ -73,6 +73,7 @@ pub use self::core::size::WindowSize;
 pub use self::core::window::{Share, Window};
 pub use crate::machine::guest as act;
 pub use crate::machine::guest::Guest;
+pub use crate::machine::moving;
 pub use crate::os::app::Spawn;
 pub use base::counter::{Counter, Counters, Unit};
 pub use config::{Chip, ChipError, Prices};

@@ -18,6 +18,8 @@ pub struct Devices {
     pub younger_stores: YoungerStores,
     /// Requests of a thread come to a device in the order in which they were made, whatever way they took: each has a number.
     pub numbers: bool,
+    /// Queue ids of programs, where queue devices have a QIMU before them.
+    pub translation: Translation,
     /// How packets reach them.
     pub link: Link,
     /// [`Link::Network`]: the nodes that they hang on.
@@ -56,6 +58,27 @@ pub struct OneDevice {
     pub attachment: Attachment,
     /// The values of its kind's keys; one may be missing in a chip that was not read from a file.
     pub settings: Settings,
+}
+
+/// Translation of queue ids (CAF, section 5.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Translation {
+    /// Ids that a process can have at a time; `None`: there is no QIMU, and programs use the devices' own ids.
+    pub ids: Option<u32>,
+    /// Entries of a context's QTLB.
+    pub qtlb: Option<u32>,
+    /// Where a queue is made.
+    pub home: QueueHome,
+}
+
+choice! {
+    /// The device at which a queue is made.
+    QueueHome {
+        /// The one that the program names.
+        #[default] Named = "named",
+        /// The one with the fewest hops to the core that asks, of those that have room.
+        Nearest = "nearest",
+    }
 }
 
 choice! {
@@ -139,6 +162,7 @@ impl Default for Devices {
             outstanding: 1,
             younger_stores: YoungerStores::default(),
             numbers: true,
+            translation: Translation::default(),
             link: Link::default(),
             placement: Placement::default(),
             all: Attachment {

@@ -3,6 +3,7 @@
 use super::agenda::{Agenda, DeviceEvent};
 use super::entry::{Entry, Holds, Standing};
 use super::packet::{Packet, PacketAt, Packets};
+use super::qimu::{Location, Qimu};
 use crate::base::counter::counters;
 use crate::base::ratio::Ratio;
 use crate::base::thread::{OUTSIDE, ThreadId};
@@ -11,6 +12,7 @@ use crate::config::device::{Attachment, Devices as Config};
 use crate::peripheral::Device;
 use crate::peripheral::port::{Answer, Cancelled, Effect, Hold, Port, Request, Taken};
 use baton_machine::device::Words;
+use baton_machine::queues::QueueId;
 use baton_units::Hertz;
 use std::collections::VecDeque;
 
@@ -124,6 +126,8 @@ pub(crate) struct Devices {
     pub(crate) answers: u64,
     /// The time for which the engine has an event.
     pub(crate) scheduled: u64,
+    /// What translates programs' queue ids.
+    pub(crate) qimu: Option<Qimu>,
 }
 
 impl Devices {
@@ -143,6 +147,7 @@ impl Devices {
             pending: vec![0; count],
             answers: 0,
             scheduled: u64::MAX,
+            qimu: Qimu::of(chip, cpus),
             config,
         };
         devices.replace(devices.config.each().map(|one| (one.kind.make)(&one.settings)).collect());
@@ -191,9 +196,8 @@ impl Devices {
 
     /// A thread issues a request, which waits in its store buffer; the request's packet.
     pub(crate) fn issue(&mut self, device: u32, thread: ThreadId, request: Request) -> u32 {
-        let (cpu, answer) = (request.cpu, Answer::done(0));
-        let (place, held) = (PacketAt::Waiting, None);
-        self.packets.put(Packet { device, thread, cpu, place, request, answer, wanted: true, order: 0, held })
+        let packet = Packet::without_answer(device, thread, request.cpu, PacketAt::Waiting);
+        self.packets.put(Packet { request, wanted: true, ..packet })
     }
 
     /// A privileged request that no guest made, as from CPU 0: it passes the way and the port by. `None`: the device keeps it.
@@ -219,10 +223,28 @@ impl Devices {
         answer.filter(|_| taken == Taken::Yes)
     }
 
+    /// A request that is answered before it leaves its core.
+    pub(crate) fn answered_at_once(&mut self, device: u32, thread: ThreadId, answer: Answer) -> u32 {
+        let packet = Packet::without_answer(device, thread, 0, PacketAt::Here);
+        self.packets.put(Packet { answer, wanted: true, ..packet })
+    }
+
+    /// Whether a request must not leave yet: one of the same thread and queue, of these, is under way to another place.
+    pub(crate) fn waits_for(&self, id: u32, others: impl Iterator<Item = u32>) -> bool {
+        let place = |packet: &Packet| (packet.device, packet.request.words[0] as u32);
+        let packet = self.packets.get(id);
+        packet.queue.is_some()
+            && others.map(|other| self.packets.get(other)).any(|other| {
+                other.queue == packet.queue
+                    && (place(other) != place(packet) || matches!(other.place, PacketAt::Back | PacketAt::Waiting))
+            })
+    }
+
     /// A request sets out from that CPU.
     pub(crate) fn send(&mut self, id: u32, cpu: u32, now: u64) {
         let packet = self.packets.get_mut(id);
         (packet.cpu, packet.request.cpu, packet.place, packet.held) = (cpu, cpu, PacketAt::Going, None);
+        packet.forward = None;
         packet.order = self.all[packet.device as usize].entry.send(packet.thread);
         self.depart(id, false, now);
     }
@@ -289,6 +311,12 @@ impl Devices {
             }
             PacketAt::Back => {
                 packet.place = PacketAt::Waiting;
+                if let Some((device, words)) = packet.forward {
+                    (packet.device, packet.request.words) = (device, words);
+                    if let (Some((process, id)), Some(qimu)) = (packet.queue, &mut self.qimu) {
+                        qimu.learn(cpu, process, id, Location { device, queue: QueueId(words[0] as u32) });
+                    }
+                }
                 self.out.push_back(Consequence::Back(id));
             }
             PacketAt::Cancel => {
@@ -431,6 +459,12 @@ impl Devices {
             Effect::Hold { packet, why } => {
                 self.packets.get_mut(packet).held.get_or_insert((why, now, u64::MAX));
             }
+            Effect::Forward { packet: id, device: to, words } => {
+                let packet = self.packets.get_mut(id);
+                (packet.forward, packet.place) = (Some((to, words)), PacketAt::Back);
+                self.all[device as usize].counts.ends_hold(packet, now);
+                self.depart(id, true, now);
+            }
             Effect::Tick { at } => {
                 let tick = &mut self.all[device as usize].tick;
                 *tick = at.min(*tick);
@@ -467,6 +501,10 @@ impl Devices {
     /// What each did.
     pub(crate) fn figures(&self) -> Vec<DeviceFigures> {
         let figures = |at: &Attached| DeviceFigures { port: at.counts, counts: at.device.counts() };
-        self.all.iter().map(figures).collect()
+        let mut all: Vec<DeviceFigures> = self.all.iter().map(figures).collect();
+        if let (Some(qimu), Some(first)) = (&self.qimu, all.first_mut()) {
+            first.counts.extend(qimu.counts());
+        }
+        all
     }
 }

@@ -12,11 +12,13 @@
 //! | `entry` | the way into a device: places, and requests that wait for one |
 //! | `packet` | requests with their answers, and interrupts, while they are under way |
 //! | `agenda` | what happens when |
+//! | `qimu` | queue ids of programs, and what cores keep of their translation |
 //! | `attached` | what happens to packets, and the devices' clocks |
 
 pub(crate) mod agenda;
 pub(crate) mod attached;
 mod entry;
 pub(crate) mod packet;
+pub(crate) mod qimu;
 
 pub use crate::peripheral::*;

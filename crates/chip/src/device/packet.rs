@@ -2,6 +2,7 @@
 
 use crate::base::thread::{OUTSIDE, ThreadId};
 use crate::peripheral::port::{Answer, Hold, Request};
+use baton_machine::queues::QueueId;
 
 /// Where a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,10 @@ pub(crate) struct Packet {
     pub(crate) wanted: bool,
     /// Its number among the thread's requests to the device; of what calls requests back, the newest one's.
     pub(super) order: u64,
+    /// The process and its name for the queue that the request aims at, where these are translated.
+    pub(crate) queue: Option<(u32, QueueId)>,
+    /// The device and the words with which its core is to make it anew.
+    pub(crate) forward: Option<(u32, [u64; 3])>,
     /// Why the device kept it, from when and until when.
     pub(crate) held: Option<(Hold, u64, u64)>,
 }
@@ -59,6 +64,8 @@ impl Packet {
             answer: Answer::done(0),
             wanted: false,
             order: 0,
+            queue: None,
+            forward: None,
             held: None,
         }
     }

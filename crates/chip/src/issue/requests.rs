@@ -12,6 +12,7 @@ use crate::engine::thread::State;
 use crate::issue::drain::room;
 use crate::issue::stall::stall;
 use crate::peripheral::port::{Hold, Request};
+use baton_machine::queues::QueueId;
 
 impl Engine {
     /// The thread's requests that need wait for no older store leave for their devices, if the thread has a CPU.
@@ -22,8 +23,16 @@ impl Engine {
             return;
         }
         let Some(devices) = &mut self.devices else { return };
-        let mut any = false;
-        while let Some(next) = thread.pipeline.buffer.next_request() {
+        let (mut any, translated) = (false, devices.qimu.is_some());
+        while let Some(packet) = thread.pipeline.buffer.next_request().map(|next| next.packet) {
+            let waits = {
+                let under_way = thread.pipeline.buffer.asked().filter(|request| request.sent);
+                translated && devices.waits_for(packet, under_way.map(|request| request.packet))
+            };
+            if waits {
+                break;
+            }
+            let Some(next) = thread.pipeline.buffer.next_request() else { break };
             next.sent = true;
             devices.send(next.packet, thread.cpu, now);
             any = true;
@@ -47,6 +56,15 @@ impl Engine {
         }
         self.look_at_stall(id);
         self.look_at_cancelling(id);
+        self.send_forwarded(id);
+    }
+
+    /// With queues that move, a request may have waited for one that has come back, or is answered.
+    fn send_forwarded(&mut self, id: ThreadId) {
+        let translated = self.devices.as_ref().is_some_and(|devices| devices.qimu.is_some());
+        if translated && !self.threads[id as usize].os.dying {
+            self.send_requests(id);
+        }
     }
 
     /// The thread, which is to leave its CPU, calls its requests back. It leaves when it knows of each whether it is answered.
@@ -66,6 +84,7 @@ impl Engine {
         let id = devices.packet(packet).thread;
         self.threads[id as usize].pipeline.buffer.returned(packet);
         self.look_at_cancelling(id);
+        self.send_forwarded(id);
     }
 
     /// A thread that has called its requests back leaves its CPU if it knows of each what came of it.
@@ -122,7 +141,7 @@ impl Engine {
 
 /// The running thread issues a request to a device: a cycle, and the waits for a free entry and until fewer than
 /// `device.outstanding` of its requests are unanswered. Gives the request's packet.
-pub(crate) fn issue(device: u32, request: Request, reason: Reason) -> u32 {
+pub(crate) fn issue(device: u32, request: Request, queue: Option<(u32, QueueId)>, reason: Reason) -> u32 {
     room();
     operate(reason, |engine| engine.after(1));
     let most = with(|engine| engine.devices.as_ref().map_or(1, |devices| devices.config.outstanding as usize));
@@ -133,6 +152,7 @@ pub(crate) fn issue(device: u32, request: Request, reason: Reason) -> u32 {
         let id = engine.running;
         let Some(devices) = &mut engine.devices else { unreachable!("a device of a chip without devices") };
         let packet = devices.issue(device, id, request);
+        devices.packet_mut(packet).queue = queue;
         let thread = &mut engine.threads[id as usize];
         thread.stats.counts.operations += 1;
         thread.pipeline.buffer.ask(packet);

@@ -21,7 +21,12 @@ impl Engine {
             Stall::Entries(most) => buffer.len() <= most,
             Stall::Stores(most) => buffer.stores() <= most,
             Stall::Requests(few) => buffer.requests() < few,
-            Stall::Left => buffer.stores() == 0 && buffer.under_way() == buffer.requests(),
+            Stall::Left => {
+                // One that may be sent on to another device needs its thread.
+                let translated = self.devices.as_ref().is_some_and(|devices| devices.qimu.is_some());
+                let left = if translated { 0 } else { buffer.under_way() };
+                buffer.stores() == 0 && left == buffer.requests()
+            }
             Stall::Answer { packet, .. } => {
                 self.devices.as_ref().is_none_or(|devices| devices.packet(packet).place == PacketAt::Here)
             }

@@ -186,6 +186,9 @@ impl Engine {
         thread.state = State::Starting;
         let moved = thread.os.has_run && thread.core != core;
         (thread.cpu, thread.core, thread.os.has_run) = (cpu, core, true);
+        if let Some(qimu) = self.devices.as_mut().and_then(|devices| devices.qimu.as_mut()) {
+            qimu.switches(cpu, thread.os.app.0);
+        }
         self.counts.switches += 1;
         self.counts.migrations += u64::from(moved);
         let counts = &mut self.os.cpus[cpu as usize].counts;

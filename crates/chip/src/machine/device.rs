@@ -2,6 +2,7 @@
 //! [`Machine`](baton_machine::Machine) with requests and answers of a protocol's types, and below it the words that travel.
 
 use super::Simulated;
+use super::qimu;
 use crate::base::thread::OUTSIDE;
 use crate::core::pipeline::Stall;
 use crate::device::packet::PacketAt;
@@ -14,6 +15,7 @@ use crate::issue::stall::stall;
 use crate::machine::kernel::kernel;
 use crate::peripheral::port::{Answer, Request};
 use baton_machine::device::{self as verbs, Devices, Payload, Protocol, Words};
+use baton_machine::queues::QueueDevice;
 use std::marker::PhantomData;
 
 /// A device of the chip.
@@ -50,7 +52,7 @@ impl Device {
     /// # Panics
     /// Outside of guest code.
     pub fn request(self, op: u32, words: [u64; 2]) -> Ticket {
-        self.send(Words::new(op, words), false, Reason::Device)
+        self.send(Words::new(op, words))
     }
 
     /// A system call to the device: the request comes privileged, and the core waits for its answer in the kernel. Outside of guest
@@ -63,13 +65,8 @@ impl Device {
     }
 
     fn call_with(self, words: Words) -> Answer {
-        if running() == OUTSIDE {
-            return with(|engine| engine.call_device(self.0, words));
-        }
-        kernel(with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.of_one(self.0).call.0)));
-        let ticket = self.send(words, true, Reason::Kernel);
-        ticket.arrive(true);
-        ticket.take()
+        let speaks = with(|engine| engine.devices.as_ref().map_or("", |devices| devices.protocol(self.0)));
+        if speaks == QueueDevice::KIND { qimu::call(self.0, words) } else { qimu::call_as_is(self.0, words) }
     }
 
     /// Sleeps until the device interrupts, if it has not done so since the last time: a driver's wait. It costs a system call.
@@ -96,9 +93,20 @@ impl Device {
         }
     }
 
-    fn send(self, Words { tag: op, words }: Words, privileged: bool, reason: Reason) -> Ticket {
+    fn send(self, Words { tag: op, words }: Words) -> Ticket {
         assert!(running() != OUTSIDE, "devices are for guest threads");
-        Ticket(issue(self.0, Request { packet: 0, op, words, privileged, cpu: 0 }, reason))
+        let request = Request { packet: 0, op, words, privileged: false, cpu: 0 };
+        if !with(|engine| engine.devices.as_ref().is_some_and(|devices| devices.qimu.is_some())) {
+            return Ticket(issue(self.0, request, None, Reason::Device));
+        }
+        match qimu::translate(Words { tag: op, words }) {
+            Ok(None) => Ticket(issue(self.0, request, None, Reason::Device)),
+            Ok(Some((process, id, at))) => {
+                let words = at.aim(words);
+                Ticket(issue(at.device, Request { words, ..request }, Some((process, id)), Reason::Device))
+            }
+            Err(refusal) => Ticket(qimu::refuse(self.0, refusal)),
+        }
     }
 }
 
@@ -137,7 +145,7 @@ impl<P: Protocol> verbs::Device<P> for DeviceOf<P> {
     type Ticket = TicketOf<P>;
 
     fn request(self, request: P::Request) -> TicketOf<P> {
-        TicketOf(self.0.send(request.to_words(), false, Reason::Device), PhantomData)
+        TicketOf(self.0.send(request.to_words()), PhantomData)
     }
 
     fn call(self, request: P::Request) -> P::Answer {
@@ -176,14 +184,14 @@ impl Ticket {
     /// # Panics
     /// In a thread that has not made the request.
     pub fn wait(self) -> Answer {
-        self.arrive(false);
+        self.arrive();
         self.take()
     }
 
-    fn arrive(&self, kernel: bool) {
+    fn arrive(&self) {
         let thread = with(|engine| engine.devices.as_ref().map(|devices| devices.packet(self.0).thread));
         assert!(thread == Some(running()), "a ticket is waited for by the thread that made the request");
-        stall(Stall::Answer { packet: self.0, kernel });
+        stall(Stall::Answer { packet: self.0, kernel: false });
     }
 
     fn take(self) -> Answer {

@@ -9,6 +9,8 @@
 //! | [`access`] | accesses to lines and ranges |
 //! | [`cell`] | cells and slots |
 //! | [`device`] | devices, as guests reach them |
+//! | [`qimu`] | queue ids of programs, translated |
+//! | [`moving`] | queues that move between devices |
 //! | [`wait`] | the wait policies and their prices |
 //! | [`idle_wait`] | those of them in which the CPU stands still: monitors, and halting |
 //! | [`futex`] | sleepers moved from cell to cell |
@@ -25,6 +27,8 @@ pub(crate) mod futex_kernel;
 pub mod guest;
 pub(crate) mod idle_wait;
 pub(crate) mod kernel;
+pub mod moving;
+mod qimu;
 pub(crate) mod routines;
 pub(crate) mod wait;
 

@@ -69,6 +69,8 @@ pub(crate) enum Effect {
     Hold { packet: u32, why: Hold },
     /// It wants an edge.
     Tick { at: u64 },
+    /// A request goes back to its core, which sends it on to another device.
+    Forward { packet: u32, device: u32, words: [u64; 3] },
     /// A CPU is interrupted; leaves now.
     Interrupt { cpu: u32 },
 }
@@ -132,6 +134,11 @@ impl Port<'_> {
     /// its port, if it takes it later.
     pub fn hold(&mut self, request: &Request, why: Hold) {
         self.effects.push(Effect::Hold { packet: request.packet, why });
+    }
+
+    /// Gives a request that was taken back to its core, which makes it anew, with these words, at another device.
+    pub fn forward(&mut self, request: &Request, device: u32, words: [u64; 3]) {
+        self.effects.push(Effect::Forward { packet: request.packet, device, words });
     }
 
     /// Asks for the edge `at`, which is to come; of several the first counts, and it can ask again then.

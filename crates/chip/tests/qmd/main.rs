@@ -5,6 +5,8 @@ mod figure4;
 mod files;
 mod library;
 mod models;
+mod moving;
+mod qimu;
 mod random;
 mod ways;
 mod weights;

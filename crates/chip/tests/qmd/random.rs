@@ -1,10 +1,12 @@
 //! Random programs against a reference queue: nothing is lost, doubled, delivered to another queue, or reordered within a
 //! producer and a queue, whatever the device's buffers, engines and links are.
 //!
-//! `cargo test -p baton-chip --test qmd random:: -- --ignored` runs 10,000 of them.
+//! A second hundred has queues that move between devices meanwhile.
+//!
+//! `cargo test -p baton-chip --test qmd random:: -- --ignored` runs 10,000 of each.
 
 use super::{Body, allocate, count, device, enqueue, run, word};
-use baton_chip::{Chip, act};
+use baton_chip::{Chip, act, moving};
 use baton_machine::device::{Device, Ticket};
 use baton_machine::queues::{Mode, Operand, QueueId, QueueRefusal, QueueRequest};
 use baton_machine::units::Cycles;
@@ -25,8 +27,15 @@ impl Dice {
     }
 }
 
-/// A chip of eight cores whose device is drawn.
-fn chip(dice: &mut Dice) -> Chip {
+/// Whether queues stay at their device.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Queues {
+    Stay,
+    Move,
+}
+
+/// A chip whose devices are drawn; where queues move, there are several, each context has buffers of its own, and a QIMU.
+fn chip(dice: &mut Dice, queues: Queues) -> Chip {
     let on_mesh = dice.below(2) == 0;
     let text = match on_mesh {
         true => include_str!("../../../../chips/caf64.toml"),
@@ -49,6 +58,17 @@ fn chip(dice: &mut Dice) -> Chip {
             "network.vcs=4".to_owned(),
         ]);
     }
+    if queues == Queues::Move {
+        settings.extend([
+            "device.qmd.buffers=context".to_owned(),
+            "device.qimu=16".to_owned(),
+            format!("device.qtlb={}", 1 + dice.below(4)),
+            format!("device.queue_home={}", dice.of(&["named", "nearest"])),
+        ]);
+        if !on_mesh {
+            settings.push(format!("device.count={}", 2 + dice.below(3)));
+        }
+    }
     Chip::from_toml_with(text, "caf.toml", &settings).unwrap_or_else(|error| panic!("{settings:?}: {error}"))
 }
 
@@ -61,9 +81,9 @@ fn item(producer: u64, queue: usize, number: u64) -> u64 {
 
 /// Producers, then consumers, on cores of their own: each producer has a number of items for each queue, and each consumer
 /// takes a number of a queue's items, so that all that comes goes.
-fn program(seed: u64) {
+fn program(seed: u64, moves: Queues) -> u64 {
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
-    let chip = chip(&mut dice);
+    let chip = chip(&mut dice, moves);
     let (producers, consumers) = (1 + dice.below(4) as usize, 1 + dice.below(4) as usize);
     let queues = 1 + dice.below(3) as usize;
     let entries = 1 + dice.below(12) as u32;
@@ -80,8 +100,15 @@ fn program(seed: u64) {
     }
     let got: Got = Rc::new(RefCell::new(vec![Vec::new(); consumers]));
     let all: usize = plans.iter().map(Vec::len).sum();
-    let mut threads: Vec<(u32, Body)> =
-        vec![(0, Box::new(move || assert_eq!(allocate(entries, queues as u32), QueueId(0))))];
+    let mut mover = Dice(dice.below(1 << 30));
+    let devices = chip.devices.as_ref().map_or(1, |devices| devices.count);
+    let first = move || {
+        assert_eq!(allocate(entries, queues as u32), QueueId(0));
+        if moves == Queues::Move {
+            move_about(&mut mover, queues as u64, devices.into());
+        }
+    };
+    let mut threads: Vec<(u32, Body)> = vec![(0, Box::new(first))];
     for (producer, plan) in (0..).zip(plans) {
         let keep = 1 + dice.below(16) as usize;
         let think = dice.below(60);
@@ -95,6 +122,22 @@ fn program(seed: u64) {
     let outcome = run(&chip, seed, threads).unwrap_or_else(|error| panic!("program {seed}: {error}"));
     assert_eq!((count(&outcome, "enqueued"), count(&outcome, "dequeued")), (all as u64, all as u64), "program {seed}");
     check(seed, all, &got.take());
+    if moves == Queues::Move { count(&outcome, "sent_on") } else { 0 }
+}
+
+/// Moves queues about, without and with pauses, for about as long as the others run.
+fn move_about(dice: &mut Dice, queues: u64, devices: u64) {
+    act::delay(Cycles(3_000));
+    let pause = 1 + dice.below(3_000);
+    for _ in 0..12 {
+        let (queue, to) = (QueueId(dice.below(queues) as u32), dice.below(devices) as u32);
+        match moving::migrate(queue, to) {
+            Ok(_) => assert_eq!(moving::home_of(queue), Some(to)),
+            // Each move leaves a slot behind.
+            Err(refusal) => assert_eq!(refusal, QueueRefusal::NoRoom),
+        }
+        act::delay(Cycles(dice.below(pause)));
+    }
 }
 
 /// Enqueues the plan's items with at most so many under way, then waits for all.
@@ -156,13 +199,29 @@ fn check(seed: u64, all: usize, got: &[Vec<(usize, u64)>]) {
     assert_eq!(seen.len(), all, "program {seed}: items are missing");
 }
 
+fn programs(seeds: std::ops::Range<u64>, queues: Queues) -> u64 {
+    seeds.map(|seed| program(seed, queues)).sum()
+}
+
 #[test]
 fn a_hundred_programs_lose_double_and_reorder_nothing() {
-    (0..100).for_each(program);
+    programs(0..100, Queues::Stay);
 }
 
 #[test]
 #[ignore = "ten thousand programs take minutes"]
 fn ten_thousand_programs_lose_double_and_reorder_nothing() {
-    (0..10_000).for_each(program);
+    programs(0..10_000, Queues::Stay);
+}
+
+#[test]
+fn a_hundred_programs_whose_queues_move_lose_double_and_reorder_nothing() {
+    let sent_on = programs(0..100, Queues::Move);
+    assert!(sent_on > 500, "{sent_on} requests were sent on: the queues moved where none was under way");
+}
+
+#[test]
+#[ignore = "ten thousand programs take minutes"]
+fn ten_thousand_programs_whose_queues_move_lose_double_and_reorder_nothing() {
+    programs(0..10_000, Queues::Move);
 }

@@ -1,5 +1,7 @@
 //! Attacks on CAF's queue device: what a program may not do, and what others must not notice of it.
 
+mod processes;
+
 #[path = "../common/queues.rs"]
 mod shared;
 

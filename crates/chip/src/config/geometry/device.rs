@@ -1,9 +1,10 @@
 //! What must fit together of devices.
 
 use super::misfit::{Fits, ensure};
+use crate::base::value::Value;
 use crate::config::chip::Chip;
 use crate::config::coherent::{Placement, Topology};
-use crate::config::device::{Devices, Link};
+use crate::config::device::{Devices, Link, QueueHome};
 use crate::config::keys::KEYS;
 use crate::peripheral::{KINDS, SettingMisfit};
 use baton_units::Hertz;
@@ -46,6 +47,29 @@ fn check_kinds(devices: &Devices) -> Fits {
     Ok(())
 }
 
+/// Checks what belongs to the translation of queue ids.
+fn check_translation(devices: &Devices) -> Fits {
+    let translation = devices.translation;
+    let given = |here: bool| if here { "given" } else { "missing" };
+    let (qimu, qtlb) = (translation.ids.is_some(), translation.qtlb.is_some());
+    let expected = if qimu { "a value with device.qimu" } else { "none without device.qimu" };
+    ensure(qimu == qtlb, "device.qtlb", given(qtlb), expected)?;
+    let home = translation.home;
+    let named = home == QueueHome::Named;
+    ensure(qimu || named, "device.queue_home", format!("\"{}\"", home.name()), "\"named\" without device.qimu")?;
+    if !qimu {
+        return Ok(());
+    }
+    let all = devices.each().all(|one| one.kind.name == "qmd");
+    let expected = format!("none: device.kind is \"{}\", where all are to be \"qmd\"", devices.kind);
+    ensure(all, "device.qimu", "given", expected)?;
+    // What waits for a queue that moves would stand in the way of the system calls that move it.
+    let shared = |one: crate::config::device::OneDevice| {
+        one.settings.get("buffers").is_some_and(|value| *value != Value::Text("context".into()))
+    };
+    ensure(!devices.each().any(shared), "device.qimu", "given", "none with device.qmd.buffers \"shared\"")
+}
+
 /// Checks what must fit together.
 pub(super) fn check(devices: &Devices, chip: &Chip) -> Fits {
     let kinds = devices.kind.split_whitespace().count();
@@ -53,6 +77,7 @@ pub(super) fn check(devices: &Devices, chip: &Chip) -> Fits {
     ensure(kinds == 1 || kinds == devices.count as usize, "device.kind", format!("\"{}\"", devices.kind), expected)?;
     check_own(devices, chip)?;
     check_kinds(devices)?;
+    check_translation(devices)?;
     let (clock, core) = (devices.all.clock, chip.core.clock);
     ensure(clock <= core, "device.clock_hz", clock.0, format!("at most core.clock_hz, {}", core.0))?;
     let given = |here: bool| if here { "given" } else { "missing" };

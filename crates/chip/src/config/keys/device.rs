@@ -3,7 +3,7 @@
 use super::key::{Key, Need, Value, ValueKind, text, whole};
 use crate::config::chip::Chip;
 use crate::config::coherent::Placement;
-use crate::config::device::{Devices, Link, PLACEMENT, YoungerStores, are_kinds, placement};
+use crate::config::device::{Devices, Link, PLACEMENT, QueueHome, YoungerStores, are_kinds, placement};
 use crate::peripheral::{KINDS, KINDS_EXPECTED};
 use baton_units::{Cycles, Hertz};
 
@@ -77,6 +77,18 @@ pub(super) const KEYS: &[Key] = &[
     key!(may "device.numbers", ValueKind::Switch,
         "requests are numbered, so that a thread's come to a device in their order by any way; absent: true",
         |d| (!d.numbers).then_some(Value::Switch(false)), |d, value| d.numbers = value == Value::Switch(true)),
+    key!(may "device.qimu", ValueKind::Count(1, 4096),
+        "queue ids that a process can have at a time, which each core translates; absent: programs use the devices' own",
+        |d| d.translation.ids.map(|ids| Value::Whole(ids.into())),
+        |d, value| d.translation.ids = Some(whole(value) as u32)),
+    key!(may "device.qtlb", ValueKind::Count(1, 1024),
+        "translations that a hardware context keeps; with device.qimu, which alone has it",
+        |d| d.translation.qtlb.map(|qtlb| Value::Whole(qtlb.into())),
+        |d, value| d.translation.qtlb = Some(whole(value) as u32)),
+    key!(may "device.queue_home", ValueKind::Choice(QueueHome::NAMES),
+        "a queue is made at the device that the program names, or at the nearest with room; absent: at the one that is named",
+        |d| (d.translation.home != QueueHome::Named).then(|| Value::Text(d.translation.home.name().into())),
+        |d, value| d.translation.home = QueueHome::named(&text(value)).unwrap_or_default()),
     key!(
         "device.link",
         ValueKind::Choice(Link::NAMES),

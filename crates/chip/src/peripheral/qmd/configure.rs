@@ -66,7 +66,7 @@ impl Qmd {
     }
 
     /// The slot of a queue of this domain.
-    fn own(&self, queue: QueueId, domain: u32) -> Result<Slot, QueueRefusal> {
+    pub(super) fn own(&self, queue: QueueId, domain: u32) -> Result<Slot, QueueRefusal> {
         let slot = self.storage.find(queue);
         let own = slot.filter(|&slot| self.storage.queue(slot).is_some_and(|queue| queue.domain == domain));
         own.ok_or(QueueRefusal::NoQueue)
@@ -113,16 +113,20 @@ impl Qmd {
         which: impl Fn(&Waiting) -> bool,
     ) -> u64 {
         let (now, mut count) = (port.now(), 0);
-        let mut refuse = |waiting: Waiting| {
+        self.take_out(now, which, |waiting| {
             count += 1;
             port.reply(&waiting.request, now + 1, Err::<u64, _>(why));
-        };
-        self.came.extract_if(.., |waiting| which(waiting)).for_each(&mut refuse);
+        });
+        count
+    }
+
+    /// Takes the requests that `which` names out of their buffers.
+    pub(super) fn take_out(&mut self, now: u64, which: impl Fn(&Waiting) -> bool, mut out: impl FnMut(Waiting)) {
+        self.came.extract_if(.., |waiting| which(waiting)).for_each(&mut out);
         for engine in &mut self.engines {
             engine.wake(now);
-            engine.buffers.remove(now, &which, &mut refuse);
+            engine.buffers.remove(now, &which, &mut out);
         }
-        count
     }
 }
 

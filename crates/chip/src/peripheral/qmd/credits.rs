@@ -53,7 +53,7 @@ impl Pools {
     }
 
     /// Deals the credits of the cycles that have gone by: one a cycle.
-    fn deal(&mut self, now: u64) {
+    pub(super) fn deal(&mut self, now: u64) {
         let mut cycles = now - self.dealt;
         self.dealt = now;
         while cycles > 0 && self.global > 0 && self.members.iter().any(|member| member.local < self.most) {
@@ -92,6 +92,26 @@ impl Pools {
     pub(super) fn replenish(&mut self, now: u64) {
         self.deal(now);
         self.global += 1;
+    }
+
+    /// Credits in the global pool, and how many have joined.
+    pub(super) fn size(&self) -> (u32, u32) {
+        (self.global, self.members.len() as u32)
+    }
+
+    /// A member: CPU, weight, local credits, given ones.
+    pub(super) fn member(&self, number: usize) -> Option<[u32; 4]> {
+        self.members.get(number).map(|member| [member.cpu, member.weight, member.local, member.given])
+    }
+
+    /// The global pool of a queue that has moved.
+    pub(super) fn restore(&mut self, global: u32, now: u64) {
+        (self.global, self.dealt) = (global, now);
+    }
+
+    /// A member of a queue that has moved.
+    pub(super) fn restore_member(&mut self, [cpu, weight, local, given]: [u32; 4]) {
+        self.members.push(Member { cpu, weight, local, given });
     }
 
     /// Credits that are not spent, wherever they are: for checks.

@@ -3,7 +3,7 @@
 use super::buffers::{Buffers, Picked, Retry, Waiting};
 use super::groups::Balanced;
 use super::settings::{Pointers, QmdSettings};
-use super::storage::Slot;
+use super::storage::{Slot, State};
 use super::{Qmd, aim};
 use crate::peripheral::port::{Hold, Port};
 use baton_machine::queues::{Direction, Mode, Operand, QueueRefusal, QueueRequest};
@@ -72,6 +72,13 @@ impl Moves {
         self.0.front().map(|(at, ..)| *at)
     }
 
+    /// What is to move of a queue, in the order of time, is to move no more.
+    pub(super) fn take(&mut self, slot: Slot) -> Vec<Direction> {
+        let directions = self.0.iter().filter(|(_, of, _)| *of == slot).map(|(.., direction)| *direction).collect();
+        self.forget(slot);
+        directions
+    }
+
     /// A queue is gone.
     pub(super) fn forget(&mut self, slot: Slot) {
         self.0.retain(|(_, of, _)| *of != slot);
@@ -107,7 +114,7 @@ impl Qmd {
     }
 
     /// Wakes the engines: the cycle `from` is the first in which the change can be seen.
-    fn wake_all(&mut self, from: u64) {
+    pub(super) fn wake_all(&mut self, from: u64) {
         for engine in 0..self.engines.len() {
             self.wake(engine, from);
         }
@@ -142,7 +149,7 @@ impl Qmd {
         moved
     }
 
-    fn end_move(&mut self, slot: Slot, direction: Direction, now: u64) {
+    pub(super) fn end_move(&mut self, slot: Slot, direction: Direction, now: u64) {
         // An item that came gives a credit for a dequeue, a place that is free one for an enqueue.
         let credits = match direction {
             Direction::Enqueue => {
@@ -241,6 +248,9 @@ impl Qmd {
             QueueRequest::Enqueue { to, item } => self.try_enqueue(cpu, to, item, now),
             QueueRequest::Dequeue { from: Operand { queue, mode: Mode::TakeCredits(of), .. } } => {
                 let slot = self.storage.find(queue);
+                if slot.is_some_and(|slot| self.storage.state(slot) != State::Open) {
+                    return Turn::Wait(Hold::Empty);
+                }
                 let pools = slot.and_then(|slot| self.pools[slot.0][of as usize].as_mut());
                 Turn::Served(pools.map_or(Err(QueueRefusal::Refused), |pools| Ok(u64::from(pools.take(cpu, now)))))
             }
@@ -262,6 +272,9 @@ impl Qmd {
                 Balanced::Gone => return Turn::Served(Err(QueueRefusal::NoQueue)),
             },
         };
+        if self.storage.state(slot) != State::Open {
+            return Turn::Wait(Hold::Full);
+        }
         if !self.spends(slot, Direction::Enqueue, cpu) {
             return Turn::Served(Err(QueueRefusal::NoCredit));
         }
@@ -275,6 +288,9 @@ impl Qmd {
 
     fn try_dequeue(&mut self, cpu: u32, from: Operand, now: u64) -> Turn {
         let Some(slot) = self.storage.find(from.queue) else { return Turn::Served(Err(QueueRefusal::NoQueue)) };
+        if self.storage.state(slot) != State::Open {
+            return Turn::Wait(Hold::Empty);
+        }
         if !self.spends(slot, Direction::Dequeue, cpu) {
             return Turn::Served(Err(QueueRefusal::NoCredit));
         }
@@ -311,6 +327,11 @@ impl Qmd {
     fn check(&self) {
         for (slot, [enqueue, dequeue]) in self.pools.iter().enumerate() {
             let Some(queue) = self.storage.queue(Slot(slot)) else { continue };
+            assert!(queue.used() <= queue.entries(), "items of queue {slot}");
+            if self.storage.state(Slot(slot)) != State::Open {
+                // It is checked when it opens: until then its items and credits come one by one.
+                continue;
+            }
             if let Some(pools) = enqueue {
                 assert_eq!(pools.total() + queue.used(), queue.entries(), "credits of enqueues, queue {slot}");
             }

@@ -10,6 +10,7 @@
 //! | `credits` | credit pools |
 //! | `groups` | load balancer, data reducer |
 //! | `configure` | what comes by system call |
+//! | `moving` | a queue moves to another device |
 //! | [`hardware`] | bits and gates of it all |
 //!
 //! A request that has come stands in its buffer from the next cycle on. In a cycle each engine takes one request up; its answer
@@ -21,12 +22,14 @@ mod configure;
 mod credits;
 mod engine;
 mod groups;
+mod moving;
 pub mod hardware;
 pub mod settings;
 mod storage;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use moving::{FIRST_STEP, Step};
 pub use settings::QmdSettings;
 
 use super::port::{Cancelled, Port, Request, Taken};
@@ -37,7 +40,7 @@ use buffers::{Sharing, Waiting};
 use credits::Pools;
 use engine::{Engine, Moves};
 use groups::{Groups, Reducers};
-use storage::Storage;
+use storage::{State, Storage};
 
 /// Its row in the registry.
 pub const KIND: DeviceKind = DeviceKind {
@@ -63,6 +66,8 @@ struct Counts {
     released: u64,
     /// Sums of the reducer.
     reduced: u64,
+    /// Requests for queues that have moved, which their cores make anew.
+    sent_on: u64,
 }
 
 /// The device.
@@ -128,6 +133,12 @@ impl Qmd {
         if !right || (takes_credits && self.storage.find(queue).is_none()) {
             self.counts.refused += 1;
             port.reply(request, port.now() + 1, Err::<u64, _>(QueueRefusal::NoQueue));
+            return Taken::Yes;
+        }
+        if let Some(slot) = self.storage.find(queue)
+            && let State::Gone { device, queue } = self.storage.state(slot)
+        {
+            self.send_on(request, device, queue, port);
             return Taken::Yes;
         }
         if self.ahead(direction, priority, request.cpu) >= self.settings.depth as usize {
@@ -201,6 +212,14 @@ impl TypedDevice for Qmd {
                 self.sleep(port);
                 Taken::Yes
             }
+            None if request.privileged
+                && let Some(step) = Step::of(request.op) =>
+            {
+                let answer = self.step(step, request, port);
+                port.answer(request, port.now() + 1, answer);
+                self.sleep(port);
+                Taken::Yes
+            }
             _ => {
                 self.counts.refused += 1;
                 port.reply(request, port.now() + 1, Err::<u64, _>(QueueRefusal::Refused));
@@ -236,8 +255,8 @@ impl TypedDevice for Qmd {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        let Counts { enqueued, dequeued, retries, no_credit, dropped, refused, released, reduced } = self.counts;
-        vec![
+        let Counts { enqueued, dequeued, retries, no_credit, dropped, refused, released, reduced, sent_on } = self.counts;
+        let mut counts = vec![
             ("enqueued", enqueued),
             ("dequeued", dequeued),
             ("retries", retries),
@@ -246,6 +265,9 @@ impl TypedDevice for Qmd {
             ("refused", refused),
             ("released", released),
             ("reduced", reduced),
-        ]
+        ];
+        // Devices whose queues stay have no such row.
+        counts.extend((sent_on > 0).then_some(("sent_on", sent_on)));
+        counts
     }
 }

@@ -9,8 +9,19 @@ struct Region {
     entries: u32,
 }
 
+/// Whether a queue serves requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Open,
+    /// It moves: requests wait.
+    Closed,
+    /// It is another device's now, which requests are sent on to.
+    Gone { device: u32, queue: QueueId },
+}
+
 /// A queue.
 pub(super) struct Queue {
+    state: State,
     region: Region,
     /// Whose it is.
     pub(super) domain: u32,
@@ -85,7 +96,7 @@ impl Storage {
         let id = self.given << SLOT_BITS | slot as u32;
         for i in 0..count {
             let region = Region { first: first + i * entries, entries };
-            let queue = Queue { region, domain, head: 0, items: 0, coming: 0, going: 0 };
+            let queue = Queue { state: State::Open, region, domain, head: 0, items: 0, coming: 0, going: 0 };
             self.queues[slot + i as usize] = Some((QueueId(id).plus(i), queue));
         }
         self.given += 1;
@@ -101,6 +112,8 @@ impl Storage {
     /// The first of so many neighbouring free entries: the first gap that is large enough.
     fn free_entries(&self, entries: u32) -> Option<u32> {
         let mut regions: Vec<Region> = self.queues.iter().flatten().map(|(_, queue)| queue.region).collect();
+        // A queue that has moved away has none.
+        regions.retain(|region| region.entries > 0);
         regions.sort_by_key(|region| region.first);
         let mut end = 0;
         for region in regions {
@@ -127,6 +140,31 @@ impl Storage {
     /// The queue of a slot that is in use.
     pub(super) fn queue(&self, slot: Slot) -> Option<&Queue> {
         self.queues[slot.0].as_ref().map(|(_, queue)| queue)
+    }
+
+    /// Whether a queue serves requests.
+    pub(super) fn state(&self, slot: Slot) -> State {
+        self.queue(slot).map_or(State::Open, |queue| queue.state)
+    }
+
+    pub(super) fn set_state(&mut self, slot: Slot, state: State) {
+        if let Some(queue) = self.queue_mut(slot) {
+            queue.state = state;
+        }
+    }
+
+    /// The item so many places behind the front.
+    pub(super) fn peek(&self, slot: Slot, place: u64) -> Option<u64> {
+        let queue = self.queue(slot).filter(|queue| place < u64::from(queue.items))?;
+        let at = (u64::from(queue.head) + place) % u64::from(queue.region.entries);
+        Some(self.sram[queue.region.first as usize + at as usize])
+    }
+
+    /// A queue's items are elsewhere: its entries are free.
+    pub(super) fn leave(&mut self, slot: Slot, state: State) {
+        if let Some(queue) = self.queue_mut(slot) {
+            (queue.state, queue.region, queue.items) = (state, Region { first: 0, entries: 0 }, 0);
+        }
     }
 
     fn queue_mut(&mut self, slot: Slot) -> Option<&mut Queue> {

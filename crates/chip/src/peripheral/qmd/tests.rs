@@ -1,5 +1,7 @@
 //! The device by itself, cycle by cycle: what it answers, and when.
 
+mod needed;
+
 use super::settings::Pointers;
 use super::*;
 use crate::peripheral::Device;
@@ -85,6 +87,7 @@ impl Bench {
                     Effect::Hold { packet, why } => self.holds.push((packet, now, why)),
                     Effect::Tick { at } => self.tick = Some(self.tick.map_or(at, |tick| tick.min(at))),
                     Effect::Interrupt { cpu } => self.interrupts.push((cpu, now)),
+                    Effect::Forward { packet, .. } => panic!("request {packet} is sent on, and no queue has moved"),
                 }
             }
         }

@@ -1,0 +1,118 @@
+//! Queues that move between devices while threads use them, and queues that processes share (CAF, section 5.2).
+
+use super::guest::assert_guest;
+use super::kernel::system_call;
+use super::qimu::{ask, call_as_is, here, owned, qimu, touch};
+use crate::device::qimu::{Location, Queue};
+use crate::engine::current::with;
+use crate::engine::state::Engine;
+use crate::os::app::App;
+use crate::peripheral::port::Answer;
+use crate::peripheral::qmd::Step;
+use baton_machine::device::Words;
+use baton_machine::queues::{Direction, QueueId, QueueRefusal, QueueRequest};
+
+/// The device that the calling process's queue is at; `None`: the process has no such queue, or the chip translates no ids.
+pub fn home_of(queue: QueueId) -> Option<u32> {
+    let (process, _) = here();
+    let (number, _) = qimu(|qimu| qimu.find(process, queue)).flatten()?;
+    qimu(|qimu| qimu.queue(number).map(|queue| queue.at.device)).flatten()
+}
+
+/// Gives another application an id for a queue that the calling one has made, with what it may do: enqueue, dequeue. Costs `os.syscall`.
+///
+/// # Errors
+/// The queue is none that the caller has made, or the other one has no id left.
+///
+/// # Panics
+/// Outside of guest code.
+pub fn grant(queue: QueueId, to: App, [enqueue, dequeue]: [bool; 2]) -> Result<QueueId, QueueRefusal> {
+    assert_guest("grant");
+    system_call();
+    let number = owned(queue)?;
+    super::qimu::with_table(to.0);
+    let given = qimu(|qimu| qimu.grant(number, to.0, [enqueue, dequeue])).flatten().ok_or(QueueRefusal::NoRoom)?;
+    touch(to.0, given);
+    Ok(given)
+}
+
+/// Moves a queue that the calling process has made to another device, while its threads and others use it. Requests for it wait at its old
+/// device while its items are copied, one by one, and are then sent on by their cores; nothing is lost, doubled or reordered. Gives how
+/// many items were moved. Costs `os.syscall` and the calls to both devices.
+///
+/// # Errors
+/// The queue is none that the caller has made, it is being moved, a group's or a reducer's; there is no such device, or no room in it.
+///
+/// # Panics
+/// Outside of guest code.
+pub fn migrate(queue: QueueId, to: u32) -> Result<u64, QueueRefusal> {
+    assert_guest("migrate");
+    system_call();
+    // A thread that is killed meanwhile ends behind it: half a queue is of no use.
+    Engine::shielded(|| move_to(queue, to))
+}
+
+fn move_to(queue: QueueId, to: u32) -> Result<u64, QueueRefusal> {
+    let number = owned(queue)?;
+    let Some(Some(record)) = qimu(|qimu| qimu.queue(number).cloned()) else { return Err(QueueRefusal::NoQueue) };
+    let devices = with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.config.count));
+    if record.pinned || to >= devices {
+        return Err(QueueRefusal::Refused);
+    }
+    if record.at.device == to {
+        return Ok(0);
+    }
+    qimu(|qimu| qimu.queue(number).map(|queue| queue.moving = true));
+    let moved = carry(queue, number, &record, to);
+    qimu(|qimu| qimu.queue(number).map(|queue| queue.moving = false));
+    moved
+}
+
+/// A step that a device does for the operating system.
+fn step(device: u32, step: Step, words: [u64; 3]) -> Answer {
+    call_as_is(device, Words { tag: step.tag(), words })
+}
+
+/// The same of one that cannot be refused: both queues are the operating system's alone until the move is over.
+fn surely(device: u32, what: Step, words: [u64; 3]) -> Answer {
+    let answer = step(device, what, words);
+    assert_eq!(answer.status, 0, "{what:?} at device {device}");
+    answer
+}
+
+fn carry(id: QueueId, number: usize, record: &Queue, to: u32) -> Result<u64, QueueRefusal> {
+    let Queue { at: from, entries, credits, .. } = *record;
+    let asked = QueueRequest::Allocate { entries, queues: 1, enqueue_credits: credits[0], dequeue_credits: credits[1] };
+    let new = Location { device: to, queue: QueueId(ask(to, asked)? as u32) };
+    let (old, now) = (u64::from(from.queue.0), u64::from(new.queue.0));
+    surely(to, Step::Close, [now, 0, 0]);
+    let frozen = step(from.device, Step::Close, [old, 0, 0]);
+    if frozen.status != 0 {
+        ask(to, QueueRequest::Release(new.queue))?;
+        return Err(QueueRefusal::Refused);
+    }
+    for place in 0..frozen.value {
+        let item = surely(from.device, Step::Peek, [old, place, 0]).value;
+        surely(to, Step::Load, [now, item, 0]);
+    }
+    for direction in [Direction::Enqueue, Direction::Dequeue].into_iter().filter(|way| credits[*way as usize]) {
+        let way = direction as u64;
+        let Answer { value: global, more: [members, _], .. } = surely(from.device, Step::Pool, [old, way, 0]);
+        surely(to, Step::SetPool, [now, way, global]);
+        for place in 0..members {
+            let Answer { value: whose, more: [has, _], .. } = surely(from.device, Step::Member, [old, way, place]);
+            surely(to, Step::SetMember, [now | way << 32, whose, has]);
+        }
+    }
+    surely(to, Step::Open, [now, 0, 0]);
+    qimu(|qimu| {
+        qimu.counts.moved += 1;
+        if let Some(queue) = qimu.queue(number) {
+            queue.at = new;
+            queue.before.push(from);
+        }
+    });
+    touch(here().0, id);
+    surely(from.device, Step::SendOn, [old, now, u64::from(to)]);
+    Ok(frozen.value)
+}

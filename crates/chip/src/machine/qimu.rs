@@ -1,0 +1,253 @@
+//! Queue ids of programs, from a guest's side: a request's id is translated before it is issued, and system calls that make, give back or
+//! share queues keep the tables. Without `device.qimu` programs use the devices' own ids, and nothing here has a cost.
+
+use super::access::{access, one};
+use crate::base::thread::OUTSIDE;
+use crate::core::pipeline::Stall;
+use crate::device::qimu::{ENTRY_BYTES, Location, Qimu, Queue};
+use crate::engine::current::{operate, running, with};
+use crate::engine::reason::Reason;
+use crate::issue::requests::issue;
+use crate::issue::stall::stall;
+use crate::machine::kernel::kernel;
+use crate::memory::Access;
+use crate::peripheral::port::{Answer, Request};
+use crate::peripheral::qmd::FIRST_STEP;
+use baton_machine::device::{Payload, Refusal, Words};
+use baton_machine::queues::{Direction, Mode, QueueId, QueueRefusal, QueueRequest};
+use std::alloc::Layout;
+
+type Said = Result<u64, QueueRefusal>;
+
+/// The chip's QIMU, where there is one.
+pub(super) fn qimu<R>(f: impl FnOnce(&mut Qimu) -> R) -> Option<R> {
+    with(|engine| engine.devices.as_mut().and_then(|devices| devices.qimu.as_mut()).map(f))
+}
+
+/// The process and the hardware context of the code that runs.
+pub(super) fn here() -> (u32, u32) {
+    with(|engine| match engine.running {
+        OUTSIDE => (0, 0),
+        id => (engine.threads[id as usize].os.app.0, engine.threads[id as usize].cpu),
+    })
+}
+
+/// Where a request for a queue goes, with the process and its id; `None`: it is no request for a queue, and goes as it is. A translation
+/// that the context does not keep is loaded from the process's table, a load of the core's own.
+pub(super) fn translate(words: Words) -> Result<Option<(u32, QueueId, Location)>, QueueRefusal> {
+    let (operand, direction) = match QueueRequest::from_words(words) {
+        Some(QueueRequest::Enqueue { to, .. }) => (to, Direction::Enqueue),
+        Some(QueueRequest::Dequeue { from }) => (from, Direction::Dequeue),
+        _ => return Ok(None),
+    };
+    let direction = if let Mode::TakeCredits(of) = operand.mode { of } else { direction };
+    let (id, (process, cpu)) = (operand.queue, here());
+    let cached = match qimu(|qimu| qimu.look_up(cpu, id)).flatten() {
+        Some(cached) => Some(cached),
+        None => match qimu(|qimu| qimu.address(process, id)).flatten() {
+            Some(address) => {
+                one(address, Access::Load);
+                // The thread may have come to another context meanwhile.
+                let (_, cpu) = here();
+                qimu(|qimu| qimu.fill(cpu, process, id)).flatten()
+            }
+            None => None,
+        },
+    };
+    let refusal = match cached {
+        Some(cached) if cached.may(direction) => return Ok(Some((process, id, cached.at))),
+        Some(_) => QueueRefusal::Refused,
+        None => QueueRefusal::NoQueue,
+    };
+    qimu(|qimu| qimu.counts.refused += 1);
+    Err(refusal)
+}
+
+/// A request that its core refuses: its packet, which is answered and never leaves.
+pub(super) fn refuse(device: u32, refusal: QueueRefusal) -> u32 {
+    operate(Reason::Device, |engine| engine.after(1));
+    with(|engine| {
+        let id = engine.running;
+        let Some(devices) = &mut engine.devices else { unreachable!("a device of a chip without devices") };
+        devices.answered_at_once(device, id, Answer::refused(refusal.code()))
+    })
+}
+
+/// A device's answer to a system call, in its own ids.
+pub(super) fn ask(device: u32, asked: QueueRequest) -> Said {
+    said(call_as_is(device, asked.to_words()))
+}
+
+/// A system call with the device's own words, for whose answer the core waits in the kernel. Outside of guest code it takes no time.
+pub(super) fn call_as_is(device: u32, words: Words) -> Answer {
+    if running() == OUTSIDE {
+        return with(|engine| engine.call_device(device, words));
+    }
+    kernel(with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.of_one(device).call.0)));
+    let Words { tag: op, words } = words;
+    let packet = issue(device, Request { packet: 0, op, words, privileged: true, cpu: 0 }, None, Reason::Kernel);
+    stall(Stall::Answer { packet, kernel: true });
+    with(|engine| {
+        let Some(devices) = &mut engine.devices else { unreachable!("a device of a chip without devices") };
+        let answer = devices.packet(packet).answer;
+        devices.drop_packet(packet);
+        answer
+    })
+}
+
+fn said(answer: Answer) -> Said {
+    Said::from_words(answer.into()).unwrap_or(Err(QueueRefusal::Refused))
+}
+
+/// A program's system call to a queue device. The steps by which the operating system moves a queue are none that a program may ask for.
+pub(super) fn call(device: u32, words: Words) -> Answer {
+    if words.tag >= FIRST_STEP {
+        return Answer::refused(QueueRefusal::Refused.code());
+    }
+    if qimu(|_| ()).is_none() {
+        return call_as_is(device, words);
+    }
+    let said = match QueueRequest::from_words(words) {
+        Some(QueueRequest::Allocate { entries, queues, enqueue_credits, dequeue_credits }) => {
+            allocate(device, entries, queues, [enqueue_credits, dequeue_credits])
+        }
+        Some(QueueRequest::Release(id)) => release(id),
+        Some(QueueRequest::Join { queue, direction, weight }) => {
+            still(queue, 1).and_then(|at| ask(at.device, QueueRequest::Join { queue: at.queue, direction, weight }))
+        }
+        Some(QueueRequest::Balance { first, count }) => balance(first, count),
+        Some(QueueRequest::Reduce { from, to, count }) => reduce(from, to, count),
+        _ => return call_as_is(device, words),
+    };
+    Answer::from(said.to_words())
+}
+
+/// Gives the process a table in guest memory, if it has none.
+pub(super) fn with_table(process: u32) {
+    if qimu(|qimu| qimu.has_table(process)) == Some(false) {
+        let ids = qimu(|qimu| qimu.ids as usize).unwrap_or(1);
+        let layout = Layout::from_size_align(ids * ENTRY_BYTES, 64).expect("4096 entries of 16 bytes at most");
+        // Without memory for a table the process gets no ids.
+        let address = with(|engine| engine.guest.heap.take(layout).map(|(offset, _)| engine.guest.base + offset));
+        address.map(|address| qimu(|qimu| qimu.give_table(process, address)));
+    }
+}
+
+/// The operating system writes a process's entry.
+pub(super) fn touch(process: u32, id: QueueId) {
+    if let Some(address) = qimu(|qimu| qimu.address(process, id)).flatten()
+        && running() != OUTSIDE
+    {
+        access(address, Access::Store);
+    }
+}
+
+/// New queues of this process; the first one's id.
+fn enter(process: u32, queues: Vec<Queue>) -> Option<QueueId> {
+    let count = queues.len() as u32;
+    with_table(process);
+    let first = qimu(|qimu| qimu.add(process, queues)).flatten()?;
+    (0..count).for_each(|queue| touch(process, first.plus(queue)));
+    Some(first)
+}
+
+fn allocate(named: u32, entries: u32, queues: u32, credits: [bool; 2]) -> Said {
+    let (process, cpu) = here();
+    let core = with(|engine| engine.chip.core_of(cpu).0);
+    let [enqueue_credits, dequeue_credits] = credits;
+    let asked = QueueRequest::Allocate { entries, queues, enqueue_credits, dequeue_credits };
+    for device in qimu(|qimu| qimu.homes(core, named)).unwrap_or_default() {
+        let first = match ask(device, asked) {
+            Err(QueueRefusal::NoRoom) => continue,
+            said => QueueId(said? as u32),
+        };
+        let at = |queue| Location { device, queue: first.plus(queue) };
+        let made = (0..queues).map(|queue| Queue::new(at(queue), entries, credits)).collect();
+        return enter(process, made).map(|id| u64::from(id.0)).ok_or_else(|| {
+            for queue in 0..queues {
+                let _ = ask(device, QueueRequest::Release(first.plus(queue)));
+            }
+            QueueRefusal::NoRoom
+        });
+    }
+    Err(QueueRefusal::NoRoom)
+}
+
+/// The number of a queue that the running process owns and that stays where it is for now.
+pub(super) fn owned(id: QueueId) -> Result<usize, QueueRefusal> {
+    let (process, _) = here();
+    let (number, rights) = qimu(|qimu| qimu.find(process, id)).flatten().ok_or(QueueRefusal::NoQueue)?;
+    let moving = qimu(|qimu| qimu.queue(number).is_none_or(|queue| queue.moving)).unwrap_or(true);
+    if rights.owns && !moving { Ok(number) } else { Err(QueueRefusal::Refused) }
+}
+
+/// The place of the first of so many neighbouring queues that the process owns, if they are neighbours at their device too.
+fn still(first: QueueId, count: u32) -> Result<Location, QueueRefusal> {
+    let ids = qimu(|qimu| qimu.ids).unwrap_or(0);
+    if count == 0 || count > ids || first.0.checked_add(count).is_none() {
+        return Err(QueueRefusal::Refused);
+    }
+    let mut begins = None;
+    for place in 0..count {
+        let number = owned(first.plus(place))?;
+        let at = qimu(|qimu| qimu.queue(number).map(|queue| queue.at)).flatten().ok_or(QueueRefusal::NoQueue)?;
+        let begin = *begins.get_or_insert(at);
+        if at != (Location { device: begin.device, queue: begin.queue.plus(place) }) {
+            return Err(QueueRefusal::Refused);
+        }
+    }
+    begins.ok_or(QueueRefusal::Refused)
+}
+
+/// These queues are a group's or a reducer's from now on.
+fn pin(first: QueueId, count: u32) {
+    for place in 0..count {
+        if let Ok(number) = owned(first.plus(place)) {
+            qimu(|qimu| qimu.queue(number).map(|queue| queue.pinned = true));
+        }
+    }
+}
+
+fn balance(first: QueueId, count: u32) -> Said {
+    let at = still(first, count)?;
+    let group = QueueId(ask(at.device, QueueRequest::Balance { first: at.queue, count })? as u32);
+    let at = Location { device: at.device, queue: group };
+    let made = Queue { pinned: true, ..Queue::new(at, 0, [false; 2]) };
+    let Some(id) = enter(here().0, vec![made]) else {
+        let _ = ask(at.device, QueueRequest::Release(group));
+        return Err(QueueRefusal::NoRoom);
+    };
+    pin(first, count);
+    Ok(u64::from(id.0))
+}
+
+fn reduce(from: QueueId, to: QueueId, count: u32) -> Said {
+    let [reads, writes] = [still(from, count)?, still(to, count)?];
+    if reads.device != writes.device {
+        return Err(QueueRefusal::Refused);
+    }
+    let said = ask(reads.device, QueueRequest::Reduce { from: reads.queue, to: writes.queue, count })?;
+    pin(from, count);
+    pin(to, count);
+    Ok(said)
+}
+
+/// Takes a queue out of all tables and QTLBs, and gives its entries back, and the slots of the devices where it was before. Contexts that
+/// kept a translation are interrupted.
+fn release(id: QueueId) -> Said {
+    let number = owned(id)?;
+    let (process, cpu) = here();
+    touch(process, id);
+    let (queue, shot_down) = qimu(|qimu| qimu.remove(number, cpu)).unwrap_or_default();
+    let queue = queue.ok_or(QueueRefusal::NoQueue)?;
+    if running() != OUTSIDE {
+        with(|engine| {
+            let cost = engine.devices.as_ref().map_or(0, |devices| devices.of_one(queue.at.device).interrupt.0);
+            shot_down.iter().for_each(|&cpu| engine.interrupt_cpu(cpu, cost));
+        });
+    }
+    for before in queue.before {
+        ask(before.device, QueueRequest::Release(before.queue))?;
+    }
+    ask(queue.at.device, QueueRequest::Release(queue.at.queue))
+}

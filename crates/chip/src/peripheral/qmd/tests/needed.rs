@@ -1,0 +1,205 @@
+//! What no other test needed until `scripts/qmd-mutations` took it away.
+
+use super::*;
+
+fn allocate(entries: u32, queues: u32) -> QueueRequest {
+    QueueRequest::Allocate { entries, queues, enqueue_credits: false, dequeue_credits: false }
+}
+
+/// Calls back a request that has come; the edges that the device then wants are the bench's.
+fn cancel(bench: &mut Bench, cpu: u32, number: u32, asked: QueueRequest) -> Cancelled {
+    let Words { tag: op, words } = asked.to_words();
+    let mut effects = Vec::new();
+    let request = Request { packet: number, op, words, privileged: false, cpu };
+    let said = bench.device.cancel(&request, &mut Port { now: bench.now, cpus: 64, effects: &mut effects });
+    for effect in effects {
+        if let Effect::Tick { at } = effect {
+            bench.tick = Some(bench.tick.map_or(at, |tick| tick.min(at)));
+        }
+    }
+    said
+}
+
+/// A context's request for two queues, of which the first leaves the head at 600: the timer counts anew from there.
+fn dropped_behind(leaves: impl FnOnce(&mut Bench, QueueId)) -> Option<(u64, Said)> {
+    let mut bench = Bench::new(&QmdSettings { timeout: 1000, ..settings() });
+    let queue = bench.queues(4, 2);
+    bench.at(100, 6, get(queue));
+    let behind = bench.at(100, 6, get(queue.plus(1)));
+    bench.run_to(599);
+    leaves(&mut bench, queue);
+    bench.run_to(1500);
+    assert_eq!(bench.answer(behind), None, "it is the head since 600");
+    bench.run_to(2000);
+    bench.answer(behind)
+}
+
+#[test]
+fn the_timer_counts_from_when_a_request_is_its_buffers_head() {
+    let served = dropped_behind(|bench, queue| {
+        bench.at(599, 0, put(queue, 1));
+    });
+    let released = dropped_behind(|bench, queue| {
+        assert_eq!(bench.call(0, QueueRequest::Release(queue)), Ok(0));
+    });
+    assert_eq!([served, released].map(|said| said.map(|(_, said)| said)), [Some(Err(QueueRefusal::Dropped)); 2]);
+}
+
+#[test]
+fn the_timer_leaves_contexts_alone_that_were_served() {
+    let mut bench = Bench::new(&QmdSettings { timeout: 1000, ..settings() });
+    let queue = bench.queues(4, 3);
+    let late = bench.at(100, 6, get(queue.plus(2)));
+    bench.at(100, 7, get(queue));
+    let others = [1, 1].map(|which| bench.at(100, 7, get(queue.plus(which))));
+    bench.at(600, 0, put(queue, 1));
+    bench.run_to(1200);
+    assert_eq!(bench.answer(late).map(|(_, said)| said), Some(Err(QueueRefusal::Dropped)));
+    assert_eq!(others.map(|number| bench.answer(number)), [None; 2]);
+}
+
+#[test]
+fn neighbouring_queues_take_free_slots_alone() {
+    let mut bench = Bench::new(&QmdSettings { entries: 100, queues: 4, ..settings() });
+    let [first, second, _] = [0; 3].map(|_| bench.queues(1, 1));
+    assert_eq!(bench.call(0, QueueRequest::Release(first)), Ok(0));
+    assert_eq!(bench.call(0, allocate(1, 2)), Err(QueueRefusal::NoRoom), "the free slots are no neighbours");
+    assert_eq!(bench.call(0, QueueRequest::Release(second)), Ok(0), "it is still there");
+    assert!(bench.call(0, allocate(1, 2)).is_ok());
+}
+
+#[test]
+fn a_full_buffer_leaves_requests_in_the_port() {
+    let mut bench = Bench::new(&QmdSettings { buffers: Sharing::All, depth: 4, ..settings() });
+    let queue = bench.queues(1, 1);
+    let Words { tag: op, words } = get(queue).to_words();
+    let mut effects = Vec::new();
+    let mut port = Port { now: 100, cpus: 64, effects: &mut effects };
+    let request = |packet| Request { packet, op, words, privileged: false, cpu: packet };
+    let taken = [10, 11, 12, 13, 14].map(|packet| bench.device.take(request(packet), &mut port));
+    assert_eq!(taken, [Taken::Yes, Taken::Yes, Taken::Yes, Taken::Yes, Taken::Later]);
+}
+
+#[test]
+fn refusals_and_drains_are_counted() {
+    let mut bench = Bench::new(&settings());
+    let queue = bench.queues(4, 1);
+    assert_eq!(bench.call(0, QueueRequest::Release(queue.plus(1))), Err(QueueRefusal::NoQueue));
+    assert_eq!(bench.count("refused"), 1);
+    // One that waits, and one that comes in the cycle of the drain.
+    let waits = bench.at(100, 6, get(queue));
+    bench.run_to(199);
+    let (came, drain) = (bench.at(200, 6, get(queue)), bench.at(200, 0, QueueRequest::Drain { cpu: 6 }));
+    bench.run_to(1000);
+    assert_eq!(bench.answer(drain), Some((201, Ok(2))));
+    assert_eq!([waits, came].map(|number| bench.answer(number)), [Some((201, Err(QueueRefusal::Dropped))); 2]);
+    assert_eq!(bench.count("dropped"), 2);
+}
+
+#[test]
+fn what_came_in_this_cycle_can_be_called_back() {
+    let mut bench = Bench::new(&settings());
+    let queue = bench.queues(4, 1);
+    let asked = get(queue);
+    let Words { tag: op, words } = asked.to_words();
+    let request = Request { packet: 77, op, words, privileged: false, cpu: 3 };
+    let mut effects = Vec::new();
+    assert_eq!(bench.device.take(request, &mut Port { now: 0, cpus: 64, effects: &mut effects }), Taken::Yes);
+    assert_eq!(cancel(&mut bench, 3, 77, asked), Cancelled::Yes);
+}
+
+#[test]
+fn what_stood_behind_a_request_that_is_called_back_has_its_turn() {
+    let mut bench = Bench::new(&settings());
+    let queue = bench.queues(4, 2);
+    bench.at(10, 0, put(queue.plus(1), 7));
+    let (head, behind) = (bench.at(100, 3, get(queue)), bench.at(100, 3, get(queue.plus(1))));
+    bench.run_to(300);
+    assert_eq!(bench.answer(behind), None);
+    assert_eq!(cancel(&mut bench, 3, head, get(queue)), Cancelled::Yes);
+    bench.run_to(1000);
+    assert_eq!(bench.answer(behind), Some((301 + LATENCY, Ok(7))));
+}
+
+#[test]
+fn a_pointer_of_a_released_queue_does_not_move_in_the_next() {
+    let mut bench = Bench::new(&QmdSettings { pointers: Pointers::Access, ..settings() });
+    let queue = bench.queues(4, 1);
+    bench.at(100, 0, put(queue, 1));
+    bench.run_to(120);
+    assert_eq!(bench.call(0, QueueRequest::Release(queue)), Ok(1), "its item was on its way in");
+    let next = bench.queues(4, 1);
+    let empty = bench.at(400, 0, get(next));
+    bench.run_to(1000);
+    assert_eq!(bench.answer(empty), None);
+}
+
+#[test]
+fn what_cannot_be_joined_reduced_or_balanced_is_refused() {
+    let mut bench = Bench::new(&settings());
+    let asked = QueueRequest::Allocate { entries: 4, queues: 2, enqueue_credits: true, dequeue_credits: false };
+    let credited = QueueId(bench.call(0, asked).expect("room") as u32);
+    let plain = bench.queues(4, 4);
+    let join = QueueRequest::Join { queue: credited, direction: Direction::Enqueue, weight: 0 };
+    let reduce = |from, to| QueueRequest::Reduce { from, to, count: 2 };
+    let balance = QueueRequest::Balance { first: credited, count: 2 };
+    for asked in [join, balance, reduce(plain, plain.plus(1)), reduce(credited, plain), reduce(plain, credited)] {
+        assert_eq!(bench.call(0, asked), Err(QueueRefusal::Refused), "{asked:?}");
+    }
+}
+
+#[test]
+fn of_equals_the_balancer_takes_the_next() {
+    let mut bench = Bench::new(&settings());
+    let first = bench.queues(2, 2);
+    let group = QueueId(bench.call(0, QueueRequest::Balance { first, count: 2 }).expect("a group") as u32);
+    bench.at(100, 0, put(group, 1));
+    bench.at(200, 1, get(first));
+    bench.at(300, 0, put(group, 2));
+    let item = bench.at(400, 1, get(first.plus(1)));
+    bench.run_to(1000);
+    assert_eq!(bench.answer(item).map(|(_, said)| said), Some(Ok(2)));
+}
+
+/// Two queues of one entry that a reducer reads, and two that it writes.
+fn reducing() -> (Bench, QueueId, QueueId) {
+    let mut bench = Bench::new(&settings());
+    let (from, to) = (bench.queues(1, 2), bench.queues(1, 2));
+    assert_eq!(bench.call(0, QueueRequest::Reduce { from, to, count: 2 }), Ok(0));
+    (bench, from, to)
+}
+
+fn number(said: Option<(u64, Said)>) -> Option<f64> {
+    said.and_then(|(_, said)| said.ok()).map(f64::from_bits)
+}
+
+#[test]
+fn a_reducer_waits_for_room_and_makes_room() {
+    let (mut bench, from, to) = reducing();
+    for (round, value) in [(0, 1.0f64), (1, 10.0)] {
+        for worker in 0..2 {
+            bench.at(100 * (round + 1), worker, put(from.plus(worker), value.to_bits()));
+        }
+    }
+    bench.run_to(500);
+    assert_eq!((bench.count("enqueued"), bench.count("reduced")), (4, 1), "the second sum has no room yet");
+    let sums = [600, 800].map(|at| [0, 1].map(|worker| bench.at(at, worker, get(to.plus(worker)))));
+    bench.run_to(1000);
+    assert_eq!(sums.map(|both| both.map(|sum| number(bench.answer(sum)))), [[Some(2.0); 2], [Some(20.0); 2]]);
+}
+
+#[test]
+fn a_sum_that_is_under_way_is_kept_where_its_reducer_ends() {
+    let (mut bench, from, to) = reducing();
+    for worker in 0..2 {
+        bench.at(100, worker, put(from.plus(worker), 1.5f64.to_bits()));
+    }
+    // The items are there in 102. The reducer looks at the device's next edge, and the sum is there six cycles later.
+    let waits = bench.at(103, 1, get(to.plus(1)));
+    bench.run_to(106);
+    assert_eq!(bench.count("reduced"), 0);
+    assert_eq!(bench.call(0, QueueRequest::Release(from)), Ok(0));
+    let sum = bench.at(200, 0, get(to));
+    bench.run_to(1000);
+    assert_eq!([waits, sum].map(|get| number(bench.answer(get))), [Some(3.0); 2]);
+}
