@@ -14,6 +14,7 @@
 //! | [`futex`] | sleepers moved from cell to cell |
 //! | [`kernel`] | system calls and computation: stretches that can and cannot be interrupted |
 //! | [`futex_kernel`] | the futex protocol in guest memory |
+//! | [`phase`] | phases of the coarse mode |
 //! | [`routines`] | coroutines of guest threads |
 //! | [`guest`] | what only a simulated guest can do: sleep for a time, start and join threads, record events |
 
@@ -25,6 +26,7 @@ pub(crate) mod futex_kernel;
 pub mod guest;
 pub(crate) mod idle_wait;
 pub(crate) mod kernel;
+mod phase;
 pub(crate) mod routines;
 pub(crate) mod wait;
 
@@ -41,9 +43,10 @@ use baton_machine::device::Devices;
 use baton_machine::queues::QueueDevice;
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::wait::Idle;
-use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Section, Wait, WaitResult, Word};
+use baton_machine::{Behaviour, Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Section, Wait, WaitResult, Word};
 use core::alloc::Layout;
 use core::ptr::NonNull;
+use std::sync::Arc;
 
 /// The simulated machine.
 #[derive(Clone, Copy, Debug)]
@@ -186,6 +189,10 @@ unsafe impl Machine for Simulated {
         if running() != OUTSIDE {
             work(cycles.0);
         }
+    }
+
+    fn phase(behaviour: &Arc<Behaviour>, instructions: u64) -> bool {
+        phase::phase(behaviour, instructions)
     }
 
     unsafe fn touch(start: *mut u8, bytes: usize, write: bool) {

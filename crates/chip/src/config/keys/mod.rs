@@ -7,6 +7,7 @@
 //! | [`common`] | cores, fixed prices, wait policies |
 //! | [`os`] | operating system, noise |
 //! | [`coherent`] | caches, directory, memory controllers, network |
+//! | [`phases`] | the coarse mode |
 //! | [`device`] | devices |
 //! | [`energy`] | prices |
 //!
@@ -18,6 +19,7 @@ mod device;
 mod energy;
 pub(super) mod key;
 mod os;
+mod phases;
 
 pub use key::{Key, Need, Value, ValueKind};
 
@@ -41,5 +43,5 @@ mechanisms!(of_mechanisms);
 /// Every key, in the order in which a chip file is written.
 pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     let kinds = device::of_kinds();
-    [common::KEYS, os::KEYS, &coherent::KEYS, &MECHANISMS, device::KEYS, &kinds, &energy::KEYS].concat()
+    [common::KEYS, os::KEYS, &coherent::KEYS, &MECHANISMS, phases::KEYS, device::KEYS, &kinds, &energy::KEYS].concat()
 });
