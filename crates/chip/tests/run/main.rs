@@ -11,6 +11,7 @@ mod contract;
 mod energy;
 mod instructions;
 mod packets;
+mod phases;
 mod programs;
 mod same_history;
 mod stack;

@@ -151,7 +151,7 @@ fn keep_shared(phases: &[Running<'_>], trials: &mut [Trial], domains: usize, com
 }
 
 /// How long a request to memory waits: approximate mean value analysis (Bard 1979, Schweitzer 1979) with service of a fixed
-/// length, of which the one in service has half left. A phase does not wait behind itself.
+/// length, of which the one in service has half left. A miss waits behind those of its own phase that are under way beside it.
 fn wait_for_memory(phases: &[Running<'_>], trials: &mut [Trial], common: &Common) {
     if common.queueing == Queueing::None {
         return;
@@ -165,7 +165,8 @@ fn wait_for_memory(phases: &[Running<'_>], trials: &mut [Trial], common: &Common
         .collect();
     for (i, trial) in trials.iter_mut().enumerate() {
         let others = (0..phases.len()).filter(|&j| j != i && phases[j].node == phases[i].node);
-        let wait = common.service * others.map(|j| ahead[j]).sum::<f64>();
+        let own = ahead[i] * (1.0 - 1.0 / phases[i].overlap());
+        let wait = common.service * (others.map(|j| ahead[j]).sum::<f64>() + own);
         trial.solved.wait = (trial.solved.wait + wait) / 2.0;
     }
 }
