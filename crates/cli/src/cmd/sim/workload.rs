@@ -119,7 +119,11 @@ fn knobs<'a>(args: &'a Args, profile: Option<&'a Path>, chip: &Chip) -> Knobs<'a
 /// `fftw` means `profiles/pa/fftw.toml`, unless there is a file of that name.
 fn program(path: &Path) -> PathBuf {
     let bare = path.components().count() == 1 && path.extension().is_none() && !path.is_file();
-    if bare { places::input(&Path::new(PROGRAMS).join(path).with_extension("toml")) } else { path.to_owned() }
+    if bare {
+        places::input(&Path::new(PROGRAMS).join(path.to_string_lossy().to_lowercase()).with_extension("toml"))
+    } else {
+        path.to_owned()
+    }
 }
 
 /// Looks everything up.
