@@ -71,7 +71,7 @@ fn a_program_runs_as_a_stream_where_the_machine_plays_no_phases() {
     let knobs =
         Knobs { threads: Some(3), profile: Some(&path), size: Some(1), iterations: Some(2), ..Knobs::default() };
     let program = PhaseProgram::choose(&knobs).unwrap();
-    let team = program.team::<Native, _>(Wait::Yield, Silent).unwrap();
+    let team = program.team::<Native, _>(Wait::Futex, Silent).unwrap();
     assert_eq!(team.bodies.len(), 3);
     let threads: Vec<_> = team.bodies.into_iter().map(std::thread::spawn).collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());

@@ -12,6 +12,7 @@ mod energy;
 mod instructions;
 mod packets;
 mod phases;
+mod phases_beside;
 mod programs;
 mod same_history;
 mod stack;
