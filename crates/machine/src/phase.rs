@@ -12,7 +12,7 @@ pub struct WorkingSet {
 /// What a thread's instructions want of its core and caches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Behaviour {
-    /// Cycles an instruction where the private caches serve every access.
+    /// Cycles an instruction where the first-level cache serves every access.
     pub cpi: f64,
     /// What is accessed beyond the first level. Misses as a function of cache follow from it.
     pub sets: Vec<WorkingSet>,

@@ -47,7 +47,7 @@ fn a_broken_profile_says_file_line_key_and_what_was_expected() {
         ("[524_288, 10.0]", "[524_288]", "key `parallel.sets` is a list of 2; expected a list"),
         ("rounds = 20\n", "", "p.toml:3: key `program.rounds` is missing; expected a whole number from 1 to 1000000"),
         (
-            "cpi = \"assumed: a core three wide, with hits alone\"\n",
+            "cpi = \"assumed: a core three wide, with hits in the first level\"\n",
             "",
             "key `sources.cpi` is missing; expected a name",
         ),

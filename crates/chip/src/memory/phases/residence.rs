@@ -29,17 +29,25 @@ impl Residence {
 
     /// What it takes, in cycles, to fetch again what so many instructions touch of what the caches would have.
     pub(super) fn fetch(&mut self, phase: &Running<'_>, solved: &Solved, common: &Common, instructions: f64) -> u64 {
-        let mut cycles = 0.0;
-        for ((set, kept), cold) in phase.behaviour.sets.iter().zip(&solved.kept).zip(&mut self.cold) {
+        let sets = || phase.behaviour.sets.iter().zip(&solved.kept);
+        // By set: lines fetched for the private caches, those of them that come from memory, and those for the shared level alone.
+        let mut fetched = Vec::new();
+        for ((set, kept), cold) in sets().zip(&mut self.cold) {
             let lines = set.bytes as f64 / common.line;
             // Of lines that are touched at random, so many not at all.
             let untouched = decay(instructions * set.accesses / 1000.0 / lines);
-            let fetched = |share: f64| lines * share * (1.0 - untouched);
-            let from = phase.bank + cold.1 * (phase.memory - phase.bank);
-            cycles += fetched(kept.0 * cold.0) * from;
-            cycles += fetched((1.0 - kept.0) * kept.1 * cold.1) * (phase.memory - phase.bank);
+            let touched = lines * (1.0 - untouched);
+            let private = touched * kept.0 * cold.0;
+            fetched.push((lines, private, private * cold.1, touched * (1.0 - kept.0) * kept.1 * cold.1));
             (cold.0, cold.1) = (cold.0 * untouched, cold.1 * untouched);
         }
+        let from_memory: f64 = fetched.iter().map(|(_, _, far, shared)| far + shared).sum();
+        let cycle = |&(lines, private, far, shared): &(f64, f64, f64, f64)| {
+            let open = if from_memory > 0.0 { common.finds_open(lines, (far + shared) / from_memory) } else { 0.0 };
+            let further = phase.memory - common.saved * open - phase.bank;
+            private * (phase.bank - phase.lookup) + (far + shared) * further
+        };
+        let cycles: f64 = fetched.iter().map(cycle).sum();
         (cycles / phase.overlap()).round() as u64
     }
 }

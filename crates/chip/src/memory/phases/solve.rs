@@ -26,7 +26,9 @@ pub(super) struct Running<'a> {
     pub(super) domain: usize,
     /// Where its pages are.
     pub(super) node: usize,
-    /// Cycles of the reference for a line of the shared level, and for one of its pages' memory.
+    /// Cycles of the reference for a line of the private caches, of the shared level, and of its pages' memory, in a row that is
+    /// not open.
+    pub(super) lookup: f64,
     pub(super) bank: f64,
     pub(super) memory: f64,
 }
@@ -40,6 +42,9 @@ pub(super) struct Common {
     pub(super) shared: f64,
     /// Cycles in which a node's memory moves a line.
     pub(super) service: f64,
+    /// Lines of the rows that a node's memory has open at once, and cycles that an open row saves.
+    pub(super) open: f64,
+    pub(super) saved: f64,
     pub(super) division: Division,
     pub(super) queueing: Queueing,
 }
@@ -51,8 +56,17 @@ pub(super) struct Solved {
     pub(super) cycles: f64,
     /// By set: the share of it in the private caches, and of what is not there, the share in the shared level.
     pub(super) kept: Vec<(f64, f64)>,
-    /// Cycles that a request to memory waits behind those of others.
+    /// Cycles that a request to memory waits behind those of others, and cycles that open rows save it.
     pub(super) wait: f64,
+    pub(super) saved: f64,
+}
+
+impl Common {
+    /// The share of accesses to a set that find its row open, where the set has such a part of the memory's traffic: the last
+    /// access to the bank was one to this set, and to this row of it.
+    pub(super) fn finds_open(&self, lines: f64, part: f64) -> f64 {
+        part * (self.open / lines).min(1.0)
+    }
 }
 
 impl Running<'_> {
@@ -76,6 +90,8 @@ impl Running<'_> {
 struct Trial {
     /// Its sets behind the private caches: lines, and touches an instruction.
     behind: Vec<Touched>,
+    /// Accesses an instruction that the private caches serve.
+    private: f64,
     solved: Solved,
     /// Lines an instruction that come from memory.
     misses: f64,
@@ -87,6 +103,7 @@ pub(super) fn solve(phases: &[Running<'_>], domains: usize, common: &Common) -> 
     for _ in 0..STEPS {
         keep_shared(phases, &mut trials, domains, common);
         wait_for_memory(phases, &mut trials, common);
+        find_rows_open(phases, &mut trials, common);
         let mut close = true;
         for (phase, trial) in phases.iter().zip(&mut trials) {
             let next = trial.time(phase, common);
@@ -107,8 +124,9 @@ fn begin(phase: &Running<'_>, common: &Common) -> Trial {
     let time = stay(&sets, phase.private);
     let kept: Vec<(f64, f64)> = sets.iter().map(|set| (set.stays(time), 0.0)).collect();
     let behind = |(set, kept): (&Touched, &(f64, f64))| Touched { rate: set.rate * (1.0 - kept.0), ..*set };
+    let private = sets.iter().zip(&kept).map(|(set, kept)| set.rate * kept.0).sum();
     let behind = sets.iter().zip(&kept).map(behind).collect();
-    let mut trial = Trial { behind, solved: Solved { kept, ..Solved::default() }, misses: 0.0 };
+    let mut trial = Trial { behind, private, solved: Solved { kept, ..Solved::default() }, misses: 0.0 };
     trial.solved.cycles = trial.time(phase, common);
     trial
 }
@@ -123,8 +141,8 @@ impl Trial {
         self.misses = misses;
         let overlap = phase.overlap();
         // However many are under way, memory moves one line after the other.
-        let a_miss = ((phase.memory + self.solved.wait) / overlap).max(common.service);
-        phase.computing() + hits * phase.bank / overlap + misses * a_miss
+        let a_miss = ((phase.memory - self.solved.saved + self.solved.wait) / overlap).max(common.service);
+        phase.computing() + (self.private * phase.lookup + hits * phase.bank) / overlap + misses * a_miss
     }
 }
 
@@ -168,5 +186,21 @@ fn wait_for_memory(phases: &[Running<'_>], trials: &mut [Trial], common: &Common
         let own = ahead[i] * (1.0 - 1.0 / phases[i].overlap());
         let wait = common.service * (others.map(|j| ahead[j]).sum::<f64>() + own);
         trial.solved.wait = (trial.solved.wait + wait) / 2.0;
+    }
+}
+
+/// What open rows save each phase's misses, by its sets' parts of the traffic of their node.
+fn find_rows_open(phases: &[Running<'_>], trials: &mut [Trial], common: &Common) {
+    let rates: Vec<f64> = trials.iter().map(|trial| trial.misses / trial.solved.cycles).collect();
+    for (i, trial) in trials.iter_mut().enumerate() {
+        let traffic: f64 = (0..phases.len()).filter(|&j| phases[j].node == phases[i].node).map(|j| rates[j]).sum();
+        if traffic <= 0.0 {
+            continue;
+        }
+        let own = trial.behind.iter().zip(&trial.solved.kept).map(|(set, (_, shared))| {
+            let misses = set.rate * (1.0 - shared);
+            misses / trial.misses * common.finds_open(set.lines, misses / trial.solved.cycles / traffic)
+        });
+        trial.solved.saved = common.saved * own.filter(|share| share.is_finite()).sum::<f64>();
     }
 }

@@ -73,9 +73,12 @@ impl Chips {
         let banks = f64::from(coherent.home.banks) / domains as f64;
         let shared = coherent.shared.map_or(0.0, |shared| shared.bank.size_bytes as f64 / line * banks);
         let controllers = f64::from(coherent.dram.controllers) / nodes as f64;
-        let service = line / coherent.dram.bytes_per_cycle / controllers;
+        let dram = &coherent.dram;
+        let service = line / dram.bytes_per_cycle / controllers;
+        let open = dram.row_bytes as f64 / line * f64::from(dram.banks) * controllers;
+        let saved = (dram.row_miss.0 - dram.row_hit.0) as f64;
         Ok(Some(Chips {
-            common: Common { line, shared, service, division: keys.division, queueing: keys.queueing },
+            common: Common { line, shared, service, open, saved, division: keys.division, queueing: keys.queueing },
             kinds: CoresByKind::new(chip),
             reference: chip.core.clock.0,
             prices,
@@ -123,6 +126,7 @@ impl Chips {
             mshrs: outer.mshrs,
             domain,
             node,
+            lookup,
             bank: lookup + prices[bank_at].bank.0 as f64,
             memory: lookup + prices[node].memory.0 as f64,
         }
