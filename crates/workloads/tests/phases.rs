@@ -1,5 +1,7 @@
 //! Profiles of phases: those of the tree, and broken ones.
 
+#![expect(clippy::disallowed_methods, reason = "the workload runs on the native machine")]
+
 use baton_machine::Native;
 use baton_machine::Wait;
 use baton_workloads::phases::{PhaseProgram, Program};
