@@ -57,7 +57,7 @@ fn applications_take_as_long_as_in_the_cycle_level_mode() {
     for (clocks, programs) in [
         ("", [("gamess", 1, &[0][..])].as_slice()),
         ("1:1_150_000_000", &[("gobmk", 1, &[0]), ("gamess", 1, &[1])]),
-        ("", &[("ep", 2, &[0, 1, 2])]),
+        ("", &[("ep", 8, &[0, 1, 2])]),
     ] {
         let [fine, coarse] = ["coherent", "phases"].map(|model| times(&chip(model, clocks), programs));
         for ((fine, coarse), program) in fine.iter().zip(&coarse).zip(programs) {
