@@ -1,5 +1,5 @@
 //! The coarse mode, `memory.model = "phases"`: computations are phases, whose rates follow from the keys of caches, network and
-//! memory. [`crate::memory`] has the model.
+//! memory. `docs/reference/phases.md` has the model.
 
 use super::choice::choice;
 
