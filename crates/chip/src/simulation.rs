@@ -20,6 +20,7 @@ use crate::guest::memory::GuestMemory;
 use crate::guest::stack::STACK;
 use crate::machine::guest::Guest;
 use crate::machine::routines::{ROUTINES, Routines, create};
+use crate::memory::phases::state::PhaseMemory;
 use crate::memory::{Memory, MemorySystem};
 use crate::os::app::Spawn;
 use crate::os::app::{App, AppState, Application};
@@ -159,6 +160,7 @@ impl Simulation {
             memory,
             notices: Vec::new(),
             os: Os::new(chip, &cores.kinds, &contexts, layout, options.seed),
+            phases: PhaseMemory::of(chip).map_err(Refused::Chip)?,
             cores,
             guest,
             devices: Devices::of(chip, cpus),

@@ -11,6 +11,7 @@
 //! | [`wait`] | wait policies, deadlines |
 //! | [`device`] | devices, for machines that have some: an extension of [`Machine`] |
 //! | [`queues`] | the protocol of CAF's queue device |
+//! | [`phase`] | computations said by their figures, for machines that can play them |
 //! | [`local`] | storage of a guest thread |
 //! | [`memory`] | guest memory: [`Owned`] values with the layout they have on the host |
 //! | [`native`] | the machine that this program runs on |
@@ -23,6 +24,7 @@ pub mod discover;
 pub mod local;
 pub mod memory;
 pub mod native;
+pub mod phase;
 pub mod queues;
 pub mod wait;
 
@@ -32,10 +34,12 @@ pub use counted::{Counted, CountedBulk};
 pub use local::Local;
 pub use memory::{Owned, OwnedSlice};
 pub use native::Native;
+pub use phase::{Behaviour, WorkingSet};
 pub use wait::{Clock, Deadline, Unavailable, Wait, WaitResult};
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
+use std::sync::Arc;
 
 /// What a locking attempt tells the machine about its thread (OCOR, section 4.1): the registers that the
 /// network interface reads when it makes a packet of the attempt.
@@ -154,6 +158,13 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
 
     /// Computes for `cycles` without touching memory.
     fn work(cycles: units::Cycles);
+
+    /// Computes for so many instructions of that behaviour, if the machine knows what that takes; whether it did. If not, the
+    /// caller computes and accesses memory itself.
+    fn phase(behaviour: &Arc<Behaviour>, instructions: u64) -> bool {
+        let _ = (behaviour, instructions);
+        false
+    }
 
     /// Reads (or writes) each cache line of `bytes` bytes at `start`, as a guest that walks over its data.
     /// On `Native` a write stores back the byte that it read, so the range must be the caller's.

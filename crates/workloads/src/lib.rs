@@ -19,6 +19,7 @@
 //! | [`hot`] | one line that all want |
 //! | [`timing`] | what a workload times of itself |
 //! | [`profile`] | synthetic programs that stand in for real ones of which a few figures are printed |
+//! | [`phases`] | programs said by instructions, parallel parts and working sets |
 //! | [`packets`] | packets that travel through queues: a pipeline of clusters, a firewall |
 //! | [`distributor`] | a producer that hands jobs to workers |
 //! | [`regression`] | logistic regression as a map-reduce |
@@ -38,6 +39,7 @@ pub mod litmus;
 pub mod models;
 pub mod monitor;
 pub mod packets;
+pub mod phases;
 pub mod probe;
 pub mod profile;
 pub mod programs;
@@ -75,6 +77,7 @@ macro_rules! every_workload {
                 programs::Sort,
                 programs::Align,
                 profile::StandIn,
+                phases::PhaseProgram,
             }
         }
     };

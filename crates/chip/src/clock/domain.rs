@@ -6,9 +6,22 @@ use crate::contexts::share::ONE;
 use baton_units::{CoreId, Hertz};
 use std::collections::BTreeMap;
 
-/// What is left of a computation: core cycles times the reference's hertz, so that it is whole whatever clocks it ran at.
+/// What is left of a computation: core cycles times the reference's hertz, so that it is whole whatever clocks it ran at. Of a phase:
+/// units of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Remaining(u128);
+
+impl Remaining {
+    /// What is left of a phase, in the units of its rate.
+    pub(crate) fn of_phase(units: u128) -> Remaining {
+        Remaining(units)
+    }
+
+    /// The same of what is left of one.
+    pub(crate) fn units(self) -> u128 {
+        self.0
+    }
+}
 
 /// The clocks of all cores.
 pub(crate) struct Clocks {
@@ -20,6 +33,8 @@ pub(crate) struct Clocks {
     left: Vec<u64>,
     /// By CPU: how fast it computes, in 2^20ths of its core: what its siblings leave it.
     speeds: Vec<u64>,
+    /// By CPU: units of its phase that are over in a cycle of the reference; 0: it is in none.
+    phases: Vec<u64>,
     /// Every core has the reference.
     uniform: bool,
     /// Changes to come, in order of time.
@@ -34,8 +49,8 @@ impl Clocks {
         let clocks: Vec<u64> = (0..chip.core.count).map(|core| cores.clock(CoreId(core)).0).collect();
         let uniform = clocks.iter().all(|&clock| clock == reference);
         let cpus = chip.cpus() as usize;
-        let (left, speeds, changes) = (vec![0; cpus], vec![ONE; cpus], BTreeMap::new());
-        Clocks { reference, clocks, left, speeds, uniform, changes, scheduled: u64::MAX }
+        let (left, speeds, phases) = (vec![0; cpus], vec![ONE; cpus], vec![0; cpus]);
+        Clocks { reference, clocks, left, speeds, phases, uniform, changes: BTreeMap::new(), scheduled: u64::MAX }
     }
 
     /// A core's clock.
@@ -84,8 +99,21 @@ impl Clocks {
         self.speeds[cpu as usize] = speed;
     }
 
-    /// Cycles a second in which a CPU computes.
+    /// Units of a CPU's phase in a cycle of the reference; 0: it is in none.
+    pub(crate) fn phase_rate(&self, cpu: u32) -> u64 {
+        self.phases[cpu as usize]
+    }
+
+    /// A CPU's phase goes on at another rate, of which nothing is under way; 0: it is over.
+    pub(crate) fn set_phase_rate(&mut self, cpu: u32, rate: u64) {
+        (self.phases[cpu as usize], self.left[cpu as usize]) = (rate, 0);
+    }
+
+    /// What a CPU computes in a cycle of the reference, in the parts of [`Remaining`].
     fn rate(&self, (cpu, core): (u32, CoreId)) -> u64 {
+        if self.phases[cpu as usize] != 0 {
+            return self.phases[cpu as usize];
+        }
         match self.speeds[cpu as usize] {
             ONE => self.clocks[core.0 as usize],
             speed => {

@@ -7,6 +7,7 @@ use super::cores::Core;
 use super::device::Devices;
 use super::energy::Prices as EnergyPrices;
 use super::os::Os;
+use super::phases::Phases;
 use super::waits::WaitPrices;
 use baton_units::{CoreId, Cycles};
 
@@ -26,8 +27,11 @@ pub struct Chip {
     pub os: Os,
     /// What differs between seeds.
     pub noise: Noise,
-    /// Coherent caches on a network; `None`: caches of fixed latencies, at the prices in `cache`.
+    /// Coherent caches on a network, or what phases take their sizes and latencies from; `None`: caches of fixed latencies, at the
+    /// prices in `cache`.
     pub coherent: Option<Coherent>,
+    /// Computations are played as phases; `None`: as they are.
+    pub phases: Option<Phases>,
     /// Devices; `None`: there are none.
     pub devices: Option<Devices>,
     /// Prices of energy; all may be missing.
@@ -41,6 +45,8 @@ choice! {
         #[default] Fixed = "fixed",
         /// Caches, directory and memory controllers on a network.
         Coherent = "coherent",
+        /// The coarse mode: the keys of a coherent chip, from which rates of phases follow; cells have fixed prices.
+        Phases = "phases",
     }
 }
 
@@ -56,7 +62,11 @@ pub struct Noise {
 impl Chip {
     /// How memory is modelled.
     pub fn model(&self) -> MemoryModel {
-        if self.coherent.is_some() { MemoryModel::Coherent } else { MemoryModel::Fixed }
+        match (&self.phases, &self.coherent) {
+            (Some(_), _) => MemoryModel::Phases,
+            (None, Some(_)) => MemoryModel::Coherent,
+            (None, None) => MemoryModel::Fixed,
+        }
     }
 
     /// CPUs that the operating system schedules on: the contexts of all cores.

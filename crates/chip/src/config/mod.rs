@@ -9,6 +9,7 @@
 //! | [`coherent`] | caches, directory, homes, memory controllers and network of a coherent chip |
 //! | [`waits`] | the prices of the wait policies |
 //! | [`os`] | the operating system |
+//! | [`phases`] | the coarse mode |
 //! | [`device`](mod@device) | devices |
 //! | [`energy`] | the prices of energy |
 //! | [`mechanism`] | what marks lock and wake-up requests: a folder each, with its keys and its rules |
@@ -39,6 +40,7 @@ pub mod kinds;
 pub mod limits;
 pub mod mechanism;
 pub mod os;
+pub mod phases;
 pub mod plan;
 pub mod prices;
 pub mod read;

@@ -86,6 +86,36 @@ impl Prices {
     }
 }
 
+/// What a core pays for lines of a NUMA node, in cycles of the core's clock, beyond its private caches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodePrice {
+    /// A line in the node's bank, on a chip that has a shared level.
+    pub bank: Cycles,
+    /// A line in its memory, in a row that is not open.
+    pub memory: Cycles,
+}
+
+impl NodePrice {
+    /// By cluster of cores, and then by NUMA node; empty on a chip of fixed latencies. Of several homes or cores the first.
+    pub fn by_cluster(chip: &Chip) -> Result<Vec<Vec<NodePrice>>, NocError> {
+        let (Some(coherent), Some(plan)) = (&chip.coherent, chip.plan()) else { return Ok(Vec::new()) };
+        let mut ways = Ways::new(chip, coherent, &plan)?;
+        let (dram, nodes) = (&coherent.dram, chip.numa_nodes() as usize);
+        let first = |all: &[u32], node: usize| all[node * all.len() / nodes];
+        let burst = (f64::from(chip.cache.line_bytes) / dram.bytes_per_cycle).ceil() as u64;
+        let mut price = |core: u32, node: usize| {
+            let (home, controller) = (first(&plan.homes, node), first(&plan.controllers, node));
+            let (to, back) = (ways.ask(core, home), ways.line(home, core));
+            let fetch = ways.ask(home, controller) + dram.row_miss.0 + burst + ways.line(controller, home);
+            let memory = Cycles(to + coherent.directory.latency.0 + fetch + back);
+            let bank = coherent.shared.map_or(memory, |shared| Cycles(to + shared.bank.latency.0 + back));
+            NodePrice { bank, memory }
+        };
+        let cores = plan.cores.chunks(chip.core.per_cluster as usize).map(|cluster| cluster[0]);
+        Ok(cores.map(|core| (0..nodes).map(|node| price(core, node)).collect()).collect())
+    }
+}
+
 impl ByDistance {
     fn at_mut(&mut self, distance: Distance) -> &mut Cycles {
         match distance {

@@ -165,6 +165,7 @@ fn empty() -> Chip {
         os: Default::default(),
         noise: Default::default(),
         coherent: None,
+        phases: None,
         devices: None,
         energy: Default::default(),
     }

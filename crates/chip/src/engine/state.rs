@@ -14,6 +14,7 @@ use crate::device::attached::Devices;
 use crate::engine::locks::Watch;
 use crate::engine::thread::Thread;
 use crate::guest::memory::GuestMemory;
+use crate::memory::phases::state::PhaseMemory;
 use crate::memory::{MemorySystem, Notice};
 use crate::os::state::Os;
 use crate::power::meter::Meter;
@@ -90,6 +91,8 @@ pub(crate) struct Engine {
     /// Notices of the memory system that are being handled; kept for its room.
     pub(crate) notices: Vec<Notice>,
     pub(crate) cores: Cores,
+    /// Phases, on a chip that plays computations as such.
+    pub(crate) phases: Option<Box<PhaseMemory>>,
     pub(crate) guest: GuestMemory,
     pub(crate) os: Os,
     pub(crate) devices: Option<Box<Devices>>,

@@ -47,7 +47,7 @@ impl Engine {
         app.done.push(Cycles(now - app.began));
         let again = match app.runs {
             Runs::Times(n) => app.done.len() < n as usize,
-            Runs::Background => !self.apps_are_through(),
+            Runs::Background | Runs::Together(_) => !self.apps_are_through(),
         };
         let app = &mut self.os.apps[self.threads[thread as usize].os.app.0 as usize];
         app.counts.restarts += u64::from(again);

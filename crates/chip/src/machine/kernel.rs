@@ -58,16 +58,22 @@ pub(crate) fn kernel(cycles: u64) {
 }
 
 /// Computes; can be interrupted.
+#[inline]
 pub(crate) fn work(cycles: u64) {
-    if cycles == 0 {
-        return;
+    if cycles != 0 {
+        compute(|engine| engine.computes(cycles), |_| {});
     }
+}
+
+/// A computation: `begin` says when it will be over, `end` is done when it is.
+#[inline]
+pub(super) fn compute(begin: impl FnOnce(&mut Engine) -> u64, end: impl FnOnce(&mut Engine)) {
     if with(|engine| engine.threads[engine.running as usize].is_called()) {
         answer();
     }
     let over = with(|engine| {
         engine.demand(Demand::Computes);
-        let until = engine.computes(cycles);
+        let until = begin(engine);
         let over = engine.over(until, Rank::Next);
         if !over {
             engine.threads[engine.running as usize].state = State::Working(until);
@@ -91,6 +97,7 @@ pub(crate) fn work(cycles: u64) {
             thread.stats.shift(Reason::Work, Reason::Mode, changing);
         }
         engine.demand(Demand::Nothing);
+        end(engine);
         killed
     });
     if killed {

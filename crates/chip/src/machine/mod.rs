@@ -16,6 +16,7 @@
 //! | [`futex`] | sleepers moved from cell to cell |
 //! | [`kernel`] | system calls and computation: stretches that can and cannot be interrupted |
 //! | [`futex_kernel`] | the futex protocol in guest memory |
+//! | [`phase`] | phases of the coarse mode |
 //! | [`routines`] | coroutines of guest threads |
 //! | [`guest`] | what only a simulated guest can do: sleep for a time, start and join threads, record events |
 
@@ -28,6 +29,7 @@ pub mod guest;
 pub(crate) mod idle_wait;
 pub(crate) mod kernel;
 pub mod moving;
+mod phase;
 mod qimu;
 pub(crate) mod routines;
 pub(crate) mod wait;
@@ -45,9 +47,12 @@ use baton_machine::device::Devices;
 use baton_machine::queues::QueueDevice;
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::wait::Idle;
-use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Section, Wait, WaitResult, Word};
+use baton_machine::{
+    Behaviour, Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Section, Wait, WaitResult, Word,
+};
 use core::alloc::Layout;
 use core::ptr::NonNull;
+use std::sync::Arc;
 
 /// The simulated machine.
 #[derive(Clone, Copy, Debug)]
@@ -190,6 +195,10 @@ unsafe impl Machine for Simulated {
         if running() != OUTSIDE {
             work(cycles.0);
         }
+    }
+
+    fn phase(behaviour: &Arc<Behaviour>, instructions: u64) -> bool {
+        phase::phase(behaviour, instructions)
     }
 
     unsafe fn touch(start: *mut u8, bytes: usize, write: bool) {

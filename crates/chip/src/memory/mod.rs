@@ -16,6 +16,7 @@
 //! | [`counts`] | what is counted |
 //! | [`contract`] | the traits: accesses, and the transport of packets |
 //! | [`fixed`] | caches of fixed latencies, one owner a line, requests of a line in order of arrival |
+//! | [`phases`] | the coarse mode: the rates of computations that are said by their figures |
 //! | [`coherent`] | caches, a directory, memory controllers, and a network that every message travels on |
 //! | [`system`] | the memory systems behind one type |
 
@@ -27,6 +28,7 @@ pub(crate) mod fixed;
 pub(crate) mod lines;
 pub(crate) mod packets;
 pub(crate) mod parts;
+pub(crate) mod phases;
 pub(crate) mod system;
 
 pub(crate) use border::{Access, Answer, Line, Notice, Request, Served};

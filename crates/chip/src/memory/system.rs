@@ -9,8 +9,9 @@ use super::packets::{Carried, Interrupt};
 use crate::base::random::Random;
 use crate::base::ratio::Ratio;
 use crate::config::device::Link;
-use crate::config::{Chip, Ipi};
+use crate::config::{Cache, Chip, Ipi, Prices};
 use baton_coherence::Bits;
+use baton_noc::NocError;
 use baton_units::{CoreId, Cycles};
 
 /// The memory systems that there are.
@@ -39,12 +40,16 @@ pub(crate) enum Carrier<'a> {
 impl MemorySystem {
     /// The memory system that the chip file describes, for `lines` lines of guest memory.
     pub(crate) fn new(chip: &Chip, lines: usize, random: Random) -> Result<MemorySystem, Unbuilt> {
-        let Some(config) = &chip.coherent else {
-            if let Some(what) = travels(chip) {
-                return Err(Unbuilt::NoNetwork(what));
+        let config = match &chip.coherent {
+            Some(config) if chip.phases.is_none() => config,
+            _ => {
+                if let Some(what) = travels(chip) {
+                    return Err(Unbuilt::NoNetwork(what));
+                }
+                let chip = priced(chip).map_err(|error| Unbuilt::Memory(error.to_string()))?;
+                let fixed = FixedMemory::new(&chip, lines, random);
+                return fixed.map(MemorySystem::Fixed).map_err(|error| Unbuilt::Memory(error.to_string()));
             }
-            let fixed = FixedMemory::new(chip, lines, random);
-            return fixed.map(MemorySystem::Fixed).map_err(|error| Unbuilt::Memory(error.to_string()));
         };
         Ok(match chip.core.count {
             ..=64 => MemorySystem::Small(Box::new(Coherent::new(chip, config, lines, random)?)),
@@ -64,6 +69,17 @@ impl MemorySystem {
             MemorySystem::Large(memory) => Some(Carrier::Large(memory)),
         }
     }
+}
+
+/// The chip with what its cells cost beside phases: the fixed prices that follow from its caches and network.
+fn priced(chip: &Chip) -> Result<Chip, NocError> {
+    let mut chip = chip.clone();
+    if let Some(coherent) = chip.coherent.as_ref().filter(|_| chip.phases.is_some()) {
+        let occupancy = coherent.home.cycles;
+        let Prices { hit, memory, transfer, upgrade, .. } = Prices::of(&chip)?;
+        chip.cache = Cache { hit, memory, transfer, upgrade, occupancy, ..chip.cache };
+    }
+    Ok(chip)
 }
 
 /// What the chip has travel on its network beside the memory system's own messages.

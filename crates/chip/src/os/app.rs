@@ -37,6 +37,8 @@ pub enum Runs {
     Times(u32),
     /// Again and again, until all applications that run a number of times are through. Then the run ends.
     Background,
+    /// Again and again, until each application that says so has run its number of times. Then the run ends.
+    Together(u32),
 }
 
 /// An application to be added to a simulation.
@@ -169,6 +171,7 @@ impl AppState {
     /// Whether it has no thread, and the run does not wait for those that it will still start.
     pub(crate) fn is_through(&self) -> bool {
         match self.runs {
+            Runs::Together(n) => self.done.len() >= n as usize,
             Runs::Times(n) => self.alive == 0 && (self.main.is_none() || self.done.len() >= n as usize),
             Runs::Background => true,
         }

@@ -38,6 +38,7 @@ impl Engine {
 
     /// A thread goes on with what was left of its computation, on the CPU that it has now: when that is over.
     pub(crate) fn end_of(&mut self, id: ThreadId, left: Remaining) -> u64 {
+        let left = self.come_to_phase(id, left);
         let place = self.place(id);
         let from = self.threads[id as usize].pace.still_until.max(self.now);
         self.cores.clocks.end(place, from, left)
@@ -111,12 +112,13 @@ impl Engine {
         let left: Vec<Option<Remaining>> = running
             .iter()
             .map(|&id| match self.threads[id as usize].state {
-                State::Working(until) => Some(self.rest_of(id, until)),
+                State::Working(until) if !self.is_in_phase(id) => Some(self.rest_of(id, until)),
                 _ => None,
             })
             .collect();
         self.cores.clocks.set(core, clock);
         self.memory.set_clock(core, self.cores.clocks.ratio(core));
+        self.re_rate_phases(None);
         for (id, left) in running.into_iter().zip(left) {
             match left {
                 Some(left) => {

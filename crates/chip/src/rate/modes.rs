@@ -95,8 +95,9 @@ impl Engine {
     }
 
     /// A computation loses its CPU: what it had still to stand still for a change of mode, it need not; what is left of a handler
-    /// it pays when it goes on.
+    /// it pays when it goes on. A phase leaves its core.
     pub(crate) fn forget_still(&mut self, id: ThreadId) {
+        self.leave_phase(id);
         let now = self.now;
         let thread = &mut self.threads[id as usize];
         let still = thread.pace.still_until.saturating_sub(now);

@@ -11,6 +11,8 @@ mod contract;
 mod energy;
 mod instructions;
 mod packets;
+mod phases;
+mod phases_beside;
 mod programs;
 mod same_history;
 mod stack;

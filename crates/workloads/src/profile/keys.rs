@@ -26,10 +26,10 @@ impl Limits {
     }
 }
 
-const fn whole(least: f64, most: f64) -> Limits {
+pub(crate) const fn whole(least: f64, most: f64) -> Limits {
     Limits { least, most, whole: true }
 }
-const fn number(least: f64, most: f64) -> Limits {
+pub(crate) const fn number(least: f64, most: f64) -> Limits {
     Limits { least, most, whole: false }
 }
 

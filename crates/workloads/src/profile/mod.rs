@@ -17,7 +17,7 @@
 
 mod dice;
 pub mod fit;
-mod keys;
+pub(crate) mod keys;
 mod named;
 pub mod read;
 pub mod set;

@@ -65,28 +65,40 @@ pub enum Problem {
 type Result<T> = std::result::Result<T, ProfileError>;
 
 /// A text that is being read.
-struct Reading<'a> {
-    text: &'a str,
-    file: &'a str,
+pub(crate) struct Reading<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) file: &'a str,
 }
 
 /// A table of it: its name with a dot behind, where it begins, and what stands in it.
-struct Table<'a> {
-    reading: &'a Reading<'a>,
-    prefix: &'static str,
-    at: usize,
-    entries: &'a DeTable<'a>,
+pub(crate) struct Table<'a> {
+    pub(crate) reading: &'a Reading<'a>,
+    pub(crate) prefix: &'static str,
+    pub(crate) at: usize,
+    pub(crate) entries: &'a DeTable<'a>,
 }
 
-impl Reading<'_> {
-    fn fail<T>(&self, at: Option<usize>, problem: Problem) -> Result<T> {
+impl<'a> Reading<'a> {
+    /// The whole text, as TOML.
+    pub(crate) fn parse(&self) -> Result<Spanned<DeTable<'a>>> {
+        DeTable::parse(self.text).or_else(|error| {
+            let problem = Problem::Syntax(error.message().to_owned());
+            self.fail(error.span().map(|span| span.start), problem)
+        })
+    }
+
+    pub(crate) fn fail<T>(&self, at: Option<usize>, problem: Problem) -> Result<T> {
         let line = |at: usize| 1 + self.text.bytes().take(at).filter(|&byte| byte == b'\n').count();
         Err(ProfileError { file: self.file.to_owned(), line: at.map(line), problem })
     }
 }
 
 impl<'a> Table<'a> {
-    fn new(reading: &'a Reading<'a>, prefix: &'static str, value: &'a Spanned<DeValue<'a>>) -> Result<Table<'a>> {
+    pub(crate) fn new(
+        reading: &'a Reading<'a>,
+        prefix: &'static str,
+        value: &'a Spanned<DeValue<'a>>,
+    ) -> Result<Table<'a>> {
         match value.get_ref() {
             DeValue::Table(entries) => Ok(Table { reading, prefix, at: value.span().start, entries }),
             other => reading.fail(
@@ -101,7 +113,7 @@ impl<'a> Table<'a> {
     }
 
     /// Refuses keys that are not `known`, the first one in the file first.
-    fn only(&self, known: &[&str]) -> Result<()> {
+    pub(crate) fn only(&self, known: &[&str]) -> Result<()> {
         let mut entries: Vec<_> = self.entries.keys().collect();
         entries.sort_by_key(|name| name.span().start);
         for name in entries {
@@ -113,12 +125,12 @@ impl<'a> Table<'a> {
         Ok(())
     }
 
-    fn wrong<T>(&self, key: &str, value: &Spanned<DeValue<'_>>, expected: String) -> Result<T> {
+    pub(crate) fn wrong<T>(&self, key: &str, value: &Spanned<DeValue<'_>>, expected: String) -> Result<T> {
         let (key, found) = (format!("{}{key}", self.prefix), shown(value.get_ref()));
         self.reading.fail(Some(value.span().start), Problem::Value { key, found, expected })
     }
 
-    fn must(&self, key: &str, expected: &str) -> Result<&'a Spanned<DeValue<'a>>> {
+    pub(crate) fn must(&self, key: &str, expected: &str) -> Result<&'a Spanned<DeValue<'a>>> {
         match self.entries.get(key) {
             Some(value) => Ok(value),
             None => {
@@ -128,7 +140,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn text(&self, key: &str) -> Result<String> {
+    pub(crate) fn text(&self, key: &str) -> Result<String> {
         let value = self.must(key, "a name")?;
         match value.get_ref() {
             DeValue::String(text) if !text.is_empty() => Ok(text.to_string()),
@@ -146,7 +158,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    fn number(&self, key: &str, limits: Limits) -> Result<f64> {
+    pub(crate) fn number(&self, key: &str, limits: Limits) -> Result<f64> {
         let value = self.must(key, &limits.expected())?;
         match value.get_ref().number().filter(|&number| limits.hold(number)) {
             Some(number) => Ok(number),
@@ -175,7 +187,7 @@ impl<'a> Table<'a> {
 }
 
 /// A number, whole or not.
-trait Number {
+pub(crate) trait Number {
     fn number(&self) -> Option<f64>;
 }
 impl Number for DeValue<'_> {
@@ -222,13 +234,7 @@ impl Profile {
     /// As [`Profile::open`].
     pub fn from_toml(text: &str, file: &str) -> Result<Profile> {
         let reading = Reading { text, file };
-        let whole = match DeTable::parse(text) {
-            Ok(whole) => whole,
-            Err(error) => {
-                let problem = Problem::Syntax(error.message().to_owned());
-                return reading.fail(error.span().map(|span| span.start), problem);
-            }
-        };
+        let whole = reading.parse()?;
         let top = Table { reading: &reading, prefix: "", at: 0, entries: whole.get_ref() };
         top.only(&["profile", "printed", "ranges", "draw"])?;
         let table = |name: &str, prefix| Table::new(&reading, prefix, top.must(name, "a table")?);

@@ -16,7 +16,7 @@ mod misfit;
 pub(super) use misfit::Misfit;
 
 use super::chip::Chip;
-use super::coherent::{Coherent, HomePlacement};
+use super::coherent::{Atomics, Coherent, HomePlacement};
 use super::limits::SLOWEST;
 use super::mechanism::Mechanisms;
 use super::os::{FutexHome, Ipi};
@@ -62,9 +62,27 @@ pub(super) fn check(chip: &Chip) -> Fits {
             caches(coherent, chip.cache.line_bytes)?;
             network(coherent, chip)?;
             mechanisms(&coherent.mechanisms)?;
-            places(coherent, chip)
+            places(coherent, chip)?;
+            phases(coherent, chip)
         }
     }
+}
+
+/// What the coarse mode does not have.
+fn phases(coherent: &Coherent, chip: &Chip) -> Fits {
+    if chip.phases.is_none() {
+        return Ok(());
+    }
+    let with = "with memory.model \"phases\"";
+    ensure(chip.core.contexts == 1, "core.contexts", chip.core.contexts, format!("1 {with}"))?;
+    let pages = coherent.home.placement == HomePlacement::FirstTouch;
+    let expected = format!("\"first-touch\" {with}: each page has a node");
+    ensure(pages, "home.placement", coherent.home.placement.name(), expected)?;
+    let near = coherent.atomics == Atomics::Near;
+    ensure(near, "core.atomics", coherent.atomics.name(), format!("\"near\" {with}: cells have fixed prices"))?;
+    let enabled = coherent.mechanisms.enabled();
+    let marked = enabled.first().copied().unwrap_or("ocor.enabled");
+    ensure(enabled.is_empty(), marked, true, format!("false {with}: no packets travel"))
 }
 
 /// The mechanisms' keys.

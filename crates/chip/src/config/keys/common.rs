@@ -66,11 +66,15 @@ pub(super) const KEYS: &[Key] = &[
         kind: ValueKind::Choice(MemoryModel::NAMES),
         fixed: Need::May,
         coherent: Need::Must,
-        what: "caches of fixed latencies, or coherent ones with a directory on a network; absent: fixed",
+        what: "caches of fixed latencies, coherent ones with a directory on a network, or the coarse mode of phases; absent: fixed",
         get: |_, chip| Some(Value::Text(chip.model().name().into())),
-        set: |_, chip, value| match MemoryModel::named(&text(value)) {
-            Some(MemoryModel::Coherent) => _ = chip.coherent.get_or_insert_default(),
-            _ => chip.coherent = None,
+        set: |_, chip, value| {
+            let model = MemoryModel::named(&text(value)).unwrap_or_default();
+            match model {
+                MemoryModel::Fixed => chip.coherent = None,
+                MemoryModel::Coherent | MemoryModel::Phases => _ = chip.coherent.get_or_insert_default(),
+            }
+            chip.phases = (model == MemoryModel::Phases).then(|| chip.phases.unwrap_or_default());
         },
     },
     key!(BOTH count "core.count", core.count, ValueKind::Count(1, MOST_CORES), "cores"),

@@ -47,6 +47,9 @@ impl Key {
         match model {
             MemoryModel::Fixed => self.fixed,
             MemoryModel::Coherent => self.coherent,
+            // The coarse mode has the keys of a coherent chip, and its own.
+            MemoryModel::Phases if self.parts().0 == "phases" => Need::May,
+            MemoryModel::Phases => self.coherent,
         }
     }
 

@@ -8,6 +8,7 @@
 //! | [`os`] | operating system, noise |
 //! | [`amp`] | its policies for chips with fast and slow cores |
 //! | [`coherent`] | caches, directory, memory controllers, network |
+//! | [`phases`] | the coarse mode |
 //! | [`device`] | devices |
 //! | [`energy`] | prices |
 //!
@@ -20,6 +21,7 @@ mod device;
 mod energy;
 pub(super) mod key;
 mod os;
+mod phases;
 
 pub use key::{Key, Need, Value, ValueKind};
 
@@ -43,5 +45,6 @@ mechanisms!(of_mechanisms);
 /// Every key, in the order in which a chip file is written.
 pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     let kinds = device::of_kinds();
-    [common::KEYS, os::KEYS, amp::KEYS, &coherent::KEYS, &MECHANISMS, device::KEYS, &kinds, &energy::KEYS].concat()
+    [common::KEYS, os::KEYS, amp::KEYS, &coherent::KEYS, &MECHANISMS, phases::KEYS, device::KEYS, &kinds, &energy::KEYS]
+        .concat()
 });

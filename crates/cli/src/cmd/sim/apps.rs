@@ -83,8 +83,11 @@ impl App {
 
 fn parse_runs(text: &str) -> Result<Runs, BadInput> {
     let times = text.parse().ok().filter(|&times| times >= 1).map(Runs::Times);
-    let runs = if text == "background" { Some(Runs::Background) } else { times };
-    runs.ok_or_else(|| BadInput::new(format!("`runs={text}`: expected a number from 1, or background")))
+    let together = text.strip_prefix("together:").and_then(|n| n.parse().ok()).filter(|&n| n >= 1).map(Runs::Together);
+    let runs = if text == "background" { Some(Runs::Background) } else { times.or(together) };
+    runs.ok_or_else(|| {
+        BadInput::new(format!("`runs={text}`: expected a number from 1, together: and such a number, or background"))
+    })
 }
 
 /// What was wrong with the first of an application's runs with which anything was.

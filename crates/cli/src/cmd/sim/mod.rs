@@ -104,7 +104,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CORES@CYCLE")]
     on: Vec<String>,
     /// Another application on the same chip: a workload and options of this command, as in lock,threads=4,lock=ticket. Beside them:
-    /// name=NAME, and runs=N or runs=background (until all others are through). Its at, nice and clusters have + between values. May be
+    /// name=NAME, and runs=N, runs=background (until all others are through) or runs=together:N (until all that say so have run N
+    /// times). Its at, nice and clusters have + between values. May be
     /// given several times. The account of locks is the first application's.
     #[arg(long, value_name = "WORKLOAD,NAME=VALUE,…")]
     app: Vec<String>,

@@ -3,12 +3,17 @@
 use super::Args;
 use super::probe::Recorder;
 use crate::error::BadInput;
+use crate::places;
 use baton_chip::{Chip, Instructions, Simulated};
 use baton_machine::Wait;
 use baton_workloads::stream::StreamKind;
 use baton_workloads::{Charge, Knobs, Refused, Team, WORKLOADS, WorkloadInfo};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use std::path::{Path, PathBuf};
+
+/// Where the profiles of programs of phases lie.
+const PROGRAMS: &str = "profiles/pa";
 
 /// What the threads do: a workload of the registry.
 #[derive(Clone, Copy)]
@@ -76,7 +81,7 @@ fn bad(refused: Refused) -> BadInput {
 }
 
 /// The settings of the command line.
-fn knobs<'a>(args: &'a Args, chip: &Chip) -> Knobs<'a> {
+fn knobs<'a>(args: &'a Args, profile: Option<&'a Path>, chip: &Chip) -> Knobs<'a> {
     Knobs {
         threads: args.threads,
         cores: chip.core.count,
@@ -101,7 +106,7 @@ fn knobs<'a>(args: &'a Args, chip: &Chip) -> Knobs<'a> {
         bulk: args.bulk as usize,
         size: args.size,
         grain: args.grain,
-        profile: args.profile.as_deref(),
+        profile,
         draw: args.draw,
         load: args.load,
         iterations: args.iterations,
@@ -111,13 +116,28 @@ fn knobs<'a>(args: &'a Args, chip: &Chip) -> Knobs<'a> {
     }
 }
 
+/// `fftw` means `profiles/pa/fftw.toml`, unless there is a file of that name.
+fn program(path: &Path) -> PathBuf {
+    let bare = path.components().count() == 1 && path.extension().is_none() && !path.is_file();
+    if bare {
+        places::input(&Path::new(PROGRAMS).join(path.to_string_lossy().to_lowercase()).with_extension("toml"))
+    } else {
+        path.to_owned()
+    }
+}
+
 /// Looks everything up.
 pub(crate) fn choose(args: &Args, chip: &Chip) -> anyhow::Result<Chosen> {
-    if args.profile.is_some() && args.workload.text() != "profile" {
-        return Err(BadInput::new("--profile is for --workload profile").into());
+    if args.profile.is_some() && !["profile", "phases"].contains(&args.workload.text()) {
+        return Err(BadInput::new("--profile is for --workload profile and --workload phases").into());
     }
     super::inputs::check(args)?;
-    let workload = baton_workloads::Chosen::named(args.workload.text(), &knobs(args, chip)).map_err(bad)?;
+    let profile = args
+        .profile
+        .as_deref()
+        .map(|path| if args.workload.text() == "phases" { program(path) } else { path.to_owned() });
+    let workload =
+        baton_workloads::Chosen::named(args.workload.text(), &knobs(args, profile.as_deref(), chip)).map_err(bad)?;
     let wait = workload.wait(args.wait);
     chip.check_wait(wait).map_err(|missing| BadInput::new(format!("{}: {missing}", args.chip.name())))?;
     Ok(Chosen { workload, wait, recorder: Recorder::default() })
