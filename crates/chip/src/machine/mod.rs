@@ -15,6 +15,7 @@
 //! | [`kernel`] | system calls and computation: stretches that can and cannot be interrupted |
 //! | [`futex_kernel`] | the futex protocol in guest memory |
 //! | [`routines`] | coroutines of guest threads |
+//! | `shared` | what all guests share, and cells that one guest polls alone |
 //! | [`guest`] | what only a simulated guest can do: sleep for a time, start and join threads, record events |
 
 mod access;
@@ -26,6 +27,7 @@ pub mod guest;
 pub(crate) mod idle_wait;
 pub(crate) mod kernel;
 pub(crate) mod routines;
+mod shared;
 pub(crate) mod wait;
 
 use crate::base::thread::OUTSIDE;
@@ -41,7 +43,9 @@ use baton_machine::device::Devices;
 use baton_machine::queues::QueueDevice;
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::wait::Idle;
-use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Section, Wait, WaitResult, Word};
+use baton_machine::{
+    Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Section, Shared, Wait, WaitResult, Word,
+};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
@@ -138,6 +142,18 @@ unsafe impl Machine for Simulated {
             // SAFETY: boxed, and kept as long as the engine, in which alone guest code can run.
             unsafe { &*local }
         })
+    }
+
+    fn shared() -> &'static Shared<Self::Atomic<usize>> {
+        shared::words()
+    }
+
+    fn keep(layout: Layout) -> NonNull<u8> {
+        shared::keep(layout)
+    }
+
+    fn polls_alone<T: Word>(cell: *const Self::Atomic<T>, polls: bool) {
+        shared::polls_alone(cell.addr(), polls);
     }
 
     fn node() -> u32 {
