@@ -147,33 +147,35 @@ impl<M: Machine> Table<M> {
 
     /// Takes an id from a node's list.
     fn pop(&self, node: usize) -> Option<NonNull<Monitor<M>>> {
-        loop {
-            // Acquire: what was done with the id, and its making, come before.
-            let head = self.free[node].load(Acquire);
-            if head & ID == 0 {
-                return None;
-            }
+        // Acquire: what was done with the id, and its making, come before.
+        let mut head = self.free[node].load(Acquire);
+        while head & ID != 0 {
             // SAFETY: ids in a list were given out before they were put there with Release.
             let first = unsafe { self.monitor(head) };
             // Relaxed: if the list has changed meanwhile, the exchange fails.
             let below = first.link.load(Relaxed);
-            // Relaxed: the load above acquired, and an exchange goes on with the Release of the push that it follows.
-            if self.free[node].compare_exchange(head, Self::moved(head) | below, Relaxed, Relaxed).is_ok() {
-                return Some(NonNull::from(first));
+            // Relaxed: the look at `head` acquired, and an exchange goes on with the Release of the push that it follows.
+            // Acquire on failure: as the first look.
+            match self.free[node].compare_exchange(head, Self::moved(head) | below, Relaxed, Acquire) {
+                Ok(_) => return Some(NonNull::from(first)),
+                Err(now) => head = now,
             }
         }
+        None
     }
 
     /// Puts ids that are linked from `first` to `last` into their node's list.
     fn push(&self, first: &Monitor<M>, last: &Monitor<M>) {
         let list = &self.free[first.node];
+        // Relaxed: only what is compared below.
+        let mut head = list.load(Relaxed);
         loop {
-            // Relaxed: only what is compared below.
-            let head = list.load(Relaxed);
             last.link.store(head & ID, Relaxed);
-            // Release: the monitors are ready, and what was done with their ids comes before what is done next.
-            if list.compare_exchange(head, Self::moved(head) | first.id, Release, Relaxed).is_ok() {
-                return;
+            // Release: the monitors are ready, and what was done with their ids comes before what is done next. Relaxed on failure: as
+            // the first look.
+            match list.compare_exchange(head, Self::moved(head) | first.id, Release, Relaxed) {
+                Ok(_) => return,
+                Err(now) => head = now,
             }
         }
     }

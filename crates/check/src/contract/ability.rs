@@ -1,7 +1,7 @@
 //! What a lock must do that can be tried, can give up, or serves in order.
 
 use super::lock::Stage;
-use super::{Guarded, waits};
+use super::{Guarded, explore, waits};
 use crate::watch::Watched;
 use crate::world::{Scenario, Shared, World, share};
 use baton_machine::units::Nanos;
@@ -42,7 +42,8 @@ pub fn tries<W: World, L: TryLock<W::M>>() {
 pub fn tries_among_waiters<W: World, L: TryLock<W::M>>() {
     for &crowd in W::CROWDS {
         for wait in waits::<W>(&L::INFO) {
-            W::run(move || {
+            explore::<W, L>(crowd, move || {
+                assert!(L::provide(|layout| W::M::keep(layout).as_ptr()), "`keep` returns memory");
                 let shared = share::<W::M, _>(Tally::<W::M, L>::new());
                 let all = shared.clone();
                 let guest = |i| {

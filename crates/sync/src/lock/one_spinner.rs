@@ -110,6 +110,7 @@ impl<M: Machine> Fifo for OneSpinner<M> {
 // Release, and read with Acquire; and only one thread has the ticket in front.
 unsafe impl<M: Machine> RawLock<M> for OneSpinner<M> {
     type Token = Held;
+    const ENROLS: bool = true;
     const INFO: LockInfo = LockInfo {
         name: "1spinner",
         what: "queue lock: the next one polls the lock, each other watches a monitor of the one in front",
