@@ -3,6 +3,7 @@
 pub mod assign;
 pub mod barging;
 pub mod instrumented;
+pub mod one_spinner_paper;
 
 mod backoff;
 mod info;
