@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | arrive | exchanges its ticket with `tail`. If `head` equals what it found there, the lock is free, and the thread has it |
 //! | phase 1 | waits, by the policy, while the monitor of the ticket in front shows that ticket's generation |
-//! | phase 2 | polls `head` until it equals the ticket in front |
+//! | phase 2 | polls `head` until it equals the ticket in front: spins, unless the policy sleeps |
 //! | enter | moves its own monitor on: the thread behind goes to phase 2 |
 //! | release | stores its ticket to `head` |
 //!
@@ -29,8 +29,8 @@
 //! A try moves its monitor on before it exchanges `tail`: if that succeeds, the ticket names a holder from the first moment. If it fails,
 //! a generation is left out.
 //!
-//! The wake-up of phase 1 comes after the monitor has moved, by one that holds the lock. Phase 2 never sleeps, whatever the policy, so
-//! a release wakes no thread.
+//! The wake-up of phase 1 comes after the monitor has moved, by one that holds the lock. Phase 2 spins under each policy that keeps the
+//! CPU; under one that sleeps it sleeps by it, and the release, after its store, wakes one thread by the lock's address.
 
 use super::{Counted, Fifo, LockInfo, Posix, RawLock, Token, TryLock, Waits, ZeroInit};
 use crate::monitors::{self, Monitor, Ticket};
@@ -38,8 +38,11 @@ use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Wait, WaitResult};
 use core::alloc::Layout;
 
-/// How phase 2 waits.
-const POLL: Wait = Wait::Pause;
+/// How phase 2 waits. Under a policy that sleeps it sleeps as well, by that policy: a thread that polled without end would take the
+/// CPU from the very holder that it waits for, where threads outnumber CPUs.
+fn poll(wait: Wait) -> Wait {
+    if wait.parks() { wait } else { Wait::Pause }
+}
 
 /// The lock: 16 bytes.
 #[repr(C)]
@@ -77,7 +80,7 @@ impl<M: Machine> OneSpinner<M> {
         // Acquire: see the last holder's writes, if it has left already.
         let mut head = self.head.load(Acquire);
         while head != front.0 {
-            match M::wait_while(&self.head, head, POLL, None) {
+            match M::wait_while(&self.head, head, poll(wait), None) {
                 WaitResult::Changed(now) => head = now,
                 WaitResult::Expired => unreachable!("no deadline was given"),
             }
@@ -115,7 +118,7 @@ unsafe impl<M: Machine> RawLock<M> for OneSpinner<M> {
         name: "1spinner",
         what: "queue lock: the next one polls the lock, each other watches a monitor of the one in front",
         source: "Akkan, Lang and Ionkov, CLUSTER 2013; ids and generations are Baton's",
-        limits: "a preempted waiter holds up those behind it; the next one spins, whatever the policy; 65,535 acquisitions under way",
+        limits: "a preempted waiter holds up those behind it; the next one spins, unless the policy sleeps; 65,535 acquisitions under way",
         fifo: true,
         try_lock: true,
         timed: false,
@@ -159,9 +162,12 @@ unsafe impl<M: Machine> RawLock<M> for OneSpinner<M> {
     }
 
     #[inline]
-    unsafe fn unlock(&self, token: Held, _: Wait) {
+    unsafe fn unlock(&self, token: Held, wait: Wait) {
+        let head: *const M::Atomic<u64> = &self.head;
         // Release: the next holder sees our writes.
         self.head.store(token.0, Release);
+        // One thread at most is in phase 2.
+        M::wake::<u64>(head, 1, wait);
     }
 }
 
