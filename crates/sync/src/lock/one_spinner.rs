@@ -88,6 +88,12 @@ impl<M: Machine> OneSpinner<M> {
         M::polls_alone::<u64>(&self.head, false);
     }
 
+    /// Whether no thread has come behind the holder: asked by the holder.
+    pub(super) fn is_last(&self, held: Held) -> bool {
+        // Relaxed: for a moment only.
+        self.tail.load(Relaxed) == held.0
+    }
+
     /// The lock is ours by `ticket`: lets the one behind go to phase 2.
     #[inline(always)]
     fn enter(mine: &Monitor<M>, ticket: Ticket, wait: Wait) {
