@@ -230,6 +230,7 @@ macro_rules! ability_tests {
     };
     (in_order $world:ty) => {
         $crate::contract_tests! { ability, $world, Lock<$crate::watch::Watched<Machine>>: order }
+        $crate::contract_tests! { ability, $world, Lock: free_once_left }
     };
 }
 

@@ -176,6 +176,35 @@ pub fn order<W: World, L: RawLock<Watched<W::M>> + Fifo>() {
     }
 }
 
+/// Who sees that the lock is free after a guest has taken it sees what that guest wrote.
+pub fn free_once_left<W: World, L: RawLock<W::M> + Fifo>() {
+    for wait in waits::<W>(&L::INFO) {
+        W::run(move || {
+            let shared = share::<W::M, _>((Guarded::<W::M, L>::new(L::new()), Stage::<W::M>::new()));
+            let (holder, other, all) = (shared.clone(), shared.clone(), shared);
+            let scenario = Scenario::new()
+                .guest(move || {
+                    let (guarded, stage) = &**holder;
+                    let token = guarded.lock.lock(wait);
+                    stage.step();
+                    // SAFETY: taken above.
+                    unsafe {
+                        guarded.count();
+                        guarded.lock.unlock(token, wait);
+                    }
+                })
+                .guest(move || {
+                    let (guarded, stage) = &**other;
+                    stage.wait_for(1);
+                    if guarded.lock.is_free() {
+                        assert_eq!(guarded.total(), 1, "free, and its holder has not left it");
+                    }
+                });
+            scenario.finally(move || assert!(all.0.lock.is_free(), "no guest is left, and the lock is not free"))
+        });
+    }
+}
+
 struct Queue<M: Machine, L> {
     lock: L,
     /// 1: the lock is held; then one more for each guest that has begun to wait.
