@@ -10,7 +10,7 @@
 //! 3. Only the acquisition that has the id writes `generation`, and each one that was seen by others adds one to it. So
 //!    tickets of 48 bits of generation and 16 of id are different for 2^48 acquisitions of an id: a month of nothing but that, at
 //!    10^8 a second.
-//! 4. Who knows a ticket may look its monitor up: it was made before the ticket was put into the lock's tail with Release, and
+//! 4. A thread that knows a ticket may look its monitor up: it was made before the ticket was put into the lock's tail with Release, and
 //!    tickets come from there with Acquire. The table's entries are plain memory for that reason.
 //! 5. A block of monitors is a page, made and first touched by the thread that asked for it, at whose node it lies where the machine
 //!    places pages so; an id goes back to the list of its own node.
@@ -23,12 +23,10 @@ use core::alloc::Layout;
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::NonNull;
 
-/// Bits of a ticket that are the id; the others are the generation.
 const ID_BITS: u32 = 16;
 const ID: u64 = (1 << ID_BITS) - 1;
 /// Ids from 1 on; zero is no id.
 const IDS: usize = 1 << ID_BITS;
-/// Generations wrap here.
 const GENERATION: u64 = u64::MAX >> ID_BITS;
 /// Monitors of a block: a page of them.
 const BLOCK: usize = 32;
@@ -51,7 +49,7 @@ impl Ticket {
     }
 }
 
-/// A monitor, alone in its pair of cache lines.
+/// A monitor, alone in its pair of lines.
 #[repr(C, align(128))]
 pub(crate) struct Monitor<M: Machine> {
     /// The generation of the id's next acquisition, or of the one under way: what the waiter behind watches.
@@ -99,14 +97,13 @@ struct Table<M: Machine> {
     free: [M::Atomic<u64>; NODES],
     /// Blocks that have a number.
     blocks: M::Atomic<u32>,
-    /// The first generation of monitors to be made.
+    /// The first generation of monitors to be made: any will do.
     first: M::Atomic<u64>,
-    /// Blocks by number. Plain memory: an entry is written by who took the number, before any of its ids is known to another thread.
+    /// Blocks by number. Plain memory: an entry is written by the thread that took the number, before any of its ids is known to another thread.
     entries: [UnsafeCell<*const [Monitor<M>; BLOCK]>; BLOCKS],
 }
 
 /// Why there is no id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lack {
     Memory,
     Ids,
@@ -137,7 +134,7 @@ impl<M: Machine> Table<M> {
     }
 
     /// # Safety
-    /// The id was given out, and that happened before this.
+    /// The id was given out before this.
     #[inline(always)]
     unsafe fn monitor(&self, id: u64) -> &Monitor<M> {
         let id = (id & ID) as usize;
@@ -191,22 +188,19 @@ impl<M: Machine> Table<M> {
         if number as usize == BLOCKS {
             return Err(Lack::Ids);
         }
-        let page = Layout::new::<[Monitor<M>; BLOCK]>().align_to(BLOCK * size_of::<Monitor<M>>());
-        let page = page.expect("a power of two").pad_to_align();
+        let page = Layout::new::<[Monitor<M>; BLOCK]>().align_to(BLOCK * 128).expect("a power of two").pad_to_align();
         let block = NonNull::new(memory(page).cast::<Monitor<M>>()).ok_or(Lack::Memory)?;
         while let Err(now) = self.blocks.compare_exchange(number, number + 1, Relaxed, Relaxed) {
             number = now;
             if number as usize == BLOCKS {
-                // The page is lost, once.
                 return Err(Lack::Ids);
             }
         }
-        // Relaxed: any generation will do.
         let generation = self.first.load(Relaxed);
-        let ids = number as usize * BLOCK..(number as usize + 1) * BLOCK;
         // SAFETY: the page is ours, and large enough.
         let at = |i: usize| unsafe { block.add(i) };
-        for (i, id) in ids.clone().enumerate() {
+        for i in 0..BLOCK {
+            let id = number as usize * BLOCK + i;
             let new = Monitor {
                 generation: M::Atomic::new(generation),
                 link: M::Atomic::new(if i + 1 == BLOCK { 0 } else { id as u64 + 1 }),
@@ -220,7 +214,6 @@ impl<M: Machine> Table<M> {
         }
         // SAFETY: the number is ours alone, and no thread knows an id of the block yet.
         unsafe { *self.entries[number as usize].get() = block.cast().as_ptr() };
-        // Zero is no id.
         let mine = usize::from(number == 0);
         // SAFETY: written above.
         let (first, last) = unsafe { (at(mine + 1).as_ref(), at(BLOCK - 1).as_ref()) };
@@ -276,7 +269,6 @@ pub(crate) fn provide<M: Machine>(memory: fn(Layout) -> *mut u8) -> bool {
 /// Has monitors that are made from now on begin just before their generations wrap.
 pub(crate) fn age<M: Machine>() {
     if let Ok(table) = Table::<M>::here(|layout| M::keep(layout).as_ptr()) {
-        // Relaxed: any generation will do.
         table.first.store(GENERATION - 1, Relaxed);
     }
 }

@@ -176,7 +176,7 @@ pub fn order<W: World, L: RawLock<Watched<W::M>> + Fifo>() {
     }
 }
 
-/// Who sees that the lock is free after a guest has taken it sees what that guest wrote.
+/// A guest that sees the lock free after another has taken it sees what that one wrote.
 pub fn free_once_left<W: World, L: RawLock<W::M> + Fifo>() {
     for wait in waits::<W>(&L::INFO) {
         W::run(move || {

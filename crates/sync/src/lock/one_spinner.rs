@@ -16,8 +16,8 @@
 //! What always holds:
 //!
 //! 1. The exchanges on `tail` put the acquisitions in an order: each has one in front and one behind at most.
-//! 2. `head` takes the tickets in that order, each once, when its holder releases: whoever finds the ticket in front there comes
-//!    next, and no other does, as no other has that ticket in front. A free lock is one with `head` equal to `tail`, two zeroes among them;
+//! 2. `head` takes the tickets in that order, each once, when its holder releases: the thread that finds the ticket in front of
+//!    its own there comes next, and no other does, as no other has that ticket in front. A free lock is one with `head` equal to `tail`, two zeroes among them;
 //!    no monitor is asked about it, so that what became of the last holder's monitor does not matter.
 //! 3. **One thread at most polls `head`.** A thread in phase 2 has seen the one in front of it enter, and a thread that has entered polls
 //!    no more. So if two polled, the later of them in the queue would have seen the other one enter. (A thread that arrives, or tries,

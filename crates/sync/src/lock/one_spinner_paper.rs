@@ -4,7 +4,7 @@
 //! | what the paper does | what comes of it |
 //! | --- | --- |
 //! | a generation of 8 bits, compared on a free lock too | once the last holder has taken 255 other locks, a newcomer waits for ever |
-//! | an id a CPU; whoever finds its own id in front goes on | two threads with one id are inside together; so is a thread that locks twice |
+//! | an id a CPU; a thread that finds its own id in front goes on | two threads with one id are inside together; so is a thread that locks twice |
 //! | one counter an id, whatever its thread waits for | a handler that locks while its thread waits lets the one behind in |
 //!
 //! [`one_spinner`](super::one_spinner) has none of them. `head` is read and stored with the orderings that x86 gives.
