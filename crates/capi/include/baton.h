@@ -37,6 +37,8 @@ typedef enum baton_lock_kind {
     BATON_CLH = 5, /* queue lock: each waiter waits on the flag of the one in front */
     BATON_K42 = 6, /* MCS without a node to pass: the holder keeps its place in the lock itself */
     BATON_HEMLOCK = 9, /* queue lock of one word; each thread grants all of its locks by one cell of its own */
+    BATON_1SPINNER = 18, /* queue lock: the next one polls the lock, each other watches a monitor of the one in front */
+    BATON_HYBRID = 19, /* a plain mutex while few want it, 1spinner before it while many do */
     BATON_MCS_BARGING = 14, /* MCS queue before a word that any thread may take: no hand-off to a sleeper */
     BATON_CLH_BARGING = 15, /* CLH queue before a word that any thread may take: no hand-off to a sleeper */
     BATON_TICKET_BARGING = 16, /* ticket queue before a word that any thread may take: no hand-off to a sleeper */

@@ -12,6 +12,12 @@ pub struct Entry {
     pub abilities: &'static [&'static str],
 }
 
+/// The room of an algorithm by its name: `_` for `-`, and a number at the start in letters, as a module needs them.
+pub fn room(name: &str) -> String {
+    let name = name.replace('-', "_");
+    name.strip_prefix('1').map_or_else(|| name.clone(), |rest| format!("one_{rest}"))
+}
+
 #[doc(hidden)]
 #[macro_export]
 macro_rules! catalogue_of {
@@ -224,6 +230,7 @@ macro_rules! ability_tests {
     };
     (in_order $world:ty) => {
         $crate::contract_tests! { ability, $world, Lock<$crate::watch::Watched<Machine>>: order }
+        $crate::contract_tests! { ability, $world, Lock: free_once_left }
     };
 }
 
@@ -231,7 +238,7 @@ macro_rules! ability_tests {
 #[macro_export]
 macro_rules! machine_suite {
     ($world:ty) => {
-        $crate::machine_tests! { $world: message rows expiry ping_pong fences cells memory storage nodes }
+        $crate::machine_tests! { $world: message rows expiry ping_pong fences cells memory storage shared kept polls_in_turn nodes }
     };
 }
 

@@ -20,7 +20,7 @@ pub fn assert_complete() {
 /// What has no test in a list of tests as `--list` prints it.
 fn absent(listing: &str) -> Vec<String> {
     let rooms = |folder: &str, names: Vec<&str>| -> Vec<String> {
-        names.into_iter().map(|name| format!("{folder}::{}::", name.replace('-', "_"))).collect()
+        names.into_iter().map(|name| format!("{folder}::{}::", crate::catalogue::room(name))).collect()
     };
     let mut expected = vec!["machine::".to_owned()];
     expected.extend(rooms("locks", LOCKS.iter().map(|lock| lock.name).collect()));

@@ -4,10 +4,11 @@
 //! Both tools run all guests of an execution as coroutines on one host thread, one at a time, so this state stands in
 //! that host thread's storage and needs no lock. It adds no happens-before edge between guests.
 
-use baton_machine::{Local, Machine, Native};
+use baton_machine::{Atomic, Local, Machine, Native, Shared};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 /// The state of the execution that runs on this host thread.
 #[derive(Default)]
@@ -21,6 +22,10 @@ struct Execution {
     in_use: Vec<(NonNull<u8>, Layout)>,
     /// Memory that was given back. It is kept until the next execution, so that a late access is seen, not suffered.
     given_back: Vec<(NonNull<u8>, Layout)>,
+    /// What all guests share, in memory that is in use; zero: not made yet.
+    shared: usize,
+    /// Cells that one guest alone polls.
+    polled: BTreeSet<usize>,
     /// The time in nanoseconds.
     now: u64,
 }
@@ -68,6 +73,30 @@ pub(crate) fn enrol() -> &'static Local {
 pub(crate) fn retire(local: &'static Local) {
     local.finish();
     with(|execution| execution.taken[local.index() as usize] = false);
+}
+
+/// Makes what all guests share. Called where every guest comes after it; its cells are never dropped.
+pub(crate) fn make_shared<C: Atomic<usize>>() {
+    let at = alloc(Layout::new::<Shared<C>>()).cast::<Shared<C>>();
+    // SAFETY: the memory was allocated for it just now.
+    unsafe { at.write(Shared::new(core::array::from_fn(|_| C::new(0)))) };
+    with(|execution| execution.shared = at.as_ptr().expose_provenance());
+}
+
+/// What [`make_shared`] made for this execution.
+pub(crate) fn shared<C: Atomic<usize>>() -> &'static Shared<C> {
+    let at = with(|execution| execution.shared);
+    assert!(at != 0, "guests run in an execution");
+    // SAFETY: made in this execution for cells of the machine's one kind, and in use until the next begins; only guests of this
+    // one get the reference.
+    unsafe { &*core::ptr::with_exposed_provenance(at) }
+}
+
+/// Notes that a guest alone polls the cell, or polls it no more; panics if another does.
+#[track_caller]
+pub(crate) fn polls_alone(cell: usize, polls: bool) {
+    let as_said = with(|execution| if polls { execution.polled.insert(cell) } else { execution.polled.remove(&cell) });
+    assert!(as_said, "two guests poll a cell that one is to poll alone");
 }
 
 /// Zeroed host memory.

@@ -1,7 +1,9 @@
 //! A machine that tells when a guest has begun to wait: the test for "first come, first served" needs to know who came.
 
 use baton_machine::units::{Cycles, Nanos};
-use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Section, Wait, WaitResult, Word};
+use baton_machine::{
+    Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Section, Shared, Wait, WaitResult, Word,
+};
 use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -94,6 +96,18 @@ unsafe impl<M: Machine> Machine for Watched<M> {
 
     fn local() -> &'static Local {
         M::local()
+    }
+
+    fn shared() -> &'static Shared<M::Atomic<usize>> {
+        M::shared()
+    }
+
+    fn keep(layout: Layout) -> NonNull<u8> {
+        M::keep(layout)
+    }
+
+    fn polls_alone<T: Word>(cell: *const M::Atomic<T>, polls: bool) {
+        M::polls_alone::<T>(cell, polls);
     }
 
     fn node() -> u32 {

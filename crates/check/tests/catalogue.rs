@@ -9,11 +9,10 @@ use baton_sync::rwlock::RWLOCKS;
 use baton_sync::semaphore::SEMAPHORES;
 
 fn entry<'a>(catalogue: &'a [Entry], name: &str) -> &'a Entry {
-    let room = name.replace('-', "_");
-    catalogue
-        .iter()
-        .find(|entry| entry.room == room)
-        .unwrap_or_else(|| panic!("`{name}` is in no contract suite: its module must have its name, with _ for -"))
+    let room = catalogue::room(name);
+    catalogue.iter().find(|entry| entry.room == room).unwrap_or_else(|| {
+        panic!("`{name}` is in no contract suite: its module must have its name, with _ for - and a number in letters")
+    })
 }
 
 #[test]

@@ -191,6 +191,12 @@ fn shuttle_objects_to_service_out_of_order() {
 }
 
 #[test]
+fn both_object_to_two_guests_that_poll_a_cell_of_one() {
+    assert_objects("two guests poll", || machine::poll::<Shuttle>(false));
+    assert_objects("two guests poll", || machine::poll::<Loom>(false));
+}
+
+#[test]
 fn loom_reports_guests_that_wait_for_ever() {
     type Cell = <<Loom as World>::M as Machine>::Atomic<u32>;
     assert_objects("stuck", || {

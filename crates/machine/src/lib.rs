@@ -13,6 +13,7 @@
 //! | [`queues`] | the protocol of CAF's queue device |
 //! | [`phase`] | computations said by their figures, for machines that can play them |
 //! | [`local`] | storage of a guest thread |
+//! | [`shared`] | storage that all threads of one machine share |
 //! | [`memory`] | guest memory: [`Owned`] values with the layout they have on the host |
 //! | [`native`] | the machine that this program runs on |
 //! | [`discover`] | what the processor and the kernel say of that machine |
@@ -26,6 +27,7 @@ pub mod memory;
 pub mod native;
 pub mod phase;
 pub mod queues;
+pub mod shared;
 pub mod wait;
 
 pub use cell::{Atomic, Slot, Word};
@@ -35,6 +37,7 @@ pub use local::Local;
 pub use memory::{Owned, OwnedSlice};
 pub use native::Native;
 pub use phase::{Behaviour, WorkingSet};
+pub use shared::Shared;
 pub use wait::{Clock, Deadline, Unavailable, Wait, WaitResult};
 
 use core::alloc::Layout;
@@ -139,6 +142,21 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
 
     /// Storage of the calling guest thread (never Rust's `thread_local!`: coroutines share it).
     fn local() -> &'static Local;
+
+    /// Storage that all threads of this machine share, and no thread of another machine: the same on every call.
+    fn shared() -> &'static Shared<Self::Atomic<usize>>;
+
+    /// As [`Machine::alloc`], for what lives as long as the machine and is never given back.
+    fn keep(layout: Layout) -> NonNull<u8> {
+        Self::alloc(layout)
+    }
+
+    /// Says that the calling thread polls `cell` and that no other thread does, or that it polls it no more. Nothing on the real
+    /// machine; machines that check stop with an error where a second thread polls. Only the cell's address is used.
+    #[inline(always)]
+    fn polls_alone<T: Word>(cell: *const Self::Atomic<T>, polls: bool) {
+        let _ = (cell, polls);
+    }
 
     /// The NUMA node that the calling thread runs on, a hint: it may have moved when this returns. Less than
     /// [`Machine::nodes`], except at a node that was added to a running machine.

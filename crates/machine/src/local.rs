@@ -16,6 +16,8 @@ pub enum Use {
     Progress,
     /// `sync`: state of the thread's generator for back-off.
     Backoff,
+    /// `sync`: the monitors of ids that the thread has and that no acquisition uses.
+    Monitors,
 }
 
 /// Called with a word's value when its thread ends.

@@ -13,6 +13,7 @@
 //! | [`rwlock`] | any number of readers at a time, or one writer |
 //! | [`semaphore`] | permits that are taken and posted |
 //! | [`api`] | the locks as mutexes for Rust programs |
+//! | `monitors` | monitors of waiters, which a machine keeps for ever |
 //! | [`nodes`] | queue nodes, which each thread keeps for all of these |
 //!
 //! Rules of this room: no `std::sync::atomic`, no simulator type, every ordering justified in a comment, every
@@ -22,6 +23,7 @@ pub mod api;
 pub mod barrier;
 pub mod event;
 pub mod lock;
+mod monitors;
 pub mod nodes;
 pub mod queue;
 pub mod rwlock;

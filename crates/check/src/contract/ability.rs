@@ -1,7 +1,7 @@
 //! What a lock must do that can be tried, can give up, or serves in order.
 
 use super::lock::Stage;
-use super::{Guarded, waits};
+use super::{Guarded, explore, waits};
 use crate::watch::Watched;
 use crate::world::{Scenario, Shared, World, share};
 use baton_machine::units::Nanos;
@@ -42,7 +42,8 @@ pub fn tries<W: World, L: TryLock<W::M>>() {
 pub fn tries_among_waiters<W: World, L: TryLock<W::M>>() {
     for &crowd in W::CROWDS {
         for wait in waits::<W>(&L::INFO) {
-            W::run(move || {
+            explore::<W, L>(crowd, move || {
+                assert!(L::provide(|layout| W::M::keep(layout).as_ptr()), "`keep` returns memory");
                 let shared = share::<W::M, _>(Tally::<W::M, L>::new());
                 let all = shared.clone();
                 let guest = |i| {
@@ -171,6 +172,35 @@ pub fn order<W: World, L: RawLock<Watched<W::M>> + Fifo>() {
             let scenario = Scenario::new().guest(move || holder.hold(W::COMERS, wait)).guests(W::COMERS, comer);
             let expected: Vec<_> = (0..=W::COMERS).collect();
             scenario.finally(move || assert_eq!(all.served(), expected, "served out of order"))
+        });
+    }
+}
+
+/// A guest that sees the lock free after another has taken it sees what that one wrote.
+pub fn free_once_left<W: World, L: RawLock<W::M> + Fifo>() {
+    for wait in waits::<W>(&L::INFO) {
+        W::run(move || {
+            let shared = share::<W::M, _>((Guarded::<W::M, L>::new(L::new()), Stage::<W::M>::new()));
+            let (holder, other, all) = (shared.clone(), shared.clone(), shared);
+            let scenario = Scenario::new()
+                .guest(move || {
+                    let (guarded, stage) = &**holder;
+                    let token = guarded.lock.lock(wait);
+                    stage.step();
+                    // SAFETY: taken above.
+                    unsafe {
+                        guarded.count();
+                        guarded.lock.unlock(token, wait);
+                    }
+                })
+                .guest(move || {
+                    let (guarded, stage) = &**other;
+                    stage.wait_for(1);
+                    if guarded.lock.is_free() {
+                        assert_eq!(guarded.total(), 1, "free, and its holder has not left it");
+                    }
+                });
+            scenario.finally(move || assert!(all.0.lock.is_free(), "no guest is left, and the lock is not free"))
         });
     }
 }

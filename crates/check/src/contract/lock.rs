@@ -1,7 +1,7 @@
 //! What every lock must do.
 
 use super::mortal::Mortal;
-use super::{Guarded, waits};
+use super::{Guarded, explore, waits};
 use crate::world::{Crowd, Scenario, World, share};
 use baton_machine::{Atomic, Machine, Wait};
 use baton_sync::lock::RawLock;
@@ -23,8 +23,9 @@ pub fn long_life<W: World, L: RawLock<W::M>>() {
 }
 
 fn exclude<W: World, L: RawLock<W::M>>(crowd: Crowd, wait: Wait, new: fn() -> L) {
-    W::run(move || {
+    explore::<W, L>(crowd, move || {
         let shared = share::<W::M, _>(Guarded::<W::M, L>::new(new()));
+        assert!(L::provide(|layout| W::M::keep(layout).as_ptr()), "`keep` returns memory");
         let all = shared.clone();
         let guest = |_| {
             let shared = shared.clone();

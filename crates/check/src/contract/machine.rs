@@ -247,6 +247,77 @@ pub fn nodes<W: World>() {
     });
 }
 
+/// All guests have the same shared words, those of a later wave too: what one adds is there for the others.
+pub fn shared<W: World>() {
+    use baton_machine::shared::Use;
+    let guests = W::few().guests;
+    W::run(move || {
+        let here = core::ptr::from_ref(W::M::shared()).addr();
+        // The real machine runs other plans beside this one.
+        let before = W::M::shared().word(Use::Trial).fetch_add(1, Relaxed);
+        let guest = move |_: usize| {
+            move || {
+                let shared = W::M::shared();
+                assert_eq!(core::ptr::from_ref(shared).addr(), here, "another storage");
+                shared.word(Use::Trial).fetch_add(1, Relaxed);
+            }
+        };
+        Scenario::new().guests(guests, guest).then().guests(guests, guest).finally(move || {
+            let now = W::M::shared().word(Use::Trial).load(Relaxed);
+            assert!(now - before > 2 * guests, "{} of {} additions are there", now - before, 1 + 2 * guests);
+        })
+    });
+}
+
+/// Memory that is kept is zeroed and aligned, and so is what comes after it.
+pub fn kept<W: World>() {
+    W::run(|| {
+        Scenario::new().guest(|| {
+            let layout = Layout::from_size_align(300, 128).expect("a valid layout");
+            let two = [W::M::keep(layout), W::M::keep(layout)];
+            assert!(two[0].as_ptr().addr().abs_diff(two[1].as_ptr().addr()) >= layout.size(), "one memory twice");
+            for at in two {
+                assert_eq!(at.as_ptr().addr() % layout.align(), 0);
+                // SAFETY: inside what was kept.
+                assert!((0..layout.size()).all(|i| unsafe { at.as_ptr().add(i).read() } == 0), "not zeroed");
+            }
+        })
+    });
+}
+
+/// Guests that poll one after another.
+pub fn polls_in_turn<W: World>() {
+    poll::<W>(true);
+}
+
+/// Two guests poll a cell, in turn or at the same time; in that case a machine that checks must object.
+pub fn poll<W: World>(in_turn: bool) {
+    W::run(move || {
+        let cell = share::<W::M, _>(Cell::<W, u32>::new(0));
+        let guest = |me: usize| {
+            let cell = cell.clone();
+            move || {
+                if in_turn && me == 1 {
+                    let _ = W::M::wait_while(&*cell, 0, Wait::Pause, None);
+                }
+                W::M::polls_alone::<u32>(&**cell, true);
+                if !in_turn {
+                    let _ = W::M::wait_while(
+                        &*cell,
+                        0,
+                        Wait::Pause,
+                        Some(Deadline { at: Nanos(1), clock: Clock::Monotonic }),
+                    );
+                }
+                W::M::polls_alone::<u32>(&**cell, false);
+                cell.store(1, Release);
+            }
+        };
+        let last = cell.clone();
+        Scenario::new().guests(2, guest).finally(move || drop(last))
+    });
+}
+
 /// Live guests have different numbers and storage of their own; a number is used again when its guest is gone.
 pub fn storage<W: World>() {
     use baton_machine::local::Use;

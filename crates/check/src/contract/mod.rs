@@ -23,7 +23,7 @@ pub mod queue;
 pub mod rwlock;
 pub mod semaphore;
 
-use crate::world::World;
+use crate::world::{Crowd, Scenario, World};
 use baton_machine::{Machine, Slot, Wait};
 use baton_sync::lock::{LockInfo, RawLock, Waits};
 
@@ -74,6 +74,11 @@ impl<M: Machine, L: RawLock<M>> Guarded<M, L> {
 unsafe impl<M: Machine, L: RawLock<M>> Sync for Guarded<M, L> {}
 // SAFETY: a lock may go where it likes, the count is a number.
 unsafe impl<M: Machine, L: RawLock<M>> Send for Guarded<M, L> {}
+
+/// Runs a plan of a crowd that uses a lock, with fewer preemptions if the lock's threads take many steps at their start and end.
+fn explore<W: World, L: RawLock<W::M>>(crowd: Crowd, plan: impl Fn() -> Scenario + Send + Sync + 'static) {
+    if L::ENROLS && crowd.guests > 2 { W::glance(plan) } else { W::run(plan) }
+}
 
 /// The policies to try a lock with in a world.
 pub fn waits<W: World>(info: &LockInfo) -> Vec<Wait> {

@@ -14,7 +14,7 @@ use crate::reference::{self, Reference};
 use crate::{execution, mutant};
 use ::loom::sync::atomic::AtomicU32;
 use baton_machine::units::{Cycles, Nanos};
-use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Wait, WaitResult, Word};
+use baton_machine::{Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Shared, Wait, WaitResult, Word};
 use core::alloc::Layout;
 use core::cell::{Cell, RefCell};
 use core::ptr::NonNull;
@@ -43,6 +43,7 @@ pub(crate) fn begin() {
     reference::begin();
     fairness::begin();
     PASSED.with(|passed| *passed.borrow_mut() = Some(Rc::new(AtomicU32::new(0))));
+    execution::make_shared::<LoomAtomic<usize>>();
 }
 
 /// From now on, each look at the clock may find that the deadlines have passed, and after it found so it always does:
@@ -144,6 +145,15 @@ unsafe impl Machine for Loom {
                 local
             })
         })
+    }
+
+    fn shared() -> &'static Shared<LoomAtomic<usize>> {
+        execution::shared()
+    }
+
+    #[track_caller]
+    fn polls_alone<T: Word>(cell: *const LoomAtomic<T>, polls: bool) {
+        execution::polls_alone(cell.addr(), polls);
     }
 
     fn node() -> u32 {

@@ -12,7 +12,9 @@ use crate::reference::{self, Reference};
 use crate::{execution, mutant};
 use ::shuttle::rand::{Rng, thread_rng};
 use baton_machine::units::{Cycles, Nanos};
-use baton_machine::{Atomic, Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Wait, WaitResult, Word};
+use baton_machine::{
+    Atomic, Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Shared, Wait, WaitResult, Word,
+};
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::ptr::NonNull;
@@ -34,6 +36,7 @@ pub(crate) fn begin() {
     execution::begin();
     reference::begin();
     parking::begin();
+    execution::make_shared::<ShuttleAtomic<usize>>();
 }
 
 /// Runs `guest` and ends its storage after it.
@@ -137,6 +140,15 @@ unsafe impl Machine for Shuttle {
                 local
             })
         })
+    }
+
+    fn shared() -> &'static Shared<ShuttleAtomic<usize>> {
+        execution::shared()
+    }
+
+    #[track_caller]
+    fn polls_alone<T: Word>(cell: *const ShuttleAtomic<T>, polls: bool) {
+        execution::polls_alone(cell.addr(), polls);
     }
 
     fn node() -> u32 {

@@ -15,6 +15,8 @@ pub struct Loom;
 const PREEMPTIONS: usize = 2;
 /// The same for plans of many steps.
 const FEW_PREEMPTIONS: usize = 1;
+/// The same for plans of very many: guests give way where they wait; what a load may read is explored as ever.
+const NO_PREEMPTIONS: usize = 0;
 /// The same for plans of few steps. With two, loom's reduction misses an acquire that the single-producer ring needs.
 const MORE_PREEMPTIONS: usize = 3;
 /// Steps after which an execution makes no progress.
@@ -35,6 +37,10 @@ impl World for Loom {
 
     fn skim(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
         explore(FEW_PREEMPTIONS, plan);
+    }
+
+    fn glance(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
+        explore(NO_PREEMPTIONS, plan);
     }
 
     fn dig(plan: impl Fn() -> Scenario + Send + Sync + 'static) {

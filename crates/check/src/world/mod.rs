@@ -64,6 +64,11 @@ pub trait World: 'static {
         Self::run(plan);
     }
 
+    /// As [`World::skim`], for a plan of very many steps.
+    fn glance(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
+        Self::run(plan);
+    }
+
     /// As [`World::run`], for a plan of few steps: a world that explores all executions may bound itself less tightly.
     fn dig(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
         Self::run(plan);

@@ -4,6 +4,7 @@ use super::arena::{Arena, PAGE};
 use super::heap::Heap;
 use crate::memory::Line;
 use crate::memory::lines::Sparse;
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
@@ -19,6 +20,10 @@ pub(crate) struct GuestMemory {
     pub(crate) watchers: Sparse<u32>,
     /// Last writer of each eight bytes, plus one.
     pub(crate) writers: Sparse<u32>,
+    /// Where the words lie that all guests share; `None`: no guest has asked for them.
+    pub(crate) shared: Option<usize>,
+    /// Cells that one thread alone polls, by offset, and the thread.
+    pub(crate) polled: BTreeMap<usize, u32>,
 }
 
 impl GuestMemory {
@@ -37,7 +42,16 @@ impl GuestMemory {
         // SAFETY: both are arrays of integers, for which all-zero bytes are valid.
         let (watchers, writers) = unsafe { (Sparse::new(lines)?, Sparse::new(arena.size() / 8 + 1)?) };
         let heap = Heap::new(kernel_end, heap_end);
-        Ok(GuestMemory { base: arena.start(), arena, line_shift, heap, watchers, writers })
+        Ok(GuestMemory {
+            base: arena.start(),
+            arena,
+            line_shift,
+            heap,
+            watchers,
+            writers,
+            shared: None,
+            polled: BTreeMap::new(),
+        })
     }
 
     /// Lines that the arena has.

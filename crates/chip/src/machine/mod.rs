@@ -18,6 +18,7 @@
 //! | [`futex_kernel`] | the futex protocol in guest memory |
 //! | [`phase`] | phases of the coarse mode |
 //! | [`routines`] | coroutines of guest threads |
+//! | `shared` | what all guests share, and cells that one guest polls alone |
 //! | [`guest`] | what only a simulated guest can do: sleep for a time, start and join threads, record events |
 
 mod access;
@@ -32,6 +33,7 @@ pub mod moving;
 mod phase;
 mod qimu;
 pub(crate) mod routines;
+mod shared;
 pub(crate) mod wait;
 
 use crate::base::thread::OUTSIDE;
@@ -48,7 +50,7 @@ use baton_machine::queues::QueueDevice;
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::wait::Idle;
 use baton_machine::{
-    Behaviour, Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Section, Wait, WaitResult, Word,
+    Behaviour, Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Section, Shared, Wait, WaitResult, Word,
 };
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -147,6 +149,18 @@ unsafe impl Machine for Simulated {
             // SAFETY: boxed, and kept as long as the engine, in which alone guest code can run.
             unsafe { &*local }
         })
+    }
+
+    fn shared() -> &'static Shared<Self::Atomic<usize>> {
+        shared::words()
+    }
+
+    fn keep(layout: Layout) -> NonNull<u8> {
+        shared::keep(layout)
+    }
+
+    fn polls_alone<T: Word>(cell: *const Self::Atomic<T>, polls: bool) {
+        shared::polls_alone(cell.addr(), polls);
     }
 
     fn node() -> u32 {

@@ -29,7 +29,7 @@ pub mod x86;
 use crate::device::NoDevice;
 use crate::units::{Cycles, Nanos};
 use crate::wait::Spinning;
-use crate::{Clock, Deadline, Local, LockHint, Machine, PushTo, Wait, WaitResult, Word};
+use crate::{Clock, Deadline, Local, LockHint, Machine, PushTo, Shared, Wait, WaitResult, Word, shared};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
@@ -90,6 +90,13 @@ unsafe impl Machine for Native {
     #[inline(always)]
     fn local() -> &'static Local {
         thread::local()
+    }
+
+    #[inline(always)]
+    fn shared() -> &'static Shared<Self::Atomic<usize>> {
+        static SHARED: Shared<cell::NativeAtomic<usize>> =
+            Shared::new([const { cell::NativeAtomic::new(0) }; shared::WORDS]);
+        &SHARED
     }
 
     fn node() -> u32 {

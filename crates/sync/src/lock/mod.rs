@@ -3,6 +3,7 @@
 pub mod assign;
 pub mod barging;
 pub mod instrumented;
+pub mod one_spinner_paper;
 
 mod backoff;
 mod info;
@@ -35,6 +36,10 @@ pub unsafe trait RawLock<M: Machine>: Sized + Send + Sync + 'static {
 
     /// What is said of the lock; its line in the registry.
     const INFO: LockInfo;
+
+    /// Whether a thread takes something from storage that all threads share before it locks for the first time, and gives it back at
+    /// its end: steps that a checker has to explore.
+    const ENROLS: bool = false;
 
     /// A free lock. On machines whose cells have the layout of their values, all-zero bytes are one too.
     fn new() -> Self;

@@ -23,6 +23,8 @@ macro_rules! every_lock {
             clh::Clh ClhMutex [tries in_order],
             k42::K42 K42Mutex [tries in_order],
             hemlock::Hemlock HemMutex [tries in_order],
+            one_spinner::OneSpinner OneSpinnerMutex [tries in_order],
+            hybrid::Hybrid HybridMutex [tries],
             mcs_barging::McsBarging McsBargingMutex [tries],
             clh_barging::ClhBarging ClhBargingMutex [tries],
             ticket_barging::TicketBarging TicketBargingMutex [tries],

@@ -1,0 +1,205 @@
+//! Hybrid: a plain mutex while few threads want it, and [`1spinner`](super::one_spinner) before it while many do: what the paper of
+//! 1spinner leaves to future work, as a queue loses where there is nothing to queue for.
+//!
+//! The word decides in both modes: who changes it from `FREE` holds the lock. The mode says only which way a thread that found the word
+//! held takes to it, so that a mode that is out of date costs time and no more:
+//!
+//! | mode | a thread that finds the word held |
+//! | --- | --- |
+//! | few | waits for the word |
+//! | many | takes `queue`, waits for the word as its holder, and releases `queue` when it has the word |
+//!
+//! So in the second mode one thread of the queue at most waits for the word, beside those that came before the switch.
+//!
+//! | switch | when |
+//! | --- | --- |
+//! | to many | a thread finds the word held, and [`FEW`] others wait for it |
+//! | to few | [`CALM`] threads in a row came through the queue and left none behind them in it |
+//!
+//! Only a thread that holds the lock or is inside `lock` touches anything of it, but for a wake-up by the word's address.
+
+use super::one_spinner::OneSpinner;
+use super::{Counted, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
+use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::{Atomic, Machine, Wait};
+use core::alloc::Layout;
+
+/// So many threads may wait for the word.
+pub const FEW: u16 = 2;
+/// After so many threads that left none behind, the queue is given up.
+pub const CALM: u16 = 64;
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+/// Held, and a thread may wait for it.
+const AWAITED: u32 = 2;
+
+/// The lock: 24 bytes.
+#[repr(C)]
+pub struct Hybrid<M: Machine> {
+    word: M::Atomic<u32>,
+    /// 0: few. Otherwise many, for so many more threads that leave none behind them.
+    mode: M::Atomic<u16>,
+    /// Threads that wait for the word and did not come through the queue.
+    waiting: M::Atomic<u16>,
+    queue: OneSpinner<M>,
+}
+
+impl<M: Machine> Hybrid<M> {
+    #[inline(always)]
+    fn attempt(&self) -> bool {
+        // Acquire: see the last holder's writes.
+        self.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
+    }
+
+    fn wait_for_the_word(&self, wait: Wait) {
+        // Acquire: as in `attempt`. `AWAITED` stays, as others may wait: at worst one wake-up finds no waiter.
+        while self.word.swap(AWAITED, Acquire) != FREE {
+            let _ = M::wait_while(&self.word, AWAITED, wait, None);
+        }
+    }
+
+    #[cold]
+    fn contend(&self, wait: Wait) {
+        // Relaxed, here and below: the mode and the count are hints.
+        if self.mode.load(Relaxed) == 0 {
+            if self.waiting.fetch_add(1, Relaxed) < FEW {
+                self.wait_for_the_word(wait);
+                self.waiting.fetch_add(u16::MAX, Relaxed);
+                return;
+            }
+            self.waiting.fetch_add(u16::MAX, Relaxed);
+            self.mode.store(CALM, Relaxed);
+        }
+        let place = self.queue.lock(wait);
+        self.wait_for_the_word(wait);
+        // We hold the lock: only those who switch to many write the mode beside us.
+        let calm = self.mode.load(Relaxed);
+        let next = if self.queue.is_last(place) { calm.saturating_sub(1) } else { CALM };
+        if next != calm {
+            self.mode.store(next, Relaxed);
+        }
+        // SAFETY: taken above with the same policy.
+        unsafe { self.queue.unlock(place, wait) };
+    }
+}
+
+// SAFETY: zero words, and a queue that is free when zero.
+unsafe impl<M: Machine> ZeroInit for Hybrid<M> {}
+
+// SAFETY: only the thread whose exchange found `FREE` holds the lock. Its Acquire pairs with the Release of `unlock`.
+unsafe impl<M: Machine> RawLock<M> for Hybrid<M> {
+    type Token = ();
+    const ENROLS: bool = true;
+    const INFO: LockInfo = LockInfo {
+        name: "hybrid",
+        what: "a plain mutex while few want it, 1spinner before it while many do",
+        source: "after the future work of Akkan, Lang and Ionkov, CLUSTER 2013",
+        limits: "order of arrival only among those that queue",
+        fifo: false,
+        try_lock: true,
+        timed: false,
+        hints: false,
+        posix: Posix::Yes,
+        general: false,
+        waits: Waits::Any,
+        counted: Counted { instructions: 11.0, accesses: 2 },
+        c_number: 19,
+    };
+
+    fn new() -> Self {
+        Hybrid {
+            word: M::Atomic::new(FREE),
+            mode: M::Atomic::new(0),
+            waiting: M::Atomic::new(0),
+            queue: OneSpinner::new(),
+        }
+    }
+
+    /// In the mode of many, about to leave it.
+    fn aged() -> Self {
+        Hybrid { mode: M::Atomic::new(1), queue: OneSpinner::aged(), ..Self::new() }
+    }
+
+    fn provide(memory: fn(Layout) -> *mut u8) -> bool {
+        OneSpinner::<M>::provide(memory)
+    }
+
+    #[inline]
+    fn lock(&self, wait: Wait) {
+        if !self.attempt() {
+            self.contend(wait);
+        }
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, (): (), wait: Wait) {
+        let word: *const M::Atomic<u32> = &self.word;
+        // Release: the next holder sees our writes.
+        if self.word.swap(FREE, Release) == AWAITED {
+            // One is enough: it says again that others may wait.
+            M::wake::<u32>(word, 1, wait);
+        }
+    }
+}
+
+// SAFETY: as `lock`; a failed exchange writes nothing.
+unsafe impl<M: Machine> TryLock<M> for Hybrid<M> {
+    #[inline]
+    fn try_lock(&self) -> Option<()> {
+        self.attempt().then_some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Fifo;
+    use super::*;
+    use baton_machine::{Clock, Native};
+
+    fn enter(lock: &Hybrid<Native>) {
+        lock.lock(Wait::Futex);
+        // SAFETY: locked just above.
+        unsafe { lock.unlock((), Wait::Futex) };
+    }
+
+    #[test]
+    fn it_switches_in_both_directions() {
+        let lock = Hybrid::<Native>::new();
+        let mode = || lock.mode.load(Relaxed);
+        let last = Native::now(Clock::Monotonic).0 + 60_000_000_000;
+        let until = |what: &str, done: &dyn Fn() -> bool| {
+            while !done() {
+                assert!(Native::now(Clock::Monotonic).0 < last, "no {what} within a minute");
+                std::thread::yield_now();
+            }
+        };
+        std::thread::scope(|threads| {
+            lock.lock(Wait::Futex);
+            for few in 1..=FEW {
+                threads.spawn(|| enter(&lock));
+                until("waiter", &|| lock.waiting.load(Relaxed) == few);
+                assert_eq!(mode(), 0, "{few} waiters are few");
+            }
+            threads.spawn(|| enter(&lock));
+            until("switch", &|| mode() == CALM);
+            threads.spawn(|| enter(&lock));
+            until("queue", &|| !lock.queue.is_free());
+            // SAFETY: locked above.
+            unsafe { lock.unlock((), Wait::Futex) };
+        });
+        assert_eq!(lock.waiting.load(Relaxed), 0);
+        assert!(mode() != 0, "it stays as it is for a while");
+        // One that finds the word held, and leaves none behind it in the queue.
+        for left in (0..mode()).rev() {
+            lock.lock(Wait::Futex);
+            std::thread::scope(|threads| {
+                threads.spawn(|| enter(&lock));
+                until("queue", &|| !lock.queue.is_free());
+                // SAFETY: locked above.
+                unsafe { lock.unlock((), Wait::Futex) };
+            });
+            assert_eq!(mode(), left);
+        }
+    }
+}

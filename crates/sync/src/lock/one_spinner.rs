@@ -1,0 +1,202 @@
+//! 1spinner: a queue lock in which one waiter at most polls the lock itself. Every other one watches a monitor of the thread in front,
+//! which changes when that thread *has* the lock: so a waiter is woken one step early, and its wake-up lies within the
+//! critical section before its own. A release is one store, for which the holder need not know who comes next.
+//!
+//! The lock is two tickets (`monitors.rs`), each an id and the generation of one acquisition. `tail` names the one that came last
+//! and `head` the one that released last. This differs from the paper's form (`one_spinner_paper.rs`), where `head` names the holder:
+//!
+//! | step | what a thread does |
+//! | --- | --- |
+//! | arrive | exchanges its ticket with `tail`. If `head` equals what it found there, the lock is free, and the thread has it |
+//! | phase 1 | waits, by the policy, while the monitor of the ticket in front shows that ticket's generation |
+//! | phase 2 | polls `head` until it equals the ticket in front: spins, unless the policy sleeps |
+//! | enter | moves its own monitor on: the thread behind goes to phase 2 |
+//! | release | stores its ticket to `head` |
+//!
+//! What always holds:
+//!
+//! 1. The exchanges on `tail` put the acquisitions in an order: each has one in front and one behind at most.
+//! 2. `head` takes the tickets in that order, each once, when its holder releases: the thread that finds the ticket in front of
+//!    its own there comes next, and no other does, as no other has that ticket in front. A free lock is one with `head` equal to `tail`, two zeroes among them;
+//!    no monitor is asked about it, so that what became of the last holder's monitor does not matter.
+//! 3. **One thread at most polls `head`.** A thread in phase 2 has seen the one in front of it enter, and a thread that has entered polls
+//!    no more. So if two polled, the later of them in the queue would have seen the other one enter. (A thread that arrives, or tries,
+//!    looks once.) Machines that check are told of it by `polls_alone`.
+//! 4. A wait in phase 1 ends: the one in front moves its monitor on when it enters, and no generation comes back in less than 2^48
+//!    acquisitions of one id, while a single look is under way.
+//! 5. Tickets are different, so that a try may exchange `tail` for its own if `head` equalled it: `tail` has not moved since.
+//!
+//! A try moves its monitor on before it exchanges `tail`: if that succeeds, the ticket names a holder from the first moment. If it fails,
+//! a generation is left out.
+//!
+//! The wake-up of phase 1 comes after the monitor has moved, by one that holds the lock. Phase 2 spins under each policy that keeps the
+//! CPU; under one that sleeps it sleeps by it, and the release, after its store, wakes one thread by the lock's address.
+
+use super::{Counted, Fifo, LockInfo, Posix, RawLock, Token, TryLock, Waits, ZeroInit};
+use crate::monitors::{self, Monitor, Ticket};
+use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use baton_machine::{Atomic, Machine, Wait, WaitResult};
+use core::alloc::Layout;
+
+/// How phase 2 waits. Under a policy that sleeps it sleeps as well, by that policy: a thread that polled without end would take the
+/// CPU from the very holder that it waits for, where threads outnumber CPUs.
+fn poll(wait: Wait) -> Wait {
+    if wait.parks() { wait } else { Wait::Pause }
+}
+
+/// The lock: 16 bytes.
+#[repr(C)]
+pub struct OneSpinner<M: Machine> {
+    tail: M::Atomic<u64>,
+    head: M::Atomic<u64>,
+}
+
+/// What the holder carries: its ticket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held(u64);
+
+impl Token for Held {
+    #[inline(always)]
+    fn to_word(self) -> usize {
+        self.0 as usize
+    }
+    #[inline(always)]
+    fn from_word(word: usize) -> Self {
+        Held(word as u64)
+    }
+}
+
+// A token is a word.
+const _: () = assert!(size_of::<usize>() >= size_of::<u64>());
+
+impl<M: Machine> OneSpinner<M> {
+    /// Both phases, behind a ticket that has not released the lock yet, so far as we saw.
+    #[cold]
+    fn queue(&self, mine: &Monitor<M>, front: Ticket, wait: Wait) {
+        // SAFETY: the ticket came from the tail with Acquire; zero was never in front, as `head` equals it from the start.
+        let monitor = unsafe { mine.of(front) };
+        let _ = M::wait_while(&monitor.generation, front.generation(), wait, None);
+        M::polls_alone::<u64>(&self.head, true);
+        // Acquire: see the last holder's writes, if it has left already.
+        let mut head = self.head.load(Acquire);
+        while head != front.0 {
+            match M::wait_while(&self.head, head, poll(wait), None) {
+                WaitResult::Changed(now) => head = now,
+                WaitResult::Expired => unreachable!("no deadline was given"),
+            }
+        }
+        M::polls_alone::<u64>(&self.head, false);
+    }
+
+    /// Whether no thread has come behind the holder: asked by the holder.
+    pub(super) fn is_last(&self, held: Held) -> bool {
+        // Relaxed: for a moment only.
+        self.tail.load(Relaxed) == held.0
+    }
+
+    /// The lock is ours by `ticket`: lets the one behind go to phase 2.
+    #[inline(always)]
+    fn enter(mine: &Monitor<M>, ticket: Ticket, wait: Wait) {
+        let generation: *const M::Atomic<u64> = &mine.generation;
+        mine.end(ticket);
+        M::wake::<u64>(generation, 1, wait);
+    }
+}
+
+// SAFETY: two zero words; they are equal, so the lock is free.
+unsafe impl<M: Machine> ZeroInit for OneSpinner<M> {}
+
+/// In the order of the exchanges on the tail.
+impl<M: Machine> Fifo for OneSpinner<M> {
+    fn is_free(&self) -> bool {
+        // Acquire: a free lock's last holder has left it. In this order: a ticket that comes between the two loads is seen.
+        let head = self.head.load(Acquire);
+        self.tail.load(Relaxed) == head
+    }
+}
+
+// SAFETY: a thread enters when `head` names the ticket in front of its own. That is stored once, by its holder on leaving, with
+// Release, and read with Acquire; and only one thread has the ticket in front.
+unsafe impl<M: Machine> RawLock<M> for OneSpinner<M> {
+    type Token = Held;
+    const ENROLS: bool = true;
+    const INFO: LockInfo = LockInfo {
+        name: "1spinner",
+        what: "queue lock: the next one polls the lock, each other watches a monitor of the one in front",
+        source: "Akkan, Lang and Ionkov, CLUSTER 2013; ids and generations are Baton's",
+        limits: "a preempted waiter holds up those behind it; the next one spins, unless the policy sleeps; 65,535 acquisitions under way",
+        fifo: true,
+        try_lock: true,
+        timed: false,
+        hints: false,
+        posix: Posix::Yes,
+        general: false,
+        waits: Waits::Any,
+        counted: Counted { instructions: 26.0, accesses: 5 },
+        c_number: 18,
+    };
+
+    fn new() -> Self {
+        OneSpinner { tail: M::Atomic::new(0), head: M::Atomic::new(0) }
+    }
+
+    /// Free since long ago, and ids whose generations are about to wrap.
+    fn aged() -> Self {
+        monitors::age::<M>();
+        OneSpinner { tail: M::Atomic::new(u64::MAX), head: M::Atomic::new(u64::MAX) }
+    }
+
+    fn provide(memory: fn(Layout) -> *mut u8) -> bool {
+        monitors::provide::<M>(memory)
+    }
+
+    #[inline]
+    fn lock(&self, wait: Wait) -> Held {
+        let monitor = monitors::take::<M>();
+        // SAFETY: never freed.
+        let mine = unsafe { monitor.as_ref() };
+        let ticket = mine.ticket();
+        // Release: a thread that finds the ticket finds its monitor. Acquire: the same of the ticket in front.
+        let front = Ticket(self.tail.swap(ticket.0, AcqRel));
+        // Acquire: see the last holder's writes, if it has left already.
+        if self.head.load(Acquire) != front.0 {
+            self.queue(mine, front, wait);
+        }
+        Self::enter(mine, ticket, wait);
+        monitors::give(monitor);
+        Held(ticket.0)
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, token: Held, wait: Wait) {
+        let head: *const M::Atomic<u64> = &self.head;
+        // Release: the next holder sees our writes.
+        self.head.store(token.0, Release);
+        // One thread at most is in phase 2.
+        M::wake::<u64>(head, 1, wait);
+    }
+}
+
+// SAFETY: as `lock`, entering only where no thread is in front; a failed try published nothing.
+unsafe impl<M: Machine> TryLock<M> for OneSpinner<M> {
+    #[inline]
+    fn try_lock(&self) -> Option<Held> {
+        // Relaxed: compared only.
+        let front = self.tail.load(Relaxed);
+        // Acquire: see the last holder's writes.
+        if self.head.load(Acquire) != front {
+            return None;
+        }
+        let monitor = monitors::take::<M>();
+        // SAFETY: never freed.
+        let mine = unsafe { monitor.as_ref() };
+        let ticket = mine.ticket();
+        // Before the ticket is known: it names a holder from the start, so that no thread waits in phase 1 behind a try, whose
+        // policy to wake it by is not known here.
+        mine.end(ticket);
+        // Release: as the swap in `lock`, and the monitor has moved. Relaxed on failure: nothing is read through it.
+        let taken = self.tail.compare_exchange(front, ticket.0, Release, Relaxed).is_ok();
+        monitors::give(monitor);
+        taken.then_some(Held(ticket.0))
+    }
+}
