@@ -22,8 +22,8 @@ mod configure;
 mod credits;
 mod engine;
 mod groups;
-mod moving;
 pub mod hardware;
+mod moving;
 pub mod settings;
 mod storage;
 #[cfg(test)]
@@ -255,7 +255,8 @@ impl TypedDevice for Qmd {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        let Counts { enqueued, dequeued, retries, no_credit, dropped, refused, released, reduced, sent_on } = self.counts;
+        let Counts { enqueued, dequeued, retries, no_credit, dropped, refused, released, reduced, sent_on } =
+            self.counts;
         let mut counts = vec![
             ("enqueued", enqueued),
             ("dequeued", dequeued),

@@ -16,7 +16,10 @@ pub(super) enum State {
     /// It moves: requests wait.
     Closed,
     /// It is another device's now, which requests are sent on to.
-    Gone { device: u32, queue: QueueId },
+    Gone {
+        device: u32,
+        queue: QueueId,
+    },
 }
 
 /// A queue.
