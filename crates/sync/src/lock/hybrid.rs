@@ -171,7 +171,7 @@ mod tests {
         let until = |what: &str, done: &dyn Fn() -> bool| {
             while !done() {
                 assert!(Native::now(Clock::Monotonic).0 < last, "no {what} within a minute");
-                std::thread::yield_now();
+                std::thread::sleep(std::time::Duration::from_micros(50));
             }
         };
         std::thread::scope(|threads| {
