@@ -1,4 +1,4 @@
-//! A lock that is a token in a queue: whoever takes it out is inside, and puts it back to leave.
+//! A lock that is a token in a queue: the thread that takes it out is inside, and puts it back to leave.
 
 use crate::lock::{Contention, Exclusion};
 use crate::{Charge, Knobs, Probe, Refused, Team, Workload, WorkloadInfo};

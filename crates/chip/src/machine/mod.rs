@@ -18,6 +18,7 @@
 //! | [`futex_kernel`] | the futex protocol in guest memory |
 //! | [`phase`] | phases of the coarse mode |
 //! | [`routines`] | coroutines of guest threads |
+//! | `heap` | guest memory, taken and given back |
 //! | `shared` | what all guests share, and cells that one guest polls alone |
 //! | [`guest`] | what only a simulated guest can do: sleep for a time, start and join threads, record events |
 
@@ -27,6 +28,7 @@ pub mod device;
 mod futex;
 pub(crate) mod futex_kernel;
 pub mod guest;
+mod heap;
 pub(crate) mod idle_wait;
 pub(crate) mod kernel;
 pub mod moving;
@@ -175,34 +177,11 @@ unsafe impl Machine for Simulated {
     }
 
     fn alloc(layout: Layout) -> NonNull<u8> {
-        if layout.size() == 0 {
-            return layout.dangling_ptr();
-        }
-        with(|engine| {
-            let Some((offset, used)) = engine.guest.heap.take(layout) else {
-                panic!("guest memory is full: {layout:?} does not fit; give the simulation more (Options::heap_bytes)")
-            };
-            let memory = engine.guest.arena.at(offset);
-            if used {
-                // SAFETY: the block is inside the heap, free, and as large as the layout.
-                unsafe { memory.write_bytes(0, layout.size()) };
-            }
-            memory
-        })
+        heap::alloc(layout)
     }
 
     unsafe fn dealloc(memory: NonNull<u8>, layout: Layout) {
-        // What outlived its simulation keeps the arena; there is no heap any more to give it to.
-        if layout.size() == 0 || !is_any() {
-            return;
-        }
-        with(|engine| {
-            let offset = memory.as_ptr().addr().wrapping_sub(engine.guest.base);
-            if offset < engine.guest.arena.size() {
-                engine.forget_stores(offset, layout.size());
-                engine.guest.heap.give(offset, layout);
-            }
-        });
+        heap::dealloc(memory, layout);
     }
 
     fn work(cycles: Cycles) {

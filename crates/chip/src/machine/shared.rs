@@ -1,12 +1,12 @@
 //! What all guests of a simulation share, and cells that one guest polls alone.
 
-use super::Simulated;
 use super::cell::SimulatedAtomic;
+use super::heap::alloc;
 use crate::base::thread::OUTSIDE;
 use crate::engine::current::{running, with};
 use crate::engine::thread::State;
 use baton_machine::shared::WORDS;
-use baton_machine::{Atomic, Machine, Shared};
+use baton_machine::{Atomic, Shared};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
@@ -35,7 +35,7 @@ fn make() -> usize {
 
 /// Memory that goes with the simulation: no guest holds on to it afterwards, so that it does not count as live.
 pub(super) fn keep(layout: Layout) -> NonNull<u8> {
-    let memory = Simulated::alloc(layout);
+    let memory = alloc(layout);
     if layout.size() != 0 {
         with(|engine| engine.guest.heap.live -= 1);
     }
