@@ -47,6 +47,11 @@ impl Engine {
         self.threads[self.running as usize].charge(reason, now);
     }
 
+    /// Whether the running thread's load would hit.
+    pub(crate) fn holds_here(&self, line: Line) -> bool {
+        self.memory.holds(self.core_of(self.running), line, Cycles(self.now))
+    }
+
     /// What a hit takes at the running thread's core.
     #[inline(always)]
     pub(crate) fn hit_here(&self) -> u64 {

@@ -176,9 +176,9 @@ impl<T: Word> Waiting<'_, T> {
 
     /// The same, and whether it hits.
     fn try_once(&self) -> (T, bool) {
-        with(|engine| {
-            let thread = &mut engine.threads[engine.running as usize];
-            (thread.stats.counts.tries, thread.wait.looked) = (thread.stats.counts.tries + 1, engine.now);
+        let from = with(|engine| {
+            engine.threads[engine.running as usize].stats.counts.tries += 1;
+            engine.now
         });
         let line = self.line;
         let (over, hits) = {
@@ -196,7 +196,12 @@ impl<T: Word> Waiting<'_, T> {
             suspend();
         }
         charge(if hits { self.reason } else { Reason::Memory });
-        (self.cell.peek(), hits)
+        let seen = self.cell.peek();
+        if seen == self.value {
+            // Only now is it known to have found nothing new.
+            with(|engine| engine.threads[engine.running as usize].wait.looked = from);
+        }
+        (seen, hits)
     }
 
     /// Tries until the value changes; `Expired` also says that the tries are used up.
@@ -251,7 +256,7 @@ impl<T: Word> Waiting<'_, T> {
             (seen, hit) = if read {
                 (self.cell.peek(), true)
             } else {
-                if ahead && !with(|engine| engine.memory.holds(engine.core_of(engine.running), self.line)) {
+                if ahead && !with(|engine| engine.holds_here(self.line)) {
                     self.flush();
                 }
                 self.try_once()

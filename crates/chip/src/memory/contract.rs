@@ -23,8 +23,8 @@ pub(crate) trait Memory {
     /// has come to.
     fn advance(&mut self, to: u64, out: &mut Vec<Notice>) -> u64;
 
-    /// Whether a load by `core` would hit now.
-    fn holds(&self, core: CoreId, line: Line) -> bool;
+    /// Whether a load by `core` would hit at `now`.
+    fn holds(&self, core: CoreId, line: Line, now: Cycles) -> bool;
 
     /// How long such a hit takes there.
     fn hit(&self, core: CoreId) -> Cycles;

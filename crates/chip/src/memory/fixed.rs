@@ -8,6 +8,7 @@
 use super::border::{Access, Answer, Line, Notice, Request, Served};
 use super::contract::Memory;
 use super::counts::{CoreCounts, MemoryCounts};
+use super::fills::Fills;
 use super::lines::Sparse;
 use super::parts::Part;
 use crate::base::random::Random;
@@ -35,6 +36,7 @@ struct State {
 pub(crate) struct FixedMemory {
     chip: Chip,
     states: Sparse<State>,
+    fills: Fills,
     /// Holders from the 65th core on: so many words a line, none on a small chip.
     more: Option<Sparse<u64>>,
     more_words: usize,
@@ -71,6 +73,7 @@ impl FixedMemory {
         let (states, more) = unsafe { (Sparse::new(lines)?, Sparse::new(lines * more_words)?) };
         Ok(FixedMemory {
             states,
+            fills: Fills::new(chip.core.count, chip.core.contexts),
             more: (more_words != 0).then_some(more),
             more_words,
             cluster: chip.core.per_cluster,
@@ -169,6 +172,15 @@ impl FixedMemory {
         Served { at: now + own.hit + extra, hit: true, beyond: Part::L1, failed: false, invalidates: false }
     }
 
+    /// The core has the line, or will have it: a hit, or one as soon as the line comes for which a sibling has asked.
+    #[inline]
+    fn held(&mut self, core: CoreId, line: Line, access: Access, now: Cycles) -> Served {
+        match self.fills.arrival(core, line, now) {
+            None => self.hit_at(core, access, now),
+            Some(at) => Served { hit: false, beyond: Part::Remote, ..self.hit_at(core, access, Cycles(at)) },
+        }
+    }
+
     /// The moment when a request that arrives now is served, `latency` after its turn has come.
     #[inline]
     fn turn(&mut self, line: Line, latency: Cycles, now: Cycles) -> (u64, u64) {
@@ -204,8 +216,8 @@ impl Memory for FixedMemory {
     }
 
     #[inline(always)]
-    fn holds(&self, core: CoreId, line: Line) -> bool {
-        self.is_holder(core, line)
+    fn holds(&self, core: CoreId, line: Line, now: Cycles) -> bool {
+        self.is_holder(core, line) && self.fills.arrival(core, line, now).is_none()
     }
 
     #[inline(always)]
@@ -243,14 +255,15 @@ impl FixedMemory {
         let holds = self.is_holder(core, line);
         if access == Access::Load {
             if holds {
-                return self.hit_at(core, access, now);
+                return self.held(core, line, access, now);
             }
             return self.fetch_copy(core, line, state, now);
         }
         if state.owner == core.0 + 1 {
-            let served = self.hit_at(core, access, now);
-            // A later request gets the line after this write.
-            self.states[line.0 as usize].free_at = served.at.0;
+            let served = self.held(core, line, access, now);
+            // A later request gets the line after this write, and after a sibling's for which the line was fetched.
+            let free_at = &mut self.states[line.0 as usize].free_at;
+            *free_at = served.at.0.max(*free_at);
             return served;
         }
         let mut latency = if state.count == 0 {
@@ -277,6 +290,7 @@ impl FixedMemory {
         let (_, at) = self.turn(line, latency, now);
         let invalidates = state.count > u32::from(holds);
         self.only_holder(core, line);
+        self.fills.add(core, line, at, now);
         self.states[line.0 as usize].free_at = at;
         let beyond = if state.count == 0 { Part::Memory } else { Part::Remote };
         Served { at: Cycles(at), hit: false, beyond, failed: false, invalidates }
@@ -289,6 +303,7 @@ impl FixedMemory {
             let (_, at) = self.turn(line, self.chip.cache.memory, now);
             // No other core has it: a later write needs no permission.
             self.only_holder(core, line);
+            self.fills.add(core, line, at, now);
             self.states[line.0 as usize].free_at = at;
             return Served { at: Cycles(at), hit: false, beyond: Part::Memory, failed: false, invalidates: false };
         }
@@ -299,6 +314,7 @@ impl FixedMemory {
         };
         let (start, at) = self.turn(line, self.chip.cache.transfer.at(distance), now);
         self.add_holder(core, line);
+        self.fills.add(core, line, at, now);
         let occupancy = self.chip.cache.occupancy.0;
         let state = &mut self.states[line.0 as usize];
         // The owner forwards the line itself; once there are several copies, reads overlap.

@@ -16,6 +16,7 @@
 //! | [`counts`] | what is counted |
 //! | [`contract`] | the traits: accesses, and the transport of packets |
 //! | [`fixed`] | caches of fixed latencies, one owner a line, requests of a line in order of arrival |
+//! | `fills` | lines on their way to a core whose hardware threads share its cache |
 //! | [`phases`] | the coarse mode: the rates of computations that are said by their figures |
 //! | [`coherent`] | caches, a directory, memory controllers, and a network that every message travels on |
 //! | [`system`] | the memory systems behind one type |
@@ -24,6 +25,7 @@ pub(crate) mod border;
 pub(crate) mod coherent;
 pub(crate) mod contract;
 pub(crate) mod counts;
+mod fills;
 pub(crate) mod fixed;
 pub(crate) mod lines;
 pub(crate) mod packets;

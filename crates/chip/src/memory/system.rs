@@ -124,8 +124,8 @@ impl Memory for MemorySystem {
         each!(self, memory => memory.advance(to, out))
     }
     #[inline(always)]
-    fn holds(&self, core: CoreId, line: Line) -> bool {
-        each!(self, memory => memory.holds(core, line))
+    fn holds(&self, core: CoreId, line: Line, now: Cycles) -> bool {
+        each!(self, memory => memory.holds(core, line, now))
     }
     #[inline(always)]
     fn hit(&self, core: CoreId) -> Cycles {

@@ -8,6 +8,7 @@ use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::{Ended, State};
 use crate::memory::{Line, Memory};
+use baton_units::Cycles;
 
 impl Engine {
     /// MONITOR's last step: the running thread has just loaded the line, and watches it from now on. Without the line
@@ -16,7 +17,7 @@ impl Engine {
         let id = self.running;
         self.unwatch(id);
         let core = self.core_of(id);
-        if self.memory.holds(core, line) {
+        if self.memory.holds(core, line, Cycles(self.now)) {
             self.threads[id as usize].wait.spin.line = line;
             self.watch(id, line);
         }

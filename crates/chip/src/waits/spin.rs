@@ -8,7 +8,7 @@ use crate::engine::spin::progress;
 use crate::engine::state::Engine;
 use crate::engine::thread::{Ended, State};
 use crate::memory::{Line, Memory};
-use baton_units::CoreId;
+use baton_units::{CoreId, Cycles};
 
 impl Engine {
     /// The running thread has just read the value that it waits on, and tries again `between` cycles from now, and so
@@ -17,7 +17,7 @@ impl Engine {
     pub(crate) fn begin_spin(&mut self, line: Line, between: u64, most: u64, deadline: u64) -> bool {
         let id = self.running;
         let core = self.core_of(id);
-        if !self.bounds.skip_tries || !self.memory.holds(core, line) {
+        if !self.bounds.skip_tries || !self.memory.holds(core, line, Cycles(self.now)) {
             return false;
         }
         let (hit, gap) = (self.memory.hit(core).0, self.cores.clocks.whole(core, between));

@@ -45,7 +45,7 @@ impl<S: CoreSet> Memory for Coherent<S> {
     }
 
     #[inline]
-    fn holds(&self, core: CoreId, line: Line) -> bool {
+    fn holds(&self, core: CoreId, line: Line, _: Cycles) -> bool {
         let caches = &self.state.caches;
         caches.is_near(core.0, line.0) && caches.find(core.0, line.0).state.is_readable()
     }
