@@ -3,7 +3,7 @@
 from switched import Mutant
 
 PROTOCOL = "crates/chip/src/os/futex/protocol.rs"
-MEMORY = "crates/chip/src/os/futex/memory.rs"
+MEMORY = "crates/chip/src/machine/futex_kernel.rs"
 FIXED = "crates/chip/src/os/futex/fixed.rs"
 WAIT = "crates/chip/src/machine/wait.rs"
 
@@ -87,16 +87,16 @@ MUTANTS = [
     memory("block: says it was woken", "thread.ended == Ended::Expired", "false",
            "it is not out of its queue, so it looks at its deadline again, in the same cycle"),
     memory("unblock: before its mark is seen", "        drain();\n        let (id, roused, os)", "        if !@ { drain(); }\n        let (id, roused, os)"),
-    memory("unblock: whatever the thread sleeps on", "!matches!(thread.waits_on, Some((Waited::Cell(_), _)))", "false"),
-    memory("unblock: its time-out still comes", "self.queue.cancel(crate::engine::timeout(id));", ""),
-    memory("hold: who is wanted keeps its CPU", "(thread.preempt, thread.leaves) = (true, true);", ""),
+    memory("unblock: whatever the thread sleeps on", "!matches!(thread.wait.waits_on, Some((Waited::Cell(_), _)))", "false"),
+    memory("unblock: its time-out still comes", "self.queue.cancel(Event::timeout(id));", ""),
+    memory("hold: who is wanted keeps its CPU", "(thread.os.preempt, thread.os.leaves) = (true, true);", ""),
     memory("price: every wake-up is an interrupt", "roused && !self.roused.replace(true)", "roused"),
-    memory("price: the way in is paid twice", "os.futex_wait.0.saturating_sub(os.futex_wait_changed.0)", "os.futex_wait.0"),
+    memory("price: the way in is paid twice", "os.futex.wait.0.saturating_sub(os.futex.wait_changed.0)", "os.futex.wait.0"),
     # At fixed prices.
     Mutant("fixed: one more than was asked for", FIXED, "taken.len() < n as usize", "taken.len() <= n as usize"),
     Mutant("fixed: sleepers of other cells", FIXED, "cell == offset", "true"),
     Mutant("fixed: who gives up stays", FIXED, "sleeper != thread", "true"),
     Mutant("fixed: who is moved is lost", FIXED, "moved.iter().for_each(|&thread| self.queue(to, thread));", ""),
-    Mutant("fixed: a wake-up before the sleep is lost", WAIT, "engine.threads[id as usize].woken_early", "false"),
+    Mutant("fixed: a wake-up before the sleep is lost", WAIT, "engine.threads[id as usize].os.woken_early", "false"),
     Mutant("fixed: announced for ever", WAIT, "add(counter, u32::MAX);", ""),
 ]
