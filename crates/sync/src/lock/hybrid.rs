@@ -103,7 +103,7 @@ unsafe impl<M: Machine> RawLock<M> for Hybrid<M> {
         posix: Posix::Yes,
         general: false,
         waits: Waits::Any,
-        counted: Counted { instructions: 11.0, accesses: 2 },
+        counted: Counted { instructions: 9.0, accesses: 2 },
         c_number: 19,
     };
 
