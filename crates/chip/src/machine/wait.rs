@@ -24,6 +24,7 @@ use crate::machine::kernel::kernel;
 use crate::memory::{Access, Line, Memory};
 use crate::os::futex::layout::Layout;
 use crate::os::futex::protocol::{self, Slept};
+use baton_machine::units::Nanos;
 use baton_machine::wait::{Between, Idle, Monitor, Steps};
 use baton_machine::{Deadline, LockHint, Unavailable, Wait, WaitResult, Word};
 
@@ -49,6 +50,8 @@ struct Priced {
     between: Between,
     /// What follows them.
     idle: Option<PricedIdle>,
+    /// Cycles of all that, after which the thread sleeps; [`u64::MAX`]: never.
+    sleep_after: u64,
 }
 
 /// An idle wait at this chip's prices.
@@ -63,7 +66,7 @@ enum PricedIdle {
 fn price(chip: &Chip, wait: Wait) -> Result<Priced, Unavailable> {
     chip.check_wait(wait)?;
     let prices = &chip.wait;
-    let Steps { tries, between, idle } = wait.steps();
+    let Steps { tries, between, idle, sleep_after } = wait.steps();
     let (cycles, speculates) = match between {
         Between::Nothing => (prices.spin, true),
         // PAUSE keeps the loads behind it from being speculated, which is what it is for (Intel SDM vol. 2, PAUSE). Where
@@ -83,7 +86,11 @@ fn price(chip: &Chip, wait: Wait) -> Result<Priced, Unavailable> {
         Idle::Halt => PricedIdle::Halt(prices.halt.unwrap_or_default()),
         Idle::Futex => PricedIdle::Futex,
     });
-    Ok(Priced { tries, cycles: cycles.0, speculates, between, idle })
+    let sleep_after = match sleep_after {
+        0 => u64::MAX,
+        nanoseconds => chip.core.clock.cycles(Nanos(nanoseconds.into())).0,
+    };
+    Ok(Priced { tries, cycles: cycles.0, speculates, between, idle, sleep_after })
 }
 
 /// The wait of one cell, with its deadline in cycles.
@@ -137,7 +144,7 @@ pub(super) fn wait_while<T: Word>(
     if priced.between != Between::Nothing {
         with(|engine| engine.threads[engine.running as usize].pauses());
     }
-    let ended = waiting.carry_out(&priced);
+    let ended = waiting.rest_then_sleep(&priced);
     with(|engine| {
         let thread = &mut engine.threads[engine.running as usize];
         (thread.wait.waits_on, thread.wait.bounded) = (None, false);
@@ -147,6 +154,23 @@ pub(super) fn wait_while<T: Word>(
 }
 
 impl<T: Word> Waiting<'_, T> {
+    /// All of it, for as long as the policy says before the thread sleeps. (The end of a rest in MWAIT is a timer's interrupt.)
+    fn rest_then_sleep(&mut self, priced: &Priced) -> WaitResult<T> {
+        let deadline = self.deadline;
+        let bounded = |at: u64| with(|engine| engine.threads[engine.running as usize].wait.bounded = at != u64::MAX);
+        if priced.sleep_after != u64::MAX {
+            self.deadline = deadline.min(with(|engine| engine.now) + priced.sleep_after);
+            bounded(self.deadline);
+        }
+        let ended = self.carry_out(priced);
+        if ended != WaitResult::Expired || self.deadline == deadline {
+            return ended;
+        }
+        self.deadline = deadline;
+        bounded(deadline);
+        self.park()
+    }
+
     /// The tries, and the idle wait behind them.
     fn carry_out(&mut self, priced: &Priced) -> WaitResult<T> {
         let &Priced { tries, cycles, speculates, idle, .. } = priced;

@@ -4,7 +4,8 @@ use super::Native;
 use super::cell::NativeAtomic;
 use super::futex::{self, Slept};
 use super::stall::{Bounded, Kernel, WATCH};
-use crate::wait::{Between, Idle, Monitor, Spinning, Steps};
+use crate::units::Nanos;
+use crate::wait::{Between, Clock, Idle, Monitor, Spinning, Steps};
 use crate::{Atomic, Deadline, Machine, Wait, WaitResult, Word};
 use core::sync::atomic::Ordering;
 
@@ -52,10 +53,34 @@ pub(super) fn wait_while<T: Word>(
 #[cold]
 #[inline(never)]
 fn wait_on<T: Word>(cell: &NativeAtomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T> {
-    let Steps { tries, between, idle } = wait.steps();
     if uses_instruction(wait) {
         require(wait);
     }
+    let steps = wait.steps();
+    let rest = rest(steps.sleep_after, deadline);
+    match carry_out(cell, value, steps, rest.or(deadline)) {
+        WaitResult::Expired if rest.is_some() => park(cell, value, deadline),
+        ended => ended,
+    }
+}
+
+/// The end of the time after which the thread sleeps, if that comes before its deadline.
+fn rest(nanoseconds: u32, deadline: Option<Deadline>) -> Option<Deadline> {
+    if nanoseconds == 0 {
+        return None;
+    }
+    let clock = deadline.map_or(Clock::Monotonic, |deadline| deadline.clock);
+    let at = Native::now(clock) + Nanos(nanoseconds.into());
+    deadline.is_none_or(|deadline| at < deadline.at).then_some(Deadline { at, clock })
+}
+
+/// The tries, and the idle wait behind them.
+fn carry_out<T: Word>(
+    cell: &NativeAtomic<T>,
+    value: T,
+    Steps { tries, between, idle, .. }: Steps,
+    deadline: Option<Deadline>,
+) -> WaitResult<T> {
     if tries != 0 {
         let ended = match between {
             Between::Nothing => spin(cell, value, tries, deadline, NOTHING, || {}),
@@ -76,9 +101,7 @@ fn wait_on<T: Word>(cell: &NativeAtomic<T>, value: T, wait: Wait, deadline: Opti
             ended => ended,
         },
         Some(Idle::SystemMonitor | Idle::Halt) | None => {
-            unreachable!(
-                "{wait}: `Native::check` grants no privileged policy, and tries without an idle wait do not end"
-            )
+            unreachable!("`Native::check` grants no privileged policy, and tries without an idle wait do not end")
         }
     }
 }
@@ -246,8 +269,7 @@ fn park<T: Word>(cell: &NativeAtomic<T>, value: T, deadline: Option<Deadline>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Nanos;
-    use crate::wait::{Clock, POLICIES};
+    use crate::wait::POLICIES;
 
     fn available() -> impl Iterator<Item = Wait> {
         POLICIES.iter().map(|(wait, _)| *wait).filter(|wait| Native::check(*wait).is_ok())

@@ -43,6 +43,10 @@ pub struct Argument {
     pub shown_if_bare: bool,
 }
 
+/// Nanoseconds of waiting before the thread sleeps. The bare number is about what going to sleep and being woken cost on today's
+/// machines (`baton doctor --calibrate` measures it), so that a wait costs at most twice what it had to.
+const REST: Argument = Argument { bare: 10_000, least: 1, most: u32::MAX, shown_if_bare: true };
+
 impl WaitInfo {
     /// The number that the bare name stands for.
     const fn bare(&self) -> u32 {
@@ -131,6 +135,11 @@ policies! {
     Halt: halt,
     Futex: futex,
     SpinPark(u32): spin_park,
+    SpinFor(u32): spin_for,
+    UmwaitPark(u32): umwait_park,
+    MwaitxPark(u32): mwaitx_park,
+    WfePark(u32): wfe_park,
+    MwaitPark(u32): mwait_park,
 }
 
 #[allow(clippy::derivable_impls, reason = "the macro that makes the policies' enum names no default")]

@@ -47,27 +47,34 @@ pub struct Steps {
     pub between: Between,
     /// What follows them; `None`: they do not end.
     pub idle: Option<Idle>,
+    /// Nanoseconds of all that, after which the thread sleeps in the kernel until woken; 0: never.
+    pub sleep_after: u32,
 }
 
 impl Steps {
     /// Tries until the value has changed.
     pub const fn tries(between: Between) -> Steps {
-        Steps { tries: u32::MAX, between, idle: None }
+        Steps { tries: u32::MAX, between, idle: None, sleep_after: 0 }
     }
 
     /// An idle wait at once.
     pub const fn idle(idle: Idle) -> Steps {
-        Steps { tries: 0, between: Between::Nothing, idle: Some(idle) }
+        Steps { tries: 0, between: Between::Nothing, idle: Some(idle), sleep_after: 0 }
     }
 
     /// So many tries, then an idle wait.
     pub const fn tries_then(tries: u32, between: Between, idle: Idle) -> Steps {
-        Steps { tries, between, idle: Some(idle) }
+        Steps { tries, between, idle: Some(idle), sleep_after: 0 }
+    }
+
+    /// The same for so many nanoseconds, then sleep in the kernel.
+    pub const fn then_sleep(self, sleep_after: u32) -> Steps {
+        Steps { sleep_after, ..self }
     }
 
     /// Whether the waiter stops looking at the cell, so that the thread that changes the cell must wake it.
     pub const fn parks(self) -> bool {
-        matches!(self.idle, Some(Idle::Futex | Idle::Halt))
+        self.sleep_after != 0 || matches!(self.idle, Some(Idle::Futex | Idle::Halt))
     }
 
     /// Whether only a kernel can carry them out.
