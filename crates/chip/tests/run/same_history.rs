@@ -117,6 +117,8 @@ fn shortcuts(setting: &str) {
         Wait::Umwait,
         Wait::Mwait(1),
         Wait::Halt,
+        Wait::MwaitPark(700),
+        Wait::SpinFor(300),
     ];
     compare(&chip, &names, &waits);
 }

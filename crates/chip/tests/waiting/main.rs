@@ -6,6 +6,7 @@ mod common;
 mod contexts;
 mod costs;
 mod idle_waits;
+mod rests;
 mod siblings;
 mod table1;
 mod table1_work;

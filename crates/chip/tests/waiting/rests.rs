@@ -1,0 +1,102 @@
+//! Policies that rest, then sleep: a short wait ends as a rest does; after a long one the thread sleeps, and its CPU is another's.
+
+use crate::common::{self, cell, simulation};
+use baton_chip::{Chip, Outcome, Reason, Simulated, Spawn, act};
+use baton_machine::{Atomic, Deadline, Machine, Ordering::*, Wait, WaitResult, units::Cycles, units::Nanos};
+use baton_units::CoreId;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// Rests of 10,000 cycles: a nanosecond is a cycle here.
+const RESTS: [(Wait, Reason); 5] = [
+    (Wait::MwaitPark(10_000), Reason::Monitor),
+    (Wait::UmwaitPark(10_000), Reason::Monitor),
+    (Wait::MwaitxPark(10_000), Reason::Monitor),
+    (Wait::WfePark(10_000), Reason::Monitor),
+    (Wait::SpinFor(10_000), Reason::Spin),
+];
+
+fn chip(cores: u32) -> Chip {
+    let mut settings =
+        ["core.clock_hz=1000000000", "noise.start=0", "os.time_slice=400000"].map(str::to_owned).to_vec();
+    for of in ["umwait", "mwaitx", "wfe", "mwait.c1"] {
+        settings.extend([format!("wait.{of}.enter=50"), format!("wait.{of}.exit=100")]);
+    }
+    common::cores(cores, &settings.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// One CPU. The waiter begins at 0; the other thread comes at `comes`, works for a while and ends the wait. When the other one ran
+/// first, when the wait ended, and the figures.
+fn beside(wait: Wait, comes: u64, work: u64, deadline: Option<Deadline>) -> (u64, WaitResult<u32>, Outcome) {
+    let chip = chip(1);
+    let mut simulation = simulation(&chip);
+    let cell = cell(&mut simulation, 0u32);
+    let (waits, ran, ended) = (cell.clone(), Rc::new(Cell::new(0)), Rc::new(Cell::new(WaitResult::Expired)));
+    let (runs, ends) = (ran.clone(), ended.clone());
+    let on = |after| Spawn { affinity: vec![CoreId(0)], after: Cycles(after), ..Spawn::default() };
+    simulation.spawn(on(0), move || ends.set(Simulated::wait_while(&waits.0, 0, wait, deadline))).unwrap();
+    let body = move || {
+        runs.set(act::time().0);
+        Simulated::work(Cycles(work));
+        cell.0.store(1, Release);
+        Simulated::wake(&raw const cell.0, 1, wait);
+    };
+    simulation.spawn(on(comes), body).unwrap();
+    let outcome = simulation.run().unwrap_or_else(|stuck| panic!("{wait}: {stuck}"));
+    (ran.get(), ended.get(), outcome)
+}
+
+#[test]
+fn after_its_rest_a_waiter_gives_its_cpu_up() {
+    for (wait, rest) in RESTS {
+        let (ran, ended, outcome) = beside(wait, 1_000, 5_000, None);
+        assert_eq!(ended, WaitResult::Changed(1), "{wait}");
+        // Long before the end of the slice: the rest, the system call, the switch.
+        assert!((10_000..40_000).contains(&ran), "{wait}: the other thread ran at {ran}");
+        assert!(
+            (9_000..12_000).contains(&outcome.threads[0].time(rest).0),
+            "{wait}: {:?}",
+            outcome.threads[0].time(rest)
+        );
+        assert_eq!(outcome.threads[0].counts.sleeps, 1, "{wait}");
+    }
+    // One that only rests keeps the CPU for its slice.
+    let (ran, ..) = beside(Wait::Mwait(1), 1_000, 5_000, None);
+    assert!(ran >= 400_000, "{ran}");
+}
+
+#[test]
+fn a_deadline_counts_whether_it_comes_in_the_rest_or_in_the_sleep() {
+    for (wait, _) in RESTS {
+        for (at, sleeps) in [(4_000, 0), (30_000, 1)] {
+            let deadline = Deadline { at: Nanos(at), clock: Default::default() };
+            let (_, ended, outcome) = beside(wait, 200_000, 0, Some(deadline));
+            assert_eq!(ended, WaitResult::Expired, "{wait}");
+            let thread = &outcome.threads[0];
+            assert_eq!(thread.counts.sleeps, sleeps, "{wait}, deadline {at}");
+        }
+    }
+}
+
+/// Two CPUs: a store within the rest needs no system call, neither of the waiter nor, as no sleeper is announced, of its waker.
+#[test]
+fn a_short_wait_asks_nothing_of_the_kernel() {
+    for (wait, _) in RESTS {
+        let chip = chip(2);
+        let mut simulation = simulation(&chip);
+        let cell = cell(&mut simulation, 0u32);
+        let waits = cell.clone();
+        let body = move || assert_eq!(Simulated::wait_while(&waits.0, 0, wait, None), WaitResult::Changed(1));
+        simulation.spawn(Spawn { affinity: vec![CoreId(0)], ..Spawn::default() }, body).unwrap();
+        let body = move || {
+            Simulated::work(Cycles(6_000));
+            cell.0.store(1, Release);
+            Simulated::wake(&raw const cell.0, 1, wait);
+        };
+        simulation.spawn(Spawn { affinity: vec![CoreId(1)], ..Spawn::default() }, body).unwrap();
+        let outcome = simulation.run().unwrap();
+        for thread in &outcome.threads {
+            assert_eq!((thread.time(Reason::Kernel), thread.counts.sleeps), (Cycles(0), 0), "{wait}");
+        }
+    }
+}
