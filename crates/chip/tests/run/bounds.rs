@@ -34,8 +34,20 @@ fn beside(path: &str) -> Vec<&str> {
         "network.height" => [&row[..], &["network.width=1"]].concat(),
         "network.clock_hz" => vec!["core.clock_hz=100000000000"],
         "network.latency.vc_alloc" => vec!["network.pipeline=nonspeculative"],
-        "device.qimu" => vec!["device.qtlb=8", "device.kind=qmd", "device.qmd.buffers=context", "device.link=dedicated", "device.way=8"],
-        "device.qtlb" => vec!["device.qimu=8", "device.kind=qmd", "device.qmd.buffers=context", "device.link=dedicated", "device.way=8"],
+        "device.qimu" => vec![
+            "device.qtlb=8",
+            "device.kind=qmd",
+            "device.qmd.buffers=context",
+            "device.link=dedicated",
+            "device.way=8",
+        ],
+        "device.qtlb" => vec![
+            "device.qimu=8",
+            "device.kind=qmd",
+            "device.qmd.buffers=context",
+            "device.link=dedicated",
+            "device.way=8",
+        ],
         _ if path.starts_with("device.") => {
             let kind = match path {
                 _ if path.starts_with("device.alarm.") => "device.kind=alarm",
