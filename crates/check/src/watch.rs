@@ -2,7 +2,7 @@
 
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::{
-    Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Section, Shared, Wait, WaitResult, Word,
+    Clock, Deadline, Local, LockHint, Machine, Notice, Ordering, PushTo, Section, Shared, Wait, WaitResult, Word,
 };
 use core::alloc::Layout;
 use core::marker::PhantomData;
@@ -92,6 +92,10 @@ unsafe impl<M: Machine> Machine for Watched<M> {
 
     fn section(section: Section) {
         M::section(section);
+    }
+
+    fn notify(notice: Notice) {
+        M::notify(notice);
     }
 
     fn local() -> &'static Local {

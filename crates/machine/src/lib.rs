@@ -11,6 +11,7 @@
 //! | [`wait`] | wait policies, deadlines |
 //! | [`device`] | devices, for machines that have some: an extension of [`Machine`] |
 //! | [`queues`] | the protocol of CAF's queue device |
+//! | [`notice`] | what a thread says of itself to the scheduler |
 //! | [`phase`] | computations said by their figures, for machines that can play them |
 //! | [`local`] | storage of a guest thread |
 //! | [`shared`] | storage that all threads of one machine share |
@@ -25,6 +26,7 @@ pub mod discover;
 pub mod local;
 pub mod memory;
 pub mod native;
+pub mod notice;
 pub mod phase;
 pub mod queues;
 pub mod shared;
@@ -36,6 +38,7 @@ pub use counted::{Counted, CountedBulk};
 pub use local::Local;
 pub use memory::{Owned, OwnedSlice};
 pub use native::Native;
+pub use notice::Notice;
 pub use phase::{Behaviour, WorkingSet};
 pub use shared::Shared;
 pub use wait::{Clock, Deadline, Unavailable, Wait, WaitResult};
@@ -138,6 +141,12 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     #[inline(always)]
     fn section(section: Section) {
         let _ = section;
+    }
+
+    /// Says something of the calling thread to the scheduler. Nothing where none listens, as on the real machine today.
+    #[inline(always)]
+    fn notify(notice: Notice) {
+        let _ = notice;
     }
 
     /// Storage of the calling guest thread (never Rust's `thread_local!`: coroutines share it).

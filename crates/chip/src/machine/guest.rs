@@ -125,13 +125,7 @@ pub fn runnable() -> u32 {
 /// Outside of guest code.
 pub fn notify(notice: Notice, lock: Option<u64>, holder: Option<Guest>) {
     assert_guest("notify");
-    system_call();
-    with(|engine| {
-        let thread = baton_sched::ThreadId(engine.running);
-        let holder = holder.map(|guest| baton_sched::ThreadId(guest.0));
-        engine.tell(|policy, now, out| policy.notify(now, thread, notice, lock, holder, out));
-        engine.decide();
-    });
+    super::notices::tell(notice, lock, holder.map(|guest| baton_sched::ThreadId(guest.0)));
 }
 
 /// Leaves the core for so long: a sleep, or a wait for input.

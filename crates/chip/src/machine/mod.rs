@@ -16,6 +16,7 @@
 //! | [`futex`] | sleepers moved from cell to cell |
 //! | [`kernel`] | system calls and computation: stretches that can and cannot be interrupted |
 //! | [`futex_kernel`] | the futex protocol in guest memory |
+//! | `notices` | what guests tell the policy that schedules them |
 //! | [`phase`] | phases of the coarse mode |
 //! | [`routines`] | coroutines of guest threads |
 //! | `heap` | guest memory, taken and given back |
@@ -32,6 +33,7 @@ mod heap;
 pub(crate) mod idle_wait;
 pub(crate) mod kernel;
 pub mod moving;
+mod notices;
 mod phase;
 mod qimu;
 pub(crate) mod routines;
@@ -52,7 +54,8 @@ use baton_machine::queues::QueueDevice;
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::wait::Idle;
 use baton_machine::{
-    Behaviour, Clock, Deadline, Local, LockHint, Machine, Ordering, PushTo, Section, Shared, Wait, WaitResult, Word,
+    Behaviour, Clock, Deadline, Local, LockHint, Machine, Notice, Ordering, PushTo, Section, Shared, Wait, WaitResult,
+    Word,
 };
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -139,6 +142,10 @@ unsafe impl Machine for Simulated {
             operate(Reason::Work, |engine| engine.after(price));
         }
         with(|engine| engine.threads[engine.running as usize].mechanism.section(section, &engine.mechanism));
+    }
+
+    fn notify(notice: Notice) {
+        notices::notify(notice);
     }
 
     #[inline]

@@ -21,12 +21,13 @@ use crate::engine::waiting::Waited;
 use crate::issue::drain::{drain, drain_line};
 use crate::machine::futex_kernel::SimulatedKernel;
 use crate::machine::kernel::kernel;
+use crate::machine::notices::notify;
 use crate::memory::{Access, Line, Memory};
 use crate::os::futex::layout::Layout;
 use crate::os::futex::protocol::{self, Slept};
 use baton_machine::units::Nanos;
 use baton_machine::wait::{Between, Idle, Monitor, Steps};
-use baton_machine::{Deadline, LockHint, Unavailable, Wait, WaitResult, Word};
+use baton_machine::{Deadline, LockHint, Notice, Unavailable, Wait, WaitResult, Word};
 
 impl Chip {
     /// Whether the chip has what `wait` needs. Ask before a run: a guest that waits by a policy that its chip lacks panics.
@@ -52,6 +53,8 @@ struct Priced {
     idle: Option<PricedIdle>,
     /// Cycles of all that, after which the thread sleeps; [`u64::MAX`]: never.
     sleep_after: u64,
+    /// Tries after which the policy that schedules the thread hears that it spins; 0: never.
+    tell_after: u64,
 }
 
 /// An idle wait at this chip's prices.
@@ -66,7 +69,7 @@ enum PricedIdle {
 fn price(chip: &Chip, wait: Wait) -> Result<Priced, Unavailable> {
     chip.check_wait(wait)?;
     let prices = &chip.wait;
-    let Steps { tries, between, idle, sleep_after } = wait.steps();
+    let Steps { tries, between, idle, sleep_after, tell_after } = wait.steps();
     let (cycles, speculates) = match between {
         Between::Nothing => (prices.spin, true),
         // PAUSE keeps the loads behind it from being speculated, which is what it is for (Intel SDM vol. 2, PAUSE). Where
@@ -90,7 +93,7 @@ fn price(chip: &Chip, wait: Wait) -> Result<Priced, Unavailable> {
         0 => u64::MAX,
         nanoseconds => chip.core.clock.cycles(Nanos(nanoseconds.into())).0,
     };
-    Ok(Priced { tries, cycles: cycles.0, speculates, between, idle, sleep_after })
+    Ok(Priced { tries, cycles: cycles.0, speculates, between, idle, sleep_after, tell_after: tell_after.into() })
 }
 
 /// The wait of one cell, with its deadline in cycles.
@@ -104,6 +107,13 @@ pub(super) struct Waiting<'a, T> {
     pub(super) reason: Reason,
     /// What tries that hit ask of the core.
     demand: Demand,
+    /// The thread has said that it spins, when it had slept so often: a sleep takes that back.
+    told: Option<u64>,
+}
+
+/// How often the running thread has slept.
+fn sleeps() -> u64 {
+    with(|engine| engine.threads[engine.running as usize].stats.counts.sleeps)
 }
 
 pub(super) fn wait_while<T: Word>(
@@ -136,7 +146,7 @@ pub(super) fn wait_while<T: Word>(
             Ok(Priced { between: Between::Nothing, .. }) => Demand::Everything,
             Ok(Priced { cycles, .. }) => Demand::Turns((*cycles).max(1) + engine.hit_here()),
         };
-        (Waiting { cell, value, line, deadline, until, reason: Reason::Spin, demand }, priced)
+        (Waiting { cell, value, line, deadline, until, reason: Reason::Spin, demand, told: None }, priced)
     });
     // A try must not find the line on its way to this very core.
     drain_line(waiting.line);
@@ -145,6 +155,9 @@ pub(super) fn wait_while<T: Word>(
         with(|engine| engine.threads[engine.running as usize].pauses());
     }
     let ended = waiting.rest_then_sleep(&priced);
+    if waiting.told.is_some_and(|before| before == sleeps()) {
+        notify(Notice::Working);
+    }
     with(|engine| {
         let thread = &mut engine.threads[engine.running as usize];
         (thread.wait.waits_on, thread.wait.bounded) = (None, false);
@@ -173,7 +186,16 @@ impl<T: Word> Waiting<'_, T> {
 
     /// The tries, and the idle wait behind them.
     fn carry_out(&mut self, priced: &Priced) -> WaitResult<T> {
-        let &Priced { tries, cycles, speculates, idle, .. } = priced;
+        let &Priced { mut tries, cycles, speculates, idle, tell_after, .. } = priced;
+        if tell_after != 0 {
+            let tried = self.spin(cycles.max(1), tell_after, speculates);
+            if tried != WaitResult::Expired || with(|engine| engine.now) >= self.deadline {
+                return tried;
+            }
+            notify(Notice::Spinning);
+            self.told = Some(sleeps());
+            tries = if tries == u64::MAX { tries } else { tries - tell_after };
+        }
         let tried = self.spin(cycles.max(1), tries, speculates);
         let (WaitResult::Expired, Some(idle)) = (&tried, idle) else { return tried };
         let over = with(|engine| engine.now) >= self.deadline;

@@ -3,7 +3,9 @@
 use crate::common;
 use crate::common::simulation;
 use baton_chip::{AmpCounts, Application, Outcome, Runs, Simulated, Spawn, act};
-use baton_machine::{Machine, units::Cycles};
+use baton_machine::{Atomic, Machine, Ordering::Release, Wait, WaitResult, units::Cycles};
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// Core 0 of four is fast.
 const UNEQUAL: [&str; 4] =
@@ -104,4 +106,49 @@ fn swaps_go_on_at_equal_clocks_if_fast_cores_are_named() {
 fn other_policies_have_no_figures_of_fast_cores() {
     let outcome = run(&["os.scheduler=fair"], [None; 2]);
     assert!(outcome.apps.iter().all(|app| app.amp.is_none()));
+}
+
+/// Two threads wait for the main one, which works alone, beside an application of one thread. What the first application had, and
+/// when it ended.
+fn awaited(wait: Wait, counts: bool) -> (AmpCounts, u64) {
+    let counts = format!("os.amp.count_marked={counts}");
+    let settings: Vec<&str> = UNEQUAL.iter().copied().chain(["os.scheduler=pa", "os.syscall=200", &counts]).collect();
+    let chip = common::cores(4, &settings);
+    let mut simulation = simulation(&chip);
+    let go = common::cell(&mut simulation, 0u32);
+    let ended = Rc::new(Cell::new(0));
+    let ends = ended.clone();
+    let phases = move || {
+        let waits = || {
+            let go = go.clone();
+            act::spawn(Spawn::default(), move || {
+                assert_eq!(Simulated::wait_while(&go.0, 0, wait, None), WaitResult::Changed(1))
+            })
+        };
+        let members = [waits(), waits()];
+        Simulated::work(Cycles(3_000_000));
+        go.0.store(1, Release);
+        Simulated::wake(&raw const go.0, u32::MAX, wait);
+        members.into_iter().for_each(act::join);
+        ends.set(act::time().0);
+    };
+    simulation.application(named("phases", None), phases).unwrap();
+    simulation.application(named("solo", None), || Simulated::work(Cycles(16_000_000))).unwrap();
+    let outcome = simulation.run().unwrap();
+    (amp(&outcome)[0], ended.get())
+}
+
+/// What spins without telling makes its application look highly parallel. If it tells, and those that do are not counted, the
+/// application is in a sequential phase, and its main thread has the fast core.
+#[test]
+fn waits_that_tell_show_a_sequential_phase() {
+    let (silent, late) = awaited(Wait::Pause, false);
+    assert!(silent.sp < 300_000 && silent.hp > 2_000_000, "{silent:?}");
+    for wait in [Wait::SpinNotify(200), Wait::NotifyPark(200)] {
+        let (told, soon) = awaited(wait, false);
+        assert!(told.sp > 1_000_000, "{wait}: {told:?}");
+        assert!(soon < late, "{wait}: {soon}, {late} without notices");
+    }
+    let (counted, _) = awaited(Wait::SpinNotify(200), true);
+    assert!(counted.sp < 300_000 && counted.hp > 2_000_000, "{counted:?}");
 }

@@ -75,12 +75,9 @@ fn rest(nanoseconds: u32, deadline: Option<Deadline>) -> Option<Deadline> {
 }
 
 /// The tries, and the idle wait behind them.
-fn carry_out<T: Word>(
-    cell: &NativeAtomic<T>,
-    value: T,
-    Steps { tries, between, idle, .. }: Steps,
-    deadline: Option<Deadline>,
-) -> WaitResult<T> {
+fn carry_out<T: Word>(cell: &NativeAtomic<T>, value: T, steps: Steps, deadline: Option<Deadline>) -> WaitResult<T> {
+    // No scheduler here listens to notices (`Steps::tell_after`).
+    let Steps { tries, between, idle, .. } = steps;
     if tries != 0 {
         let ended = match between {
             Between::Nothing => spin(cell, value, tries, deadline, NOTHING, || {}),

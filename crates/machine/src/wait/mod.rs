@@ -140,6 +140,8 @@ policies! {
     MwaitxPark(u32): mwaitx_park,
     WfePark(u32): wfe_park,
     MwaitPark(u32): mwait_park,
+    SpinNotify(u32): spin_notify,
+    NotifyPark(u32): notify_park,
 }
 
 #[allow(clippy::derivable_impls, reason = "the macro that makes the policies' enum names no default")]

@@ -49,27 +49,35 @@ pub struct Steps {
     pub idle: Option<Idle>,
     /// Nanoseconds of all that, after which the thread sleeps in the kernel until woken; 0: never.
     pub sleep_after: u32,
+    /// Tries after which the thread tells the scheduler that it spins ([`Notice`](crate::Notice)), and when the wait is over, that it
+    /// works again; 0: it tells nothing.
+    pub tell_after: u32,
 }
 
 impl Steps {
     /// Tries until the value has changed.
     pub const fn tries(between: Between) -> Steps {
-        Steps { tries: u32::MAX, between, idle: None, sleep_after: 0 }
+        Steps { tries: u32::MAX, between, idle: None, sleep_after: 0, tell_after: 0 }
     }
 
     /// An idle wait at once.
     pub const fn idle(idle: Idle) -> Steps {
-        Steps { tries: 0, between: Between::Nothing, idle: Some(idle), sleep_after: 0 }
+        Steps { tries: 0, between: Between::Nothing, idle: Some(idle), sleep_after: 0, tell_after: 0 }
     }
 
     /// So many tries, then an idle wait.
     pub const fn tries_then(tries: u32, between: Between, idle: Idle) -> Steps {
-        Steps { tries, between, idle: Some(idle), sleep_after: 0 }
+        Steps { tries, between, idle: Some(idle), sleep_after: 0, tell_after: 0 }
     }
 
     /// The same for so many nanoseconds, then sleep in the kernel.
     pub const fn then_sleep(self, sleep_after: u32) -> Steps {
         Steps { sleep_after, ..self }
+    }
+
+    /// The same, with the scheduler told after so many tries.
+    pub const fn tell_after(self, tell_after: u32) -> Steps {
+        Steps { tell_after, ..self }
     }
 
     /// Whether the waiter stops looking at the cell, so that the thread that changes the cell must wake it.
