@@ -1,4 +1,4 @@
-"""Mutants of a source tree, each behind a switch: what `futex-mutations.py` and `qmd-mutations` share.
+"""Mutants of a source tree, each behind a switch: what `futex-mutations.py`, `qmd-mutations` and `pa-mutations` share.
 
 All mutants are built at once, into a copy of the tree below target/: which of them is on is said by a variable of the environment. Only
 where two change the same code a second build is needed."""
@@ -40,10 +40,12 @@ class Check(NamedTuple):
     # The copy's folder below target/.
     name: str
     mutants: list
-    # Test programs of `baton-chip` in the order in which they are asked, each with its filters; `lib` is the crate's own.
+    # Test programs of the crate in the order in which they are asked, each with its filters; `lib` is the crate's own.
     tests: dict
     # CPU seconds that a test program gets.
     patience: int
+    # The crate whose tests they are.
+    crate: str = "chip"
 
     def copy(self, files):
         """Brings the copy of the tree up to date but for `files`; what has not changed keeps its time, so that little is built."""
@@ -81,7 +83,7 @@ class Check(NamedTuple):
     def compile_tests(self, tree):
         """Builds the test programs; by name. Cargo tells packages by their paths in their workspace: the copy needs a folder for builds of
         its own, or the tree's next build would take mutants for its own crates."""
-        command = ["cargo", "test", "--quiet", "-p", "baton-chip", "--no-run", "--message-format=json-render-diagnostics"]
+        command = ["cargo", "test", "--quiet", "-p", f"baton-{self.crate}", "--no-run", "--message-format=json-render-diagnostics"]
         command += [word for test in self.tests for word in (["--lib"] if test == "lib" else ["--test", test])]
         environment = dict(os.environ, CARGO_TARGET_DIR=str(tree) + "-build")
         done = subprocess.run(command, cwd=tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -94,7 +96,7 @@ class Check(NamedTuple):
         """The test that objects to the mutant of that number, and how; None if all pass."""
         environment = dict(os.environ, RUST_BACKTRACE="0", BATON_MUTANT=str(number))
         for test, filters in self.tests.items():
-            process = subprocess.Popen([programs[test], "--quiet", *filters], cwd=tree / "crates/chip", env=environment,
+            process = subprocess.Popen([programs[test], "--quiet", *filters], cwd=tree / "crates" / self.crate, env=environment,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             resource.prlimit(process.pid, resource.RLIMIT_CPU, (self.patience, self.patience + 5))
             code = process.wait()

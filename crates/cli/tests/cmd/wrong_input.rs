@@ -151,7 +151,7 @@ const CASES: &[(&[&str], &str)] = &[
     (&["sim", "--app", "lock,threads"], "`threads`: expected NAME=VALUE"),
     (&["sim", "--app", "lock,lock=tiket"], "did you mean `ticket`?"),
     (&["sim", "--app", "lock,seed=3"], "`seed` is the whole run's; give it as --seed"),
-    (&["sim", "--app", "lock,runs=0"], "`runs=0`: expected a number from 1, or background"),
+    (&["sim", "--app", "lock,runs=0"], "`runs=0`: expected a number from 1, `together:` and one, or background"),
     (&["sim", "--app", "lock,at=0+1+2"], "--at names 3 cores for 2 threads"),
     (
         &["sim", "--chip", SAMPLE, "--app", "lock,at=1+1", "--off", "1@7"],

@@ -128,6 +128,14 @@ impl Block {
     const ONE: usize = 1 << 48;
     const MOST: usize = usize::MAX >> 48;
 
+    /// The bits of an aligned address, in which a thread that keeps a block notes what lock was in it.
+    const KIND: usize = BLOCK.align() - 1;
+
+    fn kind<L: RawLock<Native>>() -> usize {
+        const { assert!((L::INFO.c_number as usize) <= Block::KIND) };
+        L::INFO.c_number as usize
+    }
+
     fn users(self) -> usize {
         self.0 >> 48
     }
@@ -142,11 +150,16 @@ impl Block {
     fn take<L: RawLock<Native>>() -> Option<Block> {
         const { assert!(size_of::<L>() <= BLOCK.size() && align_of::<L>() <= BLOCK.align()) };
         let kept = thread::current().block.swap(0, Relaxed);
-        if kept != 0 {
-            return Some(Block(kept));
+        let at = kept & Block::ADDRESS & !Block::KIND;
+        if kept != 0 && kept & Block::KIND == Block::kind::<L>() {
+            return Some(Block(at));
         }
-        // What pops from the stack has its first word overwritten: it is made anew.
-        let block = BLOCKS.pop().unwrap_or_else(|| memory(BLOCK)).cast::<L>();
+        // What pops from the stack has its first word overwritten, and what a lock of another kind left free need not be a free one
+        // of this kind: it is made anew.
+        let block = match kept {
+            0 => BLOCKS.pop().unwrap_or_else(|| memory(BLOCK)).cast::<L>(),
+            _ => core::ptr::with_exposed_provenance_mut(at),
+        };
         if block.is_null() {
             return None;
         }
@@ -156,9 +169,9 @@ impl Block {
     }
 
     /// Keeps a block whose lock is free for the thread's next acquisition; a second one is for all.
-    fn keep(self) {
+    fn keep<L: RawLock<Native>>(self) {
         let at = self.0 & Block::ADDRESS;
-        if thread::current().block.compare_exchange(0, at, Relaxed, Relaxed).is_err() {
+        if thread::current().block.compare_exchange(0, at | Block::kind::<L>(), Relaxed, Relaxed).is_err() {
             // SAFETY: a block that no mutex has, aligned and mapped for ever.
             unsafe { BLOCKS.push(core::ptr::with_exposed_provenance_mut(at)) };
         }
@@ -175,7 +188,7 @@ impl Block {
         }
         // SAFETY: taken above; no other thread has seen it.
         unsafe { lock.unlock(token, Wait::Spin) };
-        block.keep();
+        block.keep::<S::Lock>();
         Try::Busy
     }
 
@@ -218,7 +231,7 @@ impl Block {
                 // has got the lock from us; without, no thread but us knows the block any more.
                 unsafe { lock.unlock(token, wait) };
                 if last {
-                    seen.keep();
+                    seen.keep::<S::Lock>();
                 }
                 return;
             }

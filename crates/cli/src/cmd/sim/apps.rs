@@ -86,7 +86,7 @@ fn parse_runs(text: &str) -> Result<Runs, BadInput> {
     let together = text.strip_prefix("together:").and_then(|n| n.parse().ok()).filter(|&n| n >= 1).map(Runs::Together);
     let runs = if text == "background" { Some(Runs::Background) } else { times.or(together) };
     runs.ok_or_else(|| {
-        BadInput::new(format!("`runs={text}`: expected a number from 1, together: and such a number, or background"))
+        BadInput::new(format!("`runs={text}`: expected a number from 1, `together:` and one, or background"))
     })
 }
 
