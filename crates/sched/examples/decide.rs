@@ -4,7 +4,9 @@
 //! `cargo run --release -p baton-sched --example decide -- POLICY CPUS THREADS STEPS`
 
 use baton_sched::placement::Amp;
-use baton_sched::{Affinity, AppId, Born, Cpu, Cpus, Decision, FULL_SPEED, Nice, POLICIES, Params, Scheduler, ThreadId};
+use baton_sched::{
+    Affinity, AppId, Born, Cpu, Cpus, Decision, FULL_SPEED, Nice, POLICIES, Params, Scheduler, ThreadId,
+};
 use baton_units::{CoreId, CpuId, Cycles};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -119,7 +121,9 @@ impl World {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [name, cpus, threads, steps] = words.as_slice() else { return Err("expected POLICY CPUS THREADS STEPS".into()) };
+    let [name, cpus, threads, steps] = words.as_slice() else {
+        return Err("expected POLICY CPUS THREADS STEPS".into());
+    };
     let (cpus, threads, steps): (u32, u32, u64) = (cpus.parse()?, threads.parse()?, steps.parse()?);
     let policy = POLICIES.iter().find(|policy| policy.name == name).ok_or_else(|| format!("no policy `{name}`"))?;
     // A quarter of the CPUs is fast; four are a cluster.

@@ -7,6 +7,7 @@ use baton_units::{CoreId, CpuId, Cycles};
 
 /// A machine whose switches take no time; it checks what it is told.
 pub struct World {
+    pub name: &'static str,
     pub policy: Box<dyn Scheduler>,
     pub now: u64,
     pub current: Vec<Option<ThreadId>>,
@@ -54,6 +55,7 @@ pub const PARAMS: Params = Params {
 impl World {
     pub fn new(policy: &Policy, n: u32, params: Params) -> World {
         World {
+            name: policy.name,
             policy: (policy.make)(&cpus(n), &params),
             now: 0,
             current: vec![None; n as usize],
@@ -205,7 +207,7 @@ impl World {
                     let placed = steals || self.policy.place(ThreadId(*id as u32)) == here;
                     thread.state == State::Ready && placed && thread.affinity.has(here)
                 });
-                assert!(waits.is_none(), "CPU {cpu} idles and thread {} waits", waits.unwrap().0);
+                assert!(waits.is_none(), "{}: CPU {cpu} idles and thread {} waits", self.name, waits.unwrap().0);
             }
         }
     }

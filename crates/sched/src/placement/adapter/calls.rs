@@ -62,6 +62,8 @@ impl Scheduler for Adapter {
         if bound_for.is_none() {
             self.tell(now, &Event::Yields(id), out);
         }
+        // Meanwhile others may have come to that CPU, and another one may idle.
+        let bound_for = bound_for.map(|to| if self.is_free_soon(to) { to } else { self.idle_near(id).unwrap_or(to) });
         let to = bound_for.unwrap_or_else(|| self.entry(id));
         self.enqueue(id, to, now, out);
     }
@@ -186,6 +188,12 @@ impl Scheduler for Adapter {
 }
 
 impl Adapter {
+    /// Whether no thread keeps the CPU from one that comes: it idles, or its thread is bound for elsewhere.
+    fn is_free_soon(&self, cpu: CpuId) -> bool {
+        let queue = &self.queues[cpu.0 as usize];
+        queue.ready.is_empty() && queue.current.is_none_or(|id| self.thread(id).bound_for.is_some())
+    }
+
     /// Where a thread that is in no queue goes: where the placement moved it, else by the rules of queues.
     fn entry(&self, id: ThreadId) -> CpuId {
         let thread = self.thread(id);

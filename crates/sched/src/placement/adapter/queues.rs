@@ -94,8 +94,9 @@ impl Adapter {
     pub(super) fn steal(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) -> Option<ThreadId> {
         let may = |id: &&ThreadId| self.thread(**id).affinity.has(cpu);
         let ready = |other: CpuId| &self.queues[other.0 as usize].ready;
-        // A CPU that is free and has a queue is about to take from it.
-        let busy = self.cpus.ids().filter(|other| self.queues[other.0 as usize].current.is_some());
+        // A CPU that is free and has a queue is about to take one thread of it.
+        let keeps = |other: CpuId| usize::from(self.queues[other.0 as usize].current.is_none());
+        let busy = self.cpus.ids().filter(|&other| ready(other).len() > keeps(other));
         let others = busy.filter(|&other| ready(other).iter().any(|id| may(&id)));
         let from = others
             .max_by_key(|&other| (ready(other).len(), Reverse(self.cpus.distance(cpu, other)), Reverse(other)))?;
