@@ -68,10 +68,21 @@ impl Pa {
         }
     }
 
-    /// Demotes the applications whose time in SP is over.
-    fn expire(&mut self, now: u64, answers: &mut Vec<Answer>) {
+    /// The same, by what the board says now. Whether the end of the application's boost has changed.
+    fn recount(&mut self, now: u64, board: &Board, id: AppId, answers: &mut Vec<Answer>) -> bool {
+        let at = id.0 as usize;
+        if self.apps.len() <= at {
+            self.apps.resize(at + 1, App::default());
+        }
+        let before = self.apps[at].boost_until;
+        self.count(now, board, id, board.counted(board.app_at(id)), answers);
+        self.apps[at].boost_until != before
+    }
+
+    /// Demotes the applications whose time in SP is over; whether there was one.
+    fn expire(&mut self, now: u64, answers: &mut Vec<Answer>) -> bool {
         if now < self.due {
-            return;
+            return false;
         }
         for (id, app) in (0..).map(AppId).zip(&mut self.apps) {
             if app.boost_until != 0 && app.boost_until <= now {
@@ -82,6 +93,7 @@ impl Pa {
                 }
             }
         }
+        true
     }
 }
 
@@ -114,17 +126,22 @@ impl Rule for Pa {
         ) {
             return;
         }
-        self.expire(now, answers);
-        let mut due = u64::MAX;
-        for (id, app) in board.apps() {
-            if self.apps.len() <= id.0 as usize {
-                self.apps.push(App::default());
+        let mut changed = self.expire(now, answers);
+        match event {
+            Event::Born(id, _) | Event::Wake(id) | Event::Block(id) | Event::Notice(id, _) => {
+                changed |= self.recount(now, board, board.thread(*id).app, answers);
             }
-            self.count(now, board, id, board.counted(app), answers);
-            let until = self.apps[id.0 as usize].boost_until;
-            due = due.min(if until == 0 { u64::MAX } else { until });
+            // Whose thread has ended is not known any more, and the threshold goes by the fast CPUs.
+            _ => {
+                for (id, _) in board.apps() {
+                    changed |= self.recount(now, board, id, answers);
+                }
+            }
         }
-        self.due = due;
+        if changed {
+            self.due =
+                self.apps.iter().map(|app| app.boost_until).filter(|&until| until != 0).min().unwrap_or(u64::MAX);
+        }
     }
 
     fn due(&self) -> u64 {
