@@ -24,13 +24,19 @@ pub(super) const WORK: u64 = 30;
 const TABLE_2: [&str; 3] = ["wait.mwait.c1.exit=4_360", "os.futex_wake=13_050", "os.wake_idle=32_000"];
 
 /// What differs from the chip, by name.
-const OTHERS: [(&str, &[&str]); 2] = [
+const OTHERS: [(&str, &[&str]); 3] = [
     ("", &[]),
     (
         "ten times the buffers",
         &["core.rob=1260", "core.load_queue=480", "core.store_queue=240", "core.store_buffer=240"],
     ),
+    (FREE_CHANGE, &["core.mode_change=0"]),
 ];
+
+/// What stands against a change of mode that costs nothing.
+pub(super) const FREE_CHANGE: &str = "a free change of mode";
+/// [`WORK`] of units that are ten times as long.
+pub(super) const LONG: u64 = 300;
 
 fn table(by: By, barrier: bool) -> Work {
     Work::Table { by, barrier, entries: ENTRIES }
@@ -59,10 +65,13 @@ pub(super) fn cases(extent: Extent) -> Vec<Case> {
             add(1, "", Work::Table { by, barrier: false, entries }, PSEUDO);
         }
     }
-    for work in if full { vec![0, 15, 60] } else { vec![] } {
+    for work in if full { vec![0, 15, 60, LONG] } else { vec![] } {
         for (by, light) in [By::Pause, By::Futex, By::Mwmon].into_iter().flat_map(|by| [(by, 0), (by, 10)]) {
             (1..=2).for_each(|reading| add(reading, "", Work::Pseudo { by, light, work }, PSEUDO));
         }
+    }
+    if full {
+        why(&mut add);
     }
     for by in [By::Pause, By::Mwmon] {
         add(1, "ten times the buffers", table(by, false), REPETITIONS);
@@ -79,6 +88,20 @@ pub(super) fn cases(extent: Extent) -> Vec<Case> {
         }
     }
     all
+}
+
+/// Experiments that show why: added after a quick run, without a rule.
+fn why(add: &mut impl FnMut(u32, &'static str, Work, [u64; 2])) {
+    for reading in [1, 2] {
+        for (by, light) in [By::Pause, By::Futex, By::Mwmon].into_iter().flat_map(|by| [(by, 0), (by, 10)]) {
+            add(reading, FREE_CHANGE, Work::Pseudo { by, light, work: WORK }, PSEUDO);
+        }
+        for kernel in [Name::Spmv, Name::Lu] {
+            for (by, prefetches) in [(None, false), (Some(By::Mwmon), true), (Some(By::Mwmon), false)] {
+                add(reading, FREE_CHANGE, Work::Assisted(Assisted { kernel, by, prefetches }), ASSISTED);
+            }
+        }
+    }
 }
 
 impl Mwmon {

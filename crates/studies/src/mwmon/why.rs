@@ -1,7 +1,7 @@
 //! Why a claim came out as it did: of what was run beside it.
 
-use super::helper::Name;
-use super::jobs::WORK;
+use super::helper::{Assisted, Name};
+use super::jobs::{FREE_CHANGE, LONG, WORK};
 use super::results::{Results, row};
 use super::run::{Figures, Work};
 use super::waits::By;
@@ -45,10 +45,15 @@ pub(super) fn throughput(results: &Results<'_>, reading: u32, over: By) -> Strin
         let work = Work::Pseudo { by, light, work: WORK };
         said(results.mean(reading, "", work, |f| f.work as f64).map(|of| of.mean))
     };
-    let free = said(results.gain(reading, over, 0, 0).map(|of| of.mean));
+    let gain = |light, work| said(results.gain(reading, over, light, work).map(|of| of.mean));
+    let free = |light| {
+        let works = [over, By::Mwmon].map(|by| Work::Pseudo { by, light, work: WORK });
+        said(results.ratio((reading, FREE_CHANGE), works, |f| f.work as f64).map(|of| 100.0 * (of.mean - 1.0)))
+    };
     format!(
-        "an iteration takes {} cycles with mwmon and {} with {} (light work 0; at 10: {} and {}), and mwmon's barrier alone {} of call and {} of wake-up; `other \
-         instructions`: {free}% at light work 0 if loads are all that a product does",
+        "an iteration takes {} cycles with mwmon and {} with {} at light work 0, {} and {} at 10; mwmon's barrier alone takes {} of call and {} of wake-up. \
+         `units ten times as long`: {}% and {}% at light work 0 and 10; half of the window costs at most √2, so no unit gives more than 41% over a spinner. \
+         `{FREE_CHANGE}`: {}% and {}%. Loads alone, no other instructions: {}% at 0",
         cycles(By::Mwmon, 0),
         cycles(over, 0),
         over.name(),
@@ -56,16 +61,30 @@ pub(super) fn throughput(results: &Results<'_>, reading: u32, over: By) -> Strin
         cycles(over, 10),
         of(By::Mwmon, true, |f| f.call as f64),
         of(By::Mwmon, true, |f| f.wake_up as f64),
+        gain(0, LONG),
+        gain(10, LONG),
+        free(0),
+        free(10),
+        gain(0, 0),
     )
 }
 
 pub(super) fn helper(results: &Results<'_>, reading: u32, kernel: Name) -> String {
     let of = |by, prefetches| said(results.speedup(reading, kernel, by, prefetches).map(|of| of.mean));
+    let free = |prefetches| {
+        let of = |by, prefetches| Work::Assisted(Assisted { kernel, by, prefetches });
+        let works = [of(None, false), of(Some(By::Mwmon), prefetches)];
+        said(results.ratio((reading, FREE_CHANGE), works, |f| f.work as f64).map(|of| 100.0 * (of.mean - 1.0)))
+    };
     format!(
-        "`figure 5`: {}% with mwmon, {}% with pthreads, {}% with spin-loops; {}% with mwmon and a helper that does not prefetch",
+        "`figure 5`: {}% with mwmon, {}% with pthreads, {}% with spin-loops; {}% with mwmon and a helper that does not prefetch. A thread that streams evicts \
+         the monitored line, which ends the other's wait, and each end is two changes of mode; `{FREE_CHANGE}`: {}% with mwmon, {}% without prefetches. The \
+         paper's processor has a hardware prefetcher, this chip has none",
         of(By::Mwmon, true),
         of(By::Futex, true),
         of(By::Pause, true),
-        of(By::Mwmon, false)
+        of(By::Mwmon, false),
+        free(true),
+        free(false)
     )
 }
