@@ -33,15 +33,21 @@ impl<'a> Results<'a> {
         Some([mean, (squares / (values.len().max(2) - 1) as f64).sqrt()])
     }
 
-    /// How many times a figure of one is that of another, repetition by repetition.
+    /// How many times the mean of a figure is that of another. The interval is that of the ratio of means over repetitions in pairs: a
+    /// ratio of each pair would be a mean of few that lie far out.
     pub(super) fn ratio(
         &self,
         (reading, other): (u32, &str),
         [above, below]: [Work; 2],
         what: fn(&Figures) -> f64,
     ) -> Option<Interval> {
-        let [above, below] = [above, below].map(|work| self.of(reading, other, work));
-        Interval::of(&above.iter().zip(&below).map(|(above, below)| what(above) / what(below)).collect::<Vec<_>>())
+        let [above, below] = [above, below].map(|work| self.of(reading, other, work).into_iter().map(what));
+        let pairs: Vec<(f64, f64)> = above.zip(below).collect();
+        let [above, below] = pairs.iter().fold([0.0, 0.0], |sums, pair| [sums[0] + pair.0, sums[1] + pair.1]);
+        let mean = above / below;
+        let scale = below / pairs.len() as f64;
+        let apart: Vec<f64> = pairs.iter().map(|pair| (pair.0 - mean * pair.1) / scale).collect();
+        Some(Interval { mean, ..Interval::of(&apart)? })
     }
 
     /// Throughput of figure 4 over another mechanism's, in percent more.

@@ -182,9 +182,9 @@ impl Episodes {
     }
 }
 
-/// Listing 2, and the barrier of NPTL, which has the same form: the last to arrive keeps the lock, and whoever leaves last lets it go, so
-/// that nobody enters again before all have left. The lock of listing 2 spins and its word is reset by whoever was woken; that of NPTL
-/// sleeps, and its word counts episodes.
+/// Listing 2, and the barrier of NPTL, which has the same form: the last thread to arrive keeps the lock, and the last one to leave lets
+/// it go, so that no thread enters again before all have left. The lock of listing 2 spins and the woken thread's kernel resets its word;
+/// that of NPTL sleeps, and its word counts episodes.
 #[repr(C, align(128))]
 pub(super) struct Departures {
     lock: Word,
