@@ -71,10 +71,10 @@ impl Guarded {
     }
 
     fn locked<R>(&self, f: impl FnOnce() -> R) -> R {
-        let token = self.mutex.lock(Wait::Futex);
+        self.mutex.lock(Wait::Futex);
         let result = f();
-        // SAFETY: this thread took the mutex above, with this token.
-        unsafe { self.mutex.unlock(token, Wait::Futex) };
+        // SAFETY: this thread took the mutex above; its tokens hold nothing.
+        unsafe { self.mutex.unlock((), Wait::Futex) };
         result
     }
 
