@@ -16,6 +16,7 @@
 //! | [`page`] | `report.html`, with its figures |
 //! | [`ocor`] | paper 1: retry-aware locks and a network that serves them first |
 //! | [`caf`] | paper 4: queues in a device beside the cores |
+//! | [`mwmon`] | paper 3: MONITOR and MWAIT between hyper-threads |
 //!
 //! `docs/reference/studies.md` says how to add a study, a rule, a metric.
 
@@ -49,6 +50,7 @@ macro_rules! studies {
 studies! {
     ocor,
     caf,
+    mwmon,
 }
 
 use serde::Serialize;

@@ -1,0 +1,181 @@
+//! One run: its inputs, and what it showed.
+
+use super::helper::{self, Assisted};
+use super::product::{Large, Unit};
+use super::waits::{Barrier, By, Notice};
+use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn, act};
+use baton_machine::Ordering::SeqCst;
+use baton_machine::units::Cycles;
+use baton_machine::{Clock, Machine};
+use baton_units::CpuId;
+use serde::{Deserialize, Serialize};
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// The inputs of a run. Everything that its figures depend on, but for the code.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// The chip, whole: every key and value.
+    pub(super) chip: String,
+    pub(super) case: Case,
+}
+
+/// Which run: how it is found again among what was done.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Case {
+    /// Which table sets the prices: 1 or 2.
+    pub(super) reading: u32,
+    /// What else differs from the chip, by name; empty: nothing.
+    pub(super) other: &'static str,
+    pub(super) work: Work,
+    pub(super) repetition: u64,
+}
+
+/// What its threads do.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) enum Work {
+    /// Tables 1 and 2: one waits while the other computes; entries of the reorder buffer a load.
+    Table { by: By, barrier: bool, entries: u32 },
+    /// Figure 4: units of the light thread; cycles of other instructions an inner product.
+    Pseudo { by: By, light: u32, work: u64 },
+    /// Figure 5: a kernel, alone or with a helper.
+    Assisted(Assisted),
+}
+
+/// What a run showed, in cycles.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// The worker's computation; of figures 4 and 5: what is measured, whole.
+    pub work: u64,
+    /// From the notice, or the worker's arrival, to the waiter's return.
+    pub wake_up: u64,
+    /// The notifier's call, or the worker's in its barrier.
+    pub call: u64,
+    /// Figure 5: the worker's time in barriers, and the helper's.
+    pub waits: [u64; 2],
+    /// Figure 5: the worker's loads whose line was not in the L1 came from memory for so many cycles.
+    pub memory: u64,
+}
+
+/// Cycles after which a run is cut off, which is an error.
+const BOUND: u64 = 8_000_000_000;
+/// Iterations of figure 4 that count, and those before.
+const ITERATIONS: [u32; 2] = [24, 4];
+/// Units of the heavy thread.
+pub(super) const HEAVY: u32 = 10;
+
+pub(super) type Body = Box<dyn FnOnce()>;
+
+/// Runs a worker on the first context and another thread on the second.
+pub(super) fn on_contexts(
+    chip: &Chip,
+    seed: u64,
+    make: impl FnOnce() -> (Body, Option<Body>),
+) -> Result<(Simulation, Outcome), String> {
+    let options = Options { seed, limit: Some(Cycles(BOUND)), threads: 2, ..Options::default() };
+    let mut simulation = Simulation::new(chip, &options).map_err(|error| error.to_string())?;
+    let (worker, other) = simulation.outside(make);
+    // The waiter first, as in the paper.
+    for (cpu, body) in other.into_iter().map(|body| (1, body)).chain([(0, worker)]) {
+        let spawn = Spawn { cpus: vec![CpuId(cpu)], ..Spawn::default() };
+        simulation.spawn(spawn, body).map_err(|error| error.to_string())?;
+    }
+    let outcome = simulation.run().map_err(|stuck| stuck.to_string())?;
+    if outcome.finished { Ok((simulation, outcome)) } else { Err("the run came to its bound".to_owned()) }
+}
+
+impl Run {
+    pub(super) fn figures(&self) -> Result<Figures, String> {
+        let chip = Chip::from_toml(&self.chip, "the study's chip").map_err(|error| error.to_string())?;
+        let Case { work, repetition, .. } = &self.case;
+        match *work {
+            Work::Table { by, barrier, entries } => table(&chip, *repetition, by, barrier, entries),
+            Work::Pseudo { by, light, work } => pseudo(&chip, *repetition, by, light, work),
+            Work::Assisted(assisted) => helper::figures(&chip, *repetition, assisted),
+        }
+    }
+}
+
+fn table(chip: &Chip, repetition: u64, by: By, barrier: bool, entries: u32) -> Result<Figures, String> {
+    let [began, notified, woken, called] = [(); 4].map(|()| Rc::new(Cell::new(0)));
+    let moments = [began, notified, woken, called];
+    let sums = Rc::new(Cell::new([0.0, -1.0]));
+    let (of_worker, of_waiter, result) = (moments.clone(), moments[2].clone(), sums.clone());
+    let make = move || {
+        let shared = Rc::new((Notice::new(by), Barrier::new(by)));
+        let large = Large::new(repetition);
+        let theirs = shared.clone();
+        let worker = move || {
+            act::delay(Cycles(1_000_000));
+            of_worker[0].set(act::time().0);
+            let sum = large.compute(entries);
+            of_worker[1].set(act::time().0);
+            if barrier {
+                shared.1.enter(0)
+            } else {
+                shared.0.notify()
+            }
+            Simulated::fence(SeqCst);
+            Simulated::now(Clock::Monotonic);
+            of_worker[3].set(act::time().0);
+            result.set([sum, large.expected()]);
+            // It goes on, as its end would spare the other thread a change of mode.
+            Simulated::work(Cycles(2_000_000));
+            act::outside(|| drop((large, shared)));
+        };
+        let waiter = move || {
+            if barrier {
+                theirs.1.enter(1)
+            } else {
+                theirs.0.wait()
+            }
+            of_waiter.set(act::time().0);
+            Simulated::work(Cycles(1_000_000));
+            act::outside(|| drop(theirs));
+        };
+        (Box::new(worker) as Body, Some(Box::new(waiter) as Body))
+    };
+    on_contexts(chip, 1 + repetition, make)?;
+    let [computed, expected] = sums.get();
+    if computed != expected {
+        return Err(format!("the product is {computed}, expected {expected}"));
+    }
+    let [began, notified, woken, called] = moments.map(|moment| moment.get());
+    Ok(Figures { work: notified - began, wake_up: woken - notified, call: called - notified, ..Figures::default() })
+}
+
+fn pseudo(chip: &Chip, repetition: u64, by: By, light: u32, work: u64) -> Result<Figures, String> {
+    let span = Rc::new(Cell::new([0; 2]));
+    let right = Rc::new(Cell::new(0));
+    let [iterations, before] = ITERATIONS;
+    let (of_heavy, all_right) = (span.clone(), right.clone());
+    let make = move || {
+        let barrier = Rc::new(Barrier::new(by));
+        let body = |thread: u32, units: u32| {
+            let (barrier, unit, span, right) = (barrier.clone(), Unit::new(), of_heavy.clone(), all_right.clone());
+            Box::new(move || {
+                for iteration in 0..before + iterations {
+                    if thread == 0 && iteration == before {
+                        span.set([act::time().0, 0]);
+                    }
+                    (0..units).for_each(|_| unit.compute(work));
+                    barrier.enter(thread);
+                }
+                if thread == 0 {
+                    span.set([span.get()[0], act::time().0]);
+                }
+                act::outside(|| {
+                    right.set(right.get() + u32::from(units == 0 || unit.is_right()));
+                    drop((unit, barrier));
+                });
+            }) as Body
+        };
+        (body(0, HEAVY), Some(body(1, light)))
+    };
+    on_contexts(chip, 1 + repetition, make)?;
+    if right.get() != 2 {
+        return Err("a product of matrices is wrong".to_owned());
+    }
+    let [began, ended] = span.get();
+    Ok(Figures { work: (ended - began) / u64::from(iterations), ..Figures::default() })
+}

@@ -1,0 +1,99 @@
+//! The way from runs to findings; that a run is the same each time; that rules are those that were frozen.
+
+use super::run::{Case, Work};
+use super::waits::By;
+use super::*;
+use std::path::Path;
+
+fn study() -> Mwmon {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../chips");
+    Mwmon::open(&Inputs::open(&[root.join("netburst-ht.toml")], Vec::new()).unwrap()).unwrap()
+}
+
+fn figures(reading: u32, work: Work) -> Figures {
+    let (name, run) = study().job(Case { reading, other: "", work, repetition: 0 });
+    run.and_then(|run| run.figures()).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn row(reading: u32, by: By, barrier: bool) -> [u64; 2] {
+    let figures = figures(reading, results::row(by, barrier));
+    [figures.wake_up, figures.call]
+}
+
+/// Each reading meets the rows that set it: to a fiftieth, and where a sleeper is woken to an eighth, as one repetition's idle CPU
+/// is found polling or halted. Listing 2's call has its lock beside the store of table 1.
+#[test]
+fn each_reading_meets_its_table() {
+    let rows = [
+        (1, By::Mwmon, false, [25_381, 5470], [50, 50]),
+        (1, By::Halt, false, [37_470, 27_813], [50, 50]),
+        (1, By::Futex, false, [116_989, 70_042], [8, 50]),
+        (2, By::Mwmon, true, [11_319, 5470], [50, 20]),
+        (2, By::Futex, true, [45_035, 18_968], [8, 50]),
+    ];
+    let mut wrong = Vec::new();
+    for (reading, by, barrier, paper, parts) in rows {
+        let ours = row(reading, by, barrier);
+        let near = |at: usize| ours[at].abs_diff(paper[at]) * parts[at] <= paper[at];
+        if !(near(0) && near(1)) {
+            wrong.push((reading, by, ours, paper));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
+fn a_barrier_of_every_mechanism_keeps_two_threads_together() {
+    for by in By::ALL {
+        let work = Work::Pseudo { by, light: 3, work: 0 };
+        let once = figures(2, work);
+        assert!(once.work > 0 && once == figures(2, work), "{by:?}: {once:?}");
+    }
+}
+
+#[test]
+fn every_claim_has_a_verdict_and_every_miss_its_reason() {
+    let study = study();
+    for extent in [Extent::Quick, Extent::Full] {
+        let made_up = |at: usize| Figures {
+            work: 1000 + at as u64 % 7,
+            wake_up: 100 + at as u64 % 5,
+            call: 50,
+            waits: [10, 20],
+            memory: 30,
+        };
+        let runs = study.runs(extent).into_iter().enumerate();
+        let done: Vec<_> =
+            runs.map(|(at, (name, run))| (run.map_err(|error| panic!("{name}: {error}")), made_up(at))).collect();
+        let findings = study.judge(extent, &done);
+        findings.check().unwrap();
+        for number in 1..=11 {
+            let id = format!("M{number}");
+            assert!(findings.claims.iter().any(|claim| claim.id == id), "{id}");
+        }
+        for claim in &findings.claims {
+            assert!(!claim.why.contains("NaN"), "{} {}: {}", claim.id, claim.part, claim.why);
+            assert!(extent == Extent::Full || claim.holds.is_none(), "{} {}", claim.id, claim.part);
+            assert!(
+                !(extent == Extent::Full && claim.why.contains("not run")),
+                "{} {}: {}",
+                claim.id,
+                claim.part,
+                claim.why
+            );
+        }
+    }
+}
+
+/// This fails when a file that says rules changes: then the rules are frozen under a name of their own.
+#[test]
+fn rules_are_those_that_were_frozen() {
+    assert_eq!(study().frozen.rules, "14800f0cbdbaca66");
+}
+
+#[test]
+fn a_chip_that_does_not_fit_is_refused_with_its_key() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../chips");
+    let error = Mwmon::open(&Inputs::open(&[root.join("caf16.toml")], Vec::new()).unwrap()).err().unwrap().to_string();
+    assert!(error.contains("caf16.toml: key `core.contexts` is 1; this study needs 2"), "{error}");
+}
