@@ -1,0 +1,87 @@
+//! A C program of every construct prints the same under GCC's libgomp and under ours.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn run(command: &mut Command) -> Output {
+    let output = command.output().expect("the program starts");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+/// A folder with our library under libgomp's name, and the program.
+fn built() -> Option<tempfile::TempDir> {
+    if !baton_needs::has("gcc", "gomp") {
+        return None;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let target: PathBuf = std::env::current_exe().unwrap().parent().unwrap().into();
+    let archives = [target.join("libbaton_gomp.a"), target.parent().unwrap().join("libbaton_gomp.a")];
+    let newest = std::fs::read_dir(&target).unwrap().flatten().map(|entry| entry.path()).filter(|path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        name.starts_with("libbaton_gomp") && name.ends_with(".a")
+    });
+    let archive = newest
+        .chain(archives)
+        .filter(|path| path.exists())
+        .max_by_key(|path| path.metadata().unwrap().modified().unwrap());
+    let archive = archive.expect("cargo builds the static library beside the tests");
+    run(Command::new(here.join("../../scripts/link-gomp")).arg(archive).arg(folder.path().join("libgomp.so.1")));
+    run(Command::new("gcc")
+        .args(["-O1", "-fopenmp", "-o"])
+        .arg(folder.path().join("all"))
+        .arg(here.join("tests/programs/all.c")));
+    Some(folder)
+}
+
+/// The program under ours, with a time limit.
+fn ours(folder: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> Output {
+    let mut command = Command::new("timeout");
+    command
+        .arg("30")
+        .arg(folder.join("all"))
+        .args(arguments)
+        .env("LD_LIBRARY_PATH", folder)
+        .envs(settings.iter().copied());
+    command.output().unwrap()
+}
+
+#[test]
+fn constructs_print_what_they_print_under_libgomp() {
+    let Some(folder) = built() else { return };
+    let mut texts = Vec::new();
+    for threads in ["1", "2", "3", "8"] {
+        let theirs = run(Command::new(folder.path().join("all")).env("OMP_NUM_THREADS", threads));
+        let output = ours(folder.path(), &[("OMP_NUM_THREADS", threads)], &[]);
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&theirs.stdout),
+            "{threads} threads"
+        );
+        texts.push(theirs.stdout);
+    }
+    assert_ne!(texts[0], texts[3], "the number of threads reaches the program");
+    for (name, value) in [
+        ("BATON_OMP_BARRIER", "two-level"),
+        ("BATON_OMP_BARRIER", "central"),
+        ("BATON_OMP_LOCK", "mcs"),
+        ("BATON_OMP_WAIT", "futex"),
+        ("OMP_SCHEDULE", "guided,4"),
+    ] {
+        let output = ours(folder.path(), &[("OMP_NUM_THREADS", "3"), (name, value)], &[]);
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&texts[2]),
+            "{name}={value}: {output:?}"
+        );
+    }
+    // A bad choice ends the program before `main`; a symbol that is not there is named.
+    let bad = ours(folder.path(), &[("BATON_OMP_LOCK", "nolock")], &[]);
+    assert_eq!((bad.status.code(), bad.stdout.len()), (Some(2), 0));
+    assert!(String::from_utf8_lossy(&bad.stderr).contains("BATON_OMP_LOCK"));
+    let absent = ours(folder.path(), &[], &["cancel"]);
+    assert!(!absent.status.success());
+    assert!(String::from_utf8_lossy(&absent.stderr).contains("GOMP_cancel is not implemented"), "{absent:?}");
+}
