@@ -3,7 +3,7 @@
 #![allow(missing_docs, reason = "the names are OpenMP's")]
 
 use crate::parallel::new_lock;
-use crate::process::{place, runtime};
+use crate::process::place;
 use baton_machine::Native;
 use baton_omp::Why;
 use baton_omp::objects::AnyLock;
@@ -55,12 +55,12 @@ pub struct NestLock {
 }
 
 fn set(number: u32, caller: &str) {
-    find(number, caller).lock(runtime().waits().of(Why::Lock));
+    find(number, caller).lock(place().waits().of(Why::Lock));
 }
 
 fn unset(number: u32, caller: &str) {
     // SAFETY: OpenMP asks that the calling task holds it.
-    unsafe { find(number, caller).unlock(runtime().waits().of(Why::Lock)) };
+    unsafe { find(number, caller).unlock(place().waits().of(Why::Lock)) };
 }
 
 /// Who holds a nested lock: its place in its team.

@@ -41,12 +41,12 @@ pub(crate) fn new_lock() -> Lock {
 }
 
 fn enter(lock: &dyn AnyLock<Native>) {
-    lock.lock(runtime().waits().of(Why::Lock));
+    lock.lock(place().waits().of(Why::Lock));
 }
 
 fn leave(lock: &dyn AnyLock<Native>) {
     // SAFETY: the compiler ends each section in the thread that began it.
-    unsafe { lock.unlock(runtime().waits().of(Why::Lock)) };
+    unsafe { lock.unlock(place().waits().of(Why::Lock)) };
 }
 
 static CRITICAL: OnceLock<Lock> = OnceLock::new();

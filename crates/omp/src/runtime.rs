@@ -189,7 +189,8 @@ impl<M: Machine> Runtime<M> {
             let id = pool.workers.len() as u32 + 1;
             let word = || M::Atomic::new(0);
             let worker = Arc::new(Worker { go: word(), team: M::Atomic::new(0), id, gone: word() });
-            let (its, waits, outermost) = (worker.clone(), self.idle, Begin(self.outermost()));
+            let waits = self.settings.waits(size, self.cpus);
+            let (its, outermost) = (worker.clone(), Begin(self.outermost()));
             let settings = self.settings.clone();
             let body = Box::new(move || work(&its, waits, outermost, &settings));
             if self.threads.start(body).is_err() {
@@ -247,7 +248,7 @@ struct Begin<M: Machine>(Region<M>);
 unsafe impl<M: Machine> Send for Begin<M> {}
 
 /// What a worker does.
-fn work<M: Machine>(worker: &Worker<M>, waits: Waits, outermost: Begin<M>, settings: &Settings) {
+fn work<M: Machine>(worker: &Worker<M>, mut waits: Waits, outermost: Begin<M>, settings: &Settings) {
     let Begin(outermost) = outermost;
     let alone = Team::new(1, settings);
     let idle = Context::new(&*alone, outermost, 0);
@@ -264,6 +265,8 @@ fn work<M: Machine>(worker: &Worker<M>, waits: Waits, outermost: Begin<M>, setti
         }
         // SAFETY: the pool keeps the team until this worker is gone, and its region has begun.
         let region = unsafe { (*team).region() };
+        // It rests as its last team waited: with more threads than CPUs, for a short time only.
+        waits = region.waits;
         let place = Context::new(team, region, worker.id);
         thread.context.set((&raw const place).cast_mut());
         if region.in_share {
