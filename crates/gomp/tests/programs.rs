@@ -86,3 +86,50 @@ fn constructs_print_what_they_print_under_libgomp() {
     assert!(!absent.status.success());
     assert!(String::from_utf8_lossy(&absent.stderr).contains("GOMP_cancel is not implemented"), "{absent:?}");
 }
+
+/// Functions that break a construct, put before either library.
+const BROKEN: [&str; 5] = [
+    "int GOMP_single_start(void) { return 1; }",
+    "unsigned GOMP_sections_next(void) { return 0; }",
+    "void GOMP_task(void) {}",
+    "int omp_test_lock(void *lock) { return 1; }",
+    "void omp_set_schedule(int kind, int chunk) {}",
+];
+
+#[test]
+fn a_broken_construct_is_seen() {
+    let Some(folder) = built() else { return };
+    let settings = [("OMP_NUM_THREADS", "3"), ("OMP_WAIT_POLICY", "passive")];
+    let whole = ours(folder.path(), &settings, &[]).stdout;
+    for broken in BROKEN {
+        let (source, library) = (folder.path().join("broken.c"), folder.path().join("broken.so"));
+        std::fs::write(&source, broken).unwrap();
+        run(Command::new("gcc").args(["-w", "-fno-builtin", "-shared", "-fPIC", "-o"]).arg(&library).arg(&source));
+        let output = ours(folder.path(), &[settings[0], settings[1], ("LD_PRELOAD", library.to_str().unwrap())], &[]);
+        assert_ne!(output.stdout, whole, "`{broken}` changes nothing");
+    }
+}
+
+/// The symbols of a library at their versions.
+fn symbols(library: &Path) -> std::collections::BTreeSet<String> {
+    let text = run(Command::new("readelf").args(["-W", "--dyn-syms"]).arg(library)).stdout;
+    let text = String::from_utf8(text).unwrap();
+    let last = text.lines().filter(|line| !line.contains(" UND ")).filter_map(|line| line.split_whitespace().nth(7));
+    let host = |name: &&str| (name.starts_with("GOMP_") || name.starts_with("omp_")) && !name.contains("PLUGIN");
+    last.filter(|name| name.contains("@@")).filter(host).map(ToOwned::to_owned).collect()
+}
+
+#[test]
+fn each_symbol_of_libgomp_is_there_at_its_version() {
+    let Some(folder) = built() else { return };
+    if !baton_needs::has("readelf", "gomp") {
+        return;
+    }
+    let theirs = run(Command::new("gcc").arg("-print-file-name=libgomp.so")).stdout;
+    let theirs = symbols(Path::new(String::from_utf8(theirs).unwrap().trim()));
+    let ours = symbols(&folder.path().join("libgomp.so.1"));
+    assert!(ours.len() > 290, "{} symbols found", ours.len());
+    // A later GCC has more of them, at later versions.
+    let lost: Vec<_> = ours.difference(&theirs).collect();
+    assert!(lost.is_empty(), "not in libgomp: {lost:?}");
+}
