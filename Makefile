@@ -27,9 +27,10 @@ DEMO_WAITS   ?= spin-park,futex
 
 all: build
 
-## build: the command, the preload library and the C library, in target/release
+## build: the command, the preload library, the C library and the OpenMP library, in target/release
 build: tools
-	$(CARGO) build --release -p baton-cli -p baton-preload -p baton-capi
+	$(CARGO) build --release -p baton-cli -p baton-preload -p baton-capi -p baton-gomp
+	CC='$(CC)' scripts/link-gomp $(BUILT)/libbaton_gomp.a $(BUILT)/libbaton_gomp.so
 
 # What locks cost on this machine: the demo predicts with it.
 chips/this-host-fixed.toml: | build

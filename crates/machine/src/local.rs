@@ -18,6 +18,8 @@ pub enum Use {
     Backoff,
     /// `sync`: the monitors of ids that the thread has and that no acquisition uses.
     Monitors,
+    /// `omp`: the thread as its OpenMP runtime knows it.
+    OpenMp,
 }
 
 /// Called with a word's value when its thread ends.

@@ -1,0 +1,23 @@
+//! `libbaton_gomp.so`: programs that `gcc -fopenmp` compiled call these functions.
+//!
+//! This makes a static library; `scripts/link-gomp` links it with the version nodes of GCC 12's libgomp, as rustc's own version
+//! script would leave them out. `docs/reference/omp.md` lists every symbol. One that is not implemented ends the program
+//! with a message that names it.
+//!
+//! | room | holds |
+//! | --- | --- |
+//! | [`process`] | the process's one runtime, and how it is set up before `main` |
+//! | [`parallel`] | regions, barriers, critical sections, single, ordered |
+//! | [`loops`] | loops and sections |
+//! | [`locks`] | `omp_*_lock` |
+//! | [`queries`] | `omp_get_*` and `omp_set_*` |
+//! | [`tasks`] | tasks |
+//! | [`missing`] | what is not implemented |
+
+pub mod locks;
+pub mod loops;
+pub mod missing;
+pub mod parallel;
+pub mod process;
+pub mod queries;
+pub mod tasks;

@@ -1,0 +1,162 @@
+//! `omp_*_lock`: the program's word holds the number of a lock in a table. A number of zero is a lock that was never initialised.
+#![allow(clippy::missing_safety_doc, reason = "programs call these; the OpenMP specification documents them")]
+#![allow(missing_docs, reason = "the names are OpenMP's")]
+
+use crate::parallel::new_lock;
+use crate::process::place;
+use baton_machine::Native;
+use baton_omp::Why;
+use baton_omp::objects::AnyLock;
+use std::sync::{Arc, RwLock};
+
+type Lock = Arc<dyn AnyLock<Native>>;
+
+/// Locks by number, from 1; `None`: free to be used again.
+static TABLE: RwLock<(Vec<Option<Lock>>, Vec<u32>)> = RwLock::new((Vec::new(), Vec::new()));
+
+fn fail(what: &str) -> ! {
+    eprintln!("libbaton_gomp: {what}");
+    std::process::abort()
+}
+
+fn make() -> u32 {
+    let lock: Lock = Arc::from(new_lock());
+    let mut table = TABLE.write().unwrap_or_else(|error| error.into_inner());
+    let (locks, free) = &mut *table;
+    if let Some(number) = free.pop() {
+        locks[number as usize - 1] = Some(lock);
+        return number;
+    }
+    locks.push(Some(lock));
+    locks.len() as u32
+}
+
+fn find(number: u32, caller: &str) -> Lock {
+    let table = TABLE.read().unwrap_or_else(|error| error.into_inner());
+    let lock = (number as usize).checked_sub(1).and_then(|at| table.0.get(at)?.clone());
+    lock.unwrap_or_else(|| fail(&format!("{caller} of a lock that is not initialised")))
+}
+
+fn destroy(number: u32, caller: &str) {
+    if !find(number, caller).try_lock() {
+        fail(&format!("{caller} of a lock that is held"));
+    }
+    let mut table = TABLE.write().unwrap_or_else(|error| error.into_inner());
+    table.0[number as usize - 1] = None;
+    table.1.push(number);
+}
+
+/// `omp_nest_lock_t` of GCC on 64-bit machines.
+#[repr(C)]
+pub struct NestLock {
+    number: u32,
+    count: i32,
+    owner: usize,
+}
+
+fn set(number: u32, caller: &str) {
+    find(number, caller).lock(place().waits().of(Why::Lock));
+}
+
+fn unset(number: u32, caller: &str) {
+    // SAFETY: OpenMP asks that the calling task holds it.
+    unsafe { find(number, caller).unlock(place().waits().of(Why::Lock)) };
+}
+
+/// Who holds a nested lock: its place in its team.
+fn me() -> usize {
+    core::ptr::from_ref(place()).addr()
+}
+
+/// Makes a function and its Fortran form.
+macro_rules! both {
+    ($($name:ident $fortran:ident ($at:ident: $type:ty) $(-> $out:ty)? $body:block)*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($at: *mut $type) $(-> $out)? {
+            $body
+        }
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $fortran($at: *mut $type) $(-> $out)? {
+            // SAFETY: the same.
+            unsafe { $name($at) }
+        }
+    )*};
+}
+
+both! {
+    omp_init_lock omp_init_lock_ (lock: u32) {
+        // SAFETY: the program passes its lock, which no other thread uses yet.
+        unsafe { lock.write(make()) };
+    }
+    omp_destroy_lock omp_destroy_lock_ (lock: u32) {
+        // SAFETY: the program passes its lock, which no other thread uses any more.
+        unsafe { destroy(lock.replace(0), "omp_destroy_lock") };
+    }
+    omp_set_lock omp_set_lock_ (lock: u32) {
+        // SAFETY: the program passes its lock, whose number stays.
+        set(unsafe { lock.read() }, "omp_set_lock");
+    }
+    omp_unset_lock omp_unset_lock_ (lock: u32) {
+        // SAFETY: as above.
+        unset(unsafe { lock.read() }, "omp_unset_lock");
+    }
+    omp_test_lock omp_test_lock_ (lock: u32) -> i32 {
+        // SAFETY: as above.
+        i32::from(find(unsafe { lock.read() }, "omp_test_lock").try_lock())
+    }
+}
+
+/// # Safety
+/// `lock` is a nested lock of the program's. Others may hold it meanwhile, so that its parts are read as they are.
+unsafe fn nest(lock: *mut NestLock, caller: &str, wait: bool) -> i32 {
+    // SAFETY: by contract; `owner` equals ours only if this thread wrote it, and only the holder writes the count.
+    unsafe {
+        let number = (*lock).number;
+        if (&raw const (*lock).owner).read_volatile() != me() {
+            if wait {
+                set(number, caller);
+            } else if !find(number, caller).try_lock() {
+                return 0;
+            }
+            (&raw mut (*lock).owner).write_volatile(me());
+        }
+        (*lock).count += 1;
+        (*lock).count
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_init_nest_lock(lock: *mut NestLock) {
+    // SAFETY: the program passes its lock.
+    unsafe { lock.write(NestLock { number: make(), count: 0, owner: 0 }) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_destroy_nest_lock(lock: *mut NestLock) {
+    // SAFETY: the program passes its lock, which no thread uses.
+    unsafe { destroy((*lock).number, "omp_destroy_nest_lock") };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_set_nest_lock(lock: *mut NestLock) {
+    // SAFETY: the program passes its lock.
+    unsafe { nest(lock, "omp_set_nest_lock", true) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_test_nest_lock(lock: *mut NestLock) -> i32 {
+    // SAFETY: the program passes its lock.
+    unsafe { nest(lock, "omp_test_nest_lock", false) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_unset_nest_lock(lock: *mut NestLock) {
+    // SAFETY: the program passes its lock, which the calling thread holds.
+    unsafe {
+        (*lock).count -= 1;
+        if (*lock).count == 0 {
+            (&raw mut (*lock).owner).write_volatile(0);
+            unset((*lock).number, "omp_unset_nest_lock");
+        }
+    }
+}

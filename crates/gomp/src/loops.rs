@@ -1,0 +1,274 @@
+//! Loops and sections. Each loop function comes with its schedule, for `long` and for `unsigned long long`.
+#![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
+#![allow(missing_docs, reason = "the names are GCC's")]
+
+use crate::missing::missing;
+use crate::process::{place, runtime};
+use baton_machine::Native;
+use baton_omp::share::{Work, shared_memory};
+use baton_omp::team::Function;
+use baton_omp::{Schedule, ScheduleKind, Space, Why};
+use core::ffi::c_void;
+
+fn runtime_schedule() -> Schedule {
+    place().icv.get().schedule
+}
+
+fn of(kind: ScheduleKind, chunk: u64) -> Schedule {
+    Schedule { kind, chunk, monotonic: false }
+}
+
+/// The schedule of a number that the compiler passes; the high bit says monotonic.
+fn numbered(number: i64, chunk: u64) -> Schedule {
+    match number & 0x7fff_ffff {
+        0 => runtime_schedule(),
+        2 => of(ScheduleKind::Dynamic, chunk),
+        3 => of(ScheduleKind::Guided, chunk),
+        _ => of(ScheduleKind::Static, chunk),
+    }
+}
+
+/// Writes the bounds of a chunk; whether there is one.
+unsafe fn give(chunk: Option<(u64, u64)>, from: *mut u64, to: *mut u64) -> bool {
+    if let Some((first, end)) = chunk {
+        // SAFETY: the compiler passes two words of its own.
+        unsafe {
+            from.write(first);
+            to.write(end);
+        }
+    }
+    chunk.is_some()
+}
+
+fn work(space: Space, schedule: Schedule) -> Work {
+    Work { space, schedule, memory: (0, 0) }
+}
+
+unsafe fn begin(space: Space, schedule: Schedule, ordered: bool, from: *mut u64, to: *mut u64) -> bool {
+    let place = place();
+    place.enter(|| work(space, schedule));
+    let chunk = if ordered { place.next_ordered_chunk() } else { place.next_chunk() };
+    // SAFETY: by contract.
+    unsafe { give(chunk, from, to) }
+}
+
+unsafe fn next(ordered: bool, from: *mut u64, to: *mut u64) -> bool {
+    let chunk = if ordered { place().next_ordered_chunk() } else { place().next_chunk() };
+    // SAFETY: by contract.
+    unsafe { give(chunk, from, to) }
+}
+
+/// The functions of a schedule with a chunk: begin and next, for both kinds of numbers.
+macro_rules! chunked {
+    ($($start:ident $next:ident $ull_start:ident $ull_next:ident $kind:ident $ordered:literal)*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $start(s: i64, e: i64, step: i64, chunk: i64, from: *mut u64, to: *mut u64) -> bool {
+            // SAFETY: the compiler passes two words of its own.
+            unsafe { begin(Space::signed(s, e, step), of(ScheduleKind::$kind, chunk.max(0) as u64), $ordered, from, to) }
+        }
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $ull_start(up: bool, s: u64, e: u64, step: u64, chunk: u64, from: *mut u64, to: *mut u64) -> bool {
+            // SAFETY: as above.
+            unsafe { begin(Space::unsigned(up, s, e, step), of(ScheduleKind::$kind, chunk), $ordered, from, to) }
+        }
+        nexts! { $next $ordered $ull_next $ordered }
+    )*};
+}
+
+/// The functions of `schedule(runtime)`.
+macro_rules! by_runtime {
+    ($($start:ident $next:ident $ull_start:ident $ull_next:ident $ordered:literal)*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $start(s: i64, e: i64, step: i64, from: *mut u64, to: *mut u64) -> bool {
+            // SAFETY: the compiler passes two words of its own.
+            unsafe { begin(Space::signed(s, e, step), runtime_schedule(), $ordered, from, to) }
+        }
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $ull_start(up: bool, s: u64, e: u64, step: u64, from: *mut u64, to: *mut u64) -> bool {
+            // SAFETY: as above.
+            unsafe { begin(Space::unsigned(up, s, e, step), runtime_schedule(), $ordered, from, to) }
+        }
+        nexts! { $next $ordered $ull_next $ordered }
+    )*};
+}
+
+macro_rules! nexts {
+    ($($next:ident $ordered:literal)*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $next(from: *mut u64, to: *mut u64) -> bool {
+            // SAFETY: the compiler passes two words of its own.
+            unsafe { next($ordered, from, to) }
+        }
+    )*};
+}
+
+chunked! {
+    GOMP_loop_static_start GOMP_loop_static_next GOMP_loop_ull_static_start GOMP_loop_ull_static_next Static false
+    GOMP_loop_dynamic_start GOMP_loop_dynamic_next GOMP_loop_ull_dynamic_start GOMP_loop_ull_dynamic_next Dynamic false
+    GOMP_loop_guided_start GOMP_loop_guided_next GOMP_loop_ull_guided_start GOMP_loop_ull_guided_next Guided false
+    GOMP_loop_nonmonotonic_dynamic_start GOMP_loop_nonmonotonic_dynamic_next
+        GOMP_loop_ull_nonmonotonic_dynamic_start GOMP_loop_ull_nonmonotonic_dynamic_next Dynamic false
+    GOMP_loop_nonmonotonic_guided_start GOMP_loop_nonmonotonic_guided_next
+        GOMP_loop_ull_nonmonotonic_guided_start GOMP_loop_ull_nonmonotonic_guided_next Guided false
+    GOMP_loop_ordered_static_start GOMP_loop_ordered_static_next
+        GOMP_loop_ull_ordered_static_start GOMP_loop_ull_ordered_static_next Static true
+    GOMP_loop_ordered_dynamic_start GOMP_loop_ordered_dynamic_next
+        GOMP_loop_ull_ordered_dynamic_start GOMP_loop_ull_ordered_dynamic_next Dynamic true
+    GOMP_loop_ordered_guided_start GOMP_loop_ordered_guided_next
+        GOMP_loop_ull_ordered_guided_start GOMP_loop_ull_ordered_guided_next Guided true
+}
+
+by_runtime! {
+    GOMP_loop_runtime_start GOMP_loop_runtime_next GOMP_loop_ull_runtime_start GOMP_loop_ull_runtime_next false
+    GOMP_loop_nonmonotonic_runtime_start GOMP_loop_nonmonotonic_runtime_next
+        GOMP_loop_ull_nonmonotonic_runtime_start GOMP_loop_ull_nonmonotonic_runtime_next false
+    GOMP_loop_maybe_nonmonotonic_runtime_start GOMP_loop_maybe_nonmonotonic_runtime_next
+        GOMP_loop_ull_maybe_nonmonotonic_runtime_start GOMP_loop_ull_maybe_nonmonotonic_runtime_next false
+    GOMP_loop_ordered_runtime_start GOMP_loop_ordered_runtime_next
+        GOMP_loop_ull_ordered_runtime_start GOMP_loop_ull_ordered_runtime_next true
+}
+
+/// What a loop or sections of OpenMP 5 begin with: memory that the team shares, and no reductions over tasks.
+unsafe fn enter_with(space: Space, schedule: Schedule, reductions: *mut usize, memory: *mut *mut c_void) {
+    if !reductions.is_null() {
+        missing("a work-share's reduction over tasks");
+    }
+    let bytes = if memory.is_null() {
+        0
+    } else {
+        // SAFETY: the compiler passes the size in the word that gets the address.
+        unsafe { memory.read() }.addr()
+    };
+    let place = place();
+    place.enter(|| {
+        let memory = if bytes == 0 { (0, 0) } else { shared_memory::<Native>(bytes) };
+        Work { space, schedule, memory }
+    });
+    if !memory.is_null() {
+        let address = place.work.get().memory.0;
+        // SAFETY: as above.
+        unsafe { memory.write(core::ptr::with_exposed_provenance_mut(address)) };
+    }
+}
+
+macro_rules! started {
+    ($($name:ident $ordered:literal ($space:expr, $($arg:ident: $type:ty),*))*) => {$(
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments, reason = "the interface is GCC's")]
+        pub unsafe extern "C" fn $name(
+            $($arg: $type,)* sched: i64, chunk: i64, from: *mut u64, to: *mut u64, reductions: *mut usize, memory: *mut *mut c_void,
+        ) -> bool {
+            // SAFETY: the compiler passes words of its own.
+            unsafe {
+                enter_with($space, numbered(sched, chunk.max(0) as u64), reductions, memory);
+                from.is_null() || next($ordered, from, to)
+            }
+        }
+    )*};
+}
+
+started! {
+    GOMP_loop_start false (Space::signed(s, e, step), s: i64, e: i64, step: i64)
+    GOMP_loop_ordered_start true (Space::signed(s, e, step), s: i64, e: i64, step: i64)
+    GOMP_loop_ull_start false (Space::unsigned(up, s, e, step), up: bool, s: u64, e: u64, step: u64)
+    GOMP_loop_ull_ordered_start true (Space::unsigned(up, s, e, step), up: bool, s: u64, e: u64, step: u64)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_loop_end() {
+    GOMP_loop_end_nowait();
+    place().barrier(Why::Barrier);
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_loop_end_nowait() {
+    let place = place();
+    if place.in_order.get() {
+        let _ = place.next_ordered_chunk();
+    }
+    place.leave();
+}
+
+/// The space of so many sections, numbered from 1.
+fn sections(count: u32) -> Work {
+    work(Space::signed(1, i64::from(count) + 1, 1), of(ScheduleKind::Dynamic, 1))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_sections_start(count: u32) -> u32 {
+    place().enter(|| sections(count));
+    GOMP_sections_next()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_sections2_start(count: u32, reductions: *mut usize, memory: *mut *mut c_void) -> u32 {
+    let work = sections(count);
+    // SAFETY: the compiler passes words of its own.
+    unsafe { enter_with(work.space, work.schedule, reductions, memory) };
+    GOMP_sections_next()
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_sections_next() -> u32 {
+    place().next_chunk().map_or(0, |(section, _)| section as u32)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_sections_end() {
+    GOMP_loop_end();
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_sections_end_nowait() {
+    place().leave();
+}
+
+/// Runs a region that begins in a work-share: each thread is in it when its body begins.
+unsafe fn combined(function: Function, data: *mut c_void, threads: u32, work: Work, run: bool) {
+    // SAFETY: the compiler outlined `function` for these data.
+    unsafe {
+        if run {
+            runtime().parallel(function, data, threads, Some(work));
+        } else {
+            runtime().begin(function, data, threads, Some(work));
+        }
+    }
+}
+
+macro_rules! combined {
+    ($($name:ident $run:literal [$($arg:ident: $type:ty),*] [$($flags:ident)?] $work:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments, reason = "the interface is GCC's")]
+        pub unsafe extern "C" fn $name(f: Function, data: *mut c_void, threads: u32, $($arg: $type,)* $($flags: u32)?) {
+            $(let _ = $flags;)?
+            // SAFETY: the compiler outlined the function for these data.
+            unsafe { combined(f, data, threads, $work, $run) };
+        }
+    )*};
+}
+
+/// The work of a loop over `long`.
+fn over(s: i64, e: i64, step: i64, kind: ScheduleKind, chunk: i64) -> Work {
+    work(Space::signed(s, e, step), of(kind, chunk.max(0) as u64))
+}
+
+fn over_by_runtime(s: i64, e: i64, step: i64) -> Work {
+    work(Space::signed(s, e, step), runtime_schedule())
+}
+
+combined! {
+    GOMP_parallel_loop_static true [s: i64, e: i64, i: i64, c: i64] [flags] over(s, e, i, ScheduleKind::Static, c);
+    GOMP_parallel_loop_dynamic true [s: i64, e: i64, i: i64, c: i64] [flags] over(s, e, i, ScheduleKind::Dynamic, c);
+    GOMP_parallel_loop_guided true [s: i64, e: i64, i: i64, c: i64] [flags] over(s, e, i, ScheduleKind::Guided, c);
+    GOMP_parallel_loop_nonmonotonic_dynamic true [s: i64, e: i64, i: i64, c: i64] [flags] over(s, e, i, ScheduleKind::Dynamic, c);
+    GOMP_parallel_loop_nonmonotonic_guided true [s: i64, e: i64, i: i64, c: i64] [flags] over(s, e, i, ScheduleKind::Guided, c);
+    GOMP_parallel_loop_runtime true [s: i64, e: i64, i: i64] [flags] over_by_runtime(s, e, i);
+    GOMP_parallel_loop_nonmonotonic_runtime true [s: i64, e: i64, i: i64] [flags] over_by_runtime(s, e, i);
+    GOMP_parallel_loop_maybe_nonmonotonic_runtime true [s: i64, e: i64, i: i64] [flags] over_by_runtime(s, e, i);
+    GOMP_parallel_sections true [count: u32] [flags] sections(count);
+    GOMP_parallel_loop_static_start false [s: i64, e: i64, i: i64, c: i64] [] over(s, e, i, ScheduleKind::Static, c);
+    GOMP_parallel_loop_dynamic_start false [s: i64, e: i64, i: i64, c: i64] [] over(s, e, i, ScheduleKind::Dynamic, c);
+    GOMP_parallel_loop_guided_start false [s: i64, e: i64, i: i64, c: i64] [] over(s, e, i, ScheduleKind::Guided, c);
+    GOMP_parallel_loop_runtime_start false [s: i64, e: i64, i: i64] [] over_by_runtime(s, e, i);
+    GOMP_parallel_sections_start false [count: u32] [] sections(count);
+}

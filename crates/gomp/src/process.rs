@@ -1,0 +1,62 @@
+//! The process's one runtime.
+
+use baton_machine::Native;
+use baton_omp::team::Context;
+use baton_omp::{NativeThreads, Runtime, Settings, Threads};
+use std::sync::OnceLock;
+
+static RUNTIME: OnceLock<Runtime<Native>> = OnceLock::new();
+
+/// The runtime. The first call reads the environment; a bad BATON_OMP_* value ends the process with 2.
+pub fn runtime() -> &'static Runtime<Native> {
+    RUNTIME.get_or_init(|| {
+        let threads = NativeThreads { stack: stack() };
+        let variable = |name: &str| std::env::var(name).ok();
+        let warn = |text| eprintln!("\nlibbaton_gomp: {text}");
+        match Settings::read(threads.cpus(), variable, warn) {
+            Ok(settings) => Runtime::new(settings, Box::new(threads)),
+            Err(error) => {
+                eprintln!("libbaton_gomp: {error}");
+                // SAFETY: ends the process; no handler of the program may run before its `main`.
+                unsafe { libc::_exit(2) }
+            }
+        }
+    })
+}
+
+/// The calling thread's place in its team.
+pub fn place() -> &'static Context<Native> {
+    runtime().context()
+}
+
+/// OMP_STACKSIZE in bytes: a number of KiB, or one with B, K, M or G.
+fn stack() -> Option<usize> {
+    let text = std::env::var("OMP_STACKSIZE").ok()?.trim().to_ascii_uppercase();
+    let digits = text.trim_end_matches(['B', 'K', 'M', 'G']).trim();
+    let unit = match text.chars().last()? {
+        'B' => 1,
+        'M' => 1 << 20,
+        'G' => 1 << 30,
+        _ => 1 << 10,
+    };
+    let bytes = digits.parse::<usize>().ok().and_then(|n| n.checked_mul(unit));
+    if bytes.is_none() {
+        eprintln!("\nlibbaton_gomp: Invalid value for environment variable OMP_STACKSIZE: {text}");
+    }
+    bytes
+}
+
+extern "C" fn child() {
+    runtime().forked();
+}
+
+extern "C" fn set_up() {
+    runtime();
+    // SAFETY: `child` only lets go of memory of the one thread that a child has.
+    unsafe { libc::pthread_atfork(None, None, Some(child)) };
+}
+
+/// Called by the dynamic loader before `main`.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static SET_UP: extern "C" fn() = set_up;

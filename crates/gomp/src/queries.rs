@@ -1,0 +1,129 @@
+//! `omp_get_*` and `omp_set_*`.
+#![allow(missing_docs, reason = "the names are OpenMP's")]
+
+use crate::process::{place, runtime};
+use baton_machine::{Clock, Machine, Native};
+use baton_omp::settings::Icv;
+use baton_omp::team::Context;
+use baton_omp::{Schedule, ScheduleKind};
+
+/// Makes queries without an argument, each with its Fortran form.
+macro_rules! queries {
+    ($($name:ident $fortran:ident -> $out:ty $body:block)*) => {$(
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name() -> $out $body
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $fortran() -> $out {
+            $name()
+        }
+    )*};
+}
+
+queries! {
+    omp_get_thread_num omp_get_thread_num_ -> i32 { place().id as i32 }
+    omp_get_num_threads omp_get_num_threads_ -> i32 { place().team().size as i32 }
+    omp_get_max_threads omp_get_max_threads_ -> i32 { place().icv.get().threads as i32 }
+    omp_get_num_procs omp_get_num_procs_ -> i32 { runtime().cpus as i32 }
+    omp_in_parallel omp_in_parallel_ -> i32 { i32::from(place().region.active > 0) }
+    omp_get_dynamic omp_get_dynamic_ -> i32 { i32::from(place().icv.get().dynamic) }
+    omp_get_nested omp_get_nested_ -> i32 { 0 }
+    omp_get_thread_limit omp_get_thread_limit_ -> i32 { runtime().settings.limit as i32 }
+    omp_get_max_active_levels omp_get_max_active_levels_ -> i32 { 1 }
+    omp_get_supported_active_levels omp_get_supported_active_levels_ -> i32 { 1 }
+    omp_get_level omp_get_level_ -> i32 { place().region.level as i32 }
+    omp_get_active_level omp_get_active_level_ -> i32 { place().region.active as i32 }
+    omp_in_final omp_in_final_ -> i32 { i32::from(place().task.borrow().is_final) }
+    omp_get_cancellation omp_get_cancellation_ -> i32 { 0 }
+    omp_get_proc_bind omp_get_proc_bind_ -> i32 { runtime().settings.bind as i32 }
+    omp_get_num_places omp_get_num_places_ -> i32 { runtime().places().len() as i32 }
+    omp_get_num_devices omp_get_num_devices_ -> i32 { 0 }
+    omp_get_default_device omp_get_default_device_ -> i32 { 0 }
+    omp_get_initial_device omp_get_initial_device_ -> i32 { 0 }
+    omp_is_initial_device omp_is_initial_device_ -> i32 { 1 }
+    omp_get_num_teams omp_get_num_teams_ -> i32 { 1 }
+    omp_get_team_num omp_get_team_num_ -> i32 { 0 }
+    omp_get_max_task_priority omp_get_max_task_priority_ -> i32 { 0 }
+    omp_get_wtime omp_get_wtime_ -> f64 { Native::now(Clock::Monotonic).0 as f64 / 1e9 }
+    omp_get_wtick omp_get_wtick_ -> f64 { 1e-9 }
+}
+
+fn change(set: impl FnOnce(&mut Icv)) {
+    let place = place();
+    let mut icv = place.icv.get();
+    set(&mut icv);
+    place.icv.set(icv);
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_num_threads(n: i32) {
+    change(|icv| icv.threads = n.max(1) as u32);
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_dynamic(on: i32) {
+    change(|icv| icv.dynamic = on != 0);
+}
+
+/// One level at most is active, as `omp_get_supported_active_levels` says: a larger number is one.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_max_active_levels(_levels: i32) {}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_nested(_on: i32) {}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_schedule(kind: u32, chunk: i32) {
+    let monotonic = kind >> 31 != 0;
+    let kind = match kind & 0x7fff_ffff {
+        1 => ScheduleKind::Static,
+        2 => ScheduleKind::Dynamic,
+        3 => ScheduleKind::Guided,
+        4 => ScheduleKind::Auto,
+        _ => return,
+    };
+    let least = i32::from(kind != ScheduleKind::Static);
+    change(|icv| icv.schedule = Schedule { kind, chunk: chunk.max(least) as u64, monotonic });
+}
+
+/// # Safety
+/// Both are the program's to write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_schedule(kind: *mut u32, chunk: *mut i32) {
+    let schedule = place().icv.get().schedule;
+    let number = match schedule.kind {
+        ScheduleKind::Static => 1,
+        ScheduleKind::Dynamic => 2,
+        ScheduleKind::Guided => 3,
+        ScheduleKind::Auto => 4,
+    };
+    // SAFETY: by contract.
+    unsafe {
+        kind.write(number | u32::from(schedule.monotonic) << 31);
+        chunk.write(schedule.chunk as i32);
+    }
+}
+
+/// The calling thread's place at that level, or that of the thread it descends from.
+fn at_level(level: i32) -> Option<&'static Context<Native>> {
+    let mut at = place();
+    if level < 0 || level as u32 > at.region.level {
+        return None;
+    }
+    while at.region.level > level as u32 {
+        at = at.outer()?;
+    }
+    Some(at)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_ancestor_thread_num(level: i32) -> i32 {
+    if level == place().region.level as i32 {
+        return place().id as i32;
+    }
+    at_level(level).map_or(-1, |at| at.id as i32)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_team_size(level: i32) -> i32 {
+    at_level(level).map_or(-1, |at| at.team().size as i32)
+}

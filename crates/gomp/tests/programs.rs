@@ -1,0 +1,135 @@
+//! A C program of every construct prints the same under GCC's libgomp and under ours.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn run(command: &mut Command) -> Output {
+    let output = command.output().expect("the program starts");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+/// A folder with our library under libgomp's name, and the program.
+fn built() -> Option<tempfile::TempDir> {
+    if !baton_needs::has("gcc", "gomp") {
+        return None;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let target: PathBuf = std::env::current_exe().unwrap().parent().unwrap().into();
+    let archives = [target.join("libbaton_gomp.a"), target.parent().unwrap().join("libbaton_gomp.a")];
+    let newest = std::fs::read_dir(&target).unwrap().flatten().map(|entry| entry.path()).filter(|path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        name.starts_with("libbaton_gomp") && name.ends_with(".a")
+    });
+    let archive = newest
+        .chain(archives)
+        .filter(|path| path.exists())
+        .max_by_key(|path| path.metadata().unwrap().modified().unwrap());
+    let archive = archive.expect("cargo builds the static library beside the tests");
+    run(Command::new(here.join("../../scripts/link-gomp")).arg(archive).arg(folder.path().join("libgomp.so.1")));
+    run(Command::new("gcc")
+        .args(["-O1", "-fopenmp", "-o"])
+        .arg(folder.path().join("all"))
+        .arg(here.join("tests/programs/all.c")));
+    Some(folder)
+}
+
+/// The program under ours, with a time limit.
+fn ours(folder: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> Output {
+    let mut command = Command::new("timeout");
+    command
+        .arg("30")
+        .arg(folder.join("all"))
+        .args(arguments)
+        .env("LD_LIBRARY_PATH", folder)
+        .envs(settings.iter().copied());
+    command.output().unwrap()
+}
+
+#[test]
+fn constructs_print_what_they_print_under_libgomp() {
+    let Some(folder) = built() else { return };
+    let mut texts = Vec::new();
+    for threads in ["1", "2", "3", "8"] {
+        let theirs = run(Command::new(folder.path().join("all")).env("OMP_NUM_THREADS", threads));
+        let output = ours(folder.path(), &[("OMP_NUM_THREADS", threads)], &[]);
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&theirs.stdout),
+            "{threads} threads"
+        );
+        texts.push(theirs.stdout);
+    }
+    assert_ne!(texts[0], texts[3], "the number of threads reaches the program");
+    for (name, value) in [
+        ("BATON_OMP_BARRIER", "two-level"),
+        ("BATON_OMP_BARRIER", "central"),
+        ("BATON_OMP_LOCK", "mcs"),
+        ("BATON_OMP_WAIT", "futex"),
+        ("OMP_SCHEDULE", "guided,4"),
+    ] {
+        let output =
+            ours(folder.path(), &[("OMP_NUM_THREADS", "3"), ("OMP_WAIT_POLICY", "passive"), (name, value)], &[]);
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&texts[2]),
+            "{name}={value}: {output:?}"
+        );
+    }
+    // A bad choice ends the program before `main`; a symbol that is not there is named.
+    let bad = ours(folder.path(), &[("BATON_OMP_LOCK", "nolock")], &[]);
+    assert_eq!((bad.status.code(), bad.stdout.len()), (Some(2), 0));
+    assert!(String::from_utf8_lossy(&bad.stderr).contains("BATON_OMP_LOCK"));
+    let absent = ours(folder.path(), &[], &["cancel"]);
+    assert!(!absent.status.success());
+    assert!(String::from_utf8_lossy(&absent.stderr).contains("GOMP_cancel is not implemented"), "{absent:?}");
+}
+
+/// Functions that break a construct, put before either library.
+const BROKEN: [&str; 5] = [
+    "int GOMP_single_start(void) { return 1; }",
+    "unsigned GOMP_sections_next(void) { return 0; }",
+    "void GOMP_task(void) {}",
+    "int omp_test_lock(void *lock) { return 1; }",
+    "void omp_set_schedule(int kind, int chunk) {}",
+];
+
+#[test]
+fn a_broken_construct_is_seen() {
+    let Some(folder) = built() else { return };
+    let settings = [("OMP_NUM_THREADS", "3"), ("OMP_WAIT_POLICY", "passive")];
+    let whole = ours(folder.path(), &settings, &[]).stdout;
+    for broken in BROKEN {
+        let (source, library) = (folder.path().join("broken.c"), folder.path().join("broken.so"));
+        std::fs::write(&source, broken).unwrap();
+        run(Command::new("gcc").args(["-w", "-fno-builtin", "-shared", "-fPIC", "-o"]).arg(&library).arg(&source));
+        let output = ours(folder.path(), &[settings[0], settings[1], ("LD_PRELOAD", library.to_str().unwrap())], &[]);
+        assert_ne!(output.stdout, whole, "`{broken}` changes nothing");
+    }
+}
+
+/// The symbols of a library at their versions.
+fn symbols(library: &Path) -> std::collections::BTreeSet<String> {
+    let text = run(Command::new("readelf").args(["-W", "--dyn-syms"]).arg(library)).stdout;
+    let text = String::from_utf8(text).unwrap();
+    let last = text.lines().filter(|line| !line.contains(" UND ")).filter_map(|line| line.split_whitespace().nth(7));
+    let host = |name: &&str| (name.starts_with("GOMP_") || name.starts_with("omp_")) && !name.contains("PLUGIN");
+    last.filter(|name| name.contains("@@")).filter(host).map(ToOwned::to_owned).collect()
+}
+
+#[test]
+fn each_symbol_of_libgomp_is_there_at_its_version() {
+    let Some(folder) = built() else { return };
+    if !baton_needs::has("readelf", "gomp") {
+        return;
+    }
+    let theirs = run(Command::new("gcc").arg("-print-file-name=libgomp.so")).stdout;
+    let theirs = symbols(Path::new(String::from_utf8(theirs).unwrap().trim()));
+    let ours = symbols(&folder.path().join("libgomp.so.1"));
+    assert!(ours.len() > 290, "{} symbols found", ours.len());
+    // A later GCC has more of them, at later versions.
+    let lost: Vec<_> = ours.difference(&theirs).collect();
+    assert!(lost.is_empty(), "not in libgomp: {lost:?}");
+}

@@ -1,0 +1,35 @@
+//! The OpenMP runtime, generic over [`Machine`](baton_machine::Machine): a runtime, not a model of one.
+//!
+//! Nothing here is `static`: a [`Runtime`] is a value, so that one process can run several. Each initial thread has a pool of
+//! workers, which stay when a smaller team follows; a team of each size is kept with its barrier. An inner parallel region runs on
+//! one thread: at most one level is active.
+//!
+//! | room | holds |
+//! | --- | --- |
+//! | [`threads`] | where threads come from: start, CPUs, places |
+//! | [`waits`] | the policy of each reason to wait |
+//! | [`settings`] | what the environment sets |
+//! | [`objects`] | locks and barriers chosen by name |
+//! | [`space`] | the iterations of a loop and their chunks |
+//! | [`share`] | work-shares: loops, sections, single |
+//! | [`team`] | a team, and a thread's place in it |
+//! | [`runtime`] | fork and join |
+//! | [`worksharing`] | what a thread asks of its work-share |
+//! | [`tasks`] | tasks behind the team's lock |
+
+pub mod objects;
+pub mod runtime;
+pub mod settings;
+pub mod share;
+pub mod space;
+pub mod tasks;
+pub mod team;
+pub mod threads;
+pub mod waits;
+pub mod worksharing;
+
+pub use runtime::Runtime;
+pub use settings::Settings;
+pub use space::{Schedule, ScheduleKind, Space};
+pub use threads::{NativeThreads, Threads};
+pub use waits::{Waits, Why};

@@ -1,0 +1,294 @@
+//! Fork and join. A worker has a word of its own on which it waits for its next team.
+
+use crate::settings::{Icv, Settings};
+use crate::share::Work;
+use crate::team::{Context, Function, Region, Team};
+use crate::threads::Threads;
+use crate::waits::{Waits, Why};
+use baton_machine::Ordering::{Relaxed, Release};
+use baton_machine::local::Use;
+use baton_machine::{Atomic, Machine};
+use core::cell::{Cell, RefCell};
+use core::ffi::c_void;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A runtime. It must outlive its threads.
+pub struct Runtime<M: Machine> {
+    /// What it is set to.
+    pub settings: Settings,
+    /// CPUs of the machine.
+    pub cpus: u32,
+    threads: Box<dyn Threads>,
+    idle: Waits,
+    machine: core::marker::PhantomData<fn() -> M>,
+}
+
+/// A worker, as the thread that has it in its pool sees it.
+struct Worker<M: Machine> {
+    /// Moves on with each team that it is to join.
+    go: M::Atomic<u32>,
+    /// The team; zero: it is to leave.
+    team: M::Atomic<usize>,
+    /// Its number in every team.
+    id: u32,
+    gone: M::Atomic<u32>,
+}
+
+/// The workers of an initial thread, and the teams that it had.
+struct Pool<M: Machine> {
+    workers: Vec<Arc<Worker<M>>>,
+    teams: BTreeMap<u32, Box<Team<M>>>,
+    waits: Waits,
+}
+
+impl<M: Machine> Drop for Pool<M> {
+    fn drop(&mut self) {
+        for worker in &self.workers {
+            send(worker, 0, &self.waits);
+            // A worker may look at its last team's barrier until it is gone.
+            self.waits.wait::<M, u32>(Why::Join, &worker.gone, 0);
+        }
+    }
+}
+
+/// A thread, as its word in the machine's local storage leads to it.
+struct Thread<M: Machine> {
+    context: Cell<*mut Context<M>>,
+    pool: RefCell<Option<Pool<M>>>,
+}
+
+/// Tells a worker of its next team.
+fn send<M: Machine>(worker: &Worker<M>, team: usize, waits: &Waits) {
+    // Relaxed, both: the store below publishes the team, and only this thread writes `go`.
+    worker.team.store(team, Relaxed);
+    let next = worker.go.load(Relaxed).wrapping_add(1);
+    // Release: the worker sees the team and its region.
+    worker.go.store(next, Release);
+    waits.wake::<M, u32>(Why::Idle, &worker.go);
+}
+
+extern "C" fn no_region(_: *mut c_void) {}
+
+impl<M: Machine> Runtime<M> {
+    /// A runtime with these settings and threads.
+    pub fn new(settings: Settings, threads: Box<dyn Threads>) -> Self {
+        let cpus = threads.cpus();
+        let idle = settings.waits(1, cpus);
+        Runtime { settings, cpus, threads, idle, machine: core::marker::PhantomData }
+    }
+
+    /// The places that threads can be bound to.
+    pub fn places(&self) -> Vec<Vec<u32>> {
+        self.threads.places()
+    }
+
+    /// How threads wait that have no team.
+    pub fn waits(&self) -> &Waits {
+        &self.idle
+    }
+
+    fn thread(&self) -> &Thread<M> {
+        let word = M::local().get(Use::OpenMp);
+        if word == 0 {
+            return self.adopt(self.outermost());
+        }
+        // SAFETY: `adopt` left it there for this thread; it stays until the thread ends.
+        unsafe { &*core::ptr::with_exposed_provenance::<Thread<M>>(word) }
+    }
+
+    /// What an initial thread is in before any region.
+    fn outermost(&self) -> Region<M> {
+        Region {
+            function: no_region,
+            data: core::ptr::null_mut(),
+            level: 0,
+            active: 0,
+            icv: self.settings.icv,
+            shares: 0,
+            waits: self.idle,
+            in_share: false,
+            outer: core::ptr::null(),
+        }
+    }
+
+    /// Makes the calling thread an initial one.
+    fn adopt(&self, region: Region<M>) -> &Thread<M> {
+        let team = Box::into_raw(Team::new(1, &self.settings));
+        let context = Box::into_raw(Box::new(Context::new(team, region, 0)));
+        let thread = Box::into_raw(Box::new(Thread { context: Cell::new(context), pool: RefCell::new(None) }));
+        M::local().set(Use::OpenMp, thread.expose_provenance());
+        M::local().at_end(Use::OpenMp, ended::<M>);
+        // SAFETY: made above; it stays until the thread ends.
+        unsafe { &*thread }
+    }
+
+    /// The calling thread's place.
+    pub fn context(&self) -> &Context<M> {
+        // SAFETY: the thread's place stays until the thread itself ends the region.
+        unsafe { &*self.thread().context.get() }
+    }
+
+    /// How many threads a region gets that asks for `asked` (0: says no number).
+    fn size(&self, context: &Context<M>, asked: u32) -> u32 {
+        let Icv { threads, dynamic, .. } = context.icv.get();
+        let size = if asked == 0 { threads } else { asked };
+        let size = if dynamic { size.min(self.cpus) } else { size };
+        if context.region.active > 0 { 1 } else { size.min(self.settings.limit).max(1) }
+    }
+
+    /// Begins a region: from now on the calling thread is its first. With `share` each thread of the
+    /// team begins in that work-share.
+    ///
+    /// # Safety
+    /// `function` may be called with `data` in each thread of the team until [`end`](Runtime::end).
+    pub unsafe fn begin(&self, function: Function, data: *mut c_void, asked: u32, share: Option<Work>) {
+        let thread = self.thread();
+        let outer = self.context();
+        let mut size = self.size(outer, asked);
+        let mut pool = thread.pool.borrow_mut();
+        if size > 1 {
+            let waits = self.idle;
+            let pool = pool.get_or_insert_with(|| Pool { workers: Vec::new(), teams: BTreeMap::new(), waits });
+            size = self.hire(pool, size);
+        }
+        let team: *const Team<M> = match pool.as_mut().filter(|_| size > 1) {
+            Some(pool) => &**pool.teams.entry(size).or_insert_with(|| Team::new(size, &self.settings)),
+            None => Box::into_raw(Team::new(1, &self.settings)),
+        };
+        // SAFETY: the pool keeps it, or `end` gives it back.
+        let team_ref = unsafe { &*team };
+        let region = Region {
+            function,
+            data,
+            level: outer.region.level + 1,
+            active: outer.region.active + u32::from(size > 1),
+            icv: outer.icv.get(),
+            shares: team_ref.first_share(),
+            waits: self.settings.waits(size, self.cpus),
+            in_share: share.is_some(),
+            outer,
+        };
+        let context = Box::into_raw(Box::new(Context::new(team, region, 0)));
+        // SAFETY: its last region has ended, and the threads are told of this one below.
+        unsafe { team_ref.begin(region) };
+        thread.context.set(context);
+        if let Some(work) = share {
+            // SAFETY: made above.
+            unsafe { &*context }.enter(|| work);
+        }
+        if let Some(pool) = pool.as_ref().filter(|_| size > 1) {
+            let waits = self.idle;
+            pool.workers[..size as usize - 1].iter().for_each(|worker| send(worker, team.expose_provenance(), &waits));
+        }
+    }
+
+    /// Sees to workers for a team of that size; how large a team there can be.
+    fn hire(&self, pool: &mut Pool<M>, size: u32) -> u32 {
+        while pool.workers.len() + 1 < size as usize {
+            let id = pool.workers.len() as u32 + 1;
+            let word = || M::Atomic::new(0);
+            let worker = Arc::new(Worker { go: word(), team: M::Atomic::new(0), id, gone: word() });
+            let waits = self.settings.waits(size, self.cpus);
+            let (its, outermost) = (worker.clone(), Begin(self.outermost()));
+            let settings = self.settings.clone();
+            let body = Box::new(move || work(&its, waits, outermost, &settings));
+            if self.threads.start(body).is_err() {
+                return id;
+            }
+            pool.workers.push(worker);
+        }
+        size
+    }
+
+    /// Ends the region that the calling thread began: returns when all its threads have ended it.
+    pub fn end(&self) {
+        let thread = self.thread();
+        let context = thread.context.get();
+        // SAFETY: `begin` made it.
+        let place = unsafe { &*context };
+        place.barrier(Why::Join);
+        let team = place.team;
+        place.team().keep_share(place.next_share.get());
+        thread.context.set(place.region.outer.cast_mut());
+        // SAFETY: `begin` made the place, and of a team of one the team too; no thread uses them any more.
+        unsafe {
+            let single = (*team).size == 1;
+            drop(Box::from_raw(context));
+            if single {
+                drop(Box::from_raw(team.cast_mut()));
+            }
+        }
+    }
+
+    /// Runs a region.
+    ///
+    /// # Safety
+    /// As [`begin`](Runtime::begin).
+    pub unsafe fn parallel(&self, function: Function, data: *mut c_void, asked: u32, share: Option<Work>) {
+        // SAFETY: by contract.
+        unsafe {
+            self.begin(function, data, asked, share);
+            function(data);
+        }
+        self.end();
+    }
+
+    /// Forgets the workers of the calling thread, which a forked child has none of.
+    pub fn forked(&self) {
+        if M::local().get(Use::OpenMp) != 0 {
+            core::mem::forget(self.thread().pool.take());
+        }
+    }
+}
+
+/// A region that travels to a new thread.
+struct Begin<M: Machine>(Region<M>);
+// SAFETY: the region of an initial thread has null pointers only.
+unsafe impl<M: Machine> Send for Begin<M> {}
+
+/// What a worker does.
+fn work<M: Machine>(worker: &Worker<M>, mut waits: Waits, outermost: Begin<M>, settings: &Settings) {
+    let Begin(outermost) = outermost;
+    let alone = Team::new(1, settings);
+    let idle = Context::new(&*alone, outermost, 0);
+    let thread = Thread { context: Cell::new((&raw const idle).cast_mut()), pool: RefCell::new(None) };
+    M::local().set(Use::OpenMp, (&raw const thread).expose_provenance());
+    let mut seen = 0u32;
+    loop {
+        waits.wait::<M, u32>(Why::Idle, &worker.go, seen);
+        seen = seen.wrapping_add(1);
+        // Relaxed: the wait saw the store behind which the team was written.
+        let team = core::ptr::with_exposed_provenance::<Team<M>>(worker.team.load(Relaxed));
+        if team.is_null() {
+            break;
+        }
+        // SAFETY: the pool keeps the team until this worker is gone, and its region has begun.
+        let region = unsafe { (*team).region() };
+        // It rests as its last team waited: with more threads than CPUs, for a short time only.
+        waits = region.waits;
+        let place = Context::new(team, region, worker.id);
+        thread.context.set((&raw const place).cast_mut());
+        if region.in_share {
+            place.enter(Work::default);
+        }
+        // SAFETY: what the caller of `begin` promised.
+        unsafe { (region.function)(region.data) };
+        place.barrier(Why::Join);
+        thread.context.set((&raw const idle).cast_mut());
+    }
+    M::local().set(Use::OpenMp, 0);
+    // Release: after this the pool and its teams may go.
+    worker.gone.store(1, Release);
+    waits.wake::<M, u32>(Why::Join, &worker.gone);
+}
+
+/// An initial thread ends, and its workers with it.
+fn ended<M: Machine>(word: usize) {
+    // SAFETY: `adopt` made all three, and only this thread has them.
+    unsafe {
+        let thread = Box::from_raw(core::ptr::with_exposed_provenance_mut::<Thread<M>>(word));
+        let context = Box::from_raw(thread.context.get());
+        drop(Box::from_raw(context.team.cast_mut()));
+    }
+}

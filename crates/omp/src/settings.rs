@@ -1,0 +1,220 @@
+//! What the environment sets. A bad OMP_* or GOMP_* value is named and left out, as libgomp does; a bad BATON_OMP_* value is an error.
+
+use crate::objects;
+use crate::space::{Schedule, ScheduleKind};
+use crate::waits::{REASONS, Waits};
+use baton_machine::{Native, Wait};
+use core::num::NonZeroU32;
+
+/// The variables that each thread has its own of.
+#[derive(Clone, Copy, Debug)]
+pub struct Icv {
+    /// Threads of a region that says no number.
+    pub threads: u32,
+    /// Whether the runtime may take fewer.
+    pub dynamic: bool,
+    /// What `schedule(runtime)` means.
+    pub schedule: Schedule,
+}
+
+/// What a runtime is set to.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What threads begin with.
+    pub icv: Icv,
+    /// The barrier's name.
+    pub barrier: String,
+    /// The lock's name, the internal ones' too.
+    pub lock: String,
+    /// How threads wait; `None`: as libgomp, `spin` tries and then the kernel.
+    pub waits: Option<Waits>,
+    /// Tries before a waiter sleeps; `None`: 300,000, or 100 with more threads than CPUs.
+    pub spin: Option<u32>,
+    /// Most threads of a team.
+    pub limit: u32,
+    /// How threads are bound, by the numbers of `omp_proc_bind_t`. It is parsed; threads are not bound.
+    pub bind: u32,
+}
+
+/// Tries of a waiter where each thread has a CPU, as libgomp has it.
+const TRIES: u32 = 300_000;
+/// Tries with more threads than CPUs.
+const TRIES_OVERSUBSCRIBED: u32 = 100;
+
+impl Settings {
+    /// The settings of an empty environment, on so many CPUs.
+    pub fn new(cpus: u32) -> Settings {
+        let schedule = Schedule { kind: ScheduleKind::Dynamic, chunk: 1, monotonic: false };
+        Settings {
+            icv: Icv { threads: cpus, dynamic: false, schedule },
+            barrier: "gomp".to_owned(),
+            lock: "futex".to_owned(),
+            waits: None,
+            spin: None,
+            limit: i32::MAX as u32,
+            bind: 0,
+        }
+    }
+
+    /// How the threads of a team of that size wait.
+    pub fn waits(&self, size: u32, cpus: u32) -> Waits {
+        let tries = self.spin.unwrap_or(if size > cpus { TRIES_OVERSUBSCRIBED } else { TRIES });
+        self.waits.unwrap_or(Waits::all(if tries == 0 { Wait::Futex } else { Wait::SpinPark(tries) }))
+    }
+
+    /// The settings of an environment. `warn` is told of each bad OMP_* value; the error is that of a bad BATON_OMP_* value.
+    pub fn read(
+        cpus: u32,
+        variable: impl Fn(&str) -> Option<String>,
+        mut warn: impl FnMut(String),
+    ) -> Result<Settings, String> {
+        let mut settings = Settings::new(cpus);
+        let mut take = |name: &str, set: &mut dyn FnMut(&str) -> Option<()>| {
+            if let Some(value) = variable(name)
+                && set(value.trim()).is_none()
+            {
+                warn(format!("Invalid value for environment variable {name}: {value}"));
+            }
+        };
+        let icv = &mut settings.icv;
+        take("OMP_NUM_THREADS", &mut |text| {
+            icv.threads = text.split(',').next()?.trim().parse::<NonZeroU32>().ok()?.get();
+            Some(())
+        });
+        take("OMP_DYNAMIC", &mut |text| flag(text).map(|on| icv.dynamic = on));
+        take("OMP_SCHEDULE", &mut |text| schedule(text).map(|schedule| icv.schedule = schedule));
+        take("OMP_THREAD_LIMIT", &mut |text| text.parse::<NonZeroU32>().ok().map(|n| settings.limit = n.get()));
+        take("OMP_PROC_BIND", &mut |text| bind(text).map(|bind| settings.bind = bind));
+        take("OMP_WAIT_POLICY", &mut |text| match text.to_ascii_lowercase().as_str() {
+            "active" => {
+                settings.spin = Some(u32::MAX - 1);
+                Some(())
+            }
+            "passive" => {
+                settings.spin = Some(0);
+                Some(())
+            }
+            _ => None,
+        });
+        take("GOMP_SPINCOUNT", &mut |text| spin_count(text).map(|n| settings.spin = Some(n)));
+        settings.choose(variable)?;
+        Ok(settings)
+    }
+
+    /// Reads the BATON_OMP_* variables.
+    fn choose(&mut self, variable: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+        if let Some(name) = variable("BATON_OMP_BARRIER") {
+            objects::barrier::<Native>(&name, NonZeroU32::MIN)
+                .map_err(|error| format!("BATON_OMP_BARRIER: {error}"))?;
+            self.barrier = name;
+        }
+        if let Some(name) = variable("BATON_OMP_LOCK") {
+            objects::lock::<Native>(&name).map_err(|error| format!("BATON_OMP_LOCK: {error}"))?;
+            self.lock = name;
+        }
+        if let Some(text) = variable("BATON_OMP_WAIT") {
+            self.waits = Some(waits(&text).map_err(|error| format!("BATON_OMP_WAIT: {error}"))?);
+        }
+        Ok(())
+    }
+}
+
+/// The policies of `policy` or of `reason=policy,...`; a reason that is not named waits by `spin-park`.
+fn waits(text: &str) -> Result<Waits, String> {
+    let policy = |name: &str| {
+        let wait: Wait = name.parse().map_err(|error: baton_machine::wait::UnknownWait| error.to_string())?;
+        Native::check(wait).map(|()| wait).map_err(|error| error.to_string())
+    };
+    let mut waits = Waits::all(Wait::SpinPark(baton_machine::wait::SPIN_TRIES));
+    for part in text.split(',') {
+        let Some((reason, name)) = part.split_once('=') else {
+            waits = Waits::all(policy(part.trim())?);
+            continue;
+        };
+        let Some((why, _)) = REASONS.iter().find(|(_, known)| *known == reason.trim()) else {
+            let known: Vec<_> = REASONS.iter().map(|(_, name)| *name).collect();
+            return Err(format!("unknown reason to wait `{reason}`; expected one of {}", known.join(", ")));
+        };
+        waits.set(*why, policy(name.trim())?);
+    }
+    Ok(waits)
+}
+
+fn flag(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}
+
+fn bind(text: &str) -> Option<u32> {
+    let one = |word: &str| ["false", "true", "master", "close", "spread"].iter().position(|known| *known == word);
+    let words: Option<Vec<usize>> = text.to_ascii_lowercase().split(',').map(|word| one(word.trim())).collect();
+    words?.first().map(|first| *first as u32)
+}
+
+fn spin_count(text: &str) -> Option<u32> {
+    if matches!(text.to_ascii_lowercase().as_str(), "infinite" | "infinity") {
+        return Some(u32::MAX - 1);
+    }
+    text.parse::<u64>().ok().map(|n| n.min(u64::from(u32::MAX - 1)) as u32)
+}
+
+/// The schedule of OMP_SCHEDULE's form: `[monotonic:|nonmonotonic:]kind[,chunk]`.
+fn schedule(text: &str) -> Option<Schedule> {
+    let text = text.to_ascii_lowercase();
+    let (modifier, rest) = text.split_once(':').map_or(("", text.as_str()), |(m, rest)| (m.trim(), rest));
+    let (kind, chunk) = rest.split_once(',').map_or((rest, None), |(kind, chunk)| (kind, Some(chunk)));
+    let kind = match kind.trim() {
+        "static" => ScheduleKind::Static,
+        "dynamic" => ScheduleKind::Dynamic,
+        "guided" => ScheduleKind::Guided,
+        "auto" => ScheduleKind::Auto,
+        _ => return None,
+    };
+    let monotonic = match modifier {
+        "" => kind == ScheduleKind::Static,
+        "monotonic" => true,
+        "nonmonotonic" => false,
+        _ => return None,
+    };
+    let least = u64::from(kind != ScheduleKind::Static);
+    let chunk = match chunk {
+        None => least,
+        Some(chunk) => chunk.trim().parse().ok().filter(|n: &u64| *n <= i32::MAX as u64)?,
+    };
+    Some(Schedule { kind, chunk: chunk.max(least), monotonic })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &'static str, value: &'static str) -> (Result<Settings, String>, Vec<String>) {
+        let mut warnings = Vec::new();
+        let settings = Settings::read(4, |asked| (asked == name).then(|| value.to_owned()), |text| warnings.push(text));
+        (settings, warnings)
+    }
+
+    #[test]
+    fn values_are_taken_and_bad_ones_named() {
+        assert_eq!(read("OMP_NUM_THREADS", "3,2").0.unwrap().icv.threads, 3);
+        let (settings, warnings) = read("OMP_NUM_THREADS", "0");
+        assert_eq!((settings.unwrap().icv.threads, warnings.len()), (4, 1));
+        let schedule = read("OMP_SCHEDULE", "monotonic:guided,7").0.unwrap().icv.schedule;
+        assert_eq!(schedule, Schedule { kind: ScheduleKind::Guided, chunk: 7, monotonic: true });
+        assert_eq!(read("OMP_SCHEDULE", "guided,x").1.len(), 1);
+        assert_eq!(read("OMP_WAIT_POLICY", "PASSIVE").0.unwrap().waits(2, 4), Waits::all(Wait::Futex));
+        assert_eq!(read("", "").0.unwrap().waits(8, 4), Waits::all(Wait::SpinPark(100)));
+    }
+
+    #[test]
+    fn what_is_chosen_must_exist() {
+        for (name, value) in [("BATON_OMP_BARRIER", "x"), ("BATON_OMP_LOCK", "x"), ("BATON_OMP_WAIT", "nap=futex")] {
+            assert!(read(name, value).0.unwrap_err().starts_with(name));
+        }
+        let waits = read("BATON_OMP_WAIT", "pause,idle=futex").0.unwrap().waits.unwrap();
+        assert_eq!((waits.of(crate::Why::Lock), waits.of(crate::Why::Idle)), (Wait::Pause, Wait::Futex));
+    }
+}

@@ -1,0 +1,160 @@
+//! A work-share: a loop, sections or a single, as the threads of a team share it.
+//!
+//! A team has a ring of them. The n-th work-share that a thread meets is the n-th of each thread, and stands in slot n modulo the
+//! ring's length. A thread that is a whole ring ahead of another one waits until all have left the slot.
+//!
+//! | state of the slot | meaning |
+//! | --- | --- |
+//! | 4n | free for work-share n |
+//! | 4n + 1 | the first thread fills it in |
+//! | 4n + 2 | open |
+
+use crate::space::{Schedule, ScheduleKind, Space, guided_chunk};
+use crate::waits::{Waits, Why};
+use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use baton_machine::{Atomic, Machine, Slot};
+
+/// Slots of a team's ring. States wrap with 32 bits, and so must their remainder.
+pub const RING: u32 = 8;
+
+/// What the first thread says of a work-share.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Work {
+    /// Its iterations.
+    pub space: Space,
+    /// How they are handed out.
+    pub schedule: Schedule,
+    /// Memory that the threads share until all have left, if any: address and bytes.
+    pub memory: (usize, usize),
+}
+
+/// A slot of the ring.
+#[repr(align(128))]
+pub struct Share<M: Machine> {
+    state: M::Atomic<u32>,
+    left: M::Atomic<u32>,
+    work: M::Slot<Work>,
+    next: M::Atomic<u64>,
+    turn: M::Atomic<u64>,
+    copied: M::Atomic<usize>,
+}
+
+// SAFETY: `work` is written by the one thread that moved the state to 4n + 1 and read only by those that saw 4n + 2 (Release,
+// Acquire); the next writer comes after all have left.
+unsafe impl<M: Machine> Sync for Share<M> {}
+// SAFETY: it holds plain data.
+unsafe impl<M: Machine> Send for Share<M> {}
+
+impl<M: Machine> Share<M> {
+    /// The slot number `at` of a ring, free for work-share `at`.
+    pub fn new(at: u32) -> Self {
+        Share {
+            state: M::Atomic::new(at * 4),
+            left: M::Atomic::new(0),
+            work: M::Slot::new(Work::default()),
+            next: M::Atomic::new(0),
+            turn: M::Atomic::new(0),
+            copied: M::Atomic::new(0),
+        }
+    }
+
+    /// Enters work-share `number`; `make` is called in the first thread. Whether it was the first, and the work.
+    pub fn enter(&self, number: u32, waits: &Waits, make: impl FnOnce() -> Work) -> (bool, Work) {
+        let free = number.wrapping_mul(4);
+        loop {
+            // Acquire: see what the first thread said.
+            let state = self.state.load(Acquire);
+            if state == free.wrapping_add(2) {
+                // SAFETY: the slot is open: no thread writes the work.
+                return (false, unsafe { self.work.read(|work| *work) });
+            }
+            // Acquire: what those did that left the slot's last work-share comes before.
+            if state == free && self.state.compare_exchange(free, free.wrapping_add(1), Acquire, Relaxed).is_ok() {
+                let work = make();
+                // SAFETY: the state says that this thread alone fills in the slot.
+                unsafe { self.work.write(|at| at.write(work)) };
+                // Relaxed, both: the store below publishes them.
+                self.next.store(0, Relaxed);
+                self.turn.store(0, Relaxed);
+                // Release: the others see the work.
+                self.state.store(free.wrapping_add(2), Release);
+                waits.wake::<M, u32>(Why::Barrier, &self.state);
+                return (true, work);
+            }
+            if state != free {
+                waits.wait::<M, u32>(Why::Barrier, &self.state, state);
+            }
+        }
+    }
+
+    /// Leaves work-share `number`, whose team has so many threads. The last one frees the slot and its memory.
+    pub fn leave(&self, number: u32, threads: u32, waits: &Waits) {
+        // AcqRel: the last one comes after what all did with the slot.
+        if self.left.fetch_add(1, AcqRel) + 1 < threads {
+            return;
+        }
+        // SAFETY: all have left: no thread writes the work.
+        let (address, bytes) = unsafe { self.work.read(|work| (*work).memory) };
+        if let Some(memory) = core::ptr::NonNull::new(core::ptr::with_exposed_provenance_mut(address)) {
+            // SAFETY: `shared_memory` took it with this layout, and all have left the work-share.
+            unsafe { M::dealloc(memory, memory_layout(bytes)) };
+        }
+        // Relaxed: the store below publishes it.
+        self.left.store(0, Relaxed);
+        // Release: the next first thread comes after all of this.
+        self.state.store(number.wrapping_add(RING).wrapping_mul(4), Release);
+        waits.wake::<M, u32>(Why::Barrier, &self.state);
+    }
+
+    /// The next chunk of a dynamic or guided schedule.
+    pub fn take(&self, work: &Work, threads: u32) -> Option<(u64, u64)> {
+        let (count, chunk) = (work.space.count, work.schedule.chunk.max(1));
+        // Relaxed, here and below: the counter hands out numbers, and orders nothing else.
+        let mut from = self.next.load(Relaxed);
+        while from < count {
+            let taken = match work.schedule.kind {
+                ScheduleKind::Guided => guided_chunk(count - from, chunk, u64::from(threads)),
+                _ => chunk.min(count - from),
+            };
+            match self.next.compare_exchange_weak(from, from + taken, Relaxed, Relaxed) {
+                Ok(_) => return Some((from, from + taken)),
+                Err(now) => from = now,
+            }
+        }
+        None
+    }
+
+    /// Waits until iteration `from` is the next in an ordered loop.
+    pub fn await_turn(&self, from: u64, waits: &Waits) {
+        loop {
+            // Acquire: what the iterations before did.
+            let turn = self.turn.load(Acquire);
+            if turn == from {
+                return;
+            }
+            waits.wait::<M, u64>(Why::Barrier, &self.turn, turn);
+        }
+    }
+
+    /// Says that iteration `to` is the next in an ordered loop.
+    pub fn pass_turn(&self, to: u64, waits: &Waits) {
+        // Release: the next one sees what this one did.
+        self.turn.store(to, Release);
+        waits.wake::<M, u64>(Why::Barrier, &self.turn);
+    }
+
+    /// What the thread of a single hands to the others, behind a barrier on each side.
+    pub fn copied(&self) -> &M::Atomic<usize> {
+        &self.copied
+    }
+}
+
+/// The layout of a work-share's memory.
+fn memory_layout(bytes: usize) -> core::alloc::Layout {
+    core::alloc::Layout::from_size_align(bytes, 64).expect("a work-share's memory has a size that memory can have")
+}
+
+/// Zeroed memory for a work-share, given back when all have left it.
+pub fn shared_memory<M: Machine>(bytes: usize) -> (usize, usize) {
+    (M::alloc(memory_layout(bytes)).as_ptr().expose_provenance(), bytes)
+}

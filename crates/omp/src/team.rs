@@ -1,0 +1,175 @@
+//! A team, and a thread's place in it.
+
+use crate::objects::{TeamBarrier, barrier};
+use crate::settings::{Icv, Settings};
+use crate::share::{RING, Share, Work};
+use crate::tasks::{Current, Queue};
+use crate::waits::{Waits, Why};
+use baton_machine::Ordering::Relaxed;
+use baton_machine::{Atomic, Machine, Slot};
+use core::cell::{Cell, RefCell};
+use core::ffi::c_void;
+use core::num::NonZeroU32;
+
+/// The body of a region: what compilers call an outlined function.
+pub type Function = unsafe extern "C" fn(*mut c_void);
+
+/// What the threads of a region are told when it begins.
+pub struct Region<M: Machine> {
+    /// What each thread calls.
+    pub function: Function,
+    /// With what.
+    pub data: *mut c_void,
+    /// Enclosing regions, this one included.
+    pub level: u32,
+    /// Those of them with more than one thread.
+    pub active: u32,
+    /// The variables that its threads begin with.
+    pub icv: Icv,
+    /// The number of its first work-share.
+    pub shares: u32,
+    /// How its threads wait.
+    pub waits: Waits,
+    /// Whether each thread begins in a work-share that is open already.
+    pub in_share: bool,
+    /// The place of the thread that began it, in its own team.
+    pub outer: *const Context<M>,
+}
+
+impl<M: Machine> Clone for Region<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<M: Machine> Copy for Region<M> {}
+
+/// A team.
+pub struct Team<M: Machine> {
+    /// How many threads.
+    pub size: u32,
+    barrier: Option<Box<dyn TeamBarrier<M>>>,
+    /// The ring of work-shares.
+    pub shares: [Share<M>; RING as usize],
+    region: M::Slot<Option<Region<M>>>,
+    /// The number of the next region's first work-share, for the team's first thread.
+    next_share: M::Atomic<u32>,
+    /// Its tasks.
+    pub tasks: Queue<M>,
+}
+
+// SAFETY: the region is written by the team's first thread before it lets the others go (Release, Acquire on their word), and again
+// only behind the barrier that ends the region. `outer` stays while the region lasts.
+unsafe impl<M: Machine> Sync for Team<M> {}
+// SAFETY: as above.
+unsafe impl<M: Machine> Send for Team<M> {}
+
+impl<M: Machine> Team<M> {
+    /// A team of so many threads.
+    pub fn new(size: u32, settings: &Settings) -> Box<Team<M>> {
+        let several = NonZeroU32::new(size).filter(|_| size > 1);
+        Box::new(Team {
+            size,
+            barrier: several.map(|n| barrier(&settings.barrier, n).expect("the settings name a barrier that there is")),
+            shares: core::array::from_fn(|at| Share::new(at as u32)),
+            region: M::Slot::new(None),
+            next_share: M::Atomic::new(0),
+            tasks: Queue::new(settings),
+        })
+    }
+
+    /// The number of the next region's first work-share.
+    pub fn first_share(&self) -> u32 {
+        // Relaxed, here and below: only the team's first thread uses it.
+        self.next_share.load(Relaxed)
+    }
+
+    /// Keeps it from one region to the next.
+    pub fn keep_share(&self, next: u32) {
+        self.next_share.store(next, Relaxed);
+    }
+
+    /// Says what the region is.
+    ///
+    /// # Safety
+    /// No thread is in a region of this team.
+    pub unsafe fn begin(&self, region: Region<M>) {
+        // SAFETY: by contract no other thread reads it.
+        unsafe { self.region.write(|at| *at = Some(region)) };
+    }
+
+    /// The region.
+    ///
+    /// # Safety
+    /// The calling thread was told of the region that `begin` wrote.
+    pub unsafe fn region(&self) -> Region<M> {
+        // SAFETY: by contract it is written and not changed meanwhile.
+        unsafe { self.region.read(|at| *at) }.expect("a region has begun")
+    }
+}
+
+/// A thread's place in a team.
+pub struct Context<M: Machine> {
+    /// The team.
+    pub team: *const Team<M>,
+    /// The region.
+    pub region: Region<M>,
+    /// The thread's number in the team.
+    pub id: u32,
+    /// The thread's own variables.
+    pub icv: Cell<Icv>,
+    /// The number of the next work-share.
+    pub next_share: Cell<u32>,
+    /// What the work-share that it is in was said to be.
+    pub work: Cell<Work>,
+    /// The chunk that it has.
+    pub chunk: Cell<(u64, u64)>,
+    /// Static chunks that it had.
+    pub trip: Cell<u64>,
+    /// Whether the loop is ordered, and has a chunk whose turn it must pass on.
+    pub in_order: Cell<bool>,
+    /// The task that it runs.
+    pub task: RefCell<Current<M>>,
+}
+
+impl<M: Machine> Context<M> {
+    /// The place of thread `id`.
+    pub fn new(team: *const Team<M>, region: Region<M>, id: u32) -> Context<M> {
+        Context {
+            team,
+            region,
+            id,
+            icv: Cell::new(region.icv),
+            next_share: Cell::new(region.shares),
+            work: Cell::new(Work::default()),
+            chunk: Cell::new((0, 0)),
+            trip: Cell::new(0),
+            in_order: Cell::new(false),
+            task: RefCell::new(Current::implicit()),
+        }
+    }
+
+    /// The team.
+    pub fn team(&self) -> &Team<M> {
+        // SAFETY: a team outlives the places in it: the thread that began the region gives it up after the barrier that ends it.
+        unsafe { &*self.team }
+    }
+
+    /// The enclosing region's place of the thread that began this one.
+    pub fn outer(&self) -> Option<&Context<M>> {
+        // SAFETY: that thread is in this region too, and keeps its outer place meanwhile.
+        unsafe { self.region.outer.as_ref() }
+    }
+
+    /// How the team waits.
+    pub fn waits(&self) -> &Waits {
+        &self.region.waits
+    }
+
+    /// A barrier of the team: its tasks are done, then all have arrived.
+    pub fn barrier(&self, why: Why) {
+        self.finish_tasks();
+        if let Some(barrier) = &self.team().barrier {
+            barrier.pass(self.id, self.waits().of(why));
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Where threads come from: beside [`Machine`](baton_machine::Machine), which starts none.
+
+/// What a thread is to run.
+pub type Body = Box<dyn FnOnce() + Send>;
+
+/// Threads and CPUs of a machine.
+pub trait Threads: Send + Sync + 'static {
+    /// Starts a thread that runs `body` and that no thread joins. The error says why there is none.
+    fn start(&self, body: Body) -> Result<(), String>;
+
+    /// How many CPUs the process may use; at least one.
+    fn cpus(&self) -> u32;
+
+    /// The places that threads can be bound to, each a list of CPUs; none where binding is off.
+    fn places(&self) -> Vec<Vec<u32>> {
+        Vec::new()
+    }
+}
+
+/// The threads of this process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NativeThreads {
+    /// Bytes of a worker's stack; `None`: the system's default.
+    pub stack: Option<usize>,
+}
+
+impl Threads for NativeThreads {
+    fn start(&self, body: Body) -> Result<(), String> {
+        let builder = std::thread::Builder::new();
+        let builder = match self.stack {
+            Some(bytes) => builder.stack_size(bytes),
+            None => builder.stack_size(8 << 20),
+        };
+        builder.spawn(body).map(drop).map_err(|error| error.to_string())
+    }
+
+    fn cpus(&self) -> u32 {
+        std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
+    }
+}

@@ -1,0 +1,53 @@
+//! The policy of each reason to wait. Whatever waits in the runtime asks here how, and says why.
+
+use baton_machine::{Machine, Wait, Word};
+
+/// Why a thread waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// For a lock or a critical section.
+    Lock,
+    /// At a barrier, or for its turn in an ordered loop.
+    Barrier,
+    /// For tasks.
+    Task,
+    /// For the other threads at the end of a region.
+    Join,
+    /// A worker without a team.
+    Idle,
+}
+
+/// Every reason and its name in `BATON_OMP_WAIT`.
+pub const REASONS: [(Why, &str); 5] =
+    [(Why::Lock, "lock"), (Why::Barrier, "barrier"), (Why::Task, "task"), (Why::Join, "join"), (Why::Idle, "idle")];
+
+/// The policy of each reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits([Wait; 5]);
+
+impl Waits {
+    /// One policy for all reasons.
+    pub const fn all(wait: Wait) -> Waits {
+        Waits([wait; 5])
+    }
+
+    /// Sets the policy of one reason.
+    pub fn set(&mut self, why: Why, wait: Wait) {
+        self.0[why as usize] = wait;
+    }
+
+    /// The policy of that reason, for locks and barriers, which wait by themselves.
+    pub fn of(&self, why: Why) -> Wait {
+        self.0[why as usize]
+    }
+
+    /// Waits while `cell` holds `value`, as the policy of `why` says; then what the thread that changed it did is seen.
+    pub fn wait<M: Machine, T: Word>(&self, why: Why, cell: &M::Atomic<T>, value: T) {
+        let _ = M::wait_while(cell, value, self.of(why), None);
+    }
+
+    /// Wakes all that may wait for `cell`, for that reason.
+    pub fn wake<M: Machine, T: Word>(&self, why: Why, cell: &M::Atomic<T>) {
+        M::wake::<T>(cell, u32::MAX, self.of(why));
+    }
+}

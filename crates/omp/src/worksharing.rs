@@ -1,0 +1,101 @@
+//! What a thread asks of its work-share: loops, sections, single, ordered.
+
+use crate::share::{Share, Work};
+use crate::space::{ScheduleKind, static_chunk};
+use crate::team::Context;
+use crate::waits::Why;
+use baton_machine::Ordering::{Acquire, Release};
+use baton_machine::{Atomic, Machine};
+
+impl<M: Machine> Context<M> {
+    /// The slot of a work-share by its number.
+    fn slot(&self, number: u32) -> &Share<M> {
+        &self.team().shares[number as usize % self.team().shares.len()]
+    }
+
+    /// The work-share that the thread is in.
+    fn share(&self) -> &Share<M> {
+        self.slot(self.next_share.get().wrapping_sub(1))
+    }
+
+    /// Enters the next work-share. Whether this thread is the first.
+    pub fn enter(&self, make: impl FnOnce() -> Work) -> bool {
+        let number = self.next_share.get();
+        self.next_share.set(number.wrapping_add(1));
+        let (first, work) = self.slot(number).enter(number, self.waits(), make);
+        self.work.set(work);
+        self.chunk.set((0, 0));
+        self.trip.set(0);
+        self.in_order.set(false);
+        first
+    }
+
+    /// Leaves the work-share.
+    pub fn leave(&self) {
+        let number = self.next_share.get().wrapping_sub(1);
+        self.slot(number).leave(number, self.team().size, self.waits());
+    }
+
+    /// The thread's next chunk, as the loop's values at its begin and end.
+    pub fn next_chunk(&self) -> Option<(u64, u64)> {
+        let work = self.work.get();
+        let chunk = match work.schedule.kind {
+            ScheduleKind::Static | ScheduleKind::Auto => {
+                let trip = self.trip.get();
+                self.trip.set(trip + 1);
+                let (id, size) = (u64::from(self.id), u64::from(self.team().size));
+                static_chunk(work.space.count, work.schedule.chunk, trip, id, size)
+            }
+            ScheduleKind::Dynamic | ScheduleKind::Guided => self.share().take(&work, self.team().size),
+        };
+        self.chunk.set(chunk.unwrap_or((0, 0)));
+        chunk.map(|(from, to)| work.space.values(from, to))
+    }
+
+    /// As [`next_chunk`](Context::next_chunk) in an ordered loop: a chunk that it had has had its turn first.
+    pub fn next_ordered_chunk(&self) -> Option<(u64, u64)> {
+        if self.in_order.get() {
+            let (from, to) = self.chunk.get();
+            self.share().await_turn(from, self.waits());
+            self.share().pass_turn(to, self.waits());
+        }
+        let values = self.next_chunk();
+        self.in_order.set(values.is_some());
+        values
+    }
+
+    /// Waits until all iterations before this thread's chunk have passed on their turn.
+    pub fn ordered(&self) {
+        if self.in_order.get() {
+            self.share().await_turn(self.chunk.get().0, self.waits());
+        }
+    }
+
+    /// Whether this thread runs the single block.
+    pub fn single(&self) -> bool {
+        let first = self.enter(Work::default);
+        self.leave();
+        first
+    }
+
+    /// As [`single`](Context::single) with copyprivate: `None` to the thread that runs the block and then calls
+    /// [`copy_out`](Context::copy_out); what that one handed over to the others.
+    pub fn single_copy(&self) -> Option<usize> {
+        if self.enter(Work::default) {
+            return None;
+        }
+        self.barrier(Why::Barrier);
+        // Acquire: what the address leads to; the barrier says so too.
+        let copied = self.share().copied().load(Acquire);
+        self.leave();
+        Some(copied)
+    }
+
+    /// Hands an address to the other threads of a single.
+    pub fn copy_out(&self, address: usize) {
+        // Release: see `single_copy`.
+        self.share().copied().store(address, Release);
+        self.barrier(Why::Barrier);
+        self.leave();
+    }
+}
