@@ -3,6 +3,8 @@
 //!
 //! `cargo run --release -p baton-sched --example decide -- POLICY CPUS THREADS STEPS`
 
+#![expect(clippy::disallowed_types, reason = "the host's time is what is measured")]
+
 use baton_sched::placement::Amp;
 use baton_sched::{
     Affinity, AppId, Born, Cpu, Cpus, Decision, FULL_SPEED, Nice, POLICIES, Params, Scheduler, ThreadId,
