@@ -72,7 +72,7 @@ pub extern "C" fn GOMP_atomic_end() {
     leave(&**ATOMIC.get_or_init(new_lock));
 }
 
-/// The word that the compiler sets aside for the name of a critical section: null, then a lock that stays.
+/// The word that the compiler reserves for the name of a critical section: null, then a lock that stays.
 type Name = <Native as Machine>::Atomic<Ptr<Lock>>;
 
 /// # Safety
