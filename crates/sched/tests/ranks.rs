@@ -1,0 +1,239 @@
+//! Who is wanted on a fast CPU under `pa`, rank by rank: events in, answers out. CPUs from `FAST` on are slow.
+
+mod common;
+
+use baton_sched::placement::{Amp, Answer, Event, Master, Placement};
+use baton_sched::{Affinity, AppId, Born, Cpu, Cpus, FULL_SPEED, Nice, Notice, Params, ThreadId, pa};
+use baton_units::{CoreId, CpuId, Cycles};
+use common::PARAMS;
+
+const CPUS: u32 = 10;
+/// A round of swaps in two slices.
+const ROUND: u64 = 200;
+
+struct Table {
+    placement: Box<dyn Placement>,
+    now: u64,
+    threads: u32,
+    /// Answers to the newest event.
+    answers: Vec<Answer>,
+}
+
+impl Table {
+    fn new(fast: u32, amp: Amp) -> Table {
+        let speed = |i: u32| if i < fast { FULL_SPEED } else { FULL_SPEED / 2 };
+        let cpu = |i: u32| Cpu { core: CoreId(i), cluster: i, socket: 0, kind: 0, speed: speed(i), fast: None };
+        let params = Params { amp: Amp { swap_ticks: 2, ..amp }, ..PARAMS };
+        let placement = pa::placement(&Cpus((0..CPUS).map(cpu).collect()), &params);
+        Table { placement, now: 0, threads: 0, answers: Vec::new() }
+    }
+
+    fn hears(&mut self, event: Event) {
+        self.answers.clear();
+        self.placement.hears(Cycles(self.now), &event, &mut self.answers);
+    }
+
+    /// A thread of that application, which runs on that CPU from now on, whatever the placement says.
+    fn runs(&mut self, app: u32, cpu: u32) -> ThreadId {
+        self.with(app, cpu, Affinity::ALL)
+    }
+
+    fn with(&mut self, app: u32, cpu: u32, affinity: Affinity) -> ThreadId {
+        let id = ThreadId(self.threads);
+        self.threads += 1;
+        let born = Born { app: AppId(app), affinity, near: CpuId(cpu), nice: Nice::default(), speedup: None };
+        self.hears(Event::Born(id, born));
+        self.wakes(id, cpu);
+        id
+    }
+
+    fn wakes(&mut self, id: ThreadId, cpu: u32) {
+        for event in [Event::Wake(id), Event::Placed(id, CpuId(cpu)), Event::Runs(id, CpuId(cpu))] {
+            self.hears(event);
+        }
+    }
+
+    /// The swaps of the next round.
+    fn round(&mut self) -> Vec<(ThreadId, ThreadId)> {
+        self.now = (self.now / ROUND + 1) * ROUND;
+        self.hears(Event::Period);
+        let swap = |answer: &Answer| if let Answer::Swap(a, b) = *answer { Some((a, b)) } else { None };
+        self.answers.iter().filter_map(swap).collect()
+    }
+}
+
+/// What a thread is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    /// Alone in its application, and says that it spins.
+    Spins,
+    /// One of three, of an application of more threads than the threshold.
+    Hp,
+    /// Alone in its application.
+    Mp,
+    /// What is left of two.
+    Sp,
+    /// The master of such an application as `Hp`'s.
+    HpMaster,
+}
+
+impl Table {
+    /// A thread of that kind on that CPU; those beside it are on the CPUs from `others` on.
+    fn of(&mut self, kind: Kind, app: u32, cpu: u32, others: u32) -> ThreadId {
+        let id = self.runs(app, cpu);
+        match kind {
+            Kind::Spins => self.hears(Event::Notice(id, Notice::Spinning)),
+            Kind::Mp => {}
+            Kind::Sp => {
+                let other = self.runs(app, others);
+                self.hears(Event::Block(other));
+            }
+            Kind::Hp | Kind::HpMaster => {
+                self.runs(app, others);
+                self.runs(app, others + 1);
+                if kind == Kind::HpMaster {
+                    self.hears(Event::Notice(id, Notice::Master));
+                }
+            }
+        }
+        id
+    }
+}
+
+/// Whether a round takes the fast CPU from a thread of the first kind, beside one of the second.
+fn makes_room(low: Kind, high: Kind, master: Master) -> bool {
+    let mut table = Table::new(1, Amp { master, ..Amp::DEFAULT });
+    let on_fast = table.of(low, 0, 0, 2);
+    table.of(high, 1, 1, 5);
+    table.round().iter().any(|&(_, leaves)| leaves == on_fast)
+}
+
+#[test]
+fn a_fast_cpu_goes_to_the_higher_rank() {
+    use Kind::*;
+    for (master, order) in [
+        (Master::Sp, &[Spins, Hp, Mp, Sp][..]),
+        (Master::Sp, &[Spins, Hp, Mp, HpMaster]),
+        (Master::First, &[Hp, Mp, Sp, HpMaster]),
+        (Master::Mp, &[Hp, Mp, HpMaster, Sp]),
+        (Master::Ignored, &[HpMaster, Mp, Sp]),
+    ] {
+        for (at, &low) in order.iter().enumerate() {
+            for &high in &order[at + 1..] {
+                assert!(makes_room(low, high, master), "{low:?} before {high:?}, master {master:?}");
+                assert!(!makes_room(high, low, master), "{high:?} makes room for {low:?}, master {master:?}");
+            }
+        }
+    }
+    // Equals in SP stay where they are.
+    assert!(!makes_room(Sp, HpMaster, Master::Sp) && !makes_room(HpMaster, Sp, Master::Sp));
+}
+
+#[test]
+fn turns_go_by_when_a_thread_last_had_a_fast_cpu() {
+    let mut table = Table::new(1, Amp::DEFAULT);
+    table.now = 10;
+    let first = table.runs(0, 0);
+    let second = table.runs(1, 1);
+    // The first one leaves the fast CPU between two rounds, and another comes.
+    table.now = 50;
+    table.hears(Event::Block(first));
+    let third = table.runs(2, 0);
+    table.wakes(first, 2);
+    assert_eq!(table.round(), [(second, third)]);
+}
+
+/// Two threads make room: the higher rank that comes takes the place of the lowest that goes.
+#[test]
+fn the_lowest_rank_makes_room_first() {
+    let mut table = Table::new(2, Amp::DEFAULT);
+    // More threads than the threshold, which is three.
+    let low = table.runs(0, 1);
+    for cpu in 4..7 {
+        table.runs(0, cpu);
+    }
+    let middle = table.runs(1, 0);
+    let comes = [table.of(Kind::Sp, 2, 2, 8), table.of(Kind::Sp, 3, 3, 9)];
+    assert_eq!(table.round(), [(comes[0], low), (comes[1], middle)]);
+    // They are on their way: the next round leaves them alone.
+    assert_eq!(table.round(), []);
+}
+
+#[test]
+fn a_shorter_queue_makes_room_where_no_thread_can() {
+    let mut table = Table::new(1, Amp::DEFAULT);
+    let bound = Affinity::to([CpuId(0)]);
+    table.with(0, 0, bound);
+    let comes = table.of(Kind::Sp, 1, 1, 2);
+    // One that waits behind it.
+    let behind = table.runs(2, 1);
+    table.hears(Event::Yields(behind));
+    table.hears(Event::Placed(behind, CpuId(1)));
+    table.hears(Event::Runs(comes, CpuId(1)));
+    assert_eq!(table.round(), []);
+    assert!(table.answers.contains(&Answer::Move(comes, CpuId(0))), "{:?}", table.answers);
+}
+
+#[test]
+fn the_end_of_a_boost_is_no_round() {
+    let mut table = Table::new(1, Amp { boost_ticks: 3, ..Amp::DEFAULT });
+    table.now = 150;
+    table.of(Kind::Hp, 0, 0, 2);
+    table.of(Kind::Sp, 1, 1, 5);
+    table.round();
+    table.runs(2, 7);
+    table.now = 450;
+    table.hears(Event::Period);
+    assert!(table.answers.contains(&Answer::Demoted(AppId(1))), "{:?}", table.answers);
+    assert!(!table.answers.iter().any(|answer| matches!(answer, Answer::Swap(..))), "{:?}", table.answers);
+}
+
+#[test]
+fn without_threads_there_are_no_rounds() {
+    let mut table = Table::new(1, Amp::DEFAULT);
+    let id = table.runs(0, 1);
+    table.round();
+    table.hears(Event::Block(id));
+    assert_eq!(table.answers, [Answer::NoPeriod]);
+}
+
+#[test]
+fn the_newest_master_counts_and_one_that_ends_is_none() {
+    let mut table = Table::new(1, Amp::DEFAULT);
+    let first = table.of(Kind::HpMaster, 0, 0, 2);
+    let second = ThreadId(1);
+    table.hears(Event::Notice(second, Notice::Master));
+    assert_eq!(table.round(), [(second, first)]);
+    // Another thread gets the number of a master that has ended.
+    let mut table = Table::new(1, Amp::DEFAULT);
+    let master = table.of(Kind::HpMaster, 0, 1, 2);
+    table.hears(Event::Exit(master));
+    table.threads = master.0;
+    table.runs(0, 1);
+    table.threads = 3;
+    table.of(Kind::Hp, 1, 0, 5);
+    assert_eq!(table.round(), []);
+}
+
+#[test]
+fn an_idle_fast_cpu_gets_the_highest_rank_that_does_not_spin() {
+    let mut table = Table::new(1, Amp::DEFAULT);
+    table.hears(Event::Idle(CpuId(0)));
+    // None is eligible: the first that is gets it, and is on its way.
+    let only = Affinity::to([CpuId(1), CpuId(2), CpuId(3)]);
+    for (app, cpu) in [(0, 1), (0, 2), (0, 3)] {
+        table.with(app, cpu, only.clone());
+    }
+    let spins = table.with(1, 4, Affinity::to([CpuId(4)]));
+    table.hears(Event::Notice(spins, Notice::Spinning));
+    table.hears(Event::Affinity(spins, Affinity::ALL));
+    assert_eq!(table.answers, [], "a thread that spins is not moved");
+    table.hears(Event::Affinity(ThreadId(0), Affinity::ALL));
+    assert_eq!(table.answers, [Answer::Move(ThreadId(0), CpuId(0))]);
+    // Not there any more, by its mask: the next one goes, and of two the one of the higher rank.
+    let mp = table.with(2, 5, Affinity::to([CpuId(5)]));
+    table.hears(Event::Affinity(ThreadId(1), Affinity::ALL));
+    table.hears(Event::Affinity(mp, Affinity::ALL));
+    table.hears(Event::Affinity(ThreadId(0), only));
+    assert_eq!(table.answers, [Answer::Move(mp, CpuId(0))]);
+}
