@@ -176,16 +176,15 @@ fn a_shorter_queue_makes_room_where_no_thread_can() {
 
 #[test]
 fn the_end_of_a_boost_is_no_round() {
-    let mut table = Table::new(1, Amp { boost_ticks: 3, ..Amp::DEFAULT });
-    table.now = 150;
-    table.of(Kind::Hp, 0, 0, 2);
-    table.of(Kind::Sp, 1, 1, 5);
-    table.round();
-    table.runs(2, 7);
-    table.now = 450;
+    let mut table = Table::new(1, Amp { boost_ticks: 1, ..Amp::DEFAULT });
+    table.now = 10;
+    let on_fast = table.of(Kind::Hp, 0, 0, 2);
+    let demoted = table.of(Kind::Sp, 1, 1, 5);
+    table.now = 110;
     table.hears(Event::Period);
     assert!(table.answers.contains(&Answer::Demoted(AppId(1))), "{:?}", table.answers);
     assert!(!table.answers.iter().any(|answer| matches!(answer, Answer::Swap(..))), "{:?}", table.answers);
+    assert_eq!(table.round(), [(demoted, on_fast)]);
 }
 
 #[test]
@@ -206,12 +205,11 @@ fn the_newest_master_counts_and_one_that_ends_is_none() {
     assert_eq!(table.round(), [(second, first)]);
     // Another thread gets the number of a master that has ended.
     let mut table = Table::new(1, Amp::DEFAULT);
+    table.of(Kind::Hp, 1, 0, 5);
     let master = table.of(Kind::HpMaster, 0, 1, 2);
     table.hears(Event::Exit(master));
     table.threads = master.0;
     table.runs(0, 1);
-    table.threads = 3;
-    table.of(Kind::Hp, 1, 0, 5);
     assert_eq!(table.round(), []);
 }
 
