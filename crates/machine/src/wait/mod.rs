@@ -123,6 +123,7 @@ macro_rules! policies {
     (@some $n:ident $number:ident) => { Some($n) };
 }
 
+// Those whose waiters may stop looking come last, so that `parks` is one comparison: a lock asks it at each release.
 policies! {
     Spin: spin,
     Pause: pause,
@@ -132,6 +133,7 @@ policies! {
     Wfe: wfe,
     Mwait(u32): mwait,
     Mwmon: mwmon,
+    SpinNotify(u32): spin_notify,
     Halt: halt,
     Futex: futex,
     SpinPark(u32): spin_park,
@@ -140,7 +142,6 @@ policies! {
     MwaitxPark(u32): mwaitx_park,
     WfePark(u32): wfe_park,
     MwaitPark(u32): mwait_park,
-    SpinNotify(u32): spin_notify,
     NotifyPark(u32): notify_park,
 }
 
