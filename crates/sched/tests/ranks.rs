@@ -64,7 +64,7 @@ impl Table {
 
 /// What a thread is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum Standing {
     /// Alone in its application, and says that it spins.
     Spins,
     /// One of three, of an application of more threads than the threshold.
@@ -79,19 +79,19 @@ enum Kind {
 
 impl Table {
     /// A thread of that kind on that CPU; those beside it are on the CPUs from `others` on.
-    fn of(&mut self, kind: Kind, app: u32, cpu: u32, others: u32) -> ThreadId {
+    fn of(&mut self, kind: Standing, app: u32, cpu: u32, others: u32) -> ThreadId {
         let id = self.runs(app, cpu);
         match kind {
-            Kind::Spins => self.hears(Event::Notice(id, Notice::Spinning)),
-            Kind::Mp => {}
-            Kind::Sp => {
+            Standing::Spins => self.hears(Event::Notice(id, Notice::Spinning)),
+            Standing::Mp => {}
+            Standing::Sp => {
                 let other = self.runs(app, others);
                 self.hears(Event::Block(other));
             }
-            Kind::Hp | Kind::HpMaster => {
+            Standing::Hp | Standing::HpMaster => {
                 self.runs(app, others);
                 self.runs(app, others + 1);
-                if kind == Kind::HpMaster {
+                if kind == Standing::HpMaster {
                     self.hears(Event::Notice(id, Notice::Master));
                 }
             }
@@ -101,7 +101,7 @@ impl Table {
 }
 
 /// Whether a round takes the fast CPU from a thread of the first kind, beside one of the second.
-fn makes_room(low: Kind, high: Kind, master: Master) -> bool {
+fn makes_room(low: Standing, high: Standing, master: Master) -> bool {
     let mut table = Table::new(1, Amp { master, ..Amp::DEFAULT });
     let on_fast = table.of(low, 0, 0, 2);
     table.of(high, 1, 1, 5);
@@ -110,7 +110,7 @@ fn makes_room(low: Kind, high: Kind, master: Master) -> bool {
 
 #[test]
 fn a_fast_cpu_goes_to_the_higher_rank() {
-    use Kind::*;
+    use Standing::*;
     for (master, order) in [
         (Master::Sp, &[Spins, Hp, Mp, Sp][..]),
         (Master::Sp, &[Spins, Hp, Mp, HpMaster]),
@@ -153,7 +153,7 @@ fn the_lowest_rank_makes_room_first() {
         table.runs(0, cpu);
     }
     let middle = table.runs(1, 0);
-    let comes = [table.of(Kind::Sp, 2, 2, 8), table.of(Kind::Sp, 3, 3, 9)];
+    let comes = [table.of(Standing::Sp, 2, 2, 8), table.of(Standing::Sp, 3, 3, 9)];
     assert_eq!(table.round(), [(comes[0], low), (comes[1], middle)]);
     // They are on their way: the next round leaves them alone.
     assert_eq!(table.round(), []);
@@ -164,7 +164,7 @@ fn a_shorter_queue_makes_room_where_no_thread_can() {
     let mut table = Table::new(1, Amp::DEFAULT);
     let bound = Affinity::to([CpuId(0)]);
     table.with(0, 0, bound);
-    let comes = table.of(Kind::Sp, 1, 1, 2);
+    let comes = table.of(Standing::Sp, 1, 1, 2);
     // One that waits behind it.
     let behind = table.runs(2, 1);
     table.hears(Event::Yields(behind));
@@ -178,8 +178,8 @@ fn a_shorter_queue_makes_room_where_no_thread_can() {
 fn the_end_of_a_boost_is_no_round() {
     let mut table = Table::new(1, Amp { boost_ticks: 1, ..Amp::DEFAULT });
     table.now = 10;
-    let on_fast = table.of(Kind::Hp, 0, 0, 2);
-    let demoted = table.of(Kind::Sp, 1, 1, 5);
+    let on_fast = table.of(Standing::Hp, 0, 0, 2);
+    let demoted = table.of(Standing::Sp, 1, 1, 5);
     table.now = 110;
     table.hears(Event::Period);
     assert!(table.answers.contains(&Answer::Demoted(AppId(1))), "{:?}", table.answers);
@@ -199,14 +199,14 @@ fn without_threads_there_are_no_rounds() {
 #[test]
 fn the_newest_master_counts_and_one_that_ends_is_none() {
     let mut table = Table::new(1, Amp::DEFAULT);
-    let first = table.of(Kind::HpMaster, 0, 0, 2);
+    let first = table.of(Standing::HpMaster, 0, 0, 2);
     let second = ThreadId(1);
     table.hears(Event::Notice(second, Notice::Master));
     assert_eq!(table.round(), [(second, first)]);
     // Another thread gets the number of a master that has ended.
     let mut table = Table::new(1, Amp::DEFAULT);
-    table.of(Kind::Hp, 1, 0, 5);
-    let master = table.of(Kind::HpMaster, 0, 1, 2);
+    table.of(Standing::Hp, 1, 0, 5);
+    let master = table.of(Standing::HpMaster, 0, 1, 2);
     table.hears(Event::Exit(master));
     table.threads = master.0;
     table.runs(0, 1);
