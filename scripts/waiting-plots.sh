@@ -31,3 +31,11 @@ for figure in total without_base; do
         --energy --figure "energy.${figure}_joules" --sweep cs=1000,10000,100000 --sweep wait=spin,pause,mwait,futex \
         --plot "$out/energy-$figure.$form"
 done
+
+# Locks and barriers from 2 to 64 threads of one board, whose waiters rest in a monitor or try with PAUSE.
+for wait in mwait pause; do
+    "$baton" sim --chip opteron6272x4 --workload lock --pin --cs 100 --think 1000 --spread 0.5 --iterations 60 --wait "$wait" \
+        --sweep threads=2,4,8,16,32,64 --sweep lock=ticket,mcs,1spinner,hybrid --plot "$out/locks-$wait.$form"
+    "$baton" sim --chip opteron6272x4 --workload barrier --pin --think 2100 --iterations 100 --wait "$wait" \
+        --sweep threads=2,4,8,16,32,64 --sweep barrier=central,gomp,two-level --plot "$out/barriers-$wait.$form"
+done

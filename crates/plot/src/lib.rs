@@ -8,6 +8,7 @@
 //! | [`spans`] | rows of ranges around a value: a tornado |
 //! | [`timeline`] | what each of several threads does over time |
 //! | [`matrix`] | a value for each pair, as colours |
+//! | [`choices`] | which of several names is best at each point of a plane |
 //! | [`table`] | rows of text and numbers |
 //! | [`mod@file`] | a picture as a file of its own, for a page that links it |
 //! | [`axis`] | from data to places, and the ticks |
@@ -16,6 +17,7 @@
 
 pub mod axis;
 pub mod bars;
+pub mod choices;
 pub mod file;
 pub mod lines;
 pub mod matrix;
@@ -24,6 +26,7 @@ pub mod table;
 pub mod timeline;
 
 pub use bars::{Bar, Bars};
+pub use choices::{Choices, Chosen};
 pub use file::file;
 pub use lines::{Lines, Point, Series};
 pub use matrix::Matrix;

@@ -217,3 +217,40 @@ fn a_chip_that_was_shown_reads_back() {
     let list = json(&["chips", "list", "--dir", "../../chips", "--json"], "1");
     assert_eq!(list, json(&["list", "chips", "--dir", "../../chips", "--json"], "1"));
 }
+
+/// The choice at each point is that of the runs themselves, and a waiter that sleeps is the best one only where waits are long.
+#[test]
+fn a_sweep_says_which_value_is_the_best() {
+    let dir = tempfile::tempdir().unwrap();
+    let page = dir.path().join("map.svg");
+    let page = page.to_str().unwrap();
+    let chip = ["--chip", "../../chips/opteron6272x4.toml", "--cores", "2", "--at", "0,1"];
+    let args = ["sim", "--workload", "barrier", "--threads", "2", "--iterations", "10", "--spread", "0.9"];
+    let sweeps = ["--sweep", "think=1000,1000000", "--sweep", "wait.mwait.c1.exit=50,900000"];
+    let best = ["--least", "wait=futex,pause,mwait", "--energy", "--figure", "energy.without_base_joules"];
+    let all: Vec<&str> = args.into_iter().chain(chip).chain(sweeps).chain(best).collect();
+    let table = baton(&[&all[..], &["--plot", page]].concat(), "2");
+    let row = |start: &str| table.lines().find(|line| line.starts_with(start)).unwrap().to_owned();
+    assert!(row("1000 ").split_whitespace().nth(1) == Some("mwait") && row("1000 ").contains("(pause +"), "{table}");
+    assert!(row("1000000").contains("futex ("), "{table}");
+    assert_eq!(std::fs::read_to_string(page).unwrap().matches("fill-opacity").count(), 4);
+    let runs = json(&[&all[..], &["--json"]].concat(), "2");
+    let waits: Vec<_> = runs.as_array().unwrap().iter().map(|run| run["wait"].as_str().unwrap()).collect();
+    assert_eq!((waits.len(), waits[0], waits[4], waits[8]), (12, "futex", "pause", "mwait"));
+}
+
+#[test]
+fn a_choice_that_is_none_is_an_error() {
+    let cases = [
+        (&["--sweep", "think=1,2", "--least", "wait=pause"][..], "two values or more"),
+        (&["--sweep", "think=1,2", "--least", "think=1,2"], "`think` is swept twice"),
+        (&["--sweep", "think=1,2", "--most", "wait"], "`--most wait`: expected NAME=VALUE"),
+        (&["--sweep", "think=1,2", "--most", "wait=pause,nap"], "nap"),
+        (&["--least", "wait=pause,futex"], "--sweep"),
+    ];
+    for (args, expected) in cases {
+        let output = Command::new(env!("CARGO_BIN_EXE_baton")).arg("sim").args(SMALL).args(args).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(expected), "{args:?}: {said}");
+    }
+}

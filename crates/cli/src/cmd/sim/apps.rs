@@ -18,9 +18,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// What an application cannot say, as it is the whole run's.
-const WHOLE_RUNS: [&str; 16] = [
+const WHOLE_RUNS: [&str; 18] = [
     "chip", "cores", "set", "window", "app", "off", "on", "pin", "cycles", "cpus", "seed", "no-trace", "sweep",
-    "pairs", "energy", "json",
+    "least", "most", "pairs", "energy", "json",
 ];
 
 /// An application that was asked for.

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`one`] | one run |
 //! | [`sweep`] | a run for each value of one or two parameters, and a plot |
+//! | [`choice`] | the best of several values at each point of a sweep |
 //! | [`pairs`] | ping-pong between all pairs of cores |
 //! | [`inputs`] | options of the workloads with packets, jobs and vectors |
 //! | [`workload`] | from the command line to guest threads |
@@ -17,6 +18,7 @@
 //! | [`energy`] | the energy account in both |
 
 mod apps;
+mod choice;
 mod energy;
 mod figures;
 mod inputs;
@@ -59,6 +61,8 @@ Examples:
   baton sim --chip ocor64 --workload chase --sweep bytes=8K,64K,512K,4M,32M --plot chase.html
   baton sim --chip ocor64 --workload lock --sweep threads=1,2,4,8,16,32,64 \\
       --sweep lock=tas,ticket,mcs --plot zoo.html
+  baton sim --chip opteron6272x4 --workload barrier --sweep think=1000,100000,10000000 \\
+      --sweep wait.mwait.c1.exit=100,10000 --least wait=pause,mwait,futex --plot map.html
   baton sim --chip opteron6272x4 --workload pingpong --pairs --iterations 20 --plot distance.html
   baton sim --chip ocor64 --workload dedup --threads 16 --size 65536 --grain 512
   baton sim --chip ocor64 --profile profiles/ocor/imag.toml --draw 3 --load 2 --json
@@ -177,6 +181,13 @@ pub(crate) struct Args {
     /// chip file. A second one makes a line of the plot for each of its values.
     #[arg(long, value_name = "NAME=VALUES")]
     sweep: Vec<String>,
+    /// At each point of the sweep, which of these values has the least of the figure, and how far the next one is behind, as in
+    /// wait=pause,mwait,futex.
+    #[arg(long, value_name = "NAME=VALUES", requires = "sweep", conflicts_with = "most")]
+    least: Option<String>,
+    /// The same, for the most of the figure.
+    #[arg(long, value_name = "NAME=VALUES", requires = "sweep")]
+    most: Option<String>,
     /// With pingpong: one for each pair of cores.
     #[arg(long, conflicts_with_all = ["sweep", "at", "pin"])]
     pairs: bool,

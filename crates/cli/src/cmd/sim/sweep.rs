@@ -1,6 +1,7 @@
 //! A run for each value of one or two parameters, side by side on the host's cores; the order of the results is that of
 //! the values, whatever ends first.
 
+use super::choice::{self, Choice};
 use super::shape::{Shape, Shaped};
 use super::{Args, draw, one, workload};
 use crate::error::BadInput;
@@ -13,9 +14,9 @@ use serde_json::Value;
 use std::process::ExitCode;
 
 /// A parameter and its values.
-struct Axis {
-    name: String,
-    values: Vec<String>,
+pub(super) struct Axis {
+    pub(super) name: String,
+    pub(super) values: Vec<String>,
 }
 
 /// Names that a sweep may change, beside the chip file's keys.
@@ -57,8 +58,8 @@ const NAMES: [&str; 34] = [
 ];
 
 impl Axis {
-    fn parse(text: &str) -> anyhow::Result<Axis> {
-        let bad = || BadInput::new(format!("`--sweep {text}`: expected NAME=VALUE,VALUE,…"));
+    pub(super) fn parse(option: &str, text: &str) -> anyhow::Result<Axis> {
+        let bad = || BadInput::new(format!("`{option} {text}`: expected NAME=VALUE,VALUE,…"));
         let (name, values) = text.split_once('=').ok_or_else(bad)?;
         let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
         if values.iter().any(String::is_empty) {
@@ -82,20 +83,26 @@ fn number(text: &str) -> Option<f64> {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let axes = args.sweep.iter().map(|text| Axis::parse(text)).collect::<anyhow::Result<Vec<_>>>()?;
+    let axes = args.sweep.iter().map(|text| Axis::parse("--sweep", text)).collect::<anyhow::Result<Vec<_>>>()?;
     let lines = match &axes[..] {
         [_] => vec![String::new()],
         [_, lines] => lines.values.clone(),
         _ => return Err(BadInput::new("at most two sweeps at a time").into()),
     };
-    let points: Vec<(usize, usize)> =
-        (0..lines.len()).flat_map(|line| (0..axes[0].values.len()).map(move |at| (line, at))).collect();
+    let choice = Choice::of(args)?;
+    let all: Vec<&Axis> = axes.iter().chain(choice.as_ref().map(|choice| &choice.axis)).collect();
+    if let Some(twice) = all.iter().enumerate().find(|(i, axis)| all[..*i].iter().any(|other| other.name == axis.name))
+    {
+        return Err(BadInput::new(format!("`{}` is swept twice", twice.1.name)).into());
+    }
+    let points: usize = all.iter().map(|axis| axis.values.len()).product();
     // Everything is looked up before anything runs.
-    let prepared = points.iter().map(|&(line, at)| {
+    let prepared = (0..points).map(|point| {
         let mut args = args.clone();
-        apply(&mut args, &axes[0].name, &axes[0].values[at])?;
-        if let Some(second) = axes.get(1) {
-            apply(&mut args, &second.name, &second.values[line])?;
+        let mut place = point;
+        for axis in &all {
+            apply(&mut args, &axis.name, &axis.values[place % axis.values.len()])?;
+            place /= axis.values.len();
         }
         let chip = args.chip.open()?;
         workload::choose(&args, &chip)?;
@@ -111,10 +118,23 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let known = numbers(&results[0]);
         return Err(BadInput::unknown("figure", &figure, known.iter().map(String::as_str)).into());
     }
+    if let Some(choice) = choice {
+        let mut choices = choice.over(&axes, &lines, &values, &with_unit(&figure, &shape));
+        let (first, chip) = &prepared[0];
+        choices.title = format!("{} on {}, by {}", choices.title, chip.name, first.workload.text());
+        if let Some(path) = &args.plot {
+            draw(path, &choices.title, &choices.svg(), &choices.table(), chip)?;
+        }
+        match args.json {
+            true => println!("{}", serde_json::to_string_pretty(&results)?),
+            false => print!("{}, by {}\n{}", choices.what, names(&axes), choice::table(&choices)),
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     if let Some(path) = &args.plot {
         let series = lines.iter().enumerate().map(|(line, name)| {
-            let of = points.iter().zip(&values).filter(|((at, _), _)| *at == line);
-            let points = of.filter_map(|((_, at), value)| Some(Point::new(axes[0].place(*at), (*value)?))).collect();
+            let of = values[line * axes[0].values.len()..].iter().take(axes[0].values.len()).enumerate();
+            let points = of.filter_map(|(at, value)| Some(Point::new(axes[0].place(at), (*value)?))).collect();
             Series { name: name.clone(), points, theirs: false }
         });
         let chip = &prepared[0].1;
@@ -130,14 +150,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.json {
         println!("{}", serde_json::to_string_pretty(&results)?);
     } else {
-        println!(
-            "{}, by {}",
-            with_unit(&figure, &shape),
-            axes.iter().map(|axis| &*axis.name).collect::<Vec<_>>().join(" and ")
-        );
+        println!("{}, by {}", with_unit(&figure, &shape), names(&axes));
         print!("{}", table(&axes, &lines, &values));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn names(axes: &[Axis]) -> String {
+    axes.iter().map(|axis| &*axis.name).collect::<Vec<_>>().join(" and ")
 }
 
 /// A figure's name and its unit.

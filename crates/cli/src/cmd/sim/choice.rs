@@ -1,0 +1,73 @@
+//! Which of several values of a parameter is the best one, at each point of a sweep.
+
+use super::Args;
+use super::sweep::Axis;
+use crate::error::BadInput;
+use crate::ui;
+use baton_plot::{Choices, Chosen};
+
+/// What there is to choose from, and what makes one of them the best.
+pub(super) struct Choice {
+    pub(super) axis: Axis,
+    most: bool,
+}
+
+impl Choice {
+    pub(super) fn of(args: &Args) -> anyhow::Result<Option<Choice>> {
+        let (option, text) = match (&args.least, &args.most) {
+            (Some(text), _) => ("--least", text),
+            (None, Some(text)) => ("--most", text),
+            (None, None) => return Ok(None),
+        };
+        let axis = Axis::parse(option, text)?;
+        if axis.values.len() < 2 {
+            return Err(BadInput::new(format!("`{option} {text}`: expected two values or more to choose from")).into());
+        }
+        Ok(Some(Choice { axis, most: args.most.is_some() }))
+    }
+
+    /// The choices over the plane of a sweep. `values` has all points for the first value of the choice, then for the next one.
+    pub(super) fn over(&self, axes: &[Axis], lines: &[String], values: &[Option<f64>], figure: &str) -> Choices {
+        let columns = axes[0].values.clone();
+        let points = columns.len() * lines.len();
+        let cell = |row: usize, column: usize| self.best(values, points, row * columns.len() + column);
+        Choices {
+            title: format!("The best {}", self.axis.name),
+            what: format!(
+                "{} with the {} {figure}; below it the next one",
+                self.axis.name,
+                if self.most { "most" } else { "least" }
+            ),
+            x: axes[0].name.clone(),
+            y: axes.get(1).map_or_else(String::new, |axis| axis.name.clone()),
+            rows: lines.to_vec(),
+            names: self.axis.values.clone(),
+            cells: (0..lines.len()).map(|row| (0..columns.len()).map(|column| cell(row, column)).collect()).collect(),
+            columns,
+        }
+    }
+
+    /// The best value at a point, the first of equals; none where a run lacks the figure.
+    fn best(&self, values: &[Option<f64>], points: usize, point: usize) -> Option<Chosen> {
+        let of = |which: usize| Some((which, values[which * points + point]?));
+        let mut ranked = (0..self.axis.values.len()).map(of).collect::<Option<Vec<(usize, f64)>>>()?;
+        ranked.sort_by(|a, b| if self.most { b.1.total_cmp(&a.1) } else { a.1.total_cmp(&b.1) });
+        let [(best, least), (next, more), ..] = ranked[..] else { return None };
+        let behind = if more == least { 0.0 } else { 100.0 * (more / least - 1.0) };
+        Some(Chosen { best, next, behind })
+    }
+}
+
+/// For a terminal: a row for each value of the first axis.
+pub(super) fn table(choices: &Choices) -> String {
+    let names = choices.rows.iter().map(|row| if row.is_empty() { "best" } else { row.as_str() });
+    let header: Vec<&str> = std::iter::once(choices.x.as_str()).chain(names).collect();
+    let rows = choices.columns.iter().enumerate().map(|(at, column)| {
+        let cells = choices.cells.iter().map(|row| match &row[at] {
+            Some(chosen) => format!("{} ({})", choices.names[chosen.best], choices.behind(chosen)),
+            None => "-".to_owned(),
+        });
+        std::iter::once(column.clone()).chain(cells).collect()
+    });
+    ui::table(&header, &rows.collect::<Vec<Vec<String>>>())
+}
