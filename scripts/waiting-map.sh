@@ -1,6 +1,6 @@
 #!/bin/sh
-# The map of docs/results/waiting.md: which wait policy is the best, over how long threads wait and what a monitor's end costs, for three
-# neighbours of the waiting thread, in cycles and in joules.
+# The map of docs/results/waiting.md: which wait policy is the best, over how long threads wait and what a monitor's end costs, beside an
+# idle sibling and beside one that computes, in cycles and in joules.
 #
 #   scripts/waiting-map.sh [FOLDER]        pages; default: target/waiting-map
 #   scripts/waiting-map.sh docs/img svg    pictures alone
@@ -25,11 +25,9 @@ map() {
 }
 
 for figure in cycles energy.without_base_joules energy.total_joules; do
-    short=$(echo "$figure" | sed 's/energy.//; s/_joules//')
+    last=$(echo "$figure" | sed 's/energy.//; s/_joules//')
     # The sibling's CPU is idle.
-    map "alone-$short" "$figure" --at 0,1
+    map "alone-$last" "$figure" --at 0,1
     # The sibling is the thread that is waited for: it computes, and its window bounds it.
-    map "sibling-$short" "$figure" --at 0,8
-    # Each CPU has another thread that always computes.
-    map "shared-$short" "$figure" --at 0,1 --app lock,threads=2,at=0+1,lock=mcs,think=100000,cs=1,runs=background
+    map "sibling-$last" "$figure" --at 0,8
 done
