@@ -13,7 +13,7 @@ use std::rc::Rc;
 const EVERY: [Wait; 5] = [Wait::Mwait(1), Wait::Mwait(2), Wait::Mwmon, Wait::Umwait, Wait::Halt];
 
 /// Prices that no two of are alike.
-const PRICES: [&str; 15] = [
+pub(crate) const PRICES: [&str; 15] = [
     "wait.monitor=13",
     "wait.mwait.c1.enter=50",
     "wait.mwait.c1.exit=333",
@@ -31,7 +31,7 @@ const PRICES: [&str; 15] = [
     "noise.start=0",
 ];
 
-fn fixed(more: &[&str]) -> Chip {
+pub(crate) fn fixed(more: &[&str]) -> Chip {
     common::cores(2, &[&PRICES[..], &["core.clock_hz=1000000000"], more].concat())
 }
 
@@ -40,7 +40,7 @@ fn coherent(more: &[&str]) -> Chip {
     Chip::from_toml_at(include_str!("../../../../chips/ocor64.toml"), "ocor64", Some(4), &settings).unwrap()
 }
 
-fn on(cpu: u32) -> Spawn {
+pub(crate) fn on(cpu: u32) -> Spawn {
     Spawn { affinity: vec![CoreId(cpu)], ..Spawn::default() }
 }
 

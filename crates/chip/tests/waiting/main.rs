@@ -5,6 +5,7 @@ mod common;
 
 mod contexts;
 mod costs;
+mod idle_edges;
 mod idle_waits;
 mod rests;
 mod siblings;

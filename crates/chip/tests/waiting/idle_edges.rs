@@ -1,0 +1,100 @@
+//! Edges of idle waits: monitors that are reset, deadlines that have passed, time slices that end between two steps, wake-ups of other cells.
+
+use crate::common::{self, Alone, Shared, cell, simulation};
+use crate::idle_waits::{PRICES, fixed, on};
+use baton_chip::{Reason, Simulated, Spawn};
+use baton_machine::{Atomic, Deadline, Machine, Ordering::Release, Wait, WaitResult, units::Cycles, units::Nanos};
+use std::rc::Rc;
+
+/// A wake-up is for the threads that have halted for its cell, though others have halted before them.
+#[test]
+fn a_wake_up_leaves_those_halted_for_other_cells() {
+    let chip = common::cores(3, &PRICES);
+    let mut simulation = simulation(&chip);
+    let cells = [cell(&mut simulation, 0u32), cell(&mut simulation, 0u32)];
+    let woken = Rc::new(std::cell::RefCell::new(Vec::new()));
+    for (id, cell) in cells.iter().enumerate() {
+        let (cell, woken) = (cell.clone(), woken.clone());
+        let body = move || {
+            let _ = Simulated::wait_while(&cell.0, 0, Wait::Halt, None);
+            woken.borrow_mut().push(id);
+        };
+        simulation.spawn(Spawn { after: Cycles(id as u64 * 10_000), ..on(id as u32) }, body).unwrap();
+    }
+    let seen = woken.clone();
+    let body = move || {
+        for id in [1, 0] {
+            cells[id].0.store(1, Release);
+            Simulated::wake(&raw const cells[id].0, 1, Wait::Halt);
+            Simulated::work(Cycles(50_000));
+            assert_eq!(seen.borrow().last(), Some(&id));
+        }
+    };
+    simulation.spawn(Spawn { after: Cycles(100_000), ..on(2) }, body).unwrap();
+    assert!(simulation.run().unwrap().finished);
+    assert_eq!(*woken.borrow(), [1, 0]);
+}
+
+/// What a thread that runs on CPU 0 spends for a reason.
+fn spends(reason: Reason, stores: u32, body: impl FnOnce(&[Shared<Alone<u32>>; 2]) + 'static) -> Cycles {
+    let mut simulation = simulation(&fixed(&[]));
+    let cells = [cell(&mut simulation, 0u32), cell(&mut simulation, 0u32)];
+    let of = cells.clone();
+    simulation.spawn(on(0), move || body(&of)).unwrap();
+    let other = move || {
+        for value in 1..=stores {
+            cells[0].0.store(value, Release);
+            Simulated::work(Cycles(20_000));
+        }
+        cells[1].0.store(1, Release);
+        Simulated::wake(&raw const cells[1].0, 1, Wait::Halt);
+    };
+    simulation.spawn(Spawn { after: Cycles(100_000), ..on(1) }, other).unwrap();
+    simulation.run().unwrap().threads[0].time(reason)
+}
+
+fn expires_at_once(cell: &Alone<u32>, wait: Wait) {
+    let past = Deadline { at: Nanos(1), clock: Default::default() };
+    Simulated::work(Cycles(10));
+    assert_eq!(Simulated::wait_while(&cell.0, 0, wait, Some(past)), WaitResult::Expired);
+}
+
+/// A monitor whose wait is over is reset: a store to its line ends no later wait of the thread.
+#[test]
+fn a_monitor_is_reset_when_its_wait_is_over() {
+    let [without, with] = [0, 1].map(|stores| {
+        spends(Reason::Kernel, stores, |cells| {
+            expires_at_once(&cells[0], Wait::Mwait(1));
+            assert_eq!(Simulated::wait_while(&cells[1].0, 0, Wait::Halt, None), WaitResult::Changed(1));
+        })
+    });
+    assert_eq!(with, without);
+}
+
+#[test]
+fn a_deadline_that_has_passed_costs_no_halt() {
+    assert_eq!(spends(Reason::Monitor, 0, |cells| expires_at_once(&cells[0], Wait::Halt)), Cycles(0));
+}
+
+/// The end of a time slice between MONITOR and MWAIT is not lost, whenever it comes: the other thread of the CPU runs at once.
+#[test]
+fn a_time_slice_that_ends_before_mwait_is_not_lost() {
+    for early in 0..160 {
+        let prices = [&PRICES[..], &["os.time_slice=20000", "os.context_switch=500"]].concat();
+        let mut simulation = simulation(&common::cores(1, &prices));
+        let cell = cell(&mut simulation, 0u32);
+        let waits = cell.clone();
+        let body = move || {
+            Simulated::work(Cycles(20_100 - early));
+            assert_eq!(Simulated::wait_while(&waits.0, 0, Wait::Mwait(1), None), WaitResult::Changed(1));
+        };
+        simulation.spawn(on(0), body).unwrap();
+        let body = move || {
+            Simulated::work(Cycles(5_000));
+            cell.0.store(1, Release);
+        };
+        simulation.spawn(Spawn { after: Cycles(9_000), ..on(0) }, body).unwrap();
+        let outcome = simulation.run().unwrap_or_else(|stuck| panic!("{early}: {stuck}"));
+        assert!(outcome.finished && outcome.cycles < Cycles(35_000), "{early}: {:?}", outcome.cycles);
+    }
+}
