@@ -8,6 +8,7 @@
 //! | [`compile`](mod@compile) | from a trace to a program |
 //! | [`run`](mod@run) | a program on a chip under one lock |
 //! | [`predict`](mod@predict) | many locks and seeds side by side, after a check against the recorded run |
+//! | [`asymmetric`] | chips of fast and slow cores, and who places threads on them |
 //! | [`network`] | other networks for the same chip, and what they do |
 //! | [`lives`] | when a program has more than one thread |
 //! | [`scale`] | more threads than were recorded |
@@ -15,6 +16,7 @@
 //!
 //! `docs/reference/whatif.md` tells what is assumed and what is not replayed.
 
+pub mod asymmetric;
 pub mod change;
 pub mod compile;
 pub mod doubt;

@@ -126,19 +126,24 @@ impl OnNetwork {
         ran: &[Result<Ran, RunError>],
         first: Option<&[Result<Ran, RunError>]>,
     ) -> OnNetwork {
-        let less = |value: fn(&Ran) -> u64| {
-            let pairs =
-                ran.iter().zip(first?).filter_map(|(here, there)| Some((here.as_ref().ok()?, there.as_ref().ok()?)));
-            Some(Percent::of(pairs.map(|(here, there)| less(value(there), value(here))).collect()))
-        };
         OnNetwork {
             name: network.name.to_owned(),
             marks: network.marks(),
             marked_packets: ran.iter().flatten().next().map_or(0, |ran| ran.marked_packets),
-            less_time: less(|ran| ran.time.0),
-            less_overhead: less(|ran| ran.totals.overhead.0),
+            less_time: less_than(ran, first, |ran| ran.time.0),
+            less_overhead: less_than(ran, first, |ran| ran.totals.overhead.0),
         }
     }
+}
+
+/// How much less of a figure some runs have than the first ones, seed by seed; `None` of the first ones.
+pub(crate) fn less_than(
+    ran: &[Result<Ran, RunError>],
+    first: Option<&[Result<Ran, RunError>]>,
+    value: fn(&Ran) -> u64,
+) -> Option<Percent> {
+    let pairs = ran.iter().zip(first?).filter_map(|(here, there)| Some((here.as_ref().ok()?, there.as_ref().ok()?)));
+    Some(Percent::of(pairs.map(|(here, there)| less(value(there), value(here))).collect()))
 }
 
 /// How much less, in percent; 0 where there was nothing.

@@ -1,10 +1,11 @@
 //! Many locks and seeds side by side, after a check: the recorded lock is replayed first and compared with the recorded
 //! run's own time. Nothing is fitted to the trace: the chip's figures come from its file.
 
+use crate::asymmetric::{Asymmetric, NoPolicy, OnCores};
 use crate::change::{Change, ChangeError, Changes};
 use crate::compile::{Probes, Work, compile, compile_with, cpus};
 use crate::doubt::{self, Alone, Interval};
-use crate::network::{Network, NoNetwork, OnNetwork};
+use crate::network::{Network, NoNetwork, OnNetwork, Percent};
 use crate::program::{LockSpec, Probe, Program, Replayability};
 use crate::run::{Choice, Ran, RunError, Setup, run_changed};
 use crate::scale::{self, ScaleError};
@@ -41,6 +42,8 @@ pub struct Ask {
     pub changes: Vec<Change>,
     /// Networks, each with every lock; none: the chip's own, as it is.
     pub networks: Vec<Network>,
+    /// Fast and slow cores, each lock under each of their policies; with it there are no `networks`.
+    pub asymmetric: Option<Asymmetric>,
     /// Seeds: 1 to so many.
     pub seeds: u32,
     /// Cores in use; `None`: as many as the recorded run had, as far as the chip has them.
@@ -60,12 +63,20 @@ impl Default for Ask {
             choices: Vec::new(),
             changes: Vec::new(),
             networks: Vec::new(),
+            asymmetric: None,
             seeds: 1,
             cpus: None,
             threads: None,
             memory: None,
             alone_ns: Vec::new(),
         }
+    }
+}
+
+impl Ask {
+    /// Chips that each lock runs on.
+    fn variants(&self) -> usize {
+        self.asymmetric.as_ref().map_or(self.networks.len(), |asymmetric| asymmetric.policies.len()).max(1)
     }
 }
 
@@ -91,6 +102,9 @@ pub enum PredictError {
     /// The chip cannot have a network that was asked for.
     #[error(transparent)]
     Network(#[from] NoNetwork),
+    /// The chip cannot have fast and slow cores, or a policy for them, as asked.
+    #[error(transparent)]
+    Asymmetric(#[from] NoPolicy),
     /// The program cannot be changed so.
     #[error(transparent)]
     Change(#[from] ChangeError),
@@ -129,9 +143,9 @@ pub struct Predicted {
     pub wait: String,
     /// It is the replay of the recorded run's lock, which the others are compared with. Its network is the chip's own.
     pub recorded: bool,
-    /// Which network it ran on, and what that did, where networks were asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub network: Option<OnNetwork>,
+    /// What of the chip was changed, and what that did, where networks or policies were asked for.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<Variant>,
     /// The program's time.
     pub time_ns: Spread,
     /// Where the measured time lies in 95 of 100 cases; only on the chip of the machine that was recorded on.
@@ -166,6 +180,44 @@ pub struct Predicted {
     pub failed: Option<Failed>,
     /// The program's time by seed.
     pub by_seed_ns: Vec<u64>,
+}
+
+/// What of the chip was changed for a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Variant {
+    /// Its network.
+    Network(OnNetwork),
+    /// Its cores.
+    Asymmetric(OnCores),
+}
+
+impl Predicted {
+    /// What its network did, where networks were asked for.
+    pub fn network(&self) -> Option<&OnNetwork> {
+        match &self.variant {
+            Some(Variant::Network(network)) => Some(network),
+            _ => None,
+        }
+    }
+}
+
+impl Variant {
+    /// The name that was asked for.
+    pub fn name(&self) -> &str {
+        match self {
+            Variant::Network(network) => &network.name,
+            Variant::Asymmetric(cores) => &cores.policy,
+        }
+    }
+
+    /// Time and competition overhead saved against the first one that was asked for.
+    pub fn less(&self) -> [Option<Percent>; 2] {
+        match self {
+            Variant::Network(on) => [on.less_time, on.less_overhead],
+            Variant::Asymmetric(on) => [on.less_time, on.less_overhead],
+        }
+    }
 }
 
 /// Replays that failed.
@@ -260,7 +312,7 @@ fn recorded(trace: &Trace) -> (String, Choice) {
 
 /// How many runs [`predict`] makes, for a progress bar.
 pub fn runs(ask: &Ask) -> u64 {
-    u64::from(ask.seeds) * (((ask.choices.len() + ask.changes.len()) * ask.networks.len().max(1)) as u64 + 2)
+    u64::from(ask.seeds) * (((ask.choices.len() + ask.changes.len()) * ask.variants()) as u64 + 2)
 }
 
 /// Bytes of memory that a replay takes for each byte of the trace, at most. `tests/memory.rs` counts them.
@@ -279,7 +331,7 @@ pub struct AllRan {
     notes: Vec<String>,
     /// Of the recorded lock.
     base: Vec<Result<Ran, RunError>>,
-    /// By lock, network and seed, as asked.
+    /// By lock, network or policy, and seed, as asked.
     pub rows: Vec<Result<Ran, RunError>>,
 }
 
@@ -299,9 +351,13 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     if trace.is_empty() {
         return Err(PredictError::Empty);
     }
-    let networks: Vec<Chip> = ask.networks.iter().map(|network| network.on(chip)).collect::<Result<_, _>>()?;
+    let variants: Vec<Chip> = match &ask.asymmetric {
+        Some(asymmetric) => asymmetric.chips(chip)?,
+        None => ask.networks.iter().map(|network| network.on(chip)).collect::<Result<_, _>>()?,
+    };
     let (_, own) = recorded(trace);
-    let cpus = ask.cpus.unwrap_or_else(|| cpus(trace, chip));
+    let cores = ask.asymmetric.as_ref().map(Asymmetric::cores);
+    let cpus = ask.cpus.or(cores).unwrap_or_else(|| cpus(trace, chip));
     let runs = Runs { cpus, seeds: 1..=u64::from(ask.seeds.max(1)), done };
     // One program at a time: each takes as much memory as the trace and more.
     let kept = Arc::new(compile(trace, chip, Probes::Kept));
@@ -318,7 +374,7 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     let base = runs.of(&program, &unchanged, limit);
     let slowest = base.iter().flatten().map(|ran| ran.time.0).max();
     let limit = slowest.map_or(limit, |time| Cycles(time.saturating_mul(COLLAPSE)));
-    let chips = if networks.is_empty() { std::slice::from_ref(chip) } else { &networks };
+    let chips = if variants.is_empty() { std::slice::from_ref(chip) } else { &variants };
     let locks = ask.choices.iter().map(|choice| (choice, &none));
     let changed = ask.changes.iter().map(|change| change.default.as_ref().unwrap_or(&own)).zip(&changes);
     let places =
@@ -456,14 +512,16 @@ fn results(ask: &Ask, chip: &Chip, own: &Choice, base: Predicted, ran: &[Result<
         Choice { lock: change.text.clone(), wait: default.wait }
     });
     let named: Vec<Choice> = ask.choices.iter().cloned().chain(changed).collect();
-    for (choice, ran) in named.iter().zip(ran.chunks(each * ask.networks.len().max(1))) {
-        if ask.networks.is_empty() {
-            results.push(predicted(choice, false, ran, chip, reference));
-        }
-        for (place, (network, here)) in ask.networks.iter().zip(ran.chunks(each)).enumerate() {
+    for (choice, ran) in named.iter().zip(ran.chunks(each * ask.variants())) {
+        for (place, here) in ran.chunks(each).enumerate() {
             let first = (place != 0).then_some(&ran[..each]);
-            let network = Some(OnNetwork::of(network, here, first));
-            results.push(Predicted { network, ..predicted(choice, false, here, chip, reference) });
+            let on_network =
+                ask.networks.get(place).map(|network| Variant::Network(OnNetwork::of(network, here, first)));
+            let variant = match &ask.asymmetric {
+                Some(cores) => Some(Variant::Asymmetric(OnCores::of(&cores.policies[place], here, first))),
+                None => on_network,
+            };
+            results.push(Predicted { variant, ..predicted(choice, false, here, chip, reference) });
         }
     }
     results
@@ -525,7 +583,7 @@ fn predicted(choice: &Choice, recorded: bool, ran: &[Result<Ran, RunError>], chi
         lock: choice.lock.clone(),
         wait: choice.wait.to_string(),
         recorded,
-        network: None,
+        variant: None,
         failed,
         speedup,
         time_ns,

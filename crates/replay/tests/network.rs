@@ -40,7 +40,7 @@ fn rows(chip: &Chip, trace: &Trace, locks: &[(&str, Wait)], networks: &[&str], s
 
 /// Without what is said of the network.
 fn figures(row: &Predicted) -> Predicted {
-    Predicted { network: None, ..row.clone() }
+    Predicted { variant: None, ..row.clone() }
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn marks_serve_the_lock_that_gives_hints_and_no_other() {
     assert_eq!((asked.len(), plain.len()), (7, 4));
     assert_eq!(figures(&asked[0]), plain[0], "the recorded lock");
     for (of, plain) in asked[1..].chunks(2).zip(&plain[1..]) {
-        let [off, on] = [&of[0], &of[1]].map(|row| row.network.as_ref().expect("networks were asked for"));
+        let [off, on] = [&of[0], &of[1]].map(|row| row.network().expect("networks were asked for"));
         assert_eq!((off.name.as_str(), on.name.as_str(), off.marked_packets), ("round-robin", "ocor", 0));
         assert_eq!(figures(&of[0]), *plain, "{}: the chip's own network is round robin", plain.lock);
         assert!(off.less_time.is_none() && off.less_overhead.is_none());
@@ -81,12 +81,12 @@ fn rules_serve_others_first_and_tell_a_lock_without_hints_nothing() {
     let trace = contended(5, 100);
     let all = rows(&chip, &trace, &[("spin-park", Wait::SpinPark(128))], &RULES, 1);
     for other in &all[2..] {
-        let network = other.network.as_ref().unwrap();
+        let network = other.network().unwrap();
         assert!(network.marks && network.marked_packets > 0, "{}", network.name);
         assert_ne!(other.by_seed_ns, all[1].by_seed_ns, "{}: others go first than under ocor", network.name);
     }
     let mcs = rows(&chip, &trace, &[("mcs", Wait::SpinPark(128))], &RULES[..2], 1);
-    assert!(mcs[1..].iter().all(|row| row.network.as_ref().is_some_and(|network| network.marked_packets == 0)));
+    assert!(mcs[1..].iter().all(|row| row.network().is_some_and(|network| network.marked_packets == 0)));
     assert_eq!(figures(&mcs[1]), figures(&mcs[2]));
 }
 

@@ -176,6 +176,12 @@ const CASES: &[(&[&str], &str)] = &[
     ),
     (&["whatif", "x", "--threads", "0"], "--threads"),
     (&["whatif", "x", "--chip", "../../chips/ocor64.toml", "--network", "ocro"], "did you mean `ocor`?"),
+    (&["whatif", "x", "--asymmetric", "1-12"], "`1-12` is no count of fast and slow cores; expected FAST+SLOW"),
+    (&["whatif", "x", "--asymmetric", "1+3", "--ratio", "0.5"], "expected a number from 1 to 100"),
+    (&["whatif", "x", "--asymmetric", "1+3", "--cpus", "2"], "cannot be used with"),
+    (&["whatif", "x", "--policy", "pa"], "--asymmetric"),
+    (&["whatif", "x", "--asymmetric", "1+3", "--policy", "static-ipc"], "a recording has none"),
+    (&["whatif", "x", "--asymmetric", "1+3", "--policy", "pa,fastest"], "os.scheduler"),
     (
         &["whatif", "x", "--chip", "../../chips/ocor64.toml", "--network", "ocor,youngest-first"],
         "unknown network `youngest-first`; expected one of round-robin, ocor, ocor-home, ocor-both, ocor-oracle, release-first,",

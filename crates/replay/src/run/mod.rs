@@ -14,6 +14,7 @@ mod world;
 
 pub use account::Totals;
 
+use crate::asymmetric::Placed;
 use crate::change::Changes;
 use crate::lives::together;
 use crate::program::Program;
@@ -68,6 +69,8 @@ pub struct Ran {
     pub idle: Cycles,
     /// Packets that carried a mark: the requests of locks that give hints, on a chip with OCOR enabled.
     pub marked_packets: u64,
+    /// What its threads had of fast and slow cores.
+    pub placed: Placed,
     /// Steps of the program that threads had begun, of [`Program::steps`].
     pub done: u64,
     /// Operations of the guests, for the speed of the simulation.
@@ -135,6 +138,19 @@ fn marked(chip: &Chip, outcome: &Outcome) -> u64 {
     if marks { outcome.network.lock_packets } else { 0 }
 }
 
+/// What all threads had of fast and slow cores, where the policy tells them apart.
+fn placed(outcome: &Outcome) -> Placed {
+    let mut all = Placed::default();
+    for had in outcome.apps.iter().filter_map(|app| app.amp) {
+        all.fast_cycles += had.fast;
+        all.slow_cycles += had.slow;
+        all.migrations += had.migrations;
+        all.swaps += had.swaps;
+        all.demotions += had.demotions;
+    }
+    all
+}
+
 /// A run's simulated events at most: so many for each step of the program, and so many for time slices, which pass however
 /// little it does. Two hours of two busy CPUs have five million; a program that takes a lock every second is never cut off.
 const EVENTS_PER_STEP: u64 = 1_000;
@@ -200,6 +216,7 @@ impl TryVisitor<Simulated> for Run<'_> {
             ready: all(Reason::Ready),
             idle: Cycles(idle.map(|(_, time)| time.0).sum()),
             marked_packets: marked(chip, &outcome),
+            placed: placed(&outcome),
             done,
             operations: outcome.guest_operations,
         };

@@ -4,6 +4,7 @@ use crate::error::BadInput;
 use crate::ui;
 use baton_chip::Chip;
 use baton_machine::Wait;
+use baton_replay::asymmetric::Asymmetric;
 use baton_replay::network::{self, Network};
 use baton_replay::run::Choice;
 use baton_sync::lock::{self, LOCKS, LockInfo, Posix};
@@ -66,4 +67,19 @@ pub(crate) fn networks(names: &[String], chip: &Chip) -> anyhow::Result<Vec<Netw
         }
     }
     Ok(networks)
+}
+
+/// Fast and slow cores, and the policies of their threads. Each must go with the chip.
+pub(crate) fn asymmetric(args: &super::Args, chip: &Chip) -> anyhow::Result<Option<Asymmetric>> {
+    let Some(shape) = args.asymmetric else { return Ok(None) };
+    let mut policies: Vec<String> = Vec::new();
+    for policy in &args.policy {
+        let policy = policy.trim().to_owned();
+        if !policies.contains(&policy) {
+            policies.push(policy);
+        }
+    }
+    let asymmetric = Asymmetric { shape, ratio: args.ratio, policies };
+    asymmetric.chips(chip).map_err(|why| BadInput::new(format!("--asymmetric: {why}")))?;
+    Ok(Some(asymmetric))
 }

@@ -18,6 +18,7 @@ use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;
 use baton_chip::Chip;
+use baton_replay::asymmetric::Shape;
 use baton_replay::change::Change;
 use baton_replay::compile::recorded_cpus;
 use baton_replay::doubt::THIS_HOST;
@@ -51,7 +52,9 @@ Examples:
   baton whatif before --chip chips/sample-host.toml --set core.count=8 \\
       --set core.per_cluster=8 --cpus 8 --threads 8
   baton whatif before --chip ocor64 --cpus 64 --threads 64 --lock spin-park,mcs \\
-      --network round-robin,ocor       would OCOR's hardware help? (docs/reference/whatif.md)")]
+      --network round-robin,ocor       would OCOR's hardware help? (docs/reference/whatif.md)
+  baton whatif before --asymmetric 1+3 --ratio 2 --lock futex,mcs \\
+      --policy amp-default,pa          who should have the fast core?")]
 pub(crate) struct Args {
     /// The directory that `baton profile` left.
     #[arg(value_name = "DIR")]
@@ -72,6 +75,22 @@ pub(crate) struct Args {
     /// The chip must have routers. Left out: the chip's own, as it is.
     #[arg(long, value_name = "NETWORKS", value_delimiter = ',')]
     network: Vec<String>,
+    /// Fast and slow cores, as in 1+12: replays each lock on a chip with so many of both. The fast ones have the chip's clock.
+    #[arg(long, value_name = "FAST+SLOW", conflicts_with_all = ["network", "cpus", "cores", "check"])]
+    asymmetric: Option<Shape>,
+    /// The clock of the fast cores over that of the slow ones.
+    #[arg(long, value_name = "R", default_value_t = 2.0, value_parser = ratio, requires = "asymmetric")]
+    ratio: f64,
+    /// Policies that give threads the fast cores, with commas; the others are compared with the first one
+    /// (docs/reference/asymmetric.md).
+    #[arg(
+        long,
+        value_name = "POLICIES",
+        value_delimiter = ',',
+        default_value = "amp-default,pa",
+        requires = "asymmetric"
+    )]
+    policy: Vec<String>,
     #[command(flatten)]
     chip: ChipArgs,
     /// Threads that the program starts, if more than were recorded.
@@ -95,6 +114,11 @@ pub(crate) struct Args {
     html: Option<PathBuf>,
 }
 
+fn ratio(text: &str) -> Result<f64, String> {
+    let ratio = text.parse::<f64>().ok().filter(|ratio| (1.0..=100.0).contains(ratio));
+    ratio.ok_or_else(|| format!("`{text}` is no ratio of clocks; expected a number from 1 to 100"))
+}
+
 /// Name and version of the JSON; a change that breaks a reader raises it.
 const SCHEMA: &str = "baton-whatif/1";
 
@@ -112,8 +136,12 @@ struct Output<'a> {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     // Networks are the coherent chip's.
-    let chip = if args.network.is_empty() { args.chip.clone().for_replay() } else { args.chip.clone() };
+    let mut chip = if args.network.is_empty() { args.chip.clone().for_replay() } else { args.chip.clone() };
+    if let Some(shape) = args.asymmetric {
+        chip.cores(shape.fast + shape.slow);
+    }
     let chip = chip.open()?;
+    let asymmetric = choices::asymmetric(&args, &chip)?;
     let networks = choices::networks(&args.network, &chip)?;
     let (names, one_by_one) = changes::sorted(&args.lock);
     // Where some locks are changed, the others are no answer to what was asked.
@@ -148,14 +176,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let memory = free_memory();
     let (seeds, cpus, threads) = (args.seeds, args.cpus, args.threads);
-    let ask = Ask { choices, changes, networks, seeds, cpus, threads, memory, alone_ns };
+    let ask = Ask { choices, changes, networks, asymmetric, seeds, cpus, threads, memory, alone_ns };
     let bar = progress(runs(&ask));
     let prediction = predict(&trace, &chip, &ask, &|| bar.inc(1));
     bar.finish_and_clear();
     let prediction = prediction.map_err(|error| match error {
-        PredictError::Empty | PredictError::Scale(_) | PredictError::Network(_) | PredictError::Change(_) => {
-            BadInput::new(error).into()
-        }
+        PredictError::Empty
+        | PredictError::Scale(_)
+        | PredictError::Network(_)
+        | PredictError::Asymmetric(_)
+        | PredictError::Change(_) => BadInput::new(error).into(),
         PredictError::Memory { .. } => {
             BadInput::new(format!("{}: {error}", args.directory.display())).hint(RECORD_LESS).into()
         }

@@ -1,12 +1,10 @@
 //! The plot: one self-contained HTML file. Bars for the predicted time and competition overhead of each lock, with
 //! whiskers over seeds, and the same figures as a table. No script, no network; light and dark by the reader's choice.
 
-use super::text::{
-    alone, figure, has_networks, interval, interval_name, less, ms, network, range, remark, three_numbers,
-};
+use super::text::{alone, figure, interval, interval_name, less, ms, range, remark, three_numbers, variant, varies};
 use baton_chip::Chip;
 use baton_replay::Prediction;
-use baton_replay::predict::{Predicted, Spread};
+use baton_replay::predict::{Predicted, Spread, Variant};
 use std::fmt::Write;
 
 const STYLE: &str = "\
@@ -108,10 +106,10 @@ fn plot(title: &str, rows: &[Predicted], value: fn(&Predicted) -> Spread) -> Str
             _ if on_scale(row) => "bar",
             _ => "beyond",
         };
-        let label = match &row.network {
+        let label = match &row.variant {
             _ if i == 0 => "recorded".to_owned(),
             None => format!("{} · {}", row.lock, row.wait),
-            Some(network) => format!("{} · {} · {}", row.lock, row.wait, network.name),
+            Some(variant) => format!("{} · {} · {}", row.lock, row.wait, variant.name()),
         };
         let end = if on_scale(row) { x(spread.median) } else { LEFT + WIDTH };
         let _ = write!(
@@ -152,14 +150,14 @@ fn step(most: f64) -> f64 {
 }
 
 fn table(rows: &[Predicted]) -> String {
-    let networks = has_networks(rows);
+    let varies = varies(rows);
     let mut out = format!(
         "<h2>Figures</h2><div class=scroll><table><tr><th>lock<th>wait<th>time ms<th>{}<th>speed-up\
          <th>waiting ms<th>critical sections ms<th>overhead ms<th>over seeds<th>acquisitions<th>contended",
         interval_name(rows)
     );
-    if networks {
-        out += "<th>network<th>less time<th>less overhead";
+    if let Some(varies) = varies {
+        let _ = write!(out, "<th>{varies}<th>less time<th>less overhead");
     }
     out += "<th>remark";
     for row in rows {
@@ -178,10 +176,9 @@ fn table(rows: &[Predicted]) -> String {
             row.acquisitions,
             row.contended,
         );
-        if networks {
-            let (time, overhead) =
-                row.network.as_ref().map_or((None, None), |network| (network.less_time, network.less_overhead));
-            let _ = write!(out, "<td>{}<td>{}<td>{}", escape(network(row)), less(time), less(overhead));
+        if varies.is_some() {
+            let [time, overhead] = row.variant.as_ref().map_or([None; 2], Variant::less);
+            let _ = write!(out, "<td>{}<td>{}<td>{}", escape(variant(row)), less(time), less(overhead));
         }
         let _ = write!(out, "<td>{}", escape(&remark(row)));
     }

@@ -4,8 +4,8 @@ use crate::ui;
 use baton_chip::Chip;
 use baton_replay::Prediction;
 use baton_replay::doubt::Interval;
-use baton_replay::network::{OnNetwork, Percent};
-use baton_replay::predict::{COLLAPSE, Predicted, Spread};
+use baton_replay::network::Percent;
+use baton_replay::predict::{COLLAPSE, Predicted, Spread, Variant};
 
 /// Nanoseconds as milliseconds.
 pub(crate) fn ms(ns: u64) -> String {
@@ -81,13 +81,24 @@ pub(crate) fn remark(row: &Predicted) -> String {
             ""
         },
         // OCOR marks only what a lock gives hints for.
-        if row.network.as_ref().is_some_and(|network| network.marks && network.marked_packets == 0) {
-            "carries no marks: this lock gives no hints"
-        } else {
-            ""
-        },
+        variant_remark(row),
     ];
     all.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+/// What a variant of the chip could not show.
+fn variant_remark(row: &Predicted) -> &'static str {
+    match &row.variant {
+        Some(Variant::Network(network)) if network.marks && network.marked_packets == 0 => {
+            "carries no marks: this lock gives no hints"
+        }
+        Some(Variant::Asymmetric(cores))
+            if cores.placed.tells() && cores.placed.migrations + cores.placed.swaps == 0 =>
+        {
+            "no thread was moved: this replay cannot show what the policy does"
+        }
+        _ => "",
+    }
 }
 
 /// Why a row has no figures, or those of fewer seeds.
@@ -110,9 +121,9 @@ fn collapse(row: &Predicted) -> String {
     }
 }
 
-/// The network of a row; of the recorded lock's: the chip's own.
-pub(crate) fn network(row: &Predicted) -> &str {
-    row.network.as_ref().map_or("as it is", |network| network.name.as_str())
+/// The network or policy of a row; of the recorded lock's: the chip's own.
+pub(crate) fn variant(row: &Predicted) -> &str {
+    row.variant.as_ref().map_or("as it is", Variant::name)
 }
 
 /// How much less than on the first network, with its range over seeds.
@@ -120,9 +131,12 @@ pub(crate) fn less(percent: Option<Percent>) -> String {
     percent.map_or_else(|| "-".to_owned(), |p| format!("{:.1}% ({:.1}…{:.1})", p.median, p.low, p.high))
 }
 
-/// Whether networks were asked for: only then they are columns.
-pub(crate) fn has_networks(rows: &[Predicted]) -> bool {
-    rows.iter().any(|row| row.network.is_some())
+/// What of the chip differs between rows: only then it is a column.
+pub(crate) fn varies(rows: &[Predicted]) -> Option<&'static str> {
+    rows.iter().find_map(|row| row.variant.as_ref()).map(|variant| match variant {
+        Variant::Network(_) => "network",
+        Variant::Asymmetric(_) => "policy",
+    })
 }
 
 pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
@@ -143,7 +157,7 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
         out += &format!("{} {reason}\n", ui::paint("not trustworthy:", ui::RED));
     }
     out.push('\n');
-    let networks = has_networks(&prediction.results);
+    let varies = varies(&prediction.results);
     let rows = prediction.results.iter().map(|row| {
         let share = 100.0 * row.contended as f64 / row.acquisitions.max(1) as f64;
         let mut cells = vec![
@@ -157,10 +171,9 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
             format!("{share:.0}%"),
             remark(row),
         ];
-        if networks {
-            let of = |value: fn(&OnNetwork) -> Option<Percent>| less(row.network.as_ref().and_then(value));
-            cells.insert(2, network(row).to_owned());
-            cells.splice(9..9, [of(|network| network.less_time), of(|network| network.less_overhead)]);
+        if varies.is_some() {
+            cells.insert(2, variant(row).to_owned());
+            cells.splice(9..9, row.variant.as_ref().map_or([None; 2], Variant::less).map(less));
         }
         cells
     });
@@ -175,14 +188,15 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
         "contended",
         "remark",
     ];
-    if networks {
-        header.insert(2, "network");
+    if let Some(varies) = varies {
+        header.insert(2, varies);
         header.splice(9..9, ["less time", "less overhead"]);
     }
     out += &ui::table(&header, &rows.collect::<Vec<_>>());
     out += "overhead: competition overhead, added over threads\n";
-    if let Some(first) = prediction.results.iter().find_map(|row| row.network.as_ref()) {
-        out += &format!("less time, less overhead: against the same lock on network {}, seed by seed\n", first.name);
+    if let (Some(varies), Some(first)) = (varies, prediction.results.iter().find_map(|row| row.variant.as_ref())) {
+        out +=
+            &format!("less time, less overhead: against the same lock with {varies} {}, seed by seed\n", first.name());
     }
     for note in &prediction.notes {
         out += &format!("note: {note}\n");
