@@ -104,7 +104,7 @@ pub enum PredictError {
     Network(#[from] NoNetwork),
     /// The chip cannot have fast and slow cores, or a policy for them, as asked.
     #[error(transparent)]
-    Asymmetric(#[from] NoPolicy),
+    Asymmetric(#[from] Box<NoPolicy>),
     /// The program cannot be changed so.
     #[error(transparent)]
     Change(#[from] ChangeError),
@@ -352,7 +352,7 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
         return Err(PredictError::Empty);
     }
     let variants: Vec<Chip> = match &ask.asymmetric {
-        Some(asymmetric) => asymmetric.chips(chip)?,
+        Some(asymmetric) => asymmetric.chips(chip).map_err(Box::new)?,
         None => ask.networks.iter().map(|network| network.on(chip)).collect::<Result<_, _>>()?,
     };
     let (_, own) = recorded(trace);

@@ -58,7 +58,7 @@ fn a_policy_that_keeps_fast_cores_busy_gives_them_to_a_thread_that_is_alone() {
 #[test]
 fn what_cannot_be_asked_is_told() {
     let trace = computing(1);
-    let static_ipc = PredictError::Asymmetric(NoPolicy::SpeedUps("static-ipc".to_owned()));
+    let static_ipc = PredictError::Asymmetric(Box::new(NoPolicy::SpeedUps("static-ipc".to_owned())));
     assert_eq!(ask(&trace, 2.0, &["static-ipc"]).unwrap_err(), static_ipc);
     let unknown = ask(&trace, 2.0, &["fastest"]).unwrap_err().to_string();
     assert!(unknown.contains("os.scheduler") && unknown.contains("fastest"), "{unknown}");
