@@ -2,7 +2,7 @@
 
 use crate::common::{self, Alone, Shared, cell, simulation};
 use crate::idle_waits::{PRICES, fixed, on};
-use baton_chip::{Reason, Simulated, Spawn};
+use baton_chip::{Reason, Simulated, Spawn, act};
 use baton_machine::{Atomic, Deadline, Machine, Ordering::Release, Wait, WaitResult, units::Cycles, units::Nanos};
 use std::rc::Rc;
 
@@ -76,25 +76,41 @@ fn a_deadline_that_has_passed_costs_no_halt() {
     assert_eq!(spends(Reason::Monitor, 0, |cells| expires_at_once(&cells[0], Wait::Halt)), Cycles(0));
 }
 
+/// What a switch of threads takes.
+const SWITCH: u64 = 500;
+
+/// A thread computes until a moment and waits, on one CPU with another one that comes later: when that one began to run.
+fn beside_a_waiter(until: u64) -> u64 {
+    let switch = format!("os.context_switch={SWITCH}");
+    let prices = [&PRICES[..], &["os.time_slice=20000", &switch]].concat();
+    let mut simulation = simulation(&common::cores(1, &prices));
+    let cell = cell(&mut simulation, 0u32);
+    let (waits, began) = (cell.clone(), Rc::new(std::cell::Cell::new(0)));
+    let body = move || {
+        Simulated::work(Cycles(until - act::time().0));
+        assert_eq!(Simulated::wait_while(&waits.0, 0, Wait::Mwait(1), None), WaitResult::Changed(1));
+    };
+    simulation.spawn(on(0), body).unwrap();
+    let begins = began.clone();
+    let body = move || {
+        begins.set(act::time().0);
+        Simulated::work(Cycles(5_000));
+        cell.0.store(1, Release);
+    };
+    simulation.spawn(Spawn { after: Cycles(9_000), ..on(0) }, body).unwrap();
+    let outcome = simulation.run().unwrap_or_else(|stuck| panic!("{until}: {stuck}"));
+    assert!(outcome.finished);
+    began.get()
+}
+
 /// The end of a time slice between MONITOR and MWAIT is not lost, whenever it comes: the other thread of the CPU runs at once.
 #[test]
 fn a_time_slice_that_ends_before_mwait_is_not_lost() {
-    for early in 0..160 {
-        let prices = [&PRICES[..], &["os.time_slice=20000", "os.context_switch=500"]].concat();
-        let mut simulation = simulation(&common::cores(1, &prices));
-        let cell = cell(&mut simulation, 0u32);
-        let waits = cell.clone();
-        let body = move || {
-            Simulated::work(Cycles(20_100 - early));
-            assert_eq!(Simulated::wait_while(&waits.0, 0, Wait::Mwait(1), None), WaitResult::Changed(1));
-        };
-        simulation.spawn(on(0), body).unwrap();
-        let body = move || {
-            Simulated::work(Cycles(5_000));
-            cell.0.store(1, Release);
-        };
-        simulation.spawn(Spawn { after: Cycles(9_000), ..on(0) }, body).unwrap();
-        let outcome = simulation.run().unwrap_or_else(|stuck| panic!("{early}: {stuck}"));
-        assert!(outcome.finished && outcome.cycles < Cycles(35_000), "{early}: {:?}", outcome.cycles);
+    let usual = beside_a_waiter(1_000_000);
+    let end = usual - SWITCH;
+    for until in end - 200..end + 10 {
+        let began = beside_a_waiter(until);
+        // The way into an idle wait and out of it comes before the switch.
+        assert!(began <= usual + SWITCH, "waits from {until} on: {began}, and {usual} if the first thread computes");
     }
 }
