@@ -5,8 +5,8 @@ mod common;
 use baton_sched::placement::log::{Logged, replay};
 use baton_sched::placement::{Adapter, Amp, Answer, Placement};
 use baton_sched::{
-    Affinity, AppId, Cpu, Cpus, FULL_SPEED, Notice, Params, Policy, ThreadId, amp_default, busy_fcs, min_tlp, pa, rr,
-    static_ipc,
+    Affinity, AppId, Cpu, Cpus, FULL_SPEED, Notice, Params, Policy, ThreadId, amp_default, busy_fcs, linux, min_tlp,
+    pa, rr, static_ipc,
 };
 use baton_units::{CoreId, CpuId, Cycles};
 use common::{PARAMS, State, World};
@@ -338,7 +338,7 @@ fn a_log_replays_byte_for_byte() {
     let all = POLICIES
         .iter()
         .map(|&(policy, make, _)| (policy, make))
-        .chain([(&amp_default::POLICY, amp_default::placement as Make)]);
+        .chain([(&amp_default::POLICY, amp_default::placement as Make), (&linux::POLICY, linux::placement)]);
     for (policy, make) in all {
         let (logged, log) = Logged::new(make(&cpus, &params));
         let mut history = History::new(policy, 5, 0);

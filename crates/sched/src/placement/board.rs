@@ -123,6 +123,11 @@ impl Board {
         self.thread(id).at.is_some_and(|cpu| self.cpus[cpu.0 as usize].current == Some(id))
     }
 
+    /// The thread that has the CPU.
+    pub(super) fn running_on(&self, cpu: CpuId) -> Option<ThreadId> {
+        self.cpus[cpu.0 as usize].current
+    }
+
     /// CPUs that are on and fast.
     pub(super) fn fast(&self) -> impl Iterator<Item = CpuId> + '_ {
         self.topology.ids().filter(|&cpu| self.kinds.is_fast(cpu) && self.kinds.is_on(cpu))

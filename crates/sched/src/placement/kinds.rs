@@ -45,6 +45,11 @@ impl Kinds {
         self.derive();
     }
 
+    /// The CPU's speed, in 1024ths of the fastest clock of the machine.
+    pub(super) fn speed(&self, cpu: CpuId) -> u32 {
+        self.speeds[cpu.0 as usize]
+    }
+
     pub(super) fn is_fast(&self, cpu: CpuId) -> bool {
         self.fast[cpu.0 as usize]
     }

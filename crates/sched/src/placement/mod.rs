@@ -10,6 +10,7 @@
 //! | `kinds` | which CPUs are fast, from their speeds |
 //! | `board` | what is known of threads, CPUs and applications |
 //! | `ranked` | a placement out of a rule that ranks threads: idle fast cores are filled, threads swapped periodically |
+//! | `capacity`, `util` | a placement by the capacities of CPUs and the utilisation of threads |
 //! | `account` | what each application had of fast and slow cores |
 //! | `adapter` | run queues, and a `Scheduler` |
 //! | [`log`] | a log of what a placement heard and answered, which replays |
@@ -20,14 +21,17 @@ pub mod params;
 mod account;
 mod adapter;
 mod board;
+mod capacity;
 mod kinds;
 mod ranked;
+mod util;
 
 pub use account::AppUse;
 pub use adapter::Adapter;
-pub use params::{Amp, EnterSp, Master};
+pub use params::{Amp, EnterSp, Master, Packing};
 
 pub(crate) use board::Board;
+pub(crate) use capacity::Capacity;
 pub(crate) use ranked::{Rank, Ranked, Rule};
 
 use crate::{Affinity, AppId, Born, Notice, ThreadId};

@@ -52,6 +52,18 @@ words! {
     }
 }
 
+words! {
+    /// When `linux` takes CPUs of higher priority although a thread fits where it is.
+    Packing {
+        /// In balancing: an idle CPU takes a running thread from a CPU of lower priority.
+        #[default] Balance = "balance",
+        /// A thread that wakes also goes to the idle CPU of the highest priority.
+        Wake = "wake",
+        /// Never.
+        Off = "off",
+    }
+}
+
 /// The parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Amp {
@@ -70,6 +82,14 @@ pub struct Amp {
     pub count_marked: bool,
     /// Of threads with equal rights to a fast core the nearest gets it.
     pub topology: bool,
+    /// Under `linux`: cycles after which a thread's past counts half; `None`: 3.2 time slices, 32 ms where a slice is 10 ms.
+    pub util_half_life: Option<u64>,
+    /// Under `linux`: a thread fits a CPU if its utilisation is below so many hundredths of the CPU's capacity.
+    pub misfit_percent: u32,
+    /// Under `linux`: time slices from one balancing to the next. At least 1.
+    pub balance_ticks: u64,
+    /// Under `linux`: when threads prefer CPUs of higher priority.
+    pub packing: Packing,
 }
 
 impl Amp {
@@ -82,6 +102,10 @@ impl Amp {
         master: Master::Sp,
         count_marked: true,
         topology: false,
+        util_half_life: None,
+        misfit_percent: 80,
+        balance_ticks: 1,
+        packing: Packing::Balance,
     };
 }
 

@@ -3,7 +3,7 @@
 
 use super::key::{Key, Need, Value, ValueKind, text, whole};
 use crate::config::texts::{core_list, core_ranges};
-use baton_sched::placement::{Amp, EnterSp, Master};
+use baton_sched::placement::{Amp, EnterSp, Master, Packing};
 
 const USUAL: Amp = Amp::DEFAULT;
 
@@ -86,5 +86,43 @@ pub(super) const KEYS: &[Key] = &[
         "of threads with equal rights to a fast core the nearest gets it; absent: false",
         |_, chip| chip.os.sched.amp.topology.then_some(Value::Switch(true)),
         |_, chip, value| chip.os.sched.amp.topology = value == Value::Switch(true)
+    ),
+    key!(
+        "os.amp.util_half_life",
+        ValueKind::Count(1, 1_000_000_000_000),
+        "of the policy linux: cycles after which what a thread used counts half; absent: 3.2 time slices",
+        |_, chip| chip.os.sched.amp.util_half_life.map(Value::Whole),
+        |_, chip, value| chip.os.sched.amp.util_half_life = Some(whole(value))
+    ),
+    key!(
+        "os.amp.misfit_percent",
+        ValueKind::Count(1, 100),
+        "of the policy linux: a thread that uses this much of its CPU, in hundredths, is a misfit there; absent: 80",
+        |_, chip| {
+            let percent = chip.os.sched.amp.misfit_percent;
+            (percent != USUAL.misfit_percent).then_some(Value::Whole(u64::from(percent)))
+        },
+        |_, chip, value| chip.os.sched.amp.misfit_percent = whole(value) as u32
+    ),
+    key!(
+        "os.amp.balance_ticks",
+        ValueKind::Count(1, 1_000_000),
+        "of the policy linux: time slices from one balancing to the next; absent: 1",
+        |_, chip| {
+            let ticks = chip.os.sched.amp.balance_ticks;
+            (ticks != USUAL.balance_ticks).then_some(Value::Whole(ticks))
+        },
+        |_, chip, value| chip.os.sched.amp.balance_ticks = whole(value)
+    ),
+    key!(
+        "os.amp.packing",
+        ValueKind::Choice(Packing::NAMES),
+        "of the policy linux: whether idle fast cores are preferred for threads that fit slow ones, in balancing, on waking as well, or never; \
+         absent: balance",
+        |_, chip| {
+            let packing = chip.os.sched.amp.packing;
+            (packing != USUAL.packing).then(|| Value::Text(packing.name().into()))
+        },
+        |_, chip, value| chip.os.sched.amp.packing = Packing::named(&text(value)).unwrap_or_default()
     ),
 ];

@@ -1,0 +1,100 @@
+//! The utilisation of a thread: how much of the fastest CPU it has had of late, as a decaying average (Linux: per-entity load
+//! tracking, PELT).
+//!
+//! While the thread runs, the average goes towards the capacity of its CPU, otherwise towards zero. What happened a half life ago counts
+//! half. The arithmetic is of whole numbers, so that the same events give the same figures on every machine.
+
+/// 2^(-1/32), in 2^32nds.
+const STEP: u64 = 0xfa83_b2da;
+/// Steps in a half life.
+const STEPS: u64 = 32;
+/// Bits of fraction in an average.
+const FRACTION: u32 = 20;
+
+/// What is left of a value after that time, in 2^32nds; between two steps on a straight line.
+fn left(time: u64, half_life: u64) -> u64 {
+    let halves = time / half_life;
+    if halves >= 32 {
+        return 0;
+    }
+    let within = u128::from(time % half_life) * u128::from(STEPS);
+    let (steps, rest) = (within / u128::from(half_life), within % u128::from(half_life));
+    let at = (0..steps).fold(1u64 << 32, |left, _| (left * STEP) >> 32);
+    let drop = at - ((at * STEP) >> 32);
+    let between = (u128::from(drop) * rest / u128::from(half_life)) as u64;
+    (at - between) >> halves
+}
+
+/// A thread's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Util {
+    value: u64,
+    /// When it had that value.
+    at: u64,
+    /// The capacity of the CPU on which it has run since then; 0: it has not run.
+    runs: u32,
+}
+
+impl Util {
+    /// A thread that has not run yet. `value` is a guess, in 1024ths.
+    pub(super) fn new(now: u64, value: u32) -> Util {
+        Util { value: u64::from(value) << FRACTION, at: now, runs: 0 }
+    }
+
+    fn value_at(&self, now: u64, half_life: u64) -> u64 {
+        let towards = u64::from(self.runs) << FRACTION;
+        let left = left(now - self.at, half_life);
+        // Both are below 2^31.
+        if self.value >= towards {
+            towards + (((self.value - towards) * left) >> 32)
+        } else {
+            towards - (((towards - self.value) * left) >> 32)
+        }
+    }
+
+    /// In 1024ths of the fastest CPU.
+    pub(super) fn now(&self, now: u64, half_life: u64) -> u32 {
+        (self.value_at(now, half_life) >> FRACTION) as u32
+    }
+
+    /// From now on it runs on a CPU of that capacity; 0: it does not run.
+    pub(super) fn runs(&mut self, now: u64, capacity: u32, half_life: u64) {
+        (self.value, self.at, self.runs) = (self.value_at(now, half_life), now, capacity);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HALF: u64 = 320;
+
+    #[test]
+    fn a_half_life_halves_and_a_thread_that_runs_nears_its_capacity() {
+        let mut util = Util::new(0, 1024);
+        assert_eq!([0, 320, 640, 960, 3200].map(|now| util.now(now, HALF)), [1024, 512, 256, 128, 1]);
+        // After 10 of 32 steps: 1024 * 2^(-10/32) = 824.6; half a step more: 815.7.
+        assert_eq!([100, 105].map(|now| util.now(now, HALF)), [824, 815]);
+        util.runs(640, 512, HALF);
+        // 512 - 256 * 2^-1, then 512 - 256 * 2^-3.
+        assert_eq!([640, 960, 1600, 640 + 40 * 320].map(|now| util.now(now, HALF)), [256, 384, 480, 512]);
+        // A change of capacity midway forgets nothing.
+        util.runs(1600, 1024, HALF);
+        assert_eq!(util.now(1920, HALF), 752);
+    }
+
+    #[test]
+    fn any_time_and_half_life_are_within_the_range() {
+        for half_life in [1, 31, 32, 1000, 1 << 50] {
+            let mut before = 1 << 32;
+            for time in [0, 1, 2, 33, 1 << 20, 1 << 49, u64::MAX] {
+                let now = left(time, half_life);
+                assert!(now <= before, "{now} of {time} after {before}, half life {half_life}");
+                before = now;
+            }
+            assert_eq!((left(0, half_life), left(u64::MAX, half_life)), (1 << 32, 0));
+            let exact = 1u64 << 31;
+            assert!(left(half_life, half_life).abs_diff(exact) < 64);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The policy `linux`: events in, answers out. CPU 0 has the full capacity (1024), CPU 1 half (512), CPU 2 a quarter (256).
+
+mod common;
+
+use baton_sched::placement::{Amp, Answer, Event, Packing, Placement};
+use baton_sched::{Affinity, AppId, Born, Cpu, Cpus, FULL_SPEED, Nice, Params, Policy, ThreadId, linux};
+use baton_units::{CoreId, CpuId, Cycles};
+use common::{PARAMS, World};
+
+/// A half life of ten slices, so that a thread that computes crosses a threshold where it can be reckoned.
+const HALF: u64 = 1_000;
+
+struct Table {
+    placement: Box<dyn Placement>,
+    now: u64,
+    threads: u32,
+    answers: Vec<Answer>,
+}
+
+fn cpus() -> Cpus {
+    let cpu = |i: u32| Cpu { core: CoreId(i), cluster: 0, socket: 0, kind: 0, speed: FULL_SPEED >> i, fast: None };
+    Cpus((0..3).map(cpu).collect())
+}
+
+impl Table {
+    fn new(amp: Amp) -> Table {
+        let params = Params { amp: Amp { util_half_life: Some(HALF), ..amp }, ..PARAMS };
+        Table { placement: linux::placement(&cpus(), &params), now: 0, threads: 0, answers: Vec::new() }
+    }
+
+    /// Something happens; the moves that answer it.
+    fn hears(&mut self, event: Event) -> Vec<(u32, u32)> {
+        self.answers.clear();
+        self.placement.hears(Cycles(self.now), &event, &mut self.answers);
+        let moves = self.answers.iter();
+        moves
+            .filter_map(|answer| if let Answer::Move(id, cpu) = *answer { Some((id.0, cpu.0)) } else { None })
+            .collect()
+    }
+
+    fn born(&mut self, near: u32, affinity: Affinity) -> ThreadId {
+        let id = ThreadId(self.threads);
+        self.threads += 1;
+        let born = Born { app: AppId(0), affinity, near: CpuId(near), nice: Nice::default(), speedup: None };
+        assert_eq!(self.hears(Event::Born(id, born)), []);
+        id
+    }
+
+    fn starts(&mut self, id: ThreadId, cpu: u32) {
+        assert_eq!(self.hears(Event::Placed(id, CpuId(cpu))), []);
+        assert_eq!(self.hears(Event::Runs(id, CpuId(cpu))), []);
+    }
+
+    /// A thread that runs there from now on, wherever the placement would have it.
+    fn runs(&mut self, cpu: u32) -> ThreadId {
+        let id = self.born(cpu, Affinity::ALL);
+        self.hears(Event::Wake(id));
+        self.starts(id, cpu);
+        id
+    }
+
+    /// The moves of a balancing at that time.
+    fn balances(&mut self, at: u64) -> Vec<(u32, u32)> {
+        self.now = at;
+        self.hears(Event::Period)
+    }
+}
+
+/// A new thread of CPU 1 begins at half of its capacity, 256, and fits below 80% of it, 409.6. Its utilisation at t is
+/// 512 - 256 * 2^(-t / 1000): 409.6 is reached at 1000 * log2(256 / 102.4) = 1322.
+#[test]
+fn a_misfit_goes_to_the_idle_bigger_cpu_when_it_does_not_fit_any_more() {
+    let mut table = Table::new(Amp { packing: Packing::Off, ..Amp::DEFAULT });
+    let id = table.runs(1);
+    assert!((100..=1300).step_by(100).all(|at| table.balances(at).is_empty()));
+    assert_eq!(table.balances(1400), [(id.0, 0)]);
+    // It is on its way.
+    assert_eq!(table.balances(1500), []);
+    assert_eq!(table.answers, [Answer::Period(Cycles(1600))]);
+}
+
+#[test]
+fn the_threshold_and_the_interval_are_keys() {
+    let mut table = Table::new(Amp { packing: Packing::Off, misfit_percent: 60, balance_ticks: 3, ..Amp::DEFAULT });
+    let id = table.runs(1);
+    assert!(!table.answers.contains(&Answer::Period(Cycles(100))));
+    // 60% is 307.2: reached at 1000 * log2(256 / 204.8) = 322.
+    assert_eq!(table.balances(300), []);
+    assert_eq!(table.balances(600), [(id.0, 0)]);
+    assert_eq!(table.answers[1], Answer::Period(Cycles(900)));
+}
+
+#[test]
+fn a_busy_bigger_cpu_gives_up_nothing_and_takes_the_busiest_misfit_when_it_idles() {
+    let mut table = Table::new(Amp::DEFAULT);
+    let (first, small, middle) = (table.runs(0), table.runs(2), table.runs(1));
+    assert_eq!(table.balances(100_000), [], "there are no swaps");
+    // Both are misfits; the one on CPU 1 has used more.
+    table.hears(Event::Block(first));
+    assert_eq!(table.hears(Event::Idle(CpuId(0))), [(middle.0, 0)]);
+    table.starts(middle, 0);
+    // CPU 1 idles now, and takes the other, which is on a smaller one.
+    assert_eq!(table.hears(Event::Idle(CpuId(1))), [(small.0, 1)]);
+}
+
+#[test]
+fn an_idle_cpu_takes_no_running_thread_while_another_waits() {
+    let mut table = Table::new(Amp::DEFAULT);
+    let (first, misfit) = (table.runs(0), table.runs(1));
+    let waits = table.born(1, Affinity::ALL);
+    table.hears(Event::Wake(waits));
+    assert_eq!(table.hears(Event::Placed(waits, CpuId(1))), []);
+    table.now = 10_000;
+    table.hears(Event::Block(first));
+    // The run queues give it that one.
+    assert_eq!(table.hears(Event::Idle(CpuId(0))), []);
+    // If that one may not run there, the misfit comes.
+    table.hears(Event::Affinity(waits, Affinity::to([CpuId(1)])));
+    assert_eq!(table.hears(Event::Idle(CpuId(0))), [(misfit.0, 0)]);
+}
+
+#[test]
+fn a_thread_that_wakes_gets_an_idle_cpu_that_it_fits() {
+    let mut table = Table::new(Amp { packing: Packing::Off, ..Amp::DEFAULT });
+    // It has computed on CPU 1 and is at 511: it fits CPU 0 (below 819) alone.
+    let id = table.runs(1);
+    table.now = 20_000;
+    table.hears(Event::Block(id));
+    table.hears(Event::Idle(CpuId(1)));
+    assert_eq!(table.hears(Event::Wake(id)), [(id.0, 0)]);
+    table.starts(id, 0);
+    table.hears(Event::Block(id));
+    // CPU 0 is taken: of those that idle the biggest.
+    let other = table.runs(0);
+    assert_eq!(table.hears(Event::Wake(id)), [(id.0, 1)]);
+    table.starts(id, 1);
+    table.hears(Event::Block(id));
+    table.hears(Event::Idle(CpuId(1)));
+    // After a long sleep it fits anywhere: it goes where it ran, although CPU 0 idles as well.
+    table.now = 40_000;
+    table.hears(Event::Block(other));
+    table.hears(Event::Idle(CpuId(0)));
+    assert_eq!(table.hears(Event::Wake(id)), [(id.0, 1)]);
+}
+
+#[test]
+fn a_mask_holds_on_waking_and_in_balancing() {
+    let mut table = Table::new(Amp::DEFAULT);
+    let id = table.born(1, Affinity::to([CpuId(1), CpuId(2)]));
+    assert_eq!(table.hears(Event::Wake(id)), [(id.0, 1)]);
+    table.starts(id, 1);
+    assert_eq!(table.balances(50_000), []);
+    assert_eq!(table.hears(Event::Affinity(id, Affinity::ALL)), []);
+    assert_eq!(table.balances(50_100), [(id.0, 0)]);
+}
+
+/// A thread at 256 of CPU 1 fits it.
+#[test]
+fn packing_prefers_the_idle_cpu_of_higher_priority() {
+    for (packing, on_balance, on_wake) in
+        [(Packing::Off, vec![], 1), (Packing::Balance, vec![(0, 0)], 1), (Packing::Wake, vec![(0, 0)], 0)]
+    {
+        let mut table = Table::new(Amp { packing, ..Amp::DEFAULT });
+        let id = table.runs(1);
+        assert_eq!(table.balances(100), on_balance, "{packing:?}");
+        table.hears(Event::Block(id));
+        table.hears(Event::Idle(CpuId(1)));
+        assert_eq!(table.hears(Event::Wake(id)), [(id.0, on_wake)], "{packing:?}");
+    }
+    // Named fast at equal clocks: no thread is a misfit, and packing goes by the names.
+    let cpu = |i: u32| Cpu { core: CoreId(i), cluster: 0, socket: 0, kind: 0, speed: 1024, fast: Some(i == 2) };
+    let mut table = Table::new(Amp::DEFAULT);
+    table.placement = linux::placement(&Cpus((0..3).map(cpu).collect()), &PARAMS);
+    let id = table.runs(0);
+    assert_eq!(table.balances(100), [(id.0, 2)]);
+}
+
+#[test]
+fn a_change_of_clock_counts_from_its_moment() {
+    let mut table = Table::new(Amp { packing: Packing::Off, ..Amp::DEFAULT });
+    let id = table.runs(1);
+    table.now = 1_000;
+    // It is at 384. At 1024 it would reach 819.2 at 1000 + 1000 * log2(640 / 204.8) = 2644, were there a bigger CPU.
+    table.hears(Event::Speed(CpuId(1), 1024));
+    assert_eq!(table.balances(2_700), []);
+    // 829, where 80% of 800 are 640; CPU 0 is bigger by more than 5%.
+    table.hears(Event::Speed(CpuId(1), 800));
+    assert_eq!(table.balances(2_800), [(id.0, 0)]);
+    // All CPUs alike: nothing is moved or asked for.
+    let mut table = Table::new(Amp::DEFAULT);
+    for cpu in [1, 2] {
+        table.hears(Event::Speed(CpuId(cpu), 1024));
+    }
+    let id = table.born(1, Affinity::ALL);
+    table.hears(Event::Wake(id));
+    assert_eq!(table.answers, []);
+}
+
+/// On the tests' machine: an idle fast CPU takes a misfit in the first balancing after it has become one.
+#[test]
+fn an_application_alone_ends_up_on_the_fast_cpu_and_a_second_one_never_does() {
+    const POLICY: Policy = linux::POLICY;
+    let amp = Amp { packing: Packing::Off, util_half_life: Some(HALF), ..Amp::DEFAULT };
+    let mut world = World::new(&POLICY, 4, Params { amp, ..PARAMS });
+    for cpu in 1..4 {
+        world.told(|policy, now, out| policy.set_speed(now, CpuId(cpu), FULL_SPEED / 2, out));
+    }
+    // The first thread begins at 512, which fits the fast CPU alone; so does the second, and finds it taken.
+    world.born_of(AppId(0), Affinity::ALL, 0);
+    world.born_of(AppId(1), Affinity::ALL, 0);
+    world.pass(50_000);
+    let had = [0, 1].map(|app| world.policy.app_use(world_now(&world), AppId(app)).unwrap());
+    assert_eq!(had.map(|had| (had.fast, had.slow, had.swaps)), [(50_000, 0, 0), (0, 50_000, 0)]);
+    // The fast CPU idles: the second comes at once.
+    world.leaves(ThreadId(0), common::State::Gone);
+    world.told(|policy, now, out| policy.exit(now, ThreadId(0), out));
+    world.free(CpuId(0));
+    world.told(|_, _, _| {});
+    assert_eq!(world.current[0], Some(ThreadId(1)));
+}
+
+fn world_now(world: &World) -> Cycles {
+    Cycles(world.now)
+}
