@@ -5,8 +5,8 @@ mod common;
 use baton_sched::placement::log::{Logged, replay};
 use baton_sched::placement::{Adapter, Amp, Answer, Placement};
 use baton_sched::{
-    Affinity, AppId, Cpu, Cpus, FULL_SPEED, Notice, Params, Policy, ThreadId, amp_default, busy_fcs, linux, min_tlp,
-    pa, rr, static_ipc,
+    Affinity, AppId, Cpu, Cpus, FULL_SPEED, Notice, Params, Policy, ThreadId, amp_default, busy_fcs, crit, linux,
+    min_tlp, pa, rr, static_ipc,
 };
 use baton_units::{CoreId, CpuId, Cycles};
 use common::{PARAMS, State, World};
@@ -14,12 +14,13 @@ use common::{PARAMS, State, World};
 type Make = fn(&Cpus, &Params) -> Box<dyn Placement>;
 
 /// The policies that know of fast cores; whether they swap threads.
-const POLICIES: [(&Policy, Make, bool); 5] = [
+const POLICIES: [(&Policy, Make, bool); 6] = [
     (&busy_fcs::POLICY, busy_fcs::placement, false),
     (&rr::POLICY, rr::placement, true),
     (&static_ipc::POLICY, static_ipc::placement, true),
     (&min_tlp::POLICY, min_tlp::placement, true),
     (&pa::POLICY, pa::placement, true),
+    (&crit::POLICY, crit::placement, true),
 ];
 
 /// A generator of numbers (xorshift).
@@ -60,7 +61,8 @@ impl History {
     fn new(policy: &Policy, seed: u64, delay: u64) -> History {
         let mut random = Random::new(seed);
         let topology = random.below(2) == 0;
-        let amp = Amp { swap_ticks: SWAP_TICKS, boost_ticks: 5, topology, ..Amp::DEFAULT };
+        let min_stay = Some(SWAP_TICKS * PARAMS.time_slice.0);
+        let amp = Amp { swap_ticks: SWAP_TICKS, boost_ticks: 5, topology, min_stay, ..Amp::DEFAULT };
         let mut world = World::new(policy, CPUS as u32, Params { amp, ..PARAMS });
         world.delay = delay;
         let mut history = History {
@@ -137,12 +139,16 @@ impl History {
             14 | 15 => {
                 let Some(id) = self.some(|state| matches!(state, State::Running(_))) else { return };
                 let notice = [Notice::Spinning, Notice::Working, Notice::Master][self.random.below(3) as usize];
+                // Some know the lock, and some of those who holds it, or believe so.
+                let knows = id.0 % 3;
+                let lock = (knows > 0).then_some(u64::from(id.0 % 4));
+                let holder = (knows > 1).then_some(ThreadId(id.0 / 2));
                 match notice {
                     Notice::Spinning => self.marked[id.0 as usize] = true,
                     Notice::Working => self.marked[id.0 as usize] = false,
                     Notice::Master => {}
                 }
-                self.world.told(|policy, now, out| policy.notify(now, id, notice, None, None, out));
+                self.world.told(|policy, now, out| policy.notify(now, id, notice, lock, holder, out));
             }
             _ => {}
         }

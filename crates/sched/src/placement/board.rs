@@ -249,7 +249,7 @@ impl Board {
                 here.idle = *on && here.load == 0;
             }
             Event::Speed(cpu, speed) => self.kinds.set_speed(*cpu, *speed),
-            Event::Period => {}
+            Event::Waits(..) | Event::Period => {}
         }
     }
 

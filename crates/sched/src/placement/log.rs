@@ -8,6 +8,7 @@ use baton_units::{CpuId, Cycles};
 use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::rc::Rc;
+use std::str::FromStr;
 
 /// A placement whose events and answers are written down.
 pub struct Logged {
@@ -49,11 +50,15 @@ fn notice(notice: Notice) -> &'static str {
     }
 }
 
+fn known(number: Option<impl ToString>) -> String {
+    number.map_or("-".into(), |number| number.to_string())
+}
+
 fn text(event: &Event) -> String {
     match event {
         Event::Born(id, born) => {
             let Born { app, affinity, near, nice, speedup } = born;
-            let speedup = speedup.map_or("-".into(), |speedup| speedup.to_string());
+            let speedup = known(*speedup);
             format!("born {} app {} on {} near {} nice {nice} speedup {speedup}", id.0, app.0, set(affinity), near.0)
         }
         Event::Wake(id) => format!("wake {}", id.0),
@@ -62,6 +67,9 @@ fn text(event: &Event) -> String {
         Event::Yields(id) => format!("yields {}", id.0),
         Event::Block(id) => format!("block {}", id.0),
         Event::Exit(id) => format!("exit {}", id.0),
+        Event::Waits(id, lock, holder) => {
+            format!("waits {} lock {} holder {}", id.0, known(*lock), known(holder.map(|holder| holder.0)))
+        }
         Event::Notice(id, says) => format!("notice {} {}", id.0, notice(*says)),
         Event::Affinity(id, affinity) => format!("affinity {} {}", id.0, set(affinity)),
         Event::Idle(cpu) => format!("idle {}", cpu.0),
@@ -94,6 +102,12 @@ fn read_notice(word: &str) -> Option<Notice> {
     [Notice::Spinning, Notice::Working, Notice::Master].into_iter().find(|&says| notice(says) == word)
 }
 
+/// A number that may be unknown; `None`: it is neither.
+#[expect(clippy::option_option, reason = "whether it reads, and whether it is known")]
+fn read_known<N: FromStr>(word: &str) -> Option<Option<N>> {
+    if word == "-" { Some(None) } else { word.parse().ok().map(Some) }
+}
+
 fn read(words: &[&str]) -> Option<Event> {
     let number = |at: usize| words.get(at)?.parse::<u32>().ok();
     let thread = || number(1).map(ThreadId);
@@ -108,7 +122,7 @@ fn read(words: &[&str]) -> Option<Event> {
                 affinity: read_set(cpus)?,
                 near: CpuId(near.parse().ok()?),
                 nice: Nice::new(nice.parse().ok()?)?,
-                speedup: if speedup == "-" { None } else { Some(speedup.parse().ok()?) },
+                speedup: read_known(speedup)?,
             };
             Event::Born(thread()?, born)
         }
@@ -118,6 +132,10 @@ fn read(words: &[&str]) -> Option<Event> {
         "yields" => Event::Yields(thread()?),
         "block" => Event::Block(thread()?),
         "exit" => Event::Exit(thread()?),
+        "waits" => {
+            let &[_, _, "lock", lock, "holder", holder] = words else { return None };
+            Event::Waits(thread()?, read_known(lock)?, read_known(holder)?.map(ThreadId))
+        }
         "notice" => Event::Notice(thread()?, read_notice(words.get(2)?)?),
         "affinity" => Event::Affinity(thread()?, read_set(words.get(2)?)?),
         "idle" => Event::Idle(on(1)?),

@@ -54,6 +54,8 @@ pub enum Event {
     Block(ThreadId),
     /// The thread has ended.
     Exit(ThreadId),
+    /// The thread, which is about to say that it spins, says for which lock, and who holds that, as far as it knows.
+    Waits(ThreadId, Option<u64>, Option<ThreadId>),
     /// The thread says something of itself.
     Notice(ThreadId, Notice),
     /// From now on the thread may run here only.

@@ -90,6 +90,10 @@ pub struct Amp {
     pub balance_ticks: u64,
     /// Under `linux`: when threads prefer CPUs of higher priority.
     pub packing: Packing,
+    /// Under `crit`: cycles for which a fast CPU takes part in no swap after one; `None`: a time slice.
+    pub min_stay: Option<u64>,
+    /// Under `crit`: a thread comes at once if so many wait for it.
+    pub crit_waiters: u32,
 }
 
 impl Amp {
@@ -106,6 +110,8 @@ impl Amp {
         misfit_percent: 80,
         balance_ticks: 1,
         packing: Packing::Balance,
+        min_stay: None,
+        crit_waiters: 1,
     };
 }
 

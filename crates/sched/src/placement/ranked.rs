@@ -3,6 +3,8 @@
 //! An idle fast CPU is filled at once: by the thread of the highest rank that is not on a fast one, whether it waits or runs. All
 //! other changes come periodically: the threads of the highest ranks are wanted on fast CPUs, as many as each CPU has in the mean,
 //! and each that is on a slow one is swapped with one on a fast CPU that is not wanted there.
+//!
+//! A rule may name threads that come at once (`urgent`), and for how long after a swap a fast CPU takes part in no other (`stay`).
 
 use super::{Answer, Board, Event, Placement};
 use crate::ThreadId;
@@ -34,6 +36,16 @@ pub(crate) trait Rule {
     /// Something happened, which the board has followed.
     fn hears(&mut self, _now: u64, _board: &Board, _event: &Event, _answers: &mut Vec<Answer>) {}
 
+    /// Threads that are to come to a fast CPU at once, the first ones first.
+    fn urgent(&self, _board: &Board) -> Vec<ThreadId> {
+        Vec::new()
+    }
+
+    /// For so many cycles after a swap a fast CPU takes part in no other.
+    fn stay(&self, _board: &Board) -> u64 {
+        0
+    }
+
     /// When it wants to hear [`Event::Period`] beside the swaps; `u64::MAX`: never.
     fn due(&self) -> u64 {
         u64::MAX
@@ -48,15 +60,24 @@ pub(crate) struct Ranked<R> {
     swap_at: u64,
     /// The period that was asked for.
     asked: u64,
+    /// Of each CPU: until when it takes part in no swap.
+    held_until: Vec<u64>,
+    /// When an urgent thread that found no fast CPU tries again.
+    retry_at: u64,
 }
 
 impl<R: Rule> Ranked<R> {
     pub(crate) fn new(board: Board, rule: R) -> Ranked<R> {
-        Ranked { board, rule, swap_at: 0, asked: u64::MAX }
+        let held_until = vec![0; board.topology.count()];
+        Ranked { board, rule, swap_at: 0, asked: u64::MAX, held_until, retry_at: u64::MAX }
     }
 
     fn period(&self) -> u64 {
         self.board.amp.swap_ticks.max(1) * self.board.time_slice.max(1)
+    }
+
+    fn hold(&mut self, now: u64, cpu: CpuId) {
+        self.held_until[cpu.0 as usize] = now.saturating_add(self.rule.stay(&self.board));
     }
 
     fn go(&mut self, id: ThreadId, to: CpuId, answers: &mut Vec<Answer>) {
@@ -125,18 +146,28 @@ impl<R: Rule> Ranked<R> {
         let mut others: Vec<ThreadId> = others.iter().copied().filter(|&id| self.board.is_on_fast(id)).collect();
         for &id in wanted {
             if !self.board.is_on_fast(id) {
-                self.place_wanted(id, &fast, &mut others, answers);
+                self.place_wanted(now, id, &fast, &mut others, answers);
             }
         }
     }
 
     /// Finds a fast CPU for a wanted thread that is on a slow one: of the threads that are not wanted there, the one of the lowest
     /// rank makes room, or with topology the nearest of that rank.
-    fn place_wanted(&mut self, id: ThreadId, fast: &[CpuId], others: &mut Vec<ThreadId>, answers: &mut Vec<Answer>) {
+    fn place_wanted(
+        &mut self,
+        now: u64,
+        id: ThreadId,
+        fast: &[CpuId],
+        others: &mut Vec<ThreadId>,
+        answers: &mut Vec<Answer>,
+    ) {
         let thread = self.board.thread(id);
         let Some(from) = thread.at else { return };
         let at = |other: ThreadId| self.board.thread(other).at.unwrap_or(from);
-        let fits = |other: ThreadId| thread.affinity.has(at(other)) && self.board.thread(other).affinity.has(from);
+        let held = |cpu: CpuId| self.held_until[cpu.0 as usize] > now;
+        let fits = |other: ThreadId| {
+            !held(at(other)) && thread.affinity.has(at(other)) && self.board.thread(other).affinity.has(from)
+        };
         let partners = (0..others.len()).filter(|&i| fits(others[i]));
         let key = |i: &usize| {
             let class = self.rule.rank(&self.board, others[*i]).class;
@@ -145,6 +176,7 @@ impl<R: Rule> Ranked<R> {
         if let Some(i) = partners.min_by_key(key) {
             let other = others.remove(i);
             let to = self.board.thread(other).at.unwrap_or(from);
+            self.hold(now, to);
             self.board.bind(id, to);
             self.board.bind(other, from);
             answers.push(Answer::Swap(id, other));
@@ -159,6 +191,35 @@ impl<R: Rule> Ranked<R> {
         }
     }
 
+    /// Threads that are urgent come to fast CPUs, each in the place of a running thread of lower rank.
+    fn bring(&mut self, now: u64, answers: &mut Vec<Answer>) {
+        self.retry_at = u64::MAX;
+        let urgent = self.rule.urgent(&self.board);
+        if urgent.is_empty() || !self.board.kinds.are_unlike() {
+            return;
+        }
+        let fast: Vec<CpuId> = self.board.fast().collect();
+        for id in urgent {
+            let thread = self.board.thread(id);
+            let comes = thread.bound_for.is_none() && thread.at.is_some_and(|at| self.board.kinds.is_on(at));
+            if !comes || self.board.is_on_fast(id) {
+                continue;
+            }
+            let class = self.rule.rank(&self.board, id).class;
+            let lower = |other: &ThreadId| {
+                self.board.thread(*other).bound_for.is_none() && self.rule.rank(&self.board, *other).class < class
+            };
+            let mut others: Vec<ThreadId> =
+                fast.iter().filter_map(|&cpu| self.board.running_on(cpu)).filter(lower).collect();
+            let waits = !others.is_empty();
+            self.place_wanted(now, id, &[], &mut others, answers);
+            if waits && self.board.thread(id).bound_for.is_none() {
+                let ends = fast.iter().map(|cpu| self.held_until[cpu.0 as usize]).filter(|&until| until > now);
+                self.retry_at = ends.min().unwrap_or(u64::MAX);
+            }
+        }
+    }
+
     /// Asks for the next period, if it is another one.
     fn ask(&mut self, now: u64, answers: &mut Vec<Answer>) {
         let swaps = R::SWAPS && self.board.kinds.are_unlike();
@@ -166,7 +227,7 @@ impl<R: Rule> Ranked<R> {
             self.swap_at = (now / self.period() + 1) * self.period();
         }
         let swaps = swaps && !self.board.runnable.is_empty();
-        let due = self.rule.due().min(if swaps { self.swap_at } else { u64::MAX });
+        let due = self.rule.due().min(self.retry_at).min(if swaps { self.swap_at } else { u64::MAX });
         if due == self.asked {
             return;
         }
@@ -188,6 +249,7 @@ impl<R: Rule> Placement for Ranked<R> {
         }
         if !matches!(event, Event::Born(..) | Event::Placed(..) | Event::Block(_) | Event::Exit(_)) {
             self.fill(answers);
+            self.bring(now, answers);
         }
         self.ask(now, answers);
     }

@@ -125,4 +125,21 @@ pub(super) const KEYS: &[Key] = &[
         },
         |_, chip, value| chip.os.sched.amp.packing = Packing::named(&text(value)).unwrap_or_default()
     ),
+    key!(
+        "os.amp.min_stay",
+        ValueKind::Count(0, 1_000_000_000_000),
+        "of the policy crit: cycles for which a fast core takes part in no swap after one; absent: a time slice",
+        |_, chip| chip.os.sched.amp.min_stay.map(Value::Whole),
+        |_, chip, value| chip.os.sched.amp.min_stay = Some(whole(value))
+    ),
+    key!(
+        "os.amp.crit_waiters",
+        ValueKind::Count(1, 4096),
+        "of the policy crit: a thread for which so many others wait gets a fast core at once; absent: 1",
+        |_, chip| {
+            let waiters = chip.os.sched.amp.crit_waiters;
+            (waiters != USUAL.crit_waiters).then_some(Value::Whole(u64::from(waiters)))
+        },
+        |_, chip, value| chip.os.sched.amp.crit_waiters = whole(value) as u32
+    ),
 ];

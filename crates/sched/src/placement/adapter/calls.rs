@@ -159,10 +159,13 @@ impl Scheduler for Adapter {
         now: Cycles,
         id: ThreadId,
         notice: Notice,
-        _: Option<u64>,
-        _: Option<ThreadId>,
+        lock: Option<u64>,
+        holder: Option<ThreadId>,
         out: &mut Vec<Decision>,
     ) {
+        if notice == Notice::Spinning && (lock.is_some() || holder.is_some()) {
+            self.tell(now.0, &Event::Waits(id, lock, holder), out);
+        }
         self.tell(now.0, &Event::Notice(id, notice), out);
     }
 
