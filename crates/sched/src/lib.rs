@@ -15,7 +15,7 @@
 //! | [`eevdf`] | earliest eligible virtual deadline first: Linux since 6.6 |
 //! | [`sticky`] | threads stay where they were born and take turns |
 //! | [`placement`] | the second contract: who belongs on which kind of core; the policies of chips with fast and slow cores build on it |
-//! | [`amp_default`], [`busy_fcs`], [`crit`], [`linux`], [`min_tlp`], [`pa`], [`rr`], [`static_ipc`] | those policies |
+//! | [`amp_default`], [`busy_fcs`], [`crit`], [`linux`], [`min_tlp`], [`pa`], [`pa_speedup`], [`rr`], [`static_ipc`] | those policies |
 //! | [`registry`] | the policies by name |
 //!
 //! **A new policy is one file** with a type that implements [`Scheduler`] and a constant of type [`Policy`], and one line
@@ -55,4 +55,5 @@ policies! {
     pa::POLICY,
     linux::POLICY,
     crit::POLICY,
+    pa_speedup::POLICY,
 }

@@ -32,13 +32,21 @@ struct App {
     boost_until: u64,
 }
 
-struct Pa {
+/// The rule.
+pub(crate) struct Pa {
     apps: Vec<App>,
     /// The earliest end of a boost.
     due: u64,
 }
 
 impl Pa {
+    /// The least rank of class MP; threads of HP and those that spin are below.
+    pub(crate) const MP: u64 = 2;
+
+    pub(crate) fn new() -> Pa {
+        Pa { apps: Vec::new(), due: u64::MAX }
+    }
+
     /// The application's count or the threshold has changed.
     fn count(&mut self, now: u64, board: &Board, id: AppId, count: u32, answers: &mut Vec<Answer>) {
         let (threshold, boost) = (board.hp_threshold(), board.amp.boost_ticks.max(1) * board.time_slice.max(1));
@@ -99,7 +107,7 @@ impl Pa {
 
 impl Rule for Pa {
     fn rank(&self, board: &Board, id: ThreadId) -> Rank {
-        let [marked, hp, mp, master, sp, first] = [0, 1, 2, 3, 4, 5];
+        let [marked, hp, mp, master, sp, first] = [0, 1, Pa::MP, 3, 4, 5];
         let thread = board.thread(id);
         if thread.marked {
             return Rank::plain(marked);
@@ -151,5 +159,5 @@ impl Rule for Pa {
 
 /// The placement alone.
 pub fn placement(cpus: &Cpus, params: &Params) -> Box<dyn Placement> {
-    Box::new(Ranked::new(Board::new(cpus, params), Pa { apps: Vec::new(), due: u64::MAX }))
+    Box::new(Ranked::new(Board::new(cpus, params), Pa::new()))
 }

@@ -11,7 +11,8 @@ use proptest::prelude::*;
 const IGNORE_SPEEDS: [&str; 5] = ["fair", "sticky", "eevdf", "eevdf-guest", "amp-default"];
 
 /// Policies under which no CPU idles while any thread waits that it may have.
-const STEAL: [&str; 9] = ["fair", "amp-default", "busy-fcs", "rr", "static-ipc", "min-tlp", "pa", "linux", "crit"];
+const STEAL: [&str; 10] =
+    ["fair", "amp-default", "busy-fcs", "rr", "static-ipc", "min-tlp", "pa", "linux", "crit", "pa-speedup"];
 
 #[derive(Clone, Debug)]
 enum Act {

@@ -6,7 +6,7 @@ use baton_sched::placement::log::{Logged, replay};
 use baton_sched::placement::{Adapter, Amp, Answer, Placement};
 use baton_sched::{
     Affinity, AppId, Cpu, Cpus, FULL_SPEED, Notice, Params, Policy, ThreadId, amp_default, busy_fcs, crit, linux,
-    min_tlp, pa, rr, static_ipc,
+    min_tlp, pa, pa_speedup, rr, static_ipc,
 };
 use baton_units::{CoreId, CpuId, Cycles};
 use common::{PARAMS, State, World};
@@ -14,13 +14,14 @@ use common::{PARAMS, State, World};
 type Make = fn(&Cpus, &Params) -> Box<dyn Placement>;
 
 /// The policies that know of fast cores; whether they swap threads.
-const POLICIES: [(&Policy, Make, bool); 6] = [
+const POLICIES: [(&Policy, Make, bool); 7] = [
     (&busy_fcs::POLICY, busy_fcs::placement, false),
     (&rr::POLICY, rr::placement, true),
     (&static_ipc::POLICY, static_ipc::placement, true),
     (&min_tlp::POLICY, min_tlp::placement, true),
     (&pa::POLICY, pa::placement, true),
     (&crit::POLICY, crit::placement, true),
+    (&pa_speedup::POLICY, pa_speedup::placement, true),
 ];
 
 /// A generator of numbers (xorshift).
