@@ -7,6 +7,7 @@ mod apps;
 mod asymmetric;
 mod clocks;
 mod core_kinds;
+mod critical;
 mod hangs;
 mod latencies;
 mod preempted_holder;
