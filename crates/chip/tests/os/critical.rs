@@ -1,4 +1,4 @@
-//! The policies `linux`, `crit` and `pa-speedup` on the chip: small programs, one fast core of four.
+//! The policies `linux` and `crit` on the chip: small programs, one fast core of four.
 
 use crate::common;
 use crate::common::simulation;
