@@ -41,7 +41,7 @@ unsafe fn give(chunk: Option<(u64, u64)>, from: *mut u64, to: *mut u64) -> bool 
 }
 
 fn work(space: Space, schedule: Schedule) -> Work {
-    Work { space, schedule, memory: (0, 0) }
+    Work { space, schedule, memory: (0, 0), doacross: 0 }
 }
 
 unsafe fn begin(space: Space, schedule: Schedule, ordered: bool, from: *mut u64, to: *mut u64) -> bool {
@@ -142,7 +142,7 @@ unsafe fn enter_with(space: Space, schedule: Schedule, reductions: *mut usize, m
     let place = place();
     place.enter(|| {
         let memory = if bytes == 0 { (0, 0) } else { shared_memory::<Native>(bytes) };
-        Work { space, schedule, memory }
+        Work { space, schedule, memory, doacross: 0 }
     });
     if !memory.is_null() {
         let address = place.work.get().memory.0;

@@ -3,7 +3,7 @@
 
 use crate::process::{place, runtime};
 use baton_machine::{Clock, Machine, Native};
-use baton_omp::settings::Icv;
+use baton_omp::settings::{Icv, MOST_LEVELS};
 use baton_omp::team::Context;
 use baton_omp::{Schedule, ScheduleKind};
 
@@ -26,14 +26,17 @@ queries! {
     omp_get_num_procs omp_get_num_procs_ -> i32 { runtime().cpus as i32 }
     omp_in_parallel omp_in_parallel_ -> i32 { i32::from(place().region.active > 0) }
     omp_get_dynamic omp_get_dynamic_ -> i32 { i32::from(place().icv.get().dynamic) }
-    omp_get_nested omp_get_nested_ -> i32 { 0 }
+    omp_get_nested omp_get_nested_ -> i32 {
+        let levels = place().icv.get().levels;
+        i32::from(levels > 1 && levels > place().region.active)
+    }
     omp_get_thread_limit omp_get_thread_limit_ -> i32 { runtime().settings.limit as i32 }
-    omp_get_max_active_levels omp_get_max_active_levels_ -> i32 { 1 }
-    omp_get_supported_active_levels omp_get_supported_active_levels_ -> i32 { 1 }
+    omp_get_max_active_levels omp_get_max_active_levels_ -> i32 { place().icv.get().levels as i32 }
+    omp_get_supported_active_levels omp_get_supported_active_levels_ -> i32 { MOST_LEVELS as i32 }
     omp_get_level omp_get_level_ -> i32 { place().region.level as i32 }
     omp_get_active_level omp_get_active_level_ -> i32 { place().region.active as i32 }
     omp_in_final omp_in_final_ -> i32 { i32::from(place().task.borrow().is_final) }
-    omp_get_cancellation omp_get_cancellation_ -> i32 { 0 }
+    omp_get_cancellation omp_get_cancellation_ -> i32 { i32::from(runtime().settings.cancellation) }
     omp_get_proc_bind omp_get_proc_bind_ -> i32 { runtime().settings.bind as i32 }
     omp_get_num_places omp_get_num_places_ -> i32 { runtime().places().len() as i32 }
     omp_get_num_devices omp_get_num_devices_ -> i32 { 0 }
@@ -64,12 +67,17 @@ pub extern "C" fn omp_set_dynamic(on: i32) {
     change(|icv| icv.dynamic = on != 0);
 }
 
-/// One level at most is active, as `omp_get_supported_active_levels` says: a larger number is one.
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_set_max_active_levels(_levels: i32) {}
+pub extern "C" fn omp_set_max_active_levels(levels: i32) {
+    if let Ok(levels) = u32::try_from(levels) {
+        change(|icv| icv.levels = levels.min(MOST_LEVELS));
+    }
+}
 
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_set_nested(_on: i32) {}
+pub extern "C" fn omp_set_nested(on: i32) {
+    change(|icv| icv.levels = if on != 0 { MOST_LEVELS } else { 1 });
+}
 
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_schedule(kind: u32, chunk: i32) {

@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_loader_s_list_decides() {
-        let judge = |list| judge(list, Path::new("./app"), Path::new("/ours"));
+        let judge = |list: &str| judge(list, Path::new("./app"), Path::new("/ours"));
         let first = "\tlinux-vdso.so.1 (0x7f)\n";
         assert_eq!(judge(&format!("{first}\tlibgomp.so.1 => /ours/libgomp.so.1 (0x7f)\n")), Ok(()));
         let none = judge("\tlibomp.so.5 => /usr/lib/libomp.so.5 (0x7f)\n").unwrap_err();
