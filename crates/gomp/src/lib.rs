@@ -10,12 +10,14 @@
 //! | [`parallel`] | regions, barriers, critical sections, single, ordered |
 //! | [`loops`] | loops and sections |
 //! | [`cancel`] | cancellation |
+//! | [`doacross`] | doacross loops |
 //! | [`locks`] | `omp_*_lock` |
 //! | [`queries`] | `omp_get_*` and `omp_set_*` |
 //! | [`tasks`] | tasks |
 //! | [`missing`] | what is not implemented |
 
 pub mod cancel;
+pub mod doacross;
 pub mod locks;
 pub mod loops;
 pub mod missing;
