@@ -11,6 +11,7 @@
 //! | [`loops`] | loops and sections |
 //! | [`cancel`] | cancellation |
 //! | [`doacross`] | doacross loops |
+//! | [`fortran`] | Fortran forms of functions with arguments |
 //! | [`locks`] | `omp_*_lock` |
 //! | [`queries`] | `omp_get_*` and `omp_set_*` |
 //! | [`tasks`] | tasks |
@@ -18,6 +19,7 @@
 
 pub mod cancel;
 pub mod doacross;
+pub mod fortran;
 pub mod locks;
 pub mod loops;
 pub mod missing;

@@ -12,7 +12,8 @@ use baton_omp::{Schedule, ScheduleKind, Space, Why};
 use core::ffi::c_void;
 
 pub(crate) fn runtime_schedule() -> Schedule {
-    place().icv.get().schedule
+    let schedule = place().icv.get().schedule;
+    if schedule.kind == ScheduleKind::Auto { of(ScheduleKind::Static, 0) } else { schedule }
 }
 
 pub(crate) fn of(kind: ScheduleKind, chunk: u64) -> Schedule {

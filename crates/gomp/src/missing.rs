@@ -18,33 +18,20 @@ macro_rules! missing_symbols {
 }
 
 missing_symbols! {
-    GOMP_alloc
-    GOMP_error GOMP_free
-
-
-
-    GOMP_offload_register GOMP_offload_register_ver GOMP_offload_unregister
-    GOMP_offload_unregister_ver GOMP_parallel_reductions GOMP_scope_start GOMP_target
-    GOMP_target_data GOMP_target_data_ext GOMP_target_end_data GOMP_target_enter_exit_data GOMP_target_ext
-    GOMP_target_update GOMP_target_update_ext GOMP_task_reduction_remap GOMP_taskgroup_reduction_register
+    GOMP_alloc GOMP_error GOMP_free GOMP_offload_register GOMP_offload_register_ver GOMP_offload_unregister
+    GOMP_offload_unregister_ver GOMP_parallel_reductions GOMP_scope_start GOMP_target GOMP_target_data
+    GOMP_target_data_ext GOMP_target_end_data GOMP_target_enter_exit_data GOMP_target_ext GOMP_target_update
+    GOMP_target_update_ext GOMP_task_reduction_remap GOMP_taskgroup_reduction_register
     GOMP_taskgroup_reduction_unregister GOMP_taskloop GOMP_taskloop_ull GOMP_teams GOMP_teams4 GOMP_teams_reg
     GOMP_warning GOMP_workshare_task_reduction_unregister omp_aligned_alloc omp_aligned_calloc omp_alloc omp_calloc
-    omp_capture_affinity omp_capture_affinity_ omp_destroy_allocator omp_destroy_allocator_ omp_destroy_nest_lock_
-    omp_display_affinity omp_display_affinity_ omp_display_env omp_display_env_ omp_display_env_8_ omp_free
-    omp_fulfill_event omp_fulfill_event_ omp_get_affinity_format omp_get_affinity_format_ omp_get_ancestor_thread_num_
-    omp_get_ancestor_thread_num_8_ omp_get_default_allocator omp_get_default_allocator_ omp_get_device_num
-    omp_get_device_num_ omp_get_max_teams omp_get_max_teams_ omp_get_partition_num_places omp_get_partition_num_places_
-    omp_get_partition_place_nums omp_get_partition_place_nums_ omp_get_partition_place_nums_8_ omp_get_place_num
-    omp_get_place_num_ omp_get_place_num_procs omp_get_place_num_procs_ omp_get_place_num_procs_8_
-    omp_get_place_proc_ids omp_get_place_proc_ids_ omp_get_place_proc_ids_8_ omp_get_schedule_ omp_get_schedule_8_
-    omp_get_team_size_ omp_get_team_size_8_ omp_get_teams_thread_limit omp_get_teams_thread_limit_ omp_init_allocator
-    omp_init_allocator_ omp_init_allocator_8_ omp_init_nest_lock_ omp_pause_resource omp_pause_resource_
-    omp_pause_resource_all omp_pause_resource_all_ omp_realloc omp_set_affinity_format omp_set_affinity_format_
-    omp_set_default_allocator omp_set_default_allocator_ omp_set_default_device omp_set_default_device_
-    omp_set_default_device_8_ omp_set_dynamic_ omp_set_dynamic_8_ omp_set_max_active_levels_
-    omp_set_max_active_levels_8_ omp_set_nest_lock_ omp_set_nested_ omp_set_nested_8_ omp_set_num_teams
-    omp_set_num_teams_ omp_set_num_teams_8_ omp_set_num_threads_ omp_set_num_threads_8_ omp_set_schedule_
-    omp_set_schedule_8_ omp_set_teams_thread_limit omp_set_teams_thread_limit_ omp_set_teams_thread_limit_8_
+    omp_capture_affinity omp_capture_affinity_ omp_destroy_allocator omp_destroy_allocator_ omp_display_affinity
+    omp_display_affinity_ omp_display_env omp_display_env_ omp_display_env_8_ omp_free omp_fulfill_event
+    omp_fulfill_event_ omp_get_affinity_format omp_get_affinity_format_ omp_get_default_allocator
+    omp_get_default_allocator_ omp_get_max_teams omp_get_max_teams_ omp_get_teams_thread_limit
+    omp_get_teams_thread_limit_ omp_init_allocator omp_init_allocator_ omp_init_allocator_8_ omp_pause_resource
+    omp_pause_resource_ omp_pause_resource_all omp_pause_resource_all_ omp_realloc omp_set_affinity_format
+    omp_set_affinity_format_ omp_set_default_allocator omp_set_default_allocator_ omp_set_num_teams omp_set_num_teams_
+    omp_set_num_teams_8_ omp_set_teams_thread_limit omp_set_teams_thread_limit_ omp_set_teams_thread_limit_8_
     omp_target_alloc omp_target_associate_ptr omp_target_disassociate_ptr omp_target_free omp_target_is_present
-    omp_target_memcpy omp_target_memcpy_rect omp_test_nest_lock_ omp_unset_nest_lock_
+    omp_target_memcpy omp_target_memcpy_rect
 }

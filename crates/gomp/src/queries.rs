@@ -7,6 +7,9 @@ use baton_omp::settings::{Icv, MOST_LEVELS};
 use baton_omp::team::Context;
 use baton_omp::{Schedule, ScheduleKind};
 
+/// The place of a thread that is not bound.
+const NOT_BOUND: i32 = -1;
+
 /// Makes queries without an argument, each with its Fortran form.
 macro_rules! queries {
     ($($name:ident $fortran:ident -> $out:ty $body:block)*) => {$(
@@ -39,8 +42,11 @@ queries! {
     omp_get_cancellation omp_get_cancellation_ -> i32 { i32::from(runtime().settings.cancellation) }
     omp_get_proc_bind omp_get_proc_bind_ -> i32 { runtime().settings.bind as i32 }
     omp_get_num_places omp_get_num_places_ -> i32 { runtime().places().len() as i32 }
+    omp_get_place_num omp_get_place_num_ -> i32 { NOT_BOUND }
+    omp_get_partition_num_places omp_get_partition_num_places_ -> i32 { omp_get_num_places() }
     omp_get_num_devices omp_get_num_devices_ -> i32 { 0 }
-    omp_get_default_device omp_get_default_device_ -> i32 { 0 }
+    omp_get_default_device omp_get_default_device_ -> i32 { place().icv.get().device }
+    omp_get_device_num omp_get_device_num_ -> i32 { 0 }
     omp_get_initial_device omp_get_initial_device_ -> i32 { 0 }
     omp_is_initial_device omp_is_initial_device_ -> i32 { 1 }
     omp_get_num_teams omp_get_num_teams_ -> i32 { 1 }
@@ -90,7 +96,11 @@ pub extern "C" fn omp_set_schedule(kind: u32, chunk: i32) {
         _ => return,
     };
     let least = i32::from(kind != ScheduleKind::Static);
-    change(|icv| icv.schedule = Schedule { kind, chunk: chunk.max(least) as u64, monotonic });
+    change(|icv| {
+        // `auto` has no chunk: the last one stays to be asked for, as in libgomp.
+        let chunk = if kind == ScheduleKind::Auto { icv.schedule.chunk } else { chunk.max(least) as u64 };
+        icv.schedule = Schedule { kind, chunk, monotonic };
+    });
 }
 
 /// # Safety
@@ -134,4 +144,40 @@ pub extern "C" fn omp_get_ancestor_thread_num(level: i32) -> i32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_team_size(level: i32) -> i32 {
     at_level(level).map_or(-1, |at| at.team().size as i32)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_default_device(device: i32) {
+    change(|icv| icv.device = device.max(0));
+}
+
+/// The CPUs of a place; of one that is not there, none.
+fn cpus_of(place: i32) -> Vec<u32> {
+    let places = runtime().places();
+    usize::try_from(place).ok().and_then(|place| places.into_iter().nth(place)).unwrap_or_default()
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_place_num_procs(place: i32) -> i32 {
+    cpus_of(place).len() as i32
+}
+
+/// # Safety
+/// `ids` has room for as many as `omp_get_place_num_procs` says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_place_proc_ids(place: i32, ids: *mut i32) {
+    for (at, cpu) in cpus_of(place).into_iter().enumerate() {
+        // SAFETY: by contract.
+        unsafe { ids.add(at).write(cpu as i32) };
+    }
+}
+
+/// # Safety
+/// `places` has room for as many as `omp_get_partition_num_places` says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_partition_place_nums(places: *mut i32) {
+    for place in 0..omp_get_partition_num_places() {
+        // SAFETY: by contract.
+        unsafe { places.add(place as usize).write(place) };
+    }
 }

@@ -14,12 +14,14 @@
 //! | [`share`] | work-shares: loops, sections, single |
 //! | [`cancel`] | what is cancelled, and barriers on the way to the end of a cancelled region |
 //! | [`team`] | a team, and a thread's place in it |
+//! | `pool` | the workers of a thread |
 //! | [`runtime`] | fork and join |
 //! | [`worksharing`] | what a thread asks of its work-share |
 //! | [`tasks`] | tasks behind the team's lock |
 
 pub mod cancel;
 pub mod objects;
+mod pool;
 pub mod runtime;
 pub mod settings;
 pub mod share;

@@ -17,6 +17,8 @@ pub struct Icv {
     pub schedule: Schedule,
     /// How many levels of regions may be active.
     pub levels: u32,
+    /// The default device's number. There is none beside the host.
+    pub device: i32,
 }
 
 /// The most levels that can be active, as libgomp has it.
@@ -55,7 +57,7 @@ impl Settings {
     pub fn new(cpus: u32) -> Settings {
         let schedule = Schedule { kind: ScheduleKind::Dynamic, chunk: 1, monotonic: false };
         Settings {
-            icv: Icv { threads: cpus, dynamic: false, schedule, levels: 1 },
+            icv: Icv { threads: cpus, dynamic: false, schedule, levels: 1, device: 0 },
             threads: Vec::new(),
             cancellation: false,
             barrier: "gomp".to_owned(),
