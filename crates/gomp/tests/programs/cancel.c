@@ -69,7 +69,7 @@ static void sections(int on) {
 /* A thread cancels while others are at a barrier, in a loop, or still on their way. */
 static void regions(int on) {
     for (int again = 0; again < 100; again++) {
-        int past = 0, here = 0, ahead = 0;
+        int past = 0, here = 0, ahead = 0, late = 0;
         #pragma omp parallel num_threads(4)
         {
             int me = omp_get_thread_num();
@@ -91,12 +91,19 @@ static void regions(int on) {
             }
             #pragma omp atomic
             here++;
+            /* The threads on their way enter a loop that the others never see. */
+            #pragma omp for schedule(dynamic) nowait
+            for (int i = 0; i < 8; i++) {
+                #pragma omp atomic
+                late++;
+            }
             #pragma omp barrier
             #pragma omp atomic
             past++;
         }
         expect("the region is cancelled, or is whole", on ? here < 4 && past == 0 : here == 4 && past == 4);
         expect("the loop before is whole", ahead == 8);
+        expect("the loop after is run by those who are there", late == (here > 0 ? 8 : 0));
         int next = 0;
         #pragma omp parallel num_threads(4)
         {
