@@ -31,6 +31,7 @@ all: build
 build: tools
 	$(CARGO) build --release -p baton-cli -p baton-preload -p baton-capi -p baton-gomp
 	CC='$(CC)' scripts/link-gomp $(BUILT)/libbaton_gomp.a $(BUILT)/libbaton_gomp.so
+	mkdir -p $(BUILT)/openmp && ln -sf ../libbaton_gomp.so $(BUILT)/openmp/libgomp.so.1
 
 # What locks cost on this machine: the demo predicts with it.
 chips/this-host-fixed.toml: | build

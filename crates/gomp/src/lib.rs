@@ -9,11 +9,17 @@
 //! | [`process`] | the process's one runtime, and how it is set up before `main` |
 //! | [`parallel`] | regions, barriers, critical sections, single, ordered |
 //! | [`loops`] | loops and sections |
+//! | [`cancel`] | cancellation |
+//! | [`doacross`] | doacross loops |
+//! | [`fortran`] | Fortran forms of functions with arguments |
 //! | [`locks`] | `omp_*_lock` |
 //! | [`queries`] | `omp_get_*` and `omp_set_*` |
 //! | [`tasks`] | tasks |
 //! | [`missing`] | what is not implemented |
 
+pub mod cancel;
+pub mod doacross;
+pub mod fortran;
 pub mod locks;
 pub mod loops;
 pub mod missing;

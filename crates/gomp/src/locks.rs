@@ -48,6 +48,7 @@ fn destroy(number: u32, caller: &str) {
 
 /// `omp_nest_lock_t` of GCC on 64-bit machines.
 #[repr(C)]
+#[derive(Default)]
 pub struct NestLock {
     number: u32,
     count: i32,

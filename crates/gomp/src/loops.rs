@@ -2,6 +2,7 @@
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 #![allow(missing_docs, reason = "the names are GCC's")]
 
+use crate::doacross::Nest;
 use crate::missing::missing;
 use crate::process::{place, runtime};
 use baton_machine::Native;
@@ -10,16 +11,17 @@ use baton_omp::team::Function;
 use baton_omp::{Schedule, ScheduleKind, Space, Why};
 use core::ffi::c_void;
 
-fn runtime_schedule() -> Schedule {
-    place().icv.get().schedule
+pub(crate) fn runtime_schedule() -> Schedule {
+    let schedule = place().icv.get().schedule;
+    if schedule.kind == ScheduleKind::Auto { of(ScheduleKind::Static, 0) } else { schedule }
 }
 
-fn of(kind: ScheduleKind, chunk: u64) -> Schedule {
+pub(crate) fn of(kind: ScheduleKind, chunk: u64) -> Schedule {
     Schedule { kind, chunk, monotonic: false }
 }
 
 /// The schedule of a number that the compiler passes; the high bit says monotonic.
-fn numbered(number: i64, chunk: u64) -> Schedule {
+pub(crate) fn numbered(number: i64, chunk: u64) -> Schedule {
     match number & 0x7fff_ffff {
         0 => runtime_schedule(),
         2 => of(ScheduleKind::Dynamic, chunk),
@@ -41,7 +43,7 @@ unsafe fn give(chunk: Option<(u64, u64)>, from: *mut u64, to: *mut u64) -> bool 
 }
 
 fn work(space: Space, schedule: Schedule) -> Work {
-    Work { space, schedule, memory: (0, 0) }
+    Work { space, schedule, memory: (0, 0), doacross: 0 }
 }
 
 unsafe fn begin(space: Space, schedule: Schedule, ordered: bool, from: *mut u64, to: *mut u64) -> bool {
@@ -128,8 +130,21 @@ by_runtime! {
         GOMP_loop_ull_ordered_runtime_start GOMP_loop_ull_ordered_runtime_next true
 }
 
-/// What a loop or sections of OpenMP 5 begin with: memory that the team shares, and no reductions over tasks.
-unsafe fn enter_with(space: Space, schedule: Schedule, reductions: *mut usize, memory: *mut *mut c_void) {
+/// The next chunk of a loop that is not ordered.
+pub(crate) unsafe fn give_next(from: *mut u64, to: *mut u64) -> bool {
+    // SAFETY: by contract.
+    unsafe { next(false, from, to) }
+}
+
+/// What a loop or sections of OpenMP 5 begin with: memory that the team shares, and no reductions over tasks. Before it in the
+/// same memory is the record of a doacross loop.
+pub(crate) unsafe fn enter_with(
+    space: Space,
+    schedule: Schedule,
+    reductions: *mut usize,
+    memory: *mut *mut c_void,
+    nest: Option<Nest>,
+) {
     if !reductions.is_null() {
         missing("a work-share's reduction over tasks");
     }
@@ -140,12 +155,18 @@ unsafe fn enter_with(space: Space, schedule: Schedule, reductions: *mut usize, m
         unsafe { memory.read() }.addr()
     };
     let place = place();
+    let record = nest.as_ref().map_or(0, |nest| nest.bytes().next_multiple_of(64));
     place.enter(|| {
-        let memory = if bytes == 0 { (0, 0) } else { shared_memory::<Native>(bytes) };
-        Work { space, schedule, memory }
+        let memory = if bytes + record == 0 { (0, 0) } else { shared_memory::<Native>(bytes + record) };
+        let doacross = if nest.is_some() { memory.0 } else { 0 };
+        if let Some(nest) = nest {
+            // SAFETY: that much memory was taken, and no other thread has it before the work-share is open.
+            unsafe { nest.write(doacross) };
+        }
+        Work { space, schedule, memory, doacross }
     });
     if !memory.is_null() {
-        let address = place.work.get().memory.0;
+        let address = if bytes == 0 { 0 } else { place.work.get().memory.0 + record };
         // SAFETY: as above.
         unsafe { memory.write(core::ptr::with_exposed_provenance_mut(address)) };
     }
@@ -160,7 +181,7 @@ macro_rules! started {
         ) -> bool {
             // SAFETY: the compiler passes words of its own.
             unsafe {
-                enter_with($space, numbered(sched, chunk.max(0) as u64), reductions, memory);
+                enter_with($space, numbered(sched, chunk.max(0) as u64), reductions, memory, None);
                 from.is_null() || next($ordered, from, to)
             }
         }
@@ -204,7 +225,7 @@ pub extern "C" fn GOMP_sections_start(count: u32) -> u32 {
 pub unsafe extern "C" fn GOMP_sections2_start(count: u32, reductions: *mut usize, memory: *mut *mut c_void) -> u32 {
     let work = sections(count);
     // SAFETY: the compiler passes words of its own.
-    unsafe { enter_with(work.space, work.schedule, reductions, memory) };
+    unsafe { enter_with(work.space, work.schedule, reductions, memory, None) };
     GOMP_sections_next()
 }
 

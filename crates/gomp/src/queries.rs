@@ -3,9 +3,12 @@
 
 use crate::process::{place, runtime};
 use baton_machine::{Clock, Machine, Native};
-use baton_omp::settings::Icv;
+use baton_omp::settings::{Icv, MOST_LEVELS};
 use baton_omp::team::Context;
 use baton_omp::{Schedule, ScheduleKind};
+
+/// The place of a thread that is not bound.
+const NOT_BOUND: i32 = -1;
 
 /// Makes queries without an argument, each with its Fortran form.
 macro_rules! queries {
@@ -26,18 +29,24 @@ queries! {
     omp_get_num_procs omp_get_num_procs_ -> i32 { runtime().cpus as i32 }
     omp_in_parallel omp_in_parallel_ -> i32 { i32::from(place().region.active > 0) }
     omp_get_dynamic omp_get_dynamic_ -> i32 { i32::from(place().icv.get().dynamic) }
-    omp_get_nested omp_get_nested_ -> i32 { 0 }
+    omp_get_nested omp_get_nested_ -> i32 {
+        let levels = place().icv.get().levels;
+        i32::from(levels > 1 && levels > place().region.active)
+    }
     omp_get_thread_limit omp_get_thread_limit_ -> i32 { runtime().settings.limit as i32 }
-    omp_get_max_active_levels omp_get_max_active_levels_ -> i32 { 1 }
-    omp_get_supported_active_levels omp_get_supported_active_levels_ -> i32 { 1 }
+    omp_get_max_active_levels omp_get_max_active_levels_ -> i32 { place().icv.get().levels as i32 }
+    omp_get_supported_active_levels omp_get_supported_active_levels_ -> i32 { MOST_LEVELS as i32 }
     omp_get_level omp_get_level_ -> i32 { place().region.level as i32 }
     omp_get_active_level omp_get_active_level_ -> i32 { place().region.active as i32 }
     omp_in_final omp_in_final_ -> i32 { i32::from(place().task.borrow().is_final) }
-    omp_get_cancellation omp_get_cancellation_ -> i32 { 0 }
+    omp_get_cancellation omp_get_cancellation_ -> i32 { i32::from(runtime().settings.cancellation) }
     omp_get_proc_bind omp_get_proc_bind_ -> i32 { runtime().settings.bind as i32 }
     omp_get_num_places omp_get_num_places_ -> i32 { runtime().places().len() as i32 }
+    omp_get_place_num omp_get_place_num_ -> i32 { NOT_BOUND }
+    omp_get_partition_num_places omp_get_partition_num_places_ -> i32 { omp_get_num_places() }
     omp_get_num_devices omp_get_num_devices_ -> i32 { 0 }
-    omp_get_default_device omp_get_default_device_ -> i32 { 0 }
+    omp_get_default_device omp_get_default_device_ -> i32 { place().icv.get().device }
+    omp_get_device_num omp_get_device_num_ -> i32 { 0 }
     omp_get_initial_device omp_get_initial_device_ -> i32 { 0 }
     omp_is_initial_device omp_is_initial_device_ -> i32 { 1 }
     omp_get_num_teams omp_get_num_teams_ -> i32 { 1 }
@@ -64,12 +73,17 @@ pub extern "C" fn omp_set_dynamic(on: i32) {
     change(|icv| icv.dynamic = on != 0);
 }
 
-/// One level at most is active, as `omp_get_supported_active_levels` says: a larger number is one.
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_set_max_active_levels(_levels: i32) {}
+pub extern "C" fn omp_set_max_active_levels(levels: i32) {
+    if let Ok(levels) = u32::try_from(levels) {
+        change(|icv| icv.levels = levels.min(MOST_LEVELS));
+    }
+}
 
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_set_nested(_on: i32) {}
+pub extern "C" fn omp_set_nested(on: i32) {
+    change(|icv| icv.levels = if on != 0 { MOST_LEVELS } else { 1 });
+}
 
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_schedule(kind: u32, chunk: i32) {
@@ -82,7 +96,11 @@ pub extern "C" fn omp_set_schedule(kind: u32, chunk: i32) {
         _ => return,
     };
     let least = i32::from(kind != ScheduleKind::Static);
-    change(|icv| icv.schedule = Schedule { kind, chunk: chunk.max(least) as u64, monotonic });
+    change(|icv| {
+        // `auto` has no chunk: the last one stays to be asked for, as in libgomp.
+        let chunk = if kind == ScheduleKind::Auto { icv.schedule.chunk } else { chunk.max(least) as u64 };
+        icv.schedule = Schedule { kind, chunk, monotonic };
+    });
 }
 
 /// # Safety
@@ -126,4 +144,40 @@ pub extern "C" fn omp_get_ancestor_thread_num(level: i32) -> i32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_team_size(level: i32) -> i32 {
     at_level(level).map_or(-1, |at| at.team().size as i32)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_default_device(device: i32) {
+    change(|icv| icv.device = device.max(0));
+}
+
+/// The CPUs of a place; of one that is not there, none.
+fn cpus_of(place: i32) -> Vec<u32> {
+    let places = runtime().places();
+    usize::try_from(place).ok().and_then(|place| places.into_iter().nth(place)).unwrap_or_default()
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_place_num_procs(place: i32) -> i32 {
+    cpus_of(place).len() as i32
+}
+
+/// # Safety
+/// `ids` has room for as many as `omp_get_place_num_procs` says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_place_proc_ids(place: i32, ids: *mut i32) {
+    for (at, cpu) in cpus_of(place).into_iter().enumerate() {
+        // SAFETY: by contract.
+        unsafe { ids.add(at).write(cpu as i32) };
+    }
+}
+
+/// # Safety
+/// `places` has room for as many as `omp_get_partition_num_places` says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_partition_place_nums(places: *mut i32) {
+    for place in 0..omp_get_partition_num_places() {
+        // SAFETY: by contract.
+        unsafe { places.add(place as usize).write(place) };
+    }
 }

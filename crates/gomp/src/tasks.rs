@@ -32,6 +32,9 @@ pub unsafe extern "C" fn GOMP_task(
         missing("GOMP_task with detach");
     }
     let place = place();
+    if place.task_cancelled() {
+        return;
+    }
     if flags & DEPEND != 0 {
         place.taskwait();
     }

@@ -28,23 +28,95 @@ fn built() -> Option<tempfile::TempDir> {
         .max_by_key(|path| path.metadata().unwrap().modified().unwrap());
     let archive = archive.expect("cargo builds the static library beside the tests");
     run(Command::new(here.join("../../scripts/link-gomp")).arg(archive).arg(folder.path().join("libgomp.so.1")));
-    run(Command::new("gcc")
-        .args(["-O1", "-fopenmp", "-o"])
-        .arg(folder.path().join("all"))
-        .arg(here.join("tests/programs/all.c")));
+    compile(folder.path(), "all");
     Some(folder)
 }
 
-/// The program under ours, with a time limit.
-fn ours(folder: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> Output {
+/// Compiles a program of `tests/programs` into the folder.
+fn compile(folder: &Path, program: &str) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(program).with_extension("c");
+    run(Command::new("gcc").args(["-O1", "-fopenmp", "-o"]).arg(folder.join(program)).arg(source));
+}
+
+/// A program with a time limit.
+fn limited(folder: &Path, program: &str, settings: &[(&str, &str)]) -> Command {
     let mut command = Command::new("timeout");
+    command.arg("30").arg(folder.join(program)).envs(settings.iter().copied());
     command
-        .arg("30")
-        .arg(folder.join("all"))
-        .args(arguments)
-        .env("LD_LIBRARY_PATH", folder)
-        .envs(settings.iter().copied());
-    command.output().unwrap()
+}
+
+/// The program under ours.
+fn ours(folder: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> Output {
+    limited(folder, "all", settings).args(arguments).env("LD_LIBRARY_PATH", folder).output().unwrap()
+}
+
+/// The program ends well and prints the same under both libraries, with each of the settings. What it prints.
+fn same(program: &str, all_settings: &[&[(&str, &str)]]) -> Vec<String> {
+    let Some(folder) = built() else { return Vec::new() };
+    compile(folder.path(), program);
+    let one = |settings: &&[(&str, &str)]| {
+        let text = |output: Output| String::from_utf8(output.stdout).unwrap();
+        let theirs = text(run(&mut limited(folder.path(), program, settings)));
+        let ours = text(run(limited(folder.path(), program, settings).env("LD_LIBRARY_PATH", folder.path())));
+        assert_eq!(ours, theirs, "{program} {settings:?}");
+        ours
+    };
+    all_settings.iter().map(one).collect()
+}
+
+#[test]
+fn inner_regions_are_as_libgomp_has_them() {
+    let texts = same(
+        "nested",
+        &[
+            &[("OMP_NUM_THREADS", "3")],
+            &[("OMP_NUM_THREADS", "3,2"), ("BATON_OMP_BARRIER", "two-level")],
+            &[("OMP_NUM_THREADS", "2"), ("OMP_NESTED", "true")],
+            &[("OMP_NUM_THREADS", "2"), ("OMP_NESTED", "true"), ("OMP_MAX_ACTIVE_LEVELS", "1")],
+            &[("OMP_NUM_THREADS", "2,3,4"), ("OMP_MAX_ACTIVE_LEVELS", "2"), ("OMP_WAIT_POLICY", "passive")],
+            &[("OMP_NUM_THREADS", "2"), ("OMP_PROC_BIND", "close,spread")],
+            &[("OMP_NUM_THREADS", "2"), ("OMP_THREAD_LIMIT", "5")],
+        ],
+    );
+    for (at, line) in
+        [(0, "inner: 1 threads"), (1, "inner: 2 threads"), (4, "inner: 3 threads"), (6, "within the limit: 1")]
+    {
+        assert!(texts.is_empty() || texts[at].contains(line), "{line}: {}", texts[at]);
+    }
+}
+
+#[test]
+fn constructs_are_cancelled() {
+    let texts = same(
+        "cancel",
+        &[
+            &[("OMP_CANCELLATION", "true")],
+            &[("OMP_CANCELLATION", "true"), ("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_BARRIER", "two-level")],
+            &[("OMP_CANCELLATION", "true"), ("BATON_OMP_BARRIER", "central")],
+            &[("OMP_CANCELLATION", "false")],
+        ],
+    );
+    assert!(
+        texts.is_empty() || texts[0] == "cancellation 1 right\n" && texts[3] == "cancellation 0 right\n",
+        "{texts:?}"
+    );
+}
+
+#[test]
+fn doacross_loops_keep_their_order() {
+    let settings: [&[(&str, &str)]; 3] = [
+        &[("OMP_WAIT_POLICY", "passive")],
+        &[("OMP_SCHEDULE", "static,2"), ("OMP_WAIT_POLICY", "passive")],
+        &[("OMP_SCHEDULE", "guided"), ("OMP_WAIT_POLICY", "passive")],
+    ];
+    same("doacross", &settings).iter().for_each(|text| assert!(!text.contains("WRONG"), "{text}"));
+}
+
+#[test]
+fn fortran_forms_do_what_the_c_forms_do() {
+    same("fortran", &[&[("OMP_NUM_THREADS", "3")]])
+        .iter()
+        .for_each(|text| assert!(text.contains("schedule"), "{text}"));
 }
 
 #[test]
@@ -82,9 +154,9 @@ fn constructs_print_what_they_print_under_libgomp() {
     let bad = ours(folder.path(), &[("BATON_OMP_LOCK", "nolock")], &[]);
     assert_eq!((bad.status.code(), bad.stdout.len()), (Some(2), 0));
     assert!(String::from_utf8_lossy(&bad.stderr).contains("BATON_OMP_LOCK"));
-    let absent = ours(folder.path(), &[], &["cancel"]);
+    let absent = ours(folder.path(), &[], &["absent"]);
     assert!(!absent.status.success());
-    assert!(String::from_utf8_lossy(&absent.stderr).contains("GOMP_cancel is not implemented"), "{absent:?}");
+    assert!(String::from_utf8_lossy(&absent.stderr).contains("omp_display_env is not implemented"), "{absent:?}");
 }
 
 /// Functions that break a construct, put before either library.

@@ -1,8 +1,8 @@
 //! The OpenMP runtime, generic over [`Machine`](baton_machine::Machine): a runtime, not a model of one.
 //!
 //! Nothing here is `static`: a [`Runtime`] is a value, so that one process can run several. Each initial thread has a pool of
-//! workers, which stay when a smaller team follows; a team of each size is kept with its barrier. An inner parallel region runs on
-//! one thread: at most one level is active.
+//! workers, which stay when a smaller team follows; a team of each size is kept with its barrier. A thread that begins an inner region
+//! has another pool for it.
 //!
 //! | room | holds |
 //! | --- | --- |
@@ -12,12 +12,16 @@
 //! | [`objects`] | locks and barriers chosen by name |
 //! | [`space`] | the iterations of a loop and their chunks |
 //! | [`share`] | work-shares: loops, sections, single |
+//! | [`cancel`] | what is cancelled, and barriers on the way to the end of a cancelled region |
 //! | [`team`] | a team, and a thread's place in it |
+//! | `pool` | the workers of a thread |
 //! | [`runtime`] | fork and join |
 //! | [`worksharing`] | what a thread asks of its work-share |
 //! | [`tasks`] | tasks behind the team's lock |
 
+pub mod cancel;
 pub mod objects;
+mod pool;
 pub mod runtime;
 pub mod settings;
 pub mod share;

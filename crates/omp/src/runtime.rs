@@ -1,17 +1,20 @@
-//! Fork and join. A worker has a word of its own on which it waits for its next team.
+//! Fork and join.
 
+use crate::pool::{Begin, Pool, Thread, Worker, send, work};
 use crate::settings::{Icv, Settings};
 use crate::share::Work;
 use crate::team::{Context, Function, Region, Team};
 use crate::threads::Threads;
-use crate::waits::{Waits, Why};
-use baton_machine::Ordering::{Relaxed, Release};
+use crate::waits::Waits;
+use baton_machine::Ordering::Relaxed;
 use baton_machine::local::Use;
 use baton_machine::{Atomic, Machine};
-use core::cell::{Cell, RefCell};
 use core::ffi::c_void;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// The limit of a runtime that has none.
+const NO_LIMIT: u32 = i32::MAX as u32;
 
 /// A runtime. It must outlive its threads.
 pub struct Runtime<M: Machine> {
@@ -22,50 +25,6 @@ pub struct Runtime<M: Machine> {
     threads: Box<dyn Threads>,
     idle: Waits,
     machine: core::marker::PhantomData<fn() -> M>,
-}
-
-/// A worker, as the thread that has it in its pool sees it.
-struct Worker<M: Machine> {
-    /// Moves on with each team that it is to join.
-    go: M::Atomic<u32>,
-    /// The team; zero: it is to leave.
-    team: M::Atomic<usize>,
-    /// Its number in every team.
-    id: u32,
-    gone: M::Atomic<u32>,
-}
-
-/// The workers of an initial thread, and the teams that it had.
-struct Pool<M: Machine> {
-    workers: Vec<Arc<Worker<M>>>,
-    teams: BTreeMap<u32, Box<Team<M>>>,
-    waits: Waits,
-}
-
-impl<M: Machine> Drop for Pool<M> {
-    fn drop(&mut self) {
-        for worker in &self.workers {
-            send(worker, 0, &self.waits);
-            // A worker may look at its last team's barrier until it is gone.
-            self.waits.wait::<M, u32>(Why::Join, &worker.gone, 0);
-        }
-    }
-}
-
-/// A thread, as its word in the machine's local storage leads to it.
-struct Thread<M: Machine> {
-    context: Cell<*mut Context<M>>,
-    pool: RefCell<Option<Pool<M>>>,
-}
-
-/// Tells a worker of its next team.
-fn send<M: Machine>(worker: &Worker<M>, team: usize, waits: &Waits) {
-    // Relaxed, both: the store below publishes the team, and only this thread writes `go`.
-    worker.team.store(team, Relaxed);
-    let next = worker.go.load(Relaxed).wrapping_add(1);
-    // Release: the worker sees the team and its region.
-    worker.go.store(next, Release);
-    waits.wake::<M, u32>(Why::Idle, &worker.go);
 }
 
 extern "C" fn no_region(_: *mut c_void) {}
@@ -106,6 +65,8 @@ impl<M: Machine> Runtime<M> {
             active: 0,
             icv: self.settings.icv,
             shares: 0,
+            barriers: 1,
+            busy: core::ptr::null(),
             waits: self.idle,
             in_share: false,
             outer: core::ptr::null(),
@@ -113,10 +74,14 @@ impl<M: Machine> Runtime<M> {
     }
 
     /// Makes the calling thread an initial one.
-    fn adopt(&self, region: Region<M>) -> &Thread<M> {
+    fn adopt(&self, mut region: Region<M>) -> &Thread<M> {
         let team = Box::into_raw(Team::new(1, &self.settings));
+        let thread = Box::into_raw(Box::new(Thread::new(core::ptr::null_mut())));
+        // SAFETY: made above.
+        region.busy = unsafe { &raw const (*thread).busy };
         let context = Box::into_raw(Box::new(Context::new(team, region, 0)));
-        let thread = Box::into_raw(Box::new(Thread { context: Cell::new(context), pool: RefCell::new(None) }));
+        // SAFETY: made above, and no other thread knows it.
+        unsafe { (*thread).context.set(context) };
         M::local().set(Use::OpenMp, thread.expose_provenance());
         M::local().at_end(Use::OpenMp, ended::<M>);
         // SAFETY: made above; it stays until the thread ends.
@@ -129,12 +94,41 @@ impl<M: Machine> Runtime<M> {
         unsafe { &*self.thread().context.get() }
     }
 
-    /// How many threads a region gets that asks for `asked` (0: says no number).
+    /// How many threads a region gets that asks for `asked` (0: says no number). With a limit they count as busy from now on.
     fn size(&self, context: &Context<M>, asked: u32) -> u32 {
-        let Icv { threads, dynamic, .. } = context.icv.get();
+        let Icv { threads, dynamic, levels, .. } = context.icv.get();
         let size = if asked == 0 { threads } else { asked };
         let size = if dynamic { size.min(self.cpus) } else { size };
-        if context.region.active > 0 { 1 } else { size.min(self.settings.limit).max(1) }
+        if context.region.active >= levels {
+            return 1;
+        }
+        let size = size.min(self.settings.limit).max(1);
+        let mut granted = 1;
+        self.count_busy(context, |busy| {
+            granted = size.min(self.settings.limit.saturating_sub(busy)).max(1);
+            busy + granted - 1
+        });
+        if self.settings.limit == NO_LIMIT { size } else { granted }
+    }
+
+    /// Changes how many threads are busy beside the initial one, where there is a limit.
+    fn count_busy(&self, context: &Context<M>, mut change: impl FnMut(u32) -> u32) {
+        if self.settings.limit == NO_LIMIT {
+            return;
+        }
+        // SAFETY: it is the initial thread's, which has not ended, as its regions have not.
+        let busy = unsafe { &*context.region.busy };
+        // Relaxed, all: it is a count, and orders nothing.
+        let mut now = busy.load(Relaxed);
+        while let Err(other) = busy.compare_exchange(now, change(now), Relaxed, Relaxed) {
+            now = other;
+        }
+    }
+
+    /// How many threads there may be at once when each of the enclosing teams has an inner one of that size.
+    fn crowd(context: &Context<M>, size: u32) -> u32 {
+        let around = std::iter::successors(Some(context), |at| at.outer());
+        around.fold(size, |product, at| product.saturating_mul(at.team().size))
     }
 
     /// Begins a region: from now on the calling thread is its first. With `share` each thread of the
@@ -146,26 +140,38 @@ impl<M: Machine> Runtime<M> {
         let thread = self.thread();
         let outer = self.context();
         let mut size = self.size(outer, asked);
-        let mut pool = thread.pool.borrow_mut();
+        let waits = self.settings.waits(Self::crowd(outer, size), self.cpus);
+        let mut pools = thread.pools.borrow_mut();
         if size > 1 {
-            let waits = self.idle;
-            let pool = pool.get_or_insert_with(|| Pool { workers: Vec::new(), teams: BTreeMap::new(), waits });
-            size = self.hire(pool, size);
+            let granted = size;
+            size = self.hire(&mut pools, thread.begun.get(), size, waits);
+            self.count_busy(outer, |busy| busy - (granted - size));
         }
-        let team: *const Team<M> = match pool.as_mut().filter(|_| size > 1) {
-            Some(pool) => &**pool.teams.entry(size).or_insert_with(|| Team::new(size, &self.settings)),
+        let pool = if size > 1 { Some(&mut pools[thread.begun.get()]) } else { None };
+        let mut workers: &[Arc<Worker<M>>] = &[];
+        let team: *const Team<M> = match pool {
+            Some(pool) => {
+                workers = &pool.workers[..size as usize - 1];
+                &**pool.teams.entry(size).or_insert_with(|| Team::new(size, &self.settings))
+            }
             None => Box::into_raw(Team::new(1, &self.settings)),
         };
+        thread.begun.set(thread.begun.get() + usize::from(size > 1));
         // SAFETY: the pool keeps it, or `end` gives it back.
         let team_ref = unsafe { &*team };
+        let level = outer.region.level + 1;
+        let mut icv = outer.icv.get();
+        icv.threads = self.settings.threads.get(level as usize).copied().unwrap_or(icv.threads);
         let region = Region {
             function,
             data,
-            level: outer.region.level + 1,
+            level,
             active: outer.region.active + u32::from(size > 1),
-            icv: outer.icv.get(),
+            icv,
             shares: team_ref.first_share(),
-            waits: self.settings.waits(size, self.cpus),
+            barriers: team_ref.first_barrier(),
+            busy: outer.region.busy,
+            waits,
             in_share: share.is_some(),
             outer,
         };
@@ -177,19 +183,19 @@ impl<M: Machine> Runtime<M> {
             // SAFETY: made above.
             unsafe { &*context }.enter(|| work);
         }
-        if let Some(pool) = pool.as_ref().filter(|_| size > 1) {
-            let waits = self.idle;
-            pool.workers[..size as usize - 1].iter().for_each(|worker| send(worker, team.expose_provenance(), &waits));
-        }
+        workers.iter().for_each(|worker| send(worker, team.expose_provenance(), &self.idle));
     }
 
-    /// Sees to workers for a team of that size; how large a team there can be.
-    fn hire(&self, pool: &mut Pool<M>, size: u32) -> u32 {
+    /// Sees to workers for a team of that size at that level of the thread's regions; how large a team there can be.
+    fn hire(&self, pools: &mut Vec<Pool<M>>, level: usize, size: u32, waits: Waits) -> u32 {
+        while pools.len() <= level {
+            pools.push(Pool { workers: Vec::new(), teams: BTreeMap::new(), waits: self.idle });
+        }
+        let pool = &mut pools[level];
         while pool.workers.len() + 1 < size as usize {
             let id = pool.workers.len() as u32 + 1;
             let word = || M::Atomic::new(0);
             let worker = Arc::new(Worker { go: word(), team: M::Atomic::new(0), id, gone: word() });
-            let waits = self.settings.waits(size, self.cpus);
             let (its, outermost) = (worker.clone(), Begin(self.outermost()));
             let settings = self.settings.clone();
             let body = Box::new(move || work(&its, waits, outermost, &settings));
@@ -207,15 +213,17 @@ impl<M: Machine> Runtime<M> {
         let context = thread.context.get();
         // SAFETY: `begin` made it.
         let place = unsafe { &*context };
-        place.barrier(Why::Join);
+        place.join();
         let team = place.team;
-        place.team().keep_share(place.next_share.get());
+        place.team().keep(place.next_share.get(), place.next_barrier.get());
+        let size = place.team().size;
+        self.count_busy(place, |busy| busy - (size - 1));
+        thread.begun.set(thread.begun.get() - usize::from(size > 1));
         thread.context.set(place.region.outer.cast_mut());
         // SAFETY: `begin` made the place, and of a team of one the team too; no thread uses them any more.
         unsafe {
-            let single = (*team).size == 1;
             drop(Box::from_raw(context));
-            if single {
+            if size == 1 {
                 drop(Box::from_raw(team.cast_mut()));
             }
         }
@@ -237,50 +245,9 @@ impl<M: Machine> Runtime<M> {
     /// Forgets the workers of the calling thread, which a forked child has none of.
     pub fn forked(&self) {
         if M::local().get(Use::OpenMp) != 0 {
-            core::mem::forget(self.thread().pool.take());
+            core::mem::forget(self.thread().pools.take());
         }
     }
-}
-
-/// A region that travels to a new thread.
-struct Begin<M: Machine>(Region<M>);
-// SAFETY: the region of an initial thread has null pointers only.
-unsafe impl<M: Machine> Send for Begin<M> {}
-
-/// What a worker does.
-fn work<M: Machine>(worker: &Worker<M>, mut waits: Waits, outermost: Begin<M>, settings: &Settings) {
-    let Begin(outermost) = outermost;
-    let alone = Team::new(1, settings);
-    let idle = Context::new(&*alone, outermost, 0);
-    let thread = Thread { context: Cell::new((&raw const idle).cast_mut()), pool: RefCell::new(None) };
-    M::local().set(Use::OpenMp, (&raw const thread).expose_provenance());
-    let mut seen = 0u32;
-    loop {
-        waits.wait::<M, u32>(Why::Idle, &worker.go, seen);
-        seen = seen.wrapping_add(1);
-        // Relaxed: the wait saw the store behind which the team was written.
-        let team = core::ptr::with_exposed_provenance::<Team<M>>(worker.team.load(Relaxed));
-        if team.is_null() {
-            break;
-        }
-        // SAFETY: the pool keeps the team until this worker is gone, and its region has begun.
-        let region = unsafe { (*team).region() };
-        // It rests as its last team waited: with more threads than CPUs, for a short time only.
-        waits = region.waits;
-        let place = Context::new(team, region, worker.id);
-        thread.context.set((&raw const place).cast_mut());
-        if region.in_share {
-            place.enter(Work::default);
-        }
-        // SAFETY: what the caller of `begin` promised.
-        unsafe { (region.function)(region.data) };
-        place.barrier(Why::Join);
-        thread.context.set((&raw const idle).cast_mut());
-    }
-    M::local().set(Use::OpenMp, 0);
-    // Release: after this the pool and its teams may go.
-    worker.gone.store(1, Release);
-    waits.wake::<M, u32>(Why::Join, &worker.gone);
 }
 
 /// An initial thread ends, and its workers with it.

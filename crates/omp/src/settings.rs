@@ -15,13 +15,24 @@ pub struct Icv {
     pub dynamic: bool,
     /// What `schedule(runtime)` means.
     pub schedule: Schedule,
+    /// How many levels of regions may be active.
+    pub levels: u32,
+    /// The default device's number. There is none beside the host.
+    pub device: i32,
 }
+
+/// The most levels that can be active, as libgomp has it.
+pub const MOST_LEVELS: u32 = 255;
 
 /// What a runtime is set to.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// What threads begin with.
     pub icv: Icv,
+    /// OMP_NUM_THREADS as it stands: the threads of a region at each level, from the outermost on.
+    pub threads: Vec<u32>,
+    /// Whether cancellation is on.
+    pub cancellation: bool,
     /// The barrier's name.
     pub barrier: String,
     /// The lock's name, the internal ones' too.
@@ -46,7 +57,9 @@ impl Settings {
     pub fn new(cpus: u32) -> Settings {
         let schedule = Schedule { kind: ScheduleKind::Dynamic, chunk: 1, monotonic: false };
         Settings {
-            icv: Icv { threads: cpus, dynamic: false, schedule },
+            icv: Icv { threads: cpus, dynamic: false, schedule, levels: 1, device: 0 },
+            threads: Vec::new(),
+            cancellation: false,
             barrier: "gomp".to_owned(),
             lock: "futex".to_owned(),
             waits: None,
@@ -78,13 +91,25 @@ impl Settings {
         };
         let icv = &mut settings.icv;
         take("OMP_NUM_THREADS", &mut |text| {
-            icv.threads = text.split(',').next()?.trim().parse::<NonZeroU32>().ok()?.get();
+            let number = |word: &str| word.trim().parse::<NonZeroU32>().ok().map(NonZeroU32::get);
+            settings.threads = text.split(',').map(number).collect::<Option<_>>()?;
+            icv.threads = settings.threads[0];
+            icv.levels = if settings.threads.len() > 1 { MOST_LEVELS } else { icv.levels };
             Some(())
         });
         take("OMP_DYNAMIC", &mut |text| flag(text).map(|on| icv.dynamic = on));
         take("OMP_SCHEDULE", &mut |text| schedule(text).map(|schedule| icv.schedule = schedule));
         take("OMP_THREAD_LIMIT", &mut |text| text.parse::<NonZeroU32>().ok().map(|n| settings.limit = n.get()));
-        take("OMP_PROC_BIND", &mut |text| bind(text).map(|bind| settings.bind = bind));
+        take("OMP_PROC_BIND", &mut |text| {
+            settings.bind = bind(text)?;
+            icv.levels = if text.contains(',') { MOST_LEVELS } else { icv.levels };
+            Some(())
+        });
+        take("OMP_NESTED", &mut |text| flag(text).map(|on| icv.levels = if on { MOST_LEVELS } else { 1 }));
+        take("OMP_MAX_ACTIVE_LEVELS", &mut |text| {
+            text.parse::<u32>().ok().map(|levels| icv.levels = levels.min(MOST_LEVELS))
+        });
+        take("OMP_CANCELLATION", &mut |text| flag(text).map(|on| settings.cancellation = on));
         take("OMP_WAIT_POLICY", &mut |text| match text.to_ascii_lowercase().as_str() {
             "active" => {
                 settings.spin = Some(u32::MAX - 1);
@@ -202,6 +227,10 @@ mod tests {
         assert_eq!(read("OMP_NUM_THREADS", "3,2").0.unwrap().icv.threads, 3);
         let (settings, warnings) = read("OMP_NUM_THREADS", "0");
         assert_eq!((settings.unwrap().icv.threads, warnings.len()), (4, 1));
+        let levels = |name, value| read(name, value).0.unwrap().icv.levels;
+        assert_eq!([levels("OMP_NUM_THREADS", "3,2"), levels("OMP_NUM_THREADS", "3")], [MOST_LEVELS, 1]);
+        assert_eq!([levels("OMP_NESTED", "true"), levels("OMP_MAX_ACTIVE_LEVELS", "2")], [MOST_LEVELS, 2]);
+        assert_eq!(read("OMP_NUM_THREADS", "3,x").1.len(), 1);
         let schedule = read("OMP_SCHEDULE", "monotonic:guided,7").0.unwrap().icv.schedule;
         assert_eq!(schedule, Schedule { kind: ScheduleKind::Guided, chunk: 7, monotonic: true });
         assert_eq!(read("OMP_SCHEDULE", "guided,x").1.len(), 1);

@@ -26,6 +26,8 @@ pub struct Work {
     pub schedule: Schedule,
     /// Memory that the threads share until all have left, if any: address and bytes.
     pub memory: (usize, usize),
+    /// Where in that memory the record of a doacross loop is; zero: it is none.
+    pub doacross: usize,
 }
 
 /// A slot of the ring.
@@ -93,17 +95,32 @@ impl<M: Machine> Share<M> {
         if self.left.fetch_add(1, AcqRel) + 1 < threads {
             return;
         }
+        self.free_memory();
+        // Relaxed: the store below publishes it.
+        self.left.store(0, Relaxed);
+        // Release: the next first thread comes after all of this.
+        self.state.store(number.wrapping_add(RING).wrapping_mul(4), Release);
+        waits.wake::<M, u32>(Why::Barrier, &self.state);
+    }
+
+    /// Makes the slot free for work-share `number`, whatever it was. No thread is in a work-share of the team.
+    pub fn restart(&self, number: u32) {
+        // Relaxed, all: no thread is in the region, and the next one's begin publishes them.
+        if self.state.load(Relaxed) % 4 == 2 {
+            self.free_memory();
+        }
+        self.left.store(0, Relaxed);
+        self.state.store(number.wrapping_mul(4), Relaxed);
+    }
+
+    /// Gives back the memory of an open slot that all have left.
+    fn free_memory(&self) {
         // SAFETY: all have left: no thread writes the work.
         let (address, bytes) = unsafe { self.work.read(|work| (*work).memory) };
         if let Some(memory) = core::ptr::NonNull::new(core::ptr::with_exposed_provenance_mut(address)) {
             // SAFETY: `shared_memory` took it with this layout, and all have left the work-share.
             unsafe { M::dealloc(memory, memory_layout(bytes)) };
         }
-        // Relaxed: the store below publishes it.
-        self.left.store(0, Relaxed);
-        // Release: the next first thread comes after all of this.
-        self.state.store(number.wrapping_add(RING).wrapping_mul(4), Release);
-        waits.wake::<M, u32>(Why::Barrier, &self.state);
     }
 
     /// The next chunk of a dynamic or guided schedule.

@@ -17,11 +17,12 @@ use std::sync::Arc;
 pub const PER_THREAD: usize = 64;
 
 /// What counts tasks that are not done: the children of a task, or a group.
-pub struct Count<M: Machine>(M::Atomic<u32>);
+/// The second word says whether it is a group that is cancelled.
+pub struct Count<M: Machine>(M::Atomic<u32>, M::Atomic<u32>);
 
 impl<M: Machine> Count<M> {
     fn new() -> Arc<Self> {
-        Arc::new(Count(M::Atomic::new(0)))
+        Arc::new(Count(M::Atomic::new(0), M::Atomic::new(0)))
     }
 }
 
@@ -149,8 +150,11 @@ impl<M: Machine> Context<M> {
         let Some(mut task) = task else { return false };
         let current = Current { children: Count::new(), groups: task.groups.clone(), is_final: task.is_final };
         let outer = self.task.replace(current);
-        // SAFETY: the compiler's outlined function with the data that it asked to have copied.
-        unsafe { (task.function)(task.data.as_ptr()) };
+        // A task that is cancelled before it begins does not run.
+        if !self.task_cancelled() {
+            // SAFETY: the compiler's outlined function with the data that it asked to have copied.
+            unsafe { (task.function)(task.data.as_ptr()) };
+        }
         *self.task.borrow_mut() = outer;
         done(self, &task.parent.0);
         task.groups.iter().for_each(|group| done(self, &group.0));
@@ -170,6 +174,21 @@ impl<M: Machine> Context<M> {
                 self.waits().wait::<M, u32>(Why::Task, count, left);
             }
         }
+    }
+
+    /// Cancels the innermost taskgroup, if there is one.
+    pub fn cancel_group(&self) {
+        if let Some(group) = self.task.borrow().groups.last() {
+            // Release: who sees it sees what was done before.
+            group.1.store(1, Release);
+        }
+    }
+
+    /// Whether the current task, or one that it would make now, is cancelled: with a taskgroup around it, or with the region.
+    pub fn task_cancelled(&self) -> bool {
+        // Acquire: see `cancel_group`.
+        let group = self.task.borrow().groups.iter().any(|group| group.1.load(Acquire) != 0);
+        group || self.region_cancelled()
     }
 
     /// Waits for the children of the current task.

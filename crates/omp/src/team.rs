@@ -1,5 +1,6 @@
 //! A team, and a thread's place in it.
 
+use crate::cancel::Cancel;
 use crate::objects::{TeamBarrier, barrier};
 use crate::settings::{Icv, Settings};
 use crate::share::{RING, Share, Work};
@@ -28,6 +29,10 @@ pub struct Region<M: Machine> {
     pub icv: Icv,
     /// The number of its first work-share.
     pub shares: u32,
+    /// The number of its first barrier.
+    pub barriers: u64,
+    /// Threads of the initial thread's regions beside itself, counted where there is a limit.
+    pub busy: *const M::Atomic<u32>,
     /// How its threads wait.
     pub waits: Waits,
     /// Whether each thread begins in a work-share that is open already.
@@ -53,6 +58,9 @@ pub struct Team<M: Machine> {
     region: M::Slot<Option<Region<M>>>,
     /// The number of the next region's first work-share, for the team's first thread.
     next_share: M::Atomic<u32>,
+    next_barrier: M::Atomic<u64>,
+    /// What is cancelled.
+    pub cancel: Cancel<M>,
     /// Its tasks.
     pub tasks: Queue<M>,
 }
@@ -73,6 +81,8 @@ impl<M: Machine> Team<M> {
             shares: core::array::from_fn(|at| Share::new(at as u32)),
             region: M::Slot::new(None),
             next_share: M::Atomic::new(0),
+            next_barrier: M::Atomic::new(1),
+            cancel: Cancel::new(settings.cancellation),
             tasks: Queue::new(settings),
         })
     }
@@ -83,9 +93,19 @@ impl<M: Machine> Team<M> {
         self.next_share.load(Relaxed)
     }
 
-    /// Keeps it from one region to the next.
-    pub fn keep_share(&self, next: u32) {
-        self.next_share.store(next, Relaxed);
+    /// The number of the next region's first barrier.
+    pub fn first_barrier(&self) -> u64 {
+        self.next_barrier.load(Relaxed)
+    }
+
+    /// Keeps both from one region, which has ended, to the next.
+    pub fn keep(&self, share: u32, barrier: u64) {
+        self.next_share.store(share, Relaxed);
+        self.next_barrier.store(barrier, Relaxed);
+        if self.cancel.begin() {
+            // Each thread has left the work-shares where it was: the ring begins anew.
+            (0..RING).map(|at| share.wrapping_add(at)).for_each(|n| self.shares[(n % RING) as usize].restart(n));
+        }
     }
 
     /// Says what the region is.
@@ -119,6 +139,8 @@ pub struct Context<M: Machine> {
     pub icv: Cell<Icv>,
     /// The number of the next work-share.
     pub next_share: Cell<u32>,
+    /// The number of the next barrier.
+    pub next_barrier: Cell<u64>,
     /// What the work-share that it is in was said to be.
     pub work: Cell<Work>,
     /// The chunk that it has.
@@ -140,6 +162,7 @@ impl<M: Machine> Context<M> {
             id,
             icv: Cell::new(region.icv),
             next_share: Cell::new(region.shares),
+            next_barrier: Cell::new(region.barriers),
             work: Cell::new(Work::default()),
             chunk: Cell::new((0, 0)),
             trip: Cell::new(0),
@@ -168,6 +191,24 @@ impl<M: Machine> Context<M> {
     /// A barrier of the team: its tasks are done, then all have arrived.
     pub fn barrier(&self, why: Why) {
         self.finish_tasks();
+        self.team().cancel.more_follows(self.next_barrier.get());
+        self.pass(why);
+    }
+
+    /// The barrier at the end of the region. Where the region is cancelled, others may arrive at one before it.
+    pub fn join(&self) {
+        loop {
+            self.finish_tasks();
+            let number = self.next_barrier.get();
+            self.pass(Why::Join);
+            if !self.team().cancel.has_more(number) {
+                return;
+            }
+        }
+    }
+
+    fn pass(&self, why: Why) {
+        self.next_barrier.set(self.next_barrier.get() + 1);
         if let Some(barrier) = &self.team().barrier {
             barrier.pass(self.id, self.waits().of(why));
         }

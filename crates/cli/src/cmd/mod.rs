@@ -16,6 +16,7 @@ mod man;
 mod measure;
 mod named;
 mod noc;
+mod openmp;
 mod profile;
 mod report;
 mod run;

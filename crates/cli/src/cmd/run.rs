@@ -1,6 +1,7 @@
 //! `baton run`: an unmodified program with another lock.
 
 use super::named::{self, program::OneByOne};
+use super::openmp::{self, Names};
 use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;
@@ -24,19 +25,27 @@ Examples:
   baton run --lock svc.cpp:66=mcs:futex,Queue::push=ticket -- ./app
   baton run --lock ticket --wait umwait,pause -- ./app       umwait, or pause where there is none
   baton run --lock mcs --wait pause --keep-spinning -- ./app
-  baton run --lock clh --stats counters.json -- make -j4")]
+  baton run --lock clh --stats counters.json -- make -j4
+  baton run --openmp baton --barrier two-level --lock mcs -- ./app     OpenMP, by Baton's runtime")]
 pub(crate) struct Args {
     /// The lock that stands in for pthread mutexes (`baton list locks`). Or locks one by one: NAME=LOCK,…,default=LOCK, where a name
     /// is a global, a function that makes or takes the mutex, or FILE:LINE, and LOCK may be glibc or have its wait policy behind
-    /// a colon. What is not named stays glibc's.
-    #[arg(long, default_value = "spin-park")]
-    lock: String,
+    /// a colon. What is not named stays glibc's. With --openmp: the lock of critical sections, omp_lock_t and task queues.
+    /// [default: spin-park; with --openmp: futex]
+    #[arg(long)]
+    lock: Option<String>,
     /// How its waiters wait (`baton list waits`); several with commas: the first one that this machine has.
+    /// With --openmp: one for all waits, or REASON=WAIT with commas, where a reason is lock, barrier, task, join or idle.
     #[arg(long, value_name = "WAIT[,WAIT]")]
     wait: Option<String>,
     /// The barrier that stands in for pthread barriers (`baton list barriers`); glibc's stay without it.
+    /// With --openmp: the barrier of OpenMP teams [default: gomp].
     #[arg(long)]
     barrier: Option<String>,
+    /// Serve a program of `gcc -fopenmp` by this OpenMP runtime instead of libgomp; `baton` is the only one. Pthread mutexes and
+    /// barriers stay glibc's then.
+    #[arg(long, value_name = "RUNTIME", conflicts_with_all = ["keep_spinning", "stats"])]
+    openmp: Option<String>,
     /// Leave waiters that only spin (`--wait spin`, `pause`, …) as they are when the program makes no progress for a second.
     /// Without it they sleep from then on.
     #[arg(long)]
@@ -53,15 +62,20 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let all = match assign::is_assignment(&args.lock) {
-        false => Some(choice::check(&args.lock, args.wait.as_deref())?),
+    if let Some(runtime) = args.openmp {
+        let names = Names { runtime, lock: args.lock, barrier: args.barrier, wait: args.wait };
+        return openmp::run(&names, args.program);
+    }
+    let lock = args.lock.as_deref().unwrap_or("spin-park");
+    let all = match assign::is_assignment(lock) {
+        false => Some(choice::check(lock, args.wait.as_deref())?),
         true => None,
     };
     let barrier = args.barrier.as_deref().map(choice::barrier).transpose()?;
     let program = program::find(&args.program[0])?;
     let one_by_one = match &all {
         Some(_) => None,
-        None => Some(OneByOne::of(&args.lock, args.wait.as_deref(), &program)?),
+        None => Some(OneByOne::of(lock, args.wait.as_deref(), &program)?),
     };
     let counters = Counters::at(args.stats)?;
     let library = library::find()?;

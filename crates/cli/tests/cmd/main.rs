@@ -15,6 +15,7 @@ mod litmus_queues;
 mod named;
 mod noc;
 mod noc_page;
+mod openmp;
 mod packets;
 mod sim;
 mod wrong_input;

@@ -259,10 +259,7 @@ int main(int argc, char **argv)
     omp_get_schedule(&kind, &chunk);
     printf("%d %d %d %d\n", kind, chunk, omp_in_parallel(), omp_get_ancestor_thread_num(0));
     if (argc > 1) {
-        #pragma omp parallel for schedule(dynamic)
-        for (int i = 0; i < 4; i++) {
-            #pragma omp cancel for
-        }
+        omp_display_env(0);
     }
     return 0;
 }

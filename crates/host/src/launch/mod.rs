@@ -5,6 +5,7 @@
 //! | [`program`] | finds the command and says, before anything runs, why it could not be preloaded |
 //! | `elf` | what an executable's headers say |
 //! | [`library`] | finds `libbaton_preload.so` beside `baton` |
+//! | [`openmp`] | finds the folder of the OpenMP library, and whether a program loads it from there |
 //! | [`choice`] | the lock, wait policy and barrier that shall serve it |
 //! | [`exec`] | the program with its arguments and environment |
 //! | [`child`] | starts it, sees it through, keeps its exit code |
@@ -20,6 +21,7 @@ mod elf;
 pub mod exec;
 pub mod library;
 pub mod messages;
+pub mod openmp;
 pub mod program;
 pub mod signals;
 pub mod stats;

@@ -1,0 +1,100 @@
+//! `baton run --openmp`: a program of GCC's OpenMP on Baton's runtime.
+
+use crate::error::BadInput;
+use crate::ui;
+use baton_host::launch::{child, choice, exec::Exec, openmp, program};
+use baton_machine::wait::POLICIES;
+use baton_omp::{Settings, waits::REASONS};
+use baton_sync::lock::LOCKS;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// The runtime, and what it is to use.
+pub(super) struct Names {
+    pub(super) runtime: String,
+    pub(super) lock: Option<String>,
+    pub(super) barrier: Option<String>,
+    pub(super) wait: Option<String>,
+}
+
+/// Runs the program; every error comes before it starts.
+pub(super) fn run(names: &Names, args: Vec<OsString>) -> anyhow::Result<ExitCode> {
+    let variables = names.check()?;
+    let program = program::find(&args[0])?;
+    let folder = openmp::find()?;
+    openmp::check(&program.image, &folder)?;
+    let mut exec = Exec::new(program, args);
+    exec.set("LD_LIBRARY_PATH", openmp::search_path(&folder));
+    for (name, value) in variables {
+        exec.set(name, value);
+    }
+    Ok(child::run(exec, None, None, ui::warn)?.exit())
+}
+
+impl Names {
+    /// The variables that say it to the runtime, if that knows each name.
+    fn check(&self) -> Result<Vec<(&'static str, &str)>, BadInput> {
+        if self.runtime != "baton" {
+            return Err(BadInput::unknown("OpenMP runtime", &self.runtime, ["baton"]));
+        }
+        if let Some(lock) = &self.lock
+            && !LOCKS.iter().any(|known| known.name == lock)
+        {
+            return Err(BadInput::unknown("lock", lock, LOCKS.iter().map(|known| known.name)));
+        }
+        self.barrier.as_deref().map(choice::barrier).transpose()?;
+        self.wait.as_deref().map_or(Ok(()), waits)?;
+        let all =
+            [("BATON_OMP_LOCK", &self.lock), ("BATON_OMP_BARRIER", &self.barrier), ("BATON_OMP_WAIT", &self.wait)];
+        let given: Vec<_> = all.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?))).collect();
+        // The runtime's own reading has the last word: this machine may lack a policy.
+        let variable =
+            |asked: &str| given.iter().find(|(name, _)| *name == asked).map(|(_, value)| (*value).to_owned());
+        Settings::read(1, variable, |_| ()).map_err(|why| {
+            let (name, rest) = why.split_once(": ").unwrap_or(("", &why));
+            BadInput::new(format!("{}: {rest}", name.replace("BATON_OMP_", "--").to_lowercase()))
+        })?;
+        Ok(given)
+    }
+}
+
+/// Checks the names of `WAIT` or `REASON=WAIT,...`.
+fn waits(text: &str) -> Result<(), BadInput> {
+    for part in text.split(',') {
+        let (reason, policy) =
+            part.split_once('=').map_or((None, part), |(reason, policy)| (Some(reason.trim()), policy));
+        if let Some(reason) = reason.filter(|reason| !REASONS.iter().any(|(_, known)| known == reason)) {
+            return Err(BadInput::unknown("reason to wait", reason, REASONS.iter().map(|(_, name)| *name)));
+        }
+        if policy.trim().parse::<baton_machine::Wait>().is_err() {
+            return Err(BadInput::unknown("wait policy", policy.trim(), POLICIES.iter().map(|(_, info)| info.name)));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(runtime: &str, lock: Option<&str>, barrier: Option<&str>, wait: Option<&str>) -> Result<usize, BadInput> {
+        let own = |name: Option<&str>| name.map(ToOwned::to_owned);
+        let names = Names { runtime: runtime.to_owned(), lock: own(lock), barrier: own(barrier), wait: own(wait) };
+        names.check().map(|variables| variables.len())
+    }
+
+    #[test]
+    fn each_wrong_name_has_its_hint() {
+        assert_eq!(check("baton", Some("mcs"), Some("two-level"), Some("pause,idle=futex")), Ok(3));
+        for (error, hint) in [
+            (check("batn", None, None, None), "`baton`"),
+            (check("baton", Some("tiket"), None, None), "`ticket`"),
+            (check("baton", None, Some("gom"), None), "`gomp`"),
+            (check("baton", None, None, Some("paus")), "`pause`"),
+            (check("baton", None, None, Some("idel=pause")), "`idle`"),
+        ] {
+            let error = error.unwrap_err();
+            assert!(error.advice().is_some_and(|advice| advice.contains(hint)), "{error}: {:?}", error.advice());
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Doacross loops: iterations that wait for earlier ones by their numbers.
+//!
+//! The compiler numbers the iterations of each loop of the nest from 0 and hands out the outermost one's. The work-share's memory
+//! has a record: the loops' counts, and a word for each chunk of outermost iterations. A thread runs a chunk in order; the
+//! chunk's word says how many iterations of the nest it has posted, counted as if each one posts.
+#![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
+#![allow(missing_docs, reason = "the names are GCC's")]
+
+use crate::loops::{enter_with, give_next, numbered, of, runtime_schedule};
+use crate::missing::missing;
+use crate::process::place;
+use baton_machine::{Atomic, Machine, Native, Ordering};
+use baton_omp::{Schedule, ScheduleKind, Space, Why};
+use core::ffi::c_void;
+
+/// The most loops of a nest: GOMP_doacross_wait takes a number for each.
+const MOST: usize = 14;
+
+type Word = <Native as Machine>::Atomic<u64>;
+
+/// What the threads know of the nest, at the begin of its memory; the words of the chunks follow.
+#[repr(C, align(64))]
+pub(crate) struct Record {
+    counts: [u64; MOST],
+    loops: usize,
+    /// Outermost iterations of a word.
+    chunk: u64,
+}
+
+/// What a doacross loop is before its memory is there.
+pub(crate) struct Nest {
+    record: Record,
+    words: usize,
+}
+
+impl Nest {
+    /// The nest of `counts`, and its schedule, whose chunks are such that each has a word.
+    fn new(counts: &[u64], schedule: Schedule) -> (Nest, Schedule) {
+        if counts.len() > MOST {
+            missing("a doacross loop with more than 14 nested loops");
+        }
+        let threads = u64::from(place().team().size);
+        let chunk = match schedule.kind {
+            ScheduleKind::Guided => 1,
+            _ if schedule.chunk == 0 => counts[0].div_ceil(threads).max(1),
+            _ => schedule.chunk,
+        };
+        let schedule = if schedule.kind == ScheduleKind::Guided { schedule } else { Schedule { chunk, ..schedule } };
+        let all = counts.iter().try_fold(1u64, |product, count| product.checked_mul(*count));
+        let words = usize::try_from(counts[0].div_ceil(chunk)).ok().filter(|words| *words < isize::MAX as usize / 16);
+        let (Some(_), Some(words)) = (all, words) else { missing("a doacross loop with 2^64 iterations or more") };
+        let mut own = [0; MOST];
+        own[..counts.len()].copy_from_slice(counts);
+        (Nest { record: Record { counts: own, loops: counts.len(), chunk }, words }, schedule)
+    }
+
+    /// Bytes of its memory.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Record>() + self.words * size_of::<Word>()
+    }
+
+    /// Writes the record.
+    ///
+    /// # Safety
+    /// `at` is that much zeroed memory, aligned to 64 bytes, which no other thread uses yet.
+    pub(crate) unsafe fn write(self, at: usize) {
+        // SAFETY: by contract. The words of a native cell are zero already.
+        unsafe { core::ptr::with_exposed_provenance_mut::<Record>(at).write(self.record) };
+    }
+}
+
+/// The record of the loop that the thread is in.
+fn record() -> &'static Record {
+    let at = place().work.get().doacross;
+    if at == 0 {
+        missing("GOMP_doacross_post or _wait outside a doacross loop");
+    }
+    // SAFETY: written by the first thread; it stays until all have left the loop.
+    unsafe { &*core::ptr::with_exposed_provenance(at) }
+}
+
+impl Record {
+    /// The word of an iteration, and how many iterations of its chunk there are up to it.
+    fn find(&self, at: &[u64]) -> (&'static Word, u64) {
+        let (word, outer) = (at[0] / self.chunk, at[0] % self.chunk);
+        let inner = self.counts[1..self.loops].iter().zip(&at[1..]);
+        let number = inner.fold(outer, |flat, (count, at)| flat * count + at);
+        let words = core::ptr::from_ref(self).wrapping_add(1).cast::<Word>();
+        // SAFETY: the memory has a word for each chunk of outermost iterations, of which this is one.
+        (unsafe { &*words.add(word as usize) }, number + 1)
+    }
+
+    fn post(&self, at: &[u64]) {
+        let (word, number) = self.find(at);
+        // Release: who sees it sees what the iteration did.
+        word.store(number, Ordering::Release);
+        place().waits().wake::<Native, u64>(Why::Barrier, word);
+    }
+
+    fn wait(&self, at: &[u64]) {
+        let (word, number) = self.find(at);
+        loop {
+            // Acquire: see `post`.
+            let posted = word.load(Ordering::Acquire);
+            if posted >= number {
+                return;
+            }
+            place().waits().wait::<Native, u64>(Why::Barrier, word, posted);
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_doacross_post(at: *const u64) {
+    let record = record();
+    // SAFETY: the compiler passes a number for each loop of the nest.
+    record.post(unsafe { core::slice::from_raw_parts(at, record.loops) });
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_doacross_ull_post(at: *const u64) {
+    // SAFETY: as above.
+    unsafe { GOMP_doacross_post(at) };
+}
+
+/// The interface is variadic: a number for each loop. On x86-64 and on 64-bit Arm such words come where those of a function
+/// with as many parameters come, in registers and then on the stack. Those that were not passed are read from the
+/// caller's frames, and are not used.
+macro_rules! waits {
+    ($($name:ident)*) => {$(
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments, reason = "the interface is GCC's")]
+        pub extern "C" fn $name(
+            a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, g: u64, h: u64, i: u64, j: u64, k: u64, l: u64, m: u64, n: u64,
+        ) {
+            let record = record();
+            record.wait(&[a, b, c, d, e, f, g, h, i, j, k, l, m, n][..record.loops]);
+        }
+    )*};
+}
+
+waits! { GOMP_doacross_wait GOMP_doacross_ull_wait }
+
+/// Begins a doacross loop; the first chunk.
+unsafe fn begin(
+    (count, counts): (u32, *const u64),
+    schedule: Schedule,
+    (from, to): (*mut u64, *mut u64),
+    reductions: *mut usize,
+    memory: *mut *mut c_void,
+) -> bool {
+    // SAFETY: the compiler passes a count for each loop of the nest, at least one, and words of its own.
+    unsafe {
+        let counts = core::slice::from_raw_parts(counts, count as usize);
+        let (nest, schedule) = Nest::new(counts, schedule);
+        enter_with(Space::unsigned(true, 0, counts[0], 1), schedule, reductions, memory, Some(nest));
+        from.is_null() || give_next(from, to)
+    }
+}
+
+macro_rules! starts {
+    ($($name:ident ($($chunk:ident: u64)?) $schedule:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(n: u32, counts: *const u64, $($chunk: u64,)? from: *mut u64, to: *mut u64) -> bool {
+            // SAFETY: the compiler passes what `begin` needs.
+            unsafe { begin((n, counts), $schedule, (from, to), core::ptr::null_mut(), core::ptr::null_mut()) }
+        }
+    )*};
+}
+
+starts! {
+    GOMP_loop_doacross_static_start (chunk: u64) of(ScheduleKind::Static, chunk);
+    GOMP_loop_doacross_dynamic_start (chunk: u64) of(ScheduleKind::Dynamic, chunk);
+    GOMP_loop_doacross_guided_start (chunk: u64) of(ScheduleKind::Guided, chunk);
+    GOMP_loop_doacross_runtime_start () runtime_schedule();
+    GOMP_loop_ull_doacross_static_start (chunk: u64) of(ScheduleKind::Static, chunk);
+    GOMP_loop_ull_doacross_dynamic_start (chunk: u64) of(ScheduleKind::Dynamic, chunk);
+    GOMP_loop_ull_doacross_guided_start (chunk: u64) of(ScheduleKind::Guided, chunk);
+    GOMP_loop_ull_doacross_runtime_start () runtime_schedule();
+}
+
+macro_rules! with_memory {
+    ($($name:ident)*) => {$(
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments, reason = "the interface is GCC's")]
+        pub unsafe extern "C" fn $name(
+            n: u32, counts: *const u64, schedule: i64, chunk: u64, from: *mut u64, to: *mut u64,
+            reductions: *mut usize, memory: *mut *mut c_void,
+        ) -> bool {
+            // SAFETY: the compiler passes what `begin` needs.
+            unsafe { begin((n, counts), numbered(schedule, chunk), (from, to), reductions, memory) }
+        }
+    )*};
+}
+
+with_memory! { GOMP_loop_doacross_start GOMP_loop_ull_doacross_start }

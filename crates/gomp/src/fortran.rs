@@ -1,0 +1,140 @@
+//! The Fortran forms of functions with arguments: an argument is an address, and with `_8_` default integers have 8 bytes.
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "the compiler calls these; each pointer leads to an argument of the program's"
+)]
+#![allow(missing_docs, reason = "the names are OpenMP's")]
+
+use crate::locks::{self, NestLock};
+use crate::queries::*;
+
+/// A default integer of 8 bytes as one of 4; what does not fit becomes the nearest that does.
+fn short(n: i64) -> i32 {
+    n.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
+}
+
+macro_rules! one_number {
+    ($($c:ident $fortran:ident $long:ident $(-> $out:ty)?;)*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $fortran(n: *const i32) $(-> $out)? {
+            // SAFETY: the program passes an integer.
+            $c(unsafe { n.read() })
+        }
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $long(n: *const i64) $(-> $out)? {
+            // SAFETY: the program passes an integer.
+            $c(short(unsafe { n.read() }))
+        }
+    )*};
+}
+
+one_number! {
+    omp_set_num_threads omp_set_num_threads_ omp_set_num_threads_8_;
+    omp_set_dynamic omp_set_dynamic_ omp_set_dynamic_8_;
+    omp_set_nested omp_set_nested_ omp_set_nested_8_;
+    omp_set_max_active_levels omp_set_max_active_levels_ omp_set_max_active_levels_8_;
+    omp_set_default_device omp_set_default_device_ omp_set_default_device_8_;
+    omp_get_ancestor_thread_num omp_get_ancestor_thread_num_ omp_get_ancestor_thread_num_8_ -> i32;
+    omp_get_team_size omp_get_team_size_ omp_get_team_size_8_ -> i32;
+    omp_get_place_num_procs omp_get_place_num_procs_ omp_get_place_num_procs_8_ -> i32;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_set_schedule_(kind: *const u32, chunk: *const i32) {
+    // SAFETY: the program passes both.
+    unsafe { omp_set_schedule(kind.read(), chunk.read()) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_set_schedule_8_(kind: *const u32, chunk: *const i64) {
+    // SAFETY: the program passes both.
+    unsafe { omp_set_schedule(kind.read(), short(chunk.read())) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_schedule_(kind: *mut u32, chunk: *mut i32) {
+    // SAFETY: the program passes both.
+    unsafe { omp_get_schedule(kind, chunk) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_schedule_8_(kind: *mut u32, chunk: *mut i64) {
+    let mut own = 0;
+    // SAFETY: the program passes both.
+    unsafe {
+        omp_get_schedule(kind, &raw mut own);
+        chunk.write(i64::from(own));
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_place_proc_ids_(place: *const i32, ids: *mut i32) {
+    // SAFETY: the program passes a number, and an array with room for the place.
+    unsafe { omp_get_place_proc_ids(place.read(), ids) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_place_proc_ids_8_(place: *const i64, ids: *mut i64) {
+    // SAFETY: the program passes a number.
+    let place = short(unsafe { place.read() });
+    let mut own = vec![0; omp_get_place_num_procs(place) as usize];
+    // SAFETY: it has room for the place.
+    unsafe { omp_get_place_proc_ids(place, own.as_mut_ptr()) };
+    for (at, id) in own.into_iter().enumerate() {
+        // SAFETY: the program's array has room for the place, too.
+        unsafe { ids.add(at).write(i64::from(id)) };
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_partition_place_nums_(places: *mut i32) {
+    // SAFETY: the program passes an array with room for all.
+    unsafe { omp_get_partition_place_nums(places) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_partition_place_nums_8_(places: *mut i64) {
+    for place in 0..omp_get_partition_num_places() {
+        // SAFETY: the program passes an array with room for all.
+        unsafe { places.add(place as usize).write(i64::from(place)) };
+    }
+}
+
+/// A nested lock of Fortran has 8 bytes, too few for ours: they hold its address.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_init_nest_lock_(lock: *mut *mut NestLock) {
+    let own = Box::into_raw(Box::new(NestLock::default()));
+    // SAFETY: made above; the program passes its own 8 bytes.
+    unsafe {
+        locks::omp_init_nest_lock(own);
+        lock.write(own);
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_destroy_nest_lock_(lock: *mut *mut NestLock) {
+    // SAFETY: `omp_init_nest_lock_` left it there, and no thread uses it any more.
+    unsafe {
+        let own = lock.replace(core::ptr::null_mut());
+        locks::omp_destroy_nest_lock(own);
+        drop(Box::from_raw(own));
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_set_nest_lock_(lock: *const *mut NestLock) {
+    // SAFETY: `omp_init_nest_lock_` left it there.
+    unsafe { locks::omp_set_nest_lock(lock.read()) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_unset_nest_lock_(lock: *const *mut NestLock) {
+    // SAFETY: as above.
+    unsafe { locks::omp_unset_nest_lock(lock.read()) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_test_nest_lock_(lock: *const *mut NestLock) -> i32 {
+    // SAFETY: as above.
+    unsafe { locks::omp_test_nest_lock(lock.read()) }
+}

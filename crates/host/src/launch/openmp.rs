@@ -1,0 +1,108 @@
+//! The OpenMP library: the folder that has it under GCC's name, and whether a program would load it from there.
+
+use crate::error::{BadInput, Failed};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What the loader asks for.
+const SONAME: &str = "libgomp.so.1";
+/// Where the loader looks first.
+const SEARCH: &str = "LD_LIBRARY_PATH";
+
+/// The folder that belongs to this `baton`: beside it in a build, or under `../lib` where it is installed.
+pub fn find() -> Result<PathBuf, Failed> {
+    let exe = std::env::current_exe().map_err(Failed::because("cannot find out where `baton` itself lies"))?;
+    beside(&exe)
+}
+
+fn beside(exe: &Path) -> Result<PathBuf, Failed> {
+    let dir = exe.parent().unwrap_or(Path::new("/"));
+    let folders = [dir.join("openmp"), dir.join("../lib/baton/openmp")];
+    let found = folders.iter().find(|folder| folder.join(SONAME).is_file()).ok_or_else(|| {
+        let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+        Failed::new(format_args!(
+            "the OpenMP library {SONAME} of this `baton` is not built (looked in {}); in Baton's source tree `make build` makes it \
+             and `make install PREFIX=...` installs it beside `baton`",
+            folders.join(", ")
+        ))
+    })?;
+    let found = found.canonicalize().map_err(Failed::because(format!("cannot resolve {}", found.display())))?;
+    // The loader splits the list at both and has no way to quote them.
+    if found.to_string_lossy().contains([':', ';']) {
+        let cannot = "LD_LIBRARY_PATH cannot name a path with a colon or a semicolon; move the tree";
+        return Err(Failed::new(format_args!("{SONAME} lies in `{}`: {cannot}", found.display())));
+    }
+    Ok(found)
+}
+
+/// The value of LD_LIBRARY_PATH with `folder` before what the user has there.
+pub fn search_path(folder: &Path) -> OsString {
+    let mut path = folder.as_os_str().to_owned();
+    if let Some(theirs) = std::env::var_os(SEARCH).filter(|value| !value.is_empty()) {
+        path.push(":");
+        path.push(theirs);
+    }
+    path
+}
+
+/// Asks the loader what it would load for `image`, with the folder first: an error unless that is the folder's OpenMP library.
+/// The program does not start.
+pub fn check(image: &Path, folder: &Path) -> Result<(), BadInput> {
+    let mut ask = Command::new(image);
+    ask.env("LD_TRACE_LOADED_OBJECTS", "1").env(SEARCH, search_path(folder)).env_remove("LD_PRELOAD");
+    let output = ask.stdin(Stdio::null()).output();
+    let output = output.map_err(|why| BadInput::new(format!("cannot ask what `{}` loads: {why}", image.display())))?;
+    judge(&String::from_utf8_lossy(&output.stdout), image, folder)
+}
+
+/// Reads the loader's list, whose lines are `NAME => PATH (ADDRESS)`.
+fn judge(list: &str, image: &Path, folder: &Path) -> Result<(), BadInput> {
+    let mut names = list.lines().filter_map(|line| line.trim().split_once(" => "));
+    let Some((_, from)) = names.find(|(name, _)| *name == SONAME) else {
+        let other = ["libomp.so", "libiomp5.so"].iter().find(|other| list.contains(*other));
+        let also = other.map_or(String::new(), |name| format!(" It loads {name}, which has another interface."));
+        let what = format!("neither `{}` nor a library that it is linked with loads {SONAME}.{also}", image.display());
+        let hint = "compile it with `gcc -fopenmp` (gfortran, g++) and without -static; a library that a program opens while it \
+                    runs is served by LD_LIBRARY_PATH alone (docs/reference/omp.md)";
+        return Err(BadInput::new(what).hint(hint));
+    };
+    let from = Path::new(from.rsplit_once(" (").map_or(from, |(path, _)| path));
+    if from.parent() == Some(folder) {
+        return Ok(());
+    }
+    let what = format!("`{}` takes {SONAME} from {} whatever LD_LIBRARY_PATH says", image.display(), from.display());
+    Err(BadInput::new(what)
+        .hint("link it without an RPATH (-Wl,--enable-new-dtags makes it a RUNPATH, which comes later)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_found_beside_or_installed_and_its_lack_is_explained() {
+        let dir = tempfile::tempdir().unwrap();
+        let exe = dir.path().join("bin/baton");
+        std::fs::create_dir_all(exe.parent().unwrap()).unwrap();
+        let missing = beside(&exe).unwrap_err().to_string();
+        assert!(missing.contains("make build") && missing.contains("bin/openmp"), "{missing}");
+        for place in ["lib/baton/openmp", "bin/openmp"] {
+            let folder = dir.path().join(place);
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join(SONAME), "").unwrap();
+            assert_eq!(beside(&exe).unwrap(), folder.canonicalize().unwrap());
+        }
+    }
+
+    #[test]
+    fn the_loader_s_list_decides() {
+        let judge = |list: &str| judge(list, Path::new("./app"), Path::new("/ours"));
+        let first = "\tlinux-vdso.so.1 (0x7f)\n";
+        assert_eq!(judge(&format!("{first}\tlibgomp.so.1 => /ours/libgomp.so.1 (0x7f)\n")), Ok(()));
+        let none = judge("\tlibomp.so.5 => /usr/lib/libomp.so.5 (0x7f)\n").unwrap_err();
+        assert!(none.to_string().contains("loads libgomp.so.1. It loads libomp.so"), "{none}");
+        let theirs = judge("\tlibgomp.so.1 => /usr/lib/libgomp.so.1 (0x7f)\n").unwrap_err();
+        assert!(theirs.to_string().contains("/usr/lib/libgomp.so.1 whatever"), "{theirs}");
+    }
+}

@@ -1,0 +1,111 @@
+//! The workers of a thread. Each has a word of its own on which it waits for its next team.
+
+use crate::settings::Settings;
+use crate::share::Work;
+use crate::team::{Context, Region, Team};
+use crate::waits::{Waits, Why};
+use baton_machine::Ordering::{Relaxed, Release};
+use baton_machine::local::Use;
+use baton_machine::{Atomic, Machine};
+use core::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A worker, as the thread that has it in its pool sees it.
+pub(crate) struct Worker<M: Machine> {
+    /// Moves on with each team that it is to join.
+    pub(crate) go: M::Atomic<u32>,
+    /// The team; zero: it is to leave.
+    pub(crate) team: M::Atomic<usize>,
+    /// Its number in every team.
+    pub(crate) id: u32,
+    pub(crate) gone: M::Atomic<u32>,
+}
+
+/// The workers of a thread at one level of its regions, and the teams that it had.
+pub(crate) struct Pool<M: Machine> {
+    pub(crate) workers: Vec<Arc<Worker<M>>>,
+    pub(crate) teams: BTreeMap<u32, Box<Team<M>>>,
+    pub(crate) waits: Waits,
+}
+
+impl<M: Machine> Drop for Pool<M> {
+    fn drop(&mut self) {
+        for worker in &self.workers {
+            send(worker, 0, &self.waits);
+            // A worker may look at its last team's barrier until it is gone.
+            self.waits.wait::<M, u32>(Why::Join, &worker.gone, 0);
+        }
+    }
+}
+
+/// A thread, as its word in the machine's local storage leads to it.
+pub(crate) struct Thread<M: Machine> {
+    pub(crate) context: Cell<*mut Context<M>>,
+    /// A pool for each level of active regions that it has begun: workers of an outer one are busy.
+    pub(crate) pools: RefCell<Vec<Pool<M>>>,
+    /// Active regions that it has begun and that have not ended.
+    pub(crate) begun: Cell<usize>,
+    /// Of an initial thread: threads of its regions beside itself.
+    pub(crate) busy: M::Atomic<u32>,
+}
+
+impl<M: Machine> Thread<M> {
+    pub(crate) fn new(context: *mut Context<M>) -> Self {
+        let pools = RefCell::new(Vec::new());
+        Thread { context: Cell::new(context), pools, begun: Cell::new(0), busy: M::Atomic::new(0) }
+    }
+}
+
+/// Tells a worker of its next team.
+pub(crate) fn send<M: Machine>(worker: &Worker<M>, team: usize, waits: &Waits) {
+    // Relaxed, both: the store below publishes the team, and only this thread writes `go`.
+    worker.team.store(team, Relaxed);
+    let next = worker.go.load(Relaxed).wrapping_add(1);
+    // Release: the worker sees the team and its region.
+    worker.go.store(next, Release);
+    waits.wake::<M, u32>(Why::Idle, &worker.go);
+}
+
+/// A region that travels to a new thread.
+pub(crate) struct Begin<M: Machine>(pub(crate) Region<M>);
+// SAFETY: a worker's region outside any team has null pointers only.
+unsafe impl<M: Machine> Send for Begin<M> {}
+
+/// What a worker does.
+pub(crate) fn work<M: Machine>(worker: &Worker<M>, mut waits: Waits, outermost: Begin<M>, settings: &Settings) {
+    let Begin(outermost) = outermost;
+    let alone = Team::new(1, settings);
+    let idle = Context::new(&*alone, outermost, 0);
+    let thread = Thread::new((&raw const idle).cast_mut());
+    M::local().set(Use::OpenMp, (&raw const thread).expose_provenance());
+    let mut seen = 0u32;
+    loop {
+        waits.wait::<M, u32>(Why::Idle, &worker.go, seen);
+        seen = seen.wrapping_add(1);
+        // Relaxed: the wait saw the store behind which the team was written.
+        let team = core::ptr::with_exposed_provenance::<Team<M>>(worker.team.load(Relaxed));
+        if team.is_null() {
+            break;
+        }
+        // SAFETY: the pool keeps the team until this worker is gone, and its region has begun.
+        let region = unsafe { (*team).region() };
+        // It rests as its last team waited: with more threads than CPUs, for a short time only.
+        waits = region.waits;
+        let place = Context::new(team, region, worker.id);
+        thread.context.set((&raw const place).cast_mut());
+        if region.in_share {
+            place.enter(Work::default);
+        }
+        // SAFETY: what the caller of `begin` promised.
+        unsafe { (region.function)(region.data) };
+        place.join();
+        thread.context.set((&raw const idle).cast_mut());
+    }
+    M::local().set(Use::OpenMp, 0);
+    // Its own workers end before it.
+    drop(thread.pools.take());
+    // Release: after this the pool and its teams may go.
+    worker.gone.store(1, Release);
+    waits.wake::<M, u32>(Why::Join, &worker.gone);
+}
