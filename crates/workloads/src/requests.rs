@@ -65,16 +65,53 @@ impl<M: Machine> DeviceQueues<M> {
 
     /// Takes an item, waiting while there is none.
     pub(crate) fn take(&self, from: QueueId) -> u64 {
-        let item = loop {
-            match self.device.request(QueueRequest::Dequeue { from: operand(from) }).wait() {
-                Ok(item) => break item,
-                Err(QueueRefusal::Dropped) => {}
-                Err(why) => panic!("{}", request_of(why)),
-            }
-        };
+        let take = QueueRequest::Dequeue { from: operand(from) };
+        let item = self.answer(self.ask(take), take);
         // The device orders nothing behind a dequeue: see what the producer wrote before its enqueue.
         M::fence(Acquire);
         item
+    }
+
+    fn ask(&self, request: QueueRequest) -> Asked<M> {
+        self.device.request(request)
+    }
+
+    /// What a request gave. One that the device has dropped is made again.
+    fn answer(&self, mut ticket: Asked<M>, request: QueueRequest) -> u64 {
+        loop {
+            match ticket.wait() {
+                Ok(word) => return word,
+                Err(QueueRefusal::Dropped) => ticket = self.ask(request),
+                Err(why) => panic!("{}", request_of(why)),
+            }
+        }
+    }
+
+    /// Puts an item into one queue and takes one out of another, both requests under way at once; the item that was taken.
+    pub(crate) fn put_and_take(&self, to: QueueId, item: u64, from: QueueId) -> u64 {
+        let put = QueueRequest::Enqueue { to: operand(to), item };
+        let take = QueueRequest::Dequeue { from: operand(from) };
+        let (putting, taking) = (self.ask(put), self.ask(take));
+        self.answer(putting, put);
+        let item = self.answer(taking, take);
+        M::fence(Acquire);
+        item
+    }
+
+    /// Takes so many items whose values say nothing, several requests under way at a time.
+    pub(crate) fn take_any(&self, from: QueueId, count: u32) {
+        let take = QueueRequest::Dequeue { from: operand(from) };
+        let mut under_way: VecDeque<Asked<M>> = VecDeque::with_capacity(UNDER_WAY);
+        for _ in 0..count {
+            if under_way.len() == UNDER_WAY
+                && let Some(oldest) = under_way.pop_front()
+            {
+                self.answer(oldest, take);
+            }
+            under_way.push_back(self.ask(take));
+        }
+        under_way.into_iter().for_each(|ticket| _ = self.answer(ticket, take));
+        M::fence(Acquire);
     }
 
     /// Sends items whose order does not matter, several under way at a time.

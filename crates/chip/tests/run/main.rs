@@ -8,6 +8,7 @@ mod recorder;
 mod bounds;
 mod config;
 mod contract;
+mod device_barrier;
 mod energy;
 mod instructions;
 mod packets;
