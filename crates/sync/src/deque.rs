@@ -1,4 +1,4 @@
-//! Work-stealing deque of Chase and Lev (SPAA 2005), bounded, with the orderings of Lê, Pop, Cohen and Zappa Nardelli (PPoPP 2013).
+//! Work-stealing deque of Chase and Lev (SPAA 2005), bounded, with the fences of Lê, Pop, Cohen and Zappa Nardelli (PPoPP 2013).
 //!
 //! One thread, its owner, pushes and pops at the bottom; any number of others steal at the top. It is no queue: what the owner pops is
 //! what it pushed last. It does not grow: an owner that finds it full does the item itself.
@@ -51,8 +51,10 @@ impl<M: Machine, T: Word> Deque<M, T> {
 
     /// Takes the item at `top`, unless another thread does.
     fn claim(&self, top: u64) -> bool {
-        // Relaxed on failure: nothing is read by it.
-        self.top.0.compare_exchange(top, top + 1, SeqCst, Relaxed).is_ok()
+        // Release: the owner uses the place again only after our read of it, and a thief that reads this top has us before its fence.
+        // C11: without the first an owner's later store could be read too early, which loom has no execution for; the second matters
+        // where fences order no more than the standard says, and loom's order all that came before them.
+        self.top.0.compare_exchange(top, top + 1, Release, Relaxed).is_ok()
     }
 
     /// Puts an item at the bottom, or gives it back if there is no room.
@@ -66,7 +68,7 @@ impl<M: Machine, T: Word> Deque<M, T> {
     pub unsafe fn push(&self, item: T) -> Result<(), T> {
         // Relaxed: the owner alone writes it.
         let bottom = self.bottom.0.load(Relaxed);
-        // Acquire: the thief that moved the top on has read the place that we shall use.
+        // Acquire: the thief that moved the top on has read the place that we shall use. C11: see `claim`, the first reason.
         let top = self.top.0.load(Acquire);
         if bottom - top >= self.places.len() as u64 {
             return Err(item);
@@ -91,8 +93,9 @@ impl<M: Machine, T: Word> Deque<M, T> {
             return None;
         }
         let last = bottom - 1;
-        // Relaxed: the fence orders it before the load. Thieves that read it behind theirs do not touch the item.
-        self.bottom.0.store(last, Relaxed);
+        // Release: a thief may read this bottom instead of the one that a push stored, and steal an older item by it. The fence
+        // orders it before the load: thieves that read it behind theirs do not touch the last item.
+        self.bottom.0.store(last, Release);
         M::fence(SeqCst);
         let top = self.top.0.load(Relaxed);
         if top < last {
@@ -101,7 +104,7 @@ impl<M: Machine, T: Word> Deque<M, T> {
         }
         // The last one, which thieves may want, or none any more.
         let item = (top == last && self.claim(top)).then(|| T::from_bits(self.place(last).load(Relaxed)));
-        // Relaxed: the deque is empty with it, as it was with the other value.
+        // Relaxed: the deque is empty with it, so that a thief steals nothing by it.
         self.bottom.0.store(bottom, Relaxed);
         item
     }
@@ -109,7 +112,8 @@ impl<M: Machine, T: Word> Deque<M, T> {
     /// Takes the oldest item, if no other thread does.
     #[inline]
     pub fn steal(&self) -> Steal<T> {
-        // Acquire: a bottom that is read below is no older than the one that this top was moved under.
+        // Acquire: the claim that moved it comes before our fence, so that an owner whose fence comes later reads no older top. C11: see
+        // `claim`, the second reason.
         let top = self.top.0.load(Acquire);
         M::fence(SeqCst);
         // Acquire: see the item, and what its owner wrote before it.

@@ -83,7 +83,7 @@ fn share_out<W: World>(capacity: usize, thieves: usize, items: u64, tries: usize
         };
         Scenario::new().guest(owner).guests(thieves, thief).finally(move || all.assert_all_taken())
     };
-    if thieves > 1 { W::skim(plan) } else { W::run(plan) }
+    if thieves > 1 { W::skim(plan) } else { W::dig(plan) }
 }
 
 /// Every item is taken once, and what its owner wrote before it is seen, with places that are used again and with a full deque.
