@@ -22,6 +22,7 @@
 //! | [`phases`] | programs said by instructions, parallel parts and working sets |
 //! | [`packets`] | packets that travel through queues: a pipeline of clusters, a firewall |
 //! | [`distributor`] | a producer that hands jobs to workers |
+//! | [`tasks`] | tasks that spawn tasks: stolen, shared, or balanced by a device |
 //! | [`regression`] | logistic regression as a map-reduce |
 //! | [`programs`] | real programs with checked results: a filter, a pipeline, a tree, a sort, an alignment |
 //! | [`models`] | ways between threads that are no queue of the registry: lanes, a free critical section, HAQu |
@@ -46,6 +47,7 @@ pub mod programs;
 mod registry;
 pub mod regression;
 mod requests;
+pub mod tasks;
 pub mod timing;
 pub mod work;
 
@@ -71,6 +73,7 @@ macro_rules! every_workload {
                 packets::Clusters,
                 packets::Firewall,
                 regression::Regression,
+                tasks::Tasks,
                 programs::ImageFilter,
                 programs::Dedup,
                 programs::KdTree,

@@ -114,6 +114,35 @@ impl<M: Machine> DeviceQueues<M> {
         M::fence(Acquire);
     }
 
+    /// Puts an item into a queue, or into one of a group, if there is room; whether it did.
+    pub(crate) fn try_put(&self, to: QueueId, item: u64) -> bool {
+        match self.ask(QueueRequest::Enqueue { to: Operand { mode: Mode::Try, ..operand(to) }, item }).wait() {
+            Ok(_) => true,
+            Err(QueueRefusal::Full | QueueRefusal::Dropped) => false,
+            Err(why) => panic!("{}", request_of(why)),
+        }
+    }
+
+    /// Takes an item, if there is one.
+    pub(crate) fn try_take(&self, from: QueueId) -> Option<u64> {
+        let item = match self.ask(QueueRequest::Dequeue { from: Operand { mode: Mode::Try, ..operand(from) } }).wait() {
+            Ok(item) => item,
+            Err(QueueRefusal::Empty | QueueRefusal::Dropped) => return None,
+            Err(why) => panic!("{}", request_of(why)),
+        };
+        M::fence(Acquire);
+        Some(item)
+    }
+
+    /// Gives a group of these queues back, before the queues.
+    pub(crate) fn release_group(&self, group: QueueId) {
+        // One that outlives its machine went with it.
+        if M::queues(self.number).is_some() {
+            let released = self.call(QueueRequest::Release(group));
+            debug_assert!(released.is_ok(), "{released:?}");
+        }
+    }
+
     /// Sends items whose order does not matter, several under way at a time.
     pub(crate) fn outbox(&self) -> Outbox<'_, M> {
         Outbox { queues: self, under_way: VecDeque::with_capacity(UNDER_WAY) }

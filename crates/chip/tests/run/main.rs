@@ -17,5 +17,6 @@ mod phases_beside;
 mod programs;
 mod same_history;
 mod stack;
+mod tasks;
 mod token;
 mod two_level;
