@@ -12,6 +12,7 @@
 //! | [`convoy`] | threads of which one stalls with the lock held, and what follows |
 //! | [`ring`] | producers and consumers at a queue |
 //! | [`token`] | a lock that is a token in a queue |
+//! | [`actors`] | actors with a mailbox each |
 //! | [`chase`] | one dependent load after another: the latency of each level |
 //! | [`stream`] | threads that read or write long ranges: bandwidth |
 //! | [`sharing`] | counters side by side in a line, or apart |
@@ -68,6 +69,7 @@ macro_rules! every_workload {
                 sharing::Sharing,
                 mostly::Mostly,
                 hot::Hot,
+                actors::Actors,
             }
             of_folders {
                 packets::Clusters,

@@ -5,6 +5,7 @@ mod common;
 #[path = "../common/recorder.rs"]
 mod recorder;
 
+mod actors;
 mod bounds;
 mod config;
 mod contract;

@@ -17,7 +17,7 @@ struct Timed {
     value: fn(f64, f64) -> f64,
 }
 
-const TIMED: [Timed; 16] = [
+const TIMED: [Timed; 17] = [
     Timed {
         given: "nanoseconds_a_load",
         name: "cycles_a_load",
@@ -93,6 +93,13 @@ const TIMED: [Timed; 16] = [
         name: "cycles_a_task",
         unit: "cycles per task",
         what: "The slowest thread's time, by tasks (tasks).",
+        value: |value, clock| value * clock,
+    },
+    Timed {
+        given: "nanoseconds_a_message",
+        name: "cycles_a_message",
+        unit: "cycles per message",
+        what: "The slowest thread's time, by pings and answers (actors).",
         value: |value, clock| value * clock,
     },
     Timed {
