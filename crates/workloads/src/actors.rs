@@ -146,7 +146,7 @@ impl Settings {
     /// What cannot be.
     pub fn team<M: Machine, Q: RawQueue<M, Item = u64>>(self, wait: Wait) -> Result<Team, Refused> {
         if !(2..=4096).contains(&self.actors) {
-            return Err(Refused::because(format!("{} actors; expected 2 to 4096", self.actors)));
+            return Err(Refused::because(format!("actors: {}; expected 2 to 4096", self.actors)));
         }
         if Q::INFO.producers == Side::Single && self.actors > 2 {
             let (queue, actors) = (Q::INFO.name, self.actors);

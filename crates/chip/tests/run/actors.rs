@@ -43,5 +43,5 @@ fn a_mailbox_is_for_many_senders() {
     assert!(refused.err().unwrap().to_string().contains("queue `spsc` is for one producer"));
     let knobs = Knobs { threads: Some(1), ..Knobs::default() };
     let refused = Chosen::named("actors", &knobs).unwrap().team::<baton_machine::Native, _>(Wait::Pause, Silent);
-    assert_eq!(refused.err().unwrap().to_string(), "1 actors; expected 2 to 4096");
+    assert_eq!(refused.err().unwrap().to_string(), "actors: 1; expected 2 to 4096");
 }
