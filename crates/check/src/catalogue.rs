@@ -234,6 +234,26 @@ macro_rules! ability_tests {
     };
 }
 
+/// The contracts of the work-stealing deque in the world `$world`, as tests.
+#[macro_export]
+macro_rules! deque_suite {
+    ($world:ty) => {
+        $crate::deque_tests! { $world: taken_once last_one in_order }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! deque_tests {
+    ($world:ty: $($test:ident)*) => {$(
+        #[test]
+        fn $test() {
+            let _command = $crate::on_failure();
+            $crate::contract::deque::$test::<$world>();
+        }
+    )*};
+}
+
 /// The contracts of the machine of the world `$world`, as tests.
 #[macro_export]
 macro_rules! machine_suite {

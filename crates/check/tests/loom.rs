@@ -74,6 +74,10 @@ mod queues {
     baton_check::queue_suite!(baton_check::world::Loom);
 }
 
+mod deque {
+    baton_check::deque_suite!(baton_check::world::Loom);
+}
+
 mod rwlocks {
     baton_check::rwlock_suite!(baton_check::world::Loom);
 }

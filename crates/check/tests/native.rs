@@ -59,6 +59,10 @@ mod queues {
     baton_check::queue_suite!(baton_check::world::Native);
 }
 
+mod deque {
+    baton_check::deque_suite!(baton_check::world::Native);
+}
+
 mod rwlocks {
     baton_check::rwlock_suite!(baton_check::world::Native);
 }

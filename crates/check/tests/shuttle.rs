@@ -69,6 +69,10 @@ mod queues {
     baton_check::queue_suite!(baton_check::world::Shuttle);
 }
 
+mod deque {
+    baton_check::deque_suite!(baton_check::world::Shuttle);
+}
+
 mod rwlocks {
     baton_check::rwlock_suite!(baton_check::world::Shuttle);
 }

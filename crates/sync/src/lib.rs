@@ -10,6 +10,7 @@
 //! | [`barrier`] | all arrive before any goes on |
 //! | [`event`] | wait for a condition, notify one or all |
 //! | [`queue`] | bounded queues |
+//! | [`deque`] | the work-stealing deque of Chase and Lev |
 //! | [`rwlock`] | any number of readers at a time, or one writer |
 //! | [`semaphore`] | permits that are taken and posted |
 //! | [`api`] | the locks as mutexes for Rust programs |
@@ -21,6 +22,7 @@
 
 pub mod api;
 pub mod barrier;
+pub mod deque;
 pub mod event;
 pub mod lock;
 mod monitors;

@@ -1,10 +1,32 @@
 //! Threads that compute and meet at a barrier, again and again.
 
-use crate::{Charge, Knobs, Probe, Refused, Team, Think, Workload, WorkloadInfo, expect, share};
+mod device;
+
+pub use device::{DEVICE_BARRIERS, DeviceBarrier};
+
+use crate::{Charge, Knobs, Probe, Refused, Shared, Team, Think, Workload, WorkloadInfo, expect, share};
 use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
-use baton_sync::barrier::{self, BarrierInfo, BarrierVisitor, RawBarrier};
+use baton_sync::barrier::{self, BARRIERS, BarrierInfo, BarrierVisitor, RawBarrier};
+use device::InDevice;
+use std::marker::PhantomData;
 use std::num::NonZeroU32;
+
+/// Where threads meet.
+trait Meet: Send + Sync + 'static {
+    /// Arrives in an episode, which are counted from 0, and waits for the others; `true` to one of them.
+    fn meet(&self, thread: u32, episode: u64, wait: Wait) -> bool;
+}
+
+/// A barrier of the library.
+#[repr(transparent)]
+struct InMemory<M, B>(B, PhantomData<fn() -> M>);
+
+impl<M: Machine, B: RawBarrier<M>> Meet for InMemory<M, B> {
+    fn meet(&self, thread: u32, _: u64, wait: Wait) -> bool {
+        self.0.wait(thread, wait)
+    }
+}
 
 /// A thread's count of episodes, on a pair of lines of its own.
 #[repr(C, align(128))]
@@ -27,8 +49,27 @@ impl Meetings {
     /// The threads, meeting at a `B`. The check: no thread ran ahead of the one that it looks at, each met as
     /// often as asked, and each meeting had one serial thread.
     pub fn team<M: Machine, B: RawBarrier<M>>(self, wait: Wait) -> Team {
+        let barrier = InMemory(B::new(self.threads), PhantomData);
+        self.team_at::<M, InMemory<M, B>>(&share(barrier), wait)
+    }
+
+    /// The same in the machine's queue device.
+    ///
+    /// # Errors
+    /// The machine has no such device, or none with room.
+    pub fn team_in_device<M: Machine>(self, barrier: DeviceBarrier, wait: Wait) -> Result<Team, Refused> {
+        let barrier = InDevice::<M>::new(barrier, self.threads.get())?;
+        let team = self.team_at::<M, InDevice<M>>(&barrier, wait);
+        // What lies in a device is given back by a system call: that is no part of the run.
+        let verify = move || {
+            drop(barrier);
+            (team.verify)()
+        };
+        Ok(Team { verify: Box::new(verify), ..team })
+    }
+
+    fn team_at<M: Machine, B: Meet>(self, barrier: &Shared<M, B>, wait: Wait) -> Team {
         let threads = self.threads.get();
-        let barrier = share::<M, B>(B::new(self.threads));
         let counts: Vec<_> = (0..threads).map(|_| share::<M, Count<M>>(Count(M::Atomic::new(0)))).collect();
         let count = || share::<M, Count<M>>(Count(M::Atomic::new(0)));
         let (serial, ahead) = (count(), count());
@@ -42,7 +83,7 @@ impl Meetings {
                     M::work(think.next());
                     // Relaxed: the barrier orders it.
                     mine.0.store(done + 1, Relaxed);
-                    if barrier.wait(thread, wait) {
+                    if barrier.meet(thread, done, wait) {
                         serial.0.fetch_add(1, Relaxed);
                     }
                     if neighbour.0.load(Relaxed) < done + 1 {
@@ -61,10 +102,26 @@ impl Meetings {
     }
 }
 
-/// [`Meetings`] at a barrier of the registry.
+/// What they meet at.
+#[derive(Clone, Copy)]
+enum Way {
+    Memory(&'static BarrierInfo),
+    Device(&'static DeviceBarrier),
+}
+
+impl Way {
+    fn named(name: &str) -> Result<Way, Refused> {
+        let memory = BARRIERS.iter().find(|barrier| barrier.name == name).map(Way::Memory);
+        let device = || DEVICE_BARRIERS.iter().find(|barrier| barrier.name == name).map(Way::Device);
+        let known = || BARRIERS.iter().map(|one| one.name).chain(DEVICE_BARRIERS.iter().map(|one| one.name));
+        memory.or_else(device).ok_or_else(|| Refused::unknown("barrier", name, known()))
+    }
+}
+
+/// [`Meetings`] at a barrier of the registry, or in the queue device.
 #[derive(Clone, Copy)]
 pub struct Meeting {
-    barrier: &'static BarrierInfo,
+    barrier: Way,
     meetings: Meetings,
 }
 
@@ -81,7 +138,7 @@ impl Workload for Meeting {
         WorkloadInfo { name: "barrier", what: "Compute and meet at a barrier", figure: "cycles", has_locks: false };
 
     fn choose(knobs: &Knobs<'_>) -> Result<Meeting, Refused> {
-        let barrier = knobs.barrier()?;
+        let barrier = Way::named(knobs.barrier)?;
         let no_thread = || Refused::because("a barrier needs a thread");
         let threads = NonZeroU32::new(knobs.threads_or_two()).ok_or_else(no_thread)?;
         let (think, spread, iterations) = (Cycles(knobs.think), knobs.spread, knobs.iterations_or(1000));
@@ -93,14 +150,23 @@ impl Workload for Meeting {
     }
 
     fn team<M: Machine, P: Probe>(&self, wait: Wait, _: P) -> Result<Team, Refused> {
-        barrier::visit::<M, _>(self.barrier.name, Make(self.meetings, wait)).map_err(Refused::because)
+        match self.barrier {
+            Way::Memory(info) => barrier::visit::<M, _>(info.name, Make(self.meetings, wait)).map_err(Refused::because),
+            Way::Device(info) => self.meetings.team_in_device::<M>(*info, wait),
+        }
     }
 
     fn algorithm(&self) -> Option<&'static str> {
-        Some(self.barrier.name)
+        Some(match self.barrier {
+            Way::Memory(info) => info.name,
+            Way::Device(info) => info.name,
+        })
     }
 
     fn charge(&self) -> Charge {
-        Charge::Typical
+        match self.barrier {
+            Way::Memory(_) => Charge::Typical,
+            Way::Device(_) => Charge::Counted(device::counted()),
+        }
     }
 }

@@ -17,7 +17,7 @@ pub enum Prepush {
     Consumer,
 }
 
-/// How a producer hands jobs to workers.
+/// How workers come by jobs, or by tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dispatch {
     /// One slot a worker; the producer goes round and fills those that are idle: the paper's software baseline.
@@ -28,6 +28,8 @@ pub enum Dispatch {
     Dealt,
     /// A queue a worker in a queue device, whose load balancer chooses: CAF's form.
     Balanced,
+    /// A deque a worker, from which the others steal. For tasks alone.
+    Steal,
 }
 
 /// What adds the workers' vectors.
@@ -54,7 +56,7 @@ macro_rules! named {
 }
 
 named! { Prepush { None "none", Shared "shared", Consumer "consumer", } }
-named! { Dispatch { Slots "slots", Shared "shared", Dealt "dealt", Balanced "balanced", } }
+named! { Dispatch { Slots "slots", Shared "shared", Dealt "dealt", Balanced "balanced", Steal "steal", } }
 named! { Reduction { Master "master", Device "device", } }
 
 /// The settings.

@@ -12,6 +12,7 @@
 //! | [`convoy`] | threads of which one stalls with the lock held, and what follows |
 //! | [`ring`] | producers and consumers at a queue |
 //! | [`token`] | a lock that is a token in a queue |
+//! | [`actors`] | actors with a mailbox each |
 //! | [`chase`] | one dependent load after another: the latency of each level |
 //! | [`stream`] | threads that read or write long ranges: bandwidth |
 //! | [`sharing`] | counters side by side in a line, or apart |
@@ -22,6 +23,7 @@
 //! | [`phases`] | programs said by instructions, parallel parts and working sets |
 //! | [`packets`] | packets that travel through queues: a pipeline of clusters, a firewall |
 //! | [`distributor`] | a producer that hands jobs to workers |
+//! | [`tasks`] | tasks that spawn tasks: stolen, shared, or balanced by a device |
 //! | [`regression`] | logistic regression as a map-reduce |
 //! | [`programs`] | real programs with checked results: a filter, a pipeline, a tree, a sort, an alignment |
 //! | [`models`] | ways between threads that are no queue of the registry: lanes, a free critical section, HAQu |
@@ -46,6 +48,7 @@ pub mod programs;
 mod registry;
 pub mod regression;
 mod requests;
+pub mod tasks;
 pub mod timing;
 pub mod work;
 
@@ -66,11 +69,13 @@ macro_rules! every_workload {
                 sharing::Sharing,
                 mostly::Mostly,
                 hot::Hot,
+                actors::Actors,
             }
             of_folders {
                 packets::Clusters,
                 packets::Firewall,
                 regression::Regression,
+                tasks::Tasks,
                 programs::ImageFilter,
                 programs::Dedup,
                 programs::KdTree,

@@ -65,16 +65,82 @@ impl<M: Machine> DeviceQueues<M> {
 
     /// Takes an item, waiting while there is none.
     pub(crate) fn take(&self, from: QueueId) -> u64 {
-        let item = loop {
-            match self.device.request(QueueRequest::Dequeue { from: operand(from) }).wait() {
-                Ok(item) => break item,
-                Err(QueueRefusal::Dropped) => {}
-                Err(why) => panic!("{}", request_of(why)),
-            }
-        };
+        let take = QueueRequest::Dequeue { from: operand(from) };
+        let item = self.answer(self.ask(take), take);
         // The device orders nothing behind a dequeue: see what the producer wrote before its enqueue.
         M::fence(Acquire);
         item
+    }
+
+    fn ask(&self, request: QueueRequest) -> Asked<M> {
+        self.device.request(request)
+    }
+
+    /// What a request gave. One that the device has dropped is made again.
+    fn answer(&self, mut ticket: Asked<M>, request: QueueRequest) -> u64 {
+        loop {
+            match ticket.wait() {
+                Ok(word) => return word,
+                Err(QueueRefusal::Dropped) => ticket = self.ask(request),
+                Err(why) => panic!("{}", request_of(why)),
+            }
+        }
+    }
+
+    /// Puts an item into one queue and takes one out of another, both requests under way at once; the item that was taken.
+    pub(crate) fn put_and_take(&self, to: QueueId, item: u64, from: QueueId) -> u64 {
+        let put = QueueRequest::Enqueue { to: operand(to), item };
+        let take = QueueRequest::Dequeue { from: operand(from) };
+        let (putting, taking) = (self.ask(put), self.ask(take));
+        self.answer(putting, put);
+        let item = self.answer(taking, take);
+        M::fence(Acquire);
+        item
+    }
+
+    /// Takes so many items whose values say nothing, several requests under way at a time.
+    pub(crate) fn take_any(&self, from: QueueId, count: u32) {
+        let take = QueueRequest::Dequeue { from: operand(from) };
+        let mut under_way: VecDeque<Asked<M>> = VecDeque::with_capacity(UNDER_WAY);
+        for _ in 0..count {
+            if under_way.len() == UNDER_WAY
+                && let Some(oldest) = under_way.pop_front()
+            {
+                self.answer(oldest, take);
+            }
+            under_way.push_back(self.ask(take));
+        }
+        under_way.into_iter().for_each(|ticket| _ = self.answer(ticket, take));
+        M::fence(Acquire);
+    }
+
+    /// Puts an item into a queue, or into one of a group, if there is room; whether it did.
+    pub(crate) fn try_put(&self, to: QueueId, item: u64) -> bool {
+        match self.ask(QueueRequest::Enqueue { to: Operand { mode: Mode::Try, ..operand(to) }, item }).wait() {
+            Ok(_) => true,
+            Err(QueueRefusal::Full | QueueRefusal::Dropped) => false,
+            Err(why) => panic!("{}", request_of(why)),
+        }
+    }
+
+    /// Takes an item, if there is one.
+    pub(crate) fn try_take(&self, from: QueueId) -> Option<u64> {
+        let item = match self.ask(QueueRequest::Dequeue { from: Operand { mode: Mode::Try, ..operand(from) } }).wait() {
+            Ok(item) => item,
+            Err(QueueRefusal::Empty | QueueRefusal::Dropped) => return None,
+            Err(why) => panic!("{}", request_of(why)),
+        };
+        M::fence(Acquire);
+        Some(item)
+    }
+
+    /// Gives a group of these queues back, before the queues.
+    pub(crate) fn release_group(&self, group: QueueId) {
+        // One that outlives its machine went with it.
+        if M::queues(self.number).is_some() {
+            let released = self.call(QueueRequest::Release(group));
+            debug_assert!(released.is_ok(), "{released:?}");
+        }
     }
 
     /// Sends items whose order does not matter, several under way at a time.

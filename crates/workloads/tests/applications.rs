@@ -8,7 +8,7 @@ use baton_sync::queue::{RawQueue, mpmc::Mpmc, ring::Ring, spsc::Spsc};
 use baton_workloads::packets::{Flow, Rules, SUSPICIOUS_PORT, Traffic, clusters, firewall};
 use baton_workloads::regression::{self, Data};
 use baton_workloads::work::Measured;
-use baton_workloads::{Dispatch, Reduction, Refused, Work, distributor};
+use baton_workloads::{Dispatch, Reduction, Refused, Work, distributor, tasks};
 use std::fmt::Debug;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -95,6 +95,27 @@ fn every_job_is_done_once() {
 }
 
 #[test]
+fn every_task_is_done_once() {
+    for dispatch in [Dispatch::Steal, Dispatch::Shared] {
+        for (workers, tasks, capacity) in [(1, 1, 1), (1, 500, 64), (4, 3, 2), (4, 3000, 2), (4, 3000, 64)] {
+            let settings = tasks::Settings { workers, tasks, capacity, dispatch, ..Default::default() };
+            let outcome = run(settings.work::<Native, R>(WAIT));
+            assert_eq!(outcome.by_worker.iter().sum::<u64>(), u64::from(tasks), "{dispatch:?}");
+        }
+    }
+    let refused = |settings: tasks::Settings| settings.work::<Native, S>(WAIT).err().unwrap().to_string();
+    let shared = tasks::Settings { dispatch: Dispatch::Shared, ..Default::default() };
+    assert_eq!(refused(shared), "queue `spsc` is for one thread on a side, and 4 workers share it");
+    let slots = tasks::Settings { dispatch: Dispatch::Slots, ..Default::default() };
+    assert_eq!(refused(slots), "workers of tasks are given none by `slots`; expected steal, shared or balanced");
+    let odd = tasks::Settings { capacity: 3, ..Default::default() };
+    assert!(refused(odd).contains("capacity of 3"), "{}", refused(odd));
+    assert!(refused(tasks::Settings { tasks: 0, ..Default::default() }).contains("0 tasks"));
+    let stolen = distributor::Settings { dispatch: Dispatch::Steal, ..Default::default() };
+    assert!(stolen.work::<Native, R>(WAIT).err().unwrap().to_string().contains("expected slots"));
+}
+
+#[test]
 fn workers_learn_what_one_thread_learns() {
     let data = Arc::new(Data::made(1));
     for workers in [1, 3] {
@@ -109,6 +130,8 @@ fn workers_learn_what_one_thread_learns() {
 fn without_a_device_its_forms_are_refused() {
     let none = "the machine has no queue device; a chip has one with device.kind = \"qmd\", as caf16";
     let balanced = distributor::Settings { dispatch: Dispatch::Balanced, ..Default::default() };
+    assert_eq!(balanced.work::<Native, R>(WAIT).err().unwrap().to_string(), none);
+    let balanced = tasks::Settings { dispatch: Dispatch::Balanced, ..Default::default() };
     assert_eq!(balanced.work::<Native, R>(WAIT).err().unwrap().to_string(), none);
     let reduced = regression::Settings { reduction: Reduction::Device, ..Default::default() };
     assert_eq!(reduced.work::<Native, R>(&Arc::new(Data::made(1)), WAIT).err().unwrap().to_string(), none);
@@ -126,6 +149,7 @@ fn a_run_that_computed_nothing_is_noticed() {
         cut_short(clusters::Settings::default().work::<Native, R>(&TRAFFIC, WAIT)),
         cut_short(firewall::Settings::default().work::<Native, R>(&input, WAIT)),
         cut_short(distributor::Settings::default().work::<Native, R>(WAIT)),
+        cut_short(tasks::Settings::default().work::<Native, R>(WAIT)),
         cut_short(regression::Settings::default().work::<Native, R>(&Arc::new(Data::made(1)), WAIT)),
     ];
     assert!(wrong.iter().all(Result::is_err), "{wrong:?}");

@@ -8,12 +8,14 @@
 //! | [`barrier`] | what every barrier must do |
 //! | [`event`] | what every event must do |
 //! | [`queue`] | what every queue must do |
+//! | [`deque`] | what the work-stealing deque must do |
 //! | [`rwlock`] | what every reader-writer lock must do |
 //! | [`semaphore`] | what every semaphore must do |
 //! | [`bulk`] | what a queue must do that moves items in bulk |
 
 pub mod ability;
 pub mod barrier;
+pub mod deque;
 pub mod bulk;
 pub mod event;
 pub mod lock;

@@ -118,6 +118,11 @@ mod queues {
     baton_check::queue_suite!(Simulated);
 }
 
+mod deque {
+    use super::Simulated;
+    baton_check::deque_suite!(Simulated);
+}
+
 mod rwlocks {
     use super::Simulated;
     baton_check::rwlock_suite!(Simulated);

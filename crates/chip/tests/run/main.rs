@@ -5,9 +5,11 @@ mod common;
 #[path = "../common/recorder.rs"]
 mod recorder;
 
+mod actors;
 mod bounds;
 mod config;
 mod contract;
+mod device_barrier;
 mod energy;
 mod instructions;
 mod packets;
@@ -16,5 +18,6 @@ mod phases_beside;
 mod programs;
 mod same_history;
 mod stack;
+mod tasks;
 mod token;
 mod two_level;

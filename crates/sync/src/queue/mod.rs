@@ -171,7 +171,7 @@ pub unsafe trait BulkQueue<M: Machine>: RawQueue<M, Item: Copy> {
 const MOST: usize = 1 << 30;
 
 /// Says whether a queue can have this capacity.
-fn check_capacity(capacity: usize) -> Result<u32, QueueError> {
+pub(crate) fn check_capacity(capacity: usize) -> Result<u32, QueueError> {
     if capacity.is_power_of_two() && capacity <= MOST {
         Ok(capacity as u32)
     } else {

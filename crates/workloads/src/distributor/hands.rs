@@ -4,7 +4,7 @@ use super::Settings;
 use crate::Shared;
 use crate::requests::DeviceQueues;
 use baton_machine::Ordering::{Acquire, Release};
-use baton_machine::queues::{QueueId, QueueRequest};
+use baton_machine::queues::QueueId;
 use baton_machine::{Atomic, Machine, Wait};
 use baton_sync::queue::RawQueue;
 
@@ -135,10 +135,6 @@ impl<M: Machine> Hand for Balanced<M> {
 
 impl<M: Machine> Drop for Balanced<M> {
     fn drop(&mut self) {
-        // One that outlives its machine went with it.
-        if M::queues(0).is_some() {
-            let released = self.queues.call(QueueRequest::Release(self.group));
-            debug_assert!(released.is_ok(), "{released:?}");
-        }
+        self.queues.release_group(self.group);
     }
 }

@@ -84,6 +84,11 @@ impl Settings {
                 "queue `{queue}` is for one consumer, and {workers} workers share it"
             )));
         }
+        if self.dispatch == Dispatch::Steal {
+            return Err(Refused::because(
+                "a producer's jobs are stolen from no worker; expected slots, shared, dealt or balanced",
+            ));
+        }
         let made = |count| {
             let queue = |_| Q::with_capacity(self.capacity).map(share::<M, Q>);
             let all = (0..count).map(queue).collect::<Result<Vec<_>, _>>();
@@ -95,7 +100,8 @@ impl Settings {
                 Arc::new(Slots::<M>(slots, wait))
             }
             Dispatch::Shared => Arc::new(Queues::<M, Q>(made(1)?, wait)),
-            Dispatch::Dealt => Arc::new(Queues::<M, Q>(made(self.workers)?, wait)),
+            // Steal was refused above.
+            Dispatch::Dealt | Dispatch::Steal => Arc::new(Queues::<M, Q>(made(self.workers)?, wait)),
             Dispatch::Balanced => {
                 let queues = DeviceQueues::<M>::new(self.workers, self.capacity)?;
                 let group = queues.call(QueueRequest::Balance { first: queues.queue(0), count: self.workers })?;

@@ -55,7 +55,7 @@ impl Workload for Distributor {
 
     fn algorithm(&self) -> Option<&'static str> {
         Some(match self.settings.dispatch {
-            Dispatch::Slots | Dispatch::Balanced => self.settings.dispatch.name(),
+            Dispatch::Slots | Dispatch::Balanced | Dispatch::Steal => self.settings.dispatch.name(),
             Dispatch::Shared | Dispatch::Dealt => self.queue.name,
         })
     }

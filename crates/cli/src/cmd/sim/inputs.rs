@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
 
 /// Workloads that have such options.
-const WORKLOADS: [&str; 4] = ["clusters", "firewall", "distributor", "regression"];
+const WORKLOADS: [&str; 5] = ["clusters", "firewall", "distributor", "regression", "tasks"];
 
 /// The options.
 #[derive(Clone, clap::Args)]
@@ -40,7 +40,8 @@ pub(super) struct InputArgs {
     /// thread N is on CPU N (--pin).
     #[arg(long, value_name = "LEVEL", default_value = "none", value_parser = prepush())]
     prepush: Prepush,
-    /// How distributor hands out jobs. Left out: balanced with --queue qmd, else slots.
+    /// How distributor hands out jobs, or how workers of tasks come by theirs (steal, shared, balanced). Left out: balanced with
+    /// --queue qmd, else slots, or steal.
     #[arg(long, value_name = "HOW", value_parser = dispatch())]
     dispatch: Option<Dispatch>,
     /// What adds regression's vectors: the first worker, or the queue device. Left out: device with --queue qmd, else master.

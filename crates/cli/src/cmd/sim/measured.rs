@@ -17,7 +17,7 @@ struct Timed {
     value: fn(f64, f64) -> f64,
 }
 
-const TIMED: [Timed; 15] = [
+const TIMED: [Timed; 17] = [
     Timed {
         given: "nanoseconds_a_load",
         name: "cycles_a_load",
@@ -89,10 +89,24 @@ const TIMED: [Timed; 15] = [
         value: |value, clock| value * clock,
     },
     Timed {
+        given: "nanoseconds_a_task",
+        name: "cycles_a_task",
+        unit: "cycles per task",
+        what: "The slowest thread's time, by tasks (tasks).",
+        value: |value, clock| value * clock,
+    },
+    Timed {
+        given: "nanoseconds_a_message",
+        name: "cycles_a_message",
+        unit: "cycles per message",
+        what: "The slowest thread's time, by pings and answers (actors).",
+        value: |value, clock| value * clock,
+    },
+    Timed {
         given: "busiest_worker",
         name: "busiest_worker",
         unit: "multiple of the mean",
-        what: "Jobs of the worker that did most (distributor).",
+        what: "Jobs of the worker that did most (distributor, tasks).",
         value: |value, _| value,
     },
     Timed {

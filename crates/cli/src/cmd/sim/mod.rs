@@ -88,7 +88,7 @@ pub(crate) struct Args {
     /// How threads wait (`baton list waits`). Left out: the lock's own policy, else pause.
     #[arg(long)]
     wait: Option<Wait>,
-    /// Threads. Left out: 2, or 1 for chase, 7 for firewall, 5 for distributor, 4 for regression, or one a core for a profile.
+    /// Threads. Left out: 2, or 1 for chase, 7 for firewall, 5 for distributor, 4 for regression, tasks and actors, or one a core for a profile.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
     /// The CPU of each thread, in order, as in 0,1,8: none moves. Left out: the system places them. A core is a CPU, or,
