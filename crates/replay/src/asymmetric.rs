@@ -1,7 +1,7 @@
 //! Chips of fast and slow cores to replay on, and the policies that place threads on them. What a policy does to a program is compared
 //! with the first one that was asked for, seed by seed.
 
-use crate::network::{Percent, less_than};
+use crate::percent::{Percent, less_than};
 use crate::run::{Ran, RunError};
 use baton_chip::{Chip, ChipError};
 use baton_units::Nanos;

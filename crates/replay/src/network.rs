@@ -1,6 +1,7 @@
 //! Networks to replay on: the chip's own, with other arbiters in its routers, or with a mechanism's marks and arbiters.
 //! What a network does to a lock is compared with the first one that was asked for, seed by seed.
 
+use crate::percent::{Percent, less_than};
 use crate::run::{Ran, RunError};
 use baton_chip::config::coherent::Contention;
 use baton_chip::config::mechanism;
@@ -92,17 +93,6 @@ impl Network {
     }
 }
 
-/// A value over seeds, in percent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Percent {
-    /// The middle one.
-    pub median: f64,
-    /// The least.
-    pub low: f64,
-    /// The greatest.
-    pub high: f64,
-}
-
 /// What a network did to a lock.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OnNetwork {
@@ -132,31 +122,6 @@ impl OnNetwork {
             marked_packets: ran.iter().flatten().next().map_or(0, |ran| ran.marked_packets),
             less_time: less_than(ran, first, |ran| ran.time.0),
             less_overhead: less_than(ran, first, |ran| ran.totals.overhead.0),
-        }
-    }
-}
-
-/// How much less of a figure some runs have than the first ones, seed by seed; `None` of the first ones.
-pub(crate) fn less_than(
-    ran: &[Result<Ran, RunError>],
-    first: Option<&[Result<Ran, RunError>]>,
-    value: fn(&Ran) -> u64,
-) -> Option<Percent> {
-    let pairs = ran.iter().zip(first?).filter_map(|(here, there)| Some((here.as_ref().ok()?, there.as_ref().ok()?)));
-    Some(Percent::of(pairs.map(|(here, there)| less(value(there), value(here))).collect()))
-}
-
-/// How much less, in percent; 0 where there was nothing.
-fn less(before: u64, after: u64) -> f64 {
-    if before == 0 { 0.0 } else { 100.0 * (before as f64 - after as f64) / before as f64 }
-}
-
-impl Percent {
-    fn of(mut values: Vec<f64>) -> Percent {
-        values.sort_unstable_by(f64::total_cmp);
-        match (values.first(), values.last()) {
-            (Some(&low), Some(&high)) => Percent { median: values[values.len() / 2], low, high },
-            _ => Percent::default(),
         }
     }
 }

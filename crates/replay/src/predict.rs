@@ -1,14 +1,15 @@
 //! Many locks and seeds side by side, after a check: the recorded lock is replayed first and compared with the recorded
 //! run's own time. Nothing is fitted to the trace: the chip's figures come from its file.
 
-use crate::asymmetric::{Asymmetric, NoPolicy, OnCores};
+use crate::asymmetric::NoPolicy;
 use crate::change::{Change, ChangeError, Changes};
 use crate::compile::{Probes, Work, compile, compile_with, cpus};
 use crate::doubt::{self, Alone, Interval};
-use crate::network::{Network, NoNetwork, OnNetwork, Percent};
+use crate::network::{NoNetwork, OnNetwork};
 use crate::program::{LockSpec, Probe, Program, Replayability};
 use crate::run::{Choice, Ran, RunError, Setup, run_changed};
 use crate::scale::{self, ScaleError};
+use crate::variant::{Variant, Variants};
 use baton_chip::Chip;
 use baton_sync::lock;
 use baton_trace::Trace;
@@ -40,10 +41,8 @@ pub struct Ask {
     pub choices: Vec<Choice>,
     /// Changes of some of the program's locks, a row each.
     pub changes: Vec<Change>,
-    /// Networks, each with every lock; none: the chip's own, as it is.
-    pub networks: Vec<Network>,
-    /// Fast and slow cores, each lock under each of their policies; with it there are no `networks`.
-    pub asymmetric: Option<Asymmetric>,
+    /// Chips, each with every lock.
+    pub variants: Variants,
     /// Seeds: 1 to so many.
     pub seeds: u32,
     /// Cores in use; `None`: as many as the recorded run had, as far as the chip has them.
@@ -62,21 +61,13 @@ impl Default for Ask {
         Ask {
             choices: Vec::new(),
             changes: Vec::new(),
-            networks: Vec::new(),
-            asymmetric: None,
+            variants: Variants::default(),
             seeds: 1,
             cpus: None,
             threads: None,
             memory: None,
             alone_ns: Vec::new(),
         }
-    }
-}
-
-impl Ask {
-    /// Chips that each lock runs on.
-    fn variants(&self) -> usize {
-        self.asymmetric.as_ref().map_or(self.networks.len(), |asymmetric| asymmetric.policies.len()).max(1)
     }
 }
 
@@ -182,40 +173,12 @@ pub struct Predicted {
     pub by_seed_ns: Vec<u64>,
 }
 
-/// What of the chip was changed for a row.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Variant {
-    /// Its network.
-    Network(OnNetwork),
-    /// Its cores.
-    Asymmetric(OnCores),
-}
-
 impl Predicted {
     /// What its network did, where networks were asked for.
     pub fn network(&self) -> Option<&OnNetwork> {
         match &self.variant {
             Some(Variant::Network(network)) => Some(network),
             _ => None,
-        }
-    }
-}
-
-impl Variant {
-    /// The name that was asked for.
-    pub fn name(&self) -> &str {
-        match self {
-            Variant::Network(network) => &network.name,
-            Variant::Asymmetric(cores) => &cores.policy,
-        }
-    }
-
-    /// Time and competition overhead saved against the first one that was asked for.
-    pub fn less(&self) -> [Option<Percent>; 2] {
-        match self {
-            Variant::Network(on) => [on.less_time, on.less_overhead],
-            Variant::Asymmetric(on) => [on.less_time, on.less_overhead],
         }
     }
 }
@@ -312,7 +275,7 @@ fn recorded(trace: &Trace) -> (String, Choice) {
 
 /// How many runs [`predict`] makes, for a progress bar.
 pub fn runs(ask: &Ask) -> u64 {
-    u64::from(ask.seeds) * (((ask.choices.len() + ask.changes.len()) * ask.variants()) as u64 + 2)
+    u64::from(ask.seeds) * (((ask.choices.len() + ask.changes.len()) * ask.variants.count()) as u64 + 2)
 }
 
 /// Bytes of memory that a replay takes for each byte of the trace, at most. `tests/memory.rs` counts them.
@@ -351,13 +314,9 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     if trace.is_empty() {
         return Err(PredictError::Empty);
     }
-    let variants: Vec<Chip> = match &ask.asymmetric {
-        Some(asymmetric) => asymmetric.chips(chip).map_err(Box::new)?,
-        None => ask.networks.iter().map(|network| network.on(chip)).collect::<Result<_, _>>()?,
-    };
+    let chips = ask.variants.chips(chip)?;
     let (_, own) = recorded(trace);
-    let cores = ask.asymmetric.as_ref().map(Asymmetric::cores);
-    let cpus = ask.cpus.or(cores).unwrap_or_else(|| cpus(trace, chip));
+    let cpus = ask.cpus.or(ask.variants.cores()).unwrap_or_else(|| cpus(trace, chip));
     let runs = Runs { cpus, seeds: 1..=u64::from(ask.seeds.max(1)), done };
     // One program at a time: each takes as much memory as the trace and more.
     let kept = Arc::new(compile(trace, chip, Probes::Kept));
@@ -374,7 +333,6 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     let base = runs.of(&program, &unchanged, limit);
     let slowest = base.iter().flatten().map(|ran| ran.time.0).max();
     let limit = slowest.map_or(limit, |time| Cycles(time.saturating_mul(COLLAPSE)));
-    let chips = if variants.is_empty() { std::slice::from_ref(chip) } else { &variants };
     let locks = ask.choices.iter().map(|choice| (choice, &none));
     let changed = ask.changes.iter().map(|change| change.default.as_ref().unwrap_or(&own)).zip(&changes);
     let places =
@@ -512,15 +470,10 @@ fn results(ask: &Ask, chip: &Chip, own: &Choice, base: Predicted, ran: &[Result<
         Choice { lock: change.text.clone(), wait: default.wait }
     });
     let named: Vec<Choice> = ask.choices.iter().cloned().chain(changed).collect();
-    for (choice, ran) in named.iter().zip(ran.chunks(each * ask.variants())) {
+    for (choice, ran) in named.iter().zip(ran.chunks(each * ask.variants.count())) {
         for (place, here) in ran.chunks(each).enumerate() {
             let first = (place != 0).then_some(&ran[..each]);
-            let on_network =
-                ask.networks.get(place).map(|network| Variant::Network(OnNetwork::of(network, here, first)));
-            let variant = match &ask.asymmetric {
-                Some(cores) => Some(Variant::Asymmetric(OnCores::of(&cores.policies[place], here, first))),
-                None => on_network,
-            };
+            let variant = ask.variants.on(place, here, first);
             results.push(Predicted { variant, ..predicted(choice, false, here, chip, reference) });
         }
     }

@@ -4,8 +4,9 @@ mod common;
 
 use baton_machine::Wait;
 use baton_replay::asymmetric::{Asymmetric, NoPolicy, OnCores, Shape};
-use baton_replay::predict::{PredictError, Predicted, Variant};
+use baton_replay::predict::{PredictError, Predicted};
 use baton_replay::run::Choice;
+use baton_replay::variant::{Variant, Variants};
 use baton_replay::{Ask, predict};
 use baton_trace::Trace;
 use common::{Work, record};
@@ -20,9 +21,9 @@ fn computing(threads: u32) -> Trace {
 
 fn ask(trace: &Trace, ratio: f64, policies: &[&str]) -> Result<Vec<Predicted>, PredictError> {
     let policies = policies.iter().map(|&policy| policy.to_owned()).collect();
-    let asymmetric = Some(Asymmetric { shape: Shape { fast: 1, slow: 4 }, ratio, policies });
+    let variants = Variants::Cores(Asymmetric { shape: Shape { fast: 1, slow: 4 }, ratio, policies });
     let choices = vec![Choice { lock: "futex".into(), wait: Wait::Futex }];
-    let ask = Ask { choices, asymmetric, ..Ask::default() };
+    let ask = Ask { choices, variants, ..Ask::default() };
     predict(trace, &common::chip(&CORES), &ask, &|| {}).map(|prediction| prediction.results)
 }
 

@@ -8,6 +8,7 @@ use baton_machine::Wait;
 use baton_replay::network::{Network, NoNetwork, all};
 use baton_replay::predict::{PredictError, Predicted};
 use baton_replay::run::Choice;
+use baton_replay::variant::Variants;
 use baton_replay::{Ask, predict};
 use baton_trace::Trace;
 use common::{Work, record};
@@ -34,7 +35,7 @@ fn rows(chip: &Chip, trace: &Trace, locks: &[(&str, Wait)], networks: &[&str], s
     let choices = locks.iter().map(|&(lock, wait)| Choice { lock: lock.into(), wait }).collect();
     let networks = networks.iter().map(|name| Network::named(name).expect("a name of the list")).collect();
     // The recorded run had as many CPUs as this chip, but its trace does not say so.
-    let ask = Ask { choices, networks, seeds, cpus: Some(THREADS), ..Ask::default() };
+    let ask = Ask { choices, variants: Variants::Networks(networks), seeds, cpus: Some(THREADS), ..Ask::default() };
     predict(trace, chip, &ask, &|| {}).unwrap().results
 }
 
@@ -119,7 +120,7 @@ fn every_network_goes_on_a_chip_with_routers_and_none_on_others() {
     assert!(matches!(ocor.on(&common::chip(&[])), Err(NoNetwork::Fixed(_))));
     let free = ocor16(&["network.contention=none"]);
     assert!(matches!(ocor.on(&free), Err(NoNetwork::Free(_))));
-    let ask = Ask { networks: vec![ocor], ..Ask::default() };
+    let ask = Ask { variants: Variants::Networks(vec![ocor]), ..Ask::default() };
     let refused = predict(&contended(12, 1500), &common::chip(&[]), &ask, &|| {});
     assert!(matches!(refused, Err(PredictError::Network(NoNetwork::Fixed(_)))));
 }

@@ -4,9 +4,10 @@ use crate::error::BadInput;
 use crate::ui;
 use baton_chip::Chip;
 use baton_machine::Wait;
-use baton_replay::asymmetric::Asymmetric;
+use baton_replay::asymmetric::{Asymmetric, Shape};
 use baton_replay::network::{self, Network};
 use baton_replay::run::Choice;
+use baton_replay::variant::Variants;
 use baton_sync::lock::{self, LOCKS, LockInfo, Posix};
 
 /// The pairs, locks in the order asked, policies within. A policy that one of several locks does not take is left out
@@ -52,8 +53,16 @@ pub(crate) fn choose(locks: &[String], waits: &[String], chip: &Chip) -> anyhow:
     }
 }
 
+/// The chips that each lock runs on: networks, or fast and slow cores.
+pub(crate) fn variants(args: &super::Args, chip: &Chip) -> anyhow::Result<Variants> {
+    Ok(match args.asymmetric {
+        Some(shape) => Variants::Cores(asymmetric(shape, args, chip)?),
+        None => Variants::Networks(networks(&args.network, chip)?),
+    })
+}
+
 /// The networks, in the order asked. Each must go with the chip.
-pub(crate) fn networks(names: &[String], chip: &Chip) -> anyhow::Result<Vec<Network>> {
+fn networks(names: &[String], chip: &Chip) -> anyhow::Result<Vec<Network>> {
     let mut networks: Vec<Network> = Vec::new();
     for name in names {
         let known = || network::all().into_iter().map(|network| network.name);
@@ -70,8 +79,7 @@ pub(crate) fn networks(names: &[String], chip: &Chip) -> anyhow::Result<Vec<Netw
 }
 
 /// Fast and slow cores, and the policies of their threads. Each must go with the chip.
-pub(crate) fn asymmetric(args: &super::Args, chip: &Chip) -> anyhow::Result<Option<Asymmetric>> {
-    let Some(shape) = args.asymmetric else { return Ok(None) };
+fn asymmetric(shape: Shape, args: &super::Args, chip: &Chip) -> anyhow::Result<Asymmetric> {
     let mut policies: Vec<String> = Vec::new();
     for policy in &args.policy {
         let policy = policy.trim().to_owned();
@@ -81,5 +89,5 @@ pub(crate) fn asymmetric(args: &super::Args, chip: &Chip) -> anyhow::Result<Opti
     }
     let asymmetric = Asymmetric { shape, ratio: args.ratio, policies };
     asymmetric.chips(chip).map_err(|why| BadInput::new(format!("--asymmetric: {why}")))?;
-    Ok(Some(asymmetric))
+    Ok(asymmetric)
 }

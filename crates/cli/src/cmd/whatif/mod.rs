@@ -141,8 +141,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         chip.cores(shape.fast + shape.slow);
     }
     let chip = chip.open()?;
-    let asymmetric = choices::asymmetric(&args, &chip)?;
-    let networks = choices::networks(&args.network, &chip)?;
+    let variants = choices::variants(&args, &chip)?;
     let (names, one_by_one) = changes::sorted(&args.lock);
     // Where some locks are changed, the others are no answer to what was asked.
     let only_changes = names.is_empty() && !(one_by_one.is_empty() && args.changes.is_empty());
@@ -176,7 +175,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let memory = free_memory();
     let (seeds, cpus, threads) = (args.seeds, args.cpus, args.threads);
-    let ask = Ask { choices, changes, networks, asymmetric, seeds, cpus, threads, memory, alone_ns };
+    let ask = Ask { choices, changes, variants, seeds, cpus, threads, memory, alone_ns };
     let bar = progress(runs(&ask));
     let prediction = predict(&trace, &chip, &ask, &|| bar.inc(1));
     bar.finish_and_clear();

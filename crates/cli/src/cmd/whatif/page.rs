@@ -4,7 +4,8 @@
 use super::text::{alone, figure, interval, interval_name, less, ms, range, remark, three_numbers, variant, varies};
 use baton_chip::Chip;
 use baton_replay::Prediction;
-use baton_replay::predict::{Predicted, Spread, Variant};
+use baton_replay::predict::{Predicted, Spread};
+use baton_replay::variant::Variant;
 use std::fmt::Write;
 
 const STYLE: &str = "\

@@ -4,8 +4,9 @@ use crate::ui;
 use baton_chip::Chip;
 use baton_replay::Prediction;
 use baton_replay::doubt::Interval;
-use baton_replay::network::Percent;
-use baton_replay::predict::{COLLAPSE, Predicted, Spread, Variant};
+use baton_replay::percent::Percent;
+use baton_replay::predict::{COLLAPSE, Predicted, Spread};
+use baton_replay::variant::Variant;
 
 /// Nanoseconds as milliseconds.
 pub(crate) fn ms(ns: u64) -> String {
@@ -80,7 +81,6 @@ pub(crate) fn remark(row: &Predicted) -> String {
         } else {
             ""
         },
-        // OCOR marks only what a lock gives hints for.
         variant_remark(row),
     ];
     all.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
@@ -89,6 +89,7 @@ pub(crate) fn remark(row: &Predicted) -> String {
 /// What a variant of the chip could not show.
 fn variant_remark(row: &Predicted) -> &'static str {
     match &row.variant {
+        // OCOR marks only what a lock gives hints for.
         Some(Variant::Network(network)) if network.marks && network.marked_packets == 0 => {
             "carries no marks: this lock gives no hints"
         }

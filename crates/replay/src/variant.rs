@@ -1,0 +1,99 @@
+//! What of the chip differs between the rows of one lock: its network, or its cores and the policy that places threads on them. A
+//! row is compared with the first variant that was asked for, seed by seed.
+
+use crate::asymmetric::{Asymmetric, OnCores};
+use crate::network::{Network, OnNetwork};
+use crate::percent::Percent;
+use crate::predict::PredictError;
+use crate::run::{Ran, RunError};
+use baton_chip::Chip;
+use serde::Serialize;
+
+/// The chips that each lock runs on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Variants {
+    /// Networks; none: the chip's own, as it is.
+    Networks(Vec<Network>),
+    /// Fast and slow cores, under each of their policies.
+    Cores(Asymmetric),
+}
+
+impl Default for Variants {
+    fn default() -> Variants {
+        Variants::Networks(Vec::new())
+    }
+}
+
+impl Variants {
+    /// How many chips; at least one.
+    pub fn count(&self) -> usize {
+        let asked = match self {
+            Variants::Networks(networks) => networks.len(),
+            Variants::Cores(asymmetric) => asymmetric.policies.len(),
+        };
+        asked.max(1)
+    }
+
+    /// Cores of each chip, where that was asked for.
+    pub(crate) fn cores(&self) -> Option<u32> {
+        match self {
+            Variants::Networks(_) => None,
+            Variants::Cores(asymmetric) => Some(asymmetric.cores()),
+        }
+    }
+
+    /// The chips, in the order asked.
+    ///
+    /// # Errors
+    /// The chip cannot have one of them.
+    pub(crate) fn chips(&self, chip: &Chip) -> Result<Vec<Chip>, PredictError> {
+        match self {
+            Variants::Networks(networks) if networks.is_empty() => Ok(vec![chip.clone()]),
+            Variants::Networks(networks) => Ok(networks.iter().map(|each| each.on(chip)).collect::<Result<_, _>>()?),
+            Variants::Cores(asymmetric) => Ok(asymmetric.chips(chip).map_err(Box::new)?),
+        }
+    }
+
+    /// What the variant at a place did to a lock, from its runs and those of the first variant; none where no variant was asked for.
+    pub(crate) fn on(
+        &self,
+        place: usize,
+        ran: &[Result<Ran, RunError>],
+        first: Option<&[Result<Ran, RunError>]>,
+    ) -> Option<Variant> {
+        match self {
+            Variants::Networks(networks) => {
+                networks.get(place).map(|network| Variant::Network(OnNetwork::of(network, ran, first)))
+            }
+            Variants::Cores(cores) => Some(Variant::Asymmetric(OnCores::of(&cores.policies[place], ran, first))),
+        }
+    }
+}
+
+/// What of the chip was changed for a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Variant {
+    /// Its network.
+    Network(OnNetwork),
+    /// Its cores.
+    Asymmetric(OnCores),
+}
+
+impl Variant {
+    /// The name that was asked for.
+    pub fn name(&self) -> &str {
+        match self {
+            Variant::Network(network) => &network.name,
+            Variant::Asymmetric(cores) => &cores.policy,
+        }
+    }
+
+    /// Time and competition overhead saved against the first one that was asked for.
+    pub fn less(&self) -> [Option<Percent>; 2] {
+        match self {
+            Variant::Network(on) => [on.less_time, on.less_overhead],
+            Variant::Asymmetric(on) => [on.less_time, on.less_overhead],
+        }
+    }
+}
