@@ -15,8 +15,8 @@
 
 pub mod ability;
 pub mod barrier;
-pub mod deque;
 pub mod bulk;
+pub mod deque;
 pub mod event;
 pub mod lock;
 pub mod machine;

@@ -1,9 +1,8 @@
 //! Which of several values of a parameter is the best one, at each point of a sweep.
 
 use super::Args;
-use super::sweep::Axis;
+use super::sweep::{self, Axis, Shown};
 use crate::error::BadInput;
-use crate::ui;
 use baton_plot::{Choices, Chosen};
 
 /// What there is to choose from, and what makes one of them the best.
@@ -26,13 +25,31 @@ impl Choice {
         Ok(Some(Choice { axis, most: args.most.is_some() }))
     }
 
+    /// The choices over the plane of a sweep, in each of its forms; `of` says what ran where.
+    pub(super) fn shown(
+        &self,
+        axes: &[Axis],
+        lines: &[String],
+        values: &[Option<f64>],
+        figure: &str,
+        of: &str,
+    ) -> Shown {
+        let choices =
+            Choices { title: format!("The best {} {of}", self.axis.name), ..self.over(axes, lines, values, figure) };
+        let cell = |line: usize, at: usize| {
+            let chosen = choices.cells[line][at].as_ref()?;
+            Some(format!("{} ({})", choices.names[chosen.best], choices.behind(chosen)))
+        };
+        let text = sweep::table(&axes[0], lines, "best", cell);
+        Shown { title: choices.title.clone(), svg: choices.svg(), html: choices.table(), heading: choices.what, text }
+    }
+
     /// The choices over the plane of a sweep. `values` has all points for the first value of the choice, then for the next one.
-    pub(super) fn over(&self, axes: &[Axis], lines: &[String], values: &[Option<f64>], figure: &str) -> Choices {
+    fn over(&self, axes: &[Axis], lines: &[String], values: &[Option<f64>], figure: &str) -> Choices {
         let columns = axes[0].values.clone();
         let points = columns.len() * lines.len();
         let cell = |row: usize, column: usize| self.best(values, points, row * columns.len() + column);
         Choices {
-            title: format!("The best {}", self.axis.name),
             what: format!(
                 "{} with the {} {figure}; below it the next one",
                 self.axis.name,
@@ -44,6 +61,7 @@ impl Choice {
             names: self.axis.values.clone(),
             cells: (0..lines.len()).map(|row| (0..columns.len()).map(|column| cell(row, column)).collect()).collect(),
             columns,
+            ..Choices::default()
         }
     }
 
@@ -56,18 +74,4 @@ impl Choice {
         let behind = if more == least { 0.0 } else { 100.0 * (more / least - 1.0) };
         Some(Chosen { best, next, behind })
     }
-}
-
-/// For a terminal: a row for each value of the first axis.
-pub(super) fn table(choices: &Choices) -> String {
-    let names = choices.rows.iter().map(|row| if row.is_empty() { "best" } else { row.as_str() });
-    let header: Vec<&str> = std::iter::once(choices.x.as_str()).chain(names).collect();
-    let rows = choices.columns.iter().enumerate().map(|(at, column)| {
-        let cells = choices.cells.iter().map(|row| match &row[at] {
-            Some(chosen) => format!("{} ({})", choices.names[chosen.best], choices.behind(chosen)),
-            None => "-".to_owned(),
-        });
-        std::iter::once(column.clone()).chain(cells).collect()
-    });
-    ui::table(&header, &rows.collect::<Vec<Vec<String>>>())
 }

@@ -1,7 +1,7 @@
 //! A run for each value of one or two parameters, side by side on the host's cores; the order of the results is that of
 //! the values, whatever ends first.
 
-use super::choice::{self, Choice};
+use super::choice::Choice;
 use super::shape::{Shape, Shaped};
 use super::{Args, draw, one, workload};
 use crate::error::BadInput;
@@ -118,42 +118,50 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let known = numbers(&results[0]);
         return Err(BadInput::unknown("figure", &figure, known.iter().map(String::as_str)).into());
     }
-    if let Some(choice) = choice {
-        let mut choices = choice.over(&axes, &lines, &values, &with_unit(&figure, &shape));
-        let (first, chip) = &prepared[0];
-        choices.title = format!("{} on {}, by {}", choices.title, chip.name, first.workload.text());
-        if let Some(path) = &args.plot {
-            draw(path, &choices.title, &choices.svg(), &choices.table(), chip)?;
-        }
-        match args.json {
-            true => println!("{}", serde_json::to_string_pretty(&results)?),
-            false => print!("{}, by {}\n{}", choices.what, names(&axes), choice::table(&choices)),
-        }
-        return Ok(ExitCode::SUCCESS);
-    }
+    let (first, chip) = &prepared[0];
+    let (work, name) = (first.workload.text(), &chip.name);
+    let figure = with_unit(&figure, &shape);
+    let shown = match &choice {
+        Some(choice) => choice.shown(&axes, &lines, &values, &figure, &format!("on {name}, by {work}")),
+        None => curves(&axes, &lines, &values, figure, format!("{work} on {name}")),
+    };
     if let Some(path) = &args.plot {
-        let series = lines.iter().enumerate().map(|(line, name)| {
-            let of = values[line * axes[0].values.len()..].iter().take(axes[0].values.len()).enumerate();
-            let points = of.filter_map(|(at, value)| Some(Point::new(axes[0].place(at), (*value)?))).collect();
-            Series { name: name.clone(), points, theirs: false }
-        });
-        let chip = &prepared[0].1;
-        let picture = Lines {
-            title: format!("{} on {}", prepared[0].0.workload.text(), chip.name),
-            x: axes[0].name.clone(),
-            y: with_unit(&figure, &shape).replace(['_', '.'], " "),
-            names: (!axes[0].numbers()).then(|| axes[0].values.clone()),
-            series: series.collect(),
-        };
-        draw(path, &picture.title, &picture.svg(), &picture.table(), chip)?;
+        draw(path, &shown.title, &shown.svg, &shown.html, chip)?;
     }
-    if args.json {
-        println!("{}", serde_json::to_string_pretty(&results)?);
-    } else {
-        println!("{}, by {}", with_unit(&figure, &shape), names(&axes));
-        print!("{}", table(&axes, &lines, &values));
+    match args.json {
+        true => println!("{}", serde_json::to_string_pretty(&results)?),
+        false => print!("{}, by {}\n{}", shown.heading, names(&axes), shown.text),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a sweep found, in each of its forms.
+pub(super) struct Shown {
+    pub(super) title: String,
+    pub(super) svg: String,
+    pub(super) html: String,
+    pub(super) heading: String,
+    pub(super) text: String,
+}
+
+/// A figure over the first axis, a line for each value of the second.
+fn curves(axes: &[Axis], lines: &[String], values: &[Option<f64>], figure: String, title: String) -> Shown {
+    let each = axes[0].values.len();
+    let series = lines.iter().enumerate().map(|(line, name)| {
+        let of = values[line * each..].iter().take(each).enumerate();
+        let points = of.filter_map(|(at, value)| Some(Point::new(axes[0].place(at), (*value)?))).collect();
+        Series { name: name.clone(), points, theirs: false }
+    });
+    let picture = Lines {
+        title,
+        x: axes[0].name.clone(),
+        y: figure.replace(['_', '.'], " "),
+        names: (!axes[0].numbers()).then(|| axes[0].values.clone()),
+        series: series.collect(),
+    };
+    let (svg, html) = (picture.svg(), picture.table());
+    let cell = |line: usize, at: usize| values[line * each + at].map(|value| format!("{value:.4}"));
+    Shown { title: picture.title, svg, html, heading: figure, text: table(&axes[0], lines, "value", cell) }
 }
 
 fn names(axes: &[Axis]) -> String {
@@ -168,14 +176,17 @@ fn with_unit(figure: &str, shape: &Shape) -> String {
     }
 }
 
-fn table(axes: &[Axis], lines: &[String], values: &[Option<f64>]) -> String {
-    let header: Vec<&str> = std::iter::once(axes[0].name.as_str())
-        .chain(lines.iter().map(|line| if line.is_empty() { "value" } else { line.as_str() }))
-        .collect();
-    let each = axes[0].values.len();
-    let rows = axes[0].values.iter().enumerate().map(|(at, value)| {
-        let cells = (0..lines.len())
-            .map(|line| values[line * each + at].map_or_else(|| "-".to_owned(), |value| format!("{value:.4}")));
+/// For a terminal: a row for each value of the axis, a column for each line; `alone` heads the column where there is but one without a name.
+pub(super) fn table(
+    axis: &Axis,
+    lines: &[String],
+    alone: &str,
+    cell: impl Fn(usize, usize) -> Option<String>,
+) -> String {
+    let names = lines.iter().map(|line| if line.is_empty() { alone } else { line.as_str() });
+    let header: Vec<&str> = std::iter::once(axis.name.as_str()).chain(names).collect();
+    let rows = axis.values.iter().enumerate().map(|(at, value)| {
+        let cells = (0..lines.len()).map(|line| cell(line, at).unwrap_or_else(|| "-".to_owned()));
         std::iter::once(value.clone()).chain(cells).collect()
     });
     ui::table(&header, &rows.collect::<Vec<Vec<String>>>())
