@@ -5,7 +5,7 @@ use super::player::Player;
 use crate::{Charge, Knobs, Probe, Refused, Team, Think, Workload, WorkloadInfo, expect, share};
 use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
-use baton_sync::barrier::{self, BarrierInfo, BarrierVisitor, RawBarrier};
+use baton_sync::barrier::{self, BARRIERS, BarrierInfo, BarrierVisitor, RawBarrier};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -32,6 +32,12 @@ fn pieces(instructions: f64, n: u64) -> u64 {
 }
 
 impl PhaseProgram {
+    /// A program on so many threads, at the barrier of that name; `None`: there is no such barrier.
+    pub fn of(program: Arc<Program>, barrier: &str, threads: NonZeroU32, seed: u64) -> Option<PhaseProgram> {
+        let barrier = BARRIERS.iter().find(|known| known.name == barrier)?;
+        Some(PhaseProgram { barrier, program, threads, seed })
+    }
+
     /// The threads. The first one runs the sequential parts while the others wait at the barrier. The check: together they have
     /// run the instructions that the profile says, as far as they can be divided, and each met as often as it should.
     fn threads_at<M: Machine, B: RawBarrier<M>>(self, wait: Wait) -> Team {

@@ -2,6 +2,9 @@
 //! JSAC 20, 2002). A line stays for `T` cycles after its last touch, the same `T` for all lines, such that what stays fills the
 //! cache. Of a set of `w` lines, touched `r` times a cycle, a share of `1 − e^(−rT/w)` stays.
 
+/// Newton's steps at most; ten are usual.
+const STEPS: u32 = 200;
+
 /// A set as a cache sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Touched {
@@ -44,16 +47,19 @@ pub(super) fn stay(sets: &[Touched], capacity: f64) -> f64 {
     if capacity <= 0.0 {
         return 0.0;
     }
-    let kept = |time: f64| touched().map(|set| set.lines * set.stays(time)).sum::<f64>();
-    // No line stays less long than the cache takes to fill if every touch brings another line.
-    let (mut least, mut most) = (0.0, capacity / rate);
-    while kept(most) < capacity {
-        (least, most) = (most, most * 2.0);
+    // Newton's steps from the time in which the cache fills if every touch brings another line: no line stays less long. What is kept
+    // grows ever more slowly with time, so that no step goes too far, and the first that does not go on is at the last bit.
+    let mut time = capacity / rate;
+    for _ in 0..STEPS {
+        let (kept, slope) = touched().fold((0.0, 0.0), |(kept, slope), set| {
+            let gone = decay(set.rate * time / set.lines);
+            (kept + set.lines * (1.0 - gone), slope + set.rate * gone)
+        });
+        let next = time + (capacity - kept) / slope;
+        if !next.is_finite() || next <= time {
+            break;
+        }
+        time = next;
     }
-    // To the last bit of the time.
-    for _ in 0..60 {
-        let middle = least + (most - least) / 2.0;
-        if kept(middle) < capacity { least = middle } else { most = middle }
-    }
-    most
+    time
 }
