@@ -17,6 +17,7 @@
 //! | [`ocor`] | paper 1: retry-aware locks and a network that serves them first |
 //! | [`caf`] | paper 4: queues in a device beside the cores |
 //! | [`mwmon`] | paper 3: MONITOR and MWAIT between hyper-threads |
+//! | [`pa`] | paper 5: the threads that get an asymmetric chip's fast cores |
 //!
 //! `docs/reference/studies.md` says how to add a study, a rule, a metric.
 
@@ -51,6 +52,7 @@ studies! {
     ocor,
     caf,
     mwmon,
+    pa,
 }
 
 use serde::Serialize;

@@ -1,0 +1,267 @@
+//! Tables and pictures. The paper's own are on the missing pages; nothing of them is drawn.
+
+use super::claims::MACHINES;
+use super::jobs::{self, DEFAULT, NOTIFY, OTHERS, PAPERS, RATIOS, WAIT, WAITS};
+use super::machine::Machine;
+use super::mixes::{Mix, SET_1, SINGLE, THREADS, WITH_PHASES};
+use super::results::{Results, mean};
+use super::run::{Case, Had};
+use crate::Interval;
+use crate::kit::figure;
+use crate::page::Figure;
+use baton_plot::{Bars, Lines, Table};
+
+pub(super) fn all(results: &Results<'_>) -> Vec<Figure> {
+    let gains = MACHINES.into_iter().flat_map(|machine| [bars(results, machine), gains(results, machine)]);
+    let rest = [
+        beyond(results),
+        fairness(results),
+        had(results),
+        singles(results),
+        threads(results),
+        extensions(results),
+        waits(results),
+        ratios(results),
+        equal(results),
+    ];
+    gains.chain(rest).flatten().collect()
+}
+
+fn strings(of: &[&str]) -> Vec<String> {
+    of.iter().map(|&text| text.to_owned()).collect()
+}
+
+fn percent(of: Option<Interval>) -> Option<String> {
+    let of = of?;
+    Some(of.half.map_or_else(|| format!("{:.1}", of.mean), |half| format!("{:.1} ± {half:.1}", of.mean)))
+}
+
+fn table(title: String, header: Vec<String>, rows: Vec<Vec<String>>, note: &str) -> Option<Figure> {
+    (!rows.is_empty()).then(|| Figure::from(Table { title, header, rows, ..Table::default() }).noted(note))
+}
+
+fn bars(results: &Results<'_>, machine: Machine) -> Option<Figure> {
+    let row = |mix: &Mix| {
+        let of =
+            |policy: &&'static str| Some(figure::bar(Some(results.over_default(machine, mix.name, policy)?), None));
+        Some((mix.name.to_owned(), PAPERS.iter().map(of).collect::<Option<Vec<_>>>()?))
+    };
+    let rows: Vec<_> = SET_1.iter().filter_map(row).collect();
+    let file = if machine == Machine::One { "set-1-on-1fc-12sc" } else { "set-1-on-4fc-12sc" };
+    let drawn = Bars {
+        title: format!("Set 1 on {}: speed over Default", machine.name()),
+        x: "percent more speed, geometric mean of the applications".to_owned(),
+        series: PAPERS.map(str::to_owned).into(),
+        theirs: "paper".to_owned(),
+        rows,
+    };
+    (!drawn.rows.is_empty()).then(|| Figure::from(drawn).named(file))
+}
+
+fn gains(results: &Results<'_>, machine: Machine) -> Option<Figure> {
+    let row = |mix: &Mix| {
+        let gains = PAPERS.iter().map(|policy| percent(results.over_default(machine, mix.name, policy)));
+        let best = results.over_best(machine, mix.name, "pa").map(|best| format!("{best:.1}"));
+        let default = results.spread(&jobs::main(machine, mix.name, DEFAULT)).map(|spread| format!("{spread:.1}"));
+        [Some(mix.name.to_owned())].into_iter().chain(gains).chain([best, default]).collect::<Option<Vec<_>>>()
+    };
+    let rows = SET_1.iter().filter_map(row).collect();
+    let header: Vec<&str> =
+        ["mix"].into_iter().chain(PAPERS).chain(["pa over Default's best seed", "Default's spread, %"]).collect();
+    let note = "Percent more speed than Default, with 95% intervals over seeds. The spread is the coefficient of variation of Default's times over its seeds.";
+    table(format!("Gains on {}", machine.name()), strings(&header), rows, note)
+}
+
+fn beyond(results: &Results<'_>) -> Option<Figure> {
+    let policies: Vec<&'static str> = ["pa"].into_iter().chain(OTHERS).collect();
+    let cells = |of: &dyn Fn(&'static str) -> Option<Interval>| -> Option<Vec<String>> {
+        policies.iter().map(|&policy| percent(of(policy))).collect()
+    };
+    let row = |mix: &Mix| {
+        let gains = cells(&|policy| results.over_default(Machine::One, mix.name, policy))?;
+        Some([vec![mix.name.to_owned()], gains].concat())
+    };
+    let mut rows: Vec<Vec<String>> = SET_1.iter().filter_map(row).collect();
+    let mean = cells(&|policy| results.mean(|mix| results.over_default(Machine::One, mix, policy)));
+    rows.extend(mean.map(|mean| [vec!["mean".to_owned()], mean].concat()));
+    let header: Vec<&str> = ["mix"].into_iter().chain(policies.iter().copied()).collect();
+    let note = "Percent more speed than Default on 1FC-12SC. `linux` is what Linux does with CPUs of unlike capacities; `crit` hears who waits for whom, and programs on this wait \
+                tell it nothing; `pa-speedup` has parallelism and speed-ups in one policy.";
+    table("Policies that are not the paper's".to_owned(), strings(&header), rows, note)
+}
+
+/// Throughput, mean slowdown and worst slowdown of a mix: against each application alone on the machine.
+fn service(results: &Results<'_>, mix: &Mix, policy: &'static str) -> Option<[f64; 3]> {
+    let slowdown = |app: usize| {
+        let alone = Case { alone: Some(app), ..jobs::main(Machine::One, mix.name, "pa") };
+        let with = jobs::main(Machine::One, mix.name, policy);
+        Some(results.had(&with, app, |had| had.time)? / results.had(&alone, 0, |had| had.time)?)
+    };
+    let all: Vec<f64> = (0..mix.apps.len()).map(slowdown).collect::<Option<_>>()?;
+    let throughput = all.iter().map(|slow| 1.0 / slow).sum();
+    Some([throughput, all.iter().sum::<f64>() / all.len() as f64, all.iter().copied().fold(0.0, f64::max)])
+}
+
+fn fairness(results: &Results<'_>) -> Option<Figure> {
+    let row = |policy: &'static str| {
+        let all: Option<Vec<[f64; 3]>> = SET_1.iter().map(|mix| service(results, mix, policy)).collect();
+        let all = all?;
+        let mean = |at: usize| format!("{:.2}", all.iter().map(|of| of[at]).sum::<f64>() / all.len() as f64);
+        let worst = all.iter().map(|of| of[2]).fold(0.0, f64::max);
+        Some(vec![policy.to_owned(), mean(0), mean(1), mean(2), format!("{worst:.2}")])
+    };
+    let rows = [DEFAULT].into_iter().chain(PAPERS).chain(OTHERS).filter_map(row).collect();
+    let header = strings(&["policy", "STP", "ANTT", "worst slowdown, mean", "worst slowdown of all"]);
+    let note = "Means over set 1 on 1FC-12SC. A slowdown is an application's time over its time alone on the machine under pa; STP is the sum of their inverses, ANTT their mean.";
+    table("Throughput and fairness".to_owned(), header, rows, note)
+}
+
+fn had(results: &Results<'_>) -> Option<Figure> {
+    let row = |mix: &Mix| {
+        let case = jobs::main(Machine::One, mix.name, "pa");
+        let of = |app: usize, what: fn(&Had) -> f64| results.had(&case, app, what);
+        let both = |what: fn(&Had) -> f64| {
+            let all: Option<Vec<f64>> = (0..mix.apps.len()).map(|app| of(app, what)).collect();
+            Some(format!("{:.0}", all?.iter().sum::<f64>()))
+        };
+        let seconds = results.of(&case).first()?.seconds;
+        let fast = |app: usize| Some(format!("{:.0}", 100.0 * of(app, |had| had.fast)?));
+        let sp = format!("{:.0}", 100.0 * of(mix.apps.len() - 1, |had| had.sp)?);
+        let counts =
+            [both(|had| had.swaps as f64)?, both(|had| had.demotions as f64)?, both(|had| had.migrations as f64)?];
+        Some([vec![mix.name.to_owned(), format!("{seconds:.0}"), fast(0)?, fast(1)?, sp], counts.to_vec()].concat())
+    };
+    let rows = SET_1.iter().filter_map(row).collect();
+    let header = strings(&[
+        "mix",
+        "seconds",
+        "first on fast cores, % of its time",
+        "second",
+        "second in SP, % of the run",
+        "swaps",
+        "demotions",
+        "moves",
+    ]);
+    table(
+        "What PA did, on 1FC-12SC".to_owned(),
+        header,
+        rows,
+        "Means over seeds; a run is at least 30 simulated seconds.",
+    )
+}
+
+fn singles(results: &Results<'_>) -> Option<Figure> {
+    let row = |mix: &Mix| {
+        let gain = |policy| percent(results.over_default(Machine::One, mix.name, policy));
+        // With n equal parts the parallel part ends with the slowest core.
+        let parallel: f64 = match mix.name {
+            "FFTW" => 0.7,
+            "BLAST" => 0.8,
+            "semphy" => 0.75,
+            "wupwise" => 0.98,
+            _ => 0.995,
+        };
+        let n = 13.0;
+        let time = |speed: f64| (1.0 - parallel) / speed + parallel / n;
+        let default = time(1.0 / ((n - 1.0) / n + 0.5 / n));
+        let amdahl = format!("{:.1}", 100.0 * (default / time(2.0) - 1.0));
+        Some(vec![mix.name.to_owned(), gain("busy-fcs")?, gain("pa")?, amdahl])
+    };
+    let rows = SINGLE.iter().filter_map(row).collect();
+    let header = strings(&["program", "busy-fcs", "pa", "Amdahl"]);
+    let note = "Percent more speed than Default with 13 threads on 1FC-12SC. Amdahl's closed form has the sequential part on a core of twice the speed, the parallel part \
+                at the speed of the slow ones, and Default's sequential part on a core at random; no memory and no barriers.";
+    table("One program on all cores".to_owned(), header, rows, note)
+}
+
+fn threads(results: &Results<'_>) -> Option<Figure> {
+    let policies: Vec<&'static str> = PAPERS.into_iter().chain(["pa-speedup"]).collect();
+    let row = |(mix, machine): (&Mix, Machine)| {
+        let gains = policies.iter().map(|policy| percent(results.over_default(machine, mix.name, policy)));
+        [Some(format!("{} on {}", mix.name, machine.name()))].into_iter().chain(gains).collect::<Option<Vec<_>>>()
+    };
+    let rows = THREADS.iter().zip([Machine::One, Machine::Single]).filter_map(row).collect();
+    let header: Vec<&str> = ["mix"].into_iter().chain(policies.iter().copied()).collect();
+    table("Single threads alone".to_owned(), strings(&header), rows, "Percent more speed than Default.")
+}
+
+fn extensions(results: &Results<'_>) -> Option<Figure> {
+    let gain = |policy, notify, master, app| {
+        mean(WITH_PHASES.into_iter().map(|mix| {
+            let [of, over] = [jobs::spins(mix, policy, notify, master), jobs::spins(mix, DEFAULT, false, false)];
+            results.gain_of(app, &of, &over)
+        }))
+    };
+    let row = |(policy, notify, master): (&'static str, bool, bool)| {
+        let cells = [Some(0), Some(1), None].map(|app| percent(gain(policy, notify, master, app)));
+        let name = |is| if is { "yes" } else { "no" };
+        let cells: Vec<String> = cells.into_iter().collect::<Option<_>>()?;
+        Some([strings(&[policy, name(notify), name(master)]), cells].concat())
+    };
+    let both = [(false, false), (true, false), (false, true), (true, true)];
+    let cases = ["pa", "min-tlp"].into_iter().flat_map(|policy| both.map(|(notify, master)| (policy, notify, master)));
+    let rows = cases.chain([("static-ipc", false, false), ("static-ipc", true, false)]).filter_map(row).collect();
+    let header = strings(&["policy", "notice", "master", "single thread", "program with sequential parts", "both"]);
+    let note = "Threads spin and never sleep. Percent more speed than Default, mean over gamess + BLAST, hmmer + BLAST and gamess + FFTW on 1FC-12SC.";
+    table("PA-RTX: notice and master".to_owned(), header, rows, note)
+}
+
+fn waits(results: &Results<'_>) -> Option<Figure> {
+    let row = |wait: &'static str| {
+        let gain = results.mean(|mix| {
+            let of = Case { wait, ..jobs::main(Machine::One, mix, "pa") };
+            results.gain(&of, &jobs::main(Machine::One, mix, DEFAULT))
+        })?;
+        let moves: Option<Vec<f64>> = SET_1
+            .iter()
+            .map(|mix| {
+                let of = Case { wait, ..jobs::main(Machine::One, mix.name, "pa") };
+                let seconds = results.of(&of).first()?.seconds;
+                let both: Option<Vec<f64>> =
+                    (0..mix.apps.len()).map(|app| results.had(&of, app, |had| had.migrations as f64)).collect();
+                Some(both?.iter().sum::<f64>() / seconds)
+            })
+            .collect();
+        let moves = moves?;
+        let mean = moves.iter().sum::<f64>() / moves.len() as f64;
+        Some(vec![wait.to_owned(), format!("{:.1}", gain.mean), format!("{mean:.1}")])
+    };
+    let all = [WAITS[0], WAITS[1], WAIT, WAITS[2], NOTIFY];
+    let rows = all.into_iter().filter_map(row).collect();
+    let header = strings(&["wait", "PA's mean gain over set 1, %", "moves a second"]);
+    let note = "Threads try for so many nanoseconds and then sleep; `notify-park` says so after a tenth of a millisecond. Default waits as in the main experiment.";
+    table("How long threads spin".to_owned(), header, rows, note)
+}
+
+fn ratios(results: &Results<'_>) -> Option<Figure> {
+    let line = |mix: &'static str| {
+        let of = |ratio| {
+            let case = |policy| Case { ratio, ..jobs::main(Machine::One, mix, policy) };
+            results.gain(&case("pa"), &case(DEFAULT))
+        };
+        figure::line(mix, RATIOS.map(of))
+    };
+    let series: Vec<_> = WITH_PHASES.into_iter().map(line).filter(|series| !series.points.is_empty()).collect();
+    let names = RATIOS.map(|ratio| format!("{:.1}", ratio as f64 / 10.0)).into();
+    let (x, y) = ("clock of the fast core over that of a slow one".to_owned(), "percent more speed".to_owned());
+    let title = "PA over Default by the ratio of the clocks, on 1FC-12SC".to_owned();
+    (!series.is_empty()).then(|| Figure::from(Lines { title, x, y, names: Some(names), series }).named("ratio"))
+}
+
+fn equal(results: &Results<'_>) -> Option<Figure> {
+    let row = |mix: &Mix| {
+        let cost = |machine, policy| {
+            let [of, over] = [policy, DEFAULT].map(|policy| jobs::equal(machine, mix.name, policy));
+            percent(results.gain(&of, &over))
+        };
+        let cells =
+            [cost(Machine::One, "pa"), cost(Machine::Near, "pa"), cost(Machine::One, "rr"), cost(Machine::Near, "rr")];
+        [Some(mix.name.to_owned())].into_iter().chain(cells).collect::<Option<Vec<_>>>()
+    };
+    let rows = SET_1.iter().filter_map(row).collect();
+    let header =
+        strings(&["mix", "pa, own processor", "pa, beside slow cores", "rr, own processor", "rr, beside slow cores"]);
+    let note =
+        "All clocks alike and one core named as fast: percent more speed than Default, which is the cost of moves.";
+    table("What moves cost".to_owned(), header, rows, note)
+}

@@ -1,0 +1,193 @@
+//! What is run: every case of an extent, and the chip and applications of each.
+
+use super::Pa;
+use super::machine::Machine;
+use super::mixes::{self, Mix, SET_1, SINGLE, THREADS, WITH_PHASES};
+use super::run::{Case, Part, Run};
+use crate::Extent;
+
+/// How threads wait at a barrier: they try for a millisecond, then sleep.
+pub(super) const WAIT: &str = "spin-for(1000000)";
+/// The same, and they say that they spin after 20,000 tries of PAUSE, which take about a tenth of that time.
+pub(super) const NOTIFY: &str = "notify-park(20000)";
+/// Waits of other lengths: none, a tenth, ten times.
+pub(super) const WAITS: [&str; 3] = ["futex", "spin-for(100000)", "spin-for(10000000)"];
+/// Threads that never sleep, without and with a notice.
+pub(super) const SPINS: [&str; 2] = ["pause", "spin-notify(20000)"];
+
+/// Default, which all others are compared with.
+pub(super) const DEFAULT: &str = "amp-default";
+/// The paper's other policies.
+pub(super) const PAPERS: [&str; 5] = ["busy-fcs", "rr", "static-ipc", "min-tlp", "pa"];
+/// Policies that are not the paper's.
+pub(super) const OTHERS: [&str; 3] = ["linux", "crit", "pa-speedup"];
+/// Policies that are told how much faster a thread is on a fast core.
+const TOLD: [&str; 2] = ["static-ipc", "pa-speedup"];
+
+/// Seeds of Default in a quick study and in a full one, of the paper's policies, and of the experiments beside the main one.
+const DEFAULTS: [u64; 2] = [6, 30];
+const SEEDS: [u64; 2] = [2, 3];
+const BESIDE: u64 = 2;
+const DEFAULTS_BESIDE: u64 = 6;
+
+/// Mixes of a quick study.
+const QUICK: [&str; 3] = ["gamess + BLAST", "mcf + FFTW", "semphy + EP"];
+
+/// Other values of one key under `pa`, each by its item of what the paper leaves open.
+pub(super) const KEYS: [(&str, &[&str]); 7] = [
+    ("swap period", &["os.amp.swap_ticks=1", "os.amp.swap_ticks=100"]),
+    ("boost", &["os.amp.boost_ticks=10", "os.amp.boost_ticks=1000"]),
+    ("hp_threshold", &["os.amp.hp_threshold=1", "os.amp.hp_threshold=6"]),
+    ("entering SP", &["os.amp.enter_sp=from-hp"]),
+    ("marked threads count", &["os.amp.count_marked=false"]),
+    ("topology", &["os.amp.topology=true"]),
+    ("a move's price", &["os.migrate=0", "os.migrate=20000"]),
+];
+
+/// Ratios of the clocks, in tenths.
+pub(super) const RATIOS: [u64; 5] = [10, 15, 20, 30, 40];
+
+/// A case of the main experiment.
+pub(super) fn main(machine: Machine, mix: &'static str, policy: &'static str) -> Case {
+    Case { machine, ratio: 20, mix, alone: None, policy, wait: WAIT, master: false, key: "", seed: 0 }
+}
+
+/// A case of programs whose threads never sleep.
+pub(super) fn spins(mix: &'static str, policy: &'static str, notify: bool, master: bool) -> Case {
+    Case { wait: SPINS[usize::from(notify)], master, ..main(Machine::One, mix, policy) }
+}
+
+/// A case at equal clocks, where a move can gain nothing: what swaps cost by themselves.
+pub(super) fn equal(machine: Machine, mix: &'static str, policy: &'static str) -> Case {
+    let key = if machine == Machine::Near && policy != DEFAULT { "os.amp.topology=true" } else { "" };
+    Case { ratio: 10, key, ..main(machine, mix, policy) }
+}
+
+/// All cases.
+pub(super) fn cases(extent: Extent) -> Vec<Case> {
+    let full = extent == Extent::Full;
+    let mut all = Vec::new();
+    let mut add = |case: Case, seeds: u64| all.extend((1..=seeds).map(|seed| Case { seed, ..case.clone() }));
+    let at = |of: [u64; 2]| of[usize::from(full)];
+    let mixes: Vec<&'static str> =
+        SET_1.iter().map(|mix| mix.name).filter(|name| full || QUICK.contains(name)).collect();
+    let machines = if full { &[Machine::One, Machine::Four][..] } else { &[Machine::One] };
+    for (&machine, &mix) in machines.iter().flat_map(|machine| mixes.iter().map(move |mix| (machine, mix))) {
+        add(main(machine, mix, DEFAULT), at(DEFAULTS));
+        PAPERS.iter().for_each(|policy| add(main(machine, mix, policy), at(SEEDS)));
+    }
+    for policy in [DEFAULT, "busy-fcs", "pa"] {
+        add(main(Machine::One, "EP", policy), at(SEEDS));
+    }
+    for mix in WITH_PHASES.into_iter().filter(|mix| full || QUICK.contains(mix)) {
+        add(spins(mix, DEFAULT, false, false), at([2, DEFAULTS_BESIDE]));
+        add(spins(mix, "pa", false, false), BESIDE);
+        add(spins(mix, "pa", true, false), BESIDE);
+    }
+    if full {
+        beside(&mut add, &mixes);
+        sweeps(&mut add, &mixes);
+    }
+    all
+}
+
+/// Experiments that claims and falsifiers need beside the main one.
+fn beside(add: &mut impl FnMut(Case, u64), mixes: &[&'static str]) {
+    for mix in SINGLE.iter().map(|mix| mix.name) {
+        add(main(Machine::One, mix, DEFAULT), DEFAULTS_BESIDE);
+        ["busy-fcs", "pa"].into_iter().for_each(|policy| add(main(Machine::One, mix, policy), BESIDE));
+    }
+    for &mix in mixes {
+        for machine in [Machine::Single, Machine::Half] {
+            add(main(machine, mix, DEFAULT), DEFAULTS_BESIDE);
+            add(main(machine, mix, "pa"), BESIDE);
+        }
+        for machine in [Machine::One, Machine::Near] {
+            [DEFAULT, "pa", "rr"].into_iter().for_each(|policy| add(equal(machine, mix, policy), BESIDE));
+        }
+        OTHERS.into_iter().for_each(|policy| add(main(Machine::One, mix, policy), BESIDE));
+    }
+    for (machine, mix) in [(Machine::One, THREADS[0].name), (Machine::Single, THREADS[1].name)] {
+        add(main(machine, mix, DEFAULT), DEFAULTS_BESIDE);
+        PAPERS.into_iter().chain(["pa-speedup"]).for_each(|policy| add(main(machine, mix, policy), BESIDE));
+    }
+    for mix in WITH_PHASES {
+        for (notify, master) in [(false, false), (false, true), (true, false), (true, true)] {
+            ["pa", "min-tlp"].into_iter().for_each(|policy| add(spins(mix, policy, notify, master), BESIDE));
+        }
+        [false, true].into_iter().for_each(|notify| add(spins(mix, "static-ipc", notify, false), BESIDE));
+    }
+    // What each application takes when it has the machine for itself.
+    for mix in SET_1.iter().filter(|mix| mixes.contains(&mix.name)) {
+        for alone in 0..mix.apps.len() {
+            add(Case { alone: Some(alone), ..main(Machine::One, mix.name, "pa") }, 1);
+        }
+    }
+}
+
+/// What the paper leaves open, one thing at a time, and the ratio of the clocks.
+fn sweeps(add: &mut impl FnMut(Case, u64), mixes: &[&'static str]) {
+    for &mix in mixes {
+        let usual = main(Machine::One, mix, "pa");
+        for key in KEYS.iter().flat_map(|(_, keys)| *keys) {
+            add(Case { key, ..usual.clone() }, 1);
+        }
+        for wait in WAITS.into_iter().chain([NOTIFY]) {
+            add(Case { wait, ..usual.clone() }, 1);
+        }
+        add(Case { wait: NOTIFY, master: true, ..usual.clone() }, 1);
+    }
+    for (mix, ratio) in WITH_PHASES.into_iter().flat_map(|mix| RATIOS.map(|ratio| (mix, ratio))) {
+        add(Case { ratio, ..main(Machine::One, mix, DEFAULT) }, DEFAULTS_BESIDE);
+        add(Case { ratio, ..main(Machine::One, mix, "pa") }, BESIDE);
+    }
+}
+
+impl Pa {
+    /// The run of a case.
+    pub(super) fn job(&self, case: Case) -> (String, Result<Run, String>) {
+        let Case { machine, ratio, policy, wait, master, key, seed, .. } = case;
+        let name = format!(
+            "{}, {}{}, {policy}, {wait}, clocks {:.1}:1, seed {seed} {key}{}",
+            machine.name(),
+            case.mix,
+            case.alone.map_or(String::new(), |alone| format!(", application {alone} alone")),
+            ratio as f64 / 10.0,
+            if master { ", master" } else { "" },
+        );
+        (name, self.run_of(case))
+    }
+
+    fn run_of(&self, case: Case) -> Result<Run, String> {
+        let mix: &Mix = mixes::find(case.mix).ok_or_else(|| format!("no mix `{}`", case.mix))?;
+        let machine = case.machine;
+        let mut settings = vec!["memory.model=phases".to_owned(), format!("os.scheduler={}", case.policy)];
+        settings.extend(machine.settings(case.ratio));
+        settings.extend((!case.key.is_empty()).then(|| case.key.to_owned()));
+        let chip = self.chip.with(machine.resized(), &settings)?;
+        let apps = mix.apps.iter().enumerate().filter(|(at, _)| case.alone.is_none_or(|alone| alone == *at));
+        let part = |(_, app): (usize, &mixes::App)| {
+            let profile = self.profiles.get(app.0).ok_or_else(|| format!("no profile `{}`", app.0))?;
+            Ok(Part { profile: profile.clone(), threads: mixes::threads(app, machine) })
+        };
+        let parts = apps.map(part).collect::<Result<Vec<_>, String>>()?;
+        Ok(Run {
+            chip,
+            parts,
+            on: machine.on(),
+            ends: machine.ends(),
+            told: TOLD.contains(&case.policy),
+            wait: case.wait.to_owned(),
+            master: case.master,
+            seed: case.seed,
+            case,
+        })
+    }
+
+    /// What each program's profile says.
+    #[cfg(test)]
+    pub(super) fn programs(&self) -> Vec<baton_workloads::phases::Program> {
+        let read = |(name, text): (&&'static str, &String)| baton_workloads::phases::Program::from_toml(text, name);
+        self.profiles.iter().map(|of| read(of).expect("read before")).collect()
+    }
+}

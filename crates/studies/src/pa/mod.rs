@@ -1,0 +1,125 @@
+//! PA (Saez, Fedorova, Prieto and Vegas, *Operating System Support for Mitigating Software Scalability Bottlenecks on Asymmetric
+//! Multicore Processors*, 2010): few fast cores and many slow ones, and the threads that get the fast ones.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `machine` | the paper's configurations of cores, and others to compare with |
+//! | `mixes` | the applications that run together |
+//! | `run` | one run, and what it shows |
+//! | `jobs` | what is run |
+//! | `results` | what came out, ready to be asked |
+//! | `claims` | P1 to P7 with their rules |
+//! | `open` | falsifiers, and what the paper leaves open |
+//! | `why` | why a claim came out as it did |
+//! | `figures` | tables and pictures |
+
+mod claims;
+mod figures;
+mod jobs;
+mod machine;
+mod mixes;
+mod open;
+mod results;
+mod run;
+mod why;
+
+use crate::kit::{ChipFile, Inputs, inputs};
+use crate::{Entry, Extent, Findings, Frozen, Study, StudyError, hash};
+use baton_workloads::phases::Program;
+use results::Results;
+use run::{Figures, Run};
+use std::collections::BTreeMap;
+
+/// The study's line in the registry.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "pa",
+    paper: "Saez and others, CF 2010",
+    page: "docs/reference/pa.md",
+    quick: "three mixes, fewer seeds, less than three minutes",
+    chips: &["chips/barcelona-amp.toml"],
+    profiles: &["profiles/pa"],
+    open: |inputs| Ok(Box::new(Pa::open(inputs)?)),
+};
+
+/// The study.
+pub struct Pa {
+    chip: ChipFile,
+    /// The text of each program's profile, by its file's name.
+    profiles: BTreeMap<&'static str, String>,
+    frozen: Frozen,
+}
+
+/// The files that say the rules.
+const RULES: [&str; 2] = [include_str!("claims.rs"), include_str!("open.rs")];
+
+impl Pa {
+    /// With its chip and profiles.
+    ///
+    /// # Errors
+    /// With what is wrong with a file: its name, line, key, and what was expected.
+    pub fn open(inputs: &Inputs) -> Result<Pa, StudyError> {
+        let ([chip], [folder]) = (&inputs.chips[..], &inputs.profiles[..]) else {
+            return Err(StudyError::input("study `pa` takes one chip file and one folder of profiles"));
+        };
+        let cores = chip.chip.core.count;
+        if cores != machine::CORES {
+            return Err(chip.wrong(format!("key `core.count` is {cores}; this study needs {}", machine::CORES)));
+        }
+        let mut profiles = BTreeMap::new();
+        let mut all = hash::Hash::default();
+        for name in mixes::programs() {
+            let path = folder.join(format!("{name}.toml"));
+            Program::open(&path).map_err(StudyError::input)?;
+            let text = std::fs::read_to_string(&path)
+                .map_err(|error| StudyError::input(format!("{}: {error}", path.display())))?;
+            all = all.and(&text);
+            profiles.insert(name, text);
+        }
+        let frozen = inputs.frozen(all.short(), inputs::rules(&RULES, None));
+        Ok(Pa { chip: chip.clone(), profiles, frozen })
+    }
+}
+
+impl Study for Pa {
+    type Run = Result<Run, String>;
+    type Figures = Figures;
+
+    fn version(&self) -> &'static str {
+        // Raised whenever the simulator or a program gives other figures for the same inputs.
+        "pa 1"
+    }
+
+    fn runs(&self, extent: Extent) -> Vec<(String, Self::Run)> {
+        jobs::cases(extent).into_iter().map(|case| self.job(case)).collect()
+    }
+
+    fn run(&self, run: &Self::Run) -> Result<Figures, String> {
+        run.as_ref().map_err(Clone::clone)?.figures()
+    }
+
+    fn judge(&self, extent: Extent, done: &[(Self::Run, Figures)]) -> Findings {
+        let results = Results::new(done);
+        Findings {
+            claims: claims::all(&results, extent == Extent::Full),
+            falsifiers: open::falsifiers(&results),
+            unspecified: open::unspecified(&results),
+            figures: figures::all(&results),
+            notes: NOTES.map(str::to_owned).into(),
+            ..Findings::of(ENTRY.name, extent, self.frozen.clone())
+        }
+    }
+}
+
+/// What a reader must know before all.
+const NOTES: [&str; 4] = [
+    "Pages 5 to 9 of the paper are missing from our copy, and with them every figure of a workload. What is judged is what the abstract, the method and \
+     the conclusions say; all else here is our prediction.",
+    "The programs are stand-ins: the paper prints their classes, and every other value of a profile is assumed and labelled so (`profiles/pa`).",
+    "The coarse mode of the chip plays the programs (`docs/reference/phases.md`): synchronization, the operating system and the policies are whole, caches and \
+     memory are rates.",
+    "A gain is the geometric mean over the applications of a mix of how much shorter their complete runs are than the geometric mean of all of Default's, in \
+     percent more speed. Default places threads at random at their start, and has 30 seeds.",
+];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! What came out, ready to be asked. Gains are percent more speed; they are added as logarithms, so that twice and half cancel.
+
+use super::jobs::{self, DEFAULT};
+use super::machine::Machine;
+use super::mixes::SET_1;
+use super::run::{Case, Figures, Had, Run};
+use crate::Interval;
+
+/// Everything that was run.
+pub(super) struct Results<'a>(Vec<(&'a Case, &'a Figures)>);
+
+impl<'a> Results<'a> {
+    pub(super) fn new(done: &'a [(Result<Run, String>, Figures)]) -> Results<'a> {
+        Results(done.iter().filter_map(|(run, figures)| Some((&run.as_ref().ok()?.case, figures))).collect())
+    }
+
+    /// What all seeds of a case showed, each once.
+    pub(super) fn of(&self, like: &Case) -> Vec<&'a Figures> {
+        let mut seeds = Vec::new();
+        let mine = self.0.iter().filter(|(case, _)| {
+            let same = Case { seed: like.seed, ..(*case).clone() } == *like && !seeds.contains(&case.seed);
+            if same {
+                seeds.push(case.seed);
+            }
+            same
+        });
+        mine.map(|(_, figures)| *figures).collect()
+    }
+
+    /// Logarithms of the times of each application, a row a seed.
+    fn logs(&self, like: &Case) -> Vec<Vec<f64>> {
+        self.of(like).into_iter().map(|figures| figures.apps.iter().map(|app| app.time.ln()).collect()).collect()
+    }
+
+    /// How much faster the applications are in a case than in another; `app`: one of them alone.
+    pub(super) fn gain_of(&self, app: Option<usize>, of: &Case, over: &Case) -> Option<Interval> {
+        let [these, those] = [of, over].map(|case| self.logs(case));
+        let of = |rows: &[Vec<f64>]| -> Vec<f64> {
+            let one = |row: &Vec<f64>| match app {
+                Some(app) => row[app],
+                None => row.iter().sum::<f64>() / row.len() as f64,
+            };
+            rows.iter().map(one).collect()
+        };
+        let [these, those] = [Interval::of(&of(&these))?, Interval::of(&of(&those))?];
+        let mean = (those.mean - these.mean).exp();
+        let half = these.half.zip(those.half).map(|(a, b)| 100.0 * mean * (a * a + b * b).sqrt());
+        Some(Interval { mean: 100.0 * (mean - 1.0), half })
+    }
+
+    pub(super) fn gain(&self, of: &Case, over: &Case) -> Option<Interval> {
+        self.gain_of(None, of, over)
+    }
+
+    /// A policy's gain over Default on a mix.
+    pub(super) fn over_default(&self, machine: Machine, mix: &'static str, policy: &'static str) -> Option<Interval> {
+        self.gain(&jobs::main(machine, mix, policy), &jobs::main(machine, mix, DEFAULT))
+    }
+
+    /// The same over the best seed that Default had.
+    pub(super) fn over_best(&self, machine: Machine, mix: &'static str, policy: &'static str) -> Option<f64> {
+        let mean = |row: &Vec<f64>| row.iter().sum::<f64>() / row.len() as f64;
+        let best = self.logs(&jobs::main(machine, mix, DEFAULT)).iter().map(mean).reduce(f64::min)?;
+        let ours: Vec<f64> = self.logs(&jobs::main(machine, mix, policy)).iter().map(mean).collect();
+        Some(100.0 * ((best - Interval::of(&ours)?.mean).exp() - 1.0))
+    }
+
+    /// The mean over mixes of set 1, all of which must have been run.
+    pub(super) fn mean(&self, gain: impl Fn(&'static str) -> Option<Interval>) -> Option<Interval> {
+        mean(SET_1.iter().map(|mix| gain(mix.name)))
+    }
+
+    /// The mix of set 1 with the greatest gain.
+    pub(super) fn best(&self, gain: impl Fn(&'static str) -> Option<Interval>) -> Option<(&'static str, Interval)> {
+        let all: Option<Vec<_>> = SET_1.iter().map(|mix| Some((mix.name, gain(mix.name)?))).collect();
+        all?.into_iter().reduce(|a, b| if b.1.mean > a.1.mean { b } else { a })
+    }
+
+    /// What an application had, the mean over seeds.
+    pub(super) fn had(&self, like: &Case, app: usize, what: fn(&Had) -> f64) -> Option<f64> {
+        let of: Vec<f64> = self.of(like).into_iter().filter_map(|figures| Some(what(figures.apps.get(app)?))).collect();
+        Interval::of(&of).map(|of| of.mean)
+    }
+
+    /// How far the times of a case's seeds lie apart: the coefficient of variation, in percent, mean over applications.
+    pub(super) fn spread(&self, like: &Case) -> Option<f64> {
+        let all = self.of(like);
+        let apps = all.first()?.apps.len();
+        let one = |app: usize| {
+            let times: Vec<f64> = all.iter().map(|figures| figures.apps[app].time).collect();
+            let mean = times.iter().sum::<f64>() / times.len() as f64;
+            let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
+            (times.len() > 1).then(|| 100.0 * (squares / (times.len() - 1) as f64).sqrt() / mean)
+        };
+        let all: Option<Vec<f64>> = (0..apps).map(one).collect();
+        Some(all?.iter().sum::<f64>() / apps as f64)
+    }
+}
+
+/// The mean of gains, if all are there.
+pub(super) fn mean(gains: impl Iterator<Item = Option<Interval>>) -> Option<Interval> {
+    let gains: Vec<Interval> = gains.collect::<Option<_>>()?;
+    let count = gains.len() as f64;
+    let mean = gains.iter().map(|gain| gain.mean).sum::<f64>() / count;
+    let halves: Option<Vec<f64>> = gains.iter().map(|gain| gain.half).collect();
+    Some(Interval {
+        mean,
+        half: halves.map(|halves| halves.iter().map(|half| half * half).sum::<f64>().sqrt() / count),
+    })
+}

@@ -1,0 +1,123 @@
+//! The way from runs to findings; that a run is the same each time; that rules are those that were frozen.
+
+use super::jobs::DEFAULT;
+use super::machine::Machine;
+use super::run::Had;
+use super::*;
+use std::path::Path;
+
+fn root() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn open(chip: &str, profiles: &str) -> Result<Pa, StudyError> {
+    Pa::open(&Inputs::open(&[root().join("chips").join(chip)], vec![root().join(profiles)]).unwrap())
+}
+
+fn study() -> Pa {
+    open("barcelona-amp.toml", "profiles/pa").unwrap()
+}
+
+#[test]
+fn the_fast_core_goes_to_the_single_thread_and_to_sequential_parts() {
+    let study = study();
+    let figures = |policy| {
+        let (name, run) = study.job(run::Case { seed: 2, ..jobs::main(Machine::One, "gamess + BLAST", policy) });
+        run.and_then(|run| run.figures()).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    let [default, pa] = [DEFAULT, "pa"].map(figures);
+    assert_eq!(pa, figures("pa"));
+    assert!(pa.seconds >= 30.0 && pa.apps.iter().all(|app| app.runs >= 3), "{pa:?}");
+    let [single, phases] = &pa.apps[..] else { panic!("{pa:?}") };
+    assert!(single.fast > 0.5 && phases.demotions > 0 && phases.sp > 0.1, "{pa:?}");
+    assert!(single.time < default.apps[0].time, "{pa:?} {default:?}");
+}
+
+#[test]
+fn machines_have_the_cores_that_their_names_say() {
+    let counts = [
+        (Machine::One, 1, 13),
+        (Machine::Four, 4, 16),
+        (Machine::Single, 1, 4),
+        (Machine::Near, 1, 13),
+        (Machine::Half, 8, 16),
+    ];
+    for (machine, fast, all) in counts {
+        assert_eq!((machine.fast().len(), machine.on().len()), (fast, all), "{}", machine.name());
+    }
+}
+
+#[test]
+fn threads_are_as_many_as_cores() {
+    for machine in [Machine::One, Machine::Four, Machine::Single] {
+        for mix in &mixes::SET_1 {
+            let threads: u32 = mix.apps.iter().map(|app| mixes::threads(app, machine)).sum();
+            assert_eq!(threads as usize, machine.on().len(), "{} on {}", mix.name, machine.name());
+        }
+    }
+}
+
+/// The closed form beside the gains takes each program's parallel part from its profile.
+#[test]
+fn parallel_parts_are_those_of_the_profiles() {
+    let known = [("FFTW", 0.7), ("BLAST", 0.8), ("semphy", 0.75), ("wupwise", 0.98), ("EP", 0.995)];
+    let programs = study().programs();
+    let all = known.iter().filter(|(name, parallel)| {
+        programs.iter().any(|program| program.name == *name && program.parallel == *parallel)
+    });
+    assert_eq!(
+        all.count(),
+        5,
+        "{:?}",
+        programs.iter().map(|program| (&program.name, program.parallel)).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn every_claim_has_a_verdict_and_every_miss_its_reason() {
+    let study = study();
+    for extent in [Extent::Quick, Extent::Full] {
+        let had =
+            |at: usize| Had { time: 1.0 + (at % 7) as f64, runs: 3, fast: 0.4, sp: 0.1, swaps: 5, ..Had::default() };
+        let made_up =
+            |at: usize, apps: usize| Figures { seconds: 40.0, apps: (0..apps).map(|app| had(at + app)).collect() };
+        let done: Vec<_> = study
+            .runs(extent)
+            .into_iter()
+            .enumerate()
+            .map(|(at, (name, run))| {
+                let run = run.unwrap_or_else(|error| panic!("{name}: {error}"));
+                let figures = made_up(at, run.parts.len());
+                (Ok(run), figures)
+            })
+            .collect();
+        let findings = study.judge(extent, &done);
+        findings.check().unwrap();
+        for number in 1..=7 {
+            let id = format!("P{number}");
+            assert!(findings.claims.iter().any(|claim| claim.id == id), "{id}");
+        }
+        for claim in &findings.claims {
+            assert!(!claim.why.contains("NaN"), "{} {}: {}", claim.id, claim.part, claim.why);
+            assert!(extent == Extent::Full || claim.holds.is_none(), "{} {}", claim.id, claim.part);
+            let not_run = extent == Extent::Full && claim.why.contains("not run");
+            assert!(!not_run, "{} {}: {}", claim.id, claim.part, claim.why);
+        }
+        let missing = |of: &crate::Unspecified| extent == Extent::Full && of.effect.is_none();
+        assert!(!findings.unspecified.iter().any(missing), "{:?}", findings.unspecified);
+    }
+}
+
+/// This fails when a file that says rules changes: then the rules are frozen under a name of their own.
+#[test]
+fn rules_are_those_that_were_frozen() {
+    assert_eq!(study().frozen.rules, "");
+}
+
+#[test]
+fn inputs_that_do_not_fit_are_refused_with_their_file_and_key() {
+    let error = open("caf64.toml", "profiles/pa").err().unwrap().to_string();
+    assert!(error.contains("caf64.toml: key `core.count` is 64; this study needs 16"), "{error}");
+    let error = open("barcelona-amp.toml", "profiles/ocor").err().unwrap().to_string();
+    assert!(error.contains("profiles/ocor/astar.toml"), "{error}");
+}

@@ -1,0 +1,114 @@
+//! Why a claim came out as it did: of what was run beside it.
+
+use super::claims::{MACHINES, behind, cost_of_moves, greatest, mean_gain};
+use super::jobs::{self, DEFAULT, RATIOS};
+use super::machine::Machine;
+use super::mixes::{SINGLE, THREADS, WITH_PHASES};
+use super::results::{Results, mean};
+use super::run::Case;
+use crate::Interval;
+
+fn said(of: Option<Interval>) -> String {
+    number(of.map(|of| of.mean))
+}
+
+fn number(of: Option<f64>) -> String {
+    of.map_or_else(|| "not run".to_owned(), |of| format!("{of:.1}"))
+}
+
+pub(super) fn headline(results: &Results<'_>, policy: &'static str) -> String {
+    let best = greatest(results, |machine, mix| results.over_default(machine, mix, policy));
+    let name = best.map_or("no mix".to_owned(), |(machine, mix, _)| format!("{mix} on {}", machine.name()));
+    let ratio = |ratio| {
+        said(mean(WITH_PHASES.into_iter().map(|mix| {
+            let of = |policy| Case { ratio, ..jobs::main(Machine::One, mix, policy) };
+            results.gain(&of("pa"), &of(DEFAULT))
+        })))
+    };
+    let ratios: Vec<String> = RATIOS.iter().map(|&of| format!("{}% at {:.1}", ratio(of), of as f64 / 10.0)).collect();
+    format!(
+        "the greatest is {name}. The fast core has twice the clock, so a program of one thread gains 100% at most, and a mix of it and a parallel one some 40%. By the ratio of the clocks, on \
+         mixes of a thread and a program with sequential parts: {}. The paper's programs are not at hand, and its pages with gains by workload are missing",
+        ratios.join(", ")
+    )
+}
+
+pub(super) fn moves(results: &Results<'_>, machine: Machine) -> String {
+    let cost = cost_of_moves(results, machine);
+    let name = cost.map_or("no application", |cost| cost.0);
+    let all = results.mean(|mix| results.gain(&jobs::equal(machine, mix, DEFAULT), &jobs::equal(machine, mix, "pa")));
+    let often = |key: &'static str| {
+        said(results.mean(|mix| {
+            let usual = jobs::main(Machine::One, mix, "pa");
+            results.gain(&usual, &Case { key, ..usual.clone() })
+        }))
+    };
+    let in_turns =
+        results.mean(|mix| results.gain(&jobs::equal(machine, mix, DEFAULT), &jobs::equal(machine, mix, "rr")));
+    format!(
+        "measured at equal clocks with the fast core named: {name} loses most; the mean over set 1 is {}% with pa and {}% with rr, whose threads all take turns. Swaps come every 100 ms, and a thread that comes to another \
+         processor fetches at most its part of 2.5 MB, which takes some 2 ms. Swaps every 10 ms cost set 1 {}% at a ratio of 2, a kernel's 20,000 cycles a move {}%. The paper does not say how \
+         often its threads were swapped, nor on which program it measured",
+        said(all),
+        said(in_turns),
+        often("os.amp.swap_ticks=1"),
+        often("os.migrate=20000"),
+    )
+}
+
+pub(super) fn where_most(results: &Results<'_>) -> String {
+    let single = mean(SINGLE.iter().map(|mix| results.over_default(Machine::One, mix.name, "pa")));
+    format!(
+        "PA's mean gain over Default: {}% on set 1 and {}% on its programs alone on 1FC-12SC, {}% on 4FC-12SC, {}% on 1FC-3SC, {}% on 8FC-8SC",
+        said(mean_gain(results, Machine::One)),
+        said(single),
+        said(mean_gain(results, Machine::Four)),
+        said(mean_gain(results, Machine::Single)),
+        said(mean_gain(results, Machine::Half)),
+    )
+}
+
+pub(super) fn across(results: &Results<'_>, policy: &'static str) -> String {
+    let [least, greatest] = behind(results, policy).map_or([None; 2], |behind| behind.map(Some));
+    format!("behind the best policy of a mix by {} to {} points of gain", number(least), number(greatest))
+}
+
+pub(super) fn threads(results: &Results<'_>) -> String {
+    let of = |policy| {
+        let one = |(mix, machine): (&super::mixes::Mix, Machine)| results.over_default(machine, mix.name, policy);
+        said(mean(THREADS.iter().zip([Machine::One, Machine::Single]).map(one)))
+    };
+    format!(
+        "mean gain over Default on single threads alone: static-ipc {}%, pa {}%, min-tlp {}%, rr {}%, pa-speedup {}%. A thread of computing is twice as fast on the fast core, one of memory less",
+        of("static-ipc"),
+        of("pa"),
+        of("min-tlp"),
+        of("rr"),
+        of("pa-speedup"),
+    )
+}
+
+pub(super) fn unstable(results: &Results<'_>) -> String {
+    let spread = |policy| {
+        let all: Vec<f64> = MACHINES
+            .iter()
+            .flat_map(|&machine| super::mixes::SET_1.iter().map(move |mix| jobs::main(machine, mix.name, policy)))
+            .filter_map(|case| results.spread(&case))
+            .collect();
+        number(Interval::of(&all).map(|of| of.mean))
+    };
+    let fast = |machine| {
+        let all: Vec<f64> = super::mixes::SET_1
+            .iter()
+            .filter_map(|mix| results.had(&jobs::main(machine, mix.name, DEFAULT), 0, |had| 100.0 * had.fast))
+            .collect();
+        number(Interval::of(&all).map(|of| of.mean))
+    };
+    format!(
+        "the mean coefficient of variation is {}% with Default and {}% with PA; with Default the first application of a mix has fast cores for {}% of its time on 1FC-12SC and {}% on 4FC-12SC",
+        spread(DEFAULT),
+        spread("pa"),
+        fast(Machine::One),
+        fast(Machine::Four),
+    )
+}
