@@ -1,6 +1,7 @@
 //! What comes out of a run: figures, or why it can never end.
 
 use crate::base::counter::{Counter, Unit};
+use crate::core::instructions::UNIT;
 use crate::core::pipeline::Stall;
 use crate::device::attached::DeviceFigures;
 use crate::device::port::Hold;
@@ -72,6 +73,12 @@ pub struct ThreadFigures {
     pub under_way: Cycles,
     /// What it did how often.
     pub counts: ThreadCounts,
+    /// Instructions, as far as they are known: those that are charged ([`Instructions`]), each operation, and tries of waits. What a guest
+    /// computes ([`Machine::work`]) is cycles, and not among them.
+    ///
+    /// [`Instructions`]: crate::Instructions
+    /// [`Machine::work`]: baton_machine::Machine::work
+    pub instructions: u64,
 }
 
 const UNDER_WAY: Counter =
@@ -153,6 +160,7 @@ impl Outcome {
                     memory: memory_parts(thread, under_way),
                     under_way: Cycles(under_way),
                     counts: thread.stats.counts,
+                    instructions: thread.stats.instructions / UNIT + thread.stats.counts.operations,
                 }
             })
             .collect();
@@ -339,6 +347,7 @@ mod tests {
             memory: Part::ALL.map(|part| (part.name(), Cycles(0))),
             under_way: Cycles(0),
             counts: ThreadCounts::default(),
+            instructions: 0,
         };
         let stack = thread.cycle_stack(Cycles(10));
         let declared: Vec<&str> = ThreadFigures::cycle_stack_declared().iter().map(|one| one.name).collect();

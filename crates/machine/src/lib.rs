@@ -43,6 +43,7 @@ pub use phase::{Behaviour, WorkingSet};
 pub use shared::Shared;
 pub use wait::{Clock, Deadline, Unavailable, Wait, WaitResult};
 
+use crate::queues::Post;
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use std::sync::Arc;
@@ -210,6 +211,17 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
 
     /// The queue device of that number among the machine's queue devices, from 0; `None`: it has not so many.
     fn queues(number: u32) -> Option<Self::Queues>;
+
+    /// Sends requests to a queue device by stores that no core waits for, as processors of today can (64 bytes in one store, as
+    /// MOVDIR64B and Intel's DLB have it: four requests), behind all older stores of the thread. The device writes its answers to
+    /// memory, where the thread looks for them. Whether the machine can: without requests that is all that is asked.
+    ///
+    /// # Safety
+    /// Each answer's cell lives until it is written, or until no thread of the machine runs any more.
+    unsafe fn post(device: Self::Queues, requests: &[Post<'_, Self::Atomic<u64>>]) -> bool {
+        let _ = (device, requests);
+        false
+    }
 }
 
 pub use baton_units as units;

@@ -225,6 +225,40 @@ impl Payload for QueueRequest {
     }
 }
 
+/// A request that is posted ([`Machine::post`](crate::Machine::post)), and where its answer goes.
+#[derive(Debug)]
+pub struct Post<'a, W> {
+    /// The request.
+    pub request: QueueRequest,
+    /// What the device writes when it answers, both words at once: the word that was asked for, and behind it [`answer_word`] of the stamp.
+    pub answer: &'a AnswerCell<W>,
+    /// What tells this answer from the one before it in the same cell.
+    pub stamp: u32,
+}
+
+/// Two words that a device writes: a quarter of a line.
+#[repr(C, align(16))]
+#[derive(Debug)]
+pub struct AnswerCell<W> {
+    /// What was asked for.
+    pub value: W,
+    /// [`answer_word`], or what it was before.
+    pub word: W,
+}
+
+/// The second word of an answer: its stamp, and why the device refused.
+pub fn answer_word(stamp: u32, refused: u32) -> u64 {
+    pair(stamp, refused)
+}
+
+/// What a posted request's answer says.
+///
+/// # Errors
+/// Why the device refused.
+pub fn posted_answer(value: u64, word: u64) -> Result<u64, QueueRefusal> {
+    QueueRefusal::of((word >> 32) as u32).map_or(Ok(value), Err)
+}
+
 /// Why a queue device refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]

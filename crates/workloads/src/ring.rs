@@ -269,7 +269,9 @@ impl Workload for Queueing {
         };
         made.map_err(|error| match error {
             BadTransport::Queue(_, QueueError::NoDevice) => {
-                Refused::because(format!("{error}; a chip has one with device.kind = \"qmd\", as caf16"))
+                let posted = matches!(self.queue, Way::Model(info) if info.device);
+                let without = if posted { ", and takes posted requests without device.qimu" } else { "" };
+                Refused::because(format!("{error}; a chip has one with device.kind = \"qmd\", as caf16{without}"))
             }
             _ => Refused::because(error),
         })

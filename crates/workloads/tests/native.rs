@@ -112,6 +112,11 @@ impl ModelVisitor<Native> for Each {
             iterations: 200,
             bulk: 1,
         };
+        if C::INFO.device {
+            let refused = one.team_of_model::<Native, C>(WAIT).err();
+            assert_eq!(refused, Some(BadTransport::Queue(C::INFO.name, QueueError::NoDevice)));
+            return;
+        }
         for bulk in [1, 7, 300] {
             run(Transport { bulk, ..one }.team_of_model::<Native, C>(WAIT).unwrap());
             let many = Transport { producers: 2, consumers: 2, bulk, ..one };

@@ -15,6 +15,8 @@ pub(crate) enum Asked {
     Hint,
     /// An access of an interrupt's handler.
     Handler,
+    /// The answer to a posted request: the token names its packet, not a thread.
+    Posted,
     /// One of the loads that it has under way at once, by its number.
     Load(u32),
 }
@@ -40,6 +42,7 @@ impl Token {
             Asked::Head => 1,
             Asked::Hint => 2,
             Asked::Handler => 3,
+            Asked::Posted => 4,
             Asked::Load(number) => {
                 debug_assert!(number < LOADS);
                 LOADS | number
@@ -48,7 +51,7 @@ impl Token {
         Token(part << THREAD | thread)
     }
 
-    /// The thread that asked.
+    /// The thread that asked, or the packet ([`Asked::Posted`]).
     #[inline(always)]
     pub(crate) fn thread(self) -> u32 {
         self.0 & ((1 << THREAD) - 1)
@@ -62,6 +65,7 @@ impl Token {
             1 => Asked::Head,
             2 => Asked::Hint,
             3 => Asked::Handler,
+            4 => Asked::Posted,
             load => Asked::Load(load % LOADS),
         }
     }
@@ -73,8 +77,15 @@ mod tests {
 
     #[test]
     fn a_token_names_its_thread_and_access() {
-        let parts =
-            [Asked::Operation, Asked::Head, Asked::Hint, Asked::Handler, Asked::Load(0), Asked::Load(LOADS - 1)];
+        let parts = [
+            Asked::Operation,
+            Asked::Head,
+            Asked::Hint,
+            Asked::Handler,
+            Asked::Posted,
+            Asked::Load(0),
+            Asked::Load(LOADS - 1),
+        ];
         for part in parts {
             for thread in [0, 1, 1023, (1 << THREAD) - 1] {
                 let token = Token::new(thread, part);

@@ -16,6 +16,8 @@ pub struct Devices {
     pub outstanding: u32,
     /// What stores do behind a request that is not answered.
     pub younger_stores: YoungerStores,
+    /// Where the answers to posted requests are written.
+    pub posted_to: PostedTo,
     /// Requests of a thread come to a device in the order in which they were made, whatever way they took: each has a number.
     pub numbers: bool,
     /// Queue ids of programs, where queue devices have a QIMU before them.
@@ -101,6 +103,16 @@ choice! {
     }
 }
 
+choice! {
+    /// Where the answer to a posted request is written: either way no core has an older copy of its line afterwards.
+    PostedTo {
+        /// In the shared level, where the thread's next look finds it, as devices write on today's servers.
+        #[default] Home = "home",
+        /// In the private caches of the core that asked.
+        Core = "core",
+    }
+}
+
 /// Whether these are names of kinds.
 pub fn are_kinds(text: &str) -> bool {
     let mut words = text.split_whitespace().peekable();
@@ -161,6 +173,7 @@ impl Default for Devices {
             count: 1,
             outstanding: 1,
             younger_stores: YoungerStores::default(),
+            posted_to: PostedTo::default(),
             numbers: true,
             translation: Translation::default(),
             link: Link::default(),

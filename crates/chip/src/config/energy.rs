@@ -55,7 +55,7 @@ const fn key(price: Price, path: &'static str, unit: &'static str, what: &'stati
 }
 
 /// How many prices there are.
-pub const PRICES: usize = 26;
+pub const PRICES: usize = 27;
 
 /// All of them, in the order in which a chip file is written.
 pub const KEYS: [PriceKey; PRICES] = [
@@ -63,19 +63,20 @@ pub const KEYS: [PriceKey; PRICES] = [
     key(Price::State(0), "energy.cpu.active", "W", "a CPU that computes, waits for memory or is in a system call"),
     key(Price::State(1), "energy.cpu.spin", "W", "a CPU that spins with nothing between its tries"),
     key(Price::State(2), "energy.cpu.pause", "W", "a CPU that spins with PAUSE or TPAUSE between its tries"),
+    key(Price::State(3), "energy.cpu.device", "W", "a CPU that stalls for a device; absent: as energy.cpu.active"),
     key(
-        Price::State(3),
+        Price::State(4),
         "energy.cpu.monitor_c1",
         "W",
         "a CPU that stands still with a monitor, at the shallowest depth",
     ),
-    key(Price::State(4), "energy.cpu.monitor_c2", "W", "the same at the second depth"),
-    key(Price::State(5), "energy.cpu.monitor_c3", "W", "the same at the third depth"),
-    key(Price::State(6), "energy.cpu.halt", "W", "a CPU that its thread has halted"),
-    key(Price::State(7), "energy.cpu.idle_poll", "W", "a CPU without a thread that polls for one"),
-    key(Price::State(8), "energy.cpu.idle", "W", "a CPU without a thread that has halted"),
-    key(Price::State(9), "energy.cpu.idle_deep", "W", "a CPU without a thread in one of os.idle_states"),
-    key(Price::State(10), "energy.cpu.off", "W", "a CPU that is not in use"),
+    key(Price::State(5), "energy.cpu.monitor_c2", "W", "the same at the second depth"),
+    key(Price::State(6), "energy.cpu.monitor_c3", "W", "the same at the third depth"),
+    key(Price::State(7), "energy.cpu.halt", "W", "a CPU that its thread has halted"),
+    key(Price::State(8), "energy.cpu.idle_poll", "W", "a CPU without a thread that polls for one"),
+    key(Price::State(9), "energy.cpu.idle", "W", "a CPU without a thread that has halted"),
+    key(Price::State(10), "energy.cpu.idle_deep", "W", "a CPU without a thread in one of os.idle_states"),
+    key(Price::State(11), "energy.cpu.off", "W", "a CPU that is not in use"),
     key(Price::Static, "energy.cpu.static", "W", "of these, what a slower clock does not lower"),
     key(
         Price::Exponent,

@@ -49,6 +49,8 @@ pub(crate) struct Asking {
     pub(crate) packet: u32,
     /// It has left for its device.
     pub(crate) sent: bool,
+    /// No thread waits for its answer: its entry is free when it has left, and younger stores do not wait for it.
+    posted: bool,
     /// Stores that the thread had put into the buffer before it, written ones included.
     behind: u64,
 }
@@ -84,15 +86,28 @@ impl StoreBuffer {
     }
 
     /// A request enters behind all stores that are here.
-    pub(crate) fn ask(&mut self, packet: u32) {
+    pub(crate) fn ask(&mut self, packet: u32, posted: bool) {
         let behind = self.gone + self.stores.len() as u64;
         self.entries += 1;
-        self.requests.push_back(Asking { packet, sent: false, behind });
+        self.requests.push_back(Asking { packet, sent: false, posted, behind });
+    }
+
+    /// The oldest request that had not left does so. Whether its entry is free, as it was posted.
+    pub(crate) fn sent(&mut self) -> bool {
+        let Some(at) = self.requests.iter().position(|request| !request.sent) else { return false };
+        let next = &mut self.requests[at];
+        next.sent = true;
+        let posted = next.posted;
+        if posted {
+            self.requests.remove(at);
+            self.entries -= 1;
+        }
+        posted
     }
 
     /// The oldest request that has not left for its device, if all older stores are written.
-    pub(crate) fn next_request(&mut self) -> Option<&mut Asking> {
-        let next = self.requests.iter_mut().find(|request| !request.sent)?;
+    pub(crate) fn next_request(&self) -> Option<&Asking> {
+        let next = self.requests.iter().find(|request| !request.sent)?;
         let older = (next.behind.saturating_sub(self.gone) as usize).min(self.stores.len());
         let pushes = |store: &Store| matches!(store.access, Access::Push { .. });
         self.stores.range(..older).all(pushes).then_some(next)
@@ -130,7 +145,7 @@ impl StoreBuffer {
     /// A request stands before all stores.
     #[inline(always)]
     pub(crate) fn begins_with_request(&self) -> bool {
-        self.requests.front().is_some_and(|request| request.behind <= self.gone)
+        self.requests.iter().find(|request| !request.posted).is_some_and(|request| request.behind <= self.gone)
     }
 
     /// The packet of the oldest entry, if that is a request.

@@ -20,6 +20,9 @@ pub(crate) const UNIT: u64 = 256;
 /// that is not unrolled.
 pub(crate) const A_LINE: u32 = 4;
 
+/// Instructions of a try of a wait beside its load: the comparison, the branch, and PAUSE or what stands for it.
+pub(crate) const A_TRY: u64 = 3;
+
 /// The instructions that come with each access of a guest, beside the access itself, in units; and those of each slot of a row that
 /// is copied, in or out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

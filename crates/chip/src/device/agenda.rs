@@ -11,6 +11,8 @@ use std::collections::VecDeque;
 pub(crate) enum DeviceEvent {
     /// A packet's time on its wires is over.
     Arrives(u32),
+    /// The answer to a posted request is in memory.
+    Written(u32),
     /// A device has an edge.
     Edge(u32, u64),
     /// An answer leaves its device.
@@ -68,7 +70,7 @@ impl Agenda {
     pub(super) fn put(&mut self, time: u64, event: DeviceEvent) {
         self.sequence += 1;
         let sort = match event {
-            DeviceEvent::Arrives(_) => &mut self.arrivals,
+            DeviceEvent::Arrives(_) | DeviceEvent::Written(_) => &mut self.arrivals,
             DeviceEvent::Edge(..) => &mut self.edges,
             DeviceEvent::Leaves(_) => &mut self.leavings,
         };

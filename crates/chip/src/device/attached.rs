@@ -25,6 +25,10 @@ pub(crate) enum Consequence {
     Here(u32),
     /// A request that was called back is with its thread again.
     Back(u32),
+    /// The answer to a posted request has come to its core, and is to be written.
+    Write(u32),
+    /// It is written.
+    Written(u32),
     /// A device's endpoint has a place in the network again.
     Place(u32),
     /// A device interrupts a CPU.
@@ -245,7 +249,7 @@ impl Devices {
         let packet = self.packets.get_mut(id);
         (packet.cpu, packet.request.cpu, packet.place, packet.held) = (cpu, cpu, PacketAt::Going, None);
         packet.forward = None;
-        packet.order = self.all[packet.device as usize].entry.send(packet.thread);
+        packet.order = self.all[packet.device as usize].entry.send(packet.thread, packet.lands.is_some());
         self.depart(id, false, now);
     }
 
@@ -300,9 +304,10 @@ impl Devices {
             PacketAt::Going => {
                 packet.place = PacketAt::There;
                 let holds = if placed { Holds::Networks } else { Holds::Nothing };
-                let (thread, order) = (packet.thread, packet.order);
+                let Packet { thread, order, lands, .. } = *packet;
                 let at = &mut self.all[device as usize];
-                let free = at.entry.come(Standing { packet: id, thread, order, since: now, holds });
+                let posted = lands.is_some();
+                let free = at.entry.come(Standing { packet: id, thread, posted, order, since: now, holds });
                 self.out.extend((0..free).map(|_| Consequence::Place(device)));
                 if at.entry.first().is_some() && !at.leaves || !at.cancels.is_empty() {
                     let cycle = at.ratio.cycle_at(now);
@@ -327,6 +332,7 @@ impl Devices {
                 let cycle = at.ratio.cycle_at(now);
                 self.edge(device, cycle);
             }
+            PacketAt::Coming if packet.lands.is_some() => self.out.push_back(Consequence::Write(id)),
             PacketAt::Coming => {
                 packet.place = PacketAt::Here;
                 self.out.push_back(Consequence::Here(id));
@@ -335,8 +341,15 @@ impl Devices {
                 self.packets.forget(id);
                 self.out.push_back(Consequence::Interrupt { device, cpu });
             }
-            PacketAt::Waiting | PacketAt::There | PacketAt::Here => unreachable!("packet {id} arrives twice"),
+            PacketAt::Waiting | PacketAt::There | PacketAt::Here | PacketAt::Landing => {
+                unreachable!("packet {id} arrives twice")
+            }
         }
+    }
+
+    /// The answer to a posted request is in memory then.
+    pub(crate) fn written_at(&mut self, id: u32, time: u64) {
+        self.events.put(time, DeviceEvent::Written(id));
     }
 
     /// Sees to it that the device has this edge.

@@ -28,6 +28,8 @@ pub(super) enum Holds {
 pub(super) struct Standing {
     pub(super) packet: u32,
     pub(super) thread: ThreadId,
+    /// It was posted: it is not called back, and its order is that of posted ones.
+    pub(super) posted: bool,
     /// Its number among the thread's requests to the device.
     pub(super) order: u64,
     /// When it came.
@@ -52,17 +54,18 @@ pub(super) struct Entry {
     queue: VecDeque<Standing>,
     /// Requests enter in their threads' order.
     ordered: bool,
-    /// By thread.
-    orders: Vec<Order>,
+    /// By thread: those that can be called back, and posted ones.
+    orders: [Vec<Order>; 2],
 }
 
 impl Entry {
     /// An empty one. Unless it is ordered, requests enter as they come.
     pub(super) fn new(places: Option<u32>, ordered: bool) -> Entry {
-        Entry { free: places, outside: VecDeque::new(), queue: VecDeque::new(), ordered, orders: Vec::new() }
+        Entry { free: places, outside: VecDeque::new(), queue: VecDeque::new(), ordered, orders: Default::default() }
     }
 
-    fn order(orders: &mut Vec<Order>, thread: ThreadId) -> &mut Order {
+    fn order(orders: &mut [Vec<Order>; 2], thread: ThreadId, posted: bool) -> &mut Order {
+        let orders = &mut orders[usize::from(posted)];
         if orders.len() <= thread as usize {
             orders.resize_with(thread as usize + 1, Order::default);
         }
@@ -70,8 +73,8 @@ impl Entry {
     }
 
     /// A thread sends a request; its number.
-    pub(super) fn send(&mut self, thread: ThreadId) -> u64 {
-        let order = Entry::order(&mut self.orders, thread);
+    pub(super) fn send(&mut self, thread: ThreadId, posted: bool) -> u64 {
+        let order = Entry::order(&mut self.orders, thread, posted);
         order.sent += 1;
         order.sent
     }
@@ -117,7 +120,7 @@ impl Entry {
 
     /// How many stand in the port, and how many outside of it, early ones included.
     pub(super) fn standing(&self) -> (usize, usize) {
-        let early: usize = self.orders.iter().map(|order| order.early.len()).sum();
+        let early: usize = self.orders.iter().flatten().map(|order| order.early.len()).sum();
         (self.queue.len(), self.outside.len() + early)
     }
 
@@ -134,12 +137,12 @@ impl Entry {
             let at = order.early.iter().position(is_it)?;
             Some(order.early.swap_remove(at))
         };
-        self.orders.iter_mut().find_map(early)
+        self.orders.iter_mut().flatten().find_map(early)
     }
 
     /// None of the thread's requests is on its way any more: those that were called back before their turn do not count.
     pub(super) fn begin_anew(&mut self, thread: ThreadId) {
-        if let Some(order) = self.orders.get_mut(thread as usize) {
+        if let Some(order) = self.orders[0].get_mut(thread as usize) {
             debug_assert!(order.early.is_empty(), "a request of thread {thread} is early and under way no more");
             order.came = order.sent;
         }
@@ -152,7 +155,7 @@ impl Entry {
             self.queue.push_back(request);
             return Holds::Nothing;
         }
-        let order = Entry::order(&mut self.orders, request.thread);
+        let order = Entry::order(&mut self.orders, request.thread, request.posted);
         if request.order != order.came + 1 {
             let holds = std::mem::replace(&mut request.holds, Holds::Nothing);
             order.early.push(request);
@@ -174,7 +177,7 @@ mod tests {
     use super::*;
 
     fn request(packet: u32, thread: ThreadId, order: u64, holds: Holds) -> Standing {
-        Standing { packet, thread, order, since: 0, holds }
+        Standing { packet, thread, posted: false, order, since: 0, holds }
     }
 
     fn taken(entry: &mut Entry) -> Option<u32> {
@@ -224,7 +227,7 @@ mod tests {
     fn requests_that_are_called_back_leave_no_gap() {
         let mut entry = Entry::new(Some(1), true);
         for order in 1..=4 {
-            assert_eq!(entry.send(1), order);
+            assert_eq!(entry.send(1, false), order);
         }
         // In the port, outside of it, early; the fourth is on its way.
         for (packet, order) in [(10, 1), (12, 3)] {
@@ -240,7 +243,7 @@ mod tests {
         entry.come(request(13, 1, 4, Holds::Networks));
         assert!(entry.remove(13).is_some());
         entry.begin_anew(1);
-        assert_eq!(entry.send(1), 5);
+        assert_eq!(entry.send(1, false), 5);
         entry.come(request(14, 1, 5, Holds::Networks));
         assert_eq!(taken(&mut entry), Some(20));
         assert_eq!(taken(&mut entry), Some(14));

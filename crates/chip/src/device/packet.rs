@@ -19,10 +19,21 @@ pub(crate) enum PacketAt {
     Here,
     /// A request that was called back, on its way to the core, which is to make it again.
     Back,
+    /// A posted request's answer, whose line goes to the shared level: it can be read in a moment.
+    Landing,
     /// An interrupt, on its way to the core.
     Interrupt,
     /// Calls a thread's requests back, on its way to the device.
     Cancel,
+}
+
+/// Where the answer to a posted request is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Landing {
+    /// Two words of guest memory, in one line.
+    pub(crate) offset: usize,
+    /// What the second says beside the device's refusal.
+    pub(crate) stamp: u32,
 }
 
 /// A request with its answer, or an interrupt.
@@ -37,6 +48,8 @@ pub(crate) struct Packet {
     pub(crate) answer: Answer,
     /// Its ticket is still there.
     pub(crate) wanted: bool,
+    /// It was posted, and its answer goes there.
+    pub(crate) lands: Option<Landing>,
     /// Its number among the thread's requests to the device; of what calls requests back, the newest one's.
     pub(super) order: u64,
     /// The process and its name for the queue that the request aims at, where these are translated.
@@ -63,6 +76,7 @@ impl Packet {
             request: Request { packet: 0, op: 0, words: [0; 3], privileged: false, cpu },
             answer: Answer::done(0),
             wanted: false,
+            lands: None,
             order: 0,
             queue: None,
             forward: None,
@@ -100,6 +114,7 @@ impl Packets {
         let mine = |packet: &Packet| {
             (packet.device, packet.thread) == (device, thread)
                 && packet.order <= newest
+                && packet.lands.is_none()
                 && matches!(packet.place, PacketAt::Going | PacketAt::There)
         };
         let mut mine: Vec<u32> = (0..).zip(&self.all).filter(|(_, packet)| mine(packet)).map(|(id, _)| id).collect();

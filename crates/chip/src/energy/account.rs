@@ -185,8 +185,12 @@ impl Writer<'_> {
         let reference = self.chip.core.clock;
         let seconds = spent.cycles.0 as f64 / reference.0 as f64;
         let amount = || format!("{seconds:.3e} s of it");
-        let at = PowerState::ALL.iter().position(|&state| state == spent.state).unwrap_or(0);
-        let (mut watts, key) = self.price(Price::State(at), amount)?;
+        let at = |of| Price::State(PowerState::ALL.iter().position(|&state| state == of).unwrap_or(0));
+        let (price, key) = self.chip.energy.of(at(spent.state));
+        let mut watts = match (price, spent.state) {
+            (None, PowerState::Device) => self.price(at(PowerState::Active), amount)?.0,
+            _ => self.price(at(spent.state), amount)?.0,
+        };
         if let Some(clock) = spent.clock.filter(|&clock| clock != reference && spent.state.is_clocked()) {
             let (still, exponent) = (self.price(Price::Static, amount)?.0, self.price(Price::Exponent, amount)?.0);
             let clocked = (watts - still).max(0.0);

@@ -32,6 +32,8 @@ pub(crate) struct Stats {
     pub(crate) parts: [u64; PARTS],
     /// What it did how often.
     pub(crate) counts: ThreadCounts,
+    /// Instructions that were charged to it and those of its tries, in units; each of its operations is one more.
+    pub(crate) instructions: u64,
     /// When it last fell asleep.
     pub(crate) last_sleep: Option<u64>,
     /// What energy needs to know beside the cycle stack.
@@ -49,6 +51,7 @@ impl Stats {
             times: [0; Reason::COUNT],
             parts: [0; PARTS],
             counts: ThreadCounts::default(),
+            instructions: 0,
             last_sleep: None,
             finer: Finer::NONE,
             timeline: Timeline::default(),

@@ -120,6 +120,7 @@ impl Engine {
             // The handler's time is the kernel's.
             Asked::Handler => self.queue.put(Event::thread(id), at, Rank::Next),
             Asked::Load(number) => self.walked(id, number, at, parts),
+            Asked::Posted => self.answer_written_at(token.thread(), at),
             Asked::Hint => {}
         }
     }

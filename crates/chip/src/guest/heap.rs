@@ -46,6 +46,13 @@ impl Heap {
         Some((offset, false))
     }
 
+    /// The same for a block of the kernel's, which no guest holds: it goes with the simulation, and is never given back.
+    pub(crate) fn keep(&mut self, layout: Layout) -> Option<usize> {
+        let (offset, _) = self.take(layout)?;
+        self.live -= 1;
+        Some(offset)
+    }
+
     /// Takes back what [`Heap::take`] gave for the same layout.
     pub(crate) fn give(&mut self, offset: usize, layout: Layout) {
         self.live -= 1;
@@ -70,6 +77,9 @@ mod tests {
         heap.give(a, small);
         assert_eq!(heap.take(small), Some((a, true)));
         assert_eq!(heap.take(Layout::from_size_align(8192, 8).unwrap()), None);
+        let live = heap.live;
+        assert_ne!(heap.keep(line), Some(c));
+        assert_eq!(heap.live, live, "the kernel's own keeps no memory mapped behind its simulation");
         assert_eq!(heap.live, 3);
     }
 }

@@ -19,6 +19,7 @@ impl Engine {
             return 0;
         }
         let thread = &mut self.threads[self.running as usize];
+        thread.stats.instructions += units;
         let all = u64::from(thread.pipeline.instructions) + units;
         thread.pipeline.instructions = (all % a_cycle) as u32;
         all / a_cycle

@@ -5,6 +5,7 @@ use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
 use crate::core::pipeline::Stall;
+use crate::device::packet::Landing;
 use crate::engine::current::{operate, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
@@ -32,9 +33,8 @@ impl Engine {
             if waits {
                 break;
             }
-            let Some(next) = thread.pipeline.buffer.next_request() else { break };
-            next.sent = true;
-            devices.send(next.packet, thread.cpu, now);
+            thread.pipeline.buffer.sent();
+            devices.send(packet, thread.cpu, now);
             any = true;
         }
         if any {
@@ -155,11 +155,41 @@ pub(crate) fn issue(device: u32, request: Request, queue: Option<(u32, QueueId)>
         devices.packet_mut(packet).queue = queue;
         let thread = &mut engine.threads[id as usize];
         thread.stats.counts.operations += 1;
-        thread.pipeline.buffer.ask(packet);
+        thread.pipeline.buffer.ask(packet, false);
         engine.send_requests(id);
         packet
     })
 }
+
+/// The running thread posts requests: a cycle for each store of 64 bytes, and the wait for free entries, which they have until they leave
+/// for the device.
+pub(crate) fn post(device: u32, requests: impl ExactSizeIterator<Item = (Request, Landing)>) {
+    let most = with(|engine| engine.window().store_buffer as usize);
+    for (number, (request, landing)) in requests.enumerate() {
+        room();
+        if number % A_STORE == 0 {
+            operate(Reason::Device, |engine| engine.after(1));
+        }
+        with(|engine| {
+            let id = engine.running;
+            let Some(devices) = &mut engine.devices else { unreachable!("a device of a chip without devices") };
+            let packet = devices.issue(device, id, request);
+            let posted = devices.packet_mut(packet);
+            (posted.lands, posted.wanted) = (Some(landing), false);
+            let thread = &mut engine.threads[id as usize];
+            thread.stats.counts.operations += u64::from(number % A_STORE == 0);
+            thread.pipeline.buffer.ask(packet, true);
+            engine.send_requests(id);
+        });
+    }
+    // Without a store buffer nothing else would bound what waits here.
+    if most == 0 {
+        stall(Stall::Left);
+    }
+}
+
+/// Requests in a store of 64 bytes.
+const A_STORE: usize = 4;
 
 /// The running thread ends: what it has stored is written, its requests leave for their devices, and go on without it.
 pub(crate) fn leave() {

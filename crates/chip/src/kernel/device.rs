@@ -21,6 +21,7 @@ impl Engine {
         while let Some(event) = devices.pop(now) {
             match event {
                 DeviceEvent::Arrives(packet) => devices.arrives(packet, false, now),
+                DeviceEvent::Written(packet) => devices.out.push_back(Consequence::Written(packet)),
                 DeviceEvent::Edge(device, cycle) => devices.at_edge(device, cycle, now),
                 DeviceEvent::Leaves(packet) => devices.leaves(packet, now),
             }
@@ -60,6 +61,8 @@ impl Engine {
                 }
                 Consequence::Here(packet) => self.answer_here(packet),
                 Consequence::Back(packet) => self.request_back(packet),
+                Consequence::Write(packet) => self.write_answer(packet),
+                Consequence::Written(packet) => self.answer_written(packet),
                 Consequence::Interrupt { device, cpu } => self.interrupt(device, cpu),
             }
         }

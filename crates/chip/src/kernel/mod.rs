@@ -11,6 +11,7 @@
 //! | [`interrupt`] | ticks, and calls from CPU to CPU |
 //! | [`handler`] | what their handlers do in memory |
 //! | [`device`] | events of devices, answers that come, interrupts of devices |
+//! | `posted` | answers to posted requests are written |
 //! | [`futex`] | sleepers move from cell to cell |
 //! | [`hang`] | runs in which no thread gets anywhere, though timers come |
 
@@ -24,4 +25,5 @@ pub(crate) mod hang;
 pub(crate) mod interrupt;
 pub(crate) mod kill;
 pub(crate) mod online;
+mod posted;
 pub(crate) mod run;

@@ -1,21 +1,22 @@
 //! The verbs by which a guest reaches the devices of its chip: [`Devices`], an extension of
 //! [`Machine`](baton_machine::Machine) with requests and answers of a protocol's types, and below it the words that travel.
 
-use super::Simulated;
-use super::qimu;
+use super::access::place;
+use super::cell::SimulatedAtomic;
+use super::{Simulated, qimu};
 use crate::base::thread::OUTSIDE;
 use crate::core::pipeline::Stall;
-use crate::device::packet::PacketAt;
+use crate::device::packet::{Landing, PacketAt};
 use crate::engine::current::{is_any, running, suspend, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::waiting::Waited;
-use crate::issue::requests::issue;
+use crate::issue::requests::{issue, post};
 use crate::issue::stall::stall;
 use crate::machine::kernel::kernel;
 use crate::peripheral::port::{Answer, Request};
 use baton_machine::device::{self as verbs, Devices, Payload, Protocol, Words};
-use baton_machine::queues::QueueDevice;
+use baton_machine::queues::{Post, QueueDevice};
 use std::marker::PhantomData;
 
 /// A device of the chip.
@@ -121,6 +122,25 @@ impl<P> Clone for DeviceOf<P> {
 }
 
 impl<P> Copy for DeviceOf<P> {}
+
+impl DeviceOf<QueueDevice> {
+    /// [`Machine::post`](baton_machine::Machine::post). A chip whose queues can move has no posted requests: one that is sent on to another device
+    /// would need its core.
+    pub(super) fn post(self, requests: &[Post<'_, SimulatedAtomic<u64>>]) -> bool {
+        let can = with(|engine| engine.devices.as_ref().is_some_and(|devices| devices.qimu.is_none()));
+        if can && !requests.is_empty() {
+            assert!(running() != OUTSIDE, "devices are for guest threads");
+            let posts = requests.iter().map(|post| {
+                let Words { tag: op, words } = post.request.to_words();
+                let (offset, _) = place(post.answer.value.address());
+                let request = Request { packet: 0, op, words, privileged: false, cpu: 0 };
+                (request, Landing { offset, stamp: post.stamp })
+            });
+            post(self.0.0, posts);
+        }
+        can
+    }
+}
 
 /// A request of a protocol, under way. Dropped, it is posted.
 #[derive(Debug)]

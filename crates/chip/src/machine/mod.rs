@@ -50,7 +50,7 @@ use crate::machine::kernel::work;
 use crate::memory::Access;
 use access::{access_range, lines, place};
 use baton_machine::device::Devices;
-use baton_machine::queues::QueueDevice;
+use baton_machine::queues::{Post, QueueDevice};
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::wait::Idle;
 use baton_machine::{
@@ -227,5 +227,9 @@ unsafe impl Machine for Simulated {
             return None;
         }
         (0..Self::count()).filter_map(Self::at::<QueueDevice>).nth(number as usize)
+    }
+
+    unsafe fn post(device: Self::Queues, requests: &[Post<'_, Self::Atomic<u64>>]) -> bool {
+        device.post(requests)
     }
 }

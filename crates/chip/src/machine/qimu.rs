@@ -128,7 +128,7 @@ pub(super) fn with_table(process: u32) {
         let ids = qimu(|qimu| qimu.ids as usize).unwrap_or(1);
         let layout = Layout::from_size_align(ids * ENTRY_BYTES, 64).expect("4096 entries of 16 bytes at most");
         // Without memory for a table the process gets no ids.
-        let address = with(|engine| engine.guest.heap.take(layout).map(|(offset, _)| engine.guest.base + offset));
+        let address = with(|engine| engine.guest.heap.keep(layout).map(|offset| engine.guest.base + offset));
         address.map(|address| qimu(|qimu| qimu.give_table(process, address)));
     }
 }

@@ -11,6 +11,7 @@ use crate::base::thread::OUTSIDE;
 use crate::config::mechanism::LockRequest;
 use crate::config::{Chip, Halt, SystemCall};
 use crate::contexts::share::Demand;
+use crate::core::instructions::{A_TRY, UNIT};
 use crate::engine::current::running;
 use crate::engine::current::{operate, suspend, with};
 use crate::engine::reason::Reason;
@@ -223,7 +224,9 @@ impl<T: Word> Waiting<'_, T> {
     /// The same, and whether it hits.
     fn try_once(&self) -> (T, bool) {
         let from = with(|engine| {
-            engine.threads[engine.running as usize].stats.counts.tries += 1;
+            let stats = &mut engine.threads[engine.running as usize].stats;
+            stats.counts.tries += 1;
+            stats.instructions += A_TRY * UNIT;
             engine.now
         });
         let line = self.line;
@@ -289,6 +292,8 @@ impl<T: Word> Waiting<'_, T> {
                 let Spin { core, done, hits, .. } = thread.wait.spin;
                 if skips {
                     thread.stats.counts.tries += done;
+                    // Their loads are no operations.
+                    thread.stats.instructions += done * (A_TRY + 1) * UNIT;
                     engine.memory.count_hits(core, done);
                 }
                 (done, skips && hits && thread.ended != Ended::Interrupted)

@@ -11,12 +11,14 @@ use baton_units::{Cycles, Hertz};
 /// What a CPU is doing, as its power has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PowerState {
-    /// Instructions are under way, or wait for memory or a device; system calls, switching and waking up included.
+    /// Instructions are under way, or wait for memory; system calls, switching and waking up included.
     Active,
     /// Tries of a spinning wait with nothing in between.
     Spin,
     /// The same with PAUSE or TPAUSE.
     Pause,
+    /// Stalled for a device's answer, or for room behind requests that are not answered.
+    Device,
     /// Still, with a monitor, at the shallowest depth.
     Monitor1,
     /// At the second.
@@ -36,7 +38,7 @@ pub enum PowerState {
 }
 
 /// How many there are.
-pub const STATES: usize = 11;
+pub const STATES: usize = 12;
 
 impl PowerState {
     /// All of them, in the order of their numbers.
@@ -44,6 +46,7 @@ impl PowerState {
         PowerState::Active,
         PowerState::Spin,
         PowerState::Pause,
+        PowerState::Device,
         PowerState::Monitor1,
         PowerState::Monitor2,
         PowerState::Monitor3,
@@ -60,6 +63,7 @@ impl PowerState {
             PowerState::Active => "active",
             PowerState::Spin => "spin",
             PowerState::Pause => "pause",
+            PowerState::Device => "device",
             PowerState::Monitor1 => "monitor_c1",
             PowerState::Monitor2 => "monitor_c2",
             PowerState::Monitor3 => "monitor_c3",
@@ -73,7 +77,7 @@ impl PowerState {
 
     /// Whether its power goes with the clock: nothing is clocked in the others, or what is does not matter.
     pub fn is_clocked(self) -> bool {
-        matches!(self, PowerState::Active | PowerState::Spin | PowerState::Pause)
+        matches!(self, PowerState::Active | PowerState::Spin | PowerState::Pause | PowerState::Device)
     }
 }
 

@@ -57,7 +57,10 @@ impl Thread {
         spent[PowerState::Spin as usize] = spinning - paused;
         let first = PowerState::Monitor1 as usize;
         spent[first..first + 4].copy_from_slice(&self.stats.finer.still);
-        spent[PowerState::Active as usize] = whole - spinning - self.stats.finer.still.iter().sum::<u64>();
+        let stalls = [Reason::Device, Reason::QueueFull, Reason::QueueEmpty];
+        let stalled: u64 = stalls.into_iter().map(|reason| self.stats.times[reason as usize]).sum();
+        spent[PowerState::Device as usize] = stalled;
+        spent[PowerState::Active as usize] = whole - spinning - stalled - self.stats.finer.still.iter().sum::<u64>();
         spent
     }
 }

@@ -193,6 +193,34 @@ fn nothing_is_charged_where_nothing_is_to_be() {
 }
 
 /// Tries have their own price, `wait.pause`: the same number of them takes as long with and without charging.
+/// A thread's instructions are those of its operations, what comes with them, and four a try that spins: its load among them.
+#[test]
+fn instructions_are_counted_where_they_are_executed() {
+    let of = |charge: Instructions, loads: u64, tries: u32| {
+        let chip = common::cores(1, &["core.width=4"]);
+        let options = Options { instructions: charge, ..Options::default() };
+        let mut simulation = Simulation::new(&chip, &options).unwrap();
+        let cell = common::cell(&mut simulation, 0u32);
+        let body = move || {
+            (0..loads).for_each(|_| _ = cell.0.load(Relaxed));
+            if tries != 0 {
+                let deadline = Deadline { at: Nanos(100_000), clock: Clock::Monotonic };
+                let _ = Simulated::wait_while(&cell.0, 0, Wait::SpinPark(tries), Some(deadline));
+            }
+        };
+        simulation.spawn(Spawn::default(), body).unwrap();
+        simulation.run().unwrap().threads[0].instructions
+    };
+    let charge = of_lock("mcs");
+    for loads in [100, 1000] {
+        let exact = loads as f64 * (1.0 + charge.an_access());
+        assert_eq!(of(charge, loads, 0), exact.floor() as u64);
+        assert_eq!(of(Instructions::NONE, loads, 0), loads);
+    }
+    let without = of(Instructions::NONE, 1, 40);
+    assert_eq!(of(Instructions::NONE, 1, 140) - without, 4 * 100);
+}
+
 #[test]
 fn tries_are_not_charged() {
     let run = |charge| {

@@ -6,6 +6,7 @@ mod files;
 mod library;
 mod models;
 mod moving;
+mod posted;
 mod qimu;
 mod random;
 mod ways;

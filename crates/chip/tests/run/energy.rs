@@ -2,8 +2,9 @@
 //! not priced is refused by name.
 
 use crate::common;
+use baton_chip::device::mailbox;
 use baton_chip::energy::{Account, Component, PowerState, Quantity};
-use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn, act};
+use baton_chip::{Chip, Options, Outcome, Reason, Simulated, Simulation, Spawn, act};
 use baton_machine::{Atomic, Machine, Ordering::*, Owned, Wait, units::Cycles};
 use baton_units::{CoreId, Hertz};
 use std::rc::Rc;
@@ -127,6 +128,57 @@ fn a_waiting_thread_takes_what_its_policy_does() {
         assert!(here > 900_000, "{wait}: {:?}", outcome.spent);
         assert!(state == PowerState::Idle && waited == 0 || waited == here, "{wait}: {others:?}");
     }
+}
+
+/// A core that stalls for a device has a state and a price of its own; without the price it takes what a working one does.
+#[test]
+fn a_stall_for_a_device_is_accounted_for_itself() {
+    let device = [
+        "device.kind=mailbox",
+        "device.count=1",
+        "device.clock_hz=1_000_000_000",
+        "device.latency=50",
+        "device.words=64",
+        "device.outstanding=4",
+        "device.link=dedicated",
+        "device.way=25",
+        "device.call=100",
+        "device.interrupt=100",
+        "energy.device.request=7",
+        "energy.device.static=0.5",
+    ];
+    let cpus = |more: &[&str]| {
+        let chip = priced(&[&device[..], more].concat());
+        let mut simulation = Simulation::new(&chip, &Options::default()).expect("the host has memory");
+        let mailbox = || Simulated::device(0).expect("the chip has one");
+        let receiver = move || {
+            mailbox().call(mailbox::OPEN, [16, 0]);
+            mailbox().request(mailbox::RECEIVE, [0, 0]).wait();
+        };
+        let sender = move || {
+            Simulated::work(Cycles(1_000_000));
+            mailbox().request(mailbox::SEND, [0, 7]).wait();
+        };
+        simulation.spawn(on(0), receiver).expect("a core");
+        simulation.spawn(on(1), sender).expect("a core");
+        let outcome = simulation.run().expect("it ends");
+        let stalls: u64 = outcome
+            .threads
+            .iter()
+            .flat_map(|thread| &thread.times)
+            .filter(|(reason, _)| [Reason::Device, Reason::QueueFull, Reason::QueueEmpty].contains(reason))
+            .map(|(_, time)| time.0)
+            .sum();
+        assert_eq!(spent(&outcome, PowerState::Device), stalls);
+        assert!(stalls > 900_000, "{stalls}");
+        let account = holds(&chip, &outcome);
+        let line = account.lines.iter().find(|line| line.key == "energy.cpu.device").expect("it stalled");
+        assert_eq!(line.quantity, Quantity::Seconds(stalls as f64 / 2e9));
+        (account.component(Component::Cpus), line.price, stalls as f64 / 2e9)
+    };
+    let ((as_work, price, seconds), (less, own, _)) = (cpus(&[]), cpus(&["energy.cpu.device=6"]));
+    assert_eq!((price, own), (10.0, 6.0));
+    assert!((as_work - less - 4.0 * seconds).abs() < 1e-12, "{as_work} {less}");
 }
 
 /// A slower clock: the static part stays, the rest goes with the square of the clock, and each stretch has its own.

@@ -75,6 +75,26 @@ const CASES: &[(&[&str], &str)] = &[
     ),
     (&["sim", "--workload", "ring", "--bulk", "0"], "0 is not in 1..=4096"),
     (
+        &[
+            "sim",
+            "--chip",
+            "../../chips/caf16.toml",
+            "--set",
+            "device.qimu=16",
+            "--set",
+            "device.qtlb=4",
+            "--workload",
+            "ring",
+            "--queue",
+            "posted",
+        ],
+        "takes posted requests without device.qimu",
+    ),
+    (
+        &["sim", "--chip", "../../chips/caf16.toml", "--set", "device.posted_to=disk"],
+        "key `device.posted_to` is the text \"disk\"; expected \"home\" or \"core\"",
+    ),
+    (
         &["sim", "--workload", "ring", "--queue", "spsc", "--threads", "8"],
         "one producer and one consumer: 2 threads, not 8",
     ),

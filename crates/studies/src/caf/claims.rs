@@ -259,9 +259,13 @@ fn applications(judged: &mut Judged<'_, '_>) {
             judged.results.app(app, None, [By::Software, By::Device], |off, on| of(on) as f64 / of(off).max(1) as f64);
         ratio.map(|ratio| ratio.mean < 0.5)
     };
-    let both = [less(|figures| figures.traffic[0]), less(|figures| figures.traffic[1] + figures.traffic[2])];
+    let all = [
+        less(|figures| figures.instructions),
+        less(|figures| figures.traffic[0]),
+        less(|figures| figures.traffic[1] + figures.traffic[2]),
+    ];
     let rule = "less than half of the ring's";
-    for (part, of) in ["accesses of caches", "forwards and invalidations"].into_iter().zip(both) {
+    for (part, of) in ["instructions", "accesses of caches", "forwards and invalidations"].into_iter().zip(all) {
         judged.condition(claim("C10", part, "firewall, bulk 8, the device without prepush", "1 if so"), rule, of);
     }
     let distributor = APP_NOPS.map(|nops| App::Distributor { nops });

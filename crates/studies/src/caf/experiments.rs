@@ -1,5 +1,6 @@
 //! What is run, as data: settings, loads, seeds. Loads were committed before the first gain was computed; after a quick run, prefetches
-//! became three packets ahead (a whole bulk before), and what explains a miss was added. Part of `frozen.rules`.
+//! became three packets ahead (a whole bulk before), and what explains a miss was added. Three cheap
+//! sweeps have got a second seed since, so that they have intervals. Part of `frozen.rules`.
 
 use super::loads::{LOADS, Load, Moves};
 use super::pairs::Push;
@@ -155,14 +156,16 @@ fn claims() -> Vec<Experiment<Setting>> {
     for ns in LATENCIES {
         let setting = Setting::key(&format!("device.qmd.latency={ns}"));
         all.push(on("SRAM latency", ns, &ONE, setting.clone()).seeds([1, 2]));
-        all.push(on("SRAM latency, dequeues ahead", ns, &ONE, Setting { ahead: Some(16), ..setting }));
+        let ahead = Setting { ahead: Some(16), ..setting };
+        all.push(on("SRAM latency, dequeues ahead", ns, &ONE, ahead).seeds([1, 2]));
     }
     for mhz in CLOCKS {
         // The access takes 50 ns on every clock.
         let keys = vec![format!("device.clock_hz={mhz}000000"), format!("device.qmd.latency={}", mhz * 50 / 1000)];
         let setting = Setting { keys, ..chosen() };
         all.push(on("device clock", mhz, &ONE, setting.clone()).seeds([1, 2]));
-        all.push(on("device clock, dequeues ahead", mhz, &ONE, Setting { ahead: Some(16), ..setting }));
+        let ahead = Setting { ahead: Some(16), ..setting };
+        all.push(on("device clock, dequeues ahead", mhz, &ONE, ahead).seeds([1, 2]));
     }
     for nops in NOPS {
         let setting = Setting { work: [0, nops], ..chosen() };
@@ -170,7 +173,7 @@ fn claims() -> Vec<Experiment<Setting>> {
         all.push(on("nops, to the consumer", nops, &ONE, Setting { push: Push::Consumer, ..setting }).seeds([1, 2]));
     }
     for (group, push) in [("slow producer", Push::Shared), ("slow producer, to the consumer", Push::Consumer)] {
-        all.push(on(group, NOPS[4], &ONE, Setting { work: [NOPS[4], 0], push, ..chosen() }));
+        all.push(on(group, NOPS[4], &ONE, Setting { work: [NOPS[4], 0], push, ..chosen() }).seeds([1, 2]));
     }
     all.push(on("large work", LARGE, &HEADLINE, Setting { work: [LARGE; 2], ..chosen() }).seeds([1, 3]));
     let paced = Setting { pace: PACE, ..chosen() };

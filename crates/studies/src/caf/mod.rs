@@ -95,7 +95,7 @@ impl Study for Caf {
 
     fn version(&self) -> &'static str {
         // Raised whenever the simulator, a queue or a load gives other figures for the same inputs.
-        "caf 3"
+        "caf 4"
     }
 
     fn runs(&self, extent: Extent) -> Vec<(String, Self::Run)> {

@@ -67,6 +67,8 @@ pub struct Figures {
     pub requests: Requests,
     /// Of all cores: requests to their caches, lines given to others, and copies lost to others.
     pub traffic: [u64; 3],
+    /// Of all threads: instructions, as far as they are known (`ThreadFigures::instructions`).
+    pub instructions: u64,
     /// Tries of requests that the device could not serve.
     pub retries: u64,
     /// Threads waited for each other for ever: the first line of the report.
@@ -228,7 +230,8 @@ pub(super) fn run(
             let sum = |of: fn(&CoreCounts) -> u64| outcome.cores.iter().map(of).sum::<u64>();
             let accesses = sum(|core| core.hits + core.l2_hits + core.misses + core.upgrades);
             let traffic = [accesses, sum(|core| core.forwards), sum(|core| core.invalidations)];
-            Ok(Figures { retries: count(&outcome, "retries"), traffic, ..Figures::default() })
+            let instructions = outcome.threads.iter().map(|thread| thread.instructions).sum();
+            Ok(Figures { retries: count(&outcome, "retries"), traffic, instructions, ..Figures::default() })
         }
     }
 }

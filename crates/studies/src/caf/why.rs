@@ -5,6 +5,7 @@ use super::cases::{APP_BULKS, APP_NOPS, REGRESSIONS};
 use super::experiments::IN_FLIGHT;
 use super::loads::{ARMS, CAF, QMD, RING, SOFTWARE};
 use super::results::Results;
+use super::run::Figures;
 use crate::Interval;
 
 fn said(of: Option<Interval>) -> String {
@@ -182,13 +183,13 @@ fn apps(results: &Results<'_>, apps: &[App]) -> String {
 /// What the firewall's cores and caches do.
 fn traffic(results: &Results<'_>) -> String {
     let of = |by: By| {
-        let each = |at: usize| {
-            let mine = results
-                .app(App::Firewall { bulk: 8 }, None, [by, by], |_, on| on.traffic[at] as f64 / on.items.max(1) as f64);
-            said(mine)
+        let each = |of: &dyn Fn(&Figures) -> u64| {
+            let app = App::Firewall { bulk: 8 };
+            said(results.app(app, None, [by, by], |_, on| of(on) as f64 / on.items.max(1) as f64))
         };
-        format!("{by:?}: {}, {} and {}", each(0), each(1), each(2))
+        let traffic = [0, 1, 2].map(|at| each(&|figures| figures.traffic[at]));
+        format!("{by:?}: {}, {}", each(&|figures| figures.instructions), traffic.join(", "))
     };
     let all = [By::Software, By::Lanes, By::Device, By::Prepush].map(of);
-    format!("`firewall`, bulk 8, accesses, forwards and invalidations a packet: {}", all.join("; "))
+    format!("`firewall`, bulk 8, instructions, accesses, forwards, invalidations a packet: {}", all.join("; "))
 }

@@ -57,6 +57,11 @@ impl<M: Machine, T: Word> Qmd<M, T> {
         QueueRequest::Dequeue { from: self.operand(mode) }
     }
 
+    /// Where it lies, for requests that reach the device by another way ([`Machine::post`]).
+    pub fn place(&self) -> (M::Queues, QueueId) {
+        (self.device, self.queue)
+    }
+
     /// Puts an item at the end, without waiting until it is there: the thread's later requests come behind it. An item that the
     /// device drops (its timer, a guard thread) is lost, and counted there.
     pub fn post(&self, item: T) {

@@ -122,6 +122,7 @@ impl<M: Machine> Model<M> for FreeRing<M> {
         what: "the ring with heads that move in critical sections which cost nothing (footnote 1 of the CAF paper)",
         producers: Side::Multi,
         consumers: Side::Multi,
+        device: false,
         // Of algorithm 1, and the look at the own tail on each side.
         counted: Counted { accesses: 12, ..<RingSingle<M, u64> as RawQueue<M>>::INFO.counted },
         counted_bulk: match <RingSingle<M, u64> as RawQueue<M>>::INFO.counted_bulk {

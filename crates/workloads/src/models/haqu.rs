@@ -76,6 +76,7 @@ impl<M: Machine> Model<M> for Haqu<M> {
         what: "HAQu as the CAF paper tells of it: queue state in the core, counts and items in shared memory",
         producers: Side::Single,
         consumers: Side::Single,
+        device: false,
         // An instruction each way; its accesses are what it is made of.
         counted: Counted { instructions: 6.0, accesses: 6 },
         counted_bulk: Some(CountedBulk { call: Counted { instructions: 4.0, accesses: 4 }, item: 2.0 }),

@@ -31,6 +31,7 @@ impl<M: Machine> Model<M> for Lanes<M> {
         what: "an `spsc` for each pair of a producer and a consumer",
         producers: Side::Multi,
         consumers: Side::Multi,
+        device: false,
         counted: <Spsc<M, u64> as RawQueue<M>>::INFO.counted,
         counted_bulk: <Spsc<M, u64> as RawQueue<M>>::INFO.counted_bulk,
     };

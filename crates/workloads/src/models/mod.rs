@@ -6,10 +6,12 @@
 //! | [`lanes`] | a queue for each pair of threads, as experts build it |
 //! | [`free_ring`] | the ring with critical sections that cost nothing: the baseline that the CAF paper ran |
 //! | [`haqu`] | HAQu, as the CAF paper tells of it |
+//! | [`posted`] | the queue device behind the instructions of today's processors |
 
 pub mod free_ring;
 pub mod haqu;
 pub mod lanes;
+pub mod posted;
 
 use baton_machine::{Counted, CountedBulk, Machine, Wait};
 use baton_sync::queue::{QueueError, RawQueue, Side};
@@ -26,6 +28,8 @@ pub struct ModelInfo {
     pub producers: Side,
     /// Which threads may receive.
     pub consumers: Side,
+    /// It needs a queue device.
+    pub device: bool,
     /// An item's way in and out.
     pub counted: Counted,
     /// A bulk's way, where it moves as a range.
@@ -129,4 +133,6 @@ models! {
     lanes::Lanes,
     free_ring::FreeRing,
     haqu::Haqu,
+    posted::Posted,
+    posted::PostedAhead,
 }

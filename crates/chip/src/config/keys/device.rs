@@ -3,7 +3,7 @@
 use super::key::{Key, Need, Value, ValueKind, text, whole};
 use crate::config::chip::Chip;
 use crate::config::coherent::Placement;
-use crate::config::device::{Devices, Link, PLACEMENT, QueueHome, YoungerStores, are_kinds, placement};
+use crate::config::device::{Devices, Link, PLACEMENT, PostedTo, QueueHome, YoungerStores, are_kinds, placement};
 use crate::peripheral::{KINDS, KINDS_EXPECTED};
 use baton_units::{Cycles, Hertz};
 
@@ -74,6 +74,10 @@ pub(super) const KEYS: &[Key] = &[
         "stores behind a request that is not answered wait for it, or are written before; absent: they wait",
         |d| (d.younger_stores != YoungerStores::Wait).then(|| Value::Text(d.younger_stores.name().into())),
         |d, value| d.younger_stores = YoungerStores::named(&text(value)).unwrap_or_default()),
+    key!(may "device.posted_to", ValueKind::Choice(PostedTo::NAMES),
+        "answers to posted requests are written in the shared level, or in the caches of the core that asked; absent: in the shared level",
+        |d| (d.posted_to != PostedTo::Home).then(|| Value::Text(d.posted_to.name().into())),
+        |d, value| d.posted_to = PostedTo::named(&text(value)).unwrap_or_default()),
     key!(may "device.numbers", ValueKind::Switch,
         "requests are numbered, so that a thread's come to a device in their order by any way; absent: true",
         |d| (!d.numbers).then_some(Value::Switch(false)), |d, value| d.numbers = value == Value::Switch(true)),

@@ -28,4 +28,4 @@ macro_rules! prices {
 }
 
 /// The keys, in the order in which a chip file is written.
-pub(super) const KEYS: [Key; PRICES] = prices![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25];
+pub(super) const KEYS: [Key; PRICES] = prices![0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26];

@@ -77,6 +77,43 @@ impl QmdHardware {
     }
 }
 
+/// Bits of an address in memory, without those within an entry of a table.
+const ADDRESS: u64 = 44;
+/// Bits of an id that index its process's table.
+const INDEX: u64 = 12;
+
+/// Bits and gates of what translates ids of programs: a QIMU with a QTLB in each context (CAF, section 5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TranslationHardware {
+    /// Flip-flops of the QTLBs: an id, the device and its own id, what is allowed, the order of use, whether the entry is there.
+    pub qtlbs: u64,
+    /// Flip-flops of the QIMUs: where the process's table begins, and its length.
+    pub qimus: u64,
+    /// Gates of two inputs: an entry's id compared bit by bit, the index with the length.
+    pub gates: u64,
+}
+
+impl TranslationHardware {
+    /// For so many contexts and devices, with so many entries a QTLB.
+    pub fn of(contexts: u32, devices: u32, entries: u32) -> TranslationHardware {
+        let (contexts, entries) = (u64::from(contexts), u64::from(entries));
+        let entry = ID + values(devices.into()) + ID + 2 + values(entries) + 1;
+        // A gate for each bit that differs, and one less to join them; a comparison of sizes takes three a bit.
+        let compare = entries * (2 * ID - 1) + 3 * INDEX;
+        TranslationHardware {
+            qtlbs: contexts * entries * entry,
+            qimus: contexts * (ADDRESS + INDEX + 1),
+            gates: contexts * compare,
+        }
+    }
+
+    /// Its area, at the prices of the network's default technology.
+    pub fn mm2(&self) -> f64 {
+        let prices = Technology::default().area;
+        ((self.qtlbs + self.qimus) as f64 * prices.buffer_bit + self.gates as f64 * prices.arbiter_gate) / 1e6
+    }
+}
+
 /// Bits that tell so many values apart.
 fn values(n: u64) -> u64 {
     u64::from(n.next_power_of_two().trailing_zeros())
@@ -113,6 +150,17 @@ mod tests {
             let counts = [of.sram, of.buffers, of.queues, of.pipeline, of.credits, of.gates].map(thousands).join(" | ");
             let areas = [of.logic_mm2(), of.credits_mm2(), of.sram_mm2()].map(|mm2| format!("{mm2:.3}")).join(" | ");
             let line = format!("| {name} | {counts} | {areas} |");
+            assert!(page.contains(&line), "docs/reference/qmd-hardware.md has no line\n{line}");
+        }
+    }
+
+    #[test]
+    fn the_page_has_what_translation_takes() {
+        let page = include_str!("../../../../../docs/reference/qmd-hardware.md");
+        for (contexts, devices, entries) in [(16, 1, 4), (16, 1, 16), (64, 16, 4), (64, 16, 16)] {
+            let of = TranslationHardware::of(contexts, devices, entries);
+            let counts = [of.qtlbs, of.qimus, of.gates].map(thousands).join(" | ");
+            let line = format!("| {contexts} | {devices} | {entries} | {counts} | {:.3} |", of.mm2());
             assert!(page.contains(&line), "docs/reference/qmd-hardware.md has no line\n{line}");
         }
     }
