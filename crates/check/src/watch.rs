@@ -2,7 +2,8 @@
 
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::{
-    Clock, Deadline, Local, LockHint, Machine, Notice, Ordering, PushTo, Section, Shared, Wait, WaitResult, Word,
+    Clock, Deadline, Local, LockHint, LockNotice, Machine, Notice, Ordering, PushTo, Section, Shared, Wait, WaitResult,
+    Word,
 };
 use core::alloc::Layout;
 use core::marker::PhantomData;
@@ -96,6 +97,14 @@ unsafe impl<M: Machine> Machine for Watched<M> {
 
     fn notify(notice: Notice) {
         M::notify(notice);
+    }
+
+    fn hears_locks() -> bool {
+        M::hears_locks()
+    }
+
+    fn notify_lock(notice: LockNotice, address: usize) {
+        M::notify_lock(notice, address);
     }
 
     fn local() -> &'static Local {

@@ -64,6 +64,9 @@ pub struct Options {
     pub skip_tries: bool,
     /// The algorithm's own instructions, charged between accesses on a chip that has a `core.width`.
     pub instructions: Instructions,
+    /// The share of what [`work`](baton_machine::Machine::work) computes, 0 to 1, that waits for memory at the chip's fastest clock,
+    /// and takes as long on a core of any other.
+    pub memory_bound: f64,
 }
 
 impl Default for Options {
@@ -80,6 +83,7 @@ impl Default for Options {
             run_ahead: true,
             skip_tries: true,
             instructions: Instructions::default(),
+            memory_bound: 0.0,
         }
     }
 }
@@ -131,7 +135,8 @@ impl Simulation {
             MemorySystem::new(chip, guest.lines(), random).map_err(|error| Refused::Chip(error.to_string()))?;
         let contexts: Vec<CoreId> = (0..cpus).map(|cpu| chip.core_of(cpu)).collect();
         let kinds = CoresByKind::new(chip);
-        let clocks = Clocks::of(chip, &kinds);
+        let mut clocks = Clocks::of(chip, &kinds);
+        clocks.set_memory_bound(options.memory_bound);
         for core in (0..chip.core.count).map(CoreId) {
             memory.set_clock(core, clocks.ratio(core));
         }

@@ -51,6 +51,11 @@ impl ChipArgs {
         }
     }
 
+    /// Whether a chip was named.
+    pub(crate) fn is_named(&self) -> bool {
+        self.chip.is_some()
+    }
+
     /// Adds a `key=value` setting.
     pub(crate) fn set(&mut self, setting: String) {
         self.change.set.push(setting);

@@ -38,7 +38,7 @@ pub use counted::{Counted, CountedBulk};
 pub use local::Local;
 pub use memory::{Owned, OwnedSlice};
 pub use native::Native;
-pub use notice::Notice;
+pub use notice::{LockNotice, Notice};
 pub use phase::{Behaviour, WorkingSet};
 pub use shared::Shared;
 pub use wait::{Clock, Deadline, Unavailable, Wait, WaitResult};
@@ -148,6 +148,19 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     #[inline(always)]
     fn notify(notice: Notice) {
         let _ = notice;
+    }
+
+    /// Whether the scheduler listens to [`Machine::notify_lock`]: where none does, locks need not say anything.
+    #[inline(always)]
+    fn hears_locks() -> bool {
+        false
+    }
+
+    /// Says to the scheduler what the calling thread has to do with a lock or a barrier, which is known by its address. Nothing where
+    /// none listens.
+    #[inline(always)]
+    fn notify_lock(notice: LockNotice, address: usize) {
+        let _ = (notice, address);
     }
 
     /// Storage of the calling guest thread (never Rust's `thread_local!`: coroutines share it).

@@ -87,7 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "replay" => {
             let wait = lock::info("spin-park")?.wait(None)?;
             let choice = Choice { lock: "spin-park".into(), wait };
-            run(&program(), &chip, &Setup { choice, seed: 1, cpus: 2, limit: None })?;
+            run(&program(), &chip, &Setup::new(choice, 2))?;
         }
         other => return Err(format!("`{other}` is not open, read, compile or replay").into()),
     }

@@ -1,5 +1,8 @@
 //! Chips of fast and slow cores to replay on, and the policies that place threads on them. What a policy does to a program is compared
 //! with the first one that was asked for, seed by seed.
+//!
+//! A recording does not say how much of a program's computing waits for memory, and so takes as long on a slow core. Each policy is
+//! replayed at both ends of what may be: all computing goes by the clock, or only so much of it.
 
 use crate::percent::{Percent, less_than};
 use crate::run::{Ran, RunError};
@@ -40,6 +43,8 @@ pub struct Asymmetric {
     pub ratio: f64,
     /// Names of `os.scheduler`.
     pub policies: Vec<String>,
+    /// The share of the program's computing that may wait for memory at most, 0 to 1: the other end. With 0 there is but one.
+    pub memory_bound: f64,
 }
 
 /// Why a chip cannot be replayed on so.
@@ -57,6 +62,11 @@ impl Asymmetric {
     /// Cores in all.
     pub fn cores(&self) -> u32 {
         self.shape.fast + self.shape.slow
+    }
+
+    /// The shares of computing that wait for memory: both ends, or the one.
+    pub fn ends(&self) -> Vec<f64> {
+        if self.memory_bound == 0.0 { vec![0.0] } else { vec![0.0, self.memory_bound] }
     }
 
     /// The chip under each policy.
@@ -106,9 +116,11 @@ impl Placed {
 pub struct OnCores {
     /// The policy.
     pub policy: String,
+    /// The share of computing that waits for memory, and takes as long on a slow core.
+    pub memory_bound: f64,
     /// Of the first seed's run.
     pub placed: Placed,
-    /// Time saved against the first policy with the same lock and seed, as a share of that policy's; `None` of the first.
+    /// Time saved against the first policy with the same lock, share and seed, as a share of that policy's; `None` of the first.
     pub less_time: Option<Percent>,
     /// The same of competition overhead.
     pub less_overhead: Option<Percent>,
@@ -116,9 +128,15 @@ pub struct OnCores {
 
 impl OnCores {
     /// Of a lock's runs, seed by seed, and those under the first policy.
-    pub(crate) fn of(policy: &str, ran: &[Result<Ran, RunError>], first: Option<&[Result<Ran, RunError>]>) -> OnCores {
+    pub(crate) fn of(
+        policy: &str,
+        memory_bound: f64,
+        ran: &[Result<Ran, RunError>],
+        first: Option<&[Result<Ran, RunError>]>,
+    ) -> OnCores {
         OnCores {
             policy: policy.to_owned(),
+            memory_bound,
             placed: ran.iter().flatten().next().map_or_else(Placed::default, |ran| ran.placed),
             less_time: less_than(ran, first, |ran| ran.time.0),
             less_overhead: less_than(ran, first, |ran| ran.totals.overhead.0),

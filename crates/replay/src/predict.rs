@@ -323,7 +323,7 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     enough_memory(kept.locks.len() as u64, ask.memory)?;
     let limit = Cycles(kept.measured.0.saturating_mul(COLLAPSE).max(LEAST_LIMIT));
     let none = Changes::default();
-    let unchanged = [Arm { choice: &own, changes: &none, chip }];
+    let unchanged = [Arm { choice: &own, changes: &none, chip, memory_bound: 0.0 }];
     let checked = runs.of(&kept, &unchanged, limit);
     let check = check_of(&kept, chip, &checked);
     drop(kept);
@@ -335,8 +335,9 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     let limit = slowest.map_or(limit, |time| Cycles(time.saturating_mul(COLLAPSE)));
     let locks = ask.choices.iter().map(|choice| (choice, &none));
     let changed = ask.changes.iter().map(|change| change.default.as_ref().unwrap_or(&own)).zip(&changes);
-    let places =
-        locks.chain(changed).flat_map(|(choice, changes)| chips.iter().map(move |chip| Arm { choice, changes, chip }));
+    let places = locks.chain(changed).flat_map(|(choice, changes)| {
+        chips.iter().map(move |(chip, memory_bound)| Arm { choice, changes, chip, memory_bound: *memory_bound })
+    });
     let rows = runs.of(&program, &places.collect::<Vec<_>>(), limit);
     Ok(AllRan { cpus, check, check_failed: Failed::of(&checked), program, notes, base, rows })
 }
@@ -415,12 +416,13 @@ fn unrecorded(trace: &Trace, chip: &Chip, threads: Option<u32>) -> Result<(Progr
     Ok((program, notes))
 }
 
-/// What a row is of: a lock, changes and a chip.
+/// What a row is of: a lock, changes, a chip, and the share of computing that waits for memory.
 #[derive(Clone, Copy)]
 struct Arm<'a> {
     choice: &'a Choice,
     changes: &'a Changes,
     chip: &'a Chip,
+    memory_bound: f64,
 }
 
 /// What all runs of a prediction have in common.
@@ -436,7 +438,8 @@ impl Runs<'_> {
         let each = |&place| self.seeds.clone().map(move |seed| (place, seed));
         let work: Vec<(Arm<'_>, u64)> = places.iter().flat_map(each).collect();
         let ran = work.into_par_iter().map(|(place, seed)| {
-            let setup = Setup { choice: place.choice.clone(), seed, cpus: self.cpus, limit: Some(limit) };
+            let memory_bound = place.memory_bound;
+            let setup = Setup { seed, limit: Some(limit), memory_bound, ..Setup::new(place.choice.clone(), self.cpus) };
             let ran = run_bounded(program, place, setup, limit);
             (self.done)();
             ran
@@ -472,7 +475,7 @@ fn results(ask: &Ask, chip: &Chip, own: &Choice, base: Predicted, ran: &[Result<
     let named: Vec<Choice> = ask.choices.iter().cloned().chain(changed).collect();
     for (choice, ran) in named.iter().zip(ran.chunks(each * ask.variants.count())) {
         for (place, here) in ran.chunks(each).enumerate() {
-            let first = (place != 0).then_some(&ran[..each]);
+            let first = ask.variants.compared_with(place).map(|first| &ran[first * each..][..each]);
             let variant = ask.variants.on(place, here, first);
             results.push(Predicted { variant, ..predicted(choice, false, here, chip, reference) });
         }

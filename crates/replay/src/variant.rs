@@ -2,7 +2,7 @@
 //! row is compared with the first variant that was asked for, seed by seed.
 
 use crate::asymmetric::{Asymmetric, OnCores};
-use crate::network::{Network, OnNetwork};
+use crate::network::{Network, NoNetwork, OnNetwork};
 use crate::percent::Percent;
 use crate::predict::PredictError;
 use crate::run::{Ran, RunError};
@@ -29,9 +29,18 @@ impl Variants {
     pub fn count(&self) -> usize {
         let asked = match self {
             Variants::Networks(networks) => networks.len(),
-            Variants::Cores(asymmetric) => asymmetric.policies.len(),
+            Variants::Cores(asymmetric) => asymmetric.policies.len() * asymmetric.ends().len(),
         };
         asked.max(1)
+    }
+
+    /// The variant that the one at a place is compared with; none of one that others are compared with.
+    pub(crate) fn compared_with(&self, place: usize) -> Option<usize> {
+        let first = match self {
+            Variants::Networks(_) => 1,
+            Variants::Cores(asymmetric) => asymmetric.ends().len(),
+        };
+        (place >= first).then_some(place % first)
     }
 
     /// Cores of each chip, where that was asked for.
@@ -42,19 +51,25 @@ impl Variants {
         }
     }
 
-    /// The chips, in the order asked.
+    /// The chips, in the order asked, and the share of computing on each that waits for memory.
     ///
     /// # Errors
     /// The chip cannot have one of them.
-    pub(crate) fn chips(&self, chip: &Chip) -> Result<Vec<Chip>, PredictError> {
+    pub(crate) fn chips(&self, chip: &Chip) -> Result<Vec<(Chip, f64)>, PredictError> {
         match self {
-            Variants::Networks(networks) if networks.is_empty() => Ok(vec![chip.clone()]),
-            Variants::Networks(networks) => Ok(networks.iter().map(|each| each.on(chip)).collect::<Result<_, _>>()?),
-            Variants::Cores(asymmetric) => Ok(asymmetric.chips(chip).map_err(Box::new)?),
+            Variants::Networks(networks) if networks.is_empty() => Ok(vec![(chip.clone(), 0.0)]),
+            Variants::Networks(networks) => {
+                Ok(networks.iter().map(|each| Ok((each.on(chip)?, 0.0))).collect::<Result<_, NoNetwork>>()?)
+            }
+            Variants::Cores(asymmetric) => {
+                let (chips, ends) = (asymmetric.chips(chip).map_err(Box::new)?, asymmetric.ends());
+                Ok(chips.into_iter().flat_map(|chip| ends.iter().map(move |&end| (chip.clone(), end))).collect())
+            }
         }
     }
 
-    /// What the variant at a place did to a lock, from its runs and those of the first variant; none where no variant was asked for.
+    /// What the variant at a place did to a lock, from its runs and those of the one that it is compared with; none where no variant
+    /// was asked for.
     pub(crate) fn on(
         &self,
         place: usize,
@@ -65,7 +80,11 @@ impl Variants {
             Variants::Networks(networks) => {
                 networks.get(place).map(|network| Variant::Network(OnNetwork::of(network, ran, first)))
             }
-            Variants::Cores(cores) => Some(Variant::Asymmetric(OnCores::of(&cores.policies[place], ran, first))),
+            Variants::Cores(cores) => {
+                let ends = cores.ends();
+                let (policy, end) = (&cores.policies[place / ends.len()], ends[place % ends.len()]);
+                Some(Variant::Asymmetric(OnCores::of(policy, end, ran, first)))
+            }
         }
     }
 }

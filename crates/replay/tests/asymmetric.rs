@@ -20,8 +20,12 @@ fn computing(threads: u32) -> Trace {
 }
 
 fn ask(trace: &Trace, ratio: f64, policies: &[&str]) -> Result<Vec<Predicted>, PredictError> {
+    ask_of(trace, ratio, 0.0, policies)
+}
+
+fn ask_of(trace: &Trace, ratio: f64, memory_bound: f64, policies: &[&str]) -> Result<Vec<Predicted>, PredictError> {
     let policies = policies.iter().map(|&policy| policy.to_owned()).collect();
-    let variants = Variants::Cores(Asymmetric { shape: Shape { fast: 1, slow: 4 }, ratio, policies });
+    let variants = Variants::Cores(Asymmetric { shape: Shape { fast: 1, slow: 4 }, ratio, policies, memory_bound });
     let choices = vec![Choice { lock: "futex".into(), wait: Wait::Futex }];
     let ask = Ask { choices, variants, ..Ask::default() };
     predict(trace, &common::chip(&CORES), &ask, &|| {}).map(|prediction| prediction.results)
@@ -41,6 +45,28 @@ fn slow_cores_stretch_what_is_computed() {
     assert_eq!(equal[0].time_ns, slow[0].time_ns, "the recorded lock's cores are all fast");
     let stretched = slow[1].concurrent_ns.median as f64 / equal[1].concurrent_ns.median as f64;
     assert!((1.95..2.01).contains(&stretched), "{stretched}");
+}
+
+/// Both ends of what may wait for memory are rows, each beside the first policy's at the same end.
+#[test]
+fn computing_that_waits_for_memory_loses_nothing_on_slow_cores() {
+    let trace = computing(5);
+    let policies = ["amp-default", "busy-fcs"];
+    let rows = ask_of(&trace, 2.0, 0.5, &policies).unwrap();
+    let shares: Vec<(&str, f64)> =
+        rows[1..].iter().map(|row| (cores(row).policy.as_str(), cores(row).memory_bound)).collect();
+    assert_eq!(shares, [("amp-default", 0.0), ("amp-default", 0.5), ("busy-fcs", 0.0), ("busy-fcs", 0.5)]);
+    let less = [1, 2, 3, 4].map(|at: usize| cores(&rows[at]).less_time.is_some());
+    assert_eq!(less, [false, false, true, true]);
+    let (all_fast, half) = (rows[0].concurrent_ns.median, rows[2].concurrent_ns.median);
+    let stretched = half as f64 / all_fast as f64;
+    assert!((1.46..1.52).contains(&stretched), "{stretched}");
+    // The end without any is the same whatever the other one is.
+    let alone = ask(&trace, 2.0, &policies).unwrap();
+    assert_eq!((&alone[1].by_seed_ns, &alone[2].by_seed_ns), (&rows[1].by_seed_ns, &rows[3].by_seed_ns));
+    let whole = ask_of(&trace, 2.0, 1.0, &policies).unwrap();
+    let stretched = whole[2].concurrent_ns.median as f64 / all_fast as f64;
+    assert!((0.99..1.02).contains(&stretched), "{stretched}");
 }
 
 #[test]

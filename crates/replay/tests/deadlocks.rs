@@ -370,7 +370,7 @@ fn no_replay_of_a_run_that_ended_is_a_deadlock() {
             let program = Arc::new(compile(&trace, &chip, probes));
             for (lock, wait) in CHOICES {
                 for cpus in [1, 3] {
-                    let setup = Setup { choice: Choice { lock: lock.into(), wait }, seed, cpus, limit: None };
+                    let setup = Setup { seed, ..Setup::new(Choice { lock: lock.into(), wait }, cpus) };
                     if let Err(error) = run(&program, &chip, &setup) {
                         panic!(
                             "BATON_SEED={seed} cargo test -p baton-replay --test deadlocks: {cpus} CPUs, {probes:?}: {error}"

@@ -56,7 +56,7 @@ fn waiting_is_accounted_as_the_traces_analysis_does() {
             }
             for cpus in [2, 4] {
                 let choice = Choice { lock: info.name.into(), wait };
-                let setup = Setup { choice, seed: 1, cpus, limit: None };
+                let setup = Setup::new(choice, cpus);
                 let (ran, trace) = run_recorded(&program, &chip, &setup).unwrap();
                 let analysis = Analysis::of(&trace, Window::whole(&trace));
                 let (stats, row) = (&analysis.locks[0].stats, format!("{} {wait} on {cpus}", info.name));
@@ -119,7 +119,7 @@ fn a_recorded_wait_begins_when_it_has_been_written_down() {
         let choice = Choice { lock: "futex".into(), wait: Wait::Futex };
         let program = Arc::new(Program { around, ..program.clone() });
         let chip = chip(&["noise.start=0"]);
-        run(&program, &chip, &Setup { choice, seed: 1, cpus: 2, limit: None }).unwrap().time.0
+        run(&program, &chip, &Setup::new(choice, 2)).unwrap().time.0
     };
     // The second thread finds the lock taken. When it has read its CPU time, the lock is free: nobody sleeps.
     let around = |before, behind| Around { before: Cycles(before), behind: Cycles(behind) };
@@ -149,7 +149,7 @@ fn years_of_time_slices_are_not_simulated() {
     let years = |at| Script { at: Some(Cycles(at)), ops: vec![Op::Work(1 << 57)].into(), ..Script::default() };
     let program = Arc::new(Program { threads: vec![years(0), years(1), years(2)], ..Program::default() });
     let choice = Choice { lock: "futex".into(), wait: Wait::Futex };
-    let setup = Setup { choice, seed: 1, cpus: 2, limit: None };
+    let setup = Setup::new(choice, 2);
     let error = run(&program, &chip(&["os.time_slice=2000000"]), &setup).unwrap_err();
     assert!(matches!(error, RunError::TooLong { seconds: 1_000.., .. }), "{error}");
     // A limit comes first where it is nearer.
@@ -180,7 +180,7 @@ fn a_replay_that_fails_costs_its_own_row() {
         let waits = Script { at: Some(Cycles(0)), ops: vec![Op::TokenWait(0)].into(), ..Script::default() };
         let program = Program { threads: vec![waits], tokens: 1, ..Program::default() };
         let choice = Choice { lock: "mcs".into(), wait: Wait::SpinPark(128) };
-        run(&Arc::new(program), &chip, &Setup { choice, seed: 1, cpus: 1, limit: None }).unwrap_err()
+        run(&Arc::new(program), &chip, &Setup::new(choice, 1)).unwrap_err()
     };
     ran.rows[0] = Err(stuck.clone());
     ran.rows[1] = Err(stuck.clone());

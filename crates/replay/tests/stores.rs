@@ -60,7 +60,7 @@ fn replayed(trace: &Trace, chip: &Chip, work: Work) -> u64 {
     let program = Arc::new(compile_with(trace, chip, Probes::Kept, work));
     assert_eq!(program.stores.len(), usize::from(work == Work::Shared));
     assert_eq!(program.replayability.dynamic == 0, work == Work::Shared);
-    let setup = Setup { choice: Choice { lock: "futex".into(), wait: WAIT }, seed: 1, cpus: chip.cpus(), limit: None };
+    let setup = Setup::new(Choice { lock: "futex".into(), wait: WAIT }, chip.cpus());
     run(&program, chip, &setup).unwrap().time.0
 }
 

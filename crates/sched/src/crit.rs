@@ -7,10 +7,13 @@
 //! | the lock alone | the holder that another waiter has named, or the thread whose wait for that lock was over last |
 //! | no more than that it spins | any thread of its application that can run and does not wait: each has an equal part of it |
 //!
+//! Where threads say what they have to do with locks and barriers ([`LockNotice`]), the holder is known without a waiter's word, a sleeper
+//! waits as a spinner does, and a thread that has come to a barrier waits for all that have not.
+//!
 //! By the last row, the one thread that has not reached a barrier yet has the weight of all that have, as soon as they say that they spin.
 
 use crate::placement::{Adapter, Board, Event, Placement, Rank, Ranked, Rule};
-use crate::{AppId, Cpus, Notice, Params, Policy, ThreadId};
+use crate::{AppId, Cpus, LockNotice, Notice, Params, Policy, ThreadId};
 use std::collections::BTreeMap;
 
 /// Its row in the registry.
@@ -29,13 +32,27 @@ const ONE: u64 = 1000;
 struct Said {
     lock: Option<u64>,
     holder: Option<ThreadId>,
+    /// The wait is over when the thread says that it has the lock, or has left; not when it is woken.
+    lasts: bool,
+    /// It waits at a barrier: for all that have not arrived.
+    all: bool,
+}
+
+impl Said {
+    /// A thread that it waits for is there, though which one is not known.
+    fn waits_for_some(&self) -> bool {
+        self.all || !self.lasts
+    }
 }
 
 #[derive(Default)]
 struct Crit {
     /// Threads that have said that they wait, and have neither said that they work nor been woken since.
     waiting: BTreeMap<ThreadId, Said>,
-    /// Holders of the locks that threads wait for.
+    /// Holders of locks, by what these have said themselves, and how many locks each of them holds.
+    owners: BTreeMap<u64, ThreadId>,
+    held: BTreeMap<ThreadId, u32>,
+    /// Holders of the locks that threads wait for, by what those who wait have said.
     holders: BTreeMap<u64, ThreadId>,
     /// How many thousandths of a thread wait for each, where that is not none.
     weights: BTreeMap<ThreadId, u64>,
@@ -46,6 +63,10 @@ struct Crit {
 impl Crit {
     fn weight(&self, id: ThreadId) -> u64 {
         self.weights.get(&id).copied().unwrap_or(0)
+    }
+
+    fn lasts(&self, id: ThreadId) -> bool {
+        self.waiting.get(&id).is_some_and(|said| said.lasts)
     }
 
     /// The wait is over. If it was one for a lock that others wait for, the thread `takes` that.
@@ -69,21 +90,61 @@ impl Crit {
         self.waiting.insert(id, said);
     }
 
-    fn holder(&self, said: &Said) -> Option<ThreadId> {
-        said.lock.and_then(|lock| self.holders.get(&lock).copied()).or(said.holder)
+    fn hears_lock(&mut self, id: ThreadId, notice: LockNotice, lock: u64) {
+        let said = Said { lock: Some(lock), holder: None, lasts: true, all: notice == LockNotice::Arrived };
+        match notice {
+            LockNotice::Wanted | LockNotice::Arrived => self.waits(id, said),
+            LockNotice::Taken => {
+                self.ends(id, false);
+                self.leaves(lock);
+                self.owners.insert(lock, id);
+                *self.held.entry(id).or_default() += 1;
+            }
+            LockNotice::Left => {
+                if self.waiting.get(&id).is_some_and(|said| said.lock == Some(lock)) {
+                    self.ends(id, false);
+                }
+                if self.owners.get(&lock) == Some(&id) {
+                    self.leaves(lock);
+                }
+            }
+        }
     }
 
-    /// The thread at the end of the chain of holders, if that one can run.
-    fn blocker(&self, board: &Board, id: ThreadId) -> Option<ThreadId> {
+    /// The lock has no owner any more.
+    fn leaves(&mut self, lock: u64) {
+        let Some(owner) = self.owners.remove(&lock) else { return };
+        if let Some(held) = self.held.get_mut(&owner) {
+            *held -= 1;
+            if *held == 0 {
+                self.held.remove(&owner);
+            }
+        }
+    }
+
+    /// A thread that has ended holds nothing.
+    fn forget(&mut self, id: ThreadId) {
+        if self.held.remove(&id).is_some() {
+            self.owners.retain(|_, owner| *owner != id);
+        }
+    }
+
+    fn holder(&self, said: &Said) -> Option<ThreadId> {
+        let of = |lock: u64| self.owners.get(&lock).or_else(|| self.holders.get(&lock)).copied();
+        said.lock.and_then(of).or(said.holder)
+    }
+
+    /// The thread at the end of the chain of holders, if that one can run; else the one whose wait tells no more.
+    fn blocker(&self, board: &Board, id: ThreadId) -> Result<ThreadId, ThreadId> {
         let mut at = id;
         // A longer chain is a ring: a deadlock.
         for _ in 0..=self.waiting.len() {
             let Some(said) = self.waiting.get(&at) else {
-                return board.runnable.contains(&at).then_some(at);
+                return if board.runnable.contains(&at) { Ok(at) } else { Err(id) };
             };
-            at = self.holder(said)?;
+            at = self.holder(said).ok_or(at)?;
         }
-        None
+        Err(id)
     }
 
     fn weigh(&mut self, board: &Board) {
@@ -91,8 +152,12 @@ impl Crit {
         let mut unknown: BTreeMap<AppId, u64> = BTreeMap::new();
         for &id in self.waiting.keys() {
             match self.blocker(board, id) {
-                Some(blocker) => *self.weights.entry(blocker).or_default() += ONE,
-                None => *unknown.entry(board.thread(id).app).or_default() += ONE,
+                Ok(blocker) => *self.weights.entry(blocker).or_default() += ONE,
+                Err(last) if self.waiting.get(&last).is_some_and(Said::waits_for_some) => {
+                    *unknown.entry(board.thread(last).app).or_default() += ONE;
+                }
+                // The lock changes hands just now, or its holder sleeps.
+                Err(_) => {}
             }
         }
         for (app, weight) in unknown {
@@ -106,20 +171,31 @@ impl Crit {
 }
 
 impl Rule for Crit {
+    const HEARS_LOCKS: bool = true;
+
     fn rank(&self, board: &Board, id: ThreadId) -> Rank {
-        Rank::plain(if board.thread(id).marked { 0 } else { 1 + self.weight(id) })
+        Rank::plain(if board.thread(id).marked || self.lasts(id) { 0 } else { 1 + self.weight(id) })
     }
 
     fn hears(&mut self, _: u64, board: &Board, event: &Event, _: &mut Vec<crate::placement::Answer>) {
         match event {
-            Event::Waits(_, lock, holder) => self.said = Said { lock: *lock, holder: *holder },
+            Event::Waits(_, lock, holder) => {
+                self.said = Said { lock: *lock, holder: *holder, ..Said::default() };
+            }
             Event::Notice(id, Notice::Spinning) => {
                 let said = std::mem::take(&mut self.said);
-                self.waits(*id, said);
+                if !self.lasts(*id) {
+                    self.waits(*id, said);
+                }
             }
-            Event::Notice(id, Notice::Working) => self.ends(*id, true),
+            Event::Lock(id, notice, lock) => self.hears_lock(*id, *notice, *lock),
+            Event::Notice(id, Notice::Working) if !self.lasts(*id) => self.ends(*id, true),
             // A sleeper that is woken looks again.
-            Event::Wake(id) | Event::Exit(id) => self.ends(*id, false),
+            Event::Wake(id) if !self.lasts(*id) => self.ends(*id, false),
+            Event::Exit(id) => {
+                self.ends(*id, false);
+                self.forget(*id);
+            }
             Event::Block(_) => {}
             _ => return,
         }
@@ -134,6 +210,10 @@ impl Rule for Crit {
         let mut heavy: Vec<(u64, ThreadId)> = heavy.map(|(&id, &weight)| (u64::MAX - weight, id)).collect();
         heavy.sort_unstable();
         heavy.into_iter().map(|(_, id)| id).collect()
+    }
+
+    fn keeps(&self, board: &Board, id: ThreadId) -> bool {
+        board.amp.holder_keeps && self.held.contains_key(&id)
     }
 
     fn stay(&self, board: &Board) -> u64 {

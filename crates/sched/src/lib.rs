@@ -32,7 +32,7 @@ pub use affinity::Affinity;
 pub use cpus::{Cpu, Cpus, FULL_SPEED};
 pub use nice::Nice;
 pub use registry::{NAMES, Policy, find};
-pub use scheduler::{AppId, Born, Decision, Notice, Params, Scheduler, ThreadId};
+pub use scheduler::{AppId, Born, Decision, LockNotice, Notice, Params, Scheduler, ThreadId};
 
 macro_rules! policies {
     ($($room:ident :: $policy:ident $(and $more:ident)?,)*) => {

@@ -41,6 +41,19 @@ pub enum Notice {
     Master,
 }
 
+/// What a thread has to do with a lock or a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockNotice {
+    /// It is about to take the lock, and waits if another thread has it.
+    Wanted,
+    /// It has taken the lock.
+    Taken,
+    /// It has released the lock, or waits for it or at the barrier no more.
+    Left,
+    /// It has come to a barrier, and waits for those that have not.
+    Arrived,
+}
+
 /// What the operating system is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
@@ -128,6 +141,23 @@ pub trait Scheduler {
         _notice: Notice,
         _lock: Option<u64>,
         _holder: Option<ThreadId>,
+        _out: &mut Vec<Decision>,
+    ) {
+    }
+
+    /// Whether it listens to [`Scheduler::notify_lock`].
+    fn hears_locks(&self) -> bool {
+        false
+    }
+
+    /// A thread says what it has to do with a lock or a barrier, which is known by a number. Of what has happened since the
+    /// operating system was last entered it may hear late, in order, before anything else.
+    fn notify_lock(
+        &mut self,
+        _now: Cycles,
+        _thread: ThreadId,
+        _notice: LockNotice,
+        _lock: u64,
         _out: &mut Vec<Decision>,
     ) {
     }

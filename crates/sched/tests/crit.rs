@@ -3,7 +3,9 @@
 mod common;
 
 use baton_sched::placement::{Amp, Answer, Event, Placement};
-use baton_sched::{Affinity, AppId, Born, Cpu, Cpus, FULL_SPEED, Nice, Notice, Params, Policy, ThreadId, crit};
+use baton_sched::{
+    Affinity, AppId, Born, Cpu, Cpus, FULL_SPEED, LockNotice, Nice, Notice, Params, Policy, ThreadId, crit,
+};
 use baton_units::{CoreId, CpuId, Cycles};
 use common::{PARAMS, World};
 
@@ -55,6 +57,11 @@ impl Table {
     fn waits(&mut self, id: ThreadId, lock: Option<u64>, holder: Option<ThreadId>) -> Vec<Answer> {
         assert_eq!(self.hears(Event::Waits(id, lock, holder)), []);
         self.hears(Event::Notice(id, Notice::Spinning))
+    }
+
+    /// It says what it has to do with a lock or a barrier.
+    fn lock(&mut self, id: ThreadId, notice: LockNotice, lock: u64) -> Vec<Answer> {
+        self.hears(Event::Lock(id, notice, lock))
     }
 
     fn works(&mut self, id: ThreadId) -> Vec<Answer> {
@@ -187,6 +194,132 @@ fn masks_hold_and_threads_that_end_or_wake_wait_no_more() {
     let ([_], [holder], [waiter]) = (table.run::<1>(0), table.run(1), table.run(2));
     table.hears(Event::Exit(holder));
     assert_eq!(table.waits(waiter, Some(1), Some(holder)), []);
+}
+
+/// Who says that it has the lock is known without a waiter's word, spinner or sleeper; a waiter that is woken still waits.
+#[test]
+fn the_holder_that_says_so_comes_for_a_sleeper_and_goes_when_it_leaves() {
+    let mut table = Table::new(AMP);
+    let ([fast], [holder], [waiter, other]) = (table.run(0), table.run(1), table.run(2));
+    assert_eq!(table.lock(holder, LockNotice::Wanted, 7), []);
+    assert_eq!(table.lock(holder, LockNotice::Taken, 7), []);
+    assert_eq!(table.lock(waiter, LockNotice::Wanted, 7), [Answer::Swap(holder, fast)]);
+    table.hears(Event::Block(waiter));
+    table.lands(holder, CpuId(0));
+    table.lands(fast, CpuId(1));
+    // It wakes, and looks again: the holder still has its weight, so that another one of the same weight does not come.
+    table.hears(Event::Wake(waiter));
+    table.lands(waiter, CpuId(2));
+    table.now = 500;
+    let [second] = table.run(3);
+    assert_eq!(table.lock(second, LockNotice::Taken, 8), []);
+    assert_eq!(table.lock(other, LockNotice::Wanted, 8), []);
+    // The first one leaves, the waiter has not got it yet: now no thread waits for the one on the fast CPU.
+    assert_eq!(table.lock(holder, LockNotice::Left, 7), [Answer::Swap(second, holder)]);
+}
+
+/// While a lock changes hands, and while its holder sleeps, no other thread has its waiters' weight.
+#[test]
+fn a_lock_without_a_holder_that_can_run_makes_no_thread_urgent() {
+    let mut table = Table::new(AMP);
+    let ([_], [_, waiter, next, _], [old]) = (table.run::<1>(0), table.run(1), table.run(2));
+    table.lock(old, LockNotice::Taken, 1);
+    table.hears(Event::Affinity(old, Affinity::to([CpuId(5)])));
+    assert_eq!(table.lock(waiter, LockNotice::Wanted, 1), []);
+    assert_eq!(table.lock(next, LockNotice::Wanted, 1), []);
+    assert_eq!(table.lock(old, LockNotice::Left, 1), []);
+    assert_eq!(table.lock(next, LockNotice::Taken, 1), [Answer::Swap(next, ThreadId(0))]);
+    let mut asleep = Table::new(AMP);
+    let ([_], [sleeper, waiter, _]) = (asleep.run::<1>(0), asleep.run(1));
+    asleep.lock(sleeper, LockNotice::Taken, 1);
+    asleep.hears(Event::Block(sleeper));
+    assert_eq!(asleep.lock(waiter, LockNotice::Wanted, 1), []);
+    // It can run again.
+    asleep.hears(Event::Wake(sleeper));
+    asleep.hears(Event::Placed(sleeper, CpuId(1)));
+    assert_eq!(asleep.hears(Event::Runs(sleeper, CpuId(1))), [Answer::Swap(sleeper, ThreadId(0))]);
+    // One that has ended holds nothing.
+    let mut ended = Table::new(AMP);
+    let ([_], [gone, waiter]) = (ended.run::<1>(0), ended.run(1));
+    ended.lock(gone, LockNotice::Taken, 1);
+    ended.hears(Event::Exit(gone));
+    assert_eq!(ended.lock(waiter, LockNotice::Wanted, 1), []);
+}
+
+/// A chain through a lock and a barrier: those that wait for a thread at a barrier wait for all that have not come there.
+#[test]
+fn who_has_come_to_a_barrier_waits_for_the_others_asleep_or_not() {
+    let mut table = Table::new(Amp { crit_waiters: 3, ..AMP });
+    let [first, second, third, last] = table.run(0);
+    assert_eq!(table.lock(second, LockNotice::Arrived, 1), []);
+    table.hears(Event::Block(second));
+    assert_eq!(table.lock(first, LockNotice::Taken, 9), []);
+    assert_eq!(table.lock(first, LockNotice::Arrived, 1), []);
+    // It waits for the lock of a thread at the barrier.
+    assert_eq!(table.lock(third, LockNotice::Wanted, 9), [Answer::Swap(last, first)]);
+    table.lands(last, CpuId(0));
+    table.lands(first, CpuId(3));
+    // The barrier is over for one of them after the other; none waits there any more.
+    table.hears(Event::Wake(second));
+    table.lock(last, LockNotice::Arrived, 1);
+    for id in [last, second, first] {
+        assert_eq!(table.lock(id, LockNotice::Left, 1), [], "{id:?}");
+    }
+    assert_eq!(table.lock(first, LockNotice::Left, 9), []);
+    assert_eq!(table.lock(third, LockNotice::Taken, 9), []);
+}
+
+/// What a wait policy says within a wait for a lock does not end or change that.
+#[test]
+fn notices_within_a_wait_for_a_lock_change_nothing() {
+    let mut table = Table::new(AMP);
+    let ([fast], [holder], [waiter]) = (table.run(0), table.run(1), table.run(2));
+    table.hears(Event::Affinity(holder, Affinity::to([CpuId(1)])));
+    table.lock(holder, LockNotice::Taken, 7);
+    table.lock(waiter, LockNotice::Wanted, 7);
+    assert_eq!(table.hears(Event::Notice(waiter, Notice::Spinning)), []);
+    assert_eq!(table.works(waiter), []);
+    assert_eq!(table.hears(Event::Affinity(holder, Affinity::ALL)), [Answer::Swap(holder, fast)]);
+}
+
+/// With `holder_keeps`, a holder is not swapped for a thread of more weight, nor in a round.
+#[test]
+fn a_holder_keeps_its_fast_cpu() {
+    for keeps in [false, true] {
+        let mut table = Table::new(Amp { holder_keeps: keeps, ..AMP });
+        let ([fast], [holder], [waiter]) = (table.run(0), table.run(1), table.run(2));
+        table.lock(fast, LockNotice::Taken, 1);
+        table.lock(holder, LockNotice::Taken, 2);
+        let swap = [Answer::Swap(holder, fast)];
+        assert_eq!(table.lock(waiter, LockNotice::Wanted, 2), if keeps { &[][..] } else { &swap });
+        if keeps {
+            assert!(!table.at(10_000).contains(&swap[0]));
+            assert_eq!(table.lock(fast, LockNotice::Left, 1), swap);
+        }
+    }
+}
+
+/// A holder has up to a time slice more; then, or when it has left, the next thread comes.
+#[test]
+fn a_holder_has_up_to_a_time_slice_more() {
+    const POLICY: Policy = crit::POLICY;
+    for (keeps, leaves_at, ends) in [(false, 900, 100), (true, 900, 200), (true, 150, 160), (true, 105, 110)] {
+        let mut world = World::new(&POLICY, 1, Params { amp: Amp { holder_keeps: keeps, ..AMP }, ..PARAMS });
+        let first = world.born_of(AppId(0), Affinity::ALL, 0);
+        let second = world.born_of(AppId(0), Affinity::ALL, 0);
+        world.told(|policy, now, out| policy.notify_lock(now, first, LockNotice::Taken, 1, out));
+        let mut changed = None;
+        for now in 1..250 {
+            world.pass(now);
+            if now == leaves_at {
+                world.told(|policy, now, out| policy.notify_lock(now, first, LockNotice::Left, 1, out));
+            }
+            if world.current == [Some(second)] && changed.is_none() {
+                changed = Some(now);
+            }
+        }
+        assert_eq!(changed, Some(ends), "keeps {keeps}, leaves at {leaves_at}");
+    }
 }
 
 /// Two threads for which others wait by turns, every 10 cycles: the fast CPU changes hands once in a stay.

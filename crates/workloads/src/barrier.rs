@@ -7,6 +7,7 @@ pub use device::{DEVICE_BARRIERS, DeviceBarrier};
 use crate::{Charge, Knobs, Probe, Refused, Shared, Team, Think, Workload, WorkloadInfo, expect, share};
 use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
+use baton_sync::barrier::known::Known;
 use baton_sync::barrier::{self, BARRIERS, BarrierInfo, BarrierVisitor, RawBarrier};
 use device::InDevice;
 use std::marker::PhantomData;
@@ -129,7 +130,7 @@ struct Make(Meetings, Wait);
 impl<M: Machine> BarrierVisitor<M> for Make {
     type Out = Team;
     fn visit<B: RawBarrier<M>>(self) -> Team {
-        self.0.team::<M, B>(self.1)
+        self.0.team::<M, Known<M, B>>(self.1)
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::{Charge, Knobs, Probe, Refused, Team, Think, Workload, WorkloadInfo, expect, share};
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Slot, Wait};
+use baton_sync::lock::known::Known;
 use baton_sync::lock::{self, LockInfo, LockVisitor, RawLock, ZeroInit};
 
 /// What lets one thread in at a time.
@@ -134,7 +135,7 @@ struct Make<P>(Contention, Wait, P);
 impl<M: Machine, P: Probe> LockVisitor<M> for Make<P> {
     type Out = Team;
     fn visit<L: RawLock<M> + ZeroInit>(self) -> Team {
-        self.0.team::<M, L, P>(self.1, self.2)
+        self.0.team::<M, Known<M, L>, P>(self.1, self.2)
     }
 }
 

@@ -28,6 +28,11 @@ pub(crate) struct Clocks {
     reference: u64,
     /// By core, in hertz.
     pub(crate) clocks: Vec<u64>,
+    /// By core: what it computes in a cycle of the reference, in the parts of [`Remaining`]: its clock, where no computing waits for
+    /// memory.
+    computing: Vec<u64>,
+    /// The share of computing that waits for memory at the reference's clock, in 2^20ths.
+    memory_bound: u64,
     /// By CPU: what its computations have left of the last reference cycle, in core cycles times the reference's hertz.
     /// Less than the core's hertz.
     left: Vec<u64>,
@@ -50,7 +55,43 @@ impl Clocks {
         let uniform = clocks.iter().all(|&clock| clock == reference);
         let cpus = chip.cpus() as usize;
         let (left, speeds, phases) = (vec![0; cpus], vec![ONE; cpus], vec![0; cpus]);
-        Clocks { reference, clocks, left, speeds, phases, uniform, changes: BTreeMap::new(), scheduled: u64::MAX }
+        Clocks {
+            reference,
+            computing: clocks.clone(),
+            memory_bound: 0,
+            clocks,
+            left,
+            speeds,
+            phases,
+            uniform,
+            changes: BTreeMap::new(),
+            scheduled: u64::MAX,
+        }
+    }
+
+    /// Of what is computed, this share (0 to 1) waits for memory at the reference's clock, and takes as long at any other.
+    pub(crate) fn set_memory_bound(&mut self, share: f64) {
+        self.memory_bound = (share.clamp(0.0, 1.0) * ONE as f64).round() as u64;
+        for core in 0..self.clocks.len() {
+            self.computing[core] = self.computes(self.clocks[core]);
+        }
+    }
+
+    /// Some computing takes as long at any clock.
+    #[inline(always)]
+    pub(crate) fn has_memory_bound(&self) -> bool {
+        self.memory_bound != 0
+    }
+
+    /// What a core of that clock computes in a cycle of the reference: a cycle's work takes the share that waits for memory, and
+    /// the rest of it at the core's clock.
+    fn computes(&self, clock: u64) -> u64 {
+        if self.memory_bound == 0 || clock == self.reference {
+            return clock;
+        }
+        let (one, waits, clock) = (u128::from(ONE), u128::from(self.memory_bound), u128::from(clock));
+        let reference = u128::from(self.reference);
+        (reference * clock * one / ((one - waits) * reference + waits * clock)).max(1) as u64
     }
 
     /// A core's clock.
@@ -71,6 +112,7 @@ impl Clocks {
 
     pub(crate) fn set(&mut self, core: CoreId, clock: Hertz) {
         self.clocks[core.0 as usize] = clock.0;
+        self.computing[core.0 as usize] = self.computes(clock.0);
         self.uniform = self.clocks.iter().all(|&clock| clock == self.reference);
     }
 
@@ -115,10 +157,9 @@ impl Clocks {
             return self.phases[cpu as usize];
         }
         match self.speeds[cpu as usize] {
-            ONE => self.clocks[core.0 as usize],
-            speed => {
-                ((u128::from(self.clocks[core.0 as usize]) * u128::from(speed)) >> ONE.trailing_zeros()).max(1) as u64
-            }
+            ONE => self.computing[core.0 as usize],
+            speed => ((u128::from(self.computing[core.0 as usize]) * u128::from(speed)) >> ONE.trailing_zeros()).max(1)
+                as u64,
         }
     }
 
@@ -171,6 +212,24 @@ mod tests {
     fn chip() -> Chip {
         let text = include_str!("../../../../chips/sample-host.toml");
         Chip::from_toml(text, "sample").expect("reads").resized(4).expect("four cores")
+    }
+
+    #[test]
+    fn what_waits_for_memory_takes_as_long_at_any_clock() {
+        let chip = chip();
+        let reference = chip.core.clock.0;
+        for (share, ticks) in [(0.0, 2_000_000), (0.25, 1_750_000), (0.5, 1_500_000), (1.0, 1_000_000)] {
+            let mut clocks = Clocks::of(&chip, &CoresByKind::new(&chip));
+            clocks.set_memory_bound(share);
+            clocks.set(CoreId(1), Hertz(reference / 2));
+            let [fast, slow] = [0, 1].map(|core| {
+                let work = clocks.computation(1_000_000);
+                clocks.end((core, CoreId(core)), 0, work)
+            });
+            assert!(fast == 1_000_000 && slow.abs_diff(ticks) <= 2, "{share}: {fast}, {slow}");
+            // What is no computing goes by the clock.
+            assert_eq!(clocks.whole(CoreId(1), 1_000), 2_000);
+        }
     }
 
     proptest! {

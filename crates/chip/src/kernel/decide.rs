@@ -5,10 +5,27 @@ use crate::base::queue::Rank;
 use crate::config::Core;
 use crate::engine::state::Engine;
 use crate::os::policy::{Policy, speed};
-use baton_sched::{Cpus, Decision, Params, Scheduler};
+use baton_machine::LockNotice;
+use baton_sched::{Cpus, Decision, Params, Scheduler, ThreadId};
 use baton_units::{CoreId, CpuId, Cycles};
 
+/// What a thread says of a lock, in the words of the policies.
+fn of_lock(notice: LockNotice) -> baton_sched::LockNotice {
+    match notice {
+        LockNotice::Wanted => baton_sched::LockNotice::Wanted,
+        LockNotice::Taken => baton_sched::LockNotice::Taken,
+        LockNotice::Left => baton_sched::LockNotice::Left,
+        LockNotice::Arrived => baton_sched::LockNotice::Arrived,
+    }
+}
+
 impl Engine {
+    /// The policy hears of locks that it has not heard of yet.
+    pub(crate) fn tell_locks(&mut self) {
+        self.tell(|_, _, _| ());
+        self.decide();
+    }
+
     /// Tells the policy how fast the CPUs of a core are from now on.
     pub(crate) fn tell_speed(&mut self, core: CoreId) {
         let speed = speed(self.cores.clocks.clock(core), self.chip.core.clock);
@@ -45,6 +62,12 @@ impl Engine {
     /// Tells the policy something, and keeps what it decides for [`Engine::decide`].
     pub(crate) fn tell<R>(&mut self, f: impl FnOnce(&mut dyn Scheduler, Cycles, &mut Vec<Decision>) -> R) -> R {
         let policy = &mut self.os.policy;
+        if !self.os.locks.unheard.is_empty() {
+            for (id, notice, address) in self.os.locks.unheard.drain(..) {
+                let (id, lock) = (ThreadId(id), address as u64);
+                policy.scheduler.notify_lock(Cycles(self.now), id, of_lock(notice), lock, &mut policy.out);
+            }
+        }
         let answer = f(&mut *policy.scheduler, Cycles(self.now), &mut policy.out);
         policy.waiting.extend(policy.out.drain(..));
         answer

@@ -54,8 +54,8 @@ use baton_machine::queues::{Post, QueueDevice};
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::wait::Idle;
 use baton_machine::{
-    Behaviour, Clock, Deadline, Local, LockHint, Machine, Notice, Ordering, PushTo, Section, Shared, Wait, WaitResult,
-    Word,
+    Behaviour, Clock, Deadline, Local, LockHint, LockNotice, Machine, Notice, Ordering, PushTo, Section, Shared, Wait,
+    WaitResult, Word,
 };
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -146,6 +146,15 @@ unsafe impl Machine for Simulated {
 
     fn notify(notice: Notice) {
         notices::notify(notice);
+    }
+
+    #[inline]
+    fn hears_locks() -> bool {
+        notices::hears_locks()
+    }
+
+    fn notify_lock(notice: LockNotice, address: usize) {
+        notices::notify_lock(notice, address);
     }
 
     #[inline]

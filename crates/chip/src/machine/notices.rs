@@ -2,8 +2,10 @@
 
 use super::kernel::system_call;
 use crate::base::thread::OUTSIDE;
-use crate::engine::current::{running, with};
-use baton_machine::Notice;
+use crate::engine::current::{operate, running, with};
+use crate::engine::reason::Reason;
+use crate::engine::state::Engine;
+use baton_machine::{LockNotice, Notice};
 use baton_sched::ThreadId;
 
 /// The same, in the words of the policies.
@@ -19,6 +21,28 @@ fn of(notice: Notice) -> baton_sched::Notice {
 pub(super) fn notify(notice: Notice) {
     if running() != OUTSIDE {
         tell(of(notice), None, None);
+    }
+}
+
+/// Whether the policy listens to what the running thread has to do with locks.
+pub(super) fn hears_locks() -> bool {
+    running() != OUTSIDE && with(|engine| engine.os.policy.hears_locks)
+}
+
+/// The running thread puts down what it has to do with a lock or barrier: a store, and a system call if it is about to wait.
+pub(super) fn notify_lock(notice: LockNotice, address: usize) {
+    if !hears_locks() {
+        return;
+    }
+    operate(Reason::Work, |engine| engine.after(1));
+    let waits = with(|engine| {
+        // A number of its own where it is no address of guest memory.
+        let lock = address.checked_sub(engine.guest.base).unwrap_or(address);
+        engine.os.locks.put(engine.running, notice, lock)
+    });
+    if waits {
+        system_call();
+        with(Engine::tell_locks);
     }
 }
 

@@ -12,11 +12,13 @@
 //! | [`task`] | what the operating system keeps of a thread |
 //! | [`refused`] | what cannot be made, and why |
 //! | [`cpu`] | a CPU, and where its cycles go |
+//! | [`locks`] | which locks are held and wanted, for a policy that listens |
 //! | [`futex`] | who sleeps on which cell |
 
 pub(crate) mod app;
 pub(crate) mod cpu;
 pub(crate) mod futex;
+pub(crate) mod locks;
 pub(crate) mod policy;
 pub(crate) mod refused;
 pub(crate) mod state;

@@ -15,6 +15,8 @@ pub(crate) struct Policy {
     pub(crate) at_work: bool,
     /// The policy's alarm is in the queue.
     pub(crate) alarm: bool,
+    /// The policy listens to what threads have to do with locks.
+    pub(crate) hears_locks: bool,
 }
 
 impl Policy {
@@ -48,7 +50,8 @@ impl Policy {
         };
         let cpus = Cpus(cores.iter().map(cpu).collect());
         let scheduler = make(&cpus, &params);
-        Policy { scheduler, out: Vec::new(), waiting: VecDeque::new(), at_work: false, alarm: false }
+        let hears_locks = scheduler.hears_locks();
+        Policy { scheduler, out: Vec::new(), waiting: VecDeque::new(), at_work: false, alarm: false, hears_locks }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::app::{AppState, Runs};
 use super::cpu::Cpu;
 use super::futex::{Futexes, layout::Layout};
+use super::locks::Locks;
 use super::policy::Policy;
 use crate::base::random::{Purpose, Random};
 use crate::base::thread::ThreadId;
@@ -50,6 +51,8 @@ pub(crate) struct Os {
     /// What threads are scheduled onto: the contexts of the cores in use.
     pub(crate) cpus: Vec<Cpu>,
     pub(crate) policy: Policy,
+    /// What threads have put down of locks.
+    pub(crate) locks: Locks,
     pub(crate) apps: Vec<AppState>,
     /// Cores that are to be switched off or on.
     pub(crate) switches: Switches,
@@ -78,6 +81,7 @@ impl Os {
         Os {
             cpus: contexts.iter().map(|&core| Cpu::new(core)).collect(),
             policy: Policy::new(chip, kinds, contexts),
+            locks: Locks::default(),
             apps: vec![AppState::new(String::new(), Runs::Times(1), None)],
             switches: Switches::default(),
             quiet: None,

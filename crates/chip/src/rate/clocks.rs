@@ -47,7 +47,7 @@ impl Engine {
     /// When a computation of the running thread, of so many cycles of a core of its own, is over.
     #[inline(always)]
     pub(crate) fn computes(&mut self, cycles: u64) -> u64 {
-        if self.chip.core.contexts == 1 {
+        if self.chip.core.contexts == 1 && !self.cores.clocks.has_memory_bound() {
             return self.after(cycles);
         }
         let work = self.cores.clocks.computation(cycles);

@@ -3,7 +3,10 @@
 use crate::common;
 use crate::common::simulation;
 use baton_chip::{AmpCounts, Application, Runs, Simulated, Spawn, act};
-use baton_machine::{Atomic, Machine, Ordering::Release, Wait, WaitResult, units::Cycles};
+use baton_machine::{Atomic, Machine, Ordering::Release, Owned, Wait, WaitResult, units::Cycles};
+use baton_sync::lock::RawLock;
+use baton_sync::lock::known::Known;
+use std::rc::Rc;
 
 const UNEQUAL: [&str; 3] = ["core.clocks=1-3:1_500_000_000", "os.time_slice=100000", "os.amp.swap_ticks=1000"];
 
@@ -47,6 +50,53 @@ fn the_thread_that_others_wait_for_comes_if_they_say_so() {
         let [solo, awaited] = beside(policy, 16_000_000, wait);
         assert_eq!((awaited.fast, awaited.swaps, solo.slow), (0, 0, 0), "{policy}: {solo:?} {awaited:?}");
     }
+}
+
+/// Threads that sleep for a lock say nothing by themselves. With the lock known, its holder comes at once; a policy that does not listen
+/// has the same run with it as without.
+#[test]
+fn the_holder_of_a_lock_that_sleepers_wait_for_comes_if_the_lock_is_known() {
+    let [solo, team] = holder::<Known<Simulated, FutexLock>>("crit");
+    assert!(team.swaps >= 1 && team.swaps == solo.swaps && team.fast > 2_000_000, "{solo:?} {team:?}");
+    let [_, plain] = holder::<FutexLock>("crit");
+    assert_eq!((plain.swaps, plain.fast), (0, 0));
+    let [known, plain] = [holder::<Known<Simulated, FutexLock>>("pa"), holder::<FutexLock>("pa")];
+    assert_eq!(known, plain);
+}
+
+type FutexLock = baton_sync::lock::futex::Futex<Simulated>;
+
+/// A thread of a team computes in a lock that two others sleep for; another application has the fast core first.
+fn holder<L: RawLock<Simulated>>(policy: &str) -> [AmpCounts; 2] {
+    let policy = format!("os.scheduler={policy}");
+    let settings: Vec<&str> = UNEQUAL.iter().copied().chain([policy.as_str()]).collect();
+    let mut simulation = simulation(&common::cores(4, &settings));
+    let lock = Rc::new(simulation.outside(|| Owned::<Simulated, L>::new(L::new())));
+    let kept = lock.clone();
+    let named = |name: &str| Application { name: name.into(), runs: Runs::Times(1), main: Spawn::default() };
+    simulation.application(named("solo"), move || Simulated::work(Cycles(16_000_000))).unwrap();
+    let team = move || {
+        let section = |lock: &L, cycles: u64| {
+            let token = lock.lock(Wait::Futex);
+            Simulated::work(Cycles(cycles));
+            // SAFETY: taken above, with the same policy.
+            unsafe { lock.unlock(token, Wait::Futex) };
+        };
+        let members = [50_000, 60_000].map(|think: u64| {
+            let lock = lock.clone();
+            act::spawn(Spawn::default(), move || {
+                Simulated::work(Cycles(think));
+                section(&lock, 1_000);
+            })
+        });
+        section(&lock, 3_000_000);
+        members.into_iter().for_each(act::join);
+    };
+    simulation.application(named("team"), team).unwrap();
+    let outcome = simulation.run().unwrap();
+    assert!(outcome.finished);
+    simulation.outside(|| drop(kept));
+    [0, 1].map(|at: usize| outcome.apps[at].amp.expect("the policy tells cores apart"))
 }
 
 /// Under `linux` a misfit comes when the fast core idles.

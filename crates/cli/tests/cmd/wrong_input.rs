@@ -201,7 +201,20 @@ const CASES: &[(&[&str], &str)] = &[
     (&["whatif", "x", "--asymmetric", "1+3", "--cpus", "2"], "cannot be used with"),
     (&["whatif", "x", "--policy", "pa"], "--asymmetric"),
     (&["whatif", "x", "--asymmetric", "1+3", "--policy", "static-ipc"], "a recording has none"),
-    (&["whatif", "x", "--asymmetric", "1+3", "--policy", "pa,fastest"], "os.scheduler"),
+    (
+        &["whatif", "x", "--asymmetric", "1+3", "--policy", "pa,fastest"],
+        "unknown policy `fastest`; expected one of fair, sticky,",
+    ),
+    (&["whatif", "x", "--asymmetric", "1+3", "--policy", "linus"], "did you mean `linux`?"),
+    (
+        &["whatif", "x", "--asymmetric", "1+3", "--memory-bound", "1.5"],
+        "`1.5` is no share of computing; expected a number from 0 to 1",
+    ),
+    (&["whatif", "x", "--memory-bound", "0.5"], "--asymmetric"),
+    (
+        &["whatif", "x", "--chip", "../../chips/barcelona-amp.toml", "--asymmetric", "4+13"],
+        "--asymmetric 4+13: chip `barcelona-amp` has 16 cores (core.count)",
+    ),
     (
         &["whatif", "x", "--chip", "../../chips/ocor64.toml", "--network", "ocor,youngest-first"],
         "unknown network `youngest-first`; expected one of round-robin, ocor, ocor-home, ocor-both, ocor-oracle, release-first,",

@@ -48,6 +48,15 @@ pub struct Setup {
     pub cpus: u32,
     /// A run is cut off here: a collapse is a result, too.
     pub limit: Option<Cycles>,
+    /// The share of computing that waits for memory, 0 to 1: it takes as long on a core of any clock.
+    pub memory_bound: f64,
+}
+
+impl Setup {
+    /// With the first seed, without a limit; all computing goes by the clock.
+    pub fn new(choice: Choice, cpus: u32) -> Setup {
+        Setup { choice, seed: 1, cpus, limit: None, memory_bound: 0.0 }
+    }
 }
 
 /// What came out of a run.
@@ -174,6 +183,7 @@ impl TryVisitor<Simulated> for Run<'_> {
             seed: setup.seed,
             cpus: Some(setup.cpus),
             limit: setup.limit,
+            memory_bound: setup.memory_bound,
             events: Some(most),
             record,
             heap_bytes: world::heap_bytes(program, changes),

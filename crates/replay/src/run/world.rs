@@ -7,7 +7,7 @@ use super::objects::{RwLock, SpinLock, WAIT, token_post, token_wait};
 use crate::change::{Changed, Changes};
 use crate::program::{Around, LockSpec, Op, Program};
 use baton_chip::{Guest, Simulated, Spawn, act};
-use baton_machine::{Atomic, Machine, Owned, Wait};
+use baton_machine::{Atomic, LockNotice, Machine, Owned, Wait};
 use baton_sync::barrier::RawBarrier;
 use baton_sync::barrier::central::Central;
 use baton_sync::lock::{Token, TryLock, visit_try};
@@ -224,7 +224,11 @@ impl<L: TryLock<Simulated>> World<L> {
             Op::TokenPost(token) => token_post(&self.tokens[token as usize]),
             Op::SemTake(semaphore) => self.semaphores[semaphore as usize].take(WAIT),
             Op::SemPost(semaphore) => self.semaphores[semaphore as usize].post(WAIT),
-            Op::Meet(barrier) => drop(self.barriers[barrier as usize].wait(0, WAIT)),
+            Op::Meet(barrier) => {
+                tell(LockNotice::Arrived, barrier as usize, Named::Barrier);
+                let _ = self.barriers[barrier as usize].wait(0, WAIT);
+                tell(LockNotice::Left, barrier as usize, Named::Barrier);
+            }
             Op::Spawn(thread) => {
                 let guest = act::spawn(self.spawn(thread, Cycles(0)), self.body(thread));
                 self.started(thread, guest);
@@ -291,6 +295,7 @@ impl<L: TryLock<Simulated>> World<L> {
         if waits {
             act::record(act::time(), What::Request { lock: name, mode, site });
         }
+        tell(LockNotice::Wanted, at, Named::Lock);
         let (token, behind) = match &guarded.lock {
             Served::Replaced(lock) => {
                 let (token, behind) = self.waited_for(|| lock.0.try_lock(), || lock.0.lock(self.wait));
@@ -303,6 +308,11 @@ impl<L: TryLock<Simulated>> World<L> {
             }
             Served::Spins(lock) => (0, self.waited_for(|| lock.try_lock(), || lock.lock()).1),
         };
+        tell(LockNotice::Taken, at, Named::Lock);
+        if mode == Mode::Shared {
+            // No reader is the one that others wait for.
+            tell(LockNotice::Left, at, Named::Lock);
+        }
         self.books.borrow_mut()[at].acquired(act::time(), thread, mode);
         let how = How { slept: false, known: false, tries: 0 };
         let what =
@@ -340,6 +350,7 @@ impl<L: TryLock<Simulated>> World<L> {
             Served::ReadWrite(lock) => lock.unlock(mode == Mode::Exclusive),
             Served::Spins(lock) => lock.unlock(),
         }
+        tell(LockNotice::Left, at, Named::Lock);
     }
 
     /// Steps that guests have begun.
@@ -365,6 +376,19 @@ impl<L> Drop for World<L> {
                 unsafe { Simulated::dealloc(data, layout) };
             }
         }
+    }
+}
+
+/// What a thread waits for, by its number in the world.
+enum Named {
+    Lock,
+    Barrier,
+}
+
+/// A policy that listens hears what the guest has to do with a lock or a barrier.
+fn tell(notice: LockNotice, number: usize, of: Named) {
+    if Simulated::hears_locks() {
+        Simulated::notify_lock(notice, 2 * number + usize::from(matches!(of, Named::Barrier)));
     }
 }
 

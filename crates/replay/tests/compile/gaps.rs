@@ -126,10 +126,14 @@ fn stalls_of_holds_are_cut_and_drawn_anew() {
     let program = std::sync::Arc::new(program);
     let time = |seed| {
         let choice = baton_replay::run::Choice { lock: "futex".into(), wait: baton_machine::Wait::Futex };
-        baton_replay::run::run(&program, &chip(), &baton_replay::run::Setup { choice, seed, cpus: 1, limit: None })
-            .unwrap()
-            .time
-            .0
+        baton_replay::run::run(
+            &program,
+            &chip(),
+            &baton_replay::run::Setup { seed, ..baton_replay::run::Setup::new(choice, 1) },
+        )
+        .unwrap()
+        .time
+        .0
     };
     let times: Vec<u64> = (1..=40).map(time).collect();
     let least = *times.iter().min().unwrap();

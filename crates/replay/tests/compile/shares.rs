@@ -148,7 +148,7 @@ fn no_store_is_made_whose_items_wait_by_way_of_others_for_a_thread_that_has_left
     for program in [made(false), made(true)].map(std::sync::Arc::new) {
         for seed in 1..20 {
             let choice = baton_replay::run::Choice { lock: "futex".into(), wait: baton_machine::Wait::Futex };
-            let setup = baton_replay::run::Setup { choice, seed, cpus: 2, limit: None };
+            let setup = baton_replay::run::Setup { seed, ..baton_replay::run::Setup::new(choice, 2) };
             assert!(baton_replay::run::run(&program, &chip(), &setup).is_ok(), "seed {seed}");
         }
     }

@@ -69,7 +69,7 @@ fn threads_stay_on_their_cpus() {
     let run = |events: &[(u64, u32, What)], cpus| {
         let program = std::sync::Arc::new(compile(&trace(events), &chip, Probes::Kept));
         let choice = baton_replay::run::Choice { lock: "futex".into(), wait: baton_machine::Wait::Futex };
-        let setup = baton_replay::run::Setup { choice, seed: 1, cpus, limit: None };
+        let setup = baton_replay::run::Setup::new(choice, cpus);
         (baton_replay::run::run(&program, &chip, &setup).unwrap().time.0, program)
     };
     let both = [0b11_0000u64];

@@ -247,10 +247,20 @@ impl Board {
                 self.kinds.set_online(*cpu, *on);
                 let here = self.cpu(*cpu);
                 here.idle = *on && here.load == 0;
+                if !on {
+                    self.gives_up(*cpu);
+                }
             }
             Event::Speed(cpu, speed) => self.kinds.set_speed(*cpu, *speed),
-            Event::Waits(..) | Event::Period => {}
+            Event::Waits(..) | Event::Lock(..) | Event::Period => {}
         }
+    }
+
+    /// No thread comes to that CPU any more.
+    fn gives_up(&mut self, cpu: CpuId) {
+        let bound = |id: &ThreadId| self.thread(*id).bound_for == Some(cpu);
+        let bound: Vec<ThreadId> = self.runnable.iter().copied().filter(bound).collect();
+        bound.into_iter().for_each(|id| self.unbind(id));
     }
 
     fn stops(&mut self, id: ThreadId, ends: bool) {

@@ -182,7 +182,8 @@ impl Capacity {
     /// CPUs are balanced periodically while a thread can run.
     fn ask(&mut self, now: u64, answers: &mut Vec<Answer>) {
         let needed = self.is_asymmetric() && !self.board.runnable.is_empty();
-        if needed && (!self.asked || self.balance_at <= now) {
+        // What happens at the very moment of a balancing, before it, does not put it off.
+        if needed && (!self.asked || self.balance_at < now) {
             self.balance_at = (now / self.interval + 1) * self.interval;
             answers.push(Answer::Period(Cycles(self.balance_at)));
         } else if !needed && self.asked {

@@ -3,7 +3,7 @@
 //! Each line is an event: its time, its word and its numbers, then `:` and the answers.
 
 use super::{Answer, Event, Placement};
-use crate::{Affinity, AppId, Born, Nice, Notice, ThreadId};
+use crate::{Affinity, AppId, Born, LockNotice, Nice, Notice, ThreadId};
 use baton_units::{CpuId, Cycles};
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -35,6 +35,14 @@ impl Placement for Logged {
         }
         log.push('\n');
     }
+
+    fn hears_locks(&self) -> bool {
+        self.inner.hears_locks()
+    }
+
+    fn keeps_cpu(&self, thread: ThreadId) -> bool {
+        self.inner.keeps_cpu(thread)
+    }
 }
 
 fn set(affinity: &Affinity) -> String {
@@ -49,6 +57,14 @@ fn notice(notice: Notice) -> &'static str {
         Notice::Master => "master",
     }
 }
+
+/// What threads say of locks, with their words.
+const LOCK_NOTICES: [(LockNotice, &str); 4] = [
+    (LockNotice::Wanted, "wanted"),
+    (LockNotice::Taken, "taken"),
+    (LockNotice::Left, "left"),
+    (LockNotice::Arrived, "arrived"),
+];
 
 fn known(number: Option<impl ToString>) -> String {
     number.map_or("-".into(), |number| number.to_string())
@@ -71,6 +87,10 @@ fn text(event: &Event) -> String {
             format!("waits {} lock {} holder {}", id.0, known(*lock), known(holder.map(|holder| holder.0)))
         }
         Event::Notice(id, says) => format!("notice {} {}", id.0, notice(*says)),
+        Event::Lock(id, notice, lock) => {
+            let word = LOCK_NOTICES.iter().find(|(each, _)| each == notice).map_or("-", |&(_, word)| word);
+            format!("lock {} {word} {lock}", id.0)
+        }
         Event::Affinity(id, affinity) => format!("affinity {} {}", id.0, set(affinity)),
         Event::Idle(cpu) => format!("idle {}", cpu.0),
         Event::Online(cpu, on) => format!("online {} {}", cpu.0, u32::from(*on)),
@@ -137,6 +157,11 @@ fn read(words: &[&str]) -> Option<Event> {
             Event::Waits(thread()?, read_known(lock)?, read_known(holder)?.map(ThreadId))
         }
         "notice" => Event::Notice(thread()?, read_notice(words.get(2)?)?),
+        "lock" => {
+            let &[_, _, word, lock] = words else { return None };
+            let (notice, _) = *LOCK_NOTICES.iter().find(|&&(_, each)| each == word)?;
+            Event::Lock(thread()?, notice, lock.parse().ok()?)
+        }
         "affinity" => Event::Affinity(thread()?, read_set(words.get(2)?)?),
         "idle" => Event::Idle(on(1)?),
         "online" => Event::Online(on(1)?, number(2)? != 0),

@@ -34,7 +34,7 @@ pub(crate) use board::Board;
 pub(crate) use capacity::Capacity;
 pub(crate) use ranked::{Rank, Ranked, Rule};
 
-use crate::{Affinity, AppId, Born, Notice, ThreadId};
+use crate::{Affinity, AppId, Born, LockNotice, Notice, ThreadId};
 use baton_units::{CpuId, Cycles};
 
 /// What a placement hears.
@@ -58,6 +58,8 @@ pub enum Event {
     Waits(ThreadId, Option<u64>, Option<ThreadId>),
     /// The thread says something of itself.
     Notice(ThreadId, Notice),
+    /// The thread says what it has to do with a lock or a barrier.
+    Lock(ThreadId, LockNotice, u64),
     /// From now on the thread may run here only.
     Affinity(ThreadId, Affinity),
     /// The CPU, which is on, has nothing in its queue.
@@ -116,4 +118,14 @@ impl Class {
 pub trait Placement {
     /// Something happens.
     fn hears(&mut self, now: Cycles, event: &Event, answers: &mut Vec<Answer>);
+
+    /// Whether it wants to hear [`Event::Lock`].
+    fn hears_locks(&self) -> bool {
+        false
+    }
+
+    /// Whether the thread, which runs, is to keep its CPU a while when its time slice is over.
+    fn keeps_cpu(&self, _thread: ThreadId) -> bool {
+        false
+    }
 }

@@ -94,6 +94,8 @@ pub struct Amp {
     pub min_stay: Option<u64>,
     /// Under `crit`: a thread comes at once if so many wait for it.
     pub crit_waiters: u32,
+    /// Under `crit`: a thread that holds a lock keeps its CPU: it is not swapped for another, and has up to a time slice more.
+    pub holder_keeps: bool,
 }
 
 impl Amp {
@@ -112,6 +114,7 @@ impl Amp {
         packing: Packing::Balance,
         min_stay: None,
         crit_waiters: 1,
+        holder_keeps: false,
     };
 }
 

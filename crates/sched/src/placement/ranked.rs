@@ -46,6 +46,14 @@ pub(crate) trait Rule {
         0
     }
 
+    /// Whether it wants to hear [`Event::Lock`].
+    const HEARS_LOCKS: bool = false;
+
+    /// Whether the thread keeps the CPU that it runs on: it makes room for no other, and its time slice is longer.
+    fn keeps(&self, _board: &Board, _id: ThreadId) -> bool {
+        false
+    }
+
     /// When it wants to hear [`Event::Period`] beside the swaps; `u64::MAX`: never.
     fn due(&self) -> u64 {
         u64::MAX
@@ -115,6 +123,11 @@ impl<R: Rule> Ranked<R> {
         (class, !self.board.is_running(id), turn, Reverse(self.distance(id, cpu)), Reverse(id))
     }
 
+    /// Whether the thread runs, and keeps its CPU.
+    fn keeps_here(&self, id: ThreadId) -> bool {
+        self.board.is_running(id) && self.rule.keeps(&self.board, id)
+    }
+
     fn distance(&self, id: ThreadId, cpu: CpuId) -> u32 {
         let at = self.board.thread(id).at.filter(|_| self.board.amp.topology);
         at.map_or(0, |at| self.board.topology.distance(at, cpu))
@@ -143,7 +156,8 @@ impl<R: Rule> Ranked<R> {
         threads.sort_by_cached_key(|&id| (Reverse(self.rule.rank(&self.board, id)), !self.board.is_on_fast(id), id));
         let wanted = threads.len().min(fast.len() * share as usize);
         let (wanted, others) = threads.split_at(wanted);
-        let mut others: Vec<ThreadId> = others.iter().copied().filter(|&id| self.board.is_on_fast(id)).collect();
+        let room = |id: ThreadId| self.board.is_on_fast(id) && !self.keeps_here(id);
+        let mut others: Vec<ThreadId> = others.iter().copied().filter(|&id| room(id)).collect();
         for &id in wanted {
             if !self.board.is_on_fast(id) {
                 self.place_wanted(now, id, &fast, &mut others, answers);
@@ -207,7 +221,8 @@ impl<R: Rule> Ranked<R> {
             }
             let class = self.rule.rank(&self.board, id).class;
             let lower = |other: &ThreadId| {
-                self.board.thread(*other).bound_for.is_none() && self.rule.rank(&self.board, *other).class < class
+                let is_bound = self.board.thread(*other).bound_for.is_some();
+                !is_bound && !self.keeps_here(*other) && self.rule.rank(&self.board, *other).class < class
             };
             let mut others: Vec<ThreadId> =
                 fast.iter().filter_map(|&cpu| self.board.running_on(cpu)).filter(lower).collect();
@@ -223,7 +238,9 @@ impl<R: Rule> Ranked<R> {
     /// Asks for the next period, if it is another one.
     fn ask(&mut self, now: u64, answers: &mut Vec<Answer>) {
         let swaps = R::SWAPS && self.board.kinds.are_unlike();
-        if swaps && self.swap_at <= now {
+        // What happens at the very moment of a round, before it, does not put it off.
+        let to_come = self.swap_at == now && self.asked == now;
+        if swaps && self.swap_at <= now && !to_come {
             self.swap_at = (now / self.period() + 1) * self.period();
         }
         let swaps = swaps && !self.board.runnable.is_empty();
@@ -252,5 +269,13 @@ impl<R: Rule> Placement for Ranked<R> {
             self.bring(now, answers);
         }
         self.ask(now, answers);
+    }
+
+    fn hears_locks(&self) -> bool {
+        R::HEARS_LOCKS
+    }
+
+    fn keeps_cpu(&self, id: ThreadId) -> bool {
+        self.rule.keeps(&self.board, id)
     }
 }

@@ -1,5 +1,7 @@
 //! Barriers: no thread goes on until all have arrived; and again, any number of times.
 
+pub mod known;
+
 #[macro_use]
 mod registry;
 every_barrier!([crate::registry::modules]);

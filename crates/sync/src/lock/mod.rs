@@ -3,6 +3,7 @@
 pub mod assign;
 pub mod barging;
 pub mod instrumented;
+pub mod known;
 pub mod one_spinner_paper;
 
 mod backoff;

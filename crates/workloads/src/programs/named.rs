@@ -4,6 +4,7 @@ use super::{Program, Scale};
 use crate::monitor::Locks;
 use crate::{Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
 use baton_machine::{Machine, Wait};
+use baton_sync::lock::known::Known;
 use baton_sync::lock::{self, LockInfo, LockVisitor, RawLock, ZeroInit};
 
 /// The program with this number in [`Program::ALL`], with a lock of the registry.
@@ -31,7 +32,7 @@ impl<M: Machine, P: Probe + Sync> LockVisitor<M> for Make<P> {
     type Out = Result<Team, Refused>;
     fn visit<L: RawLock<M> + ZeroInit>(self) -> Self::Out {
         let Make(program, threads, scale, wait, probe) = self;
-        program.team::<M, _>(threads, scale, &Locks::<L, _>::new(wait, probe)).map_err(Refused::because)
+        program.team::<M, _>(threads, scale, &Locks::<Known<M, L>, _>::new(wait, probe)).map_err(Refused::because)
     }
 }
 

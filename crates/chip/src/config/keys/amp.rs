@@ -142,4 +142,12 @@ pub(super) const KEYS: &[Key] = &[
         },
         |_, chip, value| chip.os.sched.amp.crit_waiters = whole(value) as u32
     ),
+    key!(
+        "os.amp.holder_keeps",
+        ValueKind::Switch,
+        "of the policy crit: a thread that holds a lock is not swapped for another, and has up to a time slice more before it is preempted; \
+         absent: false",
+        |_, chip| chip.os.sched.amp.holder_keeps.then_some(Value::Switch(true)),
+        |_, chip, value| chip.os.sched.amp.holder_keeps = value == Value::Switch(true)
+    ),
 ];

@@ -20,6 +20,9 @@ choice! {
 pub struct SchedulerName(&'static str);
 
 impl SchedulerName {
+    /// All of their names.
+    pub const NAMES: &[&str] = baton_sched::NAMES;
+
     /// The one of that name, if there is one.
     pub fn named(name: &str) -> Option<SchedulerName> {
         baton_sched::find(name).map(|policy| SchedulerName(policy.name))

@@ -3,6 +3,7 @@
 use crate::error::BadInput;
 use crate::ui;
 use baton_chip::Chip;
+use baton_chip::config::SchedulerName;
 use baton_machine::Wait;
 use baton_replay::asymmetric::{Asymmetric, Shape};
 use baton_replay::network::{self, Network};
@@ -80,14 +81,21 @@ fn networks(names: &[String], chip: &Chip) -> anyhow::Result<Vec<Network>> {
 
 /// Fast and slow cores, and the policies of their threads. Each must go with the chip.
 fn asymmetric(shape: Shape, args: &super::Args, chip: &Chip) -> anyhow::Result<Asymmetric> {
+    let (Shape { fast, slow }, has) = (shape, chip.core.count);
+    if fast + slow > has {
+        let what = format!("--asymmetric {fast}+{slow}: chip `{}` has {has} cores (core.count)", chip.name);
+        return Err(BadInput::new(what).hint(format!("expected {has} in all at most, fast and slow")).into());
+    }
     let mut policies: Vec<String> = Vec::new();
     for policy in &args.policy {
-        let policy = policy.trim().to_owned();
-        if !policies.contains(&policy) {
-            policies.push(policy);
+        let name = policy.trim();
+        let policy = SchedulerName::named(name)
+            .ok_or_else(|| BadInput::unknown("policy", name, SchedulerName::NAMES.iter().copied()))?;
+        if !policies.iter().any(|other| other == policy.name()) {
+            policies.push(policy.name().to_owned());
         }
     }
-    let asymmetric = Asymmetric { shape, ratio: args.ratio, policies };
+    let asymmetric = Asymmetric { shape, ratio: args.ratio, policies, memory_bound: args.memory_bound };
     asymmetric.chips(chip).map_err(|why| BadInput::new(format!("--asymmetric: {why}")))?;
     Ok(asymmetric)
 }

@@ -54,7 +54,9 @@ Examples:
   baton whatif before --chip ocor64 --cpus 64 --threads 64 --lock spin-park,mcs \\
       --network round-robin,ocor       would OCOR's hardware help? (docs/reference/whatif.md)
   baton whatif before --asymmetric 1+3 --ratio 2 --lock futex,mcs \\
-      --policy amp-default,pa          who should have the fast core?")]
+      --policy amp-default,pa          who should have the fast core?
+  baton whatif before --asymmetric 1+12 --chip barcelona-amp --lock futex \\
+      --policy amp-default,pa,crit,linux --memory-bound 0.5")]
 pub(crate) struct Args {
     /// The directory that `baton profile` left.
     #[arg(value_name = "DIR")]
@@ -75,7 +77,8 @@ pub(crate) struct Args {
     /// The chip must have routers. Left out: the chip's own, as it is.
     #[arg(long, value_name = "NETWORKS", value_delimiter = ',')]
     network: Vec<String>,
-    /// Fast and slow cores, as in 1+12: replays each lock on a chip with so many of both. The fast ones have the chip's clock.
+    /// Fast and slow cores, as in 1+12: replays each lock on so many cores of a chip that is named, or on a machine like this one with
+    /// so many. The fast ones have the chip's clock.
     #[arg(long, value_name = "FAST+SLOW", conflicts_with_all = ["network", "cpus", "cores", "check"])]
     asymmetric: Option<Shape>,
     /// The clock of the fast cores over that of the slow ones.
@@ -91,6 +94,10 @@ pub(crate) struct Args {
         requires = "asymmetric"
     )]
     policy: Vec<String>,
+    /// The share of the program's computing, 0 to 1, that may wait for memory at most, and takes as long on a slow core. A recording does
+    /// not say how much does: each policy is replayed with none and with so much.
+    #[arg(long, value_name = "F", default_value_t = 1.0, value_parser = share, requires = "asymmetric")]
+    memory_bound: f64,
     #[command(flatten)]
     chip: ChipArgs,
     /// Threads that the program starts, if more than were recorded.
@@ -119,6 +126,11 @@ fn ratio(text: &str) -> Result<f64, String> {
     ratio.ok_or_else(|| format!("`{text}` is no ratio of clocks; expected a number from 1 to 100"))
 }
 
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| format!("`{text}` is no share of computing; expected a number from 0 to 1"))
+}
+
 /// Name and version of the JSON; a change that breaks a reader raises it.
 const SCHEMA: &str = "baton-whatif/1";
 
@@ -137,7 +149,7 @@ struct Output<'a> {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     // Networks are the coherent chip's.
     let mut chip = if args.network.is_empty() { args.chip.clone().for_replay() } else { args.chip.clone() };
-    if let Some(shape) = args.asymmetric {
+    if let (Some(shape), false) = (args.asymmetric, chip.is_named()) {
         chip.cores(shape.fast + shape.slow);
     }
     let chip = chip.open()?;

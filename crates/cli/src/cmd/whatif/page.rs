@@ -1,7 +1,10 @@
 //! The plot: one self-contained HTML file. Bars for the predicted time and competition overhead of each lock, with
 //! whiskers over seeds, and the same figures as a table. No script, no network; light and dark by the reader's choice.
 
-use super::text::{alone, figure, interval, interval_name, less, ms, range, remark, three_numbers, variant, varies};
+use super::text::{
+    alone, assumed, figure, interval, interval_name, less, memory_bound, memory_bound_name, ms, range, remark,
+    three_numbers, variant, varies,
+};
 use baton_chip::Chip;
 use baton_replay::Prediction;
 use baton_replay::predict::{Predicted, Spread};
@@ -42,6 +45,9 @@ pub(crate) fn page(prediction: &Prediction, command: &[String], chip: &Chip) -> 
     body += &plot("Competition overhead, added over threads, ms", results, |row| row.overhead_ns);
     body += &table(results);
     body += "<h2>Assumptions</h2><ul>";
+    for note in std::iter::once(assumed(results)).filter(|note| !note.is_empty()) {
+        let _ = write!(body, "<li>{}</li>", escape(note));
+    }
     for note in &prediction.notes {
         let _ = write!(body, "<li>{}</li>", escape(note));
     }
@@ -110,6 +116,9 @@ fn plot(title: &str, rows: &[Predicted], value: fn(&Predicted) -> Spread) -> Str
         let label = match &row.variant {
             _ if i == 0 => "recorded".to_owned(),
             None => format!("{} · {}", row.lock, row.wait),
+            Some(Variant::Asymmetric(cores)) => {
+                format!("{} · {} · {} · {} memory-bound", row.lock, row.wait, cores.policy, memory_bound(row))
+            }
             Some(variant) => format!("{} · {} · {}", row.lock, row.wait, variant.name()),
         };
         let end = if on_scale(row) { x(spread.median) } else { LEFT + WIDTH };
@@ -151,7 +160,7 @@ fn step(most: f64) -> f64 {
 }
 
 fn table(rows: &[Predicted]) -> String {
-    let varies = varies(rows);
+    let (varies, memory) = (varies(rows), memory_bound_name(rows));
     let mut out = format!(
         "<h2>Figures</h2><div class=scroll><table><tr><th>lock<th>wait<th>time ms<th>{}<th>speed-up\
          <th>waiting ms<th>critical sections ms<th>overhead ms<th>over seeds<th>acquisitions<th>contended",
@@ -159,6 +168,9 @@ fn table(rows: &[Predicted]) -> String {
     );
     if let Some(varies) = varies {
         let _ = write!(out, "<th>{varies}<th>less time<th>less overhead");
+    }
+    if let Some(memory) = memory {
+        let _ = write!(out, "<th>{memory}");
     }
     out += "<th>remark";
     for row in rows {
@@ -180,6 +192,9 @@ fn table(rows: &[Predicted]) -> String {
         if varies.is_some() {
             let [time, overhead] = row.variant.as_ref().map_or([None; 2], Variant::less);
             let _ = write!(out, "<td>{}<td>{}<td>{}", escape(variant(row)), less(time), less(overhead));
+        }
+        if memory.is_some() {
+            let _ = write!(out, "<td>{}", memory_bound(row));
         }
         let _ = write!(out, "<td>{}", escape(&remark(row)));
     }

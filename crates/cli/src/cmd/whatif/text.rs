@@ -127,6 +127,40 @@ pub(crate) fn variant(row: &Predicted) -> &str {
     row.variant.as_ref().map_or("as it is", Variant::name)
 }
 
+/// The share of computing that waits for memory in a row's replays, where cores are unlike.
+pub(crate) fn memory_bound(row: &Predicted) -> String {
+    match &row.variant {
+        Some(Variant::Asymmetric(cores)) => format!("{:.0}%", 100.0 * cores.memory_bound),
+        _ => "-".to_owned(),
+    }
+}
+
+/// What [`memory_bound`] is called; none where no row has one.
+pub(crate) fn memory_bound_name(rows: &[Predicted]) -> Option<&'static str> {
+    let has = |row: &Predicted| matches!(row.variant, Some(Variant::Asymmetric(_)));
+    rows.iter().any(has).then_some("memory-bound")
+}
+
+/// What the rows of fast and slow cores stand on; nothing of others.
+pub(crate) fn assumed(rows: &[Predicted]) -> &'static str {
+    let shares = rows.iter().filter_map(|row| match &row.variant {
+        Some(Variant::Asymmetric(cores)) => Some(cores.memory_bound),
+        _ => None,
+    });
+    let mut shares: Vec<f64> = shares.collect();
+    shares.dedup();
+    match shares[..] {
+        [] => "",
+        [_] => {
+            "memory-bound: the share of computing that waits for memory and takes as long on a slow core: none, as was asked for"
+        }
+        _ => {
+            "memory-bound: the share of computing that waits for memory and takes as long on a slow core; a recording does not say how \
+             much does, so both ends of what may be stand here"
+        }
+    }
+}
+
 /// How much less than on the first network, with its range over seeds.
 pub(crate) fn less(percent: Option<Percent>) -> String {
     percent.map_or_else(|| "-".to_owned(), |p| format!("{:.1}% ({:.1}…{:.1})", p.median, p.low, p.high))
@@ -159,6 +193,7 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
     }
     out.push('\n');
     let varies = varies(&prediction.results);
+    let memory = memory_bound_name(&prediction.results);
     let rows = prediction.results.iter().map(|row| {
         let share = 100.0 * row.contended as f64 / row.acquisitions.max(1) as f64;
         let mut cells = vec![
@@ -175,6 +210,9 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
         if varies.is_some() {
             cells.insert(2, variant(row).to_owned());
             cells.splice(9..9, row.variant.as_ref().map_or([None; 2], Variant::less).map(less));
+        }
+        if memory.is_some() {
+            cells.insert(3, memory_bound(row));
         }
         cells
     });
@@ -193,11 +231,17 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
         header.insert(2, varies);
         header.splice(9..9, ["less time", "less overhead"]);
     }
+    if let Some(memory) = memory {
+        header.insert(3, memory);
+    }
     out += &ui::table(&header, &rows.collect::<Vec<_>>());
     out += "overhead: competition overhead, added over threads\n";
     if let (Some(varies), Some(first)) = (varies, prediction.results.iter().find_map(|row| row.variant.as_ref())) {
         out +=
             &format!("less time, less overhead: against the same lock with {varies} {}, seed by seed\n", first.name());
+    }
+    for line in std::iter::once(assumed(&prediction.results)).filter(|line| !line.is_empty()) {
+        out += &format!("{line}\n");
     }
     for note in &prediction.notes {
         out += &format!("note: {note}\n");

@@ -2,7 +2,7 @@
 
 use super::{Adapter, Event, State, Thread};
 use crate::placement::AppUse;
-use crate::{Affinity, AppId, Born, Decision, Notice, Scheduler, ThreadId};
+use crate::{Affinity, AppId, Born, Decision, LockNotice, Notice, Scheduler, ThreadId};
 use baton_units::{CpuId, Cycles};
 
 impl Scheduler for Adapter {
@@ -101,7 +101,16 @@ impl Scheduler for Adapter {
         let queue = self.queue(cpu);
         queue.timer = false;
         match queue.since {
-            Some(since) if !queue.ready.is_empty() && now.0 >= since + slice => out.push(Decision::Preempt(cpu)),
+            Some(since) if !queue.ready.is_empty() && now.0 >= since + slice => {
+                let keeps = queue.current.filter(|_| now.0 < since + 2 * slice);
+                if keeps.is_some_and(|id| self.placement.keeps_cpu(id)) {
+                    // It is looked at again and again, for another time slice at most.
+                    self.queue(cpu).timer = true;
+                    out.push(Decision::Timer(cpu, now + Cycles((slice / 10).max(1))));
+                } else {
+                    out.push(Decision::Preempt(cpu));
+                }
+            }
             _ => self.arm(cpu, now.0, out),
         }
     }
@@ -167,6 +176,14 @@ impl Scheduler for Adapter {
             self.tell(now.0, &Event::Waits(id, lock, holder), out);
         }
         self.tell(now.0, &Event::Notice(id, notice), out);
+    }
+
+    fn hears_locks(&self) -> bool {
+        self.placement.hears_locks()
+    }
+
+    fn notify_lock(&mut self, now: Cycles, id: ThreadId, notice: LockNotice, lock: u64, out: &mut Vec<Decision>) {
+        self.tell(now.0, &Event::Lock(id, notice, lock), out);
     }
 
     fn steals(&self, cpu: CpuId) -> u64 {
