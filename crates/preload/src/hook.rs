@@ -1,7 +1,7 @@
 //! The exported functions: stubs that jump through a slot.
 //!
 //! Each interposed function is a stub of two instructions: it puts the caller's return address, the call site, into the
-//! argument register after the function's own arguments, and jumps to where its slot points. The slots are filled once, at
+//! argument register after the function's own arguments (into rax where these fill the registers), and jumps to where its slot points. The slots are filled once, at
 //! start ([`crate::start`]): with glibc's own function where there is nothing to do, else with one of ours, in the shape
 //! that fits what was asked for. So a run pays for nothing that it did not ask for, and no hook asks which mode it is in.
 //!
@@ -239,6 +239,29 @@ hooks! {
         GOMP_critical_name_start "rsi",
         GOMP_critical_name_end "rsi",
         GOMP_barrier "rdi",
+        GOMP_barrier_cancel "rdi",
+        GOMP_loop_end "rdi",
+        GOMP_loop_end_cancel "rdi",
+        GOMP_sections_end "rdi",
+        GOMP_sections_end_cancel "rdi",
+        GOMP_single_copy_start "rdi",
+        GOMP_single_copy_end "rsi",
+        GOMP_parallel "r8",
+        GOMP_parallel_reductions "r8",
+        GOMP_parallel_sections "r9",
+        // More arguments than registers: the site goes where no argument is.
+        GOMP_parallel_loop_static "rax",
+        GOMP_parallel_loop_dynamic "rax",
+        GOMP_parallel_loop_guided "rax",
+        GOMP_parallel_loop_nonmonotonic_dynamic "rax",
+        GOMP_parallel_loop_nonmonotonic_guided "rax",
+        GOMP_parallel_loop_runtime "rax",
+        GOMP_parallel_loop_nonmonotonic_runtime "rax",
+        GOMP_parallel_loop_maybe_nonmonotonic_runtime "rax",
+        GOMP_taskwait "rdi",
+        GOMP_taskwait_depend "rsi",
+        GOMP_taskgroup_end "rdi",
+        GOMP_task "rax",
         omp_init_lock "rsi",
         omp_init_lock_with_hint "rdx",
         omp_destroy_lock "rsi",

@@ -14,7 +14,7 @@
 //! | `barrier` | replacement of barriers |
 //! | `leaving` | threads that may leave a wait at any instruction |
 //! | `lookup` | functions that are reached past the loader's order: `dlsym` with a handle, `RTLD_DEEPBIND` |
-//! | `omp` | OpenMP's locks, critical sections and barriers |
+//! | `omp` | OpenMP's regions, barriers, tasks, critical sections and locks |
 //! | `capture` | recording |
 //! | `thread`, `fork` | what is known of each thread; what a fork's child has to put in order |
 //! | `stall` | waiters that only spin, put to sleep when the program stands still |

@@ -131,13 +131,16 @@ pub struct Thread {
     pub stacks: crate::capture::Stacks,
     /// Its context switches.
     pub switches: crate::capture::Ring,
+    /// Its teams in OpenMP's regions.
+    pub teams: crate::omp::Teams,
     /// Its signal mask before the fork that it is in, if signals are blocked for it.
     pub mask: AtomicU64,
     /// Whether they are.
     pub blocked: AtomicBool,
 }
 
-// SAFETY: all fields are atomics but the pen, which only the record's own thread uses.
+// SAFETY: all fields are atomics but the pen, which only the record's own thread uses; as the process ends, its master writes for a
+// worker that waits for the master's next region (`omp::finish`), and so runs nothing of ours.
 unsafe impl Sync for Thread {}
 
 static FREE: BlockStack = BlockStack::new();
@@ -254,6 +257,7 @@ fn adopt() -> &'static Thread {
     thread.waiter.renew();
     thread.leaves.store(0, Ordering::Relaxed);
     thread.holds.forget();
+    thread.teams.forget();
     thread.tid.store(sys::tid(), Ordering::Relaxed);
     if has_left() {
         // An allocator that locks while the thread's remains are freed. Its locks are served and recorded as any other's, but as
@@ -343,6 +347,7 @@ fn allocate() -> &'static Thread {
             holds: Holds::default(),
             stacks: crate::capture::Stacks::new(),
             switches: crate::capture::Ring::new(),
+            teams: crate::omp::Teams::new(),
             mask: AtomicU64::new(0),
             blocked: AtomicBool::new(false),
         });

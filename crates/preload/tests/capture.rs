@@ -3,7 +3,7 @@
 mod common;
 use baton_report::symbols::Symbols;
 use baton_trace::analysis::{Analysis, OffStretch, Window, off_cpu};
-use baton_trace::{Address, Event, Lock, LockKind, Mode, Trace, What};
+use baton_trace::{Address, Construct, Event, Lock, LockKind, Mode, Trace, What};
 use common::{Run, compiles, folder, library, locks, program, sleeping};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -150,9 +150,86 @@ fn openmp() {
         let taken = balanced(trace, true);
         let by_kind = |kind| taken.iter().filter(|(lock, _)| lock.kind == kind).map(|(_, n)| n).sum::<u64>();
         assert_eq!((by_kind(LockKind::OmpCritical), by_kind(LockKind::OmpLock)), (2000, 3002));
-        // Two barriers, and the one at the end of `single`, for two threads.
-        assert_eq!(count(trace, |what| matches!(what, What::BarrierArrive { .. })), 6);
+        // Two barriers, the one at the end of `single`, and the ends of two regions, for two threads.
+        assert_eq!(count(trace, |what| matches!(what, What::BarrierArrive { .. })), 10);
     });
+}
+
+/// Regions of each form with what is in them, and each wait with its end.
+#[test]
+fn openmp_regions() {
+    if !compiles("omp_regions.c", "openmp_regions") {
+        return;
+    }
+    Run::new("omp_regions.c", &[]).set("BATON_LOCK", "mcs").set("BATON_WAIT", "futex").ok();
+    for inside in ["", "1"] {
+        let directory = folder("omp_regions");
+        Run::new("omp_regions.c", &[]).set("INSIDE", inside).set("BATON_TRACE", &directory).ok();
+        let trace = whole(&directory);
+        std::fs::remove_dir_all(&directory).unwrap();
+        let counted = |what: fn(&What) -> bool| count(&trace, what);
+        let open = usize::from(!inside.is_empty());
+        assert_eq!(counted(|what| matches!(what, What::Fork { .. })), 17 + open);
+        // By their threads: 5 · 3 + 3 · 3 + 3 + 3 of three, the nested ones 2 + 4, one alone.
+        let alone = counted(|what| matches!(what, What::TeamBegin { threads: 1, .. }));
+        let triples = counted(|what| matches!(what, What::TeamBegin { threads: 3, .. }));
+        assert_eq!((alone, triples), (1, 9 * 3));
+        // Tasks of fibonacci(10) and of the group; the one that an event completes is not looked into.
+        for of in [
+            |what: &What| matches!(what, What::TaskCreate { .. }),
+            |what: &What| matches!(what, What::TaskBegin { .. }),
+            |what: &What| matches!(what, What::TaskEnd { .. }),
+        ] {
+            assert_eq!(counted(of), 88 + 4);
+        }
+        assert_eq!(counted(|what| matches!(what, What::TaskWaitBegin { .. })), 88 + 1);
+        assert_eq!(counted(|what| matches!(what, What::TaskWaitEnd)), 88 + 1);
+        barriers_of_regions(&trace, open);
+    }
+}
+
+/// Each thread leaves each barrier as often as it arrives, once all have arrived; whoever sleeps comes last.
+fn barriers_of_regions(trace: &Trace, open: usize) {
+    let mut constructs = BTreeMap::new();
+    let mut first = None;
+    let (mut there, mut last, mut leaving) = (BTreeMap::<_, BTreeSet<_>>::new(), Vec::new(), BTreeMap::new());
+    let (mut idle, mut idled) = (BTreeSet::new(), 0);
+    for Event { thread, what, .. } in trace.events() {
+        match what {
+            What::Construct { barrier, construct } => {
+                assert_eq!(constructs.insert(barrier, construct), None, "told once");
+            }
+            What::Fork { region, .. } => first = first.or(Some((region, thread))),
+            What::BarrierArrive { barrier, .. } => {
+                assert!(there.entry(barrier).or_default().insert(thread), "{barrier:#x}: arrives twice");
+                if first.is_some_and(|(region, _)| region == barrier) {
+                    last.push(thread);
+                }
+            }
+            What::BarrierLeave { barrier, .. } => {
+                let arrived = there.get_mut(&barrier).expect("arrived");
+                let left: &mut BTreeSet<_> = leaving.entry(barrier).or_default();
+                left.append(arrived);
+                assert!(left.remove(&thread), "{barrier:#x}: leaves before all have arrived, or twice");
+            }
+            What::IdleBegin { .. } => assert!(idle.insert(thread)),
+            What::TeamBegin { idled: true, .. } => {
+                assert!(idle.remove(&thread));
+                idled += 1;
+            }
+            _ => {}
+        }
+    }
+    let waiting: usize = there.values().chain(leaving.values()).map(BTreeSet::len).sum();
+    assert!(waiting <= open, "{waiting} threads have not left");
+    let (_, master) = first.expect("a region");
+    assert_eq!(last.len(), 15);
+    let late: BTreeSet<_> = last.chunks(3).map(|round| round[2]).collect();
+    assert!(late.len() == 1 && !late.contains(&master), "{late:?} came last");
+    assert!(idled >= 2 * 4, "workers waited for the next of five regions: {idled}");
+    let kinds: BTreeSet<Construct> = constructs.into_values().collect();
+    let all = [Construct::Barrier, Construct::Region, Construct::Loop, Construct::Single];
+    assert_eq!(kinds, BTreeSet::from(all));
 }
 
 #[test]

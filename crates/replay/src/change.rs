@@ -3,6 +3,7 @@
 
 use crate::program::Program;
 use crate::run::Choice;
+use baton_machine::Wait;
 use baton_trace::{Address, ProcessIndex, Ticks};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -43,7 +44,16 @@ pub struct Part {
     pub treatment: Treatment,
 }
 
-/// One row: some locks are changed together.
+/// Another barrier, and how its waiters wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meeting {
+    /// A name of the registry of barriers.
+    pub barrier: String,
+    /// A policy.
+    pub wait: Wait,
+}
+
+/// One row: some locks are changed together, or all barriers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// As it was asked for: `cache_lock=mcs`.
@@ -52,6 +62,8 @@ pub struct Change {
     pub default: Option<Choice>,
     /// The locks that are.
     pub parts: Vec<Part>,
+    /// What stands in the place of every barrier; `None`: they stay.
+    pub barrier: Option<Meeting>,
 }
 
 /// Factors of [`Treatment::Shrink`].
@@ -69,6 +81,9 @@ pub enum ChangeError {
         "`{0}`: no lock of this name is replayed as one: its locks are never taken, or are given up by threads that do not hold them"
     )]
     NotReplayed(String),
+    /// Threads meet nowhere.
+    #[error("`{0}`: the recorded program has no barrier at which threads met")]
+    NoBarrier(String),
     /// Two parts change one lock in ways that do not go together.
     #[error("`{first}` and `{second}` name the same lock, and it can be changed in one of the two ways only")]
     Twice {
@@ -112,6 +127,8 @@ impl Default for Changed {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
     pub(crate) locks: BTreeMap<u32, Changed>,
+    /// What stands in the place of every barrier.
+    pub(crate) barrier: Option<Meeting>,
 }
 
 impl Change {
@@ -120,7 +137,10 @@ impl Change {
     /// # Errors
     /// Where the program has no such locks, or too many.
     pub fn on(&self, program: &Program) -> Result<Changes, ChangeError> {
-        let mut changes = Changes::default();
+        let mut changes = Changes { barrier: self.barrier.clone(), ..Changes::default() };
+        if self.barrier.is_some() && program.barriers.is_empty() {
+            return Err(ChangeError::NoBarrier(self.text.clone()));
+        }
         let mut by: BTreeMap<(u32, bool), &str> = BTreeMap::new();
         let mut locks = program.locks.len();
         for part in &self.parts {
@@ -161,6 +181,12 @@ impl Change {
 
     /// What it assumes, in a sentence for each part.
     pub fn assumptions(&self, default: &Choice) -> Vec<String> {
+        if let Some(Meeting { barrier, wait }) = &self.barrier {
+            return vec![format!(
+                "{}: {barrier} ({wait}) stands in the place of all barriers, of the beginnings of OpenMP's regions, too",
+                self.text
+            )];
+        }
         let mut all: Vec<String> = self.parts.iter().filter_map(Part::assumes).collect();
         if all.is_empty() {
             let default = self.default.as_ref().unwrap_or(default);

@@ -470,7 +470,8 @@ fn results(ask: &Ask, chip: &Chip, own: &Choice, base: Predicted, ran: &[Result<
     let changed = ask.changes.iter().map(|change| {
         // A row is called what was asked for.
         let default = change.default.as_ref().unwrap_or(own);
-        Choice { lock: change.text.clone(), wait: default.wait }
+        let wait = change.barrier.as_ref().map_or(default.wait, |meeting| meeting.wait);
+        Choice { lock: change.text.clone(), wait }
     });
     let named: Vec<Choice> = ask.choices.iter().cloned().chain(changed).collect();
     for (choice, ran) in named.iter().zip(ran.chunks(each * ask.variants.count())) {

@@ -177,6 +177,8 @@ pub struct Program {
     pub semaphores: Vec<u32>,
     /// Participants of its barriers.
     pub barriers: Vec<u32>,
+    /// Those of them that are OpenMP's teams: libgomp's barrier stands for these.
+    pub teams: std::collections::BTreeSet<u32>,
     /// How many tokens there are.
     pub tokens: u32,
     /// Stalls of the machine in holds, which each seed draws anew.

@@ -69,7 +69,7 @@ fn life(address: Address) -> Life {
 
 fn change(text: &str, address: Address, treatment: Treatment) -> Change {
     let part = Part { name: "lock".into(), locks: vec![life(address)], treatment };
-    Change { text: text.into(), default: None, parts: vec![part] }
+    Change { text: text.into(), default: None, parts: vec![part], barrier: None }
 }
 
 fn choice(lock: &str, wait: Wait) -> Choice {

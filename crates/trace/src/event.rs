@@ -149,11 +149,33 @@ pub enum Waitable {
     Semaphore,
 }
 
+/// To which construct of OpenMP a barrier belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Construct {
+    /// A `barrier` directive, or the implied barrier that the compiler makes one of.
+    Barrier = 1,
+    /// The end of a parallel region.
+    Region = 2,
+    /// The end of a loop.
+    Loop = 3,
+    /// The end of `sections`.
+    Sections = 4,
+    /// The copy out of a `single`.
+    Single = 5,
+}
+
+impl Construct {
+    /// All, in the order of their numbers.
+    pub const ALL: [Construct; 5] =
+        [Construct::Barrier, Construct::Region, Construct::Loop, Construct::Sections, Construct::Single];
+}
+
 /// One act of a thread. Fields named `site` are call sites ([`SiteId::UNKNOWN`] where none was taken).
 ///
 /// **When it is stamped** matters for the analysis: what gives something away (`Release`, `CondSignal`, `SemPost`,
-/// `BarrierArrive`, `Create`, `ThreadEnd`) is stamped *before* the act, what takes (`Acquire`, `Acquired`, `CondWake`, `SemTaken`,
-/// `BarrierLeave`, `JoinEnd`, `ThreadStart`) *after* it. So cause never comes after effect, and the interval between
+/// `BarrierArrive`, `Fork`, `TaskCreate`, `TaskEnd`, `Create`, `ThreadEnd`) is stamped *before* the act, what takes (`Acquire`, `Acquired`, `CondWake`, `SemTaken`,
+/// `BarrierLeave`, `TeamBegin`, `TaskBegin`, `TaskWaitEnd`, `JoinEnd`, `ThreadStart`) *after* it. So cause never comes after effect, and the interval between
 /// the two is never too short: it contains the probe's own time after the first stamp and before the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
@@ -291,6 +313,58 @@ pub enum What {
         /// It is the one that got `PTHREAD_BARRIER_SERIAL_THREAD`.
         serial: bool,
     },
+    /// A thread is about to open a parallel region of OpenMP, as its team's master.
+    Fork {
+        /// The barrier at the region's end, which stands for the region.
+        region: Address,
+        /// The call site.
+        site: SiteId,
+    },
+    /// A thread of a team begins its part of a parallel region.
+    TeamBegin {
+        /// The barrier at the region's end.
+        region: Address,
+        /// Threads of the team (23 bits).
+        threads: u32,
+        /// It ends the thread's wait since its `IdleBegin`.
+        idled: bool,
+    },
+    /// All of a team have arrived at a region's end: a thread that is not the master waits for its next region from here on.
+    IdleBegin {
+        /// The barrier that it has left.
+        region: Address,
+    },
+    /// What a barrier belongs to. Once for each, by the thread that comes first.
+    Construct {
+        /// The barrier.
+        barrier: Address,
+        /// The construct.
+        construct: Construct,
+    },
+    /// A task of OpenMP is about to be created.
+    TaskCreate {
+        /// Its number in the process (48 bits).
+        task: u64,
+        /// The call site.
+        site: SiteId,
+    },
+    /// A thread begins to run a task. It may be waiting at a barrier or for tasks: that wait stands still until the task's end.
+    TaskBegin {
+        /// Its number.
+        task: u64,
+    },
+    /// The task has ended, in the thread that ran it.
+    TaskEnd {
+        /// Its number.
+        task: u64,
+    },
+    /// A wait for tasks begins: `taskwait`, or the end of a `taskgroup`.
+    TaskWaitBegin {
+        /// The call site.
+        site: SiteId,
+    },
+    /// It is over.
+    TaskWaitEnd,
     /// A semaphore was taken without a wait.
     SemTake {
         /// The semaphore.
@@ -470,6 +544,9 @@ impl What {
             | What::CondSignal { site, .. }
             | What::CondBroadcast { site, .. }
             | What::BarrierArrive { site, .. }
+            | What::Fork { site, .. }
+            | What::TaskCreate { site, .. }
+            | What::TaskWaitBegin { site }
             | What::SemTake { site, .. }
             | What::SemWait { site, .. }
             | What::SemTryFail { site, .. }
@@ -487,12 +564,16 @@ impl What {
             What::Request { .. }
             | What::CondWait { .. }
             | What::BarrierArrive { .. }
+            | What::IdleBegin { .. }
+            | What::TaskWaitBegin { .. }
             | What::SemWait { .. }
             | What::JoinBegin { .. } => Some(true),
             What::Acquired { .. }
             | What::Timeout { .. }
             | What::CondWake { .. }
             | What::BarrierLeave { .. }
+            | What::TeamBegin { idled: true, .. }
+            | What::TaskWaitEnd
             | What::SemTaken { .. }
             | What::SemTimeout { .. }
             | What::JoinEnd { .. } => Some(false),

@@ -6,7 +6,7 @@
 //! ```
 //! `docs/reference/trace-format.md` lists every kind. Numbers are never re-used for another meaning.
 
-use crate::event::{How, Lock, LockKind, Mode, OffReason, SiteId, Waitable, WakeReason, What};
+use crate::event::{Construct, How, Lock, LockKind, Mode, OffReason, SiteId, Waitable, WakeReason, What};
 
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 16;
@@ -35,6 +35,9 @@ pub mod definition {
 
 /// First kind byte of the lock events: `LOCK | lock kind << 4 | operation`.
 pub const LOCK: u8 = 0x80;
+
+/// In the argument of `TeamBegin`: it ends a wait.
+const IDLED: u32 = 1 << 23;
 
 /// A record, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +141,17 @@ impl What {
             What::CondBroadcast { condition, site } => raw(14, condition, site.0),
             What::BarrierArrive { barrier, site } => raw(18, barrier, site.0),
             What::BarrierLeave { barrier, serial } => raw(19, barrier, serial as u32),
+            What::Fork { region, site } => raw(29, region, site.0),
+            What::TeamBegin { region, threads, idled } => {
+                raw(30, region, if threads < IDLED { threads } else { IDLED - 1 } | if idled { IDLED } else { 0 })
+            }
+            What::IdleBegin { region } => raw(31, region, 0),
+            What::Construct { barrier, construct } => raw(52, barrier, construct as u32),
+            What::TaskCreate { task, site } => raw(53, task, site.0),
+            What::TaskBegin { task } => raw(54, task, 0),
+            What::TaskEnd { task } => raw(55, task, 0),
+            What::TaskWaitBegin { site } => raw(56, 0, site.0),
+            What::TaskWaitEnd => raw(57, 0, 0),
             What::SemWait { semaphore, site } => raw(22, semaphore, site.0),
             What::SemTaken { semaphore, how } => raw(23, semaphore, how_arg(how)),
             What::SemTake { semaphore, site } => raw(24, semaphore, site.0),
@@ -213,6 +227,9 @@ impl What {
             26 => What::SemTryFail { semaphore: object, site },
             27 => What::SemTimeout { semaphore: object },
             28 => What::Attribute { address: object, value: arg },
+            29 => What::Fork { region: object, site },
+            30 => What::TeamBegin { region: object, threads: arg & (IDLED - 1), idled: arg & IDLED != 0 },
+            31 => What::IdleBegin { region: object },
             32 => What::Cpu { cpu: arg },
             33 => What::CpuTime { ns: object },
             34 if object <= u32::MAX as u64 => What::OffCpu {
@@ -239,6 +256,14 @@ impl What {
             45 => What::ProbeCost { probe: arg, picoseconds: object },
             46 => What::Pause { ticks: object },
             47 => What::Unloaded { start: object, pages: arg },
+            52 if 1 <= arg && arg as usize <= Construct::ALL.len() => {
+                What::Construct { barrier: object, construct: Construct::ALL[arg as usize - 1] }
+            }
+            53 => What::TaskCreate { task: object, site },
+            54 => What::TaskBegin { task: object },
+            55 => What::TaskEnd { task: object },
+            56 => What::TaskWaitBegin { site },
+            57 => What::TaskWaitEnd,
             _ => return None,
         })
     }
@@ -283,8 +308,8 @@ mod tests {
                 assert_eq!(What::decode(back), Some(what));
             }
         }
-        // 14 operations on 6 kinds of locks, and 39 others: adding one changes the format's page, too.
-        assert_eq!(known.len(), 6 * 14 + 39);
+        // 14 operations on 6 kinds of locks, and 48 others: adding one changes the format's page, too.
+        assert_eq!(known.len(), 6 * 14 + 48);
     }
 
     #[test]

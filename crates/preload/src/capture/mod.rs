@@ -129,6 +129,7 @@ pub fn late_thread_ended(thread: &Thread) {
 /// A thread is about to lose its record.
 pub fn thread_ends(thread: &Thread) {
     if SESSION.is_open() {
+        crate::omp::thread_ends(thread);
         // How much of its last stretch it spent on a CPU.
         thread.pen.post(&SESSION, What::CpuTime { ns: baton_trace::sys::thread_cpu_ns() });
         thread.switches.empty(thread);
@@ -141,6 +142,7 @@ pub fn thread_ends(thread: &Thread) {
 /// The process ends in order.
 pub fn finish() {
     if SESSION.is_open() {
+        crate::omp::finish();
         if !crate::fork::in_child() {
             modules::list();
         }
@@ -183,6 +185,7 @@ pub fn after_fork_in_child() {
         say_unrecorded(None, *error);
     }
     markers::after_fork();
+    crate::omp::after_fork();
     modules::after_fork();
     if let Some(thread) = thread::existing() {
         sites::after_fork(thread);

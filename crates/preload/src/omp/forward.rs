@@ -3,7 +3,7 @@
 use super::late::{self, OmpLock};
 use crate::capture::{self, Probe};
 use crate::hook::{Code, slot};
-use baton_trace::{Address, How, Lock, LockKind, Mode, What};
+use baton_trace::{How, Lock, LockKind, Mode};
 use core::ffi::{c_int, c_uint};
 
 /// Points the slots here.
@@ -12,7 +12,6 @@ pub(super) fn install<P: Probe>() {
     slot::GOMP_critical_end.set(critical_end::<P> as Code);
     slot::GOMP_critical_name_start.set(critical_name_start::<P> as Code);
     slot::GOMP_critical_name_end.set(critical_name_end::<P> as Code);
-    slot::GOMP_barrier.set(barrier::<P> as Code);
     slot::omp_init_lock.set(init::<P, false> as Code);
     slot::omp_init_lock_with_hint.set(init_with_hint::<P, false> as Code);
     slot::omp_init_nest_lock_with_hint.set(init_with_hint::<P, true> as Code);
@@ -80,15 +79,6 @@ unsafe extern "C-unwind" fn critical_name_end<P: Probe>(name: *mut *mut (), site
     // SAFETY: passed on.
     unsafe { late::GOMP_critical_name_end.get()(name) };
     capture::lock_released::<P>();
-}
-
-/// The barrier of a team has no address to be seen; the directive's place in the program stands for it.
-unsafe extern "C-unwind" fn barrier<P: Probe>(site: usize) {
-    capture::barrier_arrive::<P>(site, site);
-    // SAFETY: passed on.
-    unsafe { late::GOMP_barrier.get()() };
-    capture::post_ordered::<P>(|_| What::BarrierLeave { barrier: site as Address, serial: false });
-    capture::waited::<P>();
 }
 
 unsafe extern "C-unwind" fn init<P: Probe, const NEST: bool>(at: OmpLock, site: usize) {

@@ -1,20 +1,32 @@
 //! The OpenMP runtime's own functions, looked up at first use.
+//!
+//! A process can have several runtimes, as Python's wheels bring one each. So a function that opens a region, ends one or hands out
+//! a task is looked up for each call site, in the object file of that place and in those that it needs ([`Late::at`]).
 
-use core::ffi::{CStr, c_int, c_uint};
+use crate::lookup::found;
+use core::ffi::{CStr, c_int, c_uint, c_void};
 use core::marker::PhantomData;
-use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, Ordering::Relaxed};
+
+/// Call sites that are remembered for each function, and cells that one is looked for in.
+const SITES: usize = 256;
+const PROBES: usize = 8;
 
 /// One function of the runtime, of type `F`.
+#[repr(C)]
 pub(super) struct Late<F> {
     at: AtomicPtr<()>,
     name: &'static CStr,
+    /// Call sites, and which function they reach.
+    sites: [(AtomicUsize, AtomicPtr<()>); SITES],
     function: PhantomData<F>,
 }
 
 impl<F: Copy> Late<F> {
     const fn new(name: &'static CStr) -> Late<F> {
         const { assert!(size_of::<F>() == size_of::<*mut ()>()) };
-        Late { at: AtomicPtr::new(core::ptr::null_mut()), name, function: PhantomData }
+        let sites = [const { (AtomicUsize::new(0), AtomicPtr::new(core::ptr::null_mut())) }; SITES];
+        Late { at: AtomicPtr::new(core::ptr::null_mut()), name, sites, function: PhantomData }
     }
 
     /// The function.
@@ -28,6 +40,76 @@ impl<F: Copy> Late<F> {
         // SAFETY: `at` is what the loader gave for the name; F is its type, a pointer in size.
         unsafe { core::mem::transmute_copy(&at) }
     }
+
+    /// The function that a call site means.
+    #[inline]
+    pub(super) fn at(&self, site: usize) -> F {
+        let at = self.address_at(site);
+        // SAFETY: as above.
+        unsafe { core::mem::transmute_copy(&at) }
+    }
+
+    fn address_at(&self, site: usize) -> *mut () {
+        let first = site.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        for step in 0..PROBES {
+            let (known, address) = &self.sites[(first + step) % SITES];
+            // Acquire: the function that was stored before the site.
+            match known.load(Ordering::Acquire) {
+                0 => return self.look_up(site, known, address),
+                there if there == site => return address.load(Relaxed),
+                _ => {}
+            }
+        }
+        find_from(self.name, site)
+    }
+
+    /// A site that comes for the first time. A cell stays with the site that it was given to.
+    #[cold]
+    fn look_up(&self, site: usize, known: &AtomicUsize, address: &AtomicPtr<()>) -> *mut () {
+        let at = find_from(self.name, site);
+        if known.compare_exchange(0, TAKEN, Relaxed, Relaxed).is_ok() {
+            address.store(at, Relaxed);
+            // Release: who finds the site finds its function.
+            known.store(site, Ordering::Release);
+        }
+        at
+    }
+}
+
+/// No site: the cell is being filled.
+const TAKEN: usize = 1;
+
+/// Where a call goes on that is not recorded: for [`super::pass`].
+pub(super) unsafe extern "C" fn resolve(late: *const Late<Nothing>, site: usize) -> *mut () {
+    // SAFETY: a static of this module; its layout does not depend on the function's type.
+    unsafe { (*late).address_at(site) }
+}
+
+/// A function without arguments and answer.
+pub(super) type Nothing = unsafe extern "C-unwind" fn();
+
+/// The function that the object file around a place means: its own, or that of what it needs.
+#[cold]
+fn find_from(name: &'static CStr, site: usize) -> *mut () {
+    let object = found::at(site as u64).filter(|object| {
+        // SAFETY: the calling function's own object file.
+        !unsafe { object.path() }.is_empty()
+    });
+    let Some(object) = object else { return find(name) };
+    // SAFETY: NOLOAD only finds what is there; the handle goes back at once, as the caller keeps the object itself.
+    let at = unsafe {
+        let handle = libc::dlopen(object.name, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if handle.is_null() {
+            core::ptr::null_mut()
+        } else {
+            let at = libc::dlsym(handle, name.as_ptr());
+            crate::real::dlclose.get()(handle);
+            at
+        }
+    };
+    // One of ours: the object was linked with the preloaded library.
+    let ours = || found::at(at.addr() as u64).map(|f| f.bias) == found::at(find as *const () as u64).map(|f| f.bias);
+    if at.is_null() || ours() { find(name) } else { at.cast() }
 }
 
 /// The function behind ours, else in a runtime that was loaded into a scope of its own.
@@ -38,17 +120,65 @@ fn find(name: &'static CStr) -> *mut () {
         return at.cast();
     }
     for file in [c"libgomp.so.1", c"libomp.so.5", c"libomp.so", c"libiomp5.so"] {
-        // SAFETY: NOLOAD only finds what is there. The handle is kept, as the runtime stays in use.
-        let at = unsafe {
-            let handle = libc::dlopen(file.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-            if handle.is_null() { core::ptr::null_mut() } else { libc::dlsym(handle, name.as_ptr()) }
-        };
+        let at = in_object(file, name);
         if !at.is_null() {
             return at.cast();
         }
     }
+    let at = in_any_runtime(name);
+    if !at.is_null() {
+        return at.cast();
+    }
     crate::message::say(format_args!("no OpenMP runtime has {}", name.to_string_lossy()));
     crate::message::die("the program calls OpenMP, but no runtime for it is loaded");
+}
+
+/// A function of a loaded object file; null if it has none. The handle is kept, as the runtime stays in use.
+fn in_object(file: &CStr, name: &CStr) -> *mut c_void {
+    // SAFETY: NOLOAD only finds what is there.
+    unsafe {
+        let handle = libc::dlopen(file.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if handle.is_null() { core::ptr::null_mut() } else { libc::dlsym(handle, name.as_ptr()) }
+    }
+}
+
+/// A function of any loaded file that is called as a runtime is: wheels put a checksum into the name.
+fn in_any_runtime(name: &CStr) -> *mut c_void {
+    let mut path = [0u8; 1024];
+    let mut length = 0;
+    let mut each = |object: &libc::dl_phdr_info| {
+        if object.dlpi_name.is_null() {
+            return false;
+        }
+        // SAFETY: the loader's own string, of an object that stays loaded during the call.
+        let at = unsafe { CStr::from_ptr(object.dlpi_name) }.to_bytes_with_nul();
+        let file = at.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let is_runtime = [&b"libgomp"[..], b"libomp", b"libiomp5"].iter().any(|runtime| file.starts_with(runtime));
+        if is_runtime && at.len() <= path.len() {
+            path[..at.len()].copy_from_slice(at);
+            length = at.len();
+        }
+        is_runtime
+    };
+    each_object(&mut each);
+    match CStr::from_bytes_until_nul(&path[..length]) {
+        Ok(path) => in_object(path, name),
+        Err(_) => core::ptr::null_mut(),
+    }
+}
+
+/// Goes over the loaded objects until `f` says that it is done.
+fn each_object<F: FnMut(&libc::dl_phdr_info) -> bool>(f: &mut F) {
+    unsafe extern "C" fn listed<F: FnMut(&libc::dl_phdr_info) -> bool>(
+        info: *mut libc::dl_phdr_info,
+        _: usize,
+        f: *mut c_void,
+    ) -> c_int {
+        // SAFETY: the loader hands us an object that stays loaded during the call, and what we gave it below.
+        unsafe { c_int::from((*f.cast::<F>())(&*info)) }
+    }
+    // SAFETY: the callback is for this type, and keeps nothing.
+    crate::errno::kept(|| unsafe { libc::dl_iterate_phdr(Some(listed::<F>), core::ptr::from_mut(f).cast()) });
 }
 
 macro_rules! lates {
@@ -65,6 +195,11 @@ macro_rules! lates {
 
 /// An `omp_lock_t` or `omp_nest_lock_t`.
 pub(super) type OmpLock = *mut u32;
+/// What a team's threads or a task run, and what that is given.
+type Function = super::team::Function;
+type Data = *mut c_void;
+/// How a task's data is copied.
+pub(super) type Copier = Option<unsafe extern "C-unwind" fn(Data, Data)>;
 
 lates! {
     GOMP_critical_start() -> ();
@@ -72,6 +207,29 @@ lates! {
     GOMP_critical_name_start(*mut *mut ()) -> ();
     GOMP_critical_name_end(*mut *mut ()) -> ();
     GOMP_barrier() -> ();
+    GOMP_barrier_cancel() -> bool;
+    GOMP_loop_end() -> ();
+    GOMP_loop_end_cancel() -> bool;
+    GOMP_sections_end() -> ();
+    GOMP_sections_end_cancel() -> bool;
+    GOMP_single_copy_start() -> Data;
+    GOMP_single_copy_end(Data) -> ();
+    GOMP_parallel(Function, Data, c_uint, c_uint) -> ();
+    GOMP_parallel_reductions(Function, Data, c_uint, c_uint) -> c_uint;
+    GOMP_parallel_sections(Function, Data, c_uint, c_uint, c_uint) -> ();
+    GOMP_parallel_loop_static(Function, Data, c_uint, i64, i64, i64, i64, c_uint) -> ();
+    GOMP_parallel_loop_dynamic(Function, Data, c_uint, i64, i64, i64, i64, c_uint) -> ();
+    GOMP_parallel_loop_guided(Function, Data, c_uint, i64, i64, i64, i64, c_uint) -> ();
+    GOMP_parallel_loop_nonmonotonic_dynamic(Function, Data, c_uint, i64, i64, i64, i64, c_uint) -> ();
+    GOMP_parallel_loop_nonmonotonic_guided(Function, Data, c_uint, i64, i64, i64, i64, c_uint) -> ();
+    GOMP_parallel_loop_runtime(Function, Data, c_uint, i64, i64, i64, c_uint) -> ();
+    GOMP_parallel_loop_nonmonotonic_runtime(Function, Data, c_uint, i64, i64, i64, c_uint) -> ();
+    GOMP_parallel_loop_maybe_nonmonotonic_runtime(Function, Data, c_uint, i64, i64, i64, c_uint) -> ();
+    GOMP_taskwait() -> ();
+    GOMP_taskwait_depend(*mut Data) -> ();
+    GOMP_taskgroup_end() -> ();
+    GOMP_task(Function, Data, Copier, i64, i64, bool, c_uint, *mut Data, c_int, Data) -> ();
+    omp_get_num_threads() -> c_int;
     omp_init_lock(OmpLock) -> ();
     omp_init_lock_with_hint(OmpLock, c_uint) -> ();
     omp_destroy_lock(OmpLock) -> ();
@@ -84,4 +242,11 @@ lates! {
     omp_set_nest_lock(OmpLock) -> ();
     omp_unset_nest_lock(OmpLock) -> ();
     omp_test_nest_lock(OmpLock) -> c_int;
+}
+
+/// How many threads the calling thread's team has, by the runtime that a call site means.
+pub(super) fn threads(site: usize) -> u32 {
+    // SAFETY: takes no argument, and may be asked anywhere.
+    let threads = unsafe { omp_get_num_threads.at(site)() };
+    u32::try_from(threads).unwrap_or(1)
 }

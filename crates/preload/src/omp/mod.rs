@@ -1,26 +1,40 @@
-//! OpenMP: critical sections, locks, and the barrier directive, in the names that GCC's libgomp has for them. LLVM's libomp
-//! offers the same names to programs that GCC compiled.
+//! OpenMP, in the names that GCC's libgomp has for it: parallel regions, the barriers at the ends of constructs, tasks, critical sections,
+//! locks. LLVM's libomp offers the same names to programs that GCC compiled, and so does Baton's own runtime.
 //!
 //! The runtime may be loaded late, or into a scope of its own; so its functions are looked up at their first use ([`late`]).
 //! With `BATON_LOCK`, critical sections and locks are served by the named lock ([`replace`]); else by the runtime, recorded or not
-//! ([`forward`]). What cannot be seen: barriers that a construct implies, `atomic` without a lock, Fortran's own names.
+//! ([`forward`]). Regions and their barriers ([`regions`], [`team`]) and tasks ([`tasks`]) are recorded, or passed on ([`pass`]).
+//! What cannot be seen: waits for `ordered` and `doacross`, task loops and reductions over tasks, `atomic` without a lock, Fortran's own
+//! names.
 
 mod forward;
 mod late;
+mod pass;
+mod regions;
 mod replace;
+mod tasks;
+mod team;
 
 pub use replace::Inner;
+pub use team::{Teams, after_fork, finish, is_new, thread_ends};
 
 use crate::capture::Probe;
 
 /// Points the slots to the runtime's functions.
 pub fn pass_through() {
+    // Without it the runtime is looked up for the process, not for each call site.
+    let _ = crate::lookup::found::start();
     forward::install::<crate::capture::Quiet>();
+    pass::install();
 }
 
 /// Points the slots to recording functions, and to the named lock if there is one.
 pub fn install<P: Probe>(inner: Option<Inner>) {
     forward::install::<P>();
+    if P::ON {
+        regions::install();
+        tasks::install();
+    }
     if let Some(inner) = inner {
         replace::install::<P>(inner);
     }

@@ -60,7 +60,7 @@ pub fn program(name: &str) -> PathBuf {
     let mut command = Command::new(compiler);
     command.args([standard, "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&path).arg(&source);
     match name {
-        "omp.c" => command.arg("-fopenmp"),
+        "omp.c" | "omp_regions.c" => command.arg("-fopenmp"),
         "plugin.c" => command.args(["-shared", "-fPIC"]),
         _ => command.arg("-ldl"),
     };
@@ -82,7 +82,7 @@ pub fn compiles(name: &str, test: &str) -> bool {
     };
     match name {
         "cxx.cpp" => baton_needs::has("c++", test),
-        "omp.c" => *OPENMP.get_or_init(openmp) || baton_needs::missing("cc -fopenmp", test),
+        "omp.c" | "omp_regions.c" => *OPENMP.get_or_init(openmp) || baton_needs::missing("cc -fopenmp", test),
         _ => true,
     }
 }

@@ -226,7 +226,7 @@ pub(crate) fn ops(
                 put(&mut ops, &mut work, Op::Delay(away.saturating_sub(wake).max(1)));
             }
             // Resolved when the walk ended, or read above.
-            Raw::Signal(_) | Raw::Take(_) | Raw::Post(_) | Raw::CpuTime(_) => {}
+            Raw::Signal(_) | Raw::Take(_) | Raw::Post(_) | Raw::Later(_) | Raw::CpuTime(_) => {}
         }
     }
     if work != 0 {

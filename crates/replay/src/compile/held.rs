@@ -53,6 +53,8 @@ impl Outline {
                 None if given(op) == self.held => self.held = None,
                 None => {}
             },
+            // What comes later may be a wait for others.
+            Raw::Later(_) => (self.unsettled, self.nests) = (true, self.nests || self.held.is_some()),
             Raw::Signal(_) | Raw::Take(_) | Raw::Post(_) => self.unsettled = true,
             Raw::Gap(_) | Raw::Away(_) | Raw::Site(..) | Raw::CpuTime(_) => {}
         }

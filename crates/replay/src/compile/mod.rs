@@ -156,6 +156,7 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
         rwlocks: walked.objects.rwlocks,
         semaphores: walked.semaphores.initial(&walked.objects.semaphores),
         barriers: std::mem::take(&mut walked.objects.meetings),
+        teams: std::mem::take(&mut walked.objects.teams),
         tokens: walked.tokens.count(),
         stalls,
         measured: Cycles(scale.cycles(end.0.saturating_sub(begin.0) as f64) as u64),

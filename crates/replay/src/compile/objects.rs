@@ -74,6 +74,8 @@ pub(crate) struct Objects {
     barriers: Vec<BarrierBook>,
     /// Participants of each meeting at a barrier; meetings of the same threads are one.
     pub(crate) meetings: Vec<u32>,
+    /// Meetings of OpenMP's teams.
+    pub(crate) teams: BTreeSet<u32>,
 }
 
 impl Objects {
@@ -119,6 +121,16 @@ impl Objects {
     pub(crate) fn leave(&mut self, place: Located, thread: u32) -> Option<u32> {
         let number = *self.barrier_at.get(&place)?;
         self.barriers[number as usize].leave(thread, &mut self.meetings)
+    }
+
+    /// The meeting of a thread that waits at a barrier which others have left already.
+    pub(crate) fn over(&self, place: Located, thread: u32) -> Option<u32> {
+        self.barriers[*self.barrier_at.get(&place)? as usize].meeting.get(&thread).copied()
+    }
+
+    /// A meeting is one of OpenMP's.
+    pub(crate) fn is_team(&mut self, meeting: u32) {
+        self.teams.insert(meeting);
     }
 
     /// What a semaphore was initialised with, if that was seen.

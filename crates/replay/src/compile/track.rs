@@ -20,6 +20,8 @@ pub(crate) enum Raw {
     /// A semaphore was lowered, or raised: what that is replayed as is known when the walk is over.
     Take(Unit),
     Post(Unit),
+    /// A step of a team that is known when the walk is over, if it is one.
+    Later(u32),
     /// So long away from the core, in ticks.
     Away(u64),
     /// The next acquisition of this lock is at the place in the code of this number, asked for at this time.
@@ -102,6 +104,7 @@ const JOIN: u8 = 17;
 const WORK: u8 = 18;
 const DELAY: u8 = 19;
 const SHARE: u8 = 20;
+const LATER: u8 = 21;
 
 // What a gap has beside its length. The first three stand beside the kind, the others in the next byte.
 const FROM: u16 = 1 << 5;
@@ -129,6 +132,7 @@ fn write(bytes: &mut Vec<u8>, ended: &mut u64, step: Raw) {
         Raw::Signal(signal) => put(SIGNAL, u64::from(signal)),
         Raw::Take(unit) => put(TAKE, u64::from(unit)),
         Raw::Post(unit) => put(POST, u64::from(unit)),
+        Raw::Later(number) => put(LATER, u64::from(number)),
         Raw::Away(ticks) => put(AWAY, ticks),
         Raw::Site(lock, place, time) => {
             put(SITE, u64::from(lock));
@@ -241,6 +245,7 @@ impl Iterator for Reader<'_> {
             SIGNAL => Raw::Signal(number),
             TAKE => Raw::Take(number),
             POST => Raw::Post(number),
+            LATER => Raw::Later(number),
             AWAY => Raw::Away(value),
             SITE => Raw::Site(number, self.number()? as u32, self.ended.wrapping_add(self.number()?)),
             CPU_TIME => Raw::CpuTime(value),

@@ -3,11 +3,13 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`world`] | the objects that the guests share |
+//! | [`meetings`] | barriers: those of the recording, or others in their place |
 //! | [`mixed`] | locks that are not the run's own: one by one |
 //! | [`objects`] | the objects that are not replaced: reader-writer and spin locks, tokens |
 //! | [`account`] | blocked time, critical sections and competition overhead, as they happen |
 
 mod account;
+mod meetings;
 mod mixed;
 mod objects;
 mod world;
@@ -21,6 +23,7 @@ use crate::program::Program;
 use baton_chip::config::mechanism::Annotator;
 use baton_chip::{Chip, Instructions, Options, Outcome, Reason, Refused, Simulated, Simulation, Stuck};
 use baton_machine::Wait;
+use baton_sync::barrier::UnknownBarrier;
 use baton_sync::lock::{LockError, TryLock, TryVisitor, ZeroInit};
 use baton_trace::Trace;
 use baton_units::Cycles;
@@ -92,6 +95,9 @@ pub enum RunError {
     /// No such lock.
     #[error(transparent)]
     Lock(#[from] LockError),
+    /// No such barrier.
+    #[error(transparent)]
+    Barrier(#[from] UnknownBarrier),
     /// The chip cannot be simulated so.
     #[error(transparent)]
     Refused(#[from] Refused),
@@ -128,6 +134,9 @@ pub fn run(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Result<Ran, Ru
 pub fn run_changed(program: &Arc<Program>, chip: &Chip, setup: &Setup, changes: &Changes) -> Result<Ran, RunError> {
     for changed in changes.locks.values() {
         changed.lock.iter().try_for_each(|choice| baton_sync::lock::visit_try(&choice.lock, mixed::Exists))?;
+    }
+    if let Some(meeting) = &changes.barrier {
+        baton_sync::barrier::visit::<Simulated, _>(&meeting.barrier, meetings::Exists)?;
     }
     let run = Run { program, chip, setup, changes, record: false };
     baton_sync::lock::visit_try(&setup.choice.lock, run)?.map(|(ran, _)| ran)

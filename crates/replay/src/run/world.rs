@@ -2,14 +2,13 @@
 
 use super::Setup;
 use super::account::{Book, Totals};
+use super::meetings::Barrier;
 use super::mixed::{Make, Stands};
 use super::objects::{RwLock, SpinLock, WAIT, token_post, token_wait};
 use crate::change::{Changed, Changes};
 use crate::program::{Around, LockSpec, Op, Program};
 use baton_chip::{Guest, Simulated, Spawn, act};
 use baton_machine::{Atomic, LockNotice, Machine, Owned, Wait};
-use baton_sync::barrier::RawBarrier;
-use baton_sync::barrier::central::Central;
 use baton_sync::lock::{Token, TryLock, visit_try};
 use baton_sync::semaphore::RawSemaphore;
 use baton_sync::semaphore::counter::Counter;
@@ -18,7 +17,6 @@ use baton_units::{CpuId, Cycles};
 use std::alloc::Layout;
 use std::cell::{Cell as HostCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::num::NonZeroU32;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -60,7 +58,7 @@ pub(crate) struct World<L> {
     parts: BTreeMap<u32, usize>,
     rwlocks: Vec<RwLock>,
     semaphores: Vec<Owned<Simulated, Counter<Simulated>>>,
-    barriers: Vec<Owned<Simulated, Central<Simulated>>>,
+    barriers: Vec<Barrier>,
     tokens: Vec<Owned<Simulated, <Simulated as Machine>::Atomic<u32>>>,
     books: RefCell<Vec<Book>>,
     /// Items taken from each store.
@@ -163,7 +161,7 @@ impl<L: TryLock<Simulated>> World<L> {
             parts,
             rwlocks: (0..program.rwlocks).map(|_| RwLock::new()).collect(),
             semaphores: program.semaphores.iter().map(|&value| Owned::new(Counter::new(value))).collect(),
-            barriers: program.barriers.iter().map(|&n| Owned::new(Central::new(participants(n)))).collect(),
+            barriers: Barrier::all(&program, changes.barrier.as_ref(), setup.cpus.max(1)),
             tokens: (0..program.tokens).map(|_| Owned::new(Atomic::new(0))).collect(),
             taken: RefCell::new(vec![0; program.stores.len()]),
             guests: RefCell::new(vec![None; program.threads.len()]),
@@ -226,7 +224,7 @@ impl<L: TryLock<Simulated>> World<L> {
             Op::SemPost(semaphore) => self.semaphores[semaphore as usize].post(WAIT),
             Op::Meet(barrier) => {
                 tell(LockNotice::Arrived, barrier as usize, Named::Barrier);
-                let _ = self.barriers[barrier as usize].wait(0, WAIT);
+                self.barriers[barrier as usize].meet(guest.thread);
                 tell(LockNotice::Left, barrier as usize, Named::Barrier);
             }
             Op::Spawn(thread) => {
@@ -396,10 +394,6 @@ fn compute(cycles: Cycles) {
     if cycles != Cycles(0) {
         Simulated::work(cycles);
     }
-}
-
-fn participants(n: u32) -> NonZeroU32 {
-    NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN)
 }
 
 /// A number from 0 to 1, by SplitMix64.

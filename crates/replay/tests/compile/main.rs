@@ -6,6 +6,7 @@ mod common;
 mod gaps;
 mod locks;
 mod shares;
+mod teams;
 mod threads;
 mod waits;
 

@@ -4,6 +4,7 @@ mod classes;
 mod figures;
 mod limits;
 mod names;
+mod openmp;
 mod outside;
 mod path;
 mod run;
@@ -78,6 +79,7 @@ pub(crate) fn build(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCpu]
         object_names.get(&(process, address)).cloned().unwrap_or_else(|| format!("{address:#x}"))
     };
     let path = CriticalPath::with(trace, &analysis.window, off_cpu);
+    let (parallel, tasks) = (openmp::regions(&mut names, analysis), openmp::tasks(&mut names, analysis));
     let outside = outside::outside(&mut names, trace, off_cpu, &path);
     let threads = run::threads(trace, analysis, off_cpu);
     let seen = limits::Seen { name_of: &name_of, symbols: names.symbols.problems(), threads: &threads };
@@ -90,6 +92,8 @@ pub(crate) fn build(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCpu]
         waiters: waiters(trace, analysis),
         critical_path: path::path(trace, analysis, &path),
         outside,
+        parallel,
+        tasks,
         regions: run::regions(trace),
         run,
         locks,
@@ -128,9 +132,15 @@ fn waitable(names: &mut Names, from: &baton_trace::analysis::WaitableReport) -> 
         signals: from.stats.signals,
         broadcasts: from.stats.broadcasts,
         timeouts: from.stats.timeouts,
+        construct: from.stats.construct.map(|construct| openmp::construct(construct).to_owned()),
+        rounds: from.stats.rounds,
+        last: openmp::came_last(&from.stats.last),
         wait_ns: distribution(clock, &from.stats.wait),
         wake_ns: distribution(clock, &from.stats.wake),
-        name: names.waitable(&from.object, busiest),
+        name: match from.stats.construct {
+            Some(construct) => names.construct(&from.object, construct, busiest),
+            None => names.waitable(&from.object, busiest),
+        },
     }
 }
 

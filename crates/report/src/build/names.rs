@@ -3,7 +3,7 @@
 
 use crate::symbols::{Frame, Symbols, short};
 use baton_trace::analysis::{ClassKey, ClassReport, LockReport, Object, ObjectKind};
-use baton_trace::{LockKind, ProcessIndex, SiteId, Ticks, Trace, Waitable};
+use baton_trace::{Construct, LockKind, ProcessIndex, SiteId, Ticks, Trace, Waitable};
 
 /// The published word for a kind of object.
 pub(super) fn kind(kind: ObjectKind) -> &'static str {
@@ -90,6 +90,21 @@ impl Names<'_> {
         match init.and_then(|site| self.site_place(object.process, site)) {
             Some(place) => format!("from {place}"),
             None => self.address(object.process, object.address, object.loaded, busiest),
+        }
+    }
+
+    /// Name of a barrier that belongs to a construct of OpenMP: it has no address of its own.
+    pub(super) fn construct(&mut self, object: &Object, construct: Construct, busiest: Option<SiteId>) -> String {
+        let what = match construct {
+            Construct::Barrier => "barrier",
+            Construct::Region => "region end",
+            Construct::Loop => "loop end",
+            Construct::Sections => "sections end",
+            Construct::Single => "single",
+        };
+        match busiest.and_then(|site| self.site_place(object.process, site)) {
+            Some(place) => format!("{what} in {place}"),
+            None => format!("{what} {:#x}", object.address),
         }
     }
 

@@ -117,6 +117,8 @@ fn hand_off(kind: WaitKind) -> &'static str {
         WaitKind::Semaphore => "semaphore-wake-up",
         WaitKind::Join => "join-wake-up",
         WaitKind::Start => "thread-start",
+        WaitKind::Idle => "region-start",
+        WaitKind::Tasks => "task-wake-up",
     }
 }
 
@@ -128,6 +130,8 @@ fn waiting(kind: WaitKind) -> &'static str {
         WaitKind::Semaphore => "semaphore-wait",
         WaitKind::Join => "join-wait",
         WaitKind::Start => "start-wait",
+        WaitKind::Idle => "idle-wait",
+        WaitKind::Tasks => "task-wait",
     }
 }
 

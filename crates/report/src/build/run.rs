@@ -73,8 +73,8 @@ pub(super) fn threads(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCp
         None => format!("thread {number}"),
     };
     let one = |(number, (thread, report)): (usize, (&baton_trace::Thread, &baton_trace::analysis::ThreadReport))| {
-        let waited =
-            report.locks.blocked.0 + report.conditions.0 + report.barriers.0 + report.semaphores.0 + report.joins.0;
+        let others = [report.conditions, report.barriers, report.semaphores, report.joins, report.idle, report.tasks];
+        let waited = report.locks.blocked.0 + others.iter().map(|ticks| ticks.0).sum::<u64>();
         let work = ns(report.lifetime).0.saturating_sub(ns(baton_trace::Ticks(waited)).0);
         let off = &off_cpu[number];
         // What is left of rounding and of waits that overlap goes to running.
@@ -100,6 +100,8 @@ pub(super) fn threads(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCp
             barrier_ns: ns(report.barriers),
             semaphore_ns: ns(report.semaphores),
             join_ns: ns(report.joins),
+            idle_ns: ns(report.idle),
+            task_wait_ns: ns(report.tasks),
             longest_wait_ns: ns(report.locks.longest_wait),
             cpus: affinities[number].as_ref().map(|(cpus, _)| crate::format::ranges(cpus)),
             migrations: report.migrations,

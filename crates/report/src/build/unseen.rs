@@ -9,6 +9,11 @@ use object::{Object, ObjectSection, ObjectSymbol};
 use std::collections::BTreeSet;
 use std::path::Path;
 
+/// Files of OpenMP's runtimes: what waits inside of them is seen at their entries.
+fn is_runtime(file: &str) -> bool {
+    ["libgomp", "libomp.", "libomp-", "libiomp5"].iter().any(|runtime| file.starts_with(runtime))
+}
+
 /// A sentence for each runtime that was found, each reported once.
 pub(super) fn unseen(trace: &Trace) -> Vec<String> {
     let modules = trace.processes.iter().flat_map(|process| &process.modules);
@@ -56,20 +61,20 @@ fn sentence(path: &Path) -> Option<String> {
     if name.starts_with("libbaton") {
         return None;
     }
-    if is("libgomp") || is("libomp") || is("libiomp5") {
-        return Some(format!(
-            "OpenMP's implicit barriers (where a parallel region, a loop or a `single` ends) and its tasks wait inside {name}: \
-             that time counts as the threads' own"
-        ));
-    }
     if is("libjvm") {
         return Some("Java's monitors and java.util.concurrent call futex themselves".to_owned());
+    }
+    if is_runtime(&name) {
+        return None;
     }
     match runtime(path)? {
         Runtime::Rust => Some(format!(
             "{name} has Rust's standard library in it, whose Mutex, RwLock, Condvar and channels call futex themselves"
         )),
         Runtime::Go => Some(format!("{name} has Go's runtime in it, whose locks and channels call futex themselves")),
+        Runtime::OpenMp(calls) => {
+            Some(format!("{name} calls OpenMP by {calls}: what waits inside of that counts as the threads' own"))
+        }
         Runtime::Futex => Some(format!(
             "{name} calls the kernel itself (`syscall`), as C++20's semaphores, latches and atomic waits do to sleep in a futex"
         )),
@@ -79,6 +84,8 @@ fn sentence(path: &Path) -> Option<String> {
 enum Runtime {
     Rust,
     Go,
+    /// OpenMP by entries that nothing is seen of.
+    OpenMp(String),
     /// C++20's waits, or the program's own.
     Futex,
 }
@@ -86,12 +93,38 @@ enum Runtime {
 /// Where panics say that they come from, in every program that uses the standard library.
 const RUST: &[u8] = b"library/std/src/";
 
+/// Entries of OpenMP's runtimes behind which threads wait, and which are not recorded: `ordered`, `doacross`, task loops, reductions over
+/// tasks, regions as compilers before GCC 4.9 open them, and all that other compilers than GCC call.
+const UNSEEN: [&str; 8] = [
+    "GOMP_ordered_start",
+    "GOMP_doacross_wait",
+    "GOMP_doacross_ull_wait",
+    "GOMP_taskloop",
+    "GOMP_taskloop_ull",
+    "GOMP_parallel_reductions",
+    "GOMP_parallel_start",
+    "__kmpc_fork_call",
+];
+
+/// Those of them that a file calls.
+fn unseen_calls(file: &object::File) -> Option<String> {
+    let calls = file.dynamic_symbols().filter(|symbol| symbol.is_undefined()).filter_map(|symbol| {
+        let name = symbol.name().ok()?;
+        UNSEEN.contains(&name).then(|| name.to_owned())
+    });
+    let calls: BTreeSet<String> = calls.collect();
+    (!calls.is_empty()).then(|| calls.into_iter().collect::<Vec<_>>().join(", "))
+}
+
 /// The runtime that an object file brings with it. A file that cannot be read brings none that we know of.
 fn runtime(path: &Path) -> Option<Runtime> {
     let bytes = std::fs::read(path).ok()?;
     let file = object::File::parse(&*bytes).ok()?;
     if file.section_by_name(".go.buildinfo").is_some() {
         return Some(Runtime::Go);
+    }
+    if let Some(calls) = unseen_calls(&file) {
+        return Some(Runtime::OpenMp(calls));
     }
     let constants = file.section_by_name(".rodata")?;
     let constants = constants.data().ok()?;
@@ -113,10 +146,10 @@ mod tests {
         let me = std::env::current_exe().expect("this test is a program");
         let said = sentence(&me).expect("this test is written in Rust");
         assert!(said.contains("Rust's standard library"), "{said}");
-        let said = sentence(Path::new("/usr/lib/x86_64-linux-gnu/libgomp.so.1")).expect("known by its name");
-        assert!(said.contains("implicit barriers") && said.contains("libgomp.so.1"), "{said}");
         assert!(sentence(Path::new("/usr/lib/jvm/lib/server/libjvm.so")).is_some());
-        for other in ["/lib/libgompertz.so", "/no/such/file", "/bin/sh", "/x/libbaton_preload.so", "[vdso]"] {
+        for other in
+            ["/lib/libgompertz.so", "/no/such/file", "/bin/sh", "/x/libbaton_preload.so", "/x/libgomp.so.1", "[vdso]"]
+        {
             assert_eq!(sentence(Path::new(other)), None, "{other}");
         }
     }

@@ -21,6 +21,10 @@ pub enum Doing {
     Semaphore,
     /// Waited for a thread's end.
     Join,
+    /// Waited for the next parallel region of its team.
+    Idle,
+    /// Waited for tasks.
+    TaskWait,
     /// Was off its CPU, and waited for nothing that the trace shows.
     OffCpu(OffCpu),
 }
@@ -80,6 +84,8 @@ impl Doing {
             Doing::Barrier => "barrier-wait",
             Doing::Semaphore => "semaphore-wait",
             Doing::Join => "join",
+            Doing::Idle => "idle",
+            Doing::TaskWait => "task-wait",
             Doing::OffCpu(_) => "off-cpu",
         }
     }

@@ -21,6 +21,8 @@ pub(super) struct ThreadState {
     /// The locks that it waits for.
     pub(super) waits: Vec<usize>,
     pub(super) other: Vec<(super::Doing, OtherWait)>,
+    /// Waits that stand still while it runs a task, by task.
+    pub(super) stopped: Vec<Option<(super::Doing, OtherWait)>>,
     /// How many locks it holds.
     pub(super) holds: u32,
     /// A wait that is over, but of which the next event may still tell whether it slept; and CPU time at its beginning.

@@ -126,6 +126,18 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
             What::SemTaken { .. } | What::SemTimeout { .. } => self.finish(now, thread, Doing::Semaphore),
             What::JoinBegin { site, .. } => self.begin(now, thread, Doing::Join, None, site),
             What::JoinEnd { .. } => self.finish(now, thread, Doing::Join),
+            What::IdleBegin { .. } => self.begin(now, thread, Doing::Idle, None, SiteId::UNKNOWN),
+            What::TeamBegin { idled: true, .. } | What::ThreadEnd { .. } => self.finish(now, thread, Doing::Idle),
+            What::TaskWaitBegin { site } => self.begin(now, thread, Doing::TaskWait, None, site),
+            What::TaskWaitEnd => self.finish(now, thread, Doing::TaskWait),
+            What::TaskBegin { .. } => self.stop(now, thread),
+            What::TaskEnd { .. } => {
+                let state = &mut self.threads[thread.index()];
+                if let Some((doing, wait)) = state.stopped.pop().flatten() {
+                    state.other.push((doing, OtherWait { since: now, ..wait }));
+                }
+                Ok(())
+            }
             What::CpuTime { ns } => {
                 if let Some(&object) = self.threads[thread.index()].waits.last() {
                     let (_, waiters) = self.objects[object].lock.parties();
@@ -277,6 +289,14 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
         let object = address.map(|a| self.object(now, thread, a));
         self.threads[thread.index()].other.push((doing, OtherWait { object, since: now, site, released: false }));
         Ok(())
+    }
+
+    /// A task begins: the wait for tasks or at a barrier in which it does stands still.
+    fn stop(&mut self, now: Ticks, thread: ThreadIndex) -> Result<(), E> {
+        let state = &mut self.threads[thread.index()];
+        let stopped = state.other.iter().rfind(|(doing, _)| matches!(doing, Doing::Barrier | Doing::TaskWait)).copied();
+        state.stopped.push(stopped);
+        stopped.map_or(Ok(()), |(doing, _)| self.finish(now, thread, doing))
     }
 
     fn finish(&mut self, now: Ticks, thread: ThreadIndex, doing: Doing) -> Result<(), E> {

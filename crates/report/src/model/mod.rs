@@ -4,6 +4,7 @@
 //! durations are nanoseconds and end in `_ns`. Numbers that name something (a lock, a class, a thread, a call site) are places in
 //! the lists of the same report.
 
+mod openmp;
 mod outside;
 mod path;
 mod places;
@@ -11,6 +12,7 @@ mod run;
 mod usage;
 mod verdict;
 
+pub use openmp::{CameLast, ParallelRegion, TaskSite};
 pub use outside::Outside;
 pub use path::{CriticalPath, PathPart, PathStep};
 pub use run::{Clock, Host, Limits, Note, Process, Run};
@@ -48,6 +50,12 @@ pub struct Report {
     pub sites: Vec<Site>,
     /// Condition variables, barriers, semaphores.
     pub waitables: Vec<Waitable>,
+    /// OpenMP's parallel regions by call site, the one that took longest first.
+    #[serde(default)]
+    pub parallel: Vec<ParallelRegion>,
+    /// Places that create tasks, and that wait for them.
+    #[serde(default)]
+    pub tasks: Vec<TaskSite>,
     /// Which thread waited for which, the heaviest first.
     pub waiters: Vec<WaiterEdge>,
     /// The chain of work and waiting that the program's time consists of.
@@ -152,6 +160,12 @@ pub struct Thread {
     pub semaphore_ns: Nanos,
     /// Its time in waits for other threads' ends.
     pub join_ns: Nanos,
+    /// Its time between parallel regions, as a worker of a team of OpenMP.
+    #[serde(default)]
+    pub idle_ns: Nanos,
+    /// Its time in waits for tasks, without the tasks that it ran meanwhile.
+    #[serde(default)]
+    pub task_wait_ns: Nanos,
     /// The rest of its time, on the CPU or not: the sum of `running_ns`, `ready_ns`, `blocked_ns` and `off_ns`.
     pub work_ns: Nanos,
     /// Of it, on a CPU, or where it was is not known.
@@ -227,6 +241,15 @@ pub struct Waitable {
     pub broadcasts: u64,
     /// Waits that were given up.
     pub timeouts: u64,
+    /// Of a barrier of OpenMP: `barrier`, `region`, `loop`, `sections` or `single`, the construct that it belongs to.
+    #[serde(default)]
+    pub construct: Option<String>,
+    /// Of a barrier: rounds of two threads and more.
+    #[serde(default)]
+    pub rounds: u64,
+    /// Of a barrier: who came last in how many rounds, the most often first.
+    #[serde(default)]
+    pub last: Vec<CameLast>,
     /// How long the waits took.
     pub wait_ns: Distribution,
     /// From what ended a wait (signal, last arrival, post) to the waiter's running.

@@ -1,6 +1,7 @@
 //! The summary on a terminal: at most 80 columns, no colour unless asked for. The first screen is the verdict.
 
 mod diff;
+mod openmp;
 mod table;
 mod verdict;
 
@@ -45,7 +46,9 @@ pub fn summary(report: &Report, style: Style) -> String {
     } else {
         out += &locks(report, style);
     }
+    out += &openmp::regions(report, style);
     out += &waitables(report, style);
+    out += &openmp::tasks(report, style);
     out += &threads(report, style);
     out += &outside(report, style);
     out += &sites(report, style);
@@ -159,14 +162,15 @@ fn threads(report: &Report, style: Style) -> String {
     let mut sorted: Vec<&Thread> = report.threads.iter().collect();
     sorted.sort_by_key(|t| std::cmp::Reverse(t.wait_ns));
     // A column without a figure is left out.
-    let columns: [Figure<Thread>; 8] = [
+    let columns: [Figure<Thread>; 9] = [
         ("life", |t| Nanos(t.last_ns.0.saturating_sub(t.first_ns.0))),
         ("on CPU", |t| t.running_ns),
         ("ready", |t| t.ready_ns),
         ("blocked", |t| t.blocked_ns),
         ("off CPU", |t| t.off_ns),
         ("lock wait", |t| t.wait_ns),
-        ("other wait", |t| t.condition_ns + t.barrier_ns + t.semaphore_ns + t.join_ns),
+        ("other wait", |t| t.condition_ns + t.barrier_ns + t.semaphore_ns + t.join_ns + t.task_wait_ns),
+        ("idle", |t| t.idle_ns),
         ("longest", |t| t.longest_wait_ns),
     ];
     let used: Vec<_> = columns.iter().filter(|(_, of)| sorted.iter().any(|t| of(t) > Nanos(0))).collect();

@@ -10,5 +10,6 @@ mod damaged;
 mod diff;
 mod exports;
 mod json;
+mod openmp;
 mod symbols;
 mod terminal;

@@ -1,10 +1,12 @@
 //! What ended each wait: the release that a lock's next holder waited for, the signal behind a wake-up, the last to arrive at a
-//! barrier, the post that a semaphore's taker got, the end of a joined thread, the creation of a started one.
+//! barrier, the post that a semaphore's taker got, the end of a joined thread, the creation of a started one, the region that a team
+//! waited for, the task that a thread had to do or to wait for.
 //!
 //! One walk over the events, used by the waits' statistics, the critical path and the relaxed replay. What a cause carries along
 //! (`T`) is theirs: nothing, or the times of their scenarios.
 
 use super::objects::ObjectId;
+use super::tasks::Teams;
 use crate::clock::Ticks;
 use crate::event::{Event, Mode, SiteId, ThreadIndex, WakeReason, What};
 use crate::trace::ProcessIndex;
@@ -32,7 +34,7 @@ pub(super) struct Cause<T> {
 
 impl<T: Carry> Cause<T> {
     /// Both were needed: the later one is the cause.
-    fn join(&mut self, other: &Cause<T>) {
+    pub(super) fn join(&mut self, other: &Cause<T>) {
         let mut carried = self.carried.clone();
         carried.join(&other.carried);
         if other.number > self.number {
@@ -57,7 +59,14 @@ pub enum WaitKind {
     Join,
     /// For its own start, since its creation.
     Start,
+    /// For its team's next parallel region.
+    Idle,
+    /// For tasks.
+    Tasks,
 }
+
+/// How many kinds there are.
+const KINDS: usize = 8;
 
 /// A wait that has ended, or an acquisition that did not wait.
 pub(super) struct Ended<T> {
@@ -72,10 +81,10 @@ pub(super) struct Ended<T> {
 }
 
 #[derive(Clone, Copy)]
-struct Begun {
-    object: Option<ObjectId>,
-    time: Ticks,
-    site: SiteId,
+pub(super) struct Begun {
+    pub(super) object: Option<ObjectId>,
+    pub(super) time: Ticks,
+    pub(super) site: SiteId,
 }
 
 /// A lock's last releases: what the next holder had to wait for.
@@ -117,9 +126,9 @@ struct Condition<T> {
 }
 
 /// Rounds of a barrier. One that has been left once is full: later arrivals are the next round's.
-struct Barrier<T> {
-    arrived: Vec<ThreadIndex>,
-    last: Option<Cause<T>>,
+pub(super) struct Barrier<T> {
+    pub(super) arrived: Vec<ThreadIndex>,
+    pub(super) last: Option<Cause<T>>,
     leaving: BTreeMap<ThreadIndex, Cause<T>>,
 }
 
@@ -135,9 +144,10 @@ enum State<T> {
 pub(super) struct Causes<T> {
     number: u64,
     /// By thread: the waits that have begun, one a kind at most.
-    begun: Vec<[Option<Begun>; 6]>,
+    begun: Vec<[Option<Begun>; KINDS]>,
     objects: Vec<State<T>>,
     threads: Threads<T>,
+    pub(super) teams: Teams<T>,
 }
 
 /// Creations and ends of threads.
@@ -184,7 +194,7 @@ impl<T: Carry> Causes<T> {
             started_early: BTreeSet::new(),
             ended: BTreeMap::new(),
         };
-        Causes { number: 0, begun: Vec::new(), objects: Vec::new(), threads }
+        Causes { number: 0, begun: Vec::new(), objects: Vec::new(), threads, teams: Teams::new() }
     }
 
     /// Number of the event that [`Causes::step`] took last; the first is 1.
@@ -218,6 +228,14 @@ impl<T: Carry> Causes<T> {
             | What::SemTaken { .. }
             | What::SemTimeout { .. }
             | What::SemPost { .. } => self.semaphore_step(event, object, cause),
+            What::Fork { .. }
+            | What::TeamBegin { .. }
+            | What::IdleBegin { .. }
+            | What::TaskCreate { .. }
+            | What::TaskBegin { .. }
+            | What::TaskEnd { .. }
+            | What::TaskWaitBegin { .. }
+            | What::TaskWaitEnd => self.team_step(event, process, cause),
             _ => self.thread_step(event, process, cause),
         }
     }
@@ -367,6 +385,9 @@ impl<T: Carry> Causes<T> {
             What::ThreadEnd { handle } => {
                 let cause = cause();
                 self.threads.ended.insert((process, handle), cause);
+                if self.idle_since(event.thread).is_some() {
+                    return self.end(event, WaitKind::Idle, None, true, None);
+                }
             }
             What::JoinBegin { site, .. } => self.begin(event, WaitKind::Join, None, site),
             What::JoinEnd { handle, error } => {
@@ -378,18 +399,23 @@ impl<T: Carry> Causes<T> {
         None
     }
 
-    fn begun(&mut self, thread: ThreadIndex) -> &mut [Option<Begun>; 6] {
+    /// Since when a thread has waited for its team's next region, if it does.
+    pub(super) fn idle_since(&mut self, thread: ThreadIndex) -> Option<Ticks> {
+        self.begun(thread)[WaitKind::Idle as usize].map(|begun| begun.time)
+    }
+
+    pub(super) fn begun(&mut self, thread: ThreadIndex) -> &mut [Option<Begun>; KINDS] {
         if self.begun.len() <= thread.index() {
-            self.begun.resize(thread.index() + 1, [None; 6]);
+            self.begun.resize(thread.index() + 1, [None; KINDS]);
         }
         &mut self.begun[thread.index()]
     }
 
-    fn begin(&mut self, event: &Event, kind: WaitKind, object: Option<ObjectId>, site: SiteId) {
+    pub(super) fn begin(&mut self, event: &Event, kind: WaitKind, object: Option<ObjectId>, site: SiteId) {
         self.begun(event.thread)[kind as usize] = Some(Begun { object, time: event.time, site });
     }
 
-    fn end(
+    pub(super) fn end(
         &mut self,
         event: &Event,
         kind: WaitKind,
@@ -438,7 +464,7 @@ impl<T: Carry> Causes<T> {
         tokens
     }
 
-    fn barrier(&mut self, object: ObjectId) -> &mut Barrier<T> {
+    pub(super) fn barrier(&mut self, object: ObjectId) -> &mut Barrier<T> {
         let state = self.state(object);
         if !matches!(state, State::Barrier(_)) {
             *state = State::Barrier(Barrier { arrived: Vec::new(), last: None, leaving: BTreeMap::new() });

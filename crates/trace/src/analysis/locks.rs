@@ -5,11 +5,12 @@ use super::classes::{ClassReport, classes};
 use super::ledger::Ledger;
 use super::objects::{Object, ObjectId, ObjectKind, Objects};
 use super::polls::Polls;
+use super::regions::{RegionReport, Regions, TaskReport, TaskWaitReport};
 use super::stats::{LockStats, ThreadLockStats};
 use super::waits::{WaitableReport, WaitableStats};
 use super::window::Window;
 use crate::clock::Ticks;
-use crate::event::{Event, How, SiteId, What};
+use crate::event::{Event, How, SiteId, ThreadIndex, What};
 use crate::trace::{ProcessIndex, Trace};
 use baton_units::Nanos;
 
@@ -24,6 +25,12 @@ pub struct Analysis {
     pub classes: Vec<ClassReport>,
     /// Condition variables, barriers and semaphores, in the order of their first events.
     pub waitables: Vec<WaitableReport>,
+    /// OpenMP's parallel regions, by call site.
+    pub regions: Vec<RegionReport>,
+    /// Waits for tasks, by call site.
+    pub task_waits: Vec<TaskWaitReport>,
+    /// Tasks, by the call site that creates them.
+    pub tasks: Vec<TaskReport>,
     /// The threads, as in [`Trace::threads`].
     pub threads: Vec<ThreadReport>,
     /// Notes about objects: address and code, each once.
@@ -58,6 +65,10 @@ pub struct ThreadReport {
     pub semaphores: Ticks,
     /// Waits for other threads' ends.
     pub joins: Ticks,
+    /// Waits for the next parallel region of its team.
+    pub idle: Ticks,
+    /// Waits for tasks.
+    pub tasks: Ticks,
     /// Time off the CPU, where context switches were recorded.
     pub off_cpu: Ticks,
     /// Time off the CPU by its CPU time: from each record of it to the next, what passed and was not used. Covers the
@@ -104,6 +115,7 @@ struct Walk<'a> {
     notes: std::collections::BTreeSet<(ProcessIndex, u64, u32)>,
     pauses: Ticks,
     polls: Polls,
+    regions: Regions,
     end: Ticks,
 }
 
@@ -145,6 +157,7 @@ impl<'a> Walk<'a> {
             notes: std::collections::BTreeSet::new(),
             pauses: Ticks(0),
             polls: Polls::default(),
+            regions: Regions::default(),
             end: Ticks(0),
         }
     }
@@ -162,7 +175,7 @@ impl<'a> Walk<'a> {
         self.new_books(event.time);
         if let Some(ended) = self.causes.step(event, process, object, || ()) {
             let report = &mut self.reports[event.thread.index()];
-            let waited = match object.map(|id| &mut self.books[id.index()]) {
+            let waited = match object.or(ended.object).map(|id| &mut self.books[id.index()]) {
                 Some(Book::Waitable(stats)) => stats.ended(event.time, event.thread, &ended, self.window),
                 _ => ended.begin.map_or(Ticks(0), |begin| self.window.overlap(begin, event.time)),
             };
@@ -171,6 +184,8 @@ impl<'a> Walk<'a> {
                 WaitKind::Barrier => report.barriers += waited,
                 WaitKind::Semaphore => report.semaphores += waited,
                 WaitKind::Join => report.joins += waited,
+                WaitKind::Idle => report.idle += waited,
+                WaitKind::Tasks => report.tasks += waited,
                 WaitKind::Lock | WaitKind::Start => {}
             }
         }
@@ -178,6 +193,7 @@ impl<'a> Walk<'a> {
             Some(id) => self.at_object(event, id),
             None => self.elsewhere(event, process),
         }
+        self.regions.step(event, process, self.window);
         self.follow_polls(event, process, object);
     }
 
@@ -207,8 +223,12 @@ impl<'a> Walk<'a> {
         let ledger = match &mut self.books[id.index()] {
             Book::Lock(ledger) => ledger,
             Book::Waitable(stats) => {
-                if counted {
-                    stats.count(&event.what);
+                match event.what {
+                    What::BarrierArrive { .. } => stats.meet(thread, true, counted),
+                    What::BarrierLeave { .. } => stats.meet(thread, false, counted),
+                    What::Construct { construct, .. } => stats.construct = Some(construct),
+                    _ if counted => stats.count(&event.what),
+                    _ => {}
                 }
                 return;
             }
@@ -344,8 +364,12 @@ impl<'a> Walk<'a> {
                 self.reports[thread.index()].locks.merge(stats);
             }
         }
-        for (thread, report) in self.trace.threads.iter().zip(&mut self.reports) {
+        for ((number, thread), report) in (0..).zip(&self.trace.threads).zip(&mut self.reports) {
             report.lifetime = self.window.overlap(thread.first, thread.last);
+            // A worker that waits as the process ends does so to the end of its life.
+            if let Some(since) = self.causes.idle_since(ThreadIndex(number)) {
+                report.idle += self.window.overlap(since, thread.last.max(since));
+            }
         }
         // Stable: locks that were never waited for stay in the order of their first events.
         locks.sort_by_key(|lock| std::cmp::Reverse(lock.stats.blocked));
@@ -354,6 +378,9 @@ impl<'a> Walk<'a> {
             classes: classes(&locks),
             locks,
             waitables,
+            regions: self.regions.regions.into_values().collect(),
+            task_waits: self.regions.waits.into_values().collect(),
+            tasks: self.regions.tasks.into_values().collect(),
             threads: self.reports,
             notes: self.notes.into_iter().collect(),
             pauses: self.pauses,

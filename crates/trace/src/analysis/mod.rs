@@ -29,8 +29,10 @@ mod objects;
 mod off_cpu;
 mod path;
 mod polls;
+mod regions;
 mod relax;
 mod stats;
+mod tasks;
 mod waits;
 mod window;
 
@@ -42,6 +44,7 @@ pub use locks::{Analysis, LockReport, ThreadReport, has_slept};
 pub use objects::{Object, ObjectId, ObjectKind};
 pub use off_cpu::{Known, OffCpu, OffStretch, ThreadOffCpu, off_cpu};
 pub use path::{CriticalPath, Doing, PathSegment, PathShare};
+pub use regions::{RegionReport, TaskReport, TaskWaitReport};
 pub use relax::{Relaxed, relax};
 pub use stats::{Anomalies, Distribution, LockStats, SiteStats, ThreadLockStats};
 pub use waits::{WaitableReport, WaitableStats};

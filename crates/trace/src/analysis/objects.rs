@@ -74,9 +74,9 @@ impl<'a> Objects<'a> {
             | What::CondWake { condition: a, .. }
             | What::CondSignal { condition: a, .. }
             | What::CondBroadcast { condition: a, .. } => (a, ObjectKind::Waitable(Waitable::Condition)),
-            What::BarrierArrive { barrier: a, .. } | What::BarrierLeave { barrier: a, .. } => {
-                (a, ObjectKind::Waitable(Waitable::Barrier))
-            }
+            What::BarrierArrive { barrier: a, .. }
+            | What::BarrierLeave { barrier: a, .. }
+            | What::Construct { barrier: a, .. } => (a, ObjectKind::Waitable(Waitable::Barrier)),
             What::SemTake { semaphore: a, .. }
             | What::SemWait { semaphore: a, .. }
             | What::SemTaken { semaphore: a, .. }

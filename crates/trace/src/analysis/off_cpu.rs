@@ -101,6 +101,8 @@ struct ThreadState {
     off: Option<(Ticks, OffReason)>,
     /// Waits that have begun and not ended.
     waits: u32,
+    /// Those that stand still while the thread runs a task, by task.
+    stopped: Vec<u32>,
     /// The call site of its last act.
     site: Option<SiteId>,
     /// Stretches of `seen` whose next act is not known yet begin here.
@@ -139,6 +141,7 @@ impl ThreadState {
             // These are no acts of the program.
             What::Cpu { .. }
             | What::Affinity { .. }
+            | What::Construct { .. }
             | What::Pause { .. }
             | What::ProbeCost { .. }
             | What::Unloaded { .. } => return,
@@ -171,6 +174,11 @@ impl ThreadState {
             Some(true) => self.waits += 1,
             Some(false) => self.waits = self.waits.saturating_sub(1),
             None => {}
+        }
+        match event.what {
+            What::TaskBegin { .. } => self.stopped.push(std::mem::take(&mut self.waits)),
+            What::TaskEnd { .. } => self.waits = self.stopped.pop().unwrap_or(0),
+            _ => {}
         }
         self.gap_since = (self.waits == 0).then_some(now);
     }

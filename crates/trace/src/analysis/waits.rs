@@ -5,13 +5,14 @@ use super::objects::{Object, ObjectId};
 use super::stats::Distribution;
 use super::window::Window;
 use crate::clock::Ticks;
-use crate::event::{SiteId, ThreadIndex, What};
+use crate::event::{Construct, SiteId, ThreadIndex, What};
 use std::collections::BTreeMap;
 
 /// Figures of a condition variable, barrier or semaphore.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WaitableStats {
-    /// Waits that ended inside the window, with their part inside it.
+    /// Waits that ended inside the window, with their part inside it. A wait at a barrier in which the thread runs tasks counts once for each
+    /// stretch between them.
     pub wait: Distribution,
     /// From the cause (signal, last arrival, post) to the waiter's running, where the cause is known.
     pub wake: Distribution,
@@ -25,6 +26,14 @@ pub struct WaitableStats {
     pub immediate: u64,
     /// Failed tries (semaphores).
     pub try_fails: u64,
+    /// Of a barrier of OpenMP: the construct that it belongs to.
+    pub construct: Option<Construct>,
+    /// Of a barrier: rounds of two threads and more.
+    pub rounds: u64,
+    /// Of a barrier: in how many rounds each thread came last.
+    pub last: BTreeMap<ThreadIndex, u64>,
+    /// Those who have arrived for the round that is not over.
+    pub(super) arrived: Vec<ThreadIndex>,
     /// Waits and their time by the waiting call site.
     pub sites: BTreeMap<SiteId, (u64, Ticks)>,
     /// Waits and their time by thread.
@@ -63,6 +72,19 @@ impl WaitableStats {
             *time += length;
         }
         length
+    }
+
+    /// A thread arrives at a barrier, or leaves it: the first to leave shows that all have arrived.
+    pub(super) fn meet(&mut self, thread: ThreadIndex, arrives: bool, counted: bool) {
+        if arrives {
+            self.arrived.push(thread);
+        } else if self.arrived.contains(&thread) {
+            let all = std::mem::take(&mut self.arrived);
+            if let (Some(last), true) = (all.last(), counted && all.len() > 1) {
+                self.rounds += 1;
+                *self.last.entry(*last).or_default() += 1;
+            }
+        }
     }
 
     /// Counts what needs no wait.

@@ -2,5 +2,6 @@
 
 mod accounting;
 mod off_cpu;
+mod openmp;
 mod path;
 mod polls;

@@ -14,14 +14,15 @@ use crate::ui;
 use anyhow::Context;
 use baton_host::launch::choice;
 use baton_host::launch::program::Program;
-use baton_host::launch::{library, program};
+use baton_host::launch::{library, openmp, program};
 use baton_report::format::duration;
 use baton_report::html::{self, Predicted};
+use baton_sync::barrier::BARRIERS;
 use baton_sync::lock::LOCKS;
 use baton_trace::{Meta, Trace};
 use baton_units::Nanos;
 use predictions::Said;
-use runs::{Candidate, Taken};
+use runs::{Candidate, OpenMp, Taken};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -39,7 +40,8 @@ Examples:
   baton whatif before --lock all --json > before/whatif.json
   baton measure before --predictions before/whatif.json           the best against the recorded
   baton measure before --predictions before/whatif.json --across  a good, a middling and a bad one
-  baton measure before --lock mcs,ticket:pause --runs 9 --json")]
+  baton measure before --lock mcs,ticket:pause --runs 9 --json
+  baton measure before --predictions before/whatif.json --barrier two-level:futex,gomp:pause")]
 pub(crate) struct Args {
     /// The directory that `baton profile` left.
     #[arg(value_name = "DIR")]
@@ -48,8 +50,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     predictions: Option<PathBuf>,
     /// The locks, with commas, each with or without a wait policy behind a colon.
-    #[arg(long, value_name = "LOCK[:WAIT],…", value_delimiter = ',', required_unless_present = "predictions")]
+    #[arg(long, value_name = "LOCK[:WAIT],…", value_delimiter = ',', required_unless_present_any = ["predictions", "barrier"])]
     lock: Vec<String>,
+    /// Barriers, with commas, each with or without a wait policy behind a colon (left out: futex): the program runs on Baton's OpenMP
+    /// runtime with each, as under `baton run --openmp baton`.
+    #[arg(long, value_name = "BARRIER[:WAIT],…", value_delimiter = ',')]
+    barrier: Vec<String>,
     /// Without --lock: how many of the best predicted ones.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100))]
     best: u32,
@@ -74,6 +80,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut candidates = vec![recorded(&meta)?];
     let others = match (args.lock.is_empty(), args.across) {
         (false, _) => args.lock.clone(),
+        (true, _) if !args.barrier.is_empty() => Vec::new(),
         (true, true) => across(&said),
         (true, false) => best(&said, args.best),
     };
@@ -82,6 +89,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         candidates.push(Candidate::replaced(choice::check(lock, wait)?));
     }
     let (program, command) = again(&meta)?;
+    candidates.extend(barriers(&args.barrier, &program)?);
     let taken = runs::interleaved(&program, &command, &library::find()?, &candidates, args.runs)?;
 
     let rows = rows(&said, &candidates, &taken);
@@ -100,6 +108,25 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     ui::note(format_args!("{} shows measured beside predicted", page.display()));
     Ok(ExitCode::SUCCESS)
+}
+
+/// The program on Baton's OpenMP runtime, with each of the barriers.
+fn barriers(names: &[String], program: &Program) -> anyhow::Result<Vec<Candidate>> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let folder = openmp::find()?;
+    openmp::check(&program.image, &folder)?;
+    let search_path = openmp::search_path(&folder);
+    let one = |name: &String| {
+        let (name, wait) = name.split_once(':').unwrap_or((name, "futex"));
+        let known = || BARRIERS.iter().map(|barrier| barrier.name);
+        let barrier = known().find(|known| *known == name).ok_or_else(|| BadInput::unknown("barrier", name, known()))?;
+        let wait = wait.parse().map_err(BadInput::new)?;
+        let text = format!("barrier {barrier}");
+        Ok(Candidate::openmp(OpenMp { text, barrier, wait, search_path: search_path.clone() }))
+    };
+    names.iter().map(one).collect()
 }
 
 /// How long runs of the recorded program take without recording, in nanoseconds. This process goes to the directory in which it was
@@ -248,6 +275,9 @@ fn table(rows: &[Predicted]) -> String {
 
 impl Candidate {
     pub(super) fn lock(&self) -> &str {
+        if let Some(openmp) = &self.openmp {
+            return &openmp.text;
+        }
         match (&self.choice, &self.one_by_one) {
             (Some(choice), _) => choice.lock.name,
             (None, Some(one_by_one)) => &one_by_one.text,
@@ -256,6 +286,9 @@ impl Candidate {
     }
 
     pub(super) fn wait(&self) -> String {
+        if let Some(openmp) = &self.openmp {
+            return openmp.wait.to_string();
+        }
         match (&self.choice, &self.one_by_one) {
             (Some(choice), _) => choice.wait.to_string(),
             (None, Some(_)) => "each its own".into(),

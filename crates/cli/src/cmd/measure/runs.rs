@@ -7,6 +7,7 @@ use baton_host::launch::choice::{Choice, KEEP_SPINNING};
 use baton_host::launch::exec::Exec;
 use baton_host::launch::program::Program;
 use baton_host::launch::signals::PassedOn;
+use baton_machine::Wait;
 use baton_report::html::Predicted;
 use baton_units::Nanos;
 use std::ffi::OsString;
@@ -23,14 +24,27 @@ pub(crate) struct Candidate {
     pub(crate) choice: Option<Choice>,
     /// Locks one by one.
     pub(crate) one_by_one: Option<OneByOne>,
+    /// Baton's OpenMP runtime with a barrier.
+    pub(crate) openmp: Option<OpenMp>,
     /// It is the one that was recorded.
     pub(crate) recorded: bool,
+}
+
+/// Baton's OpenMP runtime in the place of the installed one, with a barrier and its wait.
+#[derive(Clone)]
+pub(crate) struct OpenMp {
+    /// As `whatif` calls the row.
+    pub(crate) text: String,
+    pub(crate) barrier: &'static str,
+    pub(crate) wait: Wait,
+    /// Where the loader looks for libraries.
+    pub(crate) search_path: OsString,
 }
 
 impl Candidate {
     /// The program as it is, as it was recorded.
     pub(crate) fn bare() -> Candidate {
-        Candidate { choice: None, one_by_one: None, recorded: true }
+        Candidate { choice: None, one_by_one: None, openmp: None, recorded: true }
     }
 
     /// With its locks replaced.
@@ -41,6 +55,11 @@ impl Candidate {
     /// With locks one by one.
     pub(crate) fn one_by_one(one_by_one: OneByOne) -> Candidate {
         Candidate { one_by_one: Some(one_by_one), ..Candidate::bare() }.not_recorded()
+    }
+
+    /// With another OpenMP runtime.
+    pub(crate) fn openmp(openmp: OpenMp) -> Candidate {
+        Candidate { openmp: Some(openmp), ..Candidate::bare() }.not_recorded()
     }
 
     fn not_recorded(self) -> Candidate {
@@ -131,6 +150,10 @@ impl<'a> Turns<'a> {
         }
         if let Some(one_by_one) = &candidate.one_by_one {
             exec.preload(self.library).set("BATON_LOCK", &one_by_one.variable);
+        }
+        if let Some(openmp) = &candidate.openmp {
+            exec.set("LD_LIBRARY_PATH", &openmp.search_path);
+            exec.set("BATON_OMP_BARRIER", openmp.barrier).set("BATON_OMP_WAIT", openmp.wait.to_string());
         }
         once(exec, limit)
     }

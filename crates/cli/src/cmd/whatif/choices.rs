@@ -6,9 +6,11 @@ use baton_chip::Chip;
 use baton_chip::config::SchedulerName;
 use baton_machine::Wait;
 use baton_replay::asymmetric::{Asymmetric, Shape};
+use baton_replay::change::{Change, Meeting};
 use baton_replay::network::{self, Network};
 use baton_replay::run::Choice;
 use baton_replay::variant::Variants;
+use baton_sync::barrier::BARRIERS;
 use baton_sync::lock::{self, LOCKS, LockInfo, Posix};
 
 /// The pairs, locks in the order asked, policies within. A policy that one of several locks does not take is left out
@@ -52,6 +54,31 @@ pub(crate) fn choose(locks: &[String], waits: &[String], chip: &Chip) -> anyhow:
             Ok(choices)
         }
     }
+}
+
+/// Barriers that stand in the place of all of the program's, each with each policy.
+pub(crate) fn barriers(names: &[String], waits: &[String], chip: &Chip) -> Result<Vec<Change>, BadInput> {
+    let known = || BARRIERS.iter().map(|barrier| barrier.name);
+    let parse = |name: &String| name.trim().parse::<Wait>().map_err(BadInput::new);
+    let waits: Vec<Wait> = match waits {
+        [] => vec![Wait::Futex],
+        waits => waits.iter().map(parse).collect::<Result<_, _>>()?,
+    };
+    let mut changes: Vec<Change> = Vec::new();
+    for name in names.iter().map(|name| name.trim()) {
+        if !known().any(|known| known == name) {
+            return Err(BadInput::unknown("barrier", name, known()));
+        }
+        for &wait in &waits {
+            chip.check_wait(wait).map_err(|missing| BadInput::new(format!("chip `{}`: {missing}", chip.name)))?;
+            let barrier = Some(Meeting { barrier: name.to_owned(), wait });
+            let change = Change { text: format!("barrier {name}"), default: None, parts: Vec::new(), barrier };
+            if !changes.contains(&change) {
+                changes.push(change);
+            }
+        }
+    }
+    Ok(changes)
 }
 
 /// The chips that each lock runs on: networks, or fast and slow cores.

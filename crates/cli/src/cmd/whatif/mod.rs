@@ -49,6 +49,7 @@ Examples:
   baton whatif before --lock mcs,clh --wait pause,spin-park --seeds 9 --json
   baton whatif before --lock cache_lock=mcs,default=glibc      another lock for one of them
   baton whatif before --shrink cache_lock=0.5 --split cache_lock=16 --rw svc.cpp:66=90%
+  baton whatif before --barrier gomp,two-level,central --wait futex,pause    another barrier
   baton whatif before --chip chips/sample-host.toml --set core.count=8 \\
       --set core.per_cluster=8 --cpus 8 --threads 8
   baton whatif before --chip ocor64 --cpus 64 --threads 64 --lock spin-park,mcs \\
@@ -71,6 +72,10 @@ pub(crate) struct Args {
     /// Wait policies, with commas (`baton list waits`). Left out: each lock's own, as `run` has it.
     #[arg(long, value_name = "POLICIES", value_delimiter = ',')]
     wait: Vec<String>,
+    /// Barriers, with commas (`baton list barriers`): each stands in the place of all of the program's, those at the ends of OpenMP's
+    /// constructs too, with each policy of `--wait` (left out: futex). Locks stay as they are.
+    #[arg(long, value_name = "BARRIERS", value_delimiter = ',')]
+    barrier: Vec<String>,
     /// Networks, with commas, each with every lock: round-robin; ocor, which marks the requests of locks that give hints and
     /// serves those first; ocor-home, ocor-both, ocor-oracle, where homes do; release-first, holder-first, oldest-first, which are
     /// ocor with another rule; age, matrix, fixed.
@@ -156,8 +161,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let variants = choices::variants(&args, &chip)?;
     let (names, one_by_one) = changes::sorted(&args.lock);
     // Where some locks are changed, the others are no answer to what was asked.
-    let only_changes = names.is_empty() && !(one_by_one.is_empty() && args.changes.is_empty());
-    if only_changes && !args.wait.is_empty() {
+    let named = !(one_by_one.is_empty() && args.changes.is_empty());
+    let only_changes = names.is_empty() && (named || !args.barrier.is_empty());
+    let barriers = choices::barriers(&args.barrier, &args.wait, &chip)?;
+    if only_changes && barriers.is_empty() && !args.wait.is_empty() {
         let message = "--wait is for locks that serve all mutexes, and none is asked for";
         return Err(BadInput::new(message).hint("a named one has its own: --lock cache_lock=mcs:futex").into());
     }
@@ -178,7 +185,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let trace = open(&args.directory)?;
     enough_memory(&args.directory)?;
     fewer_cores(&trace, &chip, args.cpus);
-    let (trace, changes) = changed(trace, &args, &one_by_one, &chip)?;
+    let (trace, mut changes) = changed(trace, &args, &one_by_one, &chip)?;
+    changes.extend(barriers);
     // The check goes to where the program was recorded.
     let html = args.html.as_ref().map(std::path::absolute).transpose().context("cannot tell the current directory")?;
     let alone_ns = match args.check {

@@ -12,12 +12,19 @@ impl Walk<'_> {
             What::BarrierArrive { barrier, .. } => {
                 self.gap(id, t);
                 self.objects.arrive((process, barrier), id as u32);
+                self.comes(id, (process, barrier));
                 self.wait(id, t, Mode::Busy);
             }
             What::BarrierLeave { barrier, .. } => {
                 // Who came is known now. A meeting that no thread left was still going on at the end, and holds up no replay.
+                let has_met = self.has_met(id);
                 match self.objects.leave((process, barrier), id as u32) {
-                    Some(meeting) => self.op(id, Op::Meet(meeting)),
+                    Some(meeting) => {
+                        self.met((process, barrier), meeting);
+                        if !has_met {
+                            self.op(id, Op::Meet(meeting));
+                        }
+                    }
                     None => self.replayability.unmatched_waits += 1,
                 }
                 self.resume(id, t, Mode::Running);

@@ -11,12 +11,14 @@
 //! | [`meetings`] | barriers and semaphores |
 //! | [`family`] | threads that start others and wait for their end |
 //! | [`processor`] | when a thread had a CPU |
+//! | [`teams`] | OpenMP's teams and tasks |
 
 mod conditions;
 mod family;
 mod locks;
 mod meetings;
 mod processor;
+mod teams;
 
 use super::crowd::Crowd;
 use super::dynamic::Sites;
@@ -32,6 +34,7 @@ use baton_chip::{Chip, Prices};
 use baton_trace::{Address, Event, Kinds, ProcessIndex, SiteId, Trace, What};
 use locks::Depths;
 use std::collections::{BTreeMap, VecDeque};
+use teams::Teams;
 
 /// A stretch between two events of a thread that did not wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -134,6 +137,7 @@ pub(crate) struct Walk<'a> {
     place_numbers: BTreeMap<Address, u32>,
     pub(crate) sites: Sites,
     semaphore_waiters: BTreeMap<u32, u32>,
+    teams: Teams,
     /// Classes of holds by place, or lock.
     classes: BTreeMap<(Address, u32), u32>,
     pub(crate) notes: Vec<String>,
@@ -192,6 +196,7 @@ impl<'a> Walk<'a> {
             place_numbers: BTreeMap::new(),
             sites: BTreeMap::new(),
             semaphore_waiters: BTreeMap::new(),
+            teams: Teams::default(),
             classes: BTreeMap::new(),
             notes: Vec::new(),
         };
@@ -210,7 +215,7 @@ impl<'a> Walk<'a> {
         self.semaphores.settle(&mut self.tokens);
         self.tokens.settle();
         let units = self.hand_over();
-        let (tokens, semaphores) = (&self.tokens, &self.semaphores);
+        let (tokens, semaphores, teams) = (&self.tokens, &self.semaphores, &self.teams);
         for thread in self.threads.iter_mut().filter(|thread| thread.track.outline().unsettled || !units.is_empty()) {
             thread.track.rewrite(|_, step, new| match step {
                 Raw::Signal(signal) => {
@@ -218,11 +223,13 @@ impl<'a> Walk<'a> {
                 }
                 Raw::Take(unit) => semaphores.taking(unit).into_iter().for_each(|op| new.push(Raw::Op(op))),
                 Raw::Post(unit) => semaphores.posting(unit).into_iter().for_each(|op| new.push(Raw::Op(op))),
+                Raw::Later(number) => teams.step(number).into_iter().for_each(|op| new.push(Raw::Op(op))),
                 Raw::Op(Op::Lock(lock)) if let Some(&unit) = units.get(&lock) => new.push(Raw::Op(Op::SemTake(unit))),
                 Raw::Op(Op::Unlock(lock)) if let Some(&unit) = units.get(&lock) => new.push(Raw::Op(Op::SemPost(unit))),
                 other => new.push(other),
             });
         }
+        self.notes.extend(self.teams.note());
         order::constrain(&mut self.threads, &mut self.tokens);
         let outside = self.started.iter().zip(&self.states).skip(1);
         let outside = outside.filter(|(started, state)| !**started && state.mode != Mode::Out).count();
@@ -316,6 +323,15 @@ impl<'a> Walk<'a> {
                 self.family(id, t, event.what, process);
             }
             What::OffCpu { .. } | What::OnCpu { .. } | What::Blocked { .. } => {}
+            What::Construct { barrier, construct } => self.construct(process, barrier, construct),
+            What::Fork { .. }
+            | What::TeamBegin { .. }
+            | What::IdleBegin { .. }
+            | What::TaskCreate { .. }
+            | What::TaskBegin { .. }
+            | What::TaskEnd { .. }
+            | What::TaskWaitBegin { .. }
+            | What::TaskWaitEnd => self.team(id, t, event.what, process),
             What::LockDestroy { .. }
             | What::Destroy { .. }
             | What::Marker { .. }
@@ -360,6 +376,14 @@ impl<'a> Walk<'a> {
         (state.read, state.from_release, state.priced, state.woke) = (0, false, 0, 0);
         state.after_wait = true;
         self.crowd.change(t, 1);
+    }
+
+    /// What passed since the thread's last event is no work of its own.
+    fn skip(&mut self, id: usize, t: u64) {
+        let state = &mut self.states[id];
+        (state.last, state.pause, state.leaf) = (t, 0, None);
+        (state.read, state.from_release, state.priced, state.woke) = (0, false, 0, 0);
+        state.after_wait = true;
     }
 
     fn op(&mut self, id: usize, op: Op) {

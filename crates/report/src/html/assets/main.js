@@ -79,6 +79,7 @@ function start() {
   criticalPath(data);
   outsideTable(report);
   threadTable(report);
+  openmpTables(report);
   otherTables(report);
   about(report);
   navigation();

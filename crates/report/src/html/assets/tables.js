@@ -132,7 +132,7 @@ function siteTable(data) {
 
 function threadTable(report) {
   const life = (t) => t.last_ns - t.first_ns;
-  const other = (t) => t.condition_ns + t.barrier_ns + t.semaphore_ns + t.join_ns;
+  const other = (t) => t.condition_ns + t.barrier_ns + t.semaphore_ns + t.join_ns + t.task_wait_ns + t.idle_ns;
   const bar = (t) => {
     const part = (name, time) => make("i", { style: `width:${(100 * time) / (life(t) || 1)}%;background:var(--${name})` });
     const parts = [["overhead", "overhead", t.overhead_ns], ["sleep", "lock wait", t.wait_ns - t.overhead_ns], ["other", "other wait", other(t)], ["blocked", "blocked outside", t.blocked_ns], ["ready", "ready, without a CPU", t.ready_ns], ["off", "off the CPU", t.off_ns]];
@@ -152,6 +152,7 @@ function threadTable(report) {
     ns("lock wait", (t) => t.wait_ns),
     ns("overhead", (t) => t.overhead_ns),
     ns("other wait", other),
+    ...(report.threads.some((t) => t.idle_ns) ? [ns("idle", (t) => t.idle_ns, "Of these: between parallel regions")] : []),
     ns("holding", (t) => t.hold_ns),
     ns("longest", (t) => t.longest_wait_ns, "Its longest wait for a lock"),
     ns("blame", (t) => t.blame_ns),
@@ -173,12 +174,38 @@ function outsideTable(report) {
   ], report.outside, { first: 3, caption: "Off the CPU, outside of waits" });
 }
 
+// Who came last to barriers: the thread that did most often, with its share; all of them in the tip.
+function cameLast(report, last, rounds) {
+  if (!last.length) return "–";
+  const text = (l) => `${report.threads[l.thread]?.name ?? l.thread} ${percent(l.rounds / (rounds || 1))}`;
+  return withTip(make("span", {}, text(last[0])), last.map(text).join(", "));
+}
+
+function openmpTables(report) {
+  byId("openmp").hidden = !report.parallel.length;
+  table(byId("openmp-table"), [
+    word("region", (r) => r.name), number("times", (r) => r.time_ns.count),
+    { name: "threads", of: (r) => r.most_threads, show: (r) => (r.least_threads === r.most_threads ? `${r.most_threads}` : `${r.least_threads}–${r.most_threads}`) },
+    ns("time", (r) => r.time_ns.total_ns), ns("p50", (r) => r.time_ns.p50_ns), ns("p99", (r) => r.time_ns.p99_ns),
+    ns("waited at end", (r) => r.end_wait_ns, "Added over threads"), share("waits at end", (r) => r.imbalance, "Of what the threads could have done meanwhile"),
+    { name: "came last", left: true, of: (r) => (r.last.length ? r.last[0].rounds / (r.ends || 1) : 0), show: (r) => cameLast(report, r.last, r.ends) },
+  ], report.parallel, { first: 3, caption: "Parallel regions" });
+  byId("task-table").hidden = !report.tasks.length;
+  table(byId("task-table"), [
+    word("place", (t) => t.name), word("kind", (t) => t.kind), number("times", (t) => t.time_ns.count), ns("time", (t) => t.time_ns.total_ns, "Of a wait: with the tasks that the thread ran meanwhile"),
+    ns("p50", (t) => t.time_ns.p50_ns), ns("p99", (t) => t.time_ns.p99_ns),
+    { name: "waited", of: (t) => t.time_ns.total_ns - t.running_ns, show: (t) => (t.kind === "wait" ? duration(t.time_ns.total_ns - t.running_ns) : "–"), hint: "Of a wait: without these tasks" },
+    number("moved", (t) => t.moved, "Run by another thread than the one that created them"),
+  ], report.tasks, { first: 3, caption: "Tasks, and waits for them" });
+}
+
 function otherTables(report) {
   const used = report.waitables.filter((w) => w.waits || w.signals || w.broadcasts);
   byId("others").hidden = !used.length;
   table(byId("other-table"), [
     word("name", (w) => w.name), word("kind", (w) => w.kind), number("waits", (w) => w.waits), ns("wait", (w) => w.wait_ns.total_ns),
     ns("p50", (w) => w.wait_ns.p50_ns), ns("p99", (w) => w.wait_ns.p99_ns), ns("wake p50", (w) => w.wake_ns.p50_ns, "From what ended the wait to the waiter's running"),
+    { name: "came last", left: true, of: (w) => (w.last.length ? w.last[0].rounds / (w.rounds || 1) : 0), show: (w) => cameLast(report, w.last, w.rounds), hint: "Of a barrier: who came last most often, and in which share of the rounds" },
     number("signals", (w) => w.signals), number("broadcasts", (w) => w.broadcasts), number("time-outs", (w) => w.timeouts),
   ], used, { first: 3, caption: "Conditions, barriers, semaphores" });
   byId("regions").hidden = !report.regions.length;

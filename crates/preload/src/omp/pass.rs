@@ -1,0 +1,74 @@
+//! What is not recorded is passed on: jumps to the runtime's functions, of any arguments, which leave no frame of ours on the stack.
+
+use super::late;
+use crate::hook::{Code, slot};
+
+macro_rules! passes {
+    ($($name:ident $site:literal,)*) => {
+        #[allow(non_snake_case)]
+        mod jump {
+            use super::late;
+            $(
+                #[unsafe(naked)]
+                pub(super) unsafe extern "C-unwind" fn $name() {
+                    core::arch::naked_asm!(
+                        // The arguments, and rax to keep the stack aligned.
+                        "push rdi",
+                        "push rsi",
+                        "push rdx",
+                        "push rcx",
+                        "push r8",
+                        "push r9",
+                        "push rax",
+                        concat!("mov rsi, ", $site),
+                        "lea rdi, [rip + {late}]",
+                        "call {resolve}",
+                        "mov r11, rax",
+                        "pop rax",
+                        "pop r9",
+                        "pop r8",
+                        "pop rcx",
+                        "pop rdx",
+                        "pop rsi",
+                        "pop rdi",
+                        "jmp r11",
+                        late = sym late::$name,
+                        resolve = sym late::resolve,
+                    );
+                }
+            )*
+        }
+
+        /// Points the slots here.
+        pub(super) fn install() {
+            $(slot::$name.set(jump::$name as Code);)*
+        }
+    };
+}
+
+// The register of the call site, as in the table of hooks.
+passes! {
+    GOMP_barrier "rdi",
+    GOMP_barrier_cancel "rdi",
+    GOMP_loop_end "rdi",
+    GOMP_loop_end_cancel "rdi",
+    GOMP_sections_end "rdi",
+    GOMP_sections_end_cancel "rdi",
+    GOMP_single_copy_start "rdi",
+    GOMP_single_copy_end "rsi",
+    GOMP_parallel "r8",
+    GOMP_parallel_reductions "r8",
+    GOMP_parallel_sections "r9",
+    GOMP_parallel_loop_static "rax",
+    GOMP_parallel_loop_dynamic "rax",
+    GOMP_parallel_loop_guided "rax",
+    GOMP_parallel_loop_nonmonotonic_dynamic "rax",
+    GOMP_parallel_loop_nonmonotonic_guided "rax",
+    GOMP_parallel_loop_runtime "rax",
+    GOMP_parallel_loop_nonmonotonic_runtime "rax",
+    GOMP_parallel_loop_maybe_nonmonotonic_runtime "rax",
+    GOMP_taskwait "rdi",
+    GOMP_taskwait_depend "rsi",
+    GOMP_taskgroup_end "rdi",
+    GOMP_task "rax",
+}

@@ -1,0 +1,241 @@
+//! Parallel regions and the barriers in them, recorded: what is behind each hook is the runtime's own function.
+
+use super::late;
+use super::team::{self, Function, Region};
+use crate::capture;
+use crate::hook::{Code, slot};
+use crate::thread;
+use baton_trace::Construct;
+use core::ffi::{c_uint, c_void};
+
+/// Points the slots here.
+pub(super) fn install() {
+    slot::GOMP_parallel.set(parallel as Code);
+    slot::GOMP_parallel_reductions.set(parallel_reductions as Code);
+    slot::GOMP_parallel_sections.set(parallel_sections as Code);
+    loops::install();
+    slot::GOMP_barrier.set(barrier as Code);
+    slot::GOMP_barrier_cancel.set(barrier_cancel as Code);
+    slot::GOMP_loop_end.set(loop_end as Code);
+    slot::GOMP_loop_end_cancel.set(loop_end_cancel as Code);
+    slot::GOMP_sections_end.set(sections_end as Code);
+    slot::GOMP_sections_end_cancel.set(sections_end_cancel as Code);
+    slot::GOMP_single_copy_start.set(single_copy_start as Code);
+    slot::GOMP_single_copy_end.set(single_copy_end as Code);
+}
+
+type Data = *mut c_void;
+
+/// Opens a region by `fork`, which gets a function and its data in place of the program's.
+fn region<T>(run: Function, data: Data, site: usize, fork: impl FnOnce(Function, Data) -> T) -> T {
+    let region = Region::open(run, data, site);
+    let answer = fork(team::member, (&raw const region).cast_mut().cast());
+    region.close();
+    answer
+}
+
+unsafe extern "C-unwind" fn parallel(run: Function, data: Data, threads: c_uint, flags: c_uint, site: usize) {
+    // SAFETY: passed on.
+    region(run, data, site, |run, data| unsafe { late::GOMP_parallel.at(site)(run, data, threads, flags) });
+}
+
+unsafe extern "C-unwind" fn parallel_reductions(
+    run: Function,
+    data: Data,
+    threads: c_uint,
+    flags: c_uint,
+    site: usize,
+) -> c_uint {
+    // The runtime finds the reductions in the first word of the region's data, and writes into what that points to.
+    // SAFETY: passed on, untouched.
+    unsafe { late::GOMP_parallel_reductions.at(site)(run, data, threads, flags) }
+}
+
+unsafe extern "C-unwind" fn parallel_sections(
+    run: Function,
+    data: Data,
+    threads: c_uint,
+    count: c_uint,
+    flags: c_uint,
+    site: usize,
+) {
+    // SAFETY: passed on.
+    region(run, data, site, |run, data| unsafe {
+        late::GOMP_parallel_sections.at(site)(run, data, threads, count, flags);
+    });
+}
+
+/// Regions that are one loop. Their arguments do not fit into registers: the stub leaves the call site in rax, and a shim hands a
+/// function of ours the arguments on the stack once more, with the site behind them.
+mod loops {
+    use super::*;
+
+    macro_rules! shim {
+        ($name:ident, $function:path) => {
+            #[unsafe(naked)]
+            unsafe extern "C-unwind" fn $name() {
+                core::arch::naked_asm!(
+                    ".cfi_startproc",
+                    "push rax",
+                    ".cfi_adjust_cfa_offset 8",
+                    // The eighth argument, or what lies there; then the seventh.
+                    "push qword ptr [rsp + 24]",
+                    ".cfi_adjust_cfa_offset 8",
+                    "push qword ptr [rsp + 24]",
+                    ".cfi_adjust_cfa_offset 8",
+                    "call {function}",
+                    "add rsp, 24",
+                    ".cfi_adjust_cfa_offset -24",
+                    "ret",
+                    ".cfi_endproc",
+                    function = sym $function,
+                );
+            }
+        };
+    }
+
+    /// With a chunk.
+    macro_rules! chunked {
+        ($($shim:ident $function:ident $name:ident;)*) => {
+            $(
+                shim!($shim, $function);
+
+                #[allow(clippy::too_many_arguments, reason = "the runtime's interface, and the call site")]
+                unsafe extern "C-unwind" fn $function(
+                    run: Function,
+                    data: Data,
+                    threads: c_uint,
+                    start: i64,
+                    end: i64,
+                    step: i64,
+                    chunk: i64,
+                    flags: c_uint,
+                    site: usize,
+                ) {
+                    // SAFETY: passed on.
+                    region(run, data, site, |run, data| unsafe {
+                        late::$name.at(site)(run, data, threads, start, end, step, chunk, flags);
+                    });
+                }
+            )*
+            fn install_chunked() {
+                $(slot::$name.set($shim as Code);)*
+            }
+        };
+    }
+
+    /// Without: the chunk's place has the flags, and what comes behind them is not looked at.
+    macro_rules! by_runtime {
+        ($($shim:ident $function:ident $name:ident;)*) => {
+            $(
+                shim!($shim, $function);
+
+                #[allow(clippy::too_many_arguments, reason = "the runtime's interface, and the call site")]
+                unsafe extern "C-unwind" fn $function(
+                    run: Function,
+                    data: Data,
+                    threads: c_uint,
+                    start: i64,
+                    end: i64,
+                    step: i64,
+                    flags: c_uint,
+                    _: usize,
+                    site: usize,
+                ) {
+                    // SAFETY: passed on.
+                    region(run, data, site, |run, data| unsafe {
+                        late::$name.at(site)(run, data, threads, start, end, step, flags);
+                    });
+                }
+            )*
+            fn install_by_runtime() {
+                $(slot::$name.set($shim as Code);)*
+            }
+        };
+    }
+
+    chunked! {
+        static_shim static_loop GOMP_parallel_loop_static;
+        dynamic_shim dynamic_loop GOMP_parallel_loop_dynamic;
+        guided_shim guided_loop GOMP_parallel_loop_guided;
+        any_dynamic_shim any_dynamic_loop GOMP_parallel_loop_nonmonotonic_dynamic;
+        any_guided_shim any_guided_loop GOMP_parallel_loop_nonmonotonic_guided;
+    }
+
+    by_runtime! {
+        runtime_shim runtime_loop GOMP_parallel_loop_runtime;
+        any_runtime_shim any_runtime_loop GOMP_parallel_loop_nonmonotonic_runtime;
+        maybe_runtime_shim maybe_runtime_loop GOMP_parallel_loop_maybe_nonmonotonic_runtime;
+    }
+
+    pub(super) fn install() {
+        install_chunked();
+        install_by_runtime();
+    }
+}
+
+/// A barrier of a construct at a place; outside of regions there is none.
+fn at_barrier<T>(site: usize, of: Construct, wait: impl FnOnce() -> T) -> T {
+    match team::barrier(thread::current(), site) {
+        Some(barrier) => capture::team_barrier(barrier, site, of, wait),
+        None => wait(),
+    }
+}
+
+unsafe extern "C-unwind" fn barrier(site: usize) {
+    // SAFETY: passed on.
+    at_barrier(site, Construct::Barrier, || unsafe { late::GOMP_barrier.at(site)() });
+}
+
+unsafe extern "C-unwind" fn barrier_cancel(site: usize) -> bool {
+    // SAFETY: passed on.
+    at_barrier(site, Construct::Barrier, || unsafe { late::GOMP_barrier_cancel.at(site)() })
+}
+
+unsafe extern "C-unwind" fn loop_end(site: usize) {
+    // SAFETY: passed on.
+    at_barrier(site, Construct::Loop, || unsafe { late::GOMP_loop_end.at(site)() });
+}
+
+unsafe extern "C-unwind" fn loop_end_cancel(site: usize) -> bool {
+    // SAFETY: passed on.
+    at_barrier(site, Construct::Loop, || unsafe { late::GOMP_loop_end_cancel.at(site)() })
+}
+
+unsafe extern "C-unwind" fn sections_end(site: usize) {
+    // SAFETY: passed on.
+    at_barrier(site, Construct::Sections, || unsafe { late::GOMP_sections_end.at(site)() });
+}
+
+unsafe extern "C-unwind" fn sections_end_cancel(site: usize) -> bool {
+    // SAFETY: passed on.
+    at_barrier(site, Construct::Sections, || unsafe { late::GOMP_sections_end_cancel.at(site)() })
+}
+
+/// One thread gets null, and goes on to compute the values; the others wait here for them.
+unsafe extern "C-unwind" fn single_copy_start(site: usize) -> Data {
+    let thread = thread::current();
+    // SAFETY: passed on.
+    let start = || unsafe { late::GOMP_single_copy_start.at(site)() };
+    let Some(barrier) = team::barrier(thread, site) else { return start() };
+    let values = capture::perhaps_team_barrier(barrier, site, Construct::Single, || {
+        let values = start();
+        (values, !values.is_null())
+    });
+    if values.is_null() {
+        thread.teams.single.store(site, core::sync::atomic::Ordering::Relaxed);
+    }
+    values
+}
+
+/// That thread has them. The others wait under the place where they entered.
+unsafe extern "C-unwind" fn single_copy_end(values: Data, site: usize) {
+    let thread = thread::current();
+    let entered = thread.teams.single.swap(0, core::sync::atomic::Ordering::Relaxed);
+    // SAFETY: passed on.
+    let end = || unsafe { late::GOMP_single_copy_end.at(site)(values) };
+    match team::barrier(thread, if entered == 0 { site } else { entered }) {
+        Some(barrier) => capture::team_barrier(barrier, site, Construct::Single, end),
+        None => end(),
+    }
+}

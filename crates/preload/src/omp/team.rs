@@ -1,0 +1,264 @@
+//! Parallel regions and their teams, as the threads see them.
+//!
+//! The master hands the runtime a function of ours in place of the region's, with the region's data on the master's stack. So each
+//! member of the team says that it begins, and that it has arrived at the barrier at the region's end. Between that arrival and its
+//! next region a worker runs nothing of ours: when all had arrived is written down by the worker itself as its next region begins,
+//! or as it ends; for workers that wait as the process ends, by the master that they wait for.
+//!
+//! What stands for a barrier in events is the place of its construct in the program. Teams that are nested in others, or that another
+//! thread than the process's first master opens, have marks of their own in it.
+
+use crate::capture;
+use crate::thread::{self, Thread};
+use baton_trace::{Address, Construct};
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// What a thread of a team runs.
+pub(super) type Function = unsafe extern "C-unwind" fn(*mut c_void);
+
+/// Ends of regions that a master remembers.
+const KEPT: usize = 16;
+
+/// What a thread knows of its teams.
+pub struct Teams {
+    /// Regions that it has opened.
+    opened: AtomicU64,
+    /// When all had arrived at the ends of the latest of them: number, time.
+    ends: [(AtomicU64, AtomicU64); KEPT],
+    /// The region that it is in; null: none.
+    region: AtomicPtr<Region>,
+    /// The master behind whose region it waits; null: it does not.
+    behind: AtomicPtr<Thread>,
+    /// That region's number and barrier, and when this thread arrived.
+    number: AtomicU64,
+    barrier: AtomicUsize,
+    arrived: AtomicU64,
+    /// Where it entered a `single` whose values it will hand out.
+    pub(super) single: AtomicUsize,
+    /// Numbers for tasks that it may give out.
+    tasks: AtomicU64,
+    tasks_end: AtomicU64,
+}
+
+impl Teams {
+    /// Of a thread that has been in none.
+    pub const fn new() -> Teams {
+        Teams {
+            opened: AtomicU64::new(0),
+            ends: [const { (AtomicU64::new(0), AtomicU64::new(0)) }; KEPT],
+            region: AtomicPtr::new(core::ptr::null_mut()),
+            behind: AtomicPtr::new(core::ptr::null_mut()),
+            number: AtomicU64::new(0),
+            barrier: AtomicUsize::new(0),
+            arrived: AtomicU64::new(0),
+            single: AtomicUsize::new(0),
+            tasks: AtomicU64::new(0),
+            tasks_end: AtomicU64::new(0),
+        }
+    }
+
+    /// Another thread has the record now. Numbers of regions go on: a worker may still ask for the end of an old one.
+    pub fn forget(&self) {
+        self.region.store(core::ptr::null_mut(), Ordering::Relaxed);
+        self.behind.store(core::ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// The region that the thread is in.
+    ///
+    /// # Safety
+    /// `self` is the calling thread's: a region lives until all its threads have left it.
+    unsafe fn region<'a>(&self) -> Option<&'a Region> {
+        // SAFETY: set by `member`, and taken back before the region ends.
+        unsafe { self.region.load(Ordering::Relaxed).as_ref() }
+    }
+
+    /// When all had arrived at the end of a region, if that is still known.
+    fn end_of(&self, number: u64) -> Option<u64> {
+        let (of, time) = &self.ends[number as usize % KEPT];
+        // Acquire: its time. A master that has gone on may overwrite it meanwhile; the number is then another one.
+        let known = |()| of.load(Ordering::Acquire) == number;
+        Some(()).filter(|()| known(())).map(|()| time.load(Ordering::Relaxed)).filter(|_| known(()))
+    }
+}
+
+/// A parallel region while it goes on.
+pub(super) struct Region {
+    run: Function,
+    data: *mut c_void,
+    master: &'static Thread,
+    number: u64,
+    barrier: usize,
+    site: usize,
+    /// Regions of the same master around it.
+    depth: u32,
+    /// The latest arrival at its end so far.
+    last: AtomicU64,
+    /// Threads that have arrived.
+    arrived: AtomicU32,
+}
+
+/// The first thread that opened a region.
+static FIRST: AtomicPtr<Thread> = AtomicPtr::new(core::ptr::null_mut());
+
+/// What stands for a barrier at a place of the program, of the team of a master.
+fn address(master: &'static Thread, depth: u32, site: usize) -> usize {
+    let me = core::ptr::from_ref(master).cast_mut();
+    let first = FIRST.load(Ordering::Relaxed);
+    let is_first = first == me
+        || first.is_null()
+            && FIRST.compare_exchange(core::ptr::null_mut(), me, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+    if is_first && depth == 0 {
+        return site;
+    }
+    let mark = (me.addr() >> 7).wrapping_add(depth as usize) ^ site.rotate_left(24);
+    // No address of a user's has bit 47.
+    1 << 47 | mark.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 17
+}
+
+impl Region {
+    /// The calling thread opens it.
+    pub(super) fn open(run: Function, data: *mut c_void, site: usize) -> Region {
+        let master = thread::current();
+        // SAFETY: the calling thread's own.
+        let outer = unsafe { master.teams.region() };
+        let depth = match outer {
+            Some(outer) if core::ptr::eq(outer.master, master) => outer.depth + 1,
+            _ => 0,
+        };
+        let number = master.teams.opened.load(Ordering::Relaxed) + 1;
+        master.teams.opened.store(number, Ordering::Relaxed);
+        let barrier = address(master, depth, site);
+        capture::fork_team(master, barrier, site);
+        let (last, arrived) = (AtomicU64::new(0), AtomicU32::new(0));
+        Region { run, data, master, number, barrier, site, depth, last, arrived }
+    }
+
+    /// The runtime has returned to the master: all have arrived.
+    pub(super) fn close(&self) {
+        if self.arrived.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        // Acquire: all that was stored there. The runtime's own barrier orders them, too.
+        let last = self.last.load(Ordering::Acquire);
+        capture::leave_team(self.master, self.barrier);
+        let (number, time) = &self.master.teams.ends[self.number as usize % KEPT];
+        number.store(0, Ordering::Relaxed);
+        core::sync::atomic::fence(Ordering::Release);
+        time.store(last, Ordering::Relaxed);
+        // Release: `end_of` finds the time with it.
+        number.store(self.number, Ordering::Release);
+    }
+}
+
+/// What every thread of the team runs in place of the region's function. Nothing here has a destructor, as a thread's exit may unwind
+/// through it.
+pub(super) unsafe extern "C-unwind" fn member(region: *mut c_void) {
+    // SAFETY: the master's, which waits until all have arrived.
+    let region = unsafe { &*region.cast::<Region>() };
+    let thread = thread::current();
+    let teams = &thread.teams;
+    let is_master = core::ptr::eq(thread, region.master);
+    let threads = super::late::threads(region.site);
+    let idled = !is_master && settle(thread, true);
+    capture::begin_team(thread, region.barrier, threads, idled);
+    let outer = teams.region.swap(core::ptr::from_ref(region).cast_mut(), Ordering::Relaxed);
+    // SAFETY: as the program asked.
+    unsafe { (region.run)(region.data) };
+    teams.region.store(outer, Ordering::Relaxed);
+    capture::construct(thread, region.barrier, Construct::Region);
+    let moment = capture::arrive_at_team(thread, region.barrier, region.site);
+    if !is_master {
+        teams.number.store(region.number, Ordering::Relaxed);
+        teams.barrier.store(region.barrier, Ordering::Relaxed);
+        teams.arrived.store(moment, Ordering::Relaxed);
+        // Release: whoever ends the wait in this thread's place finds where it waits.
+        teams.behind.store(core::ptr::from_ref(region.master).cast_mut(), Ordering::Release);
+    }
+    region.arrived.store(1, Ordering::Relaxed);
+    // Release: the master finds it. It is the last that touches the region.
+    region.last.fetch_max(moment, Ordering::Release);
+}
+
+/// Writes down when the thread's wait at the end of its last region was over, if it is behind one. Gives whether it has waited for
+/// the next region since.
+fn settle(thread: &Thread, idles: bool) -> bool {
+    let teams = &thread.teams;
+    let behind = teams.behind.swap(core::ptr::null_mut(), Ordering::Acquire);
+    // SAFETY: records are never given back.
+    let Some(master) = (unsafe { behind.as_ref() }) else { return false };
+    let arrived = teams.arrived.load(Ordering::Relaxed);
+    // Where it is known no more, the thread's own arrival is what is left.
+    let end = master.teams.end_of(teams.number.load(Ordering::Relaxed)).unwrap_or(arrived).max(arrived);
+    capture::left_team(thread, teams.barrier.load(Ordering::Relaxed), end + 1, idles);
+    true
+}
+
+/// A thread is about to end.
+pub fn thread_ends(thread: &Thread) {
+    settle(thread, false);
+}
+
+/// The process ends in order. Workers that wait for the calling thread's next region run no more: what they have not written down is
+/// written for them.
+pub fn finish() {
+    let Some(master) = thread::existing().filter(|_| !crate::fork::in_child()) else { return };
+    if !master.teams.region.load(Ordering::Relaxed).is_null() {
+        return;
+    }
+    for worker in thread::all().filter(|worker| worker.handle() != 0) {
+        if core::ptr::eq(worker.teams.behind.load(Ordering::Acquire), master) {
+            settle(worker, true);
+        }
+    }
+}
+
+/// The barrier that stands for a construct at a place, in the calling thread's team; `None` outside of regions.
+pub(super) fn barrier(thread: &'static Thread, site: usize) -> Option<usize> {
+    // SAFETY: the calling thread's own.
+    let region = unsafe { thread.teams.region() };
+    region.map(|region| address(region.master, region.depth, site))
+}
+
+/// Numbers that a thread takes at a time.
+const NUMBERS: u64 = 4096;
+static NEXT_TASK: AtomicU64 = AtomicU64::new(1);
+
+/// A number for a task.
+pub(super) fn next_task(thread: &Thread) -> u64 {
+    let teams = &thread.teams;
+    let mut next = teams.tasks.load(Ordering::Relaxed);
+    if next == teams.tasks_end.load(Ordering::Relaxed) {
+        next = NEXT_TASK.fetch_add(NUMBERS, Ordering::Relaxed);
+        teams.tasks_end.store(next + NUMBERS, Ordering::Relaxed);
+    }
+    teams.tasks.store(next + 1, Ordering::Relaxed);
+    next
+}
+
+/// Barriers whose construct has been written down. One that finds no room is told of again and again.
+static TOLD: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
+
+/// Whether a barrier has not been told of before.
+pub fn is_new(barrier: Address) -> bool {
+    let hash = (barrier.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize;
+    for step in 0..8 {
+        let cell = &TOLD[(hash + step) % TOLD.len()];
+        let known = match cell.load(Ordering::Relaxed) {
+            0 => match cell.compare_exchange(0, barrier, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(other) => other,
+            },
+            known => known,
+        };
+        if known == barrier {
+            return false;
+        }
+    }
+    true
+}
+
+/// In a fork's child, whose file knows of none.
+pub fn after_fork() {
+    TOLD.iter().for_each(|cell| cell.store(0, Ordering::Relaxed));
+}

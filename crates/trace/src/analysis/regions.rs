@@ -1,0 +1,157 @@
+//! OpenMP's parallel regions, waits for tasks and tasks, by their call sites.
+
+use super::stats::Distribution;
+use super::window::Window;
+use crate::clock::Ticks;
+use crate::event::{Address, Event, SiteId, ThreadIndex, What};
+use crate::trace::ProcessIndex;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The regions that one call site opens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegionReport {
+    /// Its process.
+    pub process: ProcessIndex,
+    /// The call site.
+    pub site: SiteId,
+    /// Regions that ended inside the window, with their part inside it: from the master's opening to its going on.
+    pub time: Distribution,
+    /// The smallest team.
+    pub least: u32,
+    /// The largest.
+    pub most: u32,
+    /// The barriers at its ends: one for each master and depth of nesting.
+    pub barriers: BTreeSet<Address>,
+}
+
+/// Waits for tasks from one call site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskWaitReport {
+    /// Its process.
+    pub process: ProcessIndex,
+    /// The call site.
+    pub site: SiteId,
+    /// Waits that ended inside the window, with all that was done in them.
+    pub whole: Distribution,
+    /// Of their time, what the thread spent running tasks.
+    pub running: Ticks,
+}
+
+/// Tasks that one call site creates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskReport {
+    /// Its process.
+    pub process: ProcessIndex,
+    /// The call site.
+    pub site: SiteId,
+    /// Those that ended inside the window, from begin to end, with the tasks that were run inside of them.
+    pub run: Distribution,
+    /// Of these, how many another thread ran than the one that created them.
+    pub moved: u64,
+}
+
+/// A region that is open.
+struct Open {
+    region: Address,
+    site: SiteId,
+    since: Ticks,
+}
+
+/// A wait for tasks, or a task that runs.
+#[derive(Clone, Copy)]
+enum Inside {
+    Wait { site: SiteId, since: Ticks, running: Ticks },
+    Task { task: u64, since: Ticks },
+}
+
+/// The walk's state.
+#[derive(Default)]
+pub(super) struct Regions {
+    open: BTreeMap<ThreadIndex, Vec<Open>>,
+    inside: BTreeMap<ThreadIndex, Vec<Inside>>,
+    created: BTreeMap<(ProcessIndex, u64), (SiteId, ThreadIndex)>,
+    pub(super) regions: BTreeMap<(ProcessIndex, SiteId), RegionReport>,
+    pub(super) waits: BTreeMap<(ProcessIndex, SiteId), TaskWaitReport>,
+    pub(super) tasks: BTreeMap<(ProcessIndex, SiteId), TaskReport>,
+}
+
+impl Regions {
+    pub(super) fn step(&mut self, event: &Event, process: ProcessIndex, window: &Window) {
+        let (now, thread) = (event.time, event.thread);
+        match event.what {
+            What::Fork { region, site } => {
+                self.open.entry(thread).or_default().push(Open { region, site, since: now });
+                let report = self.regions.entry((process, site)).or_insert_with(|| RegionReport {
+                    process,
+                    site,
+                    time: Distribution::default(),
+                    least: u32::MAX,
+                    most: 0,
+                    barriers: BTreeSet::new(),
+                });
+                report.barriers.insert(region);
+            }
+            What::TeamBegin { region, threads, idled: false } => {
+                let open = self.open.get(&thread).and_then(|open| open.last()).filter(|open| open.region == region);
+                if let Some(report) = open.and_then(|open| self.regions.get_mut(&(process, open.site))) {
+                    (report.least, report.most) = (report.least.min(threads), report.most.max(threads));
+                }
+            }
+            What::BarrierLeave { barrier, .. } => self.leave(now, thread, process, barrier, window),
+            What::TaskCreate { task, site } => {
+                self.created.insert((process, task), (site, thread));
+            }
+            What::TaskBegin { task } => self.push(thread, Inside::Task { task, since: now }),
+            What::TaskEnd { .. } => self.task_ends(now, thread, process, window),
+            What::TaskWaitBegin { site } => self.push(thread, Inside::Wait { site, since: now, running: Ticks(0) }),
+            What::TaskWaitEnd => self.wait_ends(now, thread, process, window),
+            What::ThreadEnd { .. } => {
+                self.open.remove(&thread);
+                self.inside.remove(&thread);
+            }
+            _ => {}
+        }
+    }
+
+    fn push(&mut self, thread: ThreadIndex, inside: Inside) {
+        self.inside.entry(thread).or_default().push(inside);
+    }
+
+    /// The master leaves the barrier at its region's end.
+    fn leave(&mut self, now: Ticks, thread: ThreadIndex, process: ProcessIndex, barrier: Address, window: &Window) {
+        let Some(open) = self.open.get_mut(&thread) else { return };
+        let Some(at) = open.iter().rposition(|open| open.region == barrier) else { return };
+        let Some(Open { site, since, .. }) = open.drain(at..).next() else { return };
+        if let Some(report) = self.regions.get_mut(&(process, site)).filter(|_| window.contains(now)) {
+            report.time.add(window.overlap(since, now));
+        }
+    }
+
+    fn task_ends(&mut self, now: Ticks, thread: ThreadIndex, process: ProcessIndex, window: &Window) {
+        let inside = self.inside.entry(thread).or_default();
+        let Some(at) = inside.iter().rposition(|inside| matches!(inside, Inside::Task { .. })) else { return };
+        let Some(Inside::Task { task, since }) = inside.drain(at..).next() else { return };
+        if let Some(Inside::Wait { running, .. }) = inside.last_mut() {
+            *running += window.overlap(since, now);
+        }
+        let Some((site, creator)) = self.created.remove(&(process, task)).filter(|_| window.contains(now)) else {
+            return;
+        };
+        let new = TaskReport { process, site, run: Distribution::default(), moved: 0 };
+        let report = self.tasks.entry((process, site)).or_insert(new);
+        report.run.add(window.overlap(since, now));
+        report.moved += u64::from(creator != thread);
+    }
+
+    fn wait_ends(&mut self, now: Ticks, thread: ThreadIndex, process: ProcessIndex, window: &Window) {
+        let inside = self.inside.entry(thread).or_default();
+        let Some(at) = inside.iter().rposition(|inside| matches!(inside, Inside::Wait { .. })) else { return };
+        let Some(Inside::Wait { site, since, running }) = inside.drain(at..).next() else { return };
+        if window.contains(now) {
+            let new = TaskWaitReport { process, site, whole: Distribution::default(), running: Ticks(0) };
+            let report = self.waits.entry((process, site)).or_insert(new);
+            report.whole.add(window.overlap(since, now));
+            report.running += running;
+        }
+    }
+}
