@@ -8,6 +8,7 @@ use baton_machine::units::Cycles;
 use baton_sync::queue::ring::Ring;
 use baton_sync::queue::ring_single::RingSingle;
 use baton_workloads::Team;
+use baton_workloads::models::posted::{Posted, PostedAhead};
 use baton_workloads::models::{MODELS, Model, ModelVisitor, free_ring::FreeRing, haqu::Haqu, lanes::Lanes, visit};
 use baton_workloads::ring::{BadTransport, Transport};
 
@@ -80,6 +81,17 @@ fn models_are_what_they_stand_for() {
 fn queue_state_in_the_core_makes_bulks_faster() {
     let (software, hardware) = (ring_single(8), at::<Haqu<Simulated>>(1, 8));
     assert!(hardware < software, "ring-single {software}, haqu {hardware}");
+}
+
+/// A consumer that has asked before it needs its items does not wait for the way there and back; what is written into its caches does not
+/// wait for its line.
+#[test]
+fn asking_ahead_hides_the_way() {
+    let (posted, ahead) = (at::<Posted<Simulated>>(1, 1), at::<PostedAhead<Simulated>>(1, 1));
+    assert!(ahead * 3.0 < posted, "posted {posted}, ahead {ahead}");
+    let core = ["device.posted_to=core"];
+    let near = an_item(&core, transport(1, 1), |at| at.team_of_model::<Simulated, Posted<Simulated>>(Wait::Pause));
+    assert!(near + 45.0 < posted, "in the shared level {posted}, in the caches {near}");
 }
 
 /// The loads of a bulk overlap: without a window they come one by one, and an item takes longer.
