@@ -21,7 +21,12 @@ struct Table {
 
 impl Table {
     fn new(amp: Amp) -> Table {
-        let speed = |i: u32| if i == 0 { FULL_SPEED } else { FULL_SPEED / 2 };
+        Table::with_fast(amp, 1)
+    }
+
+    /// So many CPUs are fast, the first ones.
+    fn with_fast(amp: Amp, fast: u32) -> Table {
+        let speed = |i: u32| if i < fast { FULL_SPEED } else { FULL_SPEED / 2 };
         let cpu = |i: u32| Cpu { core: CoreId(i), cluster: 0, socket: 0, kind: 0, speed: speed(i), fast: None };
         let cpus = Cpus((0..6).map(cpu).collect());
         Table { placement: crit::placement(&cpus, &Params { amp, ..PARAMS }), now: 1, threads: 0 }
@@ -280,6 +285,164 @@ fn notices_within_a_wait_for_a_lock_change_nothing() {
     assert_eq!(table.hears(Event::Notice(waiter, Notice::Spinning)), []);
     assert_eq!(table.works(waiter), []);
     assert_eq!(table.hears(Event::Affinity(holder, Affinity::ALL)), [Answer::Swap(holder, fast)]);
+}
+
+/// What was said of one wait is of that one.
+#[test]
+fn a_wait_begins_anew_with_what_is_said_then() {
+    // A spinner that knows no lock, after one that does.
+    let mut table = Table::new(AMP);
+    let ([fast], [holder], [knows], [mate, spinner]) = (table.run(0), table.run(1), table.run(2), table.run(3));
+    table.hears(Event::Affinity(holder, Affinity::to([CpuId(1)])));
+    assert_eq!(table.waits(knows, Some(1), Some(holder)), []);
+    assert_eq!(table.hears(Event::Notice(spinner, Notice::Spinning)), [Answer::Swap(mate, fast)]);
+    // The lock's holder is forgotten with its last waiter, whether that works again or waits for another lock.
+    for again in [false, true] {
+        let mut table = Table::new(AMP);
+        let ([_], [holder], [first], [last]) = (table.run::<1>(0), table.run(1), table.run(2), table.run(3));
+        table.hears(Event::Affinity(holder, Affinity::to([CpuId(1)])));
+        assert_eq!(table.waits(first, Some(1), Some(holder)), []);
+        assert_eq!(if again { table.waits(first, Some(2), None) } else { table.works(first) }, []);
+        assert_eq!(table.hears(Event::Affinity(holder, Affinity::ALL)), []);
+        assert_eq!(table.waits(last, Some(1), None), [], "again: {again}");
+    }
+}
+
+/// A thread that leaves its CPU for another reason is waited for no more; the others of its application have its part at once.
+#[test]
+fn a_sleep_shares_the_weight_out_anew() {
+    let mut table = Table::new(AMP);
+    let ([busy], [holder, waiter], [other, w1, w2]) = (table.run(2), table.run(1), table.run(2));
+    for id in [w1, w2] {
+        assert_eq!(table.hears(Event::Notice(id, Notice::Spinning)), []);
+    }
+    assert_eq!(table.waits(waiter, Some(9), Some(holder)), []);
+    table.hears(Event::Block(busy));
+    // Two wait for `other` now, and one for the holder.
+    assert_eq!(table.hears(Event::Idle(CpuId(0))), [Answer::Move(other, CpuId(0))]);
+}
+
+#[test]
+fn a_lock_is_its_owners_until_that_leaves_it() {
+    let mut table = Table::new(Amp { holder_keeps: true, ..AMP });
+    let ([fast], [holder], [waiter], [other]) = (table.run(0), table.run(1), table.run(2), table.run(3));
+    // A holder of two holds one when it has left the other.
+    table.lock(fast, LockNotice::Taken, 1);
+    table.lock(fast, LockNotice::Taken, 2);
+    table.lock(fast, LockNotice::Left, 1);
+    // Another thread's leave is none.
+    table.lock(holder, LockNotice::Taken, 7);
+    table.lock(other, LockNotice::Left, 7);
+    assert_eq!(table.lock(waiter, LockNotice::Wanted, 7), []);
+    // Nor is that of another lock the end of a wait.
+    table.lock(waiter, LockNotice::Left, 8);
+    assert_eq!(table.lock(fast, LockNotice::Left, 2), [Answer::Swap(holder, fast)]);
+    // Its word goes before that of a waiter; when it has ended, the waiter's counts.
+    for ends in [false, true] {
+        let mut table = Table::new(AMP);
+        let ([fast], [owner], [named], [waiter]) = (table.run(0), table.run(1), table.run(2), table.run(3));
+        table.lock(owner, LockNotice::Taken, 1);
+        if ends {
+            table.hears(Event::Exit(owner));
+        }
+        let expected = if ends { named } else { owner };
+        assert_eq!(table.waits(waiter, Some(1), Some(named)), [Answer::Swap(expected, fast)]);
+    }
+}
+
+#[test]
+fn who_spins_is_waited_for_by_none_and_shares_within_its_application() {
+    let mut table = Table::new(AMP);
+    let ([fast, _], [works, spinner]) = (table.run(0), table.run(1));
+    assert_eq!(table.hears(Event::Notice(spinner, Notice::Spinning)), [Answer::Swap(works, fast)]);
+    // One and a half for each of two: less than two.
+    let mut table = Table::new(Amp { crit_waiters: 2, ..AMP });
+    let ([_], [_, _, w1, w2, w3]) = (table.run::<1>(0), table.run::<5>(1));
+    for id in [w1, w2, w3] {
+        assert_eq!(table.hears(Event::Notice(id, Notice::Spinning)), []);
+    }
+}
+
+/// In a round, a thread that waits makes room for one that works, though none waits for that.
+#[test]
+fn who_waits_on_a_fast_cpu_makes_room_in_a_round() {
+    for spins in [false, true] {
+        let mut table = Table::new(AMP);
+        let ([fast], [holder], [works]) = (table.run(0), table.run(1), table.run(2));
+        table.hears(Event::Affinity(holder, Affinity::to([CpuId(1)])));
+        if spins {
+            table.hears(Event::Notice(fast, Notice::Spinning));
+        } else {
+            table.lock(holder, LockNotice::Taken, 1);
+            table.lock(fast, LockNotice::Wanted, 1);
+        }
+        // Something that happens at the moment of the round, before it, does not put it off.
+        table.now = 10_000;
+        assert_eq!(table.hears(Event::Idle(CpuId(5))), []);
+        assert_eq!(table.at(10_000)[0], Answer::Swap(works, fast), "spins: {spins}");
+    }
+}
+
+#[test]
+fn of_two_that_are_urgent_the_heavier_comes() {
+    let mut table = Table::new(AMP);
+    let ([fast], [first], [waiter], [light], [heavy], [other]) =
+        (table.run(0), table.run(1), table.run(2), table.run(3), table.run(4), table.run(5));
+    table.now = 1_000;
+    assert_eq!(table.waits(waiter, Some(1), Some(first)), [Answer::Swap(first, fast)]);
+    table.lands(first, CpuId(0));
+    table.lands(fast, CpuId(1));
+    table.now = 1_010;
+    table.works(waiter);
+    assert_eq!(table.waits(waiter, Some(2), Some(light)), [Answer::Period(Cycles(1_070))]);
+    assert_eq!(table.waits(other, Some(3), Some(heavy)), []);
+    assert_eq!(table.waits(fast, Some(3), None), []);
+    assert_eq!(table.at(1_070)[0], Answer::Swap(heavy, first));
+}
+
+/// A thread that is on its way goes nowhere else, and none takes its place before it has left.
+#[test]
+fn who_is_on_its_way_is_moved_once() {
+    let mut table = Table::with_fast(Amp { min_stay: Some(0), ..AMP }, 2);
+    let ([b, a], [holder], [waiter]) = (table.run(0), table.run(1), table.run(2));
+    assert_eq!(table.waits(waiter, Some(1), Some(holder)), [Answer::Swap(holder, a)]);
+    assert_eq!(table.hears(Event::Idle(CpuId(5))), []);
+    // The CPU that it goes to is switched off: it goes to the other one.
+    assert!(table.hears(Event::Online(CpuId(1), false)).contains(&Answer::Swap(holder, b)));
+    let mut table = Table::new(Amp { min_stay: Some(0), ..AMP });
+    let ([fast], [first], [second], [w1, w2]) = (table.run(0), table.run(1), table.run(2), table.run(3));
+    assert_eq!(table.waits(w1, Some(1), Some(first)), [Answer::Swap(first, fast)]);
+    assert_eq!(table.waits(w2, Some(2), Some(second)), []);
+}
+
+/// With two fast CPUs that stay with their threads, the next try is at the end of the first stay.
+#[test]
+fn the_first_stay_to_end_is_waited_for() {
+    let mut table = Table::with_fast(AMP, 2);
+    let ([b, a], [h1], [h2], [w1], [w2]) = (table.run(0), table.run(1), table.run(2), table.run(3), table.run(4));
+    table.now = 1_000;
+    assert_eq!(table.waits(w1, Some(1), Some(h1)), [Answer::Swap(h1, a)]);
+    table.lands(h1, CpuId(1));
+    table.lands(a, CpuId(2));
+    table.now = 1_030;
+    assert_eq!(table.waits(w2, Some(2), Some(h2)), [Answer::Swap(h2, b)]);
+    table.lands(h2, CpuId(0));
+    table.lands(b, CpuId(3));
+    table.now = 1_040;
+    table.works(w1);
+    assert_eq!(table.waits(w1, Some(3), Some(a)), [Answer::Period(Cycles(1_070))]);
+}
+
+/// A thread does not come to a fast CPU for which another waits: it would wait behind that one.
+#[test]
+fn a_fast_cpu_with_a_queue_is_left_alone() {
+    let mut table = Table::new(AMP);
+    let ([fast], [holder], [waiter], [queued]) = (table.run(0), table.run(1), table.run(2), table.run(3));
+    table.hears(Event::Yields(queued));
+    table.hears(Event::Placed(queued, CpuId(0)));
+    assert_eq!(table.waits(waiter, Some(1), Some(holder)), []);
+    table.hears(Event::Block(queued));
+    assert_eq!(table.hears(Event::Affinity(waiter, Affinity::ALL)), [Answer::Swap(holder, fast)]);
 }
 
 /// With `holder_keeps`, a holder is not swapped for a thread of more weight, nor in a round.

@@ -23,6 +23,21 @@ fn cpus() -> Cpus {
 }
 
 impl Table {
+    /// On other CPUs: their speeds, in two clusters of which the first has so many.
+    fn on(amp: Amp, speeds: &[u32], near: u32) -> Table {
+        let cpu = |(i, &speed): (u32, &u32)| Cpu {
+            core: CoreId(i),
+            cluster: u32::from(i >= near),
+            socket: 0,
+            kind: 0,
+            speed,
+            fast: None,
+        };
+        let cpus = Cpus((0..).zip(speeds).map(cpu).collect());
+        let params = Params { amp: Amp { util_half_life: Some(HALF), ..amp }, ..PARAMS };
+        Table { placement: linux::placement(&cpus, &params), now: 0, threads: 0, answers: Vec::new() }
+    }
+
     fn new(amp: Amp) -> Table {
         let params = Params { amp: Amp { util_half_life: Some(HALF), ..amp }, ..PARAMS };
         Table { placement: linux::placement(&cpus(), &params), now: 0, threads: 0, answers: Vec::new() }
@@ -194,6 +209,126 @@ fn a_change_of_clock_counts_from_its_moment() {
     let id = table.born(1, Affinity::ALL);
     table.hears(Event::Wake(id));
     assert_eq!(table.answers, []);
+}
+
+/// A thread that has had all of its CPU for long uses exactly that: at 100% it does not fit.
+#[test]
+fn at_the_border_a_thread_does_not_fit() {
+    let amp = Amp { packing: Packing::Off, misfit_percent: 100, ..Amp::DEFAULT };
+    let mut table = Table::new(amp);
+    let id = table.runs(1);
+    assert_eq!(table.balances(2_000), []);
+    assert_eq!(table.balances(60_000), [(id.0, 0)]);
+}
+
+/// 3.2 slices of 100: 409.6 of 512 are reached at 320 * log2(256 / 102.4) = 423.
+#[test]
+fn without_a_key_a_half_life_is_three_slices_and_a_fifth() {
+    let mut table = Table::new(Amp::DEFAULT);
+    table.placement =
+        linux::placement(&cpus(), &Params { amp: Amp { packing: Packing::Off, ..Amp::DEFAULT }, ..PARAMS });
+    let id = table.runs(1);
+    table.balances(400);
+    let probe = |table: &mut Table, at: u64| {
+        table.now = at;
+        table.hears(Event::Idle(CpuId(0)))
+    };
+    assert_eq!(probe(&mut table, 420), []);
+    assert_eq!(probe(&mut table, 426), [(id.0, 0)]);
+}
+
+/// CPUs 0 to 2 are alike and in one cluster, 3 to 5 are half as fast and in another.
+#[test]
+fn a_thread_that_fits_goes_where_it_ran_or_near_to_that() {
+    let speeds = [1024, 1024, 1024, 512, 512, 512];
+    let amp = Amp { packing: Packing::Off, ..Amp::DEFAULT };
+    // Born near to CPU 4, with half of its capacity: it begins there.
+    let mut table = Table::on(amp, &speeds, 3);
+    let id = table.born(4, Affinity::ALL);
+    assert_eq!(table.hears(Event::Wake(id)), [(id.0, 4)]);
+    table.starts(id, 4);
+    // Another one that was born there finds it taken: the nearest.
+    let second = table.born(4, Affinity::ALL);
+    assert_eq!(table.hears(Event::Wake(second)), [(second.0, 3)]);
+    table.starts(second, 5);
+    // It ran on CPU 5 last.
+    table.hears(Event::Block(second));
+    table.hears(Event::Idle(CpuId(5)));
+    assert_eq!(table.hears(Event::Wake(second)), [(second.0, 5)]);
+    table.starts(second, 5);
+    table.hears(Event::Block(second));
+    table.hears(Event::Idle(CpuId(5)));
+    // A mask goes before all that, where nothing that it allows fits as well.
+    table.hears(Event::Affinity(second, Affinity::to([CpuId(1)])));
+    assert_eq!(table.hears(Event::Wake(second)), [(second.0, 1)]);
+}
+
+/// CPU 1 is smaller by 4%: a misfit there stays.
+#[test]
+fn a_cpu_that_is_hardly_bigger_takes_no_misfit() {
+    for (speed, moves) in [(980, false), (970, true)] {
+        let mut table = Table::on(Amp { packing: Packing::Off, ..Amp::DEFAULT }, &[1024, speed], 2);
+        let id = table.runs(1);
+        let expected: &[(u32, u32)] = if moves { &[(id.0, 0)] } else { &[] };
+        assert_eq!(table.balances(60_000), expected, "{speed}");
+    }
+}
+
+#[test]
+fn packing_takes_from_the_lowest_priority_and_of_equal_misfits_the_first_comes() {
+    let mut table = Table::new(Amp::DEFAULT);
+    let (middle, small) = (table.runs(1), table.runs(2));
+    assert_eq!(table.balances(100), [(small.0, 0)]);
+    let _ = middle;
+    let mut table = Table::on(Amp { packing: Packing::Off, ..Amp::DEFAULT }, &[1024, 512, 512], 3);
+    let (first, _) = (table.runs(1), table.runs(2));
+    assert_eq!(table.balances(60_000), [(first.0, 0)]);
+}
+
+/// Two CPUs idle; the bigger one takes the one misfit.
+#[test]
+fn the_biggest_idle_cpu_takes_first() {
+    let mut table = Table::on(Amp { packing: Packing::Off, ..Amp::DEFAULT }, &[512, 1024, 256], 3);
+    let id = table.runs(2);
+    assert_eq!(table.balances(60_000), [(id.0, 1)]);
+}
+
+/// A thread that was moved while it ran is in a queue from then on, and does not run.
+#[test]
+fn a_thread_that_waits_uses_nothing() {
+    let mut table = Table::new(Amp { packing: Packing::Off, ..Amp::DEFAULT });
+    let id = table.runs(1);
+    table.now = 60_000;
+    table.hears(Event::Placed(id, CpuId(1)));
+    // It was at 512. After a half life it is at 256, and begins to run again.
+    table.now = 61_000;
+    table.hears(Event::Runs(id, CpuId(1)));
+    assert_eq!(table.balances(61_100), []);
+}
+
+/// A thread in the queue of a CPU that is free gets that one, and keeps no other CPU from a misfit.
+#[test]
+fn a_thread_that_is_about_to_run_does_not_count_as_waiting() {
+    let mut table = Table::new(Amp { packing: Packing::Off, ..Amp::DEFAULT });
+    let misfit = table.runs(1);
+    table.now = 60_000;
+    let waits = table.born(2, Affinity::ALL);
+    table.hears(Event::Wake(waits));
+    table.hears(Event::Placed(waits, CpuId(2)));
+    assert_eq!(table.hears(Event::Idle(CpuId(0))), [(misfit.0, 0)]);
+}
+
+/// Something happens at the very moment of a balancing, before it.
+#[test]
+fn a_balancing_is_not_put_off_and_ends_with_the_last_thread() {
+    let mut table = Table::new(Amp { packing: Packing::Off, ..Amp::DEFAULT });
+    let id = table.runs(1);
+    assert_eq!(table.balances(1_300), []);
+    table.now = 1_400;
+    table.hears(Event::Affinity(id, Affinity::ALL));
+    assert_eq!(table.answers, []);
+    table.hears(Event::Block(id));
+    assert_eq!(table.answers, [Answer::NoPeriod]);
 }
 
 /// On the tests' machine: an idle fast CPU takes a misfit in the first balancing after it has become one.

@@ -224,8 +224,10 @@ impl<R: Rule> Ranked<R> {
                 let is_bound = self.board.thread(*other).bound_for.is_some();
                 !is_bound && !self.keeps_here(*other) && self.rule.rank(&self.board, *other).class < class
             };
+            // Where another thread waits for the CPU, it would wait behind that one.
+            let unshared = fast.iter().filter(|&&cpu| self.board.load(cpu) == 1);
             let mut others: Vec<ThreadId> =
-                fast.iter().filter_map(|&cpu| self.board.running_on(cpu)).filter(lower).collect();
+                unshared.filter_map(|&cpu| self.board.running_on(cpu)).filter(lower).collect();
             let waits = !others.is_empty();
             self.place_wanted(now, id, &[], &mut others, answers);
             if waits && self.board.thread(id).bound_for.is_none() {
