@@ -120,7 +120,9 @@ fn entry_and_exit_take_what_the_chip_file_says() {
 
 #[test]
 fn no_store_is_missed() {
-    for chip in [fixed(&[]), fixed(&["core.store_buffer=4"]), coherent(&[]), coherent(&["core.store_buffer=0"])] {
+    let stays = [coherent(&["wait.evicted=stays"]), coherent(&["wait.evicted=stays", "core.store_buffer=0"])];
+    let chips = [fixed(&[]), fixed(&["core.store_buffer=4"]), coherent(&[]), coherent(&["core.store_buffer=0"])];
+    for chip in chips.into_iter().chain(stays) {
         for wait in EVERY {
             let most = if wait == Wait::Halt || wait == Wait::Mwmon { 1_300 } else { 400 };
             for at in (0..most).step_by(7) {
