@@ -2,7 +2,7 @@
 
 use super::jobs::{self, DEFAULT};
 use super::machine::Machine;
-use super::mixes::{SET_1, SINGLE, THREADS};
+use super::mixes::{SET_1, SINGLE, THREADS, beside};
 use super::results::{Results, mean};
 use super::why;
 use crate::kit::Judge;
@@ -65,7 +65,7 @@ fn headline(judge: &mut Judge, results: &Results<'_>) {
 /// How much longer an application takes at equal clocks where the policy swaps threads, in percent: the greatest of all.
 pub(super) fn cost_of_moves(results: &Results<'_>, machine: Machine) -> Option<(&'static str, Interval)> {
     let mut all = Vec::new();
-    for mix in &SET_1 {
+    for mix in beside() {
         for app in 0..mix.apps.len() {
             let [with, without] = ["pa", DEFAULT].map(|policy| jobs::equal(machine, mix.name, policy));
             all.push((mix.apps[app].0, results.gain_of(Some(app), &without, &with)?));
@@ -83,9 +83,10 @@ fn moves(judge: &mut Judge, results: &Results<'_>) {
     judge.push(claim, 0.0, near, ELIMINATED, NEEDS, why::moves(results, Machine::Near));
 }
 
-/// PA's mean gain over set 1.
+/// PA's mean gain over set 1; on other machines than its own two, over the mixes that these were run on.
 pub(super) fn mean_gain(results: &Results<'_>, machine: Machine) -> Option<Interval> {
-    results.mean(|mix| results.over_default(machine, mix, "pa"))
+    let gain = |mix| results.over_default(machine, mix, "pa");
+    if MACHINES.contains(&machine) { results.mean(gain) } else { results.mean_beside(gain) }
 }
 
 fn where_most(judge: &mut Judge, results: &Results<'_>) {

@@ -3,7 +3,7 @@
 use super::claims::MACHINES;
 use super::jobs::{self, DEFAULT, NOTIFY, OTHERS, PAPERS, RATIOS, WAIT, WAITS};
 use super::machine::Machine;
-use super::mixes::{Mix, SET_1, SINGLE, THREADS, WITH_PHASES};
+use super::mixes::{Mix, SET_1, SINGLE, THREADS, WITH_PHASES, beside as mixes_beside};
 use super::results::{Results, mean};
 use super::run::{Case, Had};
 use crate::Interval;
@@ -82,7 +82,7 @@ fn beyond(results: &Results<'_>) -> Option<Figure> {
         Some([vec![mix.name.to_owned()], gains].concat())
     };
     let mut rows: Vec<Vec<String>> = SET_1.iter().filter_map(row).collect();
-    let mean = cells(&|policy| results.mean(|mix| results.over_default(Machine::One, mix, policy)));
+    let mean = cells(&|policy| results.mean_beside(|mix| results.over_default(Machine::One, mix, policy)));
     rows.extend(mean.map(|mean| [vec!["mean".to_owned()], mean].concat()));
     let header: Vec<&str> = ["mix"].into_iter().chain(policies.iter().copied()).collect();
     let note = "Percent more speed than Default on 1FC-12SC. `linux` is what Linux does with CPUs of unlike capacities; `crit` hears who waits for whom, and programs on this wait \
@@ -104,7 +104,7 @@ fn service(results: &Results<'_>, mix: &Mix, policy: &'static str) -> Option<[f6
 
 fn fairness(results: &Results<'_>) -> Option<Figure> {
     let row = |policy: &'static str| {
-        let all: Option<Vec<[f64; 3]>> = SET_1.iter().map(|mix| service(results, mix, policy)).collect();
+        let all: Option<Vec<[f64; 3]>> = mixes_beside().map(|mix| service(results, mix, policy)).collect();
         let all = all?;
         let mean = |at: usize| format!("{:.2}", all.iter().map(|of| of[at]).sum::<f64>() / all.len() as f64);
         let worst = all.iter().map(|of| of[2]).fold(0.0, f64::max);
@@ -112,7 +112,7 @@ fn fairness(results: &Results<'_>) -> Option<Figure> {
     };
     let rows = [DEFAULT].into_iter().chain(PAPERS).chain(OTHERS).filter_map(row).collect();
     let header = strings(&["policy", "STP", "ANTT", "worst slowdown, mean", "worst slowdown of all"]);
-    let note = "Means over set 1 on 1FC-12SC. A slowdown is an application's time over its time alone on the machine under pa; STP is the sum of their inverses, ANTT their mean.";
+    let note = "Means over the mixes of set 1 without wupwise, on 1FC-12SC. A slowdown is an application's time over its time alone on the machine under pa; STP is the sum of their inverses, ANTT their mean.";
     table("Throughput and fairness".to_owned(), header, rows, note)
 }
 
@@ -208,12 +208,11 @@ fn extensions(results: &Results<'_>) -> Option<Figure> {
 
 fn waits(results: &Results<'_>) -> Option<Figure> {
     let row = |wait: &'static str| {
-        let gain = results.mean(|mix| {
+        let gain = results.mean_beside(|mix| {
             let of = Case { wait, ..jobs::main(Machine::One, mix, "pa") };
             results.gain(&of, &jobs::main(Machine::One, mix, DEFAULT))
         })?;
-        let moves: Option<Vec<f64>> = SET_1
-            .iter()
+        let moves: Option<Vec<f64>> = mixes_beside()
             .map(|mix| {
                 let of = Case { wait, ..jobs::main(Machine::One, mix.name, "pa") };
                 let seconds = results.of(&of).first()?.seconds;
@@ -228,7 +227,7 @@ fn waits(results: &Results<'_>) -> Option<Figure> {
     };
     let all = [WAITS[0], WAITS[1], WAIT, WAITS[2], NOTIFY];
     let rows = all.into_iter().filter_map(row).collect();
-    let header = strings(&["wait", "PA's mean gain over set 1, %", "moves a second"]);
+    let header = strings(&["wait", "PA's mean gain without wupwise, %", "moves a second"]);
     let note = "Threads try for so many nanoseconds and then sleep; `notify-park` says so after a tenth of a millisecond. Default waits as in the main experiment.";
     table("How long threads spin".to_owned(), header, rows, note)
 }

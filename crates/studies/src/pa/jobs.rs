@@ -85,19 +85,19 @@ pub(super) fn cases(extent: Extent) -> Vec<Case> {
         add(spins(mix, "pa", true, false), BESIDE);
     }
     if full {
-        beside(&mut add, &mixes);
-        sweeps(&mut add, &mixes);
+        beside(&mut add);
+        sweeps(&mut add);
     }
     all
 }
 
 /// Experiments that claims and falsifiers need beside the main one.
-fn beside(add: &mut impl FnMut(Case, u64), mixes: &[&'static str]) {
+fn beside(add: &mut impl FnMut(Case, u64)) {
     for mix in SINGLE.iter().map(|mix| mix.name) {
         add(main(Machine::One, mix, DEFAULT), DEFAULTS_BESIDE);
         ["busy-fcs", "pa"].into_iter().for_each(|policy| add(main(Machine::One, mix, policy), BESIDE));
     }
-    for &mix in mixes {
+    for mix in mixes::beside().map(|mix| mix.name) {
         for machine in [Machine::Single, Machine::Half] {
             add(main(machine, mix, DEFAULT), DEFAULTS_BESIDE);
             add(main(machine, mix, "pa"), BESIDE);
@@ -118,7 +118,7 @@ fn beside(add: &mut impl FnMut(Case, u64), mixes: &[&'static str]) {
         [false, true].into_iter().for_each(|notify| add(spins(mix, "static-ipc", notify, false), BESIDE));
     }
     // What each application takes when it has the machine for itself.
-    for mix in SET_1.iter().filter(|mix| mixes.contains(&mix.name)) {
+    for mix in mixes::beside() {
         for alone in 0..mix.apps.len() {
             add(Case { alone: Some(alone), ..main(Machine::One, mix.name, "pa") }, 1);
         }
@@ -126,8 +126,8 @@ fn beside(add: &mut impl FnMut(Case, u64), mixes: &[&'static str]) {
 }
 
 /// What the paper leaves open, one thing at a time, and the ratio of the clocks.
-fn sweeps(add: &mut impl FnMut(Case, u64), mixes: &[&'static str]) {
-    for &mix in mixes {
+fn sweeps(add: &mut impl FnMut(Case, u64)) {
+    for mix in mixes::beside().map(|mix| mix.name) {
         let usual = main(Machine::One, mix, "pa");
         for key in KEYS.iter().flat_map(|(_, keys)| *keys) {
             add(Case { key, ..usual.clone() }, 1);

@@ -51,7 +51,8 @@ fn spinning(results: &Results<'_>) -> Falsifier {
 
 fn as_many(results: &Results<'_>) -> Falsifier {
     let (id, what) = ("as many fast cores as slow", "on 8FC-8SC at most half of the mean gain of 1FC-12SC is left");
-    let both = mean_gain(results, Machine::One).zip(mean_gain(results, Machine::Half));
+    let few = results.mean_beside(|mix| results.over_default(Machine::One, mix, "pa"));
+    let both = few.zip(mean_gain(results, Machine::Half));
     let Some((few, many)) = both else { return Falsifier::not_run(id, what, "needs the full run") };
     let figures = vec![("1FC-12SC, %".to_owned(), few.mean), ("8FC-8SC, %".to_owned(), many.mean)];
     Falsifier::seen(id, what, many.mean < LOST * few.mean, figures, || {
@@ -64,8 +65,9 @@ fn equal(results: &Results<'_>) -> Falsifier {
         "equal clocks",
         "at a ratio of 1 PA gains nothing: less than 1% on the mean; what it loses is the cost of swaps",
     );
-    let gain = results
-        .mean(|mix| results.gain(&jobs::equal(Machine::One, mix, "pa"), &jobs::equal(Machine::One, mix, DEFAULT)));
+    let gain = results.mean_beside(|mix| {
+        results.gain(&jobs::equal(Machine::One, mix, "pa"), &jobs::equal(Machine::One, mix, DEFAULT))
+    });
     let Some(gain) = gain else { return Falsifier::not_run(id, what, "needs the full run") };
     let figures = vec![("gain, %".to_owned(), gain.mean)];
     Falsifier::seen(id, what, gain.mean < NO_GAIN, figures, || "`equal clocks`: moves alone gain".to_owned())
@@ -94,7 +96,7 @@ pub(super) fn unspecified(results: &Results<'_>) -> Vec<Unspecified> {
     let usual = |mix| jobs::main(Machine::One, mix, "pa");
     let gain = |change: &dyn Fn(Case) -> Case| {
         results
-            .mean(|mix| results.gain(&change(usual(mix)), &jobs::main(Machine::One, mix, DEFAULT)))
+            .mean_beside(|mix| results.gain(&change(usual(mix)), &jobs::main(Machine::One, mix, DEFAULT)))
             .map(|gain| gain.mean)
     };
     let item = |what: &str, chosen: &str, range: &str, others: Vec<Option<f64>>| {
@@ -106,8 +108,12 @@ pub(super) fn unspecified(results: &Results<'_>) -> Vec<Unspecified> {
             chosen: chosen.to_owned(),
             range: range.to_owned(),
             effect,
-            note: if effect.is_some() { "PA's mean gain over set 1 on 1FC-12SC, %" } else { "needs the full run" }
-                .to_owned(),
+            note: if effect.is_some() {
+                "PA's mean gain over the mixes of set 1 without wupwise on 1FC-12SC, %"
+            } else {
+                "needs the full run"
+            }
+            .to_owned(),
         }
     };
     let keys = |name: &str| -> Vec<Option<f64>> {

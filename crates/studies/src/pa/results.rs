@@ -2,7 +2,7 @@
 
 use super::jobs::{self, DEFAULT};
 use super::machine::Machine;
-use super::mixes::SET_1;
+use super::mixes::{SET_1, beside};
 use super::run::{Case, Figures, Had, Run};
 use crate::Interval;
 
@@ -68,6 +68,11 @@ impl<'a> Results<'a> {
     /// The mean over mixes of set 1, all of which must have been run.
     pub(super) fn mean(&self, gain: impl Fn(&'static str) -> Option<Interval>) -> Option<Interval> {
         mean(SET_1.iter().map(|mix| gain(mix.name)))
+    }
+
+    /// The mean over the mixes that experiments beside the main one are done on.
+    pub(super) fn mean_beside(&self, gain: impl Fn(&'static str) -> Option<Interval>) -> Option<Interval> {
+        mean(beside().map(|mix| gain(mix.name)))
     }
 
     /// The mix of set 1 with the greatest gain.
