@@ -188,7 +188,7 @@ fn openmp_regions() {
     }
 }
 
-/// Each thread leaves each barrier as often as it arrives, once all have arrived; whoever sleeps comes last.
+/// Each thread leaves each barrier as often as it arrives, once all have arrived; the thread that sleeps comes last.
 fn barriers_of_regions(trace: &Trace, open: usize) {
     let mut constructs = BTreeMap::new();
     let mut first = None;

@@ -227,9 +227,6 @@ impl What {
             26 => What::SemTryFail { semaphore: object, site },
             27 => What::SemTimeout { semaphore: object },
             28 => What::Attribute { address: object, value: arg },
-            29 => What::Fork { region: object, site },
-            30 => What::TeamBegin { region: object, threads: arg & (IDLED - 1), idled: arg & IDLED != 0 },
-            31 => What::IdleBegin { region: object },
             32 => What::Cpu { cpu: arg },
             33 => What::CpuTime { ns: object },
             34 if object <= u32::MAX as u64 => What::OffCpu {
@@ -256,17 +253,29 @@ impl What {
             45 => What::ProbeCost { probe: arg, picoseconds: object },
             46 => What::Pause { ticks: object },
             47 => What::Unloaded { start: object, pages: arg },
-            52 if 1 <= arg && arg as usize <= Construct::ALL.len() => {
-                What::Construct { barrier: object, construct: Construct::ALL[arg as usize - 1] }
-            }
-            53 => What::TaskCreate { task: object, site },
-            54 => What::TaskBegin { task: object },
-            55 => What::TaskEnd { task: object },
-            56 => What::TaskWaitBegin { site },
-            57 => What::TaskWaitEnd,
-            _ => return None,
+            _ => return decode_team(raw),
         })
     }
+}
+
+/// What OpenMP's teams do.
+const fn decode_team(raw: Raw) -> Option<What> {
+    let Raw { code, object, arg } = raw;
+    let site = SiteId(arg);
+    Some(match code {
+        29 => What::Fork { region: object, site },
+        30 => What::TeamBegin { region: object, threads: arg & (IDLED - 1), idled: arg & IDLED != 0 },
+        31 => What::IdleBegin { region: object },
+        52 if 1 <= arg && arg as usize <= Construct::ALL.len() => {
+            What::Construct { barrier: object, construct: Construct::ALL[arg as usize - 1] }
+        }
+        53 => What::TaskCreate { task: object, site },
+        54 => What::TaskBegin { task: object },
+        55 => What::TaskEnd { task: object },
+        56 => What::TaskWaitBegin { site },
+        57 => What::TaskWaitEnd,
+        _ => return None,
+    })
 }
 
 const fn decode_lock(raw: Raw) -> Option<What> {

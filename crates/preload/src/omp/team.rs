@@ -172,7 +172,7 @@ pub(super) unsafe extern "C-unwind" fn member(region: *mut c_void) {
         teams.number.store(region.number, Ordering::Relaxed);
         teams.barrier.store(region.barrier, Ordering::Relaxed);
         teams.arrived.store(moment, Ordering::Relaxed);
-        // Release: whoever ends the wait in this thread's place finds where it waits.
+        // Release: the thread that ends the wait in this one's place finds where it waits.
         teams.behind.store(core::ptr::from_ref(region.master).cast_mut(), Ordering::Release);
     }
     region.arrived.store(1, Ordering::Relaxed);

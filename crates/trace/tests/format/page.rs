@@ -22,7 +22,9 @@ fn rows(heading: &str) -> BTreeMap<u8, String> {
 }
 
 fn decoded(codes: impl Iterator<Item = u8>) -> BTreeMap<u8, String> {
-    let name = |code| What::decode(Raw { code, object: 1, arg: 0 }).map(|what| format!("{what:?}"));
+    // Some kinds have no meaning with an argument of 0.
+    let decoded = |code| [0, 1].into_iter().find_map(|arg| What::decode(Raw { code, object: 1, arg }));
+    let name = |code| decoded(code).map(|what| format!("{what:?}"));
     let first_word = |text: String| text.split([' ', '{']).next().unwrap().to_owned();
     codes.filter_map(|code| Some((code, first_word(name(code)?)))).collect()
 }

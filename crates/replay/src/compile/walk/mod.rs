@@ -262,12 +262,7 @@ impl<'a> Walk<'a> {
         if self.off_cpu(id, t, event.what) {
             return;
         }
-        if self.states[id].mode == Mode::Out {
-            self.states[id].mode = Mode::Running;
-            self.states[id].last = t;
-            self.threads[id].first = t;
-            self.crowd.change(t, 1);
-        }
+        self.appears(id, t);
         match event.what {
             What::Cpu { cpu } => self.states[id].cpu = Some(cpu),
             What::CpuTime { ns } => self.cpu_time(id, t, ns),
@@ -339,6 +334,16 @@ impl<'a> Walk<'a> {
             | What::RoiEnd { .. }
             | What::Affinity { .. }
             | What::Note { .. } => self.gap(id, t),
+        }
+    }
+
+    /// A thread's first event.
+    fn appears(&mut self, id: usize, t: u64) {
+        if self.states[id].mode == Mode::Out {
+            self.states[id].mode = Mode::Running;
+            self.states[id].last = t;
+            self.threads[id].first = t;
+            self.crowd.change(t, 1);
         }
     }
 
