@@ -12,7 +12,7 @@ static void compute(long steps) {
 
 int main(void) {
     long sum = 0;
-    for (int round = 0; round < 40; round++) {
+    for (int round = 0; round < 400; round++) {
 #pragma omp parallel for schedule(static) reduction(+ : sum)
         for (int i = 0; i < 64; i++) {
             compute(200L * i);

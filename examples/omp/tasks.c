@@ -26,7 +26,7 @@ static void tree(int depth) {
 }
 
 int main(void) {
-    for (int round = 0; round < 5; round++) {
+    for (int round = 0; round < 25; round++) {
 #pragma omp parallel
 #pragma omp single
         tree(6);
