@@ -50,6 +50,8 @@ const CASES: &[(&[&str], &str)] = &[
     (&["profile", "--max-size", "2X", "--", "true"], "`2X` is no size; expected bytes with or without K, M or G"),
     (&["profile", "--duration", "soon", "--", "true"], "`soon` is no duration; expected a number with ms, s, m or h"),
     (&["profile", "--wait", "pause", "--", "true"], "--lock"),
+    (&["whatif", "/no/such/dir", "--barrier", "centrl"], "did you mean `central`?"),
+    (&["whatif", "/no/such/dir", "--barrier", "central", "--wait", "spni"], "unknown wait policy `spni`"),
     (&["measure"], "<DIR>"),
     (&["measure", "/no/such/dir", "--lock", "mcs"], "/no/such/dir"),
     (&["measure", "x"], "--lock <LOCK[:WAIT],…>"),

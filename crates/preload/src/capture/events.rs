@@ -463,10 +463,12 @@ pub fn begin_task(thread: &Thread, task: u64) {
     thread.pen.post_ordered(&SESSION, What::TaskBegin { task });
 }
 
-/// It has run it.
-pub fn end_task(thread: &Thread, task: u64) {
-    thread.pen.post(&SESSION, What::TaskEnd { task });
+/// It has run it. Gives when.
+pub fn end_task(thread: &Thread, task: u64) -> u64 {
+    let moment = clock::now(SESSION.source());
+    thread.pen.post_at(&SESSION, moment, What::TaskEnd { task });
     tidy(thread);
+    moment
 }
 
 /// It waits for tasks meanwhile.

@@ -27,16 +27,17 @@ pub(super) fn install() {
 type Data = *mut c_void;
 
 /// Opens a region by `fork`, which gets a function and its data in place of the program's.
-fn region<T>(run: Function, data: Data, site: usize, fork: impl FnOnce(Function, Data) -> T) -> T {
+fn region<T>(run: Function, data: Data, site: usize, fork: impl FnOnce(usize, Function, Data) -> T) -> T {
+    let site = team::site(site);
     let region = Region::open(run, data, site);
-    let answer = fork(team::member, (&raw const region).cast_mut().cast());
+    let answer = fork(site, team::member, (&raw const region).cast_mut().cast());
     region.close();
     answer
 }
 
 unsafe extern "C-unwind" fn parallel(run: Function, data: Data, threads: c_uint, flags: c_uint, site: usize) {
     // SAFETY: passed on.
-    region(run, data, site, |run, data| unsafe { late::GOMP_parallel.at(site)(run, data, threads, flags) });
+    region(run, data, site, |site, run, data| unsafe { late::GOMP_parallel.at(site)(run, data, threads, flags) });
 }
 
 unsafe extern "C-unwind" fn parallel_reductions(
@@ -60,7 +61,7 @@ unsafe extern "C-unwind" fn parallel_sections(
     site: usize,
 ) {
     // SAFETY: passed on.
-    region(run, data, site, |run, data| unsafe {
+    region(run, data, site, |site, run, data| unsafe {
         late::GOMP_parallel_sections.at(site)(run, data, threads, count, flags);
     });
 }
@@ -113,7 +114,7 @@ mod loops {
                     site: usize,
                 ) {
                     // SAFETY: passed on.
-                    region(run, data, site, |run, data| unsafe {
+                    region(run, data, site, |site, run, data| unsafe {
                         late::$name.at(site)(run, data, threads, start, end, step, chunk, flags);
                     });
                 }
@@ -143,7 +144,7 @@ mod loops {
                     site: usize,
                 ) {
                     // SAFETY: passed on.
-                    region(run, data, site, |run, data| unsafe {
+                    region(run, data, site, |site, run, data| unsafe {
                         late::$name.at(site)(run, data, threads, start, end, step, flags);
                     });
                 }
@@ -175,45 +176,47 @@ mod loops {
 }
 
 /// A barrier of a construct at a place; outside of regions there is none.
-fn at_barrier<T>(site: usize, of: Construct, wait: impl FnOnce() -> T) -> T {
+fn at_barrier<T>(site: usize, of: Construct, wait: impl FnOnce(usize) -> T) -> T {
+    let site = team::site(site);
     match team::barrier(thread::current(), site) {
-        Some(barrier) => capture::team_barrier(barrier, site, of, wait),
-        None => wait(),
+        Some(barrier) => capture::team_barrier(barrier, site, of, || wait(site)),
+        None => wait(site),
     }
 }
 
 unsafe extern "C-unwind" fn barrier(site: usize) {
     // SAFETY: passed on.
-    at_barrier(site, Construct::Barrier, || unsafe { late::GOMP_barrier.at(site)() });
+    at_barrier(site, Construct::Barrier, |site| unsafe { late::GOMP_barrier.at(site)() });
 }
 
 unsafe extern "C-unwind" fn barrier_cancel(site: usize) -> bool {
     // SAFETY: passed on.
-    at_barrier(site, Construct::Barrier, || unsafe { late::GOMP_barrier_cancel.at(site)() })
+    at_barrier(site, Construct::Barrier, |site| unsafe { late::GOMP_barrier_cancel.at(site)() })
 }
 
 unsafe extern "C-unwind" fn loop_end(site: usize) {
     // SAFETY: passed on.
-    at_barrier(site, Construct::Loop, || unsafe { late::GOMP_loop_end.at(site)() });
+    at_barrier(site, Construct::Loop, |site| unsafe { late::GOMP_loop_end.at(site)() });
 }
 
 unsafe extern "C-unwind" fn loop_end_cancel(site: usize) -> bool {
     // SAFETY: passed on.
-    at_barrier(site, Construct::Loop, || unsafe { late::GOMP_loop_end_cancel.at(site)() })
+    at_barrier(site, Construct::Loop, |site| unsafe { late::GOMP_loop_end_cancel.at(site)() })
 }
 
 unsafe extern "C-unwind" fn sections_end(site: usize) {
     // SAFETY: passed on.
-    at_barrier(site, Construct::Sections, || unsafe { late::GOMP_sections_end.at(site)() });
+    at_barrier(site, Construct::Sections, |site| unsafe { late::GOMP_sections_end.at(site)() });
 }
 
 unsafe extern "C-unwind" fn sections_end_cancel(site: usize) -> bool {
     // SAFETY: passed on.
-    at_barrier(site, Construct::Sections, || unsafe { late::GOMP_sections_end_cancel.at(site)() })
+    at_barrier(site, Construct::Sections, |site| unsafe { late::GOMP_sections_end_cancel.at(site)() })
 }
 
 /// One thread gets null, and goes on to compute the values; the others wait here for them.
 unsafe extern "C-unwind" fn single_copy_start(site: usize) -> Data {
+    let site = team::site(site);
     let thread = thread::current();
     // SAFETY: passed on.
     let start = || unsafe { late::GOMP_single_copy_start.at(site)() };
@@ -230,6 +233,7 @@ unsafe extern "C-unwind" fn single_copy_start(site: usize) -> Data {
 
 /// That thread has them. The others wait under the place where they entered.
 unsafe extern "C-unwind" fn single_copy_end(values: Data, site: usize) {
+    let site = team::site(site);
     let thread = thread::current();
     let entered = thread.teams.single.swap(0, core::sync::atomic::Ordering::Relaxed);
     // SAFETY: passed on.

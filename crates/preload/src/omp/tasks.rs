@@ -5,7 +5,7 @@
 //! passed on untouched: the runtime writes into its data before it copies it.
 
 use super::late::{self, Copier};
-use super::team::{self, Function};
+use super::team::{self, Function, Region};
 use crate::capture;
 use crate::hook::{Code, slot};
 use crate::thread;
@@ -28,6 +28,8 @@ struct Head {
     run: Function,
     offset: usize,
     number: u64,
+    /// Lives until all of its tasks have ended.
+    region: *const Region,
 }
 
 /// What the runtime gets as a task's data; it copies by [`copy`].
@@ -58,11 +60,13 @@ unsafe extern "C-unwind" fn copy(to: Data, from: Data) {
 unsafe extern "C-unwind" fn run(data: Data) {
     // SAFETY: `copy` has made it.
     let head = unsafe { *data.cast::<Head>() };
-    capture::begin_task(thread::current(), head.number);
+    // SAFETY: the region ends when the task has ended.
+    let outer = unsafe { team::begin_task(thread::current(), head.region, head.run, head.number) };
     // SAFETY: as the program asked, with its own copy of the data.
     unsafe { (head.run)(data.byte_add(head.offset)) };
     // A task that may move between threads is run by one in GCC's runtime, and in ours.
-    capture::end_task(thread::current(), head.number);
+    // SAFETY: as above.
+    unsafe { team::end_task(thread::current(), head.region, &outer, head.number) };
 }
 
 /// libgomp's flag of a task that an event completes.
@@ -108,10 +112,12 @@ unsafe extern "C-unwind" fn task(
     detach: Data,
     site: usize,
 ) {
+    let site = team::site(site);
     let runtime = late::GOMP_task.at(site);
     let thread = thread::current();
     let is_known = (0..=isize::MAX as i64 - ALIGNED).contains(&length) && (1..=ALIGNED).contains(&align);
-    if flags & DETACH != 0 || !is_known || team::barrier(thread, site).is_none() {
+    let region = team::region_of(thread);
+    if flags & DETACH != 0 || !is_known || region.is_null() {
         // SAFETY: passed on.
         return unsafe {
             runtime(function, data, copied, length, align, deferred, flags, depend, priority, detach);
@@ -120,7 +126,7 @@ unsafe extern "C-unwind" fn task(
     let align = align.max(align_of::<Head>() as i64);
     let offset = size_of::<Head>().next_multiple_of(align as usize);
     let number = team::next_task(thread);
-    let head = Head { run: function, offset, number };
+    let head = Head { run: function, offset, number, region };
     let mut source = Source { head, data, length: length as usize, copy: copied };
     capture::create_task(thread, number, site);
     // SAFETY: passed on, with data of ours, which `copy` knows how to copy, and `run` how to use.
@@ -131,24 +137,26 @@ unsafe extern "C-unwind" fn task(
 }
 
 /// A wait for tasks; outside of regions there are none.
-fn waiting(site: usize, wait: impl FnOnce()) {
-    match team::barrier(thread::current(), site) {
-        Some(_) => capture::task_wait(site, wait),
-        None => wait(),
+fn waiting(site: usize, wait: impl FnOnce(usize)) {
+    let site = team::site(site);
+    if team::region_of(thread::current()).is_null() {
+        wait(site);
+    } else {
+        capture::task_wait(site, || wait(site));
     }
 }
 
 unsafe extern "C-unwind" fn taskwait(site: usize) {
     // SAFETY: passed on.
-    waiting(site, || unsafe { late::GOMP_taskwait.at(site)() });
+    waiting(site, |site| unsafe { late::GOMP_taskwait.at(site)() });
 }
 
 unsafe extern "C-unwind" fn taskwait_depend(depend: *mut Data, site: usize) {
     // SAFETY: passed on.
-    waiting(site, || unsafe { late::GOMP_taskwait_depend.at(site)(depend) });
+    waiting(site, |site| unsafe { late::GOMP_taskwait_depend.at(site)(depend) });
 }
 
 unsafe extern "C-unwind" fn taskgroup_end(site: usize) {
     // SAFETY: passed on.
-    waiting(site, || unsafe { late::GOMP_taskgroup_end.at(site)() });
+    waiting(site, |site| unsafe { late::GOMP_taskgroup_end.at(site)() });
 }

@@ -34,6 +34,8 @@ pub struct Teams {
     number: AtomicU64,
     barrier: AtomicUsize,
     arrived: AtomicU64,
+    /// The program's function that it runs for us: a region's or a task's; 0: none.
+    running: AtomicUsize,
     /// Where it entered a `single` whose values it will hand out.
     pub(super) single: AtomicUsize,
     /// Numbers for tasks that it may give out.
@@ -52,6 +54,7 @@ impl Teams {
             number: AtomicU64::new(0),
             barrier: AtomicUsize::new(0),
             arrived: AtomicU64::new(0),
+            running: AtomicUsize::new(0),
             single: AtomicUsize::new(0),
             tasks: AtomicU64::new(0),
             tasks_end: AtomicU64::new(0),
@@ -61,6 +64,7 @@ impl Teams {
     /// Another thread has the record now. Numbers of regions go on: a worker may still ask for the end of an old one.
     pub fn forget(&self) {
         self.region.store(core::ptr::null_mut(), Ordering::Relaxed);
+        self.running.store(0, Ordering::Relaxed);
         self.behind.store(core::ptr::null_mut(), Ordering::Relaxed);
     }
 
@@ -92,10 +96,76 @@ pub(super) struct Region {
     site: usize,
     /// Regions of the same master around it.
     depth: u32,
-    /// The latest arrival at its end so far.
+    /// The latest arrival at its end so far, or the latest end of a task.
     last: AtomicU64,
     /// Threads that have arrived.
     arrived: AtomicU32,
+}
+
+/// What a thread was in before.
+pub(super) struct Outer {
+    region: *mut Region,
+    running: usize,
+}
+
+/// The thread begins to run a function of a region.
+fn enter(teams: &Teams, region: *const Region, function: Function) -> Outer {
+    Outer {
+        region: teams.region.swap(region.cast_mut(), Ordering::Relaxed),
+        running: teams.running.swap(function as *const () as usize, Ordering::Relaxed),
+    }
+}
+
+/// It has run it.
+fn leave(teams: &Teams, outer: &Outer) {
+    teams.region.store(outer.region, Ordering::Relaxed);
+    teams.running.store(outer.running, Ordering::Relaxed);
+}
+
+/// The region that a thread is in, for a task that it creates; null: none.
+pub(super) fn region_of(thread: &Thread) -> *const Region {
+    thread.teams.region.load(Ordering::Relaxed)
+}
+
+/// The thread begins to run a task of a region, perhaps at the region's end, where it has left the region's function.
+///
+/// # Safety
+/// The region has not ended: its end waits for its tasks.
+pub(super) unsafe fn begin_task(thread: &Thread, region: *const Region, function: Function, task: u64) -> Outer {
+    capture::begin_task(thread, task);
+    enter(&thread.teams, region, function)
+}
+
+/// It has run it.
+///
+/// # Safety
+/// As for [`begin_task`].
+pub(super) unsafe fn end_task(thread: &Thread, region: *const Region, outer: &Outer, task: u64) {
+    leave(&thread.teams, outer);
+    let moment = capture::end_task(thread, task);
+    // Release: the master finds it. Who waits at the region's end waits for the last task, too.
+    // SAFETY: the region's end waits for the task that this thread has not left yet.
+    unsafe { (*region).last.fetch_max(moment, Ordering::Release) };
+}
+
+// Where this library's own code begins, and where it ends.
+unsafe extern "C" {
+    static __ehdr_start: u8;
+    static etext: u8;
+}
+
+/// The call site as it is told. A function of the program that ends with the call leaves nothing but its own caller's address,
+/// which is ours: then that function stands for the place.
+pub(super) fn site(at: usize) -> usize {
+    let ours = (&raw const __ehdr_start).addr()..(&raw const etext).addr();
+    if !ours.contains(&at) {
+        return at;
+    }
+    match thread::current().teams.running.load(Ordering::Relaxed) {
+        0 => at,
+        // As behind a call in it.
+        function => function + 1,
+    }
 }
 
 /// The first thread that opened a region.
@@ -162,10 +232,10 @@ pub(super) unsafe extern "C-unwind" fn member(region: *mut c_void) {
     let threads = super::late::threads(region.site);
     let idled = !is_master && settle(thread, true);
     capture::begin_team(thread, region.barrier, threads, idled);
-    let outer = teams.region.swap(core::ptr::from_ref(region).cast_mut(), Ordering::Relaxed);
+    let outer = enter(teams, region, region.run);
     // SAFETY: as the program asked.
     unsafe { (region.run)(region.data) };
-    teams.region.store(outer, Ordering::Relaxed);
+    leave(teams, &outer);
     capture::construct(thread, region.barrier, Construct::Region);
     let moment = capture::arrive_at_team(thread, region.barrier, region.site);
     if !is_master {
@@ -180,17 +250,38 @@ pub(super) unsafe extern "C-unwind" fn member(region: *mut c_void) {
     region.last.fetch_max(moment, Ordering::Release);
 }
 
+/// In [`Teams::behind`]: what it waited behind is being written down, by itself or by its master as the process ends.
+const WRITTEN: *mut Thread = core::ptr::without_provenance_mut(1);
+
 /// Writes down when the thread's wait at the end of its last region was over, if it is behind one. Gives whether it has waited for
 /// the next region since.
 fn settle(thread: &Thread, idles: bool) -> bool {
     let teams = &thread.teams;
-    let behind = teams.behind.swap(core::ptr::null_mut(), Ordering::Acquire);
-    // SAFETY: records are never given back.
-    let Some(master) = (unsafe { behind.as_ref() }) else { return false };
+    let mut pause = crate::time::Backoff::new();
+    let mut behind = teams.behind.load(Ordering::Acquire);
+    loop {
+        if behind.is_null() {
+            return false;
+        }
+        if behind == WRITTEN {
+            pause.wait(None);
+            behind = teams.behind.load(Ordering::Acquire);
+            continue;
+        }
+        // Acquire: where the thread waits.
+        match teams.behind.compare_exchange(behind, WRITTEN, Ordering::Acquire, Ordering::Acquire) {
+            Ok(_) => break,
+            Err(now) => behind = now,
+        }
+    }
+    // SAFETY: neither null nor the mark: a record, never given back.
+    let master = unsafe { &*behind };
     let arrived = teams.arrived.load(Ordering::Relaxed);
     // Where it is known no more, the thread's own arrival is what is left.
     let end = master.teams.end_of(teams.number.load(Ordering::Relaxed)).unwrap_or(arrived).max(arrived);
     capture::left_team(thread, teams.barrier.load(Ordering::Relaxed), end + 1, idles);
+    // Release: what was written, for a thread that goes on after its master wrote.
+    teams.behind.store(core::ptr::null_mut(), Ordering::Release);
     true
 }
 

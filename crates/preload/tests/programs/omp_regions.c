@@ -6,7 +6,7 @@
 
 // Thread 1 comes last to whatever follows.
 static void late(void) {
-    if (omp_get_thread_num() == 1) usleep(30000);
+    if (omp_get_thread_num() == 1) usleep(50000);
 }
 
 static long fibonacci(long n) {
@@ -79,6 +79,26 @@ int main(void) {
 #pragma omp single
     result = fibonacci(10);
     CHECK(result == 55);
+    // A task that runs at its region's end, as its creator does nothing else until it runs, and that creates others there.
+    volatile int runs = 0;
+    int inner_tasks = 0;
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 0) {
+#pragma omp task shared(runs, inner_tasks)
+        {
+            runs = 1;
+            for (int i = 0; i < 5; i++) {
+#pragma omp task shared(inner_tasks)
+                {
+#pragma omp atomic
+                    inner_tasks++;
+                }
+            }
+#pragma omp taskwait
+        }
+        while (!runs) usleep(1000);
+    }
+    CHECK(inner_tasks == 5);
     // Data of a task that is larger and more aligned than usual, and a group.
     struct { long n[40]; } many = {{0}};
     many.n[39] = 7;

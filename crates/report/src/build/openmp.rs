@@ -40,20 +40,17 @@ fn one(names: &mut Names, analysis: &Analysis, region: &RegionReport) -> Paralle
     let ends = analysis.waitables.iter().filter(|waitable| {
         waitable.object.process == region.process && region.barriers.contains(&waitable.object.address)
     });
-    let (mut wait, mut rounds, mut last, mut arrivals) = (Ticks(0), 0, BTreeMap::new(), 0);
+    let (mut wait, mut rounds, mut last) = (Ticks(0), 0, BTreeMap::new());
     for WaitableStats { wait: waits, rounds: met, last: came, .. } in ends.map(|waitable| &waitable.stats) {
         wait += waits.sum;
         rounds += met;
-        arrivals += waits.count;
         for (thread, times) in came {
             *last.entry(*thread).or_insert(0) += times;
         }
     }
     let time_ns = distribution(&names.trace.clock, &region.time);
     let end_wait_ns = nanos(&names.trace.clock, wait);
-    // Each arrival stands for one thread in one region.
-    let threads = arrivals as f64 / region.time.count.max(1) as f64;
-    let could = threads * time_ns.total_ns.0 as f64;
+    let could = region.capacity.0 as f64;
     ParallelRegion {
         name: place(names, region.process, region.site),
         pid: pid(names.trace, region.process),
@@ -61,7 +58,7 @@ fn one(names: &mut Names, analysis: &Analysis, region: &RegionReport) -> Paralle
         most_threads: region.most,
         time_ns,
         end_wait_ns,
-        imbalance: if could > 0.0 { (end_wait_ns.0 as f64 / could).min(1.0) } else { 0.0 },
+        imbalance: if could > 0.0 { (wait.0 as f64 / could).min(1.0) } else { 0.0 },
         ends: rounds,
         last: came_last(&last),
     }

@@ -16,6 +16,8 @@ pub struct RegionReport {
     pub site: SiteId,
     /// Regions that ended inside the window, with their part inside it: from the master's opening to its going on.
     pub time: Distribution,
+    /// That time for each thread of the teams: what they could have done.
+    pub capacity: Ticks,
     /// The smallest team.
     pub least: u32,
     /// The largest.
@@ -55,6 +57,7 @@ struct Open {
     region: Address,
     site: SiteId,
     since: Ticks,
+    threads: u32,
 }
 
 /// A wait for tasks, or a task that runs.
@@ -80,11 +83,12 @@ impl Regions {
         let (now, thread) = (event.time, event.thread);
         match event.what {
             What::Fork { region, site } => {
-                self.open.entry(thread).or_default().push(Open { region, site, since: now });
+                self.open.entry(thread).or_default().push(Open { region, site, since: now, threads: 0 });
                 let report = self.regions.entry((process, site)).or_insert_with(|| RegionReport {
                     process,
                     site,
                     time: Distribution::default(),
+                    capacity: Ticks(0),
                     least: u32::MAX,
                     most: 0,
                     barriers: BTreeSet::new(),
@@ -92,8 +96,10 @@ impl Regions {
                 report.barriers.insert(region);
             }
             What::TeamBegin { region, threads, idled: false } => {
-                let open = self.open.get(&thread).and_then(|open| open.last()).filter(|open| open.region == region);
-                if let Some(report) = open.and_then(|open| self.regions.get_mut(&(process, open.site))) {
+                let open = self.open.get_mut(&thread).and_then(|open| open.last_mut());
+                let Some(open) = open.filter(|open| open.region == region) else { return };
+                open.threads = threads;
+                if let Some(report) = self.regions.get_mut(&(process, open.site)) {
                     (report.least, report.most) = (report.least.min(threads), report.most.max(threads));
                 }
             }
@@ -121,9 +127,11 @@ impl Regions {
     fn leave(&mut self, now: Ticks, thread: ThreadIndex, process: ProcessIndex, barrier: Address, window: &Window) {
         let Some(open) = self.open.get_mut(&thread) else { return };
         let Some(at) = open.iter().rposition(|open| open.region == barrier) else { return };
-        let Some(Open { site, since, .. }) = open.drain(at..).next() else { return };
+        let Some(Open { site, since, threads, .. }) = open.drain(at..).next() else { return };
         if let Some(report) = self.regions.get_mut(&(process, site)).filter(|_| window.contains(now)) {
-            report.time.add(window.overlap(since, now));
+            let time = window.overlap(since, now);
+            report.time.add(time);
+            report.capacity += Ticks(time.0.saturating_mul(u64::from(threads)));
         }
     }
 

@@ -76,7 +76,7 @@ fn regions_are_counted_and_who_comes_last_is_told() {
     let analysis = Analysis::of(&trace, Window::whole(&trace));
     let [region] = &analysis.regions[..] else { panic!("one call site: {:?}", analysis.regions) };
     assert_eq!((region.site, region.time.count, region.time.sum), (OPENS, 2, Ticks(420 + 185)));
-    assert_eq!((region.least, region.most), (3, 3));
+    assert_eq!((region.least, region.most, region.capacity), (3, 3, Ticks(3 * (420 + 185))));
     let [barrier] = &analysis.waitables[..] else { panic!("one barrier") };
     let stats = &barrier.stats;
     assert_eq!((stats.construct, stats.rounds), (Some(Construct::Region), 2));
@@ -109,8 +109,7 @@ fn the_path_goes_from_a_worker_to_the_master_that_opened_its_region() {
             _ => None,
         })
         .collect();
-    let expected =
-        [(WaitKind::Barrier, 0, 500, 520), (WaitKind::Idle, 2, 720, 741), (WaitKind::Barrier, 0, 950, 965)];
+    let expected = [(WaitKind::Barrier, 0, 500, 520), (WaitKind::Idle, 2, 720, 741), (WaitKind::Barrier, 0, 950, 965)];
     assert_eq!(hand_offs, expected);
 }
 

@@ -115,18 +115,22 @@ fn barriers(names: &[String], program: &Program) -> anyhow::Result<Vec<Candidate
     if names.is_empty() {
         return Ok(Vec::new());
     }
+    let named = |name: &String| -> Result<_, BadInput> {
+        let (name, wait) = name.split_once(':').unwrap_or((name, "futex"));
+        let known = || BARRIERS.iter().map(|barrier| barrier.name);
+        let barrier =
+            known().find(|known| *known == name).ok_or_else(|| BadInput::unknown("barrier", name, known()))?;
+        Ok((barrier, wait.parse().map_err(BadInput::new)?))
+    };
+    let named: Vec<_> = names.iter().map(named).collect::<Result<_, _>>()?;
     let folder = openmp::find()?;
     openmp::check(&program.image, &folder)?;
     let search_path = openmp::search_path(&folder);
-    let one = |name: &String| {
-        let (name, wait) = name.split_once(':').unwrap_or((name, "futex"));
-        let known = || BARRIERS.iter().map(|barrier| barrier.name);
-        let barrier = known().find(|known| *known == name).ok_or_else(|| BadInput::unknown("barrier", name, known()))?;
-        let wait = wait.parse().map_err(BadInput::new)?;
+    let one = |(barrier, wait)| {
         let text = format!("barrier {barrier}");
-        Ok(Candidate::openmp(OpenMp { text, barrier, wait, search_path: search_path.clone() }))
+        Candidate::openmp(OpenMp { text, barrier, wait, search_path: search_path.clone() })
     };
-    names.iter().map(one).collect()
+    Ok(named.into_iter().map(one).collect())
 }
 
 /// How long runs of the recorded program take without recording, in nanoseconds. This process goes to the directory in which it was
