@@ -78,7 +78,12 @@ fn every_barrier_stands_in_for_the_teams() {
     let changes: Vec<Change> = BARRIERS
         .iter()
         .flat_map(|barrier| [Wait::Futex, Wait::Pause].map(|wait| Meeting { barrier: barrier.name.into(), wait }))
-        .map(|barrier| Change { text: barrier.barrier.clone(), default: None, parts: Vec::new(), barrier: Some(barrier) })
+        .map(|barrier| Change {
+            text: barrier.barrier.clone(),
+            default: None,
+            parts: Vec::new(),
+            barrier: Some(barrier),
+        })
         .collect();
     let rows = changes.len();
     let ask = Ask { changes, cpus: Some(2), ..Ask::default() };
@@ -99,7 +104,8 @@ fn every_barrier_stands_in_for_the_teams() {
 fn tasks_wait_for_their_creation_and_who_waits_for_tasks_for_their_ends() {
     let barrier = 0x99;
     let create = |task| What::TaskCreate { task, site: SITE };
-    let mut events = vec![(0, 0, START), (0, 1, START), (40, 0, What::Construct { barrier, construct: Construct::Barrier })];
+    let mut events =
+        vec![(0, 0, START), (0, 1, START), (40, 0, What::Construct { barrier, construct: Construct::Barrier })];
     events.extend([
         (100, 1, arrives(barrier)),
         (200, 0, create(1)),

@@ -45,7 +45,11 @@ fn regions_say_who_came_last_and_how_long_others_waited() {
     let [region] = &report.parallel[..] else { panic!("one region: {:?}", report.parallel) };
     assert_eq!((region.time_ns.count, region.least_threads, region.most_threads, region.ends), (4, 2, 2, 4));
     assert_eq!(region.latest(), Some((1, 0.75)));
-    assert!((0.35..0.45).contains(&region.imbalance), "each waits four fifths of half the regions: {}", region.imbalance);
+    assert!(
+        (0.35..0.45).contains(&region.imbalance),
+        "each waits four fifths of half the regions: {}",
+        region.imbalance
+    );
     let kinds: Vec<_> = report.tasks.iter().map(|site| (site.kind.as_str(), site.time_ns.count)).collect();
     assert_eq!(kinds, [("wait", 4), ("task", 4)]);
     let worker = &report.threads[1];
