@@ -6,6 +6,7 @@
 //! Exit codes: 0 done, 1 failed, 2 bad input ([`crate::error::BadInput`]); `run` and `profile` keep the program's.
 
 mod attempt;
+mod bench;
 mod chips;
 mod completions;
 mod diff;
@@ -77,6 +78,8 @@ commands! {
     Run(run),
     /// Run the recorded program under other locks, beside what was predicted
     Measure(measure),
+    /// Measure OpenMP runtimes on this machine beside each other
+    Bench(bench),
     /// Say what this machine offers, measured; write a chip file of it
     Doctor(doctor),
     /// Predict what another lock, wait policy or chip would do to a recorded program

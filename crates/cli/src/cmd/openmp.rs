@@ -33,7 +33,7 @@ pub(super) fn run(names: &Names, args: Vec<OsString>) -> anyhow::Result<ExitCode
 
 impl Names {
     /// The variables that say it to the runtime, if that knows each name.
-    fn check(&self) -> Result<Vec<(&'static str, &str)>, BadInput> {
+    pub(super) fn check(&self) -> Result<Vec<(&'static str, &str)>, BadInput> {
         if self.runtime != "baton" {
             return Err(BadInput::unknown("OpenMP runtime", &self.runtime, ["baton"]));
         }

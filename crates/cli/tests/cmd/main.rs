@@ -6,6 +6,7 @@ mod common;
 mod schema;
 
 mod attempt;
+mod bench;
 mod coz_examples;
 mod full;
 mod fuzz;

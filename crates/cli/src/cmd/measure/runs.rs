@@ -86,9 +86,9 @@ impl Taken {
 }
 
 /// What a run gave, but for its time.
-struct Result {
-    code: i32,
-    output: Vec<u8>,
+pub(crate) struct Result {
+    pub(crate) code: i32,
+    pub(crate) output: Vec<u8>,
 }
 
 /// Runs of one command under candidates: each must give what the first gave. Where the program's output differs from run to run by itself,
@@ -180,7 +180,8 @@ pub(super) fn interleaved(
     Ok(taken)
 }
 
-fn once(exec: Exec, limit: Option<Duration>) -> anyhow::Result<Option<(Result, Nanos)>> {
+/// Runs it once. `None`: it took longer than `limit` and was killed.
+pub(crate) fn once(exec: Exec, limit: Option<Duration>) -> anyhow::Result<Option<(Result, Nanos)>> {
     let name = exec.name().to_owned();
     let passed_on = PassedOn::begin();
     let mut command = exec.into_command()?;
