@@ -15,10 +15,14 @@
 //! | [`locks`] | `omp_*_lock` |
 //! | [`queries`] | `omp_get_*` and `omp_set_*` |
 //! | [`tasks`] | tasks |
+//! | [`taskloop`] | loops that are cut into tasks |
+//! | [`reductions`] | reductions over tasks |
+//! | [`events`] | events of detached tasks |
 //! | [`missing`] | what is not implemented |
 
 pub mod cancel;
 pub mod doacross;
+pub mod events;
 pub mod fortran;
 pub mod locks;
 pub mod loops;
@@ -26,4 +30,6 @@ pub mod missing;
 pub mod parallel;
 pub mod process;
 pub mod queries;
+pub mod reductions;
+pub mod taskloop;
 pub mod tasks;

@@ -3,11 +3,11 @@
 #![allow(missing_docs, reason = "the names are GCC's")]
 
 use crate::doacross::Nest;
-use crate::missing::missing;
 use crate::process::{place, runtime};
+use crate::reductions;
 use baton_machine::Native;
 use baton_omp::share::{Work, shared_memory};
-use baton_omp::team::Function;
+use baton_omp::team::{Context, Function};
 use baton_omp::{Schedule, ScheduleKind, Space, Why};
 use core::ffi::c_void;
 
@@ -43,7 +43,7 @@ unsafe fn give(chunk: Option<(u64, u64)>, from: *mut u64, to: *mut u64) -> bool 
 }
 
 fn work(space: Space, schedule: Schedule) -> Work {
-    Work { space, schedule, memory: (0, 0), doacross: 0 }
+    Work { space, schedule, ..Work::default() }
 }
 
 unsafe fn begin(space: Space, schedule: Schedule, ordered: bool, from: *mut u64, to: *mut u64) -> bool {
@@ -136,8 +136,8 @@ pub(crate) unsafe fn give_next(from: *mut u64, to: *mut u64) -> bool {
     unsafe { next(false, from, to) }
 }
 
-/// What a loop or sections of OpenMP 5 begin with: memory that the team shares, and no reductions over tasks. Before it in the
-/// same memory is the record of a doacross loop.
+/// What a loop or sections of OpenMP 5 begin with: memory that the team shares, and reductions over tasks. Before it in the same
+/// memory is the record of a doacross loop.
 pub(crate) unsafe fn enter_with(
     space: Space,
     schedule: Schedule,
@@ -145,9 +145,6 @@ pub(crate) unsafe fn enter_with(
     memory: *mut *mut c_void,
     nest: Option<Nest>,
 ) {
-    if !reductions.is_null() {
-        missing("a work-share's reduction over tasks");
-    }
     let bytes = if memory.is_null() {
         0
     } else {
@@ -156,20 +153,46 @@ pub(crate) unsafe fn enter_with(
     };
     let place = place();
     let record = nest.as_ref().map_or(0, |nest| nest.bytes().next_multiple_of(64));
-    place.enter(|| {
+    let fill = || {
         let memory = if bytes + record == 0 { (0, 0) } else { shared_memory::<Native>(bytes + record) };
         let doacross = if nest.is_some() { memory.0 } else { 0 };
         if let Some(nest) = nest {
             // SAFETY: that much memory was taken, and no other thread has it before the work-share is open.
             unsafe { nest.write(doacross) };
         }
-        Work { space, schedule, memory, doacross }
-    });
+        Work { space, schedule, memory, doacross, reductions: 0 }
+    };
+    // SAFETY: by contract.
+    unsafe { enter_reducing(place, reductions, fill) };
     if !memory.is_null() {
         let address = if bytes == 0 { 0 } else { place.work.get().memory.0 + record };
         // SAFETY: as above.
         unsafe { memory.write(core::ptr::with_exposed_provenance_mut(address)) };
     }
+}
+
+/// Enters a work-share, with reductions over its tasks where there is a record of them.
+unsafe fn enter_reducing(place: &Context<Native>, record: *mut usize, fill: impl FnOnce() -> Work) {
+    if record.is_null() {
+        place.enter(fill);
+        return;
+    }
+    place.begin_group();
+    let first = place.enter(|| {
+        // SAFETY: the compiler built the record.
+        unsafe { reductions::register(place, record) };
+        Work { reductions: record.expose_provenance(), ..fill() }
+    });
+    if !first {
+        // SAFETY: as above; the first thread's record stays until all have left the work-share's end.
+        unsafe { reductions::join(place, record, place.work.get().reductions) };
+    }
+}
+
+/// Enters a scope with reductions over its tasks.
+pub(crate) unsafe fn enter_scope(record: *mut usize) {
+    // SAFETY: by contract.
+    unsafe { enter_reducing(place(), record, Work::default) };
 }
 
 macro_rules! started {

@@ -1,6 +1,6 @@
 //! Locks and barriers chosen by name, behind one type each.
 
-use baton_machine::Ordering::Relaxed;
+use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Wait};
 use baton_sync::barrier::{self, BarrierVisitor, RawBarrier, UnknownBarrier};
 use baton_sync::lock::{self, LockError, Token, TryLock, TryVisitor, ZeroInit};
@@ -9,15 +9,61 @@ use core::num::NonZeroU32;
 
 /// A barrier of a team, of whatever algorithm.
 pub trait TeamBarrier<M: Machine>: Send + Sync {
-    /// Arrives as participant `index` and waits for the others.
-    fn pass(&self, index: u32, wait: Wait);
+    /// Arrives as participant `index` and waits for the others. Whenever tasks wait meanwhile, it calls `run`. The last to arrive wakes
+    /// the others by the policy `wake`.
+    fn pass(&self, index: u32, wait: Wait, wake: Wait, run: &mut dyn FnMut());
+
+    /// Says that tasks wait, where none did: those that have arrived see it, and are woken by [`wake`](TeamBarrier::wake).
+    fn tasks_wait(&self);
+
+    /// Says that none waits any more, where some did.
+    fn no_task_waits(&self);
+
+    /// Wakes so many of those that have arrived.
+    fn wake(&self, n: u32, wait: Wait);
 }
 
 struct Named<M, B>(B, PhantomData<fn() -> M>);
 
 impl<M: Machine, B: RawBarrier<M>> TeamBarrier<M> for Named<M, B> {
-    fn pass(&self, index: u32, wait: Wait) {
-        self.0.wait(index, wait);
+    fn pass(&self, index: u32, wait: Wait, wake: Wait, run: &mut dyn FnMut()) {
+        let Some(gate) = self.0.gate() else {
+            self.0.wait(index, wait);
+            return;
+        };
+        let Some(value) = self.0.arrive(index, wake) else { return };
+        loop {
+            // Acquire: see what all did before they arrived, or what those did that left tasks.
+            let now = gate.word.load(Acquire);
+            if now & !gate.bit != value {
+                return;
+            }
+            if now == value {
+                let _ = M::wait_while(gate.word, value, wait, None);
+            } else {
+                run();
+            }
+        }
+    }
+
+    fn tasks_wait(&self) {
+        if let Some(gate) = self.0.gate() {
+            // The bit is clear. Release: who sees it sees the tasks.
+            gate.word.fetch_add(gate.bit, Release);
+        }
+    }
+
+    fn no_task_waits(&self) {
+        if let Some(gate) = self.0.gate() {
+            // The bit is set. Relaxed: it hands nothing over, and the last to arrive comes after it, as it saw that no task was left.
+            gate.word.fetch_add(gate.bit.wrapping_neg(), Relaxed);
+        }
+    }
+
+    fn wake(&self, n: u32, wait: Wait) {
+        if let Some(gate) = self.0.gate() {
+            M::wake::<u32>(gate.word, n, wait);
+        }
     }
 }
 

@@ -69,6 +69,7 @@ impl<M: Machine> Runtime<M> {
             busy: core::ptr::null(),
             waits: self.idle,
             in_share: false,
+            reductions: 0,
             outer: core::ptr::null(),
         }
     }
@@ -137,6 +138,23 @@ impl<M: Machine> Runtime<M> {
     /// # Safety
     /// `function` may be called with `data` in each thread of the team until [`end`](Runtime::end).
     pub unsafe fn begin(&self, function: Function, data: *mut c_void, asked: u32, share: Option<Work>) {
+        // SAFETY: by contract.
+        unsafe { self.begin_with(function, data, asked, share, &mut |_| 0) };
+    }
+
+    /// As [`begin`](Runtime::begin), with reductions over the region's tasks: `register` is told the size of the team before any other
+    /// thread is in it, and gives the address that the groups of its tasks have.
+    ///
+    /// # Safety
+    /// As [`begin`](Runtime::begin).
+    pub unsafe fn begin_with(
+        &self,
+        function: Function,
+        data: *mut c_void,
+        asked: u32,
+        share: Option<Work>,
+        register: &mut dyn FnMut(u32) -> usize,
+    ) {
         let thread = self.thread();
         let outer = self.context();
         let mut size = self.size(outer, asked);
@@ -173,6 +191,7 @@ impl<M: Machine> Runtime<M> {
             busy: outer.region.busy,
             waits,
             in_share: share.is_some(),
+            reductions: register(size),
             outer,
         };
         let context = Box::into_raw(Box::new(Context::new(team, region, 0)));

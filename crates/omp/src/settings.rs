@@ -41,6 +41,8 @@ pub struct Settings {
     pub waits: Option<Waits>,
     /// Tries before a waiter sleeps; `None`: 300,000, or 100 with more threads than CPUs.
     pub spin: Option<u32>,
+    /// How many threads are woken for a new task.
+    pub task_wakes: u32,
     /// Most threads of a team.
     pub limit: u32,
     /// How threads are bound, by the numbers of `omp_proc_bind_t`. It is parsed; threads are not bound.
@@ -64,6 +66,7 @@ impl Settings {
             lock: "futex".to_owned(),
             waits: None,
             spin: None,
+            task_wakes: 1,
             limit: i32::MAX as u32,
             bind: 0,
         }
@@ -136,6 +139,13 @@ impl Settings {
         if let Some(name) = variable("BATON_OMP_LOCK") {
             objects::lock::<Native>(&name).map_err(|error| format!("BATON_OMP_LOCK: {error}"))?;
             self.lock = name;
+        }
+        if let Some(text) = variable("BATON_OMP_TASK_WAKE") {
+            self.task_wakes = match text.trim() {
+                "one" => 1,
+                "all" => u32::MAX,
+                _ => return Err(format!("BATON_OMP_TASK_WAKE: `{text}`; expected `one` or `all`")),
+            };
         }
         if let Some(text) = variable("BATON_OMP_WAIT") {
             self.waits = Some(waits(&text).map_err(|error| format!("BATON_OMP_WAIT: {error}"))?);

@@ -26,6 +26,8 @@ pub struct Work {
     pub schedule: Schedule,
     /// Memory that the threads share until all have left, if any: address and bytes.
     pub memory: (usize, usize),
+    /// What the interface registered for reductions over tasks: an address, or zero.
+    pub reductions: usize,
     /// Where in that memory the record of a doacross loop is; zero: it is none.
     pub doacross: usize,
 }

@@ -37,6 +37,8 @@ pub struct Region<M: Machine> {
     pub waits: Waits,
     /// Whether each thread begins in a work-share that is open already.
     pub in_share: bool,
+    /// What the interface registered for reductions over the region's tasks: an address, or zero.
+    pub reductions: usize,
     /// The place of the thread that began it, in its own team.
     pub outer: *const Context<M>,
 }
@@ -52,7 +54,7 @@ impl<M: Machine> Copy for Region<M> {}
 pub struct Team<M: Machine> {
     /// How many threads.
     pub size: u32,
-    barrier: Option<Box<dyn TeamBarrier<M>>>,
+    pub(crate) barrier: Option<Box<dyn TeamBarrier<M>>>,
     /// The ring of work-shares.
     pub shares: [Share<M>; RING as usize],
     region: M::Slot<Option<Region<M>>>,
@@ -167,7 +169,7 @@ impl<M: Machine> Context<M> {
             chunk: Cell::new((0, 0)),
             trip: Cell::new(0),
             in_order: Cell::new(false),
-            task: RefCell::new(Current::implicit()),
+            task: RefCell::new(Current::implicit(region.reductions)),
         }
     }
 
@@ -210,7 +212,8 @@ impl<M: Machine> Context<M> {
     fn pass(&self, why: Why) {
         self.next_barrier.set(self.next_barrier.get() + 1);
         if let Some(barrier) = &self.team().barrier {
-            barrier.pass(self.id, self.waits().of(why));
+            let waits = self.waits();
+            barrier.pass(self.id, waits.of(why), waits.meeting(), &mut || self.run_waiting());
         }
     }
 }

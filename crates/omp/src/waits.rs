@@ -41,6 +41,12 @@ impl Waits {
         self.0[why as usize]
     }
 
+    /// The policy by which those are woken that wait at a barrier: the threads of a cancelled region may wait there for its end.
+    pub fn meeting(&self) -> Wait {
+        let barrier = self.of(Why::Barrier);
+        if barrier.parks() { barrier } else { self.of(Why::Join) }
+    }
+
     /// Waits while `cell` holds `value`, as the policy of `why` says; then what the thread that changed it did is seen.
     pub fn wait<M: Machine, T: Word>(&self, why: Why, cell: &M::Atomic<T>, value: T) {
         let _ = M::wait_while(cell, value, self.of(why), None);

@@ -3,7 +3,7 @@
 //! The sense is a number of episodes, read before arriving, rather than a bit that each thread keeps: so threads need
 //! neither storage nor an index.
 
-use super::{BarrierInfo, RawBarrier};
+use super::{BarrierInfo, Gate, RawBarrier};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Wait};
 use core::num::NonZeroU32;
@@ -15,6 +15,11 @@ pub struct Central<M: Machine> {
     participants: u32,
     episode: Alone<M>,
 }
+
+/// The user's bit of the word.
+const BIT: u32 = 1;
+/// What an episode adds to it.
+const EPISODE: u32 = 2;
 
 #[repr(C, align(128))]
 struct Alone<M: Machine>(M::Atomic<u32>);
@@ -42,30 +47,31 @@ unsafe impl<M: Machine> RawBarrier<M> for Central<M> {
     }
 
     fn aged(participants: NonZeroU32) -> Self {
-        Self::starting_at(participants, u32::MAX)
+        Self::starting_at(participants, 0u32.wrapping_sub(EPISODE))
     }
 
     fn participants(&self) -> u32 {
         self.participants
     }
 
-    fn wait(&self, index: u32, wait: Wait) -> bool {
+    fn gate(&self) -> Option<Gate<'_, M>> {
+        Some(Gate { word: &self.episode.0, bit: BIT })
+    }
+
+    fn arrive(&self, index: u32, wait: Wait) -> Option<u32> {
         assert!(index < self.participants, "participant {index} of {}", self.participants);
         // Relaxed: we took part in the episode before (or were ordered after it by the thread that handed us our place), so that
         // we cannot see an older one, and there is no newer one until we arrive.
-        let episode = self.episode.0.load(Relaxed);
+        let episode = self.episode.0.load(Relaxed) & !BIT;
         // Release: what we did comes before all go on. Acquire: the last one passes on what all the others did.
-        if self.arrived.fetch_add(1, AcqRel) + 1 == self.participants {
-            // Relaxed: the store below publishes it to those who arrive next.
-            self.arrived.store(0, Relaxed);
-            // Release: see above.
-            self.episode.0.store(episode.wrapping_add(1), Release);
-            M::wake::<u32>(&self.episode.0, u32::MAX, wait);
-            true
-        } else {
-            // The wait's acquire: see what all did. The word cannot come round again while we look.
-            let _ = M::wait_while(&self.episode.0, episode, wait, None);
-            false
+        if self.arrived.fetch_add(1, AcqRel) + 1 != self.participants {
+            return Some(episode);
         }
+        // Relaxed: the store below publishes it to those who arrive next.
+        self.arrived.store(0, Relaxed);
+        // Release: see above.
+        self.episode.0.store(episode.wrapping_add(EPISODE), Release);
+        M::wake::<u32>(&self.episode.0, u32::MAX, wait);
+        None
     }
 }

@@ -2,15 +2,18 @@
 //!
 //! The runtime's own waiting is a budget of tries, then the kernel: `spin-park(300000)`, `spin-park(100)` where more threads run
 //! than the process has CPUs, `futex` with `OMP_WAIT_POLICY=passive`. Here it is the caller's choice, as for every barrier.
-//! The low bits of the generation are flags of tasks and cancellation there; here they stay zero.
+//! The low bits of the generation are flags of tasks and cancellation there; here the lowest is the user's, and the others stay zero.
 
-use super::{BarrierInfo, RawBarrier};
+use super::{BarrierInfo, Gate, RawBarrier};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Wait};
 use core::num::NonZeroU32;
 
 /// What an episode adds to the generation, above the flags.
 const EPISODE: u32 = 8;
+
+/// The user's bit of the generation.
+const BIT: u32 = 1;
 
 /// What an arrival adds to the awaited.
 const ONE_LESS: u32 = 1u32.wrapping_neg();
@@ -56,22 +59,23 @@ unsafe impl<M: Machine> RawBarrier<M> for Gomp<M> {
         self.total
     }
 
-    fn wait(&self, index: u32, wait: Wait) -> bool {
+    fn gate(&self) -> Option<Gate<'_, M>> {
+        Some(Gate { word: &self.generation, bit: BIT })
+    }
+
+    fn arrive(&self, index: u32, wait: Wait) -> Option<u32> {
         assert!(index < self.total, "participant {index} of {}", self.total);
         // Relaxed: no older generation can be seen, as we took part in it, and there is no newer one until we arrive.
-        let generation = self.generation.load(Relaxed);
+        let generation = self.generation.load(Relaxed) & !BIT;
         // Release: what we did comes before all go on. Acquire: the last one passes on what all the others did.
-        if self.awaited.0.fetch_add(ONE_LESS, AcqRel) == 1 {
-            // Relaxed: the store below publishes it to those who arrive next.
-            self.awaited.0.store(self.total, Relaxed);
-            // Release: see above.
-            self.generation.store(generation.wrapping_add(EPISODE), Release);
-            M::wake::<u32>(&self.generation, u32::MAX, wait);
-            true
-        } else {
-            // The wait's acquire: see what all did. The word cannot come round again while we look.
-            let _ = M::wait_while(&self.generation, generation, wait, None);
-            false
+        if self.awaited.0.fetch_add(ONE_LESS, AcqRel) != 1 {
+            return Some(generation);
         }
+        // Relaxed: the store below publishes it to those who arrive next.
+        self.awaited.0.store(self.total, Relaxed);
+        // Release: see above.
+        self.generation.store(generation.wrapping_add(EPISODE), Release);
+        M::wake::<u32>(&self.generation, u32::MAX, wait);
+        None
     }
 }

@@ -11,6 +11,15 @@ pub use registry::{BARRIERS, BarrierVisitor, UnknownBarrier, visit};
 use baton_machine::{Machine, Wait};
 use core::num::NonZeroU32;
 
+/// The one word that all participants of a barrier wait for, and a bit of it that the barrier leaves to its user: who sets it
+/// makes the word change for those that wait, without letting them go. A runtime tells them so of new tasks.
+pub struct Gate<'a, M: Machine> {
+    /// The word.
+    pub word: &'a M::Atomic<u32>,
+    /// The user's bit. It is clear when the last participant arrives.
+    pub bit: u32,
+}
+
 /// What is said of a barrier.
 #[derive(Clone, Copy, Debug)]
 pub struct BarrierInfo {
@@ -56,5 +65,30 @@ pub unsafe trait RawBarrier<M: Machine>: Sized + Send + Sync + 'static {
     ///
     /// # Panics
     /// If `index` is not less than the number of participants.
-    fn wait(&self, index: u32, wait: Wait) -> bool;
+    fn wait(&self, index: u32, wait: Wait) -> bool {
+        match (self.arrive(index, wait), self.gate()) {
+            (Some(value), Some(gate)) => {
+                // The wait's acquire: see what all did. The word cannot come round again while we look.
+                let _ = M::wait_while(gate.word, value, wait, None);
+                false
+            }
+            (arrived, _) => arrived.is_none(),
+        }
+    }
+
+    /// The word that all wait for, if there is one. A barrier has this and [`arrive`](RawBarrier::arrive), or a
+    /// [`wait`](RawBarrier::wait) of its own.
+    fn gate(&self) -> Option<Gate<'_, M>> {
+        None
+    }
+
+    /// Arrives as participant `index` without waiting. `None`: it was the last, and all are let go. Otherwise what the gate's word
+    /// holds, the user's bit aside, until all have arrived; who then reads another value (Acquire) sees what all did.
+    ///
+    /// # Panics
+    /// If `index` is not less than the number of participants, or the barrier has no gate.
+    fn arrive(&self, index: u32, wait: Wait) -> Option<u32> {
+        let _ = (index, wait);
+        panic!("{} has no gate", Self::INFO.name)
+    }
 }

@@ -60,7 +60,7 @@ struct Node<M: Machine>(M::Atomic<u32>);
 const STRANGER: u64 = 1 << 32;
 
 /// What the word says: in its low bits the phase, then one more than the node of who was last, or zero, then the
-/// number of the episode.
+/// number of the episode. Below that one is the user's bit.
 #[derive(Clone, Copy)]
 struct Word(u32);
 
@@ -78,7 +78,9 @@ enum Phase {
 impl Word {
     const EPISODE: u32 = 1 << 16;
     /// Numbers of nodes that the word has room for.
-    const NODES: u32 = (1 << 14) - 1;
+    const NODES: u32 = (1 << 13) - 1;
+    /// The user's bit.
+    const BIT: u32 = 1 << 15;
 
     fn phase(self) -> Phase {
         match self.0 & 3 {
@@ -156,7 +158,7 @@ impl<M: Machine> TwoLevel<M> {
     }
 
     /// Arrives at the counter for all; to the last of so many, how many of them were strangers.
-    fn arrive(&self, as_what: u64, expected: u32) -> Option<u64> {
+    fn add(&self, as_what: u64, expected: u32) -> Option<u64> {
         // Release: what we did, and what those did for whom we arrive. Acquire: the last one passes it on.
         let arrived = self.arrived.fetch_add(as_what, AcqRel) + as_what;
         (arrived % STRANGER == u64::from(expected)).then_some(arrived / STRANGER)
@@ -165,11 +167,11 @@ impl<M: Machine> TwoLevel<M> {
     /// Arrives while all take the one counter; to the last one, what the word says next.
     fn arrive_flat(&self, word: Word) -> Option<Word> {
         if self.machine_nodes == 1 {
-            return self.arrive(1, self.participants).map(|_| word.next(Phase::Flat, None));
+            return self.add(1, self.participants).map(|_| word.next(Phase::Flat, None));
         }
         let here = self.here();
         let stranger = word.home().is_some_and(|home| home != here);
-        let strangers = self.arrive(1 + u64::from(stranger) * STRANGER, self.participants)?;
+        let strangers = self.add(1 + u64::from(stranger) * STRANGER, self.participants)?;
         if strangers == 0 {
             return Some(word.next(Phase::Flat, Some(here)));
         }
@@ -184,7 +186,7 @@ impl<M: Machine> TwoLevel<M> {
         self.with_places(|places| {
             // Relaxed: the arrival publishes it to the last one, and participants read their own.
             places.of[index as usize].store(here, Relaxed);
-            self.arrive(1, self.participants)?;
+            self.add(1, self.participants)?;
             let nodes = places.count();
             // Relaxed: the word's store publishes it.
             self.nodes.store(nodes, Relaxed);
@@ -208,7 +210,7 @@ impl<M: Machine> TwoLevel<M> {
             counter.store(0, Relaxed);
             Some(self.nodes.load(Relaxed))
         })?;
-        self.arrive(1, nodes).map(|_| word.next(Phase::Levels, None))
+        self.add(1, nodes).map(|_| word.next(Phase::Levels, None))
     }
 
     fn with_places<R>(&self, then: impl FnOnce(&Places<M>) -> R) -> R {
@@ -247,25 +249,25 @@ unsafe impl<M: Machine> RawBarrier<M> for TwoLevel<M> {
         self.participants
     }
 
-    fn wait(&self, index: u32, wait: Wait) -> bool {
+    fn gate(&self) -> Option<super::Gate<'_, M>> {
+        Some(super::Gate { word: &self.gate.word, bit: Word::BIT })
+    }
+
+    fn arrive(&self, index: u32, wait: Wait) -> Option<u32> {
         assert!(index < self.participants, "participant {index} of {}", self.participants);
         // Relaxed: as in the central barrier: no older one can be seen, and there is no newer one until we arrive.
-        let word = Word(self.gate.word.load(Relaxed));
+        let word = Word(self.gate.word.load(Relaxed) & !Word::BIT);
         let next = match word.phase() {
             Phase::Flat => self.arrive_flat(word),
             Phase::Census => self.arrive_and_note(index, word),
             Phase::Levels => self.arrive_by_node(index, word),
         };
-        let Some(next) = next else {
-            // The wait's acquire: see what all did. The word cannot come round again while we look.
-            let _ = M::wait_while(&self.gate.word, word.0, wait, None);
-            return false;
-        };
+        let Some(next) = next else { return Some(word.0) };
         // Relaxed: the store below publishes it to those who arrive next.
         self.arrived.store(0, Relaxed);
         // Release: what all did, and the places.
         self.gate.word.store(next.0, Release);
         M::wake::<u32>(&self.gate.word, u32::MAX, wait);
-        true
+        None
     }
 }

@@ -1,0 +1,222 @@
+//! Reductions over tasks.
+//!
+//! The compiler passes a record in words: how many variables, the bytes of a thread's block, its alignment, the allocator, the next
+//! record, a word of ours, a word for the end; then three words for each variable: its address, its offset in the block, a word of
+//! ours. Registering takes zeroed memory, a block for each thread of the team, and leaves its begin in the third word and its end in
+//! the seventh. A task asks where its thread's copies of variables are.
+#![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
+#![allow(missing_docs, reason = "the names are GCC's")]
+
+use crate::process::{place, runtime};
+use baton_machine::Native;
+use baton_omp::Why;
+use baton_omp::team::{Context, Function};
+use core::ffi::c_void;
+
+const COUNT: usize = 0;
+const BLOCK: usize = 1;
+/// The alignment, and then where the memory begins.
+const BEGIN: usize = 2;
+const NEXT: usize = 4;
+/// Ours: the first of the records that were registered together.
+const FIRST: usize = 5;
+const END: usize = 6;
+const VARIABLES: usize = 7;
+const WORDS: usize = 3;
+
+/// A record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Record(*mut usize);
+
+impl Record {
+    /// # Safety
+    /// The address is zero or that of a record.
+    unsafe fn at(address: usize) -> Option<Record> {
+        (address != 0).then(|| Record(core::ptr::with_exposed_provenance_mut(address)))
+    }
+
+    fn address(self) -> usize {
+        self.0.expose_provenance()
+    }
+
+    fn get(self, word: usize) -> usize {
+        // SAFETY: a record has these words, and stays until it is unregistered.
+        unsafe { self.0.add(word).read() }
+    }
+
+    fn set(self, word: usize, value: usize) {
+        // SAFETY: as above; the compiler's code reads them after the call.
+        unsafe { self.0.add(word).write(value) };
+    }
+
+    fn next(self) -> Option<Record> {
+        // SAFETY: the word leads to a record or is zero.
+        unsafe { Record::at(self.get(NEXT)) }
+    }
+
+    fn chain(self) -> impl Iterator<Item = Record> {
+        std::iter::successors(Some(self), |record| record.next())
+    }
+
+    /// The address and the offset of its variable number `n`.
+    fn variable(self, n: usize) -> (usize, usize) {
+        (self.get(VARIABLES + n * WORDS), self.get(VARIABLES + n * WORDS + 1))
+    }
+
+    fn variables(self) -> impl Iterator<Item = (usize, usize)> {
+        (0..self.get(COUNT)).map(move |n| self.variable(n))
+    }
+}
+
+/// Registers the compiler's records for a team of so many threads. `outer`: the records around them. `theirs`: the records of the
+/// thread that came first to the work-share, whose memory they share.
+fn enter(own: Record, outer: usize, theirs: Option<Record>, threads: u32) {
+    let mut theirs = theirs;
+    let mut at = own;
+    loop {
+        match theirs {
+            Some(first) => {
+                at.set(BEGIN, first.get(BEGIN));
+                at.set(END, first.get(END));
+                theirs = first.next();
+            }
+            None => {
+                let bytes = at.get(BLOCK) * threads as usize;
+                // SAFETY: an alignment is a power of two, and the size is made a multiple of it.
+                let align = at.get(BEGIN).max(64);
+                let memory = unsafe { libc::aligned_alloc(align, bytes.next_multiple_of(align).max(align)) };
+                assert!(!memory.is_null(), "no memory for a reduction of {bytes} bytes");
+                // SAFETY: taken above.
+                unsafe { memory.cast::<u8>().write_bytes(0, bytes) };
+                at.set(BEGIN, memory.expose_provenance());
+                at.set(END, memory.addr() + bytes);
+            }
+        }
+        at.set(FIRST, own.address());
+        let Some(next) = at.next() else { break };
+        at = next;
+    }
+    at.set(NEXT, outer);
+}
+
+/// Gives back the memory of records that were registered together.
+fn free(own: Record) {
+    for record in own.chain().take_while(|record| record.get(FIRST) == own.address()) {
+        // SAFETY: `enter` took it, and the region's tasks that used it are done.
+        unsafe { libc::free(core::ptr::with_exposed_provenance_mut::<c_void>(record.get(BEGIN))) };
+    }
+}
+
+/// Registers records with the innermost taskgroup.
+///
+/// # Safety
+/// The compiler built the record, which stays until it is unregistered.
+pub(crate) unsafe fn register(place: &Context<Native>, record: *mut usize) {
+    if let Some(group) = place.group() {
+        enter(Record(record), group.reductions(), None, place.team().size);
+        group.set_reductions(record.expose_provenance());
+    }
+}
+
+/// A thread that was not the first registers its own record, with the memory of the first one's.
+///
+/// # Safety
+/// The compiler built the record; `first` is the address of the first thread's.
+pub(crate) unsafe fn join(place: &Context<Native>, record: *mut usize, first: usize) {
+    if let Some(group) = place.group() {
+        // SAFETY: by contract.
+        enter(Record(record), group.reductions(), unsafe { Record::at(first) }, place.team().size);
+        group.set_reductions(record.expose_provenance());
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_taskgroup_reduction_register(record: *mut usize) {
+    // SAFETY: the compiler built it.
+    unsafe { register(place(), record) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_taskgroup_reduction_unregister(record: *mut usize) {
+    free(Record(record));
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_workshare_task_reduction_unregister(cancelled: bool) {
+    let place = place();
+    // SAFETY: what was registered with the group is a record.
+    let record = place.group().and_then(|group| unsafe { Record::at(group.reductions()) });
+    place.end_group();
+    if let Some(record) = record.filter(|_| place.id == 0) {
+        free(record);
+    }
+    if !cancelled {
+        place.barrier(Why::Barrier);
+    }
+}
+
+/// Where the calling thread's copy of the variable at `address` is, and the variable.
+fn copy_of(records: Option<Record>, address: usize, thread: usize) -> Option<(usize, usize)> {
+    let chain = || records.into_iter().flat_map(Record::chain);
+    let own = |record: Record| record.get(BEGIN) + thread * record.get(BLOCK);
+    let by_address = chain().find_map(|record| {
+        let (variable, offset) = record.variables().find(|(variable, _)| *variable == address)?;
+        Some((own(record) + offset, variable))
+    });
+    // A task within a task names a copy, of whichever thread.
+    by_address.or_else(|| {
+        let record = chain().find(|record| (record.get(BEGIN)..record.get(END)).contains(&address))?;
+        let offset = (address - record.get(BEGIN)) % record.get(BLOCK);
+        let variable = record.variables().find(|(_, of)| *of == offset).map_or(0, |(variable, _)| variable);
+        Some((own(record) + offset, variable))
+    })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_task_reduction_remap(count: usize, originals: usize, addresses: *mut usize) {
+    let place = place();
+    // SAFETY: what was registered with the group is a record.
+    let records = place.group().and_then(|group| unsafe { Record::at(group.reductions()) });
+    for n in 0..count {
+        // SAFETY: the compiler passes so many addresses, and behind them room for so many variables.
+        let address = unsafe { addresses.add(n).read() };
+        let Some((copy, variable)) = copy_of(records, address, place.id as usize) else {
+            eprintln!("libbaton_gomp: no task_reduction, or reduction with task modifier, has a variable at {address:#x}");
+            std::process::exit(1);
+        };
+        // SAFETY: as above.
+        unsafe {
+            addresses.add(n).write(copy);
+            if n < originals {
+                addresses.add(count + n).write(variable);
+            }
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_parallel_reductions(function: Function, data: *mut c_void, asked: u32, _: u32) -> u32 {
+    let mut threads = 1;
+    let mut register = |size| {
+        threads = size;
+        // SAFETY: the data begin with the address of the record that the compiler built.
+        let record = Record(unsafe { data.cast::<*mut usize>().read() });
+        enter(record, 0, None, size);
+        record.address()
+    };
+    // SAFETY: the compiler outlined `function` for these data.
+    unsafe {
+        runtime().begin_with(function, data, asked, None, &mut register);
+        function(data);
+    }
+    runtime().end();
+    threads
+}
+
+/// A scope with reductions over tasks: a work-share, to tell the first thread from the others.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_scope_start(record: *mut usize) {
+    // SAFETY: the compiler built the record.
+    unsafe { crate::loops::enter_scope(record) };
+    place().leave();
+}

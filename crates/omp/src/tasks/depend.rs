@@ -1,0 +1,202 @@
+//! Dependences between the children of a task, by the addresses that they name.
+//!
+//! The parent keeps, of each address, the last child that writes it and those that have read it since. A new child that reads
+//! follows the writer; one that writes follows the writer and the readers. Who follows whom is known to both under the lock of
+//! the team's tasks, until the one that is followed is done.
+
+use super::Task;
+use super::group::Count;
+use baton_machine::{Machine, Slot};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a task says of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Depend {
+    /// The address.
+    pub address: usize,
+    /// Whether it only reads: `in`. All others (`out`, `inout`, `mutexinoutset`) come one after another.
+    pub reads: bool,
+}
+
+/// A child that names addresses, as its siblings know it.
+pub(super) struct Node<M: Machine>(M::Slot<State<M>>);
+
+struct State<M: Machine> {
+    done: bool,
+    /// Who follows.
+    followers: Vec<Follower<M>>,
+    /// How many it follows that are not done.
+    left: u32,
+    /// The task, until it follows none.
+    held: Option<Task<M>>,
+}
+
+enum Follower<M: Machine> {
+    Task(Arc<Node<M>>),
+    /// A thread that waits until so many are done.
+    Thread(Arc<Count<M>>),
+}
+
+// SAFETY: the state is touched with the team's tasks locked.
+unsafe impl<M: Machine> Sync for Node<M> {}
+// SAFETY: as above; a task may be run by any thread of its team.
+unsafe impl<M: Machine> Send for Node<M> {}
+
+/// What the end of a task lets go.
+pub(super) struct Released<M: Machine> {
+    pub(super) tasks: Vec<Task<M>>,
+    pub(super) threads: Vec<Arc<Count<M>>>,
+}
+
+impl<M: Machine> Node<M> {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Node(M::Slot::new(State { done: false, followers: Vec::new(), left: 0, held: None })))
+    }
+
+    /// # Safety
+    /// The team's tasks are locked.
+    unsafe fn with<R>(&self, then: impl FnOnce(&mut State<M>) -> R) -> R {
+        // SAFETY: by contract no other thread touches it.
+        unsafe { self.0.write(|at| then(&mut *at)) }
+    }
+
+    /// The task of this node follows those of `earlier` that are not done. It comes back if there is none.
+    ///
+    /// # Safety
+    /// The team's tasks are locked.
+    pub(super) unsafe fn follow(self: &Arc<Self>, earlier: &[Arc<Node<M>>], task: Task<M>) -> Option<Task<M>> {
+        let mut left = 0;
+        for node in earlier {
+            // SAFETY: by contract.
+            left += unsafe { node.followed_by(|| Follower::Task(self.clone())) };
+        }
+        if left == 0 {
+            return Some(task);
+        }
+        // SAFETY: by contract.
+        unsafe {
+            self.with(|state| {
+                state.left = left;
+                state.held = Some(task);
+            });
+        }
+        None
+    }
+
+    /// A thread waits for those of `earlier` that are not done: what it waits for, if there is one.
+    ///
+    /// # Safety
+    /// The team's tasks are locked.
+    pub(super) unsafe fn await_all(earlier: &[Arc<Node<M>>]) -> Option<Arc<Count<M>>> {
+        let count = Count::new(0);
+        let mut left = 0;
+        for node in earlier {
+            // SAFETY: by contract.
+            let one = unsafe { node.followed_by(|| Follower::Thread(count.clone())) };
+            (0..one).for_each(|_| count.one_more());
+            left += one;
+        }
+        (left != 0).then_some(count)
+    }
+
+    /// # Safety
+    /// The team's tasks are locked.
+    unsafe fn followed_by(&self, follower: impl FnOnce() -> Follower<M>) -> u32 {
+        // SAFETY: by contract.
+        unsafe {
+            self.with(|state| {
+                if !state.done {
+                    state.followers.push(follower());
+                }
+                u32::from(!state.done)
+            })
+        }
+    }
+
+    /// Its task is done.
+    ///
+    /// # Safety
+    /// The team's tasks are locked.
+    pub(super) unsafe fn end(&self) -> Released<M> {
+        // SAFETY: by contract.
+        let followers = unsafe {
+            self.with(|state| {
+                state.done = true;
+                std::mem::take(&mut state.followers)
+            })
+        };
+        let mut released = Released { tasks: Vec::new(), threads: Vec::new() };
+        for follower in followers {
+            match follower {
+                Follower::Thread(count) => released.threads.push(count),
+                // SAFETY: by contract.
+                Follower::Task(node) => released.tasks.extend(unsafe { node.one_less() }),
+            }
+        }
+        released
+    }
+
+    /// # Safety
+    /// The team's tasks are locked.
+    unsafe fn one_less(&self) -> Option<Task<M>> {
+        // SAFETY: by contract.
+        unsafe {
+            self.with(|state| {
+                state.left -= 1;
+                if state.left == 0 { state.held.take() } else { None }
+            })
+        }
+    }
+}
+
+/// What is known of an address.
+struct Known<M: Machine> {
+    writer: Option<Arc<Node<M>>>,
+    readers: Vec<Arc<Node<M>>>,
+    /// Readers at which those that are done are forgotten.
+    most: usize,
+}
+
+/// The addresses that the children of a task have named.
+pub(super) struct Table<M: Machine>(HashMap<usize, Known<M>>);
+
+impl<M: Machine> Table<M> {
+    pub(super) fn new() -> Self {
+        Table(HashMap::new())
+    }
+
+    /// The earlier children that a new one with these dependences follows, each once.
+    pub(super) fn earlier(&self, depends: &[Depend]) -> Vec<Arc<Node<M>>> {
+        let mut earlier: Vec<Arc<Node<M>>> = Vec::new();
+        for depend in depends {
+            let Some(known) = self.0.get(&depend.address) else { continue };
+            let readers = if depend.reads { &[][..] } else { &known.readers[..] };
+            // What only this table knows is done.
+            earlier.extend(known.writer.iter().chain(readers).filter(|node| Arc::strong_count(node) > 1).cloned());
+        }
+        earlier.sort_by_key(|node| Arc::as_ptr(node).addr());
+        earlier.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        earlier
+    }
+
+    /// Enters a new child. Of an address that it names twice, writing counts.
+    pub(super) fn enter(&mut self, depends: &[Depend], node: &Arc<Node<M>>) {
+        // Those that write come last, so that what the new child was entered as before is forgotten.
+        let writes = depends.iter().filter(|depend| !depend.reads);
+        for depend in depends.iter().filter(|depend| depend.reads).chain(writes) {
+            let new = || Known { writer: None, readers: Vec::new(), most: 16 };
+            let known = self.0.entry(depend.address).or_insert_with(new);
+            if !depend.reads {
+                known.readers.clear();
+                known.writer = Some(node.clone());
+                continue;
+            }
+            if known.readers.len() >= known.most {
+                known.readers.retain(|reader| Arc::strong_count(reader) > 1);
+                known.most = 2 * known.readers.len().max(8);
+            }
+            known.readers.push(node.clone());
+        }
+    }
+}

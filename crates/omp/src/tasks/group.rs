@@ -1,0 +1,130 @@
+//! What is waited for: the children of a task, the tasks of a group, the event of a detached task.
+
+use super::End;
+use crate::waits::{Waits, Why};
+use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use baton_machine::{Atomic, Machine, Slot};
+use std::sync::Arc;
+
+/// Tasks that are not done.
+pub(super) struct Count<M: Machine>(pub(super) M::Atomic<u32>);
+
+impl<M: Machine> Count<M> {
+    pub(super) fn new(tasks: u32) -> Arc<Self> {
+        Arc::new(Count(M::Atomic::new(tasks)))
+    }
+
+    /// One more, before another thread knows of it.
+    pub(super) fn one_more(&self) {
+        // Relaxed: the queue's lock orders it before the task runs, and only the task's own threads wait for it.
+        self.0.fetch_add(1, Relaxed);
+    }
+
+    /// One less: those that wait are woken. Release: who sees it sees what the task did.
+    pub(super) fn one_done(&self, waits: &Waits) {
+        self.0.fetch_add(u32::MAX, AcqRel);
+        waits.wake::<M, u32>(Why::Task, &self.0);
+    }
+}
+
+/// A taskgroup. A task counts in the innermost one alone: a task that makes an inner group cannot end before it.
+pub struct Group<M: Machine> {
+    pub(super) tasks: Arc<Count<M>>,
+    cancelled: M::Atomic<u32>,
+    /// Around it.
+    pub(super) outer: Option<Arc<Group<M>>>,
+    /// What the interface registered for reductions over its tasks: an address, or zero.
+    reductions: M::Atomic<usize>,
+}
+
+impl<M: Machine> Group<M> {
+    pub(super) fn new(outer: Option<Arc<Group<M>>>, reductions: usize) -> Arc<Self> {
+        let (cancelled, reductions) = (M::Atomic::new(0), M::Atomic::new(reductions));
+        Arc::new(Group { tasks: Count::new(0), cancelled, outer, reductions })
+    }
+
+    /// What was registered for reductions over its tasks.
+    pub fn reductions(&self) -> usize {
+        // Acquire: see what is at that address.
+        self.reductions.load(Acquire)
+    }
+
+    /// Registers an address for reductions over its tasks.
+    pub fn set_reductions(&self, address: usize) {
+        // Release: see `reductions`.
+        self.reductions.store(address, Release);
+    }
+
+    pub(super) fn cancel(&self) {
+        // Release: who sees it sees what was done before.
+        self.cancelled.store(1, Release);
+    }
+
+    /// The group and those around it, from the inside out.
+    pub(super) fn chain(self: &Arc<Self>) -> impl Iterator<Item = &Arc<Group<M>>> {
+        std::iter::successors(Some(self), |group| group.outer.as_ref())
+    }
+
+    pub(super) fn is_cancelled(self: &Arc<Self>) -> bool {
+        // Acquire: see `cancel`.
+        self.chain().any(|group| group.cancelled.load(Acquire) != 0)
+    }
+}
+
+/// The event of a detached task, which is done when both its body has ended and the event is fulfilled.
+pub struct Event<M: Machine> {
+    /// The first of the two leaves its number.
+    state: M::Atomic<u32>,
+    /// What the end of the body left for who fulfils the event.
+    end: M::Slot<Option<End<M>>>,
+}
+
+/// Neither.
+const PENDING: u32 = 0;
+/// The body has ended.
+const ENDED: u32 = 1;
+/// The event is fulfilled.
+const FULFILLED: u32 = 2;
+
+// SAFETY: the slot is written before the state says that the body has ended (Release), and read by the one thread that fulfils the
+// event after that (Acquire).
+unsafe impl<M: Machine> Sync for Event<M> {}
+// SAFETY: its parts may go where the machine's cells may, and an end is handed from one thread to another.
+unsafe impl<M: Machine> Send for Event<M> {}
+
+impl<M: Machine> Event<M> {
+    /// An event that is not fulfilled.
+    #[expect(clippy::new_without_default, reason = "events are made one by one, on purpose")]
+    pub fn new() -> Self {
+        Event { state: M::Atomic::new(PENDING), end: M::Slot::new(None) }
+    }
+
+    /// The body has ended: what is to be done now, if the event is fulfilled already.
+    pub(super) fn body_ended(&self, end: End<M>) -> Option<End<M>> {
+        // SAFETY: the one thread that ran the body writes it, and no other reads it before the state says so.
+        unsafe { self.end.write(|at| *at = Some(end)) };
+        // Release: the end. Acquire: what was done before the event was fulfilled.
+        let first = self.state.compare_exchange(PENDING, ENDED, AcqRel, Acquire).is_ok();
+        if first { None } else { self.take() }
+    }
+
+    /// Fulfils the event: what is to be done now, if the body has ended.
+    pub(super) fn fulfil(&self, waits: &Waits) -> Option<End<M>> {
+        // As in `body_ended`, the other way about.
+        if self.state.compare_exchange(PENDING, FULFILLED, AcqRel, Acquire).is_ok() {
+            waits.wake::<M, u32>(Why::Task, &self.state);
+            return None;
+        }
+        self.take()
+    }
+
+    fn take(&self) -> Option<End<M>> {
+        // SAFETY: the other one of the two is over, and this is the one that comes second.
+        unsafe { self.end.write(|at| (*at).take()) }
+    }
+
+    /// The word that is zero until the event is fulfilled, for a thread that ran the body and waits.
+    pub(super) fn word(&self) -> &M::Atomic<u32> {
+        &self.state
+    }
+}

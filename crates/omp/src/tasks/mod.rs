@@ -1,0 +1,287 @@
+//! Tasks: one queue behind the team's lock, as libgomp has it.
+//!
+//! At a taskwait a thread runs children of its task, at the end of a taskgroup tasks of the group, at a barrier any. A thread that
+//! has arrived at a barrier is told of tasks that come later by a bit of the word that it waits for. A team that has
+//! [`PER_THREAD`] tasks a thread waiting runs further ones at once.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`data`] | the memory of a task's data |
+//! | [`group`] | what is waited for: children, groups, events |
+//! | [`depend`] | which task follows which |
+//! | `queue` | the tasks of a team that wait for a thread |
+
+pub mod data;
+pub mod depend;
+pub mod group;
+mod queue;
+
+pub use data::Data;
+pub use depend::Depend;
+pub use group::{Event, Group};
+pub use queue::Queue;
+
+use crate::settings::Icv;
+use crate::team::{Context, Function, Team};
+use crate::waits::{Waits, Why};
+use baton_machine::Ordering::{Acquire, Relaxed};
+use baton_machine::{Atomic, Machine};
+use depend::{Node, Table};
+use group::Count;
+use std::sync::Arc;
+
+/// Waiting tasks for each thread, beyond which a task runs at once.
+pub const PER_THREAD: u64 = 64;
+
+/// The task that a thread runs.
+pub struct Current<M: Machine> {
+    /// Its children that are not done; `None`: it had none.
+    children: Option<Arc<Count<M>>>,
+    group: Option<Arc<Group<M>>>,
+    /// Whether it is final: its children run at once.
+    pub is_final: bool,
+    table: Option<Box<Table<M>>>,
+}
+
+impl<M: Machine> Current<M> {
+    fn new(group: Option<Arc<Group<M>>>, is_final: bool) -> Self {
+        Current { children: None, group, is_final, table: None }
+    }
+
+    /// The task that a thread is in a region before it meets any other. With reductions over tasks it is in a group that has them.
+    pub fn implicit(reductions: usize) -> Self {
+        Current::new((reductions != 0).then(|| Group::new(None, reductions)), false)
+    }
+
+    fn children(&mut self) -> &Arc<Count<M>> {
+        self.children.get_or_insert_with(|| Count::new(0))
+    }
+}
+
+/// What is said of a task where it is made.
+pub struct Clauses<M: Machine> {
+    /// Its children run at once.
+    pub is_final: bool,
+    /// The greater, the earlier.
+    pub priority: i32,
+    /// What it depends on.
+    pub depends: Vec<Depend>,
+    /// It is not done before this event is fulfilled.
+    pub event: Option<Arc<Event<M>>>,
+}
+
+impl<M: Machine> Clauses<M> {
+    /// A task of which nothing is said.
+    pub fn none() -> Self {
+        Clauses { is_final: false, priority: 0, depends: Vec::new(), event: None }
+    }
+}
+
+/// A task that waits for a thread.
+pub(crate) struct Task<M: Machine> {
+    function: Function,
+    data: Data,
+    icv: Icv,
+    is_final: bool,
+    priority: i32,
+    event: Option<Arc<Event<M>>>,
+    end: End<M>,
+}
+
+/// Who is told that a task is done.
+pub(crate) struct End<M: Machine> {
+    parent: Arc<Count<M>>,
+    group: Option<Arc<Group<M>>>,
+    node: Option<Arc<Node<M>>>,
+}
+
+/// A task is done. The team's threads may leave the region from the last line on.
+fn done<M: Machine>(team: &Team<M>, waits: &Waits, end: &End<M>) {
+    let released = end.node.as_ref().map_or(0, |node| team.end_node(waits, node));
+    end.parent.one_done(waits);
+    if let Some(group) = &end.group {
+        group.tasks.one_done(waits);
+    }
+    team.tasks.one_done(waits, released);
+}
+
+/// Fulfils the event of a task of that team. Any thread may, of the team or not.
+///
+/// # Safety
+/// The task is not done: it holds its region open, and with it the team.
+pub unsafe fn fulfil<M: Machine>(team: *const Team<M>, waits: &Waits, event: &Event<M>) {
+    if let Some(end) = event.fulfil(waits) {
+        // SAFETY: by contract; the end of the task is what is told here.
+        done(unsafe { &*team }, waits, &end);
+    }
+}
+
+impl<M: Machine> Context<M> {
+    /// Runs `body` as a task of its own, at once.
+    pub fn run_at_once(&self, is_final: bool, body: impl FnOnce()) {
+        let group = self.task.borrow().group.clone();
+        self.run_as(Current::new(group, is_final), self.icv.get(), body);
+    }
+
+    fn run_as(&self, task: Current<M>, icv: Icv, body: impl FnOnce()) {
+        let (outer, outer_icv) = (self.task.replace(task), self.icv.replace(icv));
+        body();
+        self.icv.set(outer_icv);
+        drop(self.task.replace(outer));
+    }
+
+    /// Whether so many new tasks must run at once: no region, a final task, or too many that wait. In a team of one only a task that
+    /// others wait for is left for later.
+    pub fn is_inline(&self, tasks: u64, detached: bool) -> bool {
+        // Relaxed: a hint.
+        let (pending, size) = (self.team().tasks.pending.load(Relaxed), self.team().size);
+        let alone = size == 1 && (self.region.level == 0 || (!detached && pending == 0));
+        let many = u64::from(pending).saturating_add(tasks) > PER_THREAD * u64::from(size) + 1;
+        alone || many || self.task.borrow().is_final
+    }
+
+    /// Leaves a task to whichever thread of the team comes first.
+    pub fn defer(&self, function: Function, data: Data, clauses: Clauses<M>) {
+        let (end, earlier) = {
+            let mut current = self.task.borrow_mut();
+            let (parent, group) = (current.children().clone(), current.group.clone());
+            let mut earlier = Vec::new();
+            let node = (!clauses.depends.is_empty()).then(|| {
+                let (node, table) = (Node::new(), current.table.get_or_insert_with(|| Box::new(Table::new())));
+                earlier = table.earlier(&clauses.depends);
+                table.enter(&clauses.depends, &node);
+                node
+            });
+            (End { parent, group, node }, earlier)
+        };
+        end.parent.one_more();
+        if let Some(group) = &end.group {
+            group.tasks.one_more();
+        }
+        let Clauses { is_final, priority, event, .. } = clauses;
+        let task = Task { function, data, icv: self.icv.get(), is_final, priority, event, end };
+        self.team().add(self.waits(), task, &earlier);
+    }
+
+    /// Waits for the earlier children of the current task that one with these dependences would follow.
+    pub fn await_dependences(&self, depends: &[Depend]) {
+        let earlier = self.task.borrow().table.as_ref().map_or_else(Vec::new, |table| table.earlier(depends));
+        if earlier.is_empty() {
+            return;
+        }
+        if let Some(count) = self.team().await_nodes(self.waits(), &earlier) {
+            self.run_children_until(&count.0, 0);
+        }
+    }
+
+    /// Waits until the event of a task that ran at once is fulfilled.
+    pub fn await_event(&self, event: &Event<M>) {
+        // Acquire: what was done before it was fulfilled.
+        while event.word().load(Acquire) == 0 {
+            if !self.run_child() {
+                self.waits().wait::<M, u32>(Why::Task, event.word(), 0);
+            }
+        }
+    }
+
+    /// Runs a waiting task that `fits`, if there is one. The newest is for who waits for its own: its data are warm, and it leaves the
+    /// larger ones to others.
+    fn run_one(&self, newest: bool, fits: impl Fn(&Task<M>) -> bool) -> bool {
+        let Some(mut task) = self.team().take(self.waits(), newest, fits) else { return false };
+        let current = Current::new(task.end.group.clone(), task.is_final);
+        let mut ran = false;
+        self.run_as(current, task.icv, || {
+            // A task that is cancelled before it begins does not run.
+            if !self.task_cancelled() {
+                // SAFETY: the compiler's outlined function with the data that it asked to have copied.
+                unsafe { (task.function)(task.data.as_ptr()) };
+                ran = true;
+            }
+        });
+        let end = match task.event {
+            // One that did not run has none to fulfil its event.
+            Some(event) if ran => event.body_ended(task.end),
+            _ => Some(task.end),
+        };
+        if let Some(end) = end {
+            done(self.team(), self.waits(), &end);
+        }
+        true
+    }
+
+    /// Runs a waiting child of the current task, if there is one.
+    fn run_child(&self) -> bool {
+        let Some(children) = self.task.borrow().children.clone() else { return false };
+        self.run_one(true, |task| Arc::ptr_eq(&task.end.parent, &children))
+    }
+
+    /// Runs children of the current task, and waits for the rest, until `count` has that value.
+    fn run_children_until(&self, count: &M::Atomic<u32>, value: u32) {
+        self.run_until(count, value, || self.run_child());
+    }
+
+    /// Runs tasks, and waits for the rest, until `count` has that value.
+    fn run_until(&self, count: &M::Atomic<u32>, value: u32, run: impl Fn() -> bool) {
+        loop {
+            // Acquire: see what the tasks did.
+            let now = count.load(Acquire);
+            if now == value {
+                return;
+            }
+            if !run() {
+                self.waits().wait::<M, u32>(Why::Task, count, now);
+            }
+        }
+    }
+
+    /// Cancels the innermost taskgroup, if there is one.
+    pub fn cancel_group(&self) {
+        if let Some(group) = self.group() {
+            group.cancel();
+        }
+    }
+
+    /// Whether the current task, or one that it would make now, is cancelled: with a taskgroup around it, or with the region.
+    pub fn task_cancelled(&self) -> bool {
+        self.task.borrow().group.as_ref().is_some_and(Group::is_cancelled) || self.region_cancelled()
+    }
+
+    /// Waits for the children of the current task.
+    pub fn taskwait(&self) {
+        let children = self.task.borrow().children.clone();
+        if let Some(children) = children {
+            self.run_children_until(&children.0, 0);
+        }
+    }
+
+    /// The innermost taskgroup.
+    pub fn group(&self) -> Option<Arc<Group<M>>> {
+        self.task.borrow().group.clone()
+    }
+
+    /// Begins a taskgroup, with the reductions of the one around it.
+    pub fn begin_group(&self) {
+        let mut current = self.task.borrow_mut();
+        let outer = current.group.take();
+        let reductions = outer.as_ref().map_or(0, |outer| outer.reductions());
+        current.group = Some(Group::new(outer, reductions));
+    }
+
+    /// Ends it: waits for its tasks and their descendants. A group that did not begin here is none.
+    pub fn end_group(&self) {
+        let Some(group) = self.group() else { return };
+        let within = |task: &Task<M>| task.end.group.as_ref().is_some_and(|of| of.chain().any(|of| Arc::ptr_eq(of, &group)));
+        self.run_until(&group.tasks.0, 0, || self.run_one(true, within));
+        self.task.borrow_mut().group = group.outer.clone();
+    }
+
+    /// Runs the team's tasks until none waits or runs.
+    pub fn finish_tasks(&self) {
+        self.run_until(&self.team().tasks.pending, 0, || self.run_one(false, |_| true));
+    }
+
+    /// Runs the team's tasks until none waits.
+    pub(crate) fn run_waiting(&self) {
+        while self.run_one(false, |_| true) {}
+    }
+}
