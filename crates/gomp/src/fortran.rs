@@ -6,7 +6,12 @@
 #![allow(missing_docs, reason = "the names are OpenMP's")]
 
 use crate::locks::{self, NestLock};
+use crate::display::*;
+use crate::memory::{self, Trait};
 use crate::queries::*;
+use crate::target::{omp_pause_resource, omp_pause_resource_all};
+use crate::teams::{omp_set_num_teams, omp_set_teams_thread_limit};
+use core::ffi::c_char;
 
 /// A default integer of 8 bytes as one of 4; what does not fit becomes the nearest that does.
 fn short(n: i64) -> i32 {
@@ -34,6 +39,8 @@ one_number! {
     omp_set_nested omp_set_nested_ omp_set_nested_8_;
     omp_set_max_active_levels omp_set_max_active_levels_ omp_set_max_active_levels_8_;
     omp_set_default_device omp_set_default_device_ omp_set_default_device_8_;
+    omp_set_num_teams omp_set_num_teams_ omp_set_num_teams_8_;
+    omp_set_teams_thread_limit omp_set_teams_thread_limit_ omp_set_teams_thread_limit_8_;
     omp_get_ancestor_thread_num omp_get_ancestor_thread_num_ omp_get_ancestor_thread_num_8_ -> i32;
     omp_get_team_size omp_get_team_size_ omp_get_team_size_8_ -> i32;
     omp_get_place_num_procs omp_get_place_num_procs_ omp_get_place_num_procs_8_ -> i32;
@@ -97,6 +104,116 @@ pub unsafe extern "C" fn omp_get_partition_place_nums_8_(places: *mut i64) {
     for place in 0..omp_get_partition_num_places() {
         // SAFETY: the program passes an array with room for all.
         unsafe { places.add(place as usize).write(i64::from(place)) };
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_display_env_(verbose: *const i32) {
+    // SAFETY: the program passes a logical.
+    omp_display_env(unsafe { verbose.read() });
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_display_env_8_(verbose: *const i64) {
+    // SAFETY: the program passes a logical.
+    omp_display_env(i32::from(unsafe { verbose.read() } != 0));
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_pause_resource_(kind: *const i32, device: *const i32) -> i32 {
+    // SAFETY: the program passes both.
+    unsafe { omp_pause_resource(kind.read(), device.read()) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_pause_resource_all_(kind: *const i32) -> i32 {
+    // SAFETY: the program passes it.
+    omp_pause_resource_all(unsafe { kind.read() })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_init_allocator_(space: *const usize, count: *const i32, traits: *const Trait) -> usize {
+    // SAFETY: the program passes all three.
+    unsafe { memory::omp_init_allocator(space.read(), count.read(), traits) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_init_allocator_8_(space: *const usize, count: *const i64, traits: *const Trait) -> usize {
+    // SAFETY: the program passes all three.
+    unsafe { memory::omp_init_allocator(space.read(), short(count.read()), traits) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_destroy_allocator_(handle: *const usize) {
+    // SAFETY: the program passes an allocator.
+    unsafe { memory::omp_destroy_allocator(handle.read()) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_set_default_allocator_(handle: *const usize) {
+    // SAFETY: the program passes an allocator.
+    memory::omp_set_default_allocator(unsafe { handle.read() });
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_default_allocator_() -> usize {
+    memory::omp_get_default_allocator()
+}
+
+/// A text of Fortran's, which has its length behind the arguments and blanks at its end, as one of C's.
+unsafe fn text(from: *const c_char, bytes: usize) -> Vec<u8> {
+    // SAFETY: the program passes so many bytes.
+    let bytes = unsafe { core::slice::from_raw_parts(from.cast::<u8>(), bytes) };
+    let end = bytes.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
+    [&bytes[..end], &[0]].concat()
+}
+
+/// A text of C's for a variable of Fortran's, with blanks behind it.
+unsafe fn give(whole: &[u8], to: *mut c_char, bytes: usize) {
+    for at in 0..bytes {
+        let byte = whole.get(at).copied().unwrap_or(b' ');
+        // SAFETY: the program's variable has so many bytes.
+        unsafe { to.add(at).write(byte as c_char) };
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_set_affinity_format_(format: *const c_char, bytes: usize) {
+    // SAFETY: the program passes so many bytes.
+    unsafe { omp_set_affinity_format(text(format, bytes).as_ptr().cast()) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_affinity_format_(buffer: *mut c_char, bytes: usize) -> i32 {
+    let mut own = vec![0; 4096];
+    // SAFETY: both have as many bytes as is said.
+    unsafe {
+        let whole = omp_get_affinity_format(own.as_mut_ptr().cast(), own.len());
+        give(&own[..whole.min(own.len() - 1)], buffer, bytes);
+        whole as i32
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_display_affinity_(format: *const c_char, bytes: usize) {
+    // SAFETY: the program passes so many bytes.
+    unsafe { omp_display_affinity(text(format, bytes).as_ptr().cast()) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_capture_affinity_(
+    buffer: *mut c_char,
+    format: *const c_char,
+    bytes: usize,
+    format_bytes: usize,
+) -> i32 {
+    let mut own = vec![0; 4096];
+    // SAFETY: each has as many bytes as is said.
+    unsafe {
+        let format = text(format, format_bytes);
+        let whole = omp_capture_affinity(own.as_mut_ptr().cast(), own.len(), format.as_ptr().cast());
+        give(&own[..whole.min(own.len() - 1)], buffer, bytes);
+        whole as i32
     }
 }
 

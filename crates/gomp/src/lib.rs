@@ -18,18 +18,28 @@
 //! | [`taskloop`] | loops that are cut into tasks |
 //! | [`reductions`] | reductions over tasks |
 //! | [`events`] | events of detached tasks |
+//! | [`teams`] | leagues of teams |
+//! | [`target`] | target regions, on the host |
+//! | [`memory`] | allocators |
+//! | [`display`] | what a program asks to be shown |
+//! | `environment` | variables that matter to the interface alone |
 //! | [`missing`] | what is not implemented |
 
 pub mod cancel;
+pub mod display;
 pub mod doacross;
+mod environment;
 pub mod events;
 pub mod fortran;
 pub mod locks;
 pub mod loops;
+pub mod memory;
 pub mod missing;
 pub mod parallel;
 pub mod process;
 pub mod queries;
 pub mod reductions;
+pub mod target;
 pub mod taskloop;
 pub mod tasks;
+pub mod teams;

@@ -177,7 +177,7 @@ unsafe fn enter_reducing(place: &Context<Native>, record: *mut usize, fill: impl
         place.enter(fill);
         return;
     }
-    place.begin_group();
+    place.begin_group(true);
     let first = place.enter(|| {
         // SAFETY: the compiler built the record.
         unsafe { reductions::register(place, record) };

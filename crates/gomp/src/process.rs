@@ -1,5 +1,6 @@
 //! The process's one runtime.
 
+use crate::environment::environment;
 use baton_machine::Native;
 use baton_omp::team::Context;
 use baton_omp::{NativeThreads, Runtime, Settings, Threads};
@@ -14,7 +15,11 @@ pub fn runtime() -> &'static Runtime<Native> {
         let variable = |name: &str| std::env::var(name).ok();
         let warn = |text| eprintln!("\nlibbaton_gomp: {text}");
         match Settings::read(threads.cpus(), variable, warn) {
-            Ok(settings) => Runtime::new(settings, Box::new(threads)),
+            Ok(mut settings) => {
+                settings.icv.device = environment().device;
+                settings.icv.allocator = environment().allocator;
+                Runtime::new(settings, Box::new(threads))
+            }
             Err(error) => {
                 eprintln!("libbaton_gomp: {error}");
                 // SAFETY: ends the process; no handler of the program may run before its `main`.
@@ -30,7 +35,7 @@ pub fn place() -> &'static Context<Native> {
 }
 
 /// OMP_STACKSIZE in bytes: a number of KiB, or one with B, K, M or G.
-fn stack() -> Option<usize> {
+pub(crate) fn stack() -> Option<usize> {
     let text = std::env::var("OMP_STACKSIZE").ok()?.trim().to_ascii_uppercase();
     let digits = text.trim_end_matches(['B', 'K', 'M', 'G']).trim();
     let unit = match text.chars().last()? {

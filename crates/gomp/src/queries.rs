@@ -1,6 +1,7 @@
 //! `omp_get_*` and `omp_set_*`.
 #![allow(missing_docs, reason = "the names are OpenMP's")]
 
+use crate::environment::{Environment, environment};
 use crate::process::{place, runtime};
 use baton_machine::{Clock, Machine, Native};
 use baton_omp::settings::{Icv, MOST_LEVELS};
@@ -33,7 +34,7 @@ queries! {
         let levels = place().icv.get().levels;
         i32::from(levels > 1 && levels > place().region.active)
     }
-    omp_get_thread_limit omp_get_thread_limit_ -> i32 { runtime().settings.limit as i32 }
+    omp_get_thread_limit omp_get_thread_limit_ -> i32 { place().icv.get().limit as i32 }
     omp_get_max_active_levels omp_get_max_active_levels_ -> i32 { place().icv.get().levels as i32 }
     omp_get_supported_active_levels omp_get_supported_active_levels_ -> i32 { MOST_LEVELS as i32 }
     omp_get_level omp_get_level_ -> i32 { place().region.level as i32 }
@@ -49,9 +50,11 @@ queries! {
     omp_get_device_num omp_get_device_num_ -> i32 { 0 }
     omp_get_initial_device omp_get_initial_device_ -> i32 { 0 }
     omp_is_initial_device omp_is_initial_device_ -> i32 { 1 }
-    omp_get_num_teams omp_get_num_teams_ -> i32 { 1 }
-    omp_get_team_num omp_get_team_num_ -> i32 { 0 }
-    omp_get_max_task_priority omp_get_max_task_priority_ -> i32 { 0 }
+    omp_get_num_teams omp_get_num_teams_ -> i32 { place().league.get().teams as i32 }
+    omp_get_team_num omp_get_team_num_ -> i32 { place().league.get().team as i32 }
+    omp_get_max_teams omp_get_max_teams_ -> i32 { Environment::get(&environment().teams) as i32 }
+    omp_get_teams_thread_limit omp_get_teams_thread_limit_ -> i32 { Environment::get(&environment().teams_limit) as i32 }
+    omp_get_max_task_priority omp_get_max_task_priority_ -> i32 { environment().priority }
     omp_get_wtime omp_get_wtime_ -> f64 { Native::now(Clock::Monotonic).0 as f64 / 1e9 }
     omp_get_wtick omp_get_wtick_ -> f64 { 1e-9 }
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 #![allow(missing_docs, reason = "the names are GCC's")]
 
+use crate::environment::environment;
 use crate::process::place;
 use crate::reductions;
 use crate::tasks::{Copy, FINAL, Source};
@@ -82,12 +83,13 @@ unsafe fn taskloop(function: Function, source: Source, flags: u32, asked: u64, p
             return;
         }
     } else {
-        place.begin_group();
+        place.begin_group(false);
         if own_reductions {
             // SAFETY: the compiler put the address of its record there.
             unsafe { reductions::register(place, registered()) };
         }
     }
+    let priority = priority.min(environment().priority);
     let is_final = flags & FINAL != 0 || place.task.borrow().is_final;
     let at_once = flags & IF == 0 || place.is_inline(cut.tasks, false);
     for (from, to) in cut.parts() {

@@ -2,6 +2,7 @@
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 #![allow(missing_docs, reason = "the names are GCC's")]
 
+use crate::environment::environment;
 use crate::events;
 use crate::process::place;
 use baton_machine::Native;
@@ -68,7 +69,7 @@ impl Source {
 ///
 /// # Safety
 /// The compiler built the list.
-unsafe fn depends(list: *const usize) -> Vec<Depend> {
+pub(crate) unsafe fn depends(list: *const usize) -> Vec<Depend> {
     // SAFETY: by contract, here and below.
     let word = |at: usize| unsafe { list.add(at).read() };
     let plain = |at: usize, reads: bool| Depend { address: word(at), reads };
@@ -129,7 +130,7 @@ pub unsafe extern "C" fn GOMP_task(
         }
         return;
     }
-    let priority = if flags & PRIORITY == 0 { 0 } else { priority };
+    let priority = if flags & PRIORITY == 0 { 0 } else { priority.min(environment().priority) };
     // SAFETY: as above.
     place.defer(function, unsafe { source.own() }, Clauses { is_final, priority, depends, event });
 }
@@ -154,7 +155,7 @@ pub extern "C" fn GOMP_taskyield() {}
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_taskgroup_start() {
-    place().begin_group();
+    place().begin_group(false);
 }
 
 #[unsafe(no_mangle)]

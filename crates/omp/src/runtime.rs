@@ -1,9 +1,9 @@
 //! Fork and join.
 
 use crate::pool::{Begin, Pool, Thread, Worker, send, work};
-use crate::settings::{Icv, Settings};
+use crate::settings::{Icv, NO_LIMIT, Settings};
 use crate::share::Work;
-use crate::team::{Context, Function, Region, Team};
+use crate::team::{Context, Function, League, Region, Team};
 use crate::threads::Threads;
 use crate::waits::Waits;
 use baton_machine::Ordering::Relaxed;
@@ -12,9 +12,6 @@ use baton_machine::{Atomic, Machine};
 use core::ffi::c_void;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// The limit of a runtime that has none.
-const NO_LIMIT: u32 = i32::MAX as u32;
 
 /// A runtime. It must outlive its threads.
 pub struct Runtime<M: Machine> {
@@ -67,6 +64,8 @@ impl<M: Machine> Runtime<M> {
             shares: 0,
             barriers: 1,
             busy: core::ptr::null(),
+            limited: false,
+            league: League::default(),
             waits: self.idle,
             in_share: false,
             reductions: 0,
@@ -97,26 +96,26 @@ impl<M: Machine> Runtime<M> {
 
     /// How many threads a region gets that asks for `asked` (0: says no number). With a limit they count as busy from now on.
     fn size(&self, context: &Context<M>, asked: u32) -> u32 {
-        let Icv { threads, dynamic, levels, .. } = context.icv.get();
+        let Icv { threads, dynamic, levels, limit, .. } = context.icv.get();
         let size = if asked == 0 { threads } else { asked };
         let size = if dynamic { size.min(self.cpus) } else { size };
         if context.region.active >= levels {
             return 1;
         }
-        let size = size.min(self.settings.limit).max(1);
+        if limit == NO_LIMIT {
+            return size.max(1);
+        }
+        let size = size.min(limit).max(1);
         let mut granted = 1;
         self.count_busy(context, |busy| {
-            granted = size.min(self.settings.limit.saturating_sub(busy)).max(1);
+            granted = size.min(limit.saturating_sub(busy)).max(1);
             busy + granted - 1
         });
-        if self.settings.limit == NO_LIMIT { size } else { granted }
+        granted
     }
 
-    /// Changes how many threads are busy beside the initial one, where there is a limit.
+    /// Changes how many threads are busy beside the initial one.
     fn count_busy(&self, context: &Context<M>, mut change: impl FnMut(u32) -> u32) {
-        if self.settings.limit == NO_LIMIT {
-            return;
-        }
         // SAFETY: it is the initial thread's, which has not ended, as its regions have not.
         let busy = unsafe { &*context.region.busy };
         // Relaxed, all: it is a count, and orders nothing.
@@ -160,10 +159,13 @@ impl<M: Machine> Runtime<M> {
         let mut size = self.size(outer, asked);
         let waits = self.settings.waits(Self::crowd(outer, size), self.cpus);
         let mut pools = thread.pools.borrow_mut();
+        let limited = outer.icv.get().limit != NO_LIMIT;
         if size > 1 {
             let granted = size;
             size = self.hire(&mut pools, thread.begun.get(), size, waits);
-            self.count_busy(outer, |busy| busy - (granted - size));
+            if limited {
+                self.count_busy(outer, |busy| busy - (granted - size));
+            }
         }
         let pool = if size > 1 { Some(&mut pools[thread.begun.get()]) } else { None };
         let mut workers: &[Arc<Worker<M>>] = &[];
@@ -189,6 +191,8 @@ impl<M: Machine> Runtime<M> {
             shares: team_ref.first_share(),
             barriers: team_ref.first_barrier(),
             busy: outer.region.busy,
+            limited,
+            league: outer.league.get(),
             waits,
             in_share: share.is_some(),
             reductions: register(size),
@@ -236,7 +240,9 @@ impl<M: Machine> Runtime<M> {
         let team = place.team;
         place.team().keep(place.next_share.get(), place.next_barrier.get());
         let size = place.team().size;
-        self.count_busy(place, |busy| busy - (size - 1));
+        if place.region.limited {
+            self.count_busy(place, |busy| busy - (size - 1));
+        }
         thread.begun.set(thread.begun.get() - usize::from(size > 1));
         thread.context.set(place.region.outer.cast_mut());
         // SAFETY: `begin` made the place, and of a team of one the team too; no thread uses them any more.
@@ -259,6 +265,25 @@ impl<M: Machine> Runtime<M> {
             function(data);
         }
         self.end();
+    }
+
+    /// Runs `body` as an initial thread of its own would, on the calling thread: no region is around it. `set` changes the variables
+    /// that it begins with, which are those of the calling thread.
+    pub fn apart(&self, league: League, set: impl FnOnce(&mut Icv), body: impl FnOnce()) {
+        let thread = self.thread();
+        let outer = thread.context.get();
+        // SAFETY: the thread's place stays until the thread itself ends its region.
+        let mut icv = unsafe { (*outer).icv.get() };
+        set(&mut icv);
+        let busy = M::Atomic::new(0);
+        let region = Region { icv, league, busy: &raw const busy, ..self.outermost() };
+        let team = Team::new(1, &self.settings);
+        let context = Context::new(&*team, region, 0);
+        thread.context.set((&raw const context).cast_mut());
+        body();
+        // What it left to others is done before it goes.
+        context.finish_tasks();
+        thread.context.set(outer);
     }
 
     /// Forgets the workers of the calling thread, which a forked child has none of.

@@ -19,7 +19,14 @@ pub struct Icv {
     pub levels: u32,
     /// The default device's number. There is none beside the host.
     pub device: i32,
+    /// Most threads of an initial thread's regions.
+    pub limit: u32,
+    /// The default allocator, as the interface numbers it.
+    pub allocator: usize,
 }
+
+/// The limit of threads where there is none.
+pub const NO_LIMIT: u32 = i32::MAX as u32;
 
 /// The most levels that can be active, as libgomp has it.
 pub const MOST_LEVELS: u32 = 255;
@@ -43,8 +50,6 @@ pub struct Settings {
     pub spin: Option<u32>,
     /// How many threads are woken for a new task.
     pub task_wakes: u32,
-    /// Most threads of a team.
-    pub limit: u32,
     /// How threads are bound, by the numbers of `omp_proc_bind_t`. It is parsed; threads are not bound.
     pub bind: u32,
 }
@@ -59,7 +64,7 @@ impl Settings {
     pub fn new(cpus: u32) -> Settings {
         let schedule = Schedule { kind: ScheduleKind::Dynamic, chunk: 1, monotonic: false };
         Settings {
-            icv: Icv { threads: cpus, dynamic: false, schedule, levels: 1, device: 0 },
+            icv: Icv { threads: cpus, dynamic: false, schedule, levels: 1, device: 0, limit: NO_LIMIT, allocator: 1 },
             threads: Vec::new(),
             cancellation: false,
             barrier: "gomp".to_owned(),
@@ -67,7 +72,6 @@ impl Settings {
             waits: None,
             spin: None,
             task_wakes: 1,
-            limit: i32::MAX as u32,
             bind: 0,
         }
     }
@@ -102,7 +106,7 @@ impl Settings {
         });
         take("OMP_DYNAMIC", &mut |text| flag(text).map(|on| icv.dynamic = on));
         take("OMP_SCHEDULE", &mut |text| schedule(text).map(|schedule| icv.schedule = schedule));
-        take("OMP_THREAD_LIMIT", &mut |text| text.parse::<NonZeroU32>().ok().map(|n| settings.limit = n.get()));
+        take("OMP_THREAD_LIMIT", &mut |text| text.parse::<NonZeroU32>().ok().map(|n| icv.limit = n.get()));
         take("OMP_PROC_BIND", &mut |text| {
             settings.bind = bind(text)?;
             icv.levels = if text.contains(',') { MOST_LEVELS } else { icv.levels };

@@ -33,6 +33,10 @@ pub struct Region<M: Machine> {
     pub barriers: u64,
     /// Threads of the initial thread's regions beside itself, counted where there is a limit.
     pub busy: *const M::Atomic<u32>,
+    /// Whether its threads are counted there.
+    pub limited: bool,
+    /// Its initial thread's place in a league of teams.
+    pub league: League,
     /// How its threads wait.
     pub waits: Waits,
     /// Whether each thread begins in a work-share that is open already.
@@ -41,6 +45,21 @@ pub struct Region<M: Machine> {
     pub reductions: usize,
     /// The place of the thread that began it, in its own team.
     pub outer: *const Context<M>,
+}
+
+/// An initial thread's place in a league of teams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct League {
+    /// The team's number.
+    pub team: u32,
+    /// How many teams.
+    pub teams: u32,
+}
+
+impl Default for League {
+    fn default() -> Self {
+        League { team: 0, teams: 1 }
+    }
 }
 
 impl<M: Machine> Clone for Region<M> {
@@ -139,6 +158,8 @@ pub struct Context<M: Machine> {
     pub id: u32,
     /// The thread's own variables.
     pub icv: Cell<Icv>,
+    /// Where it is in a league of teams.
+    pub league: Cell<League>,
     /// The number of the next work-share.
     pub next_share: Cell<u32>,
     /// The number of the next barrier.
@@ -163,6 +184,7 @@ impl<M: Machine> Context<M> {
             region,
             id,
             icv: Cell::new(region.icv),
+            league: Cell::new(region.league),
             next_share: Cell::new(region.shares),
             next_barrier: Cell::new(region.barriers),
             work: Cell::new(Work::default()),

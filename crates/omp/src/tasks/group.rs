@@ -31,6 +31,8 @@ impl<M: Machine> Count<M> {
 pub struct Group<M: Machine> {
     pub(super) tasks: Arc<Count<M>>,
     cancelled: M::Atomic<u32>,
+    /// Whether it is that of a work-share with reductions over tasks, which no `cancel taskgroup` means.
+    of_share: bool,
     /// Around it.
     pub(super) outer: Option<Arc<Group<M>>>,
     /// What the interface registered for reductions over its tasks: an address, or zero.
@@ -38,9 +40,9 @@ pub struct Group<M: Machine> {
 }
 
 impl<M: Machine> Group<M> {
-    pub(super) fn new(outer: Option<Arc<Group<M>>>, reductions: usize) -> Arc<Self> {
+    pub(super) fn new(outer: Option<Arc<Group<M>>>, of_share: bool, reductions: usize) -> Arc<Self> {
         let (cancelled, reductions) = (M::Atomic::new(0), M::Atomic::new(reductions));
-        Arc::new(Group { tasks: Count::new(0), cancelled, outer, reductions })
+        Arc::new(Group { tasks: Count::new(0), cancelled, of_share, outer, reductions })
     }
 
     /// What was registered for reductions over its tasks.
@@ -55,9 +57,11 @@ impl<M: Machine> Group<M> {
         self.reductions.store(address, Release);
     }
 
-    pub(super) fn cancel(&self) {
-        // Release: who sees it sees what was done before.
-        self.cancelled.store(1, Release);
+    pub(super) fn cancel(self: &Arc<Self>) {
+        if let Some(group) = self.chain().find(|group| !group.of_share) {
+            // Release: who sees it sees what was done before.
+            group.cancelled.store(1, Release);
+        }
     }
 
     /// The group and those around it, from the inside out.

@@ -50,7 +50,7 @@ impl<M: Machine> Current<M> {
 
     /// The task that a thread is in a region before it meets any other. With reductions over tasks it is in a group that has them.
     pub fn implicit(reductions: usize) -> Self {
-        Current::new((reductions != 0).then(|| Group::new(None, reductions)), false)
+        Current::new((reductions != 0).then(|| Group::new(None, true, reductions)), false)
     }
 
     fn children(&mut self) -> &Arc<Count<M>> {
@@ -259,12 +259,12 @@ impl<M: Machine> Context<M> {
         self.task.borrow().group.clone()
     }
 
-    /// Begins a taskgroup, with the reductions of the one around it.
-    pub fn begin_group(&self) {
+    /// Begins a taskgroup, with the reductions of the one around it; that of a work-share cannot be cancelled by itself.
+    pub fn begin_group(&self, of_share: bool) {
         let mut current = self.task.borrow_mut();
         let outer = current.group.take();
         let reductions = outer.as_ref().map_or(0, |outer| outer.reductions());
-        current.group = Some(Group::new(outer, reductions));
+        current.group = Some(Group::new(outer, of_share, reductions));
     }
 
     /// Ends it: waits for its tasks and their descendants. A group that did not begin here is none.

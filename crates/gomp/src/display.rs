@@ -1,0 +1,297 @@
+//! What a program asks to be shown: the settings, threads and their affinity, messages of `error` directives.
+#![allow(clippy::missing_safety_doc, reason = "programs call these; the OpenMP specification documents them")]
+#![allow(missing_docs, reason = "the names are OpenMP's and GCC's")]
+
+use crate::environment::{ALLOCATORS, Environment, OFFLOAD, environment};
+use crate::process::{place, runtime, stack};
+use crate::queries::{omp_get_num_teams, omp_get_team_num};
+use baton_omp::settings::NO_LIMIT;
+use baton_omp::ScheduleKind;
+use core::ffi::{CStr, c_char};
+use std::fmt::Write;
+use std::sync::PoisonError;
+
+/// The lines of `omp_display_env`.
+fn settings() -> String {
+    let (settings, set) = (&runtime().settings, environment());
+    let icv = settings.icv;
+    let flag = |on: bool| if on { "TRUE" } else { "FALSE" };
+    let threads: Vec<String> = match settings.threads.as_slice() {
+        [] => vec![icv.threads.to_string()],
+        each => each.iter().map(ToString::to_string).collect(),
+    };
+    let kind = match icv.schedule.kind {
+        ScheduleKind::Static => "STATIC",
+        ScheduleKind::Dynamic => "DYNAMIC",
+        ScheduleKind::Guided => "GUIDED",
+        ScheduleKind::Auto => "AUTO",
+    };
+    let unnamed = if icv.schedule.kind == ScheduleKind::Static { 0 } else { 1 };
+    let chunk = if icv.schedule.chunk <= unnamed { String::new() } else { format!(",{}", icv.schedule.chunk) };
+    let bind = ["FALSE", "TRUE", "MASTER", "CLOSE", "SPREAD"].get(settings.bind as usize).copied().unwrap_or("FALSE");
+    let format = set.format.read().unwrap_or_else(PoisonError::into_inner);
+    let limit = if icv.limit == NO_LIMIT { u32::MAX } else { icv.limit };
+    let values = [
+        ("_OPENMP", "201511".to_owned()),
+        ("OMP_DYNAMIC", flag(icv.dynamic).to_owned()),
+        ("OMP_NESTED", flag(icv.levels > 1).to_owned()),
+        ("OMP_NUM_THREADS", threads.join(",")),
+        ("OMP_SCHEDULE", format!("{}{kind}{chunk}", if icv.schedule.monotonic { "MONOTONIC:" } else { "" })),
+        ("OMP_PROC_BIND", bind.to_owned()),
+        ("OMP_PLACES", String::new()),
+        ("OMP_STACKSIZE", stack().unwrap_or(0).to_string()),
+        ("OMP_WAIT_POLICY", if settings.spin.unwrap_or(0) > 300_000 { "ACTIVE" } else { "PASSIVE" }.to_owned()),
+        ("OMP_THREAD_LIMIT", limit.to_string()),
+        ("OMP_MAX_ACTIVE_LEVELS", icv.levels.to_string()),
+        ("OMP_NUM_TEAMS", Environment::get(&set.teams).to_string()),
+        ("OMP_TEAMS_THREAD_LIMIT", Environment::get(&set.teams_limit).to_string()),
+        ("OMP_CANCELLATION", flag(settings.cancellation).to_owned()),
+        ("OMP_DEFAULT_DEVICE", set.device.to_string()),
+        ("OMP_MAX_TASK_PRIORITY", set.priority.to_string()),
+        ("OMP_DISPLAY_AFFINITY", flag(set.display_affinity).to_owned()),
+        ("OMP_AFFINITY_FORMAT", String::from_utf8_lossy(&format).into_owned()),
+        ("OMP_ALLOCATOR", ALLOCATORS.get(set.allocator.wrapping_sub(1)).copied().unwrap_or("").to_owned()),
+        ("OMP_TARGET_OFFLOAD", OFFLOAD[set.offload].to_owned()),
+    ];
+    values.iter().fold(String::new(), |mut text, (name, value)| {
+        let _ = writeln!(text, "  {name} = '{value}'");
+        text
+    })
+}
+
+/// Shows the settings.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_display_env(verbose: i32) {
+    let own = &runtime().settings;
+    let more = match verbose {
+        0 => String::new(),
+        _ => format!("  BATON_OMP_BARRIER = '{}'\n  BATON_OMP_LOCK = '{}'\n", own.barrier, own.lock),
+    };
+    eprint!("\nOPENMP DISPLAY ENVIRONMENT BEGIN\n{}{more}OPENMP DISPLAY ENVIRONMENT END\n", settings());
+}
+
+/// Names of fields in a format, each with its letter.
+const FIELDS: [(&str, u8); 11] = [
+    ("team_num", b't'),
+    ("num_teams", b'T'),
+    ("nesting_level", b'L'),
+    ("thread_num", b'n'),
+    ("num_threads", b'N'),
+    ("ancestor_tnum", b'a'),
+    ("host", b'H'),
+    ("process_id", b'P'),
+    ("native_thread_id", b'i'),
+    ("thread_affinity", b'A'),
+    ("", 0),
+];
+
+/// A format that is none ends the program, as under libgomp.
+fn bad(what: &str) -> ! {
+    eprintln!("\nlibgomp: {what} in affinity format");
+    std::process::exit(1);
+}
+
+/// The CPUs that the calling thread may run on, as `0-3,8`.
+fn affinity() -> String {
+    // SAFETY: a set of zeros is one; the kernel fills in as much as it is large.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = core::mem::zeroed();
+        libc::sched_getaffinity(0, size_of_val(&set), &raw mut set);
+        set
+    };
+    // SAFETY: the number is below the set's size.
+    let cpus: Vec<usize> = (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect();
+    let ranges = cpus.chunk_by(|a, b| a + 1 == *b).map(|range| match range {
+        [one] => one.to_string(),
+        _ => format!("{}-{}", range[0], range[range.len() - 1]),
+    });
+    ranges.collect::<Vec<_>>().join(",")
+}
+
+/// What a field of the calling thread is; whether it is a number.
+fn field(letter: u8) -> (Vec<u8>, bool) {
+    let place = place();
+    let number = |n: i64| (n.to_string().into_bytes(), true);
+    match letter {
+        b't' => number(omp_get_team_num().into()),
+        b'T' => number(omp_get_num_teams().into()),
+        b'L' => number(place.region.level.into()),
+        b'n' => number(place.id.into()),
+        b'N' => number(place.team().size.into()),
+        b'a' => number(place.outer().map_or(-1, |outer| outer.id.into())),
+        b'P' => number(std::process::id().into()),
+        // SAFETY: it names the calling thread.
+        b'i' => (format!("{:#x}", unsafe { libc::pthread_self() }).into_bytes(), true),
+        b'A' => (affinity().into_bytes(), false),
+        b'H' => {
+            let mut name = [0u8; 256];
+            // SAFETY: the name is cut off before the last byte, which stays zero.
+            unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
+            (CStr::from_bytes_until_nul(&name).map_or(Vec::new(), |name| name.to_bytes().to_vec()), false)
+        }
+        other => bad(&format!("unsupported type {}", other as char)),
+    }
+}
+
+/// A format with the calling thread's values.
+fn formatted(format: &[u8]) -> Vec<u8> {
+    let (mut text, mut rest) = (Vec::new(), format);
+    while let Some((&first, after)) = rest.split_first() {
+        rest = after;
+        if first != b'%' {
+            text.push(first);
+            continue;
+        }
+        let mut take = |byte: u8| {
+            let found = rest.first() == Some(&byte);
+            rest = if found { &rest[1..] } else { rest };
+            found
+        };
+        if take(b'%') {
+            text.push(b'%');
+            continue;
+        }
+        let zeros = take(b'0');
+        let right = take(b'.');
+        if zeros && !right {
+            bad("leading zero not followed by dot");
+        }
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let width = std::str::from_utf8(&rest[..digits]).ok().and_then(|digits| digits.parse::<usize>().ok());
+        if width.is_none() && right {
+            bad("leading zero or right justification requires size");
+        }
+        rest = &rest[digits..];
+        let Some((&letter, after)) = rest.split_first() else { bad("unsupported type \0") };
+        rest = after;
+        let letter = if letter == b'{' { long(&mut rest) } else { letter };
+        let (value, is_number) = field(letter);
+        pad(&mut text, &value, width.unwrap_or(0), right, zeros && is_number);
+    }
+    text
+}
+
+/// The letter of a long name, up to its closing brace.
+fn long(rest: &mut &[u8]) -> u8 {
+    let Some(end) = rest.iter().position(|byte| *byte == b'}') else { bad("unterminated long type name") };
+    let name = &rest[..end];
+    *rest = &rest[end + 1..];
+    let known = FIELDS.iter().find(|(known, letter)| *letter != 0 && known.as_bytes() == name);
+    known.map_or_else(|| bad(&format!("unsupported long type name '{}'", String::from_utf8_lossy(name))), |known| known.1)
+}
+
+/// Puts a value in a field of that width.
+fn pad(text: &mut Vec<u8>, value: &[u8], width: usize, right: bool, zeros: bool) {
+    let missing = width.saturating_sub(value.len());
+    let fill = |text: &mut Vec<u8>, byte: u8| text.resize(text.len() + missing, byte);
+    if zeros {
+        let sign = if value.starts_with(b"-") { 1 } else { 2 * usize::from(value.starts_with(b"0x")) };
+        text.extend(&value[..sign]);
+        fill(text, b'0');
+        text.extend(&value[sign..]);
+    } else if right {
+        fill(text, b' ');
+        text.extend(value);
+    } else {
+        text.extend(value);
+        fill(text, b' ');
+    }
+}
+
+/// The format that is meant: the program's, or that of the environment where it passes none.
+unsafe fn chosen(format: *const c_char) -> Vec<u8> {
+    // SAFETY: the program passes a string or null.
+    let given = (!format.is_null()).then(|| unsafe { CStr::from_ptr(format) }.to_bytes().to_vec());
+    let kept = || environment().format.read().unwrap_or_else(PoisonError::into_inner).clone();
+    given.filter(|format| !format.is_empty()).unwrap_or_else(kept)
+}
+
+/// Writes as much of a text as there is room for, and a zero; how long the text is.
+unsafe fn give(text: &[u8], buffer: *mut c_char, size: usize) -> usize {
+    if size != 0 {
+        let n = text.len().min(size - 1);
+        // SAFETY: the program's buffer has that size.
+        unsafe {
+            core::ptr::copy_nonoverlapping(text.as_ptr(), buffer.cast(), n);
+            buffer.add(n).write(0);
+        }
+    }
+    text.len()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_set_affinity_format(format: *const c_char) {
+    // SAFETY: the program passes a string.
+    let own = unsafe { CStr::from_ptr(format) }.to_bytes().to_vec();
+    *environment().format.write().unwrap_or_else(PoisonError::into_inner) = own;
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_affinity_format(buffer: *mut c_char, size: usize) -> usize {
+    let format = environment().format.read().unwrap_or_else(PoisonError::into_inner).clone();
+    // SAFETY: by contract.
+    unsafe { give(&format, buffer, size) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_capture_affinity(buffer: *mut c_char, size: usize, format: *const c_char) -> usize {
+    // SAFETY: by contract.
+    unsafe { give(&formatted(&chosen(format)), buffer, size) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_display_affinity(format: *const c_char) {
+    // SAFETY: by contract.
+    let text = formatted(&unsafe { chosen(format) });
+    eprintln!("{}", String::from_utf8_lossy(&text));
+}
+
+/// The text of an `error` directive, which may have its length or a zero at its end.
+unsafe fn message(text: *const c_char, bytes: usize) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: the compiler passes a string of that length, or one that a zero ends.
+    let text = unsafe {
+        if bytes == usize::MAX { CStr::from_ptr(text).to_bytes() } else { core::slice::from_raw_parts(text.cast(), bytes) }
+    };
+    format!(": {}", String::from_utf8_lossy(text))
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_warning(text: *const c_char, bytes: usize) {
+    // SAFETY: by contract.
+    eprintln!("\nlibgomp: error directive encountered{}", unsafe { message(text, bytes) });
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_error(text: *const c_char, bytes: usize) {
+    // SAFETY: by contract.
+    eprintln!("\nlibgomp: fatal error: error directive encountered{}", unsafe { message(text, bytes) });
+    std::process::exit(1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_padded_as_their_format_says() {
+        let padded = |value: &str, width, right, zeros| {
+            let mut text = Vec::new();
+            pad(&mut text, value.as_bytes(), width, right, zeros);
+            String::from_utf8(text).unwrap()
+        };
+        assert_eq!(padded("12", 4, false, false), "12  ");
+        assert_eq!(padded("12", 4, true, false), "  12");
+        assert_eq!(padded("-2", 4, true, true), "-002");
+        assert_eq!(padded("0x1f", 6, true, true), "0x001f");
+        assert_eq!(padded("12345", 4, true, true), "12345");
+    }
+
+    #[test]
+    fn a_format_has_short_and_long_names() {
+        assert_eq!(formatted(b"%L|%{nesting_level}|%0.3{thread_num}|%%"), b"0|0|000|%");
+        assert_eq!(formatted(b"%3N."), b"1  .");
+    }
+}

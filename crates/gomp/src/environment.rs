@@ -1,0 +1,86 @@
+//! Variables of the environment that matter to the interface alone.
+
+use std::sync::OnceLock;
+use std::sync::RwLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Names of the allocators that are there from the beginning, by their numbers from 1.
+pub(crate) const ALLOCATORS: [&str; 8] = [
+    "omp_default_mem_alloc",
+    "omp_large_cap_mem_alloc",
+    "omp_const_mem_alloc",
+    "omp_high_bw_mem_alloc",
+    "omp_low_lat_mem_alloc",
+    "omp_cgroup_mem_alloc",
+    "omp_pteam_mem_alloc",
+    "omp_thread_mem_alloc",
+];
+
+/// What OMP_TARGET_OFFLOAD says.
+pub(crate) const OFFLOAD: [&str; 3] = ["DEFAULT", "MANDATORY", "DISABLED"];
+
+/// What was read before `main`.
+pub(crate) struct Environment {
+    /// OMP_NUM_TEAMS and OMP_TEAMS_THREAD_LIMIT, which the program may change; 0: none is set.
+    pub(crate) teams: AtomicU32,
+    pub(crate) teams_limit: AtomicU32,
+    /// OMP_MAX_TASK_PRIORITY.
+    pub(crate) priority: i32,
+    /// OMP_DEFAULT_DEVICE.
+    pub(crate) device: i32,
+    /// OMP_ALLOCATOR, by its number.
+    pub(crate) allocator: usize,
+    /// OMP_TARGET_OFFLOAD, by its place in [`OFFLOAD`].
+    pub(crate) offload: usize,
+    /// OMP_DISPLAY_AFFINITY.
+    pub(crate) display_affinity: bool,
+    /// OMP_AFFINITY_FORMAT, which the program may change.
+    pub(crate) format: RwLock<Vec<u8>>,
+}
+
+/// What was read before `main`; the first call reads.
+pub(crate) fn environment() -> &'static Environment {
+    static ENVIRONMENT: OnceLock<Environment> = OnceLock::new();
+    ENVIRONMENT.get_or_init(read)
+}
+
+/// A variable's value as `parse` reads it. One that it cannot read is named and left out.
+fn value<T>(name: &str, default: T, parse: impl FnOnce(&str) -> Option<T>) -> T {
+    let Ok(text) = std::env::var(name) else { return default };
+    parse(text.trim()).unwrap_or_else(|| {
+        eprintln!("\nlibbaton_gomp: Invalid value for environment variable {name}: {text}");
+        default
+    })
+}
+
+fn read() -> Environment {
+    let positive = |text: &str| text.parse::<u32>().ok().filter(|n| *n > 0 && *n <= i32::MAX as u32);
+    let number = |text: &str| text.parse::<i32>().ok().filter(|n| *n >= 0);
+    let named = |names: &[&str], text: &str| names.iter().position(|name| name.eq_ignore_ascii_case(text));
+    let allocator = |text: &str| named(&ALLOCATORS, text).map(|at| at + 1);
+    let flag = |text: &str| named(&["false", "true"], text).map(|at| at == 1);
+    let format = std::env::var("OMP_AFFINITY_FORMAT").unwrap_or_else(|_| "level %L thread %i affinity %A".to_owned());
+    Environment {
+        teams: AtomicU32::new(value("OMP_NUM_TEAMS", 0, positive)),
+        teams_limit: AtomicU32::new(value("OMP_TEAMS_THREAD_LIMIT", 0, positive)),
+        priority: value("OMP_MAX_TASK_PRIORITY", 0, number),
+        device: value("OMP_DEFAULT_DEVICE", 0, number),
+        allocator: value("OMP_ALLOCATOR", 1, allocator),
+        offload: value("OMP_TARGET_OFFLOAD", 0, |text| named(&OFFLOAD, text)),
+        display_affinity: value("OMP_DISPLAY_AFFINITY", false, flag),
+        format: RwLock::new(format.into_bytes()),
+    }
+}
+
+impl Environment {
+    /// Sets a count that a program sets; a negative one means none.
+    pub(crate) fn set(count: &AtomicU32, n: i32) {
+        // Relaxed: it orders nothing.
+        count.store(n.max(0) as u32, Relaxed);
+    }
+
+    pub(crate) fn get(count: &AtomicU32) -> u32 {
+        // Relaxed: it orders nothing.
+        count.load(Relaxed)
+    }
+}

@@ -1,0 +1,69 @@
+//! Leagues of teams. On the host their initial threads run one after another.
+#![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
+#![allow(missing_docs, reason = "the names are GCC's and OpenMP's")]
+
+use crate::environment::{Environment, environment};
+use crate::process::{place, runtime};
+use baton_omp::settings::{Icv, NO_LIMIT};
+use baton_omp::team::{Function, League};
+use core::ffi::c_void;
+
+/// Teams of a region that says no number, where the environment says none either: as libgomp has it.
+const TEAMS: u32 = 3;
+
+/// Sets the limit of threads that a construct names; 0: none.
+pub(crate) fn limit(icv: &mut Icv, limit: u32) {
+    if limit != 0 {
+        icv.limit = limit.min(NO_LIMIT);
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_teams_reg(function: Function, data: *mut c_void, teams: u32, threads: u32, _flags: u32) {
+    let set = environment();
+    let threads = if threads == 0 { Environment::get(&set.teams_limit) } else { threads };
+    let teams = [teams, Environment::get(&set.teams), TEAMS].into_iter().find(|n| *n != 0).unwrap_or(TEAMS);
+    for team in 0..teams {
+        // SAFETY: the compiler outlined the function for these data.
+        runtime().apart(League { team, teams }, |icv| limit(icv, threads), || unsafe { function(data) });
+    }
+}
+
+/// A league in a target region of GCC 4.9 to 11: one team.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_teams(_teams: u32, threads: u32) {
+    set_limit(threads);
+}
+
+fn set_limit(threads: u32) {
+    let place = place();
+    let mut icv = place.icv.get();
+    limit(&mut icv, threads);
+    place.icv.set(icv);
+}
+
+/// The next team of a league in a target region, if there is one.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_teams4(least: u32, _most: u32, threads: u32, first: bool) -> bool {
+    let place = place();
+    let League { team, teams } = place.league.get();
+    if first {
+        set_limit(threads);
+        place.league.set(League { team: 0, teams: least.max(1) });
+    } else if team + 1 == teams {
+        return false;
+    } else {
+        place.league.set(League { team: team + 1, teams });
+    }
+    true
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_num_teams(n: i32) {
+    Environment::set(&environment().teams, n);
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_teams_thread_limit(n: i32) {
+    Environment::set(&environment().teams_limit, n);
+}
