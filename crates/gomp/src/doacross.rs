@@ -14,7 +14,7 @@ use baton_omp::{Schedule, ScheduleKind, Space, Why};
 use core::ffi::c_void;
 
 /// The most loops of a nest: GOMP_doacross_wait takes a number for each.
-const MOST: usize = 14;
+const MOST: usize = 64;
 
 type Word = <Native as Machine>::Atomic<u64>;
 
@@ -37,7 +37,7 @@ impl Nest {
     /// The nest of `counts`, and its schedule, whose chunks are such that each has a word.
     fn new(counts: &[u64], schedule: Schedule) -> (Nest, Schedule) {
         if counts.len() > MOST {
-            missing("a doacross loop with more than 14 nested loops");
+            missing("a doacross loop with more than 64 nested loops");
         }
         let threads = u64::from(place().team().size);
         let chunk = match schedule.kind {
@@ -127,19 +127,29 @@ pub unsafe extern "C" fn GOMP_doacross_ull_post(at: *const u64) {
 /// with as many parameters come, in registers and then on the stack. Those that were not passed are read from the
 /// caller's frames, and are not used.
 macro_rules! waits {
-    ($($name:ident)*) => {$(
+    ($($name:ident)* : $($n:ident)*) => {
+        waits! { @each [$($name)*] [$($n: u64),*] [$($n),*] }
+    };
+    (@each [$($name:ident)*] $parameters:tt $numbers:tt) => {
+        $(waits! { @one $name $parameters $numbers })*
+    };
+    (@one $name:ident [$($parameter:tt)*] $numbers:tt) => {
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments, reason = "the interface is GCC's")]
-        pub extern "C" fn $name(
-            a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, g: u64, h: u64, i: u64, j: u64, k: u64, l: u64, m: u64, n: u64,
-        ) {
+        pub extern "C" fn $name($($parameter)*) {
             let record = record();
-            record.wait(&[a, b, c, d, e, f, g, h, i, j, k, l, m, n][..record.loops]);
+            record.wait(&$numbers[..record.loops]);
         }
-    )*};
+    };
 }
 
-waits! { GOMP_doacross_wait GOMP_doacross_ull_wait }
+waits! {
+    GOMP_doacross_wait GOMP_doacross_ull_wait:
+    n0 n1 n2 n3 n4 n5 n6 n7 n8 n9 n10 n11 n12 n13 n14 n15
+    n16 n17 n18 n19 n20 n21 n22 n23 n24 n25 n26 n27 n28 n29 n30 n31
+    n32 n33 n34 n35 n36 n37 n38 n39 n40 n41 n42 n43 n44 n45 n46 n47
+    n48 n49 n50 n51 n52 n53 n54 n55 n56 n57 n58 n59 n60 n61 n62 n63
+}
 
 /// Begins a doacross loop; the first chunk.
 unsafe fn begin(

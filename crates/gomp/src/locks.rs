@@ -64,9 +64,10 @@ fn unset(number: u32, caller: &str) {
     unsafe { find(number, caller).unlock(place().waits().of(Why::Lock)) };
 }
 
-/// Who holds a nested lock: its place in its team.
+/// Who holds a nested lock: a task, by its thread's place and how many tasks that is within.
 fn me() -> usize {
-    core::ptr::from_ref(place()).addr()
+    let place = place();
+    (core::ptr::from_ref(place).addr() << 16) + (place.depth.get() & 0xffff) as usize
 }
 
 /// Makes a function and its Fortran form.

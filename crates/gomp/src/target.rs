@@ -8,6 +8,7 @@ use crate::environment::{OFFLOAD, environment};
 use crate::process::{place, runtime};
 use crate::tasks::depends;
 use crate::teams::limit;
+use baton_omp::settings::Icv;
 use baton_omp::tasks::{Clauses, Data};
 use baton_omp::team::{Function, League};
 use core::ffi::c_void;
@@ -81,7 +82,12 @@ impl Target {
             // SAFETY: the compiler outlined the function for a list of such addresses.
             unsafe { (self.function)(self.addresses.as_mut_ptr().cast()) };
         };
-        runtime().apart(League::default(), |icv| limit(icv, self.threads), body);
+        let set = |icv: &mut Icv| {
+            // The variables of the environment, not the calling thread's.
+            *icv = runtime().settings.icv;
+            limit(icv, self.threads);
+        };
+        runtime().apart(League::default(), set, body);
     }
 
     /// Runs the region whose address the data hold.
@@ -159,7 +165,7 @@ pub unsafe extern "C" fn GOMP_target(
 ) {
     on_the_host(device);
     // SAFETY: the compiler outlined the function for this list.
-    runtime().apart(League::default(), |_| (), || unsafe { function(addresses.cast()) });
+    runtime().apart(League::default(), |icv| *icv = runtime().settings.icv, || unsafe { function(addresses.cast()) });
 }
 
 unsafe extern "C" fn nothing(_: *mut c_void) {}
@@ -359,7 +365,7 @@ pub extern "C" fn omp_target_disassociate_ptr(_: *const c_void, _: i32) -> i32 {
     libc::EINVAL
 }
 
-/// Nothing is kept that a pause would give back but idle workers, which sleep.
+/// Gives back what the host keeps: the idle workers of the calling thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_pause_resource(_kind: i32, device: i32) -> i32 {
     if device == HOST_NUMBER { omp_pause_resource_all(0) } else { -1 }
@@ -367,6 +373,5 @@ pub extern "C" fn omp_pause_resource(_kind: i32, device: i32) -> i32 {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_pause_resource_all(_kind: i32) -> i32 {
-    // Within a region there is nothing that could be paused.
-    if place().region.level == 0 { 0 } else { -1 }
+    if runtime().pause() { 0 } else { -1 }
 }

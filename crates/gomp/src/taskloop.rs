@@ -114,7 +114,7 @@ unsafe fn taskloop(function: Function, source: Source, flags: u32, asked: u64, p
             // SAFETY: by contract.
             place.run_at_once(is_final, || unsafe { function(own.as_ptr()) });
         } else {
-            place.defer(function, own, Clauses { is_final, priority, ..Clauses::none() });
+            place.defer(function, own, Clauses { is_final, priority, constructed: source.copy.is_some(), ..Clauses::none() });
         }
     }
     if flags & NOGROUP == 0 {

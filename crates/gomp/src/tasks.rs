@@ -132,7 +132,7 @@ pub unsafe extern "C" fn GOMP_task(
     }
     let priority = if flags & PRIORITY == 0 { 0 } else { priority.min(environment().priority) };
     // SAFETY: as above.
-    place.defer(function, unsafe { source.own() }, Clauses { is_final, priority, depends, event });
+    place.defer(function, unsafe { source.own() }, Clauses { is_final, priority, depends, event, constructed: copy.is_some() });
 }
 
 #[unsafe(no_mangle)]

@@ -286,6 +286,15 @@ impl<M: Machine> Runtime<M> {
         thread.context.set(outer);
     }
 
+    /// Ends the idle workers of the calling thread. Within a region nothing is done, and the answer is no.
+    pub fn pause(&self) -> bool {
+        let outside = self.context().region.level == 0;
+        if outside {
+            drop(self.thread().pools.take());
+        }
+        outside
+    }
+
     /// Forgets the workers of the calling thread, which a forked child has none of.
     pub fn forked(&self) {
         if M::local().get(Use::OpenMp) != 0 {

@@ -172,6 +172,8 @@ pub struct Context<M: Machine> {
     pub trip: Cell<u64>,
     /// Whether the loop is ordered, and has a chunk whose turn it must pass on.
     pub in_order: Cell<bool>,
+    /// How many tasks it has begun and not ended, one within the other.
+    pub depth: Cell<u32>,
     /// The task that it runs.
     pub task: RefCell<Current<M>>,
 }
@@ -191,6 +193,7 @@ impl<M: Machine> Context<M> {
             chunk: Cell::new((0, 0)),
             trip: Cell::new(0),
             in_order: Cell::new(false),
+            depth: Cell::new(0),
             task: RefCell::new(Current::implicit(region.reductions)),
         }
     }

@@ -68,12 +68,14 @@ pub struct Clauses<M: Machine> {
     pub depends: Vec<Depend>,
     /// It is not done before this event is fulfilled.
     pub event: Option<Arc<Event<M>>>,
+    /// It runs even if it is cancelled before it begins: its data were constructed, and it destroys them.
+    pub constructed: bool,
 }
 
 impl<M: Machine> Clauses<M> {
     /// A task of which nothing is said.
     pub fn none() -> Self {
-        Clauses { is_final: false, priority: 0, depends: Vec::new(), event: None }
+        Clauses { is_final: false, priority: 0, depends: Vec::new(), event: None, constructed: false }
     }
 }
 
@@ -83,6 +85,7 @@ pub(crate) struct Task<M: Machine> {
     data: Data,
     icv: Icv,
     is_final: bool,
+    constructed: bool,
     priority: i32,
     event: Option<Arc<Event<M>>>,
     end: End<M>,
@@ -125,7 +128,9 @@ impl<M: Machine> Context<M> {
 
     fn run_as(&self, task: Current<M>, icv: Icv, body: impl FnOnce()) {
         let (outer, outer_icv) = (self.task.replace(task), self.icv.replace(icv));
+        self.depth.set(self.depth.get() + 1);
         body();
+        self.depth.set(self.depth.get() - 1);
         self.icv.set(outer_icv);
         drop(self.task.replace(outer));
     }
@@ -158,8 +163,8 @@ impl<M: Machine> Context<M> {
         if let Some(group) = &end.group {
             group.tasks.one_more();
         }
-        let Clauses { is_final, priority, event, .. } = clauses;
-        let task = Task { function, data, icv: self.icv.get(), is_final, priority, event, end };
+        let Clauses { is_final, priority, event, constructed, .. } = clauses;
+        let task = Task { function, data, icv: self.icv.get(), is_final, constructed, priority, event, end };
         self.team().add(self.waits(), task, &earlier);
     }
 
@@ -192,7 +197,7 @@ impl<M: Machine> Context<M> {
         let mut ran = false;
         self.run_as(current, task.icv, || {
             // A task that is cancelled before it begins does not run.
-            if !self.task_cancelled() {
+            if task.constructed || !self.task_cancelled() {
                 // SAFETY: the compiler's outlined function with the data that it asked to have copied.
                 unsafe { (task.function)(task.data.as_ptr()) };
                 ran = true;
