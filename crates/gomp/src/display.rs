@@ -5,8 +5,8 @@
 use crate::environment::{ALLOCATORS, Environment, OFFLOAD, environment};
 use crate::process::{place, runtime, stack};
 use crate::queries::{omp_get_num_teams, omp_get_team_num};
-use baton_omp::settings::NO_LIMIT;
 use baton_omp::ScheduleKind;
+use baton_omp::settings::NO_LIMIT;
 use core::ffi::{CStr, c_char};
 use std::fmt::Write;
 use std::sync::PoisonError;
@@ -100,7 +100,8 @@ fn affinity() -> String {
         set
     };
     // SAFETY: the number is below the set's size.
-    let cpus: Vec<usize> = (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect();
+    let cpus: Vec<usize> =
+        (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect();
     let ranges = cpus.chunk_by(|a, b| a + 1 == *b).map(|range| match range {
         [one] => one.to_string(),
         _ => format!("{}-{}", range[0], range[range.len() - 1]),
@@ -177,7 +178,10 @@ fn long(rest: &mut &[u8]) -> u8 {
     let name = &rest[..end];
     *rest = &rest[end + 1..];
     let known = FIELDS.iter().find(|(known, letter)| *letter != 0 && known.as_bytes() == name);
-    known.map_or_else(|| bad(&format!("unsupported long type name '{}'", String::from_utf8_lossy(name))), |known| known.1)
+    known.map_or_else(
+        || bad(&format!("unsupported long type name '{}'", String::from_utf8_lossy(name))),
+        |known| known.1,
+    )
 }
 
 /// Puts a value in a field of that width.
@@ -253,7 +257,11 @@ unsafe fn message(text: *const c_char, bytes: usize) -> String {
     }
     // SAFETY: the compiler passes a string of that length, or one that a zero ends.
     let text = unsafe {
-        if bytes == usize::MAX { CStr::from_ptr(text).to_bytes() } else { core::slice::from_raw_parts(text.cast(), bytes) }
+        if bytes == usize::MAX {
+            CStr::from_ptr(text).to_bytes()
+        } else {
+            core::slice::from_raw_parts(text.cast(), bytes)
+        }
     };
     format!(": {}", String::from_utf8_lossy(text))
 }

@@ -5,8 +5,8 @@
 )]
 #![allow(missing_docs, reason = "the names are OpenMP's")]
 
-use crate::locks::{self, NestLock};
 use crate::display::*;
+use crate::locks::{self, NestLock};
 use crate::memory::{self, Trait};
 use crate::queries::*;
 use crate::target::{omp_pause_resource, omp_pause_resource_all};

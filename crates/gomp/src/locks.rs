@@ -7,43 +7,68 @@ use crate::process::place;
 use baton_machine::Native;
 use baton_omp::Why;
 use baton_omp::objects::AnyLock;
-use std::sync::{Arc, RwLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-type Lock = Arc<dyn AnyLock<Native>>;
+/// A lock of the table, which stays: its number is used again once it was destroyed.
+struct Entry {
+    lock: Box<dyn AnyLock<Native>>,
+    initialised: AtomicBool,
+}
 
-/// Locks by number, from 1; `None`: free to be used again.
-static TABLE: RwLock<(Vec<Option<Lock>>, Vec<u32>)> = RwLock::new((Vec::new(), Vec::new()));
+/// Locks by number, from 1: chunk *n* has those from 2^n on. A chunk and an entry stay where they are, so that a lock is found without
+/// another one.
+static TABLE: [OnceLock<Box<[OnceLock<Entry>]>>; u32::BITS as usize] = [const { OnceLock::new() }; u32::BITS as usize];
+
+/// The numbers that are free to be used again, and the last one that was used.
+static NUMBERS: Mutex<(Vec<u32>, u32)> = Mutex::new((Vec::new(), 0));
 
 fn fail(what: &str) -> ! {
     eprintln!("libbaton_gomp: {what}");
     std::process::abort()
 }
 
-fn make() -> u32 {
-    let lock: Lock = Arc::from(new_lock());
-    let mut table = TABLE.write().unwrap_or_else(|error| error.into_inner());
-    let (locks, free) = &mut *table;
-    if let Some(number) = free.pop() {
-        locks[number as usize - 1] = Some(lock);
-        return number;
-    }
-    locks.push(Some(lock));
-    locks.len() as u32
+/// The place of a number (not 0) in the table.
+fn entry(number: u32) -> &'static OnceLock<Entry> {
+    let chunk = number.ilog2();
+    let entries = TABLE[chunk as usize].get_or_init(|| (0..1usize << chunk).map(|_| OnceLock::new()).collect());
+    &entries[(number - (1 << chunk)) as usize]
 }
 
-fn find(number: u32, caller: &str) -> Lock {
-    let table = TABLE.read().unwrap_or_else(|error| error.into_inner());
-    let lock = (number as usize).checked_sub(1).and_then(|at| table.0.get(at)?.clone());
-    lock.unwrap_or_else(|| fail(&format!("{caller} of a lock that is not initialised")))
+fn make() -> u32 {
+    let mut numbers = NUMBERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let (free, last) = &mut *numbers;
+    let number = free.pop().unwrap_or_else(|| {
+        *last = last.checked_add(1).unwrap_or_else(|| fail("more than 4,294,967,295 locks"));
+        *last
+    });
+    let made = || Entry { lock: new_lock(), initialised: AtomicBool::new(false) };
+    // Relaxed: the program hands its lock over to other threads.
+    entry(number).get_or_init(made).initialised.store(true, Ordering::Relaxed);
+    number
+}
+
+fn find(number: u32, caller: &str) -> &'static dyn AnyLock<Native> {
+    let chunk = number.checked_ilog2().and_then(|chunk| TABLE[chunk as usize].get());
+    let known = chunk.and_then(|entries| entries[(number - (1 << number.ilog2())) as usize].get());
+    match known {
+        // Relaxed: as in `make`.
+        Some(entry) if entry.initialised.load(Ordering::Relaxed) => &*entry.lock,
+        _ => fail(&format!("{caller} of a lock that is not initialised")),
+    }
 }
 
 fn destroy(number: u32, caller: &str) {
-    if !find(number, caller).try_lock() {
+    let lock = find(number, caller);
+    if !lock.try_lock() {
         fail(&format!("{caller} of a lock that is held"));
     }
-    let mut table = TABLE.write().unwrap_or_else(|error| error.into_inner());
-    table.0[number as usize - 1] = None;
-    table.1.push(number);
+    // SAFETY: locked just above, by a try; the number may stand for another lock from now on.
+    unsafe { lock.unlock(place().waits().of(Why::Lock)) };
+    if let Some(known) = entry(number).get() {
+        known.initialised.store(false, Ordering::Relaxed);
+    }
+    NUMBERS.lock().unwrap_or_else(PoisonError::into_inner).0.push(number);
 }
 
 /// `omp_nest_lock_t` of GCC on 64-bit machines.

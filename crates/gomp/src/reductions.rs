@@ -82,8 +82,8 @@ fn enter(own: Record, outer: usize, theirs: Option<Record>, threads: u32) {
             }
             None => {
                 let bytes = at.get(BLOCK) * threads as usize;
-                // SAFETY: an alignment is a power of two, and the size is made a multiple of it.
                 let align = at.get(BEGIN).max(64);
+                // SAFETY: an alignment is a power of two, and the size is made a multiple of it.
                 let memory = unsafe { libc::aligned_alloc(align, bytes.next_multiple_of(align).max(align)) };
                 assert!(!memory.is_null(), "no memory for a reduction of {bytes} bytes");
                 // SAFETY: taken above.
@@ -181,7 +181,9 @@ pub unsafe extern "C" fn GOMP_task_reduction_remap(count: usize, originals: usiz
         // SAFETY: the compiler passes so many addresses, and behind them room for so many variables.
         let address = unsafe { addresses.add(n).read() };
         let Some((copy, variable)) = copy_of(records, address, place.id as usize) else {
-            eprintln!("libbaton_gomp: no task_reduction, or reduction with task modifier, has a variable at {address:#x}");
+            eprintln!(
+                "libbaton_gomp: no task_reduction, or reduction with task modifier, has a variable at {address:#x}"
+            );
             std::process::exit(1);
         };
         // SAFETY: as above.

@@ -314,7 +314,8 @@ impl Part<'_> {
             return Some(());
         }
         // SAFETY: by contract.
-        (0..self.volume[at]).try_for_each(|n| unsafe { self.copy(at + 1, to.add(n * to_bytes), from.add(n * from_bytes)) })
+        (0..self.volume[at])
+            .try_for_each(|n| unsafe { self.copy(at + 1, to.add(n * to_bytes), from.add(n * from_bytes)) })
     }
 }
 

@@ -6,8 +6,8 @@ use crate::environment::environment;
 use crate::process::place;
 use crate::reductions;
 use crate::tasks::{Copy, FINAL, Source};
-use baton_omp::tasks::Clauses;
 use baton_omp::Space;
+use baton_omp::tasks::Clauses;
 use baton_omp::team::Function;
 use core::ffi::c_void;
 
@@ -40,7 +40,12 @@ impl Cut {
         let (grain, tasks) = (grain.max(1), count / grain.max(1));
         if strict {
             let rest = count % grain;
-            return Cut { tasks: tasks + u64::from(rest != 0), each: grain, longer: 0, last: (rest != 0).then_some(rest) };
+            return Cut {
+                tasks: tasks + u64::from(rest != 0),
+                each: grain,
+                longer: 0,
+                last: (rest != 0).then_some(rest),
+            };
         }
         Cut::into_tasks(count, tasks.max(1), 1)
     }
@@ -63,7 +68,7 @@ impl Cut {
 /// The compiler outlined `function` for the data.
 unsafe fn taskloop(function: Function, source: Source, flags: u32, asked: u64, priority: i32, space: Space) {
     let place = place();
-    // Behind the bounds stands what the group's reductions are registered with.
+    // SAFETY: with reductions, which are asked for below, what they are registered with stands behind the bounds.
     let registered = || unsafe { source.data.cast::<*mut usize>().add(2).read() };
     let own_reductions = flags & (NOGROUP | REDUCTION) == REDUCTION;
     if place.region_cancelled() || space.count == 0 {
@@ -114,7 +119,11 @@ unsafe fn taskloop(function: Function, source: Source, flags: u32, asked: u64, p
             // SAFETY: by contract.
             place.run_at_once(is_final, || unsafe { function(own.as_ptr()) });
         } else {
-            place.defer(function, own, Clauses { is_final, priority, constructed: source.copy.is_some(), ..Clauses::none() });
+            place.defer(
+                function,
+                own,
+                Clauses { is_final, priority, constructed: source.copy.is_some(), ..Clauses::none() },
+            );
         }
     }
     if flags & NOGROUP == 0 {
@@ -180,7 +189,8 @@ mod tests {
                 let parts: Vec<_> = Cut::by_grain(count, grain, strict).parts().collect();
                 assert!(parts.windows(2).all(|two| two[0].1 == two[1].0), "{parts:?}");
                 assert_eq!((parts[0].0, parts[parts.len() - 1].1), (0, count));
-                let fits = |size: u64| if strict { size <= grain } else { size >= grain.min(count) && size < 2 * grain };
+                let fits =
+                    |size: u64| if strict { size <= grain } else { size >= grain.min(count) && size < 2 * grain };
                 assert!(parts.iter().all(|(from, to)| fits(to - from)), "{count} by {grain}, {strict}: {parts:?}");
             }
         }

@@ -105,6 +105,12 @@ pub unsafe extern "C" fn GOMP_task(
     if place.task_cancelled() {
         return;
     }
+    let plain = flags & (DEPEND | DETACH) == 0;
+    if plain && copy.is_none() && (!deferred || place.is_inline(1, false)) {
+        let is_final = flags & FINAL != 0 || place.task.borrow().is_final;
+        // SAFETY: the compiler outlined the function for these data.
+        return place.run_at_once(is_final, || unsafe { function(data) });
+    }
     // SAFETY: the compiler passes the list with the flag.
     let depends = if flags & DEPEND == 0 { Vec::new() } else { unsafe { depends(depend.cast()) } };
     let is_final = flags & FINAL != 0 || place.task.borrow().is_final;
@@ -132,7 +138,11 @@ pub unsafe extern "C" fn GOMP_task(
     }
     let priority = if flags & PRIORITY == 0 { 0 } else { priority.min(environment().priority) };
     // SAFETY: as above.
-    place.defer(function, unsafe { source.own() }, Clauses { is_final, priority, depends, event, constructed: copy.is_some() });
+    place.defer(
+        function,
+        unsafe { source.own() },
+        Clauses { is_final, priority, depends, event, constructed: copy.is_some() },
+    );
 }
 
 #[unsafe(no_mangle)]

@@ -29,6 +29,12 @@ impl<M: Machine> Cancel<M> {
         Cancel { on, region: M::Atomic::new(0), share: word(), more: [word(), word()] }
     }
 
+    /// Whether anything can be cancelled.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.on
+    }
+
     /// Before the next region begins, with no thread in the team's last one: whether that was cancelled.
     pub fn begin(&self) -> bool {
         // Relaxed, both: the begin of the region publishes them.

@@ -2,7 +2,7 @@
 
 use crate::objects;
 use crate::space::{Schedule, ScheduleKind};
-use crate::waits::{REASONS, Waits};
+use crate::waits::{REASONS, Waits, Why};
 use baton_machine::{Native, Wait};
 use core::num::NonZeroU32;
 
@@ -56,6 +56,8 @@ pub struct Settings {
 
 /// Tries of a waiter where each thread has a CPU, as libgomp has it.
 const TRIES: u32 = 300_000;
+/// How long an idle worker tries before it sleeps, where each thread has a CPU: libgomp's 300,000 tries are 7 ms and more.
+const IDLE_NS: u32 = 500_000;
 /// Tries with more threads than CPUs.
 const TRIES_OVERSUBSCRIBED: u32 = 100;
 
@@ -68,7 +70,7 @@ impl Settings {
             threads: Vec::new(),
             cancellation: false,
             barrier: "gomp".to_owned(),
-            lock: "futex".to_owned(),
+            lock: "spin-park".to_owned(),
             waits: None,
             spin: None,
             task_wakes: 1,
@@ -78,8 +80,15 @@ impl Settings {
 
     /// How the threads of a team of that size wait.
     pub fn waits(&self, size: u32, cpus: u32) -> Waits {
+        if let Some(waits) = self.waits {
+            return waits;
+        }
         let tries = self.spin.unwrap_or(if size > cpus { TRIES_OVERSUBSCRIBED } else { TRIES });
-        self.waits.unwrap_or(Waits::all(if tries == 0 { Wait::Futex } else { Wait::SpinPark(tries) }))
+        let mut waits = Waits::all(if tries == 0 { Wait::Futex } else { Wait::SpinPark(tries) });
+        if self.spin.is_none() && size <= cpus {
+            waits.set(Why::Idle, Wait::SpinFor(IDLE_NS));
+        }
+        waits
     }
 
     /// The settings of an environment. `warn` is told of each bad OMP_* value; the error is that of a bad BATON_OMP_* value.

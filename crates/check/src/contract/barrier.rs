@@ -56,6 +56,20 @@ pub fn comings_and_goings<W: World, B: RawBarrier<W::M>>() {
     }
 }
 
+/// A participant that waits at the barrier is told by the user's bit of its word, sees what was done before, answers, and waits on
+/// until all have arrived. A barrier without such a word is not asked.
+pub fn told<W: World, B: RawBarrier<W::M>>() {
+    for &wait in W::WAITS {
+        W::skim(move || {
+            let hall = share::<W::M, _>(Hall::<W::M, B>::new(2, B::new));
+            let all = hall.clone();
+            let (waiter, teller) = (hall.clone(), hall);
+            let scenario = Scenario::new().guest(move || waiter.wait_and_answer(wait)).guest(move || teller.tell(wait));
+            scenario.finally(move || drop(all))
+        });
+    }
+}
+
 /// [`meeting`] of one crowd, at the barrier that `new` makes.
 pub fn meet<W: World, B: RawBarrier<W::M>>(crowd: Crowd, wait: Wait, new: fn(NonZeroU32) -> B) {
     let rounds = crowd.rounds.div_ceil(2) as u64;
@@ -107,6 +121,45 @@ impl<M: Machine, B: RawBarrier<M>> Hall<M, B> {
         if again {
             self.meet(me, wait);
         }
+    }
+
+    /// Arrives, and answers once when it is told, as the word's bit says.
+    fn wait_and_answer(&self, wait: Wait) {
+        let Some(gate) = self.barrier.gate() else { return };
+        let value = self.barrier.arrive(0, wait).expect("the other one arrives behind the answer");
+        loop {
+            // Acquire: see what was done before the bit was set, or before all arrived.
+            let now = gate.word.load(Ordering::Acquire);
+            if now == value {
+                let _ = M::wait_while(gate.word, value, wait, None);
+            } else if now & !gate.bit == value {
+                // SAFETY: the other one wrote it before it set the bit.
+                assert_eq!(unsafe { self.notes[1].read(|note| *note) }, 7, "the bit tells of what was done before");
+                // Relaxed: the bit is cleared when this is seen, and the note is not written again.
+                if self.chosen.swap(1, Ordering::Relaxed) == 0 {
+                    M::wake::<u64>(&self.chosen, u32::MAX, wait);
+                }
+                let _ = M::wait_while(gate.word, now, wait, None);
+            } else {
+                assert_eq!(now & gate.bit, 0, "the bit is the user's");
+                return;
+            }
+        }
+    }
+
+    /// Tells the other one, which may wait at the barrier; arrives when it has answered.
+    fn tell(&self, wait: Wait) {
+        let Some(gate) = self.barrier.gate() else { return };
+        // SAFETY: the other one reads it when the bit is set.
+        unsafe { self.notes[1].write(|note| *note = 7) };
+        // Release: the note.
+        gate.word.fetch_add(gate.bit, Ordering::Release);
+        M::wake::<u32>(gate.word, u32::MAX, wait);
+        while self.chosen.load(Ordering::Relaxed) == 0 {
+            let _ = M::wait_while(&self.chosen, 0, wait, None);
+        }
+        gate.word.fetch_add(gate.bit.wrapping_neg(), Ordering::Relaxed);
+        assert_eq!(self.barrier.arrive(1, wait), None, "the last one lets all go");
     }
 
     fn meet(&self, me: usize, wait: Wait) {

@@ -121,11 +121,13 @@ pub unsafe fn fulfil<M: Machine>(team: *const Team<M>, waits: &Waits, event: &Ev
 
 impl<M: Machine> Context<M> {
     /// Runs `body` as a task of its own, at once.
+    #[inline]
     pub fn run_at_once(&self, is_final: bool, body: impl FnOnce()) {
         let group = self.task.borrow().group.clone();
         self.run_as(Current::new(group, is_final), self.icv.get(), body);
     }
 
+    #[inline]
     fn run_as(&self, task: Current<M>, icv: Icv, body: impl FnOnce()) {
         let (outer, outer_icv) = (self.task.replace(task), self.icv.replace(icv));
         self.depth.set(self.depth.get() + 1);
@@ -137,6 +139,7 @@ impl<M: Machine> Context<M> {
 
     /// Whether so many new tasks must run at once: no region, a final task, or too many that wait. In a team of one only a task that
     /// others wait for is left for later.
+    #[inline]
     pub fn is_inline(&self, tasks: u64, detached: bool) -> bool {
         // Relaxed: a hint.
         let (pending, size) = (self.team().tasks.pending.load(Relaxed), self.team().size);
@@ -247,8 +250,11 @@ impl<M: Machine> Context<M> {
     }
 
     /// Whether the current task, or one that it would make now, is cancelled: with a taskgroup around it, or with the region.
+    #[inline]
     pub fn task_cancelled(&self) -> bool {
-        self.task.borrow().group.as_ref().is_some_and(Group::is_cancelled) || self.region_cancelled()
+        // Nothing is cancelled where that is off.
+        self.team().cancel.is_on()
+            && (self.task.borrow().group.as_ref().is_some_and(Group::is_cancelled) || self.region_cancelled())
     }
 
     /// Waits for the children of the current task.
@@ -275,7 +281,8 @@ impl<M: Machine> Context<M> {
     /// Ends it: waits for its tasks and their descendants. A group that did not begin here is none.
     pub fn end_group(&self) {
         let Some(group) = self.group() else { return };
-        let within = |task: &Task<M>| task.end.group.as_ref().is_some_and(|of| of.chain().any(|of| Arc::ptr_eq(of, &group)));
+        let within =
+            |task: &Task<M>| task.end.group.as_ref().is_some_and(|of| of.chain().any(|of| Arc::ptr_eq(of, &group)));
         self.run_until(&group.tasks.0, 0, || self.run_one(true, within));
         self.task.borrow_mut().group = group.outer.clone();
     }

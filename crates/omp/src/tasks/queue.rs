@@ -34,7 +34,13 @@ impl<M: Machine> Queue<M> {
     pub fn new(settings: &Settings) -> Self {
         let lock = lock(&settings.lock).expect("the settings name a lock that there is");
         let word = || M::Atomic::new(0);
-        Queue { lock, waiting: M::Slot::new(VecDeque::new()), ready: word(), pending: word(), wakes: settings.task_wakes }
+        Queue {
+            lock,
+            waiting: M::Slot::new(VecDeque::new()),
+            ready: word(),
+            pending: word(),
+            wakes: settings.task_wakes,
+        }
     }
 
     /// A task is done, and so many that followed it wait for a thread now.
