@@ -1,5 +1,6 @@
 //! The process's one runtime.
 
+use crate::display::omp_display_env;
 use crate::environment::environment;
 use baton_machine::Native;
 use baton_omp::team::Context;
@@ -57,6 +58,11 @@ extern "C" fn child() {
 
 extern "C" fn set_up() {
     runtime();
+    match std::env::var("OMP_DISPLAY_ENV").unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "true" | "1" => omp_display_env(0),
+        "verbose" => omp_display_env(1),
+        _ => {}
+    }
     // SAFETY: `child` only lets go of memory of the one thread that a child has.
     unsafe { libc::pthread_atfork(None, None, Some(child)) };
 }

@@ -44,9 +44,9 @@ pub struct Settings {
     pub barrier: String,
     /// The lock's name, the internal ones' too.
     pub lock: String,
-    /// How threads wait; `None`: as libgomp, `spin` tries and then the kernel.
+    /// How threads wait; `None`: `spin` tries and then the kernel.
     pub waits: Option<Waits>,
-    /// Tries before a waiter sleeps; `None`: 300,000, or 100 with more threads than CPUs.
+    /// Tries before a waiter sleeps; `None`: for some time, or 100 with more threads than CPUs.
     pub spin: Option<u32>,
     /// How many threads are woken for a new task.
     pub task_wakes: u32,
@@ -54,9 +54,10 @@ pub struct Settings {
     pub bind: u32,
 }
 
-/// Tries of a waiter where each thread has a CPU, as libgomp has it.
-const TRIES: u32 = 300_000;
-/// How long an idle worker tries before it sleeps, where each thread has a CPU: libgomp's 300,000 tries are 7 ms and more.
+/// How long a waiter tries before it sleeps, where each thread has a CPU: some times what a sleep and a wake-up cost. libgomp tries 300,000
+/// times, 7 ms and more; where two threads have come to share a CPU, or another program has one, nothing goes on meanwhile.
+const BUSY_NS: u32 = 100_000;
+/// How long a worker without a team tries: the next region often comes soon.
 const IDLE_NS: u32 = 500_000;
 /// Tries with more threads than CPUs.
 const TRIES_OVERSUBSCRIBED: u32 = 100;
@@ -83,12 +84,16 @@ impl Settings {
         if let Some(waits) = self.waits {
             return waits;
         }
-        let tries = self.spin.unwrap_or(if size > cpus { TRIES_OVERSUBSCRIBED } else { TRIES });
-        let mut waits = Waits::all(if tries == 0 { Wait::Futex } else { Wait::SpinPark(tries) });
-        if self.spin.is_none() && size <= cpus {
-            waits.set(Why::Idle, Wait::SpinFor(IDLE_NS));
+        match self.spin {
+            Some(0) => Waits::all(Wait::Futex),
+            Some(tries) => Waits::all(Wait::SpinPark(tries)),
+            None if size > cpus => Waits::all(Wait::SpinPark(TRIES_OVERSUBSCRIBED)),
+            None => {
+                let mut waits = Waits::all(Wait::SpinFor(BUSY_NS));
+                waits.set(Why::Idle, Wait::SpinFor(IDLE_NS));
+                waits
+            }
         }
-        waits
     }
 
     /// The settings of an environment. `warn` is told of each bad OMP_* value; the error is that of a bad BATON_OMP_* value.

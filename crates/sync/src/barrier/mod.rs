@@ -83,7 +83,7 @@ pub unsafe trait RawBarrier<M: Machine>: Sized + Send + Sync + 'static {
     }
 
     /// Arrives as participant `index` without waiting. `None`: it was the last, and all are let go. Otherwise what the gate's word
-    /// holds, the user's bit aside, until all have arrived; who then reads another value (Acquire) sees what all did.
+    /// holds, without the user's bit, until all have arrived; who then reads another value (Acquire) sees what all did.
     ///
     /// # Panics
     /// If `index` is not less than the number of participants, or the barrier has no gate.
