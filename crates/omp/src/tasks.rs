@@ -8,7 +8,7 @@ use crate::settings::Settings;
 use crate::team::{Context, Function};
 use crate::waits::Why;
 use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use baton_machine::{Atomic, Machine, Slot};
+use baton_machine::{Atomic, Machine, Owned, Slot};
 use core::ffi::c_void;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,15 +21,15 @@ pub const PER_THREAD: usize = 64;
 pub struct Count<M: Machine>(M::Atomic<u32>, M::Atomic<u32>);
 
 impl<M: Machine> Count<M> {
-    fn new() -> Arc<Self> {
-        Arc::new(Count(M::Atomic::new(0), M::Atomic::new(0)))
+    fn new() -> Arc<Owned<M, Self>> {
+        Arc::new(Owned::new(Count(M::Atomic::new(0), M::Atomic::new(0))))
     }
 }
 
 /// The task that a thread runs.
 pub struct Current<M: Machine> {
-    children: Arc<Count<M>>,
-    groups: Vec<Arc<Count<M>>>,
+    children: Arc<Owned<M, Count<M>>>,
+    groups: Vec<Arc<Owned<M, Count<M>>>>,
     /// Whether it is final: its children run at once.
     pub is_final: bool,
 }
@@ -66,8 +66,8 @@ impl Data {
 struct Task<M: Machine> {
     function: Function,
     data: Data,
-    parent: Arc<Count<M>>,
-    groups: Vec<Arc<Count<M>>>,
+    parent: Arc<Owned<M, Count<M>>>,
+    groups: Vec<Arc<Owned<M, Count<M>>>>,
     is_final: bool,
 }
 
