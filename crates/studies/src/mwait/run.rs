@@ -169,7 +169,7 @@ impl Run {
     }
 
     /// Cycles, joules without base, joules of the base.
-    fn totals(&self, chip: &Chip, iterations: u64) -> Result<[f64; 3], String> {
+    pub(super) fn totals(&self, chip: &Chip, iterations: u64) -> Result<[f64; 3], String> {
         let Case { load, cores, arm, spin, seed, .. } = self.case;
         let chosen = match load {
             Load::Tasks { .. } => None,

@@ -10,29 +10,33 @@ fn study() -> Mwait {
     Mwait::open(&Inputs::open(&[root.join("opteron6272x4.toml")], Vec::new()).unwrap()).unwrap()
 }
 
-fn figures(load: Load, cores: u32, arm: Arm) -> Figures {
+/// Cycles, joules without base, joules of the base of a run with so few iterations.
+fn totals(load: Load, cores: u32, arm: Arm, iterations: u64) -> [f64; 3] {
     let case = Case { load, cores, arm, change: "", spin: SPIN, times: 1, seed: 1 };
     let (name, run) = study().job(case);
-    run.and_then(|run| run.figures()).unwrap_or_else(|error| panic!("{name}: {error}"))
+    let totals = run.and_then(|run| {
+        let chip = baton_chip::Chip::from_toml(&run.chip, "chip").map_err(|error| error.to_string())?;
+        run.totals(&chip, iterations)
+    });
+    totals.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 #[test]
 fn a_run_of_each_load_is_the_same_each_time() {
-    for (load, arm) in [(LOCK, Arm::New), (TASKS, Arm::Original), (TASKS, Arm::New), (SHORT, Arm::New)] {
-        let once = figures(load, 10, arm);
-        assert!(once.cycles > 0.0 && once.joules > 0.0 && once.base > 0.0, "{load:?} {arm:?}: {once:?}");
-        assert_eq!(once, figures(load, 10, arm), "{load:?} {arm:?}");
+    for (load, cores, arm) in [(LOCK, 3, Arm::New), (TASKS, 3, Arm::New), (SHORT, 9, Arm::New)] {
+        let once = totals(load, cores, arm, 3);
+        assert!(once.iter().all(|one| *one > 0.0), "{load:?} {arm:?}: {once:?}");
+        assert_eq!(once, totals(load, cores, arm, 3), "{load:?} {arm:?}");
     }
 }
 
 /// What an iteration takes is more than its work, and on one node the new barrier is the stock one.
 #[test]
 fn an_iteration_holds_its_work() {
-    let stock = figures(SHORT, 8, Arm::Original);
-    assert_eq!(stock, figures(SHORT, 8, Arm::New));
-    assert!(stock.cycles > 2100.0 && stock.cycles < 21_000.0, "{stock:?}");
-    let lock = figures(LOCK, 4, Arm::Mcs);
-    assert!(lock.cycles > 4.0 * 210.0, "{lock:?}");
+    let stock = [4, 8].map(|iterations| totals(SHORT, 2, Arm::Original, iterations)[0]);
+    let each = (stock[1] - stock[0]) / 4.0;
+    assert!(each > 2100.0 && each < 4200.0, "{stock:?}");
+    assert_eq!(stock[0], totals(SHORT, 2, Arm::New, 4)[0]);
 }
 
 #[test]
