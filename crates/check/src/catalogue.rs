@@ -254,6 +254,26 @@ macro_rules! deque_tests {
     )*};
 }
 
+/// The contracts of the OpenMP runtime in the world `$world`, as tests.
+#[macro_export]
+macro_rules! omp_suite {
+    ($world:ty) => {
+        $crate::omp_tests! { $world: regions critical loops tasks }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! omp_tests {
+    ($world:ty: $($test:ident)*) => {$(
+        #[test]
+        fn $test() {
+            let _command = $crate::on_failure();
+            $crate::contract::omp::$test::<$world>();
+        }
+    )*};
+}
+
 /// The contracts of the machine of the world `$world`, as tests.
 #[macro_export]
 macro_rules! machine_suite {

@@ -75,3 +75,7 @@ mod semaphores {
 fn every_algorithm_is_in_a_suite_here() {
     baton_check::complete::assert_complete();
 }
+
+mod omp {
+    baton_check::omp_suite!(baton_check::world::Native);
+}

@@ -21,6 +21,20 @@ impl<M: Machine, T> Owned<M, T> {
         Owned { at, machine: PhantomData }
     }
 
+    /// The value's address, which owns it from now on: [`from_raw`](Owned::from_raw) takes it back.
+    pub fn into_raw(self) -> *mut T {
+        core::mem::ManuallyDrop::new(self).at.as_ptr()
+    }
+
+    /// The owner of a value again.
+    ///
+    /// # Safety
+    /// `at` came from [`into_raw`](Owned::into_raw) on this machine and is not used as an owner any more.
+    pub unsafe fn from_raw(at: *mut T) -> Self {
+        // SAFETY: by contract it is the address of a value.
+        Owned { at: unsafe { NonNull::new_unchecked(at) }, machine: PhantomData }
+    }
+
     /// Where the value is, in the machine's memory.
     pub fn as_ptr(&self) -> *mut T {
         self.at.as_ptr()

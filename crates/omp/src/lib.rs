@@ -7,6 +7,7 @@
 //! | room | holds |
 //! | --- | --- |
 //! | [`threads`] | where threads come from: start, CPUs, places |
+//! | [`crew`] | threads that there are already, on any machine |
 //! | [`waits`] | the policy of each reason to wait |
 //! | [`settings`] | what the environment sets |
 //! | [`objects`] | locks and barriers chosen by name |
@@ -18,8 +19,11 @@
 //! | [`runtime`] | fork and join |
 //! | [`worksharing`] | what a thread asks of its work-share |
 //! | [`tasks`] | tasks behind the team's lock |
+//! | `closures` | regions and tasks of closures |
 
 pub mod cancel;
+mod closures;
+pub mod crew;
 pub mod objects;
 mod pool;
 pub mod runtime;
@@ -32,6 +36,7 @@ pub mod threads;
 pub mod waits;
 pub mod worksharing;
 
+pub use crew::Crew;
 pub use runtime::Runtime;
 pub use settings::Settings;
 pub use space::{Schedule, ScheduleKind, Space};

@@ -1,10 +1,9 @@
 //! Locks and barriers chosen by name, behind one type each.
 
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
-use baton_machine::{Atomic, Machine, Wait};
+use baton_machine::{Atomic, Machine, Owned, Wait};
 use baton_sync::barrier::{self, BarrierVisitor, RawBarrier, UnknownBarrier};
 use baton_sync::lock::{self, LockError, Token, TryLock, TryVisitor, ZeroInit};
-use core::marker::PhantomData;
 use core::num::NonZeroU32;
 
 /// A barrier of a team, of whatever algorithm.
@@ -23,7 +22,8 @@ pub trait TeamBarrier<M: Machine>: Send + Sync {
     fn wake(&self, n: u32, wait: Wait);
 }
 
-struct Named<M, B>(B, PhantomData<fn() -> M>);
+/// In the machine's memory, as all that threads share.
+struct Named<M: Machine, B>(Owned<M, B>);
 
 impl<M: Machine, B: RawBarrier<M>> TeamBarrier<M> for Named<M, B> {
     fn pass(&self, index: u32, wait: Wait, wake: Wait, run: &mut dyn FnMut()) {
@@ -33,14 +33,13 @@ impl<M: Machine, B: RawBarrier<M>> TeamBarrier<M> for Named<M, B> {
         };
         let Some(value) = self.0.arrive(index, wake) else { return };
         loop {
+            let _ = M::wait_while(gate.word, value, wait, None);
             // Acquire: see what all did before they arrived, or what those did that left tasks.
             let now = gate.word.load(Acquire);
             if now & !gate.bit != value {
                 return;
             }
-            if now == value {
-                let _ = M::wait_while(gate.word, value, wait, None);
-            } else {
+            if now != value {
                 run();
             }
         }
@@ -73,7 +72,7 @@ struct MakeBarrier(NonZeroU32);
 impl<M: Machine> BarrierVisitor<M> for MakeBarrier {
     type Out = Box<dyn TeamBarrier<M>>;
     fn visit<B: RawBarrier<M>>(self) -> Self::Out {
-        Box::new(Named::<M, B>(B::new(self.0), PhantomData))
+        Box::new(Named::<M, B>(Owned::new(B::new(self.0))))
     }
 }
 
@@ -96,12 +95,13 @@ pub trait AnyLock<M: Machine>: Send + Sync {
 }
 
 /// A lock and the token of the thread that holds it.
+#[repr(C)]
 struct Held<M: Machine, L> {
     lock: L,
     token: M::Atomic<usize>,
 }
 
-impl<M: Machine, L: TryLock<M>> AnyLock<M> for Held<M, L> {
+impl<M: Machine, L: TryLock<M>> AnyLock<M> for Owned<M, Held<M, L>> {
     fn lock(&self, wait: Wait) {
         let token = self.lock.lock(wait);
         // Relaxed: only the holder touches it, and the lock orders one holder after another.
@@ -130,7 +130,7 @@ struct MakeLock;
 impl<M: Machine> TryVisitor<M> for MakeLock {
     type Out = Box<dyn AnyLock<M>>;
     fn visit<L: TryLock<M> + ZeroInit>(self) -> Self::Out {
-        Box::new(Held::<M, L> { lock: L::new(), token: M::Atomic::new(0) })
+        Box::new(Owned::new(Held::<M, L> { lock: L::new(), token: M::Atomic::new(0) }))
     }
 }
 

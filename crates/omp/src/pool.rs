@@ -6,7 +6,7 @@ use crate::team::{Context, Region, Team};
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Relaxed, Release};
 use baton_machine::local::Use;
-use baton_machine::{Atomic, Machine};
+use baton_machine::{Atomic, Machine, Owned};
 use core::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ pub(crate) struct Worker<M: Machine> {
 
 /// The workers of a thread at one level of its regions, and the teams that it had.
 pub(crate) struct Pool<M: Machine> {
-    pub(crate) workers: Vec<Arc<Worker<M>>>,
-    pub(crate) teams: BTreeMap<u32, Box<Team<M>>>,
+    pub(crate) workers: Vec<Arc<Owned<M, Worker<M>>>>,
+    pub(crate) teams: BTreeMap<u32, Owned<M, Team<M>>>,
     pub(crate) waits: Waits,
 }
 

@@ -8,7 +8,7 @@ use crate::threads::Threads;
 use crate::waits::Waits;
 use baton_machine::Ordering::Relaxed;
 use baton_machine::local::Use;
-use baton_machine::{Atomic, Machine};
+use baton_machine::{Atomic, Machine, Owned};
 use core::ffi::c_void;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -75,8 +75,8 @@ impl<M: Machine> Runtime<M> {
 
     /// Makes the calling thread an initial one.
     fn adopt(&self, mut region: Region<M>) -> &Thread<M> {
-        let team = Box::into_raw(Team::new(1, &self.settings));
-        let thread = Box::into_raw(Box::new(Thread::new(core::ptr::null_mut())));
+        let team = Team::new(1, &self.settings).into_raw();
+        let thread = Owned::<M, _>::new(Thread::new(core::ptr::null_mut())).into_raw();
         // SAFETY: made above.
         region.busy = unsafe { &raw const (*thread).busy };
         let context = Box::into_raw(Box::new(Context::new(team, region, 0)));
@@ -168,13 +168,13 @@ impl<M: Machine> Runtime<M> {
             }
         }
         let pool = if size > 1 { Some(&mut pools[thread.begun.get()]) } else { None };
-        let mut workers: &[Arc<Worker<M>>] = &[];
+        let mut workers: &[Arc<Owned<M, Worker<M>>>] = &[];
         let team: *const Team<M> = match pool {
             Some(pool) => {
                 workers = &pool.workers[..size as usize - 1];
                 &**pool.teams.entry(size).or_insert_with(|| Team::new(size, &self.settings))
             }
-            None => Box::into_raw(Team::new(1, &self.settings)),
+            None => Team::new(1, &self.settings).into_raw(),
         };
         thread.begun.set(thread.begun.get() + usize::from(size > 1));
         // SAFETY: the pool keeps it, or `end` gives it back.
@@ -218,7 +218,7 @@ impl<M: Machine> Runtime<M> {
         while pool.workers.len() + 1 < size as usize {
             let id = pool.workers.len() as u32 + 1;
             let word = || M::Atomic::new(0);
-            let worker = Arc::new(Worker { go: word(), team: M::Atomic::new(0), id, gone: word() });
+            let worker = Arc::new(Owned::new(Worker { go: word(), team: M::Atomic::new(0), id, gone: word() }));
             let (its, outermost) = (worker.clone(), Begin(self.outermost()));
             let settings = self.settings.clone();
             let body = Box::new(move || work(&its, waits, outermost, &settings));
@@ -249,7 +249,7 @@ impl<M: Machine> Runtime<M> {
         unsafe {
             drop(Box::from_raw(context));
             if size == 1 {
-                drop(Box::from_raw(team.cast_mut()));
+                drop(Owned::<M, _>::from_raw(team.cast_mut()));
             }
         }
     }
@@ -275,8 +275,8 @@ impl<M: Machine> Runtime<M> {
         // SAFETY: the thread's place stays until the thread itself ends its region.
         let mut icv = unsafe { (*outer).icv.get() };
         set(&mut icv);
-        let busy = M::Atomic::new(0);
-        let region = Region { icv, league, busy: &raw const busy, ..self.outermost() };
+        let busy = Owned::<M, _>::new(M::Atomic::new(0));
+        let region = Region { icv, league, busy: busy.as_ptr(), ..self.outermost() };
         let team = Team::new(1, &self.settings);
         let context = Context::new(&*team, region, 0);
         thread.context.set((&raw const context).cast_mut());
@@ -290,9 +290,14 @@ impl<M: Machine> Runtime<M> {
     pub fn pause(&self) -> bool {
         let outside = self.context().region.level == 0;
         if outside {
-            drop(self.thread().pools.take());
+            self.release();
         }
         outside
+    }
+
+    /// Ends the workers of the calling thread, which is in no region. A later region starts others.
+    pub fn release(&self) {
+        drop(self.thread().pools.take());
     }
 
     /// Forgets the workers of the calling thread, which a forked child has none of.
@@ -307,8 +312,8 @@ impl<M: Machine> Runtime<M> {
 fn ended<M: Machine>(word: usize) {
     // SAFETY: `adopt` made all three, and only this thread has them.
     unsafe {
-        let thread = Box::from_raw(core::ptr::with_exposed_provenance_mut::<Thread<M>>(word));
+        let thread = Owned::<M, Thread<M>>::from_raw(core::ptr::with_exposed_provenance_mut(word));
         let context = Box::from_raw(thread.context.get());
-        drop(Box::from_raw(context.team.cast_mut()));
+        drop(Owned::<M, _>::from_raw(context.team.cast_mut()));
     }
 }

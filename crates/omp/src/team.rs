@@ -7,7 +7,7 @@ use crate::share::{RING, Share, Work};
 use crate::tasks::{Current, Queue};
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::Relaxed;
-use baton_machine::{Atomic, Machine, Slot};
+use baton_machine::{Atomic, Machine, Owned, Slot};
 use core::cell::{Cell, RefCell};
 use core::ffi::c_void;
 use core::num::NonZeroU32;
@@ -94,9 +94,9 @@ unsafe impl<M: Machine> Send for Team<M> {}
 
 impl<M: Machine> Team<M> {
     /// A team of so many threads.
-    pub fn new(size: u32, settings: &Settings) -> Box<Team<M>> {
+    pub fn new(size: u32, settings: &Settings) -> Owned<M, Team<M>> {
         let several = NonZeroU32::new(size).filter(|_| size > 1);
-        Box::new(Team {
+        Owned::new(Team {
             size,
             barrier: several.map(|n| barrier(&settings.barrier, n).expect("the settings name a barrier that there is")),
             shares: core::array::from_fn(|at| Share::new(at as u32)),

@@ -18,6 +18,7 @@
 //! | [`caf`] | paper 4: queues in a device beside the cores |
 //! | [`mwmon`] | paper 3: MONITOR and MWAIT between hyper-threads |
 //! | [`pa`] | paper 5: the threads that get an asymmetric chip's fast cores |
+//! | [`mwait`] | paper 2: locks and a barrier that wait in MWAIT, in OpenMP |
 //!
 //! `docs/reference/studies.md` says how to add a study, a rule, a metric.
 
@@ -53,6 +54,7 @@ studies! {
     caf,
     mwmon,
     pa,
+    mwait,
 }
 
 use serde::Serialize;

@@ -13,6 +13,7 @@
 //! | [`ring`] | producers and consumers at a queue |
 //! | [`token`] | a lock that is a token in a queue |
 //! | [`actors`] | actors with a mailbox each |
+//! | [`epcc`] | what OpenMP's constructs cost |
 //! | [`chase`] | one dependent load after another: the latency of each level |
 //! | [`stream`] | threads that read or write long ranges: bandwidth |
 //! | [`sharing`] | counters side by side in a line, or apart |
@@ -70,6 +71,7 @@ macro_rules! every_workload {
                 mostly::Mostly,
                 hot::Hot,
                 actors::Actors,
+                epcc::Epcc,
             }
             of_folders {
                 packets::Clusters,

@@ -11,6 +11,7 @@
 //! | [`deque`] | what the work-stealing deque must do |
 //! | [`rwlock`] | what every reader-writer lock must do |
 //! | [`semaphore`] | what every semaphore must do |
+//! | [`omp`] | what the OpenMP runtime must do |
 //! | [`bulk`] | what a queue must do that moves items in bulk |
 
 pub mod ability;
@@ -21,6 +22,7 @@ pub mod event;
 pub mod lock;
 pub mod machine;
 mod mortal;
+pub mod omp;
 pub mod queue;
 pub mod rwlock;
 pub mod semaphore;

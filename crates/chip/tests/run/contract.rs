@@ -137,3 +137,8 @@ mod semaphores {
 fn every_algorithm_is_in_a_suite_here() {
     baton_check::complete::assert_complete();
 }
+
+mod omp {
+    use super::Simulated;
+    baton_check::omp_suite!(Simulated);
+}

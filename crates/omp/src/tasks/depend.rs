@@ -4,9 +4,9 @@
 //! follows the writer; one that writes follows the writer and the readers. Who follows whom is known to both under the lock of
 //! the team's tasks, until the one that is followed is done.
 
-use super::Task;
 use super::group::Count;
-use baton_machine::{Machine, Slot};
+use super::{Shared, Task};
+use baton_machine::{Machine, Owned, Slot};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -33,9 +33,9 @@ struct State<M: Machine> {
 }
 
 enum Follower<M: Machine> {
-    Task(Arc<Node<M>>),
+    Task(Shared<M, Node<M>>),
     /// A thread that waits until so many are done.
-    Thread(Arc<Count<M>>),
+    Thread(Shared<M, Count<M>>),
 }
 
 // SAFETY: the state is touched with the team's tasks locked.
@@ -46,12 +46,13 @@ unsafe impl<M: Machine> Send for Node<M> {}
 /// What the end of a task lets go.
 pub(super) struct Released<M: Machine> {
     pub(super) tasks: Vec<Task<M>>,
-    pub(super) threads: Vec<Arc<Count<M>>>,
+    pub(super) threads: Vec<Shared<M, Count<M>>>,
 }
 
 impl<M: Machine> Node<M> {
-    pub(super) fn new() -> Arc<Self> {
-        Arc::new(Node(M::Slot::new(State { done: false, followers: Vec::new(), left: 0, held: None })))
+    pub(super) fn new() -> Shared<M, Self> {
+        let state = State { done: false, followers: Vec::new(), left: 0, held: None };
+        Arc::new(Owned::new(Node(M::Slot::new(state))))
     }
 
     /// # Safety
@@ -65,18 +66,18 @@ impl<M: Machine> Node<M> {
     ///
     /// # Safety
     /// The team's tasks are locked.
-    pub(super) unsafe fn follow(self: &Arc<Self>, earlier: &[Arc<Node<M>>], task: Task<M>) -> Option<Task<M>> {
+    pub(super) unsafe fn follow(this: &Shared<M, Self>, earlier: &[Shared<M, Self>], task: Task<M>) -> Option<Task<M>> {
         let mut left = 0;
         for node in earlier {
             // SAFETY: by contract.
-            left += unsafe { node.followed_by(|| Follower::Task(self.clone())) };
+            left += unsafe { node.followed_by(|| Follower::Task(this.clone())) };
         }
         if left == 0 {
             return Some(task);
         }
         // SAFETY: by contract.
         unsafe {
-            self.with(|state| {
+            this.with(|state| {
                 state.left = left;
                 state.held = Some(task);
             });
@@ -88,7 +89,7 @@ impl<M: Machine> Node<M> {
     ///
     /// # Safety
     /// The team's tasks are locked.
-    pub(super) unsafe fn await_all(earlier: &[Arc<Node<M>>]) -> Option<Arc<Count<M>>> {
+    pub(super) unsafe fn await_all(earlier: &[Shared<M, Node<M>>]) -> Option<Shared<M, Count<M>>> {
         let count = Count::new(0);
         let mut left = 0;
         for node in earlier {
@@ -152,8 +153,8 @@ impl<M: Machine> Node<M> {
 
 /// What is known of an address.
 struct Known<M: Machine> {
-    writer: Option<Arc<Node<M>>>,
-    readers: Vec<Arc<Node<M>>>,
+    writer: Option<Shared<M, Node<M>>>,
+    readers: Vec<Shared<M, Node<M>>>,
     /// Readers at which those that are done are forgotten.
     most: usize,
 }
@@ -167,8 +168,8 @@ impl<M: Machine> Table<M> {
     }
 
     /// The earlier children that a new one with these dependences follows, each once.
-    pub(super) fn earlier(&self, depends: &[Depend]) -> Vec<Arc<Node<M>>> {
-        let mut earlier: Vec<Arc<Node<M>>> = Vec::new();
+    pub(super) fn earlier(&self, depends: &[Depend]) -> Vec<Shared<M, Node<M>>> {
+        let mut earlier: Vec<Shared<M, Node<M>>> = Vec::new();
         for depend in depends {
             let Some(known) = self.0.get(&depend.address) else { continue };
             let readers = if depend.reads { &[][..] } else { &known.readers[..] };
@@ -181,7 +182,7 @@ impl<M: Machine> Table<M> {
     }
 
     /// Enters a new child. Of an address that it names twice, writing counts.
-    pub(super) fn enter(&mut self, depends: &[Depend], node: &Arc<Node<M>>) {
+    pub(super) fn enter(&mut self, depends: &[Depend], node: &Shared<M, Node<M>>) {
         // Those that write come last, so that what the new child was entered as before is forgotten.
         let writes = depends.iter().filter(|depend| !depend.reads);
         for depend in depends.iter().filter(|depend| depend.reads).chain(writes) {

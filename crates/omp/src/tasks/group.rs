@@ -1,17 +1,17 @@
 //! What is waited for: the children of a task, the tasks of a group, the event of a detached task.
 
-use super::End;
+use super::{End, Shared};
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use baton_machine::{Atomic, Machine, Slot};
+use baton_machine::{Atomic, Machine, Owned, Slot};
 use std::sync::Arc;
 
 /// Tasks that are not done.
 pub(super) struct Count<M: Machine>(pub(super) M::Atomic<u32>);
 
 impl<M: Machine> Count<M> {
-    pub(super) fn new(tasks: u32) -> Arc<Self> {
-        Arc::new(Count(M::Atomic::new(tasks)))
+    pub(super) fn new(tasks: u32) -> Shared<M, Self> {
+        Arc::new(Owned::new(Count(M::Atomic::new(tasks))))
     }
 
     /// One more, before another thread knows of it.
@@ -29,20 +29,20 @@ impl<M: Machine> Count<M> {
 
 /// A taskgroup. A task counts in the innermost one alone: a task that makes an inner group cannot end before it.
 pub struct Group<M: Machine> {
-    pub(super) tasks: Arc<Count<M>>,
+    pub(super) tasks: Shared<M, Count<M>>,
     cancelled: M::Atomic<u32>,
     /// Whether it is that of a work-share with reductions over tasks, which no `cancel taskgroup` means.
     of_share: bool,
     /// Around it.
-    pub(super) outer: Option<Arc<Group<M>>>,
+    pub(super) outer: Option<Shared<M, Group<M>>>,
     /// What the interface registered for reductions over its tasks: an address, or zero.
     reductions: M::Atomic<usize>,
 }
 
 impl<M: Machine> Group<M> {
-    pub(super) fn new(outer: Option<Arc<Group<M>>>, of_share: bool, reductions: usize) -> Arc<Self> {
+    pub(super) fn new(outer: Option<Shared<M, Group<M>>>, of_share: bool, reductions: usize) -> Shared<M, Self> {
         let (cancelled, reductions) = (M::Atomic::new(0), M::Atomic::new(reductions));
-        Arc::new(Group { tasks: Count::new(0), cancelled, of_share, outer, reductions })
+        Arc::new(Owned::new(Group { tasks: Count::new(0), cancelled, of_share, outer, reductions }))
     }
 
     /// What was registered for reductions over its tasks.
@@ -57,7 +57,7 @@ impl<M: Machine> Group<M> {
         self.reductions.store(address, Release);
     }
 
-    pub(super) fn cancel(self: &Arc<Self>) {
+    pub(super) fn cancel(&self) {
         if let Some(group) = self.chain().find(|group| !group.of_share) {
             // Release: who sees it sees what was done before.
             group.cancelled.store(1, Release);
@@ -65,11 +65,11 @@ impl<M: Machine> Group<M> {
     }
 
     /// The group and those around it, from the inside out.
-    pub(super) fn chain(self: &Arc<Self>) -> impl Iterator<Item = &Arc<Group<M>>> {
-        std::iter::successors(Some(self), |group| group.outer.as_ref())
+    pub(super) fn chain(&self) -> impl Iterator<Item = &Group<M>> {
+        std::iter::successors(Some(self), |group| group.outer.as_ref().map(|outer| &***outer))
     }
 
-    pub(super) fn is_cancelled(self: &Arc<Self>) -> bool {
+    pub(super) fn is_cancelled(&self) -> bool {
         // Acquire: see `cancel`.
         self.chain().any(|group| group.cancelled.load(Acquire) != 0)
     }

@@ -25,10 +25,13 @@ use crate::settings::Icv;
 use crate::team::{Context, Function, Team};
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Acquire, Relaxed};
-use baton_machine::{Atomic, Machine};
+use baton_machine::{Atomic, Machine, Owned};
 use depend::{Node, Table};
 use group::Count;
 use std::sync::Arc;
+
+/// What several threads have, in the machine's memory.
+pub type Shared<M, T> = Arc<Owned<M, T>>;
 
 /// Waiting tasks for each thread, beyond which a task runs at once.
 pub const PER_THREAD: u64 = 64;
@@ -36,15 +39,15 @@ pub const PER_THREAD: u64 = 64;
 /// The task that a thread runs.
 pub struct Current<M: Machine> {
     /// Its children that are not done; `None`: it had none.
-    children: Option<Arc<Count<M>>>,
-    group: Option<Arc<Group<M>>>,
+    children: Option<Shared<M, Count<M>>>,
+    group: Option<Shared<M, Group<M>>>,
     /// Whether it is final: its children run at once.
     pub is_final: bool,
     table: Option<Box<Table<M>>>,
 }
 
 impl<M: Machine> Current<M> {
-    fn new(group: Option<Arc<Group<M>>>, is_final: bool) -> Self {
+    fn new(group: Option<Shared<M, Group<M>>>, is_final: bool) -> Self {
         Current { children: None, group, is_final, table: None }
     }
 
@@ -53,7 +56,7 @@ impl<M: Machine> Current<M> {
         Current::new((reductions != 0).then(|| Group::new(None, true, reductions)), false)
     }
 
-    fn children(&mut self) -> &Arc<Count<M>> {
+    fn children(&mut self) -> &Shared<M, Count<M>> {
         self.children.get_or_insert_with(|| Count::new(0))
     }
 }
@@ -67,7 +70,7 @@ pub struct Clauses<M: Machine> {
     /// What it depends on.
     pub depends: Vec<Depend>,
     /// It is not done before this event is fulfilled.
-    pub event: Option<Arc<Event<M>>>,
+    pub event: Option<Shared<M, Event<M>>>,
     /// It runs even if it is cancelled before it begins: its data were constructed, and it destroys them.
     pub constructed: bool,
 }
@@ -87,15 +90,15 @@ pub(crate) struct Task<M: Machine> {
     is_final: bool,
     constructed: bool,
     priority: i32,
-    event: Option<Arc<Event<M>>>,
+    event: Option<Shared<M, Event<M>>>,
     end: End<M>,
 }
 
 /// Who is told that a task is done.
 pub(crate) struct End<M: Machine> {
-    parent: Arc<Count<M>>,
-    group: Option<Arc<Group<M>>>,
-    node: Option<Arc<Node<M>>>,
+    parent: Shared<M, Count<M>>,
+    group: Option<Shared<M, Group<M>>>,
+    node: Option<Shared<M, Node<M>>>,
 }
 
 /// A task is done. The team's threads may leave the region from the last line on.
@@ -254,7 +257,7 @@ impl<M: Machine> Context<M> {
     pub fn task_cancelled(&self) -> bool {
         // Nothing is cancelled where that is off.
         self.team().cancel.is_on()
-            && (self.task.borrow().group.as_ref().is_some_and(Group::is_cancelled) || self.region_cancelled())
+            && (self.task.borrow().group.as_ref().is_some_and(|group| group.is_cancelled()) || self.region_cancelled())
     }
 
     /// Waits for the children of the current task.
@@ -266,7 +269,7 @@ impl<M: Machine> Context<M> {
     }
 
     /// The innermost taskgroup.
-    pub fn group(&self) -> Option<Arc<Group<M>>> {
+    pub fn group(&self) -> Option<Shared<M, Group<M>>> {
         self.task.borrow().group.clone()
     }
 
@@ -281,8 +284,9 @@ impl<M: Machine> Context<M> {
     /// Ends it: waits for its tasks and their descendants. A group that did not begin here is none.
     pub fn end_group(&self) {
         let Some(group) = self.group() else { return };
+        let this: *const Group<M> = &**group;
         let within =
-            |task: &Task<M>| task.end.group.as_ref().is_some_and(|of| of.chain().any(|of| Arc::ptr_eq(of, &group)));
+            |task: &Task<M>| task.end.group.as_ref().is_some_and(|of| of.chain().any(|of| core::ptr::eq(of, this)));
         self.run_until(&group.tasks.0, 0, || self.run_one(true, within));
         self.task.borrow_mut().group = group.outer.clone();
     }

@@ -1,8 +1,8 @@
 //! The tasks of a team that wait for a thread, behind the team's lock.
 
-use super::Task;
 use super::depend::Node;
 use super::group::Count;
+use super::{Shared, Task};
 use crate::objects::{AnyLock, lock};
 use crate::settings::Settings;
 use crate::team::Team;
@@ -10,7 +10,6 @@ use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Slot};
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// A team's tasks.
 pub struct Queue<M: Machine> {
@@ -89,11 +88,11 @@ impl<M: Machine> Team<M> {
     }
 
     /// Adds a task that follows those of `earlier` that are not done.
-    pub(super) fn add(&self, waits: &Waits, task: Task<M>, earlier: &[Arc<Node<M>>]) {
+    pub(super) fn add(&self, waits: &Waits, task: Task<M>, earlier: &[Shared<M, Node<M>>]) {
         let ready = self.locked(waits, |waiting| {
             let task = match task.end.node.clone() {
                 // SAFETY: the queue is locked.
-                Some(node) => unsafe { node.follow(earlier, task) },
+                Some(node) => unsafe { Node::follow(&node, earlier, task) },
                 None => Some(task),
             };
             let ready = task.is_some();
@@ -149,7 +148,7 @@ impl<M: Machine> Team<M> {
     }
 
     /// What a thread waits for that waits for these nodes, if one is not done.
-    pub(super) fn await_nodes(&self, waits: &Waits, nodes: &[Arc<Node<M>>]) -> Option<Arc<Count<M>>> {
+    pub(super) fn await_nodes(&self, waits: &Waits, nodes: &[Shared<M, Node<M>>]) -> Option<Shared<M, Count<M>>> {
         // SAFETY: the queue is locked.
         self.locked(waits, |_| unsafe { Node::await_all(nodes) })
     }

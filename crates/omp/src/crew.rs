@@ -1,0 +1,100 @@
+//! Threads that there are already, for programs whose threads are started with them: the bodies of a workload.
+//!
+//! | a seat's state | meaning |
+//! | --- | --- |
+//! | 0 | free |
+//! | 1 | taken by a thread that brings a body |
+//! | 2 | its thread has a body |
+//! | 3 | dismissed: its thread leaves when it has no body any more |
+
+use crate::threads::{Body, Threads};
+use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::{Atomic, Machine, Owned, Slot, Wait};
+use std::sync::Arc;
+
+const FREE: u32 = 0;
+const TAKEN: u32 = 1;
+const GIVEN: u32 = 2;
+const DISMISSED: u32 = 3;
+
+/// A thread that waits for bodies.
+#[repr(C, align(128))]
+struct Seat<M: Machine> {
+    state: M::Atomic<u32>,
+    body: M::Slot<Option<Body>>,
+}
+
+// SAFETY: the slot is the taker's between 1 and 2, and its thread's from 2 on (Release, Acquire on the state).
+unsafe impl<M: Machine> Sync for Seat<M> {}
+// SAFETY: a body may go to another thread.
+unsafe impl<M: Machine> Send for Seat<M> {}
+
+/// The threads.
+pub struct Crew<M: Machine> {
+    seats: Arc<Vec<Owned<M, Seat<M>>>>,
+    cpus: u32,
+    wait: Wait,
+}
+
+impl<M: Machine> Clone for Crew<M> {
+    fn clone(&self) -> Self {
+        Crew { seats: self.seats.clone(), ..*self }
+    }
+}
+
+impl<M: Machine> Crew<M> {
+    /// So many threads beside the initial one, on so many CPUs. Until they have a body they wait by `wait`.
+    pub fn new(threads: u32, cpus: u32, wait: Wait) -> Crew<M> {
+        let seat = |_| Owned::new(Seat { state: M::Atomic::new(FREE), body: M::Slot::new(None) });
+        Crew { seats: Arc::new((0..threads).map(seat).collect()), cpus, wait }
+    }
+
+    /// What thread `seat`, from 0, does: runs the bodies that it is given, until the crew is dismissed.
+    pub fn serve(&self, seat: u32) {
+        let Seat { state, body } = &*self.seats[seat as usize];
+        loop {
+            // Acquire: see the body.
+            let now = state.load(Acquire);
+            if now < GIVEN {
+                let _ = M::wait_while(state, now, self.wait, None);
+                continue;
+            }
+            // SAFETY: the state says that the slot is this thread's.
+            let given = unsafe { body.write(|at| (*at).take()) };
+            given.into_iter().for_each(|body| body());
+            // Release: the slot is free again. Relaxed on failure: the crew is dismissed, and there is no body.
+            if now == DISMISSED || state.compare_exchange(GIVEN, FREE, Release, Relaxed).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Lets each thread end when it has ended its body. No body is started any more.
+    pub fn dismiss(&self) {
+        for seat in self.seats.iter() {
+            // Release: what the caller did comes before the thread's end.
+            seat.state.swap(DISMISSED, Release);
+            M::wake::<u32>(&seat.state, u32::MAX, self.wait);
+        }
+    }
+}
+
+impl<M: Machine> Threads for Crew<M> {
+    fn start(&self, body: Body) -> Result<(), String> {
+        // Acquire: the slot's last body was taken out. Relaxed on failure: another seat will do.
+        let take = |seat: &&Owned<M, Seat<M>>| seat.state.compare_exchange(FREE, TAKEN, Acquire, Relaxed).is_ok();
+        let Some(seat) = self.seats.iter().find(take) else {
+            return Err(format!("each of the crew's {} threads has a body", self.seats.len()));
+        };
+        // SAFETY: the state says that the slot is this thread's.
+        unsafe { seat.body.write(|at| *at = Some(body)) };
+        // Release: the seat's thread sees the body.
+        seat.state.store(GIVEN, Release);
+        M::wake::<u32>(&seat.state, u32::MAX, self.wait);
+        Ok(())
+    }
+
+    fn cpus(&self) -> u32 {
+        self.cpus
+    }
+}

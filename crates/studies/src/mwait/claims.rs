@@ -1,0 +1,143 @@
+//! A1 to A13 with their rules. Ratios are the original's over the new one's: above 1 the new one wins.
+
+use super::jobs::{CORES, LOCK, LOCKS, LONG, MOST, SECTIONS, SHORT, TASKS, WORKS};
+use super::results::{Of, Results, energy, greatest, time};
+use super::run::{Arm, Figures, Load};
+use super::why;
+use crate::kit::Judge;
+use crate::{Basis, Claim, Interval, Rule};
+use baton_chip::Simulated;
+use baton_sync::lock::{mcs::Mcs, one_spinner_paper::OneSpinnerPaper};
+
+/// A quarter of the paper's figure.
+const QUARTER: Rule = Rule::Within(0.25);
+const NEEDS: &str = "three seeds, every number of cores";
+
+/// Ratios from which and to which two times are comparable.
+const COMPARABLE: [f64; 2] = [0.75, 1.25];
+
+/// All of them. Without the full run none is judged.
+pub(super) fn all(results: &Results<'_>, full: bool) -> Vec<Claim> {
+    let mut judge = Judge::new(full);
+    headlines(&mut judge, results);
+    figure_1(&mut judge, results);
+    figure_2(&mut judge, results);
+    figures_3_and_4(&mut judge, results);
+    figures_5_and_6(&mut judge, results);
+    sizes(&mut judge);
+    judge.claims
+}
+
+/// What is best at 64 cores, of locks, tasks and barriers.
+fn headlines(judge: &mut Judge, results: &Results<'_>) {
+    let loads = [LOCK, TASKS, SHORT, LONG].map(Of::most);
+    let faster: Option<Vec<Interval>> = loads.into_iter().map(|of| results.faster(of)).collect();
+    let saved: Option<Vec<Interval>> = loads.into_iter().map(|of| results.saved(of)).collect();
+    let claim = Claim::new("A1", "", "best gain at 64 cores: time of the original over ours", "times");
+    judge.push(claim, 23.0, faster.and_then(greatest), QUARTER, NEEDS, why::locks(results));
+    let claim = Claim::new("A2", "", "best gain at 64 cores: energy of the original over ours", "times");
+    judge.push(claim, 6.0, saved.and_then(greatest), QUARTER, NEEDS, why::power(results));
+}
+
+/// Time beyond what the work itself takes when sections follow each other without a gap.
+fn overhead(cores: u32, work: u64) -> impl Fn(&Figures) -> f64 {
+    let least = (work * u64::from(cores)).max(2 * work) as f64;
+    move |figures| (figures.cycles - least).max(1.0)
+}
+
+/// The greatest ratio of a standard lock's figure to the better of the new locks', over all numbers of cores.
+fn best_of_figure_1(results: &Results<'_>, overheads: bool, of_energy: bool) -> Option<Interval> {
+    let Load::Sections { work } = SECTIONS else { return None };
+    let at = |cores: u32, standard: Arm, new: Arm| {
+        let of = Of::at(SECTIONS, cores);
+        match (overheads, of_energy) {
+            (true, _) => results.ratio(of, [standard, new], overhead(cores, work)),
+            (_, true) => results.ratio(of, [standard, new], energy),
+            _ => results.ratio(of, [standard, new], time),
+        }
+    };
+    let all = CORES.into_iter().flat_map(|cores| {
+        LOCKS[..3].iter().flat_map(move |&standard| [Arm::Mcs, Arm::New].map(|new| (cores, standard, new)))
+    });
+    let ratios: Option<Vec<Interval>> = all.map(|(cores, standard, new)| at(cores, standard, new)).collect();
+    ratios.and_then(greatest)
+}
+
+fn figure_1(judge: &mut Judge, results: &Results<'_>) {
+    for (part, overheads) in [("time", false), ("overhead", true)] {
+        let claim = Claim::new("A3", part, "most that a standard lock takes over a new one, of all cores", "times");
+        let ours = best_of_figure_1(results, overheads, false);
+        judge.push(claim, 4.0, ours, QUARTER, NEEDS, why::sections(results));
+    }
+    let claim = Claim::new("A4", "", "most energy that a standard lock takes over a new one, of all cores", "times");
+    judge.push(claim, 3.5, best_of_figure_1(results, false, true), QUARTER, NEEDS, why::sections(results));
+}
+
+fn figure_2(judge: &mut Judge, results: &Results<'_>) {
+    let claim = Claim::new("A5", "", "LOCK/UNLOCK at 64 cores: time of the original over 1spinner's", "times");
+    judge.push(claim, 22.0, results.faster(Of::most(LOCK)), QUARTER, NEEDS, why::locks(results));
+    let ends = || Some([results.faster(Of::at(LOCK, 2))?.mean, results.faster(Of::most(LOCK))?.mean]);
+    let claim = Claim::new("A6", "", "the original is faster at few cores, and no more as they grow", "");
+    let rule = "time of the original over 1spinner's is below 1 at 2 cores and above 1 at 64";
+    judge.condition(claim, rule, ends().map(|[few, many]| few < 1.0 && many > 1.0), NEEDS, why::crossover(results));
+}
+
+fn figures_3_and_4(judge: &mut Judge, results: &Results<'_>) {
+    let few: Option<Vec<f64>> =
+        [2, 4, 6, 8].into_iter().map(|cores| Some(results.faster(Of::at(TASKS, cores))?.mean)).collect();
+    let claim = Claim::new("A7", "2 to 8 cores", "PARALLEL TASK: comparable", "");
+    let rule = "time of the original over 1spinner's lies within 0.75 and 1.25 at 2, 4, 6 and 8 cores";
+    let comparable = |all: Vec<f64>| all.into_iter().all(|one| (COMPARABLE[0]..=COMPARABLE[1]).contains(&one));
+    judge.condition(claim, rule, few.map(comparable), NEEDS, why::tasks(results));
+    let claim = Claim::new("A7", "64 cores", "PARALLEL TASK: time of the original over 1spinner's", "times");
+    judge.push(claim, 23.0, results.faster(Of::most(TASKS)), QUARTER, NEEDS, why::tasks(results));
+    let claim = Claim::new("A8", "", "PARALLEL TASK at 64 cores: energy of the original over 1spinner's", "times");
+    judge.push(claim, 6.0, results.saved(Of::most(TASKS)), QUARTER, NEEDS, why::power(results));
+    let gains: Option<Vec<f64>> = WORKS
+        .into_iter()
+        .map(|work| Some(results.faster(Of::most(Load::Tasks { work: work * super::jobs::DELAY }))?.mean))
+        .collect();
+    let claim = Claim::new("A9", "", "the gain of tasks shrinks with their work and stays above 1", "");
+    let rule = "each gain is above 1 and at most that of the next shorter work, of 0.1 to 4000 µs";
+    let shrinks = |all: Vec<f64>| all.iter().all(|one| *one > 1.0) && all.windows(2).all(|two| two[1] <= two[0]);
+    judge.condition(claim, rule, gains.map(shrinks), NEEDS, why::tasks(results));
+}
+
+/// Time beyond the work.
+fn beyond(work: u64) -> impl Fn(&Figures) -> f64 {
+    move |figures| (figures.cycles - work as f64).max(1.0)
+}
+
+fn figures_5_and_6(judge: &mut Judge, results: &Results<'_>) {
+    let Load::Barriers { work } = SHORT else { return };
+    let claim = Claim::new("A10", "overhead", "1 µs of work, 64 cores: ours over the stock barrier's", "times");
+    let ours = results.ratio(Of::most(SHORT), [Arm::New, Arm::Original], beyond(work));
+    judge.push(claim, 0.5, ours, QUARTER, NEEDS, why::barriers(results));
+    let claim = Claim::new("A10", "energy", "1 µs of work, 64 cores: lower energy", "");
+    let rule = "energy of the stock barrier over ours is above 1";
+    let saved = results.saved(Of::most(SHORT)).map(|of| of.mean > 1.0);
+    judge.condition(claim, rule, saved, NEEDS, why::barriers(results));
+    let claim = Claim::new("A11", "", "250 µs of work, 64 cores: still faster", "");
+    let rule = "time of the stock barrier over ours is above 1, its interval included";
+    let faster = results.faster(Of::most(LONG)).map(|of| of.mean - of.half.unwrap_or(0.0) > 1.0);
+    judge.condition(claim, rule, faster, NEEDS, why::barriers(results));
+    let same = results.faster(Of::at(SHORT, super::run::NODE));
+    let claim = Claim::new("A12", "", "1 µs of work on one node: the same time", "times");
+    let claim = Claim { basis: Basis::Derived, ..claim };
+    let why = "by construction, as in the paper: on one node the stock barrier is used, so both are the same run";
+    judge.claims.push(match same {
+        Some(same) => claim.judged(1.0, same, Rule::Points(0.01), why),
+        None => claim.open(Some(1.0), Rule::Points(0.01), "needs the full run: 8 cores"),
+    });
+}
+
+/// Of the types, as they stand in memory.
+fn sizes(judge: &mut Judge) {
+    let spinner = size_of::<OneSpinnerPaper<Simulated>>();
+    let mcs = size_of::<Mcs<Simulated>>();
+    let claim = Claim::new("A13", "", "1spinner in the paper's form takes 4 to 8 bytes, MCS 8 to 16", "");
+    let rule = "the paper's form of 1spinner has 4 to 8 bytes, MCS 8 to 16";
+    let holds = (4..=8).contains(&spinner) && (8..=16).contains(&mcs);
+    let why = format!("1spinner takes {spinner} bytes, MCS {mcs}");
+    judge.condition(claim, rule, Some(holds), &format!("{why}; {MOST} cores"), why.clone());
+}

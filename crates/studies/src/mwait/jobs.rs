@@ -1,0 +1,163 @@
+//! What is run: every case of an extent, and the chip of each.
+
+use super::Mwait;
+use super::run::{Arm, Case, Load, Run};
+use crate::Extent;
+use crate::kit::ChipFile;
+
+/// The most cores.
+pub(super) const MOST: u32 = 64;
+/// Cycles of a microsecond.
+pub(super) const MICRO: u64 = 2100;
+/// EPCC's delay: 0.1 µs.
+pub(super) const DELAY: u64 = 210;
+/// Tries of libgomp's waits.
+pub(super) const SPIN: u32 = 300_000;
+
+/// Figure 1: work inside and outside.
+pub(super) const SECTIONS: Load = Load::Sections { work: MICRO };
+/// Figure 2.
+pub(super) const LOCK: Load = Load::Lock { delay: DELAY };
+/// Figures 3 and 4a.
+pub(super) const TASKS: Load = Load::Tasks { work: DELAY };
+/// Figure 5.
+pub(super) const SHORT: Load = Load::Barriers { work: MICRO };
+/// Figure 6.
+pub(super) const LONG: Load = Load::Barriers { work: 250 * MICRO };
+
+/// Work of figure 4b, in tenths of a microsecond.
+pub(super) const WORKS: [u64; 6] = [1, 10, 100, 1000, 10_000, 40_000];
+/// Other lengths of figure 1, in tenths of a microsecond.
+pub(super) const LENGTHS: [u64; 3] = [1, 50, 200];
+
+/// Numbers of cores.
+pub(super) const CORES: [u32; 8] = [2, 4, 6, 8, 16, 32, 48, 64];
+const QUICK_CORES: [u32; 2] = [2, 64];
+
+pub(super) const LOCKS: [Arm; 5] = [Arm::Pthread, Arm::Original, Arm::Ticket, Arm::Mcs, Arm::New];
+pub(super) const OPENMP: [Arm; 3] = [Arm::Original, Arm::Mcs, Arm::New];
+pub(super) const BARRIERS: [Arm; 4] = [Arm::Original, Arm::New, Arm::NewPolls, Arm::OriginalMwait];
+/// Beside the paper's: the same locks that poll, and what the paper may have replaced.
+const BESIDE: [Arm; 4] = [Arm::McsPolls, Arm::NewPolls, Arm::Pthread, Arm::Ticket];
+
+/// What differs from the chip, by name: its item of what the paper leaves open, and settings.
+pub(super) const CHANGES: [(&str, &str, &[&str]); 12] = [
+    ("MWAIT's exit", "50 cycles", &["wait.mwait.c1.exit=50"]),
+    ("MWAIT's exit", "200 cycles", &["wait.mwait.c1.exit=200"]),
+    ("MWAIT's exit", "5000 cycles", &["wait.mwait.c1.exit=5000"]),
+    ("MWAIT's exit", SLOW, &["wait.mwait.c1.exit=20000"]),
+    ("futex prices", FREE, &["os.futex_wake_none=0", "os.futex_wake=0", "os.futex_wake_more=0", "os.wake_idle=0"]),
+    (
+        "futex prices",
+        "half",
+        &[
+            "os.futex_wait=1250",
+            "os.futex_wait_changed=400",
+            "os.futex_wake_none=300",
+            "os.futex_wake=2000",
+            "os.futex_wake_more=1250",
+            "os.context_switch=1500",
+            "os.wake_idle=6000",
+        ],
+    ),
+    (
+        "futex prices",
+        "three times",
+        &[
+            "os.futex_wait=7500",
+            "os.futex_wait_changed=2400",
+            "os.futex_wake_none=1800",
+            "os.futex_wake=12000",
+            "os.futex_wake_more=7500",
+            "os.context_switch=9000",
+            "os.wake_idle=36000",
+        ],
+    ),
+    ("homes of the monitors", "lines round all dies", &["home.placement=interleaved"]),
+    ("base watts", "126 W", &["energy.base=126"]),
+    ("base watts", "400 W", &["energy.base=400"]),
+    ("watts in MWAIT", "none", &["energy.cpu.monitor_c1=0"]),
+    ("watts in MWAIT", "half of the active ones", &["energy.cpu.monitor_c1=3.64"]),
+];
+/// The slowest exit.
+pub(super) const SLOW: &str = "20,000 cycles";
+/// Wake-ups that cost nothing.
+pub(super) const FREE: &str = "free wake-ups";
+
+/// Other spin budgets.
+pub(super) const SPINS: [u32; 4] = [100, 1000, 10_000, 100_000];
+
+/// Seeds in a quick study and in a full one, and of experiments beside the paper's.
+const SEEDS: [u64; 2] = [1, 3];
+const BESIDE_SEEDS: u64 = 2;
+
+/// All cases.
+pub(super) fn cases(extent: Extent) -> Vec<Case> {
+    let full = extent == Extent::Full;
+    let seeds = SEEDS[usize::from(full)];
+    let cores = if full { &CORES[..] } else { &QUICK_CORES };
+    let mut all = Vec::new();
+    let mut add = |load, cores, arm| {
+        all.extend((1..=seeds).map(|seed| Case { load, cores, arm, change: "", spin: SPIN, times: 1, seed }));
+    };
+    for &cores in cores {
+        LOCKS.iter().for_each(|&arm| add(SECTIONS, cores, arm));
+        OPENMP.iter().for_each(|&arm| add(LOCK, cores, arm));
+        OPENMP.iter().for_each(|&arm| add(TASKS, cores, arm));
+        for load in [SHORT, LONG] {
+            BARRIERS.iter().for_each(|&arm| add(load, cores, arm));
+        }
+    }
+    if full {
+        for work in WORKS.into_iter().skip(1) {
+            OPENMP.iter().for_each(|&arm| add(Load::Tasks { work: work * DELAY }, MOST, arm));
+        }
+        all.extend(beside());
+    }
+    all
+}
+
+/// Experiments beside the paper's, all on the most cores.
+fn beside() -> Vec<Case> {
+    let mut all = Vec::new();
+    let mut add = |load, arm, change, spin, times| {
+        let case = Case { load, cores: MOST, arm, change, spin, times, seed: 0 };
+        all.extend((1..=BESIDE_SEEDS).map(|seed| Case { seed, ..case }));
+    };
+    for length in LENGTHS {
+        LOCKS.iter().for_each(|&arm| add(Load::Sections { work: length * DELAY }, arm, "", SPIN, 1));
+    }
+    for load in [LOCK, TASKS] {
+        BESIDE.iter().for_each(|&arm| add(load, arm, "", SPIN, 1));
+        let shown =
+            CHANGES.iter().filter(|(group, name, _)| load == TASKS || *group == "MWAIT's exit" || *name == FREE);
+        for ((_, change, _), arm) in shown.flat_map(|change| [(change, Arm::Original), (change, Arm::New)]) {
+            add(load, arm, change, SPIN, 1);
+        }
+        SPINS.iter().for_each(|&spin| add(load, Arm::Original, "", spin, 1));
+    }
+    for arm in [Arm::Original, Arm::New] {
+        [LOCK, TASKS, SHORT].iter().for_each(|&load| add(load, arm, "", SPIN, 2));
+        SPINS.iter().for_each(|&spin| add(SHORT, arm, "", spin, 1));
+    }
+    all
+}
+
+/// The chip's text, as it is and under each change.
+pub(super) fn chips(file: &ChipFile) -> Vec<(&'static str, Result<String, String>)> {
+    let of = |(_, name, settings): &(&'static str, &'static str, &[&str])| {
+        let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
+        (*name, file.with(None, &settings))
+    };
+    [("", "", &[][..])].iter().chain(&CHANGES).map(of).collect()
+}
+
+impl Mwait {
+    /// A case's name and run.
+    pub(super) fn job(&self, case: Case) -> (String, Result<Run, String>) {
+        let Case { load, cores, arm, change, spin, times, seed } = case;
+        let name = format!("{load:?}, {cores} cores, {arm:?}, {change}, {spin} tries, {times} times, seed {seed}");
+        let (_, chip) = self.chips.iter().find(|(name, _)| *name == change).expect("a case's change is in the list");
+        (name, chip.clone().map(|chip| Run { chip, case }))
+    }
+}

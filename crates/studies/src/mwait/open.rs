@@ -1,0 +1,220 @@
+//! Falsifiers, and what the paper leaves open.
+
+use super::jobs::{CHANGES, DELAY, FREE, LENGTHS, LOCK, LONG, SECTIONS, SHORT, SLOW, SPIN, SPINS, TASKS};
+use super::results::{Of, Results, energy, greatest, power, time};
+use super::run::{Arm, Load};
+use super::why;
+use crate::{Falsifier, Interval, Unspecified};
+use baton_plot::number;
+
+/// Times that differ by less than this share are the same.
+const SAME: f64 = 0.05;
+/// A time gain of less than this share is none, where wake-ups are free.
+const NEAR: f64 = 0.10;
+/// The work of tasks at which the advantage is about 1.
+const LONG_WORK: Load = Load::Tasks { work: 40_000 * DELAY };
+
+pub(super) fn falsifiers(results: &Results<'_>) -> Vec<Falsifier> {
+    let ablations = [
+        (
+            "two levels that poll",
+            Arm::NewPolls,
+            "two levels that poll gain nothing over the stock barrier: less than 5%",
+        ),
+        (
+            "the stock barrier with MWAIT",
+            Arm::OriginalMwait,
+            "MWAIT on the stock barrier gains less than two levels with MWAIT do",
+        ),
+    ];
+    let mut all = vec![few_cores(results), long_work(results), slow_exit(results), free_wakes(results)];
+    all.extend(ablations.map(|(id, arm, what)| ablation(results, id, arm, what)));
+    all.extend([LOCK, TASKS, SHORT].map(|load| twice(results, load)));
+    all
+}
+
+fn figures(names: &[&str], values: &[f64]) -> Vec<(String, f64)> {
+    names.iter().map(|name| (*name).to_owned()).zip(values.iter().copied()).collect()
+}
+
+fn few_cores(results: &Results<'_>) -> Falsifier {
+    let (id, what) =
+        ("few cores", "1spinner does not win figure 2 at 2, 4 and 8 cores: its time is no less than the original's");
+    let gains: Option<Vec<f64>> =
+        [2, 4, 8].into_iter().map(|cores| Some(results.faster(Of::at(LOCK, cores))?.mean)).collect();
+    let Some(gains) = gains else { return Falsifier::not_run(id, what, "needs the full run") };
+    let holds = gains.iter().all(|gain| *gain <= 1.0);
+    let shown = figures(&["gain at 2 cores, times", "at 4", "at 8"], &gains);
+    Falsifier::seen(id, what, holds, shown, || format!("{}; {}", why::crossover(results), why::locks(results)))
+}
+
+fn long_work(results: &Results<'_>) -> Falsifier {
+    let (id, what) = ("4000 µs of work", "the advantage of tasks is about 1: the times differ by less than 5%");
+    let Some(gain) = results.faster(Of::most(LONG_WORK)) else {
+        return Falsifier::not_run(id, what, "needs the full run");
+    };
+    let holds = (gain.mean - 1.0).abs() < SAME;
+    Falsifier::seen(id, what, holds, figures(&["gain, times"], &[gain.mean]), || why::tasks(results))
+}
+
+fn slow_exit(results: &Results<'_>) -> Falsifier {
+    let (id, what) =
+        ("a slow exit", "an exit of 20,000 cycles takes the gain of figure 2 away: it is below 1.05 at 64 cores");
+    let of = Of { change: SLOW, ..Of::most(LOCK) };
+    let Some(gain) = results.faster(of) else { return Falsifier::not_run(id, what, "needs the full run") };
+    let holds = gain.mean < 1.0 + SAME;
+    Falsifier::seen(id, what, holds, figures(&["gain, times"], &[gain.mean]), || why::locks(results))
+}
+
+fn free_wakes(results: &Results<'_>) -> Falsifier {
+    let id = "free wake-ups of futexes";
+    let what = "the energy gain of tasks is the power's alone: their times differ by less than 10%";
+    let of = Of { change: FREE, ..Of::most(TASKS) };
+    let ratios =
+        [time as super::results::Value, energy, power].map(|value| results.ratio(of, [Arm::Original, Arm::New], value));
+    let [Some(times), Some(energies), Some(powers)] = ratios else {
+        return Falsifier::not_run(id, what, "needs the full run");
+    };
+    let holds = (times.mean - 1.0).abs() < NEAR;
+    let shown =
+        figures(&["time, times", "energy, times", "mean power, times"], &[times.mean, energies.mean, powers.mean]);
+    Falsifier::seen(id, what, holds, shown, || why::tasks(results))
+}
+
+fn ablation(results: &Results<'_>, id: &'static str, arm: Arm, what: &str) -> Falsifier {
+    let gains = |load| {
+        let over = |arm| results.ratio(Of::most(load), [Arm::Original, arm], time);
+        Some([over(arm)?.mean, over(Arm::New)?.mean])
+    };
+    let (Some(short), Some(long)) = (gains(SHORT), gains(LONG)) else {
+        return Falsifier::not_run(id, what, "needs the full run");
+    };
+    let holds = if arm == Arm::NewPolls { short[0] < 1.0 + SAME } else { short[0] < short[1] };
+    let names = [
+        "its gain at 1 µs, times",
+        "two levels with MWAIT, 1 µs",
+        "its gain at 250 µs",
+        "two levels with MWAIT, 250 µs",
+    ];
+    let shown = figures(&names, &[short[0], short[1], long[0], long[1]]);
+    Falsifier::seen(id, what, holds, shown, || why::barriers(results))
+}
+
+/// Twice the iterations.
+fn twice(results: &Results<'_>, load: Load) -> Falsifier {
+    let id = match load {
+        LOCK => "twice the acquisitions",
+        TASKS => "twice the tasks",
+        _ => "twice the barriers",
+    };
+    let what = "no time moves by more than its interval, or 5%";
+    let of = Of::most(load);
+    let moved = |arm| {
+        let (once, double) = (results.mean(of, arm, time)?, results.mean(Of { times: 2, ..of }, arm, time)?);
+        let half = |of: Interval| of.half.unwrap_or(0.0);
+        let bound = (half(once) + half(double)).max(SAME * once.mean);
+        Some([double.mean / once.mean, (double.mean - once.mean).abs() / bound])
+    };
+    let (Some(original), Some(new)) = (moved(Arm::Original), moved(Arm::New)) else {
+        return Falsifier::not_run(id, what, "needs the full run");
+    };
+    let shown = figures(&["the original's time, times", "the new one's"], &[original[0], new[0]]);
+    Falsifier::seen(id, what, original[1] <= 1.0 && new[1] <= 1.0, shown, || {
+        "an iteration's cost changes with their number: what is measured is not yet steady".to_owned()
+    })
+}
+
+/// Things that are left open: what, what was chosen and why, what real systems span.
+const OPEN: [[&str; 3]; 8] = [
+    ["spin budget", "300,000 tries: libgomp's own, one thread a core", "100 to 300,000"],
+    [
+        "which lock the paper replaced",
+        "libgomp's mutex: it tries, then sleeps",
+        "that, one that sleeps at once, a ticket spinlock",
+    ],
+    ["futex prices", "those of the chip file", "free wake-ups to three times"],
+    ["MWAIT's exit", "1000 cycles, some 0.5 µs", "50 to 20,000 cycles"],
+    ["homes of the monitors", "first touch: at the node of their thread", "that, or lines round all dies"],
+    ["base watts", "252 W: twice a server of two sockets", "126 to 400 W"],
+    ["watts in MWAIT", "1.46 W a core: a fifth of the active ones", "0 to 3.64 W"],
+    ["lengths of figure 1", "1 µs inside and outside", "0.1 to 20 µs"],
+];
+
+/// Under each choice of what is left open: the gain of tasks at 64 cores, in time or, of watts, in energy; of figure 1, the most.
+pub(super) fn choices(results: &Results<'_>, what: &str) -> Vec<(f64, String)> {
+    let most = Of::most(TASKS);
+    let usual = match what {
+        "base watts" | "watts in MWAIT" => results.saved(most),
+        "lengths of figure 1" => most_of_sections(results, SECTIONS),
+        _ => results.faster(most),
+    };
+    let mut all: Vec<(f64, String)> = usual.map(|of| (of.mean, "as chosen".to_owned())).into_iter().collect();
+    let mut add = |value: Option<Interval>, name: &str| all.extend(value.map(|of| (of.mean, name.to_owned())));
+    for (group, change, _) in CHANGES.iter().filter(|(group, ..)| *group == what) {
+        let of = Of { change, ..most };
+        add(if group.contains("watts") { results.saved(of) } else { results.faster(of) }, change);
+    }
+    match what {
+        "spin budget" => {
+            for spin in SPINS {
+                add(
+                    results.across([(Of { spin, ..most }, Arm::Original), (most, Arm::New)], time),
+                    &format!("{spin} tries"),
+                );
+            }
+        }
+        "which lock the paper replaced" => {
+            [Arm::Pthread, Arm::Ticket]
+                .iter()
+                .for_each(|&arm| add(results.ratio(most, [arm, Arm::New], time), arm.name()));
+        }
+        "lengths of figure 1" => {
+            for tenths in LENGTHS {
+                let name = format!("{} µs", number(tenths as f64 / 10.0));
+                add(most_of_sections(results, Load::Sections { work: tenths * DELAY }), &name);
+            }
+        }
+        _ => (),
+    }
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    all
+}
+
+/// What the slowest standard lock of figure 1 takes over 1spinner at 64 cores.
+fn most_of_sections(results: &Results<'_>, load: Load) -> Option<Interval> {
+    let standard = [Arm::Pthread, Arm::Original, Arm::Ticket];
+    let all: Option<Vec<Interval>> =
+        standard.into_iter().map(|arm| results.ratio(Of::most(load), [arm, Arm::New], time)).collect();
+    all.and_then(greatest)
+}
+
+/// Names of what is left open.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    OPEN.iter().map(|[what, ..]| *what)
+}
+
+pub(super) fn unspecified(results: &Results<'_>) -> Vec<Unspecified> {
+    let of = |[what, chosen, range]: [&str; 3]| {
+        let values = choices(results, what);
+        let effect = values.first().zip(values.last()).map(|(least, greatest)| [least.0, greatest.0]);
+        let effect = effect.filter(|_| values.len() > 1);
+        let of = match what {
+            "base watts" | "watts in MWAIT" => "A8: energy of tasks, times",
+            "lengths of figure 1" => "A3: the most over 1spinner at 64 cores, times",
+            _ => "A7: time of tasks at 64 cores, times",
+        };
+        Unspecified {
+            what: what.to_owned(),
+            chosen: chosen.to_owned(),
+            range: range.to_owned(),
+            effect,
+            note: if effect.is_some() { of } else { "needs the full run" }.to_owned(),
+        }
+    };
+    let said = format!("{SPIN} tries are the original's in every other row");
+    let mut all: Vec<Unspecified> = OPEN.into_iter().map(of).collect();
+    if let Some(first) = all.first_mut() {
+        first.chosen = format!("{}; {said}", first.chosen);
+    }
+    all
+}

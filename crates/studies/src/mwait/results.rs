@@ -1,0 +1,105 @@
+//! What came out, ready to be asked.
+
+use super::jobs::{MOST, SPIN};
+use super::run::{Arm, Case, Figures, Load, Run};
+use crate::Interval;
+
+/// Everything that was run.
+pub(super) struct Results<'a>(Vec<(&'a Case, &'a Figures)>);
+
+/// Which runs: all seeds of them.
+#[derive(Clone, Copy)]
+pub(super) struct Of {
+    pub(super) load: Load,
+    pub(super) cores: u32,
+    pub(super) change: &'static str,
+    pub(super) spin: u32,
+    pub(super) times: u64,
+}
+
+impl Of {
+    /// As the paper has it, on so many cores.
+    pub(super) fn at(load: Load, cores: u32) -> Of {
+        Of { load, cores, change: "", spin: SPIN, times: 1 }
+    }
+
+    /// The same on all cores.
+    pub(super) fn most(load: Load) -> Of {
+        Of::at(load, MOST)
+    }
+}
+
+/// A figure of a run.
+pub(super) type Value = fn(&Figures) -> f64;
+
+pub(super) fn time(figures: &Figures) -> f64 {
+    figures.cycles
+}
+
+/// Energy at the wall: with the base.
+pub(super) fn energy(figures: &Figures) -> f64 {
+    figures.joules + figures.base
+}
+
+pub(super) fn without_base(figures: &Figures) -> f64 {
+    figures.joules
+}
+
+/// Mean power at the wall, in joules a cycle.
+pub(super) fn power(figures: &Figures) -> f64 {
+    energy(figures) / figures.cycles
+}
+
+impl<'a> Results<'a> {
+    pub(super) fn new(done: &'a [(Result<Run, String>, Figures)]) -> Results<'a> {
+        Results(done.iter().filter_map(|(run, figures)| Some((&run.as_ref().ok()?.case, figures))).collect())
+    }
+
+    /// A figure of all seeds.
+    fn all(&self, of: Of, arm: Arm, value: impl Fn(&Figures) -> f64) -> Vec<f64> {
+        let key = |case: &Case| (case.load, case.cores, case.change, case.spin, case.times, case.arm);
+        let mine =
+            self.0.iter().filter(|(case, _)| key(case) == (of.load, of.cores, of.change, of.spin, of.times, arm));
+        mine.map(|(_, figures)| value(figures)).collect()
+    }
+
+    /// Its mean.
+    pub(super) fn mean(&self, of: Of, arm: Arm, value: impl Fn(&Figures) -> f64) -> Option<Interval> {
+        Interval::of(&self.all(of, arm, value))
+    }
+
+    /// How many times the mean of a figure in the first arm is that in the second. The interval is that of the ratio of means over
+    /// seeds in pairs.
+    pub(super) fn ratio(&self, of: Of, [above, below]: [Arm; 2], value: impl Fn(&Figures) -> f64) -> Option<Interval> {
+        ratio(&self.all(of, above, &value), &self.all(of, below, &value))
+    }
+
+    /// The same of two experiments.
+    pub(super) fn across(&self, [above, below]: [(Of, Arm); 2], value: Value) -> Option<Interval> {
+        ratio(&self.all(above.0, above.1, value), &self.all(below.0, below.1, value))
+    }
+
+    /// How many times faster the new one is than the original.
+    pub(super) fn faster(&self, of: Of) -> Option<Interval> {
+        self.ratio(of, [Arm::Original, Arm::New], time)
+    }
+
+    /// How many times less energy it takes at the wall.
+    pub(super) fn saved(&self, of: Of) -> Option<Interval> {
+        self.ratio(of, [Arm::Original, Arm::New], energy)
+    }
+}
+
+fn ratio(above: &[f64], below: &[f64]) -> Option<Interval> {
+    let pairs: Vec<(f64, f64)> = above.iter().copied().zip(below.iter().copied()).collect();
+    let [above, below] = pairs.iter().fold([0.0, 0.0], |sums, pair| [sums[0] + pair.0, sums[1] + pair.1]);
+    let mean = above / below;
+    let scale = below / pairs.len() as f64;
+    let apart: Vec<f64> = pairs.iter().map(|pair| (pair.0 - mean * pair.1) / scale).collect();
+    Some(Interval { mean, ..Interval::of(&apart)? })
+}
+
+/// The greater of means.
+pub(super) fn greatest(of: impl IntoIterator<Item = Interval>) -> Option<Interval> {
+    of.into_iter().reduce(|a, b| if b.mean > a.mean { b } else { a })
+}

@@ -1,0 +1,273 @@
+//! One run: its inputs, and what it showed.
+
+use baton_chip::energy::{Account, Component};
+use baton_chip::{Chip, Instructions, Options, Simulated};
+use baton_machine::units::Cycles;
+use baton_machine::{Machine, Wait};
+use baton_omp::waits::{Waits, Why};
+use baton_omp::{Crew as Workers, Runtime, Settings};
+use baton_workloads::{Charge, Chosen, Knobs, Silent};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::kit::simulate::{Crew, Ended, on_cores};
+
+/// The inputs of a run. Everything that its figures depend on, but for the code.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// The chip, whole: every key and value.
+    pub(super) chip: String,
+    pub(super) case: Case,
+}
+
+/// Which run: how it is found again among what was done.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct Case {
+    pub(super) load: Load,
+    /// Threads, on the first so many cores.
+    pub(super) cores: u32,
+    pub(super) arm: Arm,
+    /// What else differs, by its name in `jobs.rs`; empty: nothing.
+    pub(super) change: &'static str,
+    /// Tries of waits that then sleep.
+    pub(super) spin: u32,
+    /// How many times the usual number of iterations.
+    pub(super) times: u64,
+    pub(super) seed: u64,
+}
+
+/// What its threads do. Work is in cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) enum Load {
+    /// Figure 1: equal work inside and outside of a critical section.
+    Sections { work: u64 },
+    /// Figure 2: LOCK/UNLOCK of syncbench, with so much work in the lock.
+    Lock { delay: u64 },
+    /// Figures 3 and 4: PARALLEL TASK of taskbench, tasks of so much work.
+    Tasks { work: u64 },
+    /// Figures 5 and 6: work and a barrier.
+    Barriers { work: u64 },
+}
+
+/// What it is done with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) enum Arm {
+    /// A mutex that sleeps at once.
+    Pthread,
+    /// That of libgomp: it tries, then sleeps. Of barriers: libgomp's.
+    Original,
+    /// A ticket lock that spins.
+    Ticket,
+    /// MCS with MWAIT.
+    Mcs,
+    /// 1spinner with MWAIT. Of barriers: two levels with MWAIT where threads are on several nodes, else the original one.
+    New,
+    /// MCS that polls.
+    McsPolls,
+    /// As [`Arm::New`], but it polls.
+    NewPolls,
+    /// The original barrier with MWAIT.
+    OriginalMwait,
+}
+
+/// Cores of a NUMA node.
+pub(super) const NODE: u32 = 8;
+const MWAIT: Wait = Wait::Mwait(1);
+
+impl Arm {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Arm::Pthread => "pthread mutex",
+            Arm::Original => "original",
+            Arm::Ticket => "ticket spinlock",
+            Arm::Mcs => "MCS/MWAIT",
+            Arm::New => "1spinner",
+            Arm::McsPolls => "MCS that polls",
+            Arm::NewPolls => "1spinner that polls",
+            Arm::OriginalMwait => "original with MWAIT",
+        }
+    }
+
+    /// As a barrier.
+    pub(super) fn barrier_name(self) -> &'static str {
+        match self {
+            Arm::New => "two-level, MWAIT",
+            Arm::NewPolls => "two-level that polls",
+            other => other.name(),
+        }
+    }
+
+    /// The lock, and how it waits.
+    fn lock(self, spin: u32) -> (&'static str, Wait) {
+        match self {
+            Arm::Pthread => ("futex", Wait::Futex),
+            Arm::Original | Arm::OriginalMwait => ("spin-park", Wait::SpinPark(spin)),
+            Arm::Ticket => ("ticket", Wait::Pause),
+            Arm::Mcs => ("mcs", MWAIT),
+            Arm::McsPolls => ("mcs", Wait::Pause),
+            Arm::New => ("1spinner", MWAIT),
+            Arm::NewPolls => ("1spinner", Wait::Pause),
+        }
+    }
+
+    /// The barrier, and how it waits.
+    fn barrier(self, cores: u32, spin: u32) -> (&'static str, Wait) {
+        match self {
+            Arm::New if cores > NODE => ("two-level", MWAIT),
+            Arm::NewPolls if cores > NODE => ("two-level", Wait::Pause),
+            Arm::OriginalMwait => ("gomp", MWAIT),
+            _ => ("gomp", Wait::SpinPark(spin)),
+        }
+    }
+}
+
+/// What an iteration of a run took: the difference of a run with twice the iterations and one with as many, by these.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Cycles.
+    pub cycles: f64,
+    /// Joules without the platform's base.
+    pub joules: f64,
+    /// Joules of the base.
+    pub base: f64,
+    /// Iterations of a thread.
+    pub iterations: u64,
+}
+
+/// Cycles after which a run is cut off, which is an error.
+const BOUND: u64 = 60_000_000_000;
+/// Acquisitions of all threads together, and the fewest of a thread.
+const ACQUISITIONS: u64 = 1280;
+const FEWEST: u64 = 12;
+/// Barriers, and tasks of a thread. Of tasks of 4000 µs the paper makes three.
+const BARRIERS: u64 = 24;
+const TASKS: u64 = 12;
+const LONG_TASKS: u64 = 3;
+/// Work from which tasks are long: 1000 µs.
+const LONG: u64 = 2_100_000;
+
+impl Run {
+    fn iterations(&self) -> u64 {
+        let Case { load, cores, times, .. } = self.case;
+        times
+            * match load {
+                Load::Sections { .. } | Load::Lock { .. } => (ACQUISITIONS / u64::from(cores)).max(FEWEST),
+                Load::Barriers { .. } => BARRIERS,
+                Load::Tasks { work } if work >= LONG => LONG_TASKS,
+                Load::Tasks { .. } => TASKS,
+            }
+    }
+
+    pub(super) fn figures(&self) -> Result<Figures, String> {
+        let chip = Chip::from_toml(&self.chip, "the study's chip").map_err(|error| error.to_string())?;
+        let iterations = self.iterations();
+        let [once, twice] = [1, 2].map(|times| self.totals(&chip, iterations * times));
+        let (once, twice) = (once?, twice?);
+        let each = |at: usize| (twice[at] - once[at]) / iterations as f64;
+        Ok(Figures { cycles: each(0), joules: each(1), base: each(2), iterations })
+    }
+
+    /// Cycles, joules without base, joules of the base.
+    pub(super) fn totals(&self, chip: &Chip, iterations: u64) -> Result<[f64; 3], String> {
+        let Case { load, cores, arm, spin, seed, .. } = self.case;
+        let chosen = match load {
+            Load::Tasks { .. } => None,
+            _ => Some(workload(load, cores, arm, spin, iterations)?),
+        };
+        let instructions = match chosen.as_ref().map(Chosen::charge) {
+            Some(Charge::Counted(counted)) => Instructions::of(counted),
+            _ => Instructions::TYPICAL,
+        };
+        let bound = Some(Cycles(BOUND));
+        let options = Options { seed, limit: bound, threads: cores as usize + 1, instructions, ..Options::default() };
+        let make = || match (chosen, load) {
+            (Some(chosen), _) => {
+                let wait = chosen_wait(load, cores, arm, spin);
+                let team = chosen.team::<Simulated, _>(wait, Silent).map_err(|refused| refused.to_string())?;
+                let bodies = team.bodies.into_iter().map(|body| body as Box<dyn FnOnce()>);
+                Ok(Crew { bodies: (0..).zip(bodies).collect(), check: team.verify })
+            }
+            (None, Load::Tasks { work }) => Ok(tasks(cores, arm, spin, work, iterations)),
+            (None, _) => unreachable!("of all others there is a workload"),
+        };
+        match on_cores(chip, &options, make)? {
+            Ended::Locked(report) => Err(report),
+            Ended::Whole(outcome) => {
+                let account = Account::of(chip, &outcome).map_err(|missing| missing.to_string())?;
+                Ok([outcome.cycles.0 as f64, account.without_base(), account.component(Component::Base)])
+            }
+        }
+    }
+}
+
+fn chosen_wait(load: Load, cores: u32, arm: Arm, spin: u32) -> Wait {
+    match load {
+        Load::Barriers { .. } => arm.barrier(cores, spin).1,
+        _ => arm.lock(spin).1,
+    }
+}
+
+/// The workload of all loads but tasks.
+fn workload(load: Load, cores: u32, arm: Arm, spin: u32, iterations: u64) -> Result<Chosen, String> {
+    let (name, critical, think) = match load {
+        Load::Sections { work } => ("lock", work, work),
+        Load::Lock { delay } => ("lock", delay, 0),
+        Load::Barriers { work } | Load::Tasks { work } => ("barrier", 0, work),
+    };
+    let knobs = Knobs {
+        threads: Some(cores),
+        cores,
+        lock: arm.lock(spin).0,
+        barrier: arm.barrier(cores, spin).0,
+        wait: Some(chosen_wait(load, cores, arm, spin)),
+        critical,
+        think,
+        iterations: Some(iterations),
+        ..Knobs::default()
+    };
+    Chosen::named(name, &knobs).map_err(|refused| refused.to_string())
+}
+
+/// PARALLEL TASK: each thread of a region makes so many tasks; its end waits for them. Workers are hired by a region before, which has
+/// a task a thread. The arm's lock is that of the team's tasks; nothing else differs.
+fn tasks(cores: u32, arm: Arm, spin: u32, work: u64, iterations: u64) -> Crew {
+    let (lock, wait) = arm.lock(spin);
+    let sleeps = Wait::SpinPark(spin);
+    let mut waits = Waits::all(sleeps);
+    waits.set(Why::Lock, wait);
+    let settings = Settings { lock: lock.to_owned(), waits: Some(waits), ..Settings::new(cores) };
+    let workers = Workers::<Simulated>::new(cores - 1, cores, sleeps);
+    let runtime = Arc::new(Runtime::<Simulated>::new(settings, Box::new(workers.clone())));
+    let done = Arc::new(AtomicU64::new(0));
+    let (kept, counted) = (runtime.clone(), done.clone());
+    let all = workers.clone();
+    let first = move || {
+        for count in [1, iterations] {
+            runtime.region(cores, |context| {
+                for _ in 0..count {
+                    let task = || {
+                        Simulated::work(Cycles(work));
+                        done.fetch_add(1, Relaxed);
+                    };
+                    // SAFETY: what the task borrows outlives the region.
+                    unsafe { context.task(task) };
+                }
+            });
+        }
+        runtime.release();
+        all.dismiss();
+    };
+    let mut bodies: Vec<(u32, Box<dyn FnOnce()>)> = vec![(0, Box::new(first))];
+    bodies.extend((1..cores).map(|core| {
+        let workers = workers.clone();
+        (core, Box::new(move || workers.serve(core - 1)) as Box<dyn FnOnce()>)
+    }));
+    let expected = u64::from(cores) * (1 + iterations);
+    let check = Box::new(move || {
+        drop((kept, workers));
+        let found = counted.load(Relaxed);
+        if found == expected { Ok(()) } else { Err(format!("{found} tasks have run, expected {expected}")) }
+    });
+    Crew { bodies, check }
+}

@@ -1,0 +1,89 @@
+//! The way from runs to findings; that a run is the same each time; that rules are those that were frozen.
+
+use super::jobs::{LOCK, SHORT, SPIN, TASKS};
+use super::run::{Arm, Case, Load};
+use super::*;
+use std::path::Path;
+
+fn study() -> Mwait {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../chips");
+    Mwait::open(&Inputs::open(&[root.join("opteron6272x4.toml")], Vec::new()).unwrap()).unwrap()
+}
+
+/// Cycles, joules without base, joules of the base of a run with so few iterations.
+fn totals(load: Load, cores: u32, arm: Arm, iterations: u64) -> [f64; 3] {
+    let case = Case { load, cores, arm, change: "", spin: SPIN, times: 1, seed: 1 };
+    let (name, run) = study().job(case);
+    let totals = run.and_then(|run| {
+        let chip = baton_chip::Chip::from_toml(&run.chip, "chip").map_err(|error| error.to_string())?;
+        run.totals(&chip, iterations)
+    });
+    totals.unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+#[test]
+fn a_run_of_each_load_is_the_same_each_time() {
+    for (load, cores, arm) in [(LOCK, 3, Arm::New), (TASKS, 3, Arm::New), (SHORT, 9, Arm::New)] {
+        let once = totals(load, cores, arm, 3);
+        assert!(once.iter().all(|one| *one > 0.0), "{load:?} {arm:?}: {once:?}");
+        assert_eq!(once, totals(load, cores, arm, 3), "{load:?} {arm:?}");
+    }
+}
+
+/// What an iteration takes is more than its work, and on one node the new barrier is the stock one.
+#[test]
+fn an_iteration_holds_its_work() {
+    let stock = [4, 8].map(|iterations| totals(SHORT, 2, Arm::Original, iterations)[0]);
+    let each = (stock[1] - stock[0]) / 4.0;
+    assert!(each > 2100.0 && each < 4200.0, "{stock:?}");
+    assert_eq!(stock[0], totals(SHORT, 2, Arm::New, 4)[0]);
+}
+
+#[test]
+fn every_claim_has_a_verdict_and_every_miss_its_reason() {
+    let study = study();
+    for extent in [Extent::Quick, Extent::Full] {
+        let made_up = |at: usize| Figures {
+            cycles: (1000 + at % 7) as f64,
+            joules: (10 + at % 5) as f64,
+            base: 5.0,
+            iterations: 20,
+        };
+        let runs = study.runs(extent).into_iter().enumerate();
+        let done: Vec<_> =
+            runs.map(|(at, (name, run))| (run.map_err(|error| panic!("{name}: {error}")), made_up(at))).collect();
+        let findings = study.judge(extent, &done);
+        findings.check().unwrap();
+        for number in 1..=13 {
+            let id = format!("A{number}");
+            assert!(findings.claims.iter().any(|claim| claim.id == id), "{id}");
+        }
+        let full = extent == Extent::Full;
+        for claim in &findings.claims {
+            let name = format!("{} {}: {}", claim.id, claim.part, claim.why);
+            assert!(!claim.why.contains("NaN"), "{name}");
+            assert!(full || claim.holds.is_none(), "{name}");
+            assert!(!(full && claim.why.contains("not run")), "{name}");
+        }
+        for falsifier in &findings.falsifiers {
+            assert_eq!(
+                falsifier.holds.is_some(),
+                full || falsifier.id.contains("level") || falsifier.id.contains("stock")
+            );
+        }
+        assert!(findings.unspecified.iter().all(|open| open.effect.is_some() == full));
+    }
+}
+
+/// This fails when a file that says rules changes: then the rules are frozen under a name of their own.
+#[test]
+fn rules_are_those_that_were_frozen() {
+    assert_eq!(study().frozen.rules, "435a7a6b4e24bf32");
+}
+
+#[test]
+fn a_chip_that_does_not_fit_is_refused_with_its_key() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../chips");
+    let error = Mwait::open(&Inputs::open(&[root.join("caf16.toml")], Vec::new()).unwrap()).err().unwrap().to_string();
+    assert!(error.contains("caf16.toml: key `core.count` is 16; this study needs 64 or more"), "{error}");
+}
