@@ -321,7 +321,8 @@ mod tests {
                 Knobs { threads: Some(threads), lock, barrier, iterations: Some(3), think: 1, ..Knobs::default() };
             let epcc = Epcc::choose(&knobs).unwrap();
             let team = epcc.team::<Native, _>(Wait::SpinPark(100), Silent).unwrap();
-            let threads: Vec<_> = team.bodies.into_iter().map(std::thread::spawn).collect();
+            let threads: Vec<_> =
+                team.bodies.into_iter().map(|body| std::thread::Builder::new().spawn(body).unwrap()).collect();
             threads.into_iter().for_each(|thread| thread.join().unwrap());
             (team.verify)().unwrap();
             let names: Vec<_> = (team.figures)().iter().map(|figure| figure.name).collect();
