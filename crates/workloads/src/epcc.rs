@@ -256,12 +256,6 @@ impl Workload for Epcc {
 
     fn choose(knobs: &Knobs<'_>) -> Result<Epcc, Refused> {
         let (info, _) = knobs.lock()?;
-        if !info.try_lock {
-            return Err(Refused::because(format!(
-                "the runtime's lock must be one that can be tried; `{}` cannot",
-                info.name
-            )));
-        }
         let threads = knobs.threads_or_two();
         if threads == 0 {
             return Err(Refused::because("a team needs a thread"));
@@ -311,5 +305,35 @@ impl Workload for Epcc {
 
     fn charge(&self) -> Charge {
         Charge::Typical
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Silent;
+    use baton_machine::Native;
+
+    #[test]
+    fn each_measurement_computes_its_delays_under_every_pair_of_lock_and_barrier() {
+        for (threads, lock, barrier) in [(1, "futex", "gomp"), (3, "mcs", "two-level"), (4, "spin-park", "central")] {
+            let knobs =
+                Knobs { threads: Some(threads), lock, barrier, iterations: Some(3), think: 1, ..Knobs::default() };
+            let epcc = Epcc::choose(&knobs).unwrap();
+            let team = epcc.team::<Native, _>(Wait::SpinPark(100), Silent).unwrap();
+            let threads: Vec<_> =
+                team.bodies.into_iter().map(|body| std::thread::Builder::new().spawn(body).unwrap()).collect();
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            (team.verify)().unwrap();
+            let names: Vec<_> = (team.figures)().iter().map(|figure| figure.name).collect();
+            let expected: Vec<_> = constructs::<Native>().iter().map(|construct| construct.figure).collect();
+            assert_eq!(names, expected);
+        }
+    }
+
+    #[test]
+    fn a_team_of_none_is_refused() {
+        let knobs = Knobs { threads: Some(0), ..Knobs::default() };
+        assert_eq!(Epcc::choose(&knobs).err().unwrap().to_string(), "a team needs a thread");
     }
 }

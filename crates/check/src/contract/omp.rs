@@ -48,13 +48,11 @@ impl<M: Machine> Tally<M> {
     }
 }
 
+/// What the first guest does, with so many threads.
+type Program<M> = fn(&Runtime<M>, u32, &Tally<M>);
+
 /// Runs `program` in the first guest, with a runtime whose threads are the others; then `check` looks at what was counted.
-fn run<W: World>(
-    threads: usize,
-    wait: Wait,
-    program: fn(&Runtime<W::M>, u32, &Tally<W::M>),
-    check: fn(&Tally<W::M>, usize),
-) {
+fn run<W: World>(threads: usize, wait: Wait, program: Program<W::M>, check: fn(&Tally<W::M>, usize)) {
     W::run(move || {
         let tally = Tally::<W::M>::new();
         let crew = Crew::<W::M>::new(threads as u32 - 1, threads as u32, wait);
@@ -78,7 +76,7 @@ fn run<W: World>(
     });
 }
 
-fn everywhere<W: World>(program: fn(&Runtime<W::M>, u32, &Tally<W::M>), check: fn(&Tally<W::M>, usize)) {
+fn everywhere<W: World>(program: Program<W::M>, check: fn(&Tally<W::M>, usize)) {
     for threads in [2, 5] {
         W::WAITS.iter().for_each(|&wait| run::<W>(threads, wait, program, check));
     }
