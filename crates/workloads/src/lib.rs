@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | [`lock`] | threads that think, lock, compute, unlock |
 //! | [`barrier`] | threads that compute and meet |
+//! | [`loops`] | a loop over equal iterations, shared out beforehand or as threads come |
 //! | [`pingpong`] | two threads that hand a line to and fro |
 //! | [`litmus`] | litmus tests: what may a few instructions a thread leave behind? |
 //! | [`convoy`] | threads of which one stalls with the lock held, and what follows |
@@ -61,6 +62,7 @@ macro_rules! every_workload {
             files {
                 lock::Contended,
                 barrier::Meeting,
+                loops::Loop,
                 pingpong::PingPong,
                 ring::Queueing,
                 token::TokenLock,

@@ -16,7 +16,7 @@ use baton_workloads::pingpong::PingPong;
 use baton_workloads::ring::{BadTransport, Transport};
 use baton_workloads::sharing::Sharing;
 use baton_workloads::stream::{Stream, StreamKind};
-use baton_workloads::{Silent, Team};
+use baton_workloads::{Chosen, Knobs, Silent, Team};
 use std::num::NonZeroU32;
 
 fn run(team: Team) {
@@ -155,6 +155,23 @@ fn lanes_deal_all_items_out() {
         }
         assert_eq!(dealt, expected, "{sides:?} {items} {bulk}");
     }
+}
+
+/// Shared out and by grains, also where shares are uneven, a grain is beyond the loop, and there are fewer iterations than threads.
+#[test]
+fn loops_do_each_iteration_once() {
+    for (size, grain) in [(100, None), (7, None), (2, None), (100, Some(1)), (100, Some(7)), (5, Some(100))] {
+        let threads = Some(3);
+        let knobs = Knobs { threads, think: 5, size: Some(size), grain, iterations: Some(20), ..Knobs::default() };
+        run(Chosen::named("loop", &knobs).unwrap().team::<Native, _>(WAIT, Silent).unwrap());
+    }
+    let refused = |knobs| Chosen::named("loop", &knobs).err().map(|refused| refused.to_string());
+    let none = refused(Knobs { threads: Some(0), ..Knobs::default() });
+    assert_eq!(none.as_deref(), Some("a loop needs a thread"));
+    let zero = refused(Knobs { grain: Some(0), ..Knobs::default() });
+    assert_eq!(zero.as_deref(), Some("a grain of a loop has an iteration at least"));
+    let barrier = refused(Knobs { barrier: "centrl", ..Knobs::default() });
+    assert!(barrier.is_some_and(|why| why.starts_with("unknown barrier `centrl`; expected one of ")));
 }
 
 #[test]

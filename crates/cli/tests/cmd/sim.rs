@@ -34,7 +34,7 @@ fn without_host(mut value: Value) -> Value {
 fn results_keep_their_published_form() {
     let schema: Value = serde_json::from_str(include_str!("../../../../docs/schema/sim.schema.json")).unwrap();
     for workload in
-        ["lock", "barrier", "pingpong", "ring", "chase", "stream", "false-sharing", "read-mostly", "hot-line"]
+        ["lock", "barrier", "loop", "pingpong", "ring", "chase", "stream", "false-sharing", "read-mostly", "hot-line"]
     {
         let args = ["sim", "--json", "--workload", workload, "--iterations", "20", "--bytes", "8K"];
         let all: Vec<&str> = args.into_iter().chain(SMALL).collect();

@@ -146,10 +146,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     inputs: inputs::InputArgs,
     /// A program's size: pixels a side of image-filter, bytes of dedup's input, points of kdtree, keys of sort, letters
-    /// of align's sequences.
+    /// of align's sequences; iterations of loop.
     #[arg(long, value_name = "N")]
     size: Option<u32>,
-    /// A program's grain: rows, bytes, points, keys or letters that a thread takes at a time.
+    /// A program's grain: rows, bytes, points, keys or letters that a thread takes at a time; iterations of loop, which is shared
+    /// out beforehand without it.
     #[arg(long, value_name = "N")]
     grain: Option<u32>,
     /// A profile file, as profiles/ocor/imag.toml (docs/reference/workloads.md).
