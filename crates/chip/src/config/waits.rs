@@ -130,6 +130,18 @@ impl WaitPrices {
         }
     }
 
+    /// The monitor that user code has, if it has one: the first of those that are there.
+    pub(crate) fn for_users(&self) -> Option<Monitor> {
+        let mwait = self.mwait.c1.filter(|_| self.mwait.level == Level::User);
+        let offered = [
+            (Monitor::Umwait, self.umwait.is_some()),
+            (Monitor::Mwaitx, self.mwaitx.is_some()),
+            (Monitor::Wfe, self.wfe.is_some()),
+            (Monitor::Mwait(1), mwait.is_some()),
+        ];
+        offered.into_iter().find(|(_, there)| *there).map(|(monitor, _)| monitor)
+    }
+
     /// The price of a monitor, by its instructions.
     pub(crate) fn of_monitor(&self, monitor: Monitor) -> Option<MonitorPrice> {
         match monitor {

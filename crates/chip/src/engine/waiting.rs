@@ -3,6 +3,7 @@
 use super::idle_wait::IdleWait;
 use crate::base::thread::ThreadId;
 use crate::engine::spin::Spin;
+use baton_machine::wait::Learnt;
 use baton_units::CoreId;
 
 /// What a thread waits for, and its place in the list of its line's watchers.
@@ -23,6 +24,8 @@ pub(crate) struct WaitState {
     pub(crate) watch_before: u32,
     /// It is on a line's list.
     pub(crate) watches: bool,
+    /// What it has learnt of its waits, if its policy adapts.
+    pub(crate) learnt: Option<Box<Learnt>>,
 }
 
 impl WaitState {
@@ -37,6 +40,7 @@ impl WaitState {
             watch_next: 0,
             watch_before: 0,
             watches: false,
+            learnt: None,
         }
     }
 }

@@ -24,6 +24,7 @@
 //! | [`guest`] | what only a simulated guest can do: sleep for a time, start and join threads, record events |
 
 mod access;
+mod adapt;
 pub mod cell;
 pub mod device;
 mod futex;

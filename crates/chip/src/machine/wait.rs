@@ -41,19 +41,23 @@ impl Chip {
 }
 
 /// A policy's steps at this chip's prices.
-struct Priced {
+pub(super) struct Priced {
     /// Reads of the cell before the idle wait, [`u64::MAX`] without end.
     tries: u64,
     /// Cycles between two of them.
-    cycles: u64,
+    pub(super) cycles: u64,
     /// Whether nothing between the tries keeps the core from speculating on the next ones.
-    speculates: bool,
+    pub(super) speculates: bool,
     /// What stands between them.
     between: Between,
     /// What follows them.
     idle: Option<PricedIdle>,
     /// Cycles of all that, after which the thread sleeps; [`u64::MAX`]: never.
-    sleep_after: u64,
+    pub(super) sleep_after: u64,
+    /// Of a policy that adapts: the monitor that users have, if they have one.
+    pub(super) monitor: Option<Watch>,
+    /// How long each stage takes follows from the waits before.
+    adapts: bool,
     /// Tries after which the policy that schedules the thread hears that it spins; 0: never.
     tell_after: u64,
 }
@@ -70,7 +74,7 @@ enum PricedIdle {
 fn price(chip: &Chip, wait: Wait) -> Result<Priced, Unavailable> {
     chip.check_wait(wait)?;
     let prices = &chip.wait;
-    let Steps { tries, between, idle, sleep_after, tell_after } = wait.steps();
+    let Steps { tries, between, idle, sleep_after, tell_after, adapts } = wait.steps();
     let (cycles, speculates) = match between {
         Between::Nothing => (prices.spin, true),
         // PAUSE keeps the loads behind it from being speculated, which is what it is for (Intel SDM vol. 2, PAUSE). Where
@@ -94,7 +98,9 @@ fn price(chip: &Chip, wait: Wait) -> Result<Priced, Unavailable> {
         0 => u64::MAX,
         nanoseconds => chip.core.clock.cycles(Nanos(nanoseconds.into())).0,
     };
-    Ok(Priced { tries, cycles: cycles.0, speculates, between, idle, sleep_after, tell_after: tell_after.into() })
+    let monitor = prices.for_users().filter(|_| adapts).map(watch);
+    let tell_after = tell_after.into();
+    Ok(Priced { tries, cycles: cycles.0, speculates, between, idle, sleep_after, monitor, adapts, tell_after })
 }
 
 /// The wait of one cell, with its deadline in cycles.
@@ -155,7 +161,7 @@ pub(super) fn wait_while<T: Word>(
     if priced.between != Between::Nothing {
         with(|engine| engine.threads[engine.running as usize].pauses());
     }
-    let ended = waiting.rest_then_sleep(&priced);
+    let ended = if priced.adapts { waiting.adapt(&priced) } else { waiting.rest_then_sleep(&priced) };
     if waiting.told.is_some_and(|before| before == sleeps()) {
         notify(Notice::Working);
     }
@@ -171,18 +177,26 @@ impl<T: Word> Waiting<'_, T> {
     /// All of it, for as long as the policy says before the thread sleeps. (The end of a rest in MWAIT is a timer's interrupt.)
     fn rest_then_sleep(&mut self, priced: &Priced) -> WaitResult<T> {
         let deadline = self.deadline;
-        let bounded = |at: u64| with(|engine| engine.threads[engine.running as usize].wait.bounded = at != u64::MAX);
         if priced.sleep_after != u64::MAX {
-            self.deadline = deadline.min(with(|engine| engine.now) + priced.sleep_after);
-            bounded(self.deadline);
+            self.until(deadline.min(with(|engine| engine.now) + priced.sleep_after));
         }
         let ended = self.carry_out(priced);
         if ended != WaitResult::Expired || self.deadline == deadline {
             return ended;
         }
-        self.deadline = deadline;
-        bounded(deadline);
+        self.until(deadline);
         self.park()
+    }
+
+    /// It ends then, at the latest.
+    pub(super) fn until(&mut self, deadline: u64) {
+        self.deadline = deadline;
+        with(|engine| engine.threads[engine.running as usize].wait.bounded = deadline != u64::MAX);
+    }
+
+    /// The CPU stands still from now on.
+    pub(super) fn stands_still(&mut self) {
+        (self.reason, self.demand) = (Reason::Monitor, Demand::Nothing);
     }
 
     /// The tries, and the idle wait behind them.
@@ -206,7 +220,7 @@ impl<T: Word> Waiting<'_, T> {
             return tried;
         }
         if !futex {
-            (self.reason, self.demand) = (Reason::Monitor, Demand::Nothing);
+            self.stands_still();
         }
         match idle {
             PricedIdle::Monitor(watch) => self.monitor(watch),
@@ -254,7 +268,7 @@ impl<T: Word> Waiting<'_, T> {
     }
 
     /// Tries until the value changes; `Expired` also says that the tries are used up.
-    fn spin(&self, between: u64, most: u64, speculates: bool) -> WaitResult<T> {
+    pub(super) fn spin(&self, between: u64, most: u64, speculates: bool) -> WaitResult<T> {
         if most == 0 {
             return WaitResult::Expired;
         }
@@ -329,7 +343,7 @@ impl<T: Word> Waiting<'_, T> {
     }
 
     /// Sleeps in the kernel until woken, again and again until the value has changed.
-    fn park(&self) -> WaitResult<T> {
+    pub(super) fn park(&self) -> WaitResult<T> {
         loop {
             let seen = self.cell.read();
             if seen != self.value {

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod adaptive;
 mod contexts;
 mod costs;
 mod idle_edges;

@@ -12,6 +12,7 @@
 //! | `hints` | prefetches, and demotion of lines that others will read |
 //! | [`thread`] | storage and number of a thread |
 
+mod adapt;
 pub mod cell;
 pub mod futex;
 mod hints;

@@ -1,6 +1,7 @@
 //! The wait policies on the real machine.
 
 use super::Native;
+use super::adapt;
 use super::cell::NativeAtomic;
 use super::futex::{self, Slept};
 use super::stall::{Bounded, Kernel, WATCH};
@@ -57,6 +58,13 @@ fn wait_on<T: Word>(cell: &NativeAtomic<T>, value: T, wait: Wait, deadline: Opti
         require(wait);
     }
     let steps = wait.steps();
+    if steps.adapts {
+        let rest = |idle: Option<Idle>, until| {
+            let steps = idle.map_or(steps, Steps::idle);
+            carry_out(cell, value, steps, Some(until))
+        };
+        return adapt::wait(cell.as_ptr().addr(), steps.sleep_after, deadline, rest, || park(cell, value, deadline));
+    }
     let rest = rest(steps.sleep_after, deadline);
     match carry_out(cell, value, steps, rest.or(deadline)) {
         WaitResult::Expired if rest.is_some() => park(cell, value, deadline),

@@ -17,6 +17,11 @@ pub fn has_monitorx() -> bool {
     __cpuid(0x8000_0000).eax >= 0x8000_0001 && __cpuid(0x8000_0001).ecx & 1 << 29 != 0
 }
 
+/// Whether a core has more than one thread (Intel SDM vol. 2, CPUID leaf 11, EBX of the first level).
+pub fn has_siblings() -> bool {
+    __cpuid(0).eax >= 11 && __cpuid_count(11, 0).ebx & 0xffff > 1
+}
+
 /// The time-stamp counter.
 #[inline(always)]
 pub fn tsc() -> u64 {

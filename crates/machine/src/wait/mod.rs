@@ -5,9 +5,11 @@
 //! `policies!`. Machines carry out [`Steps`].
 
 mod deadline;
+mod learnt;
 mod steps;
 
 pub use deadline::{Clock, Deadline, Spinning, WaitResult};
+pub use learnt::{Learnt, Plan, Terms};
 pub use spin_park::SPIN_TRIES;
 pub use steps::{Between, Idle, Monitor, Steps};
 
@@ -143,6 +145,7 @@ policies! {
     WfePark(u32): wfe_park,
     MwaitPark(u32): mwait_park,
     NotifyPark(u32): notify_park,
+    Adaptive(u32): adaptive,
 }
 
 #[allow(clippy::derivable_impls, reason = "the macro that makes the policies' enum names no default")]

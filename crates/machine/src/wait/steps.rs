@@ -52,22 +52,25 @@ pub struct Steps {
     /// Tries after which the thread tells the scheduler that it spins ([`Notice`](crate::Notice)), and when the wait is over, that it
     /// works again; 0: it tells nothing.
     pub tell_after: u32,
+    /// How long each stage takes follows from the waits before ([`Learnt`](super::Learnt)), and a monitor stands between tries and sleep where
+    /// users have one; `sleep_after` is then what a sleep costs.
+    pub adapts: bool,
 }
 
 impl Steps {
     /// Tries until the value has changed.
     pub const fn tries(between: Between) -> Steps {
-        Steps { tries: u32::MAX, between, idle: None, sleep_after: 0, tell_after: 0 }
+        Steps { tries: u32::MAX, between, idle: None, sleep_after: 0, tell_after: 0, adapts: false }
     }
 
     /// An idle wait at once.
     pub const fn idle(idle: Idle) -> Steps {
-        Steps { tries: 0, between: Between::Nothing, idle: Some(idle), sleep_after: 0, tell_after: 0 }
+        Steps { tries: 0, between: Between::Nothing, idle: Some(idle), sleep_after: 0, tell_after: 0, adapts: false }
     }
 
     /// So many tries, then an idle wait.
     pub const fn tries_then(tries: u32, between: Between, idle: Idle) -> Steps {
-        Steps { tries, between, idle: Some(idle), sleep_after: 0, tell_after: 0 }
+        Steps { tries, between, idle: Some(idle), sleep_after: 0, tell_after: 0, adapts: false }
     }
 
     /// The same for so many nanoseconds, then sleep in the kernel.
@@ -78,6 +81,11 @@ impl Steps {
     /// The same, with the scheduler told after so many tries.
     pub const fn tell_after(self, tell_after: u32) -> Steps {
         Steps { tell_after, ..self }
+    }
+
+    /// The same, as long each as the waits before say.
+    pub const fn adapted(self) -> Steps {
+        Steps { adapts: true, ..self }
     }
 
     /// Whether the waiter stops looking at the cell, so that the thread that changes the cell must wake it.

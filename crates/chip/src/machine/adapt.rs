@@ -1,0 +1,130 @@
+//! The policy `adaptive` on the chip: as the native one, with the chip's prices and its operating system's answer.
+//!
+//! What a thread has learnt lies in lines of its own that no other thread reads, so it costs a read of the clock before
+//! the wait, and no message.
+
+use super::kernel::system_call;
+use super::wait::{Priced, Waiting, give_way};
+use crate::engine::current::{operate, with};
+use crate::engine::reason::Reason;
+use crate::engine::state::Engine;
+use crate::engine::thread::State;
+use baton_machine::units::{Cycles, Nanos};
+use baton_machine::wait::{Learnt, Plan, Terms};
+use baton_machine::{WaitResult, Word};
+use baton_sched as sched;
+
+impl<T: Word> Waiting<'_, T> {
+    /// Tries, then a monitor if the chip's users have one, then sleep, as planned by the waits before.
+    pub(super) fn adapt(&mut self, priced: &Priced) -> WaitResult<T> {
+        let deadline = self.deadline;
+        let cell = with(|engine| engine.guest.offset_of(self.cell.address()));
+        let terms = terms(priced);
+        let begun = read_clock();
+        let plan = learnt(|learnt| learnt.plan(cell, terms));
+        let (ended, lasted, slept) = match self.stages(priced, plan, begun, deadline) {
+            Some((ended, lasted)) => (ended, lasted, false),
+            None => {
+                self.until(deadline);
+                (self.park(), read_clock() - begun, true)
+            }
+        };
+        self.until(deadline);
+        learnt(|learnt| learnt.ended(cell, nanos(lasted), slept, terms));
+        ended
+    }
+
+    /// What comes before a sleep, and about how long it lasted: the clock is not read at the end, as others wait for the thread then.
+    /// `None`: the thread is to sleep.
+    fn stages(&mut self, priced: &Priced, plan: Plan, begun: u64, deadline: u64) -> Option<(WaitResult<T>, u64)> {
+        let Plan { tries, monitor, asks } = plan;
+        let mut now = begun;
+        for (until, watch) in [(tries, None), (monitor, priced.monitor)] {
+            let until = begun + cycles(until);
+            while now < until {
+                let at = until.min(now + priced.sleep_after).min(deadline);
+                self.until(at);
+                let ended = match watch {
+                    None => self.spin(priced.cycles.max(1), u64::MAX, priced.speculates),
+                    Some(watch) => {
+                        self.stands_still();
+                        self.monitor(watch)
+                    }
+                };
+                if ended != WaitResult::Expired || at == deadline {
+                    return Some((ended, now.midpoint(at).saturating_sub(begun)));
+                }
+                if self::terms(priced).is_crowded() {
+                    return None;
+                }
+                if asks && yields() {
+                    learnt(Learnt::cpu_is_wanted);
+                    return None;
+                }
+                now = with(|engine| engine.now);
+            }
+        }
+        None
+    }
+}
+
+fn terms(priced: &Priced) -> Terms {
+    with(|engine| Terms {
+        sleep: nanos_of(engine, priced.sleep_after),
+        exit: priced.monitor.map(|watch| nanos_of(engine, watch.price.enter.0 + watch.price.exit.0)),
+        sibling: engine.chip.core.contexts > 1,
+        cpus: engine.chip.cpus(),
+        threads: engine.os.apps[engine.threads[engine.running as usize].os.app.0 as usize].runnable,
+    })
+}
+
+fn nanos_of(engine: &Engine, cycles: u64) -> Nanos {
+    engine.chip.core.clock.nanos(Cycles(cycles))
+}
+
+fn nanos(cycles: u64) -> Nanos {
+    with(|engine| nanos_of(engine, cycles))
+}
+
+fn cycles(nanos: Nanos) -> u64 {
+    with(|engine| engine.chip.core.clock.cycles(nanos).0)
+}
+
+fn learnt<R>(then: impl FnOnce(&Learnt) -> R) -> R {
+    let learnt: *const Learnt = with(|engine| {
+        let wait = &mut engine.threads[engine.running as usize].wait;
+        &raw const **wait.learnt.get_or_insert_default()
+    });
+    // SAFETY: it stays as long as its thread, which is the running one.
+    then(unsafe { &*learnt })
+}
+
+/// What a read of the clock costs; when it is.
+fn read_clock() -> u64 {
+    operate(Reason::Work, |engine| engine.after(engine.core_here().clock_read.0.max(1)));
+    with(|engine| engine.now)
+}
+
+/// A system call that offers the CPU: whether another thread had it.
+fn yields() -> bool {
+    system_call();
+    let wanted = with(|engine| engine.cpu_is_wanted());
+    if wanted {
+        with(|engine| {
+            let os = &mut engine.threads[engine.running as usize].os;
+            (os.preempt, os.leaves) = (true, true);
+        });
+        give_way();
+    }
+    wanted
+}
+
+impl Engine {
+    /// Whether a thread is in the queue of the running thread's CPU.
+    fn cpu_is_wanted(&self) -> bool {
+        let cpu = self.threads[self.running as usize].cpu;
+        let scheduler = &self.os.policy.scheduler;
+        let mut threads = (0..).zip(&self.threads);
+        threads.any(|(id, thread)| thread.state == State::Ready && scheduler.place(sched::ThreadId(id)).0 == cpu)
+    }
+}

@@ -1,0 +1,165 @@
+//! The policy `adaptive` on the real machine: what a thread has learnt, and what the processor and the kernel say.
+
+use super::Native;
+use crate::units::Nanos;
+use crate::wait::{Clock, Idle, Learnt, Monitor, Plan, Terms};
+use crate::{Deadline, Machine, Wait, WaitResult};
+use core::cell::Cell;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// The exit of UMWAIT at C0.1, MWAITX and WFE: assumed, within what their makers say of such states (below a microsecond).
+const EXIT: Nanos = Nanos(500);
+/// A yield that takes longer has let another thread run: the system call itself takes a fraction of that.
+const YIELD: Nanos = Nanos(5_000);
+
+/// Threads that have waited by this policy, live, and do not sleep in such a wait. (A forked child counts its parent's too, and so it sleeps
+/// more readily.)
+static THREADS: AtomicU32 = AtomicU32::new(0);
+
+/// What the thread has learnt; that it counts among [`THREADS`].
+struct Mine {
+    learnt: Learnt,
+    counts: Cell<bool>,
+}
+
+impl Mine {
+    /// The thread's own; none when it is about to end.
+    fn with<R>(then: impl FnOnce(&Learnt) -> R) -> Option<R> {
+        MINE.try_with(|mine| {
+            if !mine.counts.replace(true) {
+                THREADS.fetch_add(1, Ordering::Relaxed);
+            }
+            then(&mine.learnt)
+        })
+        .ok()
+    }
+}
+
+impl Drop for Mine {
+    fn drop(&mut self) {
+        THREADS.fetch_sub(u32::from(self.counts.get()), Ordering::Relaxed);
+    }
+}
+
+std::thread_local! {
+    static MINE: Mine = const { Mine { learnt: Learnt::new(), counts: Cell::new(false) } };
+}
+
+/// What the machine offers: found once, as CPUID takes a virtual machine some microseconds.
+#[derive(Clone, Copy)]
+struct Offered {
+    monitor: Option<Monitor>,
+    sibling: bool,
+    cpus: u32,
+}
+
+/// The monitors that user code may have on some processor.
+const MONITORS: [(Monitor, Wait); 3] =
+    [(Monitor::Umwait, Wait::Umwait), (Monitor::Mwaitx, Wait::Mwaitx), (Monitor::Wfe, Wait::Wfe)];
+
+impl Offered {
+    fn here() -> Offered {
+        /// A bit that says that it is known, the monitor's number from 1, whether cores have siblings, CPUs.
+        static KNOWN: AtomicU32 = AtomicU32::new(0);
+        // Relaxed, both: the word is all there is to know, and every thread finds the same.
+        let mut known = KNOWN.load(Ordering::Relaxed);
+        if known == 0 {
+            let monitor =
+                MONITORS.iter().position(|(_, wait)| Native::check(*wait).is_ok()).map_or(0, |at| at as u32 + 1);
+            known = 1 | monitor << 1 | u32::from(has_siblings()) << 3 | cpus().min(1 << 20) << 4;
+            KNOWN.store(known, Ordering::Relaxed);
+        }
+        let monitor = (known >> 1 & 3).checked_sub(1).map(|at| MONITORS[at as usize].0);
+        Offered { monitor, sibling: known >> 3 & 1 != 0, cpus: known >> 4 }
+    }
+}
+
+/// CPUs that the thread may run on.
+fn cpus() -> u32 {
+    // SAFETY: an all-zero set is one, and the kernel writes no more than its size.
+    unsafe {
+        let mut set: libc::cpu_set_t = core::mem::zeroed();
+        match libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) {
+            0 => libc::CPU_COUNT(&set) as u32,
+            // More CPUs than the set holds.
+            _ => 1024,
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_siblings() -> bool {
+    super::x86::has_siblings()
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_siblings() -> bool {
+    false
+}
+
+/// Whether another thread ran while the calling one offered its CPU.
+fn yields() -> bool {
+    let before = Native::now(Clock::Monotonic);
+    // SAFETY: it takes no argument and cannot fail.
+    unsafe { libc::sched_yield() };
+    Native::now(Clock::Monotonic) - before > YIELD
+}
+
+/// Waits as planned, where a sleep costs `sleep_after` nanoseconds. `rest` carries out a stage until a deadline: tries, or an idle wait with
+/// that monitor; `sleep` ends the wait.
+pub(super) fn wait<T>(
+    cell: usize,
+    sleep_after: u32,
+    deadline: Option<Deadline>,
+    rest: impl Fn(Option<Idle>, Deadline) -> WaitResult<T>,
+    sleep: impl Fn() -> WaitResult<T>,
+) -> WaitResult<T> {
+    let offered = Offered::here();
+    let exit = offered.monitor.map(|_| EXIT);
+    // Relaxed, here and in all uses of the count: a hint.
+    let terms = || Terms {
+        sleep: Nanos(sleep_after.into()),
+        exit,
+        sibling: offered.sibling,
+        cpus: offered.cpus,
+        threads: THREADS.load(Ordering::Relaxed),
+    };
+    let clock = deadline.map_or(Clock::Monotonic, |deadline| deadline.clock);
+    let begun = Native::now(clock);
+    let Some(plan) = Mine::with(|learnt| learnt.plan(cell, terms())) else { return sleep() };
+    let learns = |lasted: Nanos, slept| Mine::with(|learnt| learnt.ended(cell, lasted, slept, terms()));
+    let sleeps = || {
+        THREADS.fetch_sub(1, Ordering::Relaxed);
+        let result = sleep();
+        THREADS.fetch_add(1, Ordering::Relaxed);
+        learns(Nanos(Native::now(clock).0.saturating_sub(begun.0)), true);
+        result
+    };
+    let Plan { tries, monitor, asks } = plan;
+    let mut now = begun;
+    for (until, idle) in [(tries, None), (monitor, offered.monitor.map(Idle::Monitor))] {
+        let until = begun + until;
+        while now < until {
+            let at = until.min(now + Nanos(sleep_after.into()));
+            let at = deadline.map_or(at, |deadline| deadline.at.min(at));
+            let result = rest(idle, Deadline { at, clock });
+            if let WaitResult::Changed(_) = result {
+                // The clock is not read once more, as others wait for this thread now.
+                learns(Nanos((now.0.midpoint(at.0)).saturating_sub(begun.0)), false);
+                return result;
+            }
+            if deadline.is_some_and(|deadline| at == deadline.at) {
+                return result;
+            }
+            if terms().is_crowded() {
+                return sleeps();
+            }
+            if asks && yields() {
+                Mine::with(Learnt::cpu_is_wanted);
+                return sleeps();
+            }
+            now = Native::now(clock);
+        }
+    }
+    sleeps()
+}

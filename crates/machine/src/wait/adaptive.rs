@@ -1,0 +1,16 @@
+//! Tries, then a monitor, then sleep: as long each as the waits of that cell and the need for CPUs say.
+
+use super::{Between, REST, Steps, WaitInfo};
+
+pub(super) const INFO: WaitInfo = WaitInfo {
+    name: "adaptive",
+    what: "try with PAUSE, then a monitor where users have one, then futex, by the waits before; a sleep costs n ns \
+           (adaptive(n), 10000 if bare)",
+    source: "ski rental (Karlin, Li, Manasse and Owicki, SOSP 1991) by measured waits, with the kernel asked whether the CPU is wanted",
+    limits: "as futex",
+    argument: Some(REST),
+};
+
+pub(super) const fn steps(n: u32) -> Steps {
+    Steps::tries(Between::Pause).then_sleep(n).adapted()
+}
