@@ -53,7 +53,7 @@ pub struct Mwmon {
 
 /// The files that say the rules.
 const RULES: [&str; 2] = [include_str!("claims.rs"), include_str!("open.rs")];
-/// The file that says those that came later, with transitive closure and BT's stencil, and before either ran with a helper.
+/// The file that says those that came later, with transitive closure and BT's stencil, and before either ran with a helper in the paper's size.
 const LATER: [&str; 1] = [include_str!("assisted.rs")];
 
 impl Mwmon {
@@ -123,7 +123,7 @@ const NOTES: [&str; 3] = [
 fn later() -> String {
     format!(
         "The rules over all four kernels (M8 to M11: transitive closure, means and bests of four, BT's stencil) came later, and before those two kernels ran with a \
-         helper: they are frozen as {}. Those of the sparse product and of LU alone are as they were.",
+         helper in the paper's sizes (small ones had, in tests): they are frozen as {}. Those of the sparse product and of LU alone are as they were.",
         inputs::rules(&LATER, None)
     )
 }
