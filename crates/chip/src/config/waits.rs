@@ -111,6 +111,12 @@ pub struct WaitPrices {
 }
 
 impl WaitPrices {
+    /// Whether a monitor stays armed when its core loses the line without a store.
+    #[inline]
+    pub(crate) fn monitors_outlive_lines(&self) -> bool {
+        self.evicted == Evicted::Stays
+    }
+
     /// What the chip lacks for `wait`.
     ///
     /// # Errors

@@ -3,7 +3,6 @@
 use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
-use crate::config::Evicted;
 use crate::engine::spin::Spin;
 use crate::engine::spin::progress;
 use crate::engine::state::Engine;
@@ -101,7 +100,7 @@ impl Engine {
     /// Whether a monitor stays armed when its core loses the line without a store.
     #[inline]
     pub(crate) fn monitors_outlive_lines(&self) -> bool {
-        self.chip.wait.evicted == Evicted::Stays
+        self.chip.wait.monitors_outlive_lines()
     }
 
     /// A thread that watches the line on one of the core's CPUs notices, one with a monitor only if `monitors`; tries up to
