@@ -172,3 +172,94 @@ fn without_the_kernels_look_an_interrupt_is_missed() {
 fn without_the_announcement_before_it_an_interrupt_is_missed() {
     shuttle::check_random(|| halts(Without::Announcement), 3_000);
 }
+
+/// Which step of the paper's call (listing 1) is left out.
+#[derive(Clone, Copy, PartialEq)]
+enum Lacks {
+    Nothing,
+    /// MONITOR in each turn of the loop: only the first one arms.
+    Rearming,
+    /// The look between MONITOR and MWAIT.
+    Look,
+    /// The look behind MWAIT.
+    Recheck,
+    /// The byte is set back.
+    Reset,
+}
+
+const ORIGINAL: u32 = b'a' as u32;
+const NOTIFIED: u32 = b'b' as u32;
+
+/// The call.
+fn listing_1(line: &Line, lacks: Lacks) {
+    let monitor = Arc::new(Event::default());
+    let mut armed = false;
+    loop {
+        if !armed || lacks != Lacks::Rearming {
+            line.monitor(&monitor);
+            armed = true;
+        }
+        if lacks != Lacks::Look && line.load() == NOTIFIED {
+            break;
+        }
+        monitor.wait();
+        if lacks == Lacks::Recheck || line.load() == NOTIFIED {
+            break;
+        }
+    }
+    if lacks != Lacks::Reset {
+        line.store(ORIGINAL);
+    }
+}
+
+/// Two notices one after the other; each call returns behind its own, whatever else ends MWAIT.
+fn calls(lacks: Lacks) {
+    let line = Arc::new(Line::default());
+    line.store(ORIGINAL);
+    let (notices, back) = (Arc::new(AtomicUsize::new(0)), Arc::new(Event::default()));
+    let (waits, told, returns) = (line.clone(), notices.clone(), back.clone());
+    let waiter = thread::spawn(move || {
+        for round in 1..=2 {
+            listing_1(&waits, lacks);
+            assert!(told.load(SeqCst) >= round, "woken without a notice");
+            returns.fire();
+        }
+    });
+    for round in 1..=2 {
+        line.evict();
+        notices.store(round, SeqCst);
+        line.store(NOTIFIED);
+        back.wait();
+    }
+    waiter.join().unwrap();
+}
+
+#[test]
+fn the_papers_call_returns_behind_each_notice() {
+    shuttle::check_random(|| calls(Lacks::Nothing), 3_000);
+    shuttle::check_pct(|| calls(Lacks::Nothing), 1_000, 3);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_call_that_arms_once_misses_a_store() {
+    shuttle::check_random(|| calls(Lacks::Rearming), 3_000);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_call_that_does_not_look_misses_a_store() {
+    shuttle::check_random(|| calls(Lacks::Look), 3_000);
+}
+
+#[test]
+#[should_panic(expected = "woken without a notice")]
+fn a_call_that_does_not_look_again_returns_too_early() {
+    shuttle::check_random(|| calls(Lacks::Recheck), 3_000);
+}
+
+#[test]
+#[should_panic(expected = "woken without a notice")]
+fn a_call_that_does_not_set_the_byte_back_returns_too_early() {
+    shuttle::check_random(|| calls(Lacks::Reset), 3_000);
+}

@@ -73,6 +73,9 @@ pub struct ThreadFigures {
     pub under_way: Cycles,
     /// What it did how often.
     pub counts: ThreadCounts,
+    /// Its own requests, loads and stores, whose line came from memory: what a processor counts as misses of its last level. One that waits
+    /// for a line that another request has asked for is not among them. 0 on a chip of fixed latencies.
+    pub fetches: u64,
     /// Instructions, as far as they are known: those that are charged ([`Instructions`]), each operation, and tries of waits. What a guest
     /// computes ([`Machine::work`]) is cycles, and not among them.
     ///
@@ -160,6 +163,7 @@ impl Outcome {
                     memory: memory_parts(thread, under_way),
                     under_way: Cycles(under_way),
                     counts: thread.stats.counts,
+                    fetches: thread.stats.fetches,
                     instructions: thread.stats.instructions / UNIT + thread.stats.counts.operations,
                 }
             })
@@ -347,6 +351,7 @@ mod tests {
             memory: Part::ALL.map(|part| (part.name(), Cycles(0))),
             under_way: Cycles(0),
             counts: ThreadCounts::default(),
+            fetches: 0,
             instructions: 0,
         };
         let stack = thread.cycle_stack(Cycles(10));

@@ -13,6 +13,7 @@
 //! | [`deque`] | the work-stealing deque of Chase and Lev |
 //! | [`rwlock`] | any number of readers at a time, or one writer |
 //! | [`semaphore`] | permits that are taken and posted |
+//! | [`region`] | monitored regions: the paper's on MONITOR and MWAIT between hyper-threads, as printed and mended |
 //! | [`api`] | the locks as mutexes for Rust programs |
 //! | `monitors` | monitors of waiters, which a machine keeps for ever |
 //! | [`nodes`] | queue nodes, which each thread keeps for all of these |
@@ -28,6 +29,7 @@ pub mod lock;
 mod monitors;
 pub mod nodes;
 pub mod queue;
+pub mod region;
 pub mod rwlock;
 pub mod semaphore;
 

@@ -59,6 +59,6 @@ pub use os::{FutexHome, IdleStates, Ipi, OffCores, Os, SchedulerName, WakeSpread
 pub use plan::Plan;
 pub use prices::Prices;
 pub use read::{ChipError, Problem};
-pub use waits::{Halt, Level, MonitorPrice, Mwait, SystemCall, WaitPrices};
+pub use waits::{Evicted, Halt, Level, MonitorPrice, Mwait, SystemCall, WaitPrices};
 
 pub use crate::base::value;

@@ -24,6 +24,16 @@ choice! {
     }
 }
 
+choice! {
+    /// What ends a wait with a monitor when its line goes without a store.
+    Evicted {
+        /// The loss of the line does, whatever the reason.
+        #[default] Ends = "ends",
+        /// Stores alone end it: the monitor compares addresses, and needs no copy of the line.
+        Stays = "stays",
+    }
+}
+
 /// MONITOR and MWAIT, by depth: what MWAIT's hint asks for, the shallowest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mwait {
@@ -82,6 +92,8 @@ pub struct WaitPrices {
     pub monitor: Cycles,
     /// Wake-ups for no reason in a million cycles with a monitor.
     pub spurious: f64,
+    /// Whether losing the line without a store ends a wait with a monitor.
+    pub evicted: Evicted,
     /// UMONITOR and UMWAIT.
     pub umwait: Option<MonitorPrice>,
     /// The longest that one UMWAIT waits; `None`: without bound.
@@ -99,6 +111,12 @@ pub struct WaitPrices {
 }
 
 impl WaitPrices {
+    /// Whether a monitor stays armed when its core loses the line without a store.
+    #[inline]
+    pub(crate) fn monitors_outlive_lines(&self) -> bool {
+        self.evicted == Evicted::Stays
+    }
+
     /// What the chip lacks for `wait`.
     ///
     /// # Errors

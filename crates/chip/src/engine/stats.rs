@@ -32,6 +32,8 @@ pub(crate) struct Stats {
     pub(crate) parts: [u64; PARTS],
     /// What it did how often.
     pub(crate) counts: ThreadCounts,
+    /// Its requests whose line came from memory.
+    pub(crate) fetches: u64,
     /// Instructions that were charged to it and those of its tries, in units; each of its operations is one more.
     pub(crate) instructions: u64,
     /// When it last fell asleep.
@@ -51,6 +53,7 @@ impl Stats {
             times: [0; Reason::COUNT],
             parts: [0; PARTS],
             counts: ThreadCounts::default(),
+            fetches: 0,
             instructions: 0,
             last_sleep: None,
             finer: Finer::NONE,

@@ -8,7 +8,7 @@ use crate::engine::reason::Reason;
 use crate::engine::state::{Engine, Step};
 use crate::engine::thread::{Ended, State};
 use crate::engine::waiting::Waited;
-use crate::memory::{Memory, Notice, Parts};
+use crate::memory::{Memory, Notice, Part, Parts};
 
 impl Engine {
     /// The next event. The run loop alone calls it.
@@ -109,6 +109,7 @@ impl Engine {
     #[inline]
     fn served(&mut self, token: Token, at: u64, parts: Parts) {
         let id = token.thread();
+        self.threads[id as usize].stats.fetches += u64::from(parts.0[Part::Memory as usize] != 0);
         match token.part() {
             Asked::Operation => {
                 let sums = &mut self.threads[id as usize].stats.parts;

@@ -97,7 +97,8 @@ impl Engine {
                 self.invalidated(store.line);
             }
         }
-        if store.write.is_none() && self.chip.core.contexts != 1 && self.guest.is_watched(store.line) {
+        let by_store = self.chip.core.contexts != 1 || self.monitors_outlive_lines();
+        if store.write.is_none() && by_store && self.guest.is_watched(store.line) {
             self.invalidated(store.line);
         }
         if asks {

@@ -83,6 +83,16 @@ pub fn kill(guest: Guest) {
     with(|engine| engine.kill(guest.0));
 }
 
+/// Runs kernel code of the guest's own that looks at no signal, as in an uninterruptible sleep of Linux: a thread that is [killed](kill)
+/// meanwhile ends when it is over.
+///
+/// # Panics
+/// Outside of guest code.
+pub fn uninterruptible<R>(work: impl FnOnce() -> R) -> R {
+    assert_guest("uninterruptible");
+    Engine::shielded(work)
+}
+
 /// Has a thread run on these cores and CPUs only, from now on; both empty: on all. Costs `os.syscall`.
 ///
 /// # Errors

@@ -77,30 +77,42 @@ impl Engine {
     }
 
     /// A core has lost a line: a thread that spins on it there notices. The memory system comes before all events of a moment,
-    /// so a try that begins now misses.
+    /// so a try that begins now misses. A monitor that stores alone end stays armed.
     #[inline]
     pub(crate) fn lost(&mut self, core: CoreId, line: Line) {
         // No try of this moment has begun.
-        self.notice_on(core, line, self.now.saturating_sub(1));
+        self.notice_on(core, line, self.now.saturating_sub(1), !self.monitors_outlive_lines());
     }
 
     /// The running thread has written the line. Its siblings share the cache that holds it, so nothing is invalidated:
-    /// a thread that spins or has a monitor there notices the store itself.
+    /// a thread that spins or has a monitor there notices the store itself. So does each monitor that outlives its line.
     #[inline]
     pub(crate) fn stored_beside(&mut self, line: Line) {
-        if self.chip.core.contexts != 1 && self.guest.is_watched(line) {
-            self.notice_on(self.core_of(self.running), line, self.now);
+        if self.monitors_outlive_lines() {
+            if self.guest.is_watched(line) {
+                self.invalidated(line);
+            }
+        } else if self.chip.core.contexts != 1 && self.guest.is_watched(line) {
+            self.notice_on(self.core_of(self.running), line, self.now, true);
         }
     }
 
-    /// A thread that watches the line on one of the core's CPUs notices; tries up to and including `last` have begun.
+    /// Whether a monitor stays armed when its core loses the line without a store.
     #[inline]
-    fn notice_on(&mut self, core: CoreId, line: Line, last: u64) {
+    pub(crate) fn monitors_outlive_lines(&self) -> bool {
+        self.chip.wait.monitors_outlive_lines()
+    }
+
+    /// A thread that watches the line on one of the core's CPUs notices, one with a monitor only if `monitors`; tries up to
+    /// and including `last` have begun.
+    #[inline]
+    fn notice_on(&mut self, core: CoreId, line: Line, last: u64, monitors: bool) {
         for context in 0..self.chip.core.contexts {
             let cpu = core.0 + context * self.chip.core.count;
             let Some(id) = self.os.cpus.get(cpu as usize).and_then(|cpu| cpu.current) else { continue };
             let thread = &self.threads[id as usize];
-            if thread.wait.watches && thread.wait.spin.line == line {
+            let notices = monitors || thread.state == State::Spinning;
+            if notices && thread.wait.watches && thread.wait.spin.line == line {
                 self.unwatch(id);
                 self.notices_loss(id, last);
             }

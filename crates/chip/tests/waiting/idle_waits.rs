@@ -120,7 +120,9 @@ fn entry_and_exit_take_what_the_chip_file_says() {
 
 #[test]
 fn no_store_is_missed() {
-    for chip in [fixed(&[]), fixed(&["core.store_buffer=4"]), coherent(&[]), coherent(&["core.store_buffer=0"])] {
+    let stays = [coherent(&["wait.evicted=stays"]), coherent(&["wait.evicted=stays", "core.store_buffer=0"])];
+    let chips = [fixed(&[]), fixed(&["core.store_buffer=4"]), coherent(&[]), coherent(&["core.store_buffer=0"])];
+    for chip in chips.into_iter().chain(stays) {
         for wait in EVERY {
             let most = if wait == Wait::Halt || wait == Wait::Mwmon { 1_300 } else { 400 };
             for at in (0..most).step_by(7) {
@@ -214,9 +216,10 @@ fn every_tick_ends_an_idle_wait() {
 /// Two contexts on a core: the other one can evict the line from the caches that they share.
 #[test]
 fn losing_the_line_to_others_ends_an_idle_wait() {
-    let siblings = coherent(&["core.contexts=2", "core.result_latency=3", "core.atomics=near"]);
-    let fill = || {
-        let mut simulation = simulation(&siblings);
+    let contexts = ["core.contexts=2", "core.result_latency=3", "core.atomics=near"];
+    let siblings = coherent(&contexts);
+    let fill = |chip: &Chip| {
+        let mut simulation = simulation(chip);
         let waits = cell(&mut simulation, 0u32);
         let stores = waits.clone();
         let many: Vec<_> = (0..4_000).map(|_| cell(&mut simulation, 0u32)).collect();
@@ -234,11 +237,14 @@ fn losing_the_line_to_others_ends_an_idle_wait() {
         simulation.run().unwrap().threads[0].counts.tries
     };
     let quiet = tries(&siblings, Wait::Mwait(1), || {});
-    assert!(quiet < fill(), "{quiet} looks of a quiet wait, {} when a sibling evicts the line", fill());
+    assert!(quiet < fill(&siblings), "{quiet} looks, {} when a sibling evicts the line", fill(&siblings));
+    // Stores alone end it: not the eviction, and yet the store that finds no copy here.
+    let stays = coherent(&[&contexts[..], &["wait.evicted=stays"]].concat());
+    assert_eq!(fill(&stays), quiet, "looks when the monitor outlives its line");
 
     // A directory that names one sharer: a second reader takes the line from the first.
-    let reader = |kind: &str| {
-        let chip = coherent(&[kind]);
+    let reader = |settings: &[&str]| {
+        let chip = coherent(settings);
         let (_, outcome) = against(&chip, Wait::Mwait(1), None, |cell| {
             Simulated::work(Cycles(10_000));
             cell.0.load(Relaxed);
@@ -247,7 +253,9 @@ fn losing_the_line_to_others_ends_an_idle_wait() {
         });
         outcome.threads[0].counts.tries
     };
-    let (full, one) = (reader("directory.kind=full"), reader("directory.kind=pointers(1)"));
+    let (full, one) = (reader(&["directory.kind=full"]), reader(&["directory.kind=pointers(1)"]));
+    // The store that ends the wait comes from another core, which does not know of the monitor.
+    assert_eq!(reader(&["directory.kind=pointers(1)", "wait.evicted=stays"]), full);
     assert!(one > full, "{full} looks with a full map, {one} with one pointer");
 }
 

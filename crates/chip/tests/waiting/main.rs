@@ -8,6 +8,7 @@ mod contexts;
 mod costs;
 mod idle_edges;
 mod idle_waits;
+mod region;
 mod rests;
 mod siblings;
 mod table1;

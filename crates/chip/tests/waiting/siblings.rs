@@ -100,3 +100,21 @@ fn siblings_do_not_keep_a_line_for_ever() {
         assert!(*first * 10 > *last * 7, "each had its share: {ends:?}");
     }
 }
+
+/// Lines that a thread has loaded from memory are its own fetches; its sibling finds them in the caches that they share.
+#[test]
+fn who_fetched_a_line_is_counted_by_thread() {
+    let chip = chips().remove(1);
+    let mut simulation = simulation(&chip);
+    let lines: Vec<_> = (0..100).map(|_| cell(&mut simulation, 0u32)).collect();
+    let again = lines.clone();
+    simulation.spawn(on(0), move || act::load_all(lines.iter().map(|line| &raw const line.0), 1)).unwrap();
+    let sibling = Spawn { after: Cycles(1_000_000), ..on(2) };
+    let body = move || {
+        act::load_all(again.iter().map(|line| &raw const line.0), 1);
+        again.iter().for_each(|line| line.0.store(1, Relaxed));
+    };
+    simulation.spawn(sibling, body).unwrap();
+    let outcome = simulation.run().unwrap();
+    assert_eq!([0, 1].map(|thread| outcome.threads[thread].fetches), [100, 0]);
+}

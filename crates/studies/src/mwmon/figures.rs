@@ -97,21 +97,24 @@ fn figure_5(results: &Results<'_>, reading: u32) -> Option<Figure> {
             (Some(by), false) => format!("{}, no prefetches", by.name()),
         };
         let memory = of(by, prefetches, |f| f.memory as f64)? / serial[1].max(1.0);
-        let figures = [format!("{:.3}", serial[0] / work), number(memory)];
+        let misses = of(by, prefetches, |f| f.misses as f64)? / of(None, false, |f| f.misses as f64)?.max(1.0);
+        let figures = [format!("{:.3}", serial[0] / work), number(misses), number(memory)];
         let waits = [share(|f| f.waits[0] as f64)?, share(|f| f.waits[1] as f64)?];
-        Some(strings([&format!("{kernel:?}"), &name, &figures[0], &figures[1], &waits[0], &waits[1]]))
+        Some(strings([kernel.title(), &name, &figures[0], &figures[1], &figures[2], &waits[0], &waits[1]]))
     };
-    let all = [Name::Spmv, Name::Lu].into_iter().flat_map(|kernel| arms.map(|arm| (kernel, arm)));
+    let sizes = (0..2).flat_map(|size| Name::SIZES.map(|sizes| sizes[size]));
+    let all = sizes.flat_map(|kernel| arms.map(|arm| (kernel, arm)));
     let rows: Vec<_> = all.filter_map(cells).collect();
     let header = strings([
         "kernel",
         "barrier",
         "speed over serial",
+        "worker's misses over serial",
         "worker's memory time over serial",
         "worker in barriers, %",
         "helper in barriers, %",
     ]);
     let title = format!("Figure 5: one helper that prefetches, {}", why::reading(reading));
-    let note = "Memory time is what the worker waited for the memory behind the second level.";
+    let note = "Misses are the worker's own loads and stores whose line came from memory. `half`: the smaller size. Memory time is what the worker waited for the memory behind the second level.";
     (!rows.is_empty()).then(|| Figure::from(Table { title, header, rows, ..Table::default() }).noted(note))
 }

@@ -24,17 +24,20 @@ pub(super) const WORK: u64 = 30;
 const TABLE_2: [&str; 3] = ["wait.mwait.c1.exit=4_360", "os.futex_wake=13_050", "os.wake_idle=32_000"];
 
 /// What differs from the chip, by name.
-const OTHERS: [(&str, &[&str]); 3] = [
+const OTHERS: [(&str, &[&str]); 4] = [
     ("", &[]),
     (
         "ten times the buffers",
         &["core.rob=1260", "core.load_queue=480", "core.store_queue=240", "core.store_buffer=240"],
     ),
     (FREE_CHANGE, &["core.mode_change=0"]),
+    (STORES_ALONE, &["wait.evicted=stays"]),
 ];
 
 /// What stands against a change of mode that costs nothing.
 pub(super) const FREE_CHANGE: &str = "a free change of mode";
+/// What stands against a monitor whose wait ends when its line is evicted.
+pub(super) const STORES_ALONE: &str = "a monitor that stores alone end";
 /// [`WORK`] of units that are ten times as long.
 pub(super) const LONG: u64 = 300;
 
@@ -76,7 +79,7 @@ pub(super) fn cases(extent: Extent) -> Vec<Case> {
     for by in [By::Pause, By::Mwmon] {
         add(1, "ten times the buffers", table(by, false), REPETITIONS);
     }
-    for kernel in [Name::Spmv, Name::Lu] {
+    for kernel in [Name::Spmv, Name::Lu, Name::Closure, Name::Stencil] {
         for reading in [1, 2] {
             let mut assisted =
                 |by, prefetches| add(reading, "", Work::Assisted(Assisted { kernel, by, prefetches }), ASSISTED);
@@ -87,7 +90,21 @@ pub(super) fn cases(extent: Extent) -> Vec<Case> {
             }
         }
     }
+    if full {
+        smaller(&mut add);
+    }
     all
+}
+
+/// Each kernel in its smaller size, with what a helper gains by each barrier.
+fn smaller(add: &mut impl FnMut(u32, &'static str, Work, [u64; 2])) {
+    for (kernel, reading) in Name::SIZES.into_iter().flat_map(|[_, half]| [(half, 1), (half, 2)]) {
+        for (by, prefetches) in
+            [(None, false), (Some(By::Pause), true), (Some(By::Futex), true), (Some(By::Mwmon), true)]
+        {
+            add(reading, "", Work::Assisted(Assisted { kernel, by, prefetches }), ASSISTED);
+        }
+    }
 }
 
 /// Experiments that show why: added after a quick run, without a rule.
@@ -96,9 +113,11 @@ fn why(add: &mut impl FnMut(u32, &'static str, Work, [u64; 2])) {
         for (by, light) in [By::Pause, By::Futex, By::Mwmon].into_iter().flat_map(|by| [(by, 0), (by, 10)]) {
             add(reading, FREE_CHANGE, Work::Pseudo { by, light, work: WORK }, PSEUDO);
         }
-        for kernel in [Name::Spmv, Name::Lu] {
+        for [kernel, _] in Name::SIZES {
             for (by, prefetches) in [(None, false), (Some(By::Mwmon), true), (Some(By::Mwmon), false)] {
-                add(reading, FREE_CHANGE, Work::Assisted(Assisted { kernel, by, prefetches }), ASSISTED);
+                for other in [FREE_CHANGE, STORES_ALONE] {
+                    add(reading, other, Work::Assisted(Assisted { kernel, by, prefetches }), ASSISTED);
+                }
             }
         }
     }

@@ -55,6 +55,8 @@ pub struct Figures {
     pub waits: [u64; 2],
     /// Figure 5: the worker's loads whose line was not in the L1 came from memory for so many cycles.
     pub memory: u64,
+    /// Figure 5: the worker's loads and stores whose line came from memory.
+    pub misses: u64,
 }
 
 /// Cycles after which a run is cut off, which is an error.

@@ -3,6 +3,7 @@
 use super::run::{Case, Work};
 use super::waits::By;
 use super::*;
+use baton_chip::Chip;
 use std::path::Path;
 
 fn study() -> Mwmon {
@@ -51,6 +52,26 @@ fn a_barrier_of_every_mechanism_keeps_two_threads_together() {
     }
 }
 
+/// Each kernel, small: alone, and with a helper. A run whose result is not that of a plain computation is an error; a helper that prefetches
+/// spares the worker misses, and one that does not spares none.
+#[test]
+fn every_kernel_computes_what_a_plain_program_does() {
+    let chip = Chip::from_toml(include_str!("../../../../chips/netburst-ht.toml"), "netburst-ht.toml").unwrap();
+    for name in kernels::SMALL {
+        let of = |by, prefetches| {
+            helper::run(&chip, 1, move || kernels::small(name), (by, prefetches))
+                .unwrap_or_else(|error| panic!("{name}: {error}"))
+        };
+        let [alone, idle, helped] = [of(None, false), of(Some(By::Mwmon), false), of(Some(By::Mwmon), true)];
+        assert_eq!(alone.waits, [0, 0], "{name}");
+        assert!(idle.waits[1] > 0 && helped.waits[1] > 0, "{name}: {idle:?} {helped:?}");
+        assert!(
+            helped.misses * 3 < alone.misses * 2 && alone.misses <= idle.misses,
+            "{name}: {alone:?} {idle:?} {helped:?}"
+        );
+    }
+}
+
 #[test]
 fn every_claim_has_a_verdict_and_every_miss_its_reason() {
     let study = study();
@@ -61,6 +82,7 @@ fn every_claim_has_a_verdict_and_every_miss_its_reason() {
             call: 50,
             waits: [10, 20],
             memory: 30,
+            misses: 20,
         };
         let runs = study.runs(extent).into_iter().enumerate();
         let done: Vec<_> =
@@ -89,6 +111,7 @@ fn every_claim_has_a_verdict_and_every_miss_its_reason() {
 #[test]
 fn rules_are_those_that_were_frozen() {
     assert_eq!(study().frozen.rules, "14800f0cbdbaca66");
+    assert_eq!(inputs::rules(&LATER, None), "e444f9b8863b73d3");
 }
 
 #[test]

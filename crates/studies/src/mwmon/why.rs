@@ -1,7 +1,7 @@
 //! Why a claim came out as it did: of what was run beside it.
 
 use super::helper::{Assisted, Name};
-use super::jobs::{FREE_CHANGE, LONG, WORK};
+use super::jobs::{FREE_CHANGE, LONG, STORES_ALONE, WORK};
 use super::results::{Results, row};
 use super::run::{Figures, Work};
 use super::waits::By;
@@ -71,20 +71,44 @@ pub(super) fn throughput(results: &Results<'_>, reading: u32, over: By) -> Strin
 
 pub(super) fn helper(results: &Results<'_>, reading: u32, kernel: Name) -> String {
     let of = |by, prefetches| said(results.speedup(reading, kernel, by, prefetches).map(|of| of.mean));
-    let free = |prefetches| {
-        let of = |by, prefetches| Work::Assisted(Assisted { kernel, by, prefetches });
-        let works = [of(None, false), of(Some(By::Mwmon), prefetches)];
-        said(results.ratio((reading, FREE_CHANGE), works, |f| f.work as f64).map(|of| 100.0 * (of.mean - 1.0)))
-    };
+    let against = |other, prefetches| said(against(results, reading, other, kernel, prefetches));
     format!(
-        "`figure 5`: {}% with mwmon, {}% with pthreads, {}% with spin-loops; {}% with mwmon and a helper that does not prefetch. A thread that streams evicts \
-         the monitored line, which ends the other's wait, and each end is two changes of mode; `{FREE_CHANGE}`: {}% with mwmon, {}% without prefetches. The \
-         paper's processor has a hardware prefetcher, this chip has none",
+        "`figure 5`: {}% with mwmon, {}% with pthreads, {}% with spin-loops; {}% with mwmon and a helper that does not prefetch. `{FREE_CHANGE}`: \
+         {}% with mwmon, {}% without prefetches. `{STORES_ALONE}`, so that no eviction of the monitored line ends a wait: {}% and {}%. The paper's processor has a hardware prefetcher, this chip has none",
         of(By::Mwmon, true),
         of(By::Futex, true),
         of(By::Pause, true),
         of(By::Mwmon, false),
-        free(true),
-        free(false)
+        against(FREE_CHANGE, true),
+        against(FREE_CHANGE, false),
+        against(STORES_ALONE, true),
+        against(STORES_ALONE, false)
     )
+}
+
+/// A kernel's speed with a helper and mwmon over serial on a chip that differs, in percent more.
+fn against(results: &Results<'_>, reading: u32, other: &'static str, kernel: Name, prefetches: bool) -> Option<f64> {
+    let of = |by, prefetches| Work::Assisted(Assisted { kernel, by, prefetches });
+    let works = [of(None, false), of(Some(By::Mwmon), prefetches)];
+    Some(100.0 * (results.ratio((reading, other), works, |f| f.work as f64)?.mean - 1.0))
+}
+
+/// The four kernels beside each other, in the paper's sizes: what a helper gains, and which misses are left to the worker.
+pub(super) fn four(results: &Results<'_>, reading: u32) -> String {
+    let one = |[kernel, _]: [Name; 2]| {
+        let gain = |by| said(results.speedup(reading, kernel, by, true).map(|of| of.mean));
+        let work = |by, prefetches| Work::Assisted(Assisted { kernel, by, prefetches });
+        let works = [work(Some(By::Mwmon), true), work(None, false)];
+        let left = results.ratio((reading, ""), works, |f| f.misses as f64).map(|of| 100.0 * of.mean);
+        format!(
+            "{}: {}% with mwmon, {}% with pthreads, {}% with spin-loops, {}% of the misses left; `{STORES_ALONE}`: {}% with mwmon",
+            kernel.title(),
+            gain(By::Mwmon),
+            gain(By::Futex),
+            gain(By::Pause),
+            said(left),
+            said(against(results, reading, STORES_ALONE, kernel, true))
+        )
+    };
+    format!("`figure 5`: {}", Name::SIZES.map(one).join(". "))
 }

@@ -5,7 +5,7 @@ use crate::config::chip::MemoryModel;
 use crate::config::clocks::CoreClocks;
 use crate::config::coherent::Atomics;
 use crate::config::limits::{MOST_CONTEXTS, MOST_CORES};
-use crate::config::waits::Level;
+use crate::config::waits::{Evicted, Level};
 use baton_units::{Cycles, Hertz};
 
 /// Whether a chip of fixed latencies gives a key, and whether a coherent one does.
@@ -183,6 +183,15 @@ pub(super) const KEYS: &[Key] = &[
         what: "wake-ups for no reason in a million cycles with a monitor, by the seed; absent: none",
         get: |_, chip| Some(Value::Share(chip.wait.spurious)),
         set: |_, chip, value| chip.wait.spurious = share(value),
+    },
+    Key {
+        path: "wait.evicted",
+        kind: ValueKind::Choice(Evicted::NAMES),
+        fixed: Need::No,
+        coherent: Need::May,
+        what: "whether a wait with a monitor ends when its core loses the line without a store; absent: ends",
+        get: |_, chip| (chip.wait.evicted != Evicted::Ends).then(|| Value::Text(chip.wait.evicted.name().into())),
+        set: |_, chip, value| chip.wait.evicted = Evicted::named(&text(value)).unwrap_or_default(),
     },
     key!(part "wait.umwait.enter", umwait, enter, "UMWAIT until the context stands still; absent: the chip has no WAITPKG"),
     key!(part "wait.umwait.exit", umwait, exit, "from what ends the wait to the next instruction"),
