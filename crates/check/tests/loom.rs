@@ -64,6 +64,20 @@ mod barriers {
         let wait = baton_machine::Wait::Pause;
         meet::<Loom, TwoLevel<M>>(Crowd { guests: 2, rounds: 5 }, wait, TwoLevel::new);
     }
+
+    /// Two of one core, which has a counter, and one of another; and places that are learnt.
+    #[test]
+    fn levels_of_parts() {
+        use baton_check::contract::barrier::meet;
+        use baton_check::world::{Crowd, Loom, World};
+        use baton_machine::Site;
+        use baton_sync::barrier::{RawBarrier, levels::Levels};
+        type M = <Loom as World>::M;
+        let wait = baton_machine::Wait::Pause;
+        let placed = |_| Levels::placed(&[0, 1, 0].map(|core| Site { core, ..Site::default() }));
+        meet::<Loom, Levels<M>>(Crowd { guests: 3, rounds: 1 }, wait, placed);
+        meet::<Loom, Levels<M>>(Crowd { guests: 2, rounds: 4 }, wait, Levels::new);
+    }
 }
 
 mod events {

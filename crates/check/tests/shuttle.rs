@@ -50,6 +50,24 @@ mod barriers {
             meet::<Shuttle, TwoLevel<M>>(crowd(6), wait, TwoLevel::new);
         }
     }
+
+    /// Counters of three levels: two nodes, one of them with two clusters, one of these with a core for two.
+    #[test]
+    fn levels() {
+        use baton_check::contract::barrier::meet;
+        use baton_check::world::{Crowd, Shuttle, World};
+        use baton_machine::Site;
+        use baton_sync::barrier::{RawBarrier, levels::Levels};
+        type M = <Shuttle as World>::M;
+        for &wait in Shuttle::WAITS {
+            let sites = |_| {
+                let at = [(0, 0, 0), (0, 0, 0), (0, 0, 1), (0, 1, 2), (1, 2, 3)];
+                Levels::placed(&at.map(|(node, cluster, core)| Site { node, cluster, core }))
+            };
+            meet::<Shuttle, Levels<M>>(Crowd { guests: 5, rounds: 2 }, wait, sites);
+            meet::<Shuttle, Levels<M>>(Crowd { guests: 5, rounds: 4 }, wait, Levels::new);
+        }
+    }
 }
 
 mod events {
