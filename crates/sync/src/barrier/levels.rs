@@ -9,7 +9,7 @@
 //! which all take the one counter. It is an index's and stays: a thread that moves counts where it was. It takes longer
 //! then, and is as right.
 
-use super::{BarrierInfo, RawBarrier};
+use super::{BarrierInfo, DropError, LEFT, RawBarrier, count_left};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
 use baton_machine::{Atomic, Machine, OwnedSlice, Site, Slot, Wait};
 use core::num::NonZeroU32;
@@ -17,9 +17,11 @@ use core::num::NonZeroU32;
 /// The barrier. The waiters' word stands apart from the counter, which every largest part's arrival takes.
 #[repr(C, align(128))]
 pub struct Levels<M: Machine> {
-    /// Arrivals in this episode at the counter for all.
-    arrived: M::Atomic<u32>,
+    /// Arrivals in this episode at the counter for all; in the upper half, how many drop out in it.
+    arrived: M::Atomic<u64>,
     participants: u32,
+    /// Participants that dropped out.
+    left: M::Atomic<u32>,
     /// By participant, where it is.
     sites: OwnedSlice<M, SiteCell<M>>,
     gate: Gate<M>,
@@ -67,6 +69,9 @@ struct Counter<M: Machine>(M::Atomic<u32>);
 /// In the place of a counter's number: the one for all.
 const TOP: u32 = u32::MAX;
 
+/// Instead of a node, a cluster and a core: those of a participant who dropped out.
+const NOWHERE: [u32; 3] = [u32::MAX; 3];
+
 /// The user's bit of the word.
 const BIT: u32 = 1;
 /// The bit of the word that says that there are counters.
@@ -75,13 +80,9 @@ const COUNTERS: u32 = 2;
 const EPISODE: u32 = 4;
 
 impl<M: Machine> SiteCell<M> {
-    fn new(site: Site) -> Self {
-        SiteCell([site.node, site.cluster, site.core].map(M::Atomic::new))
-    }
-
     /// Relaxed, all three: the arrival publishes them to the last one.
-    fn set(&self, site: Site) {
-        for (cell, part) in self.0.iter().zip([site.node, site.cluster, site.core]) {
+    fn set(&self, parts: [u32; 3]) {
+        for (cell, part) in self.0.iter().zip(parts) {
             cell.store(part, Relaxed);
         }
     }
@@ -105,7 +106,7 @@ struct Plan {
 
 impl Plan {
     fn of(sites: &[[u32; 3]]) -> Plan {
-        let mut members: Vec<_> = sites.iter().copied().zip(0..).collect();
+        let mut members: Vec<_> = sites.iter().copied().zip(0..).filter(|(site, _)| *site != NOWHERE).collect();
         members.sort_unstable();
         let mut plan = Plan { first: vec![TOP; sites.len()], ..Plan::default() };
         plan.top = plan.fill(&members, 0, TOP);
@@ -180,53 +181,85 @@ impl<M: Machine> Levels<M> {
     pub fn placed(sites: &[Site]) -> Self {
         let participants = u32::try_from(sites.len()).ok().and_then(NonZeroU32::new);
         let participants = participants.expect("a barrier has participants, as many as 32 bits count");
-        let cells = OwnedSlice::new(sites.len(), |index| SiteCell::new(sites[index]));
-        let plan = Plan::of(&Vec::from_iter(cells.iter().map(SiteCell::get)));
-        Self::starting_at(participants, COUNTERS, cells, Some(Counters::new(&plan)))
-    }
-
-    fn unplaced(participants: NonZeroU32, word: u32) -> Self {
-        let cells = OwnedSlice::new(participants.get() as usize, |_| SiteCell::new(Site::default()));
-        Self::starting_at(participants, word, cells, None)
+        let parts = |site: &Site| [site.node, site.cluster, site.core];
+        let plan = Plan::of(&Vec::from_iter(sites.iter().map(parts)));
+        Self::starting_at(participants, COUNTERS, |index| parts(&sites[index]), Some(Counters::new(&plan)))
     }
 
     fn starting_at(
         participants: NonZeroU32,
         word: u32,
-        sites: OwnedSlice<M, SiteCell<M>>,
+        site: impl Fn(usize) -> [u32; 3],
         counters: Option<Counters<M>>,
     ) -> Self {
-        let gate = Gate { word: M::Atomic::new(word), counters: M::Slot::new(counters) };
-        Levels { arrived: M::Atomic::new(0), participants: participants.get(), sites, gate }
-    }
-
-    /// Arrives at the counter for all; whether we are the last of so many.
-    fn add(&self, expected: u32) -> bool {
-        // Release: what we did, and what those did for whom we arrive. Acquire: the last one passes it on.
-        self.arrived.fetch_add(1, AcqRel) + 1 == expected
-    }
-
-    /// Arrives while the places are not known, and notes ours; whether we are the last, who has made counters for all.
-    fn arrive_and_note(&self, index: u32) -> bool {
-        self.sites[index as usize].set(M::site());
-        if !self.add(self.participants) {
-            return false;
+        Levels {
+            arrived: M::Atomic::new(0),
+            participants: participants.get(),
+            left: M::Atomic::new(0),
+            sites: OwnedSlice::new(participants.get() as usize, |index| SiteCell(site(index).map(M::Atomic::new))),
+            gate: Gate { word: M::Atomic::new(word), counters: M::Slot::new(counters) },
         }
+    }
+
+    /// Arrives at the counter for all; to the last of so many, how many drop out.
+    fn add(&self, expected: u32) -> Option<u64> {
+        // Release: what we did, and what those did for whom we arrive. Acquire: the last one passes it on.
+        let arrived = self.arrived.fetch_add(1, AcqRel) + 1;
+        (arrived as u32 == expected).then_some(arrived / LEFT)
+    }
+
+    /// Makes the counters for those that have not dropped out.
+    ///
+    /// # Safety
+    /// All have arrived, and we are the last.
+    unsafe fn count(&self) {
         let plan = Plan::of(&Vec::from_iter(self.sites.iter().map(SiteCell::get)));
         // SAFETY: all others wait for the word, and read the slot when it says that there are counters.
         unsafe { self.gate.counters.write(|at| *at = Some(Counters::new(&plan))) };
-        true
     }
 
-    /// Arrives at the counters; whether we are the last of all.
-    fn arrive_by_parts(&self, index: u32) -> bool {
+    /// Arrives while the sites are not known, and notes ours; to the last, how many drop out.
+    fn arrive_and_note(&self, index: u32, drops: bool) -> Option<u64> {
+        if !drops {
+            let Site { node, cluster, core } = M::site();
+            self.sites[index as usize].set([node, cluster, core]);
+        }
+        self.add(self.participants)
+    }
+
+    /// Arrives at the counters; to the last of all, how many drop out.
+    fn arrive_by_parts(&self, index: u32) -> Option<u64> {
         let counters =
             // SAFETY: the word, which we were let go by, says that there are counters; they were written before, and are not
             // written again before all have arrived.
             unsafe { self.gate.counters.read(|at| core::ptr::from_ref((*at).as_ref().expect("counters are there"))) };
         // SAFETY: as above: they stay where they are until then.
         let counters = unsafe { &*counters };
-        counters.arrive(index) && self.add(counters.top)
+        if counters.arrive(index) { self.add(counters.top) } else { None }
+    }
+
+    /// Arrives, and drops out if so said. `None`: all were let go. Otherwise what the word holds until they are.
+    fn come(&self, index: u32, drops: bool, wait: Wait) -> Option<u32> {
+        // Relaxed: as in the central barrier: no older one can be seen, and there is no newer one until we arrive.
+        let word = self.gate.word.load(Relaxed) & !BIT;
+        let counted = word & COUNTERS != 0;
+        if drops {
+            // Relaxed, both: the arrival publishes them to the last one, after whose count they take effect.
+            self.sites[index as usize].set(NOWHERE);
+            self.arrived.fetch_add(LEFT, Relaxed);
+        }
+        let last = if counted { self.arrive_by_parts(index) } else { self.arrive_and_note(index, drops) };
+        let Some(dropped) = last else { return Some(word) };
+        if !counted || dropped != 0 {
+            // SAFETY: as the counter says.
+            unsafe { self.count() };
+        }
+        // Relaxed: the store below publishes it to those who arrive next.
+        self.arrived.store(0, Relaxed);
+        // Release: what all did, and the counters.
+        self.gate.word.store((word | COUNTERS).wrapping_add(EPISODE), Release);
+        M::wake::<u32>(&self.gate.word, u32::MAX, wait);
+        None
     }
 }
 
@@ -241,14 +274,15 @@ unsafe impl<M: Machine> RawBarrier<M> for Levels<M> {
         source: "Akkan, Lang and Ionkov, paper 2, section III, with more levels",
         limits: "as two-level, but that places are noted in the first episode",
         indexed: true,
+        drops: true,
     };
 
     fn new(participants: NonZeroU32) -> Self {
-        Self::unplaced(participants, 0)
+        Self::starting_at(participants, 0, |_| NOWHERE, None)
     }
 
     fn aged(participants: NonZeroU32) -> Self {
-        Self::unplaced(participants, 0u32.wrapping_sub(EPISODE))
+        Self::starting_at(participants, 0u32.wrapping_sub(EPISODE), |_| NOWHERE, None)
     }
 
     fn participants(&self) -> u32 {
@@ -261,18 +295,14 @@ unsafe impl<M: Machine> RawBarrier<M> for Levels<M> {
 
     fn arrive(&self, index: u32, wait: Wait) -> Option<u32> {
         assert!(index < self.participants, "participant {index} of {}", self.participants);
-        // Relaxed: as in the central barrier: no older one can be seen, and there is no newer one until we arrive.
-        let word = self.gate.word.load(Relaxed) & !BIT;
-        let last = if word & COUNTERS == 0 { self.arrive_and_note(index) } else { self.arrive_by_parts(index) };
-        if !last {
-            return Some(word);
-        }
-        // Relaxed: the store below publishes it to those who arrive next.
-        self.arrived.store(0, Relaxed);
-        // Release: what all did, and the counters.
-        self.gate.word.store((word | COUNTERS).wrapping_add(EPISODE), Release);
-        M::wake::<u32>(&self.gate.word, u32::MAX, wait);
-        None
+        self.come(index, false, wait)
+    }
+
+    fn drop_out(&self, index: u32, wait: Wait) -> Result<(), DropError> {
+        assert!(index < self.participants, "participant {index} of {}", self.participants);
+        count_left::<M, Self>(&self.left, self.participants)?;
+        self.come(index, true, wait);
+        Ok(())
     }
 }
 
