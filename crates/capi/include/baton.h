@@ -92,6 +92,10 @@ void baton_barrier_free(baton_barrier *barrier);
  * the rest, -1 if there is no such participant. */
 int baton_barrier_wait(baton_barrier *barrier, uint32_t index);
 
+/* Arrives as participant `index` without waiting, and takes part no more: later meetings are those of the others. 0, or -1 if the
+ * barrier cannot do this (`baton list barriers`: drops), there is no such participant, or all have dropped out before. */
+int baton_barrier_drop(baton_barrier *barrier, uint32_t index);
+
 /* ---- errors --------------------------------------------------------------------------------------------------- */
 
 /* What the calling thread's last failed call failed of, in words; "" if none has. Valid until its next failed call. */

@@ -10,6 +10,8 @@ use std::num::NonZeroU32;
 trait AnyBarrier: Send + Sync {
     /// `None` if there is no such participant.
     fn wait(&self, index: u32) -> Option<bool>;
+    /// The error says why the participant cannot.
+    fn drop_out(&self, index: u32) -> Result<(), String>;
 }
 
 /// A barrier with its policy.
@@ -21,6 +23,13 @@ struct With<B> {
 impl<B: RawBarrier<Native>> AnyBarrier for With<B> {
     fn wait(&self, index: u32) -> Option<bool> {
         (index < self.raw.participants()).then(|| self.raw.wait(index, self.wait))
+    }
+
+    fn drop_out(&self, index: u32) -> Result<(), String> {
+        if index >= self.raw.participants() {
+            return Err(no_participant(index));
+        }
+        self.raw.drop_out(index, self.wait).map_err(|error| error.to_string())
     }
 }
 
@@ -87,8 +96,59 @@ pub unsafe extern "C" fn baton_barrier_wait(barrier: *mut BatonBarrier, index: u
     match unsafe { &*barrier }.0.wait(index) {
         Some(last) => c_int::from(last),
         None => {
-            error::set(format!("the barrier has no participant {index}"));
+            error::set(no_participant(index));
             -1
+        }
+    }
+}
+
+fn no_participant(index: u32) -> String {
+    format!("the barrier has no participant {index}")
+}
+
+/// Arrives at a barrier without waiting, and takes part no more.
+///
+/// # Safety
+/// It came from this library and is alive; no other thread is there as `index`, which has not dropped out before.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baton_barrier_drop(barrier: *mut BatonBarrier, index: u32) -> c_int {
+    // SAFETY: by contract.
+    match unsafe { &*barrier }.0.drop_out(index) {
+        Ok(()) => 0,
+        Err(why) => {
+            error::set(why);
+            -1
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::CStr;
+
+    fn last_error() -> String {
+        // SAFETY: the string is this thread's, until its next failed call.
+        unsafe { CStr::from_ptr(crate::error::baton_last_error()) }.to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn participants_drop_out_until_there_is_none() {
+        // SAFETY: names are strings, and the barriers are used by this thread alone.
+        unsafe {
+            let barrier = baton_barrier_new(c"levels".as_ptr(), 2, std::ptr::null());
+            assert_eq!(baton_barrier_drop(barrier, 2), -1);
+            assert_eq!(last_error(), "the barrier has no participant 2");
+            assert_eq!((baton_barrier_drop(barrier, 1), baton_barrier_wait(barrier, 0)), (0, 1));
+            // The other one has left: each of these is an episode of its own.
+            assert_eq!((baton_barrier_wait(barrier, 0), baton_barrier_drop(barrier, 0)), (1, 0));
+            assert_eq!(baton_barrier_drop(barrier, 0), -1);
+            assert!(last_error().contains("the 2 that it was made for"), "{}", last_error());
+            baton_barrier_free(barrier);
+            let tree = baton_barrier_new(c"tree".as_ptr(), 2, std::ptr::null());
+            assert_eq!(baton_barrier_drop(tree, 0), -1);
+            assert!(last_error().contains("no participant can drop out of a barrier `tree`"), "{}", last_error());
+            baton_barrier_free(tree);
         }
     }
 }

@@ -106,7 +106,8 @@ macro_rules! barrier_suites {
             use super::*;
             type Barrier = ::baton_sync::barrier::$room::$type<<$world as $crate::world::World>::M>;
 
-            $crate::contract_tests! { barrier, $world, Barrier: meeting long_life alone comings_and_goings told }
+            $crate::contract_tests! { barrier, $world, Barrier: meeting long_life alone comings_and_goings told
+                dropping_out ended_by_the_first }
         }
     )*};
 }

@@ -2,8 +2,8 @@
 
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::{
-    Clock, Deadline, Local, LockHint, LockNotice, Machine, Notice, Ordering, PushTo, Section, Shared, Wait, WaitResult,
-    Word,
+    Clock, Deadline, Local, LockHint, LockNotice, Machine, Notice, Ordering, PushTo, Section, Shared, Site, Wait,
+    WaitResult, Word,
 };
 use core::alloc::Layout;
 use core::marker::PhantomData;
@@ -129,6 +129,10 @@ unsafe impl<M: Machine> Machine for Watched<M> {
 
     fn nodes() -> u32 {
         M::nodes()
+    }
+
+    fn site() -> Site {
+        M::site()
     }
 
     fn alloc(layout: Layout) -> NonNull<u8> {

@@ -64,6 +64,47 @@ mod barriers {
         let wait = baton_machine::Wait::Pause;
         meet::<Loom, TwoLevel<M>>(Crowd { guests: 2, rounds: 5 }, wait, TwoLevel::new);
     }
+
+    /// Two of one core, which has a counter, and one of another; and places that are learnt.
+    #[test]
+    fn levels_of_parts() {
+        use baton_check::contract::barrier::meet;
+        use baton_check::world::{Crowd, Loom, World};
+        use baton_machine::Site;
+        use baton_sync::barrier::{RawBarrier, levels::Levels};
+        type M = <Loom as World>::M;
+        let wait = baton_machine::Wait::Pause;
+        let placed = |_| Levels::placed(&[0, 1, 0].map(|core| Site { core, ..Site::default() }));
+        meet::<Loom, Levels<M>>(Crowd { guests: 3, rounds: 1 }, wait, placed);
+        meet::<Loom, Levels<M>>(Crowd { guests: 2, rounds: 4 }, wait, Levels::new);
+    }
+
+    /// One drops out of a barrier that counts by parts: that are known, that were learnt, and while they are learnt.
+    #[test]
+    fn dropping_out_of_parts() {
+        use baton_check::contract::barrier::drop_out;
+        use baton_check::world::{Loom, World};
+        use baton_machine::Site;
+        use baton_sync::barrier::{RawBarrier, levels::Levels, two_level::TwoLevel};
+        type M = <Loom as World>::M;
+        let wait = baton_machine::Wait::Pause;
+        let placed = |_| Levels::placed(&[0, 1, 0].map(|core| Site { core, ..Site::default() }));
+        drop_out::<Loom, Levels<M>>(3, 0, wait, placed);
+        drop_out::<Loom, TwoLevel<M>>(3, 0, wait, |_| TwoLevel::placed(&[1, 0, 1]));
+        drop_out::<Loom, Levels<M>>(2, 1, wait, Levels::new);
+        drop_out::<Loom, TwoLevel<M>>(2, 1, wait, TwoLevel::new);
+        drop_out::<Loom, TwoLevel<M>>(2, 2, wait, TwoLevel::new);
+    }
+
+    /// A barrier by itself must outlive those that it lets go: one of them looks at it while another frees it.
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn a_barrier_that_nothing_outlives() {
+        use baton_check::contract::barrier::end;
+        use baton_check::world::{Loom, World};
+        use baton_sync::barrier::central::Central;
+        end::<Loom, Central<<Loom as World>::M>>(baton_machine::Wait::Pause);
+    }
 }
 
 mod events {

@@ -40,6 +40,24 @@ mod barriers {
             });
         }
     }
+
+    /// Cores of two participants and clusters of four, whatever this machine has.
+    #[test]
+    fn levels() {
+        use baton_check::contract::barrier::meet;
+        use baton_check::world::{Native, World};
+        use baton_machine::Site;
+        use baton_sync::barrier::levels::Levels;
+        type M = <Native as World>::M;
+        for (&crowd, &wait) in
+            Native::CROWDS.iter().flat_map(|crowd| Native::WAITS.iter().map(move |wait| (crowd, wait)))
+        {
+            meet::<Native, Levels<M>>(crowd, wait, |n| {
+                let site = |i| Site { node: 0, cluster: i / 4, core: i / 2 };
+                Levels::placed(&Vec::from_iter((0..n.get()).map(site)))
+            });
+        }
+    }
 }
 
 mod events {

@@ -50,6 +50,59 @@ mod barriers {
             meet::<Shuttle, TwoLevel<M>>(crowd(6), wait, TwoLevel::new);
         }
     }
+
+    /// Counters of three levels: two nodes, one of them with two clusters, one of these with a core for two.
+    #[test]
+    fn levels() {
+        use baton_check::contract::barrier::meet;
+        use baton_check::world::{Crowd, Shuttle, World};
+        use baton_machine::Site;
+        use baton_sync::barrier::{RawBarrier, levels::Levels};
+        type M = <Shuttle as World>::M;
+        for &wait in Shuttle::WAITS {
+            let sites = |_| {
+                let at = [(0, 0, 0), (0, 0, 0), (0, 0, 1), (0, 1, 2), (1, 2, 3)];
+                Levels::placed(&at.map(|(node, cluster, core)| Site { node, cluster, core }))
+            };
+            meet::<Shuttle, Levels<M>>(Crowd { guests: 5, rounds: 2 }, wait, sites);
+            meet::<Shuttle, Levels<M>>(Crowd { guests: 5, rounds: 4 }, wait, Levels::new);
+        }
+    }
+
+    /// Four drop out, one after another, after so many rounds that each way of counting is left by one.
+    #[test]
+    fn dropping_out_of_parts() {
+        use baton_check::contract::barrier::drop_out;
+        use baton_check::world::{Shuttle, World};
+        use baton_machine::{Site, Wait};
+        use baton_sync::barrier::{RawBarrier, levels::Levels, two_level::TwoLevel};
+        type M = <Shuttle as World>::M;
+        let placed = |_| Levels::placed(&[0, 1, 0, 1].map(|core| Site { core, ..Site::default() }));
+        drop_out::<Shuttle, Levels<M>>(4, 0, Wait::Futex, placed);
+        for before in 0..3 {
+            drop_out::<Shuttle, TwoLevel<M>>(4, before, Wait::Futex, TwoLevel::new);
+            drop_out::<Shuttle, Levels<M>>(4, before, Wait::Pause, Levels::new);
+        }
+    }
+
+    /// A barrier by itself must outlive those that it lets go.
+    #[test]
+    fn only_an_ending_barrier_may_be_freed_by_the_first() {
+        use baton_check::contract::barrier::end;
+        use baton_check::world::{Shuttle, World};
+        use baton_machine::Wait;
+        use baton_sync::barrier::{BARRIERS, BarrierVisitor, RawBarrier, visit};
+        struct End;
+        impl BarrierVisitor<<Shuttle as World>::M> for End {
+            type Out = bool;
+            fn visit<B: RawBarrier<<Shuttle as World>::M>>(self) -> bool {
+                std::panic::catch_unwind(|| end::<Shuttle, B>(Wait::Pause)).is_err()
+            }
+        }
+        for barrier in BARRIERS {
+            assert!(visit::<<Shuttle as World>::M, _>(barrier.name, End).unwrap(), "{} may be freed", barrier.name);
+        }
+    }
 }
 
 mod events {

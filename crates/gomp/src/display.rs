@@ -28,7 +28,12 @@ fn settings() -> String {
     };
     let unnamed = if icv.schedule.kind == ScheduleKind::Static { 0 } else { 1 };
     let chunk = if icv.schedule.chunk <= unnamed { String::new() } else { format!(",{}", icv.schedule.chunk) };
-    let bind = ["FALSE", "TRUE", "MASTER", "CLOSE", "SPREAD"].get(settings.bind as usize).copied().unwrap_or("FALSE");
+    let bind =
+        |bind: &u32| ["FALSE", "TRUE", "MASTER", "CLOSE", "SPREAD"].get(*bind as usize).copied().unwrap_or("FALSE");
+    let binds: Vec<_> = match settings.binds.as_slice() {
+        [] => vec![bind(&icv.bind)],
+        each => each.iter().map(bind).collect(),
+    };
     let format = set.format.read().unwrap_or_else(PoisonError::into_inner);
     let limit = if icv.limit == NO_LIMIT { u32::MAX } else { icv.limit };
     let values = [
@@ -37,8 +42,8 @@ fn settings() -> String {
         ("OMP_NESTED", flag(icv.levels > 1).to_owned()),
         ("OMP_NUM_THREADS", threads.join(",")),
         ("OMP_SCHEDULE", format!("{}{kind}{chunk}", if icv.schedule.monotonic { "MONOTONIC:" } else { "" })),
-        ("OMP_PROC_BIND", bind.to_owned()),
-        ("OMP_PLACES", String::new()),
+        ("OMP_PROC_BIND", binds.join(",")),
+        ("OMP_PLACES", baton_omp::places::shown(&settings.places)),
         ("OMP_STACKSIZE", stack().unwrap_or(0).to_string()),
         ("OMP_WAIT_POLICY", if settings.spin.unwrap_or(0) > 300_000 { "ACTIVE" } else { "PASSIVE" }.to_owned()),
         ("OMP_THREAD_LIMIT", limit.to_string()),
@@ -248,6 +253,12 @@ pub unsafe extern "C" fn omp_display_affinity(format: *const c_char) {
     // SAFETY: by contract.
     let text = formatted(&unsafe { chosen(format) });
     eprintln!("{}", String::from_utf8_lossy(&text));
+}
+
+/// Shows the calling thread in the format of the environment.
+pub(crate) fn show_affinity() {
+    // SAFETY: null stands for that format.
+    unsafe { omp_display_affinity(core::ptr::null()) };
 }
 
 /// The text of an `error` directive, which may have its length or a zero at its end.

@@ -101,9 +101,12 @@ pub unsafe extern "C" fn omp_get_partition_place_nums_(places: *mut i32) {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_partition_place_nums_8_(places: *mut i64) {
-    for place in 0..omp_get_partition_num_places() {
-        // SAFETY: the program passes an array with room for all.
-        unsafe { places.add(place as usize).write(i64::from(place)) };
+    let mut own = vec![0; omp_get_partition_num_places() as usize];
+    // SAFETY: it has room for all.
+    unsafe { omp_get_partition_place_nums(own.as_mut_ptr()) };
+    for (at, place) in own.into_iter().enumerate() {
+        // SAFETY: the program's array has room for all, too.
+        unsafe { places.add(at).write(i64::from(place)) };
     }
 }
 

@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "the names are GCC's")]
 
 use crate::doacross::Nest;
+use crate::parallel::bind;
 use crate::process::{place, runtime};
 use crate::reductions;
 use baton_machine::Native;
@@ -284,7 +285,7 @@ macro_rules! combined {
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments, reason = "the interface is GCC's")]
         pub unsafe extern "C" fn $name(f: Function, data: *mut c_void, threads: u32, $($arg: $type,)* $($flags: u32)?) {
-            $(let _ = $flags;)?
+            $(bind($flags);)?
             // SAFETY: the compiler outlined the function for these data.
             unsafe { combined(f, data, threads, $work, $run) };
         }

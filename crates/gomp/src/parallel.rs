@@ -11,8 +11,16 @@ use baton_omp::team::Function;
 use core::ffi::c_void;
 use std::sync::OnceLock;
 
+/// Notes what a region's flags say of binding.
+pub(crate) fn bind(flags: u32) {
+    if flags & 7 != 0 {
+        runtime().proc_bind(flags & 7);
+    }
+}
+
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_parallel(function: Function, data: *mut c_void, threads: u32, _flags: u32) {
+pub unsafe extern "C" fn GOMP_parallel(function: Function, data: *mut c_void, threads: u32, flags: u32) {
+    bind(flags);
     // SAFETY: the compiler outlined `function` for these data.
     unsafe { runtime().parallel(function, data, threads, None) };
 }

@@ -1,22 +1,51 @@
 //! The process's one runtime.
 
 use crate::display::omp_display_env;
+use crate::display::show_affinity;
 use crate::environment::environment;
 use baton_machine::Native;
+use baton_machine::discover::{Topology, allowed_cpus};
 use baton_omp::team::Context;
+use baton_omp::threads::Body;
 use baton_omp::{NativeThreads, Runtime, Settings, Threads};
 use std::sync::OnceLock;
+
+/// The process's threads; with OMP_DISPLAY_AFFINITY they show themselves.
+struct Shown(NativeThreads);
+
+impl Threads for Shown {
+    fn start(&self, body: Body) -> Result<(), String> {
+        self.0.start(body)
+    }
+
+    fn cpus(&self) -> u32 {
+        self.0.cpus()
+    }
+
+    fn bind(&self, cpus: &[u32]) {
+        self.0.bind(cpus);
+    }
+
+    fn shows(&self) -> bool {
+        environment().display_affinity
+    }
+
+    fn show(&self) {
+        show_affinity();
+    }
+}
 
 static RUNTIME: OnceLock<Runtime<Native>> = OnceLock::new();
 
 /// The runtime. The first call reads the environment; a bad BATON_OMP_* value ends the process with 2.
 pub fn runtime() -> &'static Runtime<Native> {
     RUNTIME.get_or_init(|| {
-        let threads = NativeThreads { stack: stack() };
+        let threads = Shown(NativeThreads { stack: stack() });
         let variable = |name: &str| std::env::var(name).ok();
         let warn = |text| eprintln!("\nlibbaton_gomp: {text}");
         match Settings::read(threads.cpus(), variable, warn) {
             Ok(mut settings) => {
+                settings.read_places(variable, warn, || (Topology::discover(), allowed_cpus()));
                 settings.icv.device = environment().device;
                 settings.icv.allocator = environment().allocator;
                 Runtime::new(settings, Box::new(threads))

@@ -41,10 +41,10 @@ queries! {
     omp_get_active_level omp_get_active_level_ -> i32 { place().region.active as i32 }
     omp_in_final omp_in_final_ -> i32 { i32::from(place().task.borrow().is_final) }
     omp_get_cancellation omp_get_cancellation_ -> i32 { i32::from(runtime().settings.cancellation) }
-    omp_get_proc_bind omp_get_proc_bind_ -> i32 { runtime().settings.bind as i32 }
-    omp_get_num_places omp_get_num_places_ -> i32 { runtime().places().len() as i32 }
-    omp_get_place_num omp_get_place_num_ -> i32 { NOT_BOUND }
-    omp_get_partition_num_places omp_get_partition_num_places_ -> i32 { omp_get_num_places() }
+    omp_get_proc_bind omp_get_proc_bind_ -> i32 { place().icv.get().bind as i32 }
+    omp_get_num_places omp_get_num_places_ -> i32 { runtime().settings.places.len() as i32 }
+    omp_get_place_num omp_get_place_num_ -> i32 { place().seat.map_or(NOT_BOUND, |seat| seat.place as i32) }
+    omp_get_partition_num_places omp_get_partition_num_places_ -> i32 { place().seat.map_or(0, |seat| seat.count as i32) }
     omp_get_num_devices omp_get_num_devices_ -> i32 { 0 }
     omp_get_default_device omp_get_default_device_ -> i32 { place().icv.get().device }
     omp_get_device_num omp_get_device_num_ -> i32 { 0 }
@@ -155,9 +155,9 @@ pub extern "C" fn omp_set_default_device(device: i32) {
 }
 
 /// The CPUs of a place; of one that is not there, none.
-fn cpus_of(place: i32) -> Vec<u32> {
-    let places = runtime().places();
-    usize::try_from(place).ok().and_then(|place| places.into_iter().nth(place)).unwrap_or_default()
+fn cpus_of(place: i32) -> &'static [u32] {
+    let places = &runtime().settings.places;
+    usize::try_from(place).ok().and_then(|place| places.get(place)).map_or(&[], Vec::as_slice)
 }
 
 #[unsafe(no_mangle)]
@@ -169,9 +169,9 @@ pub extern "C" fn omp_get_place_num_procs(place: i32) -> i32 {
 /// `ids` has room for as many as `omp_get_place_num_procs` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_place_proc_ids(place: i32, ids: *mut i32) {
-    for (at, cpu) in cpus_of(place).into_iter().enumerate() {
+    for (at, cpu) in cpus_of(place).iter().enumerate() {
         // SAFETY: by contract.
-        unsafe { ids.add(at).write(cpu as i32) };
+        unsafe { ids.add(at).write(*cpu as i32) };
     }
 }
 
@@ -179,8 +179,9 @@ pub unsafe extern "C" fn omp_get_place_proc_ids(place: i32, ids: *mut i32) {
 /// `places` has room for as many as `omp_get_partition_num_places` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_partition_place_nums(places: *mut i32) {
-    for place in 0..omp_get_partition_num_places() {
+    let Some(seat) = place().seat else { return };
+    for at in 0..seat.count {
         // SAFETY: by contract.
-        unsafe { places.add(place as usize).write(place) };
+        unsafe { places.add(at as usize).write((seat.first + at) as i32) };
     }
 }

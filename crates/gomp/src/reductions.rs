@@ -7,6 +7,7 @@
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 #![allow(missing_docs, reason = "the names are GCC's")]
 
+use crate::parallel::bind;
 use crate::process::{place, runtime};
 use baton_machine::Native;
 use baton_omp::Why;
@@ -197,7 +198,13 @@ pub unsafe extern "C" fn GOMP_task_reduction_remap(count: usize, originals: usiz
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_parallel_reductions(function: Function, data: *mut c_void, asked: u32, _: u32) -> u32 {
+pub unsafe extern "C" fn GOMP_parallel_reductions(
+    function: Function,
+    data: *mut c_void,
+    asked: u32,
+    flags: u32,
+) -> u32 {
+    bind(flags);
     let mut threads = 1;
     let mut register = |size| {
         threads = size;

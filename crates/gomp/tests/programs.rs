@@ -226,3 +226,65 @@ fn each_symbol_of_libgomp_is_there_at_its_version() {
     let lost: Vec<_> = ours.difference(&theirs).collect();
     assert!(lost.is_empty(), "not in libgomp: {lost:?}");
 }
+
+#[test]
+fn threads_are_bound_as_libgomp_binds_them() {
+    let texts = same(
+        "places",
+        &[
+            &[],
+            &[("OMP_PROC_BIND", "false"), ("OMP_PLACES", "cores")],
+            &[("OMP_PROC_BIND", "close")],
+            &[("OMP_PROC_BIND", "spread,close"), ("OMP_PLACES", "threads")],
+            &[("OMP_PROC_BIND", "primary"), ("OMP_PLACES", "cores(1)")],
+            &[("OMP_PROC_BIND", "close"), ("OMP_PLACES", "sockets")],
+            // Places of the same CPU are places.
+            &[("OMP_PROC_BIND", "close"), ("OMP_PLACES", "{0}:3:0,{0}")],
+            &[("OMP_PROC_BIND", "spread,spread"), ("OMP_PLACES", "{0}:8:0")],
+        ],
+    );
+    if let [plain, off, .., several] = texts.as_slice() {
+        assert!(plain.starts_with("0 places: 0\n") && off == plain, "{plain}");
+        assert!(several.starts_with("8 places:") && several.contains("place 7"), "{several}");
+    }
+}
+
+/// What a program of ours and theirs says on stderr, with the lines between two marks in order.
+#[test]
+fn affinity_is_shown_when_it_is_new() {
+    let Some(folder) = built() else { return };
+    compile(folder.path(), "affinity");
+    for bind in ["false", "close", "spread"] {
+        let settings = [
+            ("OMP_PROC_BIND", bind),
+            ("OMP_DISPLAY_AFFINITY", "true"),
+            ("OMP_AFFINITY_FORMAT", "level %L thread %0.3n of %N on %A"),
+        ];
+        let sorted = |output: Output| {
+            let text = String::from_utf8(output.stderr).unwrap();
+            let mut lines: Vec<&str> = text.lines().collect();
+            // Threads show themselves, each when it begins.
+            lines.split_mut(|line| !line.starts_with("level")).for_each(<[&str]>::sort_unstable);
+            lines.join("\n")
+        };
+        let theirs = sorted(run(&mut limited(folder.path(), "affinity", &settings)));
+        let mut command = limited(folder.path(), "affinity", &settings);
+        let ours = sorted(run(command.env("LD_LIBRARY_PATH", folder.path())));
+        assert_eq!(ours, theirs, "{bind}");
+        assert!(ours.contains("level 1 thread 001 of 3 on"), "{ours}");
+    }
+}
+
+#[test]
+fn loading_changes_no_affinity() {
+    let Some(folder) = built() else { return };
+    compile(folder.path(), "affinity");
+    let text = |settings: &[(&str, &str)]| {
+        let mut command = limited(folder.path(), "affinity", settings);
+        String::from_utf8(run(command.arg("1").env("LD_LIBRARY_PATH", folder.path())).stdout).unwrap()
+    };
+    let all = std::thread::available_parallelism().unwrap();
+    assert_eq!(text(&[]), format!("{all} -1 {all}\n"));
+    // An initial thread gets its place when it first asks for something.
+    assert_eq!(text(&[("OMP_PLACES", "threads")]), format!("{all} 0 1\n"));
+}

@@ -30,6 +30,7 @@ pub mod notice;
 pub mod phase;
 pub mod queues;
 pub mod shared;
+mod site;
 pub mod wait;
 
 pub use cell::{Atomic, Slot, Word};
@@ -41,6 +42,7 @@ pub use native::Native;
 pub use notice::{LockNotice, Notice};
 pub use phase::{Behaviour, WorkingSet};
 pub use shared::Shared;
+pub use site::Site;
 pub use wait::{Clock, Deadline, Unavailable, Wait, WaitResult};
 
 use crate::queues::Post;
@@ -187,6 +189,11 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
 
     /// How many numbers of NUMA nodes there are, at least one. It stays the same.
     fn nodes() -> u32;
+
+    /// Where the calling thread runs, a hint as [`Machine::node`] is. A machine that knows of nodes only has one core in each.
+    fn site() -> Site {
+        Site { node: Self::node(), ..Site::default() }
+    }
 
     /// Memory of this machine, zeroed, with the layout that it has on the host.
     fn alloc(layout: Layout) -> NonNull<u8>;

@@ -6,7 +6,8 @@
 //!
 //! | room | holds |
 //! | --- | --- |
-//! | [`threads`] | where threads come from: start, CPUs, places |
+//! | [`threads`] | where threads come from: start, CPUs, binding |
+//! | [`places`] | places that threads are bound to, and who gets which |
 //! | [`crew`] | threads that there are already, on any machine |
 //! | [`waits`] | the policy of each reason to wait |
 //! | [`settings`] | what the environment sets |
@@ -25,6 +26,7 @@ pub mod cancel;
 mod closures;
 pub mod crew;
 pub mod objects;
+pub mod places;
 mod pool;
 pub mod runtime;
 pub mod settings;

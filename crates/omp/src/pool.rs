@@ -3,6 +3,7 @@
 use crate::settings::Settings;
 use crate::share::Work;
 use crate::team::{Context, Region, Team};
+use crate::threads::Threads;
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Relaxed, Release};
 use baton_machine::local::Use;
@@ -48,12 +49,17 @@ pub(crate) struct Thread<M: Machine> {
     pub(crate) begun: Cell<usize>,
     /// Of an initial thread: threads of its regions beside itself.
     pub(crate) busy: M::Atomic<u32>,
+    /// What the next region says of binding; 0: nothing.
+    pub(crate) bind: Cell<u32>,
+    /// By level of its regions, the places of the last team that was shown, -1 where there are none.
+    pub(crate) shown: RefCell<BTreeMap<u32, Vec<i32>>>,
 }
 
 impl<M: Machine> Thread<M> {
     pub(crate) fn new(context: *mut Context<M>) -> Self {
         let pools = RefCell::new(Vec::new());
-        Thread { context: Cell::new(context), pools, begun: Cell::new(0), busy: M::Atomic::new(0) }
+        let (begun, busy, bind) = (Cell::new(0), M::Atomic::new(0), Cell::new(0));
+        Thread { context: Cell::new(context), pools, begun, busy, bind, shown: RefCell::default() }
     }
 }
 
@@ -67,19 +73,36 @@ pub(crate) fn send<M: Machine>(worker: &Worker<M>, team: usize, waits: &Waits) {
     waits.wake::<M, u32>(Why::Idle, &worker.go);
 }
 
+/// Binds a worker to its place, if that is not the one that it has.
+fn bind<M: Machine>(place: &Context<M>, bound: &mut Option<u32>, settings: &Settings, threads: &dyn Threads) {
+    let number = place.seat.map(|seat| seat.place);
+    if number != *bound
+        && let Some(cpus) = number.and_then(|number| settings.places.get(number as usize))
+    {
+        threads.bind(cpus);
+        *bound = number;
+    }
+}
+
 /// A region that travels to a new thread.
 pub(crate) struct Begin<M: Machine>(pub(crate) Region<M>);
 // SAFETY: a worker's region outside any team has null pointers only.
 unsafe impl<M: Machine> Send for Begin<M> {}
 
 /// What a worker does.
-pub(crate) fn work<M: Machine>(worker: &Worker<M>, mut waits: Waits, outermost: Begin<M>, settings: &Settings) {
+pub(crate) fn work<M: Machine>(
+    worker: &Worker<M>,
+    mut waits: Waits,
+    outermost: Begin<M>,
+    settings: &Settings,
+    threads: &dyn Threads,
+) {
     let Begin(outermost) = outermost;
     let alone = Team::new(1, settings);
     let idle = Context::new(&*alone, outermost, 0);
     let thread = Thread::new((&raw const idle).cast_mut());
     M::local().set(Use::OpenMp, (&raw const thread).expose_provenance());
-    let mut seen = 0u32;
+    let (mut seen, mut bound) = (0u32, None);
     loop {
         waits.wait::<M, u32>(Why::Idle, &worker.go, seen);
         seen = seen.wrapping_add(1);
@@ -94,6 +117,12 @@ pub(crate) fn work<M: Machine>(worker: &Worker<M>, mut waits: Waits, outermost: 
         waits = region.waits;
         let place = Context::new(team, region, worker.id);
         thread.context.set((&raw const place).cast_mut());
+        if place.seat.is_some() {
+            bind(&place, &mut bound, settings, threads);
+        }
+        if region.shown {
+            threads.show();
+        }
         if region.in_share {
             place.enter(Work::default);
         }

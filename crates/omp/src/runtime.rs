@@ -1,5 +1,6 @@
 //! Fork and join.
 
+use crate::places::{Binding, bind};
 use crate::pool::{Begin, Pool, Thread, Worker, send, work};
 use crate::settings::{Icv, NO_LIMIT, Settings};
 use crate::share::Work;
@@ -19,7 +20,9 @@ pub struct Runtime<M: Machine> {
     pub settings: Settings,
     /// CPUs of the machine.
     pub cpus: u32,
-    threads: Box<dyn Threads>,
+    threads: Arc<dyn Threads>,
+    /// CPUs that its threads may use: those of the places, where there are some.
+    usable: u32,
     idle: Waits,
     machine: core::marker::PhantomData<fn() -> M>,
 }
@@ -30,13 +33,35 @@ impl<M: Machine> Runtime<M> {
     /// A runtime with these settings and threads.
     pub fn new(settings: Settings, threads: Box<dyn Threads>) -> Self {
         let cpus = threads.cpus();
-        let idle = settings.waits(1, cpus);
-        Runtime { settings, cpus, threads, idle, machine: core::marker::PhantomData }
+        let bound: std::collections::BTreeSet<u32> = settings.places.iter().flatten().copied().collect();
+        let usable = if bound.is_empty() { cpus } else { cpus.min(bound.len() as u32) };
+        let idle = settings.waits(1, usable);
+        Runtime { settings, cpus, threads: threads.into(), usable, idle, machine: core::marker::PhantomData }
     }
 
-    /// The places that threads can be bound to.
-    pub fn places(&self) -> Vec<Vec<u32>> {
-        self.threads.places()
+    /// How the calling thread's next region binds its threads, where threads are bound: one of the numbers of `omp_proc_bind_t`.
+    pub fn proc_bind(&self, bind: u32) {
+        self.thread().bind.set(bind);
+    }
+
+    /// How the calling thread's next region of that many threads binds them, and how their own regions do.
+    fn binding(&self, thread: &Thread<M>, outer: &Context<M>, threads: u32) -> (u32, Option<Binding>) {
+        let own = outer.icv.get().bind;
+        let asked = thread.bind.replace(bind::FALSE);
+        let chosen = if own != bind::FALSE && asked != bind::FALSE { asked } else { own };
+        let inner = self.settings.binds.get(outer.region.level as usize + 1).copied().unwrap_or(chosen);
+        (inner, outer.seat.map(|outer| Binding { bind: chosen, threads, outer }))
+    }
+
+    /// Whether threads are to be shown: where the team's size or its places are not those of the last one at its level.
+    fn shows(&self, thread: &Thread<M>, level: u32, size: u32, binding: Option<Binding>) -> bool {
+        if size == 1 || !self.threads.shows() {
+            return false;
+        }
+        let place = |id| binding.map_or(-1, |binding| binding.seat(id).place as i32);
+        let places: Vec<i32> = (0..size).map(place).collect();
+        let last = thread.shown.borrow_mut().insert(level, places.clone());
+        last != Some(places)
     }
 
     /// How threads wait that have no team.
@@ -51,6 +76,11 @@ impl<M: Machine> Runtime<M> {
         }
         // SAFETY: `adopt` left it there for this thread; it stays until the thread ends.
         unsafe { &*core::ptr::with_exposed_provenance::<Thread<M>>(word) }
+    }
+
+    /// How many places there are; `None`: threads are not bound.
+    fn places(&self) -> Option<u32> {
+        Some(self.settings.places.len() as u32).filter(|places| *places > 0)
     }
 
     /// What an initial thread is in before any region.
@@ -68,6 +98,8 @@ impl<M: Machine> Runtime<M> {
             league: League::default(),
             waits: self.idle,
             in_share: false,
+            binding: self.places().map(Binding::initial),
+            shown: false,
             reductions: 0,
             outer: core::ptr::null(),
         }
@@ -84,6 +116,8 @@ impl<M: Machine> Runtime<M> {
         unsafe { (*thread).context.set(context) };
         M::local().set(Use::OpenMp, thread.expose_provenance());
         M::local().at_end(Use::OpenMp, ended::<M>);
+        // As in libgomp, an initial thread has the first place.
+        self.settings.places.iter().take(1).for_each(|cpus| self.threads.bind(cpus));
         // SAFETY: made above; it stays until the thread ends.
         unsafe { &*thread }
     }
@@ -157,7 +191,7 @@ impl<M: Machine> Runtime<M> {
         let thread = self.thread();
         let outer = self.context();
         let mut size = self.size(outer, asked);
-        let waits = self.settings.waits(Self::crowd(outer, size), self.cpus);
+        let waits = self.settings.waits(Self::crowd(outer, size), self.usable);
         let mut pools = thread.pools.borrow_mut();
         let limited = outer.icv.get().limit != NO_LIMIT;
         if size > 1 {
@@ -182,6 +216,8 @@ impl<M: Machine> Runtime<M> {
         let level = outer.region.level + 1;
         let mut icv = outer.icv.get();
         icv.threads = self.settings.threads.get(level as usize).copied().unwrap_or(icv.threads);
+        let binding;
+        (icv.bind, binding) = self.binding(thread, outer, size);
         let region = Region {
             function,
             data,
@@ -195,6 +231,8 @@ impl<M: Machine> Runtime<M> {
             league: outer.league.get(),
             waits,
             in_share: share.is_some(),
+            binding,
+            shown: self.shows(thread, level, size, binding),
             reductions: register(size),
             outer,
         };
@@ -207,6 +245,9 @@ impl<M: Machine> Runtime<M> {
             unsafe { &*context }.enter(|| work);
         }
         workers.iter().for_each(|worker| send(worker, team.expose_provenance(), &self.idle));
+        if region.shown {
+            self.threads.show();
+        }
     }
 
     /// Sees to workers for a team of that size at that level of the thread's regions; how large a team there can be.
@@ -220,8 +261,8 @@ impl<M: Machine> Runtime<M> {
             let word = || M::Atomic::new(0);
             let worker = Arc::new(Owned::new(Worker { go: word(), team: M::Atomic::new(0), id, gone: word() }));
             let (its, outermost) = (worker.clone(), Begin(self.outermost()));
-            let settings = self.settings.clone();
-            let body = Box::new(move || work(&its, waits, outermost, &settings));
+            let (settings, threads) = (self.settings.clone(), self.threads.clone());
+            let body = Box::new(move || work(&its, waits, outermost, &settings, &*threads));
             if self.threads.start(body).is_err() {
                 return id;
             }

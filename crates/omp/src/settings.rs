@@ -1,10 +1,13 @@
 //! What the environment sets. A bad OMP_* or GOMP_* value is named and left out, as libgomp does; a bad BATON_OMP_* value is an error.
 
 use crate::objects;
+use crate::places::{self, Found, Place, bind};
 use crate::space::{Schedule, ScheduleKind};
 use crate::waits::{REASONS, Waits, Why};
+use baton_machine::discover::Topology;
 use baton_machine::{Native, Wait};
 use core::num::NonZeroU32;
+use std::sync::Arc;
 
 /// The variables that each thread has its own of.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +26,8 @@ pub struct Icv {
     pub limit: u32,
     /// The default allocator, as the interface numbers it.
     pub allocator: usize,
+    /// How threads are bound, by the numbers of `omp_proc_bind_t`.
+    pub bind: u32,
 }
 
 /// The limit of threads where there is none.
@@ -50,8 +55,10 @@ pub struct Settings {
     pub spin: Option<u32>,
     /// How many threads are woken for a new task.
     pub task_wakes: u32,
-    /// How threads are bound, by the numbers of `omp_proc_bind_t`. It is parsed; threads are not bound.
-    pub bind: u32,
+    /// OMP_PROC_BIND as it stands: how the threads of a region are bound at each level, from the outermost on.
+    pub binds: Vec<u32>,
+    /// The places that threads are bound to; none: threads are not bound.
+    pub places: Arc<[Place]>,
 }
 
 /// How long a waiter tries before it sleeps, where each thread has a CPU: some times what a sleep and a wake-up cost. libgomp tries 300,000
@@ -67,7 +74,16 @@ impl Settings {
     pub fn new(cpus: u32) -> Settings {
         let schedule = Schedule { kind: ScheduleKind::Dynamic, chunk: 1, monotonic: false };
         Settings {
-            icv: Icv { threads: cpus, dynamic: false, schedule, levels: 1, device: 0, limit: NO_LIMIT, allocator: 1 },
+            icv: Icv {
+                threads: cpus,
+                dynamic: false,
+                schedule,
+                levels: 1,
+                device: 0,
+                limit: NO_LIMIT,
+                allocator: 1,
+                bind: bind::FALSE,
+            },
             threads: Vec::new(),
             cancellation: false,
             barrier: "gomp".to_owned(),
@@ -75,7 +91,8 @@ impl Settings {
             waits: None,
             spin: None,
             task_wakes: 1,
-            bind: 0,
+            binds: Vec::new(),
+            places: Arc::new([]),
         }
     }
 
@@ -122,8 +139,9 @@ impl Settings {
         take("OMP_SCHEDULE", &mut |text| schedule(text).map(|schedule| icv.schedule = schedule));
         take("OMP_THREAD_LIMIT", &mut |text| text.parse::<NonZeroU32>().ok().map(|n| icv.limit = n.get()));
         take("OMP_PROC_BIND", &mut |text| {
-            settings.bind = bind(text)?;
-            icv.levels = if text.contains(',') { MOST_LEVELS } else { icv.levels };
+            settings.binds = binds(text)?;
+            icv.bind = settings.binds[0];
+            icv.levels = if settings.binds.len() > 1 { MOST_LEVELS } else { icv.levels };
             Some(())
         });
         take("OMP_NESTED", &mut |text| flag(text).map(|on| icv.levels = if on { MOST_LEVELS } else { 1 }));
@@ -145,6 +163,44 @@ impl Settings {
         take("GOMP_SPINCOUNT", &mut |text| spin_count(text).map(|n| settings.spin = Some(n)));
         settings.choose(variable)?;
         Ok(settings)
+    }
+
+    /// Reads OMP_PLACES and GOMP_CPU_AFFINITY, on a machine whose CPUs may be used as far as `here` says, which is asked only if
+    /// threads are bound. `warn` is told of each bad value.
+    pub fn read_places(
+        &mut self,
+        variable: impl Fn(&str) -> Option<String>,
+        mut warn: impl FnMut(String),
+        here: impl FnOnce() -> (Topology, Vec<u32>),
+    ) {
+        let texts = ["OMP_PLACES", "GOMP_CPU_AFFINITY"].map(|name| variable(name).map(|text| (name, text)));
+        let said = !self.binds.is_empty();
+        if if said { self.icv.bind == bind::FALSE } else { texts.iter().all(Option::is_none) } {
+            return;
+        }
+        let (topology, allowed) = here();
+        let mut places = Vec::new();
+        for (name, text) in texts.into_iter().flatten() {
+            if !places.is_empty() {
+                break;
+            }
+            let Found { places: found, note } = match name {
+                "OMP_PLACES" => places::read(&text, &topology, &allowed),
+                _ => places::read_cpus(&text, &allowed),
+            };
+            note.into_iter().for_each(&mut warn);
+            if found.is_empty() {
+                warn(format!("Invalid value for environment variable {name}: {text}"));
+            }
+            places = found;
+        }
+        if said && places.is_empty() {
+            places = places::threads(&topology, &allowed);
+        }
+        if !said && !places.is_empty() {
+            self.icv.bind = bind::TRUE;
+        }
+        self.places = places.into();
     }
 
     /// Reads the BATON_OMP_* variables.
@@ -201,10 +257,19 @@ fn flag(text: &str) -> Option<bool> {
     }
 }
 
-fn bind(text: &str) -> Option<u32> {
-    let one = |word: &str| ["false", "true", "master", "close", "spread"].iter().position(|known| *known == word);
-    let words: Option<Vec<usize>> = text.to_ascii_lowercase().split(',').map(|word| one(word.trim())).collect();
-    words?.first().map(|first| *first as u32)
+/// `false`, `true`, or one of the ways to bind for each level.
+fn binds(text: &str) -> Option<Vec<u32>> {
+    let text = text.to_ascii_lowercase();
+    let one = |word: &str| match word.trim() {
+        "master" | "primary" => Some(bind::MASTER),
+        "close" => Some(bind::CLOSE),
+        "spread" => Some(bind::SPREAD),
+        _ => None,
+    };
+    match flag(&text) {
+        Some(on) => Some(vec![u32::from(on)]),
+        None => text.split(',').map(one).collect(),
+    }
 }
 
 fn spin_count(text: &str) -> Option<u32> {
@@ -264,6 +329,29 @@ mod tests {
         assert_eq!(read("OMP_SCHEDULE", "guided,x").1.len(), 1);
         assert_eq!(read("OMP_WAIT_POLICY", "PASSIVE").0.unwrap().waits(2, 4), Waits::all(Wait::Futex));
         assert_eq!(read("", "").0.unwrap().waits(8, 4), Waits::all(Wait::SpinPark(100)));
+    }
+
+    #[test]
+    fn places_and_how_to_bind_go_together() {
+        let cpu = |id| baton_machine::discover::Cpu { id, siblings: vec![id], socket: 0, node: 0, cluster: vec![0, 1] };
+        let told = |variables: &[(&str, &str)]| {
+            let variable =
+                |asked: &str| variables.iter().find(|(name, _)| *name == asked).map(|(_, to)| (*to).to_owned());
+            let (mut warnings, mut settings) = (0, Settings::read(2, variable, |_| ()).unwrap());
+            let here = || (Topology { cpus: vec![cpu(0), cpu(1)], caches: Vec::new() }, vec![0, 1]);
+            settings.read_places(variable, |_| warnings += 1, here);
+            (settings.icv.bind, places::shown(&settings.places), warnings)
+        };
+        let is = |bind, places: &str, warnings| (bind, places.to_owned(), warnings);
+        assert_eq!(told(&[]), is(bind::FALSE, "", 0));
+        assert_eq!(told(&[("OMP_PROC_BIND", "false"), ("OMP_PLACES", "x")]), is(bind::FALSE, "", 0));
+        assert_eq!(told(&[("OMP_PROC_BIND", "spread,primary")]), is(bind::SPREAD, "{0},{1}", 0));
+        assert_eq!(told(&[("OMP_PLACES", "sockets")]), is(bind::TRUE, "{0:2}", 0));
+        assert_eq!(told(&[("OMP_PLACES", "{9}")]), is(bind::FALSE, "", 2));
+        assert_eq!(told(&[("OMP_PLACES", "x"), ("OMP_PROC_BIND", "close")]), is(bind::CLOSE, "{0},{1}", 1));
+        assert_eq!(told(&[("GOMP_CPU_AFFINITY", "1 0")]), is(bind::TRUE, "{1},{0}", 0));
+        assert_eq!(told(&[("OMP_PLACES", "{0}"), ("GOMP_CPU_AFFINITY", "1")]), is(bind::TRUE, "{0}", 0));
+        assert_eq!(read("OMP_PROC_BIND", "true,close").1.len(), 1);
     }
 
     #[test]

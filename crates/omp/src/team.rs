@@ -2,6 +2,7 @@
 
 use crate::cancel::Cancel;
 use crate::objects::{TeamBarrier, barrier};
+use crate::places::{Binding, Seat};
 use crate::settings::{Icv, Settings};
 use crate::share::{RING, Share, Work};
 use crate::tasks::{Current, Queue};
@@ -41,6 +42,10 @@ pub struct Region<M: Machine> {
     pub waits: Waits,
     /// Whether each thread begins in a work-share that is open already.
     pub in_share: bool,
+    /// How its threads are bound.
+    pub binding: Option<Binding>,
+    /// Whether each thread is shown when it begins.
+    pub shown: bool,
     /// What the interface registered for reductions over the region's tasks: an address, or zero.
     pub reductions: usize,
     /// The place of the thread that began it, in its own team.
@@ -156,6 +161,8 @@ pub struct Context<M: Machine> {
     pub region: Region<M>,
     /// The thread's number in the team.
     pub id: u32,
+    /// Where it is bound.
+    pub seat: Option<Seat>,
     /// The thread's own variables.
     pub icv: Cell<Icv>,
     /// Where it is in a league of teams.
@@ -185,6 +192,7 @@ impl<M: Machine> Context<M> {
             team,
             region,
             id,
+            seat: region.binding.map(|binding| binding.seat(id)),
             icv: Cell::new(region.icv),
             league: Cell::new(region.league),
             next_share: Cell::new(region.shares),

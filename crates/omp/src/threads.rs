@@ -11,10 +11,18 @@ pub trait Threads: Send + Sync + 'static {
     /// How many CPUs the process may use; at least one.
     fn cpus(&self) -> u32;
 
-    /// The places that threads can be bound to, each a list of CPUs; none where binding is off.
-    fn places(&self) -> Vec<Vec<u32>> {
-        Vec::new()
+    /// Binds the calling thread to these CPUs. Where that fails it stays where it is.
+    fn bind(&self, cpus: &[u32]) {
+        let _ = cpus;
     }
+
+    /// Whether [`show`](Threads::show) is to be called.
+    fn shows(&self) -> bool {
+        false
+    }
+
+    /// Called by each thread of a region of several where their number or their places are not those of the last one at that level.
+    fn show(&self) {}
 }
 
 /// The threads of this process.
@@ -36,5 +44,9 @@ impl Threads for NativeThreads {
 
     fn cpus(&self) -> u32 {
         std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
+    }
+
+    fn bind(&self, cpus: &[u32]) {
+        let _ = baton_machine::discover::stay_on(cpus);
     }
 }

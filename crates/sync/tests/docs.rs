@@ -72,15 +72,15 @@ fn locks() -> String {
 
 fn barriers() -> String {
     let mut table = String::from(
-        "| barrier | how it works | source | bytes, without its rows | index | what it cannot do |\n\
-         | --- | --- | --- | --- | --- | --- |\n",
+        "| barrier | how it works | source | bytes, without its rows | index | drops | what it cannot do |\n\
+         | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for info in BARRIERS {
         let bytes = barrier::visit::<Native, _>(info.name, Bytes).unwrap();
         let index = if info.indexed { "needed" } else { "any" };
-        let row =
-            format!("| `{}` | {} | {} | {bytes} | {index} | {} |", info.name, info.what, info.source, info.limits);
-        writeln!(table, "{row}").unwrap();
+        let drops = if info.drops { "yes" } else { "no" };
+        let columns = format!("{bytes} | {index} | {drops}");
+        writeln!(table, "| `{}` | {} | {} | {columns} | {} |", info.name, info.what, info.source, info.limits).unwrap();
     }
     table
 }

@@ -1,8 +1,10 @@
 //! What every barrier must do.
 
+use super::mortal::Mortal;
 use crate::world::{Crowd, Scenario, World, share};
 use baton_machine::{Atomic, Machine, Ordering, OwnedSlice, Slot, Wait};
-use baton_sync::barrier::RawBarrier;
+use baton_sync::barrier::ending::Ending;
+use baton_sync::barrier::{DropError, RawBarrier};
 use core::num::NonZeroU32;
 
 /// No thread goes on before all have arrived, each sees what all did, and one of them is told that it is the one.
@@ -70,6 +72,68 @@ pub fn told<W: World, B: RawBarrier<W::M>>() {
     }
 }
 
+/// Participants drop out, one after another and the last one as well: the others meet on, and see what those did that left. One more
+/// is an error that says so. A barrier that cannot do this says so, and goes on as if it had not been asked.
+pub fn dropping_out<W: World, B: RawBarrier<W::M>>() {
+    for &wait in W::WAITS {
+        drop_out::<W, B>(W::few().guests, 0, wait, B::new);
+    }
+}
+
+/// [`dropping_out`] of so many guests, after so many rounds of two meetings of all.
+pub fn drop_out<W: World, B: RawBarrier<W::M>>(guests: usize, before: u64, wait: Wait, new: fn(NonZeroU32) -> B) {
+    W::skim(move || {
+        let hall = share::<W::M, _>(Hall::<W::M, B>::new(guests, new));
+        let all = hall.clone();
+        let guest = |i| {
+            let hall = hall.clone();
+            move || {
+                (0..before).for_each(|round| hall.visit(i, round, true, wait));
+                if B::INFO.drops {
+                    hall.leave(i, before, wait);
+                } else {
+                    let error = DropError::NotOffered { barrier: B::INFO.name };
+                    assert_eq!(hall.barrier.drop_out(i as u32, wait), Err(error));
+                    hall.visit(i, before, true, wait);
+                }
+            }
+        };
+        Scenario::new().guests(guests, guest).finally(move || drop(all))
+    });
+}
+
+/// A barrier that is freed as soon as one participant has returned: [`Ending`] around this one allows it.
+pub fn ended_by_the_first<W: World, B: RawBarrier<W::M>>() {
+    for &wait in W::WAITS {
+        end::<W, Ending<W::M, B>>(wait);
+    }
+}
+
+/// The participant who returns first frees the barrier.
+pub fn end<W: World, B: RawBarrier<W::M>>(wait: Wait) {
+    let guests = W::few().guests;
+    W::skim(move || {
+        let n = NonZeroU32::new(guests as u32).expect("guests");
+        let shared = share::<W::M, _>((Mortal::<W::M, B>::new(B::new(n)), <W::M as Machine>::Atomic::new(0u32)));
+        let all = shared.clone();
+        let guest = |i: usize| {
+            let shared = shared.clone();
+            move || {
+                let (barrier, returned) = &**shared;
+                // SAFETY: freed when all have arrived, and that those who are let go may still be inside is what is tested.
+                unsafe { barrier.alive().wait(i as u32, wait) };
+                // Relaxed: it says who is first, and no more.
+                if returned.fetch_add(1, Ordering::Relaxed) == 0 {
+                    // SAFETY: one participant is the first, and no thread comes any more.
+                    unsafe { barrier.free() };
+                }
+            }
+        };
+        // SAFETY: the guests have ended.
+        Scenario::new().guests(guests, guest).finally(move || assert!(unsafe { all.0.is_freed() }, "freed by one"))
+    });
+}
+
 /// [`meeting`] of one crowd, at the barrier that `new` makes.
 pub fn meet<W: World, B: RawBarrier<W::M>>(crowd: Crowd, wait: Wait, new: fn(NonZeroU32) -> B) {
     let rounds = crowd.rounds.div_ceil(2) as u64;
@@ -120,6 +184,30 @@ impl<M: Machine, B: RawBarrier<M>> Hall<M, B> {
         }
         if again {
             self.meet(me, wait);
+        }
+    }
+
+    /// Meets the others until it is this one's turn to leave, behind those with smaller numbers.
+    fn leave(&self, me: usize, before: u64, wait: Wait) {
+        for round in 0..=me {
+            // SAFETY: the others read the note between the two meetings of a round, or when we have left.
+            unsafe { self.notes[me].write(|note| *note = before + round as u64 + 1) };
+            if round == me {
+                assert_eq!(self.barrier.drop_out(me as u32, wait), Ok(()));
+                break;
+            }
+            self.meet(me, wait);
+            for (other, note) in self.notes.iter().enumerate() {
+                // SAFETY: those that are there write theirs after the second meeting only, and the others no more.
+                let read = unsafe { note.read(|note| *note) };
+                assert_eq!(read, before + other.min(round) as u64 + 1, "what {other} wrote, in round {round}");
+            }
+            self.meet(me, wait);
+        }
+        let n = self.notes.len();
+        if me + 1 == n {
+            let error = DropError::TooMany { barrier: B::INFO.name, participants: n as u32 };
+            assert_eq!(self.barrier.drop_out(0, wait), Err(error), "all have left");
         }
     }
 

@@ -241,6 +241,8 @@ pub fn nodes<W: World>() {
                 assert_eq!(W::M::nodes(), nodes);
                 let node = W::M::node();
                 assert!(node < nodes, "node {node} of {nodes}");
+                let site = W::M::site();
+                assert!(site.node < nodes, "{site:?} of {nodes} nodes");
             }
         };
         Scenario::new().guests(guests, guest)

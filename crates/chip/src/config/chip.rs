@@ -9,6 +9,7 @@ use super::energy::Prices as EnergyPrices;
 use super::os::Os;
 use super::phases::Phases;
 use super::waits::WaitPrices;
+use baton_machine::Site;
 use baton_units::{CoreId, Cycles};
 
 /// A chip: cores, what an access costs, what waiting costs, what the operating system costs.
@@ -98,5 +99,10 @@ impl Chip {
     /// The socket, and NUMA node, of `core`.
     pub fn socket(&self, core: CoreId) -> u32 {
         core.0 / (self.core.per_cluster * self.core.clusters_per_socket)
+    }
+
+    /// Where a thread on `core` runs.
+    pub fn site(&self, core: CoreId) -> Site {
+        Site { node: self.socket(core), cluster: core.0 / self.core.per_cluster, core: core.0 }
     }
 }

@@ -55,8 +55,8 @@ use baton_machine::queues::{Post, QueueDevice};
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::wait::Idle;
 use baton_machine::{
-    Behaviour, Clock, Deadline, Local, LockHint, LockNotice, Machine, Notice, Ordering, PushTo, Section, Shared, Wait,
-    WaitResult, Word,
+    Behaviour, Clock, Deadline, Local, LockHint, LockNotice, Machine, Notice, Ordering, PushTo, Section, Shared, Site,
+    Wait, WaitResult, Word,
 };
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -191,6 +191,13 @@ unsafe impl Machine for Simulated {
 
     fn nodes() -> u32 {
         with(|engine| engine.chip.numa_nodes())
+    }
+
+    fn site() -> Site {
+        with(|engine| match engine.running {
+            OUTSIDE => Site::default(),
+            id => engine.chip.site(engine.core_of(id)),
+        })
     }
 
     fn alloc(layout: Layout) -> NonNull<u8> {

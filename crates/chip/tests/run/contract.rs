@@ -106,6 +106,23 @@ mod barriers {
             meet::<Simulated, TwoLevel<baton_chip::Simulated>>(crowd, wait, placed);
         }
     }
+
+    /// Cores of two participants, clusters of four and nodes of six as far as the barrier knows.
+    #[test]
+    fn levels() {
+        use baton_check::contract::barrier::meet;
+        use baton_check::world::World;
+        use baton_machine::Site;
+        use baton_sync::barrier::levels::Levels;
+        for (&crowd, &wait) in Simulated::CROWDS.iter().flat_map(|c| Simulated::WAITS.iter().map(move |wait| (c, wait)))
+        {
+            let placed = |n: std::num::NonZeroU32| {
+                let site = |i| Site { node: i / 6, cluster: i / 4, core: i / 2 };
+                Levels::placed(&Vec::from_iter((0..n.get()).map(site)))
+            };
+            meet::<Simulated, Levels<baton_chip::Simulated>>(crowd, wait, placed);
+        }
+    }
 }
 
 mod events {

@@ -4,8 +4,8 @@
 use crate::common;
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
 use baton_machine::units::Cycles;
-use baton_machine::{Machine, Wait};
-use baton_sync::barrier::{RawBarrier, central::Central, two_level::TwoLevel};
+use baton_machine::{Machine, Site, Wait};
+use baton_sync::barrier::{RawBarrier, central::Central, levels::Levels, two_level::TwoLevel};
 use baton_units::CoreId;
 use baton_workloads::barrier::Meetings;
 use std::cell::Cell;
@@ -65,6 +65,22 @@ fn over_all_nodes_it_takes_less_time() {
     let central = meet::<Central<Simulated>>(&chip, &cores, Wait::Mwait(1), 24).0;
     let two_level = meet::<TwoLevel<Simulated>>(&chip, &cores, Wait::Mwait(1), 24).0;
     assert!(two_level * 10 < central * 9, "{two_level} cycles of two levels, {central} of one counter");
+    // Where only nodes differ, more levels are two.
+    let levels = meet::<Levels<Simulated>>(&chip, &cores, Wait::Mwait(1), 24).0;
+    assert!(levels * 10 < central * 9, "{levels} cycles of levels, {central} of one counter");
+}
+
+#[test]
+fn clusters_of_a_node_have_counters_of_their_own() {
+    // One node of eight clusters of eight cores.
+    let text = include_str!("../../../../chips/opteron6272x4.toml");
+    let chip =
+        Chip::from_toml_with(text, "opteron6272x4.toml", &["core.clusters_per_socket=8".to_owned()]).expect("right");
+    assert_eq!(chip.site(CoreId(63)), Site { node: 0, cluster: 7, core: 63 });
+    let cores: Vec<u32> = (0..64).collect();
+    let two_level = meet::<TwoLevel<Simulated>>(&chip, &cores, Wait::Mwait(1), 24).0;
+    let levels = meet::<Levels<Simulated>>(&chip, &cores, Wait::Mwait(1), 24).0;
+    assert!(levels * 10 < two_level * 9, "{levels} cycles of levels, {two_level} of one counter, as there is one node");
 }
 
 #[test]

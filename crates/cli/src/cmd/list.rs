@@ -160,7 +160,7 @@ fn barriers() -> Vec<Entry> {
         limits: barrier.limits.into(),
         source: barrier.source.into(),
         // `run` numbers the arrivals at a pthread barrier, so every barrier can stand in for one.
-        can: words(&[("posix", true), ("indexed", barrier.indexed)]),
+        can: words(&[("posix", true), ("indexed", barrier.indexed), ("drops", barrier.drops)]),
         here: None,
     };
     BARRIERS.iter().map(entry).collect()

@@ -30,7 +30,7 @@ pub mod x86;
 use crate::device::NoDevice;
 use crate::units::{Cycles, Nanos};
 use crate::wait::Spinning;
-use crate::{Clock, Deadline, Local, LockHint, Machine, PushTo, Shared, Wait, WaitResult, Word, shared};
+use crate::{Clock, Deadline, Local, LockHint, Machine, PushTo, Shared, Site, Wait, WaitResult, Word, shared};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
@@ -115,6 +115,14 @@ unsafe impl Machine for Native {
             }
             nodes => nodes,
         }
+    }
+
+    fn site() -> Site {
+        static SITES: std::sync::OnceLock<Vec<Site>> = std::sync::OnceLock::new();
+        let sites = SITES.get_or_init(|| crate::discover::Topology::discover().sites());
+        // A CPU that was added since is taken for one that shares nothing.
+        let cpu = thread::cpu();
+        sites.get(cpu as usize).copied().unwrap_or(Site { node: 0, cluster: cpu, core: cpu })
     }
 
     fn alloc(layout: Layout) -> NonNull<u8> {

@@ -247,6 +247,14 @@ unsafe extern "C" fn ended(place: *mut libc::c_void) {
     free(place.local.index());
 }
 
+/// The CPU that the calling thread is on.
+pub fn cpu() -> u32 {
+    let mut cpu: libc::c_uint = 0;
+    // SAFETY: getcpu writes one unsigned int; the pointer to the node may be null.
+    unsafe { getcpu(&mut cpu, core::ptr::null_mut()) };
+    cpu
+}
+
 /// The NUMA node of the CPU that the calling thread is on.
 pub fn node() -> u32 {
     let mut node: libc::c_uint = 0;

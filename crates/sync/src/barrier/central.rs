@@ -3,7 +3,7 @@
 //! The sense is a number of episodes, read before arriving, rather than a bit that each thread keeps: so threads need
 //! neither storage nor an index.
 
-use super::{BarrierInfo, Gate, RawBarrier};
+use super::{BarrierInfo, DropError, Gate, LEFT, RawBarrier, count_out};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Wait};
 use core::num::NonZeroU32;
@@ -11,7 +11,8 @@ use core::num::NonZeroU32;
 /// The barrier. The waiters' word stands apart from the counter, which every arrival takes.
 #[repr(C, align(128))]
 pub struct Central<M: Machine> {
-    arrived: M::Atomic<u32>,
+    /// Arrivals in this episode, those included that dropped out before; these once more in the upper half.
+    arrived: M::Atomic<u64>,
     participants: u32,
     episode: Alone<M>,
 }
@@ -29,6 +30,15 @@ impl<M: Machine> Central<M> {
         let episode = Alone(M::Atomic::new(episode));
         Central { arrived: M::Atomic::new(0), participants: participants.get(), episode }
     }
+
+    /// Lets all go, as the last one, which found so many dropped out.
+    fn release(&self, episode: u32, left: u64, wait: Wait) {
+        // Relaxed: the store below publishes it to those who arrive next.
+        self.arrived.store(left * LEFT + left, Relaxed);
+        // Release: see above.
+        self.episode.0.store(episode.wrapping_add(EPISODE), Release);
+        M::wake::<u32>(&self.episode.0, u32::MAX, wait);
+    }
 }
 
 // SAFETY: `episode` changes only when the last has arrived. Every arrival is a Release, the last one acquires them all
@@ -40,6 +50,7 @@ unsafe impl<M: Machine> RawBarrier<M> for Central<M> {
         source: "Mellor-Crummey and Scott, ACM TOCS 1991, algorithm 7",
         limits: "every arrival takes one line, every release invalidates it for all",
         indexed: false,
+        drops: true,
     };
 
     fn new(participants: NonZeroU32) -> Self {
@@ -64,14 +75,22 @@ unsafe impl<M: Machine> RawBarrier<M> for Central<M> {
         // we cannot see an older one, and there is no newer one until we arrive.
         let episode = self.episode.0.load(Relaxed) & !BIT;
         // Release: what we did comes before all go on. Acquire: the last one passes on what all the others did.
-        if self.arrived.fetch_add(1, AcqRel) + 1 != self.participants {
+        let arrived = self.arrived.fetch_add(1, AcqRel) + 1;
+        if arrived as u32 != self.participants {
             return Some(episode);
         }
-        // Relaxed: the store below publishes it to those who arrive next.
-        self.arrived.store(0, Relaxed);
-        // Release: see above.
-        self.episode.0.store(episode.wrapping_add(EPISODE), Release);
-        M::wake::<u32>(&self.episode.0, u32::MAX, wait);
+        self.release(episode, arrived / LEFT, wait);
         None
+    }
+
+    fn drop_out(&self, index: u32, wait: Wait) -> Result<(), DropError> {
+        assert!(index < self.participants, "participant {index} of {}", self.participants);
+        // Relaxed: as in `arrive`.
+        let episode = self.episode.0.load(Relaxed) & !BIT;
+        let arrived = count_out::<M, Self>(&self.arrived, LEFT + 1, self.participants)? + LEFT + 1;
+        if arrived as u32 == self.participants {
+            self.release(episode, arrived / LEFT, wait);
+        }
+        Ok(())
     }
 }

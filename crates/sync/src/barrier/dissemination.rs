@@ -46,6 +46,7 @@ unsafe impl<M: Machine> RawBarrier<M> for Dissemination<M> {
         source: "Hensgen, Finkel and Manber, IJPP 1988; Mellor-Crummey and Scott, ACM TOCS 1991, algorithm 9",
         limits: "participants need an index; n log n messages; at most 2^31 participants",
         indexed: true,
+        drops: false,
     };
 
     /// # Panics

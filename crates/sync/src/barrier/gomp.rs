@@ -4,7 +4,7 @@
 //! than the process has CPUs, `futex` with `OMP_WAIT_POLICY=passive`. Here it is the caller's choice, as for every barrier.
 //! The low bits of the generation are flags of tasks and cancellation there; here the lowest is the user's, and the others stay zero.
 
-use super::{BarrierInfo, Gate, RawBarrier};
+use super::{BarrierInfo, DropError, Gate, LEFT, RawBarrier, count_out};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Wait};
 use core::num::NonZeroU32;
@@ -16,7 +16,7 @@ const EPISODE: u32 = 8;
 const BIT: u32 = 1;
 
 /// What an arrival adds to the awaited.
-const ONE_LESS: u32 = 1u32.wrapping_neg();
+const ONE_LESS: u64 = 1u64.wrapping_neg();
 
 /// The barrier, in the two lines that it has there: what arrivals read, and what they write.
 #[repr(C, align(64))]
@@ -26,13 +26,23 @@ pub struct Gomp<M: Machine> {
     awaited: Awaited<M>,
 }
 
+/// Arrivals that are awaited; in the upper half, how many dropped out.
 #[repr(C, align(64))]
-struct Awaited<M: Machine>(M::Atomic<u32>);
+struct Awaited<M: Machine>(M::Atomic<u64>);
 
 impl<M: Machine> Gomp<M> {
     fn starting_at(participants: NonZeroU32, generation: u32) -> Self {
         let total = participants.get();
-        Gomp { total, generation: M::Atomic::new(generation), awaited: Awaited(M::Atomic::new(total)) }
+        Gomp { total, generation: M::Atomic::new(generation), awaited: Awaited(M::Atomic::new(u64::from(total))) }
+    }
+
+    /// Lets all go, as the last one, which found so many dropped out.
+    fn release(&self, generation: u32, left: u64, wait: Wait) {
+        // Relaxed: the store below publishes it to those who arrive next.
+        self.awaited.0.store(left * LEFT + u64::from(self.total) - left, Relaxed);
+        // Release: see above.
+        self.generation.store(generation.wrapping_add(EPISODE), Release);
+        M::wake::<u32>(&self.generation, u32::MAX, wait);
     }
 }
 
@@ -45,6 +55,7 @@ unsafe impl<M: Machine> RawBarrier<M> for Gomp<M> {
         source: "libgomp of GCC 12, config/linux/bar.c",
         limits: "as central; libgomp's own wait is spin-park(300000), spin-park(100) with more threads than CPUs",
         indexed: false,
+        drops: true,
     };
 
     fn new(participants: NonZeroU32) -> Self {
@@ -68,14 +79,22 @@ unsafe impl<M: Machine> RawBarrier<M> for Gomp<M> {
         // Relaxed: no older generation can be seen, as we took part in it, and there is no newer one until we arrive.
         let generation = self.generation.load(Relaxed) & !BIT;
         // Release: what we did comes before all go on. Acquire: the last one passes on what all the others did.
-        if self.awaited.0.fetch_add(ONE_LESS, AcqRel) != 1 {
+        let awaited = self.awaited.0.fetch_add(ONE_LESS, AcqRel);
+        if awaited as u32 != 1 {
             return Some(generation);
         }
-        // Relaxed: the store below publishes it to those who arrive next.
-        self.awaited.0.store(self.total, Relaxed);
-        // Release: see above.
-        self.generation.store(generation.wrapping_add(EPISODE), Release);
-        M::wake::<u32>(&self.generation, u32::MAX, wait);
+        self.release(generation, awaited / LEFT, wait);
         None
+    }
+
+    fn drop_out(&self, index: u32, wait: Wait) -> Result<(), DropError> {
+        assert!(index < self.total, "participant {index} of {}", self.total);
+        // Relaxed: as in `arrive`.
+        let generation = self.generation.load(Relaxed) & !BIT;
+        let awaited = count_out::<M, Self>(&self.awaited.0, LEFT.wrapping_add(ONE_LESS), self.total)?;
+        if awaited as u32 == 1 {
+            self.release(generation, awaited / LEFT + 1, wait);
+        }
+        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Wraps a barrier and says to the scheduler who has arrived, for a policy that goes by who waits for whom: the last thread has the
 //! weight of all that wait. Where no scheduler listens the wrapped barrier is left as it is.
 
-use super::{BarrierInfo, RawBarrier};
+use super::{BarrierInfo, DropError, RawBarrier};
 use baton_machine::{LockNotice, Machine, Wait};
 use core::marker::PhantomData;
 use core::num::NonZeroU32;
@@ -35,5 +35,9 @@ unsafe impl<M: Machine, B: RawBarrier<M>> RawBarrier<M> for Known<M, B> {
         let last = self.0.wait(index, wait);
         M::notify_lock(LockNotice::Left, address);
         last
+    }
+
+    fn drop_out(&self, index: u32, wait: Wait) -> Result<(), DropError> {
+        self.0.drop_out(index, wait)
     }
 }

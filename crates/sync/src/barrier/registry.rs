@@ -13,6 +13,7 @@ macro_rules! every_barrier {
             tree::Tree [],
             dissemination::Dissemination [],
             two_level::TwoLevel [],
+            levels::Levels [],
             gomp::Gomp [],
         }
     };

@@ -96,6 +96,7 @@ unsafe impl<M: Machine> RawBarrier<M> for Tree<M> {
         source: "Yew, Tzeng and Lawrie, IEEE TC 1987; Mellor-Crummey and Scott, ACM TOCS 1991, algorithm 8",
         limits: "participants need an index",
         indexed: true,
+        drops: false,
     };
 
     fn new(participants: NonZeroU32) -> Self {

@@ -11,7 +11,7 @@
 //! A place is an index's and stays: a thread that moves to another node, or another thread with the index, counts where the
 //! index was first. It takes longer then, and is as right.
 
-use super::{BarrierInfo, RawBarrier};
+use super::{BarrierInfo, DropError, RawBarrier, count_left};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
 use baton_machine::{Atomic, Machine, OwnedSlice, Slot, Wait};
 use core::num::NonZeroU32;
@@ -19,14 +19,16 @@ use core::num::NonZeroU32;
 /// The barrier. The waiters' word stands apart from the counter, which every node's arrival takes.
 #[repr(C, align(128))]
 pub struct TwoLevel<M: Machine> {
-    /// Arrivals in this episode: of all participants, those at another node than the word says once more in the upper half;
-    /// or of nodes.
+    /// Arrivals in this episode: of all participants, or of nodes. In the upper half, for whom the last one is to look closer: those
+    /// at another node than the word says, and those that drop out.
     arrived: M::Atomic<u64>,
     /// Nodes with participants.
     nodes: M::Atomic<u32>,
     participants: u32,
     /// Numbers of nodes that a participant may be found at.
     machine_nodes: u32,
+    /// Participants that dropped out.
+    left: M::Atomic<u32>,
     gate: Gate<M>,
 }
 
@@ -56,8 +58,14 @@ struct Places<M: Machine> {
 #[repr(C, align(4096))]
 struct Node<M: Machine>(M::Atomic<u32>);
 
-/// One more participant at the counter that is at another node than the word says.
+/// One more participant at the counter for whom the last one is to look closer.
 const STRANGER: u64 = 1 << 32;
+
+/// In the place of a node's number: that of a participant who dropped out.
+const NOWHERE: u32 = u32::MAX;
+
+/// What the last to arrive leaves: the word, and what the counter begins with.
+type Next = (Word, u64);
 
 /// What the word says: in its low bits the phase, then one more than the node of who was last, or zero, then the
 /// number of the episode. Below that one is the user's bit.
@@ -102,11 +110,11 @@ impl Word {
 }
 
 impl<M: Machine> Places<M> {
-    /// Room for so many participants at so many nodes, all of them at the first.
+    /// Room for so many participants, all of them nowhere, at so many nodes.
     fn new(participants: u32, nodes: u32) -> Self {
-        let zeros = |n: u32| OwnedSlice::new(n as usize, |_| M::Atomic::new(0));
+        let all = |n: u32, value: u32| OwnedSlice::new(n as usize, |_| M::Atomic::new(value));
         let counters = OwnedSlice::new(nodes as usize, |_| Node(M::Atomic::new(0)));
-        Places { of: zeros(participants), expected: zeros(nodes), nodes: counters }
+        Places { of: all(participants, NOWHERE), expected: all(nodes, 0), nodes: counters }
     }
 
     /// Counts the participants of each node; returns how many nodes have some.
@@ -114,7 +122,9 @@ impl<M: Machine> Places<M> {
         let mut counts = vec![0; self.nodes.len()];
         for place in self.of.iter() {
             // Relaxed: each noted it before it arrived, and all have arrived.
-            counts[place.load(Relaxed) as usize] += 1;
+            if let Some(count) = counts.get_mut(place.load(Relaxed) as usize) {
+                *count += 1;
+            }
         }
         for (expected, &count) in self.expected.iter().zip(&counts) {
             // Relaxed: the word's store publishes it.
@@ -148,6 +158,7 @@ impl<M: Machine> TwoLevel<M> {
             nodes: M::Atomic::new(nodes),
             participants: participants.get(),
             machine_nodes: M::nodes().min(Word::NODES),
+            left: M::Atomic::new(0),
             gate: Gate { word: M::Atomic::new(word.0), places: M::Slot::new(places) },
         }
     }
@@ -164,42 +175,50 @@ impl<M: Machine> TwoLevel<M> {
         (arrived % STRANGER == u64::from(expected)).then_some(arrived / STRANGER)
     }
 
-    /// Arrives while all take the one counter; to the last one, what the word says next.
-    fn arrive_flat(&self, word: Word) -> Option<Word> {
-        if self.machine_nodes == 1 {
-            return self.add(1, self.participants).map(|_| word.next(Phase::Flat, None));
-        }
-        let here = self.here();
-        let stranger = word.home().is_some_and(|home| home != here);
+    /// Arrives while all take the one counter; to the last one, what comes next.
+    fn arrive_flat(&self, word: Word, drops: bool) -> Option<Next> {
+        let here = if self.machine_nodes == 1 { None } else { Some(self.here()) };
+        let stranger = drops || (here.is_some() && word.home().is_some_and(|home| Some(home) != here));
         let strangers = self.add(1 + u64::from(stranger) * STRANGER, self.participants)?;
         if strangers == 0 {
-            return Some(word.next(Phase::Flat, Some(here)));
+            return Some((word.next(Phase::Flat, here), 0));
         }
         // SAFETY: all others wait for the word, and read the slot in no flat episode.
         unsafe { self.gate.places.write(|at| *at = Some(Places::new(self.participants, self.machine_nodes))) };
-        Some(word.next(Phase::Census, None))
+        // Those that dropped out count as arrived at the census, and the last one there is to look. Relaxed: each did it
+        // before it arrived.
+        let left = u64::from(self.left.load(Relaxed));
+        Some((word.next(Phase::Census, None), left * (1 + STRANGER)))
     }
 
     /// As [`arrive_flat`](Self::arrive_flat), noting the place.
-    fn arrive_and_note(&self, index: u32, word: Word) -> Option<Word> {
+    fn arrive_and_note(&self, index: u32, word: Word, drops: bool) -> Option<Next> {
         let here = self.here();
         self.with_places(|places| {
-            // Relaxed: the arrival publishes it to the last one, and participants read their own.
-            places.of[index as usize].store(here, Relaxed);
-            self.add(1, self.participants)?;
+            if !drops {
+                // Relaxed: the arrival publishes it to the last one, and participants read their own.
+                places.of[index as usize].store(here, Relaxed);
+            }
+            let left = self.add(1 + u64::from(drops) * STRANGER, self.participants)?;
             let nodes = places.count();
             // Relaxed: the word's store publishes it.
             self.nodes.store(nodes, Relaxed);
-            // They may have gathered at one node since.
-            Some(if nodes > 1 { word.next(Phase::Levels, None) } else { word.next(Phase::Flat, Some(here)) })
+            // They may have gathered at one node since. One counter knows of none that dropped out.
+            let levels = nodes > 1 || left != 0;
+            Some((if levels { word.next(Phase::Levels, None) } else { word.next(Phase::Flat, Some(here)) }, 0))
         })
     }
 
-    /// Arrives at the node, and for the node if we are its last; to the last of all, what the word says next.
-    fn arrive_by_node(&self, index: u32, word: Word) -> Option<Word> {
+    /// Arrives at the node, and for the node if we are its last; to the last of all, what comes next.
+    fn arrive_by_node(&self, index: u32, word: Word, drops: bool) -> Option<Next> {
         let nodes = self.with_places(|places| {
             // Relaxed, all three loads: written before the word said that nodes count, or by who had this index before us.
             let node = places.of[index as usize].load(Relaxed) as usize;
+            if drops {
+                // Relaxed, both: the node's arrival publishes them to the last one, after whose count they take effect.
+                places.of[index as usize].store(NOWHERE, Relaxed);
+                self.arrived.fetch_add(STRANGER, Relaxed);
+            }
             let expected = places.expected[node].load(Relaxed);
             let counter = &places.nodes[node].0;
             // Release: what we did. Acquire: the node's last one takes it to the other counter.
@@ -210,7 +229,29 @@ impl<M: Machine> TwoLevel<M> {
             counter.store(0, Relaxed);
             Some(self.nodes.load(Relaxed))
         })?;
-        self.add(1, nodes).map(|_| word.next(Phase::Levels, None))
+        if self.add(1, nodes)? != 0 {
+            // Relaxed: the word's store publishes it.
+            self.with_places(|places| self.nodes.store(places.count(), Relaxed));
+        }
+        Some((word.next(Phase::Levels, None), 0))
+    }
+
+    /// Arrives, and drops out if so said. `None`: all were let go. Otherwise what the word holds until they are.
+    fn come(&self, index: u32, drops: bool, wait: Wait) -> Option<u32> {
+        // Relaxed: as in the central barrier: no older one can be seen, and there is no newer one until we arrive.
+        let word = Word(self.gate.word.load(Relaxed) & !Word::BIT);
+        let next = match word.phase() {
+            Phase::Flat => self.arrive_flat(word, drops),
+            Phase::Census => self.arrive_and_note(index, word, drops),
+            Phase::Levels => self.arrive_by_node(index, word, drops),
+        };
+        let Some((next, arrived)) = next else { return Some(word.0) };
+        // Relaxed: the store below publishes it to those who arrive next.
+        self.arrived.store(arrived, Relaxed);
+        // Release: what all did, and the places.
+        self.gate.word.store(next.0, Release);
+        M::wake::<u32>(&self.gate.word, u32::MAX, wait);
+        None
     }
 
     fn with_places<R>(&self, then: impl FnOnce(&Places<M>) -> R) -> R {
@@ -234,6 +275,7 @@ unsafe impl<M: Machine> RawBarrier<M> for TwoLevel<M> {
         limits: "participants need an index, and count at the node where the index was first, wherever they move; \
                  a pthread barrier's arrivals are numbered, and a number need not come from the same node again",
         indexed: true,
+        drops: true,
     };
 
     fn new(participants: NonZeroU32) -> Self {
@@ -255,19 +297,13 @@ unsafe impl<M: Machine> RawBarrier<M> for TwoLevel<M> {
 
     fn arrive(&self, index: u32, wait: Wait) -> Option<u32> {
         assert!(index < self.participants, "participant {index} of {}", self.participants);
-        // Relaxed: as in the central barrier: no older one can be seen, and there is no newer one until we arrive.
-        let word = Word(self.gate.word.load(Relaxed) & !Word::BIT);
-        let next = match word.phase() {
-            Phase::Flat => self.arrive_flat(word),
-            Phase::Census => self.arrive_and_note(index, word),
-            Phase::Levels => self.arrive_by_node(index, word),
-        };
-        let Some(next) = next else { return Some(word.0) };
-        // Relaxed: the store below publishes it to those who arrive next.
-        self.arrived.store(0, Relaxed);
-        // Release: what all did, and the places.
-        self.gate.word.store(next.0, Release);
-        M::wake::<u32>(&self.gate.word, u32::MAX, wait);
-        None
+        self.come(index, false, wait)
+    }
+
+    fn drop_out(&self, index: u32, wait: Wait) -> Result<(), DropError> {
+        assert!(index < self.participants, "participant {index} of {}", self.participants);
+        count_left::<M, Self>(&self.left, self.participants)?;
+        self.come(index, true, wait);
+        Ok(())
     }
 }

@@ -1,0 +1,74 @@
+//! Wraps a barrier so that it may be freed as soon as one participant has returned from its last episode: it knows how many are still
+//! inside, and waits for them when it is dropped, as `pthread_barrier_destroy` does.
+//!
+//! No barrier of the registry allows this by itself, as those that wait look at a word that lies in the barrier. The count costs
+//! two atomic additions a call on a line of its own, so it is not among what they do for all.
+
+use super::{BarrierInfo, DropError, RawBarrier};
+use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::{Atomic, Machine, Wait};
+use core::num::NonZeroU32;
+
+/// The barrier `B`, which may be freed as soon as one participant has returned from the last episode. It stands in no registry, as it
+/// is no algorithm of its own.
+pub struct Ending<M: Machine, B> {
+    barrier: B,
+    inside: Alone<M>,
+}
+
+/// How many calls are under way.
+#[repr(C, align(128))]
+struct Alone<M: Machine>(M::Atomic<u32>);
+
+impl<M: Machine, B: RawBarrier<M>> Ending<M, B> {
+    fn around(barrier: B) -> Self {
+        Ending { barrier, inside: Alone(M::Atomic::new(0)) }
+    }
+
+    fn inside<R>(&self, call: impl FnOnce(&B) -> R) -> R {
+        // Relaxed: the barrier orders it before the return of any other participant, and so before the drop.
+        self.inside.0.fetch_add(1, Relaxed);
+        let answer = call(&self.barrier);
+        // Release: what we read of the barrier comes before it goes. Afterwards it may be gone.
+        self.inside.0.fetch_add(1u32.wrapping_neg(), Release);
+        answer
+    }
+}
+
+// SAFETY: `B`'s own wait; what is counted changes no memory of its.
+unsafe impl<M: Machine, B: RawBarrier<M>> RawBarrier<M> for Ending<M, B> {
+    const INFO: BarrierInfo = B::INFO;
+
+    fn new(participants: NonZeroU32) -> Self {
+        Self::around(B::new(participants))
+    }
+
+    fn aged(participants: NonZeroU32) -> Self {
+        Self::around(B::aged(participants))
+    }
+
+    fn participants(&self) -> u32 {
+        self.barrier.participants()
+    }
+
+    fn wait(&self, index: u32, wait: Wait) -> bool {
+        self.inside(|barrier| barrier.wait(index, wait))
+    }
+
+    fn drop_out(&self, index: u32, wait: Wait) -> Result<(), DropError> {
+        self.inside(|barrier| barrier.drop_out(index, wait))
+    }
+}
+
+impl<M: Machine, B> Drop for Ending<M, B> {
+    /// Waits for those that were let go and have not returned yet. They have nothing to wait for any more, so this looks again and
+    /// again instead of having each of them wake it.
+    fn drop(&mut self) {
+        // Acquire: what they read comes before the barrier goes.
+        let mut inside = self.inside.0.load(Acquire);
+        while inside != 0 {
+            let _ = M::wait_while(&self.inside.0, inside, Wait::Pause, None);
+            inside = self.inside.0.load(Acquire);
+        }
+    }
+}

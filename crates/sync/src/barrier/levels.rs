@@ -1,0 +1,338 @@
+//! Barrier of as many levels as the machine has: a counter for each core, one for each cluster of cores that share a cache, one for
+//! each NUMA node, and one for all. The last to arrive at a counter arrives for its part of the machine at the next one up; all
+//! wait for one word, so that one store lets all go.
+//!
+//! A part of the machine with one participant, and a part that is all that a larger one has, needs no counter: so this is the
+//! central barrier where all are in one part or each is alone, and the two-level barrier where only nodes differ.
+//!
+//! Where a participant runs is what [`Levels::placed`] was given, or what the participant finds in the first episode, in
+//! which all take the one counter. It is an index's and stays: a thread that moves counts where it was. It takes longer
+//! then, and is as right.
+
+use super::{BarrierInfo, DropError, LEFT, RawBarrier, count_left};
+use baton_machine::Ordering::{AcqRel, Relaxed, Release};
+use baton_machine::{Atomic, Machine, OwnedSlice, Site, Slot, Wait};
+use core::num::NonZeroU32;
+
+/// The barrier. The waiters' word stands apart from the counter, which every largest part's arrival takes.
+#[repr(C, align(128))]
+pub struct Levels<M: Machine> {
+    /// Arrivals in this episode at the counter for all; in the upper half, how many drop out in it.
+    arrived: M::Atomic<u64>,
+    participants: u32,
+    /// Participants that dropped out.
+    left: M::Atomic<u32>,
+    /// By participant, where it is.
+    sites: OwnedSlice<M, SiteCell<M>>,
+    gate: Gate<M>,
+}
+
+/// What changes once an episode, and is read by all.
+#[repr(C, align(128))]
+struct Gate<M: Machine> {
+    word: M::Atomic<u32>,
+    /// Written by the last to arrive before it lets the others go, and read by those that were let go.
+    counters: M::Slot<Option<Counters<M>>>,
+}
+
+// SAFETY: the slot is written before the word is, by the one participant that does not wait for it, and read behind it.
+unsafe impl<M: Machine> Sync for Gate<M> {}
+// SAFETY: its parts may go where the machine's cells may.
+unsafe impl<M: Machine> Send for Gate<M> {}
+
+/// A participant's site.
+struct SiteCell<M: Machine>([M::Atomic<u32>; 3]);
+
+/// The counters below the one for all.
+struct Counters<M: Machine> {
+    /// By participant, the counter that it arrives at.
+    first: OwnedSlice<M, M::Atomic<u32>>,
+    /// By counter, the arrivals that it waits for and the counter of the larger part: read by all, and written by none.
+    parts: OwnedSlice<M, [M::Atomic<u32>; 2]>,
+    /// From a page's start on: those of a node are in pages which the machine may put at the node that first arrives.
+    counters: OwnedSlice<M, Counter<M>>,
+    /// Counters before that page.
+    before: usize,
+    /// Arrivals at the counter for all.
+    top: u32,
+}
+
+/// Bytes of a page.
+const PAGE: usize = 4096;
+/// Counters in a page.
+const A_PAGE: usize = PAGE / 128;
+
+/// A counter, alone in its pair of cache lines.
+#[repr(C, align(128))]
+struct Counter<M: Machine>(M::Atomic<u32>);
+
+/// In the place of a counter's number: the one for all.
+const TOP: u32 = u32::MAX;
+
+/// Instead of a node, a cluster and a core: those of a participant who dropped out.
+const NOWHERE: [u32; 3] = [u32::MAX; 3];
+
+/// The user's bit of the word.
+const BIT: u32 = 1;
+/// The bit of the word that says that there are counters.
+const COUNTERS: u32 = 2;
+/// What an episode adds to it.
+const EPISODE: u32 = 4;
+
+impl<M: Machine> SiteCell<M> {
+    /// Relaxed, all three: the arrival publishes them to the last one.
+    fn set(&self, parts: [u32; 3]) {
+        for (cell, part) in self.0.iter().zip(parts) {
+            cell.store(part, Relaxed);
+        }
+    }
+
+    /// Relaxed, all three: each was written before its participant arrived, and all have arrived.
+    fn get(&self) -> [u32; 3] {
+        core::array::from_fn(|level| self.0[level].load(Relaxed))
+    }
+}
+
+/// Which counters there are, and who arrives where.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Plan {
+    /// Of each counter, the arrivals that it waits for and its parent. Those of a node begin a page; between them stand
+    /// counters that wait for none.
+    counters: Vec<(u32, u32)>,
+    /// By participant.
+    first: Vec<u32>,
+    top: u32,
+}
+
+impl Plan {
+    fn of(sites: &[[u32; 3]]) -> Plan {
+        let mut members: Vec<_> = sites.iter().copied().zip(0..).filter(|(site, _)| *site != NOWHERE).collect();
+        members.sort_unstable();
+        let mut plan = Plan { first: vec![TOP; sites.len()], ..Plan::default() };
+        plan.top = plan.fill(&members, 0, TOP);
+        plan
+    }
+
+    /// Has these arrive at the counter `parent`, for their parts of this level and smaller ones. Returns how many arrivals that is.
+    fn fill(&mut self, members: &[([u32; 3], usize)], level: usize, parent: u32) -> u32 {
+        if level == 3 {
+            members.iter().for_each(|(_, index)| self.first[*index] = parent);
+            return members.len() as u32;
+        }
+        let parts = || members.chunk_by(|(a, _), (b, _)| a[level] == b[level]);
+        if parts().count() == 1 {
+            return self.fill(members, level + 1, parent);
+        }
+        for part in parts() {
+            if let [(_, index)] = part {
+                self.first[*index] = parent;
+                continue;
+            }
+            if level == 0 {
+                self.counters.resize(self.counters.len().next_multiple_of(A_PAGE), (0, TOP));
+            }
+            let counter = self.counters.len();
+            self.counters.push((0, parent));
+            self.counters[counter].0 = self.fill(part, level + 1, counter as u32);
+        }
+        parts().count() as u32
+    }
+}
+
+impl<M: Machine> Counters<M> {
+    fn new(plan: &Plan) -> Self {
+        let (parts, first) = (&plan.counters, &plan.first);
+        let counters = OwnedSlice::new(parts.len() + A_PAGE, |_| Counter(M::Atomic::new(0)));
+        Counters {
+            before: (counters.as_ptr().addr().next_multiple_of(PAGE) - counters.as_ptr().addr()) / 128,
+            first: OwnedSlice::new(first.len(), |index| M::Atomic::new(first[index])),
+            parts: OwnedSlice::new(parts.len(), |at| [parts[at].0, parts[at].1].map(M::Atomic::new)),
+            counters,
+            top: plan.top,
+        }
+    }
+
+    /// Arrives where the participant is, and at the larger parts above as long as we are the last. Whether we are it in all of
+    /// them but the machine.
+    fn arrive(&self, index: u32) -> bool {
+        // Relaxed, here and for the parts: written before the word said that there are counters.
+        let mut at = self.first[index as usize].load(Relaxed);
+        while at != TOP {
+            let [expected, parent] = &self.parts[at as usize];
+            let expected = expected.load(Relaxed);
+            let counter = &self.counters[self.before + at as usize].0;
+            // Release: what we did, and what those did for whom we arrive. Acquire: the last one takes it upwards.
+            if counter.fetch_add(1, AcqRel) + 1 != expected {
+                return false;
+            }
+            // Before the larger part is counted, as the others may be let go at once. Relaxed: the arrival there publishes it.
+            counter.store(0, Relaxed);
+            at = parent.load(Relaxed);
+        }
+        true
+    }
+}
+
+impl<M: Machine> Levels<M> {
+    /// A barrier whose participant *i* is at `sites[i]`.
+    ///
+    /// # Panics
+    /// If there is no participant, or more than four billion.
+    pub fn placed(sites: &[Site]) -> Self {
+        let participants = u32::try_from(sites.len()).ok().and_then(NonZeroU32::new);
+        let participants = participants.expect("a barrier has participants, as many as 32 bits count");
+        let parts = |site: &Site| [site.node, site.cluster, site.core];
+        let plan = Plan::of(&Vec::from_iter(sites.iter().map(parts)));
+        Self::starting_at(participants, COUNTERS, |index| parts(&sites[index]), Some(Counters::new(&plan)))
+    }
+
+    fn starting_at(
+        participants: NonZeroU32,
+        word: u32,
+        site: impl Fn(usize) -> [u32; 3],
+        counters: Option<Counters<M>>,
+    ) -> Self {
+        Levels {
+            arrived: M::Atomic::new(0),
+            participants: participants.get(),
+            left: M::Atomic::new(0),
+            sites: OwnedSlice::new(participants.get() as usize, |index| SiteCell(site(index).map(M::Atomic::new))),
+            gate: Gate { word: M::Atomic::new(word), counters: M::Slot::new(counters) },
+        }
+    }
+
+    /// Arrives at the counter for all; to the last of so many, how many drop out.
+    fn add(&self, expected: u32) -> Option<u64> {
+        // Release: what we did, and what those did for whom we arrive. Acquire: the last one passes it on.
+        let arrived = self.arrived.fetch_add(1, AcqRel) + 1;
+        (arrived as u32 == expected).then_some(arrived / LEFT)
+    }
+
+    /// Makes the counters for those that have not dropped out.
+    ///
+    /// # Safety
+    /// All have arrived, and we are the last.
+    unsafe fn count(&self) {
+        let plan = Plan::of(&Vec::from_iter(self.sites.iter().map(SiteCell::get)));
+        // SAFETY: all others wait for the word, and read the slot when it says that there are counters.
+        unsafe { self.gate.counters.write(|at| *at = Some(Counters::new(&plan))) };
+    }
+
+    /// Arrives while the sites are not known, and notes ours; to the last, how many drop out.
+    fn arrive_and_note(&self, index: u32, drops: bool) -> Option<u64> {
+        if !drops {
+            let Site { node, cluster, core } = M::site();
+            self.sites[index as usize].set([node, cluster, core]);
+        }
+        self.add(self.participants)
+    }
+
+    /// Arrives at the counters; to the last of all, how many drop out.
+    fn arrive_by_parts(&self, index: u32) -> Option<u64> {
+        let counters =
+            // SAFETY: the word, which we were let go by, says that there are counters; they were written before, and are not
+            // written again before all have arrived.
+            unsafe { self.gate.counters.read(|at| core::ptr::from_ref((*at).as_ref().expect("counters are there"))) };
+        // SAFETY: as above: they stay where they are until then.
+        let counters = unsafe { &*counters };
+        if counters.arrive(index) { self.add(counters.top) } else { None }
+    }
+
+    /// Arrives, and drops out if so said. `None`: all were let go. Otherwise what the word holds until they are.
+    fn come(&self, index: u32, drops: bool, wait: Wait) -> Option<u32> {
+        // Relaxed: as in the central barrier: no older one can be seen, and there is no newer one until we arrive.
+        let word = self.gate.word.load(Relaxed) & !BIT;
+        let counted = word & COUNTERS != 0;
+        if drops {
+            // Relaxed, both: the arrival publishes them to the last one, after whose count they take effect.
+            self.sites[index as usize].set(NOWHERE);
+            self.arrived.fetch_add(LEFT, Relaxed);
+        }
+        let last = if counted { self.arrive_by_parts(index) } else { self.arrive_and_note(index, drops) };
+        let Some(dropped) = last else { return Some(word) };
+        if !counted || dropped != 0 {
+            // SAFETY: as the counter says.
+            unsafe { self.count() };
+        }
+        // Relaxed: the store below publishes it to those who arrive next.
+        self.arrived.store(0, Relaxed);
+        // Release: what all did, and the counters.
+        self.gate.word.store((word | COUNTERS).wrapping_add(EPISODE), Release);
+        M::wake::<u32>(&self.gate.word, u32::MAX, wait);
+        None
+    }
+}
+
+// SAFETY: the word changes only when the last has arrived: the last of all participants, or of all largest parts of the machine,
+// each of which arrived when all of its own had. Every arrival is a Release, the last one acquires them all through the counters'
+// release sequences, and its Release store of the word is read with Acquire.
+unsafe impl<M: Machine> RawBarrier<M> for Levels<M> {
+    const INFO: BarrierInfo = BarrierInfo {
+        name: "levels",
+        what: "a counter for each core, each cluster that shares a cache, each NUMA node and the machine, where several \
+               participants are there; one word that lets all go",
+        source: "Akkan, Lang and Ionkov, paper 2, section III, with more levels",
+        limits: "as two-level, but that places are noted in the first episode",
+        indexed: true,
+        drops: true,
+    };
+
+    fn new(participants: NonZeroU32) -> Self {
+        Self::starting_at(participants, 0, |_| NOWHERE, None)
+    }
+
+    fn aged(participants: NonZeroU32) -> Self {
+        Self::starting_at(participants, 0u32.wrapping_sub(EPISODE), |_| NOWHERE, None)
+    }
+
+    fn participants(&self) -> u32 {
+        self.participants
+    }
+
+    fn gate(&self) -> Option<super::Gate<'_, M>> {
+        Some(super::Gate { word: &self.gate.word, bit: BIT })
+    }
+
+    fn arrive(&self, index: u32, wait: Wait) -> Option<u32> {
+        assert!(index < self.participants, "participant {index} of {}", self.participants);
+        self.come(index, false, wait)
+    }
+
+    fn drop_out(&self, index: u32, wait: Wait) -> Result<(), DropError> {
+        assert!(index < self.participants, "participant {index} of {}", self.participants);
+        count_left::<M, Self>(&self.left, self.participants)?;
+        self.come(index, true, wait);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_part_has_one_counter() {
+        for sites in
+            [vec![[3, 2, 1]], vec![[0, 0, 0]; 5], vec![[1, 4, 0], [1, 4, 1], [1, 4, 2]], vec![[0, 0, 0], [1, 1, 1]]]
+        {
+            let n = sites.len();
+            assert_eq!(Plan::of(&sites), Plan { counters: Vec::new(), first: vec![TOP; n], top: n as u32 });
+        }
+    }
+
+    #[test]
+    fn a_part_with_several_smaller_ones_has_a_counter() {
+        // Two nodes: one of two clusters, the first of which has a core with two threads; one with a lonely thread.
+        let sites = [[1, 9, 9], [0, 0, 0], [0, 0, 1], [0, 0, 0], [0, 1, 2], [0, 1, 3], [0, 2, 4]];
+        let plan = Plan::of(&sites);
+        assert_eq!(plan.counters, [(3, TOP), (2, 0), (2, 1), (2, 0)]);
+        assert_eq!((plan.first, plan.top), (vec![TOP, 2, 1, 2, 3, 3, 0], 2));
+    }
+
+    #[test]
+    fn counters_of_another_node_stand_in_another_page() {
+        let plan = Plan::of(&[[0, 0, 0], [7, 1, 1], [0, 0, 1], [7, 1, 1]]);
+        assert_eq!((plan.counters.len(), plan.counters[A_PAGE]), (A_PAGE + 1, (2, TOP)));
+        assert_eq!(plan.first, [0, A_PAGE as u32, 0, A_PAGE as u32]);
+    }
+}
