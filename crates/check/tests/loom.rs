@@ -79,6 +79,18 @@ mod barriers {
         meet::<Loom, Levels<M>>(Crowd { guests: 2, rounds: 4 }, wait, Levels::new);
     }
 
+    /// One drops out who may be the last to arrive: two others see what each did before.
+    #[test]
+    fn the_last_drops_out() {
+        use baton_check::contract::barrier::drop_out;
+        use baton_check::world::{Loom, World};
+        use baton_sync::barrier::{RawBarrier, central::Central, gomp::Gomp};
+        type M = <Loom as World>::M;
+        let wait = baton_machine::Wait::Pause;
+        drop_out::<Loom, Central<M>>(3, 0, wait, Central::new);
+        drop_out::<Loom, Gomp<M>>(3, 0, wait, Gomp::new);
+    }
+
     /// One drops out of a barrier that counts by parts: that are known, that were learnt, and while they are learnt.
     #[test]
     fn dropping_out_of_parts() {

@@ -187,12 +187,15 @@ impl<M: Machine, B: RawBarrier<M>> Hall<M, B> {
         }
     }
 
-    /// Meets the others until it is this one's turn to leave, behind those with smaller numbers.
+    /// Meets the others until it is this one's turn to leave, behind those with larger numbers: checkers begin with the executions
+    /// in which these are the last to arrive.
     fn leave(&self, me: usize, before: u64, wait: Wait) {
-        for round in 0..=me {
+        let n = self.notes.len();
+        let turn = |of: usize| n - 1 - of;
+        for round in 0..=turn(me) {
             // SAFETY: the others read the note between the two meetings of a round, or when we have left.
             unsafe { self.notes[me].write(|note| *note = before + round as u64 + 1) };
-            if round == me {
+            if round == turn(me) {
                 assert_eq!(self.barrier.drop_out(me as u32, wait), Ok(()));
                 break;
             }
@@ -200,12 +203,11 @@ impl<M: Machine, B: RawBarrier<M>> Hall<M, B> {
             for (other, note) in self.notes.iter().enumerate() {
                 // SAFETY: those that are there write theirs after the second meeting only, and the others no more.
                 let read = unsafe { note.read(|note| *note) };
-                assert_eq!(read, before + other.min(round) as u64 + 1, "what {other} wrote, in round {round}");
+                assert_eq!(read, before + turn(other).min(round) as u64 + 1, "what {other} wrote, in round {round}");
             }
             self.meet(me, wait);
         }
-        let n = self.notes.len();
-        if me + 1 == n {
+        if me == 0 {
             let error = DropError::TooMany { barrier: B::INFO.name, participants: n as u32 };
             assert_eq!(self.barrier.drop_out(0, wait), Err(error), "all have left");
         }

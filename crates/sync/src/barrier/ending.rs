@@ -6,7 +6,7 @@
 
 use super::{BarrierInfo, DropError, RawBarrier};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
-use baton_machine::{Atomic, Machine, Wait};
+use baton_machine::{Atomic, Machine, Wait, WaitResult};
 use core::num::NonZeroU32;
 
 /// The barrier `B`, which may be freed as soon as one participant has returned from the last episode. It stands in no registry, as it
@@ -64,11 +64,12 @@ impl<M: Machine, B> Drop for Ending<M, B> {
     /// Waits for those that were let go and have not returned yet. They have nothing to wait for any more, so this looks again and
     /// again instead of having each of them wake it.
     fn drop(&mut self) {
-        // Acquire: what they read comes before the barrier goes.
+        // Acquire, here and in the wait: what they read comes before the barrier goes.
         let mut inside = self.inside.0.load(Acquire);
         while inside != 0 {
-            let _ = M::wait_while(&self.inside.0, inside, Wait::Pause, None);
-            inside = self.inside.0.load(Acquire);
+            if let WaitResult::Changed(now) = M::wait_while(&self.inside.0, inside, Wait::Pause, None) {
+                inside = now;
+            }
         }
     }
 }

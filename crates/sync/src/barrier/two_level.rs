@@ -58,8 +58,12 @@ struct Places<M: Machine> {
 #[repr(C, align(4096))]
 struct Node<M: Machine>(M::Atomic<u32>);
 
-/// One more participant at the counter for whom the last one is to look closer.
+/// One more participant at the counter that is at another node than the word says. Where these are so many that they are taken
+/// for one that drops out, the last one looks closer for nothing.
 const STRANGER: u64 = 1 << 32;
+
+/// One more that drops out, of at most a million in an episode.
+const DROPS: u64 = 1 << 44;
 
 /// In the place of a node's number: that of a participant who dropped out.
 const NOWHERE: u32 = u32::MAX;
@@ -168,27 +172,28 @@ impl<M: Machine> TwoLevel<M> {
         M::node() % self.machine_nodes
     }
 
-    /// Arrives at the counter for all; to the last of so many, how many of them were strangers.
+    /// Arrives at the counter for all; to the last of so many, what stands above their number.
     fn add(&self, as_what: u64, expected: u32) -> Option<u64> {
         // Release: what we did, and what those did for whom we arrive. Acquire: the last one passes it on.
         let arrived = self.arrived.fetch_add(as_what, AcqRel) + as_what;
-        (arrived % STRANGER == u64::from(expected)).then_some(arrived / STRANGER)
+        (arrived % STRANGER == u64::from(expected)).then_some(arrived - arrived % STRANGER)
     }
 
     /// Arrives while all take the one counter; to the last one, what comes next.
     fn arrive_flat(&self, word: Word, drops: bool) -> Option<Next> {
         let here = if self.machine_nodes == 1 { None } else { Some(self.here()) };
-        let stranger = drops || (here.is_some() && word.home().is_some_and(|home| Some(home) != here));
-        let strangers = self.add(1 + u64::from(stranger) * STRANGER, self.participants)?;
-        if strangers == 0 {
+        let stranger = here.is_some() && word.home().is_some_and(|home| Some(home) != here);
+        let noted = if drops { DROPS } else { u64::from(stranger) * STRANGER };
+        let noted = self.add(1 + noted, self.participants)?;
+        if noted == 0 {
             return Some((word.next(Phase::Flat, here), 0));
         }
         // SAFETY: all others wait for the word, and read the slot in no flat episode.
         unsafe { self.gate.places.write(|at| *at = Some(Places::new(self.participants, self.machine_nodes))) };
         // Those that dropped out count as arrived at the census, and the last one there is to look. Relaxed: each did it
         // before it arrived.
-        let left = u64::from(self.left.load(Relaxed));
-        Some((word.next(Phase::Census, None), left * (1 + STRANGER)))
+        let left = if noted < DROPS { 0 } else { u64::from(self.left.load(Relaxed)) };
+        Some((word.next(Phase::Census, None), left + if left == 0 { 0 } else { DROPS }))
     }
 
     /// As [`arrive_flat`](Self::arrive_flat), noting the place.
@@ -199,7 +204,7 @@ impl<M: Machine> TwoLevel<M> {
                 // Relaxed: the arrival publishes it to the last one, and participants read their own.
                 places.of[index as usize].store(here, Relaxed);
             }
-            let left = self.add(1 + u64::from(drops) * STRANGER, self.participants)?;
+            let left = self.add(1 + u64::from(drops) * DROPS, self.participants)?;
             let nodes = places.count();
             // Relaxed: the word's store publishes it.
             self.nodes.store(nodes, Relaxed);
@@ -217,7 +222,7 @@ impl<M: Machine> TwoLevel<M> {
             if drops {
                 // Relaxed, both: the node's arrival publishes them to the last one, after whose count they take effect.
                 places.of[index as usize].store(NOWHERE, Relaxed);
-                self.arrived.fetch_add(STRANGER, Relaxed);
+                self.arrived.fetch_add(DROPS, Relaxed);
             }
             let expected = places.expected[node].load(Relaxed);
             let counter = &places.nodes[node].0;
