@@ -109,8 +109,12 @@ impl Engine {
     #[inline]
     fn served(&mut self, token: Token, at: u64, parts: Parts) {
         let id = token.thread();
-        self.threads[id as usize].stats.fetches += u64::from(parts.0[Part::Memory as usize] != 0);
-        match token.part() {
+        let asked = token.part();
+        // The number of a posted request's answer is no thread's.
+        if asked != Asked::Posted {
+            self.threads[id as usize].stats.fetches += u64::from(parts.0[Part::Memory as usize] != 0);
+        }
+        match asked {
             Asked::Operation => {
                 let sums = &mut self.threads[id as usize].stats.parts;
                 sums.iter_mut().zip(parts.0).for_each(|(sum, part)| *sum += u64::from(part));
