@@ -11,7 +11,7 @@
 //! | the CPU is | the monitor comes after | sleep comes after |
 //! | --- | --- | --- |
 //! | its own | its exit, times the other CPUs, times [`PART`] ([`BESIDE`] where a sibling wants the slots) | a sleep's cost, times the other CPUs, times [`PART`] |
-//! | wanted | the same | a quarter of a sleep's cost, as the thread that gets the CPU may be the one that is waited for |
+//! | wanted | the same | a sleep's cost; at once where the mean is half of that, as the thread that gets the CPU may be the one that is waited for |
 //!
 //! The bounds are those of ski rental, for a queue: where threads hand over one to the next, each that leaves a monitor or sleep takes
 //! that time from all behind it, and a wait there lasts that long times the waiters before it. With a CPU for each, these are as many as there are
@@ -93,9 +93,10 @@ impl Learnt {
         // The last of those waits finds out anew.
         let is_wanted = wanted > 1 || terms.is_crowded();
         let others = u64::from(terms.cpus.max(2)) - 1;
-        let most = if is_wanted { sleep / 4 } else { sleep * others * PART };
+        let (most, longest) =
+            if is_wanted { (sleep, sleep / 2) } else { (sleep * others * PART, sleep * others * PART) };
         // One wait in so many looks, even where all before were long.
-        let most = if mean > most && wanted != 1 { 0 } else { most };
+        let most = if mean > longest && wanted != 1 { 0 } else { most };
         let exit = terms.exit.map(|exit| exit.0 * others * if terms.sibling { BESIDE } else { PART });
         let tries = match exit {
             Some(exit) if mean > exit => 0,
@@ -161,10 +162,10 @@ mod tests {
     #[test]
     fn a_cpu_that_is_wanted_is_given_up_as_soon_as_a_sleep_is_paid_for() {
         let crowded = Terms { threads: 5, ..TERMS };
-        assert_eq!(Learnt::new().plan(64, crowded).monitor, Nanos(2500));
+        assert_eq!(Learnt::new().plan(64, crowded).monitor, Nanos(10_000));
         let learnt = Learnt::new();
         learnt.cpu_is_wanted();
-        assert_eq!(learnt.plan(64, TERMS), Plan { tries: Nanos(2500), monitor: Nanos(2500), asks: false });
+        assert_eq!(learnt.plan(64, TERMS), Plan { tries: Nanos(10_000), monitor: Nanos(10_000), asks: false });
         (0..50).for_each(|_| learnt.ended(64, Nanos(40_000), true, TERMS));
         assert_eq!(learnt.plan(64, TERMS).monitor, Nanos(0));
         // And it is asked again.
