@@ -15,7 +15,8 @@ fn git(arguments: &[&str]) -> Option<String> {
 
 fn main() {
     println!("cargo::rerun-if-env-changed=BATON_COMMIT");
-    let crates = CRATES.map(|name| format!("../{name}"));
+    // Tests may leave something beside their sources.
+    let crates = CRATES.map(|name| format!("../{name}/src"));
     for folder in &crates {
         println!("cargo::rerun-if-changed={folder}");
     }
