@@ -7,12 +7,12 @@ cd "$(dirname "$0")/.."
 
 # A guest operation of `qmd` is a request to the queue device on wires of its own, with its answer.
 # chip  lock  wait  threads  settings  instructions a guest operation when this was last measured
-table="sample-host mcs pause 64 core.count=64,core.per_cluster=64 780
-sample-host spin-park spin-park 64 core.count=64,core.per_cluster=64 1038
-sample-host tas pause 64 core.count=64,core.per_cluster=64 930
-ocor64 mcs spin 64 core.atomics=near 32387
-ocor64 spin-park spin-park 64 core.atomics=far 12720
-caf16 qmd pause 16 noise.latency=0 5392"
+table="sample-host mcs pause 64 core.count=64,core.per_cluster=64 807
+sample-host spin-park spin-park 64 core.count=64,core.per_cluster=64 1089
+sample-host tas pause 64 core.count=64,core.per_cluster=64 892
+ocor64 mcs spin 64 core.atomics=near 31095
+ocor64 spin-park spin-park 64 core.atomics=far 12862
+caf16 qmd pause 16 noise.latency=0 5618"
 
 command -v valgrind >/dev/null || { echo "chip-instructions: valgrind is missing" >&2; exit 2; }
 cargo build --quiet --release -p baton-chip --example speed

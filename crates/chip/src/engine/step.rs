@@ -111,8 +111,8 @@ impl Engine {
         let id = token.thread();
         let asked = token.part();
         // The number of a posted request's answer is no thread's.
-        if asked != Asked::Posted {
-            self.threads[id as usize].stats.fetches += u64::from(parts.0[Part::Memory as usize] != 0);
+        if parts.0[Part::Memory as usize] != 0 && asked != Asked::Posted {
+            self.threads[id as usize].stats.fetches += 1;
         }
         match asked {
             Asked::Operation => {

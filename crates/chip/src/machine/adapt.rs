@@ -3,8 +3,9 @@
 //! What a thread has learnt lies in lines of its own that no other thread reads, so it costs a read of the clock before
 //! the wait, and no message.
 
+use super::idle_wait::Watch;
 use super::kernel::system_call;
-use super::wait::{Priced, Waiting, give_way};
+use super::wait::{Priced, Waiting, give_way, watch};
 use crate::engine::current::{operate, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
@@ -19,10 +20,11 @@ impl<T: Word> Waiting<'_, T> {
     pub(super) fn adapt(&mut self, priced: &Priced) -> WaitResult<T> {
         let deadline = self.deadline;
         let cell = with(|engine| engine.guest.offset_of(self.cell.address()));
-        let terms = terms(priced);
+        let watch = user_monitor();
+        let terms = terms(priced, watch);
         let begun = read_clock();
         let plan = learnt(|learnt| learnt.plan(cell, terms));
-        let (ended, lasted, slept) = match self.stages(priced, plan, begun, deadline) {
+        let (ended, lasted, slept) = match self.stages(priced, watch, plan, begun, deadline) {
             Some((ended, lasted)) => (ended, lasted, false),
             None => {
                 self.until(deadline);
@@ -36,10 +38,17 @@ impl<T: Word> Waiting<'_, T> {
 
     /// What comes before a sleep, and about how long it lasted: the clock is not read at the end, as others wait for the thread then.
     /// `None`: the thread is to sleep.
-    fn stages(&mut self, priced: &Priced, plan: Plan, begun: u64, deadline: u64) -> Option<(WaitResult<T>, u64)> {
+    fn stages(
+        &mut self,
+        priced: &Priced,
+        watch: Option<Watch>,
+        plan: Plan,
+        begun: u64,
+        deadline: u64,
+    ) -> Option<(WaitResult<T>, u64)> {
         let Plan { tries, monitor, asks } = plan;
         let mut now = begun;
-        for (until, watch) in [(tries, None), (monitor, priced.monitor)] {
+        for (until, watch) in [(tries, None), (monitor, watch)] {
             let until = begun + cycles(until);
             while now < until {
                 let at = until.min(now + priced.sleep_after).min(deadline);
@@ -54,7 +63,7 @@ impl<T: Word> Waiting<'_, T> {
                 if ended != WaitResult::Expired || at == deadline {
                     return Some((ended, now.midpoint(at).saturating_sub(begun)));
                 }
-                if self::terms(priced).is_crowded() {
+                if terms(priced, watch).is_crowded() {
                     return None;
                 }
                 if asks && yields() {
@@ -68,10 +77,18 @@ impl<T: Word> Waiting<'_, T> {
     }
 }
 
-fn terms(priced: &Priced) -> Terms {
+/// The monitor that the chip's users have, if they have one.
+fn user_monitor() -> Option<Watch> {
+    with(|engine| {
+        let prices = &engine.chip.wait;
+        prices.for_users().map(|monitor| watch(prices, monitor))
+    })
+}
+
+fn terms(priced: &Priced, watch: Option<Watch>) -> Terms {
     with(|engine| Terms {
         sleep: nanos_of(engine, priced.sleep_after),
-        exit: priced.monitor.map(|watch| nanos_of(engine, watch.price.enter.0 + watch.price.exit.0)),
+        exit: watch.map(|watch| nanos_of(engine, watch.price.enter.0 + watch.price.exit.0)),
         sibling: engine.chip.core.contexts > 1,
         cpus: engine.chip.cpus(),
         threads: engine.os.apps[engine.threads[engine.running as usize].os.app.0 as usize].runnable,

@@ -9,7 +9,7 @@ use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::OUTSIDE;
 use crate::config::mechanism::LockRequest;
-use crate::config::{Chip, Halt, SystemCall};
+use crate::config::{Chip, Halt, SystemCall, WaitPrices};
 use crate::contexts::share::Demand;
 use crate::core::instructions::{A_TRY, UNIT};
 use crate::engine::current::running;
@@ -54,8 +54,6 @@ pub(super) struct Priced {
     idle: Option<PricedIdle>,
     /// Cycles of all that, after which the thread sleeps; [`u64::MAX`]: never.
     pub(super) sleep_after: u64,
-    /// Of a policy that adapts: the monitor that users have, if they have one.
-    pub(super) monitor: Option<Watch>,
     /// How long each stage takes follows from the waits before.
     adapts: bool,
     /// Tries after which the policy that schedules the thread hears that it spins; 0: never.
@@ -71,6 +69,15 @@ enum PricedIdle {
     Futex,
 }
 
+/// Watching a line with a monitor, at these prices.
+pub(super) fn watch(prices: &WaitPrices, monitor: Monitor) -> Watch {
+    Watch {
+        price: prices.of_monitor(monitor).unwrap_or_default(),
+        depth: if let Monitor::Mwait(depth) = monitor { depth } else { 1 },
+        limit: prices.umwait_limit.filter(|_| monitor == Monitor::Umwait).map_or(u64::MAX, |limit| limit.0),
+    }
+}
+
 fn price(chip: &Chip, wait: Wait) -> Result<Priced, Unavailable> {
     chip.check_wait(wait)?;
     let prices = &chip.wait;
@@ -82,11 +89,7 @@ fn price(chip: &Chip, wait: Wait) -> Result<Priced, Unavailable> {
         Between::Pause => (prices.pause, prices.pause <= prices.spin),
         Between::Tpause => (prices.tpause.unwrap_or_default(), false),
     };
-    let watch = |monitor| Watch {
-        price: prices.of_monitor(monitor).unwrap_or_default(),
-        depth: if let Monitor::Mwait(depth) = monitor { depth } else { 1 },
-        limit: prices.umwait_limit.filter(|_| monitor == Monitor::Umwait).map_or(u64::MAX, |limit| limit.0),
-    };
+    let watch = |monitor| watch(prices, monitor);
     let tries = if tries == u32::MAX { u64::MAX } else { u64::from(tries) };
     let idle = idle.filter(|_| tries != u64::MAX).map(|idle| match idle {
         Idle::Monitor(monitor) => PricedIdle::Monitor(watch(monitor)),
@@ -98,9 +101,8 @@ fn price(chip: &Chip, wait: Wait) -> Result<Priced, Unavailable> {
         0 => u64::MAX,
         nanoseconds => chip.core.clock.cycles(Nanos(nanoseconds.into())).0,
     };
-    let monitor = prices.for_users().filter(|_| adapts).map(watch);
     let tell_after = tell_after.into();
-    Ok(Priced { tries, cycles: cycles.0, speculates, between, idle, sleep_after, monitor, adapts, tell_after })
+    Ok(Priced { tries, cycles: cycles.0, speculates, between, idle, sleep_after, adapts, tell_after })
 }
 
 /// The wait of one cell, with its deadline in cycles.
