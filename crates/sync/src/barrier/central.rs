@@ -3,7 +3,7 @@
 //! The sense is a number of episodes, read before arriving, rather than a bit that each thread keeps: so threads need
 //! neither storage nor an index.
 
-use super::{BarrierInfo, DropError, Gate, LEFT, RawBarrier, count_out};
+use super::{Alone, BarrierInfo, DropError, Gate, LEFT, RawBarrier, count_out};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Wait};
 use core::num::NonZeroU32;
@@ -21,9 +21,6 @@ pub struct Central<M: Machine> {
 const BIT: u32 = 1;
 /// What an episode adds to it.
 const EPISODE: u32 = 2;
-
-#[repr(C, align(128))]
-struct Alone<M: Machine>(M::Atomic<u32>);
 
 impl<M: Machine> Central<M> {
     fn starting_at(participants: NonZeroU32, episode: u32) -> Self {

@@ -4,7 +4,7 @@
 //! No barrier of the registry allows this by itself, as those that wait look at a word that lies in the barrier. The count costs
 //! two atomic additions a call on a line of its own, so it is not among what they do for all.
 
-use super::{BarrierInfo, DropError, RawBarrier};
+use super::{Alone, BarrierInfo, DropError, RawBarrier};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Wait, WaitResult};
 use core::num::NonZeroU32;
@@ -13,12 +13,9 @@ use core::num::NonZeroU32;
 /// is no algorithm of its own.
 pub struct Ending<M: Machine, B> {
     barrier: B,
+    /// How many calls are under way.
     inside: Alone<M>,
 }
-
-/// How many calls are under way.
-#[repr(C, align(128))]
-struct Alone<M: Machine>(M::Atomic<u32>);
 
 impl<M: Machine, B: RawBarrier<M>> Ending<M, B> {
     fn around(barrier: B) -> Self {

@@ -9,9 +9,10 @@
 //! which all take the one counter. It is an index's and stays: a thread that moves counts where it was. It takes longer
 //! then, and is as right.
 
-use super::{BarrierInfo, DropError, LEFT, RawBarrier, count_left};
+use super::published::Published;
+use super::{Alone, BarrierInfo, DropError, Gate, LEFT, RawBarrier, count_left};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
-use baton_machine::{Atomic, Machine, OwnedSlice, Site, Slot, Wait};
+use baton_machine::{Atomic, Machine, OwnedSlice, Site, Wait};
 use core::num::NonZeroU32;
 
 /// The barrier. The waiters' word stands apart from the counter, which every largest part's arrival takes.
@@ -24,21 +25,8 @@ pub struct Levels<M: Machine> {
     left: M::Atomic<u32>,
     /// By participant, where it is.
     sites: OwnedSlice<M, SiteCell<M>>,
-    gate: Gate<M>,
+    gate: Published<M, Counters<M>>,
 }
-
-/// What changes once an episode, and is read by all.
-#[repr(C, align(128))]
-struct Gate<M: Machine> {
-    word: M::Atomic<u32>,
-    /// Written by the last to arrive before it lets the others go, and read by those that were let go.
-    counters: M::Slot<Option<Counters<M>>>,
-}
-
-// SAFETY: the slot is written before the word is, by the one participant that does not wait for it, and read behind it.
-unsafe impl<M: Machine> Sync for Gate<M> {}
-// SAFETY: its parts may go where the machine's cells may.
-unsafe impl<M: Machine> Send for Gate<M> {}
 
 /// A participant's site.
 struct SiteCell<M: Machine>([M::Atomic<u32>; 3]);
@@ -50,7 +38,7 @@ struct Counters<M: Machine> {
     /// By counter, the arrivals that it waits for and the counter of the larger part: read by all, and written by none.
     parts: OwnedSlice<M, [M::Atomic<u32>; 2]>,
     /// From a page's start on: those of a node are in pages which the machine may put at the node that first arrives.
-    counters: OwnedSlice<M, Counter<M>>,
+    counters: OwnedSlice<M, Alone<M>>,
     /// Counters before that page.
     before: usize,
     /// Arrivals at the counter for all.
@@ -61,10 +49,6 @@ struct Counters<M: Machine> {
 const PAGE: usize = 4096;
 /// Counters in a page.
 const A_PAGE: usize = PAGE / 128;
-
-/// A counter, alone in its pair of cache lines.
-#[repr(C, align(128))]
-struct Counter<M: Machine>(M::Atomic<u32>);
 
 /// In the place of a counter's number: the one for all.
 const TOP: u32 = u32::MAX;
@@ -142,7 +126,7 @@ impl Plan {
 impl<M: Machine> Counters<M> {
     fn new(plan: &Plan) -> Self {
         let (parts, first) = (&plan.counters, &plan.first);
-        let counters = OwnedSlice::new(parts.len() + A_PAGE, |_| Counter(M::Atomic::new(0)));
+        let counters = OwnedSlice::new(parts.len() + A_PAGE, |_| Alone(M::Atomic::new(0)));
         Counters {
             before: (counters.as_ptr().addr().next_multiple_of(PAGE) - counters.as_ptr().addr()) / 128,
             first: OwnedSlice::new(first.len(), |index| M::Atomic::new(first[index])),
@@ -197,7 +181,7 @@ impl<M: Machine> Levels<M> {
             participants: participants.get(),
             left: M::Atomic::new(0),
             sites: OwnedSlice::new(participants.get() as usize, |index| SiteCell(site(index).map(M::Atomic::new))),
-            gate: Gate { word: M::Atomic::new(word), counters: M::Slot::new(counters) },
+            gate: Published::new(M::Atomic::new(word), counters),
         }
     }
 
@@ -215,7 +199,7 @@ impl<M: Machine> Levels<M> {
     unsafe fn count(&self) {
         let plan = Plan::of(&Vec::from_iter(self.sites.iter().map(SiteCell::get)));
         // SAFETY: all others wait for the word, and read the slot when it says that there are counters.
-        unsafe { self.gate.counters.write(|at| *at = Some(Counters::new(&plan))) };
+        unsafe { self.gate.write(Counters::new(&plan)) };
     }
 
     /// Arrives while the sites are not known, and notes ours; to the last, how many drop out.
@@ -229,12 +213,9 @@ impl<M: Machine> Levels<M> {
 
     /// Arrives at the counters; to the last of all, how many drop out.
     fn arrive_by_parts(&self, index: u32) -> Option<u64> {
-        let counters =
-            // SAFETY: the word, which we were let go by, says that there are counters; they were written before, and are not
-            // written again before all have arrived.
-            unsafe { self.gate.counters.read(|at| core::ptr::from_ref((*at).as_ref().expect("counters are there"))) };
-        // SAFETY: as above: they stay where they are until then.
-        let counters = unsafe { &*counters };
+        // SAFETY: the word, which we were let go by, says that there are counters; they are not written again before all have
+        // arrived.
+        let counters = unsafe { self.gate.read() };
         if counters.arrive(index) { self.add(counters.top) } else { None }
     }
 
@@ -289,8 +270,8 @@ unsafe impl<M: Machine> RawBarrier<M> for Levels<M> {
         self.participants
     }
 
-    fn gate(&self) -> Option<super::Gate<'_, M>> {
-        Some(super::Gate { word: &self.gate.word, bit: BIT })
+    fn gate(&self) -> Option<Gate<'_, M>> {
+        Some(Gate { word: &self.gate.word, bit: BIT })
     }
 
     fn arrive(&self, index: u32, wait: Wait) -> Option<u32> {

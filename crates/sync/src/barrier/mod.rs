@@ -2,6 +2,7 @@
 
 pub mod ending;
 pub mod known;
+mod published;
 
 #[macro_use]
 mod registry;
@@ -21,6 +22,10 @@ pub struct Gate<'a, M: Machine> {
     /// The user's bit. It is clear when the last participant arrives.
     pub bit: u32,
 }
+
+/// A word, alone in its pair of cache lines.
+#[repr(C, align(128))]
+struct Alone<M: Machine>(M::Atomic<u32>);
 
 /// What is said of a barrier.
 #[derive(Clone, Copy, Debug)]

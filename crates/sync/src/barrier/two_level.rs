@@ -11,9 +11,10 @@
 //! A place is an index's and stays: a thread that moves to another node, or another thread with the index, counts where the
 //! index was first. It takes longer then, and is as right.
 
-use super::{BarrierInfo, DropError, RawBarrier, count_left};
+use super::published::Published;
+use super::{BarrierInfo, DropError, Gate, RawBarrier, count_left};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
-use baton_machine::{Atomic, Machine, OwnedSlice, Slot, Wait};
+use baton_machine::{Atomic, Machine, OwnedSlice, Wait};
 use core::num::NonZeroU32;
 
 /// The barrier. The waiters' word stands apart from the counter, which every node's arrival takes.
@@ -29,21 +30,8 @@ pub struct TwoLevel<M: Machine> {
     machine_nodes: u32,
     /// Participants that dropped out.
     left: M::Atomic<u32>,
-    gate: Gate<M>,
+    gate: Published<M, Places<M>>,
 }
-
-/// What changes once an episode, and is read by all.
-#[repr(C, align(128))]
-struct Gate<M: Machine> {
-    word: M::Atomic<u32>,
-    /// Written by the last to arrive before it lets the others go, and read by those that were let go.
-    places: M::Slot<Option<Places<M>>>,
-}
-
-// SAFETY: the slot is written before the word is, by the one participant that does not wait for it, and read behind it.
-unsafe impl<M: Machine> Sync for Gate<M> {}
-// SAFETY: its parts may go where the machine's cells may.
-unsafe impl<M: Machine> Send for Gate<M> {}
 
 /// Who counts where.
 struct Places<M: Machine> {
@@ -163,7 +151,7 @@ impl<M: Machine> TwoLevel<M> {
             participants: participants.get(),
             machine_nodes: M::nodes().min(Word::NODES),
             left: M::Atomic::new(0),
-            gate: Gate { word: M::Atomic::new(word.0), places: M::Slot::new(places) },
+            gate: Published::new(M::Atomic::new(word.0), places),
         }
     }
 
@@ -189,7 +177,7 @@ impl<M: Machine> TwoLevel<M> {
             return Some((word.next(Phase::Flat, here), 0));
         }
         // SAFETY: all others wait for the word, and read the slot in no flat episode.
-        unsafe { self.gate.places.write(|at| *at = Some(Places::new(self.participants, self.machine_nodes))) };
+        unsafe { self.gate.write(Places::new(self.participants, self.machine_nodes)) };
         // Those that dropped out count as arrived at the census, and the last one there is to look. Relaxed: each did it
         // before it arrived.
         let left = if noted < DROPS { 0 } else { u64::from(self.left.load(Relaxed)) };
@@ -260,12 +248,9 @@ impl<M: Machine> TwoLevel<M> {
     }
 
     fn with_places<R>(&self, then: impl FnOnce(&Places<M>) -> R) -> R {
-        // SAFETY: the word, which we were let go by, says that there are places; they were written before, and are not
-        // written again before the word says something else.
-        let places =
-            unsafe { self.gate.places.read(|at| core::ptr::from_ref((*at).as_ref().expect("places are there"))) };
-        // SAFETY: as above: they stay where they are as long as the word says so.
-        then(unsafe { &*places })
+        // SAFETY: the word, which we were let go by, says that there are places; they are not written again before the word
+        // says something else.
+        then(unsafe { self.gate.read() })
     }
 }
 
@@ -296,8 +281,8 @@ unsafe impl<M: Machine> RawBarrier<M> for TwoLevel<M> {
         self.participants
     }
 
-    fn gate(&self) -> Option<super::Gate<'_, M>> {
-        Some(super::Gate { word: &self.gate.word, bit: Word::BIT })
+    fn gate(&self) -> Option<Gate<'_, M>> {
+        Some(Gate { word: &self.gate.word, bit: Word::BIT })
     }
 
     fn arrive(&self, index: u32, wait: Wait) -> Option<u32> {
