@@ -5,6 +5,7 @@
 use crate::environment::{ALLOCATORS, Environment, OFFLOAD, environment};
 use crate::process::{place, runtime, stack};
 use crate::queries::{omp_get_num_teams, omp_get_team_num};
+use baton_machine::discover::{allowed_cpus, cpulist};
 use baton_omp::ScheduleKind;
 use baton_omp::settings::NO_LIMIT;
 use core::ffi::{CStr, c_char};
@@ -98,20 +99,7 @@ fn bad(what: &str) -> ! {
 
 /// The CPUs that the calling thread may run on, as `0-3,8`.
 fn affinity() -> String {
-    // SAFETY: a set of zeros is one; the kernel fills in as much as it is large.
-    let set = unsafe {
-        let mut set: libc::cpu_set_t = core::mem::zeroed();
-        libc::sched_getaffinity(0, size_of_val(&set), &raw mut set);
-        set
-    };
-    // SAFETY: the number is below the set's size.
-    let cpus: Vec<usize> =
-        (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect();
-    let ranges = cpus.chunk_by(|a, b| a + 1 == *b).map(|range| match range {
-        [one] => one.to_string(),
-        _ => format!("{}-{}", range[0], range[range.len() - 1]),
-    });
-    ranges.collect::<Vec<_>>().join(",")
+    cpulist::show(&allowed_cpus())
 }
 
 /// What a field of the calling thread is; whether it is a number.

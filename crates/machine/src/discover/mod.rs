@@ -13,16 +13,27 @@ pub mod topology;
 pub use processor::{Feature, Processor};
 pub use topology::{Cache, Cpu, Topology};
 
-/// The CPUs that the calling thread may run on.
-pub fn allowed_cpus() -> Vec<u32> {
+/// The set of CPUs that the calling thread may run on; `None`: there are more CPUs than a set holds.
+fn allowed() -> Option<libc::cpu_set_t> {
     // SAFETY: all-zero bytes are an empty set; the kernel writes no more than the size that we name.
     unsafe {
         let mut set: libc::cpu_set_t = core::mem::zeroed();
-        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) != 0 {
-            return vec![0];
-        }
-        (0..libc::CPU_SETSIZE as usize).filter(|&cpu| libc::CPU_ISSET(cpu, &set)).map(|cpu| cpu as u32).collect()
+        (libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) == 0).then_some(set)
     }
+}
+
+/// The CPUs that the calling thread may run on.
+pub fn allowed_cpus() -> Vec<u32> {
+    let Some(set) = allowed() else { return vec![0] };
+    // SAFETY: each number is below the set's size.
+    let is_in = |cpu: &u32| unsafe { libc::CPU_ISSET(*cpu as usize, &set) };
+    (0..libc::CPU_SETSIZE as u32).filter(is_in).collect()
+}
+
+/// How many CPUs the calling thread may run on, without memory for their list.
+pub(crate) fn allowed_count() -> u32 {
+    // SAFETY: it reads the set alone.
+    allowed().map_or(libc::CPU_SETSIZE as u32, |set| unsafe { libc::CPU_COUNT(&set) } as u32)
 }
 
 /// Keeps the calling thread on one CPU; an error if it may not run there.

@@ -1,6 +1,7 @@
 //! The policy `adaptive` on the real machine: what a thread has learnt, and what the processor and the kernel say.
 
 use super::Native;
+use crate::discover::allowed_count;
 use crate::units::Nanos;
 use crate::wait::{Clock, Idle, Learnt, Monitor, Plan, Terms};
 use crate::{Deadline, Machine, Wait, WaitResult};
@@ -66,24 +67,11 @@ impl Offered {
         if known == 0 {
             let monitor =
                 MONITORS.iter().position(|(_, wait)| Native::check(*wait).is_ok()).map_or(0, |at| at as u32 + 1);
-            known = 1 | monitor << 1 | u32::from(has_siblings()) << 3 | cpus().min(1 << 20) << 4;
+            known = 1 | monitor << 1 | u32::from(has_siblings()) << 3 | allowed_count().min(1 << 20) << 4;
             KNOWN.store(known, Ordering::Relaxed);
         }
         let monitor = (known >> 1 & 3).checked_sub(1).map(|at| MONITORS[at as usize].0);
         Offered { monitor, sibling: known >> 3 & 1 != 0, cpus: known >> 4 }
-    }
-}
-
-/// CPUs that the thread may run on.
-fn cpus() -> u32 {
-    // SAFETY: an all-zero set is one, and the kernel writes no more than its size.
-    unsafe {
-        let mut set: libc::cpu_set_t = core::mem::zeroed();
-        match libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) {
-            0 => libc::CPU_COUNT(&set) as u32,
-            // More CPUs than the set holds.
-            _ => 1024,
-        }
     }
 }
 
