@@ -1,14 +1,15 @@
 #!/bin/sh
-# Counts the instructions of an uncontended lock-unlock pair of every lock under callgrind, and those of an item's way, and of a bulk's,
-# through every queue. Fails if a lock takes more than its file says (`counted`, which docs/reference/locks.md shows and the simulated
+# Counts the instructions of an uncontended lock-unlock pair of every lock under callgrind, those of an item's way, and of a bulk's,
+# through every queue, those of an episode of every barrier (eight participants, played by one thread), and those of a wait for every
+# event. Fails if a lock takes more than its file says (`counted`, which docs/reference/locks.md shows and the simulated
 # chip charges), if that figure is stale (off by more than an instruction and a twentieth), or if the generic MCS lock takes
 # more than docs/reference/locks.md says or more than a hand-written one. Counts do not vary between runs; another compiler may give
 # others, and then the figures are to be written anew.
-# Arguments: the locks to count (all of them if none is named; `generic`, `hand` and the queues always are).
+# Arguments: the locks to count (all of them if none is named; all that is no lock always is).
 set -eu
 cd "$(dirname "$0")/.."
 command -v valgrind >/dev/null || { echo "sync-instructions: valgrind is missing" >&2; exit 2; }
-cargo build --quiet --release -p baton-sync --example mcs_pair --example queue_pair --example queue_bulk
+cargo build --quiet --release -p baton-sync --example mcs_pair --example queue_pair --example queue_bulk --example meeting
 examples=${CARGO_TARGET_DIR:-target}/release/examples
 program=mcs_pair
 scratch=$(mktemp -d)
@@ -107,4 +108,12 @@ while read -r queue items have; do
         status=1
     fi
 done <"$scratch/bulks"
+program=meeting
+"$examples/$program" list >"$scratch/registry"
+while read -r kind name have; do
+    rest=$(count "$kind" "$name" 100)
+    counted=$((($(count "$kind" "$name" 1100) - rest + 50) / 100))
+    echo "$kind $name $(tenths "$counted"), said $(tenths "$have")"
+    check_file "$kind" "$name" "$counted"
+done <"$scratch/registry"
 exit $status

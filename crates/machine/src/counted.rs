@@ -1,7 +1,8 @@
 //! What one operation of an algorithm takes.
 
 /// What one operation of an algorithm takes on average: a lock's uncontended pair of lock and unlock, an item's way through a
-/// queue. The accesses are among the instructions.
+/// queue, an episode of a barrier for eight participants at two nodes, an event's wait that is notified before it sleeps. The
+/// accesses are among the instructions. Of a wait the first look is counted, and no more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counted {
     /// Instructions of the native build on x86-64, counted by callgrind (`scripts/sync-instructions.sh`).

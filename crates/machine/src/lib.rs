@@ -17,6 +17,7 @@
 //! | [`shared`] | storage that all threads of one machine share |
 //! | [`memory`] | guest memory: [`Owned`] values with the layout they have on the host |
 //! | [`native`] | the machine that this program runs on |
+//! | [`Unwaited`] | a machine whose waits are over at once, for counting |
 //! | [`discover`] | what the processor and the kernel say of that machine |
 
 pub mod cell;
@@ -31,6 +32,7 @@ pub mod phase;
 pub mod queues;
 pub mod shared;
 mod site;
+mod unwaited;
 pub mod wait;
 
 pub use cell::{Atomic, Slot, Word};
@@ -43,6 +45,7 @@ pub use notice::{LockNotice, Notice};
 pub use phase::{Behaviour, WorkingSet};
 pub use shared::Shared;
 pub use site::Site;
+pub use unwaited::Unwaited;
 pub use wait::{Clock, Deadline, Unavailable, Wait, WaitResult};
 
 use crate::queues::Post;

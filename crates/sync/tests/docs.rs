@@ -72,14 +72,14 @@ fn locks() -> String {
 
 fn barriers() -> String {
     let mut table = String::from(
-        "| barrier | how it works | source | bytes, without its rows | index | drops | what it cannot do |\n\
-         | --- | --- | --- | --- | --- | --- | --- |\n",
+        "| barrier | how it works | source | bytes, without its rows | index | drops | instructions | what it cannot do |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for info in BARRIERS {
         let bytes = barrier::visit::<Native, _>(info.name, Bytes).unwrap();
         let index = if info.indexed { "needed" } else { "any" };
         let drops = if info.drops { "yes" } else { "no" };
-        let columns = format!("{bytes} | {index} | {drops}");
+        let columns = format!("{bytes} | {index} | {drops} | {}", info.counted.instructions.round());
         writeln!(table, "| `{}` | {} | {} | {columns} | {} |", info.name, info.what, info.source, info.limits).unwrap();
     }
     table
@@ -87,15 +87,14 @@ fn barriers() -> String {
 
 fn events() -> String {
     let mut table = String::from(
-        "| event | how it works | source | bytes | notify_one | what it cannot do |\n\
-         | --- | --- | --- | --- | --- | --- |\n",
+        "| event | how it works | source | bytes | notify_one | instructions | what it cannot do |\n\
+         | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for info in EVENTS {
         let bytes = event::visit::<Native, _>(info.name, Bytes).unwrap();
         let order = if info.fifo { "the oldest" } else { "all" };
-        let row =
-            format!("| `{}` | {} | {} | {bytes} | {order} | {} |", info.name, info.what, info.source, info.limits);
-        writeln!(table, "{row}").unwrap();
+        let columns = format!("{bytes} | {order} | {}", info.counted.instructions.round());
+        writeln!(table, "| `{}` | {} | {} | {columns} | {} |", info.name, info.what, info.source, info.limits).unwrap();
     }
     table
 }

@@ -166,7 +166,7 @@ impl Workload for Meeting {
 
     fn charge(&self) -> Charge {
         match self.barrier {
-            Way::Memory(_) => Charge::Typical,
+            Way::Memory(info) => Charge::Counted(info.counted),
             Way::Device(_) => Charge::Counted(device::counted()),
         }
     }

@@ -5,7 +5,7 @@
 
 use super::{Alone, BarrierInfo, DropError, Gate, LEFT, RawBarrier, count_out};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
-use baton_machine::{Atomic, Machine, Wait};
+use baton_machine::{Atomic, Counted, Machine, Wait};
 use core::num::NonZeroU32;
 
 /// The barrier. The waiters' word stands apart from the counter, which every arrival takes.
@@ -48,6 +48,7 @@ unsafe impl<M: Machine> RawBarrier<M> for Central<M> {
         limits: "every arrival takes one line, every release invalidates it for all",
         indexed: false,
         drops: true,
+        counted: Counted { instructions: 147.0, accesses: 25 },
     };
 
     fn new(participants: NonZeroU32) -> Self {

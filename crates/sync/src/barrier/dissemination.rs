@@ -6,7 +6,7 @@
 
 use super::{BarrierInfo, RawBarrier};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
-use baton_machine::{Atomic, Machine, OwnedSlice, Wait, WaitResult};
+use baton_machine::{Atomic, Counted, Machine, OwnedSlice, Wait, WaitResult};
 use core::num::NonZeroU32;
 
 /// Rounds at most: with `episode`, one participant's state fills a pair of cache lines.
@@ -47,6 +47,7 @@ unsafe impl<M: Machine> RawBarrier<M> for Dissemination<M> {
         limits: "participants need an index; n log n messages; at most 2^31 participants",
         indexed: true,
         drops: false,
+        counted: Counted { instructions: 919.0, accesses: 71 },
     };
 
     /// # Panics

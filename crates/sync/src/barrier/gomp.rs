@@ -6,7 +6,7 @@
 
 use super::{BarrierInfo, DropError, Gate, LEFT, RawBarrier, count_out};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
-use baton_machine::{Atomic, Machine, Wait};
+use baton_machine::{Atomic, Counted, Machine, Wait};
 use core::num::NonZeroU32;
 
 /// What an episode adds to the generation, above the flags.
@@ -56,6 +56,7 @@ unsafe impl<M: Machine> RawBarrier<M> for Gomp<M> {
         limits: "as central; libgomp's own wait is spin-park(300000), spin-park(100) with more threads than CPUs",
         indexed: false,
         drops: true,
+        counted: Counted { instructions: 139.0, accesses: 25 },
     };
 
     fn new(participants: NonZeroU32) -> Self {

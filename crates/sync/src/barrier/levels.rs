@@ -12,7 +12,7 @@
 use super::published::Published;
 use super::{Alone, BarrierInfo, DropError, Gate, LEFT, RawBarrier, count_left};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
-use baton_machine::{Atomic, Machine, OwnedSlice, Site, Wait};
+use baton_machine::{Atomic, Counted, Machine, OwnedSlice, Site, Wait};
 use core::num::NonZeroU32;
 
 /// The barrier. The waiters' word stands apart from the counter, which every largest part's arrival takes.
@@ -256,6 +256,7 @@ unsafe impl<M: Machine> RawBarrier<M> for Levels<M> {
         limits: "as two-level, but that places are noted in the first episode",
         indexed: true,
         drops: true,
+        counted: Counted { instructions: 580.0, accesses: 63 },
     };
 
     fn new(participants: NonZeroU32) -> Self {

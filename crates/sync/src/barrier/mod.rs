@@ -11,7 +11,7 @@ every_barrier!([crate::registry::modules]);
 pub use registry::{BARRIERS, BarrierVisitor, UnknownBarrier, visit};
 
 use baton_machine::Ordering::{AcqRel, Relaxed};
-use baton_machine::{Atomic, Machine, Wait};
+use baton_machine::{Atomic, Counted, Machine, Wait};
 use core::num::NonZeroU32;
 
 /// The one word that all participants of a barrier wait for, and a bit of it that the barrier leaves to its user: who sets it
@@ -42,6 +42,8 @@ pub struct BarrierInfo {
     pub indexed: bool,
     /// Whether participants may drop out.
     pub drops: bool,
+    /// What an episode of eight participants at two nodes takes: all of them together.
+    pub counted: Counted,
 }
 
 /// Why a participant cannot drop out.

@@ -3,7 +3,7 @@
 
 use super::{BarrierInfo, RawBarrier};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
-use baton_machine::{Atomic, Machine, OwnedSlice, Wait};
+use baton_machine::{Atomic, Counted, Machine, OwnedSlice, Wait};
 use core::num::NonZeroU32;
 
 /// Arrivals at a node: few enough that its line is not fought for, enough that the tree is low.
@@ -97,6 +97,7 @@ unsafe impl<M: Machine> RawBarrier<M> for Tree<M> {
         limits: "participants need an index",
         indexed: true,
         drops: false,
+        counted: Counted { instructions: 494.0, accesses: 33 },
     };
 
     fn new(participants: NonZeroU32) -> Self {

@@ -14,7 +14,7 @@
 use super::published::Published;
 use super::{BarrierInfo, DropError, Gate, RawBarrier, count_left};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
-use baton_machine::{Atomic, Machine, OwnedSlice, Wait};
+use baton_machine::{Atomic, Counted, Machine, OwnedSlice, Wait};
 use core::num::NonZeroU32;
 
 /// The barrier. The waiters' word stands apart from the counter, which every node's arrival takes.
@@ -266,6 +266,7 @@ unsafe impl<M: Machine> RawBarrier<M> for TwoLevel<M> {
                  a pthread barrier's arrivals are numbered, and a number need not come from the same node again",
         indexed: true,
         drops: true,
+        counted: Counted { instructions: 552.0, accesses: 55 },
     };
 
     fn new(participants: NonZeroU32) -> Self {

@@ -3,7 +3,7 @@
 use super::{Ended, EventInfo, RawEvent};
 use crate::lock::ZeroInit;
 use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
+use baton_machine::{Atomic, Counted, Deadline, Machine, Wait, WaitResult};
 
 /// The event: how many notifications there were (64 bits, which do not wrap in a machine's life), and how many waiters
 /// are between `prepare` and `retire`.
@@ -25,6 +25,7 @@ unsafe impl<M: Machine> RawEvent<M> for EventCount<M> {
         source: "Reed and Kanodia, CACM 1979",
         limits: "notify_one wakes all (the others look at their condition and wait again)",
         fifo: false,
+        counted: Counted { instructions: 19.0, accesses: 7 },
     };
 
     fn new() -> Self {

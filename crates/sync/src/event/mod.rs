@@ -17,7 +17,7 @@ every_event!([crate::registry::modules]);
 pub use registry::{EVENTS, EventVisitor, UnknownEvent, visit};
 
 use crate::lock::RawLock;
-use baton_machine::{Deadline, Machine, Wait};
+use baton_machine::{Counted, Deadline, Machine, Wait};
 
 /// The event that condition variables use: [`queue::QueueEvent`].
 pub type Event<M> = queue::QueueEvent<M>;
@@ -45,6 +45,8 @@ pub struct EventInfo {
     pub limits: &'static str,
     /// Whether `notify_one` wakes the one that has waited longest, and no other.
     pub fifo: bool,
+    /// What a wait takes that is notified before it sleeps: `prepare`, `notify_one`, `sleep` and `retire`.
+    pub counted: Counted,
 }
 
 /// An event. All of its users pass the same `wait`.

@@ -16,7 +16,7 @@ use crate::lock::{RawLock, ZeroInit};
 use crate::nodes::{self, Node};
 use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use baton_machine::cell::Ptr;
-use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
+use baton_machine::{Atomic, Counted, Deadline, Machine, Wait, WaitResult};
 use core::ptr::NonNull;
 
 const NOTIFIED: u32 = 0;
@@ -120,6 +120,7 @@ unsafe impl<M: Machine> RawEvent<M> for QueueEvent<M> {
         source: "Birrell, Implementing Condition Variables with Semaphores, 2003",
         limits: "in a forked child the parent's waiters stay in the queue",
         fifo: true,
+        counted: Counted { instructions: 140.0, accesses: 23 },
     };
 
     fn new() -> Self {

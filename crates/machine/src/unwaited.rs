@@ -1,0 +1,110 @@
+//! A machine whose waits are over at their first look: one thread plays all participants of an episode in turn, so that what the
+//! episode takes can be counted. Nothing is synchronized by it.
+
+use crate::{Clock, Deadline, Local, LockHint, Machine, PushTo, Shared, Site, Wait, WaitResult, Word};
+use baton_units::{Cycles, Nanos};
+use core::alloc::Layout;
+use core::cell::Cell;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering;
+
+/// The machine `M` without its waiting, for counting. A wait looks at its cell once, and takes what it finds for a change. The thread
+/// seems to be at each of two NUMA nodes by turns, so that barriers that count by node do.
+#[derive(Clone, Copy, Debug)]
+pub struct Unwaited<M>(PhantomData<M>);
+
+std::thread_local! {
+    static NODE: Cell<u32> = const { Cell::new(0) };
+}
+
+// SAFETY: cells, memory and storage are those of `M`.
+unsafe impl<M: Machine> Machine for Unwaited<M> {
+    type Atomic<T: Word> = M::Atomic<T>;
+    type Slot<T: 'static> = M::Slot<T>;
+    type Queues = M::Queues;
+    const NAME: &'static str = "unwaited";
+    const HINTS: bool = M::HINTS;
+
+    #[inline(always)]
+    fn fence(order: Ordering) {
+        M::fence(order);
+    }
+
+    #[inline(always)]
+    fn relax() {
+        M::relax();
+    }
+
+    #[inline(always)]
+    fn wait_while<T: Word>(cell: &Self::Atomic<T>, value: T, _: Wait, _: Option<Deadline>) -> WaitResult<T> {
+        use crate::Atomic;
+        let seen = cell.load(Ordering::Acquire);
+        WaitResult::Changed(if seen == value { T::from_bits(value.to_bits().wrapping_add(1)) } else { seen })
+    }
+
+    #[inline(always)]
+    fn wake<T: Word>(cell: *const Self::Atomic<T>, n: u32, wait: Wait) {
+        M::wake::<T>(cell, n, wait);
+    }
+
+    fn now(clock: Clock) -> Nanos {
+        M::now(clock)
+    }
+
+    #[inline(always)]
+    fn hint(hint: LockHint) {
+        M::hint(hint);
+    }
+
+    fn local() -> &'static Local {
+        M::local()
+    }
+
+    fn shared() -> &'static Shared<Self::Atomic<usize>> {
+        M::shared()
+    }
+
+    fn node() -> u32 {
+        NODE.with(|node| node.replace(1 - node.get()))
+    }
+
+    fn nodes() -> u32 {
+        2
+    }
+
+    fn site() -> Site {
+        let node = Self::node();
+        Site { node, cluster: node, core: node }
+    }
+
+    fn alloc(layout: Layout) -> NonNull<u8> {
+        M::alloc(layout)
+    }
+
+    unsafe fn dealloc(memory: NonNull<u8>, layout: Layout) {
+        // SAFETY: the caller's.
+        unsafe { M::dealloc(memory, layout) };
+    }
+
+    fn work(cycles: Cycles) {
+        M::work(cycles);
+    }
+
+    unsafe fn touch(start: *mut u8, bytes: usize, write: bool) {
+        // SAFETY: the caller's.
+        unsafe { M::touch(start, bytes, write) };
+    }
+
+    fn prefetch(start: *const u8, bytes: usize, write: bool) {
+        M::prefetch(start, bytes, write);
+    }
+
+    fn prepush(start: *const u8, bytes: usize, to: PushTo) {
+        M::prepush(start, bytes, to);
+    }
+
+    fn queues(number: u32) -> Option<Self::Queues> {
+        M::queues(number)
+    }
+}
