@@ -45,6 +45,8 @@ pub(crate) struct Thread<M: Machine> {
     pub(crate) context: Cell<*mut Context<M>>,
     /// A pool for each level of active regions that it has begun: workers of an outer one are busy.
     pub(crate) pools: RefCell<Vec<Pool<M>>>,
+    /// A team of one that none of its regions has now.
+    pub(crate) alone: Cell<Option<Owned<M, Team<M>>>>,
     /// Active regions that it has begun and that have not ended.
     pub(crate) begun: Cell<usize>,
     /// Of an initial thread: threads of its regions beside itself.
@@ -57,9 +59,9 @@ pub(crate) struct Thread<M: Machine> {
 
 impl<M: Machine> Thread<M> {
     pub(crate) fn new(context: *mut Context<M>) -> Self {
-        let pools = RefCell::new(Vec::new());
+        let (pools, alone) = (RefCell::new(Vec::new()), Cell::new(None));
         let (begun, busy, bind) = (Cell::new(0), M::Atomic::new(0), Cell::new(0));
-        Thread { context: Cell::new(context), pools, begun, busy, bind, shown: RefCell::default() }
+        Thread { context: Cell::new(context), pools, alone, begun, busy, bind, shown: RefCell::default() }
     }
 }
 
@@ -133,7 +135,7 @@ pub(crate) fn work<M: Machine>(
     }
     M::local().set(Use::OpenMp, 0);
     // Its own workers end before it.
-    drop(thread.pools.take());
+    drop((thread.pools.take(), thread.alone.take()));
     // Release: after this the pool and its teams may go.
     worker.gone.store(1, Release);
     waits.wake::<M, u32>(Why::Join, &worker.gone);

@@ -208,7 +208,7 @@ impl<M: Machine> Runtime<M> {
                 workers = &pool.workers[..size as usize - 1];
                 &**pool.teams.entry(size).or_insert_with(|| Team::new(size, &self.settings))
             }
-            None => Team::new(1, &self.settings).into_raw(),
+            None => thread.alone.take().unwrap_or_else(|| Team::new(1, &self.settings)).into_raw(),
         };
         thread.begun.set(thread.begun.get() + usize::from(size > 1));
         // SAFETY: the pool keeps it, or `end` gives it back.
@@ -290,7 +290,7 @@ impl<M: Machine> Runtime<M> {
         unsafe {
             drop(Box::from_raw(context));
             if size == 1 {
-                drop(Owned::<M, _>::from_raw(team.cast_mut()));
+                thread.alone.set(Some(Owned::from_raw(team.cast_mut())));
             }
         }
     }
@@ -338,7 +338,7 @@ impl<M: Machine> Runtime<M> {
 
     /// Ends the workers of the calling thread, which is in no region. A later region starts others.
     pub fn release(&self) {
-        drop(self.thread().pools.take());
+        drop((self.thread().pools.take(), self.thread().alone.take()));
     }
 
     /// Forgets the workers of the calling thread, which a forked child has none of.
