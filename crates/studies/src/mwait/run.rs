@@ -6,7 +6,7 @@ use baton_machine::units::Cycles;
 use baton_machine::{Machine, Wait};
 use baton_omp::waits::{Waits, Why};
 use baton_omp::{Crew as Workers, Runtime, Settings};
-use baton_workloads::{Charge, Chosen, Knobs, Silent};
+use baton_workloads::{Charge, Chosen, Knobs, Silent, epcc};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -175,8 +175,8 @@ impl Run {
             Load::Tasks { .. } => None,
             _ => Some(workload(load, cores, arm, spin, iterations)?),
         };
-        let instructions = match chosen.as_ref().map(Chosen::charge) {
-            Some(Charge::Counted(counted)) => Instructions::of(counted),
+        let instructions = match chosen.as_ref().map_or(Charge::Counted(epcc::COUNTED_TASKS), Chosen::charge) {
+            Charge::Counted(counted) => Instructions::of(counted),
             _ => Instructions::TYPICAL,
         };
         let bound = Some(Cycles(BOUND));
