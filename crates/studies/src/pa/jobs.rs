@@ -28,6 +28,8 @@ const TOLD: [&str; 2] = ["static-ipc", "pa-speedup"];
 const DEFAULTS: [u64; 2] = [6, 30];
 const SEEDS: [u64; 2] = [2, 3];
 const BESIDE: u64 = 2;
+/// What single moves cost, and what a notice brings, lies further apart.
+const FAR_APART: u64 = 8;
 const DEFAULTS_BESIDE: u64 = 6;
 
 /// Mixes of a quick study.
@@ -80,9 +82,8 @@ pub(super) fn cases(extent: Extent) -> Vec<Case> {
         add(main(Machine::One, "EP", policy), at(SEEDS));
     }
     for mix in WITH_PHASES.into_iter().filter(|mix| full || QUICK.contains(mix)) {
-        add(spins(mix, DEFAULT, false, false), at([2, DEFAULTS_BESIDE]));
-        add(spins(mix, "pa", false, false), BESIDE);
-        add(spins(mix, "pa", true, false), BESIDE);
+        add(spins(mix, DEFAULT, false, false), at([2, FAR_APART]));
+        [false, true].into_iter().for_each(|notify| add(spins(mix, "pa", notify, false), at([2, FAR_APART])));
     }
     if full {
         beside(&mut add);
@@ -103,7 +104,7 @@ fn beside(add: &mut impl FnMut(Case, u64)) {
             add(main(machine, mix, "pa"), BESIDE);
         }
         for machine in [Machine::One, Machine::Near] {
-            [DEFAULT, "pa", "rr"].into_iter().for_each(|policy| add(equal(machine, mix, policy), BESIDE));
+            [DEFAULT, "pa", "rr"].into_iter().for_each(|policy| add(equal(machine, mix, policy), FAR_APART));
         }
         OTHERS.into_iter().for_each(|policy| add(main(Machine::One, mix, policy), BESIDE));
     }
@@ -113,7 +114,7 @@ fn beside(add: &mut impl FnMut(Case, u64)) {
     }
     for mix in WITH_PHASES {
         for (notify, master) in [(false, false), (false, true), (true, false), (true, true)] {
-            ["pa", "min-tlp"].into_iter().for_each(|policy| add(spins(mix, policy, notify, master), BESIDE));
+            ["pa", "min-tlp"].into_iter().for_each(|policy| add(spins(mix, policy, notify, master), FAR_APART));
         }
         [false, true].into_iter().for_each(|notify| add(spins(mix, "static-ipc", notify, false), BESIDE));
     }
