@@ -18,9 +18,11 @@
 //! | [`spin`] | waits that watch a line: tries that are counted, not simulated |
 //! | [`locks`] | changes of watched lock words, and what threads do while they wait for locks |
 //! | [`idle_wait`] | waits in which the CPU stands still: with a monitor, or halted |
+//! | [`aside`] | what a thread did when a signal's handler came |
 //! | [`current`] | the engine of the code that runs, and how a guest suspends |
 
 pub(crate) mod access;
+pub(crate) mod aside;
 pub(crate) mod current;
 pub(crate) mod idle_wait;
 pub(crate) mod locks;
