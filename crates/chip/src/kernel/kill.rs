@@ -66,12 +66,23 @@ impl Engine {
         match on {
             Waited::Cell(offset) if !self.os.layout.in_memory() => self.os.futexes.forget(offset, id),
             Waited::Thread(other) => self.threads[other as usize].os.joiners.retain(|&joiner| joiner != id),
-            Waited::Device(device) => {
-                if let Some(devices) = &mut self.devices {
-                    devices.waiting[device as usize].retain(|&waiter| waiter != id);
-                }
-            }
+            Waited::Device(device) => self.forget_device(id, device),
             Waited::Cell(_) | Waited::Time => {}
+        }
+    }
+
+    /// A thread waits for a device's interrupt no more. If one was about to wake it, that is another thread's, or is kept.
+    fn forget_device(&mut self, id: ThreadId, device: u32) {
+        let now = self.now;
+        let Some(devices) = &mut self.devices else { return };
+        let waiting = &mut devices.waiting[device as usize];
+        if let Some(at) = waiting.iter().position(|&waiter| waiter == id) {
+            waiting.remove(at);
+        } else if waiting.is_empty() {
+            devices.pending[device as usize] += 1;
+        } else {
+            let next = waiting.remove(0);
+            self.queue.put(Event::timeout(next), now, Rank::Next);
         }
     }
 

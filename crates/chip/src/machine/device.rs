@@ -98,7 +98,7 @@ impl Device {
             return true;
         }
         suspend();
-        let woken = with(|engine| engine.threads[engine.running as usize].ended == Ended::Woken);
+        let woken = with(|engine| engine.threads[engine.running as usize].ended != Ended::Interrupted);
         Engine::attend();
         woken
     }

@@ -81,7 +81,7 @@ fn join_once(guest: Guest) -> bool {
         return true;
     }
     suspend();
-    let woken = with(|engine| engine.threads[engine.running as usize].ended == Ended::Woken);
+    let woken = with(|engine| engine.threads[engine.running as usize].ended != Ended::Interrupted);
     Engine::attend();
     woken
 }
