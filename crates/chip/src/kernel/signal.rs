@@ -87,7 +87,8 @@ impl Engine {
         }
         task.preempt = true;
         let kernel = task.shields != 0;
-        match self.threads[id as usize].state {
+        let state = self.threads[id as usize].state;
+        match state {
             // One that has not begun to run looks when it does.
             State::Asleep => {
                 let task = &self.threads[id as usize].os;
@@ -105,11 +106,7 @@ impl Engine {
                 }
             }
             State::Working(until) if !kernel => self.cut_short(id, until),
-            State::Spinning if !kernel => {
-                if self.interrupt_spin(id) {
-                    self.goes_on(id);
-                }
-            }
+            State::Spinning if !kernel && self.interrupt_spin(id) => self.goes_on(id),
             State::Ready | State::Starting | State::Interrupted | State::Cancelling if !kernel => self.leaves_work(id),
             // It is through with the kernel's work first, or has ended.
             _ => {}
