@@ -342,7 +342,7 @@ impl Simulation {
             drop(routines);
             let again = with(|engine| engine.app_exits(id));
             if again.is_some() {
-                // What handlers own may be guest memory: it goes back while nobody has the engine.
+                // What handlers own may be guest memory: it goes back while no reference to the engine is held.
                 drop(with(|engine| engine.take_actions(id)));
             }
             if let Some((spawn, main)) = again

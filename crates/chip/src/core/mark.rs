@@ -22,17 +22,17 @@ pub(crate) struct Marks {
     pub(crate) waits_since: Option<u64>,
 }
 
-/// What a thread's locks have said of what comes next, set aside.
+/// What a thread's locks have said of what comes next, saved.
 pub(crate) struct Said(Option<LockRequest>, Option<LockHint>, Option<u64>);
 
 impl Marks {
     /// A handler comes between: its accesses are none of what the locks have said.
-    pub(crate) fn set_aside(&mut self) -> Said {
+    pub(crate) fn save(&mut self) -> Said {
         Said(self.hint.take(), self.last_hint.take(), self.waits_since.take())
     }
 
     /// The handler is over.
-    pub(crate) fn take_up(&mut self, said: Said) {
+    pub(crate) fn restore(&mut self, said: Said) {
         (self.hint, self.last_hint, self.waits_since) = (said.0, said.1, said.2);
     }
 

@@ -51,17 +51,17 @@ impl Engine {
 
 /// The running thread runs the handler of a signal; one that has come meanwhile and is not blocked interrupts it at its first operation.
 fn handle(signal: Signal, handler: &SignalHandler, blocks: SignalSet) {
-    let (aside, prices) = with(|engine| {
+    let (saved, prices) = with(|engine| {
         let blocked = engine.threads[engine.running as usize].os.signals.blocked;
-        let aside = engine.set_aside(blocked.and(blocks).with(signal).without(Signal::KILL));
-        (aside, engine.chip.os.signal)
+        let saved = engine.save(blocked.and(blocks).with(signal).without(Signal::KILL));
+        (saved, engine.chip.os.signal)
     });
     stretch(prices.deliver.0);
     with(Engine::look_again);
     handler(signal);
     stretch(prices.back.0);
     with(|engine| {
-        engine.take_up(aside);
+        engine.restore(saved);
         // Whatever was quiet before, the handler may have stored something.
         engine.os.quiet = None;
         engine.look_again();

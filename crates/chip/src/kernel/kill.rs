@@ -61,7 +61,7 @@ impl Engine {
         self.threads[id as usize].os.preempt = true;
     }
 
-    /// Who would wake the thread from a sleep on that forgets it.
+    /// What would wake the thread from a sleep on that forgets it.
     pub(super) fn forget_wait(&mut self, id: ThreadId, on: Waited) {
         match on {
             Waited::Cell(offset) if !self.os.layout.in_memory() => self.os.futexes.forget(offset, id),
@@ -144,7 +144,7 @@ impl Engine {
         result
     }
 
-    /// The same as [`Engine::attend`], with the shield that is to come put aside.
+    /// The same as [`Engine::attend`], without the shield that is to come.
     #[cold]
     fn attend_before_shield() {
         let shield = |by: i32| {

@@ -165,7 +165,7 @@ proptest! {
     #![proptest_config(baton_needs::property!(48))]
 
     /// Threads, more than CPUs or fewer, take a lock and get signals at any moment, in any step of the lock's code; handlers take another
-    /// lock. Nobody is lost, sections lie apart, and it is the same each time.
+    /// lock. No thread is lost, sections lie apart, and it is the same each time.
     #[test]
     fn signals_at_any_moment(
         which in 0..LOCKS.len(), waits in 0usize..4, cpus in 1u32..4, threads in 2usize..6, rounds in 1u64..12,
