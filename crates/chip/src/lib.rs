@@ -88,6 +88,7 @@ pub use os::app::{AmpCounts, App, AppCounts, AppFigures, AppTimes, Application, 
 pub use os::cpu::{CpuCounts, CpuFigures};
 pub use os::futex::protocol as futex;
 pub use os::refused::Refused;
+pub use os::signal::{Action, Death, Signal, SignalSet};
 pub use outcome::{Outcome, Stuck, ThreadFigures};
 pub use peripheral::port::Answer;
 pub use simulation::{Options, Simulation};

@@ -15,6 +15,7 @@ use crate::memory::{CoreCounts, Memory, MemoryCounts, NetworkCounts, PARTS, Part
 use crate::os::app::AppFigures;
 use crate::os::cpu::{CpuFigures, Doing};
 use crate::os::refused::Refused;
+use crate::os::signal::{Death, Signal};
 use crate::power::Spent;
 use baton_units::{CpuId, Cycles};
 use std::fmt;
@@ -52,6 +53,8 @@ pub struct Outcome {
     pub cpus: Vec<CpuFigures>,
     /// Cores that were to be switched off at a time and could not be: when, and why.
     pub refused: Vec<(Cycles, Refused)>,
+    /// Applications that a signal ended, in the order in which that happened.
+    pub deaths: Vec<Death>,
     /// By thread, in the order of their creation.
     pub threads: Vec<ThreadFigures>,
 }
@@ -192,6 +195,7 @@ impl Outcome {
             apps: engine.app_figures(),
             migrations: engine.counts.migrations,
             refused: std::mem::take(&mut engine.os.switches.refused),
+            deaths: std::mem::take(&mut engine.os.deaths),
             threads,
         }
     }
@@ -238,6 +242,8 @@ pub struct Waiting {
     pub since: Cycles,
     /// What it waits for.
     pub on: WaitingOn,
+    /// Signals that have come to it and that it blocks.
+    pub blocked: Vec<Signal>,
 }
 
 /// What a thread waits for.
@@ -295,7 +301,8 @@ impl Stuck {
                 State::Ready => "waits for a CPU, and",
                 _ => "waits",
             };
-            Waiting { thread: id as u32, name: thread.name.clone(), how, since: Cycles(since), on }
+            let blocked = thread.os.signals.pending.list();
+            Waiting { thread: id as u32, name: thread.name.clone(), how, since: Cycles(since), on, blocked }
         });
         let waiting = waiting.collect();
         let devices = engine.devices.iter().flat_map(|devices| devices.explain());
@@ -329,6 +336,9 @@ impl fmt::Display for Stuck {
                     write!(f, "for device {device}{why}, since {}", waiting.since)?;
                 }
                 WaitingOn::Unknown => write!(f, "since {}", waiting.since)?,
+            }
+            for signal in &waiting.blocked {
+                write!(f, "; signal {} has come, which it blocks", signal.number())?;
             }
         }
         self.memory.iter().try_for_each(|line| write!(f, "\n  {line}"))

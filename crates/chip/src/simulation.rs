@@ -340,7 +340,12 @@ impl Simulation {
             let routine = unsafe { Box::from_raw(routine.as_ptr()) };
             routines.free_stacks.push(routine.into_stack().offset);
             drop(routines);
-            if let Some((spawn, main)) = with(|engine| engine.app_exits(id))
+            let again = with(|engine| engine.app_exits(id));
+            if again.is_some() {
+                // What handlers own may be guest memory: it goes back while no reference to the engine is held.
+                drop(with(|engine| engine.take_actions(id)));
+            }
+            if let Some((spawn, main)) = again
                 && let Err(refused) = create(spawn, Box::new(move || main()))
             {
                 unreachable!("the stack of the thread that has just ended is free, and it ran there: {refused}");

@@ -106,6 +106,7 @@ impl StoreBuffer {
     }
 
     /// The oldest request that has not left for its device, if all older stores are written.
+    #[inline]
     pub(crate) fn next_request(&self) -> Option<&Asking> {
         let next = self.requests.iter().find(|request| !request.sent)?;
         let older = (next.behind.saturating_sub(self.gone) as usize).min(self.stores.len());

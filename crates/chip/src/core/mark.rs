@@ -22,7 +22,20 @@ pub(crate) struct Marks {
     pub(crate) waits_since: Option<u64>,
 }
 
+/// What a thread's locks have said of what comes next, saved.
+pub(crate) struct Said(Option<LockRequest>, Option<LockHint>, Option<u64>);
+
 impl Marks {
+    /// A handler comes between: its accesses are none of what the locks have said.
+    pub(crate) fn save(&mut self) -> Said {
+        Said(self.hint.take(), self.last_hint.take(), self.waits_since.take())
+    }
+
+    /// The handler is over.
+    pub(crate) fn restore(&mut self, said: Said) {
+        (self.hint, self.last_hint, self.waits_since) = (said.0, said.1, said.2);
+    }
+
     /// A lock is about to give a hint: a wait begins with its first try.
     pub(crate) fn hears(&mut self, hint: LockHint, now: u64) {
         if hint.retries_left != 0 && self.waits_since.is_none() {

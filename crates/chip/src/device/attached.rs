@@ -176,6 +176,7 @@ impl Devices {
     }
 
     /// What happens now, one thing after the other; `None`: nothing more.
+    #[inline]
     pub(crate) fn pop(&mut self, now: u64) -> Option<DeviceEvent> {
         self.events.pop(now)
     }
@@ -199,6 +200,7 @@ impl Devices {
     }
 
     /// A thread issues a request, which waits in its store buffer; the request's packet.
+    #[inline]
     pub(crate) fn issue(&mut self, device: u32, thread: ThreadId, request: Request) -> u32 {
         let packet = Packet::without_answer(device, thread, request.cpu, PacketAt::Waiting);
         self.packets.put(Packet { request, wanted: true, ..packet })
@@ -245,6 +247,7 @@ impl Devices {
     }
 
     /// A request sets out from that CPU.
+    #[inline]
     pub(crate) fn send(&mut self, id: u32, cpu: u32, now: u64) {
         let packet = self.packets.get_mut(id);
         (packet.cpu, packet.request.cpu, packet.place, packet.held) = (cpu, cpu, PacketAt::Going, None);
@@ -395,6 +398,7 @@ impl Devices {
     }
 
     /// A device's edge: it gives back what threads call back, is offered the requests that stand in its port, then has its own tick.
+    #[inline]
     pub(crate) fn at_edge(&mut self, device: u32, cycle: u64, now: u64) {
         let at = &mut self.all[device as usize];
         if at.next != cycle {
@@ -490,6 +494,7 @@ impl Devices {
     }
 
     /// An answer leaves its device.
+    #[inline]
     pub(crate) fn leaves(&mut self, id: u32, now: u64) {
         let Packet { device, request, .. } = *self.packets.get(id);
         self.depart(id, true, now);

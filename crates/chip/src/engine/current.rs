@@ -108,8 +108,8 @@ pub(crate) fn answer() {
     }
 }
 
-/// What the running thread has been asked for meanwhile: it pays for interrupt handlers, and goes back into its CPU's
-/// queue if the CPU is wanted.
+/// What the running thread has been asked for meanwhile: it pays for interrupt handlers, goes back into its CPU's
+/// queue if the CPU is wanted, and runs the handlers of its signals.
 #[cold]
 pub(crate) fn give_up_core() {
     Engine::end_if_killed();
@@ -150,4 +150,5 @@ pub(crate) fn give_up_core() {
     if leaves {
         suspend();
     }
+    Engine::attend();
 }

@@ -67,6 +67,8 @@ pub(crate) struct Thread {
     /// That core.
     pub(crate) core: CoreId,
     pub(crate) resume: Resume,
+    /// What is left of its computation, which its coroutine goes on with when it has looked why that was cut short.
+    pub(crate) cut: Option<Remaining>,
     pub(crate) ended: Ended,
     pub(crate) yielder: *const Yielder<(), ()>,
     pub(crate) local: Box<Local>,
@@ -93,6 +95,7 @@ impl Thread {
             cpu: 0,
             core: CoreId(0),
             resume: Resume::Guest,
+            cut: None,
             ended: Ended::Woken,
             yielder: std::ptr::null(),
             local: Box::new(Local::new(number)),

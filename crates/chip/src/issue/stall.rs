@@ -103,7 +103,7 @@ pub(crate) fn stall(what: Stall) {
     while with(|engine| !engine.is_over(engine.running, what)) {
         let leaves = with(|engine| {
             let thread = &mut engine.threads[engine.running as usize];
-            let wanted = thread.os.leaves || thread.os.killed && thread.os.shields == 0;
+            let wanted = thread.os.leaves || thread.os.attends();
             let leaves = wanted && thread.pipeline.buffer.requests() != 0;
             if !leaves {
                 thread.pipeline.stall = Some(what);

@@ -31,9 +31,11 @@ impl Engine {
         let creator = self.threads.get(self.running as usize).filter(|_| self.running != OUTSIDE);
         let app = spawn.app.or(creator.map(|creator| creator.os.app)).unwrap_or(App(0));
         let nice = spawn.nice.or(creator.map(|creator| creator.os.nice)).unwrap_or_default();
+        let blocked = creator.map(|creator| creator.os.signals.blocked).unwrap_or_default();
         let born = Born { app: AppId(app.0), affinity: affinity.clone(), near, nice, speedup: spawn.speedup };
         let mut thread = Thread::new(name, number, Task::new(app, nice, affinity), self.now);
         (thread.cpu, thread.core) = (near.0, self.chip.core_of(near.0));
+        thread.os.signals.blocked = blocked;
         self.threads.push(thread);
         self.tell(|policy, now, _| policy.fork(now, ThreadId(id), &born));
         let noise = self.os.start_noise.below(self.chip.noise.start.0 + 1);

@@ -57,7 +57,10 @@ impl Engine {
         let undisturbed = (os.interrupt.tick.0 == 0 || os.interrupt.tick_cost.0 == 0 && self.handler_lines() == 0)
             && !self.threads.iter().any(|thread| matches!(thread.state, State::Ready | State::Starting));
         self.threads.iter().all(|thread| match thread.state {
-            State::Done | State::Asleep => true,
+            State::Done => true,
+            // It is about to look at a signal.
+            _ if thread.os.is_interrupted() => false,
+            State::Asleep => true,
             // It would have noticed a store at once.
             State::Spinning | State::IdleWait if thread.wait.watches => true,
             // A halted CPU that no interrupt will reach.

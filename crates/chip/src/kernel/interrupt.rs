@@ -146,14 +146,20 @@ impl Engine {
             return;
         }
         here.interrupt_comes = false;
+        let called_off = std::mem::take(&mut here.called_off);
         if let Some(latency) = here.wakes.take() {
             if let Some(id) = here.current {
                 self.queue.put(Event::thread(id), self.now + latency, Rank::Next);
             }
         } else {
             self.interrupt_cpu(cpu, self.chip.os.interrupt.cost.0);
-            self.preempt(cpu);
-            self.decide();
+            if called_off {
+                self.preempt(cpu);
+                self.decide();
+            }
+        }
+        if !self.os.cpus[cpu as usize].signalled.is_empty() {
+            self.signals_came(cpu);
         }
     }
 

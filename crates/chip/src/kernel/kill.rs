@@ -11,7 +11,7 @@ use crate::core::pipeline::Stall;
 use crate::engine::current::{suspend, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
-use crate::engine::thread::{Ended, Resume, State};
+use crate::engine::thread::{Ended, State};
 use crate::engine::waiting::Waited;
 use crate::issue::stall::stall;
 
@@ -22,15 +22,11 @@ impl Engine {
         if thread.state == State::Done || thread.os.killed {
             return;
         }
-        (thread.os.killed, thread.os.preempt, thread.resume) = (true, true, Resume::Guest);
+        (thread.os.killed, thread.os.signalled, thread.os.preempt) = (true, true, true);
+        self.leaves_work(id);
         match self.threads[id as usize].state {
-            State::Asleep => self.end_sleep(id),
-            State::Working(until) => {
-                self.queue.cancel(Event::thread(id));
-                self.rest_of(id, until);
-                self.forget_still(id);
-                self.goes_on(id);
-            }
+            State::Asleep if self.threads[id as usize].os.is_interrupted() => self.end_sleep(id),
+            State::Working(until) => self.cut_short(id, until),
             State::Spinning => {
                 if self.interrupt_spin(id) {
                     self.goes_on(id);
@@ -42,35 +38,52 @@ impl Engine {
                 self.threads[id as usize].pipeline.stall = None;
                 self.goes_on(id);
             }
-            // It ends an operation, or comes onto a CPU, first.
-            State::Running | State::Starting | State::Interrupted | State::Cancelling | State::Ready | State::Done => {}
+            // It ends an operation, comes onto a CPU, or is through with a sleep that nothing interrupts, first.
+            State::Running | State::Starting | State::Interrupted | State::Cancelling => {}
+            State::Ready | State::Asleep | State::Done => {}
         }
     }
 
     /// The thread's coroutine runs on now.
-    fn goes_on(&mut self, id: ThreadId) {
+    pub(super) fn goes_on(&mut self, id: ThreadId) {
         self.threads[id as usize].state = State::Running;
         self.queue.put(Event::thread(id), self.now, Rank::Next);
     }
 
-    /// A killed thread's sleep ends; in memory, it leaves the futex's queue itself, once it runs.
+    /// The sleep of a thread that was killed or has a signal ends; in memory, it leaves the futex's queue itself, once it runs.
     pub(super) fn end_sleep(&mut self, id: ThreadId) {
         self.queue.cancel(Event::timeout(id));
-        match self.threads[id as usize].wait.waits_on {
-            Some((Waited::Cell(offset), _)) if !self.os.layout.in_memory() => self.os.futexes.forget(offset, id),
-            Some((Waited::Thread(other), _)) => {
-                self.threads[other as usize].os.joiners.retain(|&joiner| joiner != id);
-            }
-            Some((Waited::Device(device), _)) => {
-                if let Some(devices) = &mut self.devices {
-                    devices.waiting[device as usize].retain(|&waiter| waiter != id);
-                }
-            }
-            _ => {}
+        if let Some((on, _)) = self.threads[id as usize].wait.waits_on {
+            self.forget_wait(id, on);
         }
-        self.threads[id as usize].ended = Ended::Expired;
+        self.threads[id as usize].ended = Ended::Interrupted;
         self.make_ready(id, Reason::Asleep);
         self.threads[id as usize].os.preempt = true;
+    }
+
+    /// What would wake the thread from a sleep on that forgets it.
+    pub(super) fn forget_wait(&mut self, id: ThreadId, on: Waited) {
+        match on {
+            Waited::Cell(offset) if !self.os.layout.in_memory() => self.os.futexes.forget(offset, id),
+            Waited::Thread(other) => self.threads[other as usize].os.joiners.retain(|&joiner| joiner != id),
+            Waited::Device(device) => self.forget_device(id, device),
+            Waited::Cell(_) | Waited::Time => {}
+        }
+    }
+
+    /// A thread waits for a device's interrupt no more. If one was about to wake it, that is another thread's, or is kept.
+    fn forget_device(&mut self, id: ThreadId, device: u32) {
+        let now = self.now;
+        let Some(devices) = &mut self.devices else { return };
+        let waiting = &mut devices.waiting[device as usize];
+        if let Some(at) = waiting.iter().position(|&waiter| waiter == id) {
+            waiting.remove(at);
+        } else if waiting.is_empty() {
+            devices.pending[device as usize] += 1;
+        } else {
+            let next = waiting.remove(0);
+            self.queue.put(Event::timeout(next), now, Rank::Next);
+        }
     }
 
     /// Whether the thread is to end now.
@@ -112,22 +125,36 @@ impl Engine {
         unreachable!("a thread that was killed runs on")
     }
 
-    /// Work of the kernel that the running guest, if it was not killed before, does to its end.
+    /// Work of the kernel that the running guest, if it was not killed before, does to its end. Signals that came before are handled before.
     pub(crate) fn shielded<R>(work: impl FnOnce() -> R) -> R {
-        let dies = with(|engine| {
-            let dies = engine.dies(engine.running);
-            engine.threads[engine.running as usize].os.shields += 1;
-            dies
+        let signalled = with(|engine| {
+            let task = &mut engine.threads[engine.running as usize].os;
+            task.shields += 1;
+            task.signalled
         });
-        if dies {
-            Engine::die();
+        if signalled {
+            Engine::attend_before_shield();
         }
         let result = work();
         with(|engine| {
             let task = &mut engine.threads[engine.running as usize].os;
             task.shields -= 1;
-            task.preempt |= task.killed;
+            task.preempt |= task.signalled;
         });
         result
+    }
+
+    /// The same as [`Engine::attend`], without the shield that is to come.
+    #[cold]
+    fn attend_before_shield() {
+        let shield = |by: i32| {
+            with(|engine| {
+                let shields = &mut engine.threads[engine.running as usize].os.shields;
+                *shields = shields.wrapping_add_signed(by);
+            });
+        };
+        shield(-1);
+        Engine::attend();
+        shield(1);
     }
 }

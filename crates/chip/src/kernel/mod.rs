@@ -8,6 +8,8 @@
 //! | [`apps`] | applications start, end and start again |
 //! | [`online`] | cores switched off and on, and affinity that changes |
 //! | [`kill`] | threads that are killed |
+//! | [`signal`] | signals come to threads; applications that end by them |
+//! | [`handle`] | handlers of signals run |
 //! | [`interrupt`] | ticks, and calls from CPU to CPU |
 //! | [`handler`] | what their handlers do in memory |
 //! | [`device`] | events of devices, answers that come, interrupts of devices |
@@ -20,6 +22,7 @@ pub(crate) mod birth;
 pub(crate) mod decide;
 pub(crate) mod device;
 pub(crate) mod futex;
+pub(crate) mod handle;
 pub(crate) mod handler;
 pub(crate) mod hang;
 pub(crate) mod interrupt;
@@ -27,3 +30,4 @@ pub(crate) mod kill;
 pub(crate) mod online;
 mod posted;
 pub(crate) mod run;
+pub(crate) mod signal;

@@ -61,6 +61,7 @@ impl Engine {
     pub(super) fn call_off(&mut self, cpu: u32) {
         if let Some(from) = self.other_than(cpu).filter(|_| self.os.cpus[cpu as usize].current.is_some()) {
             if self.send_interrupt(from, cpu) {
+                self.os.cpus[cpu as usize].called_off = true;
                 return;
             }
             self.interrupt_cpu(cpu, self.chip.os.interrupt.cost.0);
@@ -287,6 +288,9 @@ impl Engine {
     /// The running thread sleeps until it is woken, or until `deadline`; the guest suspends.
     pub(crate) fn sleep(&mut self, on: Waited, deadline: u64) {
         let (id, now) = (self.running, self.now);
+        if self.threads[id as usize].os.signalled && self.stays_awake(on) {
+            return;
+        }
         let thread = &mut self.threads[id as usize];
         thread.state = State::Asleep;
         thread.wait.waits_on = Some((on, now));
@@ -301,11 +305,6 @@ impl Engine {
             self.queue.put(Event::timeout(id), deadline.max(now), Rank::Next);
         }
         self.app_can_run(id, false);
-        let killed = self.threads[id as usize].os.killed;
         self.leave(cpu, id, |policy, now, out| policy.block(now, sched::ThreadId(id), out));
-        if killed {
-            // It was on its way here when it was killed.
-            self.end_sleep(id);
-        }
     }
 }

@@ -10,6 +10,7 @@ use crate::device::packet::{Landing, PacketAt};
 use crate::engine::current::{is_any, running, suspend, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
+use crate::engine::thread::Ended;
 use crate::engine::waiting::Waited;
 use crate::issue::requests::{issue, post};
 use crate::issue::stall::stall;
@@ -75,6 +76,11 @@ impl Device {
     /// # Panics
     /// Outside of guest code.
     pub fn interrupt(self) {
+        while !self.interrupt_once() {}
+    }
+
+    /// The same, up to a signal: whether the device has interrupted.
+    fn interrupt_once(self) -> bool {
         kernel(with(|engine| engine.devices.as_ref().map_or(0, |devices| devices.of_one(self.0).call.0)));
         let sleeps = with(|engine| {
             let id = engine.running;
@@ -88,10 +94,13 @@ impl Device {
             engine.sleep(Waited::Device(self.0), u64::MAX);
             true
         });
-        if sleeps {
-            suspend();
-            Engine::end_if_killed();
+        if !sleeps {
+            return true;
         }
+        suspend();
+        let woken = with(|engine| engine.threads[engine.running as usize].ended != Ended::Interrupted);
+        Engine::attend();
+        woken
     }
 
     fn send(self, Words { tag: op, words }: Words) -> Ticket {

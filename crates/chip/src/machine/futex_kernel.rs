@@ -127,7 +127,8 @@ impl Kernel for SimulatedKernel {
                 with(|engine| {
                     let thread = &mut engine.threads[engine.running as usize];
                     thread.wait.waits_on = None;
-                    thread.ended == Ended::Expired
+                    // A signal has it give up as well.
+                    thread.ended != Ended::Woken
                 })
             }
         }

@@ -3,11 +3,14 @@
 use super::access::place;
 pub use super::futex::{requeue, wake_moved};
 use super::kernel::{enter_kernel, leave_queue, system_call};
+pub use super::signal::{
+    Action, Signal, SignalHandler, SignalSet, block_signals, delay, on_signal, pending_signals, signal, sleep,
+};
 use crate::base::thread::OUTSIDE;
 use crate::engine::current::{operate, running, suspend, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
-use crate::engine::thread::State;
+use crate::engine::thread::{Ended, State};
 use crate::engine::waiting::Waited;
 use crate::issue::walk;
 use crate::machine::kernel::kernel;
@@ -37,9 +40,10 @@ impl Guest {
 /// another stack.
 pub fn spawn(spawn: Spawn, f: impl FnOnce() + 'static) -> Guest {
     assert_guest("spawn");
-    let price = with(|engine| engine.chip.os.thread_create.0);
-    enter_kernel();
-    operate(Reason::Kernel, |engine| engine.after(price));
+    Engine::shielded(|| {
+        enter_kernel();
+        operate(Reason::Kernel, |engine| engine.after(engine.chip.os.thread_create.0));
+    });
     match create(spawn, Box::new(f)) {
         Ok(guest) => guest,
         Err(refused) => panic!("{refused}"),
@@ -52,10 +56,17 @@ pub fn spawn(spawn: Spawn, f: impl FnOnce() + 'static) -> Guest {
 /// Outside of guest code.
 pub fn join(guest: Guest) {
     assert_guest("join");
-    // The look at the thread is an operation, so that a loop of joins takes time.
-    enter_kernel();
-    operate(Reason::Kernel, |engine| engine.after(engine.chip.os.futex.wait_changed.0.max(1)));
-    leave_queue();
+    while !join_once(guest) {}
+}
+
+/// The same, up to a signal: whether the thread has ended.
+fn join_once(guest: Guest) -> bool {
+    Engine::shielded(|| {
+        enter_kernel();
+        // The look at the thread is an operation, so that a loop of joins takes time.
+        operate(Reason::Kernel, |engine| engine.after(engine.chip.os.futex.wait_changed.0.max(1)));
+        leave_queue();
+    });
     let sleeps = with(|engine| {
         let id = engine.running;
         let other = &mut engine.threads[guest.0 as usize];
@@ -66,10 +77,13 @@ pub fn join(guest: Guest) {
         engine.sleep(Waited::Thread(guest.0), u64::MAX);
         true
     });
-    if sleeps {
-        suspend();
-        Engine::end_if_killed();
+    if !sleeps {
+        return true;
     }
+    suspend();
+    let woken = with(|engine| engine.threads[engine.running as usize].ended != Ended::Interrupted);
+    Engine::attend();
+    woken
 }
 
 /// Kills a thread, the calling one too: it ends at its next operation, wherever it sleeps, waits or stalls. Its requests to devices
@@ -84,13 +98,24 @@ pub fn kill(guest: Guest) {
 }
 
 /// Runs kernel code of the guest's own that looks at no signal, as in an uninterruptible sleep of Linux: a thread that is [killed](kill)
-/// meanwhile ends when it is over.
+/// or has a [signal] meanwhile ends or handles it when it is over.
 ///
 /// # Panics
 /// Outside of guest code.
 pub fn uninterruptible<R>(work: impl FnOnce() -> R) -> R {
     assert_guest("uninterruptible");
-    Engine::shielded(work)
+    let count = |by: i32| {
+        with(|engine| {
+            let count = &mut engine.threads[engine.running as usize].os.signals.uninterruptible;
+            *count = count.wrapping_add_signed(by);
+        });
+    };
+    Engine::shielded(|| {
+        count(1);
+        let result = work();
+        count(-1);
+        result
+    })
 }
 
 /// Has a thread run on these cores and CPUs only, from now on; both empty: on all. Costs `os.syscall`.
@@ -136,24 +161,6 @@ pub fn runnable() -> u32 {
 pub fn notify(notice: Notice, lock: Option<u64>, holder: Option<Guest>) {
     assert_guest("notify");
     super::notices::tell(notice, lock, holder.map(|guest| baton_sched::ThreadId(guest.0)));
-}
-
-/// Leaves the core for so long: a sleep, or a wait for input.
-///
-/// # Panics
-/// Outside of guest code.
-pub fn delay(cycles: Cycles) {
-    assert_guest("delay");
-    system_call();
-    if cycles.0 != 0 {
-        leave_queue();
-        with(|engine| {
-            let until = engine.now + cycles.0;
-            engine.sleep(Waited::Time, until);
-        });
-        suspend();
-        Engine::end_if_killed();
-    }
 }
 
 /// Loads these cells of guest memory, each with `instructions` of its own beside it; ends when all have come. They do not

@@ -28,10 +28,38 @@ pub(super) struct Watch {
     pub(super) limit: u64,
 }
 
+/// Whether the running thread, which waits in a system call, was killed or has a signal: it leaves the call.
+fn leaves_call() -> bool {
+    with(|engine| {
+        let task = &engine.threads[engine.running as usize].os;
+        task.signalled && task.shields == 0
+    })
+}
+
+/// The running thread is in a system call from now on in which it handles no signal, or is no more.
+fn in_call(enters: bool) {
+    with(|engine| {
+        let count = &mut engine.threads[engine.running as usize].os.signals.in_call;
+        *count = if enters { *count + 1 } else { *count - 1 };
+    });
+}
+
 impl<T: Word> Waiting<'_, T> {
     /// Arms a monitor, looks again and waits, until the value has changed. A deadline is a timer's interrupt.
     pub(super) fn monitor(&self, watch: Watch) -> WaitResult<T> {
         loop {
+            if let Some(ended) = self.monitor_up_to(watch, || false) {
+                return ended;
+            }
+        }
+    }
+
+    /// The same, `None` as soon as `leaves` says so between two idle waits.
+    fn monitor_up_to(&self, watch: Watch, leaves: impl Fn() -> bool) -> Option<WaitResult<T>> {
+        loop {
+            if leaves() {
+                return None;
+            }
             if self.arm() {
                 let seen = self.try_load();
                 if seen == self.value && with(|engine| engine.now) < self.deadline {
@@ -39,15 +67,15 @@ impl<T: Word> Waiting<'_, T> {
                 }
                 with(|engine| engine.unwatch(engine.running));
                 if seen != self.value {
-                    return WaitResult::Changed(seen);
+                    return Some(WaitResult::Changed(seen));
                 }
             }
             let seen = self.try_load();
             if seen != self.value {
-                return WaitResult::Changed(seen);
+                return Some(WaitResult::Changed(seen));
             }
             if with(|engine| engine.now) >= self.deadline {
-                return WaitResult::Expired;
+                return Some(WaitResult::Expired);
             }
         }
     }
@@ -84,12 +112,20 @@ impl<T: Word> Waiting<'_, T> {
         }
     }
 
-    /// The same in a system call. The kernel gives the CPU up when it is asked to, between two idle waits.
+    /// The same in a system call. The kernel gives the CPU up when it is asked to, between two idle waits. A signal ends the call, and
+    /// behind its handler the thread calls again.
     pub(super) fn system_call(&self, call: SystemCall, watch: Watch) -> WaitResult<T> {
-        kernel(call.call.0);
-        let ended = self.monitor(watch);
-        kernel(call.back.0);
-        ended
+        loop {
+            in_call(true);
+            kernel(call.call.0);
+            let ended = self.monitor_up_to(watch, leaves_call);
+            kernel(call.back.0);
+            in_call(false);
+            Engine::attend();
+            if let Some(ended) = ended {
+                return ended;
+            }
+        }
     }
 
     /// Halts the CPU until an interrupt comes, again and again until the value has changed.

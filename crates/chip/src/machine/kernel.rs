@@ -4,7 +4,7 @@ use super::access::access;
 use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
 use crate::contexts::share::Demand;
-use crate::engine::current::{answer, operate, suspend, with};
+use crate::engine::current::{answer, give_up_core, operate, suspend, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::State;
@@ -45,8 +45,10 @@ pub(crate) fn enter_queue(woken: ThreadId) {
 
 /// A system call that has no price of its own.
 pub(crate) fn system_call() {
-    enter_kernel();
-    kernel(with(|engine| engine.chip.os.syscall.0));
+    Engine::shielded(|| {
+        enter_kernel();
+        kernel(with(|engine| engine.chip.os.syscall.0));
+    });
 }
 
 /// In a system call, or any other stretch that cannot be interrupted. Stores leave their buffer first.
@@ -82,11 +84,48 @@ pub(super) fn compute(begin: impl FnOnce(&mut Engine) -> u64, end: impl FnOnce(&
     });
     if !over {
         suspend();
+        while with(|engine| engine.threads[engine.running as usize].cut.is_some()) {
+            compute_the_rest();
+        }
     }
-    let killed = with(|engine| {
-        let now = engine.now;
-        let thread = &mut engine.threads[engine.running as usize];
-        let killed = thread.os.killed;
+    with(|engine| {
+        engine.charge_computation();
+        end(engine);
+    });
+}
+
+/// A computation was cut short: the thread ends if it was killed, runs the handlers of its signals, and computes on.
+#[cold]
+fn compute_the_rest() {
+    let left = with(|engine| {
+        engine.charge_computation();
+        engine.threads[engine.running as usize].cut.take()
+    });
+    give_up_core();
+    if with(|engine| engine.threads[engine.running as usize].is_called()) {
+        answer();
+    }
+    let over = with(|engine| {
+        let Some(left) = left else { return true };
+        engine.demand(Demand::Computes);
+        let until = engine.end_of(engine.running, left);
+        let over = engine.over(until, Rank::Next);
+        if !over {
+            engine.threads[engine.running as usize].state = State::Working(until);
+        }
+        over
+    });
+    if !over {
+        suspend();
+    }
+}
+
+impl Engine {
+    /// The running thread does not compute any more: charges what it has.
+    #[inline(always)]
+    fn charge_computation(&mut self) {
+        let now = self.now;
+        let thread = &mut self.threads[self.running as usize];
         thread.charge(Reason::Work, now);
         if thread.pace.stolen != 0 {
             let stolen = std::mem::take(&mut thread.pace.stolen);
@@ -96,11 +135,6 @@ pub(super) fn compute(begin: impl FnOnce(&mut Engine) -> u64, end: impl FnOnce(&
             let changing = std::mem::take(&mut thread.pace.changing);
             thread.stats.shift(Reason::Work, Reason::Mode, changing);
         }
-        engine.demand(Demand::Nothing);
-        end(engine);
-        killed
-    });
-    if killed {
-        Engine::end_if_killed();
+        self.demand(Demand::Nothing);
     }
 }

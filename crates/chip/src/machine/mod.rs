@@ -21,6 +21,7 @@
 //! | [`routines`] | coroutines of guest threads |
 //! | `heap` | guest memory, taken and given back |
 //! | `shared` | what all guests share, and cells that one guest polls alone |
+//! | [`signal`] | signals, as guests send and handle them |
 //! | [`guest`] | what only a simulated guest can do: sleep for a time, start and join threads, record events |
 
 mod access;
@@ -39,6 +40,7 @@ mod phase;
 mod qimu;
 pub(crate) mod routines;
 mod shared;
+pub mod signal;
 pub(crate) mod wait;
 
 use crate::base::thread::OUTSIDE;

@@ -45,7 +45,7 @@ pub(crate) fn create(spawn: Spawn, f: Box<dyn FnOnce()>) -> Result<Guest, Refuse
     with(|engine| engine.add_thread(id, spawn))?;
     let routine = Routine::with_stack(stack, move |yielder, ()| {
         with(|engine| engine.threads[id as usize].yielder = yielder);
-        Engine::end_if_killed();
+        Engine::attend();
         f();
         leave();
         let local: *const Local = with(|engine| &raw const *engine.threads[id as usize].local);

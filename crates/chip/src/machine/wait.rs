@@ -369,7 +369,8 @@ impl<T: Word> Waiting<'_, T> {
         if with(|engine| engine.os.layout.in_memory()) {
             return match protocol::wait(&SimulatedKernel::new(), self.cell, self.value, self.until) {
                 Slept::Changed | Slept::Woken => Ended::Woken,
-                Slept::Expired => Ended::Expired,
+                Slept::Expired if with(|engine| engine.now) >= self.deadline => Ended::Expired,
+                Slept::Expired => Ended::Interrupted,
             };
         }
         let address = self.cell.address();

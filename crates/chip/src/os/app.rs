@@ -1,5 +1,6 @@
 //! Applications: groups of threads that start, end and start again together.
 
+use super::signal::Actions;
 use crate::base::counter::counters;
 use baton_sched::Nice;
 use baton_sched::placement::AppUse;
@@ -136,6 +137,8 @@ pub(crate) struct AppState {
     pub(crate) done: Vec<Cycles>,
     pub(crate) began: u64,
     pub(crate) alive: u32,
+    /// What it does when signals come.
+    pub(crate) actions: Actions,
     pub(crate) counts: AppCounts,
     pub(crate) runnable: u32,
     pub(crate) most_runnable: u32,
@@ -154,6 +157,7 @@ impl AppState {
             done: Vec::new(),
             began: 0,
             alive: 0,
+            actions: Actions::default(),
             counts: AppCounts::default(),
             runnable: 0,
             most_runnable: 0,

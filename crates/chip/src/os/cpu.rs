@@ -40,6 +40,10 @@ pub(crate) struct Cpu {
     pub(crate) interrupt_comes: bool,
     /// That interrupt goes to a line's home first, which sends it on with this mark.
     pub(crate) by_way_of: Option<(Line, Header)>,
+    /// That interrupt takes the CPU from its thread.
+    pub(crate) called_off: bool,
+    /// That interrupt tells these threads of signals.
+    pub(crate) signalled: Vec<ThreadId>,
     /// That interrupt wakes it, and then it takes so long until its thread runs.
     pub(crate) wakes: Option<u64>,
     /// What it counted.
@@ -102,6 +106,8 @@ impl Cpu {
             timer: false,
             interrupt_comes: false,
             by_way_of: None,
+            called_off: false,
+            signalled: Vec::new(),
             wakes: None,
             counts: CpuCounts::default(),
             times: [0; 4],

@@ -13,6 +13,7 @@
 //! | [`refused`] | what cannot be made, and why |
 //! | [`cpu`] | a CPU, and where its cycles go |
 //! | [`locks`] | which locks are held and wanted, for a policy that listens |
+//! | [`signal`] | signals: numbers, sets, actions |
 //! | [`futex`] | who sleeps on which cell |
 
 pub(crate) mod app;
@@ -21,5 +22,6 @@ pub(crate) mod futex;
 pub(crate) mod locks;
 pub(crate) mod policy;
 pub(crate) mod refused;
+pub(crate) mod signal;
 pub(crate) mod state;
 pub(crate) mod task;

@@ -75,4 +75,12 @@ pub enum Refused {
     /// The host gave no address space.
     #[error("the host has no address space for the simulated memory: {0}")]
     Memory(String),
+    /// A number that is no signal.
+    #[error(
+        "signal {0}: expected 1 to 31 without 19 to 22; the simulated system stops no process and queues no signals, as those from 32 on"
+    )]
+    Signal(u32),
+    /// An action for the signal that has none but to end the application.
+    #[error("signal 9 (KILL) ends its application: it cannot be handled, ignored or blocked")]
+    Kill,
 }

@@ -5,6 +5,7 @@ use super::cpu::Cpu;
 use super::futex::{Futexes, layout::Layout};
 use super::locks::Locks;
 use super::policy::Policy;
+use super::signal::Death;
 use crate::base::random::{Purpose, Random};
 use crate::base::thread::ThreadId;
 use crate::config::{Chip, CoresByKind};
@@ -54,6 +55,8 @@ pub(crate) struct Os {
     /// What threads have put down of locks.
     pub(crate) locks: Locks,
     pub(crate) apps: Vec<AppState>,
+    /// Applications that a signal has ended.
+    pub(crate) deaths: Vec<Death>,
     /// Cores that are to be switched off or on.
     pub(crate) switches: Switches,
     /// Every thread waits, as the last timer found.
@@ -83,6 +86,7 @@ impl Os {
             policy: Policy::new(chip, kinds, contexts),
             locks: Locks::default(),
             apps: vec![AppState::new(String::new(), Runs::Times(1), None)],
+            deaths: Vec::new(),
             switches: Switches::default(),
             quiet: None,
             futexes: Futexes::new(),

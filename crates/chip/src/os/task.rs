@@ -1,6 +1,7 @@
 //! What the operating system keeps of a guest thread: where it may run, and what its CPU still wants of it.
 
 use super::app::App;
+use super::signal::Signals;
 use crate::base::thread::ThreadId;
 use baton_sched::{Affinity, Nice};
 
@@ -43,6 +44,10 @@ pub(crate) struct Task {
     pub(crate) woken_early: bool,
     /// Threads that wait for its end.
     pub(crate) joiners: Vec<ThreadId>,
+    /// It is to look outside of the kernel's work whether it was killed or has a signal that is not blocked.
+    pub(crate) signalled: bool,
+    /// What it has of signals.
+    pub(crate) signals: Signals,
     /// It was killed: it ends at its next operation, unless it is shielded.
     pub(crate) killed: bool,
     /// It does work of the kernel that it ends first, one within another.
@@ -71,11 +76,23 @@ impl Task {
             futex_sleep: 0,
             woken_early: false,
             joiners: Vec::new(),
+            signalled: false,
+            signals: Signals::default(),
             killed: false,
             shields: 0,
             dying: false,
             dead: false,
         }
+    }
+
+    /// What it sleeps or waits for is to end, as it was killed or has a signal to look at.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.signalled && self.signals.uninterruptible == 0
+    }
+
+    /// It is outside of the kernel's work, and was killed or has a signal to look at.
+    pub(crate) fn attends(&self) -> bool {
+        self.signalled && self.shields == 0 && (self.killed || self.signals.in_call == 0)
     }
 
     /// Handlers have run on its account, or are to, that it has yet to pay for.

@@ -20,6 +20,11 @@ impl Thread {
         self.stats.finer.pausing = self.stats.times[Reason::Spin as usize];
     }
 
+    /// Whether it is in such a wait.
+    pub(crate) fn is_pausing(&self) -> bool {
+        self.stats.finer.pausing != u64::MAX
+    }
+
     /// It is over.
     #[inline]
     pub(crate) fn paused(&mut self) {

@@ -12,6 +12,7 @@ mod port;
 mod preempt;
 mod random;
 mod requests;
+mod signals;
 mod typed;
 
 /// A mailbox, as the tests of requests, order, preemption and kills have it; how it is linked is each test's own.

@@ -89,3 +89,45 @@ fn a_wait_that_ends_is_no_hang() {
         }
     }
 }
+
+#[test]
+fn a_signal_that_is_blocked_stands_in_the_report_and_one_that_helps_is_no_hang() {
+    use baton_chip::act::{Action, Signal, SignalSet};
+    let run = |timers: &[&str], wait, blocks: bool| {
+        let mut simulation = simulation(&chip(timers));
+        let (word, of_handler) = {
+            let word = cell(&mut simulation, 0u32);
+            (word.clone(), word)
+        };
+        let body = move || {
+            let handler = move |_| {
+                of_handler.0.store(1, Release);
+                Simulated::wake(&raw const of_handler.0, u32::MAX, wait);
+            };
+            act::on_signal(Signal::USR1, Action::handle(handler)).unwrap();
+            if blocks {
+                act::block_signals(SignalSet::of(&[Signal::USR1]));
+            }
+            let other = word.clone();
+            let threads = [word, other]
+                .map(|word| act::spawn(Spawn::default(), move || _ = Simulated::wait_while(&word.0, 0, wait, None)));
+            // Far longer than a hang needs to be noticed, but for this very sleep.
+            act::delay(Cycles(3_000_000));
+            act::signal(threads[0], Signal::USR1);
+            threads.into_iter().for_each(act::join);
+        };
+        simulation.spawn(Spawn::default(), body).unwrap();
+        simulation.run().map(|outcome| assert!(outcome.finished))
+    };
+    for timers in TIMERS {
+        for wait in [Wait::Pause, Wait::Umwait, Wait::Halt, Wait::Futex] {
+            run(timers, wait, false).unwrap_or_else(|stuck| panic!("{wait} under {timers:?}: {stuck}"));
+            let stuck = run(timers, wait, true).expect_err("nobody stores");
+            assert_eq!(stuck.waiting.len(), 3);
+            let says: Vec<_> = stuck.waiting.iter().map(|waiting| waiting.blocked.len()).collect();
+            assert_eq!(says, [0, 1, 0], "{stuck}");
+            assert!(stuck.to_string().contains("signal 10 has come, which it blocks"), "{stuck}");
+            assert!(stuck.to_string().matches("on the cell at").count() == 2, "{stuck}");
+        }
+    }
+}

@@ -13,5 +13,8 @@ mod latencies;
 mod preempted_holder;
 mod prices;
 mod re_rated;
+mod signal_locks;
+mod signal_sets;
+mod signals;
 mod system;
 mod traffic;

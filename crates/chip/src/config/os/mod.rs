@@ -24,6 +24,8 @@ pub struct Os {
     pub interrupt: Interrupts,
     /// Lines of kernel data in memory.
     pub lines: KernelLines,
+    /// Signals that are handled.
+    pub signal: Handling,
     /// Kernel entry and exit of a call that has no price of its own.
     pub syscall: Cycles,
     /// From one thread to the next on a core.
@@ -100,6 +102,15 @@ pub struct Interrupts {
     pub tick: Cycles,
     /// What a tick takes from the thread that it hits.
     pub tick_cost: Cycles,
+}
+
+/// A signal that is handled.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Handling {
+    /// From the kernel's look at the signal to the handler's first instruction.
+    pub deliver: Cycles,
+    /// From the handler's last instruction to the one that the thread goes on with.
+    pub back: Cycles,
 }
 
 /// Lines of kernel data in memory.

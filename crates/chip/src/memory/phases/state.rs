@@ -30,6 +30,9 @@ struct OfThread {
     residence: Residence,
 }
 
+/// A phase that is saved: its behaviour, and what was left of it.
+pub(crate) struct Phase(usize, u128);
+
 /// A running phase, as far as its rate depends on it: domain, behaviour, clock, node of the pages, cluster, kind of core.
 type Alike = (usize, usize, u64, usize, usize, u32);
 
@@ -172,6 +175,18 @@ impl PhaseMemory {
         if let Some(of) = self.threads.get_mut(thread as usize) {
             of.phase = None;
         }
+    }
+
+    /// Saves the thread's phase, which runs nowhere now: another one may begin.
+    pub(crate) fn save(&mut self, thread: ThreadId) -> Option<Phase> {
+        let of = self.threads.get_mut(thread as usize)?;
+        of.phase.take().map(|phase| Phase(phase, of.left))
+    }
+
+    /// The thread is in that phase again.
+    pub(crate) fn restore(&mut self, thread: ThreadId, Phase(phase, left): Phase) {
+        let of = &mut self.threads[thread as usize];
+        (of.phase, of.left) = (Some(phase), left);
     }
 
     /// Whether the thread is in a phase.

@@ -108,6 +108,7 @@ impl Buffers {
     }
 
     /// The line of a context's requests of a direction and priority.
+    #[inline]
     fn line(&mut self, direction: Direction, priority: u8, cpu: u32) -> Picked {
         let priority = u32::from(priority).min(self.priorities - 1) as usize;
         let first = self.buffers.iter().position(|buffer| buffer.direction == direction);
@@ -121,12 +122,14 @@ impl Buffers {
     }
 
     /// Requests in the line that this one would join.
+    #[inline]
     pub(super) fn ahead(&mut self, direction: Direction, priority: u8, cpu: u32) -> usize {
         let Picked { buffer, line } = self.line(direction, priority, cpu);
         self.buffers[buffer].lines[line].len()
     }
 
     /// A request comes.
+    #[inline]
     pub(super) fn push(&mut self, direction: Direction, priority: u8, waiting: Waiting) {
         let Picked { buffer, line } = self.line(direction, priority, waiting.request.cpu);
         let buffer = &mut self.buffers[buffer];
@@ -160,6 +163,7 @@ impl Buffers {
     }
 
     /// Takes the head of a line away: it is served. The next one is its buffer's head from `now` on.
+    #[inline]
     pub(super) fn pop(&mut self, Picked { buffer, line }: Picked, now: u64) -> Option<Waiting> {
         let buffer = &mut self.buffers[buffer];
         let served = buffer.lines[line].pop_front()?;
