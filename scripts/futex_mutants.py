@@ -84,7 +84,7 @@ MUTANTS = [
     memory("block: a deadline that has passed", "engine.now >= deadline", "false"),
     memory("block: without its deadline", "engine.sleep(Waited::Cell(key as usize), deadline);",
            "engine.sleep(Waited::Cell(key as usize), u64::MAX);"),
-    memory("block: says it was woken", "thread.ended == Ended::Expired", "false",
+    memory("block: says it was woken", "thread.ended != Ended::Woken", "false",
            "it is not out of its queue, so it looks at its deadline again, in the same cycle"),
     memory("unblock: before its mark is seen", "        drain();\n        let (id, roused, os)", "        if !@ { drain(); }\n        let (id, roused, os)"),
     memory("unblock: whatever the thread sleeps on", "!matches!(thread.wait.waits_on, Some((Waited::Cell(_), _)))", "false"),
