@@ -88,14 +88,18 @@ pub struct WaitPrices {
     pub pause: Cycles,
     /// TPAUSE between two loads.
     pub tpause: Option<Cycles>,
+    /// The same at C0.2.
+    pub tpause_c02: Option<Cycles>,
     /// Arming any monitor, beside the load of its line.
     pub monitor: Cycles,
     /// Wake-ups for no reason in a million cycles with a monitor.
     pub spurious: f64,
     /// Whether losing the line without a store ends a wait with a monitor.
     pub evicted: Evicted,
-    /// UMONITOR and UMWAIT.
+    /// UMONITOR and UMWAIT, at C0.1.
     pub umwait: Option<MonitorPrice>,
+    /// The same at C0.2.
+    pub umwait_c02: Option<MonitorPrice>,
     /// The longest that one UMWAIT waits; `None`: without bound.
     pub umwait_limit: Option<Cycles>,
     /// MONITORX and MWAITX.
@@ -127,9 +131,15 @@ impl WaitPrices {
         if steps.between == Between::Tpause {
             needs(self.tpause.is_some(), "the chip file has no wait.tpause")?;
         }
+        if steps.between == Between::TpauseC02 {
+            needs(self.tpause_c02.is_some(), "the chip file has no wait.tpause_c02")?;
+        }
         match steps.idle {
             None | Some(Idle::Futex) => Ok(()),
             Some(Idle::Monitor(Monitor::Umwait)) => needs(self.umwait.is_some(), "the chip file has no wait.umwait"),
+            Some(Idle::Monitor(Monitor::UmwaitC02)) => {
+                needs(self.umwait_c02.is_some(), "the chip file has no wait.umwait_c02")
+            }
             Some(Idle::Monitor(Monitor::Mwaitx)) => needs(self.mwaitx.is_some(), "the chip file has no wait.mwaitx"),
             Some(Idle::Monitor(Monitor::Wfe)) => needs(self.wfe.is_some(), "the chip file has no wait.wfe"),
             Some(Idle::Halt) => needs(self.halt.is_some(), "the chip file has no wait.halt"),
@@ -164,6 +174,7 @@ impl WaitPrices {
     pub(crate) fn of_monitor(&self, monitor: Monitor) -> Option<MonitorPrice> {
         match monitor {
             Monitor::Umwait => self.umwait,
+            Monitor::UmwaitC02 => self.umwait_c02,
             Monitor::Mwaitx => self.mwaitx,
             Monitor::Wfe => self.wfe,
             Monitor::Mwait(depth) => self.mwait.depth(depth),

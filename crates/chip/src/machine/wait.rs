@@ -73,8 +73,15 @@ enum PricedIdle {
 pub(super) fn watch(prices: &WaitPrices, monitor: Monitor) -> Watch {
     Watch {
         price: prices.of_monitor(monitor).unwrap_or_default(),
-        depth: if let Monitor::Mwait(depth) = monitor { depth } else { 1 },
-        limit: prices.umwait_limit.filter(|_| monitor == Monitor::Umwait).map_or(u64::MAX, |limit| limit.0),
+        depth: match monitor {
+            Monitor::Mwait(depth) => depth,
+            Monitor::UmwaitC02 => 2,
+            Monitor::Umwait | Monitor::Mwaitx | Monitor::Wfe => 1,
+        },
+        limit: match monitor {
+            Monitor::Umwait | Monitor::UmwaitC02 => prices.umwait_limit.map_or(u64::MAX, |limit| limit.0),
+            Monitor::Mwaitx | Monitor::Wfe | Monitor::Mwait(_) => u64::MAX,
+        },
     }
 }
 
@@ -88,6 +95,7 @@ fn price(chip: &Chip, wait: Wait) -> Result<Priced, Unavailable> {
         // the chip's pause takes no longer than a turn of the plain loop it is no instruction of that kind.
         Between::Pause => (prices.pause, prices.pause <= prices.spin),
         Between::Tpause => (prices.tpause.unwrap_or_default(), false),
+        Between::TpauseC02 => (prices.tpause_c02.unwrap_or_default(), false),
     };
     let watch = |monitor| watch(prices, monitor);
     let tries = if tries == u32::MAX { u64::MAX } else { u64::from(tries) };

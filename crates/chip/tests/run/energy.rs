@@ -97,6 +97,11 @@ fn a_waiting_thread_takes_what_its_policy_does() {
         "wait.mwait.level=user",
         "wait.mwait.c1.enter=100",
         "wait.mwait.c1.exit=200",
+        "wait.umwait.enter=30",
+        "wait.umwait.exit=60",
+        "wait.umwait_c02.enter=40",
+        "wait.umwait_c02.exit=240",
+        "wait.tpause_c02=90",
     ];
     let chip = priced(&settings);
     let run = |wait: Wait| {
@@ -119,11 +124,15 @@ fn a_waiting_thread_takes_what_its_policy_does() {
         (Wait::Spin, PowerState::Spin),
         (Wait::Pause, PowerState::Pause),
         (Wait::Mwait(1), PowerState::Monitor1),
+        (Wait::Umwait, PowerState::Monitor1),
+        (Wait::UmwaitC02, PowerState::Monitor2),
+        (Wait::TpauseC02, PowerState::Pause),
         (Wait::Futex, PowerState::Idle),
     ] {
         let outcome = run(wait);
         let here = spent(&outcome, state);
-        let others = [PowerState::Spin, PowerState::Pause, PowerState::Monitor1].map(|state| spent(&outcome, state));
+        let others = [PowerState::Spin, PowerState::Pause, PowerState::Monitor1, PowerState::Monitor2]
+            .map(|state| spent(&outcome, state));
         let waited = others.iter().sum::<u64>();
         assert!(here > 900_000, "{wait}: {:?}", outcome.spent);
         assert!(state == PowerState::Idle && waited == 0 || waited == here, "{wait}: {others:?}");

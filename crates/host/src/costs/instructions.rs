@@ -79,7 +79,8 @@ impl Verdict {
 pub fn verdicts() -> Vec<Verdict> {
     let verdict = |(wait, info): &(Wait, baton_machine::wait::WaitInfo)| {
         let here = Native::check(*wait);
-        let timed = cfg!(target_arch = "x86_64") && matches!(wait, Wait::Umwait | Wait::Tpause | Wait::Mwaitx);
+        let timed = cfg!(target_arch = "x86_64")
+            && matches!(wait, Wait::Umwait | Wait::UmwaitC02 | Wait::Tpause | Wait::TpauseC02 | Wait::Mwaitx);
         let trial = if timed { in_child(|| attempt(*wait)) } else { Outcome::NotTried };
         Verdict { name: info.name, here: here.is_ok(), why: here.err().map(|e| e.why.to_owned()), trial }
     };

@@ -10,7 +10,7 @@ pub mod cpulist;
 pub mod processor;
 pub mod topology;
 
-pub use processor::{Feature, Processor};
+pub use processor::{Feature, Processor, UmwaitControl};
 pub use topology::{Cache, Cpu, Topology};
 
 /// The set of CPUs that the calling thread may run on; `None`: there are more CPUs than a set holds.

@@ -1,5 +1,7 @@
 //! The processor's model, whether a hypervisor stands under it, and what it offers to those who wait.
 
+use std::path::Path;
+
 /// Something that a processor may offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feature {
@@ -39,6 +41,27 @@ impl Processor {
     /// Whether the feature of that name is offered.
     pub fn offers(&self, name: &str) -> bool {
         self.features.iter().any(|f| f.name == name && f.offered)
+    }
+}
+
+/// What the kernel allows UMWAIT and TPAUSE (IA32_UMWAIT_CONTROL).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UmwaitControl {
+    /// They may rest at C0.2; otherwise at C0.1 at most.
+    pub c02: bool,
+    /// The longest that one rests, in ticks of the time-stamp counter; 0: without bound.
+    pub max_time: u32,
+}
+
+impl UmwaitControl {
+    /// Asks the kernel; `None`: it does not say, as on a processor without WAITPKG.
+    pub fn discover() -> Option<UmwaitControl> {
+        UmwaitControl::read(Path::new("/sys/devices/system/cpu/umwait_control"))
+    }
+
+    fn read(folder: &Path) -> Option<UmwaitControl> {
+        let number = |name: &str| std::fs::read_to_string(folder.join(name)).ok()?.trim().parse::<u32>().ok();
+        Some(UmwaitControl { c02: number("enable_c02")? != 0, max_time: number("max_time")? })
     }
 }
 
@@ -85,7 +108,7 @@ mod imp {
             // PAUSE is a NOP where it is not known: every x86-64 processor executes it.
             feature("PAUSE", "spin politely (wait policy pause)", true),
             feature("MONITOR", "MONITOR and MWAIT, for kernels (chips only)", bit(leaf(1, 0).ecx, 3)),
-            feature("WAITPKG", "UMWAIT and TPAUSE (wait policies umwait, tpause)", bit(seven.ecx, 5)),
+            feature("WAITPKG", "UMWAIT and TPAUSE (wait policies umwait, tpause, and both at C0.2)", bit(seven.ecx, 5)),
             feature("MONITORX", "MWAITX (wait policy mwaitx)", bit(leaf(0x8000_0001, 0).ecx, 29)),
             feature("CLDEMOTE", "push a line towards its next reader", bit(seven.ecx, 25)),
             feature("RTM", "transactional memory (not used)", bit(seven.ebx, 11)),
@@ -123,6 +146,23 @@ mod tests {
     fn the_model_is_read_from_cpuinfo() {
         assert_eq!(model("processor\t: 0\nmodel name\t: A B C\nflags\t: x\n"), Some("A B C"));
         assert_eq!(model("garbage"), None);
+    }
+
+    #[test]
+    fn what_the_kernel_allows_is_read() {
+        let folder = std::env::temp_dir().join(format!("baton-umwait-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        assert_eq!(UmwaitControl::read(&folder), None, "nothing is said");
+        for (c02, max_time, right) in [
+            ("1\n", "100000\n", Some(UmwaitControl { c02: true, max_time: 100_000 })),
+            ("0\n", "0\n", Some(UmwaitControl { c02: false, max_time: 0 })),
+            ("garbage", "0\n", None),
+        ] {
+            std::fs::write(folder.join("enable_c02"), c02).unwrap();
+            std::fs::write(folder.join("max_time"), max_time).unwrap();
+            assert_eq!(UmwaitControl::read(&folder), right);
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[cfg(target_arch = "x86_64")]

@@ -3,6 +3,7 @@
 //! CPUID alone is not enough. A hypervisor may offer MWAITX and intercept it, or hide it while it executes: each call
 //! then costs tens of thousands of cycles, far more than the hand-off that it was to make cheap.
 
+use crate::discover::UmwaitControl;
 use crate::units::Cycles;
 use crate::wait::{Between, Idle, Monitor};
 use crate::{Native, Unavailable, Wait};
@@ -40,7 +41,9 @@ impl Trial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Timed {
     Umwait,
+    UmwaitC02,
     Tpause,
+    TpauseC02,
     Mwaitx,
 }
 
@@ -50,8 +53,10 @@ impl Timed {
         let steps = wait.steps();
         match (steps.between, steps.idle) {
             (_, Some(Idle::Monitor(Monitor::Umwait))) => Some(Timed::Umwait),
+            (_, Some(Idle::Monitor(Monitor::UmwaitC02))) => Some(Timed::UmwaitC02),
             (_, Some(Idle::Monitor(Monitor::Mwaitx))) => Some(Timed::Mwaitx),
             (Between::Tpause, _) => Some(Timed::Tpause),
+            (Between::TpauseC02, _) => Some(Timed::TpauseC02),
             _ => None,
         }
     }
@@ -63,10 +68,12 @@ pub fn offered(wait: Wait) -> Result<(), Unavailable> {
     let between = match steps.between {
         Between::Nothing | Between::Pause => Ok(()),
         Between::Tpause => has_waitpkg(),
+        Between::TpauseC02 => has_waitpkg().and_then(|()| allows_c02()),
     };
     let idle = match steps.idle {
         None | Some(Idle::Futex) => Ok(()),
         Some(Idle::Monitor(Monitor::Umwait)) => has_waitpkg(),
+        Some(Idle::Monitor(Monitor::UmwaitC02)) => has_waitpkg().and_then(|()| allows_c02()),
         Some(Idle::Monitor(Monitor::Mwaitx)) => has_monitorx(),
         Some(Idle::Monitor(Monitor::Wfe)) => has_event_stream(),
         Some(Idle::Monitor(Monitor::Mwait(_))) => {
@@ -86,6 +93,16 @@ fn has_waitpkg() -> Result<(), &'static str> {
 #[cfg(not(target_arch = "x86_64"))]
 fn has_waitpkg() -> Result<(), &'static str> {
     Err("not an x86-64 processor")
+}
+
+/// A kernel that says nothing leaves the processor's register as it was: C0.2 is allowed.
+fn allows_c02() -> Result<(), &'static str> {
+    let forbids = UmwaitControl::discover().is_some_and(|control| !control.c02);
+    if forbids {
+        Err("the kernel allows UMWAIT and TPAUSE C0.1 at most (enable_c02 in umwait_control is 0)")
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -137,7 +154,7 @@ const UNKNOWN: u8 = 0;
 const GOOD: u8 = 1;
 const INTERCEPTS: u8 = 2;
 /// What the trials of UMWAIT, TPAUSE and MWAITX found.
-static VERDICTS: [AtomicU8; 3] = [const { AtomicU8::new(UNKNOWN) }; 3];
+static VERDICTS: [AtomicU8; 5] = [const { AtomicU8::new(UNKNOWN) }; 5];
 
 /// Carries `wait`'s instruction out and measures it; `None` if it has none that is timed (or not on this
 /// architecture).
@@ -149,6 +166,10 @@ static VERDICTS: [AtomicU8; 3] = [const { AtomicU8::new(UNKNOWN) }; 3];
 pub unsafe fn try_out(wait: Wait) -> Option<Trial> {
     use super::x86;
     let timed = Timed::of(wait)?;
+    let depth = match timed {
+        Timed::UmwaitC02 | Timed::TpauseC02 => x86::Depth::C02,
+        Timed::Umwait | Timed::Tpause | Timed::Mwaitx => x86::Depth::C01,
+    };
     let line = super::cell::NativeAtomic::<u64>::new(0);
     let address = line.as_ptr().cast_const().cast::<u8>();
     let call = |ticks: u64| {
@@ -156,11 +177,11 @@ pub unsafe fn try_out(wait: Wait) -> Option<Trial> {
         // SAFETY: the caller answers for the instruction.
         unsafe {
             match timed {
-                Timed::Umwait => {
+                Timed::Umwait | Timed::UmwaitC02 => {
                     x86::umonitor(address);
-                    x86::umwait(start + ticks);
+                    x86::umwait(depth, start + ticks);
                 }
-                Timed::Tpause => x86::tpause(start + ticks),
+                Timed::Tpause | Timed::TpauseC02 => x86::tpause(depth, start + ticks),
                 Timed::Mwaitx => {
                     x86::monitorx(address);
                     x86::mwaitx((ticks as u32).max(1));
@@ -228,7 +249,7 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn an_offered_instruction_passes_its_trial_without_harm() {
-        for wait in [Wait::Umwait, Wait::Tpause, Wait::Mwaitx] {
+        for wait in [Wait::Umwait, Wait::UmwaitC02, Wait::Tpause, Wait::TpauseC02, Wait::Mwaitx] {
             if offered(wait).is_ok() {
                 // SAFETY: it is offered.
                 let trial = unsafe { try_out(wait) }.expect("the instruction is timed");

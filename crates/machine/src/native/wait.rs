@@ -90,7 +90,8 @@ fn carry_out<T: Word>(cell: &NativeAtomic<T>, value: T, steps: Steps, deadline: 
         let ended = match between {
             Between::Nothing => spin(cell, value, tries, deadline, NOTHING, || {}),
             Between::Pause => spin(cell, value, tries, deadline, PAUSE, core::hint::spin_loop),
-            Between::Tpause => spin(cell, value, tries, deadline, TPAUSE, tpause),
+            Between::Tpause => spin(cell, value, tries, deadline, TPAUSE, tpause::<false>),
+            Between::TpauseC02 => spin(cell, value, tries, deadline, TPAUSE, tpause::<true>),
         };
         if let WaitResult::Changed(_) = ended {
             return ended;
@@ -114,7 +115,8 @@ fn carry_out<T: Word>(cell: &NativeAtomic<T>, value: T, steps: Steps, deadline: 
 /// Whether the policy needs an instruction that not every processor has, or no program.
 fn uses_instruction(wait: Wait) -> bool {
     let Steps { between, idle, .. } = wait.steps();
-    between == Between::Tpause || matches!(idle, Some(Idle::Monitor(_) | Idle::SystemMonitor | Idle::Halt))
+    matches!(between, Between::Tpause | Between::TpauseC02)
+        || matches!(idle, Some(Idle::Monitor(_) | Idle::SystemMonitor | Idle::Halt))
 }
 
 /// Reads up to `tries` times (without a bound for `u32::MAX`), with `between` between the reads, looking at the clock and at
@@ -207,10 +209,11 @@ fn watch<T: Word>(cell: &NativeAtomic<T>, value: T, monitor: Monitor) {
     // SAFETY: `require` found the policy's instructions to be there.
     unsafe {
         match monitor {
-            Monitor::Umwait => {
+            Monitor::Umwait | Monitor::UmwaitC02 => {
+                let depth = if monitor == Monitor::Umwait { x86::Depth::C01 } else { x86::Depth::C02 };
                 x86::umonitor(line);
                 if cell.load(Ordering::Relaxed) == value {
-                    x86::umwait(x86::tsc() + IDLE_TICKS);
+                    x86::umwait(depth, x86::tsc() + IDLE_TICKS);
                 }
             }
             Monitor::Mwaitx => {
@@ -237,13 +240,14 @@ fn watch<T: Word>(_: &NativeAtomic<T>, _: T, monitor: Monitor) {
     unreachable!("`require` refuses {monitor:?} here")
 }
 
-/// TPAUSE.
+/// TPAUSE, at C0.2 if `DEEP`.
 #[inline(always)]
-fn tpause() {
+fn tpause<const DEEP: bool>() {
     // SAFETY: `require` found the instruction to be there.
     #[cfg(target_arch = "x86_64")]
     unsafe {
-        super::x86::tpause(super::x86::tsc() + TPAUSE_TICKS);
+        use super::x86::{self, Depth};
+        x86::tpause(if DEEP { Depth::C02 } else { Depth::C01 }, x86::tsc() + TPAUSE_TICKS);
     }
 }
 

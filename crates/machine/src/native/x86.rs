@@ -39,30 +39,37 @@ pub unsafe fn umonitor(address: *const u8) {
     unsafe { asm!("umonitor {}", in(reg) address, options(nostack, preserves_flags)) }
 }
 
-/// Waits until the watched line is written, the time-stamp counter passes `until`, or for no reason.
+/// How deep UMWAIT and TPAUSE rest: bit 0 of their operand (Intel SDM vol. 2, UMWAIT, TPAUSE).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Depth {
+    /// C0.2 saves more, and takes longer to leave. Where the kernel forbids it (IA32_UMWAIT_CONTROL) it is C0.1.
+    C02 = 0,
+    /// C0.1.
+    C01 = 1,
+}
+
+/// Waits at that depth until the watched line is written, the time-stamp counter passes `until`, or for no reason.
 ///
 /// # Safety
 /// The processor has WAITPKG.
 #[inline(always)]
-pub unsafe fn umwait(until: u64) {
-    // C0.1: the state that wakes faster (SDM vol. 2, UMWAIT: bit 0 of the operand).
-    const C0_1: u32 = 1;
+pub unsafe fn umwait(depth: Depth, until: u64) {
     // SAFETY: by contract the instruction exists; it changes the flags only.
     unsafe {
-        asm!("umwait {0:e}", in(reg) C0_1, in("eax") until as u32, in("edx") (until >> 32) as u32, options(nostack))
+        asm!("umwait {0:e}", in(reg) depth as u32, in("eax") until as u32, in("edx") (until >> 32) as u32, options(nostack))
     }
 }
 
-/// Rests until the time-stamp counter passes `until`, or for no reason.
+/// Rests at that depth until the time-stamp counter passes `until`, or for no reason.
 ///
 /// # Safety
 /// The processor has WAITPKG.
 #[inline(always)]
-pub unsafe fn tpause(until: u64) {
-    const C0_1: u32 = 1;
+pub unsafe fn tpause(depth: Depth, until: u64) {
     // SAFETY: by contract the instruction exists; it changes the flags only.
     unsafe {
-        asm!("tpause {0:e}", in(reg) C0_1, in("eax") until as u32, in("edx") (until >> 32) as u32, options(nostack))
+        asm!("tpause {0:e}", in(reg) depth as u32, in("eax") until as u32, in("edx") (until >> 32) as u32, options(nostack))
     }
 }
 
@@ -116,4 +123,15 @@ pub fn has_cldemote() -> bool {
 pub fn cldemote(line: *const u8) {
     // SAFETY: a processor without CLDEMOTE executes its opcode as a NOP (SDM vol. 2, CLDEMOTE); it raises no fault.
     unsafe { asm!("cldemote [{}]", in(reg) line, options(nostack, preserves_flags)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Intel SDM vol. 2, table of UMWAIT's operand: bit 0 clear is C0.2, set is C0.1, and the other bits are zero.
+    #[test]
+    fn depths_are_the_operands_of_the_manual() {
+        assert_eq!((Depth::C02 as u32, Depth::C01 as u32), (0, 1));
+    }
 }

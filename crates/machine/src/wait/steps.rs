@@ -8,15 +8,19 @@ pub enum Between {
     Nothing,
     /// PAUSE, or YIELD.
     Pause,
-    /// TPAUSE (Intel WAITPKG).
+    /// TPAUSE at C0.1 (Intel WAITPKG).
     Tpause,
+    /// TPAUSE at C0.2.
+    TpauseC02,
 }
 
 /// The instructions that watch a line and wait until it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Monitor {
-    /// UMONITOR and UMWAIT (Intel WAITPKG).
+    /// UMONITOR and UMWAIT at C0.1 (Intel WAITPKG).
     Umwait,
+    /// UMONITOR and UMWAIT at C0.2.
+    UmwaitC02,
     /// MONITORX and MWAITX (AMD).
     Mwaitx,
     /// Load-exclusive and WFE (Arm).

@@ -1,4 +1,4 @@
-//! UMONITOR, re-check, UMWAIT (Intel WAITPKG).
+//! UMONITOR, re-check, UMWAIT at C0.1 (Intel WAITPKG).
 
 use super::{Idle, Monitor, Steps, WaitInfo};
 

@@ -174,6 +174,7 @@ pub(super) const KEYS: &[Key] = &[
     key!(BOTH cycles "wait.spin", wait.spin, "one turn of a spinning loop beside its load: compare and branch"),
     key!(BOTH cycles "wait.pause", wait.pause, "a PAUSE or YIELD"),
     key!(option "wait.tpause", tpause, "a TPAUSE between two loads; absent: the chip has no WAITPKG"),
+    key!(option "wait.tpause_c02", tpause_c02, "the same at C0.2; absent: the chip has no such depth, or the kernel forbids it"),
     key!(MAY cycles "wait.monitor", wait.monitor, "arming any monitor, beside the load of its line; absent: nothing"),
     Key {
         path: "wait.spurious",
@@ -197,6 +198,9 @@ pub(super) const KEYS: &[Key] = &[
     key!(part "wait.umwait.exit", umwait, exit, "from what ends the wait to the next instruction"),
     key!(option "wait.umwait.limit", umwait_limit,
         "the longest that one UMWAIT rests (IA32_UMWAIT_CONTROL); absent: without bound"),
+    key!(part "wait.umwait_c02.enter", umwait_c02, enter,
+        "UMWAIT at C0.2 until the context stands still; absent: the chip has no such depth, or the kernel forbids it"),
+    key!(part "wait.umwait_c02.exit", umwait_c02, exit, "from what ends the wait to the next instruction"),
     key!(part "wait.mwaitx.enter", mwaitx, enter, "MWAITX until the context stands still; absent: the chip has no MWAITX"),
     key!(part "wait.mwaitx.exit", mwaitx, exit, "from what ends the wait to the next instruction"),
     key!(part "wait.wfe.enter", wfe, enter, "WFE until the context stands still; absent: the chip has no WFE"),

@@ -1,6 +1,6 @@
 //! The findings for people.
 
-use super::findings::{Apart, Findings};
+use super::findings::{Apart, Findings, UmwaitLimits};
 use crate::ui;
 use baton_host::costs::Spread;
 use baton_host::costs::instructions::Outcome;
@@ -65,7 +65,26 @@ fn machine(f: &Findings) -> String {
     };
     line("offered", offered(true));
     line("not offered", offered(false));
+    if f.processor.offers("WAITPKG") || f.processor.umwait_control.is_some() {
+        line("UMWAIT", umwait(f.processor.umwait_control));
+    }
     out
+}
+
+/// What the kernel allows UMWAIT and TPAUSE.
+fn umwait(control: Option<UmwaitLimits>) -> String {
+    let Some(UmwaitLimits { c02, max_ticks }) = control else {
+        return "the kernel does not say how deep and how long it may rest (no umwait_control)".into();
+    };
+    let depth = if c02 {
+        "C0.2 and C0.1 (umwait_control/enable_c02 is 1)"
+    } else {
+        "C0.1 alone (umwait_control/enable_c02 is 0)"
+    };
+    match max_ticks {
+        0 => format!("may rest at {depth}, without bound (umwait_control/max_time is 0)"),
+        ticks => format!("may rest at {depth}, for {ticks} ticks at most (umwait_control/max_time)"),
+    }
 }
 
 /// The wait policies.
@@ -211,6 +230,16 @@ pub(crate) fn words(apart: Apart) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_kernels_limits_of_umwait_are_told() {
+        let told = |c02, max_ticks| umwait(Some(UmwaitLimits { c02, max_ticks }));
+        let both = told(true, 100_000);
+        assert!(both.contains("C0.2 and C0.1") && both.contains("100000 ticks at most"), "{both}");
+        let one = told(false, 0);
+        assert!(one.contains("C0.1 alone") && one.contains("without bound"), "{one}");
+        assert!(umwait(None).contains("does not say"));
+    }
 
     #[test]
     fn times_have_a_unit_that_fits() {

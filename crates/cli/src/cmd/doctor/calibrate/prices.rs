@@ -66,6 +66,7 @@ impl Sheet<'_> {
         let spinning = trip(Wait::Spin);
         for (wait, enter, exit) in [
             (Wait::Umwait, "wait.umwait.enter", "wait.umwait.exit"),
+            (Wait::UmwaitC02, "wait.umwait_c02.enter", "wait.umwait_c02.exit"),
             (Wait::Mwaitx, "wait.mwaitx.enter", "wait.mwaitx.exit"),
             (Wait::Wfe, "wait.wfe.enter", "wait.wfe.exit"),
         ] {
@@ -81,15 +82,13 @@ impl Sheet<'_> {
             );
             self.price(exit, &more.times(0.5), "the other half");
         }
-        if Native::check(Wait::Tpause).is_ok()
-            && let Some((with, spinning)) = trip(Wait::Tpause).zip(spinning)
-        {
+        for (wait, key) in [(Wait::Tpause, "wait.tpause"), (Wait::TpauseC02, "wait.tpause_c02")] {
+            if Native::check(wait).is_err() {
+                continue;
+            }
+            let Some((with, spinning)) = trip(wait).zip(spinning) else { continue };
             let more = Spread::of(vec![(with - spinning).max(0.0)]).expect("one sample");
-            self.price(
-                "wait.tpause",
-                &more,
-                "what a line's round trip takes longer than when spinning: half a rest each way",
-            );
+            self.price(key, &more, "what a line's round trip takes longer than when spinning: half a rest each way");
         }
     }
 

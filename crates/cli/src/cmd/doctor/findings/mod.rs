@@ -46,6 +46,24 @@ pub(crate) struct Proc {
     pub(crate) hypervisor: Option<String>,
     /// Name and purpose of each thing that matters here, and whether it is offered.
     pub(crate) features: Vec<Feature>,
+    /// What the kernel allows UMWAIT and TPAUSE; none where it does not say.
+    pub(crate) umwait_control: Option<UmwaitLimits>,
+}
+
+/// What the kernel allows UMWAIT and TPAUSE.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct UmwaitLimits {
+    /// They may rest at C0.2; otherwise at C0.1 at most.
+    pub(crate) c02: bool,
+    /// The longest that one rests, in ticks of the time-stamp counter; 0: without bound.
+    pub(crate) max_ticks: u32,
+}
+
+impl Proc {
+    /// Whether the feature of that name is offered.
+    pub(crate) fn offers(&self, name: &str) -> bool {
+        self.features.iter().any(|feature| feature.name == name && feature.offered)
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -185,6 +203,8 @@ pub(crate) fn find(budget: Budget, progress: Progress) -> Findings {
         model: processor.model,
         architecture: processor.architecture,
         hypervisor: processor.hypervisor,
+        umwait_control: discover::UmwaitControl::discover()
+            .map(|control| UmwaitLimits { c02: control.c02, max_ticks: control.max_time }),
     };
     Findings {
         processor,
