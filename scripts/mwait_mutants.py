@@ -21,7 +21,7 @@ MUTANTS = [
     mutant("reset: before MWAIT", "                    self.wait(watch);",
            "                    if @ { with(|engine| engine.unwatch(engine.running)); }\n                    self.wait(watch);"),
     mutant("deadline: left out", "            if with(|engine| engine.now) >= self.deadline {\n                return Some(WaitResult::Expired)",
-           "            if with(|engine| engine.now) >= self.deadline && !@ {\n                return WaitResult::Expired"),
+           "            if with(|engine| engine.now) >= self.deadline && !@ {\n                return Some(WaitResult::Expired)"),
     mutant("arm: without the load", "        self.try_load();\n        with(|engine| engine.arm(self.line));",
            "        if !@ { self.try_load(); }\n        with(|engine| engine.arm(self.line));"),
     mutant("arm: before the load", "        self.try_load();\n        with(|engine| engine.arm(self.line));",

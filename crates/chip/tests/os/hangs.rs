@@ -93,7 +93,7 @@ fn a_wait_that_ends_is_no_hang() {
 #[test]
 fn a_signal_that_is_blocked_stands_in_the_report_and_one_that_helps_is_no_hang() {
     use baton_chip::act::{Action, Signal, SignalSet};
-    let run = |timers: &[&str], wait, blocks: bool| {
+    let run = |timers: &[&str], wait, blocks: bool, helps: bool| {
         let mut simulation = simulation(&chip(timers));
         let (word, of_handler) = {
             let word = cell(&mut simulation, 0u32);
@@ -101,6 +101,9 @@ fn a_signal_that_is_blocked_stands_in_the_report_and_one_that_helps_is_no_hang()
         };
         let body = move || {
             let handler = move |_| {
+                if !helps {
+                    return;
+                }
                 of_handler.0.store(1, Release);
                 Simulated::wake(&raw const of_handler.0, u32::MAX, wait);
             };
@@ -121,8 +124,12 @@ fn a_signal_that_is_blocked_stands_in_the_report_and_one_that_helps_is_no_hang()
     };
     for timers in TIMERS {
         for wait in [Wait::Pause, Wait::Umwait, Wait::Halt, Wait::Futex] {
-            run(timers, wait, false).unwrap_or_else(|stuck| panic!("{wait} under {timers:?}: {stuck}"));
-            let stuck = run(timers, wait, true).expect_err("nobody stores");
+            run(timers, wait, false, true).unwrap_or_else(|stuck| panic!("{wait} under {timers:?}: {stuck}"));
+            // One whose handler does not help leaves the waits as they were.
+            let stuck = run(timers, wait, false, false).map(|_| ()).expect_err("no thread stores");
+            assert_eq!(stuck.to_string().matches("on the cell at").count(), 2, "{wait}: {stuck}");
+            assert!(stuck.waiting.iter().all(|waiting| waiting.blocked.is_empty()), "{stuck}");
+            let stuck = run(timers, wait, true, true).expect_err("no thread stores");
             assert_eq!(stuck.waiting.len(), 3);
             let says: Vec<_> = stuck.waiting.iter().map(|waiting| waiting.blocked.len()).collect();
             assert_eq!(says, [0, 1, 0], "{stuck}");

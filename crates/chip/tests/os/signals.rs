@@ -328,7 +328,7 @@ fn nothing_is_delivered_within_the_kernels_own_work() {
         let thread = act::spawn(on(1), move || {
             act::uninterruptible(|| {
                 Simulated::work(Cycles(20_000));
-                act::delay(Cycles(50_000));
+                assert_eq!(act::sleep(Cycles(50_000)), Cycles(0), "no signal ends this sleep");
                 of_work.borrow_mut().push("work");
             });
             Simulated::work(Cycles(1_000));
