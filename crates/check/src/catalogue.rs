@@ -259,18 +259,29 @@ macro_rules! deque_tests {
 #[macro_export]
 macro_rules! omp_suite {
     ($world:ty) => {
-        $crate::omp_tests! { $world: regions critical loops tasks }
+        $crate::omp_tests! { $world: regions: regions fork_and_join critical loops reduction tasks }
+        $crate::omp_parts_suite! { $world }
+    };
+}
+
+/// The contracts of what a team of the OpenMP runtime is made of.
+#[macro_export]
+macro_rules! omp_parts_suite {
+    ($world:ty) => {
+        $crate::omp_tests! { $world: parts: meeting shares turns copied cancelled crew }
+        $crate::omp_tests! { $world: tasks: before_a_barrier behind_a_taskwait by_another within_a_task outliving_its_maker
+        dependences readers_together awaited_dependence groups groups_of_descendants cancelled_groups detached awaited_event priorities }
     };
 }
 
 #[doc(hidden)]
 #[macro_export]
 macro_rules! omp_tests {
-    ($world:ty: $($test:ident)*) => {$(
+    ($world:ty: $room:ident: $($test:ident)*) => {$(
         #[test]
         fn $test() {
             let _command = $crate::on_failure();
-            $crate::contract::omp::$test::<$world>();
+            $crate::contract::omp::$room::$test::<$world>();
         }
     )*};
 }

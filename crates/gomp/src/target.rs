@@ -91,7 +91,7 @@ impl Target {
     }
 
     /// Runs the region whose address the data hold.
-    unsafe extern "C" fn as_task(data: *mut c_void) {
+    unsafe extern "C-unwind" fn as_task(data: *mut c_void) {
         // SAFETY: `GOMP_target_ext` put it there, for this one call.
         unsafe { Box::from_raw(data.cast::<*mut Target>().read()) }.run();
     }
@@ -168,7 +168,7 @@ pub unsafe extern "C" fn GOMP_target(
     runtime().apart(League::default(), |icv| *icv = runtime().settings.icv, || unsafe { function(addresses.cast()) });
 }
 
-unsafe extern "C" fn nothing(_: *mut c_void) {}
+unsafe extern "C-unwind" fn nothing(_: *mut c_void) {}
 
 /// Mapping to the host moves nothing. With dependences it has its place among the tasks.
 unsafe fn mapped(device: i32, flags: u32, depend: *mut *mut c_void) {

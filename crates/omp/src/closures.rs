@@ -12,13 +12,13 @@ struct Called<'a, M: Machine, F> {
     body: &'a F,
 }
 
-unsafe extern "C" fn region<M: Machine, F: Fn(&Context<M>) + Sync>(data: *mut c_void) {
+unsafe extern "C-unwind" fn region<M: Machine, F: Fn(&Context<M>) + Sync>(data: *mut c_void) {
     // SAFETY: `region` passes its own, which outlives the region.
     let called = unsafe { &*data.cast::<Called<'_, M, F>>() };
     (called.body)(called.runtime.context());
 }
 
-unsafe extern "C" fn task<F: FnOnce() + Send>(data: *mut c_void) {
+unsafe extern "C-unwind" fn task<F: FnOnce() + Send>(data: *mut c_void) {
     // SAFETY: `task` left a closure there, and a task runs once.
     unsafe { data.cast::<F>().read()() };
 }

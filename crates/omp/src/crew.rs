@@ -62,8 +62,8 @@ impl<M: Machine> Crew<M> {
             // SAFETY: the state says that the slot is this thread's.
             let given = unsafe { body.write(|at| (*at).take()) };
             given.into_iter().for_each(|body| body());
-            // Release: the slot is free again. Relaxed on failure: the crew is dismissed, and there is no body.
-            if now == DISMISSED || state.compare_exchange(GIVEN, FREE, Release, Relaxed).is_err() {
+            // Release: the slot is free again. Acquire on failure: the crew is dismissed, and what was done before comes first.
+            if now == DISMISSED || state.compare_exchange(GIVEN, FREE, Release, Acquire).is_err() {
                 return;
             }
         }

@@ -8,9 +8,9 @@ use core::num::NonZeroU32;
 
 /// A barrier of a team, of whatever algorithm.
 pub trait TeamBarrier<M: Machine>: Send + Sync {
-    /// Arrives as participant `index` and waits for the others. Whenever tasks wait meanwhile, it calls `run`. The last to arrive wakes
-    /// the others by the policy `wake`.
-    fn pass(&self, index: u32, wait: Wait, wake: Wait, run: &mut dyn FnMut());
+    /// Arrives as participant `index` and waits for the others. Whenever tasks wait meanwhile, it calls `run`, which says whether there
+    /// was one. The last to arrive wakes the others by the policy `wake`.
+    fn pass(&self, index: u32, wait: Wait, wake: Wait, run: &mut dyn FnMut() -> bool);
 
     /// Says that tasks wait, where none did: those that have arrived see it, and are woken by [`wake`](TeamBarrier::wake).
     fn tasks_wait(&self);
@@ -26,7 +26,7 @@ pub trait TeamBarrier<M: Machine>: Send + Sync {
 struct Named<M: Machine, B>(Owned<M, B>);
 
 impl<M: Machine, B: RawBarrier<M>> TeamBarrier<M> for Named<M, B> {
-    fn pass(&self, index: u32, wait: Wait, wake: Wait, run: &mut dyn FnMut()) {
+    fn pass(&self, index: u32, wait: Wait, wake: Wait, run: &mut dyn FnMut() -> bool) {
         let Some(gate) = self.0.gate() else {
             self.0.wait(index, wait);
             return;
@@ -39,8 +39,9 @@ impl<M: Machine, B: RawBarrier<M>> TeamBarrier<M> for Named<M, B> {
             if now & !gate.bit != value {
                 return;
             }
-            if now != value {
-                run();
+            if now != value && !run() {
+                // Another thread has the last of them, and is about to say so.
+                M::relax();
             }
         }
     }

@@ -10,7 +10,6 @@ use baton_machine::local::Use;
 use baton_machine::{Atomic, Machine, Owned};
 use core::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// A worker, as the thread that has it in its pool sees it.
 pub(crate) struct Worker<M: Machine> {
@@ -25,7 +24,8 @@ pub(crate) struct Worker<M: Machine> {
 
 /// The workers of a thread at one level of its regions, and the teams that it had.
 pub(crate) struct Pool<M: Machine> {
-    pub(crate) workers: Vec<Arc<Owned<M, Worker<M>>>>,
+    /// Each stays until it is gone.
+    pub(crate) workers: Vec<Owned<M, Worker<M>>>,
     pub(crate) teams: BTreeMap<u32, Owned<M, Team<M>>>,
     pub(crate) waits: Waits,
 }
@@ -86,20 +86,19 @@ fn bind<M: Machine>(place: &Context<M>, bound: &mut Option<u32>, settings: &Sett
     }
 }
 
-/// A region that travels to a new thread.
-pub(crate) struct Begin<M: Machine>(pub(crate) Region<M>);
-// SAFETY: a worker's region outside any team has null pointers only.
+/// What travels to a new thread: its worker, and the region that it is in outside any team.
+pub(crate) struct Begin<M: Machine>(pub(crate) *const Worker<M>, pub(crate) Region<M>);
+// SAFETY: a worker's region outside any team has null pointers only, and the pool keeps the worker until it is gone.
 unsafe impl<M: Machine> Send for Begin<M> {}
 
 /// What a worker does.
-pub(crate) fn work<M: Machine>(
-    worker: &Worker<M>,
-    mut waits: Waits,
-    outermost: Begin<M>,
-    settings: &Settings,
-    threads: &dyn Threads,
-) {
-    let Begin(outermost) = outermost;
+///
+/// # Safety
+/// The worker stays until it is gone.
+pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, settings: &Settings, threads: &dyn Threads) {
+    let Begin(at, outermost) = begin;
+    // SAFETY: by contract; it is not used after the last line that touches its cells.
+    let worker = unsafe { &*at };
     let alone = Team::new(1, settings);
     let idle = Context::new(&*alone, outermost, 0);
     let thread = Thread::new((&raw const idle).cast_mut());
@@ -136,7 +135,9 @@ pub(crate) fn work<M: Machine>(
     M::local().set(Use::OpenMp, 0);
     // Its own workers end before it.
     drop((thread.pools.take(), thread.alone.take()));
-    // Release: after this the pool and its teams may go.
+    // SAFETY: its address alone.
+    let gone = unsafe { &raw const (*at).gone };
+    // Release: after this the pool, its teams and the worker may go.
     worker.gone.store(1, Release);
-    waits.wake::<M, u32>(Why::Join, &worker.gone);
+    M::wake::<u32>(gone, u32::MAX, waits.of(Why::Join));
 }

@@ -27,7 +27,7 @@ pub struct Runtime<M: Machine> {
     machine: core::marker::PhantomData<fn() -> M>,
 }
 
-extern "C" fn no_region(_: *mut c_void) {}
+extern "C-unwind" fn no_region(_: *mut c_void) {}
 
 impl<M: Machine> Runtime<M> {
     /// A runtime with these settings and threads.
@@ -202,7 +202,7 @@ impl<M: Machine> Runtime<M> {
             }
         }
         let pool = if size > 1 { Some(&mut pools[thread.begun.get()]) } else { None };
-        let mut workers: &[Arc<Owned<M, Worker<M>>>] = &[];
+        let mut workers: &[Owned<M, Worker<M>>] = &[];
         let team: *const Team<M> = match pool {
             Some(pool) => {
                 workers = &pool.workers[..size as usize - 1];
@@ -259,10 +259,11 @@ impl<M: Machine> Runtime<M> {
         while pool.workers.len() + 1 < size as usize {
             let id = pool.workers.len() as u32 + 1;
             let word = || M::Atomic::new(0);
-            let worker = Arc::new(Owned::new(Worker { go: word(), team: M::Atomic::new(0), id, gone: word() }));
-            let (its, outermost) = (worker.clone(), Begin(self.outermost()));
+            let worker = Owned::<M, _>::new(Worker { go: word(), team: M::Atomic::new(0), id, gone: word() });
+            let begin = Begin(worker.as_ptr(), self.outermost());
             let (settings, threads) = (self.settings.clone(), self.threads.clone());
-            let body = Box::new(move || work(&its, waits, outermost, &settings, &*threads));
+            // SAFETY: the pool keeps the worker until it is gone; one that is not started goes at once.
+            let body = Box::new(move || unsafe { work(begin, waits, &settings, &*threads) });
             if self.threads.start(body).is_err() {
                 return id;
             }

@@ -13,8 +13,8 @@ use core::cell::{Cell, RefCell};
 use core::ffi::c_void;
 use core::num::NonZeroU32;
 
-/// The body of a region: what compilers call an outlined function.
-pub type Function = unsafe extern "C" fn(*mut c_void);
+/// The body of a region: what compilers call an outlined function. A body of ours may panic where a checker ends an execution.
+pub type Function = unsafe extern "C-unwind" fn(*mut c_void);
 
 /// What the threads of a region are told when it begins.
 pub struct Region<M: Machine> {

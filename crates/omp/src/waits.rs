@@ -52,7 +52,8 @@ impl Waits {
         let _ = M::wait_while(cell, value, self.of(why), None);
     }
 
-    /// Wakes all that may wait for `cell`, for that reason.
+    /// Wakes all that may wait for `cell`, for that reason. To the mutation check each caller is a place of its own.
+    #[track_caller]
     pub fn wake<M: Machine, T: Word>(&self, why: Why, cell: &M::Atomic<T>) {
         M::wake::<T>(cell, u32::MAX, self.of(why));
     }

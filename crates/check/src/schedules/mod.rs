@@ -31,8 +31,21 @@ const JUMP: u64 = 1 << 40;
     static GUEST: Cell<Option<&'static Local>> = Cell::new(None);
 }
 
+/// Whether what happens for no reason does: a sleeper wakes up, an exchange fails, a deadline has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whims {
+    Some,
+    None,
+}
+
+thread_local! {
+    /// Of the execution that runs on this host thread.
+    static WHIMS: Cell<Whims> = const { Cell::new(Whims::Some) };
+}
+
 /// Begins an execution.
-pub(crate) fn begin() {
+pub(crate) fn begin(whims: Whims) {
+    WHIMS.set(whims);
     execution::begin();
     reference::begin();
     parking::begin();
@@ -50,7 +63,7 @@ pub(crate) fn as_guest(guest: impl FnOnce()) {
 
 /// True once in `n` times, by the schedule's own generator.
 fn chance(n: u32) -> bool {
-    thread_rng().gen_ratio(1, n)
+    WHIMS.get() == Whims::Some && thread_rng().gen_ratio(1, n)
 }
 
 /// A point where another guest may run.
@@ -64,7 +77,7 @@ fn has_passed(deadline: Option<Deadline>) -> bool {
 
 /// Sleeps on a cell that held the value a moment ago. Whatever ends the sleep, the cell must be read again.
 fn sleep(at: usize, deadline: Option<Deadline>) {
-    let bed = parking::Bed::take(at);
+    let bed = parking::Bed::take(at, WHIMS.get());
     if deadline.is_some() {
         // A sleeper whose deadline will pass is never stuck, so it needs no blocking to show a lost wake-up.
         while !bed.woken() && !has_passed(deadline) {

@@ -2,17 +2,27 @@
 //!
 //! All of it happens between two scheduling points, so that comparing the cell and falling asleep is one step, as in
 //! the kernel. Whom a wake-up finds among several sleepers is a choice.
+//!
+//! Shuttle wakes a parked thread for no reason when it likes. A sleeper that must not be waits for a message instead.
 
+use super::Whims;
 use ::shuttle::rand::{Rng, thread_rng};
 use ::shuttle::thread::{self, Thread};
 use std::cell::{Cell, RefCell};
+use ::shuttle::sync::mpsc;
 use std::rc::Rc;
 
 struct Sleeper {
     /// Address of the cell.
     at: usize,
-    guest: Thread,
+    wakes: Wakes,
     woken: Rc<Cell<bool>>,
+}
+
+/// How it is woken.
+enum Wakes {
+    Parked(Thread),
+    Listens(mpsc::Sender<()>),
 }
 
 thread_local! {
@@ -27,15 +37,23 @@ pub(super) fn begin() {
 /// A place in the queue of a cell.
 pub(super) struct Bed {
     woken: Rc<Cell<bool>>,
+    message: Option<mpsc::Receiver<()>>,
 }
 
 impl Bed {
     /// Queues the calling guest at the cell with this address.
-    pub(super) fn take(at: usize) -> Bed {
+    pub(super) fn take(at: usize, whims: Whims) -> Bed {
         let woken = Rc::new(Cell::new(false));
-        let sleeper = Sleeper { at, guest: thread::current(), woken: woken.clone() };
+        let (wakes, message) = match whims {
+            Whims::Some => (Wakes::Parked(thread::current()), None),
+            Whims::None => {
+                let (bell, message) = mpsc::channel();
+                (Wakes::Listens(bell), Some(message))
+            }
+        };
+        let sleeper = Sleeper { at, wakes, woken: woken.clone() };
         SLEEPERS.with(|sleepers| sleepers.borrow_mut().push(sleeper));
-        Bed { woken }
+        Bed { woken, message }
     }
 
     /// Whether a wake-up has found us.
@@ -45,6 +63,9 @@ impl Bed {
 
     /// Blocks until a wake-up finds us. If none ever does, shuttle reports a deadlock.
     pub(super) fn sleep(&self) {
+        if let Some(message) = &self.message {
+            message.recv().expect("the sleeper's place in the queue goes with its wake-up");
+        }
         while !self.woken() {
             thread::park();
         }
@@ -74,7 +95,8 @@ pub(super) fn wake(at: usize, n: u32) {
             Some(sleeper)
         });
         match sleeper {
-            Some(sleeper) => sleeper.guest.unpark(),
+            Some(Sleeper { wakes: Wakes::Parked(guest), .. }) => guest.unpark(),
+            Some(Sleeper { wakes: Wakes::Listens(bell), .. }) => bell.send(()).expect("it sleeps until it is woken"),
             None => return,
         }
     }

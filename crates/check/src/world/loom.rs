@@ -27,6 +27,7 @@ impl World for Loom {
     const CROWDS: &'static [Crowd] = &[Crowd { guests: 2, rounds: 2 }, Crowd { guests: 3, rounds: 1 }];
     // Every wait is yield and re-load here, so other policies would show nothing new.
     const WAITS: &'static [Wait] = &[Wait::Pause];
+    const TEAMS: &'static [usize] = &[2, 3];
     const COMERS: usize = 1;
     const SOON: Nanos = Nanos(1_000);
     const QUEUE_DEVICE: bool = true;

@@ -8,7 +8,7 @@ mod shuttle;
 
 pub use self::loom::Loom;
 pub use self::native::Native;
-pub use self::shuttle::Shuttle;
+pub use self::shuttle::{EverySchedule, Shuttle};
 pub use scenario::{Guest, Scenario};
 
 use baton_machine::units::Nanos;
@@ -41,6 +41,9 @@ pub trait World: 'static {
     /// more.
     const CROWDS: &'static [Crowd];
 
+    /// How many threads the OpenMP runtime's teams have.
+    const TEAMS: &'static [usize];
+
     /// Guests that queue behind a holder, where the order of service is tested.
     const COMERS: usize;
 
@@ -71,6 +74,11 @@ pub trait World: 'static {
 
     /// As [`World::run`], for a plan of few steps: a world that explores all executions may bound itself less tightly.
     fn dig(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
+        Self::run(plan);
+    }
+
+    /// As [`World::run`], for one of very many plans, each of many steps: a world that tries schedules may try fewer.
+    fn sample(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
         Self::run(plan);
     }
 

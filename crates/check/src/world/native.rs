@@ -19,6 +19,7 @@ impl World for Native {
     // More threads than a small host has CPUs, and few enough that pure spinning ends.
     const CROWDS: &'static [Crowd] = &[Crowd { guests: 2, rounds: 60 }, Crowd { guests: 4, rounds: 15 }];
     const WAITS: &'static [Wait] = &[Wait::Pause, Wait::Futex, Wait::SpinPark(20)];
+    const TEAMS: &'static [usize] = &[2, 5];
     const COMERS: usize = 3;
     const SOON: Nanos = Nanos(20_000_000);
     const QUEUE_DEVICE: bool = false;

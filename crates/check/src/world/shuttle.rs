@@ -1,8 +1,8 @@
-//! Random schedules: guests are tasks of shuttle.
+//! Random schedules, or all: guests are tasks of shuttle.
 
 use super::{Crowd, Scenario, World};
 use crate::schedules;
-use ::shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use ::shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler, Scheduler};
 use ::shuttle::{Config, MaxSteps, Runner};
 use baton_machine::Wait;
 use baton_machine::units::Nanos;
@@ -14,6 +14,12 @@ pub struct Shuttle;
 
 /// Schedules of each kind. Deterministic: the same seed, the same schedules.
 const SCHEDULES: usize = 500;
+/// The same for one of very many plans.
+const SAMPLE: usize = 300;
+/// Names how many schedules of each kind to try instead.
+const WANTED: &str = "BATON_SCHEDULES";
+/// A plan with more schedules is too large for all of them.
+const ALL: usize = 1_000_000;
 const SEED: u64 = 0x0ba7_0001;
 /// PCT finds any bug that needs this many orderings to come out wrong with a known probability.
 const PCT_DEPTH: usize = 3;
@@ -26,24 +32,60 @@ impl World for Shuttle {
     type M = schedules::Shuttle;
     const CROWDS: &'static [Crowd] = &[Crowd { guests: 2, rounds: 3 }, Crowd { guests: 4, rounds: 2 }];
     const WAITS: &'static [Wait] = &[Wait::Pause, Wait::Futex, Wait::SpinPark(2)];
+    const TEAMS: &'static [usize] = &[2, 3];
     const COMERS: usize = 3;
     const SOON: Nanos = Nanos(1_000);
     const QUEUE_DEVICE: bool = true;
 
     fn run(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
-        let plan = Arc::new(plan);
-        explore(RandomScheduler::new_from_seed(SEED, SCHEDULES), plan.clone());
-        explore(PctScheduler::new_from_seed(SEED, PCT_DEPTH, SCHEDULES), plan);
+        try_schedules(SCHEDULES, plan);
+    }
+
+    fn sample(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
+        try_schedules(SAMPLE, plan);
     }
 }
 
-fn explore(scheduler: impl Scheduler + 'static, plan: Arc<impl Fn() -> Scenario + Send + Sync + 'static>) {
+/// Guests are tasks of shuttle, which take turns in every way there is; no sleeper wakes up for no reason, and no exchange fails for none.
+/// Plans are the smallest, and their guests sleep where they wait: one that looks again and again has no end of schedules.
+#[derive(Clone, Copy, Debug)]
+pub struct EverySchedule;
+
+impl World for EverySchedule {
+    type M = schedules::Shuttle;
+    const CROWDS: &'static [Crowd] = &[Crowd { guests: 2, rounds: 1 }];
+    const WAITS: &'static [Wait] = &[Wait::Futex];
+    const TEAMS: &'static [usize] = &[2];
+    const COMERS: usize = 1;
+    const SOON: Nanos = Nanos(1_000);
+    const QUEUE_DEVICE: bool = true;
+
+    fn run(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
+        let tried = explore(DfsScheduler::new(Some(ALL), false), Arc::new(plan), schedules::Whims::None);
+        assert!(tried < ALL, "more than {ALL} schedules: not all were tried");
+    }
+}
+
+/// Tries so many schedules of each kind, or as many as the environment says.
+fn try_schedules(count: usize, plan: impl Fn() -> Scenario + Send + Sync + 'static) {
+    let count = match std::env::var(WANTED) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{WANTED}={text}: expected a number of schedules")),
+        Err(_) => count,
+    };
+    let plan = Arc::new(plan);
+    let whims = schedules::Whims::Some;
+    explore(RandomScheduler::new_from_seed(SEED, count), plan.clone(), whims);
+    explore(PctScheduler::new_from_seed(SEED, PCT_DEPTH, count), plan, whims);
+}
+
+/// How many schedules were tried.
+fn explore(scheduler: impl Scheduler + 'static, plan: Arc<impl Fn() -> Scenario + Send + Sync + 'static>, whims: schedules::Whims) -> usize {
     let mut config = Config::new();
     config.silence_warnings = true;
     config.max_steps = MaxSteps::FailAfter(STEPS);
     config.stack_size = STACK;
     Runner::new(scheduler, config).run(move || {
-        schedules::begin();
+        schedules::begin(whims);
         // PCT asks for a point where it can choose, even of a plan with one guest.
         let idle = ::shuttle::thread::spawn(::shuttle::thread::yield_now);
         ::shuttle::thread::yield_now();
@@ -59,5 +101,5 @@ fn explore(scheduler: impl Scheduler + 'static, plan: Arc<impl Fn() -> Scenario 
             }
             finally();
         });
-    });
+    })
 }

@@ -15,6 +15,7 @@ impl World for Simulated {
     type M = baton_chip::Simulated;
     const CROWDS: &'static [Crowd] =
         &[Crowd { guests: 2, rounds: 60 }, Crowd { guests: 4, rounds: 30 }, Crowd { guests: 9, rounds: 8 }];
+    const TEAMS: &'static [usize] = &[2, 5];
     const COMERS: usize = 6;
     const WAITS: &'static [Wait] = &[
         Wait::Spin,

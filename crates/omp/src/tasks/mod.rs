@@ -21,6 +21,8 @@ pub use depend::Depend;
 pub use group::{Event, Group};
 pub use queue::Queue;
 
+use queue::NOT_DONE;
+
 use crate::settings::Icv;
 use crate::team::{Context, Function, Team};
 use crate::waits::{Waits, Why};
@@ -145,7 +147,7 @@ impl<M: Machine> Context<M> {
     #[inline]
     pub fn is_inline(&self, tasks: u64, detached: bool) -> bool {
         // Relaxed: a hint.
-        let (pending, size) = (self.team().tasks.pending.load(Relaxed), self.team().size);
+        let (pending, size) = (self.team().tasks.pending.load(Relaxed) & NOT_DONE, self.team().size);
         let alone = size == 1 && (self.region.level == 0 || (!detached && pending == 0));
         let many = u64::from(pending).saturating_add(tasks) > PER_THREAD * u64::from(size) + 1;
         alone || many || self.task.borrow().is_final
@@ -228,15 +230,15 @@ impl<M: Machine> Context<M> {
 
     /// Runs children of the current task, and waits for the rest, until `count` has that value.
     fn run_children_until(&self, count: &M::Atomic<u32>, value: u32) {
-        self.run_until(count, value, || self.run_child());
+        self.run_until(count, u32::MAX, value, || self.run_child());
     }
 
-    /// Runs tasks, and waits for the rest, until `count` has that value.
-    fn run_until(&self, count: &M::Atomic<u32>, value: u32, run: impl Fn() -> bool) {
+    /// Runs tasks, and waits for the rest, until those bits of `count` have that value.
+    fn run_until(&self, count: &M::Atomic<u32>, bits: u32, value: u32, run: impl Fn() -> bool) {
         loop {
             // Acquire: see what the tasks did.
             let now = count.load(Acquire);
-            if now == value {
+            if now & bits == value {
                 return;
             }
             if !run() {
@@ -287,17 +289,21 @@ impl<M: Machine> Context<M> {
         let this: *const Group<M> = &**group;
         let within =
             |task: &Task<M>| task.end.group.as_ref().is_some_and(|of| of.chain().any(|of| core::ptr::eq(of, this)));
-        self.run_until(&group.tasks.0, 0, || self.run_one(true, within));
+        self.run_until(&group.tasks.0, u32::MAX, 0, || self.run_one(true, within));
         self.task.borrow_mut().group = group.outer.clone();
     }
 
     /// Runs the team's tasks until none waits or runs.
     pub fn finish_tasks(&self) {
-        self.run_until(&self.team().tasks.pending, 0, || self.run_one(false, |_| true));
+        self.run_until(&self.team().tasks.pending, NOT_DONE, 0, || self.run_one(false, |_| true));
     }
 
-    /// Runs the team's tasks until none waits.
-    pub(crate) fn run_waiting(&self) {
-        while self.run_one(false, |_| true) {}
+    /// Runs the team's tasks until none waits; whether there was one.
+    pub(crate) fn run_waiting(&self) -> bool {
+        let mut ran = false;
+        while self.run_one(false, |_| true) {
+            ran = true;
+        }
+        ran
     }
 }

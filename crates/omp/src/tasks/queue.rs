@@ -11,13 +11,20 @@ use baton_machine::Ordering::{AcqRel, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Slot};
 use std::collections::VecDeque;
 
+/// What a new task adds to those that are not done: one, and above the count a number that moves on, so that a thread that looked for a task
+/// before it was there does not wait for the count that one that ended meanwhile has brought back.
+const ONE_MORE: u32 = 1 + (1 << 24);
+
+/// The count.
+pub(super) const NOT_DONE: u32 = (1 << 24) - 1;
+
 /// A team's tasks.
 pub struct Queue<M: Machine> {
     lock: Box<dyn AnyLock<M>>,
     waiting: M::Slot<VecDeque<Task<M>>>,
     /// How many wait. Changed with the lock held, and read without it by who looks whether there is one.
     ready: M::Atomic<u32>,
-    /// Tasks that are not done.
+    /// Tasks that are not done, by [`NOT_DONE`]; see [`ONE_MORE`].
     pub(super) pending: M::Atomic<u32>,
     /// How many threads are woken for a new task.
     wakes: u32,
@@ -45,7 +52,7 @@ impl<M: Machine> Queue<M> {
     /// A task is done, and so many that followed it wait for a thread now.
     pub(super) fn one_done(&self, waits: &Waits, released: u32) {
         // Release: who sees it sees what the task did.
-        let left = self.pending.fetch_add(u32::MAX, AcqRel) - 1;
+        let left = (self.pending.fetch_add(u32::MAX, AcqRel) - 1) & NOT_DONE;
         // Those that wait here have arrived at no barrier yet: they go on when none is left, and help while there are some.
         if left == 0 || released != 0 {
             waits.wake::<M, u32>(Why::Task, &self.pending);
@@ -100,7 +107,7 @@ impl<M: Machine> Team<M> {
                 self.push(waiting, task);
             }
             // Release: who sees it sees that there is one more to take.
-            self.tasks.pending.fetch_add(1, Release);
+            self.tasks.pending.fetch_add(ONE_MORE, Release);
             ready
         });
         if ready {

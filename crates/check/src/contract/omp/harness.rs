@@ -1,0 +1,242 @@
+//! Threads of a runtime, or of a team that no runtime began, and what they count and leave for each other.
+
+use crate::world::{Scenario, Shared, World, share};
+use baton_machine::Ordering::Relaxed;
+use baton_machine::local::Use;
+use baton_machine::{Atomic, Machine, Owned, OwnedSlice, Slot, Wait};
+use baton_omp::tasks::{self, Clauses, Data, Event, Group};
+use baton_omp::team::{Context, League, Region, Team};
+use baton_omp::waits::Waits;
+use baton_omp::{Crew, Runtime, Settings};
+use core::cell::RefCell;
+use core::ffi::c_void;
+use std::sync::Arc;
+
+/// Places of a tally.
+const PLACES: usize = 40;
+
+/// Iterations of a loop, and tasks: fewer where each is explored.
+pub(super) fn many<W: World>() -> usize {
+    (2 * W::few().rounds).min(PLACES)
+}
+
+/// What threads count and leave for each other.
+pub(super) struct Tally<M: Machine> {
+    /// By thread, iteration or task.
+    each: OwnedSlice<M, M::Atomic<u32>>,
+    /// What was not as it must be.
+    wrong: M::Atomic<u32>,
+    /// What one thread writes and another reads; a machine that checks reports two that are not ordered.
+    notes: OwnedSlice<M, M::Slot<usize>>,
+    /// A word to wait for outside of the runtime.
+    pub(super) flag: M::Atomic<u32>,
+    /// The event of a detached task.
+    pub(super) event: tasks::Shared<M, Event<M>>,
+}
+
+// SAFETY: that the slots are accessed in order is what is tested.
+unsafe impl<M: Machine> Sync for Tally<M> {}
+// SAFETY: as above.
+unsafe impl<M: Machine> Send for Tally<M> {}
+
+impl<M: Machine> Tally<M> {
+    pub(super) fn new(places: usize) -> Shared<M, Self> {
+        let each = OwnedSlice::new(places, |_| M::Atomic::new(0));
+        let notes = OwnedSlice::new(places, |_| M::Slot::new(0));
+        let event = Arc::new(Owned::new(Event::new()));
+        share(Tally { each, wrong: M::Atomic::new(0), notes, flag: M::Atomic::new(0), event })
+    }
+
+    /// Relaxed, here and below: what is tested orders them.
+    pub(super) fn count(&self, at: usize) {
+        self.each[at].fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn counted(&self, at: usize) -> u32 {
+        self.each[at].load(Relaxed)
+    }
+
+    pub(super) fn forget(&self, at: usize) {
+        self.each[at].store(0, Relaxed);
+    }
+
+    pub(super) fn counts(&self, to: usize) -> Vec<u32> {
+        (0..to).map(|at| self.counted(at)).collect()
+    }
+
+    pub(super) fn expect(&self, holds: bool) {
+        if !holds {
+            self.wrong.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Leaves a value for others.
+    pub(super) fn note(&self, at: usize, value: usize) {
+        // SAFETY: that no other thread accesses the slot meanwhile is what is tested.
+        unsafe { self.notes[at].write(|note| *note = value) }
+    }
+
+    /// What was left there.
+    pub(super) fn noted(&self, at: usize) -> usize {
+        // SAFETY: as in `note`.
+        unsafe { self.notes[at].read(|note| *note) }
+    }
+
+    /// What must hold when all threads have ended.
+    pub(super) fn settle(&self, check: fn(&Tally<M>, usize), threads: usize) {
+        assert_eq!(self.wrong.load(Relaxed), 0, "something was not as it must be");
+        check(self, threads);
+    }
+}
+
+/// What the first guest does, with so many threads.
+pub(super) type Program<M> = fn(&Runtime<M>, u32, &Tally<M>);
+
+/// Runs `program` in the first guest, with a runtime whose threads are the others; then `check` looks at what was counted.
+fn run<W: World>(threads: usize, wait: Wait, program: Program<W::M>, check: fn(&Tally<W::M>, usize)) {
+    W::sample(move || {
+        let tally = Tally::<W::M>::new(PLACES.min(many::<W>().max(threads) + 1));
+        let crew = Crew::<W::M>::new(threads as u32 - 1, threads as u32, wait);
+        let waits = Some(Waits::all(wait));
+        let settings = Settings { waits, ..Settings::new(threads as u32) };
+        let runtime = Arc::new(Runtime::<W::M>::new(settings, Box::new(crew.clone())));
+        let (counted, all) = (tally.clone(), crew.clone());
+        let first = move || {
+            program(&runtime, threads as u32, &counted);
+            runtime.release();
+            all.dismiss();
+        };
+        let other = move |seat: usize| {
+            let crew = crew.clone();
+            move || crew.serve(seat as u32)
+        };
+        Scenario::new().guest(first).guests(threads - 1, other).finally(move || tally.settle(check, threads))
+    });
+}
+
+/// Runs `program` with each number of threads and each wait policy of the world.
+pub(super) fn everywhere<W: World>(program: Program<W::M>, check: fn(&Tally<W::M>, usize)) {
+    for &threads in W::TEAMS {
+        W::WAITS.iter().for_each(|&wait| run::<W>(threads, wait, program, check));
+    }
+}
+
+/// A team that no runtime began: each guest has its place from the beginning. It goes when all guests have ended, and with it what
+/// they shared, so that a checker that knows nothing of reference counts sees no end that is too early.
+struct Bare<M: Machine> {
+    places: Vec<Place<M>>,
+    tally: Shared<M, Tally<M>>,
+    _team: Owned<M, Team<M>>,
+}
+
+/// A guest's place.
+pub(super) struct Place<M: Machine> {
+    pub(super) context: Context<M>,
+    kept: RefCell<Vec<tasks::Shared<M, Group<M>>>>,
+}
+
+// SAFETY: each place is used by its own guest, and at the end by one thread.
+unsafe impl<M: Machine> Sync for Bare<M> {}
+// SAFETY: as above.
+unsafe impl<M: Machine> Send for Bare<M> {}
+
+extern "C-unwind" fn no_region(_: *mut c_void) {}
+
+impl<M: Machine> Bare<M> {
+    fn new(settings: &Settings, wait: Wait) -> Self {
+        let size = settings.icv.threads;
+        let team = Team::<M>::new(size, settings);
+        let region = Region {
+            function: no_region,
+            data: core::ptr::null_mut(),
+            level: 1,
+            active: 1,
+            icv: settings.icv,
+            shares: 0,
+            barriers: 1,
+            busy: core::ptr::null(),
+            limited: false,
+            league: League::default(),
+            waits: Waits::all(wait),
+            in_share: false,
+            binding: None,
+            shown: false,
+            reductions: 0,
+            outer: core::ptr::null(),
+        };
+        let place = |id| Place { context: Context::new(&*team, region, id), kept: RefCell::default() };
+        Bare { places: (0..size).map(place).collect(), tally: Tally::new(8), _team: team }
+    }
+
+    /// What guest `id` does: its part, and the end of the region, if that matters.
+    fn take_part(&self, id: usize, part: Part<M>, ends: bool) {
+        let place = &self.places[id];
+        M::local().set(Use::OpenMp, core::ptr::from_ref(place).expose_provenance());
+        part(place, &self.tally);
+        if ends {
+            place.context.join();
+        }
+        M::local().set(Use::OpenMp, 0);
+    }
+}
+
+/// What each guest does in a bare team before the region's end.
+pub(super) type Part<M> = fn(&Place<M>, &Tally<M>);
+
+/// Each guest of a bare team does its `part` and meets the others at the region's end; then `check` looks at what was counted.
+pub(super) fn bare<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
+    in_team::<W>(part, check, true);
+}
+
+/// As [`bare`], for parts that leave nothing to the region's end: so many steps fewer.
+pub(super) fn apart<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
+    in_team::<W>(part, check, false);
+}
+
+fn in_team<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize), ends: bool) {
+    for &size in W::TEAMS {
+        for &wait in W::WAITS {
+            W::sample(move || {
+                let settings = Settings { cancellation: true, ..Settings::new(size as u32) };
+                let bare = Arc::new(Bare::<W::M>::new(&settings, wait));
+                let ended = bare.clone();
+                let guest = move |id: usize| {
+                    let bare = bare.clone();
+                    move || bare.take_part(id, part, ends)
+                };
+                Scenario::new().guests(size, guest).finally(move || ended.tally.settle(check, size))
+            });
+        }
+    }
+}
+
+/// The place of the guest that calls it, in whatever task it is.
+pub(super) fn here<M: Machine>() -> &'static Place<M> {
+    // SAFETY: `take_part` left its place there, which stays until all guests have ended.
+    unsafe { &*core::ptr::with_exposed_provenance(M::local().get(Use::OpenMp)) }
+}
+
+impl<M: Machine> Place<M> {
+    /// How it waits.
+    pub(super) fn waits(&self) -> &Waits {
+        self.context.waits()
+    }
+
+    /// Makes a task, which any thread of the team may run.
+    pub(super) fn task<F: FnOnce() + Send>(&self, clauses: Clauses<M>, body: F) {
+        unsafe extern "C-unwind" fn run<F: FnOnce() + Send>(data: *mut c_void) {
+            // SAFETY: a closure was left there below, and a task runs once.
+            unsafe { data.cast::<F>().read()() };
+        }
+        let mut data = Data::new(size_of::<F>(), align_of::<F>());
+        // SAFETY: the memory is a closure's, by size and alignment.
+        unsafe { data.as_ptr().cast::<F>().write(body) };
+        self.context.defer(run::<F>, data, clauses);
+    }
+
+    /// Begins a taskgroup, which stays until all guests have ended.
+    pub(super) fn begin_group(&self) {
+        self.context.begin_group(false);
+        self.kept.borrow_mut().extend(self.context.group());
+    }
+}

@@ -1,0 +1,146 @@
+//! What a team is made of, one at a time: small enough for all executions of a few threads.
+
+use super::harness::{Tally, apart, bare};
+use crate::world::{Scenario, World};
+use baton_machine::{Machine, Wait};
+use baton_omp::share::{RING, Work, shared_memory};
+use baton_omp::threads::Threads;
+use baton_omp::waits::Why;
+use baton_omp::{Crew, Schedule, ScheduleKind, Space};
+
+/// No thread goes on before all have come, and each sees what all did.
+pub fn meeting<W: World>() {
+    bare::<W>(
+        |place, tally| {
+            let (id, size) = (place.context.id as usize, place.context.team().size as usize);
+            tally.note(id, 1);
+            place.context.barrier(Why::Barrier);
+            (0..size).for_each(|other| tally.expect(tally.noted(other) == 1));
+        },
+        |_, _| {},
+    );
+}
+
+/// Each work-share has one first thread, and the others see what that one said; a slot of the ring is used again when all have left it.
+pub fn shares<W: World>() {
+    apart::<W>(
+        |place, tally| {
+            let team = place.context.team();
+            let share = &team.shares[0];
+            for round in 0..W::few().rounds.min(2) as u32 {
+                let (number, at) = (round * RING, round as usize);
+                let make = || {
+                    tally.count(at);
+                    tally.note(at, 5);
+                    Work { reductions: 7 + at, memory: shared_memory::<W::M>(8), ..Work::default() }
+                };
+                let (_, work) = share.enter(number, place.waits(), make);
+                tally.expect(work.reductions == 7 + at && tally.noted(at) == 5);
+                share.leave(number, team.size, place.waits());
+            }
+        },
+        |tally, _| assert_eq!(tally.counts(2), [1, u32::from(W::few().rounds > 1)], "first threads"),
+    );
+}
+
+/// The ordered parts of a loop come one after another, each behind the one before.
+pub fn turns<W: World>() {
+    apart::<W>(
+        |place, tally| {
+            let context = &place.context;
+            let schedule = Schedule { kind: ScheduleKind::Dynamic, chunk: 1, monotonic: true };
+            context.enter(|| Work { space: Space::signed(0, 2, 1), schedule, ..Work::default() });
+            while let Some((from, _)) = context.next_ordered_chunk() {
+                context.ordered();
+                let before = tally.noted(0);
+                tally.expect(before as u64 == from);
+                tally.note(0, before + 1);
+            }
+            context.leave();
+        },
+        |tally, _| assert_eq!(tally.noted(0), 2, "ordered parts"),
+    );
+}
+
+/// The thread of a single hands an address to all the others, and what it leads to.
+pub fn copied<W: World>() {
+    bare::<W>(
+        |place, tally| match place.context.single_copy() {
+            None => {
+                tally.count(0);
+                tally.note(0, 5);
+                place.context.copy_out(40);
+            }
+            Some(address) => tally.expect(address == 40 && tally.noted(0) == 5),
+        },
+        |tally, _| assert_eq!(tally.counted(0), 1, "threads of the single"),
+    );
+}
+
+fn until<M: Machine>(holds: impl Fn() -> bool) {
+    while !holds() {
+        M::relax();
+    }
+}
+
+/// Who sees that something is cancelled sees what was done before; and a region that is cancelled ends, even for a thread that
+/// passes a barrier before its end.
+pub fn cancelled<W: World>() {
+    bare::<W>(
+        |place, tally| {
+            let context = &place.context;
+            if context.id == 0 {
+                tally.note(0, 1);
+                context.cancel_share();
+                tally.note(1, 1);
+                context.cancel_region();
+                return;
+            }
+            until::<W::M>(|| context.share_cancelled());
+            tally.expect(tally.noted(0) == 1);
+            context.barrier(Why::Barrier);
+            until::<W::M>(|| context.region_cancelled());
+            tally.expect(tally.noted(1) == 1);
+        },
+        |_, _| {},
+    );
+}
+
+/// A crew's thread runs each body once and sees what was done before it was given; its next one, and its end, come behind that.
+pub fn crew<W: World>() {
+    for &wait in W::WAITS {
+        W::sample(move || serve::<W>(wait));
+    }
+}
+
+fn serve<W: World>(wait: Wait) -> Scenario {
+    let bodies = W::few().rounds.min(3);
+    let (crew, tally) = (Crew::<W::M>::new(1, 2, wait), Tally::<W::M>::new(bodies + 1));
+    let (server, seen) = (crew.clone(), tally.clone());
+    let (giver, given) = (crew, tally.clone());
+    let gives = move || {
+        for at in 0..bodies {
+            given.note(at, 7);
+            let body = || {
+                let tally = given.clone();
+                Box::new(move || {
+                    tally.expect(tally.noted(at) == 7);
+                    tally.note(at, 8);
+                    tally.count(at);
+                })
+            };
+            // There is one seat, and its last body may not have ended.
+            until::<W::M>(|| giver.start(body()).is_ok());
+        }
+        given.note(bodies, 9);
+        giver.dismiss();
+    };
+    let serves = move || {
+        server.serve(0);
+        seen.expect(seen.noted(bodies) == 9);
+    };
+    Scenario::new().guest(gives).guest(serves).finally(move || {
+        tally.settle(|_, _| {}, 2);
+        assert_eq!(tally.counts(bodies), vec![1; bodies], "bodies");
+    })
+}

@@ -1,0 +1,271 @@
+//! Tasks and what is waited for.
+
+use super::harness::{Place, Tally, apart, bare, here};
+use crate::world::World;
+use baton_machine::Ordering::Release;
+use baton_machine::{Atomic, Machine};
+use baton_omp::tasks::{Clauses, Depend, fulfil};
+use baton_omp::waits::Why;
+
+/// Says that the flag is up, to those that wait for it outside of the runtime.
+fn raise<M: Machine>(place: &Place<M>, tally: &Tally<M>) {
+    // Release: who waits for it sees what was done before.
+    tally.flag.store(1, Release);
+    place.waits().wake::<M, u32>(Why::Task, &tally.flag);
+}
+
+fn await_flag<M: Machine>(place: &Place<M>, tally: &Tally<M>) {
+    place.waits().wait::<M, u32>(Why::Task, &tally.flag, 0);
+}
+
+/// Tasks that one thread makes are done behind the barrier, whoever ran them.
+pub fn before_a_barrier<W: World>() {
+    bare::<W>(
+        |place, tally| {
+            if place.context.id == 0 {
+                for at in 0..2 {
+                    place.task(Clauses::none(), move || tally.note(at, 1));
+                }
+            }
+            place.context.barrier(Why::Barrier);
+            (0..2).for_each(|at| tally.expect(tally.noted(at) == 1));
+        },
+        |_, _| {},
+    );
+}
+
+/// A task is done behind its maker's taskwait, and sees what its maker did before.
+pub fn behind_a_taskwait<W: World>() {
+    bare::<W>(
+        |place, tally| {
+            if place.context.id == 0 {
+                tally.note(1, 4);
+                place.task(Clauses::none(), || tally.note(0, tally.noted(1) + 1));
+                place.context.taskwait();
+                tally.expect(tally.noted(0) == 5);
+            }
+        },
+        |_, _| {},
+    );
+}
+
+/// A thread at the region's end runs a task whose maker waits for it outside of the runtime.
+pub fn by_another<W: World>() {
+    bare::<W>(
+        |place, tally| {
+            if place.context.id == 0 {
+                place.task(Clauses::none(), || {
+                    tally.note(0, 1);
+                    raise(here::<W::M>(), tally);
+                });
+                await_flag(place, tally);
+                tally.expect(tally.noted(0) == 1);
+            }
+        },
+        |_, _| {},
+    );
+}
+
+/// As [`by_another`], where the maker is a task itself.
+pub fn within_a_task<W: World>() {
+    bare::<W>(
+        |place, tally| {
+            if place.context.id == 0 {
+                place.task(Clauses::none(), || {
+                    let outer = here::<W::M>();
+                    outer.task(Clauses::none(), || raise(here::<W::M>(), tally));
+                    await_flag(outer, tally);
+                    tally.count(0);
+                });
+            }
+        },
+        |tally, _| assert_eq!(tally.counted(0), 1, "tasks"),
+    );
+}
+
+/// A task outlives the one that made it, and a thread at the region's end runs it, though who waited for its maker waits for it too.
+pub fn outliving_its_maker<W: World>() {
+    bare::<W>(
+        |place, tally| {
+            if place.context.id == 0 {
+                place.task(Clauses::none(), || {
+                    here::<W::M>().task(Clauses::none(), || raise(here::<W::M>(), tally));
+                });
+                place.context.taskwait();
+                await_flag(place, tally);
+            }
+        },
+        |_, _| {},
+    );
+}
+
+fn on<M: Machine>(address: usize, reads: bool) -> Clauses<M> {
+    Clauses { depends: vec![Depend { address, reads }], ..Clauses::none() }
+}
+
+/// A task runs behind those that it depends on, and sees what they did.
+pub fn dependences<W: World>() {
+    bare::<W>(
+        |place, tally| {
+            if place.context.id == 0 {
+                place.task(on(8, false), || tally.note(0, 1));
+                place.task(on(8, true), || tally.note(1, tally.noted(0) + 1));
+                place.task(on(8, false), || tally.note(0, tally.noted(1) + 1));
+            }
+            place.context.barrier(Why::Barrier);
+            tally.expect(tally.noted(0) == 3);
+        },
+        |_, _| {},
+    );
+}
+
+/// Of two tasks that read what a third wrote none waits for the other, and one that writes waits for both.
+pub fn readers_together<W: World>() {
+    bare::<W>(
+        |place, tally| {
+            if place.context.id == 0 {
+                place.task(on(8, true), || {
+                    tally.note(0, 1);
+                    await_flag(here(), tally);
+                });
+                place.task(on(8, true), || {
+                    tally.note(1, 1);
+                    raise(here::<W::M>(), tally);
+                });
+                place.task(on(8, false), || tally.expect(tally.noted(0) == 1 && tally.noted(1) == 1));
+            }
+        },
+        |_, _| {},
+    );
+}
+
+/// Who waits for a dependence goes on behind the task that has it, and no other.
+pub fn awaited_dependence<W: World>() {
+    bare::<W>(
+        |place, tally| {
+            if place.context.id == 0 {
+                place.task(on(8, false), || tally.note(0, 1));
+                place.context.await_dependences(&[Depend { address: 8, reads: true }]);
+                tally.expect(tally.noted(0) == 1);
+            }
+        },
+        |_, _| {},
+    );
+}
+
+/// The end of a taskgroup waits for its tasks.
+pub fn groups<W: World>() {
+    bare::<W>(
+        |place, tally| {
+            if place.context.id == 0 {
+                place.begin_group();
+                place.task(Clauses::none(), || tally.note(0, 1));
+                place.context.end_group();
+                tally.expect(tally.noted(0) == 1);
+            }
+        },
+        |_, _| {},
+    );
+}
+
+/// It waits for those that its tasks make, too.
+pub fn groups_of_descendants<W: World>() {
+    bare::<W>(
+        |place, tally| {
+            if place.context.id == 0 {
+                place.begin_group();
+                place.task(Clauses::none(), || {
+                    here::<W::M>().task(Clauses::none(), || tally.note(1, 1));
+                    tally.note(0, 1);
+                });
+                place.context.end_group();
+                tally.expect(tally.noted(0) == 1 && tally.noted(1) == 1);
+            }
+        },
+        |_, _| {},
+    );
+}
+
+/// A task that sees its group cancelled sees what was done before; one that has not begun does not run.
+pub fn cancelled_groups<W: World>() {
+    bare::<W>(
+        |place, tally| {
+            if place.context.id == 0 {
+                place.begin_group();
+                place.task(Clauses { constructed: true, ..Clauses::none() }, || {
+                    tally.count(0);
+                    if here::<W::M>().context.task_cancelled() {
+                        tally.expect(tally.noted(0) == 1);
+                    }
+                });
+                tally.note(0, 1);
+                place.context.cancel_group();
+                place.task(Clauses::none(), || tally.count(1));
+                place.context.end_group();
+            }
+        },
+        |tally, _| assert_eq!(tally.counts(2), [1, 0], "tasks"),
+    );
+}
+
+/// A detached task is done when its body has ended and its event is fulfilled, whichever comes last.
+pub fn detached<W: World>() {
+    bare::<W>(
+        |place, tally| match place.context.id {
+            0 => {
+                place.task(Clauses { event: Some(tally.event.clone()), ..Clauses::none() }, || tally.note(0, 1));
+                raise(place, tally);
+                place.context.taskwait();
+                tally.expect(tally.noted(0) == 1 && tally.noted(1) == 1);
+            }
+            1 => {
+                await_flag(place, tally);
+                tally.note(1, 1);
+                // SAFETY: the task is not done before this, and holds the region open.
+                unsafe { fulfil(place.context.team, place.waits(), &tally.event) };
+            }
+            _ => {}
+        },
+        |_, _| {},
+    );
+}
+
+/// Who ran a detached task at once waits for its event.
+pub fn awaited_event<W: World>() {
+    apart::<W>(
+        |place, tally| match place.context.id {
+            0 => {
+                place.context.await_event(&tally.event);
+                tally.expect(tally.noted(0) == 1);
+            }
+            1 => {
+                tally.note(0, 1);
+                // SAFETY: there is no task whose end it would be.
+                unsafe { fulfil(place.context.team, place.waits(), &tally.event) };
+            }
+            _ => {}
+        },
+        |_, _| {},
+    );
+}
+
+/// A thread alone runs the tasks of the highest priority first, the oldest of them first.
+pub fn priorities<W: World>() {
+    bare::<W>(
+        |place, tally| {
+            if place.context.id != 0 {
+                return await_flag(place, tally);
+            }
+            for (at, priority) in [1, 3, 0, 2].into_iter().enumerate() {
+                place.task(Clauses { priority, ..Clauses::none() }, move || {
+                    let before = tally.noted(7);
+                    tally.note(at, before + 1);
+                    tally.note(7, before + 1);
+                });
+            }
+            place.context.taskwait();
+            raise(place, tally);
+        },
+        |tally, _| assert_eq!([0, 1, 2, 3].map(|at| tally.noted(at)), [3, 1, 4, 2], "when each task ran"),
+    );
+}
