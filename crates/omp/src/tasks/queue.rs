@@ -74,8 +74,12 @@ impl<M: Machine> Team<M> {
 
     /// Puts a task behind those of its priority. With the queue locked.
     fn push(&self, waiting: &mut VecDeque<Task<M>>, task: Task<M>) {
-        let at = waiting.iter().rposition(|other| other.priority >= task.priority).map_or(0, |at| at + 1);
-        waiting.insert(at, task);
+        if waiting.back().is_none_or(|last| last.priority >= task.priority) {
+            waiting.push_back(task);
+        } else {
+            let at = waiting.iter().rposition(|other| other.priority >= task.priority).map_or(0, |at| at + 1);
+            waiting.insert(at, task);
+        }
         // Relaxed: what tells of the task, below or `pending`, orders it for a thread that does not take the lock.
         self.tasks.ready.store(waiting.len() as u32, Relaxed);
         if waiting.len() == 1
@@ -126,7 +130,7 @@ impl<M: Machine> Team<M> {
             let by_priority = waiting.front().is_some_and(|task| task.priority != 0);
             let from_behind = newest && !by_priority;
             let at = if from_behind { waiting.iter().rposition(fits) } else { waiting.iter().position(fits) }?;
-            let task = waiting.remove(at);
+            let task = if at == 0 { waiting.pop_front() } else { waiting.remove(at) };
             // Relaxed: as in `push`.
             self.tasks.ready.store(waiting.len() as u32, Relaxed);
             if waiting.is_empty()
