@@ -85,6 +85,7 @@ pub use machine::Simulated;
 pub use machine::device::{Device as DeviceVerbs, DeviceOf, Ticket, TicketOf};
 pub use memory::{CoreCounts, MEMORY_PARTS, MemoryCounts, NetworkCounts};
 pub use os::app::{AmpCounts, App, AppCounts, AppFigures, AppTimes, Application, Runs};
+pub use os::arrivals::arrivals;
 pub use os::cpu::{CpuCounts, CpuFigures};
 pub use os::futex::protocol as futex;
 pub use os::refused::Refused;

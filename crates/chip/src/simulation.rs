@@ -267,18 +267,22 @@ impl Simulation {
         create(spawn, Box::new(f))
     }
 
-    /// Adds an application; its first thread runs `main`, once for each of its runs.
+    /// Adds an application; its first thread runs `main`, once for each of its runs. What keeps one from beginning at a later time stands
+    /// in [`Outcome::refused`].
     pub fn application(&mut self, application: Application, main: impl Fn() + 'static) -> Result<App, Refused> {
         let _inside = self.enter();
-        let Application { name, runs, main: spawn } = application;
+        let Application { name, runs, start, main: spawn } = application;
         let main: Rc<dyn Fn()> = Rc::new(main);
         let app = with(|engine| {
             let app = App(engine.os.apps.len() as u32);
             let spawn = Spawn { app: Some(app), ..spawn };
-            engine.add_app(AppState::new(name, runs, Some((spawn.clone(), main.clone()))));
+            engine.add_app(AppState::new(name, runs, start, Some((spawn.clone(), main.clone()))));
             (app, spawn)
         });
-        create(app.1, Box::new(move || main()))?;
+        match with(|engine| start.0 > engine.now) {
+            true => with(|engine| engine.arrives_at(start.0, app.0)),
+            false => _ = create(app.1, Box::new(move || main()))?,
+        }
         Ok(app.0)
     }
 
@@ -296,11 +300,12 @@ impl Simulation {
                 Step::Handled => {}
                 Step::Resume(id) => {
                     // Only background applications are left.
-                    let through = |engine: &mut Engine| engine.os.alive != 0 && engine.apps_are_through();
+                    let through = |engine: &mut Engine| engine.lives_on() && engine.apps_are_through();
                     if self.resume(id) && with(through) {
                         return Ok(with(|engine| Outcome::read(engine, true)));
                     }
                 }
+                Step::Arrival(app) => self.arrives(app),
                 Step::Limit => return Ok(with(|engine| Outcome::read(engine, false))),
                 Step::Silence if with(|engine| engine.os.alive) == 0 => {
                     if cfg!(debug_assertions) {
@@ -310,6 +315,15 @@ impl Simulation {
                 }
                 Step::Silence => return Err(with(|engine| Stuck::read(engine))),
             }
+        }
+    }
+
+    /// The first thread of an application that comes while others run.
+    fn arrives(&self, app: App) {
+        if let Some((spawn, main)) = with(|engine| engine.app_main(app))
+            && let Err(refused) = create(spawn, Box::new(move || main()))
+        {
+            with(|engine| engine.app_refused(app, refused));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::error::BadInput;
 use crate::{places, ui};
+use baton_chip::config::{ChipError, ChipText};
 use baton_chip::{Chip, WindowSize};
 use std::path::{Path, PathBuf};
 
@@ -91,7 +92,7 @@ impl ChipArgs {
 impl Change {
     /// Reads the chip file at `path`, or of that name.
     pub(crate) fn open(&self, path: &Path) -> anyhow::Result<Chip> {
-        let chip = Chip::open_with(&found(path)?, self.cores, &self.set);
+        let chip = text(&found(path)?).and_then(|text| text.chip(self.cores, &self.set));
         chip.map(|chip| self.windowed(chip)).map_err(|error| BadInput::new(error).into())
     }
 
@@ -116,8 +117,13 @@ impl ChipArgs {
     }
 }
 
+/// A chip file, and those that it is based on: beside it, or of the folders that hold chips.
+pub(crate) fn text(path: &Path) -> Result<ChipText, ChipError> {
+    ChipText::open(path, &places::chip_folders())
+}
+
 /// `mesh256` means `mesh256.toml` in the nearest of the folders that hold chips, unless there is a file of that name.
-fn found(path: &Path) -> Result<PathBuf, BadInput> {
+pub(crate) fn found(path: &Path) -> Result<PathBuf, BadInput> {
     let bare = path.components().count() == 1 && path.extension().is_none();
     if !bare || path.is_file() {
         return Ok(path.to_owned());

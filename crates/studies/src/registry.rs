@@ -61,9 +61,22 @@ impl Entry {
     /// # Errors
     /// With what is wrong with a file: its name, line, key, and what was expected; or how many files the study takes.
     pub fn open(&self, chips: &[PathBuf], profiles: &[PathBuf]) -> Result<Box<dyn AnyStudy>, StudyError> {
+        self.open_with(chips, &[], profiles)
+    }
+
+    /// As [`Entry::open`]; the folders hold chip files that others may be based on.
+    ///
+    /// # Errors
+    /// As [`Entry::open`].
+    pub fn open_with(
+        &self,
+        chips: &[PathBuf],
+        folders: &[PathBuf],
+        profiles: &[PathBuf],
+    ) -> Result<Box<dyn AnyStudy>, StudyError> {
         let chips = self.those(chips, self.chips, "chip files")?;
         let profiles = self.those(profiles, self.profiles, "folders of profiles")?;
-        (self.open)(&Inputs::open(&chips, profiles)?)
+        (self.open)(&Inputs::open_with(&chips, folders, profiles)?)
     }
 
     fn those(&self, given: &[PathBuf], own: &[&str], what: &str) -> Result<Vec<PathBuf>, StudyError> {

@@ -1,7 +1,7 @@
 //! What happens at a time: the engine's events, each packed into the number by which the queue knows it.
 //!
 //! The queue keeps an entry for every number up to the largest in use, so the numbers are dense: four to a thread, of which
-//! the third belongs to the chip (devices, clocks, switches, the policy's alarm) and then to the CPU of that number. Which events happen first
+//! the third belongs to the chip (devices, clocks, switches, the policy's alarm, arrivals) and then to the CPU of that number. Which events happen first
 //! within a moment is the queue's business and does not depend on the numbers.
 
 /// An event.
@@ -27,10 +27,12 @@ pub(crate) enum Happening {
     Switches,
     /// The policy's alarm has come.
     Alarm,
+    /// An application begins.
+    Arrivals,
 }
 
 /// Events of the chip as a whole, which come before the timers of its CPUs.
-const CHIP: u32 = 4;
+const CHIP: u32 = 5;
 
 impl Event {
     /// Devices have something to do.
@@ -41,6 +43,8 @@ impl Event {
     pub(crate) const SWITCHES: Event = Event(2 * 4 + 2);
     /// The policy's alarm has come.
     pub(crate) const ALARM: Event = Event(3 * 4 + 2);
+    /// An application begins.
+    pub(crate) const ARRIVALS: Event = Event(4 * 4 + 2);
 
     /// A thread's own operation, wait or computation is over.
     #[inline(always)]
@@ -79,6 +83,7 @@ impl Event {
                 1 => Happening::Clocks,
                 2 => Happening::Switches,
                 3 => Happening::Alarm,
+                4 => Happening::Arrivals,
                 _ => Happening::Timer(number - CHIP),
             },
         }
@@ -110,13 +115,14 @@ mod tests {
             (Event::CLOCKS, Happening::Clocks),
             (Event::SWITCHES, Happening::Switches),
             (Event::ALARM, Happening::Alarm),
+            (Event::ARRIVALS, Happening::Arrivals),
         ];
         for number in 0..9 {
             all.push((Event::thread(number), Happening::Thread(number)));
             all.push((Event::timeout(number), Happening::Timeout(number)));
             all.push((Event::store(number), Happening::Store(number)));
         }
-        all.extend((0..5).map(|cpu| (Event::timer(cpu), Happening::Timer(cpu))));
+        all.extend((0..4).map(|cpu| (Event::timer(cpu), Happening::Timer(cpu))));
         all.sort_by_key(|(event, _)| *event);
         for (number, (event, happening)) in (0..).zip(all) {
             assert_eq!(u32::from(event), number, "{happening:?}");

@@ -11,6 +11,8 @@ pub(crate) enum Purpose {
     Spurious = 3,
     /// How long wake-ups of idle CPUs take.
     Wake = 4,
+    /// When applications come.
+    Arrival = 5,
 }
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).

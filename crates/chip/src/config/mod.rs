@@ -58,7 +58,7 @@ pub use cores::Core;
 pub use os::{FutexHome, IdleStates, Ipi, OffCores, Os, SchedulerName, WakeSpread};
 pub use plan::Plan;
 pub use prices::Prices;
-pub use read::{ChipError, Problem};
+pub use read::{ChipError, ChipText, Problem};
 pub use waits::{Evicted, Halt, Level, MonitorPrice, Mwait, SystemCall, WaitPrices};
 
 pub use crate::base::value;

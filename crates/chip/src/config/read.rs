@@ -1,6 +1,9 @@
 //! Reading a chip file: strict, and every problem says file, line, key and what was expected.
 
+mod files;
 mod kinds;
+
+pub use files::ChipText;
 
 use super::cache::{ByDistance, Cache};
 use super::chip::{Chip, MemoryModel};
@@ -93,54 +96,37 @@ pub enum Problem {
     Setting(String),
 }
 
+impl ChipError {
+    fn of(file: &str, line: Option<usize>, problem: Problem) -> ChipError {
+        ChipError { file: file.to_owned(), line, problem }
+    }
+}
+
 impl Chip {
     /// Reads a chip from the text of a chip file; `file` is its name for messages.
     pub fn from_toml(text: &str, file: &str) -> Result<Chip, ChipError> {
-        Chip::from_toml_with(text, file, &[])
+        Chip::from_toml_at(text, file, None, &[])
     }
 
     /// As [`Chip::from_toml`], with `key=value` settings that replace what the file says.
     pub fn from_toml_with(text: &str, file: &str, settings: &[String]) -> Result<Chip, ChipError> {
-        let failed = |line, problem| ChipError { file: file.to_owned(), line, problem };
-        let line = |at: usize| 1 + text.bytes().take(at).filter(|&byte| byte == b'\n').count();
-        let table = DeTable::parse(text).map_err(|error| {
-            failed(error.span().map(|span| line(span.start)), Problem::Syntax(error.message().to_owned()))
-        })?;
-        let mut read = Reading { chip: empty(), lines: vec![None; KEYS.len()], kind_lines: Vec::new(), model: None };
-        read.table("", table.get_ref(), &line).map_err(|(line, problem)| failed(Some(line), problem))?;
-        for setting in settings {
-            read.setting(setting).map_err(|problem| ChipError { file: "--set".to_owned(), line: None, problem })?;
-        }
-        let off_line = KEYS.iter().position(|key| key.path == "os.off").and_then(|at| read.lines[at]);
-        let mut chip = read.finish().map_err(|(line, problem)| failed(line, problem))?;
-        if let Some(line) = off_line {
-            chip.os.off.place = if line == 0 { "--set".to_owned() } else { format!("{file}:{line}") };
-        }
-        Ok(chip)
+        Chip::from_toml_at(text, file, None, settings)
     }
 
-    /// Reads the chip file at `path`, with `key=value` settings that replace what it says.
+    /// As [`Chip::from_toml_with`], with another number of cores ([`Chip::resized`]), which the settings then replace keys of.
+    pub fn from_toml_at(text: &str, file: &str, cores: Option<u32>, settings: &[String]) -> Result<Chip, ChipError> {
+        ChipText::new(text, file).chip(cores, settings)
+    }
+
+    /// Reads the chip file at `path`, with `key=value` settings that replace what it says. What it is based on by a name lies in the
+    /// same folder; [`ChipText::open`] looks in others as well.
     pub fn open(path: &Path, settings: &[String]) -> Result<Chip, ChipError> {
         Chip::open_with(path, None, settings)
     }
 
     /// As [`Chip::open`], with another number of cores ([`Chip::resized`]), which the settings then replace keys of.
     pub fn open_with(path: &Path, cores: Option<u32>, settings: &[String]) -> Result<Chip, ChipError> {
-        let file = path.display().to_string();
-        let text = text_of(path).map_err(|error| ChipError {
-            file: file.clone(),
-            line: None,
-            problem: Problem::Unreadable(error.to_string()),
-        })?;
-        Chip::from_toml_at(&text, &file, cores, settings)
-    }
-
-    /// As [`Chip::open_with`], from the text of a chip file.
-    pub fn from_toml_at(text: &str, file: &str, cores: Option<u32>, settings: &[String]) -> Result<Chip, ChipError> {
-        let Some(cores) = cores else { return Chip::from_toml_with(text, file, settings) };
-        let chip = Chip::from_toml(text, file)?.resized(cores)?;
-        // The lines of the resized chip's text stand in no file.
-        Chip::from_toml_with(&chip.to_toml(), file, settings).map_err(|error| ChipError { line: None, ..error })
+        ChipText::open(path, &[])?.chip(cores, settings)
     }
 }
 
@@ -171,12 +157,31 @@ fn empty() -> Chip {
     }
 }
 
+/// Where a key was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum KeyPlace {
+    /// By `--set`.
+    CommandLine,
+    /// In a file: its number, from the one that is based on none, and the line.
+    File { layer: usize, line: usize },
+}
+
+impl KeyPlace {
+    /// The command line has no lines.
+    fn line(self) -> Option<usize> {
+        match self {
+            KeyPlace::CommandLine => None,
+            KeyPlace::File { line, .. } => Some(line),
+        }
+    }
+}
+
 struct Reading {
     chip: Chip,
-    /// The line where each key was given; line 0 is the command line.
-    lines: Vec<Option<usize>>,
+    /// Where each key was given last.
+    places: Vec<Option<KeyPlace>>,
     /// The same of each kind's keys.
-    kind_lines: Vec<Vec<(String, usize)>>,
+    kind_places: Vec<Vec<(String, KeyPlace)>>,
     /// What `memory.model` said; keys of the other model may stand before or behind it.
     model: Option<MemoryModel>,
 }
@@ -186,25 +191,34 @@ impl Reading {
         &mut self,
         prefix: &str,
         table: &DeTable<'_>,
-        line: &dyn Fn(usize) -> usize,
-    ) -> Result<(), (usize, Problem)> {
+        place: &dyn Fn(usize) -> KeyPlace,
+    ) -> Result<(), (KeyPlace, Problem)> {
         for (name, value) in in_file_order(table) {
-            let path =
-                if prefix.is_empty() { name.get_ref().to_string() } else { format!("{prefix}.{}", name.get_ref()) };
-            let here = line(name.span().start);
-            let is_table = KEYS.iter().any(|key| key.path.starts_with(&format!("{path}.")));
-            match value.get_ref() {
-                _ if path == "core.kind" => self.kinds(value, line)?,
-                DeValue::Table(inner) if is_table => self.table(&path, inner, line)?,
-                _ => self.key(&path, value, here).map_err(|problem| (here, problem))?,
-            }
+            self.entry(&format!("{prefix}.{}", name.get_ref()), value, place(name.span().start), place)?;
         }
         Ok(())
     }
 
-    fn key(&mut self, path: &str, value: &Spanned<DeValue<'_>>, line: usize) -> Result<(), Problem> {
+    /// A key with its value, or a table.
+    fn entry(
+        &mut self,
+        path: &str,
+        value: &Spanned<DeValue<'_>>,
+        here: KeyPlace,
+        place: &dyn Fn(usize) -> KeyPlace,
+    ) -> Result<(), (KeyPlace, Problem)> {
+        let is_table = KEYS.iter().any(|key| key.path.starts_with(&format!("{path}.")));
+        match value.get_ref() {
+            _ if path == "core.kind" => self.kinds(value, place),
+            DeValue::Table(inner) if is_table => self.table(path, inner, place),
+            _ => self.key(path, value, here).map_err(|problem| (here, problem)),
+        }
+    }
+
+    fn key(&mut self, path: &str, value: &Spanned<DeValue<'_>>, place: KeyPlace) -> Result<(), Problem> {
         let Some(at) = KEYS.iter().position(|key| key.path == path) else {
-            return Err(Problem::Unknown { key: path.to_owned(), nearest: nearest(path).to_owned() });
+            let known = nearest(path, place != KeyPlace::CommandLine);
+            return Err(Problem::Unknown { key: path.to_owned(), nearest: known.to_owned() });
         };
         let key = &KEYS[at];
         let read = found_value(key.kind, value.get_ref());
@@ -214,7 +228,7 @@ impl Reading {
                     self.model = MemoryModel::named(name);
                 }
                 key.set(&mut self.chip, read);
-                self.lines[at] = Some(line);
+                self.places[at] = Some(place);
                 Ok(())
             }
             _ => Err(Problem::Value {
@@ -236,47 +250,47 @@ impl Reading {
         // An unknown key takes any word, so that it is the key which is refused.
         let text = keys::find(path)
             .is_none_or(|key| matches!(key.kind, ValueKind::Text | ValueKind::Choice(_) | ValueKind::Parsed(..)));
-        text_value(text, value, &mut |value| self.key(path, value, 0))
+        text_value(text, value, &mut |value| self.key(path, value, KeyPlace::CommandLine))
     }
 
-    fn finish(self) -> Result<Chip, (Option<usize>, Problem)> {
-        let Reading { chip, lines, kind_lines, model } = self;
+    fn finish(self) -> Result<Chip, (Option<KeyPlace>, Problem)> {
+        let Reading { chip, places, kind_places, model } = self;
         let model = model.unwrap_or(chip.model());
-        let keys = || KEYS.iter().zip(&lines);
-        for (key, line) in keys() {
+        let keys = || KEYS.iter().zip(&places);
+        for (key, place) in keys() {
             let missing =
                 || Problem::Missing { key: key.path.to_owned(), what: needed(key.what), expected: key.expected() };
-            match (key.need(model), line) {
-                (Need::No, Some(line)) => {
-                    return Err((shown_line(*line), Problem::Model { key: key.path, model: model.name() }));
+            match (key.need(model), place) {
+                (Need::No, Some(place)) => {
+                    return Err((Some(*place), Problem::Model { key: key.path, model: model.name() }));
                 }
                 (Need::Must, None) => return Err((None, missing())),
                 (Need::Table, None) => {
                     // One key of its table, or of a table within it, was given: the others are needed, too.
                     let (table, within) = (key.parts().0, format!("{}.", key.parts().0));
-                    if let Some((_, line)) = keys().find(|(other, line)| {
-                        line.is_some() && (other.parts().0 == table || other.parts().0.starts_with(&within))
+                    if let Some((_, place)) = keys().find(|(other, place)| {
+                        place.is_some() && (other.parts().0 == table || other.parts().0.starts_with(&within))
                     }) {
-                        return Err((line.and_then(shown_line), missing()));
+                        return Err((*place, missing()));
                     }
                 }
                 _ => {}
             }
         }
         if let Some((kind, own)) = chip.devices.as_ref().and_then(Devices::missing) {
-            let given = keys().find(|(key, line)| line.is_some() && key.path.starts_with("device."));
+            let given = keys().find(|(key, place)| place.is_some() && key.path.starts_with("device."));
             let common = format!("device.{}", own.name);
             let key = if keys::find(&common).is_some() { common } else { format!("device.{}.{}", kind.name, own.name) };
             let problem = Problem::Missing { key, what: needed(own.what), expected: own.takes.expected() };
-            return Err((given.and_then(|(_, line)| *line).and_then(shown_line), problem));
+            return Err((given.and_then(|(_, place)| *place), problem));
         }
         geometry::check(&chip).map_err(|misfit| {
             let Misfit { key, found, expected, kind } = misfit;
-            let line = match kind {
-                None => keys().find(|(known, _)| known.path == key).and_then(|(_, line)| *line),
-                Some(kind) => kind_lines[kind].iter().rev().find(|(known, _)| *known == key).map(|(_, line)| *line),
+            let place = match kind {
+                None => keys().find(|(known, _)| known.path == key).and_then(|(_, place)| *place),
+                Some(kind) => kind_places[kind].iter().rev().find(|(known, _)| *known == key).map(|(_, place)| *place),
             };
-            (line.and_then(shown_line), Problem::Together { key, found, expected })
+            (place, Problem::Together { key, found, expected })
         })?;
         Ok(chip)
     }
@@ -328,11 +342,6 @@ fn text_value(
     }
 }
 
-/// Line 0 is the command line, which has none.
-fn shown_line(line: usize) -> Option<usize> {
-    (line != 0).then_some(line)
-}
-
 /// What stands in the file, for messages.
 fn shown(value: &DeValue<'_>) -> String {
     match value {
@@ -352,13 +361,15 @@ fn nearest_of<'a>(name: &str, known: &[&'a str]) -> &'a str {
     known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b))).copied().unwrap_or_default()
 }
 
-/// The known key that looks most like `path`: whole paths first, then the names without their tables.
-fn nearest(path: &str) -> &'static str {
+/// The known key that looks most like `path`: whole paths first, then the names without their tables. A file may also have a base.
+fn nearest(path: &str, in_file: bool) -> &'static str {
     let name = path.rsplit('.').next().unwrap_or(path);
     let likeness = |key: &keys::Key| {
         let whole = strsim::jaro_winkler(path, key.path);
         let last = strsim::jaro_winkler(name, key.parts().1);
         whole.max(last * 0.98)
     };
-    KEYS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b))).map_or("chip.name", |key| key.path)
+    let best = KEYS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let of_base = if in_file { strsim::jaro_winkler(path, files::BASE) } else { 0.0 };
+    best.filter(|key| likeness(key) >= of_base).map_or(files::BASE, |key| key.path)
 }

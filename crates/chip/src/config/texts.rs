@@ -95,7 +95,7 @@ impl DieLinks {
     /// What a chip file may say.
     pub const EXPECTED: &str = "links as in \"0-1:8 0-2:16\": two dies, then the length from 1 to 64";
 
-    /// Reads `0-1:8 0-2:16`.
+    /// Reads `0-1:8 0-2:16`; an empty text is none, as a chip of one die has.
     pub fn parse(text: &str) -> Option<DieLinks> {
         let link = |word: &str| {
             let (ends, length) = word.split_once(':')?;
@@ -103,7 +103,7 @@ impl DieLinks {
             let link = DieLink { from: from.parse().ok()?, to: to.parse().ok()?, length: length.parse().ok()? };
             (link.from != link.to && (1..=64).contains(&link.length)).then_some(link)
         };
-        words(text).map(link).collect::<Option<Vec<_>>>().filter(|links| !links.is_empty()).map(DieLinks)
+        words(text).map(link).collect::<Option<Vec<_>>>().map(DieLinks)
     }
 
     /// As [`DieLinks::parse`] reads it.

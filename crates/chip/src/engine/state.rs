@@ -16,6 +16,7 @@ use crate::engine::thread::Thread;
 use crate::guest::memory::GuestMemory;
 use crate::memory::phases::state::PhaseMemory;
 use crate::memory::{MemorySystem, Notice};
+use crate::os::app::App;
 use crate::os::state::Os;
 use crate::power::meter::Meter;
 use baton_machine::Local;
@@ -27,6 +28,8 @@ pub(crate) enum Step {
     Resume(ThreadId),
     /// The event is dealt with.
     Handled,
+    /// This application begins: its first thread is to be made.
+    Arrival(App),
     /// The time limit is reached.
     Limit,
     /// Nothing will ever happen again.

@@ -34,6 +34,7 @@ impl Engine {
             Happening::Clocks => self.clocks_step(),
             Happening::Switches => self.switches_step(),
             Happening::Alarm => self.alarm_came(),
+            Happening::Arrivals => self.arrivals_step(),
         }
     }
 

@@ -1,10 +1,13 @@
 //! Applications at work: their threads start, can run and end.
 
+use crate::base::event::Event;
+use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
 use crate::engine::reason::Reason;
-use crate::engine::state::Engine;
+use crate::engine::state::{Engine, Step};
 use crate::os::app::Spawn;
 use crate::os::app::{App, AppFigures, AppState, AppTimes, Main, Runs};
+use crate::os::refused::Refused;
 use baton_sched::AppId;
 use baton_units::Cycles;
 
@@ -13,6 +16,42 @@ impl Engine {
     pub(crate) fn add_app(&mut self, state: AppState) -> App {
         self.os.apps.push(state);
         App(self.os.apps.len() as u32 - 1)
+    }
+
+    /// Has an application begin at a time that is not past.
+    pub(crate) fn arrives_at(&mut self, at: u64, app: App) {
+        self.os.arrivals.insert((at, app));
+        self.queue.cancel(Event::ARRIVALS);
+        self.schedule_arrival();
+    }
+
+    fn schedule_arrival(&mut self) {
+        if let Some(&(at, _)) = self.os.arrivals.first() {
+            self.queue.put(Event::ARRIVALS, at, Rank::Next);
+        }
+    }
+
+    /// The time of an application has come. Of several at one moment each has an event.
+    pub(crate) fn arrivals_step(&mut self) -> Step {
+        let Some((_, app)) = self.os.arrivals.pop_first() else { return Step::Handled };
+        self.schedule_arrival();
+        Step::Arrival(app)
+    }
+
+    /// What an application's first thread is, and does.
+    pub(crate) fn app_main(&self, app: App) -> Option<(Spawn, Main)> {
+        self.os.apps[app.0 as usize].main.clone()
+    }
+
+    /// An application cannot begin.
+    pub(crate) fn app_refused(&mut self, app: App, refused: Refused) {
+        self.os.apps[app.0 as usize].give_up();
+        self.os.switches.refused.push((Cycles(self.now), refused));
+    }
+
+    /// Whether threads live, or applications are still to come.
+    pub(crate) fn lives_on(&self) -> bool {
+        self.os.alive != 0 || !self.os.arrivals.is_empty()
     }
 
     /// How many threads of an application can run now.
@@ -80,6 +119,7 @@ impl Engine {
             app.count(app.runnable, now);
             AppFigures {
                 name: app.name.clone(),
+                start: app.start,
                 runs: app.done.clone(),
                 counts: app.counts,
                 most_runnable: app.most_runnable,
@@ -88,6 +128,7 @@ impl Engine {
                 amp: policy.app_use(Cycles(now), AppId(id)).map(Into::into),
             }
         });
-        figures.filter(|app| app.counts.forks != 0).collect()
+        let all = figures.enumerate().filter(|(id, app)| *id != 0 || app.counts.forks != 0);
+        all.map(|(_, app)| app).collect()
     }
 }

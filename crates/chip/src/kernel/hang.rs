@@ -28,6 +28,10 @@ impl Engine {
 
     /// The waits of all threads, if all of them wait without a deadline and nothing is on its way to any.
     fn all_wait(&self) -> Option<(u64, usize, u64)> {
+        if !self.os.arrivals.is_empty() {
+            // An application that comes may wake them.
+            return None;
+        }
         let mut newest = 0;
         for (id, thread) in (0..).zip(&self.threads).filter(|(_, thread)| thread.state != State::Done) {
             let (on, since) = self.waits(id)?;

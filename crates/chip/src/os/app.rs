@@ -9,7 +9,7 @@ use baton_units::{CoreId, CpuId};
 use std::rc::Rc;
 
 /// An application of a simulation. The first one has the threads that name none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct App(pub(crate) u32);
 
 /// A thread to be started.
@@ -49,6 +49,8 @@ pub struct Application {
     pub name: String,
     /// How often it runs.
     pub runs: Runs,
+    /// When it begins: the operating system knows nothing of it before. 0: with the simulation.
+    pub start: Cycles,
     /// Its first thread, which starts the others.
     pub main: Spawn,
 }
@@ -113,6 +115,8 @@ impl From<AppUse> for AmpCounts {
 pub struct AppFigures {
     /// Its name.
     pub name: String,
+    /// When it was to begin.
+    pub start: Cycles,
     /// How long each of its complete runs took, from the start of the first thread to the end of the last.
     pub runs: Vec<Cycles>,
     /// What it counted.
@@ -133,6 +137,7 @@ pub(crate) type Main = Rc<dyn Fn()>;
 pub(crate) struct AppState {
     pub(crate) name: String,
     pub(crate) runs: Runs,
+    pub(crate) start: Cycles,
     pub(crate) main: Option<(Spawn, Main)>,
     pub(crate) done: Vec<Cycles>,
     pub(crate) began: u64,
@@ -149,10 +154,11 @@ pub(crate) struct AppState {
 
 impl AppState {
     /// An application that has not begun.
-    pub(crate) fn new(name: String, runs: Runs, main: Option<(Spawn, Main)>) -> AppState {
+    pub(crate) fn new(name: String, runs: Runs, start: Cycles, main: Option<(Spawn, Main)>) -> AppState {
         AppState {
             name,
             runs,
+            start,
             main,
             done: Vec::new(),
             began: 0,
@@ -170,6 +176,11 @@ impl AppState {
         self.sum += u64::from(self.runnable) * (now - self.since);
         (self.runnable, self.since) = (runnable, now);
         self.most_runnable = self.most_runnable.max(runnable);
+    }
+
+    /// It will never begin: the run does not wait for it.
+    pub(crate) fn give_up(&mut self) {
+        (self.runs, self.main) = (Runs::Times(1), None);
     }
 
     /// Whether it has no thread, and the run does not wait for those that it will still start.

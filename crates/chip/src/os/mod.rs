@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | [`policy`] | what the policy is told, and its decisions carried out |
 //! | [`app`] | applications: groups of threads |
+//! | [`arrivals`](mod@arrivals) | when programs come, by the seed |
 //! | [`state`] | the operating system's state |
 //! | [`task`] | what the operating system keeps of a thread |
 //! | [`refused`] | what cannot be made, and why |
@@ -17,6 +18,7 @@
 //! | [`futex`] | who sleeps on which cell |
 
 pub(crate) mod app;
+pub(crate) mod arrivals;
 pub(crate) mod cpu;
 pub(crate) mod futex;
 pub(crate) mod locks;

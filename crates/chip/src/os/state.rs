@@ -1,6 +1,6 @@
 //! The state of the operating system: CPUs, the policy, applications, futexes, thread numbers.
 
-use super::app::{AppState, Runs};
+use super::app::{App, AppState, Runs};
 use super::cpu::Cpu;
 use super::futex::{Futexes, layout::Layout};
 use super::locks::Locks;
@@ -57,6 +57,8 @@ pub(crate) struct Os {
     pub(crate) apps: Vec<AppState>,
     /// Applications that a signal has ended.
     pub(crate) deaths: Vec<Death>,
+    /// Applications that have not begun, by when they do. The first one has an event.
+    pub(crate) arrivals: BTreeSet<(u64, App)>,
     /// Cores that are to be switched off or on.
     pub(crate) switches: Switches,
     /// Every thread waits, as the last timer found.
@@ -85,8 +87,9 @@ impl Os {
             cpus: contexts.iter().map(|&core| Cpu::new(core)).collect(),
             policy: Policy::new(chip, kinds, contexts),
             locks: Locks::default(),
-            apps: vec![AppState::new(String::new(), Runs::Times(1), None)],
+            apps: vec![AppState::new(String::new(), Runs::Times(1), Cycles(0), None)],
             deaths: Vec::new(),
+            arrivals: BTreeSet::new(),
             switches: Switches::default(),
             quiet: None,
             futexes: Futexes::new(),

@@ -3,12 +3,12 @@
 use crate::common;
 use crate::common::simulation;
 use baton_chip::{Application, Chip, Options, Reason, Refused, Runs, Simulated, Simulation, Spawn, act};
-use baton_machine::{Machine, units::Cycles};
+use baton_machine::{Atomic, Machine, Ordering, Wait, units::Cycles};
 use baton_units::{CoreId, CpuId};
 use proptest::prelude::*;
 
 fn named(name: &str, runs: Runs) -> Application {
-    Application { name: name.into(), runs, main: Spawn::default() }
+    Application { name: name.into(), runs, start: Cycles(0), main: Spawn::default() }
 }
 
 /// A main thread that starts `n` others, which compute.
@@ -44,6 +44,119 @@ fn applications_run_side_by_side_and_again() {
     assert!(once.times.on_cpu >= 24_000_000);
     let names: Vec<_> = outcome.threads.iter().map(|thread| thread.name.as_str()).collect();
     assert_eq!(outcome.threads.len() as u64, outcome.apps.iter().map(|app| app.counts.forks).sum::<u64>(), "{names:?}");
+}
+
+fn later(name: &str, runs: Runs, start: u64) -> Application {
+    Application { start: Cycles(start), ..named(name, runs) }
+}
+
+/// An application that comes later has no thread and takes no time before; its runs are measured from there on, and while no
+/// application is there the chip idles.
+#[test]
+fn applications_come_and_go() {
+    let chip = common::cores(4, &["noise.start=0"]);
+    let mut simulation = simulation(&chip);
+    let there = |at: u64, name: &'static str| {
+        move || {
+            let now = act::time().0;
+            assert!(now >= at && now < at + 100_000, "{name} began at {now}");
+            team(2, 1_000_000)();
+        }
+    };
+    simulation.application(later("second", Runs::Times(1), 5_000_000), there(5_000_000, "second")).unwrap();
+    simulation.application(later("first", Runs::Times(1), 3_000), there(3_000, "first")).unwrap();
+    simulation.application(later("third", Runs::Times(1), 5_000_000), there(5_000_000, "third")).unwrap();
+    let outcome = simulation.run().unwrap();
+    assert!(outcome.finished && outcome.refused.is_empty());
+    let [second, first, third] = &outcome.apps[..] else { panic!("{:?}", outcome.apps) };
+    assert_eq!([second, first, third].map(|app| app.start.0), [5_000_000, 3_000, 5_000_000]);
+    for app in &outcome.apps {
+        assert_eq!((app.runs.len(), app.counts.forks, app.counts.exits), (1, 3, 3), "{}", app.name);
+        assert!((1_000_000..1_300_000).contains(&app.runs[0].0), "{}: {}", app.name, app.runs[0]);
+        // Nothing is said of the time before.
+        let times = app.times.on_cpu + app.times.ready + app.times.switching + app.times.asleep;
+        assert!(times <= 3 * app.runs[0].0, "{}: {times}", app.name);
+    }
+    assert!((6_000_000..6_400_000).contains(&outcome.cycles.0), "{}", outcome.cycles);
+    let busy: u64 = outcome.cpus.iter().map(|cpu| cpu.time("busy").0).sum();
+    assert!(busy < 3 * 3_000_000, "{busy}");
+}
+
+/// An application runs again at once, not at its start again; one that is to come after the end never comes; one that the end of the run
+/// cuts off is there with nothing done.
+#[test]
+fn a_start_is_the_first_runs_alone() {
+    let chip = common::cores(2, &["noise.start=0"]);
+    let run = |limit: Option<u64>| {
+        let options = Options { limit: limit.map(Cycles), ..Options::default() };
+        let mut simulation = Simulation::new(&chip, &options).unwrap();
+        simulation.application(later("thrice", Runs::Times(3), 400_000), || Simulated::work(Cycles(100_000))).unwrap();
+        simulation
+            .application(later("behind", Runs::Background, 9_000_000), || Simulated::work(Cycles(1_000)))
+            .unwrap();
+        simulation.run().unwrap()
+    };
+    let outcome = run(None);
+    let [thrice, behind] = &outcome.apps[..] else { panic!("{:?}", outcome.apps) };
+    assert_eq!((thrice.runs.len(), thrice.counts.restarts, behind.counts.forks), (3, 2, 0));
+    assert!(outcome.finished && (700_000..900_000).contains(&outcome.cycles.0), "{}", outcome.cycles);
+    let cut = run(Some(200_000));
+    let names: Vec<_> = cut.apps.iter().map(|app| (app.name.as_str(), app.counts.forks)).collect();
+    assert_eq!((cut.finished, names), (false, vec![("thrice", 0), ("behind", 0)]));
+}
+
+/// Cores are switched while no thread lives; an application that can run nowhere when its time comes is refused then, and not waited
+/// for.
+#[test]
+fn what_keeps_an_application_from_coming_is_said() {
+    let chip = common::cores(2, &[]);
+    let mut simulation = simulation(&chip);
+    let main = Spawn { name: "pinned".into(), affinity: vec![CoreId(1)], ..Spawn::default() };
+    let pinned = Application { main, ..later("pinned", Runs::Together(2), 2_000_000) };
+    simulation.application(pinned, || unreachable!("its core is off")).unwrap();
+    simulation.application(named("short", Runs::Times(1)), || Simulated::work(Cycles(1_000))).unwrap();
+    simulation.set_online(Cycles(1_000_000), CoreId(1), false).unwrap();
+    let outcome = simulation.run().unwrap();
+    let [(at, refused)] = &outcome.refused[..] else { panic!("{:?}", outcome.refused) };
+    let says = "thread `pinned` may run only on cores [1], which are off: switched off while the chip ran";
+    assert_eq!((at.0, refused.to_string().as_str()), (2_000_000, says));
+    assert!(outcome.finished);
+}
+
+/// Threads that wait are not stuck while an application is to come that may wake them, under timers as well as without.
+#[test]
+fn who_waits_for_one_that_comes_is_not_stuck() {
+    for settings in [&[][..], &["os.tick=50000", "os.tick_cost=10"], &["os.scheduler=pa", "os.time_slice=20000"]] {
+        let chip = common::cores(2, settings);
+        let mut simulation = simulation(&chip);
+        let flag = common::cell(&mut simulation, 0u32);
+        let waiter = flag.clone();
+        let wait = move || _ = Simulated::wait_while(&waiter.0, 0, Wait::Pause, None);
+        simulation.application(named("waiter", Runs::Times(1)), wait).unwrap();
+        let wakes = move || flag.0.store(1, Ordering::Release);
+        simulation.application(later("waker", Runs::Times(1), 30_000_000), wakes).unwrap();
+        let outcome = simulation.run().unwrap_or_else(|stuck| panic!("{settings:?}: {stuck}"));
+        assert!(outcome.finished && outcome.cycles.0 >= 30_000_000);
+    }
+}
+
+/// The numbers of applications are in the order in which they were added, whatever the order in which they come.
+#[test]
+fn the_same_seed_gives_the_same_history() {
+    let chip = common::cores(4, &["os.scheduler=pa", "os.time_slice=50000"]);
+    let run = |seed: u64| {
+        let mut simulation = Simulation::new(&chip, &Options { seed, ..Options::default() }).unwrap();
+        for (number, start) in baton_chip::arrivals(seed, 0, Cycles(300_000), 8).into_iter().enumerate() {
+            let application = later(&format!("job {number}"), Runs::Times(1), start.0);
+            simulation.application(application, team(3, 400_000)).unwrap();
+        }
+        simulation.run().unwrap()
+    };
+    let [once, again, other] = [1, 1, 2].map(run);
+    assert_eq!(once.apps, again.apps);
+    assert_ne!(once.apps, other.apps);
+    assert!(once.apps.iter().all(|app| app.runs.len() == 1));
+    assert!(once.apps.iter().any(|app| app.start.0 > 400_000));
 }
 
 #[test]

@@ -13,7 +13,7 @@ const UNEQUAL: [&str; 4] =
 
 fn named(name: &str, speedup: Option<u32>) -> Application {
     let main = Spawn { speedup, ..Spawn::default() };
-    Application { name: name.into(), runs: Runs::Times(1), main }
+    Application { name: name.into(), runs: Runs::Times(1), start: Cycles(0), main }
 }
 
 /// Three workers compute, and then the main thread alone; beside it an application of one thread, which computes all the time.

@@ -17,7 +17,8 @@ fn beside(policy: &str, solo: u64, wait: Wait) -> [AmpCounts; 2] {
     let settings: Vec<&str> = UNEQUAL.iter().copied().chain([policy.as_str()]).collect();
     let mut simulation = simulation(&common::cores(4, &settings));
     let go = common::cell(&mut simulation, 0u32);
-    let named = |name: &str| Application { name: name.into(), runs: Runs::Times(1), main: Spawn::default() };
+    let named =
+        |name: &str| Application { name: name.into(), runs: Runs::Times(1), start: Cycles(0), main: Spawn::default() };
     simulation.application(named("solo"), move || Simulated::work(Cycles(solo))).unwrap();
     let awaited = move || {
         let members = [(); 2].map(|()| {
@@ -73,7 +74,8 @@ fn holder<L: RawLock<Simulated>>(policy: &str) -> [AmpCounts; 2] {
     let mut simulation = simulation(&common::cores(4, &settings));
     let lock = Rc::new(simulation.outside(|| Owned::<Simulated, L>::new(L::new())));
     let kept = lock.clone();
-    let named = |name: &str| Application { name: name.into(), runs: Runs::Times(1), main: Spawn::default() };
+    let named =
+        |name: &str| Application { name: name.into(), runs: Runs::Times(1), start: Cycles(0), main: Spawn::default() };
     simulation.application(named("solo"), move || Simulated::work(Cycles(16_000_000))).unwrap();
     let team = move || {
         let section = |lock: &L, cycles: u64| {

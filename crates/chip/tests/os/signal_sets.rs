@@ -187,7 +187,7 @@ fn ended_by(signal: Signal, blocks: bool) -> u64 {
         act::spawn(on(3), || Simulated::work(Cycles(1 << 40)));
         act::delay(Cycles(1 << 40));
     };
-    let app = Application { name: "victim".into(), runs: Runs::Times(1), main: on(1) };
+    let app = Application { name: "victim".into(), start: Cycles(0), runs: Runs::Times(1), main: on(1) };
     simulation.application(app, main).unwrap();
     let other = move || {
         Simulated::work(Cycles(200_000));
@@ -231,7 +231,7 @@ fn an_application_that_begins_anew_has_its_default_actions() {
         act::signal(me(), Signal::TERM);
         say(&its, "ends");
     };
-    let app = Application { name: "again".into(), runs: Runs::Times(2), main: Spawn::default() };
+    let app = Application { name: "again".into(), start: Cycles(0), runs: Runs::Times(2), main: Spawn::default() };
     simulation.application(app, main).unwrap();
     let outcome = simulation.run().unwrap();
     assert_eq!(*log.borrow(), ["begins", "15 in", "15 out", "ends", "begins"]);

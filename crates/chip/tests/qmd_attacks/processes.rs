@@ -15,7 +15,7 @@ fn processes(chip: &Chip, cores: [u32; 2], first: impl FnOnce(App) + 'static, se
     let options = Options { limit: Some(Cycles(50_000_000)), ..Options::default() };
     let mut simulation = Simulation::new(chip, &options).expect("the host has memory");
     let main = Spawn { ..on(cores[1]) };
-    let other = Application { name: "other".to_owned(), runs: Runs::Times(1), main };
+    let other = Application { name: "other".to_owned(), runs: Runs::Times(1), start: Cycles(0), main };
     let app = simulation.application(other, second).expect("there is a core");
     simulation.spawn(on(cores[0]), move || first(app)).expect("there is a core");
     let outcome = simulation.run().expect("it ends");

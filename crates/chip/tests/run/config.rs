@@ -1,10 +1,172 @@
 //! Chip files: they read back as written, and a mistake is answered with file, line, key and what was expected.
 
 use baton_chip::Chip;
+use baton_chip::config::ChipText;
 use baton_chip::config::keys::{KEYS, Key, Need, Value, ValueKind};
+use std::path::PathBuf;
 
 const SAMPLE: &str = include_str!("../../../../chips/sample-host.toml");
 const OCOR: &str = include_str!("../../../../chips/ocor64.toml");
+
+/// Chip files in a folder of their own.
+fn written(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        let path = dir.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("it is in the folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+    dir
+}
+
+/// The problem of a file of a folder, with the folder's name left out.
+fn refused_in(dir: &tempfile::TempDir, file: &str, folders: &[PathBuf]) -> String {
+    let read = ChipText::open(&dir.path().join(file), folders).and_then(|text| text.chip(None, &[]));
+    read.expect_err("must be refused").to_string().replace(&format!("{}/", dir.path().display()), "")
+}
+
+#[test]
+fn a_file_has_the_keys_of_its_base_and_its_own_on_top() {
+    let dir = written(&[
+        ("sample.toml", SAMPLE),
+        ("mine.toml", "base = \"sample\"\n[chip]\nname = \"mine\"\n[cache]\nhit = 9\n[os]\noff = \"1\"\n"),
+        ("sub/deep.toml", "base = \"../mine.toml\"\nchip.name = \"deep\"\n[cache]\natomic = 77\n"),
+    ]);
+    let deep = Chip::open(&dir.path().join("sub/deep.toml"), &[]).unwrap();
+    let set = ["chip.name=deep", "cache.hit=9", "cache.atomic=77", "os.off=1"].map(str::to_owned);
+    let flat = Chip::from_toml_with(SAMPLE, "x", &set).unwrap();
+    assert_eq!(deep.expanded(), flat.expanded());
+    // It is written whole, and reads by itself.
+    assert_eq!(Chip::from_toml(&deep.to_toml(), "again").map(|chip| chip.expanded()), Ok(deep.expanded()));
+    // A key's place is that of the file that gave it last.
+    assert!(deep.os.off.place.ends_with("/sub/../mine.toml:7"), "{}", deep.os.off.place);
+    // The command line comes last; cores are counted of the whole.
+    let path = dir.path().join("sub/deep.toml");
+    let four = Chip::open_with(&path, Some(4), &["cache.atomic=5".to_owned(), "os.off=2".to_owned()]).unwrap();
+    assert_eq!((four.core.count, four.cache.hit.0, four.cache.atomic.0, four.os.off.text()), (4, 9, 5, "2".into()));
+    let text = ChipText::open(&path, &[]).unwrap();
+    assert!(
+        text.text().starts_with(SAMPLE) && text.text().ends_with("atomic = 77\n") && text.file().ends_with("deep.toml")
+    );
+}
+
+#[test]
+fn a_base_is_a_path_from_the_file_or_a_name() {
+    let base = |base: &str| format!("base = \"{base}\"\n[chip]\nname = \"mine\"\n");
+    let dir = written(&[
+        ("near/mine.toml", &base("sample")),
+        ("near/path.toml", &base("../far/sample.toml")),
+        ("near/deep/unknown.toml", &base("../sampel")),
+        ("far/sample.toml", SAMPLE),
+        ("far/other.toml", OCOR),
+        ("near/typo.toml", &base("sampel")),
+    ]);
+    let far = [dir.path().join("none"), dir.path().join("far")];
+    let open = |file: &str, folders: &[PathBuf]| {
+        let read = ChipText::open(&dir.path().join(file), folders).and_then(|text| text.chip(None, &[]));
+        read.map(|chip| chip.cache.hit.0)
+    };
+    assert_eq!((open("near/mine.toml", &far), open("near/path.toml", &[])), (Ok(4), Ok(4)));
+    // The nearest of a name is the one beside the file.
+    std::fs::write(dir.path().join("near/sample.toml"), SAMPLE.replace("hit = 4", "hit = 6")).unwrap();
+    assert_eq!((open("near/mine.toml", &far), open("near/path.toml", &[])), (Ok(6), Ok(4)));
+    std::fs::remove_file(dir.path().join("near/sample.toml")).unwrap();
+    let expected = "expected a chip file: a path from this file's folder, or a name as of `baton chips list`";
+    for (file, folders, says) in [
+        (
+            "near/typo.toml",
+            &far[..],
+            format!("near/typo.toml:1: key `base` is the text \"sampel\"; {expected}; did you mean `sample`?"),
+        ),
+        (
+            "near/typo.toml",
+            &[],
+            format!("near/typo.toml:1: key `base` is the text \"sampel\"; {expected}; did you mean `mine`?"),
+        ),
+        ("near/deep/unknown.toml", &far, format!("{expected}; near/deep/../sampel is none")),
+    ] {
+        let error = refused_in(&dir, file, folders);
+        assert!(error.contains(&says), "{error}\n{says}");
+    }
+}
+
+#[test]
+fn a_base_that_is_wrong_is_refused_with_its_file_and_line() {
+    let named = "[chip]\nname = \"mine\"\n";
+    let dir = written(&[
+        ("a.toml", &format!("# A circle.\nbase = \"b\"\n{named}")),
+        ("b.toml", &format!("base = \"c.toml\"\n{named}")),
+        ("c.toml", &format!("base = \"./a.toml\"\n{named}")),
+        ("self.toml", &format!("base = \"self\"\n{named}")),
+        ("number.toml", &format!("base = 7\n{named}")),
+        ("empty.toml", &format!("base = \"\"\n{named}")),
+        ("table.toml", &format!("{named}[base]\nfile = \"sample\"\n")),
+        ("sample.toml", SAMPLE),
+        ("nameless.toml", "base = \"sample\"\n[cache]\nhit = 9\n"),
+        ("typo.toml", &format!("bsae = \"sample\"\n{named}")),
+        ("wrong.toml", "base = \"sample\"\n[cache]\nhit = -9\n"),
+        ("broken.toml", &SAMPLE.replace("hit = 4", "hit = four")),
+        ("on-broken.toml", &format!("base = \"broken\"\n{named}")),
+        ("short.toml", &SAMPLE.replace("hit = 4\n", "")),
+        ("on-short.toml", &format!("base = \"short\"\n{named}")),
+        ("misfit.toml", &format!("base = \"sample\"\n{named}[core]\nper_cluster = 3\n")),
+        ("misfit-below.toml", &format!("base = \"sample\"\n{named}[core]\ncount = 3\n")),
+        ("other-model.toml", &format!("base = \"sample\"\n{named}[memory]\nmodel = \"coherent\"\n")),
+    ]);
+    std::fs::create_dir(dir.path().join("folder.toml")).unwrap();
+    let line = |text: &str| 1 + SAMPLE.lines().position(|line| line.starts_with(text)).expect("the sample has it");
+    for (file, says) in [
+        ("a.toml", "c.toml:1: key `base` is the text \"./a.toml\"; expected a chip file that is not based on this one: a.toml → b.toml → c.toml → ./a.toml".to_owned()),
+        ("self.toml", "self.toml:1: key `base` is the text \"self\"; expected a chip file that is not based on this one: self.toml → self.toml".into()),
+        ("number.toml", "number.toml:1: key `base` is 7; expected a chip file".into()),
+        ("empty.toml", "empty.toml:1: key `base` is the text \"\"; expected a chip file".into()),
+        ("table.toml", "table.toml:3: key `base` is a table; expected a chip file".into()),
+        ("nameless.toml", "nameless.toml: key `chip.name` is missing (what this chip is called in results: it is not its base)".into()),
+        ("typo.toml", "typo.toml:1: unknown key `bsae`; did you mean `base`?".into()),
+        ("wrong.toml", "wrong.toml:3: key `cache.hit` is -9; expected whole cycles".into()),
+        ("on-broken.toml", format!("broken.toml:{}: not TOML", line("hit = 4"))),
+        ("on-short.toml", "on-short.toml: key `cache.hit` is missing".into()),
+        ("misfit.toml", "misfit.toml:5: key `core.per_cluster` is 3; expected a divisor of core.count, 2".into()),
+        ("misfit-below.toml", format!("sample.toml:{}: key `core.per_cluster` is 2; expected a divisor of core.count, 3", line("per_cluster"))),
+("other-model.toml", "other-model.toml: key `core.store_buffer` is missing".into()),
+    ] {
+        let error = refused_in(&dir, file, &[]).replace(&format!("{}/", dir.path().display()), "");
+        assert!(error.starts_with(&says), "{file}: {error}\n{says}");
+    }
+    let text = format!("base = \"sample\"\n{named}");
+    assert!(
+        refused(&text)
+            .starts_with("x.toml:1: key `base` is the text \"sample\"; expected none: this text is read by itself")
+    );
+    let set = Chip::from_toml_with(SAMPLE, "x.toml", &["base=sample".to_owned()]).unwrap_err().to_string();
+    assert!(
+        set.starts_with("--set: unknown key `base`; did you mean `") && !set.contains("did you mean `base`"),
+        "{set}"
+    );
+}
+
+#[test]
+fn kinds_of_cores_are_those_of_the_base_or_the_files_own() {
+    let kind = |name: &str, keys: &str| format!("[[core.kind]]\nname = \"{name}\"\n{keys}\n");
+    let named = "[chip]\nname = \"mine\"\n";
+    let below = SAMPLE.replace("[cache]\n", &format!("{}[cache]\n", kind("big", "count = 1\nwidth = 8")));
+    let dir = written(&[
+        ("below.toml", &below),
+        ("same.toml", &format!("base = \"below\"\n{named}[core]\nfence = 99\n")),
+        ("own.toml", &format!("base = \"below\"\n{named}{}", kind("small", "cores = \"1\"\nrob = 8"))),
+        (
+            "wrong.toml",
+            &format!("base = \"below\"\n{named}{}", kind("small", "cores = \"1\"\nclock_hz = 9_000_000_000")),
+        ),
+    ]);
+    let kinds = |file: &str| {
+        let chip = Chip::open(&dir.path().join(file), &[]).unwrap_or_else(|error| panic!("{error}"));
+        chip.core.kinds.0.iter().map(|kind| (kind.name.clone(), kind.own.len())).collect::<Vec<_>>()
+    };
+    assert_eq!((kinds("same.toml"), kinds("own.toml")), (vec![("big".to_owned(), 1)], vec![("small".to_owned(), 1)]));
+    let error = refused_in(&dir, "wrong.toml", &[]);
+    assert!(error.starts_with("wrong.toml:7: key `core.kind.clock_hz` is 9000000000; expected a clock"), "{error}");
+}
 
 fn sample() -> Chip {
     Chip::from_toml(SAMPLE, "sample-host.toml").expect("the sample reads")

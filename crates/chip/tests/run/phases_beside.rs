@@ -3,7 +3,7 @@
 
 use baton_chip::{Application, Chip, Options, Runs, Simulated, Simulation, Spawn, act};
 use baton_machine::Wait;
-use baton_machine::units::CoreId;
+use baton_machine::units::{CoreId, Cycles};
 use baton_workloads::phases::PhaseProgram;
 use baton_workloads::{Knobs, Silent, Workload};
 use std::path::Path;
@@ -43,7 +43,7 @@ fn times(chip: &Chip, programs: &[(&str, u32, &[u32])]) -> Vec<u64> {
             others.into_iter().for_each(act::join);
             act::outside(team.verify).expect("all met");
         };
-        let application = Application { name: name.to_owned(), runs: Runs::Times(1), main };
+        let application = Application { name: name.to_owned(), runs: Runs::Times(1), start: Cycles(0), main };
         simulation.application(application, body).expect("starts");
     }
     let outcome = simulation.run().expect("ends");
@@ -77,7 +77,7 @@ fn applications_run_together_until_the_slowest_has_its_runs() {
     let mut simulation = Simulation::new(&chip, &Options::default()).expect("starts");
     for (core, cycles) in [(0, 1_000_000), (1, 10_000_000)] {
         let main = Spawn { affinity: vec![CoreId(core)], ..Spawn::default() };
-        let application = Application { name: format!("app {core}"), runs: Runs::Together(2), main };
+        let application = Application { name: format!("app {core}"), runs: Runs::Together(2), start: Cycles(0), main };
         let body = move || <Simulated as baton_machine::Machine>::work(baton_machine::units::Cycles(cycles));
         simulation.application(application, body).expect("starts");
     }

@@ -2,7 +2,7 @@
 
 use crate::error::BadInput;
 use crate::folder::write_whole;
-use crate::{places, ui};
+use crate::{chips, places, ui};
 use anyhow::Context;
 use baton_studies::{Entry, Extent, Findings, Progress, STUDIES, StudyError, page};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -31,7 +31,8 @@ pub(crate) struct Args {
     /// Where the page's pictures go. Left out: a folder beside the page, of its name.
     #[arg(long, value_name = "DIR", requires = "markdown")]
     figures: Option<PathBuf>,
-    /// A chip file. Left out: the study's own. A study of several chips takes the option as often, in their order.
+    /// A chip file, or a name of `baton chips list`. Left out: the study's own. A study of several chips takes the option as often, in
+    /// their order.
     #[arg(long, value_name = "FILE")]
     chip: Vec<PathBuf>,
     /// A folder of profiles. Left out: the study's own. The option may be given as often as the study has folders.
@@ -79,8 +80,9 @@ impl Progress for Bar {
 /// Runs the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let entry = STUDIES.find(&args.name).ok_or_else(|| BadInput::unknown("study", &args.name, STUDIES.names()))?;
-    let (chips, profiles) = (those(&args.chip, entry.chips), those(&args.profiles, entry.profiles));
-    let study = entry.open(&chips, &profiles).map_err(bad)?;
+    let named = args.chip.iter().map(|path| chips::found(path)).collect::<Result<Vec<_>, _>>()?;
+    let (chips, profiles) = (those(&named, entry.chips), those(&args.profiles, entry.profiles));
+    let study = entry.open_with(&chips, &places::chip_folders(), &profiles).map_err(bad)?;
     let page = args.markdown.as_deref().map(|file| pictures(file, args.figures.as_deref())).transpose()?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("study-{}", args.name)));
     let bar = ProgressBar::new(0);

@@ -110,6 +110,7 @@ fn applications_cpus_and_cores_that_are_off_have_their_figures() {
     assert!(cycles > 1_500_000 && (500_000..=600_000).contains(&off), "{off} of {cycles}");
     assert!(cpus.iter().map(|cpu| number(&cpu["migrations"])).sum::<u64>() > 0);
     assert!(text.contains("application") && text.contains("migrations") && text.contains("1 were off"), "{text}");
+    assert!(result["by_app"].as_array().unwrap().iter().all(|app| app.get("start_cycles").is_none()));
     // A figure of an application, swept.
     let swept = ["sim", "--chip", "../../chips/sample-host.toml", "--iterations", "20", "--sweep", "threads=2,4"];
     let table = baton(&swept.into_iter().chain(["--figure", "by_app.0.forks"]).collect::<Vec<_>>(), "1");
@@ -253,4 +254,37 @@ fn a_choice_that_is_none_is_an_error() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2) && said.contains(expected), "{args:?}: {said}");
     }
+}
+
+/// Applications that come at a time, or at times that the seed draws, on a chip that is based on another one.
+#[test]
+fn applications_come_and_go_on_a_chip_by_name() {
+    let schema: Value = serde_json::from_str(include_str!("../../../../docs/schema/sim.schema.json")).unwrap();
+    let args = |seed: &'static str| {
+        let chip = ["sim", "--chip", "1fc-12sc", "--set", "os.scheduler=pa", "--iterations", "20", "--no-trace"];
+        let jobs = "barrier,threads=3,iterations=4,name=job,copies=4,start=200_000,arrive=300000";
+        let late = "lock,threads=2,iterations=5,name=late,start=2000000";
+        [&chip[..], &["--app", jobs, "--app", late, "--seed", seed]].concat()
+    };
+    let result = |seed| json(&[&args(seed)[..], &["--json"]].concat(), "1");
+    let [one, again, two] = ["1", "1", "2"].map(result);
+    assert_eq!(schema::violations(&schema, &one), Vec::<String>::new());
+    assert_eq!(one["chip"]["chip.name"], "1fc-12sc");
+    assert_eq!(one["chip"]["os.off"], "1-3");
+    let starts = |of: &Value| -> Vec<(String, u64)> {
+        let app = |app: &Value| (app["name"].as_str().unwrap().to_owned(), app["start_cycles"].as_u64().unwrap_or(0));
+        of["by_app"].as_array().unwrap().iter().map(app).collect()
+    };
+    let names: Vec<String> = starts(&one).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["lock", "job#1", "job#2", "job#3", "job#4", "late"]);
+    let at: Vec<u64> = starts(&one).into_iter().map(|(_, at)| at).collect();
+    assert!(at[0] == 0 && at[1] > 200_000 && at[1..5].is_sorted() && at[5] == 2_000_000, "{at:?}");
+    assert_eq!(one["by_app"], again["by_app"]);
+    assert_ne!(starts(&one), starts(&two));
+    for app in &one["by_app"].as_array().unwrap()[1..] {
+        let end = app["start_cycles"].as_u64().unwrap() + app["run_cycles"][0].as_u64().unwrap();
+        assert!(end <= one["cycles"].as_u64().unwrap() && app["exits"] == app["threads"], "{app}");
+    }
+    let text = baton(&args("1"), "1");
+    assert!(text.contains("application  threads  start"), "{text}");
 }

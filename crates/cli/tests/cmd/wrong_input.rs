@@ -174,6 +174,15 @@ const CASES: &[(&[&str], &str)] = &[
     (&["sim", "--app", "lock,lock=tiket"], "did you mean `ticket`?"),
     (&["sim", "--app", "lock,seed=3"], "`seed` is the whole run's; give it as --seed"),
     (&["sim", "--app", "lock,runs=0"], "`runs=0`: expected a number from 1, `together:` and one, or background"),
+    (&["sim", "--app", "lock,start=soon"], "`start=soon`: expected a whole number from 0 to 70368744177664"),
+    (&["sim", "--app", "lock,copies=0"], "`copies=0`: expected a whole number from 1 to 1024"),
+    (&["sim", "--app", "lock,arrive=0"], "`arrive=0`: expected a whole number from 1 to 70368744177664"),
+    (&["sim", "--chip", "1fc-12cs"], "did you mean `1fc-12sc`?"),
+    (&["study", "pa", "--chip", "4fc-12cs"], "did you mean `4fc-12sc`?"),
+    (
+        &["study", "pa", "--chip", "../../chips/1fc-3sc.toml"],
+        "1fc-3sc.toml: key `core.count` is 4; this study needs 16",
+    ),
     (&["sim", "--app", "lock,at=0+1+2"], "--at names 3 cores for 2 threads"),
     (
         &["sim", "--chip", SAMPLE, "--app", "lock,at=1+1", "--off", "1@7"],

@@ -2,34 +2,32 @@
 
 use crate::{Frozen, StudyError, hash};
 use baton_chip::Chip;
+use baton_chip::config::ChipText;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 /// A chip file that was read and checked.
 #[derive(Clone, Debug)]
 pub struct ChipFile {
-    file: String,
-    text: String,
+    text: ChipText,
     /// The chip as the file has it.
     pub chip: Chip,
 }
 
 impl ChipFile {
-    /// Reads a file.
+    /// Reads a file, and those that it is based on: beside it, or by name from one of these folders.
     ///
     /// # Errors
     /// With the file, and the line and key that are wrong.
-    pub fn open(path: &Path) -> Result<ChipFile, StudyError> {
-        let file = path.display().to_string();
-        let text =
-            baton_chip::config::read::text_of(path).map_err(|error| StudyError::input(format!("{file}: {error}")))?;
-        let chip = Chip::from_toml(&text, &file).map_err(StudyError::input)?;
-        Ok(ChipFile { file, text, chip })
+    pub fn open(path: &Path, folders: &[PathBuf]) -> Result<ChipFile, StudyError> {
+        let text = ChipText::open(path, folders).map_err(StudyError::input)?;
+        let chip = text.chip(None, &[]).map_err(StudyError::input)?;
+        Ok(ChipFile { text, chip })
     }
 
     /// An error about this file.
     pub fn wrong(&self, why: impl Display) -> StudyError {
-        StudyError::input(format!("{}: {why}", self.file))
+        StudyError::input(format!("{}: {why}", self.text.file()))
     }
 
     /// The whole chip under these settings, as text that a run's inputs hold: every key and value. With `cores` it is resized
@@ -38,7 +36,7 @@ impl ChipFile {
     /// # Errors
     /// With the setting that is wrong.
     pub fn with(&self, cores: Option<u32>, settings: &[String]) -> Result<String, String> {
-        let chip = Chip::from_toml_at(&self.text, &self.file, cores, settings);
+        let chip = self.text.chip(cores, settings);
         Ok(chip.map_err(|error| error.to_string())?.to_toml())
     }
 }
@@ -58,12 +56,21 @@ impl Inputs {
     /// # Errors
     /// As [`ChipFile::open`].
     pub fn open(chips: &[PathBuf], profiles: Vec<PathBuf>) -> Result<Inputs, StudyError> {
-        Ok(Inputs { chips: chips.iter().map(|path| ChipFile::open(path)).collect::<Result<_, _>>()?, profiles })
+        Inputs::open_with(chips, &[], profiles)
+    }
+
+    /// As [`Inputs::open`]; the folders hold chip files that others may be based on.
+    ///
+    /// # Errors
+    /// As [`ChipFile::open`].
+    pub fn open_with(chips: &[PathBuf], folders: &[PathBuf], profiles: Vec<PathBuf>) -> Result<Inputs, StudyError> {
+        let chips = chips.iter().map(|path| ChipFile::open(path, folders)).collect::<Result<_, _>>()?;
+        Ok(Inputs { chips, profiles })
     }
 
     /// What is frozen: the chip files, the profiles by a hash over all of their files, the rules ([`rules`]).
     pub fn frozen(&self, profiles: impl Into<String>, rules: String) -> Frozen {
-        let chips = self.chips.iter().fold(hash::Hash::default(), |hash, chip| hash.and(&chip.text));
+        let chips = self.chips.iter().fold(hash::Hash::default(), |hash, chip| hash.and(chip.text.text()));
         Frozen { chip: chips.short(), profiles: profiles.into(), rules, commit: crate::COMMIT.to_owned() }
     }
 }
@@ -83,14 +90,14 @@ mod tests {
     fn every_chip_file_counts_and_so_does_their_order() {
         let [a, b] = ["ocor64", "caf16"].map(|name| {
             let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../chips");
-            ChipFile::open(&root.join(format!("{name}.toml"))).unwrap()
+            ChipFile::open(&root.join(format!("{name}.toml")), &[]).unwrap()
         });
         let of = |chips: &[&ChipFile]| {
             let chips = chips.iter().map(|&chip| chip.clone()).collect();
             Inputs { chips, profiles: Vec::new() }.frozen("", String::new()).chip
         };
         let all = [of(&[&a]), of(&[&b]), of(&[&a, &b]), of(&[&b, &a])];
-        assert_eq!(all[0], hash::of(&a.text).short());
+        assert_eq!(all[0], hash::of(a.text.text()).short());
         assert!((0..4).all(|i| !all[..i].contains(&all[i])), "{all:?}");
     }
 

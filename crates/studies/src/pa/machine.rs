@@ -84,9 +84,8 @@ impl Machine {
             ],
             _ => vec![clocks(slow, FAST * 10 / ratio)],
         };
-        if !off.is_empty() {
-            settings.push(format!("os.off={}", text(off)));
-        }
+        // None, where the chip file itself has cores off: it may be one of these machines.
+        settings.push(format!("os.off={}", text(off)));
         settings
     }
 }

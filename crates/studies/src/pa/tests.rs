@@ -47,6 +47,31 @@ fn machines_have_the_cores_that_their_names_say() {
     }
 }
 
+/// The chips of these names are the study's machines: `baton sim --chip 1fc-12sc` simulates what `baton study pa` does.
+#[test]
+fn the_papers_machines_are_chips_by_name() {
+    for (machine, name) in [(Machine::One, "1fc-12sc"), (Machine::Four, "4fc-12sc"), (Machine::Single, "1fc-3sc")] {
+        let file = root().join("chips").join(format!("{name}.toml"));
+        let chip = baton_chip::Chip::open(&file, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let cut = study().chip.with(machine.resized(), &machine.settings(20)).unwrap();
+        let cut = baton_chip::Chip::from_toml(&cut, machine.name()).unwrap();
+        let keys = |chip: &baton_chip::Chip| {
+            let clocks: Vec<_> = (0..chip.core.count).map(|core| chip.core.clocks.of(core)).collect();
+            let not = ["chip.name", "core.clocks"];
+            let keys: Vec<_> = chip.expanded().into_iter().filter(|(key, _)| !not.contains(&key.as_ref())).collect();
+            (clocks, keys)
+        };
+        assert_eq!((chip.name.as_str(), keys(&chip)), (name, keys(&cut)));
+        assert_eq!(machine.name(), name.to_uppercase());
+    }
+    // A machine's keys are all that counts, whatever the file has of them.
+    let other = open("1fc-12sc.toml", "profiles/pa").unwrap();
+    for machine in [Machine::Four, Machine::Near, Machine::Single] {
+        let whole = |study: &Pa| study.chip.with(machine.resized(), &machine.settings(20)).unwrap();
+        assert_eq!(whole(&other).replace("1fc-12sc", "barcelona-amp"), whole(&study()), "{}", machine.name());
+    }
+}
+
 #[test]
 fn threads_are_as_many_as_cores() {
     for machine in [Machine::One, Machine::Four, Machine::Single] {

@@ -151,7 +151,8 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         path: "os.off",
-        kind: ValueKind::Parsed(OffCores::EXPECTED, |text| OffCores::parse(text).is_some()),
+        // An empty text switches on what a base has off.
+        kind: ValueKind::Parsed(OffCores::EXPECTED, |text| text.is_empty() || OffCores::parse(text).is_some()),
         fixed: Need::May,
         coherent: Need::May,
         what: "cores that are switched off when the run begins; absent: none",

@@ -1,6 +1,6 @@
 //! Reading `[[core.kind]]`, in a file and from the command line.
 
-use super::{Problem, Reading, found_value, in_file_order, nearest_of, shown, text_value};
+use super::{KeyPlace, Problem, Reading, found_value, in_file_order, nearest_of, shown, text_value};
 use crate::base::value::{text, whole};
 use crate::config::keys::{self, KEYS, ValueKind};
 use crate::config::kinds::{CoreKind, KindCores, OWN, own_name};
@@ -25,22 +25,25 @@ impl Reading {
     pub(super) fn kinds(
         &mut self,
         value: &Spanned<DeValue<'_>>,
-        line: &dyn Fn(usize) -> usize,
-    ) -> Result<(), (usize, Problem)> {
-        let here = line(value.span().start);
+        place: &dyn Fn(usize) -> KeyPlace,
+    ) -> Result<(), (KeyPlace, Problem)> {
+        let here = place(value.span().start);
         let wrong = |value: &DeValue<'_>| Problem::Value {
             key: "core.kind".to_owned(),
             found: shown(value),
             expected: "tables, each under [[core.kind]]".to_owned(),
         };
         let DeValue::Array(tables) = value.get_ref() else { return Err((here, wrong(value.get_ref()))) };
+        // Kinds count off cores together: a file has those of its base, or its own.
+        self.chip.core.kinds.0.clear();
+        self.kind_places.clear();
         for table in tables.iter() {
-            let here = line(table.span().start);
+            let here = place(table.span().start);
             let DeValue::Table(inner) = table.get_ref() else { return Err((here, wrong(table.get_ref()))) };
             self.chip.core.kinds.0.push(CoreKind::default());
-            self.kind_lines.push(Vec::new());
+            self.kind_places.push(Vec::new());
             let number = self.chip.core.kinds.0.len() - 1;
-            self.kind_table(number, "", inner, line)?;
+            self.kind_table(number, "", inner, place)?;
             let kind = &self.chip.core.kinds.0[number];
             let missing = |key: &str, what: &str, expected: &str| {
                 let (key, what) = (format!("core.kind.{key}"), what.to_owned());
@@ -61,21 +64,21 @@ impl Reading {
         kind: usize,
         prefix: &str,
         table: &DeTable<'_>,
-        line: &dyn Fn(usize) -> usize,
-    ) -> Result<(), (usize, Problem)> {
+        place: &dyn Fn(usize) -> KeyPlace,
+    ) -> Result<(), (KeyPlace, Problem)> {
         for (name, value) in in_file_order(table) {
-            let name_here = line(name.span().start);
+            let name_here = place(name.span().start);
             let path = format!("{prefix}{}", name.get_ref());
             match value.get_ref() {
-                DeValue::Table(inner) => self.kind_table(kind, &format!("{path}."), inner, line)?,
+                DeValue::Table(inner) => self.kind_table(kind, &format!("{path}."), inner, place)?,
                 value => self.kind_key(kind, &path, value, name_here).map_err(|problem| (name_here, problem))?,
             }
         }
         Ok(())
     }
 
-    /// A key of a kind; line 0 is the command line.
-    fn kind_key(&mut self, kind: usize, name: &str, value: &DeValue<'_>, line: usize) -> Result<(), Problem> {
+    /// A key of a kind.
+    fn kind_key(&mut self, kind: usize, name: &str, value: &DeValue<'_>, place: KeyPlace) -> Result<(), Problem> {
         let path = format!("core.kind.{name}");
         let head = HEAD.iter().find(|(head, ..)| *head == name);
         let own = OWN.iter().find(|own| own_name(own) == name).and_then(|own| keys::find(own));
@@ -96,7 +99,7 @@ impl Reading {
             return Err(Problem::Value { key: path, found: shown(value), expected: takes.expected() });
         };
         let of = &mut self.chip.core.kinds.0[kind];
-        let twice = line != 0 && of.cores != KindCores::Count(0);
+        let twice = place != KeyPlace::CommandLine && of.cores != KindCores::Count(0);
         match name {
             "name" => of.name = text(read),
             "cores" | "count" if twice => {
@@ -111,7 +114,7 @@ impl Reading {
                 }
             }
         }
-        self.kind_lines[kind].push((path, line));
+        self.kind_places[kind].push((path, place));
         Ok(())
     }
 
@@ -126,6 +129,6 @@ impl Reading {
             return Err(Problem::Value { key: "core.kind".to_owned(), found: format!("\"{name}\""), expected });
         };
         let is_text = matches!(key, "name" | "cores");
-        text_value(is_text, value, &mut |value| self.kind_key(kind, key, value.get_ref(), 0))
+        text_value(is_text, value, &mut |value| self.kind_key(kind, key, value.get_ref(), KeyPlace::CommandLine))
     }
 }

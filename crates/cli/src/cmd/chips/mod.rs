@@ -123,7 +123,7 @@ pub(super) fn files(dir: Option<&Path>) -> anyhow::Result<Vec<Entry>> {
 fn entry(path: &Path) -> Entry {
     let comment = baton_trace::files::read_text(path, 4 << 20).unwrap_or_default();
     let comment: Vec<&str> = comment.lines().filter_map(|l| l.strip_prefix("# ")).take(2).collect();
-    let (what, can, limits) = match Chip::open(path, &[]) {
+    let (what, can, limits) = match chips::text(path).and_then(|text| text.chip(None, &[])) {
         Ok(chip) => (summary(&chip), vec![chip.model().name().to_owned()], String::new()),
         Err(error) => ("not a chip".to_owned(), Vec::new(), error.to_string()),
     };

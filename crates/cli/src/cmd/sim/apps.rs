@@ -2,7 +2,8 @@
 //!
 //! An application is said as the command itself would say it, with commas: `--app lock,threads=4,lock=ticket,runs=background`
 //! is `--workload lock --threads 4 --lock ticket`, again and again. It is made of the same workloads, each run with data of its
-//! own, whose results are checked like those of the main one.
+//! own, whose results are checked like those of the main one. `copies=N` makes N applications of one text, and `start=` and `arrive=`
+//! say when each comes.
 
 use super::Args;
 use super::places;
@@ -11,10 +12,11 @@ use super::workload::{self, Chosen};
 use crate::error::BadInput;
 use anyhow::Context;
 use baton_chip::act::{self, Nice};
-use baton_chip::{Application, Chip, Runs, Simulation, Spawn};
-use baton_units::CpuId;
+use baton_chip::{Application, Chip, Runs, Simulation, Spawn, arrivals};
+use baton_units::{CpuId, Cycles};
 use clap::FromArgMatches;
 use std::cell::RefCell;
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 /// What an application cannot say, as it is the whole run's.
@@ -29,6 +31,8 @@ pub(super) struct App {
     pub(super) name: String,
     pub(super) args: Args,
     runs: Runs,
+    /// When it begins.
+    start: Cycles,
     /// The CPUs of its threads, in order, if they were given.
     pub(super) cpus: Vec<u32>,
     nice: Vec<Nice>,
@@ -37,18 +41,42 @@ pub(super) struct App {
 
 /// All of them; what cannot be is refused before anything runs.
 pub(super) fn choose(args: &Args, chip: &Chip) -> anyhow::Result<Vec<App>> {
-    args.app.iter().map(|text| App::parse(text, chip).with_context(|| format!("--app {text}"))).collect()
+    let mut all = Vec::new();
+    for (number, text) in (0..).zip(&args.app) {
+        let said = || format!("--app {text}");
+        let wanted = Wanted::parse(text).with_context(said)?;
+        for (copy, start) in (1..).zip(wanted.starts(args.seed, number)) {
+            all.push(wanted.app(copy, start, chip).with_context(said)?);
+        }
+    }
+    Ok(all)
 }
 
-impl App {
-    fn parse(text: &str, chip: &Chip) -> anyhow::Result<App> {
+/// What an `--app` says: one application, or several that are alike.
+struct Wanted {
+    name: Option<String>,
+    args: Args,
+    runs: Runs,
+    copies: u32,
+    /// The earliest that one begins.
+    start: u64,
+    /// From one to the next, in the mean; they are drawn by the seed.
+    arrive: Option<u64>,
+}
+
+impl Wanted {
+    fn parse(text: &str) -> anyhow::Result<Wanted> {
         let (mut name, mut runs, mut options) = (None, Runs::Times(1), Vec::new());
+        let (mut copies, mut start, mut arrive) = (1, 0, None);
         for (turn, word) in text.split(',').map(str::trim).enumerate() {
             match word.split_once('=') {
                 None if turn == 0 => options.push(format!("--workload={word}")),
                 None => return Err(BadInput::new(format!("`{word}`: expected NAME=VALUE")).into()),
                 Some(("name", value)) => name = Some(value.to_owned()),
                 Some(("runs", value)) => runs = parse_runs(value)?,
+                Some(("copies", value)) => copies = parse_number("copies", value, 1..=MOST_COPIES)? as u32,
+                Some(("start", value)) => start = parse_number("start", value, 0..=LATEST)?,
+                Some(("arrive", value)) => arrive = Some(parse_number("arrive", value, 1..=LATEST)?),
                 Some((key, _)) if WHOLE_RUNS.contains(&key) => {
                     return Err(BadInput::new(format!("`{key}` is the whole run's; give it as --{key}")).into());
                 }
@@ -66,19 +94,46 @@ impl App {
             let said = said.lines().take_while(|line| !line.trim().is_empty()).collect::<Vec<_>>().join(" ");
             BadInput::new(said.trim_start_matches("error: "))
         })?;
+        Ok(Wanted { name, args, runs, copies, start, arrive })
+    }
+
+    /// When each of the copies begins; `number` is that of the `--app`.
+    fn starts(&self, seed: u64, number: u32) -> Vec<Cycles> {
+        let later = match self.arrive {
+            Some(mean) => arrivals(seed, number, Cycles(mean), self.copies),
+            None => vec![Cycles(0); self.copies as usize],
+        };
+        later.into_iter().map(|after| Cycles(self.start.saturating_add(after.0))).collect()
+    }
+
+    /// One of the copies, from 1.
+    fn app(&self, copy: u32, start: Cycles, chip: &Chip) -> anyhow::Result<App> {
+        let args = self.args.clone();
         let mut chosen = workload::choose(&args, chip)?;
         // The account of locks is the main application's: both number their locks from 0.
         chosen.recorder = Recorder::quiet();
         let threads = chosen.threads();
+        let name = self.name.clone().unwrap_or_else(|| args.workload.text().to_owned());
         Ok(App {
-            name: name.unwrap_or_else(|| args.workload.text().to_owned()),
-            runs,
+            name: if self.copies == 1 { name } else { format!("{name}#{copy}") },
+            runs: self.runs,
+            start,
             cpus: places::cpus(&args, threads, chip)?,
             nice: places::nice(&args, threads)?,
             args,
             chosen,
         })
     }
+}
+
+/// Applications of one `--app`, and the latest that one may begin: some hours of any chip.
+const MOST_COPIES: u64 = 1024;
+const LATEST: u64 = 1 << 46;
+
+fn parse_number(key: &str, text: &str, range: RangeInclusive<u64>) -> Result<u64, BadInput> {
+    let (least, most) = (range.start(), range.end());
+    let expected = || BadInput::new(format!("`{key}={text}`: expected a whole number from {least} to {most}"));
+    text.replace('_', "").parse().ok().filter(|number| range.contains(number)).ok_or_else(expected)
 }
 
 fn parse_runs(text: &str) -> Result<Runs, BadInput> {
@@ -97,7 +152,7 @@ pub(super) type Error = Rc<RefCell<Option<String>>>;
 pub(super) fn start(simulation: &mut Simulation, app: App) -> anyhow::Result<Error> {
     let error = Error::default();
     let result = error.clone();
-    let App { name, runs, cpus, nice, chosen, .. } = app;
+    let App { name, runs, start, cpus, nice, chosen, .. } = app;
     let spawn = {
         let name = name.clone();
         move |thread: usize| placed(format!("{name} {thread}"), thread, &cpus, &nice)
@@ -118,7 +173,7 @@ pub(super) fn start(simulation: &mut Simulation, app: App) -> anyhow::Result<Err
             fail(error);
         }
     };
-    simulation.application(Application { name, runs, main }, body).map_err(BadInput::new)?;
+    simulation.application(Application { name, runs, start, main }, body).map_err(BadInput::new)?;
     Ok(result)
 }
 

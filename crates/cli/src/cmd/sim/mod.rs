@@ -69,7 +69,9 @@ Examples:
   baton sim --chip ocor64 --cores 8 --workload lock --lock futex --threads 8 \\
       --off 6-7 --off 5@200000 --on 5@900000 \\
       --app kdtree,threads=4,runs=3 \\
-      --app lock,name=noise,threads=2,lock=ticket,nice=10,runs=background")]
+      --app lock,name=noise,threads=2,lock=ticket,nice=10,runs=background
+  baton sim --chip 1fc-12sc --set os.scheduler=pa --set os.time_slice=230_000 --threads 8 --iterations 500 \\
+      --app barrier,threads=4,name=job,copies=6,arrive=400_000")]
 pub(crate) struct Args {
     #[command(flatten)]
     chip: ChipArgs,
@@ -109,8 +111,8 @@ pub(crate) struct Args {
     on: Vec<String>,
     /// Another application on the same chip: a workload and options of this command, as in lock,threads=4,lock=ticket. Beside them:
     /// name=NAME, and runs=N, runs=background (until all others are through) or runs=together:N (until all that say so have run N
-    /// times). Its at, nice and clusters have + between values. May be
-    /// given several times. The account of locks is the first application's.
+    /// times); start=CYCLE, copies=N (so many applications), and arrive=MEAN (they come so many cycles apart in the mean, drawn by the
+    /// seed). Its at, nice and clusters have + between values. May be given several times. The account of locks is the first application's.
     #[arg(long, value_name = "WORKLOAD,NAME=VALUE,…")]
     app: Vec<String>,
     /// Cycles computed with the lock held.

@@ -15,6 +15,8 @@ figures! {
         workload: &'static str,
         /// Its lock, barrier or queue; null for the other workloads.
         algorithm: Option<&'static str>,
+        /// When it began, or was to; absent: with the simulation.
+        @left_out start_cycles: Option<u64> as "cycles",
         /// Threads of one run.
         threads: u32 as "threads",
         /// How long each of its complete runs took; none for the first one, which has the whole run.
@@ -65,6 +67,7 @@ impl Application {
             name: known.name.clone(),
             workload: known.workload,
             algorithm: known.algorithm,
+            start_cycles: Some(figures.start.0).filter(|&start| start != 0),
             threads: known.threads,
             run_cycles: figures.runs.iter().map(|run| run.0).collect(),
             counts: figures.counts,
@@ -114,6 +117,8 @@ pub(super) fn cpus(outcome: &Outcome) -> Vec<Cpu> {
 
 /// For people.
 pub(super) fn text(apps: &[Application], cpus: &[Cpu]) -> String {
+    // Where all begin with the simulation, nothing is said of it.
+    let later = apps.iter().any(|app| app.start_cycles.is_some());
     let rows = apps.iter().map(|app| {
         let complete = app.run_cycles.len() as u64;
         let mean =
@@ -123,6 +128,9 @@ pub(super) fn text(apps: &[Application], cpus: &[Cpu]) -> String {
         row.extend([complete.to_string(), mean, app.acquisitions.to_string()]);
         row.extend(app.times.values().map(|(_, number)| number.to_string()));
         row.push(format!("{:.2}", app.mean_runnable));
+        if later {
+            row.insert(2, app.start_cycles.unwrap_or(0).to_string());
+        }
         row
     });
     let mut header = vec!["application", "threads"];
@@ -130,6 +138,9 @@ pub(super) fn text(apps: &[Application], cpus: &[Cpu]) -> String {
     header.extend(["runs", "cycles a run", "acquisitions"]);
     header.extend(AppTimes::DECLARED.iter().map(|counter| counter.name));
     header.push("runnable");
+    if later {
+        header.insert(2, "start");
+    }
     let mut out = ui::table(&header, &rows.collect::<Vec<_>>());
     out += &amp_text(apps);
     // CPUs that no thread ran on, and columns that say nothing, are left out.
