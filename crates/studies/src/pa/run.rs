@@ -165,7 +165,8 @@ impl Run {
             let played = PhaseProgram::of(program.clone(), "central", threads, seed).ok_or("no such barrier")?;
             let spawn = Spawn { speedup: speedups[at], ..Spawn::default() };
             let main = Spawn { cpus: vec![CpuId(begin)], after: Cycles(seed % BEGIN), ..spawn.clone() };
-            let application = Application { name: program.name.clone(), runs: Runs::Together(times), start: Cycles(0), main };
+            let application =
+                Application { name: program.name.clone(), runs: Runs::Together(times), start: Cycles(0), main };
             let body = member(played, wait, self.master, spawn, seed, wrong.clone());
             simulation.application(application, body).map_err(|error| error.to_string())?;
         }
