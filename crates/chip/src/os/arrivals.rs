@@ -1,4 +1,4 @@
-//! When programs come of which nobody knows when: as a Poisson process, drawn by the seed.
+//! Arrivals of programs: a Poisson process, drawn by the seed.
 
 use crate::base::random::{Purpose, Random};
 use baton_units::Cycles;

@@ -124,13 +124,13 @@ pub(super) fn everywhere<W: World>(program: Program<W::M>, check: fn(&Tally<W::M
 /// A team that no runtime began: each guest has its place from the beginning. It goes when all guests have ended, and with it what
 /// they shared, so that a checker that knows nothing of reference counts sees no end that is too early.
 struct Bare<M: Machine> {
-    places: Vec<Place<M>>,
+    places: Vec<Member<M>>,
     tally: Shared<M, Tally<M>>,
     _team: Owned<M, Team<M>>,
 }
 
 /// A guest's place.
-pub(super) struct Place<M: Machine> {
+pub(super) struct Member<M: Machine> {
     pub(super) context: Context<M>,
     kept: RefCell<Vec<tasks::Shared<M, Group<M>>>>,
 }
@@ -164,7 +164,7 @@ impl<M: Machine> Bare<M> {
             reductions: 0,
             outer: core::ptr::null(),
         };
-        let place = |id| Place { context: Context::new(&*team, region, id), kept: RefCell::default() };
+        let place = |id| Member { context: Context::new(&*team, region, id), kept: RefCell::default() };
         Bare { places: (0..size).map(place).collect(), tally: Tally::new(8), _team: team }
     }
 
@@ -181,7 +181,7 @@ impl<M: Machine> Bare<M> {
 }
 
 /// What each guest does in a bare team before the region's end.
-pub(super) type Part<M> = fn(&Place<M>, &Tally<M>);
+pub(super) type Part<M> = fn(&Member<M>, &Tally<M>);
 
 /// Each guest of a bare team does its `part` and meets the others at the region's end; then `check` looks at what was counted.
 pub(super) fn bare<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
@@ -211,12 +211,12 @@ fn in_team<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize), ends: boo
 }
 
 /// The place of the guest that calls it, in whatever task it is.
-pub(super) fn here<M: Machine>() -> &'static Place<M> {
+pub(super) fn here<M: Machine>() -> &'static Member<M> {
     // SAFETY: `take_part` left its place there, which stays until all guests have ended.
     unsafe { &*core::ptr::with_exposed_provenance(M::local().get(Use::OpenMp)) }
 }
 
-impl<M: Machine> Place<M> {
+impl<M: Machine> Member<M> {
     /// How it waits.
     pub(super) fn waits(&self) -> &Waits {
         self.context.waits()

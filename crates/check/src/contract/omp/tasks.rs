@@ -1,6 +1,6 @@
 //! Tasks and what is waited for.
 
-use super::harness::{Place, Tally, apart, bare, here};
+use super::harness::{Member, Tally, apart, bare, here};
 use crate::world::World;
 use baton_machine::Ordering::Release;
 use baton_machine::{Atomic, Machine};
@@ -8,17 +8,17 @@ use baton_omp::tasks::{Clauses, Depend, fulfil};
 use baton_omp::waits::Why;
 
 /// Says that the flag is up, to those that wait for it outside of the runtime.
-fn raise<M: Machine>(place: &Place<M>, tally: &Tally<M>) {
+fn raise<M: Machine>(place: &Member<M>, tally: &Tally<M>) {
     // Release: who waits for it sees what was done before.
     tally.flag.store(1, Release);
     place.waits().wake::<M, u32>(Why::Task, &tally.flag);
 }
 
-fn await_flag<M: Machine>(place: &Place<M>, tally: &Tally<M>) {
+fn await_flag<M: Machine>(place: &Member<M>, tally: &Tally<M>) {
     place.waits().wait::<M, u32>(Why::Task, &tally.flag, 0);
 }
 
-/// Tasks that one thread makes are done behind the barrier, whoever ran them.
+/// Tasks that one thread makes are done behind the barrier, whichever thread ran them.
 pub fn before_a_barrier<W: World>() {
     bare::<W>(
         |place, tally| {
