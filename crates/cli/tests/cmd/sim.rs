@@ -270,7 +270,7 @@ fn applications_come_and_go_on_a_chip_by_name() {
     let [one, again, two] = ["1", "1", "2"].map(result);
     assert_eq!(schema::violations(&schema, &one), Vec::<String>::new());
     assert_eq!(one["chip"]["chip.name"], "1fc-12sc");
-    assert_eq!(one["chip"]["os.off"], "1-3");
+    assert_eq!(one["chip"]["os.off"], "1 2 3");
     let starts = |of: &Value| -> Vec<(String, u64)> {
         let app = |app: &Value| (app["name"].as_str().unwrap().to_owned(), app["start_cycles"].as_u64().unwrap_or(0));
         of["by_app"].as_array().unwrap().iter().map(app).collect()
