@@ -7,9 +7,9 @@
 
 use super::Whims;
 use ::shuttle::rand::{Rng, thread_rng};
+use ::shuttle::sync::mpsc;
 use ::shuttle::thread::{self, Thread};
 use std::cell::{Cell, RefCell};
-use ::shuttle::sync::mpsc;
 use std::rc::Rc;
 
 struct Sleeper {

@@ -79,7 +79,11 @@ fn try_schedules(count: usize, plan: impl Fn() -> Scenario + Send + Sync + 'stat
 }
 
 /// How many schedules were tried.
-fn explore(scheduler: impl Scheduler + 'static, plan: Arc<impl Fn() -> Scenario + Send + Sync + 'static>, whims: schedules::Whims) -> usize {
+fn explore(
+    scheduler: impl Scheduler + 'static,
+    plan: Arc<impl Fn() -> Scenario + Send + Sync + 'static>,
+    whims: schedules::Whims,
+) -> usize {
     let mut config = Config::new();
     config.silence_warnings = true;
     config.max_steps = MaxSteps::FailAfter(STEPS);
