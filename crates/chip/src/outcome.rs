@@ -171,7 +171,10 @@ impl Outcome {
                 }
             })
             .collect();
-        let cycles = threads.iter().map(|thread| thread.ended).max().unwrap_or_default();
+        let ended = threads.iter().map(|thread| thread.ended).max().unwrap_or_default();
+        // An application was to come after that, and could not: cores may have been switched meanwhile.
+        let switched = engine.os.cpus.iter().map(|cpu| cpu.since).max().unwrap_or_default();
+        let cycles = ended.max(Cycles(switched));
         // Messages may still have moved after the last thread's end.
         for (cpu, number) in engine.os.cpus.iter_mut().zip(0..) {
             cpu.counts.steals = engine.os.policy.scheduler.steals(CpuId(number));

@@ -33,7 +33,7 @@ pub(crate) struct Cpu {
     pub(crate) online: bool,
     /// What it does, and since when.
     pub(crate) doing: Doing,
-    since: u64,
+    pub(crate) since: u64,
     /// The policy's timer, or the tick, is in the queue.
     pub(crate) timer: bool,
     /// An interrupt is on its way here.

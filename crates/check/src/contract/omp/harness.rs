@@ -100,7 +100,8 @@ fn run<W: World>(threads: usize, wait: Wait, program: Program<W::M>, check: fn(&
         let waits = Some(Waits::all(wait));
         let settings = Settings { waits, ..Settings::new(threads as u32) };
         let runtime = Arc::new(Runtime::<W::M>::new(settings, Box::new(crew.clone())));
-        let (counted, all) = (tally.clone(), crew.clone());
+        // The crew goes last, as a bare team does.
+        let (counted, all, kept) = (tally.clone(), crew.clone(), crew.clone());
         let first = move || {
             program(&runtime, threads as u32, &counted);
             runtime.release();
@@ -110,7 +111,10 @@ fn run<W: World>(threads: usize, wait: Wait, program: Program<W::M>, check: fn(&
             let crew = crew.clone();
             move || crew.serve(seat as u32)
         };
-        Scenario::new().guest(first).guests(threads - 1, other).finally(move || tally.settle(check, threads))
+        Scenario::new().guest(first).guests(threads - 1, other).finally(move || {
+            drop(kept);
+            tally.settle(check, threads);
+        })
     });
 }
 

@@ -117,7 +117,7 @@ fn serve<W: World>(wait: Wait) -> Scenario {
     let bodies = W::few().rounds.min(3);
     let (crew, tally) = (Crew::<W::M>::new(1, 2, wait), Tally::<W::M>::new(bodies + 1));
     let (server, seen) = (crew.clone(), tally.clone());
-    let (giver, given) = (crew, tally.clone());
+    let (giver, given) = (crew.clone(), tally.clone());
     let gives = move || {
         for at in 0..bodies {
             given.note(at, 7);
@@ -140,6 +140,7 @@ fn serve<W: World>(wait: Wait) -> Scenario {
         seen.expect(seen.noted(bodies) == 9);
     };
     Scenario::new().guest(gives).guest(serves).finally(move || {
+        drop(crew);
         tally.settle(|_, _| {}, 2);
         assert_eq!(tally.counts(bodies), vec![1; bodies], "bodies");
     })

@@ -70,8 +70,8 @@ Examples:
       --off 6-7 --off 5@200000 --on 5@900000 \\
       --app kdtree,threads=4,runs=3 \\
       --app lock,name=noise,threads=2,lock=ticket,nice=10,runs=background
-  baton sim --chip 1fc-12sc --set os.scheduler=pa --set os.time_slice=230_000 --threads 8 --iterations 500 \\
-      --app barrier,threads=4,name=job,copies=6,arrive=400_000")]
+  baton sim --chip 1fc-12sc --set os.scheduler=pa --set os.time_slice=230_000 --threads 8 \\
+      --iterations 500 --app barrier,threads=4,name=job,copies=6,arrive=400_000")]
 pub(crate) struct Args {
     #[command(flatten)]
     chip: ChipArgs,
