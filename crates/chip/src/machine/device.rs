@@ -7,14 +7,12 @@ use super::{Simulated, qimu};
 use crate::base::thread::OUTSIDE;
 use crate::core::pipeline::Stall;
 use crate::device::packet::{Landing, PacketAt};
-use crate::engine::current::{is_any, running, suspend, with};
+use crate::engine::current::{is_any, running, with};
 use crate::engine::reason::Reason;
-use crate::engine::state::Engine;
-use crate::engine::thread::Ended;
 use crate::engine::waiting::Waited;
 use crate::issue::requests::{issue, post};
 use crate::issue::stall::stall;
-use crate::machine::kernel::kernel;
+use crate::machine::kernel::{kernel, until_woken};
 use crate::peripheral::port::{Answer, Request};
 use baton_machine::device::{self as verbs, Devices, Payload, Protocol, Words};
 use baton_machine::queues::{Post, QueueDevice};
@@ -94,13 +92,7 @@ impl Device {
             engine.sleep(Waited::Device(self.0), u64::MAX);
             true
         });
-        if !sleeps {
-            return true;
-        }
-        suspend();
-        let woken = with(|engine| engine.threads[engine.running as usize].ended != Ended::Interrupted);
-        Engine::attend();
-        woken
+        !sleeps || until_woken()
     }
 
     fn send(self, Words { tag: op, words }: Words) -> Ticket {

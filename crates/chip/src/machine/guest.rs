@@ -2,15 +2,15 @@
 
 use super::access::place;
 pub use super::futex::{requeue, wake_moved};
-use super::kernel::{enter_kernel, leave_queue, system_call};
+use super::kernel::{enter_kernel, leave_queue, system_call, until_woken};
 pub use super::signal::{
     Action, Signal, SignalHandler, SignalSet, block_signals, delay, on_signal, pending_signals, signal, sleep,
 };
 use crate::base::thread::OUTSIDE;
-use crate::engine::current::{operate, running, suspend, with};
+use crate::engine::current::{operate, running, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
-use crate::engine::thread::{Ended, State};
+use crate::engine::thread::State;
 use crate::engine::waiting::Waited;
 use crate::issue::walk;
 use crate::machine::kernel::kernel;
@@ -77,13 +77,7 @@ fn join_once(guest: Guest) -> bool {
         engine.sleep(Waited::Thread(guest.0), u64::MAX);
         true
     });
-    if !sleeps {
-        return true;
-    }
-    suspend();
-    let woken = with(|engine| engine.threads[engine.running as usize].ended != Ended::Interrupted);
-    Engine::attend();
-    woken
+    !sleeps || until_woken()
 }
 
 /// Kills a thread, the calling one too: it ends at its next operation, wherever it sleeps, waits or stalls. Its requests to devices

@@ -7,7 +7,7 @@ use crate::contexts::share::Demand;
 use crate::engine::current::{answer, give_up_core, operate, suspend, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
-use crate::engine::thread::State;
+use crate::engine::thread::{Ended, State};
 use crate::issue::drain::drain;
 use crate::memory::Access;
 
@@ -59,6 +59,15 @@ pub(crate) fn kernel(cycles: u64) {
     }
 }
 
+/// The running thread, which went to sleep in a system call, suspends, and handles its signals behind that. Whether it was woken, and not
+/// interrupted.
+pub(super) fn until_woken() -> bool {
+    suspend();
+    let woken = with(|engine| engine.threads[engine.running as usize].ended != Ended::Interrupted);
+    Engine::attend();
+    woken
+}
+
 /// Computes; can be interrupted.
 #[inline]
 pub(crate) fn work(cycles: u64) {
@@ -73,15 +82,7 @@ pub(super) fn compute(begin: impl FnOnce(&mut Engine) -> u64, end: impl FnOnce(&
     if with(|engine| engine.threads[engine.running as usize].is_called()) {
         answer();
     }
-    let over = with(|engine| {
-        engine.demand(Demand::Computes);
-        let until = begin(engine);
-        let over = engine.over(until, Rank::Next);
-        if !over {
-            engine.threads[engine.running as usize].state = State::Working(until);
-        }
-        over
-    });
+    let over = with(|engine| engine.computes_at_once(begin));
     if !over {
         suspend();
         while with(|engine| engine.threads[engine.running as usize].cut.is_some()) {
@@ -105,22 +106,26 @@ fn compute_the_rest() {
     if with(|engine| engine.threads[engine.running as usize].is_called()) {
         answer();
     }
-    let over = with(|engine| {
-        let Some(left) = left else { return true };
-        engine.demand(Demand::Computes);
-        let until = engine.end_of(engine.running, left);
-        let over = engine.over(until, Rank::Next);
-        if !over {
-            engine.threads[engine.running as usize].state = State::Working(until);
-        }
-        over
-    });
+    let over =
+        with(|engine| left.is_none_or(|left| engine.computes_at_once(|engine| engine.end_of(engine.running, left))));
     if !over {
         suspend();
     }
 }
 
 impl Engine {
+    /// The running thread computes until the time that `begin` gives. Whether that is over at once; if not, it is to suspend.
+    #[inline(always)]
+    fn computes_at_once(&mut self, begin: impl FnOnce(&mut Engine) -> u64) -> bool {
+        self.demand(Demand::Computes);
+        let until = begin(self);
+        let over = self.over(until, Rank::Next);
+        if !over {
+            self.threads[self.running as usize].state = State::Working(until);
+        }
+        over
+    }
+
     /// The running thread does not compute any more: charges what it has.
     #[inline(always)]
     fn charge_computation(&mut self) {

@@ -1,6 +1,6 @@
 //! Threads that are killed, whatever they do: they end, their requests have no effect, and others go on.
 
-use super::preempt::{Moody, device};
+use super::preempt::{Moody, device, senders};
 use crate::common;
 use baton_chip::device::mailbox::{OPEN, RECEIVE, SEND};
 use baton_chip::device::{Device, Port, Request, Taken};
@@ -23,7 +23,7 @@ fn chip(settings: &[&str]) -> Chip {
     crate::wired(4, &[&waits[..], settings].concat())
 }
 
-fn on(core: u32) -> Spawn {
+pub(super) fn on(core: u32) -> Spawn {
     Spawn { affinity: vec![CoreId(core)], ..Spawn::default() }
 }
 
@@ -237,19 +237,7 @@ proptest! {
             let word: Word = common::cell(&mut simulation, 0);
             let kills = kills.clone();
             let killer = move || {
-                let threads: Vec<_> = (0..9).map(|thread| {
-                    let word = word.clone();
-                    act::spawn(Spawn::default(), move || {
-                        for n in (0..count).map(|n| thread * 100 + n) {
-                            let ticket = device().request(SEND, [0, n]);
-                            word.0.store(n as u32, Relaxed);
-                            if n % 3 == 0 {
-                                assert_eq!(ticket.wait().value, n, "its own answer");
-                            }
-                            Simulated::work(Cycles(n * 31 % 700));
-                        }
-                    })
-                }).collect();
+                let threads = senders(9, count, &word);
                 for (thread, after) in kills {
                     Simulated::work(Cycles(after));
                     act::kill(threads[thread]);

@@ -278,6 +278,24 @@ fn requests_are_called_back_from_the_port_and_from_the_network() {
     }
 }
 
+/// Threads that each send so many letters, look at the answers to one in three, and write a word meanwhile.
+pub(super) fn senders(threads: u64, count: u64, word: &common::Shared<common::Alone<u32>>) -> Vec<act::Guest> {
+    let sender = |thread: u64| {
+        let word = word.clone();
+        act::spawn(Spawn::default(), move || {
+            for n in (0..count).map(|n| thread * 100 + n) {
+                let ticket = device().request(SEND, [0, n]);
+                word.0.store(n as u32, Relaxed);
+                if n % 3 == 0 {
+                    assert_eq!(ticket.wait().value, n, "its own answer");
+                }
+                Simulated::work(Cycles(n * 31 % 700));
+            }
+        })
+    };
+    (0..threads).map(sender).collect()
+}
+
 /// Keeps requests, gives them back or answers them, by chance.
 pub(super) struct Moody {
     draws: u64,

@@ -1,21 +1,17 @@
 //! Signals to threads that stall for devices, wait for their interrupts, or have requests under way.
 
-use super::preempt::{Moody, device};
+use super::kill::on;
+use super::preempt::{Moody, device, senders};
 use crate::common;
 use baton_chip::act::{Action, Signal};
 use baton_chip::device::mailbox::{OPEN, RECEIVE, SEND};
 use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn, act};
-use baton_machine::{Atomic, Machine, Ordering::*, units::Cycles};
-use baton_units::CoreId;
+use baton_machine::{Machine, units::Cycles};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 const PRICES: [&str; 4] = ["os.syscall=500", "os.interrupt=130", "os.signal_deliver=700", "os.signal_return=300"];
-
-fn on(core: u32) -> Spawn {
-    Spawn { affinity: vec![CoreId(core)], ..Spawn::default() }
-}
 
 fn stacks_sum(outcome: &Outcome) {
     for thread in &outcome.threads {
@@ -122,19 +118,7 @@ proptest! {
                     assert_eq!(device().request(SEND, [0, n]).wait().value, n, "its own answer");
                 };
                 act::on_signal(Signal::USR1, Action::handle(handler)).unwrap();
-                let threads: Vec<_> = (0..5).map(|thread| {
-                    let word = word.clone();
-                    act::spawn(Spawn::default(), move || {
-                        for n in (0..count).map(|n| thread * 100 + n) {
-                            let ticket = device().request(SEND, [0, n]);
-                            word.0.store(n as u32, Relaxed);
-                            if n % 3 == 0 {
-                                assert_eq!(ticket.wait().value, n, "its own answer");
-                            }
-                            Simulated::work(Cycles(n * 31 % 700));
-                        }
-                    })
-                }).collect();
+                let threads = senders(5, count, &word);
                 for (thread, after) in signals {
                     Simulated::work(Cycles(after));
                     act::signal(threads[thread], Signal::USR1);

@@ -38,7 +38,8 @@ static void levels(void) {
     printf("wrong %d, counted %d, sum %d, iterations %d\n", bad, threads, sum, iterations);
 }
 
-static int most(int outer, int inner) {
+/* Threads in inner regions, at most: of all regions, or, where each thread is counted until it leaves, at the same time. */
+static int most(int outer, int inner, int leaves) {
     int now = 0, top = 0;
     #pragma omp parallel num_threads(outer)
     {
@@ -49,31 +50,15 @@ static int most(int outer, int inner) {
             mine = ++now;
             #pragma omp critical
             if (mine > top) top = mine;
-            /* All threads are here at once. */
+            /* All threads of the region are here at once. */
             #pragma omp barrier
+            if (leaves) {
+                #pragma omp atomic
+                now--;
+            }
         }
     }
-    return top == now ? now : -1;
-}
-
-/* Threads that are in inner regions at the same time, at most: one may end before the other begins. */
-static int at_once(int outer, int inner) {
-    int now = 0, top = 0;
-    #pragma omp parallel num_threads(outer)
-    {
-        #pragma omp parallel num_threads(inner)
-        {
-            int mine;
-            #pragma omp atomic capture
-            mine = ++now;
-            #pragma omp critical
-            if (mine > top) top = mine;
-            #pragma omp barrier
-            #pragma omp atomic
-            now--;
-        }
-    }
-    return top;
+    return now == (leaves ? 0 : top) ? top : -1;
 }
 
 int main(void) {
@@ -93,7 +78,7 @@ int main(void) {
         }
     }
     omp_set_nested(0);
-    printf("set to 0: %d %d, threads %d\n", omp_get_nested(), omp_get_max_active_levels(), most(3, 4));
+    printf("set to 0: %d %d, threads %d\n", omp_get_nested(), omp_get_max_active_levels(), most(3, 4, 0));
     omp_set_nested(1);
     printf("set to 1: %d %d\n", omp_get_nested(), omp_get_max_active_levels());
     omp_set_max_active_levels(-1);
@@ -102,9 +87,9 @@ int main(void) {
     omp_set_max_active_levels(3);
     if (omp_get_thread_limit() > 1000) {
         levels();
-        printf("threads: %d\n", most(3, 4));
+        printf("threads: %d\n", most(3, 4, 0));
     } else {
-        int all = at_once(2, 64);
+        int all = most(2, 64, 1);
         printf("within the limit: %d\n", all <= omp_get_thread_limit() + 1 && all > 2);
     }
     return 0;

@@ -5,7 +5,7 @@ use baton_machine::native::cell::{NativeAtomic, NativeSlot};
 use baton_machine::units::{Cycles, Nanos};
 use baton_machine::{
     Atomic, Clock, Deadline, Local, LockHint, Machine, Native, Ordering, PushTo, Shared, Slot, Wait, WaitResult, Word,
-    device, shared,
+    device,
 };
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::alloc::Layout;
@@ -204,18 +204,7 @@ unsafe impl<const COUNT: bool> Machine for Turns<COUNT> {
     }
 
     fn shared() -> &'static Shared<Self::Atomic<usize>> {
-        struct Words<const COUNT: bool>(Shared<Counted<COUNT, NativeAtomic<usize>>>);
-        thread_local! {
-            static SHARED: Cell<*const ()> = const { Cell::new(std::ptr::null()) };
-        }
-        SHARED.with(|shared| {
-            if shared.get().is_null() {
-                let words = Shared::new([const { Counted(NativeAtomic::new(0)) }; shared::WORDS]);
-                shared.set((&raw const *Box::leak(Box::new(Words::<COUNT>(words)))).cast());
-            }
-            // SAFETY: made above, of this type, as a program has one machine; it is never freed.
-            unsafe { &(*shared.get().cast::<Words<COUNT>>()).0 }
-        })
+        unreachable!("the locks and barriers that are counted share nothing")
     }
 
     fn node() -> u32 {

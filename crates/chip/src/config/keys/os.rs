@@ -9,6 +9,14 @@ const BOTH: Need = Need::Must;
 const MAY: Need = Need::May;
 
 macro_rules! key {
+    // One that stands in no file as long as it costs nothing.
+    (nonzero $path:literal, $($field:ident).+, $what:literal) => {
+        Key {
+            path: $path, kind: ValueKind::Cycles, fixed: Need::May, coherent: Need::May, what: $what,
+            get: |_, chip| (chip.$($field).+.0 != 0).then_some(Value::Whole(chip.$($field).+.0)),
+            set: |_, chip, value| chip.$($field).+ = Cycles(whole(value)),
+        }
+    };
     ($need:ident $path:literal, $($field:ident).+, $what:literal) => {
         Key {
             path: $path, kind: ValueKind::Cycles, fixed: $need, coherent: $need, what: $what,
@@ -67,24 +75,10 @@ pub(super) const KEYS: &[Key] = &[
         set: |_, chip, value| chip.os.sched.wake_pull = share(value),
     },
     key!(MAY "os.syscall", os.syscall, "kernel entry and exit of a call that has no price of its own; absent: nothing"),
-    Key {
-        path: "os.signal_deliver",
-        kind: ValueKind::Cycles,
-        fixed: Need::May,
-        coherent: Need::May,
-        what: "a signal's handler is entered: from the kernel's look at the signal to the handler's first instruction; absent: nothing",
-        get: |_, chip| (chip.os.signal.deliver.0 != 0).then_some(Value::Whole(chip.os.signal.deliver.0)),
-        set: |_, chip, value| chip.os.signal.deliver = Cycles(whole(value)),
-    },
-    Key {
-        path: "os.signal_return",
-        kind: ValueKind::Cycles,
-        fixed: Need::May,
-        coherent: Need::May,
-        what: "a signal's handler is left: from its last instruction to where the thread goes on (a system call); absent: nothing",
-        get: |_, chip| (chip.os.signal.back.0 != 0).then_some(Value::Whole(chip.os.signal.back.0)),
-        set: |_, chip, value| chip.os.signal.back = Cycles(whole(value)),
-    },
+    key!(nonzero "os.signal_deliver", os.signal.deliver,
+        "a signal's handler is entered: from the kernel's look at the signal to the handler's first instruction; absent: nothing"),
+    key!(nonzero "os.signal_return", os.signal.back,
+        "a signal's handler is left: from its last instruction to where the thread goes on (a system call); absent: nothing"),
     Key {
         path: "os.kernel_lines",
         kind: ValueKind::Count(0, 64),
