@@ -218,7 +218,7 @@ macro_rules! ability_tests {
         $crate::contract_tests! { ability, $world, Lock: tries tries_among_waiters }
     };
     (gives_up $world:ty) => {
-        $crate::contract_tests! { ability, $world, Lock: giving_up giving_up_among_waiters }
+        $crate::contract_tests! { ability, $world, Lock: giving_up giving_up_together giving_up_among_waiters }
     };
     (shared $world:ty) => {
         $crate::contract_tests! { queue, $world, Queue: both_sides }

@@ -1,6 +1,8 @@
 //! Storage of a guest thread: a dense index and a few words that the algorithms share out among themselves.
 
 use core::cell::Cell;
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::Relaxed;
 
 /// How many words a thread has.
 pub const WORDS: usize = 8;
@@ -18,6 +20,8 @@ pub enum Use {
     Backoff,
     /// `sync`: the monitors of ids that the thread has and that no acquisition uses.
     Monitors,
+    /// `sync`: an id that the thread keeps for a wait with a deadline.
+    SpareMonitor,
     /// `omp`: the thread as its OpenMP runtime knows it.
     OpenMp,
 }
@@ -68,6 +72,13 @@ impl Local {
     #[inline(always)]
     pub fn set(&self, user: Use, value: usize) {
         self.words[user as usize].set(value);
+    }
+
+    /// Sets the word of `user` and returns what it was, in one step for the signal handlers of the thread.
+    pub fn swap(&self, user: Use, value: usize) -> usize {
+        // SAFETY: the word is aligned, and lives as long as `self`; only this thread accesses it, and an access by `get` or `set` lies
+        // before or after this one.
+        unsafe { AtomicUsize::from_ptr(self.words[user as usize].as_ptr()) }.swap(value, Relaxed)
     }
 
     /// Has `ending` called with the word's value when the thread ends, if the word is not zero then.

@@ -1,13 +1,15 @@
 //! Monitors: the cells by which waiters of [`1spinner`](crate::lock::one_spinner) hear of those in front of them. A monitor has an *id* for
 //! life. A thread keeps a few of them, each for one acquisition at a time; a ticket is an id and the *generation* of its acquisition.
+//! A monitor shows the generation of its next acquisition, or of the one under way, and beside it whether that one has left without the lock.
 //!
 //! What always holds:
 //!
 //! 1. A monitor is never freed and never set back, whatever becomes of its thread: so an old ticket may name it.
 //! 2. An id is with one thread, in that thread's list or in the hands of one acquisition of that thread, or in a list of the
 //!    table. A thread that ends leaves its ids to the table. A signal handler that comes while its thread waits finds the thread's id
-//!    gone from the list, and takes another.
-//! 3. Only the acquisition that has the id writes `generation`, and each one that was seen by others adds one to it. So
+//!    gone from the list, and takes another. The ids of waits with a deadline are kept apart, in a list of one ([`take_spare`]): they may go to
+//!    the thread behind, and what a handler finds in the other list it leaves there.
+//! 3. Only the acquisition that has the id changes `shown`, and each one that was seen by others moves it to the next generation. So
 //!    tickets of 48 bits of generation and 16 of id are different for 2^48 acquisitions of an id: a month of nothing but that, at
 //!    10^8 a second.
 //! 4. A thread that knows a ticket may look its monitor up: it was made before the ticket was put into the lock's tail with Release, and
@@ -28,6 +30,8 @@ const ID: u64 = (1 << ID_BITS) - 1;
 /// Ids from 1 on; zero is no id.
 const IDS: usize = 1 << ID_BITS;
 const GENERATION: u64 = u64::MAX >> ID_BITS;
+/// Beside a generation that a monitor shows: its acquisition has left.
+const LEFT: u64 = 1;
 /// Monitors of a block: a page of them.
 const BLOCK: usize = 32;
 const BLOCKS: usize = IDS / BLOCK;
@@ -43,17 +47,31 @@ impl Ticket {
         Ticket(generation << ID_BITS | id)
     }
 
-    /// What its monitor holds until the acquisition has the lock.
-    pub(crate) fn generation(self) -> u64 {
+    fn generation(self) -> u64 {
         self.0 >> ID_BITS
+    }
+
+    /// What its monitor shows until the acquisition has the lock or leaves.
+    #[inline(always)]
+    pub(crate) fn waiting(self) -> u64 {
+        self.generation() << 1
+    }
+
+    /// What its monitor shows from when the acquisition has left until the thread behind has seen it.
+    #[inline(always)]
+    pub(crate) fn left(self) -> u64 {
+        self.waiting() | LEFT
     }
 }
 
 /// A monitor, alone in its pair of lines.
 #[repr(C, align(128))]
 pub(crate) struct Monitor<M: Machine> {
-    /// The generation of the id's next acquisition, or of the one under way: what the waiter behind watches.
-    pub(crate) generation: M::Atomic<u64>,
+    /// The generation of the id's next acquisition, or of the one under way, and in the lowest bit whether that one has left: what the
+    /// waiter behind watches.
+    pub(crate) shown: M::Atomic<u64>,
+    /// If it has left: the ticket that was in front of it.
+    front: M::Atomic<u64>,
     /// The id below in a list of the table.
     link: M::Atomic<u64>,
     table: *const Table<M>,
@@ -69,14 +87,34 @@ impl<M: Machine> Monitor<M> {
     #[inline(always)]
     pub(crate) fn ticket(&self) -> Ticket {
         // Relaxed: only the id's acquisitions write it, and an id goes from thread to thread with Release and Acquire.
-        Ticket::of(self.id, self.generation.load(Relaxed))
+        Ticket::of(self.id, self.shown.load(Relaxed) >> 1)
     }
 
     /// Ends the acquisition of `ticket`, this id's: a waiter that watches for it sees another generation.
     #[inline(always)]
     pub(crate) fn end(&self, ticket: Ticket) {
         // Relaxed: the waiter learns only that it is the next one. What it may read of the lock's data follows from the head.
-        self.generation.store((ticket.generation() + 1) & GENERATION, Relaxed);
+        self.shown.store(((ticket.generation() + 1) & GENERATION) << 1, Relaxed);
+    }
+
+    /// Ends the acquisition of `ticket`, this id's, that leaves with a thread behind it: which has this id from now on, and `front` in front.
+    pub(crate) fn leave(&self, ticket: Ticket, front: Ticket) {
+        // Relaxed: the bit below is read first, with Acquire.
+        self.front.store(front.0, Relaxed);
+        // Release: the front stands there.
+        self.shown.store(ticket.left(), Release);
+    }
+
+    /// Whether the acquisition of `ticket`, once this id's, has left without the lock.
+    pub(crate) fn has_left(&self, ticket: Ticket) -> bool {
+        // Acquire: the ticket that was in front of it.
+        self.shown.load(Acquire) == ticket.left()
+    }
+
+    /// The ticket that was in front of one that has left: what counts only while the thread behind it has not taken the id.
+    pub(crate) fn front(&self) -> Ticket {
+        // Relaxed: whoever asks has seen the bit with Acquire.
+        Ticket(self.front.load(Relaxed))
     }
 
     /// The monitor of a ticket.
@@ -202,7 +240,8 @@ impl<M: Machine> Table<M> {
         for i in 0..BLOCK {
             let id = number as usize * BLOCK + i;
             let new = Monitor {
-                generation: M::Atomic::new(generation),
+                shown: M::Atomic::new(generation << 1),
+                front: M::Atomic::new(0),
                 link: M::Atomic::new(if i + 1 == BLOCK { 0 } else { id as u64 + 1 }),
                 table: self,
                 id: id as u64,
@@ -260,6 +299,30 @@ pub(crate) fn give<M: Machine>(monitor: NonNull<Monitor<M>>) {
     local.set(Use::Monitors, monitor.as_ptr().expose_provenance());
 }
 
+/// Takes the id that the calling thread keeps for a wait with a deadline, or one from the table.
+///
+/// # Panics
+/// If all ids are in use.
+pub(crate) fn take_spare<M: Machine>() -> NonNull<Monitor<M>> {
+    // One step: a signal handler finds the id or does not.
+    match NonNull::new(core::ptr::with_exposed_provenance_mut::<Monitor<M>>(M::local().swap(Use::SpareMonitor, 0))) {
+        Some(monitor) => monitor,
+        None => fetch_spare::<M>(|layout| M::keep(layout).as_ptr()).expect("`keep` returns memory"),
+    }
+}
+
+/// Keeps an id for the calling thread's next wait with a deadline; one that it has already goes to the table.
+pub(crate) fn give_spare<M: Machine>(monitor: NonNull<Monitor<M>>) {
+    let local = M::local();
+    local.at_end(Use::SpareMonitor, end_spare::<M>);
+    end_spare::<M>(local.swap(Use::SpareMonitor, monitor.as_ptr().expose_provenance()));
+}
+
+/// Sees to it that [`take_spare`] finds an id. False: there is no memory.
+pub(crate) fn provide_spare<M: Machine>(memory: fn(Layout) -> *mut u8) -> bool {
+    M::local().get(Use::SpareMonitor) != 0 || fetch_spare::<M>(memory).map(give_spare::<M>).is_some()
+}
+
 /// Sees to it that the calling thread has an id at hand. False: there is no memory.
 #[inline]
 pub(crate) fn provide<M: Machine>(memory: fn(Layout) -> *mut u8) -> bool {
@@ -275,11 +338,15 @@ pub(crate) fn age<M: Machine>() {
 
 #[cold]
 fn fetch<M: Machine>(memory: fn(Layout) -> *mut u8) -> Option<NonNull<Monitor<M>>> {
+    let monitor = fetch_spare::<M>(memory)?;
+    M::local().at_end(Use::Monitors, end::<M>);
+    Some(monitor)
+}
+
+#[cold]
+fn fetch_spare<M: Machine>(memory: fn(Layout) -> *mut u8) -> Option<NonNull<Monitor<M>>> {
     match Table::<M>::here(memory).and_then(|table| table.obtain(memory)) {
-        Ok(monitor) => {
-            M::local().at_end(Use::Monitors, end::<M>);
-            Some(monitor)
-        }
+        Ok(monitor) => Some(monitor),
         Err(Lack::Memory) => None,
         Err(Lack::Ids) => panic!("lock `1spinner`: an id beyond the {} of its table was asked for", IDS - 1),
     }
@@ -293,6 +360,17 @@ fn end<M: Machine>(first: usize) {
         unsafe {
             let monitor = monitor.as_ref();
             next = monitor.below.get();
+            (*monitor.table).push(monitor, monitor);
+        }
+    }
+}
+
+/// Leaves an id that a thread keeps for a wait with a deadline, if it is one, to the table.
+fn end_spare<M: Machine>(monitor: usize) {
+    if let Some(monitor) = NonNull::new(core::ptr::with_exposed_provenance_mut::<Monitor<M>>(monitor)) {
+        // SAFETY: as in `end`; no other thread has the id.
+        unsafe {
+            let monitor = monitor.as_ref();
             (*monitor.table).push(monitor, monitor);
         }
     }

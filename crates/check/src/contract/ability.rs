@@ -6,7 +6,7 @@ use crate::watch::Watched;
 use crate::world::{Scenario, Shared, World, share};
 use baton_machine::units::Nanos;
 use baton_machine::{Atomic, Clock, Deadline, Machine, Ordering, Slot, Wait};
-use baton_sync::lock::{Fifo, RawLock, TimedLock, TryLock};
+use baton_sync::lock::{Fifo, RawLock, TimedLock, Token, TryLock};
 
 /// A try takes a free lock and leaves a held one alone, without waiting for its holder.
 pub fn tries<W: World, L: TryLock<W::M>>() {
@@ -90,6 +90,9 @@ impl<M: Machine, L: RawLock<M>> Tally<M, L> {
     }
 }
 
+/// A deadline that has passed.
+const PAST: Deadline = Deadline { at: Nanos(1), clock: Clock::Monotonic };
+
 fn after<W: World>(time: Nanos) -> Deadline {
     let clock = Clock::Monotonic;
     Deadline { at: W::M::now(clock) + time, clock }
@@ -105,8 +108,7 @@ pub fn giving_up<W: World, L: TimedLock<W::M>>() {
                 .with_deadlines()
                 .guest(move || {
                     let (guarded, stage) = &**holder;
-                    let past = Deadline { at: Nanos(1), clock: Clock::Monotonic };
-                    let token = guarded.lock.lock_until(wait, past).expect("a free lock is had after the deadline too");
+                    let token = guarded.lock.lock_until(wait, PAST).expect("a free lock is had after the deadline too");
                     stage.step();
                     stage.wait_for(2);
                     // SAFETY: taken above.
@@ -118,8 +120,7 @@ pub fn giving_up<W: World, L: TimedLock<W::M>>() {
                 .guest(move || {
                     let (guarded, stage) = &**other;
                     stage.wait_for(1);
-                    let past = Deadline { at: Nanos(1), clock: Clock::Monotonic };
-                    assert!(guarded.lock.lock_until(wait, past).is_none(), "a held lock was had");
+                    assert!(guarded.lock.lock_until(wait, PAST).is_none(), "a held lock was had");
                     assert!(guarded.lock.lock_until(wait, after::<W>(W::SOON)).is_none(), "a held lock was had");
                     stage.step();
                     guarded.enter(wait);
@@ -129,11 +130,33 @@ pub fn giving_up<W: World, L: TimedLock<W::M>>() {
     }
 }
 
+/// Waiters behind one holder that give up at the same time: the lock is free when the holder has left, whichever of them went first.
+pub fn giving_up_together<W: World, L: TimedLock<W::M>>() {
+    for wait in waits::<W>(&L::INFO) {
+        W::run(move || {
+            assert!(L::provide_timed(|layout| W::M::keep(layout).as_ptr()), "`keep` returns memory");
+            let guarded = share::<W::M, _>(Guarded::<W::M, L>::new(L::new()));
+            let token = guarded.lock.try_lock().expect("a new lock is free").to_word();
+            let all = guarded.clone();
+            let guest = |_| {
+                let guarded = guarded.clone();
+                move || assert!(guarded.lock.lock_until(wait, PAST).is_none(), "a held lock was had")
+            };
+            Scenario::new().guests(2, guest).finally(move || {
+                // SAFETY: taken above.
+                unsafe { all.lock.unlock(L::Token::from_word(token), wait) };
+                assert!(all.lock.try_lock().is_some(), "giving up has left a trace");
+            })
+        });
+    }
+}
+
 /// Waiters with and without deadlines together: those that give up hold up no thread, and take no wake-up with them.
 pub fn giving_up_among_waiters<W: World, L: TimedLock<W::M>>() {
     for &crowd in W::CROWDS {
         for wait in waits::<W>(&L::INFO) {
-            W::run(move || {
+            explore::<W, L>(crowd, move || {
+                assert!(L::provide_timed(|layout| W::M::keep(layout).as_ptr()), "`keep` returns memory");
                 let shared = share::<W::M, _>(Tally::<W::M, L>::new());
                 let all = shared.clone();
                 let guest = |i| {
@@ -152,7 +175,10 @@ pub fn giving_up_among_waiters<W: World, L: TimedLock<W::M>>() {
                     }
                 };
                 let scenario = Scenario::new().with_deadlines().guests(crowd.guests, guest);
-                scenario.finally(move || all.assert_complete())
+                scenario.finally(move || {
+                    all.assert_complete();
+                    assert!(all.guarded.lock.try_lock().is_some(), "giving up has left a trace");
+                })
             });
         }
     }

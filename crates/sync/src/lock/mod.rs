@@ -83,6 +83,11 @@ pub unsafe trait TryLock<M: Machine>: RawLock<M> {
 /// # Safety
 /// As [`RawLock`]. A wait that expired leaves no trace that could hold up others.
 pub unsafe trait TimedLock<M: Machine>: TryLock<M> {
+    /// As [`RawLock::provide`], for the next `lock_until` too.
+    fn provide_timed(memory: fn(Layout) -> *mut u8) -> bool {
+        Self::provide(memory)
+    }
+
     /// Takes the lock, or returns `None` when the deadline has passed and the lock was not free.
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<Self::Token>;
 }

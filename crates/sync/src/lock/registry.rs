@@ -23,7 +23,7 @@ macro_rules! every_lock {
             clh::Clh ClhMutex [tries in_order],
             k42::K42 K42Mutex [tries in_order],
             hemlock::Hemlock HemMutex [tries in_order],
-            one_spinner::OneSpinner OneSpinnerMutex [tries in_order],
+            one_spinner::OneSpinner OneSpinnerMutex [tries gives_up in_order],
             hybrid::Hybrid HybridMutex [tries],
             mcs_barging::McsBarging McsBargingMutex [tries],
             clh_barging::ClhBarging ClhBargingMutex [tries],
@@ -99,8 +99,10 @@ pub trait TimedVisitor<M: Machine> {
 pub trait PosixVisitor<M: Machine> {
     /// What comes out.
     type Out;
-    /// Called if the lock's waiters can give up.
+    /// Called if the lock's waiters can give up, and those that do not leave nothing behind either.
     fn timed<L: TimedLock<M> + ZeroInit>(self) -> Self::Out;
+    /// Called if its waiters have places, which they can give up: but not those that go away without a word.
+    fn timed_queue<L: TimedLock<M> + Fifo + ZeroInit>(self) -> Self::Out;
     /// Called if its waiters have places, which they cannot give up: a timed lock has to poll `try_lock`.
     fn queued<L: TryLock<M> + Fifo + ZeroInit>(self) -> Self::Out;
     /// Called for any other: a timed lock polls too.
@@ -121,7 +123,10 @@ macro_rules! able {
     (gives_up, $visitor:ident, $lock:ty, [$($other:ident)*]) => {
         Err("give up waiting at a deadline")
     };
-    (posix, $visitor:ident, $lock:ty, [tries gives_up $($more:ident)*]) => {
+    (posix, $visitor:ident, $lock:ty, [tries gives_up in_order]) => {
+        Ok($visitor.timed_queue::<$lock>())
+    };
+    (posix, $visitor:ident, $lock:ty, [tries gives_up]) => {
         Ok($visitor.timed::<$lock>())
     };
     (posix, $visitor:ident, $lock:ty, [tries in_order]) => {
@@ -250,6 +255,9 @@ mod tests {
     impl PosixVisitor<Native> for Name {
         type Out = (&'static str, bool);
         fn timed<L: TimedLock<Native> + ZeroInit>(self) -> (&'static str, bool) {
+            (L::INFO.name, true)
+        }
+        fn timed_queue<L: TimedLock<Native> + Fifo + ZeroInit>(self) -> (&'static str, bool) {
             (L::INFO.name, true)
         }
         fn queued<L: TryLock<Native> + Fifo + ZeroInit>(self) -> (&'static str, bool) {
