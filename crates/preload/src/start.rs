@@ -5,7 +5,7 @@ use crate::config::{self, Config, Locks, Served};
 use crate::hook::{self, Code, slot};
 use crate::mutex::each::Ways;
 use crate::mutex::moved;
-use crate::mutex::replace::{self, Polled, Queued, StandIn, Timed};
+use crate::mutex::replace::{self, Polled, Queued, StandIn, Timed, TimedQueue};
 use crate::{barrier, cond, errno, fork, leaving, lookup, message, mutex, omp, real, stall, stats, thread, watch};
 use baton_machine::{Machine, Native, Wait};
 use baton_sync::barrier::visit;
@@ -189,6 +189,10 @@ impl<P: Probe> PosixVisitor<Native> for Choice<P> {
     type Out = Ways;
     fn timed<L: TimedLock<Native> + ZeroInit>(self) -> Ways {
         self.ways::<Timed<L>>()
+    }
+    fn timed_queue<L: TimedLock<Native> + Fifo + ZeroInit>(self) -> Ways {
+        leaving::install();
+        self.ways::<TimedQueue<L>>()
     }
     fn queued<L: TryLock<Native> + Fifo + ZeroInit>(self) -> Ways {
         leaving::install();

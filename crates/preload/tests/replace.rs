@@ -52,10 +52,15 @@ fn waiters_that_leave_their_place() {
         let run =
             Run::new("leave.c", &[]).set("BATON_LOCK", lock.name).set("BATON_WAIT", sleeping(lock)).counted().ok();
         let said = String::from_utf8_lossy(&run.output.stderr).matches("a plain lock serves it").count();
-        // Whose waiters cannot give up stands in a queue.
-        let queues = !lock.timed;
+        // Whose waiters cannot give up stands in a queue; in one that serves in order they cannot go without a word.
+        let queues = lock.fifo || !lock.timed;
         assert_eq!((said, run.count("spare") >= 200), (usize::from(queues), queues), "{}: {:?}", run.what, run.stats);
     }
+}
+
+#[test]
+fn waiters_that_give_up() {
+    under_every_lock("give_up.c", &[]);
 }
 
 #[test]

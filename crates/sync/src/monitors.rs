@@ -87,7 +87,8 @@ impl<M: Machine> Monitor<M> {
     #[inline(always)]
     pub(crate) fn ticket(&self) -> Ticket {
         // Relaxed: only the id's acquisitions write it, and an id goes from thread to thread with Release and Acquire.
-        Ticket::of(self.id, self.shown.load(Relaxed) >> 1)
+        // What stands beside the generation is zero here, so one shift does.
+        Ticket(self.shown.load(Relaxed) << (ID_BITS - 1) | self.id)
     }
 
     /// Ends the acquisition of `ticket`, this id's: a waiter that watches for it sees another generation.

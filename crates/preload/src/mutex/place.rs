@@ -9,7 +9,7 @@ use super::Mutex;
 use super::replace::{Held, StandIn};
 use crate::stack::BlockStack;
 use crate::thread;
-use baton_machine::{Machine, Native, Wait};
+use baton_machine::{Deadline, Machine, Native, Wait};
 use baton_sync::lock::{RawLock, TryLock};
 use core::alloc::Layout;
 use core::sync::atomic::AtomicUsize;
@@ -32,9 +32,13 @@ pub enum Try<T> {
     NoMemory,
 }
 
+/// There is no memory to take the lock.
+#[derive(Debug)]
+pub struct NoMemory;
+
 /// The lock that lies in the mutex itself.
 #[inline(always)]
-pub fn inside<S: StandIn>(mutex: &Mutex) -> &S::Lock {
+fn inside<S: StandIn>(mutex: &Mutex) -> &S::Lock {
     debug_assert!(fits::<S>());
     // SAFETY: the words are atomic cells that only `S` uses (a second one that it leaves is the spare lock's); it fits, and zero
     // is a free one.
@@ -54,6 +58,18 @@ pub fn lock<S: StandIn>(mutex: &Mutex, wait: Wait) -> Option<Held<S>> {
         return None;
     }
     if const { fits::<S>() } { Some(inside::<S>(mutex).lock(wait)) } else { Block::lock::<S>(mutex, wait) }
+}
+
+/// Takes the lock before the deadline, if its waiters can give up: an error is that there is no memory to do so.
+pub fn lock_until<S: StandIn>(mutex: &Mutex, wait: Wait, deadline: Deadline) -> Result<Option<Held<S>>, NoMemory> {
+    if !S::provide_timed(memory) {
+        return Err(NoMemory);
+    }
+    if const { fits::<S>() } {
+        Ok(S::lock_until(inside::<S>(mutex), wait, deadline))
+    } else {
+        Block::lock_until::<S>(mutex, wait, deadline)
+    }
 }
 
 /// Takes the lock if it is free.
@@ -107,6 +123,16 @@ pub unsafe fn reset<S: StandIn>(mutex: &Mutex) {
         // The block stays with the threads that are gone.
         mutex.words[0].store(0, Relaxed);
     }
+}
+
+/// What came of coming to a lock that does not fit.
+enum Joined<T> {
+    /// It was free, and is ours.
+    Taken(T),
+    /// It is held; we are counted.
+    Counted(Block),
+    /// There is no memory for one.
+    NoMemory,
 }
 
 /// The word of a lock that does not fit, as it was read.
@@ -198,20 +224,54 @@ impl Block {
     }
 
     fn lock<S: StandIn>(mutex: &Mutex, wait: Wait) -> Option<Held<S>> {
+        match Block::join::<S>(&mutex.words[0]) {
+            Joined::Taken(token) => Some(token),
+            Joined::Counted(block) => Some(block.at::<S::Lock>().lock(wait)),
+            Joined::NoMemory => None,
+        }
+    }
+
+    fn lock_until<S: StandIn>(mutex: &Mutex, wait: Wait, deadline: Deadline) -> Result<Option<Held<S>>, NoMemory> {
         let word = &mutex.words[0];
+        let block = match Block::join::<S>(word) {
+            Joined::Taken(token) => return Ok(Some(token)),
+            Joined::Counted(block) => block,
+            Joined::NoMemory => return Err(NoMemory),
+        };
+        let lock: &S::Lock = block.at();
+        if let Some(token) = S::lock_until(lock, wait, deadline) {
+            return Ok(Some(token));
+        }
+        loop {
+            let seen = Block(word.load(Relaxed));
+            if seen.users() == 1 {
+                // The holder has counted itself out and is about to release the lock, and whoever is counted last frees the block: we have the
+                // lock then, however late.
+                return Ok(Some(lock.lock(wait)));
+            }
+            // Release: who frees the block comes after our steps in it.
+            if word.compare_exchange(seen.0, seen.0 - Block::ONE, Release, Relaxed).is_ok() {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Gives a free mutex its lock, held; or counts the calling thread in among those that use the lock there.
+    #[inline(always)]
+    fn join<S: StandIn>(word: &AtomicUsize) -> Joined<Held<S>> {
         loop {
             let seen = Block(word.load(Relaxed));
             if seen.0 == 0 {
                 match Block::begin::<S>(word) {
-                    Try::Taken(token) => return Some(token),
+                    Try::Taken(token) => return Joined::Taken(token),
                     Try::Busy => {}
-                    Try::NoMemory => return None,
+                    Try::NoMemory => return Joined::NoMemory,
                 }
             } else if seen.users() == Block::MOST {
                 Native::relax();
             } else if word.compare_exchange(seen.0, seen.0 + Block::ONE, AcqRel, Relaxed).is_ok() {
                 // The block stays with the mutex until we have left: we are counted.
-                return Some(seen.at::<S::Lock>().lock(wait));
+                return Joined::Counted(seen);
             }
         }
     }
@@ -224,9 +284,9 @@ impl Block {
             let seen = Block(word.load(Relaxed));
             let (last, lock) = (seen.users() == 1, seen.at::<S::Lock>());
             // Only holders count down, and we are the holder. Release: the next holder sees our writes, also where it comes by
-            // a block of its own.
+            // a block of its own. Acquire: those who gave up are out of the block.
             let left = if last { 0 } else { seen.0 - Block::ONE };
-            if word.compare_exchange(seen.0, left, Release, Relaxed).is_ok() {
+            if word.compare_exchange(seen.0, left, AcqRel, Relaxed).is_ok() {
                 // SAFETY: the caller holds the lock by `token`. With others counted, one of them frees the block, after it
                 // has got the lock from us; without, no thread but us knows the block any more.
                 unsafe { lock.unlock(token, wait) };
@@ -242,7 +302,7 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mutex::replace::{Polled, Queued, Timed};
+    use crate::mutex::replace::{Polled, Queued, Timed, TimedQueue};
     use baton_sync::lock::{Fifo, LOCKS, Posix, PosixVisitor, TimedLock, ZeroInit, visit_posix};
 
     struct Use;
@@ -269,6 +329,9 @@ mod tests {
         type Out = ();
         fn timed<L: TimedLock<Native> + ZeroInit>(self) {
             self.with::<Timed<L>>();
+        }
+        fn timed_queue<L: TimedLock<Native> + Fifo + ZeroInit>(self) {
+            self.with::<TimedQueue<L>>();
         }
         fn queued<L: TryLock<Native> + Fifo + ZeroInit>(self) {
             self.with::<Queued<L>>();

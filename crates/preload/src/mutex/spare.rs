@@ -25,6 +25,7 @@
 //! Sleeps are bounded: a wake-up may go to a thread that is cancelled meanwhile, and one from N's side may be missed.
 
 use crate::time::Backoff;
+use baton_machine::{Deadline, Machine, Native};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use libc::timespec;
@@ -164,16 +165,28 @@ impl Spare {
     pub fn admit(&self) {
         // SeqCst: see the head of this file.
         if self.0.load(SeqCst) & (THREAD | HELD | AWAITED) != 0 {
-            self.admit_slowly();
+            self.admit_slowly(None);
         }
     }
 
+    /// As [`Spare::admit`], at the latest until the deadline: false if the mutex is held by the spare lock then. Late by a sleep at most.
+    pub fn admit_until(&self, deadline: Deadline) -> bool {
+        self.0.load(SeqCst) & (THREAD | HELD | AWAITED) == 0 || self.admit_slowly(Some(deadline))
+    }
+
     #[cold]
-    fn admit_slowly(&self) {
+    fn admit_slowly(&self, deadline: Option<Deadline>) -> bool {
         let mut granted = false;
         let mut pause = Pause::new();
         loop {
             let seen = self.0.load(SeqCst);
+            if seen & HELD != 0 && deadline.is_some_and(|deadline| Native::now(deadline.clock) >= deadline.at) {
+                // What we granted and no thread has taken yet is none without us: the next one in would wait for it.
+                if granted && seen & THREAD == 0 && !self.step(seen, HELD, 0) {
+                    continue;
+                }
+                return false;
+            }
             if seen & (HELD | THREAD) == HELD && granted && pause.is_long() {
                 // No thread takes what was granted: who waited has gone.
                 self.step(seen, HELD | AWAITED, 0);
@@ -185,7 +198,7 @@ impl Spare {
                 granted = self.step(seen, 0, HELD);
                 wake(&self.0);
             } else {
-                return;
+                return true;
             }
         }
     }

@@ -78,7 +78,7 @@ const _: () = assert!(size_of::<usize>() >= size_of::<u64>());
 
 impl<M: Machine> OneSpinner<M> {
     /// The monitor of the one in front.
-    fn of<'a>(mine: &'a Monitor<M>, front: Ticket) -> &'a Monitor<M> {
+    fn of(mine: &Monitor<M>, front: Ticket) -> &Monitor<M> {
         // SAFETY: the ticket came from the tail, which only exchanges change, with Acquire, or from the monitor of one that had it from there and
         // left. Zero was never in front, as `head` equals it from the start.
         unsafe { mine.of(front) }
@@ -126,12 +126,8 @@ impl<M: Machine> OneSpinner<M> {
     /// Leaves the queue, behind `front`, or has the lock: true.
     #[cold]
     fn leave(&self, mine: &Monitor<M>, ticket: Ticket, mut front: Ticket, wait: Wait) -> bool {
-        loop {
-            let monitor = Self::of(mine, front);
-            if !monitor.has_left(front) {
-                break;
-            }
-            front = Self::succeed(monitor, front);
+        while Self::of(mine, front).has_left(front) {
+            front = Self::succeed(Self::of(mine, front), front);
         }
         // Acquire: see the last holder's writes.
         if self.head.load(Acquire) == front.0 {
