@@ -245,7 +245,7 @@ impl Block {
         loop {
             let seen = Block(word.load(Relaxed));
             if seen.users() == 1 {
-                // The holder has counted itself out and is about to release the lock, and whoever is counted last frees the block: we have the
+                // The holder has counted itself out and is about to release the lock, and the thread that is counted last frees the block: we have the
                 // lock then, however late.
                 return Ok(Some(lock.lock(wait)));
             }
