@@ -114,7 +114,7 @@ impl<M: Machine> Monitor<M> {
 
     /// The ticket that was in front of one that has left: what counts only while the thread behind it has not taken the id.
     pub(crate) fn front(&self) -> Ticket {
-        // Relaxed: whoever asks has seen the bit with Acquire.
+        // Relaxed: the thread that asks has seen the bit with Acquire.
         Ticket(self.front.load(Relaxed))
     }
 
