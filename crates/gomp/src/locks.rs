@@ -1,4 +1,7 @@
 //! `omp_*_lock`: the program's word holds the number of a lock in a table. A number of zero is a lock that was never initialised.
+//!
+//! Programs of GCC 4.3 and before call the same names at the version `OMP_1.0`. Their simple locks are the same; their nested ones
+//! have eight bytes and belong to a thread, not to a task.
 #![allow(clippy::missing_safety_doc, reason = "programs call these; the OpenMP specification documents them")]
 #![allow(missing_docs, reason = "the names are OpenMP's")]
 
@@ -7,13 +10,15 @@ use crate::process::place;
 use baton_machine::Native;
 use baton_omp::Why;
 use baton_omp::objects::AnyLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A lock of the table, which stays: its number is used again once it was destroyed.
 struct Entry {
     lock: Box<dyn AnyLock<Native>>,
     initialised: AtomicBool,
+    /// The thread that holds it as a nested lock of the old form; 0: none.
+    thread: AtomicUsize,
 }
 
 /// Locks by number, from 1: chunk *n* has those from 2^n on. A chunk and an entry stay where they are, so that a lock is found without
@@ -35,31 +40,31 @@ fn entry(number: u32) -> &'static OnceLock<Entry> {
     &entries[(number - (1 << chunk)) as usize]
 }
 
-fn make() -> u32 {
+fn make(caller: &str) -> u32 {
     let mut numbers = NUMBERS.lock().unwrap_or_else(PoisonError::into_inner);
     let (free, last) = &mut *numbers;
     let number = free.pop().unwrap_or_else(|| {
-        *last = last.checked_add(1).unwrap_or_else(|| fail("more than 4,294,967,295 locks"));
+        *last = last.checked_add(1).unwrap_or_else(|| fail(&format!("{caller}: more than 4,294,967,295 locks")));
         *last
     });
-    let made = || Entry { lock: new_lock(), initialised: AtomicBool::new(false) };
+    let made = || Entry { lock: new_lock(), initialised: AtomicBool::new(false), thread: AtomicUsize::new(0) };
     // Relaxed: the program hands its lock over to other threads.
     entry(number).get_or_init(made).initialised.store(true, Ordering::Relaxed);
     number
 }
 
-fn find(number: u32, caller: &str) -> &'static dyn AnyLock<Native> {
+fn find(number: u32, caller: &str) -> &'static Entry {
     let chunk = number.checked_ilog2().and_then(|chunk| TABLE[chunk as usize].get());
     let known = chunk.and_then(|entries| entries[(number - (1 << number.ilog2())) as usize].get());
     match known {
         // Relaxed: as in `make`.
-        Some(entry) if entry.initialised.load(Ordering::Relaxed) => &*entry.lock,
+        Some(entry) if entry.initialised.load(Ordering::Relaxed) => entry,
         _ => fail(&format!("{caller} of a lock that is not initialised")),
     }
 }
 
 fn destroy(number: u32, caller: &str) {
-    let lock = find(number, caller);
+    let lock = &find(number, caller).lock;
     if !lock.try_lock() {
         fail(&format!("{caller} of a lock that is held"));
     }
@@ -81,12 +86,12 @@ pub struct NestLock {
 }
 
 fn set(number: u32, caller: &str) {
-    find(number, caller).lock(place().waits().of(Why::Lock));
+    find(number, caller).lock.lock(place().waits().of(Why::Lock));
 }
 
 fn unset(number: u32, caller: &str) {
     // SAFETY: OpenMP asks that the calling task holds it.
-    unsafe { find(number, caller).unlock(place().waits().of(Why::Lock)) };
+    unsafe { find(number, caller).lock.unlock(place().waits().of(Why::Lock)) };
 }
 
 /// Who holds a nested lock: a task, by its thread's place and how many tasks that is within.
@@ -113,7 +118,7 @@ macro_rules! both {
 both! {
     omp_init_lock omp_init_lock_ (lock: u32) {
         // SAFETY: the program passes its lock, which no other thread uses yet.
-        unsafe { lock.write(make()) };
+        unsafe { lock.write(make("omp_init_lock")) };
     }
     omp_destroy_lock omp_destroy_lock_ (lock: u32) {
         // SAFETY: the program passes its lock, which no other thread uses any more.
@@ -129,7 +134,7 @@ both! {
     }
     omp_test_lock omp_test_lock_ (lock: u32) -> i32 {
         // SAFETY: as above.
-        i32::from(find(unsafe { lock.read() }, "omp_test_lock").try_lock())
+        i32::from(find(unsafe { lock.read() }, "omp_test_lock").lock.try_lock())
     }
 }
 
@@ -142,7 +147,7 @@ unsafe fn nest(lock: *mut NestLock, caller: &str, wait: bool) -> i32 {
         if (&raw const (*lock).owner).read_volatile() != me() {
             if wait {
                 set(number, caller);
-            } else if !find(number, caller).try_lock() {
+            } else if !find(number, caller).lock.try_lock() {
                 return 0;
             }
             (&raw mut (*lock).owner).write_volatile(me());
@@ -155,7 +160,7 @@ unsafe fn nest(lock: *mut NestLock, caller: &str, wait: bool) -> i32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_init_nest_lock(lock: *mut NestLock) {
     // SAFETY: the program passes its lock.
-    unsafe { lock.write(NestLock { number: make(), count: 0, owner: 0 }) };
+    unsafe { lock.write(NestLock { number: make("omp_init_nest_lock"), count: 0, owner: 0 }) };
 }
 
 #[unsafe(no_mangle)]
@@ -184,6 +189,108 @@ pub unsafe extern "C" fn omp_unset_nest_lock(lock: *mut NestLock) {
         if (*lock).count == 0 {
             (&raw mut (*lock).owner).write_volatile(0);
             unset((*lock).number, "omp_unset_nest_lock");
+        }
+    }
+}
+
+/// `omp_nest_lock_t` of GCC 4.3 and before, which has no room for more.
+#[repr(C)]
+pub struct OldNestLock {
+    number: u32,
+    count: i32,
+}
+
+/// The calling thread, among those that there are: where a variable of its own is.
+fn thread() -> usize {
+    thread_local!(static HERE: u8 = const { 0 });
+    HERE.with(|here| core::ptr::from_ref(here).addr())
+}
+
+/// # Safety
+/// `lock` is a nested lock of the old form of the program's, whose number stays.
+unsafe fn old_nest(lock: *mut OldNestLock, caller: &str, wait: bool) -> i32 {
+    // SAFETY: by contract.
+    let number = unsafe { (*lock).number };
+    let entry = find(number, caller);
+    // Relaxed, here and below: it equals ours only if this thread stored it.
+    if entry.thread.load(Ordering::Relaxed) != thread() {
+        if wait {
+            set(number, caller);
+        } else if !entry.lock.try_lock() {
+            return 0;
+        }
+        entry.thread.store(thread(), Ordering::Relaxed);
+    }
+    // SAFETY: the calling thread holds it, and only the holder touches the count.
+    unsafe {
+        (*lock).count += 1;
+        (*lock).count
+    }
+}
+
+/// Makes the old form of a function, and gives it that name and its Fortran form's at the version `OMP_1.0`. The map of versions gives
+/// a name one version alone. The linker drops a name without a version where one with a version has the same address, so an old form
+/// has code of its own: it calls with a name of its own.
+macro_rules! old {
+    ($($name:ident as $outside:ident $fortran:ident ($at:ident: $type:ty, $caller:ident) $(-> $out:ty)? $body:block)*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($at: *mut $type) $(-> $out)? {
+            let $caller = concat!(stringify!($outside), "@OMP_1.0");
+            $body
+        }
+        core::arch::global_asm!(
+            concat!(".symver ", stringify!($name), ", ", stringify!($outside), "@OMP_1.0"),
+            concat!(".symver ", stringify!($name), ", ", stringify!($fortran), "@OMP_1.0"),
+        );
+    )*};
+}
+
+old! {
+    baton_gomp_init_lock_25 as omp_init_lock omp_init_lock_ (lock: u32, caller) {
+        // SAFETY: the program passes its lock, which no other thread uses yet.
+        unsafe { lock.write(make(caller)) };
+    }
+    baton_gomp_destroy_lock_25 as omp_destroy_lock omp_destroy_lock_ (lock: u32, caller) {
+        // SAFETY: the program passes its lock, which no other thread uses any more.
+        unsafe { destroy(lock.replace(0), caller) };
+    }
+    baton_gomp_set_lock_25 as omp_set_lock omp_set_lock_ (lock: u32, caller) {
+        // SAFETY: the program passes its lock, whose number stays.
+        set(unsafe { lock.read() }, caller);
+    }
+    baton_gomp_unset_lock_25 as omp_unset_lock omp_unset_lock_ (lock: u32, caller) {
+        // SAFETY: as above.
+        unset(unsafe { lock.read() }, caller);
+    }
+    baton_gomp_test_lock_25 as omp_test_lock omp_test_lock_ (lock: u32, caller) -> i32 {
+        // SAFETY: as above.
+        i32::from(find(unsafe { lock.read() }, caller).lock.try_lock())
+    }
+    baton_gomp_init_nest_lock_25 as omp_init_nest_lock omp_init_nest_lock_ (lock: OldNestLock, caller) {
+        // SAFETY: the program passes its lock, which no other thread uses yet.
+        unsafe { lock.write(OldNestLock { number: make(caller), count: 0 }) };
+    }
+    baton_gomp_destroy_nest_lock_25 as omp_destroy_nest_lock omp_destroy_nest_lock_ (lock: OldNestLock, caller) {
+        // SAFETY: the program passes its lock, which no other thread uses any more.
+        unsafe { destroy((*lock).number, caller) };
+    }
+    baton_gomp_set_nest_lock_25 as omp_set_nest_lock omp_set_nest_lock_ (lock: OldNestLock, caller) {
+        // SAFETY: the program passes its lock.
+        unsafe { old_nest(lock, caller, true) };
+    }
+    baton_gomp_test_nest_lock_25 as omp_test_nest_lock omp_test_nest_lock_ (lock: OldNestLock, caller) -> i32 {
+        // SAFETY: the program passes its lock.
+        unsafe { old_nest(lock, caller, false) }
+    }
+    baton_gomp_unset_nest_lock_25 as omp_unset_nest_lock omp_unset_nest_lock_ (lock: OldNestLock, caller) {
+        // SAFETY: the program passes its lock, which the calling thread holds.
+        unsafe {
+            (*lock).count -= 1;
+            if (*lock).count == 0 {
+                // Relaxed: as in `old_nest`.
+                find((*lock).number, caller).thread.store(0, Ordering::Relaxed);
+                unset((*lock).number, caller);
+            }
         }
     }
 }
