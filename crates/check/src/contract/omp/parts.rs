@@ -1,6 +1,7 @@
 //! What a team is made of, one at a time: small enough for all executions of a few threads.
 
 use super::harness::{Tally, apart, bare};
+use super::tasks::{await_flag, raise};
 use crate::world::{Scenario, World};
 use baton_machine::{Machine, Wait};
 use baton_omp::share::{RING, Work, shared_memory};
@@ -40,6 +41,25 @@ pub fn shares<W: World>() {
             }
         },
         |tally, _| assert_eq!(tally.counts(2), [1, u32::from(W::few().rounds > 1)], "first threads"),
+    );
+}
+
+/// A thread that comes to a work-share before the others have left the slot's last one goes on when they have, though none of them enters it.
+pub fn slots_awaited<W: World>() {
+    apart::<W>(
+        |place, tally| {
+            let (team, waits) = (place.context.team(), place.waits());
+            let share = &team.shares[0];
+            share.enter(0, waits, Work::default);
+            share.leave(0, team.size, waits);
+            if place.context.id != 0 {
+                return await_flag(place, tally);
+            }
+            let (first, _) = share.enter(RING, waits, Work::default);
+            tally.expect(first);
+            raise(place, tally);
+        },
+        |_, _| {},
     );
 }
 

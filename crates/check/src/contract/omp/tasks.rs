@@ -8,13 +8,14 @@ use baton_omp::tasks::{Clauses, Depend, fulfil};
 use baton_omp::waits::Why;
 
 /// Says that the flag is up, to those that wait for it outside of the runtime.
-fn raise<M: Machine>(place: &Member<M>, tally: &Tally<M>) {
+pub(super) fn raise<M: Machine>(place: &Member<M>, tally: &Tally<M>) {
     // Release: who waits for it sees what was done before.
     tally.flag.store(1, Release);
     place.waits().wake::<M, u32>(Why::Task, &tally.flag);
 }
 
-fn await_flag<M: Machine>(place: &Member<M>, tally: &Tally<M>) {
+/// Waits for it.
+pub(super) fn await_flag<M: Machine>(place: &Member<M>, tally: &Tally<M>) {
     place.waits().wait::<M, u32>(Why::Task, &tally.flag, 0);
 }
 
