@@ -87,7 +87,13 @@ impl<M: Machine> OneSpinner<M> {
     /// Both phases, behind a ticket that has not released the lock yet, so far as we saw. An error is the ticket in front when the
     /// deadline had passed.
     #[cold]
-    fn queue(&self, mine: &Monitor<M>, mut front: Ticket, wait: Wait, deadline: Option<Deadline>) -> Result<(), Ticket> {
+    fn queue(
+        &self,
+        mine: &Monitor<M>,
+        mut front: Ticket,
+        wait: Wait,
+        deadline: Option<Deadline>,
+    ) -> Result<(), Ticket> {
         loop {
             let monitor = Self::of(mine, front);
             match M::wait_while(&monitor.shown, front.waiting(), wait, deadline) {
