@@ -43,10 +43,6 @@ const NODES: usize = 8;
 pub(crate) struct Ticket(pub(crate) u64);
 
 impl Ticket {
-    fn of(id: u64, generation: u64) -> Ticket {
-        Ticket(generation << ID_BITS | id)
-    }
-
     fn generation(self) -> u64 {
         self.0 >> ID_BITS
     }
@@ -86,8 +82,8 @@ impl<M: Machine> Monitor<M> {
     /// The ticket of the acquisition that has this id.
     #[inline(always)]
     pub(crate) fn ticket(&self) -> Ticket {
-        // Relaxed: only the id's acquisitions write it, and an id goes from thread to thread with Release and Acquire.
-        // What stands beside the generation is zero here, so one shift does.
+        // Relaxed: only the id's acquisitions write it, and an id goes from thread to thread with Release and Acquire. The bit beside
+        // the generation is clear here, so one shift does.
         Ticket(self.shown.load(Relaxed) << (ID_BITS - 1) | self.id)
     }
 
