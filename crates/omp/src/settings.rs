@@ -87,7 +87,7 @@ impl Settings {
             threads: Vec::new(),
             cancellation: false,
             barrier: "gomp".to_owned(),
-            lock: "spin-park".to_owned(),
+            lock: "adaptive".to_owned(),
             waits: None,
             spin: None,
             task_wakes: 1,
