@@ -7,7 +7,7 @@ use crate::process::{place, runtime, stack};
 use crate::queries::{omp_get_num_teams, omp_get_team_num};
 use baton_machine::discover::{allowed_cpus, cpulist};
 use baton_omp::ScheduleKind;
-use baton_omp::settings::NO_LIMIT;
+use baton_omp::settings::{NO_LIMIT, TaskQueue};
 use core::ffi::{CStr, c_char};
 use std::fmt::Write;
 use std::sync::PoisonError;
@@ -71,7 +71,11 @@ pub extern "C" fn omp_display_env(verbose: i32) {
     let own = &runtime().settings;
     let more = match verbose {
         0 => String::new(),
-        _ => format!("  BATON_OMP_BARRIER = '{}'\n  BATON_OMP_LOCK = '{}'\n", own.barrier, own.lock),
+        _ => {
+            let tasks = TaskQueue::ALL.iter().find(|(queue, _)| *queue == own.tasks).map_or("", |(_, name)| name);
+            let (barrier, lock) = (&own.barrier, &own.lock);
+            format!("  BATON_OMP_BARRIER = '{barrier}'\n  BATON_OMP_LOCK = '{lock}'\n  BATON_OMP_TASKS = '{tasks}'\n")
+        }
     };
     eprint!("\nOPENMP DISPLAY ENVIRONMENT BEGIN\n{}{more}OPENMP DISPLAY ENVIRONMENT END\n", settings());
 }

@@ -94,6 +94,7 @@ fn constructs_are_cancelled() {
             &[("OMP_CANCELLATION", "true"), ("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_BARRIER", "two-level")],
             &[("OMP_CANCELLATION", "true"), ("BATON_OMP_BARRIER", "central")],
             &[("OMP_CANCELLATION", "false")],
+            &[("OMP_CANCELLATION", "true"), ("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_TASKS", "steal")],
         ],
     );
     assert!(
@@ -104,8 +105,14 @@ fn constructs_are_cancelled() {
 
 #[test]
 fn tasks_depend_detach_and_reduce() {
-    let settings: [&[(&str, &str)]; 7] = [
+    let steal = ("BATON_OMP_TASKS", "steal");
+    let settings: [&[(&str, &str)]; 12] = [
         &[("OMP_NUM_THREADS", "1")],
+        &[("OMP_NUM_THREADS", "2"), steal],
+        &[("OMP_NUM_THREADS", "3"), ("OMP_WAIT_POLICY", "passive"), steal],
+        &[("OMP_NUM_THREADS", "8"), ("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_TASK_WAKE", "all"), steal],
+        &[("OMP_NUM_THREADS", "3"), ("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_BARRIER", "two-level"), steal],
+        &[("OMP_NUM_THREADS", "17"), ("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_BARRIER", "central"), steal],
         &[("OMP_NUM_THREADS", "2")],
         &[("OMP_NUM_THREADS", "3"), ("OMP_WAIT_POLICY", "passive")],
         &[("OMP_NUM_THREADS", "8"), ("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_TASK_WAKE", "all")],
@@ -178,6 +185,7 @@ fn constructs_print_what_they_print_under_libgomp() {
         ("BATON_OMP_BARRIER", "central"),
         ("BATON_OMP_LOCK", "mcs"),
         ("BATON_OMP_WAIT", "futex"),
+        ("BATON_OMP_TASKS", "steal"),
         ("OMP_SCHEDULE", "guided,4"),
     ] {
         let output =
@@ -189,9 +197,11 @@ fn constructs_print_what_they_print_under_libgomp() {
         );
     }
     // A bad choice ends the program before `main`.
-    let bad = ours(folder.path(), &[("BATON_OMP_LOCK", "nolock")], &[]);
-    assert_eq!((bad.status.code(), bad.stdout.len()), (Some(2), 0));
-    assert!(String::from_utf8_lossy(&bad.stderr).contains("BATON_OMP_LOCK"));
+    for setting in [("BATON_OMP_LOCK", "nolock"), ("BATON_OMP_TASKS", "queue")] {
+        let bad = ours(folder.path(), &[setting], &[]);
+        assert_eq!((bad.status.code(), bad.stdout.len()), (Some(2), 0));
+        assert!(String::from_utf8_lossy(&bad.stderr).contains(setting.0));
+    }
 }
 
 /// Functions that break a construct, put before either library.

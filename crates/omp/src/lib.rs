@@ -19,7 +19,7 @@
 //! | `pool` | the workers of a thread |
 //! | [`runtime`] | fork and join |
 //! | [`worksharing`] | what a thread asks of its work-share |
-//! | [`tasks`] | tasks behind the team's lock |
+//! | [`tasks`] | tasks, behind the team's lock or stolen |
 //! | `closures` | regions and tasks of closures |
 
 pub mod cancel;

@@ -36,6 +36,20 @@ pub const NO_LIMIT: u32 = i32::MAX as u32;
 /// The most levels that can be active, as libgomp has it.
 pub const MOST_LEVELS: u32 = 255;
 
+/// Where a team's tasks wait for a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskQueue {
+    /// In one queue behind the team's lock.
+    Team,
+    /// With the thread that made them; others steal them.
+    Steal,
+}
+
+impl TaskQueue {
+    /// Every form and its name in `BATON_OMP_TASKS`.
+    pub const ALL: [(TaskQueue, &str); 2] = [(TaskQueue::Team, "team"), (TaskQueue::Steal, "steal")];
+}
+
 /// What a runtime is set to.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -53,6 +67,8 @@ pub struct Settings {
     pub waits: Option<Waits>,
     /// Tries before a waiter sleeps; `None`: for some time, or 100 with more threads than CPUs.
     pub spin: Option<u32>,
+    /// Where tasks wait.
+    pub tasks: TaskQueue,
     /// How many threads are woken for a new task.
     pub task_wakes: u32,
     /// OMP_PROC_BIND as it stands: how the threads of a region are bound at each level, from the outermost on.
@@ -90,6 +106,7 @@ impl Settings {
             lock: "adaptive".to_owned(),
             waits: None,
             spin: None,
+            tasks: TaskQueue::Team,
             task_wakes: 1,
             binds: Vec::new(),
             places: Arc::new([]),
@@ -213,6 +230,10 @@ impl Settings {
         if let Some(name) = variable("BATON_OMP_LOCK") {
             objects::lock::<Native>(&name).map_err(|error| format!("BATON_OMP_LOCK: {error}"))?;
             self.lock = name;
+        }
+        if let Some(text) = variable("BATON_OMP_TASKS") {
+            let known = TaskQueue::ALL.iter().find(|(_, name)| *name == text.trim());
+            self.tasks = known.ok_or_else(|| format!("BATON_OMP_TASKS: `{text}`; expected `team` or `steal`"))?.0;
         }
         if let Some(text) = variable("BATON_OMP_TASK_WAKE") {
             self.task_wakes = match text.trim() {
@@ -356,9 +377,13 @@ mod tests {
 
     #[test]
     fn what_is_chosen_must_exist() {
-        for (name, value) in [("BATON_OMP_BARRIER", "x"), ("BATON_OMP_LOCK", "x"), ("BATON_OMP_WAIT", "nap=futex")] {
+        let bad = [("BARRIER", "x"), ("LOCK", "x"), ("WAIT", "nap=futex"), ("TASKS", "stealing"), ("TASK_WAKE", "two")];
+        for (name, value) in bad {
+            let name: &'static str = format!("BATON_OMP_{name}").leak();
             assert!(read(name, value).0.unwrap_err().starts_with(name));
         }
+        let tasks = |name, value| read(name, value).0.unwrap().tasks;
+        assert_eq!([tasks("", ""), tasks("BATON_OMP_TASKS", "steal")], [TaskQueue::Team, TaskQueue::Steal]);
         let waits = read("BATON_OMP_WAIT", "pause,idle=futex").0.unwrap().waits.unwrap();
         assert_eq!((waits.of(crate::Why::Lock), waits.of(crate::Why::Idle)), (Wait::Pause, Wait::Futex));
     }

@@ -109,7 +109,7 @@ impl<M: Machine> Team<M> {
             next_share: M::Atomic::new(0),
             next_barrier: M::Atomic::new(1),
             cancel: Cancel::new(settings.cancellation),
-            tasks: Queue::new(settings),
+            tasks: Queue::new(settings, size),
         })
     }
 

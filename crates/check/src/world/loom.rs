@@ -5,6 +5,7 @@ use crate::orderings;
 use ::loom::model::Builder;
 use baton_machine::Wait;
 use baton_machine::units::Nanos;
+use baton_omp::settings::TaskQueue;
 
 /// Guests are threads of loom, on the machine [`orderings::Loom`].
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +29,8 @@ impl World for Loom {
     // Every wait is yield and re-load here, so other policies would show nothing new.
     const WAITS: &'static [Wait] = &[Wait::Pause];
     const TEAMS: &'static [usize] = &[2, 3];
+    // Lists with locks of their own have too many executions.
+    const TASKS: &'static [TaskQueue] = &[TaskQueue::Team];
     const COMERS: usize = 1;
     const SOON: Nanos = Nanos(1_000);
     const QUEUE_DEVICE: bool = true;

@@ -13,6 +13,7 @@ pub use scenario::{Guest, Scenario};
 
 use baton_machine::units::Nanos;
 use baton_machine::{Machine, Owned, Wait};
+use baton_omp::settings::TaskQueue;
 use std::sync::Arc;
 
 /// What guests share: in the machine's own memory, where a simulated machine can see it.
@@ -43,6 +44,9 @@ pub trait World: 'static {
 
     /// How many threads the OpenMP runtime's teams have.
     const TEAMS: &'static [usize];
+
+    /// Where tasks of theirs wait.
+    const TASKS: &'static [TaskQueue] = &[TaskQueue::Team, TaskQueue::Steal];
 
     /// Guests that queue behind a holder, where the order of service is tested.
     const COMERS: usize;

@@ -1,4 +1,4 @@
-//! Tasks: one queue behind the team's lock, as libgomp has it.
+//! Tasks: one queue behind the team's lock, as libgomp has it, or a list of each thread, from which others steal.
 //!
 //! At a taskwait a thread runs children of its task, at the end of a taskgroup tasks of the group, at a barrier any. A thread that
 //! has arrived at a barrier is told of tasks that come later by a bit of the word that it waits for. A team that has
@@ -103,9 +103,9 @@ pub(crate) struct End<M: Machine> {
     node: Option<Shared<M, Node<M>>>,
 }
 
-/// A task is done. The team's threads may leave the region from the last line on.
-fn done<M: Machine>(team: &Team<M>, waits: &Waits, end: &End<M>) {
-    let released = end.node.as_ref().map_or(0, |node| team.end_node(waits, node));
+/// A task is done, as a thread of the team says. The team's threads may leave the region from the last line on.
+fn done<M: Machine>(team: &Team<M>, thread: u32, waits: &Waits, end: &End<M>) {
+    let released = end.node.as_ref().map_or(0, |node| team.end_node(thread, waits, node));
     end.parent.one_done(waits);
     if let Some(group) = &end.group {
         group.tasks.one_done(waits);
@@ -119,8 +119,8 @@ fn done<M: Machine>(team: &Team<M>, waits: &Waits, end: &End<M>) {
 /// The task is not done: it holds its region open, and with it the team.
 pub unsafe fn fulfil<M: Machine>(team: *const Team<M>, waits: &Waits, event: &Event<M>) {
     if let Some(end) = event.fulfil(waits) {
-        // SAFETY: by contract; the end of the task is what is told here.
-        done(unsafe { &*team }, waits, &end);
+        // SAFETY: by contract; the end of the task is what is told here. What it lets go any thread of the team finds with the first.
+        done(unsafe { &*team }, 0, waits, &end);
     }
 }
 
@@ -173,7 +173,7 @@ impl<M: Machine> Context<M> {
         }
         let Clauses { is_final, priority, event, constructed, .. } = clauses;
         let task = Task { function, data, icv: self.icv.get(), is_final, constructed, priority, event, end };
-        self.team().add(self.waits(), task, &earlier);
+        self.team().add(self.id, self.waits(), task, &earlier);
     }
 
     /// Waits for the earlier children of the current task that one with these dependences would follow.
@@ -200,7 +200,7 @@ impl<M: Machine> Context<M> {
     /// Runs a waiting task that `fits`, if there is one. The newest is for who waits for its own: its data are warm, and it leaves the
     /// larger ones to others.
     fn run_one(&self, newest: bool, fits: impl Fn(&Task<M>) -> bool) -> bool {
-        let Some(mut task) = self.team().take(self.waits(), newest, fits) else { return false };
+        let Some(mut task) = self.team().take(self.id, self.waits(), newest, fits) else { return false };
         let current = Current::new(task.end.group.clone(), task.is_final);
         let mut ran = false;
         self.run_as(current, task.icv, || {
@@ -217,7 +217,7 @@ impl<M: Machine> Context<M> {
             _ => Some(task.end),
         };
         if let Some(end) = end {
-            done(self.team(), self.waits(), &end);
+            done(self.team(), self.id, self.waits(), &end);
         }
         true
     }

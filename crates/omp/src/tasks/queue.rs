@@ -1,14 +1,18 @@
-//! The tasks of a team that wait for a thread, behind the team's lock.
+//! The tasks of a team that wait for a thread: in one list behind the team's lock, or in a list of each thread behind a lock of its own.
+//!
+//! In the second form a thread leaves tasks in its own list and takes the newest of them; where none of them fits, it steals the oldest that
+//! does from the next thread that has one. Every list can be searched by every thread, so that who waits for certain tasks finds them
+//! wherever they are.
 
 use super::depend::Node;
 use super::group::Count;
 use super::{Shared, Task};
 use crate::objects::{AnyLock, lock};
-use crate::settings::Settings;
+use crate::settings::{Settings, TaskQueue};
 use crate::team::Team;
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
-use baton_machine::{Atomic, Machine, Slot};
+use baton_machine::{Atomic, Machine, OwnedSlice, Slot};
 use std::collections::VecDeque;
 
 /// What a new task adds to those that are not done: one, and above the count a number that moves on, so that a thread that looked for a task
@@ -18,35 +22,109 @@ const ONE_MORE: u32 = 1 + (1 << 24);
 /// The count.
 pub(super) const NOT_DONE: u32 = (1 << 24) - 1;
 
-/// A team's tasks.
-pub struct Queue<M: Machine> {
+/// Tasks that wait behind a lock.
+#[repr(C)]
+struct List<M: Machine> {
     lock: Box<dyn AnyLock<M>>,
     waiting: M::Slot<VecDeque<Task<M>>>,
     /// How many wait. Changed with the lock held, and read without it by who looks whether there is one.
     ready: M::Atomic<u32>,
+}
+
+// SAFETY: the slot is touched with the lock held.
+unsafe impl<M: Machine> Sync for List<M> {}
+// SAFETY: as above; any thread of the team may run a task.
+unsafe impl<M: Machine> Send for List<M> {}
+
+/// What a team has beside its first list where threads steal.
+struct Lists<M: Machine> {
+    /// Those of all threads but the first.
+    others: OwnedSlice<M, Apart<List<M>>>,
+    /// Taken with a list's lock held, never the other way about.
+    lock: Box<dyn AnyLock<M>>,
+    /// How many lists, the first one too, are not empty.
+    filled: M::Slot<u32>,
+}
+
+/// Alone in its pair of cache lines.
+#[repr(C, align(128))]
+struct Apart<T>(T);
+
+// SAFETY: the slot is touched with the lock held.
+unsafe impl<M: Machine> Sync for Lists<M> {}
+// SAFETY: as above.
+unsafe impl<M: Machine> Send for Lists<M> {}
+
+/// A team's tasks.
+#[repr(C)]
+pub struct Queue<M: Machine> {
+    /// The team's list, or that of its first thread. Its lock is that of the dependences too.
+    first: List<M>,
     /// Tasks that are not done, by [`NOT_DONE`]; see [`ONE_MORE`].
     pub(super) pending: M::Atomic<u32>,
     /// How many threads are woken for a new task.
     wakes: u32,
+    /// Where threads steal.
+    lists: Option<Box<Lists<M>>>,
 }
 
-// SAFETY: the slot is touched with the lock held.
-unsafe impl<M: Machine> Sync for Queue<M> {}
-// SAFETY: as above; any thread of the team may run a task.
-unsafe impl<M: Machine> Send for Queue<M> {}
+impl<M: Machine> List<M> {
+    fn new(settings: &Settings) -> Self {
+        List { lock: new_lock(settings), waiting: M::Slot::new(VecDeque::new()), ready: M::Atomic::new(0) }
+    }
+
+    /// With the list locked.
+    #[inline]
+    fn locked<R>(&self, waits: &Waits, then: impl FnOnce(&mut VecDeque<Task<M>>) -> R) -> R {
+        // SAFETY: the list's lock is held.
+        holding(&*self.lock, waits, || unsafe { self.waiting.write(|waiting| then(&mut *waiting)) })
+    }
+}
+
+fn new_lock<M: Machine>(settings: &Settings) -> Box<dyn AnyLock<M>> {
+    lock(&settings.lock).expect("the settings name a lock that there is")
+}
+
+#[inline]
+fn holding<M: Machine, R>(lock: &dyn AnyLock<M>, waits: &Waits, then: impl FnOnce() -> R) -> R {
+    let wait = waits.of(Why::Lock);
+    lock.lock(wait);
+    let result = then();
+    // SAFETY: locked above, with the same policy.
+    unsafe { lock.unlock(wait) };
+    result
+}
 
 impl<M: Machine> Queue<M> {
-    /// An empty queue.
-    pub fn new(settings: &Settings) -> Self {
-        let lock = lock(&settings.lock).expect("the settings name a lock that there is");
-        let word = || M::Atomic::new(0);
-        Queue {
-            lock,
-            waiting: M::Slot::new(VecDeque::new()),
-            ready: word(),
-            pending: word(),
-            wakes: settings.task_wakes,
+    /// An empty queue of a team of so many threads.
+    pub fn new(settings: &Settings, threads: u32) -> Self {
+        let lists = (settings.tasks == TaskQueue::Steal && threads > 1).then(|| {
+            let others = OwnedSlice::new(threads as usize - 1, |_| Apart(List::new(settings)));
+            Box::new(Lists { others, lock: new_lock(settings), filled: M::Slot::new(0) })
+        });
+        Queue { first: List::new(settings), pending: M::Atomic::new(0), wakes: settings.task_wakes, lists }
+    }
+
+    /// Whether that thread leaves tasks in another list than the first.
+    #[inline]
+    fn steals(&self, thread: u32) -> bool {
+        self.lists.is_some() && thread != 0
+    }
+
+    /// Where that thread of the team leaves tasks.
+    fn list_of(&self, thread: u32) -> &List<M> {
+        match &self.lists {
+            Some(lists) if thread != 0 => &lists.others[thread as usize - 1].0,
+            _ => &self.first,
         }
+    }
+
+    /// There is one more task that is not done. With the lock held of the list that it is in, or that of the dependences if it is in
+    /// none: it cannot be done before.
+    #[inline]
+    fn one_more(&self) {
+        // Release: who sees it sees that there is one more to take.
+        self.pending.fetch_add(ONE_MORE, Release);
     }
 
     /// A task is done, and so many that followed it wait for a thread now.
@@ -60,20 +138,46 @@ impl<M: Machine> Queue<M> {
     }
 }
 
+impl<M: Machine> Lists<M> {
+    /// A list that is locked fills or empties: how many are filled beside it.
+    fn count(&self, waits: &Waits, fills: bool, then: impl FnOnce()) {
+        holding(&*self.lock, waits, || {
+            // SAFETY: the lock is held.
+            let beside = unsafe {
+                self.filled.write(|filled| {
+                    *filled = if fills { *filled + 1 } else { *filled - 1 };
+                    *filled - u32::from(fills)
+                })
+            };
+            // With the lock held: what the first one says comes before what the last one says.
+            if beside == 0 {
+                then();
+            }
+        });
+    }
+}
+
 impl<M: Machine> Team<M> {
-    /// With the queue locked.
-    fn locked<R>(&self, waits: &Waits, then: impl FnOnce(&mut VecDeque<Task<M>>) -> R) -> R {
-        let (queue, wait) = (&self.tasks, waits.of(Why::Lock));
-        queue.lock.lock(wait);
-        // SAFETY: the lock is held.
-        let result = unsafe { queue.waiting.write(|waiting| then(&mut *waiting)) };
-        // SAFETY: locked above, with the same policy.
-        unsafe { queue.lock.unlock(wait) };
-        result
+    /// A list that is locked has its first task.
+    fn fills(&self, waits: &Waits) {
+        let Some(barrier) = &self.barrier else { return };
+        match &self.tasks.lists {
+            None => barrier.tasks_wait(),
+            Some(lists) => lists.count(waits, true, || barrier.tasks_wait()),
+        }
     }
 
-    /// Puts a task behind those of its priority. With the queue locked.
-    fn push(&self, waiting: &mut VecDeque<Task<M>>, task: Task<M>) {
+    /// A list that is locked has none any more.
+    fn empties(&self, waits: &Waits) {
+        let Some(barrier) = &self.barrier else { return };
+        match &self.tasks.lists {
+            None => barrier.no_task_waits(),
+            Some(lists) => lists.count(waits, false, || barrier.no_task_waits()),
+        }
+    }
+
+    /// Puts a task behind those of its priority. With the list locked.
+    fn push(&self, waits: &Waits, list: &List<M>, waiting: &mut VecDeque<Task<M>>, task: Task<M>) {
         if waiting.back().is_none_or(|last| last.priority >= task.priority) {
             waiting.push_back(task);
         } else {
@@ -81,11 +185,9 @@ impl<M: Machine> Team<M> {
             waiting.insert(at, task);
         }
         // Relaxed: what tells of the task, below or `pending`, orders it for a thread that does not take the lock.
-        self.tasks.ready.store(waiting.len() as u32, Relaxed);
-        if waiting.len() == 1
-            && let Some(barrier) = &self.barrier
-        {
-            barrier.tasks_wait();
+        list.ready.store(waiting.len() as u32, Relaxed);
+        if waiting.len() == 1 {
+            self.fills(waits);
         }
     }
 
@@ -98,20 +200,23 @@ impl<M: Machine> Team<M> {
         M::wake::<u32>(&self.tasks.pending, wakes, waits.of(Why::Task));
     }
 
-    /// Adds a task that follows those of `earlier` that are not done.
-    pub(super) fn add(&self, waits: &Waits, task: Task<M>, earlier: &[Shared<M, Node<M>>]) {
-        let ready = self.locked(waits, |waiting| {
+    /// Adds a task of that thread's, which follows those of `earlier` that are not done.
+    pub(super) fn add(&self, thread: u32, waits: &Waits, task: Task<M>, earlier: &[Shared<M, Node<M>>]) {
+        let list = &self.tasks.first;
+        if self.tasks.steals(thread) {
+            return self.add_apart(thread, waits, task, earlier);
+        }
+        let ready = list.locked(waits, |waiting| {
             let task = match task.end.node.clone() {
-                // SAFETY: the queue is locked.
+                // SAFETY: the lock of the dependences is held.
                 Some(node) => unsafe { Node::follow(&node, earlier, task) },
                 None => Some(task),
             };
             let ready = task.is_some();
             if let Some(task) = task {
-                self.push(waiting, task);
+                self.push(waits, list, waiting, task);
             }
-            // Release: who sees it sees that there is one more to take.
-            self.tasks.pending.fetch_add(ONE_MORE, Release);
+            self.tasks.one_more();
             ready
         });
         if ready {
@@ -119,39 +224,89 @@ impl<M: Machine> Team<M> {
         }
     }
 
-    /// Takes a task that `fits`, the newest or the oldest of the highest priority.
-    pub(super) fn take(&self, waits: &Waits, newest: bool, fits: impl Fn(&Task<M>) -> bool) -> Option<Task<M>> {
+    /// As [`add`](Team::add), where the thread's list is not the one whose lock is that of the dependences.
+    #[inline(never)]
+    fn add_apart(&self, thread: u32, waits: &Waits, task: Task<M>, earlier: &[Shared<M, Node<M>>]) {
+        let (tasks, list) = (&self.tasks, self.tasks.list_of(thread));
+        let free = match task.end.node.clone() {
+            None => Some(task),
+            Some(node) => tasks.first.locked(waits, |_| {
+                // SAFETY: the lock of the dependences is held.
+                let free = unsafe { Node::follow(&node, earlier, task) };
+                if free.is_none() {
+                    tasks.one_more();
+                }
+                free
+            }),
+        };
+        let Some(task) = free else { return };
+        list.locked(waits, |waiting| {
+            self.push(waits, list, waiting, task);
+            tasks.one_more();
+        });
+        self.tell(waits, 1);
+    }
+
+    /// Takes a task that `fits`, the newest or the oldest of the highest priority. Where threads steal, that is said of each list: of its
+    /// own the thread takes the newest, of another the oldest.
+    pub(super) fn take(
+        &self,
+        thread: u32,
+        waits: &Waits,
+        newest: bool,
+        fits: impl Fn(&Task<M>) -> bool,
+    ) -> Option<Task<M>> {
+        if self.tasks.lists.is_some() {
+            return self.steal(thread, waits, fits);
+        }
+        self.take_of(&self.tasks.first, waits, newest, fits)
+    }
+
+    #[inline(never)]
+    fn steal(&self, thread: u32, waits: &Waits, fits: impl Fn(&Task<M>) -> bool) -> Option<Task<M>> {
+        let own = self.take_of(self.tasks.list_of(thread), waits, true, &fits);
+        let next = |step| self.tasks.list_of((thread + step) % self.size);
+        own.or_else(|| (1..self.size).find_map(|step| self.take_of(next(step), waits, false, &fits)))
+    }
+
+    #[inline]
+    fn take_of(&self, list: &List<M>, waits: &Waits, newest: bool, fits: impl Fn(&Task<M>) -> bool) -> Option<Task<M>> {
         // Relaxed: who was told of a task, by a word that it read with Acquire, sees that there is one.
-        if self.tasks.ready.load(Relaxed) == 0 {
+        if list.ready.load(Relaxed) == 0 {
             return None;
         }
-        self.locked(waits, |waiting| {
+        list.locked(waits, |waiting| {
             // Those of a higher priority stand in front.
             let by_priority = waiting.front().is_some_and(|task| task.priority != 0);
             let from_behind = newest && !by_priority;
             let at = if from_behind { waiting.iter().rposition(fits) } else { waiting.iter().position(fits) }?;
             let task = if at == 0 { waiting.pop_front() } else { waiting.remove(at) };
             // Relaxed: as in `push`.
-            self.tasks.ready.store(waiting.len() as u32, Relaxed);
-            if waiting.is_empty()
-                && let Some(barrier) = &self.barrier
-            {
-                barrier.no_task_waits();
+            list.ready.store(waiting.len() as u32, Relaxed);
+            if waiting.is_empty() {
+                self.empties(waits);
             }
             task
         })
     }
 
-    /// The task of a node is done: what follows it is let go. How many tasks that were.
-    pub(super) fn end_node(&self, waits: &Waits, node: &Node<M>) -> u32 {
-        let (tasks, threads) = self.locked(waits, |waiting| {
-            // SAFETY: the queue is locked.
-            let released = unsafe { node.end() };
+    /// The task of a node is done, as that thread of the team says: what follows it is let go. How many tasks that were.
+    pub(super) fn end_node(&self, thread: u32, waits: &Waits, node: &Node<M>) -> u32 {
+        let (first, list) = (&self.tasks.first, self.tasks.list_of(thread));
+        let (mut released, tasks) = first.locked(waits, |waiting| {
+            // SAFETY: the lock of the dependences is held.
+            let mut released = unsafe { node.end() };
             let tasks = released.tasks.len() as u32;
-            released.tasks.into_iter().for_each(|task| self.push(waiting, task));
-            (tasks, released.threads)
+            if core::ptr::eq(list, first) {
+                released.tasks.drain(..).for_each(|task| self.push(waits, list, waiting, task));
+            }
+            (released, tasks)
         });
-        threads.iter().for_each(|count| count.one_done(waits));
+        if !released.tasks.is_empty() {
+            let tasks = released.tasks.drain(..);
+            list.locked(waits, |waiting| tasks.for_each(|task| self.push(waits, list, waiting, task)));
+        }
+        released.threads.iter().for_each(|count| count.one_done(waits));
         if tasks != 0 {
             self.tell(waits, tasks);
         }
@@ -160,7 +315,7 @@ impl<M: Machine> Team<M> {
 
     /// What a thread waits for that waits for these nodes, if one is not done.
     pub(super) fn await_nodes(&self, waits: &Waits, nodes: &[Shared<M, Node<M>>]) -> Option<Shared<M, Count<M>>> {
-        // SAFETY: the queue is locked.
-        self.locked(waits, |_| unsafe { Node::await_all(nodes) })
+        // SAFETY: the lock of the dependences is held.
+        self.tasks.first.locked(waits, |_| unsafe { Node::await_all(nodes) })
     }
 }

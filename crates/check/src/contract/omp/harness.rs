@@ -4,6 +4,7 @@ use crate::world::{Scenario, Shared, World, share};
 use baton_machine::Ordering::Relaxed;
 use baton_machine::local::Use;
 use baton_machine::{Atomic, Machine, Owned, OwnedSlice, Slot, Wait};
+use baton_omp::settings::TaskQueue;
 use baton_omp::tasks::{self, Clauses, Data, Event, Group};
 use baton_omp::team::{Context, League, Region, Team};
 use baton_omp::waits::Waits;
@@ -93,12 +94,12 @@ impl<M: Machine> Tally<M> {
 pub(super) type Program<M> = fn(&Runtime<M>, u32, &Tally<M>);
 
 /// Runs `program` in the first guest, with a runtime whose threads are the others; then `check` looks at what was counted.
-fn run<W: World>(threads: usize, wait: Wait, program: Program<W::M>, check: fn(&Tally<W::M>, usize)) {
+fn run<W: World>(threads: usize, wait: Wait, tasks: TaskQueue, program: Program<W::M>, check: fn(&Tally<W::M>, usize)) {
     W::sample(move || {
         let tally = Tally::<W::M>::new(PLACES.min(many::<W>().max(threads) + 1));
         let crew = Crew::<W::M>::new(threads as u32 - 1, threads as u32, wait);
         let waits = Some(Waits::all(wait));
-        let settings = Settings { waits, ..Settings::new(threads as u32) };
+        let settings = Settings { waits, tasks, ..Settings::new(threads as u32) };
         let runtime = Arc::new(Runtime::<W::M>::new(settings, Box::new(crew.clone())));
         // The crew goes last, as a bare team does.
         let (counted, all, kept) = (tally.clone(), crew.clone(), crew.clone());
@@ -121,7 +122,14 @@ fn run<W: World>(threads: usize, wait: Wait, program: Program<W::M>, check: fn(&
 /// Runs `program` with each number of threads and each wait policy of the world.
 pub(super) fn everywhere<W: World>(program: Program<W::M>, check: fn(&Tally<W::M>, usize)) {
     for &threads in W::TEAMS {
-        W::WAITS.iter().for_each(|&wait| run::<W>(threads, wait, program, check));
+        W::WAITS.iter().for_each(|&wait| run::<W>(threads, wait, TaskQueue::Team, program, check));
+    }
+}
+
+/// As [`everywhere`], for programs with tasks: under each queue of tasks.
+pub(super) fn under_each_queue<W: World>(program: Program<W::M>, check: fn(&Tally<W::M>, usize)) {
+    for (&threads, &tasks) in W::TEAMS.iter().flat_map(|threads| W::TASKS.iter().map(move |tasks| (threads, tasks))) {
+        W::WAITS.iter().for_each(|&wait| run::<W>(threads, wait, tasks, program, check));
     }
 }
 
@@ -189,19 +197,24 @@ pub(super) type Part<M> = fn(&Member<M>, &Tally<M>);
 
 /// Each guest of a bare team does its `part` and meets the others at the region's end; then `check` looks at what was counted.
 pub(super) fn bare<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
-    in_team::<W>(part, check, true);
+    in_team::<W>(part, check, true, TaskQueue::Team);
+}
+
+/// As [`bare`], for parts with tasks: under each queue of tasks.
+pub(super) fn with_tasks<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
+    W::TASKS.iter().for_each(|&tasks| in_team::<W>(part, check, true, tasks));
 }
 
 /// As [`bare`], for parts that leave nothing to the region's end: so many steps fewer.
 pub(super) fn apart<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
-    in_team::<W>(part, check, false);
+    in_team::<W>(part, check, false, TaskQueue::Team);
 }
 
-fn in_team<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize), ends: bool) {
+fn in_team<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize), ends: bool, tasks: TaskQueue) {
     for &size in W::TEAMS {
         for &wait in W::WAITS {
             W::sample(move || {
-                let settings = Settings { cancellation: true, ..Settings::new(size as u32) };
+                let settings = Settings { cancellation: true, tasks, ..Settings::new(size as u32) };
                 let bare = Arc::new(Bare::<W::M>::new(&settings, wait));
                 let ended = bare.clone();
                 let guest = move |id: usize| {

@@ -1,6 +1,6 @@
 //! A whole runtime: regions, critical sections, loops, many tasks.
 
-use super::harness::{everywhere, many};
+use super::harness::{everywhere, many, under_each_queue};
 use crate::world::World;
 use baton_machine::Machine;
 use baton_omp::objects::{AnyLock, lock};
@@ -115,7 +115,7 @@ pub fn reduction<W: World>() {
 
 /// Each task runs once, before its creator's wait for it ends or before the barrier does.
 pub fn tasks<W: World>() {
-    everywhere::<W>(
+    under_each_queue::<W>(
         |runtime, threads, tally| {
             let all = many::<W>();
             runtime.region(threads, |context| {

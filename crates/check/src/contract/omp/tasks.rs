@@ -1,6 +1,6 @@
 //! Tasks and what is waited for.
 
-use super::harness::{Member, Tally, apart, bare, here};
+use super::harness::{Member, Tally, apart, here, with_tasks};
 use crate::world::World;
 use baton_machine::Ordering::Release;
 use baton_machine::{Atomic, Machine};
@@ -21,7 +21,7 @@ pub(super) fn await_flag<M: Machine>(place: &Member<M>, tally: &Tally<M>) {
 
 /// Tasks that one thread makes are done behind the barrier, whichever thread ran them.
 pub fn before_a_barrier<W: World>() {
-    bare::<W>(
+    with_tasks::<W>(
         |place, tally| {
             if place.context.id == 0 {
                 for at in 0..2 {
@@ -37,7 +37,7 @@ pub fn before_a_barrier<W: World>() {
 
 /// A task is done behind its maker's taskwait, and sees what its maker did before.
 pub fn behind_a_taskwait<W: World>() {
-    bare::<W>(
+    with_tasks::<W>(
         |place, tally| {
             if place.context.id == 0 {
                 tally.note(1, 4);
@@ -52,7 +52,7 @@ pub fn behind_a_taskwait<W: World>() {
 
 /// A thread at the region's end runs a task whose maker waits for it outside of the runtime.
 pub fn by_another<W: World>() {
-    bare::<W>(
+    with_tasks::<W>(
         |place, tally| {
             if place.context.id == 0 {
                 place.task(Clauses::none(), || {
@@ -69,7 +69,7 @@ pub fn by_another<W: World>() {
 
 /// As [`by_another`], where the maker is a task itself.
 pub fn within_a_task<W: World>() {
-    bare::<W>(
+    with_tasks::<W>(
         |place, tally| {
             if place.context.id == 0 {
                 place.task(Clauses::none(), || {
@@ -86,7 +86,7 @@ pub fn within_a_task<W: World>() {
 
 /// A task outlives the one that made it, and a thread at the region's end runs it, though who waited for its maker waits for it too.
 pub fn outliving_its_maker<W: World>() {
-    bare::<W>(
+    with_tasks::<W>(
         |place, tally| {
             if place.context.id == 0 {
                 place.task(Clauses::none(), || {
@@ -106,7 +106,7 @@ fn on<M: Machine>(address: usize, reads: bool) -> Clauses<M> {
 
 /// A task runs behind those that it depends on, and sees what they did.
 pub fn dependences<W: World>() {
-    bare::<W>(
+    with_tasks::<W>(
         |place, tally| {
             if place.context.id == 0 {
                 place.task(on(8, false), || tally.note(0, 1));
@@ -122,7 +122,7 @@ pub fn dependences<W: World>() {
 
 /// Of two tasks that read what a third wrote none waits for the other, and one that writes waits for both.
 pub fn readers_together<W: World>() {
-    bare::<W>(
+    with_tasks::<W>(
         |place, tally| {
             if place.context.id == 0 {
                 place.task(on(8, true), || {
@@ -142,7 +142,7 @@ pub fn readers_together<W: World>() {
 
 /// Who waits for a dependence goes on behind the task that has it, and no other.
 pub fn awaited_dependence<W: World>() {
-    bare::<W>(
+    with_tasks::<W>(
         |place, tally| {
             if place.context.id == 0 {
                 place.task(on(8, false), || tally.note(0, 1));
@@ -156,7 +156,7 @@ pub fn awaited_dependence<W: World>() {
 
 /// The end of a taskgroup waits for its tasks.
 pub fn groups<W: World>() {
-    bare::<W>(
+    with_tasks::<W>(
         |place, tally| {
             if place.context.id == 0 {
                 place.begin_group();
@@ -171,7 +171,7 @@ pub fn groups<W: World>() {
 
 /// It waits for those that its tasks make, too.
 pub fn groups_of_descendants<W: World>() {
-    bare::<W>(
+    with_tasks::<W>(
         |place, tally| {
             if place.context.id == 0 {
                 place.begin_group();
@@ -189,7 +189,7 @@ pub fn groups_of_descendants<W: World>() {
 
 /// A task that sees its group cancelled sees what was done before; one that has not begun does not run.
 pub fn cancelled_groups<W: World>() {
-    bare::<W>(
+    with_tasks::<W>(
         |place, tally| {
             if place.context.id == 0 {
                 place.begin_group();
@@ -211,7 +211,7 @@ pub fn cancelled_groups<W: World>() {
 
 /// A detached task is done when its body has ended and its event is fulfilled, whichever comes last.
 pub fn detached<W: World>() {
-    bare::<W>(
+    with_tasks::<W>(
         |place, tally| match place.context.id {
             0 => {
                 place.task(Clauses { event: Some(tally.event.clone()), ..Clauses::none() }, || tally.note(0, 1));
@@ -252,7 +252,7 @@ pub fn awaited_event<W: World>() {
 
 /// A thread alone runs the tasks of the highest priority first, the oldest of them first.
 pub fn priorities<W: World>() {
-    bare::<W>(
+    with_tasks::<W>(
         |place, tally| {
             if place.context.id != 0 {
                 return await_flag(place, tally);
@@ -268,5 +268,26 @@ pub fn priorities<W: World>() {
             raise(place, tally);
         },
         |tally, _| assert_eq!([0, 1, 2, 3].map(|at| tally.noted(at)), [3, 1, 4, 2], "when each task ran"),
+    );
+}
+
+/// Tasks that several threads make, each with tasks within, are run once each, and whoever waits for its own goes on behind them though
+/// another thread has some of them, or left what followed them with itself.
+pub fn from_several<W: World>() {
+    with_tasks::<W>(
+        |place, tally| {
+            let id = place.context.id as usize;
+            if id > 1 {
+                return;
+            }
+            place.task(on(8, false), move || {
+                tally.note(id, 1);
+                here::<W::M>().task(Clauses::none(), move || tally.count(id));
+            });
+            place.task(on(8, false), move || tally.note(id, tally.noted(id) + 1));
+            place.context.taskwait();
+            tally.expect(tally.noted(id) == 2);
+        },
+        |tally, size| assert_eq!(tally.counts(2), [1, u32::from(size > 1)], "tasks within"),
     );
 }
