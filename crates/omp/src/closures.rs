@@ -38,6 +38,7 @@ impl<M: Machine> Context<M> {
     ///
     /// # Safety
     /// What `body` borrows stays until the task is done, at the latest at the region's end.
+    #[inline]
     pub unsafe fn task<F: FnOnce() + Send>(&self, body: F) {
         if self.is_inline(1, false) {
             return self.run_at_once(false, body);

@@ -79,6 +79,19 @@ impl<M: Machine> List<M> {
         // SAFETY: the list's lock is held.
         holding(&*self.lock, waits, || unsafe { self.waiting.write(|waiting| then(&mut *waiting)) })
     }
+
+    /// Puts a task behind those of its priority; whether it is the only one. With the list locked.
+    fn put(&self, waiting: &mut VecDeque<Task<M>>, task: Task<M>) -> bool {
+        if waiting.back().is_none_or(|last| last.priority >= task.priority) {
+            waiting.push_back(task);
+        } else {
+            let at = waiting.iter().rposition(|other| other.priority >= task.priority).map_or(0, |at| at + 1);
+            waiting.insert(at, task);
+        }
+        // Relaxed: what tells of the task, the barrier's word or `pending`, orders it for a thread that does not take the lock.
+        self.ready.store(waiting.len() as u32, Relaxed);
+        waiting.len() == 1
+    }
 }
 
 fn new_lock<M: Machine>(settings: &Settings) -> Box<dyn AnyLock<M>> {
@@ -105,13 +118,8 @@ impl<M: Machine> Queue<M> {
         Queue { first: List::new(settings), pending: M::Atomic::new(0), wakes: settings.task_wakes, lists }
     }
 
-    /// Whether that thread leaves tasks in another list than the first.
-    #[inline]
-    fn steals(&self, thread: u32) -> bool {
-        self.lists.is_some() && thread != 0
-    }
-
     /// Where that thread of the team leaves tasks.
+    #[inline]
     fn list_of(&self, thread: u32) -> &List<M> {
         match &self.lists {
             Some(lists) if thread != 0 => &lists.others[thread as usize - 1].0,
@@ -176,24 +184,23 @@ impl<M: Machine> Team<M> {
         }
     }
 
-    /// Puts a task behind those of its priority. With the list locked.
-    fn push(&self, waits: &Waits, list: &List<M>, waiting: &mut VecDeque<Task<M>>, task: Task<M>) {
-        if waiting.back().is_none_or(|last| last.priority >= task.priority) {
-            waiting.push_back(task);
-        } else {
-            let at = waiting.iter().rposition(|other| other.priority >= task.priority).map_or(0, |at| at + 1);
-            waiting.insert(at, task);
-        }
-        // Relaxed: what tells of the task, below or `pending`, orders it for a thread that does not take the lock.
-        list.ready.store(waiting.len() as u32, Relaxed);
-        if waiting.len() == 1 {
-            self.fills(waits);
+    /// Puts tasks into a list, which is locked.
+    fn put_all(
+        &self,
+        waits: &Waits,
+        list: &List<M>,
+        waiting: &mut VecDeque<Task<M>>,
+        tasks: impl IntoIterator<Item = Task<M>>,
+    ) {
+        for task in tasks {
+            if list.put(waiting, task) {
+                self.fills(waits);
+            }
         }
     }
 
-    /// Wakes threads for so many tasks that were put there.
-    fn tell(&self, waits: &Waits, tasks: u32) {
-        let wakes = self.tasks.wakes.saturating_mul(tasks);
+    /// Wakes so many threads for tasks that were put there.
+    fn tell(&self, waits: &Waits, wakes: u32) {
         if let Some(barrier) = &self.barrier {
             barrier.wake(wakes, waits.meeting());
         }
@@ -202,8 +209,8 @@ impl<M: Machine> Team<M> {
 
     /// Adds a task of that thread's, which follows those of `earlier` that are not done.
     pub(super) fn add(&self, thread: u32, waits: &Waits, task: Task<M>, earlier: &[Shared<M, Node<M>>]) {
-        let list = &self.tasks.first;
-        if self.tasks.steals(thread) {
+        let (tasks, list) = (&self.tasks, &self.tasks.first);
+        if thread != 0 && tasks.lists.is_some() {
             return self.add_apart(thread, waits, task, earlier);
         }
         let ready = list.locked(waits, |waiting| {
@@ -213,14 +220,16 @@ impl<M: Machine> Team<M> {
                 None => Some(task),
             };
             let ready = task.is_some();
-            if let Some(task) = task {
-                self.push(waits, list, waiting, task);
+            if let Some(task) = task
+                && list.put(waiting, task)
+            {
+                self.fills(waits);
             }
-            self.tasks.one_more();
+            tasks.one_more();
             ready
         });
         if ready {
-            self.tell(waits, 1);
+            self.tell(waits, tasks.wakes);
         }
     }
 
@@ -241,10 +250,10 @@ impl<M: Machine> Team<M> {
         };
         let Some(task) = free else { return };
         list.locked(waits, |waiting| {
-            self.push(waits, list, waiting, task);
+            self.put_all(waits, list, waiting, [task]);
             tasks.one_more();
         });
-        self.tell(waits, 1);
+        self.tell(waits, tasks.wakes);
     }
 
     /// Takes a task that `fits`, the newest or the oldest of the highest priority. Where threads steal, that is said of each list: of its
@@ -281,7 +290,7 @@ impl<M: Machine> Team<M> {
             let from_behind = newest && !by_priority;
             let at = if from_behind { waiting.iter().rposition(fits) } else { waiting.iter().position(fits) }?;
             let task = if at == 0 { waiting.pop_front() } else { waiting.remove(at) };
-            // Relaxed: as in `push`.
+            // Relaxed: as in `put`.
             list.ready.store(waiting.len() as u32, Relaxed);
             if waiting.is_empty() {
                 self.empties(waits);
@@ -298,17 +307,17 @@ impl<M: Machine> Team<M> {
             let mut released = unsafe { node.end() };
             let tasks = released.tasks.len() as u32;
             if core::ptr::eq(list, first) {
-                released.tasks.drain(..).for_each(|task| self.push(waits, list, waiting, task));
+                self.put_all(waits, list, waiting, released.tasks.drain(..));
             }
             (released, tasks)
         });
         if !released.tasks.is_empty() {
             let tasks = released.tasks.drain(..);
-            list.locked(waits, |waiting| tasks.for_each(|task| self.push(waits, list, waiting, task)));
+            list.locked(waits, |waiting| self.put_all(waits, list, waiting, tasks));
         }
         released.threads.iter().for_each(|count| count.one_done(waits));
         if tasks != 0 {
-            self.tell(waits, tasks);
+            self.tell(waits, self.tasks.wakes.saturating_mul(tasks));
         }
         tasks
     }
