@@ -12,7 +12,7 @@ use crate::settings::{Settings, TaskQueue};
 use crate::team::Team;
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
-use baton_machine::{Atomic, Machine, OwnedSlice, Slot};
+use baton_machine::{Atomic, Machine, Owned, OwnedSlice, Slot};
 use std::collections::VecDeque;
 
 /// What a new task adds to those that are not done: one, and above the count a number that moves on, so that a thread that looked for a task
@@ -65,7 +65,7 @@ pub struct Queue<M: Machine> {
     /// How many threads are woken for a new task.
     wakes: u32,
     /// Where threads steal.
-    lists: Option<Box<Lists<M>>>,
+    lists: Option<Owned<M, Lists<M>>>,
 }
 
 impl<M: Machine> List<M> {
@@ -113,7 +113,7 @@ impl<M: Machine> Queue<M> {
     pub fn new(settings: &Settings, threads: u32) -> Self {
         let lists = (settings.tasks == TaskQueue::Steal && threads > 1).then(|| {
             let others = OwnedSlice::new(threads as usize - 1, |_| Apart(List::new(settings)));
-            Box::new(Lists { others, lock: new_lock(settings), filled: M::Slot::new(0) })
+            Owned::new(Lists { others, lock: new_lock(settings), filled: M::Slot::new(0) })
         });
         Queue { first: List::new(settings), pending: M::Atomic::new(0), wakes: settings.task_wakes, lists }
     }
