@@ -3,7 +3,6 @@
 use super::{Crowd, Guest, Scenario, World};
 use baton_machine::Wait;
 use baton_machine::units::Nanos;
-use baton_omp::settings::TaskQueue;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc;
 use std::time::Duration;

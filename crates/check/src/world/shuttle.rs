@@ -6,7 +6,6 @@ use ::shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler, Schedule
 use ::shuttle::{Config, MaxSteps, Runner};
 use baton_machine::Wait;
 use baton_machine::units::Nanos;
-use baton_omp::settings::TaskQueue;
 use std::sync::Arc;
 
 /// Guests are tasks of shuttle, on the machine [`schedules::Shuttle`].

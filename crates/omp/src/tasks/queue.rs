@@ -290,11 +290,11 @@ impl<M: Machine> Team<M> {
             let from_behind = newest && !by_priority;
             let at = if from_behind { waiting.iter().rposition(fits) } else { waiting.iter().position(fits) }?;
             let task = if at == 0 { waiting.pop_front() } else { waiting.remove(at) };
-            // Relaxed: as in `put`.
-            list.ready.store(waiting.len() as u32, Relaxed);
             if waiting.is_empty() {
                 self.empties(waits);
             }
+            // Relaxed: as in `put`.
+            list.ready.store(waiting.len() as u32, Relaxed);
             task
         })
     }
