@@ -291,7 +291,7 @@ macro_rules! omp_tests {
 #[macro_export]
 macro_rules! machine_suite {
     ($world:ty) => {
-        $crate::machine_tests! { $world: message rows expiry ping_pong fences cells memory storage shared kept polls_in_turn nodes }
+        $crate::machine_tests! { $world: message rows expiry ping_pong fences cells memory touches storage shared kept polls_in_turn nodes }
     };
 }
 

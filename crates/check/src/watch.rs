@@ -154,6 +154,11 @@ unsafe impl<M: Machine> Machine for Watched<M> {
         unsafe { M::touch(start, bytes, write) };
     }
 
+    unsafe fn touch_each<T>(places: impl IntoIterator<Item = *const T>, instructions: u32) {
+        // SAFETY: what the caller promises.
+        unsafe { M::touch_each(places, instructions) };
+    }
+
     fn prefetch(start: *const u8, bytes: usize, write: bool) {
         M::prefetch(start, bytes, write);
     }

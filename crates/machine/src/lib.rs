@@ -224,6 +224,13 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// The range is guest memory that is alive, and with `write` no other thread accesses it meanwhile.
     unsafe fn touch(start: *mut u8, bytes: usize, write: bool);
 
+    /// Reads these places, in any order and none waiting for what another one holds, with so many instructions to each, as a guest that
+    /// walks over an array by an index. On `Native` the instructions are the caller's.
+    ///
+    /// # Safety
+    /// Each place is guest memory that is alive, and no thread writes it meanwhile but through an atomic cell.
+    unsafe fn touch_each<T>(places: impl IntoIterator<Item = *const T>, instructions: u32);
+
     /// A hint: the lines of `bytes` bytes at `start` will be read, or, with `write`, written. No thread waits for them.
     /// Any address will do; memory that is not there is not fetched.
     fn prefetch(start: *const u8, bytes: usize, write: bool);

@@ -96,6 +96,11 @@ unsafe impl<M: Machine> Machine for Unwaited<M> {
         unsafe { M::touch(start, bytes, write) };
     }
 
+    unsafe fn touch_each<T>(places: impl IntoIterator<Item = *const T>, instructions: u32) {
+        // SAFETY: the caller's.
+        unsafe { M::touch_each(places, instructions) };
+    }
+
     fn prefetch(start: *const u8, bytes: usize, write: bool) {
         M::prefetch(start, bytes, write);
     }

@@ -230,6 +230,32 @@ pub fn memory<W: World>() {
     });
 }
 
+/// What a guest touches, in one piece or here and there, is as it was, and what others wrote before is seen.
+pub fn touches<W: World>() {
+    W::run(|| {
+        let mail = share::<W::M, _>((Cell::<W, u32>::new(0), [const { 0 }; 4].map(|_: u64| Cell::<W, u64>::new(0))));
+        let (writer, reader) = (mail.clone(), mail);
+        Scenario::new()
+            .guest(move || {
+                for (number, cell) in (1..).zip(&writer.1) {
+                    cell.store(number, Relaxed);
+                }
+                writer.0.store(1, Release);
+                W::M::wake::<u32>(&writer.0, 1, Wait::Pause);
+            })
+            .guest(move || {
+                let _ = W::M::wait_while(&reader.0, 0, Wait::Pause, None);
+                let cells = &reader.1;
+                // SAFETY: the cells are alive, and no thread writes them any more.
+                unsafe {
+                    W::M::touch_each([3, 1, 1, 0].map(|at: usize| &raw const cells[at]), 2);
+                    W::M::touch(cells.as_ptr().cast_mut().cast(), size_of_val(cells), false);
+                }
+                assert_eq!(cells.each_ref().map(|cell| cell.load(Relaxed)), [1, 2, 3, 4]);
+            })
+    });
+}
+
 /// Each guest is at one of the machine's nodes, of which all guests see the same number.
 pub fn nodes<W: World>() {
     let guests = W::few().guests;

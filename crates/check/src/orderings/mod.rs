@@ -181,6 +181,10 @@ unsafe impl Machine for Loom {
         Self::work(Cycles(0));
     }
 
+    unsafe fn touch_each<T>(_: impl IntoIterator<Item = *const T>, _: u32) {
+        Self::work(Cycles(0));
+    }
+
     fn prefetch(_: *const u8, _: usize, _: bool) {}
 
     fn prepush(_: *const u8, _: usize, _: PushTo) {}

@@ -188,6 +188,10 @@ unsafe impl Machine for Shuttle {
         ::shuttle::thread::yield_now();
     }
 
+    unsafe fn touch_each<T>(_: impl IntoIterator<Item = *const T>, _: u32) {
+        ::shuttle::thread::yield_now();
+    }
+
     fn prefetch(_: *const u8, _: usize, _: bool) {}
 
     fn prepush(_: *const u8, _: usize, _: PushTo) {}

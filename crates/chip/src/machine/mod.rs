@@ -224,6 +224,12 @@ unsafe impl Machine for Simulated {
         access_range(start.addr(), bytes, if write { Access::Store } else { Access::Load });
     }
 
+    unsafe fn touch_each<T>(places: impl IntoIterator<Item = *const T>, instructions: u32) {
+        if running() != OUTSIDE {
+            guest::load_all(places, instructions);
+        }
+    }
+
     fn prefetch(start: *const u8, bytes: usize, write: bool) {
         if running() != OUTSIDE && bytes != 0 {
             hints::prefetch(&mut lines(start.addr(), bytes).map(place), write);

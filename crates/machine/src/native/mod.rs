@@ -167,6 +167,13 @@ unsafe impl Machine for Native {
     }
 
     #[inline]
+    unsafe fn touch_each<T>(places: impl IntoIterator<Item = *const T>, _: u32) {
+        for place in places {
+            // SAFETY: by contract it is alive. Volatile: the read happens, though nobody looks at it.
+            unsafe { place.cast::<u8>().read_volatile() };
+        }
+    }
+
     fn prefetch(start: *const u8, bytes: usize, write: bool) {
         hints::prefetch(start, bytes, write);
     }

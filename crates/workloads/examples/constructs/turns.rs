@@ -231,6 +231,11 @@ unsafe impl<const COUNT: bool> Machine for Turns<COUNT> {
         unsafe { Native::touch(start, bytes, write) };
     }
 
+    unsafe fn touch_each<T>(places: impl IntoIterator<Item = *const T>, instructions: u32) {
+        // SAFETY: the caller's.
+        unsafe { Native::touch_each(places, instructions) };
+    }
+
     fn prefetch(_: *const u8, _: usize, _: bool) {}
 
     fn prepush(_: *const u8, _: usize, _: PushTo) {}
