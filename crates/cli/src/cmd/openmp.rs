@@ -4,7 +4,8 @@ use crate::error::BadInput;
 use crate::ui;
 use baton_host::launch::{child, choice, exec::Exec, openmp, program};
 use baton_machine::wait::POLICIES;
-use baton_omp::{Settings, waits::REASONS};
+use baton_omp::settings::{Settings, TaskQueue};
+use baton_omp::waits::REASONS;
 use baton_sync::lock::LOCKS;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -15,6 +16,7 @@ pub(super) struct Names {
     pub(super) lock: Option<String>,
     pub(super) barrier: Option<String>,
     pub(super) wait: Option<String>,
+    pub(super) tasks: Option<String>,
 }
 
 /// Runs the program; every error comes before it starts.
@@ -44,8 +46,16 @@ impl Names {
         }
         self.barrier.as_deref().map(choice::barrier).transpose()?;
         self.wait.as_deref().map_or(Ok(()), waits)?;
-        let all =
-            [("BATON_OMP_LOCK", &self.lock), ("BATON_OMP_BARRIER", &self.barrier), ("BATON_OMP_WAIT", &self.wait)];
+        let queues = TaskQueue::ALL.map(|(_, name)| name);
+        if let Some(tasks) = self.tasks.as_deref().filter(|tasks| !queues.contains(tasks)) {
+            return Err(BadInput::unknown("queue of tasks", tasks, queues));
+        }
+        let all = [
+            ("BATON_OMP_LOCK", &self.lock),
+            ("BATON_OMP_BARRIER", &self.barrier),
+            ("BATON_OMP_WAIT", &self.wait),
+            ("BATON_OMP_TASKS", &self.tasks),
+        ];
         let given: Vec<_> = all.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?))).collect();
         // The runtime's own reading has the last word: this machine may lack a policy.
         let variable =
@@ -77,23 +87,25 @@ fn waits(text: &str) -> Result<(), BadInput> {
 mod tests {
     use super::*;
 
-    fn check(runtime: &str, lock: Option<&str>, barrier: Option<&str>, wait: Option<&str>) -> Result<usize, BadInput> {
+    fn names(lock: Option<&str>, barrier: Option<&str>, wait: Option<&str>) -> Names {
         let own = |name: Option<&str>| name.map(ToOwned::to_owned);
-        let names = Names { runtime: runtime.to_owned(), lock: own(lock), barrier: own(barrier), wait: own(wait) };
-        names.check().map(|variables| variables.len())
+        Names { runtime: "baton".into(), lock: own(lock), barrier: own(barrier), wait: own(wait), tasks: None }
     }
 
     #[test]
     fn each_wrong_name_has_its_hint() {
-        assert_eq!(check("baton", Some("mcs"), Some("two-level"), Some("pause,idle=futex")), Ok(3));
-        for (error, hint) in [
-            (check("batn", None, None, None), "`baton`"),
-            (check("baton", Some("tiket"), None, None), "`ticket`"),
-            (check("baton", None, Some("gom"), None), "`gomp`"),
-            (check("baton", None, None, Some("paus")), "`pause`"),
-            (check("baton", None, None, Some("idel=pause")), "`idle`"),
+        let right = names(Some("mcs"), Some("two-level"), Some("pause,idle=futex"));
+        let right = Names { tasks: Some("steal".into()), ..right };
+        assert_eq!(right.check().map(|variables| variables.len()), Ok(4));
+        for (wrong, hint) in [
+            (Names { runtime: "batn".into(), ..names(None, None, None) }, "`baton`"),
+            (names(Some("tiket"), None, None), "`ticket`"),
+            (names(None, Some("gom"), None), "`gomp`"),
+            (names(None, None, Some("paus")), "`pause`"),
+            (names(None, None, Some("idel=pause")), "`idle`"),
+            (Names { tasks: Some("stael".into()), ..names(None, None, None) }, "`steal`"),
         ] {
-            let error = error.unwrap_err();
+            let error = wrong.check().unwrap_err();
             assert!(error.advice().is_some_and(|advice| advice.contains(hint)), "{error}: {:?}", error.advice());
         }
     }

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// The lock that stands in for pthread mutexes (`baton list locks`). Or locks one by one: NAME=LOCK,…,default=LOCK, where a name
     /// is a global, a function that makes or takes the mutex, or FILE:LINE, and LOCK may be glibc or have its wait policy behind
     /// a colon. What is not named stays glibc's. With --openmp: the lock of critical sections, omp_lock_t and task queues.
-    /// [default: spin-park; with --openmp: futex]
+    /// [default: spin-park; with --openmp: adaptive]
     #[arg(long)]
     lock: Option<String>,
     /// How its waiters wait (`baton list waits`); several with commas: the first one that this machine has.
@@ -46,6 +46,9 @@ pub(crate) struct Args {
     /// barriers stay glibc's then.
     #[arg(long, value_name = "RUNTIME", conflicts_with_all = ["keep_spinning", "stats"])]
     openmp: Option<String>,
+    /// Where OpenMP's tasks wait: team (in one queue behind the team's lock) or steal (with the thread that made them) [default: team]
+    #[arg(long, value_name = "QUEUE", requires = "openmp")]
+    tasks: Option<String>,
     /// Leave waiters that only spin (`--wait spin`, `pause`, …) as they are when the program makes no progress for a second.
     /// Without it they sleep from then on.
     #[arg(long)]
@@ -63,7 +66,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(runtime) = args.openmp {
-        let names = Names { runtime, lock: args.lock, barrier: args.barrier, wait: args.wait };
+        let Args { lock, barrier, wait, tasks, .. } = args;
+        let names = Names { runtime, lock, barrier, wait, tasks };
         return openmp::run(&names, args.program);
     }
     let lock = args.lock.as_deref().unwrap_or("spin-park");

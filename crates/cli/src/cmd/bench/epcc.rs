@@ -36,7 +36,7 @@ pub(super) struct Args {
     /// Threads, with commas. Left out: 1, 2 and 4 for each CPU that this process may use.
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: Vec<u32>,
-    /// Locks of Baton's runtime, with commas: each combination of lock, barrier and wait is a runtime of its own.
+    /// Locks of Baton's runtime, with commas: each combination of lock, barrier, wait and queue of tasks is a runtime of its own.
     #[arg(long, value_name = "LOCK,…", value_delimiter = ',')]
     lock: Vec<String>,
     /// Barriers of Baton's runtime, with commas.
@@ -45,6 +45,9 @@ pub(super) struct Args {
     /// Wait policies of Baton's runtime, with commas.
     #[arg(long, value_name = "WAIT,…", value_delimiter = ',')]
     wait: Vec<String>,
+    /// Queues of tasks of Baton's runtime, with commas: team, steal.
+    #[arg(long, value_name = "QUEUE,…", value_delimiter = ',')]
+    tasks: Vec<String>,
     /// Runs of each.
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
@@ -95,7 +98,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let threads =
         if args.threads.is_empty() { [1, 2, 4].map(|each| each * cpus as u32).to_vec() } else { args.threads.clone() };
     let scratch = tempfile::tempdir().context("cannot make a folder for the program")?;
-    let settings = Settings { locks: &args.lock, barriers: &args.barrier, waits: &args.wait };
+    let settings = Settings { locks: &args.lock, barriers: &args.barrier, waits: &args.wait, tasks: &args.tasks };
     let runtimes = Runtime::all(&args.runtime, &settings, args.libomp.as_deref(), scratch.path())?;
     let bench = Bench::build(&args.cc, scratch.path())?;
     let steps = bench.calibrate(args.delay)?;

@@ -31,6 +31,7 @@ pub(super) struct Settings<'a> {
     pub(super) locks: &'a [String],
     pub(super) barriers: &'a [String],
     pub(super) waits: &'a [String],
+    pub(super) tasks: &'a [String],
 }
 
 impl Runtime {
@@ -68,21 +69,34 @@ fn batons(settings: &Settings<'_>) -> anyhow::Result<Vec<Runtime>> {
     let each = |values: &[String]| -> Vec<Option<String>> {
         if values.is_empty() { vec![None] } else { values.iter().cloned().map(Some).collect() }
     };
+    let kinds = [settings.locks, settings.barriers, settings.waits, settings.tasks].map(each);
     let mut all = Vec::new();
-    for lock in each(settings.locks) {
-        for barrier in each(settings.barriers) {
-            for wait in each(settings.waits) {
-                let names =
-                    Names { runtime: "baton".into(), lock: lock.clone(), barrier: barrier.clone(), wait: wait.clone() };
-                let mut variables = vec![("LD_LIBRARY_PATH", path.clone())];
-                variables.extend(names.check()?.into_iter().map(|(name, value)| (name, value.into())));
-                let used: Vec<&str> = [&lock, &barrier, &wait].into_iter().flatten().map(String::as_str).collect();
-                let name = if used.is_empty() { "baton".into() } else { format!("baton {}", used.join(" ")) };
-                all.push(Runtime { name, variables });
-            }
-        }
+    for [lock, barrier, wait, tasks] in combinations(&kinds) {
+        let used: Vec<&str> = [&lock, &barrier, &wait, &tasks].into_iter().flatten().map(String::as_str).collect();
+        let name = if used.is_empty() { "baton".into() } else { format!("baton {}", used.join(" ")) };
+        let names = Names { runtime: "baton".into(), lock, barrier, wait, tasks };
+        let mut variables = vec![("LD_LIBRARY_PATH", path.clone())];
+        variables.extend(names.check()?.into_iter().map(|(name, value)| (name, value.into())));
+        all.push(Runtime { name, variables });
     }
     Ok(all)
+}
+
+/// One of each kind, in every combination; the last kind changes first.
+fn combinations<const N: usize, T: Clone + Default>(kinds: &[Vec<T>; N]) -> Vec<[T; N]> {
+    let mut all = vec![core::array::from_fn(|_| T::default())];
+    for (at, kind) in kinds.iter().enumerate() {
+        let with = |one: &[T; N]| {
+            let one = one.clone();
+            kind.iter().map(move |value| {
+                let mut next = one.clone();
+                next[at] = value.clone();
+                next
+            })
+        };
+        all = all.iter().flat_map(with).collect();
+    }
+    all
 }
 
 /// LLVM's, in a folder of its own under the name that programs of GCC ask for.
@@ -110,7 +124,7 @@ mod tests {
     fn all(names: &[&str], libomp: Option<&Path>) -> anyhow::Result<Vec<Runtime>> {
         let scratch = tempfile::tempdir()?;
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-        let none = Settings { locks: &[], barriers: &[], waits: &[] };
+        let none = Settings { locks: &[], barriers: &[], waits: &[], tasks: &[] };
         Runtime::all(&names, &none, libomp, scratch.path())
     }
 
