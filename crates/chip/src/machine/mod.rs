@@ -48,7 +48,7 @@ use crate::config::mechanism::Annotator;
 use crate::engine::current::{is_any, operate, running, with};
 use crate::engine::reason::Reason;
 use crate::issue::drain::drain;
-use crate::issue::hints;
+use crate::issue::{hints, walk};
 use crate::machine::kernel::work;
 use crate::memory::Access;
 use access::{access_range, lines, place};
@@ -226,7 +226,7 @@ unsafe impl Machine for Simulated {
 
     unsafe fn touch_each<T>(places: impl IntoIterator<Item = *const T>, instructions: u32) {
         if running() != OUTSIDE {
-            guest::load_all(places, instructions);
+            walk::load_all(places.into_iter().map(|at| place(at.addr()).1), instructions);
         }
     }
 

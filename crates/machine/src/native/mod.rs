@@ -169,11 +169,12 @@ unsafe impl Machine for Native {
     #[inline]
     unsafe fn touch_each<T>(places: impl IntoIterator<Item = *const T>, _: u32) {
         for place in places {
-            // SAFETY: by contract it is alive. Volatile: the read happens, though nobody looks at it.
+            // SAFETY: by contract it is alive. Volatile: the read happens, though its value is not used.
             unsafe { place.cast::<u8>().read_volatile() };
         }
     }
 
+    #[inline]
     fn prefetch(start: *const u8, bytes: usize, write: bool) {
         hints::prefetch(start, bytes, write);
     }

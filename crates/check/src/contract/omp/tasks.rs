@@ -271,7 +271,7 @@ pub fn priorities<W: World>() {
     );
 }
 
-/// Tasks that several threads make, each with tasks within, are run once each, and whoever waits for its own goes on behind them though
+/// Tasks that several threads make, each with tasks within, are run once each, and each that waits for its own goes on behind them though
 /// another thread has some of them, or left what followed them with itself.
 pub fn from_several<W: World>() {
     with_tasks::<W>(
