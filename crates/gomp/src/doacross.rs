@@ -10,6 +10,7 @@ use crate::loops::{enter_with, give_next, numbered, of, runtime_schedule};
 use crate::missing::missing;
 use crate::process::place;
 use baton_machine::{Atomic, Machine, Native, Ordering};
+use baton_omp::share::Work;
 use baton_omp::{Schedule, ScheduleKind, Space, Why};
 use core::ffi::c_void;
 
@@ -163,7 +164,8 @@ unsafe fn begin(
     unsafe {
         let counts = core::slice::from_raw_parts(counts, count as usize);
         let (nest, schedule) = Nest::new(counts, schedule);
-        enter_with(Space::unsigned(true, 0, counts[0], 1), schedule, reductions, memory, Some(nest));
+        let loops = Work { space: Space::unsigned(true, 0, counts[0], 1), schedule, ..Work::default() };
+        enter_with(loops, reductions, memory, Some(nest));
         from.is_null() || give_next(from, to)
     }
 }

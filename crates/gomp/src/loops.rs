@@ -43,13 +43,13 @@ unsafe fn give(chunk: Option<(u64, u64)>, from: *mut u64, to: *mut u64) -> bool 
     chunk.is_some()
 }
 
-fn work(space: Space, schedule: Schedule) -> Work {
-    Work { space, schedule, ..Work::default() }
+fn work(space: Space, schedule: Schedule, ordered: bool) -> Work {
+    Work { space, schedule, ordered, ..Work::default() }
 }
 
 unsafe fn begin(space: Space, schedule: Schedule, ordered: bool, from: *mut u64, to: *mut u64) -> bool {
     let place = place();
-    place.enter(|| work(space, schedule));
+    place.enter(|| work(space, schedule, ordered));
     let chunk = if ordered { place.next_ordered_chunk() } else { place.next_chunk() };
     // SAFETY: by contract.
     unsafe { give(chunk, from, to) }
@@ -139,13 +139,7 @@ pub(crate) unsafe fn give_next(from: *mut u64, to: *mut u64) -> bool {
 
 /// What a loop or sections of OpenMP 5 begin with: memory that the team shares, and reductions over tasks. Before it in the same
 /// memory is the record of a doacross loop.
-pub(crate) unsafe fn enter_with(
-    space: Space,
-    schedule: Schedule,
-    reductions: *mut usize,
-    memory: *mut *mut c_void,
-    nest: Option<Nest>,
-) {
+pub(crate) unsafe fn enter_with(loops: Work, reductions: *mut usize, memory: *mut *mut c_void, nest: Option<Nest>) {
     let bytes = if memory.is_null() {
         0
     } else {
@@ -161,7 +155,7 @@ pub(crate) unsafe fn enter_with(
             // SAFETY: that much memory was taken, and no other thread has it before the work-share is open.
             unsafe { nest.write(doacross) };
         }
-        Work { space, schedule, memory, doacross, reductions: 0 }
+        Work { memory, doacross, ..loops }
     };
     // SAFETY: by contract.
     unsafe { enter_reducing(place, reductions, fill) };
@@ -205,7 +199,7 @@ macro_rules! started {
         ) -> bool {
             // SAFETY: the compiler passes words of its own.
             unsafe {
-                enter_with($space, numbered(sched, chunk.max(0) as u64), reductions, memory, None);
+                enter_with(work($space, numbered(sched, chunk.max(0) as u64), $ordered), reductions, memory, None);
                 from.is_null() || next($ordered, from, to)
             }
         }
@@ -236,7 +230,7 @@ pub extern "C" fn GOMP_loop_end_nowait() {
 
 /// The space of so many sections, numbered from 1.
 fn sections(count: u32) -> Work {
-    work(Space::signed(1, i64::from(count) + 1, 1), of(ScheduleKind::Dynamic, 1))
+    work(Space::signed(1, i64::from(count) + 1, 1), of(ScheduleKind::Dynamic, 1), false)
 }
 
 #[unsafe(no_mangle)]
@@ -247,9 +241,8 @@ pub extern "C" fn GOMP_sections_start(count: u32) -> u32 {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_sections2_start(count: u32, reductions: *mut usize, memory: *mut *mut c_void) -> u32 {
-    let work = sections(count);
     // SAFETY: the compiler passes words of its own.
-    unsafe { enter_with(work.space, work.schedule, reductions, memory, None) };
+    unsafe { enter_with(sections(count), reductions, memory, None) };
     GOMP_sections_next()
 }
 
@@ -294,11 +287,11 @@ macro_rules! combined {
 
 /// The work of a loop over `long`.
 fn over(s: i64, e: i64, step: i64, kind: ScheduleKind, chunk: i64) -> Work {
-    work(Space::signed(s, e, step), of(kind, chunk.max(0) as u64))
+    work(Space::signed(s, e, step), of(kind, chunk.max(0) as u64), false)
 }
 
 fn over_by_runtime(s: i64, e: i64, step: i64) -> Work {
-    work(Space::signed(s, e, step), runtime_schedule())
+    work(Space::signed(s, e, step), runtime_schedule(), false)
 }
 
 combined! {

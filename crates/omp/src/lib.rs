@@ -14,6 +14,7 @@
 //! | [`objects`] | locks and barriers chosen by name |
 //! | [`space`] | the iterations of a loop and their chunks |
 //! | [`share`] | work-shares: loops, sections, single |
+//! | `turns` | the turns of an ordered loop |
 //! | [`cancel`] | what is cancelled, and barriers on the way to the end of a cancelled region |
 //! | [`team`] | a team, and a thread's place in it |
 //! | `pool` | the workers of a thread |
@@ -35,6 +36,7 @@ pub mod space;
 pub mod tasks;
 pub mod team;
 pub mod threads;
+mod turns;
 pub mod waits;
 pub mod worksharing;
 

@@ -10,6 +10,7 @@
 //! | 4n + 2 | open |
 
 use crate::space::{Schedule, ScheduleKind, Space, guided_chunk};
+use crate::turns::Turns;
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Slot};
@@ -30,6 +31,8 @@ pub struct Work {
     pub reductions: usize,
     /// Where in that memory the record of a doacross loop is; zero: it is none.
     pub doacross: usize,
+    /// Whether it is a loop whose chunks may wait for their turn.
+    pub ordered: bool,
 }
 
 /// A slot of the ring.
@@ -39,26 +42,29 @@ pub struct Share<M: Machine> {
     left: M::Atomic<u32>,
     work: M::Slot<Work>,
     next: M::Atomic<u64>,
-    turn: M::Atomic<u64>,
     copied: M::Atomic<usize>,
+    /// The turns of its ordered loops, once there was one.
+    turns: M::Slot<Option<Turns<M>>>,
+    threads: u32,
 }
 
-// SAFETY: `work` is written by the one thread that moved the state to 4n + 1 and read only by those that saw 4n + 2 (Release,
-// Acquire); the next writer comes after all have left.
+// SAFETY: `work` and `turns` are written by the one thread that moved the state to 4n + 1 and read only by those that saw 4n + 2
+// (Release, Acquire); the next writer comes after all have left.
 unsafe impl<M: Machine> Sync for Share<M> {}
-// SAFETY: it holds plain data.
+// SAFETY: it holds plain data and atomics.
 unsafe impl<M: Machine> Send for Share<M> {}
 
 impl<M: Machine> Share<M> {
-    /// The slot number `at` of a ring, free for work-share `at`.
-    pub fn new(at: u32) -> Self {
+    /// The slot number `at` of a ring, free for work-share `at`, of a team of so many threads.
+    pub fn new(at: u32, threads: u32) -> Self {
         Share {
             state: M::Atomic::new(at * 4),
             left: M::Atomic::new(0),
             work: M::Slot::new(Work::default()),
             next: M::Atomic::new(0),
-            turn: M::Atomic::new(0),
             copied: M::Atomic::new(0),
+            turns: M::Slot::new(None),
+            threads,
         }
     }
 
@@ -77,9 +83,12 @@ impl<M: Machine> Share<M> {
                 let work = make();
                 // SAFETY: the state says that this thread alone fills in the slot.
                 unsafe { self.work.write(|at| at.write(work)) };
-                // Relaxed, both: the store below publishes them.
+                // Relaxed: the store below publishes it.
                 self.next.store(0, Relaxed);
-                self.turn.store(0, Relaxed);
+                if work.ordered {
+                    // SAFETY: as above.
+                    unsafe { self.turns.write(|at| (*at).get_or_insert_with(|| Turns::new(self.threads)).begin()) };
+                }
                 // Release: the others see the work.
                 self.state.store(free.wrapping_add(2), Release);
                 waits.wake::<M, u32>(Why::Barrier, &self.state);
@@ -91,10 +100,10 @@ impl<M: Machine> Share<M> {
         }
     }
 
-    /// Leaves work-share `number`, whose team has so many threads. The last one frees the slot and its memory.
-    pub fn leave(&self, number: u32, threads: u32, waits: &Waits) {
+    /// Leaves work-share `number`. The last one frees the slot and its memory.
+    pub fn leave(&self, number: u32, waits: &Waits) {
         // AcqRel: the last one comes after what all did with the slot.
-        if self.left.fetch_add(1, AcqRel) + 1 < threads {
+        if self.left.fetch_add(1, AcqRel) + 1 < self.threads {
             return;
         }
         self.free_memory();
@@ -126,13 +135,13 @@ impl<M: Machine> Share<M> {
     }
 
     /// The next chunk of a dynamic or guided schedule.
-    pub fn take(&self, work: &Work, threads: u32) -> Option<(u64, u64)> {
+    pub fn take(&self, work: &Work) -> Option<(u64, u64)> {
         let (count, chunk) = (work.space.count, work.schedule.chunk.max(1));
         // Relaxed, here and below: the counter hands out numbers, and orders nothing else.
         let mut from = self.next.load(Relaxed);
         while from < count {
             let taken = match work.schedule.kind {
-                ScheduleKind::Guided => guided_chunk(count - from, chunk, u64::from(threads)),
+                ScheduleKind::Guided => guided_chunk(count - from, chunk, u64::from(self.threads)),
                 _ => chunk.min(count - from),
             };
             match self.next.compare_exchange_weak(from, from + taken, Relaxed, Relaxed) {
@@ -143,23 +152,13 @@ impl<M: Machine> Share<M> {
         None
     }
 
-    /// Waits until iteration `from` is the next in an ordered loop.
-    pub fn await_turn(&self, from: u64, waits: &Waits) {
-        loop {
-            // Acquire: what the iterations before did.
-            let turn = self.turn.load(Acquire);
-            if turn == from {
-                return;
-            }
-            waits.wait::<M, u64>(Why::Barrier, &self.turn, turn);
-        }
-    }
-
-    /// Says that iteration `to` is the next in an ordered loop.
-    pub fn pass_turn(&self, to: u64, waits: &Waits) {
-        // Release: the next one sees what this one did.
-        self.turn.store(to, Release);
-        waits.wake::<M, u64>(Why::Barrier, &self.turn);
+    /// The turns of an ordered loop.
+    ///
+    /// # Safety
+    /// The calling thread is in the work-share, and it was entered as an ordered loop.
+    pub(crate) unsafe fn turns(&self) -> &Turns<M> {
+        // SAFETY: by contract the slot is open: no thread writes there until this one has left.
+        unsafe { self.turns.read(|at| (*at).as_ref()) }.expect("the loop was entered as an ordered one")
     }
 
     /// What the thread of a single hands to the others, behind a barrier on each side.

@@ -85,6 +85,8 @@ pub struct Team<M: Machine> {
     /// The number of the next region's first work-share, for the team's first thread.
     next_share: M::Atomic<u32>,
     next_barrier: M::Atomic<u64>,
+    /// How many singles of the region have their thread.
+    singles: M::Atomic<u32>,
     /// What is cancelled.
     pub cancel: Cancel<M>,
     /// Its tasks.
@@ -104,10 +106,11 @@ impl<M: Machine> Team<M> {
         Owned::new(Team {
             size,
             barrier: several.map(|n| barrier(&settings.barrier, n).expect("the settings name a barrier that there is")),
-            shares: core::array::from_fn(|at| Share::new(at as u32)),
+            shares: core::array::from_fn(|at| Share::new(at as u32, size)),
             region: M::Slot::new(None),
             next_share: M::Atomic::new(0),
             next_barrier: M::Atomic::new(1),
+            singles: M::Atomic::new(0),
             cancel: Cancel::new(settings.cancellation),
             tasks: Queue::new(settings, size),
         })
@@ -139,8 +142,19 @@ impl<M: Machine> Team<M> {
     /// # Safety
     /// No thread is in a region of this team.
     pub unsafe fn begin(&self, region: Region<M>) {
+        // Relaxed: each thread is told of the region after this.
+        self.singles.store(0, Relaxed);
+        self.tasks.begin();
         // SAFETY: by contract no other thread reads it.
         unsafe { self.region.write(|at| *at = Some(region)) };
+    }
+
+    /// Whether the calling thread is the first of the region's at its single number `number`. Each thread that comes there has been at all
+    /// singles before, so the count is not less.
+    pub(crate) fn is_first_in_single(&self, number: u32) -> bool {
+        // Relaxed, all: a single hands nothing over, its barrier does.
+        self.singles.load(Relaxed) == number
+            && self.singles.compare_exchange(number, number.wrapping_add(1), Relaxed, Relaxed).is_ok()
     }
 
     /// The region.
@@ -171,6 +185,8 @@ pub struct Context<M: Machine> {
     pub next_share: Cell<u32>,
     /// The number of the next barrier.
     pub next_barrier: Cell<u64>,
+    /// The number of the next single.
+    pub next_single: Cell<u32>,
     /// What the work-share that it is in was said to be.
     pub work: Cell<Work>,
     /// The chunk that it has.
@@ -197,6 +213,7 @@ impl<M: Machine> Context<M> {
             league: Cell::new(region.league),
             next_share: Cell::new(region.shares),
             next_barrier: Cell::new(region.barriers),
+            next_single: Cell::new(0),
             work: Cell::new(Work::default()),
             chunk: Cell::new((0, 0)),
             trip: Cell::new(0),

@@ -33,7 +33,7 @@ impl<M: Machine> Context<M> {
     /// Leaves the work-share.
     pub fn leave(&self) {
         let number = self.next_share.get().wrapping_sub(1);
-        self.slot(number).leave(number, self.team().size, self.waits());
+        self.slot(number).leave(number, self.waits());
     }
 
     /// The thread's next chunk, as the loop's values at its begin and end.
@@ -46,7 +46,7 @@ impl<M: Machine> Context<M> {
                 let (id, size) = (u64::from(self.id), u64::from(self.team().size));
                 static_chunk(work.space.count, work.schedule.chunk, trip, id, size)
             }
-            ScheduleKind::Dynamic | ScheduleKind::Guided => self.share().take(&work, self.team().size),
+            ScheduleKind::Dynamic | ScheduleKind::Guided => self.share().take(&work),
         };
         self.chunk.set(chunk.unwrap_or((0, 0)));
         chunk.map(|(from, to)| work.space.values(from, to))
@@ -55,9 +55,9 @@ impl<M: Machine> Context<M> {
     /// As [`next_chunk`](Context::next_chunk) in an ordered loop: a chunk that it had has had its turn first.
     pub fn next_ordered_chunk(&self) -> Option<(u64, u64)> {
         if self.in_order.get() {
-            let (from, to) = self.chunk.get();
-            self.share().await_turn(from, self.waits());
-            self.share().pass_turn(to, self.waits());
+            self.ordered();
+            // SAFETY: the thread is in an ordered loop.
+            unsafe { self.share().turns() }.pass(&self.work.get(), self.chunk.get().1, self.waits());
         }
         let values = self.next_chunk();
         self.in_order.set(values.is_some());
@@ -67,15 +67,16 @@ impl<M: Machine> Context<M> {
     /// Waits until all iterations before this thread's chunk have passed on their turn.
     pub fn ordered(&self) {
         if self.in_order.get() {
-            self.share().await_turn(self.chunk.get().0, self.waits());
+            // SAFETY: the thread is in an ordered loop.
+            unsafe { self.share().turns() }.wait(&self.work.get(), self.chunk.get().0, self.waits());
         }
     }
 
     /// Whether this thread runs the single block.
     pub fn single(&self) -> bool {
-        let first = self.enter(Work::default);
-        self.leave();
-        first
+        let number = self.next_single.get();
+        self.next_single.set(number.wrapping_add(1));
+        self.team().is_first_in_single(number)
     }
 
     /// As [`single`](Context::single) with copyprivate: `None` to the thread that runs the block and then calls

@@ -108,10 +108,10 @@ impl<M: Machine> Bench<M> {
     }
 
     /// A loop of so many iterations a thread.
-    fn share_out(&self, context: &Context<M>, kind: ScheduleKind) {
+    fn share_out(&self, context: &Context<M>, kind: ScheduleKind, ordered: bool) {
         let count = self.epcc.iterations * u64::from(context.team().size);
         let schedule = Schedule { kind, chunk: 1, monotonic: true };
-        context.enter(|| Work { space: Space::signed(0, count as i64, 1), schedule, ..Work::default() });
+        context.enter(|| Work { space: Space::signed(0, count as i64, 1), schedule, ordered, ..Work::default() });
     }
 
     fn task(&self, context: &Context<M>) {
@@ -225,7 +225,7 @@ fn constructs<M: Machine>() -> Vec<Construct<M>> {
             "nanoseconds_of_ordered",
             |threads| threads,
             |bench, context| {
-                bench.share_out(context, ScheduleKind::Static);
+                bench.share_out(context, ScheduleKind::Static, true);
                 while context.next_ordered_chunk().is_some() {
                     context.ordered();
                     bench.delay();
@@ -252,7 +252,7 @@ fn tasks_and_chunks<M: Machine>() -> [Construct<M>; 3] {
             }
         }),
         of("nanoseconds_of_dynamic", |bench, context| {
-            bench.share_out(context, ScheduleKind::Dynamic);
+            bench.share_out(context, ScheduleKind::Dynamic, false);
             while context.next_chunk().is_some() {
                 bench.delay();
             }

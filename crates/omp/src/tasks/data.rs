@@ -1,17 +1,18 @@
 //! The memory of a task's data.
 
 use core::ffi::c_void;
+use core::mem::MaybeUninit;
 
 /// Memory of its own for what a task works on.
 pub struct Data {
-    memory: Box<[u128]>,
+    memory: Box<[MaybeUninit<u128>]>,
     offset: usize,
 }
 
 impl Data {
-    /// Zeroed memory of so many bytes at that alignment (a power of two).
+    /// Memory of so many bytes at that alignment (a power of two), with nothing in it yet.
     pub fn new(bytes: usize, align: usize) -> Data {
-        let memory = vec![0u128; (bytes + align).div_ceil(16) + 1].into_boxed_slice();
+        let memory = Box::new_uninit_slice((bytes + align).div_ceil(16) + 1);
         let offset = memory.as_ptr().cast::<u8>().align_offset(align.max(1));
         Data { memory, offset }
     }

@@ -20,10 +20,12 @@ impl<M: Machine> Count<M> {
         self.0.fetch_add(1, Relaxed);
     }
 
-    /// One less: those that wait are woken. Release: who sees it sees what the task did.
-    pub(super) fn one_done(&self, waits: &Waits) {
-        self.0.fetch_add(u32::MAX, AcqRel);
-        waits.wake::<M, u32>(Why::Task, &self.0);
+    /// One less: those that wait are woken if it was the last, or if there may be more that they can run. Release: who sees it sees what the
+    /// task did.
+    pub(super) fn one_done(&self, waits: &Waits, more: u32) {
+        if self.0.fetch_add(u32::MAX, AcqRel) == 1 || more != 0 {
+            waits.wake::<M, u32>(Why::Task, &self.0);
+        }
     }
 }
 

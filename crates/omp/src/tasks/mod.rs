@@ -10,11 +10,13 @@
 //! | [`group`] | what is waited for: children, groups, events |
 //! | [`depend`] | which task follows which |
 //! | `queue` | the tasks of a team that wait for a thread |
+//! | `steal` | where each thread has a list: who is told of tasks, and when all have ended |
 
 pub mod data;
 pub mod depend;
 pub mod group;
 mod queue;
+mod steal;
 
 pub use data::Data;
 pub use depend::Depend;
@@ -26,7 +28,7 @@ use queue::NOT_DONE;
 use crate::settings::Icv;
 use crate::team::{Context, Function, Team};
 use crate::waits::{Waits, Why};
-use baton_machine::Ordering::{Acquire, Relaxed};
+use baton_machine::Ordering::Acquire;
 use baton_machine::{Atomic, Machine, Owned};
 use depend::{Node, Table};
 use group::Count;
@@ -101,16 +103,19 @@ pub(crate) struct End<M: Machine> {
     parent: Shared<M, Count<M>>,
     group: Option<Shared<M, Group<M>>>,
     node: Option<Shared<M, Node<M>>>,
+    /// Whether it has an event: then any thread may end it.
+    detached: bool,
 }
 
 /// A task is done, as a thread of the team says. The team's threads may leave the region from the last line on.
 fn done<M: Machine>(team: &Team<M>, thread: u32, waits: &Waits, end: &End<M>) {
     let released = end.node.as_ref().map_or(0, |node| team.end_node(thread, waits, node));
-    end.parent.one_done(waits);
+    end.parent.one_done(waits, released);
     if let Some(group) = &end.group {
-        group.tasks.one_done(waits);
+        // Others than who waits for the group may have made tasks of it meanwhile.
+        group.tasks.one_done(waits, 1);
     }
-    team.tasks.one_done(waits, released);
+    team.tasks.one_done(thread, waits, end.detached, released);
 }
 
 /// Fulfils the event of a task of that team. Any thread may, of the team or not.
@@ -146,11 +151,9 @@ impl<M: Machine> Context<M> {
     /// others wait for is left for later.
     #[inline]
     pub fn is_inline(&self, tasks: u64, detached: bool) -> bool {
-        // Relaxed: a hint.
-        let (pending, size) = (self.team().tasks.pending.load(Relaxed) & NOT_DONE, self.team().size);
-        let alone = size == 1 && (self.region.level == 0 || (!detached && pending == 0));
-        let many = u64::from(pending).saturating_add(tasks) > PER_THREAD * u64::from(size) + 1;
-        alone || many || self.task.borrow().is_final
+        let (queue, size) = (&self.team().tasks, self.team().size);
+        let alone = size == 1 && (self.region.level == 0 || (!detached && queue.not_done() == 0));
+        alone || queue.is_full(self.id, size, tasks) || self.task.borrow().is_final
     }
 
     /// Leaves a task to whichever thread of the team comes first.
@@ -165,7 +168,7 @@ impl<M: Machine> Context<M> {
                 table.enter(&clauses.depends, &node);
                 node
             });
-            (End { parent, group, node }, earlier)
+            (End { parent, group, node, detached: clauses.event.is_some() }, earlier)
         };
         end.parent.one_more();
         if let Some(group) = &end.group {
@@ -199,8 +202,8 @@ impl<M: Machine> Context<M> {
 
     /// Runs a waiting task that `fits`, if there is one. The newest is for who waits for its own: its data are warm, and it leaves the
     /// larger ones to others.
-    fn run_one(&self, newest: bool, fits: impl Fn(&Task<M>) -> bool) -> bool {
-        let Some(mut task) = self.team().take(self.id, self.waits(), newest, fits) else { return false };
+    fn run_one(&self, newest: bool, own: bool, fits: impl Fn(&Task<M>) -> bool) -> bool {
+        let Some(mut task) = self.team().take(self.id, self.waits(), newest, own, fits) else { return false };
         let current = Current::new(task.end.group.clone(), task.is_final);
         let mut ran = false;
         self.run_as(current, task.icv, || {
@@ -224,8 +227,13 @@ impl<M: Machine> Context<M> {
 
     /// Runs a waiting child of the current task, if there is one.
     fn run_child(&self) -> bool {
-        let Some(children) = self.task.borrow().children.clone() else { return false };
-        self.run_one(true, |task| Arc::ptr_eq(&task.end.parent, &children))
+        let (children, follow) = {
+            let current = self.task.borrow();
+            let Some(children) = current.children.clone() else { return false };
+            (children, current.table.is_some())
+        };
+        // A child that follows another one is let go where that one ends.
+        self.run_one(true, !follow, |task| Arc::ptr_eq(&task.end.parent, &children))
     }
 
     /// Runs children of the current task, and waits for the rest, until `count` has that value.
@@ -289,21 +297,34 @@ impl<M: Machine> Context<M> {
         let this: *const Group<M> = &**group;
         let within =
             |task: &Task<M>| task.end.group.as_ref().is_some_and(|of| of.chain().any(|of| core::ptr::eq(of, this)));
-        self.run_until(&group.tasks.0, u32::MAX, 0, || self.run_one(true, within));
+        self.run_until(&group.tasks.0, u32::MAX, 0, || self.run_one(true, false, within));
         self.task.borrow_mut().group = group.outer.clone();
     }
 
     /// Runs the team's tasks until none waits or runs.
     pub fn finish_tasks(&self) {
-        self.run_until(&self.team().tasks.pending, NOT_DONE, 0, || self.run_one(false, |_| true));
+        match &self.team().tasks.lists {
+            Some(lists) => self.hunt(lists),
+            None => self.run_until(&self.team().tasks.pending, NOT_DONE, 0, || self.run_one(false, false, |_| true)),
+        }
     }
 
     /// Runs the team's tasks until none waits; whether there was one.
-    pub(crate) fn run_waiting(&self) -> bool {
+    fn run_any(&self) -> bool {
         let mut ran = false;
-        while self.run_one(false, |_| true) {
+        while self.run_one(false, false, |_| true) {
             ran = true;
         }
         ran
+    }
+
+    /// As a thread that has arrived at a barrier, and was told of tasks: runs them until none waits; whether it need not look again at once.
+    pub(crate) fn run_waiting(&self) -> bool {
+        let ran = self.run_any();
+        let Some(lists) = &self.team().tasks.lists else { return ran };
+        if !ran && !self.looks_up() {
+            self.team().clear_bit(lists, self.waits());
+        }
+        true
     }
 }

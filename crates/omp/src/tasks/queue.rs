@@ -6,13 +6,14 @@
 
 use super::depend::Node;
 use super::group::Count;
-use super::{Shared, Task};
+use super::steal::Lists;
+use super::{PER_THREAD, Shared, Task};
 use crate::objects::{AnyLock, lock};
 use crate::settings::{Settings, TaskQueue};
 use crate::team::Team;
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
-use baton_machine::{Atomic, Machine, Owned, OwnedSlice, Slot};
+use baton_machine::{Atomic, Machine, Owned, Slot};
 use std::collections::VecDeque;
 
 /// What a new task adds to those that are not done: one, and above the count a number that moves on, so that a thread that looked for a task
@@ -24,7 +25,7 @@ pub(super) const NOT_DONE: u32 = (1 << 24) - 1;
 
 /// Tasks that wait behind a lock.
 #[repr(C)]
-struct List<M: Machine> {
+pub(super) struct List<M: Machine> {
     lock: Box<dyn AnyLock<M>>,
     waiting: M::Slot<VecDeque<Task<M>>>,
     /// How many wait. Changed with the lock held, and read without it by who looks whether there is one.
@@ -36,25 +37,6 @@ unsafe impl<M: Machine> Sync for List<M> {}
 // SAFETY: as above; any thread of the team may run a task.
 unsafe impl<M: Machine> Send for List<M> {}
 
-/// What a team has beside its first list where threads steal.
-struct Lists<M: Machine> {
-    /// Those of all threads but the first.
-    others: OwnedSlice<M, Apart<List<M>>>,
-    /// Taken with a list's lock held, never the other way about.
-    lock: Box<dyn AnyLock<M>>,
-    /// How many lists, the first one too, are not empty.
-    filled: M::Slot<u32>,
-}
-
-/// Alone in its pair of cache lines.
-#[repr(C, align(128))]
-struct Apart<T>(T);
-
-// SAFETY: the slot is touched with the lock held.
-unsafe impl<M: Machine> Sync for Lists<M> {}
-// SAFETY: as above.
-unsafe impl<M: Machine> Send for Lists<M> {}
-
 /// A team's tasks.
 #[repr(C)]
 pub struct Queue<M: Machine> {
@@ -65,17 +47,23 @@ pub struct Queue<M: Machine> {
     /// How many threads are woken for a new task.
     wakes: u32,
     /// Where threads steal.
-    lists: Option<Owned<M, Lists<M>>>,
+    pub(super) lists: Option<Owned<M, Lists<M>>>,
 }
 
 impl<M: Machine> List<M> {
-    fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &Settings) -> Self {
         List { lock: new_lock(settings), waiting: M::Slot::new(VecDeque::new()), ready: M::Atomic::new(0) }
+    }
+
+    /// Whether a task may be there.
+    pub(super) fn is_filled(&self) -> bool {
+        // Relaxed: who was told of a task, by a word that it read with Acquire or by a fence, sees that there is one.
+        self.ready.load(Relaxed) != 0
     }
 
     /// With the list locked.
     #[inline]
-    fn locked<R>(&self, waits: &Waits, then: impl FnOnce(&mut VecDeque<Task<M>>) -> R) -> R {
+    pub(super) fn locked<R>(&self, waits: &Waits, then: impl FnOnce(&mut VecDeque<Task<M>>) -> R) -> R {
         // SAFETY: the list's lock is held.
         holding(&*self.lock, waits, || unsafe { self.waiting.write(|waiting| then(&mut *waiting)) })
     }
@@ -88,18 +76,18 @@ impl<M: Machine> List<M> {
             let at = waiting.iter().rposition(|other| other.priority >= task.priority).map_or(0, |at| at + 1);
             waiting.insert(at, task);
         }
-        // Relaxed: what tells of the task, the barrier's word or `pending`, orders it for a thread that does not take the lock.
+        // Relaxed: what tells of the task orders it for a thread that does not take the lock.
         self.ready.store(waiting.len() as u32, Relaxed);
         waiting.len() == 1
     }
 }
 
-fn new_lock<M: Machine>(settings: &Settings) -> Box<dyn AnyLock<M>> {
+pub(super) fn new_lock<M: Machine>(settings: &Settings) -> Box<dyn AnyLock<M>> {
     lock(&settings.lock).expect("the settings name a lock that there is")
 }
 
 #[inline]
-fn holding<M: Machine, R>(lock: &dyn AnyLock<M>, waits: &Waits, then: impl FnOnce() -> R) -> R {
+pub(super) fn holding<M: Machine, R>(lock: &dyn AnyLock<M>, waits: &Waits, then: impl FnOnce() -> R) -> R {
     let wait = waits.of(Why::Lock);
     lock.lock(wait);
     let result = then();
@@ -111,32 +99,55 @@ fn holding<M: Machine, R>(lock: &dyn AnyLock<M>, waits: &Waits, then: impl FnOnc
 impl<M: Machine> Queue<M> {
     /// An empty queue of a team of so many threads.
     pub fn new(settings: &Settings, threads: u32) -> Self {
-        let lists = (settings.tasks == TaskQueue::Steal && threads > 1).then(|| {
-            let others = OwnedSlice::new(threads as usize - 1, |_| Apart(List::new(settings)));
-            Owned::new(Lists { others, lock: new_lock(settings), filled: M::Slot::new(0) })
-        });
+        let steals = settings.tasks == TaskQueue::Steal && threads > 1;
+        let lists = steals.then(|| Owned::new(Lists::new(settings, threads)));
         Queue { first: List::new(settings), pending: M::Atomic::new(0), wakes: settings.task_wakes, lists }
+    }
+
+    /// A region of the team begins.
+    pub fn begin(&self) {
+        self.lists.iter().for_each(|lists| lists.begin());
+    }
+
+    /// Whether so many tasks wait, with so many new ones, that the new ones are to run at once in that thread of a team of so many.
+    #[inline]
+    pub fn is_full(&self, thread: u32, threads: u32, tasks: u64) -> bool {
+        // Relaxed, both: a hint.
+        let (waiting, room) = match &self.lists {
+            Some(_) => (self.list_of(thread).ready.load(Relaxed), PER_THREAD),
+            None => (self.not_done(), PER_THREAD * u64::from(threads) + 1),
+        };
+        u64::from(waiting).saturating_add(tasks) > room
+    }
+
+    /// Tasks that are not done, where they wait in one list.
+    #[inline]
+    pub fn not_done(&self) -> u32 {
+        // Relaxed: a hint.
+        self.pending.load(Relaxed) & NOT_DONE
     }
 
     /// Where that thread of the team leaves tasks.
     #[inline]
-    fn list_of(&self, thread: u32) -> &List<M> {
+    pub(super) fn list_of(&self, thread: u32) -> &List<M> {
         match &self.lists {
             Some(lists) if thread != 0 => &lists.others[thread as usize - 1].0,
             _ => &self.first,
         }
     }
 
-    /// There is one more task that is not done. With the lock held of the list that it is in, or that of the dependences if it is in
-    /// none: it cannot be done before.
+    /// There is one more task that is not done. With the lock held: it cannot be done before.
     #[inline]
     fn one_more(&self) {
         // Release: who sees it sees that there is one more to take.
         self.pending.fetch_add(ONE_MORE, Release);
     }
 
-    /// A task is done, and so many that followed it wait for a thread now.
-    pub(super) fn one_done(&self, waits: &Waits, released: u32) {
+    /// A task is done, as that thread says, and so many that followed it wait for a thread now.
+    pub(super) fn one_done(&self, thread: u32, waits: &Waits, detached: bool, released: u32) {
+        if let Some(lists) = &self.lists {
+            return lists.ended(thread, waits, detached);
+        }
         // Release: who sees it sees what the task did.
         let left = (self.pending.fetch_add(u32::MAX, AcqRel) - 1) & NOT_DONE;
         // Those that wait here have arrived at no barrier yet: they go on when none is left, and help while there are some.
@@ -146,61 +157,35 @@ impl<M: Machine> Queue<M> {
     }
 }
 
-impl<M: Machine> Lists<M> {
-    /// A list that is locked fills or empties: how many are filled beside it.
-    fn count(&self, waits: &Waits, fills: bool, then: impl FnOnce()) {
-        holding(&*self.lock, waits, || {
-            // SAFETY: the lock is held.
-            let beside = unsafe {
-                self.filled.write(|filled| {
-                    *filled = if fills { *filled + 1 } else { *filled - 1 };
-                    *filled - u32::from(fills)
-                })
-            };
-            // With the lock held: what the first one says comes before what the last one says.
-            if beside == 0 {
-                then();
-            }
-        });
-    }
-}
-
 impl<M: Machine> Team<M> {
-    /// A list that is locked has its first task.
-    fn fills(&self, waits: &Waits) {
-        let Some(barrier) = &self.barrier else { return };
-        match &self.tasks.lists {
-            None => barrier.tasks_wait(),
-            Some(lists) => lists.count(waits, true, || barrier.tasks_wait()),
+    /// The team's list, which is locked, has its first task.
+    fn fills(&self) {
+        if let (None, Some(barrier)) = (&self.tasks.lists, &self.barrier) {
+            barrier.tasks_wait();
         }
     }
 
-    /// A list that is locked has none any more.
-    fn empties(&self, waits: &Waits) {
-        let Some(barrier) = &self.barrier else { return };
-        match &self.tasks.lists {
-            None => barrier.no_task_waits(),
-            Some(lists) => lists.count(waits, false, || barrier.no_task_waits()),
+    /// It has none any more.
+    fn empties(&self) {
+        if let (None, Some(barrier)) = (&self.tasks.lists, &self.barrier) {
+            barrier.no_task_waits();
         }
     }
 
     /// Puts tasks into a list, which is locked.
-    fn put_all(
-        &self,
-        waits: &Waits,
-        list: &List<M>,
-        waiting: &mut VecDeque<Task<M>>,
-        tasks: impl IntoIterator<Item = Task<M>>,
-    ) {
+    fn put_all(&self, list: &List<M>, waiting: &mut VecDeque<Task<M>>, tasks: impl IntoIterator<Item = Task<M>>) {
         for task in tasks {
             if list.put(waiting, task) {
-                self.fills(waits);
+                self.fills();
             }
         }
     }
 
     /// Wakes so many threads for tasks that were put there.
     fn tell(&self, waits: &Waits, wakes: u32) {
+        if let Some(lists) = &self.tasks.lists {
+            return self.tell_thieves(lists, waits, wakes);
+        }
         if let Some(barrier) = &self.barrier {
             barrier.wake(wakes, waits.meeting());
         }
@@ -210,7 +195,8 @@ impl<M: Machine> Team<M> {
     /// Adds a task of that thread's, which follows those of `earlier` that are not done.
     pub(super) fn add(&self, thread: u32, waits: &Waits, task: Task<M>, earlier: &[Shared<M, Node<M>>]) {
         let (tasks, list) = (&self.tasks, &self.tasks.first);
-        if thread != 0 && tasks.lists.is_some() {
+        if let Some(lists) = &tasks.lists {
+            lists.made(thread, task.end.detached);
             return self.add_apart(thread, waits, task, earlier);
         }
         let ready = list.locked(waits, |waiting| {
@@ -223,7 +209,7 @@ impl<M: Machine> Team<M> {
             if let Some(task) = task
                 && list.put(waiting, task)
             {
-                self.fills(waits);
+                self.fills();
             }
             tasks.one_more();
             ready
@@ -233,55 +219,49 @@ impl<M: Machine> Team<M> {
         }
     }
 
-    /// As [`add`](Team::add), where the thread's list is not the one whose lock is that of the dependences.
+    /// As [`add`](Team::add), to the thread's own list.
     #[inline(never)]
     fn add_apart(&self, thread: u32, waits: &Waits, task: Task<M>, earlier: &[Shared<M, Node<M>>]) {
         let (tasks, list) = (&self.tasks, self.tasks.list_of(thread));
         let free = match task.end.node.clone() {
             None => Some(task),
-            Some(node) => tasks.first.locked(waits, |_| {
-                // SAFETY: the lock of the dependences is held.
-                let free = unsafe { Node::follow(&node, earlier, task) };
-                if free.is_none() {
-                    tasks.one_more();
-                }
-                free
-            }),
+            // SAFETY: the lock of the dependences is held.
+            Some(node) => tasks.first.locked(waits, |_| unsafe { Node::follow(&node, earlier, task) }),
         };
         let Some(task) = free else { return };
-        list.locked(waits, |waiting| {
-            self.put_all(waits, list, waiting, [task]);
-            tasks.one_more();
-        });
+        list.locked(waits, |waiting| list.put(waiting, task));
         self.tell(waits, tasks.wakes);
     }
 
     /// Takes a task that `fits`, the newest or the oldest of the highest priority. Where threads steal, that is said of each list: of its
-    /// own the thread takes the newest, of another the oldest.
+    /// own the thread takes the newest, of another the oldest. What only the thread itself can have left is sought in its own list alone.
     pub(super) fn take(
         &self,
         thread: u32,
         waits: &Waits,
         newest: bool,
+        own: bool,
         fits: impl Fn(&Task<M>) -> bool,
     ) -> Option<Task<M>> {
         if self.tasks.lists.is_some() {
-            return self.steal(thread, waits, fits);
+            return self.steal(thread, waits, own, fits);
         }
         self.take_of(&self.tasks.first, waits, newest, fits)
     }
 
     #[inline(never)]
-    fn steal(&self, thread: u32, waits: &Waits, fits: impl Fn(&Task<M>) -> bool) -> Option<Task<M>> {
-        let own = self.take_of(self.tasks.list_of(thread), waits, true, &fits);
+    fn steal(&self, thread: u32, waits: &Waits, own: bool, fits: impl Fn(&Task<M>) -> bool) -> Option<Task<M>> {
+        let newest = self.take_of(self.tasks.list_of(thread), waits, true, &fits);
+        if own {
+            return newest;
+        }
         let next = |step| self.tasks.list_of((thread + step) % self.size);
-        own.or_else(|| (1..self.size).find_map(|step| self.take_of(next(step), waits, false, &fits)))
+        newest.or_else(|| (1..self.size).find_map(|step| self.take_of(next(step), waits, false, &fits)))
     }
 
     #[inline]
     fn take_of(&self, list: &List<M>, waits: &Waits, newest: bool, fits: impl Fn(&Task<M>) -> bool) -> Option<Task<M>> {
-        // Relaxed: who was told of a task, by a word that it read with Acquire, sees that there is one.
-        if list.ready.load(Relaxed) == 0 {
+        if !list.is_filled() {
             return None;
         }
         list.locked(waits, |waiting| {
@@ -291,7 +271,7 @@ impl<M: Machine> Team<M> {
             let at = if from_behind { waiting.iter().rposition(fits) } else { waiting.iter().position(fits) }?;
             let task = if at == 0 { waiting.pop_front() } else { waiting.remove(at) };
             if waiting.is_empty() {
-                self.empties(waits);
+                self.empties();
             }
             // Relaxed: as in `put`.
             list.ready.store(waiting.len() as u32, Relaxed);
@@ -307,15 +287,15 @@ impl<M: Machine> Team<M> {
             let mut released = unsafe { node.end() };
             let tasks = released.tasks.len() as u32;
             if core::ptr::eq(list, first) {
-                self.put_all(waits, list, waiting, released.tasks.drain(..));
+                self.put_all(list, waiting, released.tasks.drain(..));
             }
             (released, tasks)
         });
         if !released.tasks.is_empty() {
             let tasks = released.tasks.drain(..);
-            list.locked(waits, |waiting| self.put_all(waits, list, waiting, tasks));
+            list.locked(waits, |waiting| self.put_all(list, waiting, tasks));
         }
-        released.threads.iter().for_each(|count| count.one_done(waits));
+        released.threads.iter().for_each(|count| count.one_done(waits, 0));
         if tasks != 0 {
             self.tell(waits, self.tasks.wakes.saturating_mul(tasks));
         }

@@ -37,7 +37,7 @@ pub fn shares<W: World>() {
                 };
                 let (_, work) = share.enter(number, place.waits(), make);
                 tally.expect(work.reductions == 7 + at && tally.noted(at) == 5);
-                share.leave(number, team.size, place.waits());
+                share.leave(number, place.waits());
             }
         },
         |tally, _| assert_eq!(tally.counts(2), [1, u32::from(W::few().rounds > 1)], "first threads"),
@@ -51,7 +51,7 @@ pub fn slots_awaited<W: World>() {
             let (team, waits) = (place.context.team(), place.waits());
             let share = &team.shares[0];
             share.enter(0, waits, Work::default);
-            share.leave(0, team.size, waits);
+            share.leave(0, waits);
             if place.context.id != 0 {
                 return await_flag(place, tally);
             }
@@ -69,7 +69,7 @@ pub fn turns<W: World>() {
         |place, tally| {
             let context = &place.context;
             let schedule = Schedule { kind: ScheduleKind::Dynamic, chunk: 1, monotonic: true };
-            context.enter(|| Work { space: Space::signed(0, 2, 1), schedule, ..Work::default() });
+            context.enter(|| Work { space: Space::signed(0, 2, 1), schedule, ordered: true, ..Work::default() });
             while let Some((from, _)) = context.next_ordered_chunk() {
                 context.ordered();
                 let before = tally.noted(0);

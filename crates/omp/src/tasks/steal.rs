@@ -1,0 +1,245 @@
+//! A list of each thread, from which others steal.
+//!
+//! A task that is made and run by one thread touches the lines of that thread alone. So nothing counts all tasks: each thread keeps the
+//! tally of those that it made and of those that it ended, and who must know whether all have ended adds them up.
+//!
+//! Threads that found no task rest in one of two places. Those that have arrived at a barrier wait for its word, and are told by its bit;
+//! the bit stays set until one of them finds nothing, so that it is written once for many tasks. Those that have not arrived wait for
+//! [`Lists::events`], and say so, so that nothing is written there while nobody waits.
+
+use super::queue::{List, holding, new_lock};
+use crate::objects::AnyLock;
+use crate::settings::Settings;
+use crate::team::{Context, Team};
+use crate::waits::{Waits, Why};
+use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use baton_machine::{Atomic, Machine, OwnedSlice};
+
+/// What the lists of a team have beside the first one, which is the team's in any case.
+pub(super) struct Lists<M: Machine> {
+    /// Those of all threads but the first.
+    pub(super) others: OwnedSlice<M, Apart<List<M>>>,
+    /// Of each thread.
+    tallies: OwnedSlice<M, Apart<Tally<M>>>,
+    signs: Apart<Signs<M>>,
+    /// Changes for threads that rest before they arrive: detached tasks that have not ended, by [`DETACHED`], and above that a number
+    /// that moves on by [`SIGNAL`].
+    events: Apart<M::Atomic<u32>>,
+    /// Orders changes of the barrier's bit. It may be taken with a list's lock held, never the other way about.
+    lock: Box<dyn AnyLock<M>>,
+}
+
+/// Alone in its pair of cache lines.
+#[repr(C, align(128))]
+pub(super) struct Apart<T>(pub(super) T);
+
+/// Tasks, other than detached ones, which are few, and which a thread of no team may end. Only the thread itself writes here.
+struct Tally<M: Machine> {
+    made: M::Atomic<u64>,
+    ended: M::Atomic<u64>,
+}
+
+/// What is read at each task and seldom changes.
+struct Signs<M: Machine> {
+    /// Whether a task was made in the region.
+    used: M::Atomic<u32>,
+    /// Whether the barrier's bit is set.
+    told: M::Atomic<u32>,
+    /// How many threads rest before they arrive.
+    resting: M::Atomic<u32>,
+}
+
+/// The count of detached tasks in [`Lists::events`].
+const DETACHED: u32 = (1 << 20) - 1;
+const SIGNAL: u32 = 1 << 20;
+/// How often a thread that found nothing looks again before it rests: others make tasks, or end the last, within that time if they are about to.
+const LOOKS: u32 = 16;
+
+impl<M: Machine> Lists<M> {
+    /// Empty ones of a team of so many threads.
+    pub(super) fn new(settings: &Settings, threads: u32) -> Self {
+        let (threads, word) = (threads as usize, || M::Atomic::new(0));
+        Lists {
+            others: OwnedSlice::new(threads - 1, |_| Apart(List::new(settings))),
+            tallies: OwnedSlice::new(threads, |_| Apart(Tally { made: M::Atomic::new(0), ended: M::Atomic::new(0) })),
+            signs: Apart(Signs { used: word(), told: word(), resting: word() }),
+            events: Apart(word()),
+            lock: new_lock(settings),
+        }
+    }
+
+    /// A region begins.
+    pub(super) fn begin(&self) {
+        // Relaxed: each thread is told of the region after this.
+        self.signs.0.used.store(0, Relaxed);
+    }
+
+    /// That thread makes a task, which no other knows yet.
+    pub(super) fn made(&self, thread: u32, detached: bool) {
+        // Relaxed, all: a lock is given back before another thread has the task, and whoever sees that it ended comes after that.
+        if self.signs.0.used.load(Relaxed) == 0 {
+            self.signs.0.used.store(1, Relaxed);
+        }
+        if detached {
+            self.events.0.fetch_add(SIGNAL + 1, Relaxed);
+        } else {
+            let made = &self.tallies[thread as usize].0.made;
+            made.store(made.load(Relaxed) + 1, Relaxed);
+        }
+    }
+
+    /// A task has ended, as that thread says; of a detached one any thread may say so, and the team may be gone then.
+    pub(super) fn ended(&self, thread: u32, waits: &Waits, detached: bool) {
+        if detached {
+            let events = &raw const self.events.0;
+            // Release: who sees it sees what the task did.
+            self.events.0.fetch_add(u32::MAX, AcqRel);
+            M::wake::<u32>(events, u32::MAX, waits.of(Why::Task));
+            return;
+        }
+        let ended = &self.tallies[thread as usize].0.ended;
+        // Release: as above.
+        ended.store(ended.load(Relaxed) + 1, Release);
+        // SeqCst: either a thread that is about to rest sees this end, or its rest is seen below.
+        M::fence(SeqCst);
+        if self.signs.0.resting.load(Relaxed) != 0 && self.all_ended() {
+            self.signal(waits, u32::MAX);
+        }
+    }
+
+    /// Whether all tasks that the calling thread knows of, and all that these made, have ended: it sees what they did.
+    ///
+    /// Ends are added up first. Whoever sees an end sees what was made before it, so the tasks that are seen to be made are at least as many
+    /// as had been made when the ends were read, and those at least as many as had ended. If the sums are equal, all three are.
+    fn all_ended(&self) -> bool {
+        loop {
+            // Acquire, here and for the ends: what the tasks did and made.
+            let before = self.events.0.load(Acquire);
+            if before & DETACHED != 0 {
+                return false;
+            }
+            let ended = self.tallies.iter().fold(0u64, |sum, of| sum.wrapping_add(of.0.ended.load(Acquire)));
+            let made = self.tallies.iter().fold(0u64, |sum, of| sum.wrapping_add(of.0.made.load(Relaxed)));
+            if made != ended {
+                return false;
+            }
+            // A task that has ended meanwhile may have left a detached one.
+            if self.events.0.load(Relaxed) == before {
+                return true;
+            }
+        }
+    }
+
+    /// Wakes so many threads that rest before they arrive.
+    fn signal(&self, waits: &Waits, wakes: u32) {
+        // Release: who sees it sees the task, or that there is none.
+        self.events.0.fetch_add(SIGNAL, Release);
+        M::wake::<u32>(&self.events.0, wakes, waits.of(Why::Task));
+    }
+}
+
+impl<M: Machine> Team<M> {
+    /// Wakes so many threads for tasks that the calling thread put into a list. It says so before it arrives at a barrier, and before the task
+    /// ends that it runs.
+    pub(super) fn tell_thieves(&self, lists: &Lists<M>, waits: &Waits, wakes: u32) {
+        let Some(barrier) = &self.barrier else { return };
+        // SeqCst: either who found no task sees this one, or what it said is seen below.
+        M::fence(SeqCst);
+        // Relaxed, both: the fence.
+        if lists.signs.0.told.load(Relaxed) == 0 {
+            self.set_bit(lists, waits);
+        }
+        barrier.wake(wakes, waits.meeting());
+        if lists.signs.0.resting.load(Relaxed) != 0 {
+            lists.signal(waits, wakes);
+        }
+    }
+
+    fn set_bit(&self, lists: &Lists<M>, waits: &Waits) {
+        let Some(barrier) = &self.barrier else { return };
+        holding(&*lists.lock, waits, || {
+            // Relaxed, both: the lock is held. Who sees the last task's end sees this, and clears the bit before it arrives.
+            if lists.signs.0.told.load(Relaxed) == 0 {
+                barrier.tasks_wait();
+                lists.signs.0.told.store(1, Relaxed);
+            }
+        });
+    }
+
+    /// The calling thread found no task: those at the barrier need not look.
+    pub(super) fn clear_bit(&self, lists: &Lists<M>, waits: &Waits) {
+        let Some(barrier) = &self.barrier else { return };
+        let told = &lists.signs.0.told;
+        // Acquire: the bit is clear if this says so.
+        if told.load(Acquire) == 0 {
+            return;
+        }
+        holding(&*lists.lock, waits, || {
+            // Relaxed: the lock is held.
+            if told.load(Relaxed) != 0 {
+                barrier.no_task_waits();
+                // Release: see above.
+                told.store(0, Release);
+            }
+        });
+        // SeqCst: either who put a task there before sees that the bit is clear, or the task is seen here.
+        M::fence(SeqCst);
+        for list in (0..self.size).map(|thread| self.tasks.list_of(thread)) {
+            if list.is_filled() {
+                // With the list locked the task has not ended, so that nobody who waits for its end has arrived.
+                list.locked(waits, |waiting| {
+                    if !waiting.is_empty() {
+                        self.set_bit(lists, waits);
+                    }
+                });
+            }
+        }
+    }
+
+    fn has_ready(&self) -> bool {
+        (0..self.size).any(|thread| self.tasks.list_of(thread).is_filled())
+    }
+}
+
+impl<M: Machine> Context<M> {
+    /// Runs the team's tasks, wherever they are, until none waits or runs that the thread knows of.
+    pub(super) fn hunt(&self, lists: &Lists<M>) {
+        // Relaxed: the thread knows of no task if it does not see this.
+        if lists.signs.0.used.load(Relaxed) == 0 {
+            return;
+        }
+        let (team, waits) = (self.team(), self.waits());
+        loop {
+            self.run_any();
+            if lists.all_ended() {
+                break;
+            }
+            if !self.looks_up() && !lists.all_ended() {
+                self.rest(lists);
+            }
+        }
+        team.clear_bit(lists, waits);
+    }
+
+    /// Whether a task comes within a short time.
+    pub(super) fn looks_up(&self) -> bool {
+        (0..LOOKS).any(|_| {
+            M::relax();
+            self.team().has_ready()
+        })
+    }
+
+    fn rest(&self, lists: &Lists<M>) {
+        let resting = &lists.signs.0.resting;
+        // Acquire: what is looked at below is not older.
+        let seen = lists.events.0.load(Acquire);
+        resting.fetch_add(1, Relaxed);
+        // SeqCst: see `tell_thieves` and `ended`.
+        M::fence(SeqCst);
+        if !self.team().has_ready() && !lists.all_ended() {
+            self.waits().wait::<M, u32>(Why::Task, &lists.events.0, seen);
+        }
+        // Relaxed: who still sees it wakes nobody.
+        resting.fetch_add(u32::MAX, Relaxed);
+    }
+}
