@@ -95,7 +95,13 @@ pub(super) fn access_range(start: usize, bytes: usize, kind: Access) {
     }
 }
 
-/// The same for a row of slots, whose copying has the algorithm's own instructions.
+/// A load of each of these places, which do not wait for each other as far as the core's window goes; each comes with so many
+/// instructions.
+pub(super) fn load_each<T>(places: impl IntoIterator<Item = *const T>, instructions: u32) {
+    walk::load_all(places.into_iter().map(|at| place(at.addr()).1), instructions);
+}
+
+/// As [`access_range`], for a row of slots, whose copying has the algorithm's own instructions.
 pub(super) fn access_row(start: usize, bytes: usize, slots: usize, kind: Access) {
     if running() != OUTSIDE && bytes != 0 {
         let lines = lines(start, bytes);

@@ -1,6 +1,6 @@
 //! What a simulated guest can do beside the verbs of [`Machine`](baton_machine::Machine).
 
-use super::access::place;
+use super::access::load_each;
 pub use super::futex::{requeue, wake_moved};
 use super::kernel::{enter_kernel, leave_queue, system_call, until_woken};
 pub use super::signal::{
@@ -12,7 +12,6 @@ use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::thread::State;
 use crate::engine::waiting::Waited;
-use crate::issue::walk;
 use crate::machine::kernel::kernel;
 use crate::machine::routines::create;
 use crate::memory::Memory;
@@ -165,7 +164,7 @@ pub fn notify(notice: Notice, lock: Option<u64>, holder: Option<Guest>) {
 /// Outside of guest code, or a cell that is not in guest memory.
 pub fn load_all<T>(cells: impl IntoIterator<Item = *const T>, instructions: u32) {
     assert_guest("load_all");
-    walk::load_all(cells.into_iter().map(|cell| place(cell.addr()).1), instructions);
+    load_each(cells, instructions);
 }
 
 /// Records an act of the calling thread, which happened at `at`, no later than now. Takes no time; does nothing where

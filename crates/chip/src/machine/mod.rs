@@ -48,10 +48,10 @@ use crate::config::mechanism::Annotator;
 use crate::engine::current::{is_any, operate, running, with};
 use crate::engine::reason::Reason;
 use crate::issue::drain::drain;
-use crate::issue::{hints, walk};
+use crate::issue::hints;
 use crate::machine::kernel::work;
 use crate::memory::Access;
-use access::{access_range, lines, place};
+use access::{access_range, lines, load_each, place};
 use baton_machine::device::Devices;
 use baton_machine::queues::{Post, QueueDevice};
 use baton_machine::units::{Cycles, Nanos};
@@ -226,7 +226,7 @@ unsafe impl Machine for Simulated {
 
     unsafe fn touch_each<T>(places: impl IntoIterator<Item = *const T>, instructions: u32) {
         if running() != OUTSIDE {
-            walk::load_all(places.into_iter().map(|at| place(at.addr()).1), instructions);
+            load_each(places, instructions);
         }
     }
 
