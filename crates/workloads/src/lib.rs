@@ -37,6 +37,7 @@
 //! | `requests` | queues of a queue device, by requests |
 
 pub mod convoy;
+pub mod epcc;
 pub mod inputs;
 mod knobs;
 pub mod litmus;
@@ -73,9 +74,12 @@ macro_rules! every_workload {
                 mostly::Mostly,
                 hot::Hot,
                 actors::Actors,
-                epcc::Epcc,
             }
             of_folders {
+                epcc::Epcc,
+                epcc::EpccSched,
+                epcc::EpccArray,
+                epcc::EpccTask,
                 packets::Clusters,
                 packets::Firewall,
                 regression::Regression,

@@ -1,0 +1,126 @@
+//! Arraybench: arrays that each thread has of its own, of 1, 729 and 59,049 numbers. A `private` one takes room on the thread's stack and
+//! no access; the others are copied.
+
+use super::{Bench, Construct, Group, in_region, region_each};
+use crate::WorkloadInfo;
+use baton_machine::{Machine, OwnedSlice};
+use baton_omp::team::Context;
+use baton_omp::waits::Why;
+use core::cell::UnsafeCell;
+
+/// The group.
+#[derive(Clone)]
+pub struct Arraybench;
+
+/// The largest.
+const MOST: usize = 59_049;
+
+/// Numbers of a line.
+const NUMBERS: usize = 8;
+
+/// Lines of a thread's array.
+const LINES: usize = MOST.div_ceil(NUMBERS);
+
+/// A line of an array.
+#[repr(C, align(64))]
+pub(super) struct Line(UnsafeCell<[f64; NUMBERS]>);
+
+// SAFETY: a thread writes its own array alone; others read it behind a fork or a barrier that comes after, and before the next one.
+unsafe impl Sync for Line {}
+
+/// The arrays of so many threads, each with numbers of its own.
+pub(super) fn arrays<M: Machine>(threads: usize) -> OwnedSlice<M, Line> {
+    OwnedSlice::new(threads * LINES, |line| Line(UnsafeCell::new([line as f64; NUMBERS])))
+}
+
+/// Bytes of the arrays of so many threads.
+pub(super) fn bytes(threads: usize) -> usize {
+    threads * LINES * size_of::<Line>()
+}
+
+impl<M: Machine> Bench<M> {
+    /// A thread's array.
+    fn array(&self, thread: u32) -> *mut f64 {
+        self.arrays[thread as usize * LINES..].as_ptr().cast_mut().cast()
+    }
+
+    /// Copies the first `SIZE` numbers of another thread's array to the calling one's.
+    fn copy<const SIZE: usize>(&self, context: &Context<M>, from: *mut f64) {
+        let own = self.array(context.id);
+        if own == from {
+            return;
+        }
+        let bytes = SIZE * size_of::<f64>();
+        // SAFETY: both are arrays of at least that many numbers; this one is the thread's, and nobody writes the other one meanwhile.
+        unsafe {
+            M::touch(from.cast(), bytes, false);
+            M::touch(own.cast(), bytes, true);
+            core::ptr::copy_nonoverlapping(from, own, SIZE);
+            if own.add(SIZE - 1).read().to_bits() == from.add(SIZE - 1).read().to_bits() {
+                self.copied();
+            }
+        }
+    }
+}
+
+fn firstprivate<M: Machine, const SIZE: usize>(bench: &Bench<M>, context: &Context<M>) {
+    bench.copy::<SIZE>(context, bench.array(0));
+    bench.delay();
+}
+
+/// The others copy what the first thread has, and no thread goes on before all have.
+fn copyin<M: Machine, const SIZE: usize>(bench: &Bench<M>, context: &Context<M>) {
+    bench.copy::<SIZE>(context, bench.array(0));
+    context.barrier(Why::Barrier);
+    bench.delay();
+}
+
+/// Others copy what the thread of a single has.
+fn copyprivate<M: Machine, const SIZE: usize>(bench: &Bench<M>, context: &Context<M>) {
+    for _ in 0..bench.iterations {
+        match context.single_copy() {
+            None => {
+                bench.delay();
+                context.copy_out(bench.array(context.id).expose_provenance());
+            }
+            Some(from) => bench.copy::<SIZE>(context, core::ptr::with_exposed_provenance_mut(from)),
+        }
+        context.barrier(Why::Barrier);
+    }
+}
+
+fn rows<M: Machine, const SIZE: usize>(names: [&'static str; 4]) -> [Construct<M>; 4] {
+    let others = |threads| threads - 1;
+    [
+        region_each(names[0], |bench, _| bench.delay()),
+        Construct { copies: others, ..region_each(names[1], firstprivate::<M, SIZE>) },
+        Construct { copies: others, ..region_each(names[2], copyin::<M, SIZE>) },
+        Construct { copies: others, ..in_region(names[3], |_| 1, copyprivate::<M, SIZE>) },
+    ]
+}
+
+macro_rules! names {
+    ($size:literal) => {
+        [
+            concat!("nanoseconds_of_private_", $size),
+            concat!("nanoseconds_of_firstprivate_", $size),
+            concat!("nanoseconds_of_copyin_", $size),
+            concat!("nanoseconds_of_copyprivate_", $size),
+        ]
+    };
+}
+
+impl Group for Arraybench {
+    const INFO: WorkloadInfo = WorkloadInfo {
+        name: "epcc-array",
+        what: "What arrays of its own cost each thread on Baton's OpenMP runtime",
+        figure: "measured.nanoseconds_of_firstprivate_729",
+        has_locks: false,
+    };
+    const ARRAYS: bool = true;
+
+    fn constructs<M: Machine>() -> Vec<Construct<M>> {
+        let small = rows::<M, 1>(names!("1")).into_iter();
+        small.chain(rows::<M, 729>(names!("729"))).chain(rows::<M, MOST>(names!("59049"))).collect()
+    }
+}

@@ -1,0 +1,351 @@
+//! What OpenMP's constructs cost, by the reference-time method of EPCC's microbenchmarks (Bull, Reid and McDonnell, version 3), in code of
+//! our own: a loop of delays is timed without a construct and with one, and the difference, by iteration, is the construct's overhead.
+//!
+//! It runs on the OpenMP runtime (`crates/omp`), whose workers are the workload's threads. The lock is that of the team's tasks and of the
+//! measurements with a lock, the barrier is the team's, and everything waits by the one policy.
+//!
+//! | file | workload | measurements |
+//! | --- | --- | --- |
+//! | [`sync`] | `epcc` | syncbench, and of the others *parallel task*, *master task* and *dynamic* |
+//! | [`sched`] | `epcc-sched` | schedbench |
+//! | [`array`](mod@array) | `epcc-array` | arraybench |
+//! | [`task`] | `epcc-task` | taskbench |
+//!
+//! | construct | what an iteration is |
+//! | --- | --- |
+//! | parallel, parallel for, reduction, arrays | a region whose threads have one delay each |
+//! | for, barrier, single, copyprivate | a delay, or a thread's part of a loop, and a barrier |
+//! | critical, lock, ordered | one delay of one thread, with the others kept out |
+//! | atomic | one multiplication |
+//! | tasks | a task a thread, or a tree of tasks |
+//! | schedules | a loop with 128 delays a thread, and a barrier |
+
+pub mod array;
+pub mod sched;
+pub mod sync;
+pub mod task;
+
+use crate::timing::Figure;
+use crate::{Body, Charge, Knobs, Probe, Refused, Shared, Team, Workload, WorkloadInfo, expect, share};
+use baton_machine::Ordering::Relaxed;
+use baton_machine::units::Cycles;
+use baton_machine::{Atomic, Clock, Counted, Machine, OwnedSlice, Wait};
+use baton_omp::objects::{AnyLock, lock};
+use baton_omp::share::Work;
+use baton_omp::space::static_chunk;
+use baton_omp::team::Context;
+use baton_omp::waits::{Waits, Why};
+use baton_omp::{Crew, Runtime, Schedule, ScheduleKind, Settings, Space};
+use core::marker::PhantomData;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Tries before a waiter sleeps: libgomp's.
+const TRIES: u32 = 300_000;
+
+/// The workload of a group of measurements.
+#[derive(Clone)]
+pub struct Measured<G> {
+    group: PhantomData<G>,
+    set: Set,
+}
+
+/// Syncbench.
+pub type Epcc = Measured<sync::Syncbench>;
+/// Schedbench.
+pub type EpccSched = Measured<sched::Schedbench>;
+/// Arraybench.
+pub type EpccArray = Measured<array::Arraybench>;
+/// Taskbench.
+pub type EpccTask = Measured<task::Taskbench>;
+
+/// A group of measurements.
+pub trait Group: Clone + Send + Sync + 'static {
+    /// The line in the registry.
+    const INFO: WorkloadInfo;
+
+    /// Whether each thread has an array.
+    const ARRAYS: bool = false;
+
+    /// Its measurements.
+    fn constructs<M: Machine>() -> Vec<Construct<M>>;
+}
+
+/// What can be set.
+#[derive(Clone)]
+struct Set {
+    threads: u32,
+    iterations: u64,
+    delay: Cycles,
+    lock: String,
+    barrier: String,
+}
+
+/// What an iteration of each measurement takes a team of eight, all of them together, without delays and waiting: the runtime's own code
+/// (`scripts/omp-instructions.sh`).
+pub const COUNTED: Counted = Counted { instructions: 30_435.0, accesses: 893 };
+
+/// The same of a region whose eight threads make twenty tasks each.
+pub const COUNTED_TASKS: Counted = Counted { instructions: 144_350.0, accesses: 3159 };
+
+impl Epcc {
+    /// Without delays: what the runtime's instructions and accesses are counted with.
+    pub fn counted(threads: u32, iterations: u64) -> Epcc {
+        let (lock, barrier) = ("futex".to_owned(), "gomp".to_owned());
+        Measured { group: PhantomData, set: Set { threads, iterations, delay: Cycles(0), lock, barrier } }
+    }
+}
+
+/// What the threads share.
+pub struct Bench<M: Machine> {
+    runtime: Runtime<M>,
+    threads: u32,
+    iterations: u64,
+    delay: Cycles,
+    section: Box<dyn AnyLock<M>>,
+    /// What atomics and reductions are done on.
+    value: Shared<M, Line<M>>,
+    /// Each thread's, where there are some.
+    arrays: OwnedSlice<M, array::Line>,
+    /// Delays that were computed.
+    delays: AtomicU64,
+    /// Arrays that were copied as they are.
+    copies: AtomicU64,
+}
+
+/// A word alone in its pair of lines.
+#[repr(C, align(128))]
+struct Line<M: Machine>(M::Atomic<u64>);
+
+/// A measurement.
+pub struct Construct<M: Machine> {
+    figure: &'static str,
+    /// An iteration is a region of its own; else all are in one.
+    regions: bool,
+    /// One thread at a time computes, and each thread has all iterations.
+    serial: bool,
+    /// Delays of an iteration, of all threads together.
+    delays: fn(u64) -> u64,
+    /// How many delays an iteration takes without the construct.
+    alone: u64,
+    /// Arrays that are copied in an iteration, of all threads together.
+    copies: fn(u64) -> u64,
+    /// What each thread does in a region.
+    body: fn(&Bench<M>, &Context<M>),
+}
+
+/// One whose iteration is a region, with a delay in each thread.
+fn region_each<M: Machine>(figure: &'static str, body: fn(&Bench<M>, &Context<M>)) -> Construct<M> {
+    Construct { regions: true, ..in_region(figure, |threads| threads, body) }
+}
+
+/// One whose iterations are in one region, with so many delays each.
+fn in_region<M: Machine>(
+    figure: &'static str,
+    delays: fn(u64) -> u64,
+    body: fn(&Bench<M>, &Context<M>),
+) -> Construct<M> {
+    Construct { figure, regions: false, serial: false, delays, alone: 1, copies: |_| 0, body }
+}
+
+/// One in which threads come one after another.
+fn one_at_a_time<M: Machine>(
+    figure: &'static str,
+    delays: fn(u64) -> u64,
+    body: fn(&Bench<M>, &Context<M>),
+) -> Construct<M> {
+    Construct { serial: true, ..in_region(figure, delays, body) }
+}
+
+impl<M: Machine> Bench<M> {
+    fn delay(&self) {
+        M::work(self.delay);
+        self.delays.fetch_add(1, Relaxed);
+    }
+
+    /// The thread's part of a loop with an iteration a thread, as compilers share it out.
+    fn own_iteration(&self, context: &Context<M>) {
+        let threads = u64::from(context.team().size);
+        if let Some((from, to)) = static_chunk(threads, 0, 0, u64::from(context.id), threads) {
+            (from..to).for_each(|_| self.delay());
+        }
+    }
+
+    fn in_turn(&self, context: &Context<M>) {
+        let wait = context.waits().of(Why::Lock);
+        for _ in 0..self.iterations {
+            self.section.lock(wait);
+            self.delay();
+            // SAFETY: locked above, with the same policy.
+            unsafe { self.section.unlock(wait) };
+        }
+    }
+
+    /// A loop of so many iterations a thread.
+    fn share_out(&self, context: &Context<M>, each: u64, kind: ScheduleKind, chunk: u64, ordered: bool) {
+        let count = each * u64::from(context.team().size);
+        let schedule = Schedule { kind, chunk, monotonic: true };
+        context.enter(|| Work { space: Space::signed(0, count as i64, 1), schedule, ordered, ..Work::default() });
+    }
+
+    /// Makes a task in the calling thread's current one. What `body` borrows must outlive the region: the bench does.
+    fn task(&self, context: &Context<M>, body: impl FnOnce() + Send) {
+        // SAFETY: what the task borrows outlives the region, which ends behind its tasks.
+        unsafe { context.task(body) };
+    }
+
+    fn copied(&self) {
+        self.copies.fetch_add(1, Relaxed);
+    }
+
+    /// An atomic multiplication, or an addition: compilers make a loop of both for floating point.
+    fn update(&self, change: impl Fn(f64) -> f64) {
+        // Relaxed, all: the end of the region orders them.
+        let mut now = self.value.0.load(Relaxed);
+        while let Err(other) =
+            self.value.0.compare_exchange(now, change(f64::from_bits(now)).to_bits(), Relaxed, Relaxed)
+        {
+            now = other;
+        }
+    }
+
+    /// Nanoseconds.
+    fn time(&self, f: impl FnOnce()) -> f64 {
+        let began = M::now(Clock::Monotonic).0;
+        f();
+        (M::now(Clock::Monotonic).0 - began) as f64
+    }
+
+    /// The overhead of an iteration in nanoseconds, where one delay takes so long.
+    fn measure(&self, construct: &Construct<M>, delay: f64) -> f64 {
+        let took = self.time(|| {
+            for _ in 0..if construct.regions { self.iterations } else { 1 } {
+                self.runtime.region(self.threads, |context| (construct.body)(self, context));
+            }
+        });
+        let count = self.iterations * if construct.serial { u64::from(self.threads) } else { 1 };
+        took / count as f64 - delay * construct.alone as f64
+    }
+
+    /// All of a group: the first thread's program.
+    fn run(&self, constructs: &[Construct<M>]) -> Vec<Figure> {
+        // Workers are hired before anything is timed.
+        self.runtime.region(self.threads, |_| ());
+        let delay = self.time(|| (0..self.iterations).for_each(|_| self.delay())) / self.iterations as f64;
+        let figure =
+            |construct: &Construct<M>| Figure { name: construct.figure, value: self.measure(construct, delay) };
+        constructs.iter().map(figure).collect()
+    }
+
+    /// Whether each delay was computed and each array copied.
+    fn verify(&self, constructs: &[Construct<M>]) -> Result<(), String> {
+        let all = |of: fn(&Construct<M>) -> fn(u64) -> u64| -> u64 {
+            constructs.iter().map(|construct| self.iterations * of(construct)(u64::from(self.threads))).sum()
+        };
+        let delays = self.iterations + all(|construct| construct.delays);
+        expect("delays that were computed", self.delays.load(Relaxed), delays)?;
+        expect("arrays that were copied", self.copies.load(Relaxed), all(|construct| construct.copies))
+    }
+}
+
+impl<G: Group> Workload for Measured<G> {
+    const INFO: WorkloadInfo = G::INFO;
+
+    fn choose(knobs: &Knobs<'_>) -> Result<Self, Refused> {
+        let (info, _) = knobs.lock()?;
+        let threads = knobs.threads_or_two();
+        if threads == 0 {
+            return Err(Refused::because("a team needs a thread"));
+        }
+        let (lock, barrier) = (info.name.to_owned(), knobs.barrier()?.name.to_owned());
+        let set =
+            Set { threads, iterations: knobs.iterations_or(20).max(1), delay: Cycles(knobs.think), lock, barrier };
+        Ok(Measured { group: PhantomData, set })
+    }
+
+    fn threads(&self) -> u32 {
+        self.set.threads
+    }
+
+    fn wait(&self, asked: Option<Wait>) -> Wait {
+        asked.unwrap_or(Wait::SpinPark(TRIES))
+    }
+
+    fn team<M: Machine, P: Probe>(&self, wait: Wait, _: P) -> Result<Team, Refused> {
+        let Set { threads, iterations, delay, lock: lock_name, barrier } = self.set.clone();
+        let crew = Crew::<M>::new(threads - 1, threads, wait);
+        let section = lock::<M>(&lock_name).map_err(Refused::because)?;
+        let waits = Some(Waits::all(wait));
+        let settings = Settings { lock: lock_name, barrier, waits, ..Settings::new(threads) };
+        let bench = Arc::new(Bench {
+            runtime: Runtime::new(settings, Box::new(crew.clone())),
+            threads,
+            iterations,
+            delay,
+            section,
+            value: share::<M, _>(Line(M::Atomic::new(1f64.to_bits()))),
+            arrays: array::arrays(if G::ARRAYS { threads as usize } else { 0 }),
+            delays: AtomicU64::new(0),
+            copies: AtomicU64::new(0),
+        });
+        let found = Arc::new(Mutex::new(Vec::new()));
+        let (first, put, all) = (bench.clone(), found.clone(), crew.clone());
+        let program = move || {
+            *put.lock().unwrap_or_else(PoisonError::into_inner) = first.run(&G::constructs());
+            first.runtime.release();
+            all.dismiss();
+        };
+        let mut bodies: Vec<Body> = vec![Box::new(program)];
+        bodies.extend((0..threads - 1).map(|seat| {
+            let crew = crew.clone();
+            Box::new(move || crew.serve(seat)) as Body
+        }));
+        let verify = move || bench.verify(&G::constructs());
+        let figures = move || found.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(Team { bodies, verify: Box::new(verify), figures: Box::new(figures) })
+    }
+
+    fn charge(&self) -> Charge {
+        Charge::Counted(COUNTED)
+    }
+
+    fn bytes(&self) -> usize {
+        if G::ARRAYS { array::bytes(self.set.threads as usize) } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Silent;
+    use baton_machine::Native;
+
+    fn computes<G: Group>(threads: u32, lock: &str, barrier: &str) {
+        let knobs = Knobs { threads: Some(threads), lock, barrier, iterations: Some(3), think: 1, ..Knobs::default() };
+        let epcc = Measured::<G>::choose(&knobs).unwrap();
+        let team = epcc.team::<Native, _>(Wait::SpinPark(100), Silent).unwrap();
+        let threads: Vec<_> =
+            team.bodies.into_iter().map(|body| std::thread::Builder::new().spawn(body).unwrap()).collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        (team.verify)().unwrap();
+        let names: Vec<_> = (team.figures)().iter().map(|figure| figure.name).collect();
+        let expected: Vec<_> = G::constructs::<Native>().iter().map(|construct| construct.figure).collect();
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn each_measurement_computes_its_delays_and_copies_under_every_pair_of_lock_and_barrier() {
+        for (threads, lock, barrier) in [(1, "futex", "gomp"), (3, "mcs", "two-level"), (4, "spin-park", "central")] {
+            computes::<sync::Syncbench>(threads, lock, barrier);
+            computes::<sched::Schedbench>(threads, lock, barrier);
+            computes::<array::Arraybench>(threads, lock, barrier);
+            computes::<task::Taskbench>(threads, lock, barrier);
+        }
+    }
+
+    #[test]
+    fn a_team_of_none_is_refused() {
+        let knobs = Knobs { threads: Some(0), ..Knobs::default() };
+        assert_eq!(Epcc::choose(&knobs).err().unwrap().to_string(), "a team needs a thread");
+    }
+}

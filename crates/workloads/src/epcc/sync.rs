@@ -1,0 +1,89 @@
+//! Syncbench: constructs that threads meet at; and of the other groups the first that one asks for.
+
+use super::{Construct, Group, in_region, one_at_a_time, region_each};
+use crate::WorkloadInfo;
+use baton_machine::Machine;
+use baton_omp::ScheduleKind;
+use baton_omp::waits::Why;
+
+/// The group.
+#[derive(Clone)]
+pub struct Syncbench;
+
+impl Group for Syncbench {
+    const INFO: WorkloadInfo = WorkloadInfo {
+        name: "epcc",
+        what: "What OpenMP's constructs cost on Baton's runtime, by EPCC's reference-time method",
+        figure: "measured.nanoseconds_of_barrier",
+        has_locks: false,
+    };
+
+    fn constructs<M: Machine>() -> Vec<Construct<M>> {
+        let all = |threads| threads;
+        vec![
+            region_each("nanoseconds_of_parallel", |bench, _| bench.delay()),
+            region_each("nanoseconds_of_parallel_for", |bench, context| bench.own_iteration(context)),
+            region_each("nanoseconds_of_reduction", |bench, _| {
+                bench.delay();
+                bench.update(|sum| sum + 1.0);
+            }),
+            in_region("nanoseconds_of_for", all, |bench, context| {
+                for _ in 0..bench.iterations {
+                    bench.own_iteration(context);
+                    context.barrier(Why::Barrier);
+                }
+            }),
+            in_region("nanoseconds_of_barrier", all, |bench, context| {
+                for _ in 0..bench.iterations {
+                    bench.delay();
+                    context.barrier(Why::Barrier);
+                }
+            }),
+            in_region(
+                "nanoseconds_of_single",
+                |_| 1,
+                |bench, context| {
+                    for _ in 0..bench.iterations {
+                        if context.single() {
+                            bench.delay();
+                        }
+                        context.barrier(Why::Barrier);
+                    }
+                },
+            ),
+            one_at_a_time("nanoseconds_of_critical", all, |bench, context| bench.in_turn(context)),
+            Construct {
+                alone: 0,
+                ..one_at_a_time(
+                    "nanoseconds_of_atomic",
+                    |_| 0,
+                    |bench, _| (0..bench.iterations).for_each(|_| bench.update(|value| value * 1.000_001)),
+                )
+            },
+            one_at_a_time("nanoseconds_of_ordered", all, |bench, context| {
+                bench.share_out(context, bench.iterations, ScheduleKind::Static, 1, true);
+                while context.next_ordered_chunk().is_some() {
+                    context.ordered();
+                    bench.delay();
+                }
+                context.leave();
+            }),
+            in_region("nanoseconds_of_parallel_task", all, |bench, context| {
+                (0..bench.iterations).for_each(|_| bench.task(context, || bench.delay()));
+            }),
+            in_region("nanoseconds_of_master_task", all, |bench, context| {
+                if context.id == 0 {
+                    let all = bench.iterations * u64::from(context.team().size);
+                    (0..all).for_each(|_| bench.task(context, || bench.delay()));
+                }
+            }),
+            in_region("nanoseconds_of_dynamic", all, |bench, context| {
+                bench.share_out(context, bench.iterations, ScheduleKind::Dynamic, 1, false);
+                while context.next_chunk().is_some() {
+                    bench.delay();
+                }
+                context.leave();
+            }),
+        ]
+    }
+}

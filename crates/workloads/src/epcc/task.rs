@@ -1,0 +1,121 @@
+//! Taskbench. Where threads make tasks side by side, each makes one an iteration; where one makes them, as many for each thread.
+
+use super::{Bench, Construct, Group, in_region};
+use crate::WorkloadInfo;
+use baton_machine::Machine;
+use baton_omp::team::Context;
+use baton_omp::waits::Why;
+
+/// The group.
+#[derive(Clone)]
+pub struct Taskbench;
+
+/// Of a tree of tasks, each of which makes two until so deep.
+const DEPTH: u32 = 6;
+
+/// Tasks of a tree.
+const BRANCHES: u64 = (2 << DEPTH) - 2;
+
+/// The last ones of it.
+const LEAVES: u64 = 1 << DEPTH;
+
+/// A tree of tasks that all compute.
+fn branches<M: Machine>(bench: &Bench<M>, depth: u32) {
+    for _ in 0..if depth == 0 { 0 } else { 2 } {
+        bench.task(bench.runtime.context(), move || {
+            branches(bench, depth - 1);
+            bench.delay();
+        });
+    }
+}
+
+/// A tree whose last tasks compute.
+fn leaves<M: Machine>(bench: &Bench<M>, depth: u32) {
+    if depth == 0 {
+        return bench.delay();
+    }
+    (0..2).for_each(|_| bench.task(bench.runtime.context(), move || leaves(bench, depth - 1)));
+}
+
+/// A task that makes another one and waits for it.
+fn nested<M: Machine>(bench: &Bench<M>, context: &Context<M>) {
+    bench.task(context, || {
+        let within = bench.runtime.context();
+        bench.task(within, || bench.delay());
+        within.taskwait();
+    });
+}
+
+impl Group for Taskbench {
+    const INFO: WorkloadInfo = WorkloadInfo {
+        name: "epcc-task",
+        what: "What OpenMP's tasks cost on Baton's runtime",
+        figure: "measured.nanoseconds_of_parallel_task",
+        has_locks: false,
+    };
+
+    fn constructs<M: Machine>() -> Vec<Construct<M>> {
+        let all = |threads| threads;
+        let each = |figure, body| in_region(figure, all, body);
+        vec![
+            each("nanoseconds_of_parallel_task", |bench, context| {
+                (0..bench.iterations).for_each(|_| bench.task(context, || bench.delay()));
+            }),
+            each("nanoseconds_of_master_task", |bench, context| {
+                if context.id == 0 {
+                    let all = bench.iterations * u64::from(context.team().size);
+                    (0..all).for_each(|_| bench.task(context, || bench.delay()));
+                }
+            }),
+            each("nanoseconds_of_master_task_with_busy_others", |bench, context| {
+                for _ in 0..bench.iterations {
+                    if context.id == 0 {
+                        bench.task(context, || bench.delay());
+                    } else {
+                        bench.delay();
+                    }
+                }
+            }),
+            each("nanoseconds_of_conditional_task", |bench, context| {
+                (0..bench.iterations).for_each(|_| context.run_at_once(false, || bench.delay()));
+            }),
+            each("nanoseconds_of_task_and_taskwait", |bench, context| {
+                for _ in 0..bench.iterations {
+                    bench.task(context, || bench.delay());
+                    context.taskwait();
+                }
+            }),
+            each("nanoseconds_of_task_and_barrier", |bench, context| {
+                for _ in 0..bench.iterations {
+                    bench.task(context, || bench.delay());
+                    context.barrier(Why::Barrier);
+                }
+            }),
+            each("nanoseconds_of_nested_task", |bench, context| {
+                (0..bench.iterations).for_each(|_| nested(bench, context));
+            }),
+            each("nanoseconds_of_nested_master_task", |bench, context| {
+                if context.id == 0 {
+                    let all = bench.iterations * u64::from(context.team().size);
+                    (0..all).for_each(|_| nested(bench, context));
+                }
+            }),
+            Construct {
+                alone: BRANCHES,
+                ..in_region(
+                    "nanoseconds_of_branch_task_tree",
+                    |threads| BRANCHES * threads,
+                    |bench, _| (0..bench.iterations).for_each(|_| branches(bench, DEPTH)),
+                )
+            },
+            Construct {
+                alone: LEAVES,
+                ..in_region(
+                    "nanoseconds_of_leaf_task_tree",
+                    |threads| LEAVES * threads,
+                    |bench, _| (0..bench.iterations).for_each(|_| leaves(bench, DEPTH)),
+                )
+            },
+        ]
+    }
+}
