@@ -279,9 +279,10 @@ impl Simulation {
             engine.add_app(AppState::new(name, runs, start, Some((spawn.clone(), main.clone()))));
             (app, spawn)
         });
-        match with(|engine| start.0 > engine.now) {
-            true => with(|engine| engine.arrives_at(start.0, app.0)),
-            false => _ = create(app.1, Box::new(move || main()))?,
+        if with(|engine| start.0 > engine.now) {
+            with(|engine| engine.arrives_at(start.0, app.0));
+        } else {
+            create(app.1, Box::new(move || main()))?;
         }
         Ok(app.0)
     }

@@ -1,12 +1,12 @@
 //! Events of detached tasks. A handle is the event's address; those that can be fulfilled are known, so that one that cannot is named.
 #![allow(missing_docs, reason = "the names are OpenMP's")]
 
-use baton_machine::{Native, Owned};
+use baton_machine::Native;
 use baton_omp::Waits;
 use baton_omp::tasks::{Event, Shared, fulfil};
 use baton_omp::team::{Context, Team};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// An event that is not fulfilled, with the team of its task and how that waits.
 struct Open {
@@ -22,8 +22,8 @@ static OPEN: Mutex<BTreeMap<usize, Open>> = Mutex::new(BTreeMap::new());
 
 /// An event for a new task of the current one, and its handle.
 pub(crate) fn make(place: &Context<Native>) -> (Shared<Native, Event<Native>>, usize) {
-    let event = Arc::new(Owned::new(Event::new()));
-    let handle = Arc::as_ptr(&event).expose_provenance();
+    let event = Shared::new(Event::new());
+    let handle = event.address().expose_provenance();
     let open = Open { event: event.clone(), team: place.team, waits: *place.waits() };
     OPEN.lock().unwrap_or_else(PoisonError::into_inner).insert(handle, open);
     (event, handle)

@@ -37,7 +37,9 @@ impl Source {
     /// The compiler tells the size of its data, and how they are copied.
     pub(crate) unsafe fn own(self) -> Data {
         let bytes = self.bytes.max(0) as usize;
-        let mut own = Data::new(bytes, self.align.max(1) as usize);
+        let align = self.align.max(1) as usize;
+        // What is constructed there may know its own address.
+        let mut own = if self.copy.is_some() { Data::new(bytes, align) } else { Data::movable(bytes, align) };
         // SAFETY: by contract.
         unsafe {
             match self.copy {

@@ -43,7 +43,7 @@ impl<M: Machine> Context<M> {
         if self.is_inline(1, false) {
             return self.run_at_once(false, body);
         }
-        let mut data = Data::new(size_of::<F>(), align_of::<F>());
+        let mut data = Data::movable(size_of::<F>(), align_of::<F>());
         // SAFETY: the memory is a closure's, by size and alignment.
         unsafe { data.as_ptr().cast::<F>().write(body) };
         self.defer(task::<F>, data, Clauses::none());

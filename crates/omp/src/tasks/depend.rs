@@ -6,9 +6,8 @@
 
 use super::group::Count;
 use super::{Shared, Task};
-use baton_machine::{Machine, Owned, Slot};
+use baton_machine::{Machine, Slot};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// What a task says of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +28,7 @@ struct State<M: Machine> {
     /// How many it follows that are not done.
     left: u32,
     /// The task, until it follows none.
-    held: Option<Task<M>>,
+    held: Option<Box<Task<M>>>,
 }
 
 enum Follower<M: Machine> {
@@ -45,14 +44,14 @@ unsafe impl<M: Machine> Send for Node<M> {}
 
 /// What the end of a task lets go.
 pub(super) struct Released<M: Machine> {
-    pub(super) tasks: Vec<Task<M>>,
+    pub(super) tasks: Vec<Box<Task<M>>>,
     pub(super) threads: Vec<Shared<M, Count<M>>>,
 }
 
 impl<M: Machine> Node<M> {
     pub(super) fn new() -> Shared<M, Self> {
         let state = State { done: false, followers: Vec::new(), left: 0, held: None };
-        Arc::new(Owned::new(Node(M::Slot::new(state))))
+        Shared::new(Node(M::Slot::new(state)))
     }
 
     /// # Safety
@@ -66,7 +65,11 @@ impl<M: Machine> Node<M> {
     ///
     /// # Safety
     /// The team's tasks are locked.
-    pub(super) unsafe fn follow(this: &Shared<M, Self>, earlier: &[Shared<M, Self>], task: Task<M>) -> Option<Task<M>> {
+    pub(super) unsafe fn follow(
+        this: &Shared<M, Self>,
+        earlier: &[Shared<M, Self>],
+        task: Box<Task<M>>,
+    ) -> Option<Box<Task<M>>> {
         let mut left = 0;
         for node in earlier {
             // SAFETY: by contract.
@@ -140,7 +143,7 @@ impl<M: Machine> Node<M> {
 
     /// # Safety
     /// The team's tasks are locked.
-    unsafe fn one_less(&self) -> Option<Task<M>> {
+    unsafe fn one_less(&self) -> Option<Box<Task<M>>> {
         // SAFETY: by contract.
         unsafe {
             self.with(|state| {
@@ -174,10 +177,10 @@ impl<M: Machine> Table<M> {
             let Some(known) = self.0.get(&depend.address) else { continue };
             let readers = if depend.reads { &[][..] } else { &known.readers[..] };
             // What only this table knows is done.
-            earlier.extend(known.writer.iter().chain(readers).filter(|node| Arc::strong_count(node) > 1).cloned());
+            earlier.extend(known.writer.iter().chain(readers).filter(|node| node.is_shared()).cloned());
         }
-        earlier.sort_by_key(|node| Arc::as_ptr(node).addr());
-        earlier.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        earlier.sort_by_key(|node| node.address().addr());
+        earlier.dedup_by(|a, b| a.is(b));
         earlier
     }
 
@@ -194,7 +197,7 @@ impl<M: Machine> Table<M> {
                 continue;
             }
             if known.readers.len() >= known.most {
-                known.readers.retain(|reader| Arc::strong_count(reader) > 1);
+                known.readers.retain(|reader| reader.is_shared());
                 known.most = 2 * known.readers.len().max(8);
             }
             known.readers.push(node.clone());

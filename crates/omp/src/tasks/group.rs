@@ -3,15 +3,14 @@
 use super::{End, Shared};
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use baton_machine::{Atomic, Machine, Owned, Slot};
-use std::sync::Arc;
+use baton_machine::{Atomic, Machine, Slot};
 
 /// Tasks that are not done.
 pub(super) struct Count<M: Machine>(pub(super) M::Atomic<u32>);
 
 impl<M: Machine> Count<M> {
     pub(super) fn new(tasks: u32) -> Shared<M, Self> {
-        Arc::new(Owned::new(Count(M::Atomic::new(tasks))))
+        Shared::new(Count(M::Atomic::new(tasks)))
     }
 
     /// One more, before another thread knows of it.
@@ -44,7 +43,7 @@ pub struct Group<M: Machine> {
 impl<M: Machine> Group<M> {
     pub(super) fn new(outer: Option<Shared<M, Group<M>>>, of_share: bool, reductions: usize) -> Shared<M, Self> {
         let (cancelled, reductions) = (M::Atomic::new(0), M::Atomic::new(reductions));
-        Arc::new(Owned::new(Group { tasks: Count::new(0), cancelled, of_share, outer, reductions }))
+        Shared::new(Group { tasks: Count::new(0), cancelled, of_share, outer, reductions })
     }
 
     /// What was registered for reductions over its tasks.
@@ -68,7 +67,7 @@ impl<M: Machine> Group<M> {
 
     /// The group and those around it, from the inside out.
     pub(super) fn chain(&self) -> impl Iterator<Item = &Group<M>> {
-        std::iter::successors(Some(self), |group| group.outer.as_ref().map(|outer| &***outer))
+        std::iter::successors(Some(self), |group| group.outer.as_deref())
     }
 
     pub(super) fn is_cancelled(&self) -> bool {

@@ -9,6 +9,7 @@
 //! | [`data`] | the memory of a task's data |
 //! | [`group`] | what is waited for: children, groups, events |
 //! | [`depend`] | which task follows which |
+//! | [`Shared`] | what several threads have |
 //! | `queue` | the tasks of a team that wait for a thread |
 //! | `steal` | where each thread has a list: who is told of tasks, and when all have ended |
 
@@ -16,12 +17,14 @@ pub mod data;
 pub mod depend;
 pub mod group;
 mod queue;
+mod shared;
 mod steal;
 
 pub use data::Data;
 pub use depend::Depend;
 pub use group::{Event, Group};
 pub use queue::Queue;
+pub use shared::Shared;
 
 use queue::NOT_DONE;
 
@@ -29,13 +32,9 @@ use crate::settings::Icv;
 use crate::team::{Context, Function, Team};
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::Acquire;
-use baton_machine::{Atomic, Machine, Owned};
+use baton_machine::{Atomic, Machine};
 use depend::{Node, Table};
 use group::Count;
-use std::sync::Arc;
-
-/// What several threads have, in the machine's memory.
-pub type Shared<M, T> = Arc<Owned<M, T>>;
 
 /// Waiting tasks for each thread, beyond which a task runs at once.
 pub const PER_THREAD: u64 = 64;
@@ -175,7 +174,8 @@ impl<M: Machine> Context<M> {
             group.tasks.one_more();
         }
         let Clauses { is_final, priority, event, constructed, .. } = clauses;
-        let task = Task { function, data, icv: self.icv.get(), is_final, constructed, priority, event, end };
+        let icv = self.icv.get();
+        let task = Box::new(Task { function, data, icv, is_final, constructed, priority, event, end });
         self.team().add(self.id, self.waits(), task, &earlier);
     }
 
@@ -214,10 +214,11 @@ impl<M: Machine> Context<M> {
                 ran = true;
             }
         });
-        let end = match task.event {
+        let Task { event, end, .. } = *task;
+        let end = match event {
             // One that did not run has none to fulfil its event.
-            Some(event) if ran => event.body_ended(task.end),
-            _ => Some(task.end),
+            Some(event) if ran => event.body_ended(end),
+            _ => Some(end),
         };
         if let Some(end) = end {
             done(self.team(), self.id, self.waits(), &end);
@@ -233,7 +234,7 @@ impl<M: Machine> Context<M> {
             (children, current.table.is_some())
         };
         // A child that follows another one is let go where that one ends.
-        self.run_one(true, !follow, |task| Arc::ptr_eq(&task.end.parent, &children))
+        self.run_one(true, !follow, |task| task.end.parent.is(&children))
     }
 
     /// Runs children of the current task, and waits for the rest, until `count` has that value.
@@ -294,7 +295,7 @@ impl<M: Machine> Context<M> {
     /// Ends it: waits for its tasks and their descendants. A group that did not begin here is none.
     pub fn end_group(&self) {
         let Some(group) = self.group() else { return };
-        let this: *const Group<M> = &**group;
+        let this = group.address();
         let within =
             |task: &Task<M>| task.end.group.as_ref().is_some_and(|of| of.chain().any(|of| core::ptr::eq(of, this)));
         self.run_until(&group.tasks.0, u32::MAX, 0, || self.run_one(true, false, within));

@@ -27,7 +27,7 @@ pub(super) const NOT_DONE: u32 = (1 << 24) - 1;
 #[repr(C)]
 pub(super) struct List<M: Machine> {
     lock: Box<dyn AnyLock<M>>,
-    waiting: M::Slot<VecDeque<Task<M>>>,
+    waiting: M::Slot<VecDeque<Box<Task<M>>>>,
     /// How many wait. Changed with the lock held, and read without it by who looks whether there is one.
     ready: M::Atomic<u32>,
 }
@@ -63,13 +63,13 @@ impl<M: Machine> List<M> {
 
     /// With the list locked.
     #[inline]
-    pub(super) fn locked<R>(&self, waits: &Waits, then: impl FnOnce(&mut VecDeque<Task<M>>) -> R) -> R {
+    pub(super) fn locked<R>(&self, waits: &Waits, then: impl FnOnce(&mut VecDeque<Box<Task<M>>>) -> R) -> R {
         // SAFETY: the list's lock is held.
         holding(&*self.lock, waits, || unsafe { self.waiting.write(|waiting| then(&mut *waiting)) })
     }
 
     /// Puts a task behind those of its priority; whether it is the only one. With the list locked.
-    fn put(&self, waiting: &mut VecDeque<Task<M>>, task: Task<M>) -> bool {
+    fn put(&self, waiting: &mut VecDeque<Box<Task<M>>>, task: Box<Task<M>>) -> bool {
         if waiting.back().is_none_or(|last| last.priority >= task.priority) {
             waiting.push_back(task);
         } else {
@@ -173,7 +173,12 @@ impl<M: Machine> Team<M> {
     }
 
     /// Puts tasks into a list, which is locked.
-    fn put_all(&self, list: &List<M>, waiting: &mut VecDeque<Task<M>>, tasks: impl IntoIterator<Item = Task<M>>) {
+    fn put_all(
+        &self,
+        list: &List<M>,
+        waiting: &mut VecDeque<Box<Task<M>>>,
+        tasks: impl IntoIterator<Item = Box<Task<M>>>,
+    ) {
         for task in tasks {
             if list.put(waiting, task) {
                 self.fills();
@@ -193,7 +198,7 @@ impl<M: Machine> Team<M> {
     }
 
     /// Adds a task of that thread's, which follows those of `earlier` that are not done.
-    pub(super) fn add(&self, thread: u32, waits: &Waits, task: Task<M>, earlier: &[Shared<M, Node<M>>]) {
+    pub(super) fn add(&self, thread: u32, waits: &Waits, task: Box<Task<M>>, earlier: &[Shared<M, Node<M>>]) {
         let (tasks, list) = (&self.tasks, &self.tasks.first);
         if let Some(lists) = &tasks.lists {
             lists.made(thread, task.end.detached);
@@ -221,7 +226,7 @@ impl<M: Machine> Team<M> {
 
     /// As [`add`](Team::add), to the thread's own list.
     #[inline(never)]
-    fn add_apart(&self, thread: u32, waits: &Waits, task: Task<M>, earlier: &[Shared<M, Node<M>>]) {
+    fn add_apart(&self, thread: u32, waits: &Waits, task: Box<Task<M>>, earlier: &[Shared<M, Node<M>>]) {
         let (tasks, list) = (&self.tasks, self.tasks.list_of(thread));
         let free = match task.end.node.clone() {
             None => Some(task),
@@ -242,7 +247,7 @@ impl<M: Machine> Team<M> {
         newest: bool,
         own: bool,
         fits: impl Fn(&Task<M>) -> bool,
-    ) -> Option<Task<M>> {
+    ) -> Option<Box<Task<M>>> {
         if self.tasks.lists.is_some() {
             return self.steal(thread, waits, own, fits);
         }
@@ -250,7 +255,7 @@ impl<M: Machine> Team<M> {
     }
 
     #[inline(never)]
-    fn steal(&self, thread: u32, waits: &Waits, own: bool, fits: impl Fn(&Task<M>) -> bool) -> Option<Task<M>> {
+    fn steal(&self, thread: u32, waits: &Waits, own: bool, fits: impl Fn(&Task<M>) -> bool) -> Option<Box<Task<M>>> {
         let newest = self.take_of(self.tasks.list_of(thread), waits, true, &fits);
         if own {
             return newest;
@@ -260,7 +265,13 @@ impl<M: Machine> Team<M> {
     }
 
     #[inline]
-    fn take_of(&self, list: &List<M>, waits: &Waits, newest: bool, fits: impl Fn(&Task<M>) -> bool) -> Option<Task<M>> {
+    fn take_of(
+        &self,
+        list: &List<M>,
+        waits: &Waits,
+        newest: bool,
+        fits: impl Fn(&Task<M>) -> bool,
+    ) -> Option<Box<Task<M>>> {
         if !list.is_filled() {
             return None;
         }
@@ -268,7 +279,11 @@ impl<M: Machine> Team<M> {
             // Those of a higher priority stand in front.
             let by_priority = waiting.front().is_some_and(|task| task.priority != 0);
             let from_behind = newest && !by_priority;
-            let at = if from_behind { waiting.iter().rposition(fits) } else { waiting.iter().position(fits) }?;
+            let at = if from_behind {
+                waiting.iter().rposition(|task| fits(task))
+            } else {
+                waiting.iter().position(|task| fits(task))
+            }?;
             let task = if at == 0 { waiting.pop_front() } else { waiting.remove(at) };
             if waiting.is_empty() {
                 self.empties();

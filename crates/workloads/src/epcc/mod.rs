@@ -26,11 +26,12 @@ pub mod sync;
 pub mod task;
 
 use crate::timing::Figure;
-use crate::{Body, Charge, Knobs, Probe, Refused, Shared, Team, Workload, WorkloadInfo, expect, share};
+use crate::{Body, Charge, Dispatch, Knobs, Probe, Refused, Shared, Team, Workload, WorkloadInfo, expect, share};
 use baton_machine::Ordering::Relaxed;
 use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Clock, Counted, Machine, OwnedSlice, Wait};
 use baton_omp::objects::{AnyLock, lock};
+use baton_omp::settings::TaskQueue;
 use baton_omp::share::Work;
 use baton_omp::space::static_chunk;
 use baton_omp::team::Context;
@@ -79,6 +80,8 @@ struct Set {
     delay: Cycles,
     lock: String,
     barrier: String,
+    /// Where tasks wait.
+    tasks: TaskQueue,
 }
 
 /// What an iteration of each measurement takes a team of eight, all of them together, without delays and waiting: the runtime's own code
@@ -92,7 +95,10 @@ impl Epcc {
     /// Without delays: what the runtime's instructions and accesses are counted with.
     pub fn counted(threads: u32, iterations: u64) -> Epcc {
         let (lock, barrier) = ("futex".to_owned(), "gomp".to_owned());
-        Measured { group: PhantomData, set: Set { threads, iterations, delay: Cycles(0), lock, barrier } }
+        Measured {
+            group: PhantomData,
+            set: Set { threads, iterations, delay: Cycles(0), lock, barrier, tasks: TaskQueue::Team },
+        }
     }
 }
 
@@ -258,8 +264,18 @@ impl<G: Group> Workload for Measured<G> {
             return Err(Refused::because("a team needs a thread"));
         }
         let (lock, barrier) = (info.name.to_owned(), knobs.barrier()?.name.to_owned());
-        let set =
-            Set { threads, iterations: knobs.iterations_or(20).max(1), delay: Cycles(knobs.think), lock, barrier };
+        let tasks = match knobs.inputs.dispatch {
+            None | Some(Dispatch::Shared) => TaskQueue::Team,
+            Some(Dispatch::Steal) => TaskQueue::Steal,
+            Some(other) => {
+                let name = other.name();
+                return Err(Refused::because(format!(
+                    "threads of a team are given no tasks by `{name}`; expected shared or steal"
+                )));
+            }
+        };
+        let (iterations, delay) = (knobs.iterations_or(20).max(1), Cycles(knobs.think));
+        let set = Set { threads, iterations, delay, lock, barrier, tasks };
         Ok(Measured { group: PhantomData, set })
     }
 
@@ -272,11 +288,11 @@ impl<G: Group> Workload for Measured<G> {
     }
 
     fn team<M: Machine, P: Probe>(&self, wait: Wait, _: P) -> Result<Team, Refused> {
-        let Set { threads, iterations, delay, lock: lock_name, barrier } = self.set.clone();
+        let Set { threads, iterations, delay, lock: lock_name, barrier, tasks } = self.set.clone();
         let crew = Crew::<M>::new(threads - 1, threads, wait);
         let section = lock::<M>(&lock_name).map_err(Refused::because)?;
         let waits = Some(Waits::all(wait));
-        let settings = Settings { lock: lock_name, barrier, waits, ..Settings::new(threads) };
+        let settings = Settings { lock: lock_name, barrier, waits, tasks, ..Settings::new(threads) };
         let bench = Arc::new(Bench {
             runtime: Runtime::new(settings, Box::new(crew.clone())),
             threads,
@@ -317,11 +333,13 @@ impl<G: Group> Workload for Measured<G> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Silent;
+    use crate::{Inputs, Silent};
     use baton_machine::Native;
 
-    fn computes<G: Group>(threads: u32, lock: &str, barrier: &str) {
-        let knobs = Knobs { threads: Some(threads), lock, barrier, iterations: Some(3), think: 1, ..Knobs::default() };
+    fn computes<G: Group>(threads: u32, lock: &str, barrier: &str, dispatch: Dispatch) {
+        let inputs = Inputs { dispatch: Some(dispatch), ..Inputs::default() };
+        let (threads, iterations) = (Some(threads), Some(3));
+        let knobs = Knobs { threads, lock, barrier, iterations, think: 1, inputs, ..Knobs::default() };
         let epcc = Measured::<G>::choose(&knobs).unwrap();
         let team = epcc.team::<Native, _>(Wait::SpinPark(100), Silent).unwrap();
         let threads: Vec<_> =
@@ -336,11 +354,20 @@ mod tests {
     #[test]
     fn each_measurement_computes_its_delays_and_copies_under_every_pair_of_lock_and_barrier() {
         for (threads, lock, barrier) in [(1, "futex", "gomp"), (3, "mcs", "two-level"), (4, "spin-park", "central")] {
-            computes::<sync::Syncbench>(threads, lock, barrier);
-            computes::<sched::Schedbench>(threads, lock, barrier);
-            computes::<array::Arraybench>(threads, lock, barrier);
-            computes::<task::Taskbench>(threads, lock, barrier);
+            computes::<sync::Syncbench>(threads, lock, barrier, Dispatch::Shared);
+            computes::<sched::Schedbench>(threads, lock, barrier, Dispatch::Shared);
+            computes::<array::Arraybench>(threads, lock, barrier, Dispatch::Shared);
+            for dispatch in [Dispatch::Shared, Dispatch::Steal] {
+                computes::<task::Taskbench>(threads, lock, barrier, dispatch);
+            }
         }
+    }
+
+    #[test]
+    fn tasks_that_are_dealt_out_are_refused() {
+        let inputs = Inputs { dispatch: Some(Dispatch::Dealt), ..Inputs::default() };
+        let refused = EpccTask::choose(&Knobs { inputs, ..Knobs::default() }).err().unwrap().to_string();
+        assert_eq!(refused, "threads of a team are given no tasks by `dealt`; expected shared or steal");
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl<M: Machine> Tally<M> {
     pub(super) fn new(places: usize) -> Shared<M, Self> {
         let each = OwnedSlice::new(places, |_| M::Atomic::new(0));
         let notes = OwnedSlice::new(places, |_| M::Slot::new(0));
-        let event = Arc::new(Owned::new(Event::new()));
+        let event = tasks::Shared::new(Event::new());
         share(Tally { each, wrong: M::Atomic::new(0), notes, flag: M::Atomic::new(0), event })
     }
 
@@ -245,7 +245,7 @@ impl<M: Machine> Member<M> {
             // SAFETY: a closure was left there below, and a task runs once.
             unsafe { data.cast::<F>().read()() };
         }
-        let mut data = Data::new(size_of::<F>(), align_of::<F>());
+        let mut data = Data::movable(size_of::<F>(), align_of::<F>());
         // SAFETY: the memory is a closure's, by size and alignment.
         unsafe { data.as_ptr().cast::<F>().write(body) };
         self.context.defer(run::<F>, data, clauses);

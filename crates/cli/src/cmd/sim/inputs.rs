@@ -40,8 +40,8 @@ pub(super) struct InputArgs {
     /// thread N is on CPU N (--pin).
     #[arg(long, value_name = "LEVEL", default_value = "none", value_parser = prepush())]
     prepush: Prepush,
-    /// How distributor hands out jobs, or how workers of tasks come by theirs (steal, shared, balanced). Left out: balanced with
-    /// --queue qmd, else slots, or steal.
+    /// How distributor hands out jobs, how workers of tasks come by theirs (steal, shared, balanced), or where an OpenMP team's tasks
+    /// wait (shared, steal). Left out: balanced with --queue qmd, else slots, steal, and for OpenMP shared.
     #[arg(long, value_name = "HOW", value_parser = dispatch())]
     dispatch: Option<Dispatch>,
     /// What adds regression's vectors: the first worker, or the queue device. Left out: device with --queue qmd, else master.

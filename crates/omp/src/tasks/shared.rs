@@ -1,0 +1,93 @@
+//! What several threads have, counted by references.
+
+use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::{Atomic, Machine, Owned};
+use core::marker::PhantomData;
+use core::ops::Deref;
+use core::ptr::NonNull;
+
+/// A value in the machine's memory that goes with the last of those who have it. It is one allocation, and the count is a cell of the
+/// machine, so that checkers see what it orders.
+pub struct Shared<M: Machine, T> {
+    at: NonNull<Counted<M, T>>,
+    owned: PhantomData<Counted<M, T>>,
+}
+
+struct Counted<M: Machine, T> {
+    references: M::Atomic<u32>,
+    value: T,
+}
+
+// SAFETY: as for an `Arc`: any of those who have it may use the value, and the last one drops it.
+unsafe impl<M: Machine, T: Send + Sync> Send for Shared<M, T> {}
+// SAFETY: as above.
+unsafe impl<M: Machine, T: Send + Sync> Sync for Shared<M, T> {}
+
+impl<M: Machine, T> Shared<M, T> {
+    /// A value that the calling thread alone has.
+    pub fn new(value: T) -> Self {
+        let at = Owned::<M, _>::new(Counted { references: M::Atomic::new(1), value }).into_raw();
+        // SAFETY: an owned value has an address.
+        Shared { at: unsafe { NonNull::new_unchecked(at) }, owned: PhantomData }
+    }
+
+    /// Whether both are the same value.
+    #[inline]
+    pub fn is(&self, other: &Self) -> bool {
+        self.at == other.at
+    }
+
+    /// The value's address.
+    #[inline]
+    pub fn address(&self) -> *const T {
+        &raw const **self
+    }
+
+    /// Whether another one has it too, as far as the calling thread knows.
+    pub(super) fn is_shared(&self) -> bool {
+        // Acquire: who is alone sees what the others did.
+        self.counted().references.load(Acquire) > 1
+    }
+
+    #[inline]
+    fn counted(&self) -> &Counted<M, T> {
+        // SAFETY: it stays while one is counted that has it.
+        unsafe { self.at.as_ref() }
+    }
+}
+
+impl<M: Machine, T> Deref for Shared<M, T> {
+    type Target = T;
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.counted().value
+    }
+}
+
+impl<M: Machine, T> Clone for Shared<M, T> {
+    #[inline]
+    fn clone(&self) -> Self {
+        // Relaxed: it cannot go meanwhile, as this one has it.
+        self.counted().references.fetch_add(1, Relaxed);
+        Shared { at: self.at, owned: PhantomData }
+    }
+}
+
+impl<M: Machine, T> Drop for Shared<M, T> {
+    #[inline]
+    fn drop(&mut self) {
+        let references = &self.counted().references;
+        // Acquire, where no other has it: what the others did comes before the end. Then nobody can count up again.
+        if references.load(Acquire) == 1 {
+            // SAFETY: this is the last one that has it.
+            return drop(unsafe { Owned::<M, _>::from_raw(self.at.as_ptr()) });
+        }
+        // Release: what was done with the value comes before its end.
+        if references.fetch_add(u32::MAX, Release) == 1 {
+            // Acquire: as above.
+            references.load(Acquire);
+            // SAFETY: as above.
+            drop(unsafe { Owned::<M, _>::from_raw(self.at.as_ptr()) });
+        }
+    }
+}
