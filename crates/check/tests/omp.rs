@@ -21,5 +21,5 @@ mod loom {
     baton_check::omp_tests! { Loom: regions: regions fork_and_join critical loops reduction tasks }
     baton_check::omp_tests! { Loom: parts: meeting shares slots_awaited turns copied cancelled cancelled_unmet crew }
     baton_check::omp_tests! { Loom: tasks: before_a_barrier behind_a_taskwait by_another awaited_dependence groups cancelled_groups
-    detached awaited_event priorities }
+    registered detached awaited_event priorities }
 }

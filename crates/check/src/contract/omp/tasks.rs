@@ -220,6 +220,29 @@ pub fn cancelled_groups<W: World>() {
     );
 }
 
+/// A task that sees what was registered for the reductions of its group sees what was done before.
+pub fn registered<W: World>() {
+    with_tasks::<W>(
+        Steps::VeryMany,
+        |place, tally| {
+            if place.context.id == 0 {
+                place.begin_group();
+                place.task(Clauses::none(), || {
+                    let group = here::<W::M>().context.group().expect("the task is in the group");
+                    if group.reductions() != 0 {
+                        tally.expect(tally.noted(0) == 1);
+                    }
+                });
+                tally.note(0, 1);
+                let group = place.context.group().expect("it has begun");
+                group.set_reductions(8);
+                place.context.end_group();
+            }
+        },
+        |_, _| {},
+    );
+}
+
 /// A detached task is done when its body has ended and its event is fulfilled, whichever comes last.
 pub fn detached<W: World>() {
     with_tasks::<W>(
