@@ -109,7 +109,7 @@ unsafe impl Machine for Loom {
                 return WaitResult::Changed(seen);
             }
             if abandoned() {
-                // Of a guest that unwinds: nobody will end its wait.
+                // Of a guest that unwinds: no other will end its wait.
                 return WaitResult::Expired;
             }
             if let Some(deadline) = deadline
