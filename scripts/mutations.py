@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The mutation check: is every memory ordering, fence and wake-up of `baton-sync` needed by some test?
+"""The mutation check: is every memory ordering, fence and wake-up of `baton-sync`, or of `baton-omp`, needed by some test?
 
 Weakens each ordering in turn (AcqRel to either half, Acquire and Release to Relaxed, SeqCst to what is below it), leaves
 out each fence and each wake-up in turn, and runs the contract tests that pass through that place: loom's for orderings
@@ -11,6 +11,8 @@ Nothing is compiled for a mutant: the tests' machines change the ordering at the
     scripts/mutations.py                      all of crates/sync/src (slow)
     scripts/mutations.py --file lock/ticket.rs   one file (may be repeated)
     scripts/mutations.py --quick                 one small file, for CI
+    scripts/mutations.py --crate omp             all of crates/omp/src, by the contracts of OpenMP (slow)
+    scripts/mutations.py --crate omp --file crew.rs
 """
 
 import argparse
@@ -27,7 +29,11 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SYNC = pathlib.Path("crates/sync/src")
+# By crate: the programs of baton-check with its contracts, and what they are built with.
+CRATES = {
+    "sync": {"programs": ["loom", "shuttle"], "features": []},
+    "omp": {"programs": ["omp"], "features": ["--features", "deep"]},
+}
 QUICK = "lock/mcs.rs"
 ORDERING = re.compile(r"\b(Relaxed|Acquire|Release|AcqRel|SeqCst)\b")
 # What each ordering is weakened to, by the kind of access.
@@ -50,9 +56,15 @@ WEAKER = {
 PATIENCE = 120
 
 
-def build(scratch):
-    """Builds the tests of both checkers; returns their programs by name, copied to where no later build changes them."""
-    command = ["cargo", "test", "-p", "baton-check", "--test", "loom", "--test", "shuttle", "--no-run"]
+def source_of(crate):
+    return pathlib.Path("crates") / crate / "src"
+
+
+def build(crate, scratch):
+    """Builds the tests of the crate's contracts; returns their programs by name, copied to where no later build changes them."""
+    command = ["cargo", "test", "-p", "baton-check", "--no-run"] + CRATES[crate]["features"]
+    for program in CRATES[crate]["programs"]:
+        command += ["--test", program]
     out = subprocess.run(command + ["--message-format=json"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
     programs = {}
     for line in out.splitlines():
@@ -76,34 +88,39 @@ def run(program, test, limit=None, **variables):
     return passed, usage.ru_utime + usage.ru_stime
 
 
-def survey(programs, wanted, jobs):
+def checker_of(program, name):
+    """Who runs a test: its program, or, where a program has tests of both, the test's module."""
+    return program if program in ("loom", "shuttle") else "loom" if name.startswith("loom::") else "shuttle"
+
+
+def survey(programs, source, wanted, jobs):
     """Runs each test once as it is; returns by place: what is done there, and the tests that reach it."""
     tests = []
-    for checker, program in programs.items():
-        listed = subprocess.run([program, "--list", "--format", "terse"], stdout=subprocess.PIPE, text=True, check=True)
+    for program, path in programs.items():
+        listed = subprocess.run([path, "--list", "--format", "terse"], stdout=subprocess.PIPE, text=True, check=True)
         names = [line.removesuffix(": test") for line in listed.stdout.splitlines() if line.endswith(": test")]
-        tests += [(checker, name) for name in names if wanted(name)]
+        tests += [(program, name) for name in names if wanted(name)]
 
     def one(test):
-        checker, name = test
+        program, name = test
         with tempfile.NamedTemporaryFile("r", suffix=".sites") as sites:
-            passed, seconds = run(programs[checker], name, BATON_SITES=sites.name)
+            passed, seconds = run(programs[program], name, BATON_SITES=sites.name)
             if not passed:
-                raise SystemExit(f"{checker}: {name} fails as it is; no mutant can be judged")
-            return checker, name, seconds, sites.read().splitlines()
+                raise SystemExit(f"{program}: {name} fails as it is; no mutant can be judged")
+            return program, name, seconds, sites.read().splitlines()
 
     places = {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for checker, name, seconds, lines in pool.map(one, tests):
+        for program, name, seconds, lines in pool.map(one, tests):
             for line in lines:
                 where, kind, *arguments = line.split()
                 file, row, column = where.rsplit(":", 2)
-                if str(SYNC) not in file:
+                if source not in file:
                     continue
-                key = (file[file.index(str(SYNC)):], int(row), int(column))
+                key = (file[file.index(source):], int(row), int(column))
                 place = places.setdefault(key, {"kind": kind, "orders": {}, "tests": []})
                 place["orders"].update(argument.split("=") for argument in arguments)
-                place["tests"].append((checker, name, seconds))
+                place["tests"].append((program, name, seconds))
     return places, len(tests)
 
 
@@ -183,8 +200,9 @@ def judge(programs, key, place, change):
     argument, value = change
     name = f"{key[0]}:{key[1]}:{key[2]}:{argument}={value}"
     verdict = "survived"
-    for _, test, seconds in sorted((t for t in place["tests"] if t[0] == checker), key=lambda t: t[2]):
-        passed, _ = run(programs[checker], test, limit=max(PATIENCE, 20 * seconds), BATON_MUTANT=name)
+    tests = (test for test in place["tests"] if checker_of(*test[:2]) == checker)
+    for program, test, seconds in sorted(tests, key=lambda test: test[2]):
+        passed, _ = run(programs[program], test, limit=max(PATIENCE, 20 * seconds), BATON_MUTANT=name)
         if passed is None:
             verdict = "undecided"
         elif not passed:
@@ -194,13 +212,16 @@ def judge(programs, key, place, change):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--file", action="append", default=[], help="a file below crates/sync/src")
+    parser.add_argument("--crate", choices=CRATES, default="sync", help="whose places (sync)")
+    parser.add_argument("--file", action="append", default=[], help="a file below the crate's src")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} only, with its own tests")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
     options = parser.parse_args()
     if options.quick:
+        if options.crate != "sync":
+            sys.exit(f"--quick is {QUICK} of sync")
         options.file.append(QUICK)
-    wanted_files = {str(SYNC / file) for file in options.file}
+    wanted_files = {str(source_of(options.crate) / file) for file in options.file}
     for file in wanted_files:
         if not (ROOT / file).is_file():
             sys.exit(f"no such file: {file}")
@@ -211,13 +232,17 @@ def main():
 
 def check(options, wanted_files, scratch):
     """The whole check; returns the exit status."""
-    programs = build(scratch)
-    files = sorted(str(p.relative_to(ROOT)) for p in (ROOT / SYNC).rglob("*.rs"))
+    programs, source = build(options.crate, scratch), str(source_of(options.crate))
+    files = sorted(str(p.relative_to(ROOT)) for p in (ROOT / source).rglob("*.rs"))
     files = [file for file in files if not wanted_files or file in wanted_files]
     # Read once: somebody may go on working while this runs.
     sources = {file: (ROOT / file).read_text().splitlines() for file in files}
     rooms = {pathlib.Path(file).stem for file in wanted_files}
-    places, count = survey(programs, lambda name: not options.quick or rooms & set(name.split("::")), options.jobs)
+
+    def wanted(name):
+        return not options.quick or rooms & set(name.split("::"))
+
+    places, count = survey(programs, source, wanted, options.jobs)
     print(f"{count} tests pass as they are and reach {len(places)} places", file=sys.stderr)
 
     # Every ordering that is written down must be reached by a test.
@@ -262,7 +287,7 @@ def check(options, wanted_files, scratch):
             survivors.append((f"{file}:{row}", order, "reached by no test", False))
         numbers = [caught, len(of_file) + len(missing), argued]
         totals = [total + number for total, number in zip(totals, numbers)]
-        print("| `{}` | {} | {} | {} |".format(file.removeprefix(str(SYNC) + "/"), *numbers))
+        print("| `{}` | {} | {} | {} |".format(file.removeprefix(source + "/"), *numbers))
     print("| all | {} | {} | {} |\n".format(*totals))
     for where, what, verdict, reasoned in survivors:
         print(f"- {where} {what}: {verdict}, " + ("argued" if reasoned else "and no `C11:` argument stands there"))

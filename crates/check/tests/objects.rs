@@ -258,3 +258,38 @@ fn loom_objects_to_a_dequeue_without_acquire() {
     through_the_device(true);
     assert_objects("Causality violation", || through_the_device(false));
 }
+
+/// An execution that loom is told to leave stops its guests one by one. What one of them lends another, as the thread that begins a
+/// region does, stays until all have stopped.
+#[test]
+fn what_a_guest_lends_stays_until_all_have_stopped() {
+    type M = <Loom as World>::M;
+    Loom::run(|| {
+        let cell = || Arc::new(<M as Machine>::Atomic::<u32>::new(0));
+        let (lends, ended, between) = (cell(), cell(), cell());
+        let lent = Arc::new(());
+        let seen = Arc::downgrade(&lent);
+        let (told, awaited) = (lends.clone(), ended.clone());
+        let lender = move || {
+            told.store(1, Release);
+            let _ = M::wait_while(&awaited, 0, Wait::Pause, None);
+            drop(lent);
+        };
+        // Two that wait are left as soon as they only take turns.
+        let (waiter, also) = (ended.clone(), between.clone());
+        let other = move || {
+            also.fetch_add(1, Relaxed);
+            let _ = M::wait_while(&waiter, 0, Wait::Pause, None);
+        };
+        let kept = (lends.clone(), ended.clone(), between.clone());
+        let borrower = move || {
+            let _ = M::wait_while(&lends, 0, Wait::Pause, None);
+            for _ in 0..2 {
+                between.fetch_add(1, Relaxed);
+                assert_ne!(seen.strong_count(), 0, "what was lent is gone");
+            }
+            ended.store(1, Release);
+        };
+        Scenario::new().guest(lender).guest(other).guest(borrower).finally(move || drop(kept))
+    });
+}

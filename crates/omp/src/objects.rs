@@ -48,7 +48,10 @@ impl<M: Machine, B: RawBarrier<M>> TeamBarrier<M> for Named<M, B> {
 
     fn tasks_wait(&self) {
         if let Some(gate) = self.0.gate() {
-            // The bit is clear. Release: who sees it sees the tasks.
+            // The bit is clear. Release: who sees it sees that there is a task, at its first look.
+            // C11: no execution is wrong without it. The tasks themselves are ordered by the lock of their list, which who takes one holds;
+            // who sees the bit but not yet the count of those that wait takes none, and looks again. As a Relaxed exchange it would still
+            // be a part of the release sequences of those that arrived before.
             gate.word.fetch_add(gate.bit, Release);
         }
     }

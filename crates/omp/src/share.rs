@@ -79,6 +79,8 @@ impl<M: Machine> Share<M> {
                 return (false, unsafe { self.work.read(|work| *work) });
             }
             // Acquire: what those did that left the slot's last work-share comes before.
+            // C11: the load above has acquired that already: one store alone makes a slot free for this number, so it read what the exchange
+            // reads.
             if state == free && self.state.compare_exchange(free, free.wrapping_add(1), Acquire, Relaxed).is_ok() {
                 let work = make();
                 // SAFETY: the state says that this thread alone fills in the slot.

@@ -86,7 +86,8 @@ impl<M: Machine> Context<M> {
             return None;
         }
         self.barrier(Why::Barrier);
-        // Acquire: what the address leads to; the barrier says so too.
+        // Acquire: what the address leads to.
+        // C11: the barrier that both pass in between orders the store, and all before it, before this load.
         let copied = self.share().copied().load(Acquire);
         self.leave();
         Some(copied)
@@ -95,6 +96,7 @@ impl<M: Machine> Context<M> {
     /// Hands an address to the other threads of a single.
     pub fn copy_out(&self, address: usize) {
         // Release: see `single_copy`.
+        // C11: as there, the barrier below orders it.
         self.share().copied().store(address, Release);
         self.barrier(Why::Barrier);
         self.leave();

@@ -7,6 +7,9 @@
 //! A fruitless look that loom's default did choose is let go on, as nothing else would lead there; the default takes
 //! the guest that has yielded least, so the others get their turn soon.
 //!
+//! What guests share may lie on the stack of one of them, as a region's body does, and loom knows nothing of counted references. So in an
+//! abandoned execution each guest stops where it is, and none unwinds before all have stopped.
+//!
 //! All of this is bookkeeping beside loom: it adds no happens-before edge.
 
 use std::cell::RefCell;
@@ -30,6 +33,8 @@ enum Choice {
 #[derive(Clone, Copy, Default)]
 struct Guest {
     alive: bool,
+    /// It has seen that the execution is abandoned.
+    stopped: bool,
     yields: usize,
     /// If the guest can go on only after a write: the writes there were at its last look.
     looked: Option<usize>,
@@ -93,13 +98,8 @@ pub(crate) fn abandoned() -> bool {
 
 /// A guest is about to access a cell: loom may choose another here.
 pub(super) fn access() {
-    let abandoned = with(|state| {
-        state.last = Choice::Access;
-        state.abandoned
-    });
-    if abandoned && !std::thread::panicking() {
-        resume_unwind(Box::new(Abandoned));
-    }
+    with(|state| state.last = Choice::Access);
+    leave_if_abandoned();
 }
 
 /// A guest has written to a cell.
@@ -161,7 +161,7 @@ pub(super) fn yield_until(news: impl Fn() -> bool, or_else: bool) {
             return;
         }
         if !chosen_by_default {
-            with(|state| state.abandoned = true);
+            abandon();
             leave_if_abandoned();
         }
         turns += 1;
@@ -179,8 +179,21 @@ pub(super) fn yield_until(news: impl Fn() -> bool, or_else: bool) {
     }
 }
 
+/// Ends the execution, of which loom need explore nothing more.
+fn abandon() {
+    with(|state| state.abandoned = true);
+    ::loom::skip_branch();
+}
+
+/// Leaves an execution that was abandoned, once all guests have stopped.
 fn leave_if_abandoned() {
-    if abandoned() && !std::thread::panicking() {
-        resume_unwind(Box::new(Abandoned));
+    if !abandoned() || std::thread::panicking() {
+        return;
     }
+    let me = NUMBER.with(core::cell::Cell::get);
+    with(|state| state.guests[me].stopped = true);
+    while with(|state| state.guests.iter().any(|guest| guest.alive && !guest.stopped)) {
+        ::loom::thread::yield_now();
+    }
+    resume_unwind(Box::new(Abandoned));
 }

@@ -108,6 +108,10 @@ unsafe impl Machine for Loom {
             if seen != value {
                 return WaitResult::Changed(seen);
             }
+            if abandoned() {
+                // Of a guest that unwinds: no other will end its wait.
+                return WaitResult::Expired;
+            }
             if let Some(deadline) = deadline
                 && Self::now(deadline.clock) >= deadline.at
             {

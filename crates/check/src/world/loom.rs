@@ -22,6 +22,8 @@ const NO_PREEMPTIONS: usize = 0;
 const MORE_PREEMPTIONS: usize = 3;
 /// Steps after which an execution makes no progress.
 const STEPS: usize = 5_000;
+/// A guest's stack in bytes; loom counts words. Its default of 32 KiB ends within a region with tasks, or within a panic's message.
+const STACK: usize = 128 * 1024;
 
 impl World for Loom {
     type M = orderings::Loom;
@@ -29,6 +31,7 @@ impl World for Loom {
     // Every wait is yield and re-load here, so other policies would show nothing new.
     const WAITS: &'static [Wait] = &[Wait::Pause];
     const TEAMS: &'static [usize] = &[2, 3];
+    const REGIONS: &'static [usize] = &[2];
     // Lists with locks of their own have too many executions.
     const TASKS: &'static [TaskQueue] = &[TaskQueue::Team];
     const COMERS: usize = 1;
@@ -62,7 +65,11 @@ fn explore(preemptions: usize, plan: impl Fn() -> Scenario + Send + Sync + 'stat
         let (waves, finally, deadlines) = plan().into_parts();
         for wave in waves {
             let first = orderings::announce(wave.len());
-            let spawn = |(i, guest)| ::loom::thread::spawn(move || orderings::as_guest(first + i, guest));
+            let spawn = |(i, guest)| {
+                let thread = ::loom::thread::Builder::new().stack_size(STACK / size_of::<usize>());
+                let guest = move || orderings::as_guest(first + i, guest);
+                thread.spawn(guest).expect("loom starts every thread")
+            };
             let guests: Vec<_> = wave.into_iter().enumerate().map(spawn).collect();
             if deadlines {
                 orderings::let_deadlines_pass();

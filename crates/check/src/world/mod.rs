@@ -45,6 +45,9 @@ pub trait World: 'static {
     /// How many threads the OpenMP runtime's teams have.
     const TEAMS: &'static [usize];
 
+    /// As [`TEAMS`](World::TEAMS), where a whole runtime begins them: a world that explores all executions may have fewer threads.
+    const REGIONS: &'static [usize] = Self::TEAMS;
+
     /// Where tasks of theirs wait.
     const TASKS: &'static [TaskQueue] = &[TaskQueue::Team, TaskQueue::Steal];
 

@@ -2,7 +2,7 @@
 
 use super::{End, Shared};
 use crate::waits::{Waits, Why};
-use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Slot};
 
 /// Tasks that are not done.
@@ -19,10 +19,10 @@ impl<M: Machine> Count<M> {
         self.0.fetch_add(1, Relaxed);
     }
 
-    /// One less: those that wait are woken if it was the last, or if there may be more that they can run. Release: who sees it sees what the
-    /// task did.
+    /// One less: those that wait are woken if it was the last, or if there may be more that they can run.
     pub(super) fn one_done(&self, waits: &Waits, more: u32) {
-        if self.0.fetch_add(u32::MAX, AcqRel) == 1 || more != 0 {
+        // Release: who sees it sees what the task did. So does who sees a later one: each is a part of the release sequences of those before.
+        if self.0.fetch_add(u32::MAX, Release) == 1 || more != 0 {
             waits.wake::<M, u32>(Why::Task, &self.0);
         }
     }
@@ -108,15 +108,15 @@ impl<M: Machine> Event<M> {
     pub(super) fn body_ended(&self, end: End<M>) -> Option<End<M>> {
         // SAFETY: the one thread that ran the body writes it, and no other reads it before the state says so.
         unsafe { self.end.write(|at| *at = Some(end)) };
-        // Release: the end. Acquire: what was done before the event was fulfilled.
-        let first = self.state.compare_exchange(PENDING, ENDED, AcqRel, Acquire).is_ok();
+        // Release: the end. Acquire on failure: what was done before the event was fulfilled; the first of the two has nothing to see.
+        let first = self.state.compare_exchange(PENDING, ENDED, Release, Acquire).is_ok();
         if first { None } else { self.take() }
     }
 
     /// Fulfils the event: what is to be done now, if the body has ended.
     pub(super) fn fulfil(&self, waits: &Waits) -> Option<End<M>> {
         // As in `body_ended`, the other way about.
-        if self.state.compare_exchange(PENDING, FULFILLED, AcqRel, Acquire).is_ok() {
+        if self.state.compare_exchange(PENDING, FULFILLED, Release, Acquire).is_ok() {
             waits.wake::<M, u32>(Why::Task, &self.state);
             return None;
         }

@@ -149,6 +149,8 @@ impl<M: Machine> Queue<M> {
             return lists.ended(thread, waits, detached);
         }
         // Release: who sees it sees what the task did.
+        // C11: the Acquire half orders nothing: what comes back only says whether to wake. Who sees this or a later change of the count
+        // acquires from each one before, as all are exchanges: parts of each other's release sequences.
         let left = (self.pending.fetch_add(u32::MAX, AcqRel) - 1) & NOT_DONE;
         // Those that wait here have arrived at no barrier yet: they go on when none is left, and help while there are some.
         if left == 0 || released != 0 {

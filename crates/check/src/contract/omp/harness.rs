@@ -93,43 +93,71 @@ impl<M: Machine> Tally<M> {
 /// What the first guest does, with so many threads.
 pub(super) type Program<M> = fn(&Runtime<M>, u32, &Tally<M>);
 
-/// Runs `program` in the first guest, with a runtime whose threads are the others; then `check` looks at what was counted.
-fn run<W: World>(threads: usize, wait: Wait, tasks: TaskQueue, program: Program<W::M>, check: fn(&Tally<W::M>, usize)) {
-    W::sample(move || {
-        let tally = Tally::<W::M>::new(PLACES.min(many::<W>().max(threads) + 1));
-        let crew = Crew::<W::M>::new(threads as u32 - 1, threads as u32, wait);
-        let waits = Some(Waits::all(wait));
-        let settings = Settings { waits, tasks, ..Settings::new(threads as u32) };
-        let runtime = Arc::new(Runtime::<W::M>::new(settings, Box::new(crew.clone())));
-        // The crew goes last, as a bare team does.
-        let (counted, all, kept) = (tally.clone(), crew.clone(), crew.clone());
-        let first = move || {
-            program(&runtime, threads as u32, &counted);
-            runtime.release();
-            all.dismiss();
-        };
-        let other = move |seat: usize| {
-            let crew = crew.clone();
-            move || crew.serve(seat as u32)
-        };
-        Scenario::new().guest(first).guests(threads - 1, other).finally(move || {
-            drop(kept);
-            tally.settle(check, threads);
-        })
-    });
+/// How many steps a program has: of a longer one a world that explores all executions explores fewer.
+#[derive(Clone, Copy)]
+pub(super) enum Steps {
+    Few,
+    Many,
+    VeryMany,
 }
 
-/// Runs `program` with each number of threads and each wait policy of the world.
-pub(super) fn everywhere<W: World>(program: Program<W::M>, check: fn(&Tally<W::M>, usize)) {
-    for &threads in W::TEAMS {
-        W::WAITS.iter().for_each(|&wait| run::<W>(threads, wait, TaskQueue::Team, program, check));
+/// How the regions of a program are run.
+#[derive(Clone, Copy)]
+struct How {
+    threads: usize,
+    wait: Wait,
+    tasks: TaskQueue,
+}
+
+fn explore<W: World>(steps: Steps, plan: impl Fn() -> Scenario + Send + Sync + 'static) {
+    match steps {
+        Steps::Few => W::sample(plan),
+        Steps::Many => W::skim(plan),
+        Steps::VeryMany => W::glance(plan),
     }
 }
 
+/// Runs `program` in the first guest, with a runtime whose threads are the others; then `check` looks at what was counted.
+fn lay_out<W: World>(how: How, program: Program<W::M>, check: fn(&Tally<W::M>, usize)) -> Scenario {
+    let How { threads, wait, tasks } = how;
+    let tally = Tally::<W::M>::new(PLACES.min(many::<W>().max(threads) + 1));
+    let crew = Crew::<W::M>::new(threads as u32 - 1, threads as u32, wait);
+    let waits = Some(Waits::all(wait));
+    let settings = Settings { waits, tasks, ..Settings::new(threads as u32) };
+    let runtime = Arc::new(Runtime::<W::M>::new(settings, Box::new(crew.clone())));
+    // The crew goes last, as a bare team does: of three threads the last to leave it frees its seats, and what the others did with them
+    // is ordered before that by a count of references, which no checker knows.
+    let (counted, all, kept) = (tally.clone(), crew.clone(), crew.clone());
+    let first = move || {
+        program(&runtime, threads as u32, &counted);
+        runtime.release();
+        all.dismiss();
+    };
+    let other = move |seat: usize| {
+        let crew = crew.clone();
+        move || crew.serve(seat as u32)
+    };
+    Scenario::new().guest(first).guests(threads - 1, other).finally(move || {
+        drop(kept);
+        tally.settle(check, threads);
+    })
+}
+
+/// Runs `program` with each number of threads and each wait policy of the world.
+pub(super) fn everywhere<W: World>(steps: Steps, program: Program<W::M>, check: fn(&Tally<W::M>, usize)) {
+    with_each::<W>(&[TaskQueue::Team], steps, program, check);
+}
+
 /// As [`everywhere`], for programs with tasks: under each queue of tasks.
-pub(super) fn under_each_queue<W: World>(program: Program<W::M>, check: fn(&Tally<W::M>, usize)) {
-    for (&threads, &tasks) in W::TEAMS.iter().flat_map(|threads| W::TASKS.iter().map(move |tasks| (threads, tasks))) {
-        W::WAITS.iter().for_each(|&wait| run::<W>(threads, wait, tasks, program, check));
+pub(super) fn under_each_queue<W: World>(steps: Steps, program: Program<W::M>, check: fn(&Tally<W::M>, usize)) {
+    with_each::<W>(W::TASKS, steps, program, check);
+}
+
+fn with_each<W: World>(queues: &[TaskQueue], steps: Steps, program: Program<W::M>, check: fn(&Tally<W::M>, usize)) {
+    for (&threads, &tasks) in W::REGIONS.iter().flat_map(|threads| queues.iter().map(move |tasks| (threads, tasks))) {
+        for &wait in W::WAITS {
+            explore::<W>(steps, move || lay_out::<W>(How { threads, wait, tasks }, program, check));
+        }
     }
 }
 
@@ -197,23 +225,24 @@ pub(super) type Part<M> = fn(&Member<M>, &Tally<M>);
 
 /// Each guest of a bare team does its `part` and meets the others at the region's end; then `check` looks at what was counted.
 pub(super) fn bare<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
-    in_team::<W>(part, check, true, TaskQueue::Team);
+    in_team::<W>(Steps::Few, part, check, true, TaskQueue::Team);
 }
 
-/// As [`bare`], for parts with tasks: under each queue of tasks.
-pub(super) fn with_tasks<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
-    W::TASKS.iter().for_each(|&tasks| in_team::<W>(part, check, true, tasks));
+/// As [`bare`], for parts with tasks: under each queue of tasks. `steps` are those of more than two threads.
+pub(super) fn with_tasks<W: World>(steps: Steps, part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
+    W::TASKS.iter().for_each(|&tasks| in_team::<W>(steps, part, check, true, tasks));
 }
 
-/// As [`bare`], for parts that leave nothing to the region's end: so many steps fewer.
-pub(super) fn apart<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
-    in_team::<W>(part, check, false, TaskQueue::Team);
+/// As [`bare`], for parts that leave nothing to the region's end: so many steps fewer. `steps` as in [`with_tasks`].
+pub(super) fn apart<W: World>(steps: Steps, part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
+    in_team::<W>(steps, part, check, false, TaskQueue::Team);
 }
 
-fn in_team<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize), ends: bool, tasks: TaskQueue) {
+fn in_team<W: World>(steps: Steps, part: Part<W::M>, check: fn(&Tally<W::M>, usize), ends: bool, tasks: TaskQueue) {
     for &size in W::TEAMS {
         for &wait in W::WAITS {
-            W::sample(move || {
+            let steps = if size > 2 { steps } else { Steps::Few };
+            explore::<W>(steps, move || {
                 let settings = Settings { cancellation: true, tasks, ..Settings::new(size as u32) };
                 let bare = Arc::new(Bare::<W::M>::new(&settings, wait));
                 let ended = bare.clone();

@@ -1,6 +1,6 @@
 //! What a team is made of, one at a time: small enough for all executions of a few threads.
 
-use super::harness::{Tally, apart, bare};
+use super::harness::{Steps, Tally, apart, bare};
 use super::tasks::{await_flag, raise};
 use crate::world::{Scenario, World};
 use baton_machine::{Machine, Wait};
@@ -25,6 +25,7 @@ pub fn meeting<W: World>() {
 /// Each work-share has one first thread, and the others see what that one said; a slot of the ring is used again when all have left it.
 pub fn shares<W: World>() {
     apart::<W>(
+        Steps::VeryMany,
         |place, tally| {
             let team = place.context.team();
             let share = &team.shares[0];
@@ -47,6 +48,7 @@ pub fn shares<W: World>() {
 /// A thread that comes to a work-share before the others have left the slot's last one goes on when they have, though none of them enters it.
 pub fn slots_awaited<W: World>() {
     apart::<W>(
+        Steps::Few,
         |place, tally| {
             let (team, waits) = (place.context.team(), place.waits());
             let share = &team.shares[0];
@@ -66,6 +68,7 @@ pub fn slots_awaited<W: World>() {
 /// The ordered parts of a loop come one after another, each behind the one before.
 pub fn turns<W: World>() {
     apart::<W>(
+        Steps::Few,
         |place, tally| {
             let context = &place.context;
             let schedule = Schedule { kind: ScheduleKind::Dynamic, chunk: 1, monotonic: true };
@@ -121,6 +124,22 @@ pub fn cancelled<W: World>() {
             context.barrier(Why::Barrier);
             until::<W::M>(|| context.region_cancelled());
             tally.expect(tally.noted(1) == 1);
+        },
+        |_, _| {},
+    );
+}
+
+/// Who sees that the region is cancelled sees what was done before, with no barrier between.
+pub fn cancelled_unmet<W: World>() {
+    apart::<W>(
+        Steps::Many,
+        |place, tally| {
+            if place.context.id == 0 {
+                tally.note(0, 1);
+                return place.context.cancel_region();
+            }
+            until::<W::M>(|| place.context.region_cancelled());
+            tally.expect(tally.noted(0) == 1);
         },
         |_, _| {},
     );

@@ -1,6 +1,6 @@
 //! A whole runtime: regions, critical sections, loops, many tasks.
 
-use super::harness::{everywhere, many, under_each_queue};
+use super::harness::{Steps, everywhere, many, under_each_queue};
 use crate::world::World;
 use baton_machine::Machine;
 use baton_omp::objects::{AnyLock, lock};
@@ -12,6 +12,7 @@ use baton_omp::{Schedule, ScheduleKind, Space};
 /// Each thread of a team runs the region once, behind the barrier it sees what all did before it, and smaller teams follow.
 pub fn regions<W: World>() {
     everywhere::<W>(
+        Steps::Few,
         |runtime, threads, tally| {
             let all = threads as usize;
             for size in [threads, 1, 2, threads] {
@@ -34,6 +35,7 @@ pub fn regions<W: World>() {
 /// A region's threads see what was done before it, and what follows it sees what they did; so does what follows the runtime's workers.
 pub fn fork_and_join<W: World>() {
     everywhere::<W>(
+        Steps::Few,
         |runtime, threads, tally| {
             tally.note(threads as usize, 7);
             runtime.region(threads, |context| {
@@ -49,6 +51,7 @@ pub fn fork_and_join<W: World>() {
 /// One thread at a time is in a critical section.
 pub fn critical<W: World>() {
     everywhere::<W>(
+        Steps::Few,
         |runtime, threads, tally| {
             let section: Box<dyn AnyLock<W::M>> = lock(&runtime.settings.lock).expect("a lock of the settings");
             runtime.region(threads, |context| {
@@ -77,6 +80,7 @@ fn each_chunk<M: Machine>(context: &Context<M>, count: usize, schedule: Schedule
 /// Each iteration of a loop runs once, under every schedule; so does each single, in one thread.
 pub fn loops<W: World>() {
     everywhere::<W>(
+        Steps::VeryMany,
         |runtime, threads, tally| {
             runtime.region(threads, |context| {
                 for kind in [ScheduleKind::Static, ScheduleKind::Dynamic, ScheduleKind::Guided] {
@@ -95,6 +99,7 @@ pub fn loops<W: World>() {
 /// Each thread adds up its iterations of a loop, and the first one what all have, behind the barrier.
 pub fn reduction<W: World>() {
     everywhere::<W>(
+        Steps::Many,
         |runtime, threads, tally| {
             let count = many::<W>();
             runtime.region(threads, |context| {
@@ -116,6 +121,7 @@ pub fn reduction<W: World>() {
 /// Each task runs once, before its creator's wait for it ends or before the barrier does.
 pub fn tasks<W: World>() {
     under_each_queue::<W>(
+        Steps::VeryMany,
         |runtime, threads, tally| {
             let all = many::<W>();
             runtime.region(threads, |context| {

@@ -1,6 +1,6 @@
 //! Tasks and what is waited for.
 
-use super::harness::{Member, Tally, apart, here, with_tasks};
+use super::harness::{Member, Steps, Tally, apart, here, with_tasks};
 use crate::world::World;
 use baton_machine::Ordering::Release;
 use baton_machine::{Atomic, Machine};
@@ -22,6 +22,7 @@ pub(super) fn await_flag<M: Machine>(place: &Member<M>, tally: &Tally<M>) {
 /// Tasks that one thread makes are done behind the barrier, whichever thread ran them.
 pub fn before_a_barrier<W: World>() {
     with_tasks::<W>(
+        Steps::VeryMany,
         |place, tally| {
             if place.context.id == 0 {
                 for at in 0..2 {
@@ -38,6 +39,7 @@ pub fn before_a_barrier<W: World>() {
 /// A task is done behind its maker's taskwait, and sees what its maker did before.
 pub fn behind_a_taskwait<W: World>() {
     with_tasks::<W>(
+        Steps::Many,
         |place, tally| {
             if place.context.id == 0 {
                 tally.note(1, 4);
@@ -53,6 +55,7 @@ pub fn behind_a_taskwait<W: World>() {
 /// A thread at the region's end runs a task whose maker waits for it outside of the runtime.
 pub fn by_another<W: World>() {
     with_tasks::<W>(
+        Steps::Many,
         |place, tally| {
             if place.context.id == 0 {
                 place.task(Clauses::none(), || {
@@ -70,6 +73,7 @@ pub fn by_another<W: World>() {
 /// As [`by_another`], where the maker is a task itself.
 pub fn within_a_task<W: World>() {
     with_tasks::<W>(
+        Steps::VeryMany,
         |place, tally| {
             if place.context.id == 0 {
                 place.task(Clauses::none(), || {
@@ -87,6 +91,7 @@ pub fn within_a_task<W: World>() {
 /// A task outlives the one that made it, and a thread at the region's end runs it, though who waited for its maker waits for it too.
 pub fn outliving_its_maker<W: World>() {
     with_tasks::<W>(
+        Steps::VeryMany,
         |place, tally| {
             if place.context.id == 0 {
                 place.task(Clauses::none(), || {
@@ -107,6 +112,7 @@ fn on<M: Machine>(address: usize, reads: bool) -> Clauses<M> {
 /// A task runs behind those that it depends on, and sees what they did.
 pub fn dependences<W: World>() {
     with_tasks::<W>(
+        Steps::VeryMany,
         |place, tally| {
             if place.context.id == 0 {
                 place.task(on(8, false), || tally.note(0, 1));
@@ -123,6 +129,7 @@ pub fn dependences<W: World>() {
 /// Of two tasks that read what a third wrote none waits for the other, and one that writes waits for both.
 pub fn readers_together<W: World>() {
     with_tasks::<W>(
+        Steps::VeryMany,
         |place, tally| {
             if place.context.id == 0 {
                 place.task(on(8, true), || {
@@ -143,6 +150,7 @@ pub fn readers_together<W: World>() {
 /// Who waits for a dependence goes on behind the task that has it, and no other.
 pub fn awaited_dependence<W: World>() {
     with_tasks::<W>(
+        Steps::Many,
         |place, tally| {
             if place.context.id == 0 {
                 place.task(on(8, false), || tally.note(0, 1));
@@ -157,6 +165,7 @@ pub fn awaited_dependence<W: World>() {
 /// The end of a taskgroup waits for its tasks.
 pub fn groups<W: World>() {
     with_tasks::<W>(
+        Steps::Many,
         |place, tally| {
             if place.context.id == 0 {
                 place.begin_group();
@@ -172,6 +181,7 @@ pub fn groups<W: World>() {
 /// It waits for those that its tasks make, too.
 pub fn groups_of_descendants<W: World>() {
     with_tasks::<W>(
+        Steps::VeryMany,
         |place, tally| {
             if place.context.id == 0 {
                 place.begin_group();
@@ -190,6 +200,7 @@ pub fn groups_of_descendants<W: World>() {
 /// A task that sees its group cancelled sees what was done before; one that has not begun does not run.
 pub fn cancelled_groups<W: World>() {
     with_tasks::<W>(
+        Steps::VeryMany,
         |place, tally| {
             if place.context.id == 0 {
                 place.begin_group();
@@ -209,9 +220,33 @@ pub fn cancelled_groups<W: World>() {
     );
 }
 
+/// A task that sees what was registered for the reductions of its group sees what was done before.
+pub fn registered<W: World>() {
+    with_tasks::<W>(
+        Steps::VeryMany,
+        |place, tally| {
+            if place.context.id == 0 {
+                place.begin_group();
+                place.task(Clauses::none(), || {
+                    let group = here::<W::M>().context.group().expect("the task is in the group");
+                    if group.reductions() != 0 {
+                        tally.expect(tally.noted(0) == 1);
+                    }
+                });
+                tally.note(0, 1);
+                let group = place.context.group().expect("it has begun");
+                group.set_reductions(8);
+                place.context.end_group();
+            }
+        },
+        |_, _| {},
+    );
+}
+
 /// A detached task is done when its body has ended and its event is fulfilled, whichever comes last.
 pub fn detached<W: World>() {
     with_tasks::<W>(
+        Steps::Many,
         |place, tally| match place.context.id {
             0 => {
                 place.task(Clauses { event: Some(tally.event.clone()), ..Clauses::none() }, || tally.note(0, 1));
@@ -234,6 +269,7 @@ pub fn detached<W: World>() {
 /// Who ran a detached task at once waits for its event.
 pub fn awaited_event<W: World>() {
     apart::<W>(
+        Steps::Few,
         |place, tally| match place.context.id {
             0 => {
                 place.context.await_event(&tally.event);
@@ -253,6 +289,7 @@ pub fn awaited_event<W: World>() {
 /// A thread alone runs the tasks of the highest priority first, the oldest of them first.
 pub fn priorities<W: World>() {
     with_tasks::<W>(
+        Steps::Few,
         |place, tally| {
             if place.context.id != 0 {
                 return await_flag(place, tally);
@@ -275,6 +312,7 @@ pub fn priorities<W: World>() {
 /// another thread has some of them, or left what followed them with itself.
 pub fn from_several<W: World>() {
     with_tasks::<W>(
+        Steps::VeryMany,
         |place, tally| {
             let id = place.context.id as usize;
             if id > 1 {
