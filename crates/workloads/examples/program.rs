@@ -1,16 +1,20 @@
-//! The real programs on this machine, with pthread mutexes and condition variables: something to profile.
+//! The real programs and kernels on this machine, with pthread mutexes and condition variables: something to profile.
 //!
 //! `cargo build --release -p baton-workloads --example program`, then
 //!
 //! `baton profile -o sort.baton -- target/release/examples/program sort --threads 4`
 //! `baton whatif sort.baton --lock mcs,spin-park`
 //!
-//! `--size N`, `--grain N` and `--rounds N` (1) as `baton sim --workload sort --help` explains them. What the threads compute
-//! is compared with a plain run; a wrong result is exit code 1.
+//! `--size N`, `--grain N` and `--rounds N` (1) as `baton sim --workload sort --help` explains them; a kernel's `--rounds` are its
+//! `--iterations` there, and its threads meet at a barrier of `sync`. What the threads compute is compared with a plain run; a
+//! wrong result is exit code 1.
 #![expect(clippy::disallowed_methods, reason = "the workload runs on the native machine")]
 
 use baton_machine::{Native, Wait};
+use baton_sync::barrier::central::Central;
+use baton_workloads::Team;
 use baton_workloads::monitor::Kit;
+use baton_workloads::programs::kernels::Kernel;
 use baton_workloads::programs::{Program, Scale};
 use std::cell::UnsafeCell;
 use std::process::ExitCode;
@@ -70,26 +74,76 @@ unsafe impl Kit<Native> for Pthread {
     }
 }
 
+/// What there is of these names.
+#[derive(Clone, Copy)]
+enum What {
+    Program(Program),
+    Kernel(Kernel),
+}
+
+/// What was asked for.
+#[derive(Default)]
+struct Asked {
+    threads: Option<u32>,
+    size: Option<u32>,
+    grain: Option<u32>,
+    rounds: Option<u32>,
+}
+
+impl What {
+    fn named(name: &str) -> Option<What> {
+        Program::named(name).map(What::Program).or_else(|| Kernel::named(name).map(What::Kernel))
+    }
+
+    fn names() -> String {
+        let programs = Program::ALL.iter().map(|program| program.info().name);
+        let all: Vec<&str> = programs.chain(Kernel::ALL.iter().map(|kernel| kernel.info().name)).collect();
+        all.join(", ")
+    }
+
+    /// The teams that run one after the other.
+    fn teams(self, asked: &Asked) -> Result<Vec<Team>, String> {
+        let threads = asked.threads.unwrap_or(4);
+        match self {
+            What::Program(program) => {
+                let usual = program.info().usual;
+                let scale = |round| Scale {
+                    size: asked.size.unwrap_or(usual.size),
+                    grain: asked.grain.unwrap_or(usual.grain),
+                    seed: u64::from(round) + 1,
+                };
+                let team = |round| program.team::<Native, _>(threads, scale(round), &Pthread);
+                (0..asked.rounds.unwrap_or(1)).map(|round| team(round).map_err(|bad| bad.to_string())).collect()
+            }
+            What::Kernel(kernel) => {
+                let mut scale = kernel.usual();
+                scale.size = asked.size.unwrap_or(scale.size);
+                scale.grain = asked.grain.unwrap_or(scale.grain);
+                scale.rounds = asked.rounds.unwrap_or(scale.rounds);
+                let team = kernel.team::<Native, _, Central<Native>>(threads, scale, &Pthread);
+                Ok(vec![team.map_err(|bad| bad.to_string())?])
+            }
+        }
+    }
+}
+
 fn run(words: &[String]) -> Result<(), String> {
-    let names = || Program::ALL.map(|program| program.info().name).join(", ");
-    let usage = || format!("expected a program, one of {}, and --threads, --size, --grain, --rounds", names());
-    let program = words.first().and_then(|name| Program::named(name)).ok_or_else(usage)?;
-    let (mut scale, mut threads, mut rounds) = (program.info().usual, 4, 1);
+    let usage = || format!("expected a program, one of {}, and --threads, --size, --grain, --rounds", What::names());
+    let what = words.first().and_then(|name| What::named(name)).ok_or_else(usage)?;
+    let mut asked = Asked::default();
     for option in words[1..].chunks(2) {
         let [name, value] = option else { return Err(usage()) };
         let number: u32 = value.parse().map_err(|_| format!("{name}: `{value}` is no whole number"))?;
         match name.as_str() {
-            "--threads" if (1..=1024).contains(&number) => threads = number,
+            "--threads" if (1..=1024).contains(&number) => asked.threads = Some(number),
             "--threads" => return Err(format!("--threads is {number}; expected 1 to 1024")),
-            "--size" => scale.size = number,
-            "--grain" => scale.grain = number,
-            "--rounds" => rounds = number,
+            "--size" => asked.size = Some(number),
+            "--grain" => asked.grain = Some(number),
+            "--rounds" => asked.rounds = Some(number),
             _ => return Err(usage()),
         }
     }
-    for round in 0..rounds {
-        let scale = Scale { seed: u64::from(round) + 1, ..scale };
-        let team = program.team::<Native, _>(threads, scale, &Pthread).map_err(|bad| bad.to_string())?;
+    for team in what.teams(&asked)? {
         let threads: Vec<_> = team.bodies.into_iter().map(std::thread::spawn).collect();
         threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| "a thread panicked".to_owned()))?;
         (team.verify)()?;

@@ -27,7 +27,7 @@
 //! | [`distributor`] | a producer that hands jobs to workers |
 //! | [`tasks`] | tasks that spawn tasks: stolen, shared, or balanced by a device |
 //! | [`regression`] | logistic regression as a map-reduce |
-//! | [`programs`] | real programs with checked results: a filter, a pipeline, a tree, a sort, an alignment |
+//! | [`programs`] | real programs with checked results: a filter, a pipeline, a tree, a sort, an alignment, five kernels |
 //! | [`models`] | ways between threads that are no queue of the registry: lanes, a free critical section, HAQu |
 //! | [`monitor`] | what these share data under |
 //! | [`probe`] | what hears about locks |
@@ -89,6 +89,11 @@ macro_rules! every_workload {
                 programs::KdTree,
                 programs::Sort,
                 programs::Align,
+                programs::Ep,
+                programs::Ft,
+                programs::Mg,
+                programs::Search,
+                programs::Fft,
                 profile::StandIn,
                 phases::PhaseProgram,
             }

@@ -12,6 +12,7 @@ mod contract;
 mod device_barrier;
 mod energy;
 mod instructions;
+mod kernels;
 mod packets;
 mod phases;
 mod phases_beside;

@@ -56,6 +56,17 @@ fn results_keep_their_published_form() {
         assert_eq!(schema::violations(&schema, &result), Vec::<String>::new(), "{program}");
         assert!(result["acquisitions"].as_u64() > Some(8) && result["shares"]["sections"].as_f64() > Some(0.0));
     }
+    let kernels =
+        [("ep", "1024", "1"), ("ft", "8", "1"), ("mg", "8", "1"), ("search", "1024", "12"), ("fft", "16", "1")];
+    for (kernel, size, rounds) in kernels {
+        let args = ["sim", "--json", "--workload", kernel, "--size", size, "--threads", "4"];
+        let rounds = ["--iterations", rounds];
+        let all: Vec<&str> =
+            args.into_iter().chain(rounds.into_iter().filter(|_| kernel != "ep")).chain(SMALL).collect();
+        let result = json(&all, "1");
+        assert_eq!(schema::violations(&schema, &result), Vec::<String>::new(), "{kernel}");
+        assert!(result["acquisitions"].as_u64() >= Some(4) && result["algorithm"] == "mcs", "{kernel}");
+    }
     let args = ["sim", "--json", "--profile", "../../profiles/ocor/imag.toml", "--iterations", "5"];
     let all: Vec<&str> = args.into_iter().chain(SMALL).collect();
     let result = json(&all, "1");

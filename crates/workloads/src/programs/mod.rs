@@ -13,15 +13,18 @@
 //! | [`kdtree`] | a k-d tree, built by tasks that split ranges |
 //! | [`sort`] | a merge sort by tasks |
 //! | [`align`] | a sequence alignment, a wave of tasks over blocks |
+//! | [`kernels`] | real kernels of numerical and biological programs, with barriers between their phases |
 
 mod align;
 mod dedup;
 mod image;
 mod kdtree;
+pub mod kernels;
 mod named;
 mod pool;
 mod sort;
 
+pub use kernels::{Ep, Fft, Ft, Mg, Search};
 pub use named::{Align, Dedup, ImageFilter, KdTree, Sort, Whole};
 
 use crate::Team;

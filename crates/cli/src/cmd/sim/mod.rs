@@ -65,6 +65,7 @@ Examples:
       --sweep wait.mwait.c1.exit=100,10000 --least wait=pause,mwait,futex --plot map.html
   baton sim --chip opteron6272x4 --workload pingpong --pairs --iterations 20 --plot distance.html
   baton sim --chip ocor64 --workload dedup --threads 16 --size 65536 --grain 512
+  baton sim --chip 1fc-12sc --set os.scheduler=pa --workload mg --threads 13 --barrier tree
   baton sim --chip ocor64 --profile profiles/ocor/imag.toml --draw 3 --load 2 --json
   baton sim --chip ocor64 --cores 8 --workload lock --lock futex --threads 8 \\
       --off 6-7 --off 5@200000 --on 5@900000 \\
@@ -148,11 +149,12 @@ pub(crate) struct Args {
     #[command(flatten)]
     inputs: inputs::InputArgs,
     /// A program's size: pixels a side of image-filter, bytes of dedup's input, points of kdtree, keys of sort, letters
-    /// of align's sequences; iterations of loop.
+    /// of align's sequences; pairs of ep, points a side of ft and mg, letters of search's database, rows of fft; iterations of loop.
     #[arg(long, value_name = "N")]
     size: Option<u32>,
-    /// A program's grain: rows, bytes, points, keys or letters that a thread takes at a time; iterations of loop, which is shared
-    /// out beforehand without it.
+    /// A program's grain: rows, bytes, points, keys or letters that a thread takes at a time; pairs of a batch of ep, letters of a
+    /// query of search, points a side of the grids that one thread of mg works on alone; iterations of loop, which is shared out
+    /// beforehand without it.
     #[arg(long, value_name = "N")]
     grain: Option<u32>,
     /// A profile file, as profiles/ocor/imag.toml (docs/reference/workloads.md).
@@ -164,8 +166,8 @@ pub(crate) struct Args {
     /// A profile's own misses, as a multiple of what its draw says.
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = load)]
     load: f64,
-    /// Rounds a thread; packets or jobs in all; steps of regression. Left out: 1000 (30 for a profile, 100 for regression, a capture's
-    /// packets), or as many as --cycles allows.
+    /// Rounds a thread; packets or jobs in all; steps of regression and ft, cycles of mg, queries of search, transforms of fft. Left out:
+    /// 1000 (30 for a profile, 100 for regression, a capture's packets, a kernel's own number), or as many as --cycles allows.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     iterations: Option<u64>,
     /// End the run at this cycle.
