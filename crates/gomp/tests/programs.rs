@@ -94,7 +94,7 @@ fn constructs_are_cancelled() {
             &[("OMP_CANCELLATION", "true"), ("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_BARRIER", "two-level")],
             &[("OMP_CANCELLATION", "true"), ("BATON_OMP_BARRIER", "central")],
             &[("OMP_CANCELLATION", "false")],
-            &[("OMP_CANCELLATION", "true"), ("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_TASKS", "steal")],
+            &[("OMP_CANCELLATION", "true"), ("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_TASKS", "team")],
         ],
     );
     assert!(
@@ -105,14 +105,14 @@ fn constructs_are_cancelled() {
 
 #[test]
 fn tasks_depend_detach_and_reduce() {
-    let steal = ("BATON_OMP_TASKS", "steal");
+    let team = ("BATON_OMP_TASKS", "team");
     let settings: [&[(&str, &str)]; 12] = [
         &[("OMP_NUM_THREADS", "1")],
-        &[("OMP_NUM_THREADS", "2"), steal],
-        &[("OMP_NUM_THREADS", "3"), ("OMP_WAIT_POLICY", "passive"), steal],
-        &[("OMP_NUM_THREADS", "8"), ("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_TASK_WAKE", "all"), steal],
-        &[("OMP_NUM_THREADS", "3"), ("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_BARRIER", "two-level"), steal],
-        &[("OMP_NUM_THREADS", "17"), ("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_BARRIER", "central"), steal],
+        &[("OMP_NUM_THREADS", "2"), team],
+        &[("OMP_NUM_THREADS", "3"), ("OMP_WAIT_POLICY", "passive"), team],
+        &[("OMP_NUM_THREADS", "8"), ("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_TASK_WAKE", "all"), team],
+        &[("OMP_NUM_THREADS", "3"), ("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_BARRIER", "two-level"), team],
+        &[("OMP_NUM_THREADS", "17"), ("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_BARRIER", "central"), team],
         &[("OMP_NUM_THREADS", "2")],
         &[("OMP_NUM_THREADS", "3"), ("OMP_WAIT_POLICY", "passive")],
         &[("OMP_NUM_THREADS", "8"), ("OMP_WAIT_POLICY", "passive"), ("BATON_OMP_TASK_WAKE", "all")],
@@ -185,7 +185,7 @@ fn constructs_print_what_they_print_under_libgomp() {
         ("BATON_OMP_BARRIER", "central"),
         ("BATON_OMP_LOCK", "mcs"),
         ("BATON_OMP_WAIT", "futex"),
-        ("BATON_OMP_TASKS", "steal"),
+        ("BATON_OMP_TASKS", "team"),
         ("OMP_SCHEDULE", "guided,4"),
     ] {
         let output =

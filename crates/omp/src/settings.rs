@@ -86,7 +86,7 @@ const IDLE_NS: u32 = 500_000;
 const TRIES_OVERSUBSCRIBED: u32 = 100;
 
 impl Settings {
-    /// The settings of an empty environment, on so many CPUs.
+    /// The settings of an empty environment on so many CPUs, but with tasks in the team's queue: where it is read, threads steal.
     pub fn new(cpus: u32) -> Settings {
         let schedule = Schedule { kind: ScheduleKind::Dynamic, chunk: 1, monotonic: false };
         Settings {
@@ -136,7 +136,7 @@ impl Settings {
         variable: impl Fn(&str) -> Option<String>,
         mut warn: impl FnMut(String),
     ) -> Result<Settings, String> {
-        let mut settings = Settings::new(cpus);
+        let mut settings = Settings { tasks: TaskQueue::Steal, ..Settings::new(cpus) };
         let mut take = |name: &str, set: &mut dyn FnMut(&str) -> Option<()>| {
             if let Some(value) = variable(name)
                 && set(value.trim()).is_none()
@@ -383,7 +383,7 @@ mod tests {
             assert!(read(name, value).0.unwrap_err().starts_with(name));
         }
         let tasks = |name, value| read(name, value).0.unwrap().tasks;
-        assert_eq!([tasks("", ""), tasks("BATON_OMP_TASKS", "steal")], [TaskQueue::Team, TaskQueue::Steal]);
+        assert_eq!([tasks("", ""), tasks("BATON_OMP_TASKS", "team")], [TaskQueue::Steal, TaskQueue::Team]);
         let waits = read("BATON_OMP_WAIT", "pause,idle=futex").0.unwrap().waits.unwrap();
         assert_eq!((waits.of(crate::Why::Lock), waits.of(crate::Why::Idle)), (Wait::Pause, Wait::Futex));
     }

@@ -114,7 +114,8 @@ impl<M: Machine> Queue<M> {
     pub fn is_full(&self, thread: u32, threads: u32, tasks: u64) -> bool {
         // Relaxed, both: a hint.
         let (waiting, room) = match &self.lists {
-            Some(_) => (self.list_of(thread).ready.load(Relaxed), PER_THREAD),
+            // Few are enough for thieves, as each that is stolen makes its own; more are put away and fetched for nothing.
+            Some(_) => (self.list_of(thread).ready.load(Relaxed), PER_THREAD.min(4 * u64::from(threads))),
             None => (self.not_done(), PER_THREAD * u64::from(threads) + 1),
         };
         u64::from(waiting).saturating_add(tasks) > room
