@@ -185,8 +185,8 @@ fn abandon() {
     ::loom::skip_branch();
 }
 
-/// Leaves an execution that was abandoned, once all guests have stopped.
-fn leave_if_abandoned() {
+/// Leaves an execution that was abandoned, once all guests have stopped. One that unwinds comes back.
+pub(super) fn leave_if_abandoned() {
     if !abandoned() || std::thread::panicking() {
         return;
     }

@@ -108,8 +108,10 @@ unsafe impl Machine for Loom {
             if seen != value {
                 return WaitResult::Changed(seen);
             }
+            // Others may have run within the read, and left the execution.
+            fairness::leave_if_abandoned();
             if abandoned() {
-                // Of a guest that unwinds: no other will end its wait.
+                // This guest unwinds, and no other will end its wait.
                 return WaitResult::Expired;
             }
             if let Some(deadline) = deadline
