@@ -87,7 +87,7 @@ fn more_threads_are_faster() {
     for kernel in [Kernel::Ep, Kernel::Ft] {
         let run = |threads| run::<Mcs<Simulated>, Central<Simulated>>(kernel, (&chip, threads, Wait::Pause)).0.cycles.0;
         let (one, four) = (run(1), run(4));
-        assert!(four * 2 < one, "{kernel:?}: {one} cycles with one thread, {four} with four");
+        assert!(four * 3 < one * 2, "{kernel:?}: {one} cycles with one thread, {four} with four");
     }
 }
 

@@ -123,11 +123,13 @@ impl<M: Machine> Data<M> {
         member.each(blocks * blocks, |unit| {
             let (row, column) = (unit / blocks, unit % blocks);
             // SAFETY: as above; here a phase writes each square by one thread.
-            let read: [_; PAIRS] = core::array::from_fn(|at| unsafe { from.block(column * PAIRS + at, row) });
+            let read: [[Complex; PAIRS]; PAIRS] =
+                core::array::from_fn(|at| unsafe { from.block(column * PAIRS + at, row) });
             M::work(Cycles((PAIRS * PAIRS) as u64 * POINT_CYCLES));
-            for at in 0..PAIRS {
+            let turned: [[Complex; PAIRS]; PAIRS] = core::array::from_fn(|at| read.map(|block| block[at]));
+            for (at, block) in turned.into_iter().enumerate() {
                 // SAFETY: as above.
-                unsafe { to.set_block(row * PAIRS + at, column, core::array::from_fn(|other| read[other][at])) };
+                unsafe { to.set_block(row * PAIRS + at, column, block) };
             }
         });
     }

@@ -179,10 +179,11 @@ impl<M: Machine> Data<M> {
                 transform(&mut line, roots, inverse);
                 line
             });
-            for at in 0..n {
+            (0..n).for_each(|at| {
+                let points = core::array::from_fn(|which| lines[which][at]);
                 // SAFETY: as above.
-                unsafe { field.set_block(row(at), block, core::array::from_fn(|which| lines[which][at])) };
-            }
+                unsafe { field.set_block(row(at), block, points) };
+            });
         });
     }
 

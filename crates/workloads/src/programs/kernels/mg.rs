@@ -145,7 +145,7 @@ impl<M: Machine> Data<M> {
     fn charge(&self, scale: KernelScale) {
         let side = scale.size as usize;
         let mut sequence = Sequence::new(SEED, scale);
-        let (mut least, mut most): (Vec<(f64, usize)>, Vec<(f64, usize)>) = (Vec::new(), Vec::new());
+        let (mut least, mut most) = (Vec::new(), Vec::new());
         for at in 0..side.pow(3) {
             let number = sequence.next();
             keep(&mut most, (-number, at));
