@@ -44,6 +44,7 @@ unsafe impl<M: Machine> Send for Node<M> {}
 
 /// What the end of a task lets go.
 pub(super) struct Released<M: Machine> {
+    #[expect(clippy::vec_box, reason = "a task stays where it is from its begin to its end")]
     pub(super) tasks: Vec<Box<Task<M>>>,
     pub(super) threads: Vec<Shared<M, Count<M>>>,
 }
