@@ -245,12 +245,12 @@ impl<M: Machine> Bench<M> {
 
     /// Whether each delay was computed and each array copied.
     fn verify(&self, constructs: &[Construct<M>]) -> Result<(), String> {
-        let all = |of: fn(&Construct<M>) -> fn(u64) -> u64| -> u64 {
-            constructs.iter().map(|construct| self.iterations * of(construct)(u64::from(self.threads))).sum()
-        };
-        let delays = self.iterations + all(|construct| construct.delays);
-        expect("delays that were computed", self.delays.load(Relaxed), delays)?;
-        expect("arrays that were copied", self.copies.load(Relaxed), all(|construct| construct.copies))
+        let threads = u64::from(self.threads);
+        let of = |each: fn(u64) -> u64| self.iterations * each(threads);
+        let delays: u64 = constructs.iter().map(|construct| of(construct.delays)).sum();
+        let copies: u64 = constructs.iter().map(|construct| of(construct.copies)).sum();
+        expect("delays that were computed", self.delays.load(Relaxed), self.iterations + delays)?;
+        expect("arrays that were copied", self.copies.load(Relaxed), copies)
     }
 }
 
