@@ -88,6 +88,7 @@ pub use os::app::{AmpCounts, App, AppCounts, AppFigures, AppTimes, Application, 
 pub use os::arrivals::arrivals;
 pub use os::cpu::{CpuCounts, CpuFigures};
 pub use os::futex::protocol as futex;
+pub use os::governor::ClockFigures;
 pub use os::refused::Refused;
 pub use os::signal::{Action, Death, Signal, SignalSet};
 pub use outcome::{Outcome, Stuck, ThreadFigures};

@@ -14,6 +14,7 @@ use crate::engine::waiting::Waited;
 use crate::memory::{CoreCounts, Memory, MemoryCounts, NetworkCounts, PARTS, Part};
 use crate::os::app::AppFigures;
 use crate::os::cpu::{CpuFigures, Doing};
+use crate::os::governor::ClockFigures;
 use crate::os::refused::Refused;
 use crate::os::signal::{Death, Signal};
 use crate::power::Spent;
@@ -51,6 +52,8 @@ pub struct Outcome {
     pub apps: Vec<AppFigures>,
     /// What each CPU did, cycle by cycle.
     pub cpus: Vec<CpuFigures>,
+    /// How clocks were governed; `None` without a governor.
+    pub clocks: Option<ClockFigures>,
     /// Cores that were to be switched off at a time and could not be: when, and why.
     pub refused: Vec<(Cycles, Refused)>,
     /// Applications that a signal ended, in the order in which that happened.
@@ -195,6 +198,7 @@ impl Outcome {
             cores: engine.memory.by_core(),
             devices: engine.devices.as_ref().map_or(Vec::new(), |devices| devices.figures()),
             cpus,
+            clocks: engine.clock_figures(cycles),
             apps: engine.app_figures(),
             migrations: engine.counts.migrations,
             refused: std::mem::take(&mut engine.os.switches.refused),

@@ -29,6 +29,7 @@ use crate::os::refused::Refused;
 use crate::os::state::Os;
 use crate::outcome::{Outcome, Stuck};
 use baton_machine::Local;
+use baton_sched::governor::{Governed, Governor};
 use baton_sched::{Cpus, Params, Scheduler};
 use baton_trace::TraceBuilder;
 use baton_units::{CoreId, Cycles, Hertz};
@@ -184,6 +185,7 @@ impl Simulation {
         if !engine.os.cpus.iter().any(|cpu| cpu.online) {
             return Err(Refused::AllOff { cpus, place: chip.os.off.place.clone(), off: chip.os.off.text() });
         }
+        engine.begin_governing();
         Ok(Simulation {
             engine: NonNull::from(Box::leak(Box::new(engine))),
             routines: RefCell::new(Routines { all: Vec::new(), free_stacks: Vec::new(), next_stack: first_stack }),
@@ -240,6 +242,15 @@ impl Simulation {
     pub fn replace_policy(&mut self, make: &dyn Fn(&Cpus, &Params) -> Box<dyn Scheduler>) {
         // SAFETY: the engine lives as long as `self`, and no guest runs.
         unsafe { self.engine.as_mut() }.replace_policy(make);
+    }
+
+    /// Puts a governor of the caller's own in the place of the one that the chip file names (`os.governor`); results call it by that name.
+    ///
+    /// # Panics
+    /// If the chip has none.
+    pub fn replace_governor(&mut self, name: &'static str, make: &dyn Fn(&Governed) -> Box<dyn Governor>) {
+        // SAFETY: the engine lives as long as `self`, and no guest runs.
+        unsafe { self.engine.as_mut() }.replace_governor(name, make);
     }
 
     /// The memory system, for tests that break it.

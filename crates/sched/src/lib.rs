@@ -17,12 +17,14 @@
 //! | [`placement`] | the second contract: who belongs on which kind of core; the policies of chips with fast and slow cores build on it |
 //! | [`amp_default`], [`busy_fcs`], [`crit`], [`linux`], [`min_tlp`], [`pa`], [`pa_speedup`], [`rr`], [`static_ipc`] | those policies |
 //! | [`registry`] | the policies by name |
+//! | [`governor`] | the third contract: which clock each CPU has; the governors |
 //!
 //! **A new policy is one file** with a type that implements [`Scheduler`] and a constant of type [`Policy`], and one line
 //! in `policies!` below (`docs/extend.md`). From then on chip files, `--set os.scheduler=…` and the contract suite (`tests/contract.rs`) have it.
 
 pub mod affinity;
 pub mod cpus;
+pub mod governor;
 pub mod nice;
 pub mod placement;
 pub mod registry;

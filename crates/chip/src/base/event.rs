@@ -1,7 +1,7 @@
 //! What happens at a time: the engine's events, each packed into the number by which the queue knows it.
 //!
 //! The queue keeps an entry for every number up to the largest in use, so the numbers are dense: four to a thread, of which
-//! the third belongs to the chip (devices, clocks, switches, the policy's alarm, arrivals) and then to the CPU of that number. Which events happen first
+//! the third belongs to the chip (devices, clocks, switches, the policy's alarm, arrivals, the governor) and then to the CPU of that number. Which events happen first
 //! within a moment is the queue's business and does not depend on the numbers.
 
 /// An event.
@@ -29,10 +29,12 @@ pub(crate) enum Happening {
     Alarm,
     /// An application begins.
     Arrivals,
+    /// The governor's period is over.
+    Governor,
 }
 
 /// Events of the chip as a whole, which come before the timers of its CPUs.
-const CHIP: u32 = 5;
+const CHIP: u32 = 6;
 
 impl Event {
     /// Devices have something to do.
@@ -45,6 +47,8 @@ impl Event {
     pub(crate) const ALARM: Event = Event(3 * 4 + 2);
     /// An application begins.
     pub(crate) const ARRIVALS: Event = Event(4 * 4 + 2);
+    /// The governor's period is over.
+    pub(crate) const GOVERNOR: Event = Event(5 * 4 + 2);
 
     /// A thread's own operation, wait or computation is over.
     #[inline(always)]
@@ -84,6 +88,7 @@ impl Event {
                 2 => Happening::Switches,
                 3 => Happening::Alarm,
                 4 => Happening::Arrivals,
+                5 => Happening::Governor,
                 _ => Happening::Timer(number - CHIP),
             },
         }
@@ -116,8 +121,9 @@ mod tests {
             (Event::SWITCHES, Happening::Switches),
             (Event::ALARM, Happening::Alarm),
             (Event::ARRIVALS, Happening::Arrivals),
+            (Event::GOVERNOR, Happening::Governor),
         ];
-        for number in 0..9 {
+        for number in 0..10 {
             all.push((Event::thread(number), Happening::Thread(number)));
             all.push((Event::timeout(number), Happening::Timeout(number)));
             all.push((Event::store(number), Happening::Store(number)));

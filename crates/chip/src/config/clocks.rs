@@ -1,4 +1,5 @@
-//! The key `core.clocks`: cores that have another clock than `core.clock_hz` when a run begins.
+//! The keys `core.clocks`, cores that have another clock than `core.clock_hz` when a run begins, and `core.clock_levels`, the clocks that a
+//! governor chooses from.
 
 use baton_units::Hertz;
 
@@ -46,5 +47,57 @@ impl CoreClocks {
     /// The clock of a core, if it is named.
     pub fn of(&self, core: u32) -> Option<Hertz> {
         self.0.iter().rev().find(|one| (one.from..=one.to).contains(&core)).map(|one| one.clock)
+    }
+}
+
+/// Clocks that a governor chooses from, rising; none: those of [`ClockLevels::usual`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClockLevels(pub Vec<Hertz>);
+
+impl ClockLevels {
+    /// What a chip file may say.
+    pub const EXPECTED: &str = "clocks in hertz, rising, as in \"1_050_000_000 2_100_000_000\"";
+
+    /// Reads `1_050_000_000 2_100_000_000`.
+    pub fn parse(text: &str) -> Option<ClockLevels> {
+        let words = text.split([' ', ',']).filter(|word| !word.is_empty());
+        let levels: Vec<Hertz> =
+            words.map(|word| word.replace('_', "").parse().ok().map(Hertz)).collect::<Option<_>>()?;
+        let rising = levels.windows(2).all(|pair| pair[0] < pair[1]);
+        (rising && levels.first().is_some_and(|level| level.0 != 0)).then_some(ClockLevels(levels))
+    }
+
+    /// As [`ClockLevels::parse`] reads it.
+    pub fn text(&self) -> String {
+        self.0.iter().map(|level| level.0.to_string()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The clocks of a chip that names none: eighths of its fastest one, from the half up.
+    pub fn usual(fastest: Hertz) -> ClockLevels {
+        ClockLevels((4..=8).map(|eighths| Hertz((fastest.0 / 8 * eighths).max(1))).collect())
+    }
+
+    /// The levels of a core that begins with that clock: those below it, and itself. No core gets a faster clock than it begins with.
+    pub fn up_to(&self, begins: Hertz, fastest: Hertz) -> Vec<Hertz> {
+        let usual = if self.0.is_empty() { ClockLevels::usual(fastest).0 } else { self.0.clone() };
+        usual.into_iter().filter(|&level| level < begins).chain([begins]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_has_the_levels_below_its_own_clock_and_that() {
+        let levels = ClockLevels::parse("500 1_000, 2_000").expect("reads");
+        assert_eq!(levels.text(), "500 1000 2000");
+        let up_to = |begins| levels.up_to(Hertz(begins), Hertz(2000)).iter().map(|level| level.0).collect::<Vec<_>>();
+        assert_eq!((up_to(2000), up_to(1500), up_to(400)), (vec![500, 1000, 2000], vec![500, 1000, 1500], vec![400]));
+        let usual = ClockLevels::default().up_to(Hertz(1600), Hertz(1600));
+        assert_eq!(usual, [800, 1000, 1200, 1400, 1600].map(Hertz));
+        for wrong in ["", "0 5", "2 1", "1 1", "fast", "-3"] {
+            assert_eq!(ClockLevels::parse(wrong), None, "{wrong}");
+        }
     }
 }

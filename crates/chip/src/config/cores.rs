@@ -1,6 +1,6 @@
 //! Cores and their clock.
 
-use super::clocks::CoreClocks;
+use super::clocks::{ClockLevels, CoreClocks};
 use super::kinds::Kinds;
 use baton_units::{Cycles, Hertz};
 
@@ -15,11 +15,14 @@ pub struct Core {
     pub clock: Hertz,
     /// Cores that begin with another one.
     pub clocks: CoreClocks,
-    /// Changing a core's clock by system call, at its caller; `None`: only the host can.
+    /// Changing a core's clock: by system call, at its caller, and by a governor, at a thread of that core. `None`: no guest can, and a governor's
+    /// changes are free.
     pub clock_change: Option<Cycles>,
     /// From a request for another clock until the core has it: what voltage and clock generator take. The core goes on at its old
     /// clock meanwhile.
     pub clock_latency: Cycles,
+    /// What a governor chooses from.
+    pub clock_levels: ClockLevels,
     /// Kinds of cores; none: all are alike.
     pub kinds: Kinds,
     /// Cores that share a last-level cache.

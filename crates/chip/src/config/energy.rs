@@ -37,6 +37,34 @@ pub enum Price {
     Base,
 }
 
+impl Price {
+    /// A CPU that computes, waits for memory or is in a system call.
+    pub const ACTIVE: Price = Price::State(0);
+    /// A CPU that spins.
+    pub const SPIN: Price = Price::State(1);
+    /// A CPU that stands still with a monitor, at the shallowest depth.
+    pub const MONITOR: Price = Price::State(4);
+    /// A CPU without a thread that has halted.
+    pub const IDLE: Price = Price::State(9);
+}
+
+/// How watts fall with the clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scaling {
+    /// The part that a slower clock does not lower, in watts.
+    pub still: f64,
+    /// The rest goes with the clock's share of the reference to this power.
+    pub exponent: f64,
+}
+
+impl Scaling {
+    /// What a state of so many watts at the reference takes at a share of its clock.
+    pub fn watts(self, watts: f64, share: f64) -> f64 {
+        let clocked = (watts - self.still).max(0.0);
+        watts + clocked * (share.powf(self.exponent) - 1.0)
+    }
+}
+
 /// A price's key in a chip file.
 #[derive(Clone, Copy, Debug)]
 pub struct PriceKey {

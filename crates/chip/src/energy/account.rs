@@ -1,6 +1,6 @@
 //! States times watts and events times joules, by component.
 
-use super::prices::{Price, PriceKey};
+use super::prices::{Price, PriceKey, Scaling};
 use crate::config::Chip;
 use crate::outcome::Outcome;
 use crate::power::{PowerState, Spent};
@@ -193,8 +193,7 @@ impl Writer<'_> {
         };
         if let Some(clock) = spent.clock.filter(|&clock| clock != reference && spent.state.is_clocked()) {
             let (still, exponent) = (self.price(Price::Static, amount)?.0, self.price(Price::Exponent, amount)?.0);
-            let clocked = (watts - still).max(0.0);
-            watts += clocked * ((clock.0 as f64 / reference.0 as f64).powf(exponent) - 1.0);
+            watts = Scaling { still, exponent }.watts(watts, clock.0 as f64 / reference.0 as f64);
         }
         let (clock, quantity) = (spent.clock, Quantity::Seconds(seconds));
         let joules = watts * seconds;

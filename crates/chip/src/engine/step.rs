@@ -35,6 +35,7 @@ impl Engine {
             Happening::Switches => self.switches_step(),
             Happening::Alarm => self.alarm_came(),
             Happening::Arrivals => self.arrivals_step(),
+            Happening::Governor => self.governor_came(),
         }
     }
 

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`decide`] | the policy is told what happens, and its decisions are carried out |
+//! | [`govern`] | the governor is told what CPUs did, and its clocks are asked for |
 //! | [`run`] | threads come onto CPUs and leave them |
 //! | [`birth`] | a thread is born |
 //! | [`apps`] | applications start, end and start again |
@@ -22,6 +23,7 @@ pub(crate) mod birth;
 pub(crate) mod decide;
 pub(crate) mod device;
 pub(crate) mod futex;
+pub(crate) mod govern;
 pub(crate) mod handle;
 pub(crate) mod handler;
 pub(crate) mod hang;

@@ -149,6 +149,7 @@ impl Engine {
         last: ThreadId,
         f: impl FnOnce(&mut dyn sched::Scheduler, baton_units::Cycles, &mut Vec<sched::Decision>),
     ) {
+        self.governor_saw(cpu, last);
         let online = self.os.cpus[cpu as usize].online;
         let picked = self.tell(|policy, now, out| {
             f(policy, now, out);
@@ -190,6 +191,7 @@ impl Engine {
         if let Some(qimu) = self.devices.as_mut().and_then(|devices| devices.qimu.as_mut()) {
             qimu.switches(cpu, thread.os.app.0);
         }
+        self.governor_sees(cpu, id);
         self.counts.switches += 1;
         self.counts.migrations += u64::from(moved);
         let counts = &mut self.os.cpus[cpu as usize].counts;

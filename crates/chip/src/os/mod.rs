@@ -7,6 +7,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`policy`] | what the policy is told, and its decisions carried out |
+//! | [`governor`] | what is kept for the governor of clocks |
 //! | [`app`] | applications: groups of threads |
 //! | [`arrivals`](mod@arrivals) | when programs come, by the seed |
 //! | [`state`] | the operating system's state |
@@ -21,6 +22,7 @@ pub(crate) mod app;
 pub(crate) mod arrivals;
 pub(crate) mod cpu;
 pub(crate) mod futex;
+pub(crate) mod governor;
 pub(crate) mod locks;
 pub(crate) mod policy;
 pub(crate) mod refused;

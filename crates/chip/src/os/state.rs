@@ -3,6 +3,7 @@
 use super::app::{App, AppState, Runs};
 use super::cpu::Cpu;
 use super::futex::{Futexes, layout::Layout};
+use super::governor::Governing;
 use super::locks::Locks;
 use super::policy::Policy;
 use super::signal::Death;
@@ -52,6 +53,8 @@ pub(crate) struct Os {
     /// What threads are scheduled onto: the contexts of the cores in use.
     pub(crate) cpus: Vec<Cpu>,
     pub(crate) policy: Policy,
+    /// Who decides clocks; `None`: they stay as they are.
+    pub(crate) governing: Option<Governing>,
     /// What threads have put down of locks.
     pub(crate) locks: Locks,
     pub(crate) apps: Vec<AppState>,
@@ -86,6 +89,7 @@ impl Os {
         Os {
             cpus: contexts.iter().map(|&core| Cpu::new(core)).collect(),
             policy: Policy::new(chip, kinds, contexts),
+            governing: Governing::new(chip, kinds, contexts),
             locks: Locks::default(),
             apps: vec![AppState::new(String::new(), Runs::Times(1), Cycles(0), None)],
             deaths: Vec::new(),

@@ -91,12 +91,21 @@ impl Engine {
     /// The time of a change has come.
     pub(crate) fn clocks_step(&mut self) -> Step {
         self.cores.clocks.scheduled = u64::MAX;
+        if self.os.governing.is_some() && !self.lives_on() {
+            // The run is over: how long each clock was had ends with it.
+            return Step::Handled;
+        }
         while let Some(entry) = self.cores.clocks.changes.first_entry().filter(|entry| entry.key().0 <= self.now) {
             let (core, clock) = entry.remove();
             self.set_clock(core, clock);
         }
         self.schedule_change();
         Step::Handled
+    }
+
+    /// Whether a CPU in use is a context of the core.
+    pub(crate) fn is_in_use(&self, core: CoreId) -> bool {
+        self.os.cpus.iter().any(|cpu| cpu.core == core)
     }
 
     /// A core has another clock from now on; what its CPUs compute, and the pauses of those that spin, are re-rated.
@@ -106,6 +115,10 @@ impl Engine {
             return;
         }
         self.meter_change(core);
+        let in_use = self.is_in_use(core);
+        if let Some(governing) = self.os.governing.as_mut() {
+            governing.had_clock(core, before, self.now, in_use);
+        }
         let cpus = (0..self.chip.core.contexts).map(|context| core.0 + context * self.chip.core.count);
         let running: Vec<ThreadId> =
             cpus.filter_map(|cpu| self.os.cpus.get(cpu as usize).and_then(|cpu| cpu.current)).collect();

@@ -8,6 +8,7 @@ mod asymmetric;
 mod clocks;
 mod core_kinds;
 mod critical;
+mod governors;
 mod hangs;
 mod latencies;
 mod preempted_holder;

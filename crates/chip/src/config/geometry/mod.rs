@@ -7,9 +7,11 @@
 //! | `coherent` | caches, network, and the places of homes and controllers |
 //! | `device` | devices |
 //! | `kinds` | kinds of cores |
+//! | `governor` | who decides clocks, the clocks, and the prices that it goes by |
 
 mod coherent;
 mod device;
+mod governor;
 mod kinds;
 mod misfit;
 
@@ -53,6 +55,7 @@ pub(super) fn check(chip: &Chip) -> Fits {
     }
     at_least_1("os.time_slice", chip.os.sched.time_slice)?;
     system(chip)?;
+    governor::check(chip)?;
     if let Some(devices) = &chip.devices {
         device::check(devices, chip)?;
     }

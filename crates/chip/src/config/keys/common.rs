@@ -2,7 +2,7 @@
 
 use super::key::{Key, Need, Value, ValueKind, share, text, whole};
 use crate::config::chip::MemoryModel;
-use crate::config::clocks::CoreClocks;
+use crate::config::clocks::{ClockLevels, CoreClocks};
 use crate::config::coherent::Atomics;
 use crate::config::limits::{MOST_CONTEXTS, MOST_CORES};
 use crate::config::waits::{Evicted, Level};
@@ -103,7 +103,8 @@ pub(super) const KEYS: &[Key] = &[
         kind: ValueKind::Cycles,
         fixed: Need::May,
         coherent: Need::May,
-        what: "changing a core's clock by system call, at its caller; absent: no thread can",
+        what: "changing a core's clock: by system call, at its caller, and by a governor, at a thread of that core; absent: no thread can, and \
+               a governor's changes are free",
         get: |_, chip| chip.core.clock_change.map(|cycles| Value::Whole(cycles.0)),
         set: |_, chip, value| chip.core.clock_change = Some(Cycles(whole(value))),
     },
@@ -115,6 +116,16 @@ pub(super) const KEYS: &[Key] = &[
         what: "from a request for another clock until the core has it; it goes on at its old one meanwhile; absent: none",
         get: |_, chip| (chip.core.clock_latency.0 != 0).then_some(Value::Whole(chip.core.clock_latency.0)),
         set: |_, chip, value| chip.core.clock_latency = Cycles(whole(value)),
+    },
+    Key {
+        path: "core.clock_levels",
+        kind: ValueKind::Parsed(ClockLevels::EXPECTED, |text| ClockLevels::parse(text).is_some()),
+        fixed: Need::May,
+        coherent: Need::May,
+        what: "clocks that os.governor chooses from, beside the one that a core begins with, which is its fastest; absent: eighths of \
+               core.clock_hz, from the half up",
+        get: |_, chip| (!chip.core.clock_levels.0.is_empty()).then(|| Value::Text(chip.core.clock_levels.text())),
+        set: |_, chip, value| chip.core.clock_levels = ClockLevels::parse(&text(value)).unwrap_or_default(),
     },
     key!(BOTH count "core.per_cluster", core.per_cluster, ValueKind::Count(1, MOST_CORES), "cores that share a last-level cache"),
     key!(BOTH count "core.clusters_per_socket", core.clusters_per_socket, ValueKind::Count(1, MOST_CORES),

@@ -1,7 +1,9 @@
 //! The keys of the operating system, and of noise.
 
 use super::key::{Key, Need, Value, ValueKind, share, text, whole};
-use crate::config::os::{FutexHome, IdleStates, Ipi, OffCores, SchedulerName, WakeSpread};
+use crate::config::limits::MOST_CYCLES;
+use crate::config::os::{FutexHome, GovernorName, IdleStates, Ipi, OffCores, SchedulerName, WakeSpread};
+use baton_sched::governor::Goal;
 use baton_units::Cycles;
 
 const BOTH: Need = Need::Must;
@@ -152,6 +154,40 @@ pub(super) const KEYS: &[Key] = &[
         what: "cores that are switched off when the run begins; absent: none",
         get: |_, chip| (!chip.os.off.cores.is_empty()).then(|| Value::Text(chip.os.off.text())),
         set: |_, chip, value| chip.os.off = OffCores::parse(&text(value)).unwrap_or_default(),
+    },
+    Key {
+        path: "os.governor",
+        kind: ValueKind::Choice(GovernorName::NAMES),
+        fixed: Need::May,
+        coherent: Need::May,
+        what: "who decides the clock of each core while the chip runs; absent: none, clocks stay as they are",
+        get: |_, chip| {
+            let governor = chip.os.governing.governor;
+            (governor != GovernorName::default()).then(|| Value::Text(governor.name().into()))
+        },
+        set: |_, chip, value| chip.os.governing.governor = GovernorName::named(&text(value)).unwrap_or_default(),
+    },
+    Key {
+        path: "os.governor_period",
+        kind: ValueKind::Count(1000, MOST_CYCLES),
+        fixed: Need::May,
+        coherent: Need::May,
+        what: "cycles from one decision of the governor to the next; absent: a time slice",
+        get: |_, chip| chip.os.governing.period.map(|period| Value::Whole(period.0)),
+        set: |_, chip, value| chip.os.governing.period = Some(Cycles(whole(value))),
+    },
+    Key {
+        path: "os.governor_goal",
+        kind: ValueKind::Choice(Goal::NAMES),
+        fixed: Need::May,
+        coherent: Need::May,
+        what: "of the governor energy-delay: what it makes as small as can be, energy, energy times delay, or energy times the square of \
+               the delay; absent: energy-delay",
+        get: |_, chip| {
+            let goal = chip.os.governing.goal;
+            (goal != Goal::default()).then(|| Value::Text(goal.name().into()))
+        },
+        set: |_, chip, value| chip.os.governing.goal = Goal::named(&text(value)).unwrap_or_default(),
     },
     Key {
         path: "noise.latency",

@@ -3,9 +3,12 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `values` | values that are more than a number |
+//! | `governing` | who decides the cores' clocks |
 
+mod governing;
 mod values;
 
+pub use governing::{Governing, GovernorName};
 pub use values::{FutexHome, IdleState, IdleStates, Ipi, OffCores, Percentile, SchedulerName, WakeSpread};
 
 use baton_sched::placement::Amp;
@@ -20,6 +23,8 @@ pub struct Os {
     pub idle: Idle,
     /// Who runs where, and for how long.
     pub sched: Scheduling,
+    /// Who decides the cores' clocks.
+    pub governing: Governing,
     /// Interrupts and ticks.
     pub interrupt: Interrupts,
     /// Lines of kernel data in memory.

@@ -1,6 +1,7 @@
 //! From what came out to JSON and a table. Durations are cycles of the chip's clock and say so in their names.
 
 use super::Args;
+use super::clocks::{self, Clocks};
 use super::energy::EnergyFigures;
 use super::measured::Measured;
 use super::shape::{Field, Flat, Group, Shape, Shaped, figures};
@@ -63,6 +64,8 @@ figures! {
         @left_out by_device: Vec<DeviceFigures>,
         /// What the run took, at the prices of the chip file; with --energy.
         @left_out pub(super) energy: Option<EnergyFigures>,
+        /// How clocks were governed; left out without a governor (os.governor).
+        @left_out clocks: Option<Clocks>,
         /// Of the cycles that all ports of all routers had, the share in which a flit passed; null on a chip without a network.
         network_utilisation: Option<f64> as "share",
         /// What the workload timed of itself. Empty if it times nothing, or was cut off.
@@ -303,6 +306,7 @@ impl Figures {
             by_core: (0..).zip(&outcome.cores).map(CoreFigures::new).collect(),
             by_device: outcome.devices.iter().map(DeviceFigures::new).collect(),
             energy: None,
+            clocks: clocks::figures(outcome),
             network_utilisation: utilisation(chip, outcome),
             measured: Measured::new(measured, chip),
             lock: None,
@@ -390,6 +394,9 @@ impl Figures {
         });
         out += &ui::table(&header, &rows.collect::<Vec<_>>());
         out += &system::text(&self.by_app, &self.by_cpu);
+        if let Some(clocks) = &self.clocks {
+            out += &clocks.text();
+        }
         if let Some(energy) = &self.energy {
             out += &energy.text();
         }

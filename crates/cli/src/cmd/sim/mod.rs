@@ -16,9 +16,11 @@
 //! | [`measured`] | what workloads time of themselves |
 //! | [`system`] | what applications and CPUs did, in both |
 //! | [`energy`] | the energy account in both |
+//! | [`clocks`] | how a governor set the cores' clocks, in both |
 
 mod apps;
 mod choice;
+mod clocks;
 mod energy;
 mod figures;
 mod inputs;

@@ -1,0 +1,73 @@
+//! The keys `os.governor`, `os.governor_period` and `os.governor_goal`: who decides the cores' clocks.
+
+use crate::config::chip::Chip;
+use crate::config::energy::{Price, PriceKey};
+use baton_sched::governor::{GOVERNORS, Goal, GovernorInfo, find};
+use baton_units::Cycles;
+
+/// Who decides the cores' clocks, and when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Governing {
+    /// The governor.
+    pub governor: GovernorName,
+    /// How often it decides; `None`: once a time slice.
+    pub period: Option<Cycles>,
+    /// What a governor with a goal aims at.
+    pub goal: Goal,
+}
+
+/// A governor of the registry, by its name, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GovernorName(&'static str);
+
+const NONE: &str = "none";
+
+const fn names<const N: usize>() -> [&'static str; N] {
+    let mut names = [NONE; N];
+    let mut at = 1;
+    while at < N {
+        names[at] = GOVERNORS[at - 1].name;
+        at += 1;
+    }
+    names
+}
+
+const ALL: [&str; GOVERNORS.len() + 1] = names();
+
+impl GovernorName {
+    /// All of their names, and that of none.
+    pub const NAMES: &[&str] = &ALL;
+
+    /// The one of that name, if there is one.
+    pub fn named(name: &str) -> Option<GovernorName> {
+        GovernorName::NAMES.iter().find(|&&known| known == name).map(|&known| GovernorName(known))
+    }
+
+    /// The name in a chip file.
+    pub fn name(self) -> &'static str {
+        self.0
+    }
+
+    /// The governor; none: clocks stay as they are.
+    pub fn governor(self) -> Option<&'static GovernorInfo> {
+        find(self.0)
+    }
+}
+
+impl Default for GovernorName {
+    fn default() -> Self {
+        GovernorName(NONE)
+    }
+}
+
+/// Prices that a governor which goes by energy needs.
+const NEEDED: [Price; 7] =
+    [Price::Base, Price::ACTIVE, Price::SPIN, Price::MONITOR, Price::IDLE, Price::Static, Price::Exponent];
+
+impl Chip {
+    /// The first price that the governor needs and the chip does not give.
+    pub(in crate::config) fn lacks_for_governor(&self) -> Option<&'static PriceKey> {
+        self.os.governing.governor.governor().filter(|governor| governor.needs_prices)?;
+        NEEDED.iter().map(|&price| self.energy.of(price)).find(|(value, _)| value.is_none()).map(|(_, key)| key)
+    }
+}

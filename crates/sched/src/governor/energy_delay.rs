@@ -1,0 +1,187 @@
+//! Predicts for each level what the last period's work would take at it, in time and energy, and takes the level with the least
+//! energy × delay, or another [`Goal`](super::Goal).
+//!
+//! Of a CPU that had the clock `f`, let `C` be what it computed and `M` what it waited for memory, `S` what it spun, in
+//! reference cycles. At a level of the clock `g` its work takes
+//!
+//! ```text
+//! T(g) = C × f/g + M
+//! ```
+//!
+//! as computing goes by the clock and memory does not, and it takes
+//!
+//! ```text
+//! E(g) = T(g) × (active(g) + R) + S × spinning(g)
+//! R    = (base × length + what all CPUs took that spun, stood still or had no thread) / what all CPUs worked
+//! ```
+//!
+//! `active` and `spinning` are the chip's prices at that clock, with the part that a slower clock does not lower and the exponent. `R` is what
+//! the rest of the machine takes for each cycle of work: a CPU that works alone while others wait has all of it, one of many that work has its
+//! share. So work is taken to be on the path that all wait for, and waiting to last until others have worked. The level is the one
+//! with the least `E(g) × T(g)^n`: `n` is 0 for `energy`, 1 for `energy-delay`, 2 for `energy-delay2`; of equal ones the fastest.
+//!
+//! A CPU that has only spun gets the slowest level, one that did nothing that goes by the clock keeps its own. Products, sums and quotients of
+//! doubles in a fixed order are the same on every host; there is nothing else here.
+
+use super::{Governed, Governor, GovernorInfo, Level, Period, Sample};
+use baton_units::Hertz;
+
+/// Its row in the registry.
+pub const GOVERNOR: GovernorInfo = GovernorInfo {
+    name: "energy-delay",
+    what: "the level with the least predicted energy × delay (os.governor_goal), by the share of time that waits for memory",
+    source: "-",
+    needs_prices: true,
+    make: |governed| Box::new(Predicts(governed.clone())),
+};
+
+struct Predicts(Governed);
+
+impl Governor for Predicts {
+    fn decide(&mut self, period: &Period<'_>) -> Vec<Hertz> {
+        let rest = rest(&self.0, period);
+        let power = self.0.goal.power();
+        let all = self.0.levels.iter().zip(period.samples);
+        all.map(|(levels, sample)| level(levels, sample, rest, power)).collect()
+    }
+}
+
+/// What the CPU worked, in reference cycles.
+fn worked(sample: &Sample) -> f64 {
+    sample.spent.computing.0 as f64 + sample.spent.memory.0 as f64
+}
+
+/// The slowest level that is not below a clock.
+fn at_least(levels: &[Level], clock: Hertz) -> Option<&Level> {
+    levels.iter().find(|level| level.clock >= clock).or(levels.last())
+}
+
+/// What the rest of the machine takes for each cycle of work, in microwatts.
+fn rest(governed: &Governed, period: &Period<'_>) -> f64 {
+    let mut taken = governed.unclocked.base.0 as f64 * period.length.0 as f64;
+    let mut work = 0.0;
+    for (levels, sample) in governed.levels.iter().zip(period.samples) {
+        let spinning = at_least(levels, sample.clock).map_or(0, |level| level.spinning.0);
+        taken += spinning as f64 * sample.spent.spinning.0 as f64;
+        taken += governed.unclocked.still.0 as f64 * sample.spent.still.0 as f64;
+        taken += governed.unclocked.idle.0 as f64 * sample.spent.idle.0 as f64;
+        work += worked(sample);
+    }
+    if work > 0.0 { taken / work } else { 0.0 }
+}
+
+/// The time that the sample's work takes at a clock, in reference cycles.
+fn time(sample: &Sample, clock: Hertz) -> f64 {
+    sample.spent.computing.0 as f64 * sample.clock.0 as f64 / clock.0 as f64 + sample.spent.memory.0 as f64
+}
+
+/// What is made as small as can be.
+fn score(level: &Level, sample: &Sample, rest: f64, power: u32) -> f64 {
+    let time = time(sample, level.clock);
+    let energy = time * (level.active.0 as f64 + rest) + sample.spent.spinning.0 as f64 * level.spinning.0 as f64;
+    (0..power).fold(energy, |product, _| product * time)
+}
+
+/// The level for a CPU that did this, where the rest of the machine takes that for each cycle of work.
+fn level(levels: &[Level], sample: &Sample, rest: f64, power: u32) -> Hertz {
+    let works = worked(sample) > 0.0;
+    if !works {
+        let kept = if sample.spent.spinning.0 > 0 { levels.first() } else { at_least(levels, sample.clock) };
+        return kept.map_or(sample.clock, |level| level.clock);
+    }
+    let scored = levels.iter().rev().map(|level| (score(level, sample, rest, power), level.clock));
+    // The first of equal ones stays: levels come from the fastest down.
+    let least = scored.reduce(|best, next| if next.0 < best.0 { next } else { best });
+    least.map_or(sample.clock, |(_, clock)| clock)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::governor::{Goal, Microwatts, Spent, Unclocked};
+    use baton_units::Cycles;
+
+    /// 10 W at 2 GHz, of which 4 W stay: with the clock's first power 7 W are left at half of it.
+    fn levels() -> Vec<Level> {
+        let at = |clock: u64, watts: u64| {
+            let watts = Microwatts(watts * 1_000_000);
+            Level { clock: Hertz(clock), active: watts, spinning: watts }
+        };
+        vec![at(1_000_000_000, 7), at(2_000_000_000, 10)]
+    }
+
+    fn governed(base: u64, cpus: usize, goal: Goal) -> Governed {
+        let unclocked = Unclocked { base: Microwatts(base * 1_000_000), ..Unclocked::default() };
+        Governed { levels: vec![levels(); cpus], unclocked, goal }
+    }
+
+    fn sample(computing: u64, memory: u64, spinning: u64) -> Sample {
+        let spent = Spent {
+            computing: Cycles(computing),
+            memory: Cycles(memory),
+            spinning: Cycles(spinning),
+            ..Spent::default()
+        };
+        Sample { clock: Hertz(2_000_000_000), has_thread: true, spent }
+    }
+
+    fn decides(governed: Governed, samples: &[Sample]) -> Vec<u64> {
+        let period = Period { length: Cycles(1000), running: samples.len() as u32, samples };
+        Predicts(governed).decide(&period).into_iter().map(|clock| clock.0 / 1_000_000_000).collect()
+    }
+
+    #[test]
+    fn computing_goes_by_the_clock_and_memory_does_not() {
+        let clocks = [1_000_000_000, 2_000_000_000].map(Hertz);
+        assert_eq!(clocks.map(|clock| time(&sample(600, 400, 99), clock)), [1600.0, 1000.0]);
+        // Measured at the slow clock, the same work is predicted to be as long at the fast one as it was there.
+        let slow = Sample { clock: Hertz(1_000_000_000), ..sample(1200, 400, 0) };
+        assert_eq!(clocks.map(|clock| time(&slow, clock)), [1600.0, 1000.0]);
+    }
+
+    /// Without a base, x of the time computing: energy (1 + x) × 7 against 10, turns at 3/7; with a delay (1 + x)² × 7, at 0.195; with its
+    /// square at 0.126.
+    #[test]
+    fn each_goal_turns_where_the_formula_says() {
+        for (goal, slow, fast) in
+            [(Goal::Energy, 428, 429), (Goal::EnergyDelay, 195, 196), (Goal::EnergyDelay2, 126, 127)]
+        {
+            let at = |computing| decides(governed(0, 1, goal), &[sample(computing, 1000 - computing, 0)]);
+            assert_eq!((at(slow), at(fast)), (vec![1], vec![2]), "{goal:?}");
+        }
+    }
+
+    /// The base makes delay dear: (1 + x) × (7 + base) against 10 + base. Of two CPUs that work each has half of it.
+    #[test]
+    fn the_base_is_shared_by_those_that_work() {
+        let alone = |computing| decides(governed(8, 1, Goal::Energy), &[sample(computing, 1000 - computing, 0)]);
+        // (1 + x) × 15 = 18 at a fifth; (1 + x) × 11 = 14 at 3/11.
+        assert_eq!((alone(199), alone(201)), (vec![1], vec![2]));
+        let two = |x| decides(governed(8, 2, Goal::Energy), &[sample(x, 1000 - x, 0), sample(x, 1000 - x, 0)]);
+        assert_eq!((two(272), two(273)), (vec![1, 1], vec![2, 2]));
+    }
+
+    /// What others take while they wait counts to the one that works, and those that only wait go slow.
+    #[test]
+    fn who_works_alone_carries_those_that_wait() {
+        let waiting = [sample(0, 0, 1000); 3];
+        let all = |x: u64| [&[sample(x, 1000 - x, 0)][..], &waiting].concat();
+        // (1 + x) × (7 + 30) = 10 + 30 at 3/37.
+        assert_eq!(decides(governed(0, 4, Goal::Energy), &all(81)), [1, 1, 1, 1]);
+        assert_eq!(decides(governed(0, 4, Goal::Energy), &all(82)), [2, 1, 1, 1]);
+    }
+
+    #[test]
+    fn a_lock_that_all_spin_for_keeps_them_fast() {
+        // Each of four works a quarter of the time and spins for the others: at half of the clock all of it takes twice as long.
+        let all = [sample(250, 0, 750); 4];
+        assert_eq!(decides(governed(0, 4, Goal::Energy), &all), [2, 2, 2, 2]);
+    }
+
+    #[test]
+    fn a_cpu_that_did_nothing_keeps_its_clock() {
+        let idle = Sample { has_thread: false, ..sample(0, 0, 0) };
+        let slow = Sample { clock: Hertz(1_000_000_000), ..idle };
+        assert_eq!(decides(governed(8, 2, Goal::EnergyDelay), &[idle, slow]), [2, 1]);
+    }
+}
