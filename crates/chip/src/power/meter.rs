@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(crate) struct Meter {
     /// By clock, in hertz.
-    pub(crate) by_clock: BTreeMap<u64, [u64; STATES]>,
+    pub(crate) by_clock: BTreeMap<u64, [i64; STATES]>,
 }
 
 /// What the cycle stack does not tell apart.

@@ -71,13 +71,16 @@ impl Thread {
 }
 
 impl Engine {
-    /// Puts down what a thread has spent since it was last put down, under this clock.
+    /// Puts down what a thread has spent since it was last put down, under this clock. What was under way then may have turned out to be
+    /// another state since, and is taken back here.
     fn put_down(&mut self, id: ThreadId, clock: Hertz) {
         let thread = &mut self.threads[id as usize];
         let spent = thread.spent();
         let settled = std::mem::replace(&mut thread.stats.finer.settled, spent);
         let here = self.meter.by_clock.entry(clock.0).or_default();
-        here.iter_mut().zip(spent.iter().zip(settled)).for_each(|(sum, (now, before))| *sum += now - before);
+        here.iter_mut()
+            .zip(spent.iter().zip(settled))
+            .for_each(|(sum, (now, before))| *sum += now.cast_signed() - before.cast_signed());
     }
 
     /// A thread is about to come to a core.
@@ -135,11 +138,12 @@ impl Engine {
             let clock = self.cores.clocks.clock(self.core_of(id));
             self.put_down(id, clock);
         }
+        (0..STATES).for_each(|state| settle(self.meter.by_clock.values_mut().map(|sums| &mut sums[state])));
         let by_clock = self.meter.by_clock.iter().flat_map(|(&clock, states)| {
-            let of = move |(&state, &cycles): (&PowerState, &u64)| Spent {
+            let of = move |(&state, &cycles): (&PowerState, &i64)| Spent {
                 state,
                 clock: Some(Hertz(clock)),
-                cycles: Cycles(cycles),
+                cycles: Cycles(cycles.cast_unsigned()),
             };
             PowerState::ALL.iter().zip(states).map(of)
         });
@@ -162,5 +166,27 @@ impl Engine {
             "a CPU's time is without a state"
         );
         all
+    }
+}
+
+/// Of a state's sums by clock: what one was taken back too much is taken from the largest, where it was put down.
+fn settle<'a>(sums: impl Iterator<Item = &'a mut i64>) {
+    let mut sums: Vec<&mut i64> = sums.collect();
+    let lacking: i64 = sums.iter().map(|sum| (**sum).min(0)).sum();
+    sums.iter_mut().for_each(|sum| **sum = (**sum).max(0));
+    if let Some(largest) = sums.into_iter().max_by_key(|sum| **sum) {
+        *largest += lacking;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::settle;
+
+    #[test]
+    fn what_was_taken_back_too_much_comes_from_the_largest_sum() {
+        let mut sums = [5, -2, 30, -1, 0];
+        settle(sums.iter_mut());
+        assert_eq!(sums, [5, 0, 27, 0, 0]);
     }
 }
