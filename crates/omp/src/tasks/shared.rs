@@ -77,7 +77,7 @@ impl<M: Machine, T> Drop for Shared<M, T> {
     #[inline]
     fn drop(&mut self) {
         let references = &self.counted().references;
-        // Acquire, where no other has it: what the others did comes before the end. Then nobody can count up again.
+        // Acquire, where no other has it: what the others did comes before the end. Then none can count up again.
         if references.load(Acquire) == 1 {
             // SAFETY: this is the last one that has it.
             return drop(unsafe { Owned::<M, _>::from_raw(self.at.as_ptr()) });

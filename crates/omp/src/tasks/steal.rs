@@ -5,7 +5,7 @@
 //!
 //! Threads that found no task rest in one of two places. Those that have arrived at a barrier wait for its word, and are told by its bit;
 //! the bit stays set until one of them finds nothing, so that it is written once for many tasks. Those that have not arrived wait for
-//! [`Lists::events`], and say so, so that nothing is written there while nobody waits.
+//! [`Lists::events`], and say so, so that nothing is written there while no thread waits.
 
 use super::queue::{List, holding, new_lock};
 use crate::objects::AnyLock;
@@ -46,7 +46,7 @@ struct Signs<M: Machine> {
     /// Whether the barrier's bit is set.
     told: M::Atomic<u32>,
     /// How many threads rest before they arrive.
-    resting: M::Atomic<u32>,
+    waiters: M::Atomic<u32>,
 }
 
 /// The count of detached tasks in [`Lists::events`].
@@ -62,7 +62,7 @@ impl<M: Machine> Lists<M> {
         Lists {
             others: OwnedSlice::new(threads - 1, |_| Apart(List::new(settings))),
             tallies: OwnedSlice::new(threads, |_| Apart(Tally { made: M::Atomic::new(0), ended: M::Atomic::new(0) })),
-            signs: Apart(Signs { used: word(), told: word(), resting: word() }),
+            signs: Apart(Signs { used: word(), told: word(), waiters: word() }),
             events: Apart(word()),
             lock: new_lock(settings),
         }
@@ -76,7 +76,7 @@ impl<M: Machine> Lists<M> {
 
     /// That thread makes a task, which no other knows yet.
     pub(super) fn made(&self, thread: u32, detached: bool) {
-        // Relaxed, all: a lock is given back before another thread has the task, and whoever sees that it ended comes after that.
+        // Relaxed, all: a lock is given back before another thread has the task, and a thread that sees that it ended comes after that.
         if self.signs.0.used.load(Relaxed) == 0 {
             self.signs.0.used.store(1, Relaxed);
         }
@@ -102,14 +102,14 @@ impl<M: Machine> Lists<M> {
         ended.store(ended.load(Relaxed) + 1, Release);
         // SeqCst: either a thread that is about to rest sees this end, or its rest is seen below.
         M::fence(SeqCst);
-        if self.signs.0.resting.load(Relaxed) != 0 && self.all_ended() {
+        if self.signs.0.waiters.load(Relaxed) != 0 && self.all_ended() {
             self.signal(waits, u32::MAX);
         }
     }
 
     /// Whether all tasks that the calling thread knows of, and all that these made, have ended: it sees what they did.
     ///
-    /// Ends are added up first. Whoever sees an end sees what was made before it, so the tasks that are seen to be made are at least as many
+    /// Ends are added up first. A thread that sees an end sees what was made before it, so the tasks that are seen to be made are at least as many
     /// as had been made when the ends were read, and those at least as many as had ended. If the sums are equal, all three are.
     fn all_ended(&self) -> bool {
         loop {
@@ -150,7 +150,7 @@ impl<M: Machine> Team<M> {
             self.set_bit(lists, waits);
         }
         barrier.wake(wakes, waits.meeting());
-        if lists.signs.0.resting.load(Relaxed) != 0 {
+        if lists.signs.0.waiters.load(Relaxed) != 0 {
             lists.signal(waits, wakes);
         }
     }
@@ -186,7 +186,7 @@ impl<M: Machine> Team<M> {
         M::fence(SeqCst);
         for list in (0..self.size).map(|thread| self.tasks.list_of(thread)) {
             if list.is_filled() {
-                // With the list locked the task has not ended, so that nobody who waits for its end has arrived.
+                // With the list locked the task has not ended, so that no thread that waits for its end has arrived.
                 list.locked(waits, |waiting| {
                     if !waiting.is_empty() {
                         self.set_bit(lists, waits);
@@ -230,16 +230,16 @@ impl<M: Machine> Context<M> {
     }
 
     fn rest(&self, lists: &Lists<M>) {
-        let resting = &lists.signs.0.resting;
+        let waiters = &lists.signs.0.waiters;
         // Acquire: what is looked at below is not older.
         let seen = lists.events.0.load(Acquire);
-        resting.fetch_add(1, Relaxed);
+        waiters.fetch_add(1, Relaxed);
         // SeqCst: see `tell_thieves` and `ended`.
         M::fence(SeqCst);
         if !self.team().has_ready() && !lists.all_ended() {
             self.waits().wait::<M, u32>(Why::Task, &lists.events.0, seen);
         }
-        // Relaxed: who still sees it wakes nobody.
-        resting.fetch_add(u32::MAX, Relaxed);
+        // Relaxed: who still sees it wakes none.
+        waiters.fetch_add(u32::MAX, Relaxed);
     }
 }

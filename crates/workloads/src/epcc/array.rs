@@ -51,7 +51,7 @@ impl<M: Machine> Bench<M> {
             return;
         }
         let bytes = SIZE * size_of::<f64>();
-        // SAFETY: both are arrays of at least that many numbers; this one is the thread's, and nobody writes the other one meanwhile.
+        // SAFETY: both are arrays of at least that many numbers; this one is the thread's, and no thread writes the other one meanwhile.
         unsafe {
             M::touch(from.cast(), bytes, false);
             M::touch(own.cast(), bytes, true);
