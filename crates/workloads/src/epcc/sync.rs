@@ -1,6 +1,6 @@
 //! Syncbench: constructs that threads meet at; and of the other groups the first that one asks for.
 
-use super::{Construct, Group, in_region, one_at_a_time, region_each};
+use super::{Construct, Group, in_region, one_at_a_time, region_each, task};
 use crate::WorkloadInfo;
 use baton_machine::Machine;
 use baton_omp::ScheduleKind;
@@ -68,15 +68,8 @@ impl Group for Syncbench {
                 }
                 context.leave();
             }),
-            in_region("nanoseconds_of_parallel_task", all, |bench, context| {
-                (0..bench.iterations).for_each(|_| bench.task(context, || bench.delay()));
-            }),
-            in_region("nanoseconds_of_master_task", all, |bench, context| {
-                if context.id == 0 {
-                    let all = bench.iterations * u64::from(context.team().size);
-                    (0..all).for_each(|_| bench.task(context, || bench.delay()));
-                }
-            }),
+            task::parallel_task(),
+            task::master_task(),
             in_region("nanoseconds_of_dynamic", all, |bench, context| {
                 bench.share_out(context, bench.iterations, ScheduleKind::Dynamic, 1, false);
                 while context.next_chunk().is_some() {

@@ -46,6 +46,31 @@ fn nested<M: Machine>(bench: &Bench<M>, context: &Context<M>) {
     });
 }
 
+/// Each thread makes tasks.
+pub(super) fn parallel_task<M: Machine>() -> Construct<M> {
+    in_region(
+        "nanoseconds_of_parallel_task",
+        |threads| threads,
+        |bench, context| {
+            (0..bench.iterations).for_each(|_| bench.task(context, || bench.delay()));
+        },
+    )
+}
+
+/// The first thread makes the tasks of all.
+pub(super) fn master_task<M: Machine>() -> Construct<M> {
+    in_region(
+        "nanoseconds_of_master_task",
+        |threads| threads,
+        |bench, context| {
+            if context.id == 0 {
+                let all = bench.iterations * u64::from(context.team().size);
+                (0..all).for_each(|_| bench.task(context, || bench.delay()));
+            }
+        },
+    )
+}
+
 impl Group for Taskbench {
     const INFO: WorkloadInfo = WorkloadInfo {
         name: "epcc-task",
@@ -58,15 +83,8 @@ impl Group for Taskbench {
         let all = |threads| threads;
         let each = |figure, body| in_region(figure, all, body);
         vec![
-            each("nanoseconds_of_parallel_task", |bench, context| {
-                (0..bench.iterations).for_each(|_| bench.task(context, || bench.delay()));
-            }),
-            each("nanoseconds_of_master_task", |bench, context| {
-                if context.id == 0 {
-                    let all = bench.iterations * u64::from(context.team().size);
-                    (0..all).for_each(|_| bench.task(context, || bench.delay()));
-                }
-            }),
+            parallel_task(),
+            master_task(),
             each("nanoseconds_of_master_task_with_busy_others", |bench, context| {
                 for _ in 0..bench.iterations {
                     if context.id == 0 {
