@@ -49,9 +49,14 @@ pub(super) const KEYS: [(&str, &[&str]); 7] = [
 /// Ratios of the clocks, in tenths.
 pub(super) const RATIOS: [u64; 5] = [10, 15, 20, 30, 40];
 
+/// Sequential parts of a run, fewer than the 10 and 20 of the profiles: each lasts a second or more.
+pub(super) const ROUNDS: [u64; 2] = [4, 1];
+/// What is run with them beside Default.
+pub(super) const WITH_ROUNDS: [&str; 3] = ["busy-fcs", "min-tlp", "pa"];
+
 /// A case of the main experiment.
 pub(super) fn main(machine: Machine, mix: &'static str, policy: &'static str) -> Case {
-    Case { machine, ratio: 20, mix, alone: None, policy, wait: WAIT, master: false, key: "", seed: 0 }
+    Case { machine, ratio: 20, mix, alone: None, policy, wait: WAIT, master: false, rounds: None, key: "", seed: 0 }
 }
 
 /// A case of programs whose threads never sleep.
@@ -63,6 +68,11 @@ pub(super) fn spins(mix: &'static str, policy: &'static str, notify: bool, maste
 pub(super) fn equal(machine: Machine, mix: &'static str, policy: &'static str) -> Case {
     let key = if machine == Machine::Near && policy != DEFAULT { "os.amp.topology=true" } else { "" };
     Case { ratio: 10, key, ..main(machine, mix, policy) }
+}
+
+/// A case of programs with few sequential parts, each of which is long.
+pub(super) fn long_parts(mix: &'static str, policy: &'static str, rounds: u64) -> Case {
+    Case { rounds: Some(rounds), ..main(Machine::One, mix, policy) }
 }
 
 /// All cases.
@@ -118,6 +128,10 @@ fn beside(add: &mut impl FnMut(Case, u64)) {
         }
         [false, true].into_iter().for_each(|notify| add(spins(mix, "static-ipc", notify, false), BESIDE));
     }
+    for (mix, rounds) in WITH_PHASES.into_iter().flat_map(|mix| ROUNDS.map(|rounds| (mix, rounds))) {
+        add(long_parts(mix, DEFAULT, rounds), DEFAULTS_BESIDE);
+        WITH_ROUNDS.into_iter().for_each(|policy| add(long_parts(mix, policy, rounds), BESIDE));
+    }
     // What each application takes when it has the machine for itself.
     for mix in mixes::beside() {
         for alone in 0..mix.apps.len() {
@@ -147,14 +161,15 @@ fn sweeps(add: &mut impl FnMut(Case, u64)) {
 impl Pa {
     /// The run of a case.
     pub(super) fn job(&self, case: Case) -> (String, Result<Run, String>) {
-        let Case { machine, ratio, policy, wait, master, key, seed, .. } = case;
+        let Case { machine, ratio, policy, wait, master, key, rounds, seed, .. } = case;
         let name = format!(
-            "{}, {}{}, {policy}, {wait}, clocks {:.1}:1, seed {seed} {key}{}",
+            "{}, {}{}, {policy}, {wait}, clocks {:.1}:1, seed {seed} {key}{}{}",
             machine.name(),
             case.mix,
             case.alone.map_or(String::new(), |alone| format!(", application {alone} alone")),
             ratio as f64 / 10.0,
             if master { ", master" } else { "" },
+            rounds.map_or(String::new(), |rounds| format!(", rounds {rounds}")),
         );
         (name, self.run_of(case))
     }
@@ -169,7 +184,7 @@ impl Pa {
         let apps = mix.apps.iter().enumerate().filter(|(at, _)| case.alone.is_none_or(|alone| alone == *at));
         let part = |(_, app): (usize, &mixes::App)| {
             let profile = self.profiles.get(app.0).ok_or_else(|| format!("no profile `{}`", app.0))?;
-            Ok(Part { profile: profile.clone(), threads: mixes::threads(app, machine) })
+            Ok(Part { profile: profile.clone(), threads: mixes::threads(app, machine), rounds: case.rounds })
         };
         let parts = apps.map(part).collect::<Result<Vec<_>, String>>()?;
         Ok(Run {

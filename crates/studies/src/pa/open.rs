@@ -5,7 +5,7 @@ use super::jobs::{self, DEFAULT, KEYS, NOTIFY, WAITS};
 use super::machine::Machine;
 use super::mixes::{SET_1, WITH_PHASES};
 use super::results::{Results, mean};
-use super::run::Case;
+use super::run::{Case, Had};
 use crate::kit::judge::NO_GAIN;
 use crate::{Falsifier, Interval, Unspecified};
 
@@ -13,7 +13,7 @@ use crate::{Falsifier, Interval, Unspecified};
 const LOST: f64 = 0.5;
 
 pub(super) fn falsifiers(results: &Results<'_>) -> Vec<Falsifier> {
-    vec![parallel(results), spinning(results), as_many(results), equal(results), long_enough(results)]
+    vec![parallel(results), spinning(results), as_many(results), equal(results), swaps(results), demotions(results)]
 }
 
 fn parallel(results: &Results<'_>) -> Falsifier {
@@ -73,13 +73,10 @@ fn equal(results: &Results<'_>) -> Falsifier {
     Falsifier::seen(id, what, gain.mean < NO_GAIN, figures, || "`equal clocks`: moves alone gain".to_owned())
 }
 
-/// A run of PA without a demotion and a swap shows nothing of either.
-fn long_enough(results: &Results<'_>) -> Falsifier {
+/// A run of PA without a swap shows nothing of swaps.
+fn swaps(results: &Results<'_>) -> Falsifier {
     let (id, what) = ("swaps", "every mix of set 1 has swaps under PA on 1FC-12SC");
-    let swaps = |mix: &'static str| {
-        let of = jobs::main(Machine::One, mix, "pa");
-        Some(results.had(&of, 0, |had| had.swaps as f64)? + results.had(&of, 1, |had| had.swaps as f64)?)
-    };
+    let swaps = |mix| both(results, &jobs::main(Machine::One, mix, "pa"), |had| had.swaps as f64);
     let all: Option<Vec<f64>> = SET_1.iter().map(|mix| swaps(mix.name)).collect();
     let Some(all) = all else { return Falsifier::not_run(id, what, "needs the full run") };
     let least = all.iter().copied().fold(f64::MAX, f64::min);
@@ -89,6 +86,24 @@ fn long_enough(results: &Results<'_>) -> Falsifier {
             "no swap in {}: its threads get the fast core as it idles, and these mixes show nothing of swaps",
             without.join(", ")
         )
+    })
+}
+
+/// Of a mix of two applications, of both together.
+fn both(results: &Results<'_>, case: &Case, what: fn(&Had) -> f64) -> Option<f64> {
+    Some(results.had(case, 0, what)? + results.had(case, 1, what)?)
+}
+
+/// A run of PA without a demotion shows nothing of them. Those of the main experiment have none.
+fn demotions(results: &Results<'_>) -> Falsifier {
+    let (id, what) =
+        ("demotions", "where a program has one sequential part a run, every mix has demotions under PA on 1FC-12SC");
+    let of = |mix| both(results, &jobs::long_parts(mix, "pa", 1), |had| had.demotions as f64);
+    let all: Option<Vec<f64>> = WITH_PHASES.into_iter().map(of).collect();
+    let Some(all) = all else { return Falsifier::not_run(id, what, "needs the full run") };
+    let least = all.iter().copied().fold(f64::MAX, f64::min);
+    Falsifier::seen(id, what, least > 0.0, vec![("demotions of the mix with the fewest".to_owned(), least)], || {
+        "`demotions`: even the one sequential part of a run ends within a boost".to_owned()
     })
 }
 

@@ -38,6 +38,9 @@ pub(super) struct Part {
     /// The text of its profile.
     pub(super) profile: String,
     pub(super) threads: u32,
+    /// Sequential parts of a run, in the place of the profile's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) rounds: Option<u64>,
 }
 
 /// Which run.
@@ -52,6 +55,8 @@ pub(super) struct Case {
     pub(super) policy: &'static str,
     pub(super) wait: &'static str,
     pub(super) master: bool,
+    /// Sequential parts of a run of each program that has some, in the place of its profile's.
+    pub(super) rounds: Option<u64>,
     /// A key of the chip beside these.
     pub(super) key: &'static str,
     pub(super) seed: u64,
@@ -103,7 +108,8 @@ impl Run {
         let chip = Chip::from_toml(&self.chip, "the study's chip").map_err(|error| error.to_string())?;
         let wait: Wait = self.wait.parse().map_err(|_| format!("`{}` is no wait policy", self.wait))?;
         let read = |part: &Part| {
-            let program = Program::from_toml(&part.profile, "a profile").map_err(|error| error.to_string())?;
+            let mut program = Program::from_toml(&part.profile, "a profile").map_err(|error| error.to_string())?;
+            program.rounds = part.rounds.unwrap_or(program.rounds);
             Ok((Arc::new(program), part.threads))
         };
         let programs = self.parts.iter().map(read).collect::<Result<Vec<_>, String>>()?;
