@@ -1,7 +1,9 @@
 //! Tables and pictures. The paper's own are on the missing pages; nothing of them is drawn.
 
 use super::claims::MACHINES;
-use super::jobs::{self, DEFAULT, NOTIFY, OTHERS, PAPERS, RATIOS, ROUNDS, WAIT, WAITS, WITH_ROUNDS};
+use super::jobs::{
+    self, DEFAULT, NOTIFY, OTHERS, PAPERS, RATIOS, ROUNDS, THREAD_COUNTS, WAIT, WAITS, WITH_ROUNDS, WITH_THREADS,
+};
 use super::machine::Machine;
 use super::mixes::{Mix, SET_1, SINGLE, THREADS, WITH_PHASES, beside as mixes_beside};
 use super::results::{Results, mean};
@@ -21,6 +23,7 @@ pub(super) fn all(results: &Results<'_>) -> Vec<Figure> {
         threads(results),
         extensions(results),
         long_parts(results),
+        thread_counts(results),
         waits(results),
         ratios(results),
         equal(results),
@@ -62,13 +65,21 @@ fn bars(results: &Results<'_>, machine: Machine) -> Option<Figure> {
 fn gains(results: &Results<'_>, machine: Machine) -> Option<Figure> {
     let row = |mix: &Mix| {
         let gains = PAPERS.iter().map(|policy| percent(results.over_default(machine, mix.name, policy)));
-        let best = results.over_best(machine, mix.name, "pa").map(|best| format!("{best:.1}"));
+        let [best, median] =
+            results.over_seeds(machine, mix.name, "pa").map(|of| of.map(|gain| format!("{gain:.1}")))?;
         let default = results.spread(&jobs::main(machine, mix.name, DEFAULT)).map(|spread| format!("{spread:.1}"));
-        [Some(mix.name.to_owned())].into_iter().chain(gains).chain([best, default]).collect::<Option<Vec<_>>>()
+        [Some(mix.name.to_owned())]
+            .into_iter()
+            .chain(gains)
+            .chain([Some(best), Some(median), default])
+            .collect::<Option<Vec<_>>>()
     };
     let rows = SET_1.iter().filter_map(row).collect();
-    let header: Vec<&str> =
-        ["mix"].into_iter().chain(PAPERS).chain(["pa over Default's best seed", "Default's spread, %"]).collect();
+    let header: Vec<&str> = ["mix"]
+        .into_iter()
+        .chain(PAPERS)
+        .chain(["pa over Default's best seed", "over its median", "Default's spread, %"])
+        .collect();
     let note = "Percent more speed than Default, with 95% intervals over seeds. The spread is the coefficient of variation of Default's times over its seeds.";
     table(format!("Gains on {}", machine.name()), strings(&header), rows, note)
 }
@@ -226,6 +237,21 @@ fn long_parts(results: &Results<'_>) -> Option<Figure> {
         .collect();
     let note = "As many instructions as in the main experiment, in fewer and longer parts. Percent more speed than Default on 1FC-12SC.";
     table("Sequential parts that outlast a boost".to_owned(), strings(&header), rows, note)
+}
+
+fn thread_counts(results: &Results<'_>) -> Option<Figure> {
+    let row = |(mix, threads): (&'static str, Option<u32>)| {
+        let case = |policy| Case { threads, ..jobs::main(Machine::One, mix, policy) };
+        let gains = WITH_THREADS.map(|policy| percent(results.gain(&case(policy), &case(DEFAULT))));
+        let gains: Vec<String> = gains.into_iter().collect::<Option<_>>()?;
+        Some([vec![mix.to_owned(), threads.unwrap_or(12).to_string()], gains].concat())
+    };
+    let mut counts: Vec<_> = [None].into_iter().chain(THREAD_COUNTS.map(Some)).collect();
+    counts.sort_by_key(|count| count.unwrap_or(12));
+    let rows = WITH_PHASES.iter().flat_map(|&mix| counts.iter().map(move |&count| (mix, count))).filter_map(row);
+    let header: Vec<&str> = ["mix", "threads of the second"].into_iter().chain(WITH_THREADS).collect();
+    let note = "Percent more speed than Default with as many threads, on the 13 cores of 1FC-12SC.";
+    table("How many threads a parallel program has".to_owned(), strings(&header), rows.collect(), note)
 }
 
 fn waits(results: &Results<'_>) -> Option<Figure> {

@@ -54,9 +54,26 @@ pub(super) const ROUNDS: [u64; 2] = [4, 1];
 /// What is run with them beside Default.
 pub(super) const WITH_ROUNDS: [&str; 3] = ["busy-fcs", "min-tlp", "pa"];
 
+/// Threads of the parallel program beside a single thread, where they are not one less than cores.
+pub(super) const THREAD_COUNTS: [u32; 3] = [3, 6, 24];
+/// What is run with them beside Default.
+pub(super) const WITH_THREADS: [&str; 2] = ["min-tlp", "pa"];
+
 /// A case of the main experiment.
 pub(super) fn main(machine: Machine, mix: &'static str, policy: &'static str) -> Case {
-    Case { machine, ratio: 20, mix, alone: None, policy, wait: WAIT, master: false, rounds: None, key: "", seed: 0 }
+    Case {
+        machine,
+        ratio: 20,
+        mix,
+        alone: None,
+        policy,
+        wait: WAIT,
+        master: false,
+        threads: None,
+        rounds: None,
+        key: "",
+        seed: 0,
+    }
 }
 
 /// A case of programs whose threads never sleep.
@@ -73,6 +90,11 @@ pub(super) fn equal(machine: Machine, mix: &'static str, policy: &'static str) -
 /// A case of programs with few sequential parts, each of which is long.
 pub(super) fn long_parts(mix: &'static str, policy: &'static str, rounds: u64) -> Case {
     Case { rounds: Some(rounds), ..main(Machine::One, mix, policy) }
+}
+
+/// A case of a parallel program with so many threads.
+pub(super) fn with_threads(mix: &'static str, policy: &'static str, threads: u32) -> Case {
+    Case { threads: Some(threads), ..main(Machine::One, mix, policy) }
 }
 
 /// All cases.
@@ -140,7 +162,7 @@ fn beside(add: &mut impl FnMut(Case, u64)) {
     }
 }
 
-/// What the paper leaves open, one thing at a time, and the ratio of the clocks.
+/// What the paper leaves open, one thing at a time, how many threads there are, and the ratio of the clocks.
 fn sweeps(add: &mut impl FnMut(Case, u64)) {
     for mix in mixes::beside().map(|mix| mix.name) {
         let usual = main(Machine::One, mix, "pa");
@@ -152,6 +174,10 @@ fn sweeps(add: &mut impl FnMut(Case, u64)) {
         }
         add(Case { wait: NOTIFY, master: true, ..usual.clone() }, 1);
     }
+    for (mix, threads) in WITH_PHASES.into_iter().flat_map(|mix| THREAD_COUNTS.map(|threads| (mix, threads))) {
+        add(with_threads(mix, DEFAULT, threads), DEFAULTS_BESIDE);
+        WITH_THREADS.into_iter().for_each(|policy| add(with_threads(mix, policy, threads), BESIDE));
+    }
     for (mix, ratio) in WITH_PHASES.into_iter().flat_map(|mix| RATIOS.map(|ratio| (mix, ratio))) {
         add(Case { ratio, ..main(Machine::One, mix, DEFAULT) }, DEFAULTS_BESIDE);
         add(Case { ratio, ..main(Machine::One, mix, "pa") }, BESIDE);
@@ -161,14 +187,15 @@ fn sweeps(add: &mut impl FnMut(Case, u64)) {
 impl Pa {
     /// The run of a case.
     pub(super) fn job(&self, case: Case) -> (String, Result<Run, String>) {
-        let Case { machine, ratio, policy, wait, master, key, rounds, seed, .. } = case;
+        let Case { machine, ratio, policy, wait, master, key, threads, rounds, seed, .. } = case;
         let name = format!(
-            "{}, {}{}, {policy}, {wait}, clocks {:.1}:1, seed {seed} {key}{}{}",
+            "{}, {}{}, {policy}, {wait}, clocks {:.1}:1, seed {seed} {key}{}{}{}",
             machine.name(),
             case.mix,
             case.alone.map_or(String::new(), |alone| format!(", application {alone} alone")),
             ratio as f64 / 10.0,
             if master { ", master" } else { "" },
+            threads.map_or(String::new(), |threads| format!(", threads {threads}")),
             rounds.map_or(String::new(), |rounds| format!(", rounds {rounds}")),
         );
         (name, self.run_of(case))
@@ -184,7 +211,8 @@ impl Pa {
         let apps = mix.apps.iter().enumerate().filter(|(at, _)| case.alone.is_none_or(|alone| alone == *at));
         let part = |(_, app): (usize, &mixes::App)| {
             let profile = self.profiles.get(app.0).ok_or_else(|| format!("no profile `{}`", app.0))?;
-            Ok(Part { profile: profile.clone(), threads: mixes::threads(app, machine), rounds: case.rounds })
+            let threads = case.threads.filter(|_| app.1 != mixes::ONE).unwrap_or(mixes::threads(app, machine));
+            Ok(Part { profile: profile.clone(), threads, rounds: case.rounds })
         };
         let parts = apps.map(part).collect::<Result<Vec<_>, String>>()?;
         Ok(Run {

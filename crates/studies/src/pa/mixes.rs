@@ -12,7 +12,8 @@ pub(super) struct Mix {
     pub(super) apps: &'static [App],
 }
 
-const ONE: [u32; 3] = [1, 1, 1];
+/// A single thread.
+pub(super) const ONE: [u32; 3] = [1, 1, 1];
 const WITH_ONE: [u32; 3] = [12, 15, 3];
 const FIRST: [u32; 3] = [6, 8, 2];
 const SECOND: [u32; 3] = [7, 8, 2];

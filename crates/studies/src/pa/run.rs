@@ -55,6 +55,8 @@ pub(super) struct Case {
     pub(super) policy: &'static str,
     pub(super) wait: &'static str,
     pub(super) master: bool,
+    /// Threads of the parallel programs, in the place of the mix's.
+    pub(super) threads: Option<u32>,
     /// Sequential parts of a run of each program that has some, in the place of its profile's.
     pub(super) rounds: Option<u64>,
     /// A key of the chip beside these.
