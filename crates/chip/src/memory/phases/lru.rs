@@ -37,8 +37,9 @@ impl Touched {
     }
 }
 
-/// How long a line stays after its last touch in a cache of `capacity` lines; infinite if all sets fit.
-pub(super) fn stay(sets: &[Touched], capacity: f64) -> f64 {
+/// How long a line stays after its last touch in a cache of `capacity` lines; infinite if all sets fit. `near`: a time that is
+/// thought to be near.
+pub(super) fn stay(sets: &[Touched], capacity: f64, near: f64) -> f64 {
     let touched = || sets.iter().filter(|set| set.rate > 0.0 && set.lines > 0.0);
     let (all, rate): (f64, f64) = touched().fold((0.0, 0.0), |(lines, rate), set| (lines + set.lines, rate + set.rate));
     if all <= capacity {
@@ -47,15 +48,23 @@ pub(super) fn stay(sets: &[Touched], capacity: f64) -> f64 {
     if capacity <= 0.0 {
         return 0.0;
     }
-    // Newton's steps from the time in which the cache fills if every touch brings another line: no line stays less long. What is kept
-    // grows ever more slowly with time, so that no step goes too far, and the first that does not go on is at the last bit.
-    let mut time = capacity / rate;
-    for _ in 0..STEPS {
+    let step = |time: f64| {
         let (kept, slope) = touched().fold((0.0, 0.0), |(kept, slope), set| {
             let gone = decay(set.rate * time / set.lines);
             (kept + set.lines * (1.0 - gone), slope + set.rate * gone)
         });
-        let next = time + (capacity - kept) / slope;
+        time + (capacity - kept) / slope
+    };
+    // Newton's steps. What is kept grows ever more slowly with time, so that no step ends beyond the time that is looked for, wherever
+    // it began, and the first that does not go on is at the last bit. No line stays less long than the cache takes to fill if every
+    // touch brings another line.
+    let least = capacity / rate;
+    let mut time = Some(near).filter(|near| near.is_finite()).map_or(least, step);
+    if !time.is_finite() || time < least {
+        time = least;
+    }
+    for _ in 0..STEPS {
+        let next = step(time);
         if !next.is_finite() || next <= time {
             break;
         }

@@ -10,9 +10,11 @@ const STEPS: u32 = 200;
 /// The steps end when no phase's time changes by more than this part of itself.
 const CLOSE: f64 = 1e-13;
 
-/// A phase that runs.
+/// Phases that run and are alike.
 #[derive(Clone, Debug)]
 pub(super) struct Running<'a> {
+    /// How many.
+    pub(super) count: u32,
     pub(super) behaviour: &'a Behaviour,
     /// Cycles of the reference in one of its core.
     pub(super) cycle: f64,
@@ -49,7 +51,7 @@ pub(super) struct Common {
     pub(super) queueing: Queueing,
 }
 
-/// What comes out for a phase.
+/// What comes out for each of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Solved {
     /// Cycles of the reference an instruction.
@@ -86,9 +88,9 @@ impl Running<'_> {
     }
 }
 
-/// A phase on the way to the fixed point.
+/// Phases that are alike, on the way to the fixed point.
 struct Trial {
-    /// Its sets behind the private caches: lines, and touches an instruction.
+    /// The sets of one of them behind its private caches: lines, and touches an instruction.
     behind: Vec<Touched>,
     /// Accesses an instruction that the private caches serve.
     private: f64,
@@ -98,10 +100,13 @@ struct Trial {
 }
 
 /// The phases' times and what they have of the caches.
-pub(super) fn solve(phases: &[Running<'_>], domains: usize, common: &Common) -> Vec<Solved> {
+pub(super) fn solve(phases: &[Running<'_>], common: &Common) -> Vec<Solved> {
     let mut trials: Vec<Trial> = phases.iter().map(|phase| begin(phase, common)).collect();
+    let mut domains = Domain::all(phases);
     for _ in 0..STEPS {
-        keep_shared(phases, &mut trials, domains, common);
+        for domain in &mut domains {
+            domain.keep(phases, &mut trials, common);
+        }
         wait_for_memory(phases, &mut trials, common);
         find_rows_open(phases, &mut trials, common);
         let mut close = true;
@@ -121,7 +126,7 @@ pub(super) fn solve(phases: &[Running<'_>], domains: usize, common: &Common) -> 
 /// The private caches, which no other phase touches.
 fn begin(phase: &Running<'_>, common: &Common) -> Trial {
     let sets = phase.sets(common);
-    let time = stay(&sets, phase.private);
+    let time = stay(&sets, phase.private, f64::INFINITY);
     let kept: Vec<(f64, f64)> = sets.iter().map(|set| (set.stays(time), 0.0)).collect();
     let behind = |(set, kept): (&Touched, &(f64, f64))| Touched { rate: set.rate * (1.0 - kept.0), ..*set };
     let private = sets.iter().zip(&kept).map(|(set, kept)| set.rate * kept.0).sum();
@@ -132,6 +137,12 @@ fn begin(phase: &Running<'_>, common: &Common) -> Trial {
 }
 
 impl Trial {
+    /// The sets by touches a cycle, of so many phases together: each as one that is so many times as large, and touched as often.
+    fn a_cycle(&self, count: f64) -> impl Iterator<Item = Touched> {
+        let rate = count / self.solved.cycles;
+        self.behind.iter().map(move |set| Touched { lines: count * set.lines, rate: rate * set.rate })
+    }
+
     fn time(&mut self, phase: &Running<'_>, common: &Common) -> f64 {
         let (mut hits, mut misses) = (0.0, 0.0);
         for (set, (_, shared)) in self.behind.iter().zip(&self.solved.kept) {
@@ -146,26 +157,65 @@ impl Trial {
     }
 }
 
-/// What each has of its domain's shared level, at the rates of now.
-fn keep_shared(phases: &[Running<'_>], trials: &mut [Trial], domains: usize, common: &Common) {
-    for domain in 0..domains {
-        let here: Vec<usize> = (0..phases.len()).filter(|&i| phases[i].domain == domain).collect();
-        let touched = |trial: &Trial| -> Vec<Touched> {
-            let a_cycle = |set: &Touched| Touched { rate: set.rate / trial.solved.cycles, ..*set };
-            trial.behind.iter().map(a_cycle).collect()
-        };
-        let all: Vec<Touched> = here.iter().flat_map(|&i| touched(&trials[i])).collect();
-        let together = stay(&all, common.shared);
-        for &i in &here {
-            let own = touched(&trials[i]);
+/// A domain whose phases have a shared level.
+struct Domain {
+    phases: Vec<usize>,
+    /// How many those are.
+    count: f64,
+    /// How long a line stayed at the rates of the last step.
+    time: f64,
+    /// All sets.
+    sets: Vec<Touched>,
+}
+
+impl Domain {
+    fn all(phases: &[Running<'_>]) -> Vec<Domain> {
+        let empty = || Domain { phases: Vec::new(), count: 0.0, time: f64::INFINITY, sets: Vec::new() };
+        let mut all: Vec<Domain> = Vec::new();
+        for (i, phase) in phases.iter().enumerate() {
+            if all.len() <= phase.domain {
+                all.resize_with(phase.domain + 1, empty);
+            }
+            all[phase.domain].phases.push(i);
+            all[phase.domain].count += f64::from(phase.count);
+        }
+        all.retain(|domain| !domain.phases.is_empty());
+        all
+    }
+
+    /// What each phase has of the shared level, at the rates of now.
+    fn keep(&mut self, phases: &[Running<'_>], trials: &mut [Trial], common: &Common) {
+        if common.division == Division::Recency {
+            self.sets.clear();
+            for &i in &self.phases {
+                self.sets.extend(trials[i].a_cycle(f64::from(phases[i].count)));
+            }
+            self.time = stay(&self.sets, common.shared, self.time);
+        }
+        for &i in &self.phases {
             let time = match common.division {
-                Division::Recency => together,
-                Division::Even => stay(&own, common.shared / here.len() as f64),
+                Division::Recency => self.time,
+                Division::Even => {
+                    self.sets.clear();
+                    self.sets.extend(trials[i].a_cycle(1.0));
+                    stay(&self.sets, common.shared / self.count, f64::INFINITY)
+                }
             };
-            let kept = &mut trials[i].solved.kept;
-            kept.iter_mut().zip(own).for_each(|((_, shared), set)| *shared = set.stays(time));
+            let Trial { behind, solved, .. } = &mut trials[i];
+            for (set, (_, shared)) in behind.iter().zip(&mut solved.kept) {
+                *shared = Touched { rate: set.rate / solved.cycles, ..*set }.stays(time);
+            }
         }
     }
+}
+
+/// Sums over the phases with pages on each node.
+fn by_node(phases: &[Running<'_>], of: impl Fn(usize) -> f64) -> Vec<f64> {
+    let mut sums = vec![0.0; phases.iter().map(|phase| phase.node + 1).max().unwrap_or(0)];
+    for (i, phase) in phases.iter().enumerate() {
+        sums[phase.node] += f64::from(phase.count) * of(i);
+    }
+    sums
 }
 
 /// How long a request to memory waits: approximate mean value analysis (Bard 1979, Schweitzer 1979) with service of a fixed
@@ -174,26 +224,24 @@ fn wait_for_memory(phases: &[Running<'_>], trials: &mut [Trial], common: &Common
     if common.queueing == Queueing::None {
         return;
     }
-    let ahead: Vec<f64> = trials
-        .iter()
-        .map(|trial| {
-            let rate = trial.misses / trial.solved.cycles;
-            rate * (common.service + trial.solved.wait) - rate * common.service / 2.0
-        })
-        .collect();
-    for (i, trial) in trials.iter_mut().enumerate() {
-        let others = (0..phases.len()).filter(|&j| j != i && phases[j].node == phases[i].node);
-        let own = ahead[i] * (1.0 - 1.0 / phases[i].overlap());
-        let wait = common.service * (others.map(|j| ahead[j]).sum::<f64>() + own);
+    let ahead = |trial: &Trial| {
+        let rate = trial.misses / trial.solved.cycles;
+        rate * (common.service + trial.solved.wait) - rate * common.service / 2.0
+    };
+    let all = by_node(phases, |i| ahead(&trials[i]));
+    for (phase, trial) in phases.iter().zip(trials) {
+        let ahead = ahead(trial);
+        let own = ahead * (1.0 - 1.0 / phase.overlap());
+        let wait = common.service * ((all[phase.node] - ahead).max(0.0) + own);
         trial.solved.wait = (trial.solved.wait + wait) / 2.0;
     }
 }
 
 /// What open rows save each phase's misses, by its sets' parts of the traffic of their node.
 fn find_rows_open(phases: &[Running<'_>], trials: &mut [Trial], common: &Common) {
-    let rates: Vec<f64> = trials.iter().map(|trial| trial.misses / trial.solved.cycles).collect();
-    for (i, trial) in trials.iter_mut().enumerate() {
-        let traffic: f64 = (0..phases.len()).filter(|&j| phases[j].node == phases[i].node).map(|j| rates[j]).sum();
+    let traffic = by_node(phases, |i| trials[i].misses / trials[i].solved.cycles);
+    for (phase, trial) in phases.iter().zip(trials) {
+        let traffic = traffic[phase.node];
         if traffic <= 0.0 {
             continue;
         }

@@ -46,7 +46,6 @@ struct Chips {
     by: SharedBy,
     per_cluster: usize,
     clusters_per_node: usize,
-    domains: usize,
 }
 
 /// The phases of a run.
@@ -57,7 +56,8 @@ pub(crate) struct PhaseMemory {
     /// By core: the thread whose phase runs there, and the one that used its private caches last.
     running: Vec<Option<ThreadId>>,
     last: Vec<Option<ThreadId>>,
-    known: BTreeMap<Vec<Alike>, Arc<Vec<Solved>>>,
+    /// By the running phases, those that are alike together, and how many these are.
+    known: BTreeMap<Vec<(Alike, u32)>, Arc<Vec<Solved>>>,
     /// What running phases have now, and by core, its place in it.
     solved: Arc<Vec<Solved>>,
     place: Vec<usize>,
@@ -88,7 +88,6 @@ impl Chips {
             by: keys.shared,
             per_cluster,
             clusters_per_node: chip.core.clusters_per_socket as usize,
-            domains,
         }))
     }
 
@@ -109,7 +108,7 @@ impl Chips {
         (self.domain(core, pages), behaviour, clock, pages, core / self.per_cluster, kind)
     }
 
-    fn phase<'a>(&self, behaviours: &'a [Arc<Behaviour>], alike: &Alike) -> Running<'a> {
+    fn phase<'a>(&self, behaviours: &'a [Arc<Behaviour>], alike: &Alike, count: u32) -> Running<'a> {
         let &(domain, behaviour, clock, node, cluster, kind) = alike;
         let Private { l1, l2 } = self.kinds.each_caches()[kind as usize];
         let outer = l2.unwrap_or(l1);
@@ -122,6 +121,7 @@ impl Chips {
         };
         let prices = &self.prices[cluster];
         Running {
+            count,
             behaviour: &behaviours[behaviour],
             cycle,
             width: f64::from(self.kinds.each()[kind as usize].width.max(1)),
@@ -233,12 +233,14 @@ impl PhaseMemory {
         let mut running: Vec<(Alike, usize)> =
             cores.filter_map(|core| Some((self.alike(core, clocks)?, core))).collect();
         running.sort_unstable();
-        let key: Vec<Alike> = running.iter().map(|(alike, _)| *alike).collect();
+        let alike = || running.chunk_by(|(a, _), (b, _)| a == b);
+        let key: Vec<(Alike, u32)> = alike().map(|all| (all[0].0, all.len() as u32)).collect();
         self.solved = match self.known.get(&key) {
             Some(solved) => solved.clone(),
             None => {
-                let phases: Vec<Running<'_>> = key.iter().map(|a| self.chip.phase(&self.behaviours, a)).collect();
-                let solved = Arc::new(solve(&phases, self.chip.domains, &self.chip.common));
+                let phase = |(alike, count): &(Alike, u32)| self.chip.phase(&self.behaviours, alike, *count);
+                let phases: Vec<Running<'_>> = key.iter().map(phase).collect();
+                let solved = Arc::new(solve(&phases, &self.chip.common));
                 if self.known.len() >= MOST_KNOWN {
                     self.known.clear();
                 }
@@ -246,19 +248,23 @@ impl PhaseMemory {
                 solved
             }
         };
-        let rate = |(place, (_, core)): (usize, &(Alike, usize))| {
-            self.place[*core] = place;
+        let mut rates = Vec::with_capacity(running.len());
+        for (place, all) in alike().enumerate() {
             // Rounded up: what takes a whole number of cycles takes no more.
-            (CoreId(*core as u32), (INSTRUCTION as f64 / self.solved[place].cycles).ceil() as u64)
-        };
-        running.iter().enumerate().map(rate).collect()
+            let rate = (INSTRUCTION as f64 / self.solved[place].cycles).ceil() as u64;
+            for &(_, core) in all {
+                self.place[core] = place;
+                rates.push((CoreId(core as u32), rate));
+            }
+        }
+        rates
     }
 
     /// What the thread, which has come to the core, has to fetch again there, in cycles, at the rates that were last asked for.
     pub(crate) fn fetch(&mut self, core: CoreId, clocks: &[u64]) -> u64 {
         let at = core.0 as usize;
         let (Some(thread), Some(alike)) = (self.running[at], self.alike(at, clocks)) else { return 0 };
-        let phase = self.chip.phase(&self.behaviours, &alike);
+        let phase = self.chip.phase(&self.behaviours, &alike, 1);
         let solved = &self.solved[self.place[at]];
         let intact = self.last[at].replace(thread) == Some(thread);
         let of = &mut self.threads[thread as usize];
