@@ -23,3 +23,11 @@ mod loom {
     baton_check::omp_tests! { Loom: tasks: before_a_barrier behind_a_taskwait by_another awaited_dependence groups cancelled_groups
     registered detached awaited_event priorities }
 }
+
+/// The same of threads that steal tasks.
+#[cfg(feature = "deep")]
+mod loom_thieves {
+    use baton_check::world::Thieves;
+    baton_check::omp_tests! { Thieves: tasks: before_a_barrier behind_a_taskwait by_another within_a_task outliving_its_maker dependences several_dependences
+    awaited_dependence groups groups_of_descendants detached detached_at_the_end priorities }
+}

@@ -55,6 +55,25 @@ impl World for Loom {
     }
 }
 
+/// As [`Loom`], for teams of two threads that steal tasks from each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Thieves;
+
+impl World for Thieves {
+    type M = orderings::Loom;
+    const CROWDS: &'static [Crowd] = Loom::CROWDS;
+    const WAITS: &'static [Wait] = Loom::WAITS;
+    const TEAMS: &'static [usize] = &[2];
+    const TASKS: &'static [TaskQueue] = &[TaskQueue::Steal];
+    const COMERS: usize = Loom::COMERS;
+    const SOON: Nanos = Loom::SOON;
+    const QUEUE_DEVICE: bool = Loom::QUEUE_DEVICE;
+
+    fn run(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
+        explore(FEW_PREEMPTIONS, plan);
+    }
+}
+
 /// Explores all executions of `plan` with up to so many preemptions.
 fn explore(preemptions: usize, plan: impl Fn() -> Scenario + Send + Sync + 'static) {
     let mut builder = Builder::new();

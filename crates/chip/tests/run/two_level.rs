@@ -62,11 +62,11 @@ fn at_one_node_it_is_the_central_barrier_to_the_cycle() {
 fn over_all_nodes_it_takes_less_time() {
     let chip = opteron();
     let cores: Vec<u32> = (0..64).collect();
-    let central = meet::<Central<Simulated>>(&chip, &cores, Wait::Mwait(1), 24).0;
-    let two_level = meet::<TwoLevel<Simulated>>(&chip, &cores, Wait::Mwait(1), 24).0;
+    let central = meet::<Central<Simulated>>(&chip, &cores, Wait::Mwait(1), 8).0;
+    let two_level = meet::<TwoLevel<Simulated>>(&chip, &cores, Wait::Mwait(1), 8).0;
     assert!(two_level * 10 < central * 9, "{two_level} cycles of two levels, {central} of one counter");
     // Where only nodes differ, more levels are two.
-    let levels = meet::<Levels<Simulated>>(&chip, &cores, Wait::Mwait(1), 24).0;
+    let levels = meet::<Levels<Simulated>>(&chip, &cores, Wait::Mwait(1), 8).0;
     assert!(levels * 10 < central * 9, "{levels} cycles of levels, {central} of one counter");
 }
 
@@ -78,8 +78,8 @@ fn clusters_of_a_node_have_counters_of_their_own() {
         Chip::from_toml_with(text, "opteron6272x4.toml", &["core.clusters_per_socket=8".to_owned()]).expect("right");
     assert_eq!(chip.site(CoreId(63)), Site { node: 0, cluster: 7, core: 63 });
     let cores: Vec<u32> = (0..64).collect();
-    let two_level = meet::<TwoLevel<Simulated>>(&chip, &cores, Wait::Mwait(1), 24).0;
-    let levels = meet::<Levels<Simulated>>(&chip, &cores, Wait::Mwait(1), 24).0;
+    let two_level = meet::<TwoLevel<Simulated>>(&chip, &cores, Wait::Mwait(1), 8).0;
+    let levels = meet::<Levels<Simulated>>(&chip, &cores, Wait::Mwait(1), 8).0;
     assert!(levels * 10 < two_level * 9, "{levels} cycles of levels, {two_level} of one counter, as there is one node");
 }
 

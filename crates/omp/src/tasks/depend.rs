@@ -19,7 +19,11 @@ pub struct Depend {
 }
 
 /// A child that names addresses, as its siblings know it.
-pub(super) struct Node<M: Machine>(M::Slot<State<M>>);
+pub(super) struct Node<M: Machine> {
+    /// How many came before it: what follows several does so in this order, the same in each run.
+    number: u64,
+    state: M::Slot<State<M>>,
+}
 
 struct State<M: Machine> {
     done: bool,
@@ -50,16 +54,16 @@ pub(super) struct Released<M: Machine> {
 }
 
 impl<M: Machine> Node<M> {
-    pub(super) fn new() -> Shared<M, Self> {
+    fn new(number: u64) -> Shared<M, Self> {
         let state = State { done: false, followers: Vec::new(), left: 0, held: None };
-        Shared::new(Node(M::Slot::new(state)))
+        Shared::new(Node { number, state: M::Slot::new(state) })
     }
 
     /// # Safety
     /// The team's tasks are locked.
     unsafe fn with<R>(&self, then: impl FnOnce(&mut State<M>) -> R) -> R {
         // SAFETY: by contract no other thread touches it.
-        unsafe { self.0.write(|at| then(&mut *at)) }
+        unsafe { self.state.write(|at| then(&mut *at)) }
     }
 
     /// The task of this node follows those of `earlier` that are not done. It comes back if there is none.
@@ -164,34 +168,53 @@ struct Known<M: Machine> {
 }
 
 /// The addresses that the children of a task have named.
-pub(super) struct Table<M: Machine>(HashMap<usize, Known<M>>);
+pub(super) struct Table<M: Machine> {
+    /// In the order in which they were named, in which they are given up.
+    known: Vec<Known<M>>,
+    /// The place of each address among them.
+    places: HashMap<usize, usize>,
+    /// Children that were entered.
+    children: u64,
+}
 
 impl<M: Machine> Table<M> {
     pub(super) fn new() -> Self {
-        Table(HashMap::new())
+        Table { known: Vec::new(), places: HashMap::new(), children: 0 }
+    }
+
+    /// A new child, and the earlier ones that it follows.
+    pub(super) fn child(&mut self, depends: &[Depend]) -> (Shared<M, Node<M>>, Vec<Shared<M, Node<M>>>) {
+        let (earlier, node) = (self.earlier(depends), Node::new(self.children));
+        self.children += 1;
+        self.enter(depends, &node);
+        (node, earlier)
     }
 
     /// The earlier children that a new one with these dependences follows, each once.
     pub(super) fn earlier(&self, depends: &[Depend]) -> Vec<Shared<M, Node<M>>> {
         let mut earlier: Vec<Shared<M, Node<M>>> = Vec::new();
         for depend in depends {
-            let Some(known) = self.0.get(&depend.address) else { continue };
+            let Some(&place) = self.places.get(&depend.address) else { continue };
+            let known = &self.known[place];
             let readers = if depend.reads { &[][..] } else { &known.readers[..] };
             // What only this table knows is done.
             earlier.extend(known.writer.iter().chain(readers).filter(|node| node.is_shared()).cloned());
         }
-        earlier.sort_by_key(|node| node.address().addr());
-        earlier.dedup_by(|a, b| a.is(b));
+        earlier.sort_by_key(|node| node.number);
+        earlier.dedup_by_key(|node| node.number);
         earlier
     }
 
     /// Enters a new child. Of an address that it names twice, writing counts.
-    pub(super) fn enter(&mut self, depends: &[Depend], node: &Shared<M, Node<M>>) {
+    fn enter(&mut self, depends: &[Depend], node: &Shared<M, Node<M>>) {
         // Those that write come last, so that what the new child was entered as before is forgotten.
         let writes = depends.iter().filter(|depend| !depend.reads);
         for depend in depends.iter().filter(|depend| depend.reads).chain(writes) {
-            let new = || Known { writer: None, readers: Vec::new(), most: 16 };
-            let known = self.0.entry(depend.address).or_insert_with(new);
+            let place = *self.places.entry(depend.address).or_insert(self.known.len());
+            if place == self.known.len() {
+                self.known.push(Known { writer: None, readers: Vec::new(), most: 16 });
+            }
+            let known = &mut self.known[place];
             if !depend.reads {
                 known.readers.clear();
                 known.writer = Some(node.clone());

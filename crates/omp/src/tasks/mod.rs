@@ -162,9 +162,9 @@ impl<M: Machine> Context<M> {
             let (parent, group) = (current.children().clone(), current.group.clone());
             let mut earlier = Vec::new();
             let node = (!clauses.depends.is_empty()).then(|| {
-                let (node, table) = (Node::new(), current.table.get_or_insert_with(|| Box::new(Table::new())));
-                earlier = table.earlier(&clauses.depends);
-                table.enter(&clauses.depends, &node);
+                let table = current.table.get_or_insert_with(|| Box::new(Table::new()));
+                let (node, before) = table.child(&clauses.depends);
+                earlier = before;
                 node
             });
             (End { parent, group, node, detached: clauses.event.is_some() }, earlier)

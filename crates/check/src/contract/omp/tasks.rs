@@ -126,6 +126,24 @@ pub fn dependences<W: World>() {
     );
 }
 
+/// A task that depends on several addresses runs behind all tasks that wrote them.
+pub fn several_dependences<W: World>() {
+    with_tasks::<W>(
+        Steps::VeryMany,
+        |place, tally| {
+            if place.context.id == 0 {
+                place.task(on(8, false), || tally.note(0, 1));
+                place.task(on(16, false), || tally.note(1, 1));
+                let depends = vec![Depend { address: 16, reads: true }, Depend { address: 8, reads: true }];
+                place.task(Clauses { depends, ..Clauses::none() }, || tally.note(2, tally.noted(0) + tally.noted(1)));
+            }
+            place.context.barrier(Why::Barrier);
+            tally.expect(tally.noted(2) == 2);
+        },
+        |_, _| {},
+    );
+}
+
 /// Of two tasks that read what a third wrote none waits for the other, and one that writes waits for both.
 pub fn readers_together<W: World>() {
     with_tasks::<W>(
@@ -261,6 +279,31 @@ pub fn detached<W: World>() {
                 unsafe { fulfil(place.context.team, place.waits(), &tally.event) };
             }
             _ => {}
+        },
+        |_, _| {},
+    );
+}
+
+/// The region's end waits for a detached task whose body has ended until its event is fulfilled.
+pub fn detached_at_the_end<W: World>() {
+    with_tasks::<W>(
+        Steps::Many,
+        |place, tally| {
+            match place.context.id {
+                0 => {
+                    let event = Some(tally.event.clone());
+                    place.task(Clauses { event, ..Clauses::none() }, || raise(here::<W::M>(), tally));
+                }
+                1 => {
+                    await_flag(place, tally);
+                    tally.note(1, 1);
+                    // SAFETY: the task is not done before this, and holds the region open.
+                    unsafe { fulfil(place.context.team, place.waits(), &tally.event) };
+                }
+                _ => {}
+            }
+            place.context.barrier(Why::Barrier);
+            tally.expect(tally.noted(1) == 1);
         },
         |_, _| {},
     );
