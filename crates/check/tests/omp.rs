@@ -13,8 +13,7 @@ mod every_schedule {
     baton_check::omp_tests! { baton_check::world::EverySchedule: tasks: awaited_event }
 }
 
-/// What is small enough under every order that the memory orderings allow. Loom does not know that a count of references orders the ends of
-/// what it counts: so where threads share such a thing, the last one to go must be the test's, and tasks that make tasks are not here.
+/// What is small enough under every order that the memory orderings allow.
 #[cfg(feature = "deep")]
 mod loom {
     use baton_check::world::Loom;
@@ -24,10 +23,10 @@ mod loom {
     registered detached awaited_event priorities }
 }
 
-/// The same of threads that steal tasks.
+/// The same with two threads, in the team's queue and in lists from which they steal: tasks that make tasks, too.
 #[cfg(feature = "deep")]
-mod loom_thieves {
-    use baton_check::world::Thieves;
-    baton_check::omp_tests! { Thieves: tasks: before_a_barrier behind_a_taskwait by_another within_a_task outliving_its_maker dependences several_dependences
+mod loom_pairs {
+    use baton_check::world::Pairs;
+    baton_check::omp_tests! { Pairs: tasks: before_a_barrier behind_a_taskwait by_another within_a_task outliving_its_maker dependences several_dependences
     awaited_dependence groups groups_of_descendants detached detached_at_the_end priorities }
 }

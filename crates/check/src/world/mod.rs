@@ -6,7 +6,7 @@ mod native;
 mod scenario;
 mod shuttle;
 
-pub use self::loom::{Loom, Thieves};
+pub use self::loom::{Loom, Pairs};
 pub use self::native::Native;
 pub use self::shuttle::{EverySchedule, Shuttle};
 pub use scenario::{Guest, Scenario};

@@ -11,7 +11,7 @@ pub(super) struct Row {
     name: String,
     /// Nanoseconds of the work without the construct, a construct, in the first run.
     reference_ns: f64,
-    /// Median over the runs' medians, and the least and the greatest of them.
+    /// Median over the runs' medians, and the interval in which that lies with 95%; of fewer than six runs, the least and the greatest.
     median_ns: f64,
     low_ns: f64,
     high_ns: f64,
@@ -59,7 +59,7 @@ impl Column {
             let mut medians: Vec<f64> = row.runs.iter().map(|run| median(run)).collect();
             medians.sort_by(f64::total_cmp);
             row.median_ns = median(&medians);
-            (row.low_ns, row.high_ns) = (medians[0], medians[medians.len() - 1]);
+            (row.low_ns, row.high_ns) = interval(&medians);
         }
     }
 }
@@ -69,6 +69,22 @@ fn median(values: &[f64]) -> f64 {
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
     if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 }
+}
+
+/// Where the median of all that could have been measured lies with 95%, by the ranks of what was: how many of these are below it is
+/// binomial. Fewer than six values cannot say so, and give the least and the greatest.
+fn interval(sorted: &[f64]) -> (f64, f64) {
+    let n = sorted.len();
+    // The chance that so many are below it, and that so many or fewer are.
+    let mut chance = 0.5f64.powi(n as i32);
+    let (mut below, mut sum) = (0, chance);
+    loop {
+        chance *= (n - below) as f64 / (below + 1) as f64;
+        if sum + chance > 0.025 {
+            return (sorted[below], sorted[n - 1 - below]);
+        }
+        (below, sum) = (below + 1, sum + chance);
+    }
 }
 
 /// Tables, one for each number of threads: a row a measurement, a column a runtime.
@@ -93,7 +109,7 @@ pub(super) fn tables(columns: &[Column]) -> String {
     text
 }
 
-/// A median with its range.
+/// A median with its interval.
 fn shown(row: &Row) -> String {
     format!("{} ({} – {})", nanos(row.median_ns), nanos(row.low_ns), nanos(row.high_ns))
 }
@@ -128,7 +144,7 @@ fn verdicts(columns: &[&Column]) -> String {
         let all = first.rows.len();
         text += &format!("{}: {within} of {all} medians are at most {}'s", other.runtime, first.runtime);
         if !above.is_empty() {
-            text += &format!("; above it in every run: {}", above.join(", "));
+            text += &format!("; above it, with intervals apart: {}", above.join(", "));
         }
         text.push('\n');
     }
@@ -154,6 +170,16 @@ mod tests {
     }
 
     #[test]
+    fn the_interval_of_the_median_goes_by_ranks() {
+        let of = |n: u32| interval(&(1..=n).map(f64::from).collect::<Vec<_>>());
+        // Of tables of the binomial distribution.
+        assert_eq!(
+            [of(1), of(5), of(7), of(20), of(30)],
+            [(1.0, 1.0), (1.0, 5.0), (1.0, 7.0), (6.0, 15.0), (10.0, 21.0)]
+        );
+    }
+
+    #[test]
     fn the_first_runtime_is_what_others_are_compared_with() {
         let (mut theirs, mut ours) = (Column::new("libgomp", 2), Column::new("baton", 2));
         for _ in 0..2 {
@@ -161,7 +187,7 @@ mod tests {
             ours.enter(vec![run("for", &[20.0]), run("single", &[-3.0])]);
         }
         let text = tables(&[theirs, ours]);
-        assert!(text.contains("1 of 2 medians are at most libgomp's; above it in every run: for"), "{text}");
+        assert!(text.contains("1 of 2 medians are at most libgomp's; above it, with intervals apart: for"), "{text}");
         assert!(text.contains("4.00 µs (4.00 µs – 4.00 µs)") && text.contains("-3.00 ns"), "{text}");
     }
 }
