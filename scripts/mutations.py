@@ -90,7 +90,7 @@ def run(program, test, limit=None, **variables):
 
 def checker_of(program, name):
     """Who runs a test: its program, or, where a program has tests of both, the test's module."""
-    return program if program in ("loom", "shuttle") else "loom" if name.startswith("loom::") else "shuttle"
+    return program if program in ("loom", "shuttle") else "loom" if name.startswith("loom") else "shuttle"
 
 
 def survey(programs, source, wanted, jobs):

@@ -36,6 +36,33 @@ pub fn before_a_barrier<W: World>() {
     );
 }
 
+/// For so long that threads which look for a task in vain go to sleep meanwhile.
+fn take_long<M: Machine>() {
+    (0..40).for_each(|_| M::relax());
+}
+
+/// Threads that found no task, and sleep, wake for one that another task makes late, and for the end of the last.
+pub fn made_late<W: World>() {
+    with_tasks::<W>(
+        Steps::VeryMany,
+        |place, tally| {
+            if place.context.id == 0 {
+                place.task(Clauses::none(), || {
+                    take_long::<W::M>();
+                    here::<W::M>().task(Clauses::none(), || {
+                        take_long::<W::M>();
+                        tally.note(1, tally.noted(0) + 1);
+                    });
+                });
+                tally.note(0, 1);
+            }
+            place.context.barrier(Why::Barrier);
+            tally.expect(tally.noted(1) == 2);
+        },
+        |_, _| {},
+    );
+}
+
 /// A task is done behind its maker's taskwait, and sees what its maker did before.
 pub fn behind_a_taskwait<W: World>() {
     with_tasks::<W>(
@@ -296,6 +323,7 @@ pub fn detached_at_the_end<W: World>() {
                 }
                 1 => {
                     await_flag(place, tally);
+                    take_long::<W::M>();
                     tally.note(1, 1);
                     // SAFETY: the task is not done before this, and holds the region open.
                     unsafe { fulfil(place.context.team, place.waits(), &tally.event) };
