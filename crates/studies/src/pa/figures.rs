@@ -301,13 +301,27 @@ fn equal(results: &Results<'_>) -> Option<Figure> {
             let [of, over] = [policy, DEFAULT].map(|policy| jobs::equal(machine, mix.name, policy));
             percent(results.gain(&of, &over))
         };
-        let cells =
-            [cost(Machine::One, "pa"), cost(Machine::Near, "pa"), cost(Machine::One, "rr"), cost(Machine::Near, "rr")];
+        let near = [DEFAULT, "pa"].map(|policy| jobs::equal_near_memory(mix.name, policy));
+        let cells = [
+            cost(Machine::One, "pa"),
+            cost(Machine::Near, "pa"),
+            cost(Machine::Single, "pa"),
+            percent(results.gain(&near[1], &near[0])),
+            cost(Machine::One, "rr"),
+            cost(Machine::Near, "rr"),
+        ];
         [Some(mix.name.to_owned())].into_iter().chain(cells).collect::<Option<Vec<_>>>()
     };
     let rows = SET_1.iter().filter_map(row).collect();
-    let header =
-        strings(&["mix", "pa, own processor", "pa, beside slow cores", "rr, own processor", "rr, beside slow cores"]);
+    let header = strings(&[
+        "mix",
+        "pa, own processor",
+        "pa, beside slow cores",
+        "pa, 1FC-3SC",
+        "pa, own processor, all memory near",
+        "rr, own processor",
+        "rr, beside slow cores",
+    ]);
     let note =
         "All clocks alike and one core named as fast: percent more speed than Default, which is the cost of moves.";
     table("What moves cost".to_owned(), header, rows, note)

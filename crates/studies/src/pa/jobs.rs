@@ -97,6 +97,11 @@ pub(super) fn with_threads(mix: &'static str, policy: &'static str, threads: u32
     Case { threads: Some(threads), ..main(Machine::One, mix, policy) }
 }
 
+/// As [`equal`] on 1FC-12SC, where the memory of every node is as near as a thread's own.
+pub(super) fn equal_near_memory(mix: &'static str, policy: &'static str) -> Case {
+    Case { key: "network.links=0-1:1 1-3:1 2-3:1 0-2:1", ..equal(Machine::One, mix, policy) }
+}
+
 /// All cases.
 pub(super) fn cases(extent: Extent) -> Vec<Case> {
     let full = extent == Extent::Full;
@@ -137,6 +142,10 @@ fn beside(add: &mut impl FnMut(Case, u64)) {
         }
         for machine in [Machine::One, Machine::Near] {
             [DEFAULT, "pa", "rr"].into_iter().for_each(|policy| add(equal(machine, mix, policy), FAR_APART));
+        }
+        for policy in [DEFAULT, "pa"] {
+            add(equal(Machine::Single, mix, policy), FAR_APART);
+            add(equal_near_memory(mix, policy), FAR_APART);
         }
         OTHERS.into_iter().for_each(|policy| add(main(Machine::One, mix, policy), BESIDE));
     }
