@@ -36,7 +36,7 @@ pub(super) const SET_1: [Mix; 12] = [
 ];
 
 /// The mixes of set 1 that experiments beside the main one are done on: those without wupwise, of whose 2,000 meetings a run nearly
-/// each has rates of its own, so that a run takes the host half a minute.
+/// each has rates of its own, so that a run takes the host some ten seconds.
 pub(super) fn beside() -> impl Iterator<Item = &'static Mix> {
     SET_1.iter().filter(|mix| mix.apps.iter().all(|app| app.0 != "wupwise"))
 }
