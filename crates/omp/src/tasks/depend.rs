@@ -182,14 +182,6 @@ impl<M: Machine> Table<M> {
         Table { known: Vec::new(), places: HashMap::new(), children: 0 }
     }
 
-    /// A new child, and the earlier ones that it follows.
-    pub(super) fn child(&mut self, depends: &[Depend]) -> (Shared<M, Node<M>>, Vec<Shared<M, Node<M>>>) {
-        let (earlier, node) = (self.earlier(depends), Node::new(self.children));
-        self.children += 1;
-        self.enter(depends, &node);
-        (node, earlier)
-    }
-
     /// The earlier children that a new one with these dependences follows, each once.
     pub(super) fn earlier(&self, depends: &[Depend]) -> Vec<Shared<M, Node<M>>> {
         let mut earlier: Vec<Shared<M, Node<M>>> = Vec::new();
@@ -206,7 +198,9 @@ impl<M: Machine> Table<M> {
     }
 
     /// Enters a new child. Of an address that it names twice, writing counts.
-    fn enter(&mut self, depends: &[Depend], node: &Shared<M, Node<M>>) {
+    pub(super) fn enter(&mut self, depends: &[Depend]) -> Shared<M, Node<M>> {
+        let node = Node::new(self.children);
+        self.children += 1;
         // Those that write come last, so that what the new child was entered as before is forgotten.
         let writes = depends.iter().filter(|depend| !depend.reads);
         for depend in depends.iter().filter(|depend| depend.reads).chain(writes) {
@@ -226,5 +220,6 @@ impl<M: Machine> Table<M> {
             }
             known.readers.push(node.clone());
         }
+        node
     }
 }

@@ -163,9 +163,8 @@ impl<M: Machine> Context<M> {
             let mut earlier = Vec::new();
             let node = (!clauses.depends.is_empty()).then(|| {
                 let table = current.table.get_or_insert_with(|| Box::new(Table::new()));
-                let (node, before) = table.child(&clauses.depends);
-                earlier = before;
-                node
+                earlier = table.earlier(&clauses.depends);
+                table.enter(&clauses.depends)
             });
             (End { parent, group, node, detached: clauses.event.is_some() }, earlier)
         };

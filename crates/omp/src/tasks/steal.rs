@@ -12,7 +12,7 @@ use crate::objects::AnyLock;
 use crate::settings::Settings;
 use crate::team::{Context, Team};
 use crate::waits::{Waits, Why};
-use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use baton_machine::{Atomic, Machine, OwnedSlice};
 
 /// What the lists of a team have beside the first one, which is the team's in any case.
@@ -92,8 +92,9 @@ impl<M: Machine> Lists<M> {
     pub(super) fn ended(&self, thread: u32, waits: &Waits, detached: bool) {
         if detached {
             let events = &raw const self.events.0;
-            // Release: who sees it sees what the task did.
-            self.events.0.fetch_add(u32::MAX, AcqRel);
+            // Release: who sees it sees what the task did. C11: threads of the team meet at the barrier before they go on, which orders the
+            // same, so that no execution of theirs is wrong without it; a thread of no team that fulfils an event has this order alone.
+            self.events.0.fetch_add(u32::MAX, Release);
             M::wake::<u32>(events, u32::MAX, waits.of(Why::Task));
             return;
         }
@@ -113,7 +114,7 @@ impl<M: Machine> Lists<M> {
     /// as had been made when the ends were read, and those at least as many as had ended. If the sums are equal, all three are.
     fn all_ended(&self) -> bool {
         loop {
-            // Acquire, here and for the ends: what the tasks did and made.
+            // Acquire, here and for the ends: what the tasks did and made. C11: of this one see `ended`.
             let before = self.events.0.load(Acquire);
             if before & DETACHED != 0 {
                 return false;
@@ -132,8 +133,8 @@ impl<M: Machine> Lists<M> {
 
     /// Wakes so many threads that rest before they arrive.
     fn signal(&self, waits: &Waits, wakes: u32) {
-        // Release: who sees it sees the task, or that there is none.
-        self.events.0.fetch_add(SIGNAL, Release);
+        // Relaxed: who sees it before it rests has its fence behind this thread's, and so looks for the task, or the last end, in vain no more.
+        self.events.0.fetch_add(SIGNAL, Relaxed);
         M::wake::<u32>(&self.events.0, wakes, waits.of(Why::Task));
     }
 }
@@ -231,8 +232,8 @@ impl<M: Machine> Context<M> {
 
     fn rest(&self, lists: &Lists<M>) {
         let waiters = &lists.signs.0.waiters;
-        // Acquire: what is looked at below is not older.
-        let seen = lists.events.0.load(Acquire);
+        // Relaxed: see `signal`.
+        let seen = lists.events.0.load(Relaxed);
         waiters.fetch_add(1, Relaxed);
         // SeqCst: see `tell_thieves` and `ended`.
         M::fence(SeqCst);
