@@ -2,6 +2,7 @@
 
 CARGO ?= cargo
 CC    ?= cc
+RUFF  ?= ruff
 # What the tests skipped for want of a program; each line says which test and which program.
 SKIPPED := $(CURDIR)/target/skipped.txt
 
@@ -56,11 +57,13 @@ test: tools
 	$(CARGO) test --workspace --no-fail-fast --doc
 	@scripts/skipped '$(SKIPPED)'
 
-## lint: formatting and clippy, warnings are errors
+## lint: formatting, clippy, and ruff for the Python scripts; warnings are errors
 lint: tools
 	# All files by name: cargo fmt does not see the modules that a registry's macro declares.
 	rustfmt --edition 2024 --check $$(find crates -name '*.rs')
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	@scripts/need $(RUFF)
+	$(RUFF) check $$(grep -rlE '^#!.*python3' scripts crates examples) scripts
 
 ## tables: writes what follows from registries and declarations anew: tables of the documentation, the schema of sim, the locks of baton.h
 tables: tools

@@ -130,7 +130,7 @@ MUTANTS = [
     move("move: can be killed half way", "Engine::shielded(|| move_to(queue, to))", "move_to(queue, to)"),
     requests("order: a request overtakes one that is sent on", "translated && devices.waits_for(packet, under_way.map(|request| request.packet))",
              "let _ = (translated, under_way); false"),
-    requests("order: what has come back stays for ever", "self.send_requests(id);\n        }\n    }\n\n    /// The thread, which", 
+    requests("order: what has come back stays for ever", "self.send_requests(id);\n        }\n    }\n\n    /// The thread, which",
              "if !@ { self.send_requests(id); }\n        }\n    }\n\n    /// The thread, which"),
     port("order: what is on its way back does not count", "matches!(other.place, PacketAt::Back | PacketAt::Waiting)", "false"),
     port("order: devices alone are compared", "let place = |packet: &Packet| (packet.device, packet.request.words[0] as u32);",

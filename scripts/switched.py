@@ -86,7 +86,7 @@ class Check(NamedTuple):
         command = ["cargo", "test", "--quiet", "-p", f"baton-{self.crate}", "--no-run", "--message-format=json-render-diagnostics"]
         command += [word for test in self.tests for word in (["--lib"] if test == "lib" else ["--test", test])]
         environment = dict(os.environ, CARGO_TARGET_DIR=str(tree) + "-build")
-        done = subprocess.run(command, cwd=tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        done = subprocess.run(command, cwd=tree, env=environment, capture_output=True)
         if done.returncode:
             raise SystemExit(done.stderr.decode() + "it does not build")
         targets = ((m["target"], m["executable"]) for m in map(json.loads, done.stdout.splitlines()) if m.get("executable"))

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Runs real programs unmodified under every lock, and recorded, and says what came of it.
 
     cargo build --release --package baton-preload

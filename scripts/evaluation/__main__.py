@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Prediction against measurement, on the tree's ten programs and eleven of Debian's, with as many threads as CPUs and twice as many.
 
 Each program is profiled once with its own lock; `baton whatif` predicts every lock from that; then the program runs by itself

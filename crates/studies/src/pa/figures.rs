@@ -241,7 +241,7 @@ fn long_parts(results: &Results<'_>) -> Option<Figure> {
 
 fn thread_counts(results: &Results<'_>) -> Option<Figure> {
     let row = |(mix, threads): (&'static str, Option<u32>)| {
-        let case = |policy| Case { threads, ..jobs::main(Machine::One, mix, policy) };
+        let case = |policy| jobs::with_threads(mix, policy, threads);
         let gains = WITH_THREADS.map(|policy| percent(results.gain(&case(policy), &case(DEFAULT))));
         let gains: Vec<String> = gains.into_iter().collect::<Option<_>>()?;
         Some([vec![mix.to_owned(), threads.unwrap_or(12).to_string()], gains].concat())

@@ -92,9 +92,9 @@ pub(super) fn long_parts(mix: &'static str, policy: &'static str, rounds: u64) -
     Case { rounds: Some(rounds), ..main(Machine::One, mix, policy) }
 }
 
-/// A case of a parallel program with so many threads.
-pub(super) fn with_threads(mix: &'static str, policy: &'static str, threads: u32) -> Case {
-    Case { threads: Some(threads), ..main(Machine::One, mix, policy) }
+/// A case whose parallel programs have so many threads each; none: as many as the mix says.
+pub(super) fn with_threads(mix: &'static str, policy: &'static str, threads: Option<u32>) -> Case {
+    Case { threads, ..main(Machine::One, mix, policy) }
 }
 
 /// As [`equal`] on 1FC-12SC, where the memory of every node is as near as a thread's own.
@@ -184,8 +184,8 @@ fn sweeps(add: &mut impl FnMut(Case, u64)) {
         add(Case { wait: NOTIFY, master: true, ..usual.clone() }, 1);
     }
     for (mix, threads) in WITH_PHASES.into_iter().flat_map(|mix| THREAD_COUNTS.map(|threads| (mix, threads))) {
-        add(with_threads(mix, DEFAULT, threads), DEFAULTS_BESIDE);
-        WITH_THREADS.into_iter().for_each(|policy| add(with_threads(mix, policy, threads), BESIDE));
+        add(with_threads(mix, DEFAULT, Some(threads)), DEFAULTS_BESIDE);
+        WITH_THREADS.into_iter().for_each(|policy| add(with_threads(mix, policy, Some(threads)), BESIDE));
     }
     for (mix, ratio) in WITH_PHASES.into_iter().flat_map(|mix| RATIOS.map(|ratio| (mix, ratio))) {
         add(Case { ratio, ..main(Machine::One, mix, DEFAULT) }, DEFAULTS_BESIDE);

@@ -38,7 +38,7 @@ impl Touched {
 }
 
 /// How long a line stays after its last touch in a cache of `capacity` lines; infinite if all sets fit. `near`: a time that is
-/// thought to be near.
+/// thought to be near; infinite: none is known.
 pub(super) fn stay(sets: &[Touched], capacity: f64, near: f64) -> f64 {
     let touched = || sets.iter().filter(|set| set.rate > 0.0 && set.lines > 0.0);
     let (all, rate): (f64, f64) = touched().fold((0.0, 0.0), |(lines, rate), set| (lines + set.lines, rate + set.rate));
@@ -59,10 +59,7 @@ pub(super) fn stay(sets: &[Touched], capacity: f64, near: f64) -> f64 {
     // it began, and the first that does not go on is at the last bit. No line stays less long than the cache takes to fill if every
     // touch brings another line.
     let least = capacity / rate;
-    let mut time = Some(near).filter(|near| near.is_finite()).map_or(least, step);
-    if !time.is_finite() || time < least {
-        time = least;
-    }
+    let mut time = if near.is_finite() { step(near).max(least) } else { least };
     for _ in 0..STEPS {
         let next = step(time);
         if !next.is_finite() || next <= time {
