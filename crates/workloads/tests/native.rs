@@ -10,13 +10,14 @@ use baton_workloads::barrier::Meetings;
 use baton_workloads::chase::Chase;
 use baton_workloads::hot::Hot;
 use baton_workloads::lock::Contention;
+use baton_workloads::loops::Loop;
 use baton_workloads::models::{self, Channel, Model, ModelVisitor, lanes::Lanes};
 use baton_workloads::mostly::Mostly;
 use baton_workloads::pingpong::PingPong;
 use baton_workloads::ring::{BadTransport, Transport};
 use baton_workloads::sharing::Sharing;
 use baton_workloads::stream::{Stream, StreamKind};
-use baton_workloads::{Chosen, Knobs, Silent, Team};
+use baton_workloads::{Knobs, Silent, Team, Workload};
 use std::num::NonZeroU32;
 
 fn run(team: Team) {
@@ -163,9 +164,9 @@ fn loops_do_each_iteration_once() {
     for (size, grain) in [(100, None), (7, None), (2, None), (100, Some(1)), (100, Some(7)), (5, Some(100))] {
         let threads = Some(3);
         let knobs = Knobs { threads, think: 5, size: Some(size), grain, iterations: Some(20), ..Knobs::default() };
-        run(Chosen::named("loop", &knobs).unwrap().team::<Native, _>(WAIT, Silent).unwrap());
+        run(Loop::choose(&knobs).unwrap().team::<Native, _>(WAIT, Silent).unwrap());
     }
-    let refused = |knobs| Chosen::named("loop", &knobs).err().map(|refused| refused.to_string());
+    let refused = |knobs| Loop::choose(&knobs).err().map(|refused| refused.to_string());
     let none = refused(Knobs { threads: Some(0), ..Knobs::default() });
     assert_eq!(none.as_deref(), Some("a loop needs a thread"));
     let zero = refused(Knobs { grain: Some(0), ..Knobs::default() });

@@ -3,13 +3,14 @@
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
 use baton_machine::Wait;
 use baton_machine::units::{CpuId, Cycles};
-use baton_workloads::{Chosen, Knobs, Silent};
+use baton_workloads::actors::Actors;
+use baton_workloads::{Knobs, Silent, Workload};
 
 /// Cycles of 8 actors with 40 pings each; the check is the workload's own.
 fn cycles(queue: &str, capacity: usize, set: &[&str]) -> u64 {
     let (threads, iterations) = (Some(8), Some(40));
     let knobs = Knobs { queue, threads, iterations, think: 300, spread: 0.8, capacity, ..Knobs::default() };
-    let workload = Chosen::named("actors", &knobs).unwrap();
+    let workload = Actors::choose(&knobs).unwrap();
     let set: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
     let text = include_str!("../../../../chips/caf16.toml");
     let chip = Chip::from_toml_with(text, "caf16.toml", &set).unwrap();
@@ -39,9 +40,9 @@ fn each_ping_comes_once_and_is_answered() {
 #[test]
 fn a_mailbox_is_for_many_senders() {
     let knobs = Knobs { queue: "spsc", threads: Some(3), ..Knobs::default() };
-    let refused = Chosen::named("actors", &knobs).unwrap().team::<baton_machine::Native, _>(Wait::Pause, Silent);
+    let refused = Actors::choose(&knobs).unwrap().team::<baton_machine::Native, _>(Wait::Pause, Silent);
     assert!(refused.err().unwrap().to_string().contains("queue `spsc` is for one producer"));
     let knobs = Knobs { threads: Some(1), ..Knobs::default() };
-    let refused = Chosen::named("actors", &knobs).unwrap().team::<baton_machine::Native, _>(Wait::Pause, Silent);
+    let refused = Actors::choose(&knobs).unwrap().team::<baton_machine::Native, _>(Wait::Pause, Silent);
     assert_eq!(refused.err().unwrap().to_string(), "actors: 1; expected 2 to 4096");
 }

@@ -4,8 +4,8 @@ use crate::common;
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
 use baton_machine::Wait;
 use baton_machine::units::{CpuId, Cycles};
-use baton_workloads::barrier::DEVICE_BARRIERS;
-use baton_workloads::{Chosen, Knobs, Silent};
+use baton_workloads::barrier::{DEVICE_BARRIERS, Meeting};
+use baton_workloads::{Knobs, Silent, Workload};
 
 fn caf(set: &[&str]) -> Chip {
     let set: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
@@ -16,7 +16,7 @@ fn caf(set: &[&str]) -> Chip {
 fn meet(chip: &Chip, barrier: &str, threads: u32) -> Result<u64, String> {
     let knobs =
         Knobs { barrier, threads: Some(threads), iterations: Some(40), think: 200, spread: 0.9, ..Knobs::default() };
-    let workload = Chosen::named("barrier", &knobs).unwrap();
+    let workload = Meeting::choose(&knobs).unwrap();
     let limit = Some(Cycles(5_000_000));
     let options = Options { limit, heap_bytes: 1 << 20, threads: threads as usize, ..Options::default() };
     let mut simulation = Simulation::new(chip, &options).unwrap();
@@ -66,7 +66,7 @@ fn what_the_chip_lacks_is_refused() {
     // 32 queues for 16 threads, and the chip has 16.
     let room = meet(&caf(&[]), "qmd-reducer", 16).unwrap_err();
     assert!(room.contains("room for 32 queues of 1 items"), "{room}");
-    let unknown = Chosen::named("barrier", &Knobs { barrier: "qmd", ..Knobs::default() }).err().unwrap().to_string();
+    let unknown = Meeting::choose(&Knobs { barrier: "qmd", ..Knobs::default() }).err().unwrap().to_string();
     assert!(unknown.ends_with("gomp, qmd-tokens, qmd-reducer"), "{unknown}");
 }
 

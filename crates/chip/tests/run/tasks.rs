@@ -3,7 +3,8 @@
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
 use baton_machine::Wait;
 use baton_machine::units::{CpuId, Cycles};
-use baton_workloads::{Chosen, Dispatch, Inputs, Knobs, Silent};
+use baton_workloads::tasks::Tasks;
+use baton_workloads::{Dispatch, Inputs, Knobs, Silent, Workload};
 
 const CHIP: &str = include_str!("../../../../chips/caf16.toml");
 
@@ -12,7 +13,7 @@ fn cycles(dispatch: Dispatch, queue: &str, capacity: usize, set: &[&str]) -> u64
     let inputs = Inputs { dispatch: Some(dispatch), ..Inputs::default() };
     let (threads, iterations) = (Some(8), Some(150));
     let knobs = Knobs { queue, threads, iterations, think: 600, spread: 0.8, capacity, inputs, ..Knobs::default() };
-    let workload = Chosen::named("tasks", &knobs).unwrap();
+    let workload = Tasks::choose(&knobs).unwrap();
     let set: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
     let chip = Chip::from_toml_with(CHIP, "caf16.toml", &set).unwrap();
     let options = Options { limit: Some(Cycles(5_000_000)), heap_bytes: 1 << 20, threads: 8, ..Options::default() };

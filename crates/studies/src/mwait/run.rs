@@ -6,7 +6,9 @@ use baton_machine::units::Cycles;
 use baton_machine::{Machine, Wait};
 use baton_omp::waits::{Waits, Why};
 use baton_omp::{Crew as Workers, Runtime, Settings};
-use baton_workloads::{Charge, Chosen, Knobs, Silent, epcc};
+use baton_workloads::barrier::Meeting;
+use baton_workloads::lock::Contended;
+use baton_workloads::{Charge, Knobs, Silent, Workload, epcc};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -171,26 +173,21 @@ impl Run {
     /// Cycles, joules without base, joules of the base.
     pub(super) fn totals(&self, chip: &Chip, iterations: u64) -> Result<[f64; 3], String> {
         let Case { load, cores, arm, spin, seed, .. } = self.case;
-        let chosen = match load {
-            Load::Tasks { .. } => None,
-            _ => Some(workload(load, cores, arm, spin, iterations)?),
+        let (charge, make) = match load {
+            Load::Sections { work } => contended(cores, arm, spin, iterations, work, work)?,
+            Load::Lock { delay } => contended(cores, arm, spin, iterations, delay, 0)?,
+            Load::Barriers { work } => meeting(cores, arm, spin, iterations, work)?,
+            Load::Tasks { work } => {
+                let make: Make = Box::new(move || Ok(tasks(cores, arm, spin, work, iterations)));
+                (Charge::Counted(epcc::COUNTED_TASKS), make)
+            }
         };
-        let instructions = match chosen.as_ref().map_or(Charge::Counted(epcc::COUNTED_TASKS), Chosen::charge) {
+        let instructions = match charge {
             Charge::Counted(counted) => Instructions::of(counted),
             _ => Instructions::TYPICAL,
         };
         let bound = Some(Cycles(BOUND));
         let options = Options { seed, limit: bound, threads: cores as usize + 1, instructions, ..Options::default() };
-        let make = || match (chosen, load) {
-            (Some(chosen), _) => {
-                let wait = chosen_wait(load, cores, arm, spin);
-                let team = chosen.team::<Simulated, _>(wait, Silent).map_err(|refused| refused.to_string())?;
-                let bodies = team.bodies.into_iter().map(|body| body as Box<dyn FnOnce()>);
-                Ok(Crew { bodies: (0..).zip(bodies).collect(), check: team.verify })
-            }
-            (None, Load::Tasks { work }) => Ok(tasks(cores, arm, spin, work, iterations)),
-            (None, _) => unreachable!("of all others there is a workload"),
-        };
         match on_cores(chip, &options, make)? {
             Ended::Locked(report) => Err(report),
             Ended::Whole(outcome) => {
@@ -201,32 +198,43 @@ impl Run {
     }
 }
 
-fn chosen_wait(load: Load, cores: u32, arm: Arm, spin: u32) -> Wait {
-    match load {
-        Load::Barriers { .. } => arm.barrier(cores, spin).1,
-        _ => arm.lock(spin).1,
-    }
+/// Makes the threads.
+type Make = Box<dyn FnOnce() -> Result<Crew, String>>;
+
+/// Figures 1 and 2: so much work in the lock, and so much outside.
+fn contended(
+    cores: u32,
+    arm: Arm,
+    spin: u32,
+    iterations: u64,
+    critical: u64,
+    think: u64,
+) -> Result<(Charge, Make), String> {
+    let (lock, wait) = arm.lock(spin);
+    of::<Contended>(&Knobs { lock, wait: Some(wait), critical, think, ..knobs(cores, iterations) })
 }
 
-/// The workload of all loads but tasks.
-fn workload(load: Load, cores: u32, arm: Arm, spin: u32, iterations: u64) -> Result<Chosen, String> {
-    let (name, critical, think) = match load {
-        Load::Sections { work } => ("lock", work, work),
-        Load::Lock { delay } => ("lock", delay, 0),
-        Load::Barriers { work } | Load::Tasks { work } => ("barrier", 0, work),
+/// Figures 5 and 6.
+fn meeting(cores: u32, arm: Arm, spin: u32, iterations: u64, work: u64) -> Result<(Charge, Make), String> {
+    let (barrier, wait) = arm.barrier(cores, spin);
+    of::<Meeting>(&Knobs { barrier, wait: Some(wait), critical: 0, think: work, ..knobs(cores, iterations) })
+}
+
+fn knobs(cores: u32, iterations: u64) -> Knobs<'static> {
+    Knobs { threads: Some(cores), cores, iterations: Some(iterations), ..Knobs::default() }
+}
+
+/// A workload, a thread a core.
+fn of<W: Workload + 'static>(knobs: &Knobs<'_>) -> Result<(Charge, Make), String> {
+    let workload = W::choose(knobs).map_err(|refused| refused.to_string())?;
+    let wait = knobs.wait.unwrap_or_default();
+    let charge = workload.charge();
+    let make = move || {
+        let team = workload.team::<Simulated, _>(wait, Silent).map_err(|refused| refused.to_string())?;
+        let bodies = team.bodies.into_iter().map(|body| body as Box<dyn FnOnce()>);
+        Ok(Crew { bodies: (0..).zip(bodies).collect(), check: team.verify })
     };
-    let knobs = Knobs {
-        threads: Some(cores),
-        cores,
-        lock: arm.lock(spin).0,
-        barrier: arm.barrier(cores, spin).0,
-        wait: Some(chosen_wait(load, cores, arm, spin)),
-        critical,
-        think,
-        iterations: Some(iterations),
-        ..Knobs::default()
-    };
-    Chosen::named(name, &knobs).map_err(|refused| refused.to_string())
+    Ok((charge, Box::new(make)))
 }
 
 /// PARALLEL TASK: each thread of a region makes so many tasks; its end waits for them. Workers are hired by a region before, which has

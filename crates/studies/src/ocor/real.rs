@@ -5,7 +5,9 @@ use super::experiments::{HOME, heeded};
 use super::run::{Figures, Setup};
 use baton_chip::Simulated;
 use baton_machine::Wait;
-use baton_sync::lock::{LockVisitor, RawLock, ZeroInit};
+use baton_sync::lock::RawLock;
+use baton_sync::lock::mcs::Mcs;
+use baton_sync::lock::spin_park::SpinPark;
 use baton_workloads::monitor::Locks;
 use baton_workloads::programs::{Program, Scale};
 use baton_workloads::{Probe, Team};
@@ -183,22 +185,6 @@ pub(super) fn cases(full: bool) -> Vec<Case> {
     cases
 }
 
-/// Makes the threads once the lock's type is known.
-struct Make<'a, P> {
-    run: &'a Run,
-    wait: Wait,
-    notes: P,
-}
-
-impl<P: Probe + Sync> LockVisitor<Simulated> for Make<'_, P> {
-    type Out = Result<Team, String>;
-    fn visit<L: RawLock<Simulated> + ZeroInit>(self) -> Self::Out {
-        let What { program, scale } = self.run.what;
-        let kit = Locks::<L, _>::new(self.wait, self.notes);
-        program.team::<Simulated, _>(self.run.threads, scale, &kit).map_err(|error| error.to_string())
-    }
-}
-
 impl Run {
     /// Does the run.
     ///
@@ -208,10 +194,19 @@ impl Run {
         let (lock, wait) = self.lock.names();
         let setup = Setup { chip: &self.chip, lock, wait, threads: self.threads, seed: self.seed };
         match self.lock {
-            Lock::Paper => Ok(setup.measure(|_| self.bytes(), |_, wait, notes| Make { run: self, wait, notes })?.0),
+            Lock::Paper => {
+                let team = |_, wait, notes| self.team::<SpinPark<Simulated>, _>(wait, notes);
+                Ok(setup.measure(|_| self.bytes(), team)?.0)
+            }
             // Its words say another thing.
-            Lock::Mcs => setup.by_calls(|_| self.bytes(), |_, wait, notes| Make { run: self, wait, notes }),
+            Lock::Mcs => setup.by_calls(|_| self.bytes(), |_, wait, notes| self.team::<Mcs<Simulated>, _>(wait, notes)),
         }
+    }
+
+    fn team<L: RawLock<Simulated>, P: Probe + Sync>(&self, wait: Wait, notes: P) -> Result<Team, String> {
+        let What { program, scale } = self.what;
+        let kit = Locks::<L, _>::new(wait, notes);
+        program.team::<Simulated, _>(self.threads, scale, &kit).map_err(|error| error.to_string())
     }
 
     /// Guest memory, generously: every value in a line of its own.

@@ -148,16 +148,16 @@ pub(super) struct Watched {
 }
 
 impl Setup<'_> {
-    /// Runs a team and checks its result; `bytes` says what it needs of guest memory on lines of so many bytes, `make` makes it.
+    /// Runs a team and checks its result; `bytes` says what it needs of guest memory on lines of so many bytes, `team` makes it.
     /// With `watch` the simulation keeps a log of the locks' words.
     ///
     /// # Errors
     /// As [`Run::figures`].
-    pub(super) fn run<V: LockVisitor<Simulated, Out = Result<Team, String>>>(
+    pub(super) fn run(
         &self,
         watch: bool,
         bytes: impl FnOnce(usize) -> usize,
-        make: impl FnOnce(usize, Wait) -> V,
+        team: impl FnOnce(usize, Wait) -> Result<Team, String>,
     ) -> Result<(Simulation, Outcome), String> {
         let chip = Chip::from_toml(self.chip, "the study's chip").map_err(|error| error.to_string())?;
         let info = lock::info(self.lock).map_err(|error| error.to_string())?;
@@ -170,22 +170,21 @@ impl Setup<'_> {
             heap_bytes: (16 << 20) + bytes(line_bytes),
             ..Options::default()
         };
-        let make = make(line_bytes, wait);
-        simulate(&chip, &options, || lock::visit::<Simulated, _>(self.lock, make).map_err(|e| e.to_string())?)
+        simulate(&chip, &options, || team(line_bytes, wait))
     }
 
     /// As [`Setup::run`], accounted for by the locks' words.
     ///
     /// # Errors
     /// The same, and an account that does not add up.
-    pub(super) fn measure<V: LockVisitor<Simulated, Out = Result<Team, String>>>(
+    pub(super) fn measure(
         &self,
         bytes: impl FnOnce(usize) -> usize,
-        make: impl FnOnce(usize, Wait, Notes) -> V,
+        team: impl FnOnce(usize, Wait, Notes) -> Result<Team, String>,
     ) -> Result<(Figures, Watched), String> {
         let notes = Notes::default();
         let noted = notes.clone();
-        let (mut simulation, outcome) = self.run(true, bytes, |line, wait| make(line, wait, notes))?;
+        let (mut simulation, outcome) = self.run(true, bytes, |line, wait| team(line, wait, notes))?;
         let log = held_alone(self.lock, simulation.lock_log());
         let Noted { requests, region, calls } = noted.take();
         let account = Account::of(&log, &requests)?;
@@ -230,8 +229,11 @@ impl Run {
     fn watched(&self) -> Result<(Figures, Watched), String> {
         let Run { ref chip, lock, tries, threads, seed, .. } = *self;
         let setup = Setup { chip, lock, wait: Wait::SpinPark(tries), threads, seed };
-        let make = |line_bytes, wait, notes| Make { run: self, line_bytes, wait, notes };
-        let (figures, watched) = setup.measure(|line| self.program.bytes(threads, line), make)?;
+        let team = |line_bytes, wait, notes| {
+            let make = Make { run: self, line_bytes, wait, notes };
+            lock::visit::<Simulated, _>(lock, make).map_err(|error| error.to_string())?
+        };
+        let (figures, watched) = setup.measure(|line| self.program.bytes(threads, line), team)?;
         let expected = u64::from(threads) * self.acquisitions;
         if figures.account.acquisitions != expected {
             return Err(format!("{} acquisitions were seen, {expected} were made", figures.account.acquisitions));

@@ -13,7 +13,7 @@ use super::run::{Figures, Setup};
 use baton_chip::{Simulated, act};
 use baton_machine::Wait;
 use baton_sync::lock::instrumented::Instrumented;
-use baton_sync::lock::{LockVisitor, RawLock, ZeroInit};
+use baton_sync::lock::{self, LockVisitor, RawLock, ZeroInit};
 use baton_workloads::profile::{self, Draw};
 use baton_workloads::{Probe, Team};
 use serde::Serialize;
@@ -236,14 +236,14 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// The same.
-    pub(super) fn by_calls<V: LockVisitor<Simulated, Out = Result<Team, String>>>(
+    pub(super) fn by_calls(
         &self,
         bytes: impl FnOnce(usize) -> usize,
-        make: impl FnOnce(usize, Wait, Notes) -> V,
+        team: impl FnOnce(usize, Wait, Notes) -> Result<Team, String>,
     ) -> Result<Figures, String> {
         let notes = Notes::default();
         let noted = notes.clone();
-        let (_simulation, outcome) = self.run(false, bytes, |line, wait| make(line, wait, notes))?;
+        let (_simulation, outcome) = self.run(false, bytes, |line, wait| team(line, wait, notes))?;
         let seen = noted.0.lock().unwrap_or_else(PoisonError::into_inner);
         let account = seen.calls.account();
         let slept: u64 = outcome.threads.iter().map(|thread| thread.counts.sleeps).sum();
@@ -261,8 +261,11 @@ impl Run {
         let Run { ref chip, lock, threads, seed, .. } = *self;
         let wait: Wait = self.wait.parse().map_err(|error| format!("{error}"))?;
         let setup = Setup { chip, lock, wait, threads, seed };
-        let make = |line_bytes, wait, notes| Make { run: self, line_bytes, wait, notes };
-        setup.by_calls(|line| self.program.bytes(threads, line), make)
+        let team = |line_bytes, wait, notes| {
+            let make = Make { run: self, line_bytes, wait, notes };
+            lock::visit::<Simulated, _>(lock, make).map_err(|error| error.to_string())?
+        };
+        setup.by_calls(|line| self.program.bytes(threads, line), team)
     }
 }
 
