@@ -7,9 +7,11 @@
 //! | --- | --- |
 //! | [`lru`] | what a cache with least-recently-used replacement keeps |
 //! | [`solve`] | the rates of phases that run at once |
-//! | [`residence`] | what a thread has in the caches, and what it fetches again |
+//! | [`held`] | what a core's private caches hold of the threads that ran there |
+//! | [`residence`] | what a thread has in the shared levels, and what it fetches again |
 //! | [`state`] | which phases run where, and rates that were worked out before |
 
+mod held;
 mod lru;
 mod residence;
 mod solve;

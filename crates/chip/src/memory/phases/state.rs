@@ -1,5 +1,6 @@
 //! Which phases run where, and rates that were worked out before.
 
+use super::held::Held;
 use super::residence::Residence;
 use super::solve::{Common, Running, Solved, solve};
 use crate::base::thread::ThreadId;
@@ -53,9 +54,9 @@ pub(crate) struct PhaseMemory {
     chip: Chips,
     behaviours: Vec<Arc<Behaviour>>,
     threads: Vec<OfThread>,
-    /// By core: the thread whose phase runs there, and the one that used its private caches last.
+    /// By core: the thread whose phase runs there, and what its private caches hold.
     running: Vec<Option<ThreadId>>,
-    last: Vec<Option<ThreadId>>,
+    held: Vec<Held>,
     /// By the running phases, those that are alike together, and how many these are.
     known: BTreeMap<Vec<(Alike, u32)>, Arc<Vec<Solved>>>,
     /// What running phases have now, and by core, its place in it.
@@ -145,7 +146,7 @@ impl PhaseMemory {
             behaviours: Vec::new(),
             threads: Vec::new(),
             running: vec![None; cores],
-            last: vec![None; cores],
+            held: vec![Held::default(); cores],
             known: BTreeMap::new(),
             solved: Arc::default(),
             place: vec![0; cores],
@@ -266,10 +267,9 @@ impl PhaseMemory {
         let (Some(thread), Some(alike)) = (self.running[at], self.alike(at, clocks)) else { return 0 };
         let phase = self.chip.phase(&self.behaviours, &alike, 1);
         let solved = &self.solved[self.place[at]];
-        let intact = self.last[at].replace(thread) == Some(thread);
         let of = &mut self.threads[thread as usize];
-        of.residence.come((at, phase.domain), alike.1, phase.behaviour.sets.len(), intact);
+        of.residence.come(phase.domain, alike.1, phase.behaviour.sets.len());
         let instructions = of.left as f64 / INSTRUCTION as f64;
-        of.residence.fetch(&phase, solved, &self.chip.common, instructions)
+        of.residence.fetch((thread, &mut self.held[at]), (&phase, solved), &self.chip.common, instructions)
     }
 }

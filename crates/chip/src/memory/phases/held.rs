@@ -1,0 +1,57 @@
+//! What a core's private caches hold of the threads that ran there: of those that have not come for longest, lines make room first.
+
+use crate::base::thread::ThreadId;
+
+/// A thread's lines of a behaviour.
+#[derive(Clone, Debug)]
+struct Lines {
+    whose: (ThreadId, usize),
+    /// By set.
+    sets: Vec<f64>,
+}
+
+/// A core's private caches: the thread that came last stands last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Held(Vec<Lines>);
+
+impl Held {
+    /// The lines of each set that are still there; none of them stands for a thread that has none.
+    pub(super) fn of(&self, whose: (ThreadId, usize)) -> &[f64] {
+        self.0.iter().find(|lines| lines.whose == whose).map_or(&[], |lines| &lines.sets)
+    }
+
+    /// The thread has these lines there from now on, in caches of so many.
+    pub(super) fn bring(&mut self, whose: (ThreadId, usize), sets: Vec<f64>, capacity: f64) {
+        self.0.retain(|lines| lines.whose != whose);
+        self.0.push(Lines { whose, sets });
+        let mut room = capacity;
+        for lines in self.0.iter_mut().rev() {
+            let all: f64 = lines.sets.iter().sum();
+            if all > room {
+                lines.sets.iter_mut().for_each(|set| *set *= room / all);
+            }
+            room = (room - all).max(0.0);
+        }
+        self.0.retain(|lines| lines.sets.iter().any(|&set| set > 0.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_came_first_makes_room_first() {
+        let mut held = Held::default();
+        held.bring((0, 0), vec![3.0, 1.0], 10.0);
+        held.bring((1, 0), vec![4.0], 10.0);
+        assert_eq!((held.of((0, 0)), held.of((1, 0))), (&[3.0, 1.0][..], &[4.0][..]), "both fit");
+        held.bring((2, 0), vec![4.0], 10.0);
+        assert_eq!(held.of((0, 0)), [1.5, 0.5], "a half of the first one's is gone");
+        held.bring((0, 0), vec![3.0, 1.0], 10.0);
+        assert_eq!((held.of((1, 0)), held.of((2, 0))), (&[2.0][..], &[4.0][..]), "it has come again");
+        held.bring((3, 0), vec![10.0], 10.0);
+        assert!(held.of((0, 0)).is_empty() && held.of((3, 0)) == [10.0]);
+        assert!(held.of((3, 1)).is_empty(), "another behaviour has lines of its own");
+    }
+}
