@@ -59,11 +59,11 @@ test: tools
 
 ## lint: formatting, clippy, and ruff for the Python scripts; warnings are errors
 lint: tools
+	@scripts/need $(RUFF)
+	$(RUFF) check $$(grep -rlE '^#!.*python3' scripts crates examples) scripts
 	# All files by name: cargo fmt does not see the modules that a registry's macro declares.
 	rustfmt --edition 2024 --check $$(find crates -name '*.rs')
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	@scripts/need $(RUFF)
-	$(RUFF) check $$(grep -rlE '^#!.*python3' scripts crates examples) scripts
 
 ## tables: writes what follows from registries and declarations anew: tables of the documentation, the schema of sim, the locks of baton.h
 tables: tools
