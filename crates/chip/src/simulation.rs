@@ -37,7 +37,6 @@ use corosensei::CoroutineResult;
 use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// What a simulation is, beside its chip.
 #[derive(Clone, Debug)]
@@ -418,9 +417,13 @@ impl Drop for Simulation {
         }
         // SAFETY: it came from a leaked box; no guest is left to use it.
         let engine = unsafe { Box::from_raw(self.engine.as_ptr()) };
-        if engine.guest.heap.live != 0 {
+        let heap = &engine.guest.heap;
+        let held = (heap.live != 0).then(|| (engine.guest.arena.clone(), heap.given()));
+        drop(engine);
+        if let Some((arena, given)) = held {
             // Guest memory may still be held elsewhere: it stays mapped for ever rather than dangle.
-            std::mem::forget(Arc::clone(&engine.guest.arena));
+            // SAFETY: behind what the heap gave out are what it never gave, and the stacks, whose guests are gone.
+            unsafe { arena.keep(given) };
         }
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 /// The host's page, at least; guard pages and stacks are multiples of it.
 pub(crate) const PAGE: usize = 4096;
 
-/// A reservation of address space. It is given back when its last user is gone: the engine, a stack, or an allocation
-/// that outlived the simulation.
+/// A reservation of address space. It is given back when its last user is gone, the engine or a stack; its first bytes may stay for
+/// ever ([`Arena::keep`]).
 pub(crate) struct Arena {
     start: NonNull<u8>,
     size: usize,
@@ -43,6 +43,17 @@ impl Arena {
             libc::mprotect(self.start.as_ptr().add(offset).cast(), bytes, libc::PROT_READ | libc::PROT_WRITE)
         } != 0;
         if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// Leaves the first bytes mapped for ever, up to the end of their page, and gives the rest back.
+    ///
+    /// # Safety
+    /// Nothing refers to the rest.
+    pub(crate) unsafe fn keep(self: Arc<Self>, bytes: usize) {
+        let kept = bytes.next_multiple_of(PAGE).min(self.size);
+        // SAFETY: the range lies inside our own mapping, and nobody uses it, as the caller says.
+        unsafe { libc::munmap(self.start.as_ptr().add(kept).cast(), self.size - kept) };
+        std::mem::forget(self);
     }
 
     pub(crate) fn size(&self) -> usize {

@@ -53,6 +53,11 @@ impl Heap {
         Some(offset)
     }
 
+    /// Where the blocks end that were ever given out.
+    pub(crate) fn given(&self) -> usize {
+        self.next
+    }
+
     /// Takes back what [`Heap::take`] gave for the same layout.
     pub(crate) fn give(&mut self, offset: usize, layout: Layout) {
         self.live -= 1;
