@@ -1,7 +1,7 @@
 #!/bin/sh
 # Instructions a guest operation of the simulated chip, counted by callgrind: the difference of two run lengths over the
 # difference of their guest operations, so that starting and ending do not count. Fails where a count has grown by more
-# than 5% over the one that is written here. Usage: scripts/chip-instructions.sh   (cargo builds the example)
+# than 5% over the one that is written here. Usage: scripts/chip-instructions.sh   (cargo builds the program)
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -15,8 +15,8 @@ ocor64 spin-park spin-park 64 core.atomics=far 12862
 caf16 qmd pause 16 noise.latency=0 5618"
 
 command -v valgrind >/dev/null || { echo "chip-instructions: valgrind is missing" >&2; exit 2; }
-cargo build --quiet --release -p baton-chip --example speed
-program=${CARGO_TARGET_DIR:-target}/release/examples/speed
+cargo build --quiet --release -p baton-bench --bin speed
+program=${CARGO_TARGET_DIR:-target}/release/speed
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 

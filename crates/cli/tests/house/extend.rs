@@ -170,7 +170,7 @@ fn build(tree: &Path) -> PathBuf {
     // differ in their units keeps them, and what they say, from the place of this tree's, which would be built anew after that.
     for ours in fs::read_dir(tree.join("crates")).unwrap() {
         let name = ours.unwrap().file_name().into_string().unwrap();
-        for key in ["opt-level=0", "codegen-units=64"] {
+        for key in ["opt-level=0", "codegen-units=16"] {
             command.args(["--config", &format!("profile.{profile}.package.baton-{name}.{key}")]);
         }
     }

@@ -5,7 +5,7 @@
 //! those allowed, round and round: left alone, the scheduler may keep two threads on one CPU for a whole sample, and they
 //! would never meet. Every lock has its counter beside it, on a pair of cache lines of their own.
 //!
-//! `cargo bench -p baton-sync --bench locks` measures, `… -- --test` (or `-- --smoke`) runs each once, to see that it
+//! `cargo bench -p baton-bench --bench locks` measures, `… -- --test` (or `-- --smoke`) runs each once, to see that it
 //! works. A name or a part of one as argument picks benchmarks. Every sample runs for the same time, and what was done in
 //! it is counted: spinning with more threads than CPUs collapses, which is a result but must not take hours.
 
