@@ -53,7 +53,7 @@ test: tools
 	@mkdir -p target && rm -f '$(SKIPPED)'
 	# Examples are no tests: clippy builds them.
 	# A test that hangs is ended, and fails.
-	BATON_SKIPPED='$(SKIPPED)' $(WITHIN) $(CARGO) test --workspace --no-fail-fast --lib --bins --tests
+	BATON_SKIPPED='$(SKIPPED)' $(WITHIN) $(CARGO) test --workspace --no-fail-fast --tests
 	$(CARGO) test --workspace --no-fail-fast --doc
 	@scripts/skipped '$(SKIPPED)'
 

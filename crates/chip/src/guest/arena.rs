@@ -51,7 +51,7 @@ impl Arena {
     /// Nothing refers to the rest.
     pub(crate) unsafe fn keep(self: Arc<Self>, bytes: usize) {
         let kept = bytes.next_multiple_of(PAGE).min(self.size);
-        // SAFETY: the range lies inside our own mapping, and nobody uses it, as the caller says.
+        // SAFETY: the range lies inside our own mapping, and nothing refers to it, as the caller says.
         unsafe { libc::munmap(self.start.as_ptr().add(kept).cast(), self.size - kept) };
         std::mem::forget(self);
     }
