@@ -27,7 +27,7 @@ pub(super) fn alloc(layout: Layout) -> NonNull<u8> {
 
 /// Gives memory of [`alloc`] back.
 pub(super) fn dealloc(memory: NonNull<u8>, layout: Layout) {
-    // What outlived its simulation keeps the arena; there is no heap any more to give it to.
+    // What outlived its simulation stays mapped; there is no heap any more to give it to.
     if layout.size() == 0 || !is_any() {
         return;
     }
